@@ -1,0 +1,1 @@
+//! Sharing detection as sans-IO state machines.

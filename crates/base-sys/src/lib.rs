@@ -1,0 +1,1 @@
+//! The one door to the kernel: perf events, debug registers, timers, signals, probes.

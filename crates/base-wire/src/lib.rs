@@ -1,0 +1,1 @@
+//! What agent and host share in memory: layout and version.

@@ -1,0 +1,142 @@
+use crate::{Access, Cpu, Ip, Nanos, Skip, StackId, ThreadId};
+
+/// Which of the two kinds of sample of the `burst` engine this is. They are never mixed in one estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Population {
+    /// The instruction just before the interrupted one. A timer lands behind slow instructions, so these are
+    /// weighted by time: they find and rank contended accesses.
+    LastInstruction = 0,
+    /// The instruction exactly k steps on, k uniform and independent of what the instructions do: these
+    /// represent executed instructions, for populations and fractions.
+    Step = 1,
+}
+
+impl Population {
+    /// The inverse of `self as u8`.
+    pub const fn from_u8(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::LastInstruction),
+            1 => Some(Self::Step),
+            _ => None,
+        }
+    }
+}
+
+/// What a sample found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleOutcome {
+    /// The instruction accessed memory here.
+    Access(Access),
+    /// No address, and why. `Ip` is the sampled instruction where it is known, else the interrupted one.
+    Skipped(Ip, Skip),
+}
+
+/// One sample of one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The sampled thread.
+    pub thread: ThreadId,
+    /// When.
+    pub time: Nanos,
+    /// On which processor.
+    pub cpu: Cpu,
+    /// Which kind of sample.
+    pub population: Population,
+    /// 0 for the first memory operand of the instruction, 1 for the second, … Shares of samples count only
+    /// part 0, so that an instruction with two operands weighs as much as one with one.
+    pub part: u8,
+    /// The access, or why there is none.
+    pub outcome: SampleOutcome,
+    /// The call path, innermost frame first.
+    pub stack: StackId,
+}
+
+/// How an event of sharing was noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Via {
+    /// The sampled line was on the bulletin board.
+    Lookup = 0,
+    /// A watchpoint on a published line trapped.
+    Watchpoint = 1,
+}
+
+impl Via {
+    /// The inverse of `self as u8`.
+    pub const fn from_u8(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::Lookup),
+            1 => Some(Self::Watchpoint),
+            _ => None,
+        }
+    }
+}
+
+/// Do the two accesses touch common bytes?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum SharingClass {
+    /// They overlap: the threads exchange data.
+    True = 0,
+    /// They only share the line.
+    False = 1,
+}
+
+impl SharingClass {
+    /// The inverse of `self as u8`.
+    pub const fn from_u8(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::True),
+            1 => Some(Self::False),
+            _ => None,
+        }
+    }
+}
+
+/// The published write that a later access of another thread met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EarlierWrite {
+    /// Who wrote.
+    pub thread: ThreadId,
+    /// When it was published.
+    pub time: Nanos,
+    /// From which processor.
+    pub cpu: Cpu,
+    /// The write.
+    pub access: Access,
+    /// The writer's call path.
+    pub stack: StackId,
+}
+
+/// One thread touched a line that another had written: the unit of every communication matrix.
+///
+/// The direction is from `earlier` to `thread`. It is a read-after-write where `later` only loads, else a
+/// write-after-write; a write-after-read shows as the other thread's read-after-write (ComDetective 3.1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SharingEvent {
+    /// The thread that noticed.
+    pub thread: ThreadId,
+    /// When it noticed.
+    pub time: Nanos,
+    /// On which processor.
+    pub cpu: Cpu,
+    /// Which kind of sample led to it.
+    pub population: Population,
+    /// Board or watchpoint.
+    pub via: Via,
+    /// True or false sharing.
+    pub class: SharingClass,
+    /// How many samples it stands for: 1 for a look-up, line size over watched bytes for a watchpoint
+    /// (ComDetective 3.3).
+    pub weight: f32,
+    /// What this thread did. For a watchpoint whose instruction could not be recovered, `width` is that of
+    /// the watched chunk and `exact` is false.
+    pub later: Access,
+    /// False where `later` is the watched chunk and not the access itself.
+    pub exact: bool,
+    /// The call path of `later`.
+    pub stack: StackId,
+    /// What the other thread had done before.
+    pub earlier: EarlierWrite,
+}

@@ -1,0 +1,17 @@
+//! The vocabulary of carom, used on both sides of the profiled process's border.
+//!
+//! Everything here is plain data: no allocation, no I/O, no `unsafe`, so that a signal handler may use it.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod access;
+mod address;
+mod event;
+mod id;
+mod skip;
+
+pub use access::{Access, AccessKind};
+pub use address::{Addr, Ip, LINE_BYTES, Line};
+pub use event::{EarlierWrite, Population, Sample, SampleOutcome, SharingClass, SharingEvent, Via};
+pub use id::{Cpu, Nanos, ProcessId, StackId, ThreadId};
+pub use skip::Skip;

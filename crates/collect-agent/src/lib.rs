@@ -1,0 +1,1 @@
+//! The library inside the profiled process: hooks and handlers.

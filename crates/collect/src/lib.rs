@@ -1,0 +1,1 @@
+//! A recording session on the host: launch, drain, write the store.

@@ -1,0 +1,1 @@
+//! Recordings on disk: format, writer, reader, checker.

@@ -1,0 +1,5 @@
+//! One folder per question: a recording in, a value out.
+#![forbid(unsafe_code)]
+
+pub mod share;
+pub mod symbols;

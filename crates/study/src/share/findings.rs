@@ -1,0 +1,212 @@
+//! What the sharing study concludes. Plain values: `carom-view` lays them out.
+
+use carom_base::{AccessKind, Addr, Cpu, ProcessId, ThreadId};
+
+use crate::symbols::{DataObject, Frame};
+
+/// An estimate with its 95% confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The point estimate.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
+
+/// Everything that `carom share` has to say about a recording.
+#[derive(Clone, Debug)]
+pub struct ShareFindings {
+    /// How much was sampled, and what was lost.
+    pub quality: Quality,
+    /// False sharing as a fraction of all sharing: false / (true + false). `None` under
+    /// [`crate::share::ENOUGH_EVENTS`] events.
+    pub false_fraction: Option<Estimate>,
+    /// Share of the sampled thread time that the contended lines take together.
+    pub contended_share: Estimate,
+    /// Read-after-write and write-after-write, in samples.
+    pub kinds: Kinds,
+    /// Who communicates with whom, by thread.
+    pub threads: Matrix<ThreadId>,
+    /// The same by processor.
+    pub cpus: Matrix<Cpu>,
+    /// Where the two ends of the communication ran, in samples.
+    pub distance: Distance,
+    /// The naive matrix of older tools for comparison: the last writer of each sampled line, whenever it wrote.
+    pub last_writer: Matrix<ThreadId>,
+    /// The pattern of the thread matrix, where there is one.
+    pub pattern: Option<Pattern>,
+    /// Contended lines, the one that takes most time first.
+    pub lines: Vec<LineFinding>,
+    /// Where too few events were seen: how many seconds of the same program would be enough, as far as the
+    /// rate seen so far tells. `None` inside means that no event at all was seen.
+    pub not_enough: Option<NotEnough>,
+}
+
+/// Too few events for fractions and matrices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NotEnough {
+    /// Events seen.
+    pub events: usize,
+    /// Run at least this long, in seconds; `None` where nothing was seen to extrapolate from.
+    pub run_seconds: Option<f64>,
+}
+
+/// Counts that say how far the numbers can be trusted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Quality {
+    /// Last-instruction samples (time-weighted).
+    pub last_instruction: u64,
+    /// Step samples (instruction-weighted).
+    pub step: u64,
+    /// Sharing events, unweighted.
+    pub events: u64,
+    /// Samples without an address, by reason (see [`carom_base::Skip`]), both populations.
+    pub skipped: Vec<(carom_base::Skip, u64)>,
+    /// Records that did not fit the ring.
+    pub dropped: u64,
+    /// Addresses that found their slot on the board taken.
+    pub collisions: u64,
+    /// Watchpoints set and watchpoints that trapped.
+    pub armed: u64,
+    /// Watchpoints that trapped.
+    pub traps: u64,
+    /// Threads that ran unprofiled.
+    pub unprofiled_threads: u64,
+}
+
+/// Sharing by order of accesses, in samples (weighted).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Kinds {
+    /// The later access only loads.
+    pub read_after_write: f64,
+    /// The later access writes.
+    pub write_after_write: f64,
+}
+
+/// A directed matrix: `all[i][j]` is what flowed from writer `labels[i]` to the later accessor `labels[j]`,
+/// in samples (weighted).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Matrix<L> {
+    /// What rows and columns stand for, in natural order.
+    pub labels: Vec<L>,
+    /// True and false sharing together.
+    pub all: Vec<Vec<f64>>,
+    /// True sharing.
+    pub true_sharing: Vec<Vec<f64>>,
+    /// False sharing.
+    pub false_sharing: Vec<Vec<f64>>,
+}
+
+/// Volume by where the two threads ran (thesis 5.4.1: threads that share a core move no line).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Distance {
+    /// On different cores.
+    pub cross_core: f64,
+    /// On two hardware threads of one core.
+    pub smt_siblings: f64,
+    /// On the same logical processor, one after the other.
+    pub same_cpu: f64,
+}
+
+/// A shape that the thread matrix has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// Nearly all volume has one thread at one end.
+    MasterWorker {
+        /// That thread.
+        master: ThreadId,
+    },
+    /// Nearly all volume is between threads with neighbouring numbers.
+    NearestNeighbour,
+    /// The threads fall into groups that keep to themselves.
+    Groups(Vec<Vec<ThreadId>>),
+    /// Every thread with every other, about equally.
+    AllToAll,
+}
+
+/// One contended cache line.
+#[derive(Clone, Debug)]
+pub struct LineFinding {
+    /// The process whose address this is.
+    pub process: ProcessId,
+    /// First byte of the line.
+    pub address: Addr,
+    /// Share of all last-instruction samples whose access was to this line.
+    pub share: Estimate,
+    /// True sharing on this line, in samples (weighted).
+    pub true_sharing: f64,
+    /// False sharing on this line, in samples (weighted).
+    pub false_sharing: f64,
+    /// What lies there.
+    pub object: DataObject,
+    /// Who touches which bytes from where, most samples first.
+    pub sites: Vec<Site>,
+    /// The line's bytes, as ranges that threads touch, in order of offset.
+    pub layout: Vec<ByteRange>,
+    /// What to do.
+    pub remedy: Remedy,
+}
+
+/// One thread's accesses to one place in the line from one instruction.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Who.
+    pub thread: ThreadId,
+    /// Load, store or both.
+    pub kind: AccessKind,
+    /// First byte touched, from the start of the line.
+    pub offset: u32,
+    /// Bytes touched.
+    pub width: u32,
+    /// The variable or struct field at that offset, such as `stats.hits`, where debug information tells.
+    pub field: Option<String>,
+    /// The call path, innermost (inlined) function first. Empty where nothing is known.
+    pub frames: Vec<Frame>,
+    /// Share of all last-instruction samples.
+    pub share: f64,
+    /// Samples of either kind and sharing events that saw this site.
+    pub seen: u64,
+}
+
+/// A run of bytes in a line that is accessed as one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ByteRange {
+    /// First byte, from the start of the line.
+    pub offset: u32,
+    /// Bytes.
+    pub width: u32,
+    /// Variable or field, where known.
+    pub field: Option<String>,
+    /// Threads that read it.
+    pub readers: Vec<ThreadId>,
+    /// Threads that write it.
+    pub writers: Vec<ThreadId>,
+}
+
+/// What would end the contention on a line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Remedy {
+    /// False sharing: keep these byte ranges (offsets from the start of the object, and from the line) on
+    /// lines of their own.
+    Pad {
+        /// Pad or align at these offsets from the start of the line.
+        at_line_offsets: Vec<u32>,
+        /// Names of what should be separated, where known, in the same order plus one: first of all the
+        /// data that may stay.
+        fields: Vec<String>,
+    },
+    /// True sharing: give each thread its own copy, batch updates, or update less often.
+    ShareLess {
+        /// The bytes that several threads exchange.
+        offset: u32,
+        /// How many.
+        width: u32,
+    },
+    /// Both at once: pad first, then look again.
+    PadThenShareLess {
+        /// As in [`Remedy::Pad`].
+        at_line_offsets: Vec<u32>,
+    },
+}

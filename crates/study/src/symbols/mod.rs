@@ -1,0 +1,51 @@
+//! Names for addresses: functions and lines for code, variables and fields for data.
+
+use std::path::PathBuf;
+
+/// One function in a call path; inlined calls are frames of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// Demangled name, or `None` where no symbol covers the address.
+    pub function: Option<String>,
+    /// Source file as the compiler recorded it.
+    pub file: Option<String>,
+    /// Source line, from 1.
+    pub line: Option<u32>,
+    /// The executable or library.
+    pub module: Option<PathBuf>,
+    /// The address in the module as its symbol table states it, or the absolute address without a module.
+    pub address: u64,
+    /// True where this function was inlined into the next frame.
+    pub inlined: bool,
+}
+
+/// What lies at a data address.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataObject {
+    /// Which kind of memory.
+    pub kind: ObjectKind,
+    /// Variable, allocation site, `stack of worker-1`, file name; a plain description where nothing is known.
+    pub name: String,
+    /// Position of the line's first byte in the object, in bytes. Negative where the object begins in
+    /// the middle of the line.
+    pub offset: i64,
+    /// Bytes, where known.
+    pub size: Option<u64>,
+    /// Where it was declared or allocated.
+    pub declared: Option<Frame>,
+    /// The allocation's call path, innermost first; empty for other kinds.
+    pub allocation: Vec<Frame>,
+}
+
+/// Kinds of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// A variable with static storage.
+    Global,
+    /// From malloc and its kin.
+    Heap,
+    /// On the stack of a thread.
+    Stack,
+    /// A mapped file or shared memory.
+    Mapped,
+}

@@ -1,0 +1,1 @@
+//! The report: model, terminal text, HTML, JSON, CSV.
