@@ -1,2 +1,71 @@
-//! Placeholder.
-fn main() {}
+//! `carom-workloads`: multithreaded programs whose data movement is known by construction.
+//!
+//! The first four follow listings 5.1 to 5.4 of the thesis behind ComDetective (section 5.4.1), the fifth
+//! places one contended access anywhere in a loop of chosen length. Each prints one JSON object on stdout:
+//! what it was asked for, what follows from that, and what it counted while it ran.
+//!
+//! Nothing is shared beyond what a workload says: every shared word has cache lines of its own, counters
+//! live in registers (or on lines of the counting thread) and are merged after the threads have ended.
+
+mod choose;
+mod contended_loop;
+mod counts;
+mod error;
+mod false_sharing;
+mod operation;
+mod options;
+mod output;
+mod padded;
+mod pinning;
+mod point_to_point;
+mod random;
+mod read_write;
+mod runner;
+mod volume;
+mod write_volume;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::Error;
+use crate::output::Output;
+
+/// Multithreaded microbenchmarks whose data movement is known by construction.
+///
+/// Each prints one JSON object: {"workload", "parameters", "expected", "measured", "notes"}.
+#[derive(Parser)]
+#[command(name = "carom-workloads", version)]
+struct Cli {
+    #[command(subcommand)]
+    workload: Workload,
+}
+
+#[derive(Subcommand)]
+enum Workload {
+    WriteVolume(write_volume::Options),
+    FalseSharing(false_sharing::Options),
+    ReadWrite(read_write::Options),
+    PointToPoint(point_to_point::Options),
+    ContendedLoop(contended_loop::Options),
+}
+
+fn run(workload: &Workload) -> Result<Output, Error> {
+    match workload {
+        Workload::WriteVolume(options) => write_volume::run(options),
+        Workload::FalseSharing(options) => false_sharing::run(options),
+        Workload::ReadWrite(options) => read_write::run(options),
+        Workload::PointToPoint(options) => point_to_point::run(options),
+        Workload::ContendedLoop(options) => contended_loop::run(options),
+    }
+}
+
+fn main() -> ExitCode {
+    match run(&Cli::parse().workload).and_then(|output| output.print()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("carom-workloads: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

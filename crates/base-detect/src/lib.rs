@@ -1,1 +1,85 @@
 //! Sharing detection as sans-IO state machines.
+//!
+//! A [`ThreadDetector`] belongs to one thread and is fed that thread's samples and watchpoint traps; all
+//! threads of a process meet on one [`Board`]. What comes back are facts to record
+//! ([`SharingEvent`](carom_base::SharingEvent)) and watchpoints to set ([`WatchPlan`]). Nothing here
+//! allocates, locks, reads a clock or panics, so that the code may run in the signal handlers of many threads
+//! at once, and runs unchanged over a recorded trace.
+//!
+//! ```
+//! use std::sync::atomic::AtomicU32;
+//!
+//! use carom_base::{Access, AccessKind, Addr, Cpu, Ip, Nanos, Population, SharingClass, StackId, ThreadId};
+//! use carom_base_detect::{Board, Config, Input, Slot, ThreadDetector};
+//!
+//! let epochs = [const { AtomicU32::new(0) }; 2];
+//! let slots: [Slot; 127] = std::array::from_fn(|_| Slot::default());
+//! let board = Board::new(&slots, &epochs);
+//! let sample = |time, addr, kind| Input {
+//!     access: Access { ip: Ip(1), addr: Addr(addr), width: 8, kind },
+//!     time: Nanos(time),
+//!     cpu: Cpu(0),
+//!     stack: StackId::NONE,
+//!     population: Population::Step,
+//! };
+//! let mut writer = ThreadDetector::new(ThreadId(0), Config::default(), 1);
+//! let mut reader = ThreadDetector::new(ThreadId(1), Config::default(), 2);
+//! assert!(writer.on_sample(&board, sample(10, 0x1000, AccessKind::Store)).published);
+//! let event = reader.on_sample(&board, sample(20, 0x1008, AccessKind::Load)).event.expect("the same line");
+//! assert_eq!(event.class, SharingClass::False);
+//! ```
+//!
+//! # Two schemes
+//!
+//! The algorithm is ComDetective's (Sasongko et al., SC'19, 3.2 and Algorithm 1), which [`Scheme::Paper`]
+//! follows to the letter. Simulation (`tests/statistics.rs`) shows that it pulls every fraction toward one
+//! half and saturates with volume, for two reasons. A slot stays taken for two store samples, so that most
+//! writes to a busy line are never published while those to a quiet one are. And the line to watch is
+//! drawn from *lines*, so that a busy line is no likelier than a quiet one. [`Scheme::Balanced`], the default,
+//! has neither. False fraction found in the False-Sharing microbenchmark (thesis, listing 5.2), 4
+//! watchpoints; "even" means intervals within 10% of the period:
+//!
+//! | true value | 0.1 | 0.25 | 0.5 | 0.75 | 0.9 |
+//! | --- | --- | --- | --- | --- | --- |
+//! | paper, 2 threads, random intervals | 0.18 | 0.33 | 0.50 | 0.68 | 0.85 |
+//! | paper, 2 threads, even intervals | 0.26 | 0.39 | 0.50 | 0.60 | 0.74 |
+//! | paper, 8 threads, even intervals | 0.27 | 0.38 | 0.50 | 0.61 | 0.73 |
+//! | balanced, all of these | 0.10 | 0.25 | 0.50 | 0.75 | 0.90 |
+//!
+//! Two pairs of threads of which one shares half as much (listing 5.4): ratio of the cells 0.74 to 0.82 by
+//! the paper's rules, 0.49 to 0.51 by the balanced ones (0.40 where the pairs switch at unequal rates), over
+//! five ways of scheduling them.
+//!
+//! # What remains
+//!
+//! - Without watchpoints both schemes are the paper's, and a look-up finds only what both threads happen to
+//!   sample: fractions are off by up to 0.04 where intervals vary.
+//! - A trap counts as line size over watched bytes (3.3), which is exact where a thread touches one chunk of
+//!   the line between two samples. One that touches many is trapped more often: its volume is too high by a
+//!   factor of up to 2 with four watchpoints, up to 8 with one. Likewise accesses wider than a chunk.
+//! - A line that is touched less than once in a sample period is found in proportion to how often.
+//! - Each sample examines one write. Two threads that never run at the same time see each other's writes
+//!   only where nobody else's are later: such pairs are under-counted, all alike.
+//! - If all threads were sampled at exactly equal intervals, each would always see the writes of the one
+//!   sampled just before it. Let intervals vary by some 5% or more.
+//!
+//! # Samples that are not accesses
+//!
+//! They are not fed in: the paper's "previous sample" is one of a memory access. Nor are two populations
+//! of samples: give each its own board and detectors, and the watchpoints to one of them.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod board;
+mod config;
+mod random;
+mod rules;
+mod sharing;
+mod slot;
+mod watch;
+
+pub use board::{Board, DEFAULT_BOARD_SIZE};
+pub use config::{Config, MAX_WATCHPOINTS, Scheme};
+pub use sharing::{Decision, Input, ThreadDetector, Trap};
+pub use slot::{Entry, Slot};
+pub use watch::{CHUNK_BYTES, WatchPlan};

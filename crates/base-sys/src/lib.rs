@@ -1,1 +1,15 @@
 //! The one door to the kernel: perf events, debug registers, timers, signals, probes.
+//!
+//! Everything that carom asks of the kernel beyond files passes through [`door`]; all other modules speak
+//! typed values. Functions marked *signal-safe* neither allocate nor lock nor format.
+
+pub mod clock;
+pub mod door;
+mod error;
+pub mod machine;
+pub mod perf;
+pub mod probe;
+pub mod signal;
+pub mod timer;
+
+pub use error::SysError;

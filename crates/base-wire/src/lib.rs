@@ -1,1 +1,28 @@
-//! What agent and host share in memory: layout and version.
+//! What the agent in the profiled process and the host share: files that both open, and their layout.
+//!
+//! - `control`: one page, written by the host before the program starts ([`Control`]).
+//! - `PID.STARTED.N.seg`: a [`SegmentHeader`] and slots of one [`SlotHeader`] and one ring each. The agent maps
+//!   it; the host only reads and writes it as a file, so nothing that the program does to it can hurt the host.
+//! - `PID.STARTED.journal`: text lines about the process ([`journal`]).
+//!
+//! Every number is little-endian as on x86-64. **Bump [`VERSION`] with every change** of a layout, a counter's
+//! meaning or a record: both sides refuse another version. Version 1: the first.
+#![forbid(unsafe_code)]
+
+mod control;
+pub mod journal;
+mod record;
+mod segment;
+
+pub use control::{CONTROL_FILE, Control, ControlSettings, DeliveryChoice};
+pub use record::{DecodeError, MAX_RECORD_WORDS, MAX_STACK_FRAMES, Record, Stack, decode, encode};
+pub use segment::{
+    Counter, RING_WORDS, SEGMENT_MAGIC, SLOT_BYTES, SLOT_HEADER_BYTES, STATE_OFFSET, SegmentHeader, SlotHeader,
+    SlotSnapshot, SlotState, TAIL_OFFSET, slot_offset,
+};
+
+/// The version of everything in this crate.
+pub const VERSION: u32 = 1;
+
+/// The environment variable that tells a new process where its session is.
+pub const SESSION_VARIABLE: &str = "CAROM_SESSION";

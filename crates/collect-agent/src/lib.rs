@@ -1,1 +1,34 @@
-//! The library inside the profiled process: hooks and handlers.
+//! The agent: the library inside the profiled process.
+//!
+//! It gathers facts and carries out what `carom-base-detect` decides. Its rules:
+//!
+//! - It is a guest. Output, exit status, signals and memory behaviour of the program stay what they were. A failure
+//!   of ours means "not profiled, and the report says so", never a broken program.
+//! - Nothing in a signal handler allocates, locks, formats, touches `thread_local!` or calls the C library beyond
+//!   async-signal-safe functions. Handlers run on a stack of ours with all signals blocked and keep errno.
+//! - What it learns goes through memory that the host can read after any kind of death.
+//!
+//! Order of reading: [`init`] (how recording begins), `hooks` (what is interposed), `handler` (what a sample does).
+
+mod alloc;
+mod budget;
+mod calibrate;
+mod context;
+mod eh_frame;
+mod handler;
+mod hooks;
+pub mod init;
+pub mod insn;
+mod lock;
+mod map;
+mod modules;
+mod registry;
+mod ring;
+mod sampler;
+mod session;
+mod stack;
+mod thread;
+
+#[cfg(not(test))]
+#[global_allocator]
+static ALLOCATOR: alloc::AgentAllocator = alloc::AgentAllocator;

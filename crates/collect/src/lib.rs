@@ -1,1 +1,20 @@
-//! A recording session on the host: launch, drain, write the store.
+//! A recording session on the host: launch the program with the agent in it, drain what the agents write, fill a
+//! store.
+//!
+//! The host never maps memory that the program can write: it reads and writes session files like any file, and
+//! treats what it finds as hostile.
+#![forbid(unsafe_code)]
+
+mod drain;
+mod error;
+mod launch;
+mod modules;
+mod processes;
+mod record;
+mod segment;
+mod session;
+mod target;
+
+pub use error::CollectError;
+pub use record::{Outcome, Request, record};
+pub use target::{Refusal, Target, examine};

@@ -1,1 +1,53 @@
 //! Recordings on disk: format, writer, reader, checker.
+//!
+//! A recording is a directory `PROGRAM.N.carom/` with a `manifest.json` ([`Manifest`]: what ran, where, how
+//! it was observed) and one append-only file per kind of row ([`Kind`]). Such a file is a sequence of
+//! self-framed chunks, so it can be read while it is being written and after it has been cut short anywhere.
+//! `docs/format.md` has every byte.
+//!
+//! ```
+//! use carom_base::{Addr, Nanos, ProcessId, StackId};
+//! use carom_store::{HeapObject, Manifest, Recording, Writer, fresh_dir};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let parent = tempfile::tempdir()?;
+//! # let parent = parent.path();
+//! let dir = fresh_dir(parent, "app")?;
+//! let object = HeapObject {
+//!     process: ProcessId(0), base: Addr(0x1000), size: 64, site: StackId::NONE, seen: Nanos(7),
+//! };
+//! let mut writer = Writer::create(&dir, Manifest::default())?;
+//! writer.objects(&[object]);
+//! writer.finish(Manifest { complete: true, ..Manifest::default() })?;
+//!
+//! let recording = Recording::open(&dir)?;
+//! let mut objects = recording.objects();
+//! assert_eq!(objects.next().transpose()?, Some(object));
+//! assert!(objects.next().is_none() && !objects.truncated());
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod check;
+mod chunk;
+mod error;
+mod fresh;
+#[doc(hidden)]
+pub mod fuzzing;
+mod manifest;
+mod read;
+mod rows;
+mod write;
+
+pub use check::{Rule, Violation, check};
+pub use chunk::{Kind, MAX_PAYLOAD_BYTES};
+pub use error::{Damage, StoreError};
+pub use fresh::fresh_dir;
+pub use manifest::{
+    Costs, CpuInfo, EngineInfo, Exit, FileInfo, MANIFEST_NAME, MachineInfo, Manifest, MappingInfo,
+    ModuleInfo, ProcessInfo, SCHEMA, ThreadCounters, ThreadInfo, Warning,
+};
+pub use read::{Recording, Rows};
+pub use rows::{HeapObject, MAX_FRAMES, Row, Stack};
+pub use write::{Full, Writer};

@@ -1,1 +1,30 @@
-//! Statistics, each formula with its source.
+//! Statistics, each formula with its source and its assumptions.
+//!
+//! | question | function |
+//! | --- | --- |
+//! | how sure is this proportion, given weights and order in time? | [`TimeBlocks::proportion`] |
+//! | the same for plain counts | [`wilson`] |
+//! | how many equal observations are these weighted ones worth? | [`effective_sample_size`] |
+//! | do two rankings agree? | [`spearman`] |
+//! | where is the middle, and how wide? | [`median`], [`quantile`] |
+//!
+//! Nothing here panics or returns NaN: what cannot be computed is `None`.
+#![forbid(unsafe_code)]
+
+mod blocks;
+mod jackknife;
+mod proportion;
+mod quantile;
+mod rank;
+#[cfg(test)]
+mod testing;
+mod weights;
+mod wilson;
+
+pub use blocks::{Block, MAX_BLOCKS, TimeBlocks};
+pub use jackknife::ratio_variance;
+pub use proportion::Proportion;
+pub use quantile::{median, quantile};
+pub use rank::{midranks, spearman};
+pub use weights::effective_sample_size;
+pub use wilson::{Interval, Z_95, wilson};

@@ -1,1 +1,30 @@
 //! The report: model, terminal text, HTML, JSON, CSV.
+//!
+//! Findings and a [`RunInfo`] go in; [`share::report`] turns them into a [`model::Report`], and the renderers
+//! ([`text`], [`web`], [`csv`], [`json`]) turn that into strings. Nothing here prints or touches a file.
+#![forbid(unsafe_code)]
+
+pub mod csv;
+mod json;
+pub mod model;
+mod run;
+pub mod share;
+pub mod text;
+mod verdict;
+pub mod web;
+mod words;
+
+pub use run::{
+    Coverage, Delivery, EngineInfo, ExitStatus, MachineInfo, ProcessInfo, RunInfo, SampleMeans, ThreadInfo,
+    WarningInfo,
+};
+
+pub use json::json;
+
+// The sample recordings of the tests are shared with the integration tests and the example, which see this
+// crate under its public name.
+#[cfg(test)]
+extern crate self as carom_view;
+#[cfg(test)]
+#[path = "../tests/sample/mod.rs"]
+mod sample;

@@ -1,6 +1,6 @@
 //! What the sharing study concludes. Plain values: `carom-view` lays them out.
 
-use carom_base::{AccessKind, Addr, Cpu, ProcessId, ThreadId};
+use carom_base::{AccessKind, Addr, Cpu, Population, ProcessId, ThreadId};
 
 use crate::symbols::{DataObject, Frame};
 
@@ -37,8 +37,11 @@ pub struct ShareFindings {
     pub last_writer: Matrix<ThreadId>,
     /// The pattern of the thread matrix, where there is one.
     pub pattern: Option<Pattern>,
-    /// Contended lines, the one that takes most time first.
+    /// Contended lines (at least [`crate::share::MIN_LINE_EVENTS`] events each), the one that takes most time
+    /// first, at most [`crate::share::MAX_LINES`].
     pub lines: Vec<LineFinding>,
+    /// Lines with events that are not in `lines`: too few events, or beyond the limit.
+    pub other_lines: usize,
     /// Where too few events were seen: how many seconds of the same program would be enough, as far as the
     /// rate seen so far tells. `None` inside means that no event at all was seen.
     pub not_enough: Option<NotEnough>,
@@ -97,6 +100,9 @@ pub struct Matrix<L> {
     pub true_sharing: Vec<Vec<f64>>,
     /// False sharing.
     pub false_sharing: Vec<Vec<f64>>,
+    /// Volume of those that are not listed, because only the busiest
+    /// [`crate::share::MAX_MATRIX_LABELS`] are.
+    pub unlisted: f64,
 }
 
 /// Volume by where the two threads ran (thesis 5.4.1: threads that share a core move no line).
@@ -139,6 +145,17 @@ pub struct LineFinding {
     pub true_sharing: f64,
     /// False sharing on this line, in samples (weighted).
     pub false_sharing: f64,
+    /// False sharing as a fraction of the sharing on this line. `None` under
+    /// [`crate::share::ENOUGH_EVENTS`] events of the population that `basis` names.
+    pub false_fraction: Option<Estimate>,
+    /// Which events `true_sharing`, `false_sharing` and `pair` come from: [`Population::Step`], unless the line
+    /// has fewer than [`crate::share::MIN_LINE_EVENTS`] of those and more of the other kind. Time-weighted
+    /// events say who and how, but their proportions are not those of executed instructions.
+    pub basis: Population,
+    /// Sharing events on this line, unweighted, both populations.
+    pub events: u64,
+    /// The two threads that exchange it most.
+    pub pair: Option<ThreadPair>,
     /// What lies there.
     pub object: DataObject,
     /// Who touches which bytes from where, most samples first.
@@ -147,6 +164,17 @@ pub struct LineFinding {
     pub layout: Vec<ByteRange>,
     /// What to do.
     pub remedy: Remedy,
+}
+
+/// Two threads and what passes between them, in both directions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThreadPair {
+    /// The thread with the lower number.
+    pub first: ThreadId,
+    /// The thread with the higher number.
+    pub second: ThreadId,
+    /// Fraction of the line's volume that passes between the two.
+    pub fraction: f64,
 }
 
 /// One thread's accesses to one place in the line from one instruction.
@@ -170,7 +198,8 @@ pub struct Site {
     pub seen: u64,
 }
 
-/// A run of bytes in a line that is accessed as one.
+/// A run of bytes in a line that is accessed as one, or that has a name although nobody was seen at it: then
+/// it has neither readers nor writers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ByteRange {
     /// First byte, from the start of the line.

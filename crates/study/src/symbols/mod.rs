@@ -1,4 +1,25 @@
 //! Names for addresses: functions and lines for code, variables and fields for data.
+//!
+//! [`Symbols`] stands for one process. It reads a module when the first address in it is asked for: the file
+//! that ran, if that is still there unchanged, and its separate debug file. What cannot be read costs names,
+//! never the report: the address in the module remains.
+
+mod code;
+mod debug_file;
+mod demangle;
+mod dwarf;
+mod elf;
+mod fields;
+mod globals;
+mod image;
+mod intervals;
+mod object;
+mod process;
+mod scopes;
+mod types;
+mod units;
+
+pub use process::{Mapping, Module, Note, Problem, Symbols, ThreadStack};
 
 use std::path::PathBuf;
 

@@ -1,0 +1,169 @@
+//! The two schemes: what a sample is compared with, what is watched, what is published.
+
+use carom_base::{Access, EarlierWrite, Line, Nanos, SharingClass, SharingEvent, Via};
+
+use crate::board::Board;
+use crate::sharing::{Armed, Decision, Input, ThreadDetector};
+use crate::slot::Entry;
+use crate::watch::WatchPlan;
+
+/// Store samples that a published address survives (ComDetective 3.2, "Expiration period").
+const ENTRY_LIFETIME: u32 = 2;
+
+/// Samples of the thread, the current one included, after which its watchpoints are old: they were set
+/// before the previous sample (ComDetective 3.2, "Expiration period").
+const WATCH_LIFETIME: u32 = 2;
+
+impl ThreadDetector {
+    /// PMUSampleHandler in Algorithm 1. The numbers are its lines.
+    pub(crate) fn sample_by_paper(&mut self, board: &Board<'_>, input: &Input) -> Decision {
+        let line = input.access.addr.line();
+        let epoch = input.access.kind.writes().then(|| board.note_store(self.thread));
+        let mut decision = Decision::default();
+        // 6
+        let occupant = board.occupant(line);
+        // 7, 11
+        match occupant.filter(|entry| line_of(entry) == line && self.uncounted(entry, input.time)) {
+            Some(entry) => {
+                // 12-17
+                self.latest_counted = Some(entry.write.time);
+                decision.event = Some(self.lookup_event(input, entry.write));
+            }
+            // 8, 19
+            None if self.watchpoints_are_old() => {
+                let entry = self.pick_any(board, input.time);
+                self.rearm(entry, input, &mut decision);
+            }
+            None => {}
+        }
+        // 23-26
+        if let Some(epoch) = epoch {
+            match occupant.filter(|entry| !self.expired(board, entry)) {
+                Some(live) => decision.collision = line_of(&live) != line,
+                None => decision.published = board.try_put(&self.entry(input, epoch)),
+            }
+        }
+        decision
+    }
+
+    /// [`Scheme::Balanced`](crate::Scheme::Balanced).
+    pub(crate) fn sample_balanced(&mut self, board: &Board<'_>, input: &Input) -> Decision {
+        let line = input.access.addr.line();
+        let mut decision = Decision::default();
+        match self.pick_latest(board, input.time) {
+            Some(entry) if line_of(&entry) == line => {
+                decision.event = Some(self.lookup_event(input, entry.write));
+                decision.disarm = self.armed.take().is_some();
+            }
+            Some(entry) => self.rearm(Some(entry), input, &mut decision),
+            None if self.watchpoints_are_old() => self.rearm(None, input, &mut decision),
+            None => {}
+        }
+        if input.access.kind.writes() {
+            let epoch = board.note_store(self.thread);
+            let overwritten = board.occupant(line).filter(|entry| line_of(entry) != line);
+            decision.collision = overwritten.is_some_and(|entry| !self.expired(board, &entry));
+            decision.published = board.try_put(&self.entry(input, epoch));
+        }
+        decision
+    }
+
+    /// Replaces the watchpoints, if any, by new ones, if any.
+    fn rearm(&mut self, entry: Option<Entry>, input: &Input, decision: &mut Decision) {
+        let had = self.armed.take().is_some();
+        match entry.filter(|_| self.config.watchpoints > 0) {
+            Some(entry) => {
+                let plan = WatchPlan::random(line_of(&entry), self.config.watchpoints, &mut self.random);
+                self.armed = Some(Armed { plan, earlier: entry.write, population: input.population, age: 0 });
+                decision.arm = Some(plan);
+            }
+            None => decision.disarm = had,
+        }
+    }
+
+    /// One of the entries that the paper allows to be watched, each with equal probability (a reservoir of
+    /// one, so that a single scan is enough).
+    fn pick_any(&mut self, board: &Board<'_>, now: Nanos) -> Option<Entry> {
+        if self.config.watchpoints == 0 {
+            return None;
+        }
+        let mut picked = None;
+        let mut candidates = 0;
+        for entry in board.entries() {
+            let live = board.store_samples_since(&entry) < ENTRY_LIFETIME;
+            if live && self.recent(&entry) && self.uncounted(&entry, now) {
+                candidates += 1;
+                if self.random.below(candidates) == 0 {
+                    picked = Some(entry);
+                }
+            }
+        }
+        picked
+    }
+
+    /// The latest recent entry of another thread. Nothing that this thread publishes can hide it: what came
+    /// after the previous sample came after all that this thread has published.
+    fn pick_latest(&self, board: &Board<'_>, now: Nanos) -> Option<Entry> {
+        board
+            .entries()
+            .filter(|entry| self.recent(entry) && self.foreign(entry, now))
+            .max_by_key(|entry| entry.write.time)
+    }
+
+    fn watchpoints_are_old(&self) -> bool {
+        self.armed.is_none_or(|armed| armed.age >= WATCH_LIFETIME)
+    }
+
+    /// From another thread, and not from after this sample, which began before the entry was read.
+    fn foreign(&self, entry: &Entry, now: Nanos) -> bool {
+        entry.write.thread != self.thread && entry.write.time <= now
+    }
+
+    /// Foreign, and newer than all that this thread has counted.
+    fn uncounted(&self, entry: &Entry, now: Nanos) -> bool {
+        self.foreign(entry, now) && self.latest_counted.is_none_or(|latest| entry.write.time > latest)
+    }
+
+    /// Published after this thread's previous sample.
+    fn recent(&self, entry: &Entry) -> bool {
+        self.previous_sample.is_none_or(|previous| entry.write.time > previous)
+    }
+
+    /// May its slot be taken? After two store samples of its publisher; or, so that a thread that blocks or
+    /// ends does not keep a slot for ever, when it is older than the last two store samples of this one.
+    fn expired(&self, board: &Board<'_>, entry: &Entry) -> bool {
+        let by_publisher = board.store_samples_since(entry) >= ENTRY_LIFETIME;
+        let by_us = self.previous_stores[1].is_some_and(|store| entry.write.time < store);
+        by_publisher || by_us
+    }
+
+    fn entry(&self, input: &Input, epoch: u32) -> Entry {
+        let &Input { access, time, cpu, stack, .. } = input;
+        Entry { write: EarlierWrite { thread: self.thread, time, cpu, access, stack }, epoch }
+    }
+
+    fn lookup_event(&self, input: &Input, earlier: EarlierWrite) -> SharingEvent {
+        SharingEvent {
+            thread: self.thread,
+            time: input.time,
+            cpu: input.cpu,
+            population: input.population,
+            via: Via::Lookup,
+            class: class(input.access, earlier.access),
+            weight: 1.0,
+            later: input.access,
+            exact: true,
+            stack: input.stack,
+            earlier,
+        }
+    }
+}
+
+fn line_of(entry: &Entry) -> Line {
+    entry.write.access.addr.line()
+}
+
+/// True sharing where the two have a byte in common.
+pub(crate) fn class(later: Access, earlier: Access) -> SharingClass {
+    if later.overlaps(earlier) { SharingClass::True } else { SharingClass::False }
+}

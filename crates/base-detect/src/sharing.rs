@@ -1,0 +1,164 @@
+use carom_base::{
+    Access, AccessKind, Addr, Cpu, EarlierWrite, Ip, Nanos, Population, SharingEvent, StackId, ThreadId, Via,
+};
+
+use crate::board::Board;
+use crate::config::{Config, Scheme};
+use crate::random::Random;
+use crate::rules::class;
+use crate::watch::{CHUNK_BYTES, WatchPlan};
+
+/// A sample that was an access to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// What the thread did. An access that splits a line is treated by its first line.
+    pub access: Access,
+    /// When; must not go back in the life of a detector.
+    pub time: Nanos,
+    /// Where the thread runs.
+    pub cpu: Cpu,
+    /// The call path.
+    pub stack: StackId,
+    /// Which kind of sample.
+    pub population: Population,
+}
+
+/// A watchpoint was hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trap {
+    /// The address that the watchpoint was set on.
+    pub chunk: Addr,
+    /// When.
+    pub time: Nanos,
+    /// Where the thread runs.
+    pub cpu: Cpu,
+    /// The call path.
+    pub stack: StackId,
+    /// The access, where the trapping instruction could be recovered. Used only if it touches the chunk.
+    pub access: Option<Access>,
+    /// What the access did, where that alone is known. A load otherwise: the weaker claim.
+    pub kind: Option<AccessKind>,
+    /// The trapping instruction, or the one behind it.
+    pub ip: Ip,
+}
+
+/// What a sample leads to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// Sharing to record.
+    pub event: Option<SharingEvent>,
+    /// Watchpoints to set, in place of all that are set.
+    pub arm: Option<WatchPlan>,
+    /// All watchpoints are to be removed: what they are for is old or settled, and there is nothing to watch.
+    pub disarm: bool,
+    /// The sample is now on the board.
+    pub published: bool,
+    /// A store met a live entry of another line in its slot: not published ([`Scheme::Paper`]), or published in
+    /// its place ([`Scheme::Balanced`]).
+    pub collision: bool,
+}
+
+/// A set of watchpoints and what it is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Armed {
+    pub plan: WatchPlan,
+    /// The write whose line is watched.
+    pub earlier: EarlierWrite,
+    /// Which kind of sample set them.
+    pub population: Population,
+    /// Samples of this thread since.
+    pub age: u32,
+}
+
+/// The sharing detector of one thread.
+#[derive(Clone, Debug)]
+pub struct ThreadDetector {
+    pub(crate) thread: ThreadId,
+    pub(crate) config: Config,
+    pub(crate) random: Random,
+    pub(crate) previous_sample: Option<Nanos>,
+    /// Times of the two latest store samples, the latest first.
+    pub(crate) previous_stores: [Option<Nanos>; 2],
+    /// Publication time of the latest entry that this thread has counted (t_prev in Algorithm 1).
+    pub(crate) latest_counted: Option<Nanos>,
+    pub(crate) armed: Option<Armed>,
+}
+
+impl ThreadDetector {
+    /// A detector that has seen nothing. Equal seeds and inputs give equal decisions.
+    pub const fn new(thread: ThreadId, config: Config, seed: u64) -> Self {
+        Self {
+            thread,
+            config,
+            random: Random::new(seed),
+            previous_sample: None,
+            previous_stores: [None; 2],
+            latest_counted: None,
+            armed: None,
+        }
+    }
+
+    /// Takes in a sample.
+    ///
+    /// Costs at most one read of every slot: with 127, some 8 KiB, of which those lines that others have written
+    /// since the last sample come from their caches.
+    pub fn on_sample(&mut self, board: &Board<'_>, input: Input) -> Decision {
+        if let Some(armed) = &mut self.armed {
+            armed.age = armed.age.saturating_add(1);
+        }
+        let decision = match self.config.scheme {
+            Scheme::Balanced if self.config.watchpoints > 0 => self.sample_balanced(board, &input),
+            Scheme::Balanced | Scheme::Paper => self.sample_by_paper(board, &input),
+        };
+        if input.access.kind.writes() {
+            self.previous_stores = [Some(input.time), self.previous_stores[0]];
+        }
+        self.previous_sample = Some(input.time);
+        decision
+    }
+
+    /// Takes in a trap. Afterwards the detector is disarmed, and the caller removes all watchpoints.
+    ///
+    /// `None` for a trap that no longer means anything, because its watchpoint has been replaced (a signal
+    /// that was blocked for a while): nothing changes then.
+    pub fn on_trap(&mut self, trap: Trap) -> Option<SharingEvent> {
+        let armed = self.armed?;
+        if !armed.plan.watched().contains(&trap.chunk) {
+            return None;
+        }
+        self.armed = None;
+        let earlier = armed.earlier;
+        self.latest_counted = self.latest_counted.max(Some(earlier.time));
+        let chunk = Access {
+            ip: trap.ip,
+            addr: trap.chunk,
+            width: CHUNK_BYTES as u32,
+            kind: trap.kind.unwrap_or(AccessKind::Load),
+        };
+        let recovered = trap.access.filter(|access| access.overlaps(chunk));
+        let later = recovered.unwrap_or(chunk);
+        Some(SharingEvent {
+            thread: self.thread,
+            time: trap.time,
+            cpu: trap.cpu,
+            population: armed.population,
+            via: Via::Watchpoint,
+            class: class(later, earlier.access),
+            weight: armed.plan.weight(),
+            later,
+            exact: recovered.is_some(),
+            stack: trap.stack,
+            earlier,
+        })
+    }
+
+    /// Forgets the watchpoints: the caller has removed them, or could not set them.
+    pub fn disarm(&mut self) {
+        self.armed = None;
+    }
+
+    /// The watchpoints that are set.
+    pub fn armed(&self) -> Option<&WatchPlan> {
+        self.armed.as_ref().map(|armed| &armed.plan)
+    }
+}

@@ -1,0 +1,194 @@
+//! Do the estimates converge to what the simulated program does by construction?
+//!
+//! A standard error comes from 40 batches of consecutive events. The bound is four of them: one of the some
+//! 60 comparisons here would break it by chance in one of a hundred choices of the seeds, which are fixed.
+
+mod common;
+
+use carom_base::{AccessKind, SharingEvent};
+use carom_base_detect::{Config, Scheme};
+use common::{Machine, Sampling, false_sharing, fraction, is_false};
+
+const FRACTIONS: [f64; 7] = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0];
+
+const TYPICAL: Machine<'static> = Machine {
+    threads: 2,
+    board: 127,
+    config: Config { watchpoints: 4, scheme: Scheme::Balanced },
+    period: 50.0,
+    sampling: Sampling::Jitter(0.1),
+    seed: 1,
+    running: &|_| u64::MAX,
+};
+
+fn check_false_fraction(machine: &Machine<'_>, f: f64) {
+    let events = machine.run(500_000 / machine.threads as u64, false_sharing(f));
+    let (measured, error) = fraction(&events, is_false);
+    let what = format!("{machine:?}: {measured:.3} +- {error:.4} of {} events for {f}", events.len());
+    assert!(error < 0.03, "too few events to tell: {what}");
+    // Where all sharing is of one class there is no error, but rounding.
+    assert!((measured - f).abs() <= 4.0 * error + 1e-9, "{what}");
+}
+
+#[test]
+fn the_false_fraction_converges_for_every_fraction() {
+    for threads in [2, 8] {
+        for sampling in [Sampling::Random, Sampling::Jitter(0.1)] {
+            for f in FRACTIONS {
+                check_false_fraction(&Machine { threads, sampling, ..TYPICAL }, f);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_false_fraction_does_not_depend_on_watchpoints_period_or_board() {
+    // Boards of one slot, of fewer slots than threads, of the paper's size.
+    for threads in [2, 8] {
+        for watchpoints in 1..=4 {
+            let config = Config { watchpoints, ..TYPICAL.config };
+            check_false_fraction(&Machine { threads, config, ..TYPICAL }, 0.25);
+        }
+        for period in [10.0, 100.0, 400.0] {
+            check_false_fraction(&Machine { threads, period, ..TYPICAL }, 0.25);
+        }
+        for board in [1, 5, 17] {
+            check_false_fraction(&Machine { threads, board, ..TYPICAL }, 0.25);
+        }
+    }
+}
+
+#[test]
+fn the_false_fraction_survives_time_slicing() {
+    // 8 threads on 2 processors: even and odd ones take turns of four periods, not in step.
+    let running = |step: u64| (1 << (2 * (step / 200 % 4))) | (2 << (2 * (step / 220 % 4)));
+    for f in [0.1, 0.25, 0.75] {
+        check_false_fraction(&Machine { threads: 8, running: &running, ..TYPICAL }, f);
+    }
+}
+
+/// The paper's rules push fractions toward one half. A fixme, kept as numbers: if these assertions fail, the
+/// documentation of the crate is out of date.
+#[test]
+fn the_papers_scheme_is_biased_toward_one_half() {
+    let config = Config { watchpoints: 4, scheme: Scheme::Paper };
+    let check = |threads, sampling, f, expected: f64| {
+        let machine = Machine { threads, sampling, config, ..TYPICAL };
+        let (measured, error) = fraction(&machine.run(500_000 / threads as u64, false_sharing(f)), is_false);
+        assert!((measured - expected).abs() < 0.02 + 4.0 * error, "{measured} for {f}");
+        assert!((measured - f).abs() > 0.03);
+    };
+    check(2, Sampling::Random, 0.1, 0.18);
+    check(2, Sampling::Random, 0.25, 0.33);
+    check(2, Sampling::Jitter(0.1), 0.1, 0.26);
+    check(2, Sampling::Jitter(0.1), 0.25, 0.39);
+    check(8, Sampling::Random, 0.1, 0.15);
+    check(8, Sampling::Jitter(0.3), 0.1, 0.27);
+}
+
+/// Without watchpoints half of the test is missing. A fixme, as above: what the documentation promises.
+#[test]
+fn look_ups_alone_are_nearly_right() {
+    for threads in [2, 8] {
+        for sampling in [Sampling::Random, Sampling::Jitter(0.3)] {
+            for f in [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0] {
+                let config = Config { watchpoints: 0, ..TYPICAL.config };
+                let machine = Machine { threads, sampling, config, ..TYPICAL };
+                let (measured, error) =
+                    fraction(&machine.run(300_000 / threads as u64, false_sharing(f)), is_false);
+                assert!((measured - f).abs() < 0.04 + 4.0 * error, "{machine:?}: {measured} for {f}");
+            }
+        }
+    }
+}
+
+fn volume<'a>(events: impl IntoIterator<Item = &'a SharingEvent>) -> f64 {
+    events.into_iter().map(|event| f64::from(event.weight)).sum()
+}
+
+/// Listing 5.1: with probability f a store to the shared word, else to one of 100 private lines. Every
+/// sample examines one write of the other thread; that is shared with probability f, and then this thread
+/// touches it before its next sample (the probability that 45 accesses all miss it is below 1% from f = 0.1
+/// on). So the volume is f per sample.
+#[test]
+fn volume_is_proportional_to_the_fraction_of_shared_accesses() {
+    for f in [0.1, 0.2, 0.4, 0.7, 1.0] {
+        let events = TYPICAL.run(400_000, |t, dice| {
+            let private = 0x100_0000 * (t as u64 + 1) + 64 * dice.below(100) as u64;
+            (if dice.unit() < f { 0x40 } else { private }, AccessKind::Store)
+        });
+        let samples = 2.0 * 400_000.0 / TYPICAL.period;
+        let per_sample = volume(&events) / samples;
+        // At most one event of weight 2 per sample: variance of a sum of n is at most 2 f n. The jitter of
+        // one tenth leaves 1% of the samples without a write in between.
+        let error = (2.0 * f / samples).sqrt();
+        assert!((per_sample - f).abs() < 4.0 * error + 0.03 * f, "{per_sample} for {f}");
+    }
+}
+
+/// Pairs (0,1) and (2,3) at sharing fractions 1 and 1/2, in steps of 20 us: samples every 1 ms, slices of
+/// 4 ms, 4 threads on 2 processors under four schedules and without slicing. Where each pair has a processor
+/// of its own, the second's slices are 10% longer and so are its chances to meet 10% fewer: 0.45, not 0.5.
+#[test]
+fn point_to_point_volume_lies_in_the_right_cells_in_the_right_ratio() {
+    const SLICE: u64 = 200;
+    let turn = |step: u64| step / SLICE % 2;
+    // The second processor's slices are 10% longer, so that all phases occur.
+    let other_turn = |step: u64| step / (SLICE + 20) % 2;
+    let pairs_on_one_cpu = |step: u64| (1 << turn(step)) | (4 << other_turn(step));
+    let pairs_on_two_cpus = |step: u64| (1 << (2 * turn(step))) | (2 << (2 * other_turn(step)));
+    let gang = |step: u64| if turn(step) == 0 { 0b0011 } else { 0b1100 };
+    let apart = |step: u64| if turn(step) == 0 { 0b0101 } else { 0b1010 };
+    let schedules: [(&str, &dyn Fn(u64) -> u64); 5] = [
+        ("four processors", &|_| u64::MAX),
+        ("each pair on one processor", &pairs_on_one_cpu),
+        ("each pair on two processors", &pairs_on_two_cpus),
+        ("each pair at the same time", &gang),
+        ("each pair never at the same time", &apart),
+    ];
+    for (name, running) in schedules {
+        let run = |scheme, steps| {
+            let config = Config { scheme, ..TYPICAL.config };
+            let machine = Machine { threads: 4, running, config, ..TYPICAL };
+            let events = machine.run(steps, |t, dice| {
+                let (pair, private) = (0x10_0000 + 0x40 * (t as u64 / 2), 0x50_0000 + 0x100 * t as u64);
+                (if t < 2 || dice.unit() < 0.5 { pair } else { private }, AccessKind::Store)
+            });
+            let group = |event: &SharingEvent| (event.earlier.thread.0 / 2, event.thread.0 / 2);
+            assert!(events.iter().all(|event| group(event).0 == group(event).1), "only pairs share lines");
+            // Second cell over both is 0.5 / 1.5, whose standard error the batches give.
+            let (second, error) = fraction(&events, |event| group(event).0 == 1);
+            let ratio = second / (1.0 - second);
+            println!(
+                "{name}, {scheme:?}: {} events, ratio {ratio:.3}, second {second:.3} +- {error:.3}",
+                events.len()
+            );
+            (ratio, second, error)
+        };
+        let (ratio, second, error) = run(Scheme::Balanced, 1_000_000);
+        assert!(
+            (second - 1.0 / 3.0).abs() < 4.0 * error + 0.02,
+            "{name}: {ratio:.3}, {second:.3} +- {error:.3}"
+        );
+        assert!((ratio - 0.5).abs() < 0.15, "{name}: {ratio:.3}");
+        // A fixme, as above: the paper's slots saturate.
+        let (ratio, ..) = run(Scheme::Paper, 200_000);
+        assert!((0.7..0.9).contains(&ratio), "{name}: {ratio:.3}");
+    }
+}
+
+/// Four threads that share everything: no cell of the matrix may be preferred, if only the intervals vary a
+/// little. (With exactly equal periods each thread would always see the one that is sampled before it.)
+#[test]
+fn all_to_all_fills_all_cells_alike() {
+    let machine = Machine { threads: 4, ..TYPICAL };
+    let events = machine.run(400_000, |_, _| (0x40, AccessKind::Store));
+    for i in 0..4 {
+        for j in (0..4).filter(|&j| j != i) {
+            let cell = |event: &SharingEvent| (event.earlier.thread.0, event.thread.0) == (i, j);
+            let (share, error) = fraction(&events, cell);
+            // 12 cells.
+            assert!((share - 1.0 / 12.0).abs() < 4.0 * error + 0.005, "{i} {j}: {share:.4} +- {error:.4}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Signal plumbing that libc leaves out: raw masks, `siginfo_t` fields of perf traps. All signal-safe.
+
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+use crate::SysError;
+
+/// `si_code` of a trap by a perf event (`asm-generic/siginfo.h`).
+pub const TRAP_PERF: i32 = 6;
+/// `si_code` of a single step.
+pub const TRAP_TRACE: i32 = 2;
+/// `si_code` of a hardware breakpoint; single steps show as this on some kernels.
+pub const TRAP_HWBKPT: i32 = 4;
+/// `si_code` of a signal from a POSIX timer.
+pub const SI_TIMER: i32 = -2;
+/// `si_code` of `F_SETSIG` readiness.
+pub const POLL_IN: i32 = 1;
+/// The trap was delivered late because the thread had blocked SIGTRAP (Linux 5.18).
+pub const TRAP_PERF_FLAG_ASYNC: u32 = 1;
+/// Trap flag in RFLAGS: a debug exception follows the next instruction.
+pub const RFLAGS_TF: i64 = 0x100;
+
+/// The `siginfo_t` fields of the signals that the engine sends to itself, at their x86-64 offsets.
+#[derive(Clone, Copy)]
+pub struct TrapInfo(*const libc::siginfo_t);
+
+impl TrapInfo {
+    /// # Safety
+    /// `info` is what the kernel passed to a running signal handler.
+    pub unsafe fn new(info: *const libc::siginfo_t) -> Self {
+        Self(info)
+    }
+
+    /// Where the signal comes from.
+    pub fn code(self) -> i32 {
+        // SAFETY: valid by the contract of `new`.
+        unsafe { (*self.0).si_code }
+    }
+
+    /// The watched address (`TRAP_PERF` of a breakpoint).
+    pub fn address(self) -> u64 {
+        self.at::<u64>(16)
+    }
+
+    /// `attr.sig_data` (`TRAP_PERF`).
+    pub fn cookie(self) -> u64 {
+        self.at::<u64>(24)
+    }
+
+    /// `TRAP_PERF_FLAG_*` (`TRAP_PERF`).
+    pub fn flags(self) -> u32 {
+        self.at::<u32>(36)
+    }
+
+    /// The value given to `timer_create` (`SI_TIMER`).
+    pub fn timer_value(self) -> u64 {
+        self.at::<u64>(24)
+    }
+
+    /// The ready descriptor (`POLL_IN`).
+    pub fn fd(self) -> i32 {
+        self.at::<i32>(24)
+    }
+
+    fn at<T: Copy>(self, offset: usize) -> T {
+        // SAFETY: `siginfo_t` is 128 bytes and all offsets above are inside it.
+        let field = unsafe { self.0.cast::<u8>().add(offset) };
+        // SAFETY: in bounds as above; every bit pattern is a valid integer.
+        unsafe { field.cast::<T>().read_unaligned() }
+    }
+}
+
+/// The calling thread's errno.
+pub fn errno() -> i32 {
+    // SAFETY: the C library returns a valid pointer for every thread.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    unsafe { *place }
+}
+
+/// Puts errno back after a handler.
+pub fn set_errno(value: i32) {
+    // SAFETY: the C library returns a valid pointer for every thread.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    unsafe { *place = value };
+}
+
+/// A kernel signal set: bit n-1 is signal n.
+pub type Mask = u64;
+
+/// The bit of `signal` in a [`Mask`].
+pub const fn bit(signal: i32) -> Mask {
+    1 << (signal - 1)
+}
+
+/// rt_sigprocmask without the C library, which hides two signals. `how` as there; returns the old mask.
+pub fn set_mask(how: i32, mask: Mask) -> Mask {
+    let mut old: Mask = 0;
+    // SAFETY: both sets are live 8-byte kernel sigsets.
+    unsafe {
+        libc::syscall(libc::SYS_rt_sigprocmask, how, &raw const mask, &raw mut old, size_of::<Mask>());
+    }
+    old
+}
+
+/// Sends `signal` to the calling thread.
+pub fn raise(signal: i32) {
+    // SAFETY: takes no arguments.
+    let process = unsafe { libc::getpid() };
+    // SAFETY: integer arguments only.
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread_id(), signal) };
+}
+
+/// The calling thread's kernel id.
+pub fn thread_id() -> i32 {
+    // SAFETY: takes no arguments.
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+}
+
+/// The kernel's alternate stack of the calling thread, without interposition.
+///
+/// # Errors
+/// EPERM while running on it, ENOMEM where it is too small.
+///
+/// # Safety
+/// A non-null `new` must describe memory that stays valid and unused while it is installed.
+pub unsafe fn alternate_stack(new: *const libc::stack_t, old: *mut libc::stack_t) -> Result<(), SysError> {
+    // SAFETY: the caller vouches for both pointers.
+    let result = unsafe { libc::syscall(libc::SYS_sigaltstack, new, old) };
+    if result < 0 { Err(SysError::last("sigaltstack")) } else { Ok(()) }
+}
+
+/// Lets the terminal's SIGINT and SIGQUIT pass by: they go to the program in the same process group.
+pub fn ignore_terminal_signals() {
+    for signal in [libc::SIGINT, libc::SIGQUIT] {
+        // SAFETY: SIG_IGN is a valid disposition.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+static FORWARD_TO: AtomicI32 = AtomicI32::new(0);
+
+/// Passes SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 on to `process` from now on.
+pub fn forward_to(process: i32) {
+    FORWARD_TO.store(process, Relaxed);
+    for signal in [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2] {
+        // SAFETY: the handler is async-signal-safe.
+        unsafe { libc::signal(signal, forward as *const () as libc::sighandler_t) };
+    }
+}
+
+extern "C" fn forward(signal: libc::c_int) {
+    let before = errno();
+    // SAFETY: integers; at worst the process is gone.
+    unsafe { libc::kill(FORWARD_TO.load(Relaxed), signal) };
+    set_errno(before);
+}
+
+/// Ends this process as `signal` ended another: the shell sees the same. Leaves no core file of ours.
+pub fn die_of(signal: i32) -> ! {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a valid limit.
+    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
+    // SAFETY: SIG_DFL is a valid disposition.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+    set_mask(libc::SIG_UNBLOCK, bit(signal));
+    raise(signal);
+    // Only reached for a signal that does not kill.
+    std::process::exit(128 + signal)
+}

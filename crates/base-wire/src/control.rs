@@ -1,0 +1,164 @@
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use crate::VERSION;
+
+/// Name of the control file in the session directory.
+pub const CONTROL_FILE: &str = "control";
+
+/// `"carom-c\0"`.
+const CONTROL_MAGIC: u64 = u64::from_le_bytes(*b"carom-c\0");
+
+/// How samples are to be delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryChoice {
+    /// The best that works: sigtrap, F_SETSIG, POSIX timers.
+    Auto,
+    /// perf events with `sigtrap`.
+    Sigtrap,
+    /// perf events with `F_SETSIG`.
+    Setsig,
+    /// POSIX timers, no watchpoints.
+    PosixTimer,
+}
+
+/// What the host asks of every agent of a session.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ControlSettings {
+    /// Mean thread CPU time between two timer samples, in nanoseconds.
+    pub period_ns: u64,
+    /// The agent's share of each thread's time, in millionths.
+    pub budget_ppm: u32,
+    /// Step samples go 0 to `max_steps - 1` instructions on.
+    pub max_steps: u32,
+    /// Watchpoints per thread, 0 to 4.
+    pub watchpoints: u32,
+    /// Slots of the bulletin board.
+    pub board_slots: u32,
+    /// How samples are delivered.
+    pub delivery: DeliveryChoice,
+    /// Track heap objects of at least this many bytes; `None`: do not track.
+    pub objects: Option<u64>,
+}
+
+/// The control page. All fields are atomics because host and agents have it open at once.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Control {
+    magic: AtomicU64,
+    version: AtomicU32,
+    delivery: AtomicU32,
+    period_ns: AtomicU64,
+    budget_ppm: AtomicU32,
+    max_steps: AtomicU32,
+    watchpoints: AtomicU32,
+    board_slots: AtomicU32,
+    objects: AtomicU64,
+    /// Set by the host when recording ends: agents stop sampling at their next sample.
+    pub stop: AtomicU32,
+    /// 1 while one agent calibrates, 2 once the costs below are there.
+    pub calibrated: AtomicU32,
+    /// Cost of one timer sample in nanoseconds, without decoding.
+    pub timer_ns: AtomicU64,
+    /// Cost of one single step in nanoseconds.
+    pub step_ns: AtomicU64,
+    /// Cost of one watchpoint trap in nanoseconds.
+    pub trap_ns: AtomicU64,
+    /// Cost of moving one watchpoint in nanoseconds.
+    pub modify_ns: AtomicU64,
+    /// Threads of any process that could not be profiled.
+    pub unprofiled_threads: AtomicU64,
+}
+
+/// Offset added to a threshold so that 0 can mean "off".
+const OBJECTS_ON: u64 = 1;
+
+impl Control {
+    /// A page with these settings.
+    pub fn new(settings: &ControlSettings) -> Self {
+        let page = Self::default();
+        page.magic.store(CONTROL_MAGIC, Relaxed);
+        page.version.store(VERSION, Relaxed);
+        page.delivery.store(settings.delivery as u32, Relaxed);
+        page.period_ns.store(settings.period_ns, Relaxed);
+        page.budget_ppm.store(settings.budget_ppm, Relaxed);
+        page.max_steps.store(settings.max_steps, Relaxed);
+        page.watchpoints.store(settings.watchpoints, Relaxed);
+        page.board_slots.store(settings.board_slots, Relaxed);
+        page.objects.store(settings.objects.map_or(0, |least| least.saturating_add(OBJECTS_ON)), Relaxed);
+        page
+    }
+
+    /// The page's fields in the order of their layout, for writing it to a file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(size_of::<Self>());
+        bytes.extend(self.magic.load(Relaxed).to_le_bytes());
+        bytes.extend(self.version.load(Relaxed).to_le_bytes());
+        bytes.extend(self.delivery.load(Relaxed).to_le_bytes());
+        bytes.extend(self.period_ns.load(Relaxed).to_le_bytes());
+        for word in [&self.budget_ppm, &self.max_steps, &self.watchpoints, &self.board_slots] {
+            bytes.extend(word.load(Relaxed).to_le_bytes());
+        }
+        bytes.extend(self.objects.load(Relaxed).to_le_bytes());
+        bytes.resize(size_of::<Self>(), 0);
+        bytes
+    }
+
+    /// The settings, or `None` where the page is not one of this version.
+    pub fn settings(&self) -> Option<ControlSettings> {
+        if self.magic.load(Relaxed) != CONTROL_MAGIC || self.version.load(Relaxed) != VERSION {
+            return None;
+        }
+        let delivery = match self.delivery.load(Relaxed) {
+            0 => DeliveryChoice::Auto,
+            1 => DeliveryChoice::Sigtrap,
+            2 => DeliveryChoice::Setsig,
+            3 => DeliveryChoice::PosixTimer,
+            _ => return None,
+        };
+        Some(ControlSettings {
+            period_ns: self.period_ns.load(Relaxed),
+            budget_ppm: self.budget_ppm.load(Relaxed),
+            max_steps: self.max_steps.load(Relaxed),
+            watchpoints: self.watchpoints.load(Relaxed),
+            board_slots: self.board_slots.load(Relaxed),
+            delivery,
+            objects: self.objects.load(Relaxed).checked_sub(OBJECTS_ON),
+        })
+    }
+
+    /// Where [`Control::stop`] lies in the file, in bytes.
+    pub const fn stop_offset() -> u64 {
+        std::mem::offset_of!(Self, stop) as u64
+    }
+
+    /// Where the four costs and the count of unprofiled threads lie in the file, in bytes:
+    /// `timer_ns, step_ns, trap_ns, modify_ns, unprofiled_threads`.
+    pub const fn results_offset() -> u64 {
+        std::mem::offset_of!(Self, timer_ns) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_follow_the_layout() {
+        let settings = ControlSettings {
+            period_ns: 1,
+            budget_ppm: 2,
+            max_steps: 3,
+            watchpoints: 4,
+            board_slots: 5,
+            delivery: DeliveryChoice::Setsig,
+            objects: Some(0),
+        };
+        let page = Control::new(&settings);
+        assert_eq!(page.settings(), Some(settings));
+        let bytes = page.to_bytes();
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        assert_eq!(word(std::mem::offset_of!(Control, board_slots)), 5);
+        assert_eq!(word(std::mem::offset_of!(Control, objects)), 1, "a threshold of 0 is stored as 1");
+        assert_eq!(word(std::mem::offset_of!(Control, stop)), 0);
+    }
+}

@@ -1,0 +1,210 @@
+//! The journal: lines of text, fields separated by tabs, names percent-encoded where they hold control bytes.
+//!
+//! The agent appends with single writes, so a cut journal loses at most its last line.
+//!
+//! | line | fields |
+//! | --- | --- |
+//! | `process` | pid, parent pid, start (ns) |
+//! | `argv` | one field per argument |
+//! | `delivery` | `sigtrap`, `setsig` or `posix-timer`; why nothing better |
+//! | `module` | time (ns), load bias, low, high (hex), path |
+//! | `unload` | time (ns), low (hex) |
+//! | `map` | low, high (hex), path: memory that is not a module |
+//! | `trouble` | code, text: something that the report should say |
+//! | `unprofiled` | program, why: a child that could not be profiled |
+//! | `end` | time (ns) |
+
+/// One line of a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Who writes.
+    Process {
+        /// Process id.
+        pid: u32,
+        /// Parent's process id.
+        parent: u32,
+        /// CLOCK_MONOTONIC nanoseconds.
+        started: u64,
+    },
+    /// Program and arguments.
+    Argv(Vec<String>),
+    /// How samples are delivered.
+    Delivery {
+        /// `sigtrap`, `setsig` or `posix-timer`.
+        name: String,
+        /// Why nothing better; may be empty.
+        reason: String,
+    },
+    /// A loaded executable or library.
+    Module {
+        /// CLOCK_MONOTONIC nanoseconds.
+        time: u64,
+        /// Load address minus stated address.
+        bias: u64,
+        /// First byte.
+        low: u64,
+        /// One past the last.
+        high: u64,
+        /// File.
+        path: String,
+    },
+    /// A library went.
+    Unload {
+        /// CLOCK_MONOTONIC nanoseconds.
+        time: u64,
+        /// First byte.
+        low: u64,
+    },
+    /// Other memory.
+    Map {
+        /// First byte.
+        low: u64,
+        /// One past the last.
+        high: u64,
+        /// What `/proc/PID/maps` calls it.
+        path: String,
+    },
+    /// Something that the report should say.
+    Trouble {
+        /// A short stable code.
+        code: String,
+        /// A sentence.
+        text: String,
+    },
+    /// A child that could not be profiled.
+    Unprofiled {
+        /// The program.
+        program: String,
+        /// Why.
+        reason: String,
+    },
+    /// An orderly end.
+    End {
+        /// CLOCK_MONOTONIC nanoseconds.
+        time: u64,
+    },
+}
+
+/// Makes a name safe for one field.
+pub fn escape(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        if c.is_control() || c == '%' {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                out.push('%');
+                out.extend(char::from_digit(u32::from(byte >> 4), 16));
+                out.extend(char::from_digit(u32::from(byte & 15), 16));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The inverse of [`escape`]; what is not an escape stays as it is.
+pub fn unescape(field: &str) -> String {
+    let mut out = Vec::with_capacity(field.len());
+    let mut rest = field.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let code = (first == b'%').then(|| tail.get(..2)).flatten();
+        let byte = code.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        if let Some(byte) = byte {
+            out.push(byte);
+            rest = tail.get(2..).unwrap_or_default();
+        } else {
+            out.push(first);
+            rest = tail;
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+impl Line {
+    /// The line as text, newline included.
+    pub fn format(&self) -> String {
+        match self {
+            Self::Process { pid, parent, started } => format!("process\t{pid}\t{parent}\t{started}\n"),
+            Self::Argv(argv) => {
+                let fields: String = argv.iter().map(|arg| format!("\t{}", escape(arg))).collect();
+                format!("argv{fields}\n")
+            }
+            Self::Unprofiled { program, reason } => {
+                format!("unprofiled\t{}\t{}\n", escape(program), escape(reason))
+            }
+            Self::Delivery { name, reason } => format!("delivery\t{name}\t{}\n", escape(reason)),
+            Self::Module { time, bias, low, high, path } => {
+                format!("module\t{time}\t{bias:x}\t{low:x}\t{high:x}\t{}\n", escape(path))
+            }
+            Self::Unload { time, low } => format!("unload\t{time}\t{low:x}\n"),
+            Self::Map { low, high, path } => format!("map\t{low:x}\t{high:x}\t{}\n", escape(path)),
+            Self::Trouble { code, text } => format!("trouble\t{code}\t{}\n", escape(text)),
+            Self::End { time } => format!("end\t{time}\n"),
+        }
+    }
+
+    /// Reads one line, without its newline. `None` where it is not one: the host skips and counts those.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut fields = text.split('\t');
+        let kind = fields.next()?;
+        let mut next = || fields.next();
+        let hex = |field: &str| u64::from_str_radix(field, 16).ok();
+        let line = match kind {
+            "process" => Self::Process {
+                pid: next()?.parse().ok()?,
+                parent: next()?.parse().ok()?,
+                started: next()?.parse().ok()?,
+            },
+            "argv" => Self::Argv(fields.map(unescape).collect()),
+            "unprofiled" => Self::Unprofiled { program: unescape(next()?), reason: unescape(next()?) },
+            "delivery" => Self::Delivery { name: next()?.into(), reason: unescape(next()?) },
+            "module" => Self::Module {
+                time: next()?.parse().ok()?,
+                bias: hex(next()?)?,
+                low: hex(next()?)?,
+                high: hex(next()?)?,
+                path: unescape(next()?),
+            },
+            "unload" => Self::Unload { time: next()?.parse().ok()?, low: hex(next()?)? },
+            "map" => Self::Map { low: hex(next()?)?, high: hex(next()?)?, path: unescape(next()?) },
+            "trouble" => Self::Trouble { code: next()?.into(), text: unescape(next()?) },
+            "end" => Self::End { time: next()?.parse().ok()? },
+            _ => return None,
+        };
+        Some(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_survives_a_round_trip() {
+        let nasty = "a\tb\nc%41 \u{7}ü".to_owned();
+        let lines = [
+            Line::Process { pid: 1, parent: 2, started: 3 },
+            Line::Delivery { name: "setsig".into(), reason: nasty.clone() },
+            Line::Module { time: 1, bias: u64::MAX, low: 0x10, high: 0x20, path: nasty.clone() },
+            Line::Argv(vec![nasty.clone(), String::new(), "x".into()]),
+            Line::Unprofiled { program: nasty.clone(), reason: "static".into() },
+            Line::Unload { time: 9, low: 0xabc },
+            Line::Map { low: 1, high: 2, path: nasty.clone() },
+            Line::Trouble { code: "x".into(), text: nasty },
+            Line::End { time: 4 },
+        ];
+        for line in lines {
+            let text = line.format();
+            assert_eq!(text.matches('\n').count(), 1, "one line each: {text:?}");
+            assert_eq!(Line::parse(text.trim_end_matches('\n')), Some(line));
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "process", "process\tx\t1\t2", "module\t1\t2", "what\t1", "unload\t1\tzz"] {
+            assert_eq!(Line::parse(text), None, "{text:?}");
+        }
+    }
+}

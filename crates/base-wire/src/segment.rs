@@ -1,0 +1,230 @@
+use std::{
+    mem::offset_of,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+};
+
+/// `"carom-s\0"`.
+pub const SEGMENT_MAGIC: u64 = u64::from_le_bytes(*b"carom-s\0");
+
+/// Words of 8 bytes in one thread's ring; a power of two. 32 KiB hold about 600 samples, half a second at the
+/// default period, while the host comes by every few tens of milliseconds.
+pub const RING_WORDS: usize = 4096;
+
+/// The head of a segment file.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct SegmentHeader {
+    /// [`SEGMENT_MAGIC`].
+    pub magic: AtomicU64,
+    /// [`crate::VERSION`].
+    pub version: AtomicU32,
+    /// How many slots follow.
+    pub slots: AtomicU32,
+    /// 1 once the process ended in an orderly way (exit handlers ran).
+    pub ended: AtomicU32,
+    padding: [u32; 11],
+}
+
+/// Whose turn a slot is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum SlotState {
+    /// Nobody's. An agent may take it.
+    Free = 0,
+    /// A thread is writing.
+    Live = 1,
+    /// The thread is done. The host reads what is left and frees the slot.
+    Ended = 2,
+    /// An agent is filling in the header; nothing in it means anything yet.
+    Taken = 3,
+}
+
+impl SlotState {
+    /// The inverse of `self as u32`.
+    pub const fn from_u32(code: u32) -> Option<Self> {
+        match code {
+            0 => Some(Self::Free),
+            1 => Some(Self::Live),
+            2 => Some(Self::Ended),
+            3 => Some(Self::Taken),
+            _ => None,
+        }
+    }
+}
+
+/// Events that are counted per thread, each at its index in [`SlotHeader::counters`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Counter {
+    /// Timer interrupts taken.
+    TimerSamples = 0,
+    /// Step samples begun.
+    Bursts = 1,
+    /// Instructions single-stepped.
+    Steps = 2,
+    /// Step samples that needed no single step.
+    Walked = 3,
+    /// Addresses looked up on the board.
+    Lookups = 4,
+    /// Addresses published.
+    Published = 5,
+    /// Addresses that found their slot taken by another line.
+    Collisions = 6,
+    /// Times that watchpoints were set.
+    Armed = 7,
+    /// Watchpoint traps taken.
+    Traps = 8,
+    /// Traps that came too late to be believed.
+    StaleTraps = 9,
+    /// Records that did not fit the ring.
+    DroppedRecords = 10,
+    /// Call paths cut short.
+    TruncatedStacks = 11,
+    /// 1 where the program closed our descriptors.
+    SamplerLost = 12,
+    /// Timer samples that the budget left without a step sample.
+    BudgetSkipped = 13,
+    /// Watchpoints that could not be set.
+    ArmFailures = 14,
+    /// Object look-ups that found the table locked.
+    ObjectsUnknown = 15,
+    /// Interrupted system calls that were restarted on the program's behalf (POSIX timers only).
+    RestartedCalls = 16,
+    /// Interrupted system calls that the program saw fail with EINTR (POSIX timers only).
+    InterruptedCalls = 17,
+}
+
+impl Counter {
+    /// How many there are.
+    pub const COUNT: usize = 18;
+}
+
+/// Room for counters to come without moving the rest.
+const COUNTER_WORDS: usize = 32;
+
+/// The head of a slot: one thread's life.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct SlotHeader {
+    /// A [`SlotState`].
+    pub state: AtomicU32,
+    /// The thread's number in its process, from 0; never used again in the process.
+    pub serial: AtomicU32,
+    /// The kernel's thread id.
+    pub tid: AtomicU32,
+    /// 1 for the thread that runs `main`.
+    pub main: AtomicU32,
+    /// When sampling of the thread began (CLOCK_MONOTONIC nanoseconds).
+    pub started: AtomicU64,
+    /// When it ended; 0 while it runs.
+    pub ended: AtomicU64,
+    /// CPU time of the thread in nanoseconds, as last looked at.
+    pub cpu_ns: AtomicU64,
+    /// The thread's stack: first byte.
+    pub stack_low: AtomicU64,
+    /// The thread's stack: one past the last byte.
+    pub stack_high: AtomicU64,
+    /// The thread's name, zero-padded.
+    pub name: [AtomicU64; 2],
+    /// Words ever written to the ring. The agent's.
+    pub head: AtomicU64,
+    /// Words ever read from the ring. The host's.
+    pub tail: AtomicU64,
+    /// By [`Counter`].
+    pub counters: [AtomicU64; COUNTER_WORDS],
+    padding: [u64; 21],
+}
+
+impl SlotHeader {
+    /// Makes the slot ready for a new thread; the caller owns it.
+    pub fn reset(&self) {
+        for word in [&self.started, &self.ended, &self.cpu_ns, &self.stack_low, &self.stack_high] {
+            word.store(0, Relaxed);
+        }
+        for word in self.name.iter().chain(&self.counters) {
+            word.store(0, Relaxed);
+        }
+        self.head.store(0, Relaxed);
+        self.tail.store(0, Relaxed);
+    }
+}
+
+/// A slot's head as the host reads it from the file: plain numbers that may hold anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SlotSnapshot {
+    /// As [`SlotHeader::state`]; `None` for a state that does not exist.
+    pub state: Option<SlotState>,
+    /// As [`SlotHeader::serial`].
+    pub serial: u32,
+    /// As [`SlotHeader::tid`].
+    pub tid: u32,
+    /// As [`SlotHeader::main`].
+    pub main: bool,
+    /// As [`SlotHeader::started`].
+    pub started: u64,
+    /// As [`SlotHeader::ended`].
+    pub ended: u64,
+    /// As [`SlotHeader::cpu_ns`].
+    pub cpu_ns: u64,
+    /// As [`SlotHeader::stack_low`].
+    pub stack_low: u64,
+    /// As [`SlotHeader::stack_high`].
+    pub stack_high: u64,
+    /// As [`SlotHeader::name`], lossily as text.
+    pub name: String,
+    /// As [`SlotHeader::head`].
+    pub head: u64,
+    /// As [`SlotHeader::tail`].
+    pub tail: u64,
+    /// As [`SlotHeader::counters`].
+    pub counters: [u64; Counter::COUNT],
+}
+
+/// Bytes of a slot's head.
+pub const SLOT_HEADER_BYTES: usize = size_of::<SlotHeader>();
+
+/// Where [`SlotHeader::state`] lies in a slot.
+pub const STATE_OFFSET: usize = offset_of!(SlotHeader, state);
+
+/// Where [`SlotHeader::tail`] lies in a slot.
+pub const TAIL_OFFSET: usize = offset_of!(SlotHeader, tail);
+
+impl SlotSnapshot {
+    /// Reads a slot's head.
+    pub fn parse(bytes: &[u8; SLOT_HEADER_BYTES]) -> Self {
+        let word = |at: usize| {
+            bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
+        };
+        let half = |at: usize| word(at) as u32;
+        let name_at = offset_of!(SlotHeader, name);
+        let name = bytes.get(name_at..name_at + 16).unwrap_or_default();
+        let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+        Self {
+            state: SlotState::from_u32(half(STATE_OFFSET)),
+            serial: half(offset_of!(SlotHeader, serial)),
+            tid: half(offset_of!(SlotHeader, tid)),
+            main: half(offset_of!(SlotHeader, main)) != 0,
+            started: word(offset_of!(SlotHeader, started)),
+            ended: word(offset_of!(SlotHeader, ended)),
+            cpu_ns: word(offset_of!(SlotHeader, cpu_ns)),
+            stack_low: word(offset_of!(SlotHeader, stack_low)),
+            stack_high: word(offset_of!(SlotHeader, stack_high)),
+            name: String::from_utf8_lossy(name).into_owned(),
+            head: word(offset_of!(SlotHeader, head)),
+            tail: word(TAIL_OFFSET),
+            counters: std::array::from_fn(|i| word(offset_of!(SlotHeader, counters) + i * 8)),
+        }
+    }
+}
+
+/// Bytes of one slot: header and ring.
+pub const SLOT_BYTES: usize = size_of::<SlotHeader>() + RING_WORDS * 8;
+
+/// Where slot `index` begins in its segment file.
+pub const fn slot_offset(index: usize) -> usize {
+    size_of::<SegmentHeader>() + index * SLOT_BYTES
+}
+
+const _: () = assert!(size_of::<SegmentHeader>() == 64);
+const _: () = assert!(size_of::<SlotHeader>() == 512);
+const _: () = assert!(RING_WORDS.is_power_of_two());

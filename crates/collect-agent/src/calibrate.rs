@@ -1,0 +1,92 @@
+//! What a trap costs here: measured once per session, before the program's first instruction.
+
+use std::sync::atomic::{AtomicBool, Ordering::*};
+
+use carom_base_sys::{
+    clock,
+    perf::{Event, Watch},
+};
+
+use crate::{sampler::{CALIBRATION, Mode}, session::Session};
+
+/// Repetitions: enough for a steady figure, few enough to pass unnoticed (under 2 ms where traps are dear).
+const ROUNDS: u64 = 32;
+
+/// Single steps are ours meanwhile, although no thread is in a burst.
+static STEPPING: AtomicBool = AtomicBool::new(false);
+
+/// True while the calibration single-steps. Signal-safe.
+pub fn is_stepping() -> bool {
+    STEPPING.load(Relaxed)
+}
+
+/// Costs in nanoseconds.
+struct Costs {
+    timer: u64,
+    step: u64,
+    trap: u64,
+    modify: u64,
+}
+
+/// Assumed where nothing can be measured; as on a virtual machine whose debug exceptions leave the guest.
+const ASSUMED: Costs = Costs { timer: 12_000, step: 11_000, trap: 12_000, modify: 2_500 };
+
+/// Measures unless a process of this session already did or is doing it.
+pub fn calibrate_once(session: &Session) {
+    let control = session.control();
+    // ATOMICS: whoever turns 0 into 1 fills in the costs and then says 2.
+    if control.calibrated.compare_exchange(0, 1, AcqRel, Relaxed).is_err() {
+        return;
+    }
+    let step = measure_step();
+    let (trap, modify) = if session.mode == Mode::Sigtrap { measure_watch() } else { None }
+        .unwrap_or((ASSUMED.trap, ASSUMED.modify));
+    control.step_ns.store(step, Relaxed);
+    control.trap_ns.store(trap, Relaxed);
+    control.modify_ns.store(modify, Relaxed);
+    // A timer sample is delivered like a watchpoint trap, but by an interrupt instead of a debug exception.
+    control.timer_ns.store(trap, Relaxed);
+    control.calibrated.store(2, Release);
+}
+
+/// Mean time of one single step through an installed handler that does nothing.
+fn measure_step() -> u64 {
+    STEPPING.store(true, Relaxed);
+    let before = clock::now().0;
+    // SAFETY: single-steps over instructions that touch nothing; the handler in place finds no thread that is
+    // being sampled and returns.
+    unsafe {
+        std::arch::asm!(
+            "pushfq",
+            "or qword ptr [rsp], 0x100",
+            "popfq",
+            ".rept 32",
+            "nop",
+            ".endr",
+            "pushfq",
+            "and qword ptr [rsp], ~0x100",
+            "popfq",
+        );
+    }
+    let mean = (clock::now().0 - before) / ROUNDS;
+    STEPPING.store(false, Relaxed);
+    mean
+}
+
+/// Mean times of one watchpoint trap and of moving one watchpoint.
+fn measure_watch() -> Option<(u64, u64)> {
+    let word = std::sync::atomic::AtomicU64::new(0);
+    let watch = Watch { address: word.as_ptr().addr() as u64, length: 8 };
+    let event = Event::watchpoint(watch, CALIBRATION).ok()?;
+    let start = clock::now().0;
+    for round in 0..ROUNDS {
+        word.store(round, Relaxed);
+    }
+    let trapped = clock::now().0;
+    for _ in 0..ROUNDS {
+        let _ = event.move_watch(watch, CALIBRATION);
+    }
+    let moved = clock::now().0;
+    event.close();
+    Some(((trapped - start) / ROUNDS, (moved - trapped) / ROUNDS))
+}

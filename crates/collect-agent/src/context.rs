@@ -1,0 +1,178 @@
+//! The interrupted thread as a signal handler sees it: registers and memory.
+
+use std::ops::Range;
+
+use crate::{insn, modules::Modules};
+
+/// The machine context that the kernel saved; changes to it take effect when the handler returns.
+pub struct Context<'a>(&'a mut libc::ucontext_t);
+
+/// `REG_*` indices of `gregs` in hardware register order.
+const HARDWARE_ORDER: [libc::c_int; 16] = [
+    libc::REG_RAX,
+    libc::REG_RCX,
+    libc::REG_RDX,
+    libc::REG_RBX,
+    libc::REG_RSP,
+    libc::REG_RBP,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+    libc::REG_R12,
+    libc::REG_R13,
+    libc::REG_R14,
+    libc::REG_R15,
+];
+
+/// Where the kernel describes the XSAVE area inside the legacy area (`struct _fpx_sw_bytes`).
+const SW_BYTES: usize = 464;
+/// Present where the area goes beyond the legacy 512 bytes.
+const FP_XSTATE_MAGIC1: u32 = 0x4650_5853;
+/// Bytes of the legacy FXSAVE area.
+const FXSAVE_BYTES: usize = 512;
+/// No processor's XSAVE area is larger (AMX: about 11 KiB).
+const MOST_XSAVE_BYTES: usize = 16384;
+
+impl<'a> Context<'a> {
+    /// # Safety
+    /// `ucontext` is what the kernel passed to the running handler, and nothing else refers to it.
+    pub unsafe fn new(ucontext: *mut libc::c_void) -> Self {
+        // SAFETY: the caller vouches for it.
+        Self(unsafe { &mut *ucontext.cast::<libc::ucontext_t>() })
+    }
+
+    fn get(&self, register: libc::c_int) -> u64 {
+        self.0.uc_mcontext.gregs[register as usize] as u64
+    }
+
+    fn set(&mut self, register: libc::c_int, value: u64) {
+        self.0.uc_mcontext.gregs[register as usize] = value as i64;
+    }
+
+    /// Where the thread was interrupted.
+    pub fn ip(&self) -> u64 {
+        self.get(libc::REG_RIP)
+    }
+
+    /// The thread's stack pointer.
+    pub fn sp(&self) -> u64 {
+        self.get(libc::REG_RSP)
+    }
+
+    /// The thread's frame pointer, or whatever is in RBP.
+    pub fn fp(&self) -> u64 {
+        self.get(libc::REG_RBP)
+    }
+
+    /// RAX: after a system call, its result.
+    pub fn result(&self) -> i64 {
+        self.get(libc::REG_RAX) as i64
+    }
+
+    /// Makes the thread issue system call `number` again with the `syscall` instruction just behind it.
+    pub fn repeat_call(&mut self, number: u32, instruction_bytes: u64) {
+        self.set(libc::REG_RIP, self.ip().wrapping_sub(instruction_bytes));
+        self.set(libc::REG_RAX, u64::from(number));
+    }
+
+    /// Makes the thread trap after every instruction, or not.
+    pub fn set_single_step(&mut self, on: bool) {
+        let flags = self.get(libc::REG_EFL);
+        let trap = carom_base_sys::signal::RFLAGS_TF as u64;
+        self.set(libc::REG_EFL, if on { flags | trap } else { flags & !trap });
+    }
+
+    /// The signals that the thread blocks, as a kernel mask.
+    pub fn mask(&self) -> u64 {
+        // SAFETY: a `sigset_t` is larger than the kernel's 8 bytes and any bits are valid.
+        unsafe { (&raw const self.0.uc_sigmask).cast::<u64>().read() }
+    }
+
+    /// All registers, for the decoder.
+    pub fn registers(&self, fs_base: u64) -> insn::Registers<'_> {
+        insn::Registers {
+            gpr: HARDWARE_ORDER.map(|register| self.get(register)),
+            rip: self.ip(),
+            rflags: self.get(libc::REG_EFL),
+            fs_base,
+            gs_base: None,
+            xsave: self.xsave(),
+            known: insn::Known::ALL,
+        }
+    }
+
+    fn xsave(&self) -> &[u8] {
+        let area = self.0.uc_mcontext.fpregs.cast::<u8>().cast_const();
+        if area.is_null() {
+            return &[];
+        }
+        let word = |offset: usize| {
+            // SAFETY: inside the legacy area, which is always there.
+            let place = unsafe { area.add(offset) };
+            // SAFETY: as above; any bits are an integer.
+            unsafe { place.cast::<u32>().read_unaligned() }
+        };
+        // magic1, extended_size, xfeatures (8 bytes), xstate_size.
+        let bytes = if word(SW_BYTES) == FP_XSTATE_MAGIC1 { word(SW_BYTES + 16) as usize } else { FXSAVE_BYTES };
+        // SAFETY: the kernel saved that many bytes there.
+        unsafe { std::slice::from_raw_parts(area, bytes.clamp(FXSAVE_BYTES, MOST_XSAVE_BYTES)) }
+    }
+}
+
+/// The process's own memory, read without risk: known mappings directly, all else through the kernel.
+pub struct OwnMemory<'a> {
+    modules: Option<&'a Modules>,
+    /// The part of the thread's stack that is in use.
+    stack: Range<u64>,
+}
+
+impl<'a> OwnMemory<'a> {
+    /// `stack` runs from the stack pointer to the end of the thread's stack; empty where that is unknown.
+    pub fn new(modules: Option<&'a Modules>, stack: Range<u64>) -> Self {
+        Self { modules, stack }
+    }
+
+    /// An aligned or unaligned word.
+    pub fn word(&self, address: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        (insn::Memory::read(self, address, &mut bytes) == 8).then(|| u64::from_le_bytes(bytes))
+    }
+}
+
+impl insn::Memory for OwnMemory<'_> {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+        let end = address.wrapping_add(buffer.len() as u64);
+        if address >= self.stack.start && end <= self.stack.end && end > address {
+            // SAFETY: between the stack pointer and the end of the stack everything is mapped.
+            unsafe { std::ptr::copy_nonoverlapping(address as *const u8, buffer.as_mut_ptr(), buffer.len()) };
+            return buffer.len();
+        }
+        if let Some(code) = self.modules.and_then(|modules| modules.code(address)) {
+            let length = code.len().min(buffer.len());
+            buffer[..length].copy_from_slice(&code[..length]);
+            return length;
+        }
+        read_through_kernel(address, buffer)
+    }
+}
+
+/// process_vm_readv on ourselves: fails where a load would fault. Reads up to the first unmapped page.
+fn read_through_kernel(address: u64, buffer: &mut [u8]) -> usize {
+    const PAGE: u64 = 4096;
+    let in_page = (PAGE - address % PAGE).min(buffer.len() as u64) as usize;
+    let (first, rest) = buffer.split_at_mut(in_page);
+    let local = [(first.as_mut_ptr(), first.len()), (rest.as_mut_ptr(), rest.len())]
+        .map(|(base, length)| libc::iovec { iov_base: base.cast(), iov_len: length });
+    let next = address.wrapping_add(in_page as u64);
+    let remote = [(address, in_page), (next, rest.len())]
+        .map(|(base, length)| libc::iovec { iov_base: base as *mut libc::c_void, iov_len: length });
+    let count = if rest.is_empty() { 1 } else { 2 };
+    // SAFETY: no arguments.
+    let process = unsafe { libc::getpid() };
+    // SAFETY: the local vectors are `buffer`; the kernel checks the remote ones.
+    let read = unsafe { libc::process_vm_readv(process, local.as_ptr(), count, remote.as_ptr(), count, 0) };
+    usize::try_from(read).unwrap_or(0)
+}

@@ -1,0 +1,96 @@
+//! Step samples: the instruction exactly k steps on, k uniform, whatever it is.
+//!
+//! Where the way there can be told from the code and the registers, nothing is executed; else the thread is
+//! single-stepped k times.
+
+use carom_base::{Population, Skip};
+use carom_base_wire::Counter;
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register};
+
+use super::Scene;
+use crate::insn::{MAX_INSTRUCTION_BYTES, Memory, Walk};
+
+/// A step sample in progress.
+#[derive(Clone, Copy, Debug)]
+pub struct Burst {
+    /// Steps still to go.
+    left: u32,
+}
+
+/// Begins a step sample at the interrupted instruction.
+pub fn begin(scene: &mut Scene<'_>) {
+    let most = u64::from(scene.state.session.settings.max_steps.max(1));
+    let steps = (scene.state.random() >> 16) % most;
+    let slot = scene.state.slot;
+    slot.count(Counter::Bursts, 1);
+    let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
+    let registers = scene.context.registers(scene.fs_base);
+    if let Walk::Arrived(there) = scene.state.decoder.walk(&registers, steps as u32, &memory) {
+        let operands = scene.state.decoder.operands_before(&there, &memory);
+        // An address made of a register that the walk lost: stepping there will tell.
+        if operands.skip() != Some(Skip::AddressLost) {
+            let ip = there.rip;
+            slot.count(Counter::Walked, 1);
+            scene.sampled(Population::Step, ip, operands.accesses(), operands.skip());
+            return;
+        }
+    }
+    scene.state.burst = Some(Burst { left: steps as u32 });
+    proceed(scene);
+}
+
+/// Takes a single-step trap.
+pub fn on_step(mut scene: Scene<'_>) {
+    scene.state.slot.count(Counter::Steps, 1);
+    if let Some(burst) = &mut scene.state.burst {
+        burst.left = burst.left.saturating_sub(1);
+    }
+    proceed(&mut scene);
+}
+
+/// Samples the instruction where the burst has arrived, or goes one step on.
+fn proceed(scene: &mut Scene<'_>) {
+    let Some(Burst { left }) = scene.state.burst else { return };
+    let ip = scene.context.ip();
+    let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
+    if left > 0 && may_step(ip, &memory) && !blocks_trap(scene) {
+        scene.context.set_single_step(true);
+        return;
+    }
+    scene.state.burst = None;
+    scene.context.set_single_step(false);
+    if left > 0 {
+        scene.sampled(Population::Step, ip, &[], Some(Skip::Unsteppable));
+        return;
+    }
+    let registers = scene.context.registers(scene.fs_base);
+    let operands = scene.state.decoder.operands_before(&registers, &memory);
+    scene.sampled(Population::Step, ip, operands.accesses(), operands.skip());
+}
+
+/// A trap while SIGTRAP is blocked would kill the process.
+fn blocks_trap(scene: &Scene<'_>) -> bool {
+    scene.context.mask() & carom_base_sys::signal::bit(libc::SIGTRAP) != 0
+}
+
+/// May the instruction at `ip` be single-stepped?
+///
+/// Not where the step would show (`pushf` puts the trap flag on the program's stack), be lost (`popf`, `iret`,
+/// `mov ss`, transactions), or where the thread enters the kernel, which may block signals.
+fn may_step(ip: u64, memory: &impl Memory) -> bool {
+    let mut bytes = [0; MAX_INSTRUCTION_BYTES];
+    let length = memory.read(ip, &mut bytes);
+    let instruction = Decoder::with_ip(64, &bytes[..length.min(bytes.len())], ip, DecoderOptions::NONE).decode();
+    let loads_ss = instruction.op0_kind() == OpKind::Register && instruction.op0_register() == Register::SS;
+    let plain = match instruction.flow_control() {
+        FlowControl::Interrupt | FlowControl::XbeginXabortXend | FlowControl::Exception => false,
+        FlowControl::Call => !matches!(instruction.mnemonic(), Mnemonic::Syscall | Mnemonic::Sysenter),
+        FlowControl::Return => !matches!(instruction.mnemonic(), Mnemonic::Iretq | Mnemonic::Iretd | Mnemonic::Iret),
+        _ => true,
+    };
+    let flags = matches!(
+        instruction.mnemonic(),
+        Mnemonic::Pushfq | Mnemonic::Pushf | Mnemonic::Popfq | Mnemonic::Popf | Mnemonic::Syscall | Mnemonic::INVALID
+    );
+    plain && !flags && !loads_ss
+}

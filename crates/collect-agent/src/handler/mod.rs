@@ -1,0 +1,116 @@
+//! The signal handler: from SIGTRAP to samples, sharing events and watchpoints.
+//!
+//! **Rules.** Nothing here allocates, locks, formats or touches thread-local storage; errno is kept; all
+//! signals are blocked meanwhile; everything runs on a stack of ours.
+
+mod burst;
+mod entry;
+mod foreign;
+mod observe;
+mod restart;
+mod timer;
+mod watch;
+
+pub use burst::Burst;
+pub use entry::{call_on, install};
+pub use foreign::{ProgramAction, program_action, set_program_action};
+
+use carom_base::{Cpu, Nanos};
+use carom_base_sys::{clock, signal};
+
+use crate::{
+    calibrate,
+    context::{Context, OwnMemory},
+    modules::{self, Modules},
+    registry,
+    sampler::{Cause, Origin},
+    thread::State,
+};
+
+/// What one run of the handler works with.
+pub(super) struct Scene<'a> {
+    pub state: &'a mut State,
+    pub context: Context<'a>,
+    pub modules: Option<&'a Modules>,
+    pub fs_base: u64,
+    pub time: Nanos,
+    pub cpu: Cpu,
+}
+
+impl Scene<'_> {
+    /// The process's memory as this thread may read it.
+    pub fn memory(&self) -> OwnMemory<'_> {
+        memory(&self.context, self.modules, self.state.stack_high)
+    }
+}
+
+/// The part of the interrupted thread's stack that is in use is read directly. Anything else (coroutines,
+/// alternate stacks) lies outside and is read through the kernel.
+fn memory<'a>(context: &Context<'_>, modules: Option<&'a Modules>, stack_high: u64) -> OwnMemory<'a> {
+    /// Further from the end of the stack than any stack is deep: the thread is on another one.
+    const DEEPEST: u64 = 1 << 30;
+    let sp = context.sp();
+    let on_stack = sp < stack_high && stack_high - sp < DEEPEST;
+    OwnMemory::new(modules, if on_stack { sp..stack_high } else { 0..0 })
+}
+
+/// Handles one SIGTRAP. Returns false where it is the program's own.
+fn handle(info: signal::TrapInfo, ucontext: *mut libc::c_void) -> bool {
+    let origin = Origin::of(info);
+    if origin == Origin::Foreign {
+        return false;
+    }
+    let fs_base = registry::thread_pointer();
+    // A signal that was under way when its thread stopped being sampled finds no thread: nothing to do.
+    let Some(thread) = registry::find(fs_base) else {
+        return origin != Origin::Step || calibrate::is_stepping();
+    };
+    let mut ours = true;
+    let entered = thread.enter(|state| {
+        let started = clock::now();
+        let delivery = modules::with(|modules| {
+            let cpu = Cpu(clock::current_cpu());
+            // SAFETY: the kernel's argument, used for the length of this handler only.
+            let context = unsafe { Context::new(ucontext) };
+            let scene = Scene { state: &mut *state, context, modules, fs_base, time: started, cpu };
+            dispatch(scene, origin, info)
+        });
+        match delivery {
+            Some(cost) => state.budget.pay(cost.saturating_add(clock::now().0.saturating_sub(started.0))),
+            None => ours = false,
+        }
+    });
+    if entered.is_none() && origin == Origin::Step {
+        // The state is in use, so no burst of ours is going on here.
+        // SAFETY: as above; the closure that also used it did not run.
+        unsafe { Context::new(ucontext) }.set_single_step(false);
+    }
+    ours
+}
+
+/// Does what the signal asks for. Returns what its delivery cost in nanoseconds, or `None` for a single step
+/// that is not ours.
+fn dispatch(scene: Scene<'_>, origin: Origin, info: signal::TrapInfo) -> Option<u64> {
+    use std::sync::atomic::Ordering::Relaxed;
+    let control = scene.state.session.control();
+    let (timer, step, trap) =
+        (control.timer_ns.load(Relaxed), control.step_ns.load(Relaxed), control.trap_ns.load(Relaxed));
+    if origin == Origin::Step {
+        return scene.state.burst.is_some().then(|| {
+            burst::on_step(scene);
+            step
+        });
+    }
+    let late = matches!(origin, Origin::Event { late: true, .. });
+    match scene.state.sampler.cause(origin) {
+        Some(Cause::Timer) => {
+            timer::on_timer(scene, late, info.code() == signal::SI_TIMER);
+            Some(timer)
+        }
+        Some(Cause::Watch(index)) => {
+            watch::on_trap(scene, index, late);
+            Some(trap)
+        }
+        None => Some(0),
+    }
+}

@@ -1,0 +1,61 @@
+//! From an access to what follows from it: records for the host, watchpoints on this thread.
+
+use carom_base::{Access, Ip, Population, Sample, SampleOutcome, Skip, StackId};
+use carom_base_detect::Input;
+use carom_base_wire::{Counter, Record};
+
+use super::Scene;
+
+impl Scene<'_> {
+    /// Records a sample of `population` that has the accesses `accesses`, or none because of `skip`.
+    pub fn sampled(&mut self, population: Population, ip: u64, accesses: &[Access], skip: Option<Skip>) {
+        if accesses.is_empty() {
+            let skip = skip.unwrap_or(Skip::NotAnAccess);
+            self.record(population, 0, SampleOutcome::Skipped(Ip(ip), skip), StackId::NONE);
+            return;
+        }
+        let stack = self.stack(ip);
+        for (part, access) in (0u8..).zip(accesses) {
+            self.record(population, part, SampleOutcome::Access(*access), stack);
+            self.look_up(population, *access, stack);
+        }
+    }
+
+    /// The call path of an access at `ip`.
+    pub fn stack(&mut self, ip: u64) -> StackId {
+        let memory = super::memory(&self.context, self.modules, self.state.stack_high);
+        self.state.stacks.take(ip, &self.context, self.modules, &memory, &self.state.slot)
+    }
+
+    fn record(&mut self, population: Population, part: u8, outcome: SampleOutcome, stack: StackId) {
+        let thread = carom_base::ThreadId(0);
+        let sample = Sample { thread, time: self.time, cpu: self.cpu, population, part, outcome, stack };
+        self.state.slot.push(&Record::Sample(sample));
+    }
+
+    /// Shows an access to the detector of its population and does what it decides.
+    fn look_up(&mut self, population: Population, access: Access, stack: StackId) {
+        let index = population as usize;
+        let board = &self.state.session.boards[index];
+        let input = Input { access, time: self.time, cpu: self.cpu, stack, population };
+        let decision = self.state.detectors[index].on_sample(board, input);
+        let slot = self.state.slot;
+        slot.count(Counter::Lookups, 1);
+        slot.count(Counter::Published, u64::from(decision.published));
+        slot.count(Counter::Collisions, u64::from(decision.collision));
+        if let Some(event) = decision.event {
+            slot.push(&Record::Event(event));
+        }
+        if decision.disarm {
+            self.state.sampler.disarm();
+        }
+        if let Some(plan) = decision.arm {
+            if self.state.sampler.arm(&plan) {
+                slot.count(Counter::Armed, 1);
+            } else {
+                slot.count(Counter::ArmFailures, 1);
+                self.state.detectors[index].disarm();
+            }
+        }
+    }
+}

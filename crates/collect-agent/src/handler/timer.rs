@@ -1,0 +1,69 @@
+//! The timer interrupt: a last-instruction sample, and perhaps the start of a step sample.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use carom_base::Population;
+use carom_base_wire::Counter;
+
+use super::{Scene, burst, restart};
+use crate::thread;
+
+/// How often, in timer samples, name and CPU time are written down for the case that the thread is killed.
+const PROGRESS_EVERY: u64 = 64;
+
+/// Takes a timer interrupt. `late` where it waited while blocked: then it says nothing about the code that
+/// runs now.
+pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
+    let slot = scene.state.slot;
+    let elapsed = scene.state.programmed_ns;
+    scene.state.budget.earn(elapsed);
+    scene.state.samples = scene.state.samples.wrapping_add(1);
+    slot.count(Counter::TimerSamples, 1);
+    if posix {
+        restart::restart_interrupted_call(&mut scene);
+    }
+    if scene.state.session.control().stop.load(Relaxed) != 0 {
+        scene.state.burst = None;
+        scene.context.set_single_step(false);
+        scene.state.sampler.stop();
+        return;
+    }
+    if scene.state.samples % PROGRESS_EVERY == 1 {
+        thread::note_progress(&slot);
+    }
+    // The next sample comes after a random time with the period as its mean, so that no rhythm of the
+    // program is met in step.
+    let period = scene.state.budget.next_period();
+    let jittered = period / 2 + scene.state.random() % period.max(1);
+    scene.state.programmed_ns = jittered;
+    scene.state.sampler.set_period(jittered);
+    // A burst that is still going on was left by a jump out of a signal handler, or is being stepped now.
+    if late || scene.state.burst.is_some() {
+        let stale = scene.state.burst.take().is_some();
+        if stale {
+            scene.context.set_single_step(false);
+        }
+        return;
+    }
+    sample_last_instruction(&mut scene);
+    if scene.state.budget.solvent() {
+        burst::begin(&mut scene);
+    } else {
+        slot.count(Counter::BudgetSkipped, 1);
+    }
+}
+
+/// The instruction just before the interrupted one: interrupts land behind the slow ones.
+fn sample_last_instruction(scene: &mut Scene<'_>) {
+    let ip = scene.context.ip();
+    let start = scene.modules.and_then(|modules| modules.function_start(ip));
+    let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
+    match scene.state.decoder.predecessor(ip, start, &memory) {
+        Ok(last) => {
+            let registers = scene.context.registers(scene.fs_base);
+            let operands = scene.state.decoder.operands_after(&registers, last, &memory);
+            scene.sampled(Population::LastInstruction, last, operands.accesses(), operands.skip());
+        }
+        Err(skip) => scene.sampled(Population::LastInstruction, ip, &[], Some(skip)),
+    }
+}

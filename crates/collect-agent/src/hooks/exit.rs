@@ -1,0 +1,23 @@
+//! The ways out that run no exit handlers.
+
+use super::next::next;
+use crate::{session, thread};
+
+next!(EXIT_NOW, c"_exit", __real__exit, fn next_exit(status: libc::c_int) -> ());
+
+/// # Safety
+/// As _exit(2).
+#[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap__exit"))]
+#[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
+pub unsafe extern "C" fn _exit(status: libc::c_int) -> ! {
+    // A `vfork` child has its parent's session before it, and must not end it.
+    if let Some(session) = session::current()
+        && session.is_of_this_process()
+    {
+        thread::end();
+        session.end();
+    }
+    // SAFETY: the program's argument.
+    unsafe { next_exit(status) };
+    std::process::abort()
+}

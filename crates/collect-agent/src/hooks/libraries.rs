@@ -1,0 +1,63 @@
+//! Libraries come and go while the program runs.
+
+use std::{
+    arch::naked_asm,
+    ffi::{c_char, c_int, c_void},
+};
+
+use super::next::next;
+use crate::{modules, session};
+
+next!(DLOPEN, c"dlopen", __real_dlopen,
+    fn next_dlopen(path: *const c_char, flags: c_int) -> *mut c_void);
+next!(DLCLOSE, c"dlclose", __real_dlclose, fn next_dlclose(handle: *mut c_void) -> c_int);
+
+/// Where the search depends on who calls (a bare name: the caller's RUNPATH; `$ORIGIN`; the caller's
+/// namespace), becomes the real function, so that the loader sees the real caller. The new library is then
+/// noticed at the next opportunity. A plain path is opened from here.
+#[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap_dlopen"))]
+#[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
+#[unsafe(naked)]
+pub unsafe extern "C" fn dlopen(_path: *const c_char, _flags: c_int) -> *mut c_void {
+    naked_asm!(
+        "push rdi",
+        "push rsi",
+        "sub rsp, 8",
+        "call {choose}",
+        "add rsp, 8",
+        "pop rsi",
+        "pop rdi",
+        "jmp rax",
+        choose = sym choose_dlopen,
+    )
+}
+
+/// Which function is to open `path`.
+unsafe extern "C" fn choose_dlopen(path: *const c_char, _flags: c_int) -> *const c_void {
+    // SAFETY: the program's argument is null or a string.
+    let bytes = (!path.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(path) }.to_bytes());
+    let plain = bytes.is_some_and(|bytes| bytes.contains(&b'/') && !bytes.contains(&b'$'));
+    if plain && session::current().is_some() { open_plain as *const c_void } else { DLOPEN.address() }
+}
+
+unsafe extern "C" fn open_plain(path: *const c_char, flags: c_int) -> *mut c_void {
+    // SAFETY: the program's arguments.
+    let handle = unsafe { next_dlopen(path, flags) };
+    if let Some(session) = session::current() {
+        modules::refresh(session);
+    }
+    handle
+}
+
+/// # Safety
+/// As dlclose(3).
+#[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap_dlclose"))]
+#[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
+pub unsafe extern "C" fn dlclose(handle: *mut c_void) -> c_int {
+    match session::current() {
+        // SAFETY: the program's argument.
+        Some(session) => modules::closing(session, || unsafe { next_dlclose(handle) }),
+        // SAFETY: the program's argument.
+        None => unsafe { next_dlclose(handle) },
+    }
+}

@@ -1,0 +1,16 @@
+//! Interposed functions of the C library. Each forwards at once where nothing is being recorded.
+//!
+//! A preloaded library finds the real function behind it by `dlsym(RTLD_NEXT)`; a statically linked one is
+//! told by `ld --wrap` (feature `static-link`, see `carom link-flags`).
+
+mod exit;
+mod fork;
+mod libraries;
+mod next;
+mod programs;
+mod signals;
+mod threads;
+
+pub use fork::register as register_fork_handlers;
+pub use signals::real_sigaction;
+pub use threads::{begin_main, prepare as prepare_threads};

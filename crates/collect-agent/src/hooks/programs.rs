@@ -1,0 +1,1 @@
+//! exec and posix_spawn: to be written.

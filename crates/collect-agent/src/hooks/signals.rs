@@ -1,0 +1,239 @@
+//! SIGTRAP is ours with the kernel; the program keeps the illusion that it is its own.
+
+use carom_base_sys::{SysError, signal};
+
+use super::next::next;
+use crate::{
+    handler::{self, ProgramAction},
+    registry, session,
+};
+
+next!(SIGACTION, c"sigaction", __real_sigaction,
+    fn next_sigaction(
+        signal: libc::c_int,
+        new: *const libc::sigaction,
+        old: *mut libc::sigaction
+    ) -> libc::c_int);
+next!(SIGNAL, c"signal", __real_signal,
+    fn next_signal(signal: libc::c_int, handler: libc::sighandler_t) -> libc::sighandler_t);
+next!(SIGPROCMASK, c"sigprocmask", __real_sigprocmask,
+    fn next_sigprocmask(
+        how: libc::c_int,
+        new: *const libc::sigset_t,
+        old: *mut libc::sigset_t
+    ) -> libc::c_int);
+next!(PTHREAD_SIGMASK, c"pthread_sigmask", __real_pthread_sigmask,
+    fn next_pthread_sigmask(
+        how: libc::c_int,
+        new: *const libc::sigset_t,
+        old: *mut libc::sigset_t
+    ) -> libc::c_int);
+next!(SIGALTSTACK, c"sigaltstack", __real_sigaltstack,
+    fn next_sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> libc::c_int);
+
+/// The C library's sigaction, for ourselves.
+///
+/// # Errors
+/// As sigaction(2).
+pub fn real_sigaction(
+    signal: libc::c_int,
+    new: Option<&libc::sigaction>,
+) -> Result<libc::sigaction, SysError> {
+    // SAFETY: all zeroes is a valid place for the answer.
+    let mut old: libc::sigaction = unsafe { std::mem::zeroed() };
+    let new = new.map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: valid pointers or null.
+    if unsafe { next_sigaction(signal, new, &raw mut old) } < 0 {
+        return Err(SysError::last("sigaction"));
+    }
+    Ok(old)
+}
+
+fn kernel_mask(set: &libc::sigset_t) -> signal::Mask {
+    // SAFETY: a `sigset_t` begins with the kernel's 8 bytes.
+    unsafe { std::ptr::from_ref(set).cast::<signal::Mask>().read() }
+}
+
+fn library_set(mask: signal::Mask) -> libc::sigset_t {
+    // SAFETY: all zeroes is a valid `sigset_t`.
+    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: a `sigset_t` begins with the kernel's 8 bytes.
+    unsafe { (&raw mut set).cast::<signal::Mask>().write(mask) };
+    set
+}
+
+const TRAP: signal::Mask = signal::bit(libc::SIGTRAP);
+
+/// # Safety
+/// As sigaction(2).
+#[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap_sigaction"))]
+#[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
+pub unsafe extern "C" fn sigaction(
+    number: libc::c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> libc::c_int {
+    if session::current().is_none() {
+        // SAFETY: the caller's arguments.
+        return unsafe { next_sigaction(number, new, old) };
+    }
+    // SAFETY: the caller's pointer is valid or null.
+    let wish = unsafe { new.as_ref() };
+    if number == libc::SIGTRAP {
+        let before = handler::program_action();
+        if let Some(wish) = wish {
+            let mask = kernel_mask(&wish.sa_mask);
+            handler::set_program_action(ProgramAction { handler: wish.sa_sigaction, flags: wish.sa_flags, mask });
+        }
+        // SAFETY: the caller's pointer is valid or null.
+        if let Some(old) = unsafe { old.as_mut() } {
+            old.sa_sigaction = before.handler;
+            old.sa_flags = before.flags;
+            old.sa_mask = library_set(before.mask);
+        }
+        return 0;
+    }
+    // A handler of the program may run in the middle of a burst: it must not block our steps.
+    let cleared = wish.map(|wish| {
+        let mut wish = *wish;
+        wish.sa_mask = library_set(kernel_mask(&wish.sa_mask) & !TRAP);
+        wish
+    });
+    // SAFETY: our copy or null, and the caller's place.
+    unsafe { next_sigaction(number, cleared.as_ref().map_or(std::ptr::null(), std::ptr::from_ref), old) }
+}
+
+/// # Safety
+/// As signal(2).
+#[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap_signal"))]
+#[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
+pub unsafe extern "C" fn signal(number: libc::c_int, new: libc::sighandler_t) -> libc::sighandler_t {
+    if number != libc::SIGTRAP || session::current().is_none() {
+        // SAFETY: the caller's arguments.
+        return unsafe { next_signal(number, new) };
+    }
+    let before = handler::program_action().handler;
+    handler::set_program_action(ProgramAction { handler: new, flags: libc::SA_RESTART, mask: 0 });
+    before
+}
+
+/// The new mask as the kernel may have it, and what the program is to believe about SIGTRAP afterwards.
+fn shown_and_hidden(how: libc::c_int, wish: signal::Mask, hidden: signal::Mask) -> (signal::Mask, signal::Mask) {
+    let hidden = match how {
+        libc::SIG_BLOCK => hidden | wish & TRAP,
+        libc::SIG_UNBLOCK => hidden & !wish,
+        _ => wish & TRAP,
+    };
+    // Unblocking SIGTRAP in the kernel as well heals a mask that was set behind our back.
+    (if how == libc::SIG_UNBLOCK { wish } else { wish & !TRAP }, hidden)
+}
+
+/// # Safety
+/// `new` and `old` as for sigprocmask(2); `set` is that function.
+unsafe fn change_mask(
+    how: libc::c_int,
+    new: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+    set: unsafe fn(libc::c_int, *const libc::sigset_t, *mut libc::sigset_t) -> libc::c_int,
+) -> libc::c_int {
+    let thread = session::current().and_then(|_| registry::current());
+    let Some(thread) = thread else {
+        // SAFETY: the caller's arguments.
+        return unsafe { set(how, new, old) };
+    };
+    // SAFETY: the caller's pointer is valid or null.
+    let wish = unsafe { new.as_ref() }.map(kernel_mask);
+    let before = thread.visit(|state| state.hidden_mask).unwrap_or(0);
+    let changed = wish.map(|wish| shown_and_hidden(how, wish, before));
+    let shown = changed.map(|(shown, _)| library_set(shown));
+    // SAFETY: our copy or null, and the caller's place.
+    let result = unsafe { set(how, shown.as_ref().map_or(std::ptr::null(), std::ptr::from_ref), old) };
+    if result == 0 {
+        if let Some((_, hidden)) = changed {
+            thread.visit(|state| state.hidden_mask = hidden);
+        }
+        // SAFETY: the caller's pointer is valid or null.
+        if let Some(old) = unsafe { old.as_mut() } {
+            *old = library_set(kernel_mask(old) | before);
+        }
+    }
+    result
+}
+
+/// # Safety
+/// As sigprocmask(2).
+#[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap_sigprocmask"))]
+#[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
+pub unsafe extern "C" fn sigprocmask(
+    how: libc::c_int,
+    new: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> libc::c_int {
+    // SAFETY: the caller's arguments.
+    unsafe { change_mask(how, new, old, next_sigprocmask) }
+}
+
+/// # Safety
+/// As pthread_sigmask(3).
+#[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap_pthread_sigmask"))]
+#[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
+pub unsafe extern "C" fn pthread_sigmask(
+    how: libc::c_int,
+    new: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> libc::c_int {
+    // SAFETY: the caller's arguments.
+    unsafe { change_mask(how, new, old, next_pthread_sigmask) }
+}
+
+/// The program's alternate stack goes to the kernel; while it has none, ours is there.
+///
+/// # Safety
+/// As sigaltstack(2).
+#[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap_sigaltstack"))]
+#[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
+pub unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> libc::c_int {
+    let thread = session::current().and_then(|_| registry::current());
+    let Some(thread) = thread else {
+        // SAFETY: the caller's arguments.
+        return unsafe { next_sigaltstack(new, old) };
+    };
+    let before = thread.visit(|state| state.program_stack).flatten();
+    // SAFETY: the caller's arguments.
+    let result = unsafe { next_sigaltstack(new, old) };
+    if result != 0 {
+        return result;
+    }
+    // SAFETY: the caller's pointer is valid or null.
+    if let Some(old) = unsafe { old.as_mut() }
+        && before.is_none()
+    {
+        *old = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+    }
+    // SAFETY: the caller's pointer is valid or null.
+    if let Some(new) = unsafe { new.as_ref() } {
+        let disabled = new.ss_flags & libc::SS_DISABLE != 0;
+        thread.visit(|state| state.program_stack = (!disabled).then_some(*new));
+        if disabled {
+            thread.lend_stack();
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_never_blocks_our_signal() {
+        let other = signal::bit(libc::SIGINT);
+        for how in [libc::SIG_BLOCK, libc::SIG_SETMASK] {
+            assert_eq!(shown_and_hidden(how, TRAP | other, 0), (other, TRAP));
+        }
+        assert_eq!(shown_and_hidden(libc::SIG_UNBLOCK, TRAP | other, TRAP), (TRAP | other, 0));
+        assert_eq!(shown_and_hidden(libc::SIG_UNBLOCK, other, TRAP), (other, TRAP));
+        assert_eq!(shown_and_hidden(libc::SIG_BLOCK, other, TRAP), (other, TRAP));
+        assert_eq!(shown_and_hidden(libc::SIG_SETMASK, other, TRAP), (other, 0));
+    }
+}

@@ -1,0 +1,63 @@
+//! How recording begins and ends in a process.
+
+use std::{env, path::PathBuf};
+
+use carom_base_sys::SysError;
+use carom_base_wire::{SESSION_VARIABLE, journal::Line};
+
+use crate::{calibrate, handler, hooks, modules, session, session::Session, thread};
+
+/// Starts recording in this process: callable in any thread at any time, before `main` or long after.
+///
+/// # Errors
+/// The session cannot be opened, or SIGTRAP cannot be had; then nothing is recorded and nothing was changed.
+pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
+    let session = Session::open(dir)?;
+    let before = handler::install()?;
+    handler::set_program_action(handler::ProgramAction {
+        handler: before.sa_sigaction,
+        flags: before.sa_flags,
+        mask: 0,
+    });
+    carom_base_sys::signal::set_mask(libc::SIG_UNBLOCK, carom_base_sys::signal::bit(libc::SIGTRAP));
+    hooks::prepare_threads();
+    hooks::register_fork_handlers();
+    session::publish(Some(session));
+    modules::refresh(session);
+    calibrate::calibrate_once(session);
+    hooks::begin_main(session);
+    Ok(())
+}
+
+/// Runs when the library is loaded.
+extern "C" fn on_load() {
+    // SAFETY: called once, before the program makes threads.
+    unsafe { dlmalloc::enable_alloc_after_fork() };
+    let Some(dir) = env::var_os(SESSION_VARIABLE).map(PathBuf::from) else { return };
+    // A program that cannot be recorded runs on; the host sees that no journal came.
+    let _ = start(&dir);
+}
+
+/// Runs after the program's exit handlers and destructors.
+extern "C" fn on_unload() {
+    if let Some(session) = session::current()
+        && session.is_of_this_process()
+    {
+        thread::end();
+        session.end();
+        session::publish(None);
+    }
+}
+
+/// Notes something that the report should say.
+pub fn trouble(session: &Session, code: &str, text: &str) {
+    session.note(&Line::Trouble { code: code.into(), text: text.into() });
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = on_load;
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static ON_UNLOAD: extern "C" fn() = on_unload;

@@ -1,0 +1,24 @@
+//! From an interrupted machine context to memory accesses, inside a signal handler.
+//!
+//! [`Decoder`] answers three questions about a thread that a timer stopped between two instructions: what is
+//! the next instruction about to access, what did the last one access, and where will the thread be `k`
+//! instructions from now. It executes nothing and touches the program only through [`Memory`].
+//!
+//! **Invariant**: after [`Decoder::new`] nothing here allocates, locks, calls libc, panics or runs unbounded.
+//! Every limit is a constant of this folder.
+
+mod decoder;
+mod implied;
+mod operands;
+mod predecessor;
+mod recover;
+mod registers;
+mod string;
+mod vector;
+mod walk;
+mod xsave;
+
+pub use decoder::{Decoder, MAX_INSTRUCTION_BYTES, Memory};
+pub use operands::{MAX_ACCESSES, Operands};
+pub use registers::{Known, Registers};
+pub use walk::{Obstacle, Walk};

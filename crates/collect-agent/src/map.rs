@@ -1,0 +1,93 @@
+//! Memory from the kernel: shared mappings of session files, private regions for stacks.
+
+use std::{
+    ffi::CStr,
+    os::fd::{AsRawFd, FromRawFd, OwnedFd},
+    ptr::NonNull,
+};
+
+use carom_base_sys::SysError;
+
+/// Creates `path` (which must not exist) with `bytes` allocated bytes and maps it.
+///
+/// The blocks are allocated before the mapping exists: a hole on a full file system would be a SIGBUS in the
+/// program. The mapping stays for the life of the process.
+///
+/// # Errors
+/// ENOSPC on a full disk, EEXIST, ENOMEM; the file is removed again.
+pub fn create_shared(path: &CStr, bytes: usize) -> Result<NonNull<u8>, SysError> {
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: a valid string and integers.
+    let fd = unsafe { libc::open(path.as_ptr(), flags, 0o600) };
+    if fd < 0 {
+        return Err(SysError::last("open"));
+    }
+    // SAFETY: just opened, owned by nobody else.
+    let file = unsafe { OwnedFd::from_raw_fd(fd) };
+    let mapped = allocate(&file, bytes).and_then(|()| map_file(&file, bytes));
+    if mapped.is_err() {
+        // SAFETY: a valid string.
+        unsafe { libc::unlink(path.as_ptr()) };
+    }
+    mapped
+}
+
+/// Maps all of an existing file of at least `bytes` bytes.
+///
+/// # Errors
+/// ENOENT, EACCES; EINVAL where the file is shorter than `bytes`.
+pub fn open_shared(path: &CStr, bytes: usize) -> Result<NonNull<u8>, SysError> {
+    // SAFETY: a valid string and integers.
+    let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDWR | libc::O_NOFOLLOW | libc::O_CLOEXEC) };
+    if fd < 0 {
+        return Err(SysError::last("open"));
+    }
+    // SAFETY: just opened, owned by nobody else.
+    let file = unsafe { OwnedFd::from_raw_fd(fd) };
+    // SAFETY: all zeroes is a valid `stat`.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: an open file and a valid place for the answer.
+    if unsafe { libc::fstat(file.as_raw_fd(), &raw mut status) } < 0 {
+        return Err(SysError::last("fstat"));
+    }
+    if (status.st_size as u64) < bytes as u64 {
+        return Err(SysError { call: "fstat", errno: libc::EINVAL });
+    }
+    map_file(&file, bytes)
+}
+
+fn allocate(file: &OwnedFd, bytes: usize) -> Result<(), SysError> {
+    // SAFETY: an open file and integers. Unlike posix_fallocate this never falls back to writing.
+    let done = unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes as i64) };
+    if done == 0 {
+        return Ok(());
+    }
+    // File systems without fallocate (NFS, some overlays) get the slow, portable way.
+    // SAFETY: as above.
+    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes as i64) } {
+        0 => Ok(()),
+        errno => Err(SysError { call: "posix_fallocate", errno }),
+    }
+}
+
+fn map_file(file: &OwnedFd, bytes: usize) -> Result<NonNull<u8>, SysError> {
+    map(bytes, libc::MAP_SHARED, file.as_raw_fd())
+}
+
+/// Private zeroed memory.
+///
+/// # Errors
+/// ENOMEM.
+pub fn private(bytes: usize) -> Result<NonNull<u8>, SysError> {
+    map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1)
+}
+
+fn map(bytes: usize, flags: i32, fd: i32) -> Result<NonNull<u8>, SysError> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a fresh mapping at an address of the kernel's choice.
+    let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, fd, 0) };
+    if address == libc::MAP_FAILED {
+        return Err(SysError::last("mmap"));
+    }
+    NonNull::new(address.cast()).ok_or(SysError { call: "mmap", errno: libc::ENOMEM })
+}

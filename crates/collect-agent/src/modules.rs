@@ -1,0 +1,232 @@
+//! The executables and libraries in the process: where functions begin, and how to unwind.
+
+use std::{
+    ffi::{CStr, c_int, c_void},
+    ops::Range,
+    sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*},
+};
+
+use carom_base_wire::journal::Line;
+use framehop::{
+    ExplicitModuleSectionInfo, MustNotAllocateDuringUnwind, Unwinder as _, x86_64::UnwinderX86_64,
+};
+
+use crate::{eh_frame::EhFrameHdr, lock::SpinLock, session::Session};
+
+type Bytes = &'static [u8];
+
+/// framehop's unwinder over sections in memory, never allocating while it unwinds.
+pub type Unwinder = UnwinderX86_64<Bytes, MustNotAllocateDuringUnwind>;
+
+/// One loaded file.
+#[derive(Clone)]
+struct Module {
+    path: String,
+    bias: u64,
+    range: Range<u64>,
+    text: Vec<(Range<u64>, Bytes)>,
+    hdr: Option<(EhFrameHdr, Range<u64>)>,
+    /// `.eh_frame` up to the end of its segment.
+    eh_frame: Option<(Bytes, Range<u64>)>,
+}
+
+/// A picture of what is loaded. Never changed once published; handlers read it without a lock.
+pub struct Modules {
+    modules: Vec<Module>,
+    unwinder: Unwinder,
+}
+
+static CURRENT: AtomicPtr<Modules> = AtomicPtr::new(std::ptr::null_mut());
+/// How many handlers hold the current picture.
+static READERS: AtomicUsize = AtomicUsize::new(0);
+/// Set while a library may be going away: handlers then do without modules.
+static CLOSING: AtomicBool = AtomicBool::new(false);
+static REFRESH: SpinLock<()> = SpinLock::new(());
+
+/// Gives `use_them` the current modules, or `None` while a library is being unloaded. Signal-safe.
+pub fn with<R>(use_them: impl FnOnce(Option<&Modules>) -> R) -> R {
+    // ATOMICS: sequentially consistent with `closing`: either it sees this reader or the reader sees it.
+    READERS.fetch_add(1, SeqCst);
+    let modules = if CLOSING.load(SeqCst) { std::ptr::null_mut() } else { CURRENT.load(Acquire) };
+    // SAFETY: published pictures are only freed in `refresh`, after the last reader has left.
+    let result = use_them(unsafe { modules.as_ref() });
+    READERS.fetch_sub(1, SeqCst);
+    result
+}
+
+/// Runs `close`, which may unload libraries, while no handler reads their sections; then looks again.
+pub fn closing<R>(session: &Session, close: impl FnOnce() -> R) -> R {
+    CLOSING.store(true, SeqCst);
+    while READERS.load(SeqCst) > 0 {
+        std::hint::spin_loop();
+    }
+    let result = close();
+    refresh(session);
+    CLOSING.store(false, SeqCst);
+    result
+}
+
+/// Looks at what is loaded and publishes a new picture where it changed. Not for handlers.
+pub fn refresh(session: &Session) {
+    let Some(_guard) = REFRESH.try_lock() else { return };
+    let mut modules: Vec<Module> = Vec::new();
+    // SAFETY: `visit` takes its data as the vector that outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut modules).cast()) };
+    modules.sort_by_key(|module| module.range.start);
+    let old = CURRENT.load(Acquire);
+    // SAFETY: only this function, under its lock, replaces and frees pictures.
+    let known: &[Module] = unsafe { old.as_ref() }.map_or(&[], |old| &old.modules);
+    let same = |a: &Module, b: &Module| a.range == b.range && a.path == b.path;
+    if known.len() == modules.len() && known.iter().zip(&modules).all(|(a, b)| same(a, b)) {
+        return;
+    }
+    let time = carom_base_sys::clock::now().0;
+    for module in modules.iter().filter(|m| !known.iter().any(|k| same(k, m))) {
+        let (low, high) = (module.range.start, module.range.end);
+        session.note(&Line::Module { time, bias: module.bias, low, high, path: module.path.clone() });
+    }
+    for module in known.iter().filter(|k| !modules.iter().any(|m| same(k, m))) {
+        session.note(&Line::Unload { time, low: module.range.start });
+    }
+    let mut unwinder = Unwinder::new();
+    for module in &modules {
+        unwinder.add_module(module.for_framehop());
+    }
+    CURRENT.store(Box::into_raw(Box::new(Modules { modules, unwinder })), SeqCst);
+    if old.is_null() {
+        return;
+    }
+    while READERS.load(SeqCst) > 0 {
+        std::hint::spin_loop();
+    }
+    // SAFETY: made by `Box::into_raw` above; replaced, and every reader that could hold it has left.
+    drop(unsafe { Box::from_raw(old) });
+}
+
+/// Tells a new session about all that is loaded.
+pub fn announce(session: &Session) {
+    with(|modules| {
+        let time = carom_base_sys::clock::now().0;
+        for module in modules.map_or(&[][..], |modules| &modules.modules) {
+            let (low, high) = (module.range.start, module.range.end);
+            session.note(&Line::Module { time, bias: module.bias, low, high, path: module.path.clone() });
+        }
+    });
+}
+
+/// In a forked child: readers and refreshers of the parent are not here.
+pub fn after_fork() {
+    READERS.store(0, SeqCst);
+    CLOSING.store(false, SeqCst);
+    REFRESH.force_open();
+}
+
+impl Modules {
+    /// The unwinder over all modules.
+    pub fn unwinder(&self) -> &Unwinder {
+        &self.unwinder
+    }
+
+    /// Where the function that holds `ip` begins, by `.eh_frame_hdr`. Signal-safe.
+    pub fn function_start(&self, ip: u64) -> Option<u64> {
+        let module = self.find(ip)?;
+        let (hdr, _) = module.hdr.as_ref()?;
+        hdr.function_start(ip)
+    }
+
+    /// Bytes that are certainly mapped and readable: a module's code from `address` on. Signal-safe.
+    pub fn code(&self, address: u64) -> Option<Bytes> {
+        let module = self.find(address)?;
+        let (range, bytes) = module.text.iter().find(|(range, _)| range.contains(&address))?;
+        bytes.get((address - range.start) as usize..)
+    }
+
+    fn find(&self, address: u64) -> Option<&Module> {
+        let after = self.modules.partition_point(|module| module.range.start <= address);
+        let module = self.modules.get(after.checked_sub(1)?)?;
+        module.range.contains(&address).then_some(module)
+    }
+}
+
+impl Module {
+    fn for_framehop(&self) -> framehop::Module<Bytes> {
+        let stated = |range: &Range<u64>| range.start.wrapping_sub(self.bias)..range.end.wrapping_sub(self.bias);
+        let text = self.text.first();
+        let info = ExplicitModuleSectionInfo {
+            base_svma: 0,
+            text_svma: text.map(|(range, _)| stated(range)),
+            text: text.map(|(_, bytes)| *bytes),
+            eh_frame_svma: self.eh_frame.as_ref().map(|(_, range)| stated(range)),
+            eh_frame: self.eh_frame.as_ref().map(|(bytes, _)| *bytes),
+            eh_frame_hdr_svma: self.hdr.as_ref().map(|(_, range)| stated(range)),
+            eh_frame_hdr: self.hdr.as_ref().map(|(hdr, _)| hdr.bytes()),
+            ..Default::default()
+        };
+        framehop::Module::new(self.path.clone(), self.range.clone(), self.bias, info)
+    }
+}
+
+/// # Safety
+/// Called by `dl_iterate_phdr` with a valid `info` and the `Vec<Module>` of [`refresh`] as `data`.
+unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> c_int {
+    // SAFETY: valid by the contract.
+    let info = unsafe { &*info };
+    // SAFETY: valid by the contract.
+    let modules = unsafe { &mut *data.cast::<Vec<Module>>() };
+    if info.dlpi_phdr.is_null() {
+        return 0;
+    }
+    // SAFETY: the loader states how many headers there are.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let bias = info.dlpi_addr;
+    let span = |h: &libc::Elf64_Phdr| {
+        let low = bias.wrapping_add(h.p_vaddr);
+        low..low.wrapping_add(h.p_memsz)
+    };
+    let loads: Vec<_> = headers.iter().filter(|h| h.p_type == libc::PT_LOAD && h.p_memsz > 0).collect();
+    let Some(low) = loads.iter().map(|h| span(h).start).min() else { return 0 };
+    let high = loads.iter().map(|h| span(h).end).max().unwrap_or(low);
+    let readable = |h: &&&libc::Elf64_Phdr| h.p_flags & libc::PF_R != 0;
+    let text = loads
+        .iter()
+        .filter(readable)
+        .filter(|h| h.p_flags & libc::PF_X != 0)
+        // SAFETY: a loaded, readable segment.
+        .map(|h| (span(h), unsafe { bytes(&span(h)) }))
+        .collect();
+    let hdr = headers.iter().find(|h| h.p_type == libc::PT_GNU_EH_FRAME).and_then(|h| {
+        // SAFETY: this header describes loaded, readable memory.
+        Some((EhFrameHdr::parse(unsafe { bytes(&span(h)) }, span(h).start)?, span(h)))
+    });
+    let eh_frame = hdr.as_ref().and_then(|(hdr, _)| {
+        let start = hdr.eh_frame();
+        let segment = loads.iter().filter(readable).map(|h| span(h)).find(|s| s.contains(&start))?;
+        // SAFETY: inside a loaded, readable segment.
+        Some((unsafe { bytes(&(start..segment.end)) }, start..segment.end))
+    });
+    let path = module_path(info.dlpi_name);
+    modules.push(Module { path, bias, range: low..high, text, hdr, eh_frame });
+    0
+}
+
+/// # Safety
+/// `range` is mapped and readable for as long as the module is loaded; readers keep to that.
+unsafe fn bytes(range: &Range<u64>) -> Bytes {
+    // SAFETY: the caller vouches for the range.
+    unsafe { std::slice::from_raw_parts(range.start as *const u8, (range.end - range.start) as usize) }
+}
+
+/// The loader names the executable "" and the vDSO by no path.
+fn module_path(name: *const libc::c_char) -> String {
+    let stated = if name.is_null() {
+        String::new()
+    } else {
+        // SAFETY: the loader's names are valid strings.
+        unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+    };
+    if stated.is_empty() {
+        let link = std::fs::read_link("/proc/self/exe");
+        return link.map_or_else(|_| "[executable]".into(), |path| path.to_string_lossy().into_owned());
+    }
+    stated
+}

@@ -1,0 +1,132 @@
+//! Finds the calling thread's state without thread-local storage.
+//!
+//! `thread_local!` in a preloaded library may allocate at first use, and GS is inherited by new threads, so
+//! that a thread made behind our back would find its creator's state. The thread pointer (FS base) is unique
+//! among live threads and one load away at `fs:0`: a lock-free table keyed by it serves all engines.
+
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
+
+use crate::thread::Thread;
+
+/// Threads of one process that can be profiled at a time.
+pub const CAPACITY: usize = 1 << 14;
+
+/// A removed key. Look-ups go on past it.
+const GONE: u64 = 1;
+
+struct Table {
+    keys: [AtomicU64; CAPACITY],
+    threads: [AtomicPtr<Thread>; CAPACITY],
+    live: AtomicUsize,
+}
+
+static TABLE: Table = Table {
+    keys: [const { AtomicU64::new(0) }; CAPACITY],
+    threads: [const { AtomicPtr::new(std::ptr::null_mut()) }; CAPACITY],
+    live: AtomicUsize::new(0),
+};
+
+/// The calling thread's pointer to its control block: the word at `fs:0` holds its own address (x86-64 ELF
+/// TLS ABI), in every C library.
+pub fn thread_pointer() -> u64 {
+    let pointer: u64;
+    // SAFETY: every thread of a dynamically linked program has its control block at FS.
+    unsafe { std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, readonly, preserves_flags)) };
+    pointer
+}
+
+fn probe(key: u64) -> impl Iterator<Item = usize> {
+    // Control blocks are 64-byte aligned; the multiplier is 2^64 over the golden ratio.
+    let start = ((key >> 6).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
+    (0..CAPACITY).map(move |step| start.wrapping_add(step) % CAPACITY)
+}
+
+/// The calling thread's state. Signal-safe.
+pub fn current() -> Option<&'static Thread> {
+    find(thread_pointer())
+}
+
+/// The state of the thread with this thread pointer. Signal-safe.
+pub fn find(key: u64) -> Option<&'static Thread> {
+    for index in probe(key) {
+        // ATOMICS: pairs with the release in `insert`: a key that is seen has its thread pointer set.
+        match TABLE.keys[index].load(Acquire) {
+            0 => return None,
+            found if found == key => {
+                let thread = TABLE.threads[index].load(Relaxed);
+                // SAFETY: threads are never freed, only reused, and a removed key is not found.
+                return unsafe { thread.as_ref() };
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Makes `thread` findable under `key`. False where the table is full.
+pub fn insert(key: u64, thread: &'static Thread) -> bool {
+    for index in probe(key) {
+        let slot = &TABLE.keys[index];
+        let seen = slot.load(Relaxed);
+        if seen > GONE && seen != key {
+            continue;
+        }
+        // Claim the place with a key that no thread has before its thread pointer is there.
+        if slot.compare_exchange(seen, CLAIMED, Relaxed, Relaxed).is_err() {
+            continue;
+        }
+        TABLE.threads[index].store(std::ptr::from_ref(thread).cast_mut(), Relaxed);
+        // ATOMICS: pairs with the acquire in `find`.
+        slot.store(key, Release);
+        TABLE.live.fetch_add(1, Relaxed);
+        return true;
+    }
+    false
+}
+
+/// A place that is being filled.
+const CLAIMED: u64 = 2;
+
+/// Removes `key`.
+pub fn remove(key: u64) {
+    for index in probe(key) {
+        match TABLE.keys[index].load(Relaxed) {
+            0 => return,
+            found if found == key => {
+                TABLE.keys[index].store(GONE, Release);
+                TABLE.live.fetch_sub(1, Relaxed);
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How many threads are registered.
+pub fn live() -> usize {
+    TABLE.live.load(Relaxed)
+}
+
+/// Calls `visit` for every registered thread.
+pub fn for_each(mut visit: impl FnMut(u64, &'static Thread)) {
+    for (key, thread) in TABLE.keys.iter().zip(&TABLE.threads) {
+        let key = key.load(Acquire);
+        if key > CLAIMED {
+            // SAFETY: as in `find`.
+            if let Some(thread) = unsafe { thread.load(Relaxed).as_ref() } {
+                visit(key, thread);
+            }
+        }
+    }
+}
+
+/// Forgets every thread: a forked child starts over.
+pub fn clear() {
+    for key in &TABLE.keys {
+        // Only what was used: the table is mostly untouched zero pages.
+        if key.load(Relaxed) != 0 {
+            key.store(0, Relaxed);
+        }
+    }
+    TABLE.live.store(0, Relaxed);
+}

@@ -1,0 +1,206 @@
+//! What one process shares with the host: settings in, slots and a journal out.
+
+use std::{
+    ffi::CString,
+    fs::OpenOptions,
+    io::Write,
+    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
+    path::{Path, PathBuf},
+    ptr::NonNull,
+    sync::atomic::{AtomicPtr, AtomicU32, Ordering::*},
+};
+
+use carom_base_detect::{Board, Config, Slot as BoardSlot};
+use carom_base_sys::{SysError, clock};
+use carom_base_wire::{
+    CONTROL_FILE, Control, ControlSettings, SEGMENT_MAGIC, SLOT_BYTES, SegmentHeader, SlotState, VERSION,
+    journal::Line, slot_offset,
+};
+
+use crate::{lock::SpinLock, map, ring::Slot, sampler::Mode};
+
+/// The recording session of this process. Made once and never freed; a forked child makes its own.
+pub struct Session {
+    dir: PathBuf,
+    pid: u32,
+    /// `PID.STARTED`, the stem of this process's files.
+    stem: String,
+    control: &'static Control,
+    /// What the host asked for.
+    pub settings: ControlSettings,
+    /// How samples reach the threads of this process.
+    pub mode: Mode,
+    /// The bulletin board of time-weighted samples and that of step samples, kept apart.
+    pub boards: [Board<'static>; 2],
+    segments: SpinLock<Vec<Segment>>,
+    next_serial: AtomicU32,
+}
+
+#[derive(Clone, Copy)]
+struct Segment {
+    base: NonNull<u8>,
+    slots: usize,
+}
+// SAFETY: a segment is shared memory of atomics that is never unmapped.
+unsafe impl Send for Segment {}
+
+static CURRENT: AtomicPtr<Session> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Counters of store samples on a board; threads beyond this share one, which only makes entries expire sooner.
+const EPOCHS: usize = 1024;
+
+/// Slots of the first segment of a process; later ones double up to [`MOST_SLOTS`]. Most processes are small.
+const FIRST_SLOTS: usize = 4;
+const MOST_SLOTS: usize = 64;
+
+/// Slots of one process at most: 512 MiB of rings would be a bug, not a program.
+const SLOT_LIMIT: usize = 1 << 14;
+
+/// The session of this process, if it is being recorded.
+pub fn current() -> Option<&'static Session> {
+    // SAFETY: sessions are leaked, so the pointer is null or valid for ever.
+    unsafe { CURRENT.load(Acquire).as_ref() }
+}
+
+/// Makes `session` the current one; `None` ends recording in this process.
+pub fn publish(session: Option<&'static Session>) {
+    let pointer = session.map_or(std::ptr::null_mut(), |s| std::ptr::from_ref(s).cast_mut());
+    CURRENT.store(pointer, Release);
+}
+
+fn c_path(path: &Path) -> Result<CString, SysError> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| SysError { call: "open", errno: libc::EINVAL })
+}
+
+fn board(slots: usize) -> Board<'static> {
+    let slots: Vec<BoardSlot> = (0..slots.max(1)).map(|_| BoardSlot::default()).collect();
+    let epochs: Vec<AtomicU32> = (0..EPOCHS).map(|_| AtomicU32::new(0)).collect();
+    Board::new(slots.leak(), epochs.leak())
+}
+
+impl Session {
+    /// Opens the session in `dir` for the calling process.
+    ///
+    /// # Errors
+    /// The control file is missing, unreadable or of another version.
+    pub fn open(dir: &Path) -> Result<&'static Self, SysError> {
+        let page = map::open_shared(&c_path(&dir.join(CONTROL_FILE))?, size_of::<Control>())?;
+        // SAFETY: a mapping of at least this size that stays; all fields are atomics.
+        let control = unsafe { page.cast::<Control>().as_ref() };
+        let settings = control.settings().ok_or(SysError { call: "control", errno: libc::EPROTO })?;
+        let (mode, reason) = Mode::choose(settings.delivery);
+        let pid = std::process::id();
+        let started = clock::now().0;
+        let session: &'static Self = Box::leak(Box::new(Self {
+            dir: dir.to_owned(),
+            pid,
+            stem: format!("{pid}.{started}"),
+            control,
+            settings,
+            mode,
+            boards: [board(settings.board_slots as usize), board(settings.board_slots as usize)],
+            segments: SpinLock::new(Vec::new()),
+            next_serial: AtomicU32::new(0),
+        }));
+        let parent = std::os::unix::process::parent_id();
+        session.note(&Line::Process { pid, parent, started });
+        session.note(&Line::Delivery { name: mode.name().into(), reason });
+        Ok(session)
+    }
+
+    /// False in a `vfork` child, which runs in its parent's memory.
+    pub fn is_of_this_process(&self) -> bool {
+        self.pid == std::process::id()
+    }
+
+    /// The page shared with the host.
+    pub fn control(&self) -> &'static Control {
+        self.control
+    }
+
+    /// Where the session lives.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// How the detectors of this process work.
+    pub fn detector(&self, watchpoints: bool) -> Config {
+        let count = if watchpoints && self.mode.has_watchpoints() { self.settings.watchpoints.min(4) as u8 } else { 0 };
+        Config { watchpoints: count, ..Config::default() }
+    }
+
+    /// Writes a line into the journal. Not for handlers. A full disk loses the line.
+    pub fn note(&self, line: &Line) {
+        let path = self.dir.join(format!("{}.journal", self.stem));
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
+            .open(path);
+        if let Ok(mut file) = file {
+            let _ = file.write_all(line.format().as_bytes());
+        }
+    }
+
+    /// A slot for a new thread and its serial number.
+    ///
+    /// # Errors
+    /// The disk is full, or the process has too many threads.
+    pub fn take_slot(&self) -> Result<(Slot, u32), SysError> {
+        let mut segments = self.segments.lock();
+        let free = segments.iter().find_map(|segment| segment.take());
+        let slot = match free {
+            Some(slot) => slot,
+            None => {
+                let segment = self.grow(&segments)?;
+                segments.push(segment);
+                segment.take().ok_or(SysError { call: "take_slot", errno: libc::EAGAIN })?
+            }
+        };
+        Ok((slot, self.next_serial.fetch_add(1, Relaxed)))
+    }
+
+    /// Counts a thread that runs unprofiled.
+    pub fn unprofiled_thread(&self) {
+        self.control.unprofiled_threads.fetch_add(1, Relaxed);
+    }
+
+    /// The process is ending in an orderly way.
+    pub fn end(&self) {
+        let time = clock::now().0;
+        self.note(&Line::End { time });
+    }
+
+    fn grow(&self, segments: &[Segment]) -> Result<Segment, SysError> {
+        let have: usize = segments.iter().map(|segment| segment.slots).sum();
+        if have >= SLOT_LIMIT {
+            return Err(SysError { call: "take_slot", errno: libc::EAGAIN });
+        }
+        let slots = (FIRST_SLOTS << segments.len().min(8)).min(MOST_SLOTS);
+        let path = self.dir.join(format!("{}.{}.seg", self.stem, segments.len()));
+        let base = map::create_shared(&c_path(&path)?, slot_offset(slots))?;
+        // SAFETY: a fresh mapping of more than a header; all fields are atomics.
+        let header = unsafe { base.cast::<SegmentHeader>().as_ref() };
+        header.version.store(VERSION, Relaxed);
+        header.slots.store(slots as u32, Relaxed);
+        // ATOMICS: the host looks at the magic first.
+        header.magic.store(SEGMENT_MAGIC, Release);
+        Ok(Segment { base, slots })
+    }
+}
+
+impl Segment {
+    fn take(self) -> Option<Slot> {
+        (0..self.slots).find_map(|index| {
+            debug_assert_eq!(SLOT_BYTES % 8, 0);
+            // SAFETY: the offset is inside the mapping.
+            let place = unsafe { self.base.add(slot_offset(index)) };
+            // SAFETY: a mapped slot that is never unmapped.
+            let slot = unsafe { Slot::new(place.as_ptr()) };
+            let state = &slot.header().state;
+            let taken = state.compare_exchange(SlotState::Free as u32, SlotState::Taken as u32, AcqRel, Relaxed);
+            taken.is_ok().then_some(slot)
+        })
+    }
+}

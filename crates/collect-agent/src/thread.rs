@@ -1,0 +1,343 @@
+//! What the agent keeps per thread, and how a thread comes and goes.
+
+use std::{
+    cell::UnsafeCell,
+    ptr::NonNull,
+    sync::atomic::{AtomicBool, Ordering::*},
+};
+
+use carom_base::ThreadId;
+use carom_base_detect::ThreadDetector;
+use carom_base_sys::{SysError, clock, signal};
+use carom_base_wire::{Counter, SlotState};
+
+use crate::{
+    budget::Budget,
+    handler::Burst,
+    insn::Decoder,
+    lock::SpinLock,
+    map, registry,
+    ring::Slot,
+    sampler::Sampler,
+    session::Session,
+    stack::Stacks,
+};
+
+/// Bytes of the stack that handlers run on: two signal frames with AVX-512 state (2 x 3.5 KiB), the unwinder
+/// and the decoder come to about 16 KiB; untouched pages cost nothing.
+pub const HANDLER_STACK_BYTES: usize = 128 << 10;
+
+/// One profiled thread. Never freed: when the thread ends, the next one takes it over.
+pub struct Thread {
+    state: UnsafeCell<Option<State>>,
+    in_handler: AtomicBool,
+    /// Set while code outside handlers uses `state`; a handler that finds it set does nothing.
+    busy: AtomicBool,
+    handler_stack: NonNull<u8>,
+}
+
+// SAFETY: `state` is used only by the thread it describes, through `enter` and `visit`.
+unsafe impl Sync for Thread {}
+// SAFETY: as above; the handler stack is plain memory.
+unsafe impl Send for Thread {}
+
+/// The part of a thread that only the thread itself touches.
+pub struct State {
+    /// The session that the thread records into.
+    pub session: &'static Session,
+    /// Where its records go.
+    pub slot: Slot,
+    /// Its timer and watchpoints.
+    pub sampler: Sampler,
+    /// Detectors by `Population`.
+    pub detectors: [ThreadDetector; 2],
+    /// Instructions to accesses.
+    pub decoder: Decoder,
+    /// Call paths.
+    pub stacks: Stacks,
+    /// The agent's share of the thread's time.
+    pub budget: Budget,
+    /// The step sample in progress.
+    pub burst: Option<Burst>,
+    /// xorshift64 state, for jitter and step counts.
+    pub random: u64,
+    /// The CPU time that the timer was last set to, in nanoseconds.
+    pub programmed_ns: u64,
+    /// Timer samples so far.
+    pub samples: u64,
+    /// End of the thread's stack, 0 where unknown.
+    pub stack_high: u64,
+    /// Signals that the program believes it blocks although the kernel does not: SIGTRAP or nothing.
+    pub hidden_mask: signal::Mask,
+    /// The alternate stack as the program set it.
+    pub program_stack: Option<libc::stack_t>,
+}
+
+/// Threads to take over.
+static IDLE: SpinLock<Vec<&'static Thread>> = SpinLock::new(Vec::new());
+
+impl State {
+    /// The next random number (xorshift64, Marsaglia 2003).
+    pub fn random(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random
+    }
+}
+
+impl Thread {
+    /// True while a handler of ours runs on this thread.
+    pub fn in_handler(&self) -> bool {
+        self.in_handler.load(Relaxed)
+    }
+
+    /// The top of the handler stack, and whether `sp` is on it already.
+    pub fn handler_stack(&self, sp: u64) -> (u64, bool) {
+        let low = self.handler_stack.as_ptr().addr() as u64;
+        let top = low + HANDLER_STACK_BYTES as u64;
+        (top, sp > low && sp <= top)
+    }
+
+    /// Makes the handler stack the calling thread's alternate stack.
+    pub fn lend_stack(&self) {
+        let stack = libc::stack_t {
+            ss_sp: self.handler_stack.as_ptr().cast(),
+            ss_flags: 0,
+            ss_size: HANDLER_STACK_BYTES,
+        };
+        // SAFETY: the memory is this thread's for good, and only handlers use it.
+        let _ = unsafe { signal::alternate_stack(&raw const stack, std::ptr::null_mut()) };
+    }
+
+    /// The caches of an idle thread, which is in nobody's hands but the caller's.
+    fn take_tools(&self) -> Option<(Decoder, Stacks)> {
+        // SAFETY: as stated.
+        let state = unsafe { &mut *self.state.get() };
+        let State { decoder, mut stacks, .. } = state.take()?;
+        stacks.forget();
+        Some((decoder, stacks))
+    }
+
+    /// For handlers: the thread's state, unless it is in use.
+    pub fn enter<R>(&self, handle: impl FnOnce(&mut State) -> R) -> Option<R> {
+        if self.busy.load(Relaxed) || self.in_handler.swap(true, Relaxed) {
+            return None;
+        }
+        // SAFETY: called by the thread itself with all signals blocked, and neither a hook (`busy`) nor an
+        // outer handler (`in_handler`) has a reference.
+        let state = unsafe { &mut *self.state.get() };
+        let result = state.as_mut().map(handle);
+        self.in_handler.store(false, Relaxed);
+        result
+    }
+
+    /// For hooks on the thread itself: its state; handlers stay out meanwhile.
+    pub fn visit<R>(&self, work: impl FnOnce(&mut State) -> R) -> Option<R> {
+        if self.in_handler() || self.busy.swap(true, Relaxed) {
+            return None;
+        }
+        // SAFETY: called by the thread itself outside handlers; `busy` keeps handlers out, and an outer hook
+        // would have been found by the swap.
+        let state = unsafe { &mut *self.state.get() };
+        let result = state.as_mut().map(work);
+        self.busy.store(false, Relaxed);
+        result
+    }
+}
+
+/// A thread's state to be: used before, or only its handler stack so far.
+#[derive(Clone, Copy)]
+pub enum Vacancy {
+    /// An ended thread's.
+    Used(&'static Thread),
+    /// A fresh handler stack.
+    New(NonNull<u8>),
+}
+
+impl Vacancy {
+    /// Takes over what an ended thread left, or makes a new handler stack.
+    ///
+    /// # Errors
+    /// ENOMEM.
+    pub fn find() -> Result<Self, SysError> {
+        match IDLE.lock().pop() {
+            Some(thread) => Ok(Self::Used(thread)),
+            None => map::private(HANDLER_STACK_BYTES).map(Self::New),
+        }
+    }
+
+    /// One past the highest byte of the handler stack.
+    pub fn stack_top(self) -> u64 {
+        let low = match self {
+            Self::Used(thread) => thread.handler_stack,
+            Self::New(stack) => stack,
+        };
+        low.as_ptr().addr() as u64 + HANDLER_STACK_BYTES as u64
+    }
+}
+
+/// Begins sampling the calling thread. Where that fails the thread runs unprofiled, and is counted.
+///
+/// Needs about 64 KiB of stack for a moment: called on the handler stack, because a program's thread may have
+/// only 16 KiB.
+pub fn begin(session: &'static Session, main: bool, vacancy: Vacancy) {
+    if begin_or_fail(session, main, vacancy).is_err() {
+        session.unprofiled_thread();
+    }
+}
+
+fn begin_or_fail(session: &'static Session, main: bool, vacancy: Vacancy) -> Result<(), SysError> {
+    let (slot, serial) = session.take_slot()?;
+    let header = slot.header();
+    header.reset();
+    header.serial.store(serial, Relaxed);
+    header.tid.store(signal::thread_id() as u32, Relaxed);
+    header.main.store(u32::from(main), Relaxed);
+    header.started.store(clock::now().0, Relaxed);
+    let (low, high) = stack_bounds();
+    header.stack_low.store(low, Relaxed);
+    header.stack_high.store(high, Relaxed);
+    note_progress(&slot);
+    // ATOMICS: the host reads the state first; what it finds behind `Live` is this thread's.
+    header.state.store(SlotState::Live as u32, Release);
+    let started = start_sampling(session, slot, ThreadId(serial), high, vacancy);
+    if started.is_err() {
+        header.state.store(SlotState::Ended as u32, Release);
+    }
+    started
+}
+
+fn start_sampling(
+    session: &'static Session,
+    slot: Slot,
+    id: ThreadId,
+    stack_high: u64,
+    vacancy: Vacancy,
+) -> Result<(), SysError> {
+    let period = session.settings.period_ns;
+    let seed = clock::now().0 ^ u64::from(id.0).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let (decoder, stacks) = match vacancy {
+        Vacancy::Used(thread) => thread.take_tools(),
+        Vacancy::New(_) => None,
+    }
+    .unwrap_or_else(|| (Decoder::new(), Stacks::new()));
+    let state = State {
+        session,
+        slot,
+        sampler: Sampler::idle(session.mode),
+        detectors: [
+            ThreadDetector::new(id, session.detector(false), seed),
+            ThreadDetector::new(id, session.detector(true), seed.rotate_left(32)),
+        ],
+        decoder,
+        stacks,
+        budget: Budget::new(session.settings.budget_ppm, period),
+        burst: None,
+        random: seed,
+        programmed_ns: period,
+        samples: 0,
+        stack_high,
+        hidden_mask: 0,
+        program_stack: None,
+    };
+    let thread: &'static Thread = match vacancy {
+        Vacancy::Used(thread) => {
+            // SAFETY: an idle thread's state is nobody's; it came out of the list for us alone.
+            unsafe { *thread.state.get() = Some(state) };
+            thread
+        }
+        Vacancy::New(handler_stack) => Box::leak(Box::new(Thread {
+            state: UnsafeCell::new(Some(state)),
+            in_handler: AtomicBool::new(false),
+            busy: AtomicBool::new(false),
+            handler_stack,
+        })),
+    };
+    install_stack(thread);
+    if !registry::insert(registry::thread_pointer(), thread) {
+        retire(thread);
+        return Err(SysError { call: "registry", errno: libc::EAGAIN });
+    }
+    // Last, so that the first sample finds everything in place.
+    thread.visit(|state| state.sampler.start(period)).unwrap_or(Ok(()))
+}
+
+/// Ends sampling of the calling thread.
+pub fn end() {
+    let key = registry::thread_pointer();
+    let Some(thread) = registry::find(key) else { return };
+    thread.visit(|state| {
+        let alive = state.sampler.is_alive();
+        state.slot.count(Counter::SamplerLost, u64::from(!alive));
+        state.sampler.stop();
+        note_progress(&state.slot);
+        state.slot.header().ended.store(clock::now().0, Relaxed);
+        // ATOMICS: everything above belongs to the thread that ended.
+        state.slot.header().state.store(SlotState::Ended as u32, Release);
+    });
+    registry::remove(key);
+    retire(thread);
+}
+
+/// Takes the handler stack away from the calling thread and keeps it, with the caches, for the next one.
+fn retire(thread: &'static Thread) {
+    let (top, _) = thread.handler_stack(0);
+    let ours = (top - HANDLER_STACK_BYTES as u64) as *mut libc::c_void;
+    // SAFETY: all zeroes is a valid `stack_t`.
+    let mut installed: libc::stack_t = unsafe { std::mem::zeroed() };
+    // SAFETY: only asks.
+    let asked = unsafe { signal::alternate_stack(std::ptr::null(), &raw mut installed) };
+    if asked.is_ok() && installed.ss_sp == ours {
+        let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+        // SAFETY: removes the stack; nothing runs on it, for this is not a handler.
+        let _ = unsafe { signal::alternate_stack(&raw const none, std::ptr::null_mut()) };
+    }
+    IDLE.lock().push(thread);
+}
+
+/// Makes the handler stack the thread's alternate stack, unless the program has one of its own.
+fn install_stack(thread: &Thread) {
+    // SAFETY: all zeroes is a valid `stack_t`.
+    let mut program: libc::stack_t = unsafe { std::mem::zeroed() };
+    // SAFETY: only asks.
+    let asked = unsafe { signal::alternate_stack(std::ptr::null(), &raw mut program) };
+    if asked.is_ok() && program.ss_flags & libc::SS_DISABLE != 0 {
+        thread.lend_stack();
+    }
+}
+
+/// The calling thread's stack: first byte and one past the last; zeroes where that cannot be told.
+fn stack_bounds() -> (u64, u64) {
+    // SAFETY: all zeroes is a valid place for the answer.
+    let mut attributes: libc::pthread_attr_t = unsafe { std::mem::zeroed() };
+    // SAFETY: no arguments.
+    let this = unsafe { libc::pthread_self() };
+    // SAFETY: a valid thread and place.
+    if unsafe { libc::pthread_getattr_np(this, &raw mut attributes) } != 0 {
+        return (0, 0);
+    }
+    let (mut low, mut bytes) = (std::ptr::null_mut(), 0);
+    // SAFETY: initialised by the call above.
+    unsafe { libc::pthread_attr_getstack(&raw const attributes, &raw mut low, &raw mut bytes) };
+    // SAFETY: initialised by the call above.
+    unsafe { libc::pthread_attr_destroy(&raw mut attributes) };
+    (low.addr() as u64, (low.addr() + bytes) as u64)
+}
+
+/// In a forked child: the lists of the parent's threads may have been locked by a thread that is not here.
+pub fn after_fork() {
+    IDLE.force_open();
+}
+
+/// Writes down what the host cannot see once the thread is gone: its name and its CPU time. Signal-safe.
+pub fn note_progress(slot: &Slot) {
+    let mut name = [0u8; 16];
+    // SAFETY: PR_GET_NAME writes 16 bytes.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    for (word, bytes) in slot.header().name.iter().zip(name.chunks_exact(8)) {
+        let bytes: [u8; 8] = bytes.try_into().unwrap_or_default();
+        word.store(u64::from_le_bytes(bytes), Relaxed);
+    }
+    slot.header().cpu_ns.store(clock::thread_cpu(), Relaxed);
+}

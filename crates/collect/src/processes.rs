@@ -1,0 +1,136 @@
+//! Processes and threads as the host gets to know them from journals and slots.
+
+use std::collections::HashMap;
+
+use carom_base::{Nanos, ProcessId, ThreadId};
+use carom_base_wire::{Counter, SlotSnapshot, journal::Line};
+use carom_store::{MappingInfo, ModuleInfo, ProcessInfo, ThreadCounters, ThreadInfo, Warning};
+
+/// Everybody in the recording.
+#[derive(Default)]
+pub struct People {
+    pub processes: Vec<ProcessInfo>,
+    pub threads: Vec<ThreadInfo>,
+    /// How samples are delivered and why, as the first process had it.
+    pub delivery: Option<(String, String)>,
+    by_stem: HashMap<String, ProcessId>,
+    by_serial: HashMap<(ProcessId, u32), ThreadId>,
+    /// Processes that ended in an orderly way.
+    ended: Vec<ProcessId>,
+}
+
+impl People {
+    /// The process whose files are called `stem.…`.
+    pub fn process(&mut self, stem: &str) -> ProcessId {
+        if let Some(&id) = self.by_stem.get(stem) {
+            return id;
+        }
+        let id = ProcessId(self.processes.len() as u32);
+        let pid = stem.split('.').next().and_then(|pid| pid.parse().ok()).unwrap_or(0);
+        self.processes.push(ProcessInfo { id, pid, ..ProcessInfo::default() });
+        self.by_stem.insert(stem.to_owned(), id);
+        id
+    }
+
+    /// The thread with this serial number in `process`.
+    pub fn thread(&mut self, process: ProcessId, serial: u32) -> ThreadId {
+        let next = ThreadId(self.threads.len() as u32);
+        let id = *self.by_serial.entry((process, serial)).or_insert(next);
+        if id == next {
+            self.threads.push(ThreadInfo { id, process, serial, ..ThreadInfo::default() });
+        }
+        id
+    }
+
+    /// Takes in the head of a thread's slot.
+    pub fn update(&mut self, thread: ThreadId, head: &SlotSnapshot) {
+        let Some(info) = self.threads.get_mut(thread.0 as usize) else { return };
+        info.tid = head.tid;
+        info.main = head.main;
+        info.started = Nanos(head.started);
+        info.ended = (head.ended != 0).then_some(Nanos(head.ended));
+        info.cpu_ns = head.cpu_ns;
+        info.stack_low = head.stack_low;
+        info.stack_high = head.stack_high;
+        if !head.name.is_empty() {
+            info.name.clone_from(&head.name);
+        }
+        info.counters = counters(head);
+    }
+
+    /// Takes in a line of the journal of `process`.
+    pub fn note(&mut self, process: ProcessId, line: Line) {
+        let parent = match line {
+            Line::Process { pid, parent, .. } => self.parent_of(process, pid, parent),
+            _ => None,
+        };
+        let next = ProcessId(self.processes.len() as u32);
+        let Some(info) = self.processes.get_mut(process.0 as usize) else { return };
+        match line {
+            Line::Process { pid, .. } => {
+                info.pid = pid;
+                info.parent = parent;
+            }
+            Line::Argv(argv) => info.argv = argv,
+            Line::Delivery { name, reason } => {
+                self.delivery.get_or_insert((name, reason));
+            }
+            Line::Module { time, bias, low, high, path } => info.modules.push(ModuleInfo {
+                path: path.into(),
+                build_id: None,
+                bias,
+                low,
+                high,
+                loaded: Nanos(time),
+                unloaded: None,
+            }),
+            Line::Unload { time, low } => {
+                let gone = info.modules.iter_mut().rfind(|m| m.low == low && m.unloaded.is_none());
+                if let Some(module) = gone {
+                    module.unloaded = Some(Nanos(time));
+                }
+            }
+            Line::Map { low, high, path } => info.mappings.push(MappingInfo { low, high, path }),
+            Line::Trouble { code, text } => info.warnings.push(Warning { code, text }),
+            Line::Unprofiled { program, reason } => self.processes.push(ProcessInfo {
+                id: next,
+                parent: Some(process),
+                argv: vec![program],
+                unprofiled: Some(reason),
+                ..ProcessInfo::default()
+            }),
+            Line::End { .. } => self.ended.push(process),
+        }
+    }
+
+    /// Did the process run its exit handlers?
+    pub fn ended(&self, process: ProcessId) -> bool {
+        self.ended.contains(&process)
+    }
+
+    /// An image that was executed in place of another has that one as its parent.
+    fn parent_of(&self, process: ProcessId, pid: u32, parent: u32) -> Option<ProcessId> {
+        let before = self.processes.iter().take(process.0 as usize).rev();
+        before.clone().find(|p| p.pid == pid).or_else(|| before.clone().find(|p| p.pid == parent)).map(|p| p.id)
+    }
+}
+
+fn counters(head: &SlotSnapshot) -> ThreadCounters {
+    let of = |counter: Counter| head.counters[counter as usize];
+    ThreadCounters {
+        timer_samples: of(Counter::TimerSamples),
+        bursts: of(Counter::Bursts),
+        steps: of(Counter::Steps),
+        walked: of(Counter::Walked),
+        lookups: of(Counter::Lookups),
+        published: of(Counter::Published),
+        collisions: of(Counter::Collisions),
+        armed: of(Counter::Armed),
+        traps: of(Counter::Traps),
+        traps_stale: of(Counter::StaleTraps),
+        dropped_records: of(Counter::DroppedRecords),
+        stacks_truncated: of(Counter::TruncatedStacks),
+        sampler_lost: of(Counter::SamplerLost),
+        ..ThreadCounters::default()
+    }
+}

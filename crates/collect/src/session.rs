@@ -1,0 +1,69 @@
+//! The session directory: the control page and what the agents put beside it.
+
+use std::{
+    fs::{DirBuilder, File, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use carom_base_wire::{CONTROL_FILE, Control, ControlSettings};
+
+/// An open session.
+pub struct Session {
+    dir: PathBuf,
+    control: File,
+}
+
+/// What the agents measured about themselves, in nanoseconds, and what they could not do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Results {
+    pub timer_ns: u64,
+    pub step_ns: u64,
+    pub trap_ns: u64,
+    pub modify_ns: u64,
+    pub unprofiled_threads: u64,
+}
+
+impl Session {
+    /// Makes the directory and the control page in it.
+    pub fn create(dir: &Path, settings: &ControlSettings) -> io::Result<Self> {
+        DirBuilder::new().mode(0o700).create(dir)?;
+        let path = dir.join(CONTROL_FILE);
+        let control = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
+        control.write_all_at(&Control::new(settings).to_bytes(), 0)?;
+        Ok(Self { dir: dir.to_owned(), control })
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Asks all agents to stop at their next sample.
+    pub fn stop(&self) {
+        // Nothing depends on it but the life of processes that outlive the program.
+        let _ = self.control.write_all_at(&1u32.to_le_bytes(), Control::stop_offset());
+    }
+
+    pub fn results(&self) -> Results {
+        let mut bytes = [0; 40];
+        if self.control.read_exact_at(&mut bytes, Control::results_offset()).is_err() {
+            return Results::default();
+        }
+        let mut words = bytes.chunks_exact(8).map(|b| b.try_into().map_or(0, u64::from_le_bytes));
+        let mut next = || words.next().unwrap_or(0);
+        Results {
+            timer_ns: next(),
+            step_ns: next(),
+            trap_ns: next(),
+            modify_ns: next(),
+            unprofiled_threads: next(),
+        }
+    }
+
+    /// Removes the directory with all that is left in it.
+    pub fn remove(self) {
+        // What is left costs disk space, nothing else.
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}

@@ -1,0 +1,218 @@
+//! Looks at a program before it runs: can the agent be loaded into it?
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+use object::{Endianness, elf, read::elf::{FileHeader, ProgramHeader}};
+
+/// Why a program cannot be profiled, with what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// No loader, so no preloading.
+    #[error("statically linked, so the agent cannot be loaded into it; link it in (see `carom link-flags`)")]
+    Static,
+    /// Privileged programs ignore LD_PRELOAD.
+    #[error("setuid or setgid: the loader ignores the agent in it; run it as its owner, without the bit")]
+    Privileged,
+    /// Another architecture.
+    #[error("not an x86-64 program ({0}); carom profiles 64-bit x86 programs only")]
+    Architecture(String),
+    /// Another C library.
+    #[error("uses the loader {0}, not glibc's; the agent needs glibc")]
+    Loader(String),
+    /// The Go runtime installs its own handler for every signal.
+    #[error("a Go program: its runtime replaces every signal handler, the agent's too")]
+    Go,
+    /// Not an executable.
+    #[error("not an ELF program nor a script that names one")]
+    NotAProgram,
+}
+
+/// A program that can be profiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The file that will be executed (a script stays a script).
+    pub path: PathBuf,
+    /// True where the agent is linked in.
+    pub linked_in: bool,
+}
+
+/// What stopped [`examine`].
+#[derive(Debug)]
+pub enum Obstacle {
+    /// Nothing of that name on PATH or disk.
+    NotFound,
+    /// It is there but cannot be read or executed.
+    Io(io::Error),
+    /// It cannot be profiled.
+    Refused(Refusal),
+}
+
+/// Scripts may name scripts; the kernel follows this many (`BINPRM_MAX_RECURSION`).
+const MOST_SCRIPTS: usize = 5;
+
+/// Bytes of a `#!` line that the kernel reads (`BINPRM_BUF_SIZE`).
+const SHEBANG_BYTES: usize = 256;
+
+/// In the agent's read-only data, so that a static program that has it can be told.
+const LINKED_IN_MARK: &[u8] = b"carom agent linked in\0";
+
+/// Finds `program` as `execvp` would and looks whether it can be profiled.
+///
+/// # Errors
+/// See [`Obstacle`].
+pub fn examine(program: &str, search_path: Option<&str>) -> Result<Target, Obstacle> {
+    let path = find(program, search_path)?;
+    let linked_in = look(&path, MOST_SCRIPTS)?;
+    Ok(Target { path, linked_in })
+}
+
+fn find(program: &str, search_path: Option<&str>) -> Result<PathBuf, Obstacle> {
+    if program.contains('/') {
+        let path = PathBuf::from(program);
+        return executable(&path).map(|()| path);
+    }
+    let mut denied = None;
+    for dir in search_path.unwrap_or("/bin:/usr/bin").split(':') {
+        let path = Path::new(if dir.is_empty() { "." } else { dir }).join(program);
+        match executable(&path) {
+            Ok(()) => return Ok(path),
+            Err(Obstacle::NotFound) => {}
+            Err(other) => denied = Some(other),
+        }
+    }
+    Err(denied.unwrap_or(Obstacle::NotFound))
+}
+
+fn executable(path: &Path) -> Result<(), Obstacle> {
+    let metadata = path.metadata().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Obstacle::NotFound,
+        _ => Obstacle::Io(error),
+    })?;
+    if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
+        return Err(Obstacle::Io(io::ErrorKind::PermissionDenied.into()));
+    }
+    Ok(())
+}
+
+fn look(path: &Path, scripts_left: usize) -> Result<bool, Obstacle> {
+    let mut file = File::open(path).map_err(Obstacle::Io)?;
+    let metadata = file.metadata().map_err(Obstacle::Io)?;
+    let mut start = vec![0; SHEBANG_BYTES];
+    let length = read_up_to(&mut file, &mut start).map_err(Obstacle::Io)?;
+    start.truncate(length);
+    if let Some(rest) = start.strip_prefix(b"#!") {
+        let line = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let line = String::from_utf8_lossy(line);
+        let interpreter = line.split_whitespace().next().unwrap_or_default();
+        if interpreter.is_empty() || scripts_left == 0 {
+            return Err(Obstacle::Refused(Refusal::NotAProgram));
+        }
+        return look(Path::new(interpreter), scripts_left - 1);
+    }
+    let owner = Path::new("/proc/self").metadata().map(|m| (m.uid(), m.gid())).unwrap_or((0, 0));
+    let mode = metadata.permissions().mode();
+    if mode & 0o4000 != 0 && metadata.uid() != owner.0 || mode & 0o2000 != 0 && metadata.gid() != owner.1 {
+        return Err(Obstacle::Refused(Refusal::Privileged));
+    }
+    file.read_to_end(&mut start).map_err(Obstacle::Io)?;
+    let refusal = look_at_elf(&start);
+    match refusal {
+        Some(Refusal::Static) if contains(&start, LINKED_IN_MARK) => Ok(true),
+        Some(refusal) => Err(Obstacle::Refused(refusal)),
+        None => Ok(false),
+    }
+}
+
+fn read_up_to(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while let Some(rest) = buffer.get_mut(length..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest)? {
+            0 => break,
+            read => length += read,
+        }
+    }
+    Ok(length)
+}
+
+fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+    haystack.windows(needle.len()).any(|window| window == needle)
+}
+
+/// Why this file cannot be profiled, if it cannot.
+fn look_at_elf(bytes: &[u8]) -> Option<Refusal> {
+    if bytes.get(..4) != Some(b"\x7fELF") {
+        return Some(Refusal::NotAProgram);
+    }
+    let Ok(header) = elf::FileHeader64::<Endianness>::parse(bytes) else {
+        return Some(Refusal::Architecture("a 32-bit or foreign ELF".into()));
+    };
+    let Ok(endian) = header.endian() else { return Some(Refusal::NotAProgram) };
+    let machine = header.e_machine(endian);
+    if machine != elf::EM_X86_64 {
+        return Some(Refusal::Architecture(format!("ELF machine {}", machine.0)));
+    }
+    let Ok(segments) = header.program_headers(endian, bytes) else { return Some(Refusal::NotAProgram) };
+    let go = segments.iter().any(|segment| {
+        let notes = segment.notes(endian, bytes).ok().flatten();
+        notes.is_some_and(|mut notes| {
+            std::iter::from_fn(|| notes.next().ok().flatten()).any(|note| note.name() == b"Go")
+        })
+    });
+    if go {
+        return Some(Refusal::Go);
+    }
+    match segments.iter().find_map(|segment| segment.interpreter(endian, bytes).ok().flatten()) {
+        None => Some(Refusal::Static),
+        Some(loader) if contains(loader, b"ld-linux-x86-64.so") => None,
+        Some(loader) => Some(Refusal::Loader(String::from_utf8_lossy(loader).into_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(program: &str) -> Option<Refusal> {
+        match examine(program, Some("/usr/bin:/bin")) {
+            Err(Obstacle::Refused(refusal)) => Some(refusal),
+            Ok(_) => None,
+            Err(other) => panic!("{program}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn ordinary_programs_and_scripts_pass() {
+        assert_eq!(refusal("ls"), None);
+        assert_eq!(refusal("/bin/sh"), None);
+        let dir = tempfile::tempdir().unwrap();
+        let script = dir.path().join("script");
+        std::fs::write(&script, "#!/bin/sh -e\nexit 0\n").unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(refusal(script.to_str().unwrap()), None);
+    }
+
+    #[test]
+    fn missing_and_plain_files_are_told_apart() {
+        assert!(matches!(examine("no-such-program", Some("/usr/bin")), Err(Obstacle::NotFound)));
+        assert!(matches!(examine("/etc/passwd", None), Err(Obstacle::Io(_))));
+    }
+
+    #[test]
+    fn foreign_files_are_refused_by_what_they_are() {
+        assert_eq!(look_at_elf(b"MZ"), Some(Refusal::NotAProgram));
+        let mut elf = std::fs::read("/bin/ls").unwrap();
+        elf[4] = 1; // ELFCLASS32
+        assert!(matches!(look_at_elf(&elf), Some(Refusal::Architecture(_))));
+        elf[4] = 2;
+        elf[18] = 183; // EM_AARCH64
+        assert!(matches!(look_at_elf(&elf), Some(Refusal::Architecture(_))));
+        for length in (0..4096).step_by(7) {
+            let _ = look_at_elf(&elf[..length]);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+use std::collections::HashSet;
+
+use carom_base::Nanos;
+
+use super::{Findings, Rule, Run};
+use crate::manifest::{MANIFEST_NAME, Manifest, ProcessInfo, ThreadInfo};
+
+pub(super) fn check(manifest: &Manifest, run: &Run<'_>, found: &mut Findings) {
+    let mut broken = |rule| found.add(MANIFEST_NAME, None, rule);
+    for (name, value) in [
+        ("started_unix_s", manifest.started_unix_s),
+        ("wall_s", manifest.wall_s),
+        ("budget_percent", manifest.engine.budget_percent),
+    ] {
+        if !value.is_finite() || value < 0.0 {
+            broken(Rule::BadNumber(name));
+        }
+    }
+    if manifest.complete && manifest.cut_short.is_some() {
+        broken(Rule::CompleteYetCutShort);
+    }
+    let mut cpus = HashSet::new();
+    for info in &manifest.machine.cpus {
+        if !cpus.insert(info.cpu) {
+            broken(Rule::CpuTwice(info.cpu));
+        }
+    }
+    for (index, process) in manifest.processes.iter().enumerate() {
+        check_process(index, process, run, &mut broken);
+    }
+    for (index, thread) in manifest.threads.iter().enumerate() {
+        check_thread(index, thread, run, &mut broken);
+    }
+}
+
+fn check_process(index: usize, process: &ProcessInfo, run: &Run<'_>, broken: &mut impl FnMut(Rule)) {
+    if usize::try_from(process.id.0) != Ok(index) {
+        broken(Rule::IdIsNotIndex("process", index));
+    }
+    if let Some(parent) = process.parent.filter(|parent| *parent == process.id || !run.knows_process(*parent))
+    {
+        broken(Rule::BadParent(parent));
+    }
+    for module in &process.modules {
+        if module.low >= module.high {
+            broken(Rule::EmptyRange(module.path.clone()));
+        }
+        if module
+            .build_id
+            .as_ref()
+            .is_some_and(|id| !id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+        {
+            broken(Rule::BadBuildId(module.path.clone()));
+        }
+        check_life(&module.path, module.loaded, module.unloaded, run, broken);
+    }
+    for mapping in &process.mappings {
+        if mapping.low >= mapping.high {
+            broken(Rule::EmptyRange(mapping.path.clone()));
+        }
+    }
+}
+
+fn check_thread(index: usize, thread: &ThreadInfo, run: &Run<'_>, broken: &mut impl FnMut(Rule)) {
+    let name = || format!("thread {index}");
+    if usize::try_from(thread.id.0) != Ok(index) {
+        broken(Rule::IdIsNotIndex("thread", index));
+    }
+    if !run.knows_process(thread.process) {
+        broken(Rule::UnknownProcess(thread.process));
+    }
+    // A stack that is not known is 0 to 0.
+    if thread.stack_low > thread.stack_high {
+        broken(Rule::EmptyRange(name()));
+    }
+    check_life(&name(), thread.started, thread.ended, run, broken);
+}
+
+fn check_life(
+    name: &str,
+    started: Nanos,
+    ended: Option<Nanos>,
+    run: &Run<'_>,
+    broken: &mut impl FnMut(Rule),
+) {
+    for time in [Some(started), ended].into_iter().flatten().filter(|time| !run.covers(*time)) {
+        broken(Rule::OutsideRun(time));
+    }
+    if ended.is_some_and(|ended| ended < started) {
+        broken(Rule::EndsBeforeStart(name.to_owned()));
+    }
+}

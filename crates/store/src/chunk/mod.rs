@@ -1,0 +1,9 @@
+//! Chunks: the unit in which rows reach the disk. A chunk is complete or it does not count.
+
+mod column;
+mod frame;
+
+pub use column::{Bytes, ColumnReader, ColumnWriter, Integers};
+#[doc(hidden)]
+pub use frame::reseal;
+pub use frame::{HEADER_BYTES, Header, Kind, MAX_PAYLOAD_BYTES, encode, payload};

@@ -1,0 +1,44 @@
+use serde::{Deserialize, Serialize};
+
+use super::plain;
+
+/// What observed the accesses, and with which settings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EngineInfo {
+    /// `pmu`, `burst`, `translate`.
+    pub name: String,
+    /// Why this one.
+    pub reason: String,
+    /// How interrupts reach the thread: `sigtrap`, `setsig`, `posix-timer`.
+    pub delivery: String,
+    /// Thread CPU time between two samples of a thread, in nanoseconds.
+    pub period_ns: u64,
+    /// The share of the program's time that observation may take, in percent.
+    #[serde(deserialize_with = "plain::null_is_nan")]
+    pub budget_percent: f64,
+    /// The most instructions that one burst steps over.
+    pub max_steps: u32,
+    /// Hardware watchpoints in use per thread.
+    pub watchpoints: u32,
+    /// Slots of the bulletin board.
+    pub board_slots: u32,
+    /// What a sample stands for, such as `thread time`.
+    pub sample_means: String,
+    /// What observation costs on this machine.
+    pub costs_ns: Costs,
+}
+
+/// Costs calibrated at the start, in nanoseconds each. They include the delivery, which a handler cannot see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Costs {
+    /// One timer interrupt.
+    pub timer: u64,
+    /// One single-step trap.
+    pub step: u64,
+    /// One watchpoint trap.
+    pub trap: u64,
+    /// Moving one watchpoint.
+    pub modify: u64,
+}

@@ -1,0 +1,75 @@
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use super::{Manifest, SCHEMA};
+use crate::error::StoreError;
+
+/// The manifest's name in the recording's directory.
+pub const MANIFEST_NAME: &str = "manifest.json";
+/// Where the next manifest is made before it takes the place of the last one.
+const NEXT_NAME: &str = "manifest.json.new";
+/// Recordings hold addresses and arguments of somebody's program.
+pub(crate) const FILE_MODE: u32 = 0o600;
+/// A thread takes about 1 KiB: this is room for a quarter of a million of them.
+const MAX_MANIFEST_BYTES: u64 = 256 << 20;
+
+/// Replaces the manifest in `dir`: a reader sees the old one or the new one, whole.
+///
+/// This outlives the death of any process at any instant, not that of the machine: nothing is synced, because
+/// waiting for a disk would disturb what is measured.
+pub(crate) fn write(dir: &Path, manifest: &Manifest) -> io::Result<()> {
+    let next = dir.join(NEXT_NAME);
+    let written = write_new(&next, manifest).and_then(|()| fs::rename(&next, dir.join(MANIFEST_NAME)));
+    if written.is_err() {
+        // Half a manifest is of no use to anyone and takes space that the disk may lack.
+        let _ = fs::remove_file(&next);
+    }
+    written
+}
+
+fn write_new(path: &Path, manifest: &Manifest) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)?;
+    let mut out = BufWriter::new(file);
+    serde_json::to_writer_pretty(&mut out, manifest)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+/// The manifest of the recording in `dir`.
+pub(crate) fn read(dir: &Path) -> Result<Manifest, StoreError> {
+    let path = dir.join(MANIFEST_NAME);
+    let io = |source| StoreError::io(&path, source);
+    let file = open_regular(&path).map_err(io)?;
+    let bytes = file.metadata().map_err(io)?.len();
+    if bytes > MAX_MANIFEST_BYTES {
+        return Err(StoreError::ManifestTooLarge { path, bytes });
+    }
+    let reader = BufReader::new(file.take(MAX_MANIFEST_BYTES));
+    let value: serde_json::Value = parse(&path, serde_json::from_reader(reader))?;
+    // A later schema may lack fields that this one has: its number must be readable all the same.
+    let found = value.get("schema").and_then(serde_json::Value::as_u64);
+    if let Some(found) =
+        found.and_then(|found| u32::try_from(found).ok()).filter(|found| !(1..=SCHEMA).contains(found))
+    {
+        return Err(StoreError::Schema { path, found });
+    }
+    parse(&path, serde_json::from_value(value))
+}
+
+fn parse<T>(path: &Path, parsed: serde_json::Result<T>) -> Result<T, StoreError> {
+    parsed.map_err(|source| StoreError::Manifest { path: path.to_owned(), source })
+}
+
+/// Opens a file for reading and refuses pipes and devices, on which reading could block for ever.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    File::open(path)
+}

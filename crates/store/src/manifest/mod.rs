@@ -1,0 +1,114 @@
+//! `manifest.json`: what ran, where, and how it was observed.
+//!
+//! Fields may be added, with a default; readers ignore what they do not know. Anything else raises
+//! [`SCHEMA`].
+
+mod engine;
+mod file;
+mod machine;
+mod plain;
+mod process;
+mod thread;
+
+use carom_base::Nanos;
+use serde::{Deserialize, Serialize};
+
+pub use engine::{Costs, EngineInfo};
+pub use file::MANIFEST_NAME;
+pub(crate) use file::{FILE_MODE, open_regular, read, write};
+pub use machine::{CpuInfo, MachineInfo};
+pub use process::{Exit, MappingInfo, ModuleInfo, ProcessInfo};
+pub use thread::{ThreadCounters, ThreadInfo};
+
+/// The version of the manifest and of what its files mean. Readers refuse higher ones.
+pub const SCHEMA: u32 = 1;
+
+/// Everything about a recording that is not a row. The default has this carom's versions and is empty
+/// otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`SCHEMA`] of the carom that wrote it.
+    pub schema: u32,
+    /// Version of the carom that wrote it.
+    pub version: String,
+    /// The subcommand that recorded, such as `share`.
+    pub command: String,
+    /// The profiled program and its arguments, as given.
+    pub argv: Vec<String>,
+    /// The program's short name: the last part of its path.
+    pub program: String,
+    /// When the recording began, in seconds since 1970-01-01 UTC.
+    #[serde(deserialize_with = "plain::null_is_nan")]
+    pub started_unix_s: f64,
+    /// The same instant on the clock of the rows.
+    #[serde(with = "plain")]
+    pub started: Nanos,
+    /// Seconds from `started` to the end of the recording: no row is later.
+    #[serde(deserialize_with = "plain::null_is_nan")]
+    pub wall_s: f64,
+    /// How the program ended.
+    pub exit: Exit,
+    /// True once everything that was observed has been written, and `wall_s`, `exit` and `files` are final.
+    pub complete: bool,
+    /// Why the recording ends before the program did, where it does.
+    pub cut_short: Option<String>,
+    /// How accesses were observed.
+    pub engine: EngineInfo,
+    /// Where.
+    pub machine: MachineInfo,
+    /// The MPI rank, where there is one.
+    pub rank: Option<u32>,
+    /// Every process, in the order of its id, which is its index.
+    pub processes: Vec<ProcessInfo>,
+    /// Every thread, in the order of its id, which is its index.
+    pub threads: Vec<ThreadInfo>,
+    /// What the reader of a report must know about the whole recording.
+    pub warnings: Vec<Warning>,
+    /// The files of rows as they were when the recording was finished; empty before.
+    pub files: Vec<FileInfo>,
+}
+
+impl Default for Manifest {
+    fn default() -> Self {
+        Self {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: String::new(),
+            argv: Vec::new(),
+            program: String::new(),
+            started_unix_s: 0.0,
+            started: Nanos(0),
+            wall_s: 0.0,
+            exit: Exit::Unknown,
+            complete: false,
+            cut_short: None,
+            engine: EngineInfo::default(),
+            machine: MachineInfo::default(),
+            rank: None,
+            processes: Vec::new(),
+            threads: Vec::new(),
+            warnings: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+}
+
+/// Something that limits what the recording can say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// A stable name for programs, such as `no-watchpoints`.
+    pub code: String,
+    /// The problem, its likely cause and the remedy, for people.
+    pub text: String,
+}
+
+/// One file of rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileInfo {
+    /// Its name in the recording's directory.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+    /// CRC-32 (IEEE 802.3) of the whole file.
+    pub crc32: u32,
+}

@@ -1,0 +1,77 @@
+use carom_base::{Nanos, ProcessId};
+use serde::{Deserialize, Serialize};
+
+use super::{Warning, plain};
+
+/// How a process ended. In JSON: `{"code": 0}`, `{"signal": 9}` or `"unknown"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// It returned or called exit, with this status.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+    /// It has not ended yet, or nobody saw it end.
+    #[default]
+    Unknown,
+}
+
+/// One process of the recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessInfo {
+    /// Its number, which is its index in [`crate::Manifest::processes`].
+    #[serde(with = "plain")]
+    pub id: ProcessId,
+    /// Its number in the kernel's eyes, in carom's PID namespace.
+    pub pid: u32,
+    /// The process that started it, where that one is in the recording.
+    #[serde(with = "plain::option", default)]
+    pub parent: Option<ProcessId>,
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// How it ended, where that is known.
+    pub exit: Option<Exit>,
+    /// Why it ran unprofiled, where it did (32-bit, setuid, static, …).
+    pub unprofiled: Option<String>,
+    /// Threads that ran unprofiled, for example for want of session memory.
+    #[serde(default)]
+    pub unprofiled_threads: u64,
+    /// Executable and libraries, for symbols.
+    pub modules: Vec<ModuleInfo>,
+    /// Other mappings that a data address may lie in.
+    pub mappings: Vec<MappingInfo>,
+    /// What the reader of a report must know about this process.
+    pub warnings: Vec<Warning>,
+}
+
+/// An executable or library while it is mapped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleInfo {
+    /// Its file.
+    pub path: String,
+    /// The GNU build id in lower-case hexadecimal digits, where it has one.
+    pub build_id: Option<String>,
+    /// Address in memory minus the address that its program headers state, modulo 2^64.
+    pub bias: u64,
+    /// Its first byte in memory.
+    pub low: u64,
+    /// One past its last byte in memory.
+    pub high: u64,
+    /// When it was first seen.
+    #[serde(with = "plain")]
+    pub loaded: Nanos,
+    /// When it was gone, where it went before the process did.
+    #[serde(with = "plain::option", default)]
+    pub unloaded: Option<Nanos>,
+}
+
+/// A range of addresses with a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MappingInfo {
+    /// Its first byte.
+    pub low: u64,
+    /// One past its last byte.
+    pub high: u64,
+    /// The file behind it, or the kernel's name for it, such as `[heap]`.
+    pub path: String,
+}

@@ -1,0 +1,91 @@
+use std::ops::AddAssign;
+
+use carom_base::{Nanos, ProcessId, ThreadId};
+use serde::{Deserialize, Serialize};
+
+use super::plain;
+
+/// One thread of the recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadInfo {
+    /// Its number, which is its index in [`crate::Manifest::threads`].
+    #[serde(with = "plain")]
+    pub id: ThreadId,
+    /// Its process.
+    #[serde(with = "plain")]
+    pub process: ProcessId,
+    /// Its number in the kernel's eyes. The kernel may have given it to another thread before or since.
+    pub tid: u32,
+    /// Its number in its process, in the order in which the agent met them.
+    pub serial: u32,
+    /// Its name when it was last looked at.
+    pub name: String,
+    /// True for the thread that runs `main`.
+    pub main: bool,
+    /// When it was met.
+    #[serde(with = "plain")]
+    pub started: Nanos,
+    /// When it ended, where that was seen.
+    #[serde(with = "plain::option", default)]
+    pub ended: Option<Nanos>,
+    /// CPU time that it used while it was observed, in nanoseconds.
+    pub cpu_ns: u64,
+    /// First byte of its stack; 0 where not known.
+    pub stack_low: u64,
+    /// One past the last byte of its stack; 0 where not known.
+    pub stack_high: u64,
+    /// What was done in it, and what was lost.
+    pub counters: ThreadCounters,
+}
+
+/// Declares the counters once, for the struct and for the sum.
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// What the agent did in a thread, and what it lost. Every loss has a counter of its own.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct ThreadCounters {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl AddAssign for ThreadCounters {
+            fn add_assign(&mut self, other: Self) {
+                // Counters come from memory that the profiled program could have scribbled over.
+                $(self.$name = self.$name.saturating_add(other.$name);)*
+            }
+        }
+    };
+}
+
+counters! {
+    /// Timer interrupts.
+    timer_samples,
+    /// Bursts begun.
+    bursts,
+    /// Instructions stepped over by trap.
+    steps,
+    /// Instructions walked without a trap.
+    walked,
+    /// Addresses looked up on the bulletin board.
+    lookups,
+    /// Writes published on the bulletin board.
+    published,
+    /// Writes that found their slot taken.
+    collisions,
+    /// Watchpoints set.
+    armed,
+    /// Watchpoints that trapped.
+    traps,
+    /// Traps of watchpoints that had been moved or disarmed by then.
+    traps_stale,
+    /// Records that did not fit the ring.
+    dropped_records,
+    /// Call paths that were cut.
+    stacks_truncated,
+    /// Call paths that found no room and were not kept.
+    stacks_dropped,
+    /// Samples that the kernel lost or throttled.
+    sampler_lost,
+    /// Samples of memory accesses whose address could not be told.
+    unaddressed,
+}

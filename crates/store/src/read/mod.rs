@@ -1,0 +1,64 @@
+//! Reading a recording, also one that is growing or was cut short.
+
+mod chunks;
+mod rows;
+
+use std::path::{Path, PathBuf};
+
+use carom_base::{Sample, SharingEvent};
+
+use crate::error::StoreError;
+use crate::manifest::{self, Manifest};
+use crate::rows::{HeapObject, Row, Stack};
+pub use rows::Rows;
+
+/// A recording on disk.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    dir: PathBuf,
+    manifest: Manifest,
+}
+
+impl Recording {
+    /// Opens the recording in `dir`. Rows are read when they are asked for.
+    ///
+    /// # Errors
+    /// The manifest is missing, malformed, or of another schema.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        Ok(Self { dir: dir.to_owned(), manifest: manifest::read(dir)? })
+    }
+
+    /// What ran, where, and how it was observed.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Where it lies.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The samples, in the order in which they were written.
+    pub fn samples(&self) -> Rows<Sample> {
+        self.rows()
+    }
+
+    /// The sharing events, in the order in which they were written.
+    pub fn events(&self) -> Rows<SharingEvent> {
+        self.rows()
+    }
+
+    /// The call paths, in the order in which they were written.
+    pub fn stacks(&self) -> Rows<Stack> {
+        self.rows()
+    }
+
+    /// The heap objects, in the order in which they were written.
+    pub fn objects(&self) -> Rows<HeapObject> {
+        self.rows()
+    }
+
+    fn rows<R: Row>(&self) -> Rows<R> {
+        Rows::new(&self.dir.join(R::KIND.file_name()))
+    }
+}

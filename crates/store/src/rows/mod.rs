@@ -1,0 +1,169 @@
+//! How rows become columns and back.
+
+mod event;
+mod object;
+mod sample;
+mod stack;
+
+use carom_base::{Access, AccessKind, Addr, Ip};
+
+pub use object::HeapObject;
+pub use stack::{MAX_FRAMES, Stack};
+
+use crate::chunk::{Bytes, ColumnReader, ColumnWriter, Integers, Kind};
+use crate::error::Damage;
+
+/// A kind of row that a recording holds. Nothing outside this crate can implement it.
+pub trait Row: Clone + Sized {
+    /// Which kind.
+    const KIND: Kind;
+
+    /// Bytes that the row takes in memory: the measure by which the writer decides when a chunk is due. The
+    /// columns of a row take at most twice as many.
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
+    }
+
+    /// Appends the rows' columns.
+    #[doc(hidden)]
+    fn encode(rows: &[Self], columns: &mut ColumnWriter);
+
+    /// The inverse of `encode` for `rows` rows.
+    #[doc(hidden)]
+    fn decode(rows: u32, columns: &mut ColumnReader<'_>) -> Result<Vec<Self>, Damage>;
+}
+
+/// Collects rows without trusting their stated number with an allocation.
+fn collect<R>(rows: u32, row: impl FnMut(u32) -> Result<R, Damage>) -> Result<Vec<R>, Damage> {
+    (0..rows).map(row).collect()
+}
+
+/// Columns `ip`, `addr`, `width`, `kind` of an access that every row has.
+fn encode_accesses<'a>(columns: &mut ColumnWriter, accesses: impl Iterator<Item = &'a Access> + Clone) {
+    columns.integers(accesses.clone().map(|access| access.ip.0));
+    columns.integers(accesses.clone().map(|access| access.addr.0));
+    columns.integers(accesses.clone().map(|access| u64::from(access.width)));
+    columns.bytes(accesses.map(|access| access.kind as u8));
+}
+
+/// Cursors over the columns of [`encode_accesses`].
+struct Accesses<'a> {
+    ip: Integers<'a>,
+    addr: Integers<'a>,
+    width: Integers<'a>,
+    kind: Bytes<'a>,
+}
+
+impl<'a> Accesses<'a> {
+    fn new(columns: &mut ColumnReader<'a>) -> Result<Self, Damage> {
+        Ok(Self {
+            ip: columns.integers()?,
+            addr: columns.integers()?,
+            width: columns.integers()?,
+            kind: columns.bytes()?,
+        })
+    }
+
+    fn read(&mut self) -> Result<Access, Damage> {
+        Ok(Access {
+            ip: Ip(self.ip.read()?),
+            addr: Addr(self.addr.read()?),
+            width: self.width.read_u32()?,
+            kind: self.kind.read_as(AccessKind::from_u8)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carom_base::{
+        Cpu, EarlierWrite, Nanos, Population, ProcessId, Sample, SampleOutcome, SharingClass, SharingEvent,
+        Skip, StackId, ThreadId, Via,
+    };
+
+    /// The columns as `docs/format.md` lists them: `i` integers, `b` bytes, `w` words, `f` floats, each with
+    /// the bytes of its entries in hexadecimal. An integer n that comes first is the byte 2n.
+    fn columns<R: Row>(rows: &[R]) -> String {
+        let mut columns = ColumnWriter::default();
+        R::encode(rows, &mut columns);
+        let payload = columns.into_payload();
+        let mut rest = &payload[..];
+        let mut text = Vec::new();
+        while let [kind, a, b, c, d, tail @ ..] = rest {
+            let length = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
+            let bytes: String = tail[..length].iter().map(|byte| format!("{byte:02x}")).collect();
+            text.push(format!("{}:{bytes}", ["b", "i", "w", "f"][usize::from(*kind)]));
+            rest = &tail[length..];
+        }
+        text.join(" ")
+    }
+
+    const ACCESS: Access = Access { ip: Ip(0x11), addr: Addr(0x12), width: 0x13, kind: AccessKind::Store };
+
+    #[test]
+    fn columns_of_samples() {
+        let hit = Sample {
+            thread: ThreadId(1),
+            time: Nanos(2),
+            cpu: Cpu(3),
+            population: Population::Step,
+            part: 5,
+            outcome: SampleOutcome::Access(ACCESS),
+            stack: StackId(6),
+        };
+        let skipped = Sample { outcome: SampleOutcome::Skipped(Ip(0x12), Skip::AddressLost), ..hit };
+        assert_eq!(
+            columns(&[hit, skipped]),
+            "i:0200 i:0400 i:0600 b:0101 b:0505 b:0183 i:2202 i:24 i:26 w:06000000000000000600000000000000",
+        );
+    }
+
+    #[test]
+    fn columns_of_events() {
+        let event = SharingEvent {
+            thread: ThreadId(1),
+            time: Nanos(2),
+            cpu: Cpu(3),
+            population: Population::Step,
+            via: Via::Watchpoint,
+            class: SharingClass::False,
+            weight: 8.0,
+            later: ACCESS,
+            exact: true,
+            stack: StackId(9),
+            earlier: EarlierWrite {
+                thread: ThreadId(4),
+                time: Nanos(5),
+                cpu: Cpu(6),
+                access: Access { ip: Ip(0x21), kind: AccessKind::ReadModifyWrite, ..ACCESS },
+                stack: StackId(7),
+            },
+        };
+        // 8.0 is 2^3: exponent 127 + 3 = 130, which is 0x41 and one bit of the next byte.
+        assert_eq!(
+            columns(&[event]),
+            "i:02 i:04 i:06 b:01 b:01 b:01 f:00000041 i:22 i:24 i:26 b:01 b:01 w:0900000000000000 \
+             i:08 i:0a i:0c i:42 i:24 i:26 b:02 w:0700000000000000",
+        );
+    }
+
+    #[test]
+    fn columns_of_stacks() {
+        let long =
+            Stack { process: ProcessId(1), id: StackId(2), frames: vec![Ip(3), Ip(5)], truncated: true };
+        let short = Stack { frames: vec![Ip(4)], truncated: false, ..long.clone() };
+        // Depths 2 and 1; frames 3, 5, 4 as +3, +2, -1.
+        assert_eq!(
+            columns(&[long, short]),
+            "i:0200 w:02000000000000000200000000000000 b:0100 i:0401 i:060401",
+        );
+    }
+
+    #[test]
+    fn columns_of_objects() {
+        let object =
+            HeapObject { process: ProcessId(1), base: Addr(2), size: 3, site: StackId(4), seen: Nanos(5) };
+        assert_eq!(columns(&[object]), "i:02 i:04 i:06 w:0400000000000000 i:0a");
+    }
+}

@@ -1,0 +1,229 @@
+//! Writing a recording while the program runs.
+
+mod table;
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use carom_base::{Sample, SharingEvent};
+
+use crate::error::StoreError;
+use crate::fresh::DIR_MODE;
+use crate::manifest::{self, MANIFEST_NAME, Manifest};
+use crate::rows::{HeapObject, Row, Stack};
+use table::Table;
+
+/// Writes one recording. Rows are buffered and written in chunks of about 64 KiB.
+///
+/// Stacks are written before the rows that refer to them, provided that they come first: hand over the stacks
+/// of a batch, then its samples, events and objects. A reader of a recording that is growing or was cut short
+/// then finds every stack.
+///
+/// From the first write that fails on (a full disk, mostly) the writer keeps the recording as it is, counts
+/// the rows that it drops, and reports no further error: a program must not suffer because its profile does
+/// not fit. Dropping the writer without [`Writer::finish`] writes what is buffered and leaves the manifest as
+/// it was.
+#[derive(Debug)]
+pub struct Writer {
+    dir: PathBuf,
+    samples: Table<Sample>,
+    events: Table<SharingEvent>,
+    stacks: Table<Stack>,
+    objects: Table<HeapObject>,
+    full: Option<Full>,
+}
+
+/// The state of a writer that can write no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Full {
+    /// What the operating system said, and of which file.
+    pub reason: String,
+    /// Rows of all kinds that were dropped since.
+    pub dropped_rows: u64,
+}
+
+impl Writer {
+    /// Begins a recording in `dir`, which is made (mode 0700) unless it exists.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] where the directory holds a recording, or files of one; [`StoreError::Io`]
+    /// otherwise.
+    pub fn create(dir: &Path, manifest: Manifest) -> Result<Self, StoreError> {
+        match DirBuilder::new().mode(DIR_MODE).create(dir) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::io(dir, error));
+            }
+            _ => {}
+        }
+        if dir.join(MANIFEST_NAME).symlink_metadata().is_ok() {
+            return Err(StoreError::Exists(dir.to_owned()));
+        }
+        let writer = Self {
+            dir: dir.to_owned(),
+            samples: Table::create(dir)?,
+            events: Table::create(dir)?,
+            stacks: Table::create(dir)?,
+            objects: Table::create(dir)?,
+            full: None,
+        };
+        manifest::write(dir, &manifest).map_err(|error| StoreError::io(&dir.join(MANIFEST_NAME), error))?;
+        Ok(writer)
+    }
+
+    /// Appends samples.
+    pub fn samples(&mut self, rows: &[Sample]) {
+        append(&mut self.samples, rows, Some(&mut self.stacks), &mut self.full);
+    }
+
+    /// Appends sharing events.
+    pub fn events(&mut self, rows: &[SharingEvent]) {
+        append(&mut self.events, rows, Some(&mut self.stacks), &mut self.full);
+    }
+
+    /// Appends heap objects.
+    pub fn objects(&mut self, rows: &[HeapObject]) {
+        append(&mut self.objects, rows, Some(&mut self.stacks), &mut self.full);
+    }
+
+    /// Appends stacks, to which later rows refer.
+    pub fn stacks(&mut self, rows: &[Stack]) {
+        append(&mut self.stacks, rows, None, &mut self.full);
+    }
+
+    /// Writes what is buffered, so that a reader sees it.
+    pub fn flush(&mut self) {
+        let full = &mut self.full;
+        write_chunk(&mut self.stacks, full);
+        write_chunk(&mut self.objects, full);
+        write_chunk(&mut self.samples, full);
+        write_chunk(&mut self.events, full);
+    }
+
+    /// Writes what is buffered, and replaces the manifest.
+    pub fn checkpoint(&mut self, manifest: &Manifest) {
+        self.flush();
+        if let Err(error) = manifest::write(&self.dir, manifest) {
+            fail(&mut self.full, 0, MANIFEST_NAME, &error.to_string());
+        }
+    }
+
+    /// Whether the writer has run into an error, and what it has dropped since.
+    pub fn full(&self) -> Option<&Full> {
+        self.full.as_ref()
+    }
+
+    /// Writes what is buffered, and the last manifest: `files` is filled here, and where rows were dropped,
+    /// `complete` becomes false and `cut_short` says so.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] where the manifest cannot be written. The last checkpoint then remains.
+    pub fn finish(mut self, mut manifest: Manifest) -> Result<(), StoreError> {
+        self.flush();
+        manifest.files =
+            vec![self.samples.info(), self.events.info(), self.stacks.info(), self.objects.info()];
+        if let Some(full) = &self.full {
+            manifest.complete = false;
+            let text = format!("{}; {} rows were dropped", full.reason, full.dropped_rows);
+            manifest.cut_short = Some(match manifest.cut_short.take() {
+                Some(other) => format!("{other}; {text}"),
+                None => text,
+            });
+        }
+        manifest::write(&self.dir, &manifest)
+            .map_err(|error| StoreError::io(&self.dir.join(MANIFEST_NAME), error))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+fn append<R: Row>(
+    table: &mut Table<R>,
+    rows: &[R],
+    mut before: Option<&mut Table<Stack>>,
+    full: &mut Option<Full>,
+) {
+    for row in rows {
+        table.push(row);
+        if table.is_due() {
+            if let Some(stacks) = &mut before {
+                write_chunk(stacks, full);
+            }
+            write_chunk(table, full);
+        }
+    }
+}
+
+fn write_chunk<R: Row>(table: &mut Table<R>, full: &mut Option<Full>) {
+    if let Some(full) = full {
+        full.dropped_rows += table.discard();
+    } else if let Err((error, rows)) = table.write() {
+        fail(full, rows, R::KIND.file_name(), &error);
+    }
+}
+
+fn fail(full: &mut Option<Full>, dropped_rows: u64, file: &str, error: &str) {
+    let full =
+        full.get_or_insert_with(|| Full { reason: format!("cannot write {file}: {error}"), dropped_rows: 0 });
+    full.dropped_rows += dropped_rows;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::Kind;
+    use crate::read::Recording;
+
+    /// A writer of objects whose disk is full after the first chunk.
+    fn full_writer(dir: &Path) -> Writer {
+        let mut writer = Writer::create(dir, Manifest::default()).unwrap();
+        writer.objects(&[HeapObject::default()]);
+        writer.flush();
+        // Every write to this device fails with ENOSPC.
+        writer.objects.replace_file(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+        writer
+    }
+
+    #[test]
+    fn a_full_disk_is_counted_not_reported() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = full_writer(dir.path());
+        assert_eq!(writer.full(), None);
+        writer.objects(&[HeapObject::default(); 3]);
+        writer.flush();
+        assert_eq!(writer.full().unwrap().dropped_rows, 3);
+        // Other files might still take rows, but a recording with holes is worse than one that ends.
+        writer.stacks(&[Stack::default(), Stack::default()]);
+        writer.flush();
+        assert_eq!(writer.full().unwrap().dropped_rows, 5);
+        assert_eq!(Kind::ALL.map(|kind| dir.path().join(kind.file_name()).exists()), [true; 4]);
+
+        let last = Manifest { complete: true, cut_short: Some("killed".to_owned()), ..Manifest::default() };
+        writer.finish(last).unwrap();
+        let recording = Recording::open(dir.path()).unwrap();
+        assert!(!recording.manifest().complete);
+        assert_eq!(
+            recording.manifest().cut_short.as_deref(),
+            Some(
+                "killed; cannot write objects.chunks: No space left on device (os error 28); 5 rows were dropped"
+            )
+        );
+        assert_eq!(recording.objects().count(), 1);
+        assert_eq!(crate::check(dir.path()).unwrap().len(), 1, "the object of no process");
+    }
+
+    #[test]
+    fn a_manifest_that_cannot_be_written_fills_the_writer() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(dir.path(), Manifest::default()).unwrap();
+        std::fs::remove_dir_all(dir.path()).unwrap();
+        writer.checkpoint(&Manifest::default());
+        assert!(writer.full().unwrap().reason.starts_with("cannot write manifest.json"));
+        assert!(matches!(writer.finish(Manifest::default()), Err(StoreError::Io { .. })));
+    }
+}

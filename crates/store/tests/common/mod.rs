@@ -1,0 +1,227 @@
+//! A small recording that breaks no rule, and rows of every value for property tests.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::path::{Path, PathBuf};
+
+use carom_base::{
+    Access, AccessKind, Addr, Cpu, EarlierWrite, Ip, Nanos, Population, ProcessId, Sample, SampleOutcome,
+    SharingClass, SharingEvent, Skip, StackId, ThreadId, Via,
+};
+use carom_store::{
+    CpuInfo, Exit, HeapObject, Manifest, MappingInfo, ModuleInfo, ProcessInfo, Stack, ThreadInfo, Writer,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+/// A recording in memory, to be changed and then written.
+#[derive(Clone, Debug)]
+pub struct Small {
+    pub manifest: Manifest,
+    pub samples: Vec<Sample>,
+    pub events: Vec<SharingEvent>,
+    pub stacks: Vec<Stack>,
+    pub objects: Vec<HeapObject>,
+}
+
+/// One second from 1000 s on, one process, two threads, two processors. Thread 0 writes bytes 0 to 7 of a
+/// line and thread 1 reads bytes 8 to 15 of it: false sharing.
+pub fn small() -> Small {
+    let started = Nanos(1_000_000_000_000);
+    let at = |ns: u64| Nanos(started.0 + ns);
+    let process = ProcessId(0);
+    let thread = |id: u32| ThreadInfo {
+        id: ThreadId(id),
+        process,
+        tid: 100 + id,
+        serial: id,
+        name: format!("worker-{id}"),
+        main: id == 0,
+        started: at(10),
+        ended: Some(at(900_000_000)),
+        stack_low: 0x7000_0000,
+        stack_high: 0x7010_0000,
+        ..ThreadInfo::default()
+    };
+    let path =
+        Stack { process, id: StackId(0xfeed), frames: vec![Ip(0x40_1234), Ip(0x40_1000)], truncated: false };
+    let write = Access { ip: Ip(0x40_1234), addr: Addr(0x5000), width: 8, kind: AccessKind::Store };
+    let read = Access { ip: Ip(0x40_2000), addr: Addr(0x5008), width: 8, kind: AccessKind::Load };
+    let sample = |id: u32, ns: u64, outcome| Sample {
+        thread: ThreadId(id),
+        time: at(ns),
+        cpu: Cpu(id),
+        population: Population::LastInstruction,
+        part: 0,
+        outcome,
+        stack: path.id,
+    };
+    Small {
+        manifest: Manifest {
+            command: "share".to_owned(),
+            argv: vec!["./app".to_owned()],
+            program: "app".to_owned(),
+            started_unix_s: 1.7e9,
+            started,
+            wall_s: 1.0,
+            exit: Exit::Code(0),
+            complete: true,
+            processes: vec![ProcessInfo {
+                pid: 100,
+                exit: Some(Exit::Signal(9)),
+                modules: vec![ModuleInfo {
+                    path: "/usr/bin/app".to_owned(),
+                    build_id: Some("0123456789abcdef".to_owned()),
+                    low: 0x40_0000,
+                    high: 0x41_0000,
+                    loaded: at(5),
+                    ..ModuleInfo::default()
+                }],
+                mappings: vec![MappingInfo { low: 0x5000, high: 0x6000, path: "[heap]".to_owned() }],
+                ..ProcessInfo::default()
+            }],
+            threads: vec![thread(0), thread(1)],
+            machine: carom_store::MachineInfo {
+                cpus: [0, 1].map(|cpu| CpuInfo { cpu: Cpu(cpu), core: cpu, package: 0, node: 0 }).to_vec(),
+                ..Default::default()
+            },
+            ..Manifest::default()
+        },
+        samples: vec![
+            sample(0, 100, SampleOutcome::Access(write)),
+            sample(1, 200, SampleOutcome::Skipped(Ip(0x40_2000), Skip::AddressLost)),
+            sample(1, 300, SampleOutcome::Access(read)),
+        ],
+        events: vec![SharingEvent {
+            thread: ThreadId(1),
+            time: at(300),
+            cpu: Cpu(1),
+            population: Population::Step,
+            via: Via::Lookup,
+            class: SharingClass::False,
+            weight: 1.0,
+            later: read,
+            exact: true,
+            stack: path.id,
+            earlier: EarlierWrite {
+                thread: ThreadId(0),
+                time: at(100),
+                cpu: Cpu(0),
+                access: write,
+                stack: StackId::NONE,
+            },
+        }],
+        objects: vec![HeapObject { process, base: Addr(0x5000), size: 64, site: path.id, seen: at(50) }],
+        stacks: vec![path],
+    }
+}
+
+impl Small {
+    /// Writes every row in a chunk of its own, so that there are boundaries to hit.
+    pub fn write(&self) -> (TempDir, PathBuf) {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("app.1.carom");
+        let mut writer = Writer::create(&dir, self.manifest.clone()).unwrap();
+        for row in self.stacks.chunks(1) {
+            writer.stacks(row);
+            writer.flush();
+        }
+        for row in self.objects.chunks(1) {
+            writer.objects(row);
+            writer.flush();
+        }
+        for row in self.samples.chunks(1) {
+            writer.samples(row);
+            writer.flush();
+        }
+        for row in self.events.chunks(1) {
+            writer.events(row);
+            writer.flush();
+        }
+        writer.finish(self.manifest.clone()).unwrap();
+        (parent, dir)
+    }
+}
+
+/// Changes one byte of a file.
+pub fn change(path: &Path, at: usize, to: impl FnOnce(u8) -> u8) {
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[at] = to(bytes[at]);
+    std::fs::write(path, bytes).unwrap();
+}
+
+pub fn any_access() -> impl Strategy<Value = Access> {
+    (any::<u64>(), any::<u64>(), any::<u32>(), 0_u8..3).prop_map(|(ip, addr, width, kind)| Access {
+        ip: Ip(ip),
+        addr: Addr(addr),
+        width,
+        kind: AccessKind::from_u8(kind).unwrap(),
+    })
+}
+
+pub fn any_sample() -> impl Strategy<Value = Sample> {
+    let outcome = prop_oneof![
+        any_access().prop_map(SampleOutcome::Access),
+        (any::<u64>(), 0_u8..10)
+            .prop_map(|(ip, skip)| SampleOutcome::Skipped(Ip(ip), Skip::from_u8(skip).unwrap())),
+    ];
+    let place = (any::<u32>(), any::<u64>(), any::<u32>(), any::<u64>());
+    (place, any::<bool>(), any::<u8>(), outcome).prop_map(|(place, step, part, outcome)| {
+        let (thread, time, cpu, stack) = place;
+        Sample {
+            thread: ThreadId(thread),
+            time: Nanos(time),
+            cpu: Cpu(cpu),
+            population: if step { Population::Step } else { Population::LastInstruction },
+            part,
+            outcome,
+            stack: StackId(stack),
+        }
+    })
+}
+
+pub fn any_event() -> impl Strategy<Value = SharingEvent> {
+    // The weight is finite here only because NaN is not equal to itself.
+    (any_sample(), any_access(), any_sample(), any_access(), any::<[bool; 3]>(), -1e30_f32..1e30).prop_map(
+        |(late, later, early, access, [via, class, exact], weight)| SharingEvent {
+            thread: late.thread,
+            time: late.time,
+            cpu: late.cpu,
+            population: late.population,
+            via: if via { Via::Lookup } else { Via::Watchpoint },
+            class: if class { SharingClass::True } else { SharingClass::False },
+            weight,
+            later,
+            exact,
+            stack: late.stack,
+            earlier: EarlierWrite {
+                thread: early.thread,
+                time: early.time,
+                cpu: early.cpu,
+                access,
+                stack: early.stack,
+            },
+        },
+    )
+}
+
+pub fn any_stack() -> impl Strategy<Value = Stack> {
+    (any::<u32>(), any::<u64>(), vec(any::<u64>().prop_map(Ip), 0..40), any::<bool>()).prop_map(
+        |(process, id, frames, truncated)| Stack {
+            process: ProcessId(process),
+            id: StackId(id),
+            frames,
+            truncated,
+        },
+    )
+}
+
+pub fn any_object() -> impl Strategy<Value = HeapObject> {
+    any::<(u32, u64, u64, u64, u64)>().prop_map(|(process, base, size, site, seen)| HeapObject {
+        process: ProcessId(process),
+        base: Addr(base),
+        size,
+        site: StackId(site),
+        seen: Nanos(seen),
+    })
+}

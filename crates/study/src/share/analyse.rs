@@ -1,0 +1,146 @@
+//! The study itself: two passes over a recording.
+
+use std::collections::BTreeMap;
+
+use carom_base::{Nanos, Population, ProcessId, Sample, SampleOutcome, Skip, ThreadId};
+use carom_study_stats::TimeBlocks;
+
+use super::extent::{lines, meeting_line};
+use super::lines::{findings, share};
+use super::naive::LastWriter;
+use super::pattern::pattern;
+use super::tally::{LineKey, LineTally};
+use super::volumes::Volumes;
+use super::{MIN_LINE_EVENTS, Matrix, Names, Pattern, Quality, ShareFindings, ShareInput, ThreadEntry};
+
+/// What one process must have of the volume for its pattern to be the program's.
+const ONE_PROCESS: f64 = 0.9;
+
+/// Concludes which lines are contended and who communicates, from everything that a recording holds.
+///
+/// The events come first and say which lines are shared; the samples are then read once, and only those in
+/// contended lines are kept, as counts. Memory grows with the distinct lines that have events and the distinct
+/// places that access them, not with the length of the recording.
+pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
+    let roster = Roster(input.threads());
+    let mut volumes = Volumes::default();
+    let mut lines: BTreeMap<LineKey, LineTally> = BTreeMap::new();
+    let mut quality = Quality::default();
+    for event in input.events() {
+        quality.events += 1;
+        volumes.add(&event, |cpu| input.core_of(cpu));
+        let line = meeting_line(event.later, event.earlier.access);
+        lines.entry((roster.process(event.thread), line)).or_default().event(&event, line);
+    }
+    let shared_lines = lines.len();
+    lines.retain(|_, tally| tally.events() >= MIN_LINE_EVENTS);
+
+    let mut samples = Samples { lines, ..Samples::default() };
+    for sample in input.samples() {
+        samples.add(&sample, roster.process(sample.thread));
+    }
+    samples.count_into(&mut quality);
+    let losses = input.losses();
+    quality.dropped = losses.dropped;
+    quality.collisions = losses.collisions;
+    quality.armed = losses.armed;
+    quality.traps = losses.traps;
+    quality.unprofiled_threads = losses.unprofiled_threads;
+
+    let everybody = || input.threads().iter().map(|t| t.id);
+    let events = volumes.events;
+    let (false_fraction, not_enough) = (volumes.false_fraction(), volumes.not_enough(input.seconds()));
+    let threads = volumes.threads.finish(everybody());
+    let contended_share = share(&samples.contended, &samples.timed);
+    let lines = findings(samples.lines, &samples.timed, names);
+    ShareFindings {
+        quality,
+        false_fraction,
+        contended_share,
+        kinds: volumes.kinds,
+        pattern: pattern_of_program(&threads, events, roster),
+        threads,
+        cpus: volumes.cpus.finish(std::iter::empty()),
+        distance: volumes.distance,
+        last_writer: samples.naive.finish(everybody()),
+        other_lines: shared_lines - lines.len(),
+        lines,
+        not_enough,
+    }
+}
+
+/// Which process a thread belongs to.
+#[derive(Clone, Copy)]
+struct Roster<'a>(&'a [ThreadEntry]);
+
+impl Roster<'_> {
+    /// The first process for a thread that the recording does not list: a valid one lists all.
+    fn process(self, thread: ThreadId) -> ProcessId {
+        self.0.get(thread.0 as usize).map_or_else(ProcessId::default, |t| t.process)
+    }
+}
+
+/// The pattern of the process that has nearly all of the volume. That processes keep to themselves is no
+/// pattern: their memory is their own.
+fn pattern_of_program(matrix: &Matrix<ThreadId>, events: usize, roster: Roster<'_>) -> Option<Pattern> {
+    let mut by_process: BTreeMap<ProcessId, f64> = BTreeMap::new();
+    for (thread, row) in matrix.labels.iter().zip(&matrix.all) {
+        *by_process.entry(roster.process(*thread)).or_default() += row.iter().sum::<f64>();
+    }
+    let busiest = by_process.values().copied().fold(0.0, f64::max);
+    (busiest >= ONE_PROCESS * (matrix.volume() + matrix.unlisted)).then(|| pattern(matrix, events)).flatten()
+}
+
+/// Sums over the samples of a recording.
+#[derive(Default)]
+struct Samples {
+    lines: BTreeMap<LineKey, LineTally>,
+    naive: LastWriter,
+    /// All last-instruction samples, also those without an address: the denominator of every share.
+    timed: TimeBlocks,
+    /// Those in any contended line.
+    contended: TimeBlocks,
+    last_contended: Option<(ThreadId, Nanos)>,
+    stepped: u64,
+    skipped: BTreeMap<Skip, u64>,
+}
+
+impl Samples {
+    fn add(&mut self, sample: &Sample, process: ProcessId) {
+        if sample.part == 0 {
+            match sample.population {
+                Population::LastInstruction => self.timed.observe(sample.time.0, false, 1.0),
+                Population::Step => self.stepped += 1,
+            }
+        }
+        let access = match sample.outcome {
+            SampleOutcome::Access(access) => access,
+            SampleOutcome::Skipped(_, why) => {
+                *self.skipped.entry(why).or_default() += 1;
+                return;
+            }
+        };
+        self.naive.add(sample, process);
+        let (first, last) = lines(access);
+        let mut contended = false;
+        for ((_, line), tally) in self.lines.range_mut((process, first)..=(process, last)) {
+            tally.sample(sample, access, *line);
+            contended = true;
+        }
+        let id = Some((sample.thread, sample.time));
+        if contended && sample.population == Population::LastInstruction && self.last_contended != id {
+            self.last_contended = id;
+            self.contended.hit(sample.time.0, 1.0);
+        }
+    }
+
+    fn count_into(&self, quality: &mut Quality) {
+        // Weights are 1, so their sum is the number of samples; exact in a double up to 2^53.
+        quality.last_instruction = self.timed.total().weight as u64;
+        quality.step = self.stepped;
+        quality.skipped = self.skipped.iter().map(|(why, n)| (*why, *n)).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+use AccessKind::{Load, ReadModifyWrite, Store};
+use carom_base::{AccessKind, Addr};
+
+use super::*;
+use crate::share::testing::{Event, Synthetic, Table, TestSample};
+use crate::share::{Merged, MergedNames, Remedy, ThreadPair};
+
+fn findings_of(input: &Synthetic) -> ShareFindings {
+    analyse(input, &mut Table::default())
+}
+
+/// Two threads that store to two counters in line 1 (bytes 64 to 79) of one structure, seen for one second.
+fn two_counters() -> Synthetic {
+    let events = (0..40).map(|i| {
+        let (writer, looker) = if i % 2 == 0 { (1, 2) } else { (2, 1) };
+        let counter = |thread| 64 + 8 * (u64::from(thread) - 1);
+        Event::new(writer, looker)
+            .earlier_at(counter(writer), 8)
+            .later(ReadModifyWrite, counter(looker), 8)
+            .class_false(true)
+            .at_ms(i * 25)
+    });
+    // Of 400 last-instruction samples 100 are at the counters, 50 of each thread; 60 have no address.
+    let samples = (0..400).map(|i| {
+        let thread = 1 + (i % 2) as u32;
+        let sample = match i {
+            0..100 => TestSample::new(thread, ReadModifyWrite, 64 + 8 * (u64::from(thread) - 1), 8),
+            100..160 => TestSample::skipped(thread, Skip::AddressLost),
+            _ => TestSample::new(thread, Load, 4096 + 64 * i, 8),
+        };
+        sample.at_ms(i * 7 % 1000)
+    });
+    Synthetic::new(3).events(events).samples(samples)
+}
+
+#[test]
+fn two_counters_in_a_line_are_named_and_cut_apart() {
+    let names = [(64, (8, "stats.hits")), (72, (8, "stats.misses")), (80, (4, "stats.mode"))];
+    let found = analyse(&two_counters(), &mut Table(BTreeMap::from(names)));
+    assert_eq!(found.false_fraction.map(|e| (e.value, e.high)), Some((1.0, 1.0)));
+    assert_eq!(found.not_enough, None);
+    assert_eq!((found.lines.len(), found.other_lines), (1, 0));
+    let line = &found.lines[0];
+    assert_eq!((line.address, line.process), (Addr(64), ProcessId(0)));
+    // 100 of 400 samples, those without an address included.
+    assert_eq!((line.share.value, found.contended_share), (0.25, line.share));
+    assert!((0.20..0.22).contains(&line.share.low) && (0.28..0.30).contains(&line.share.high), "{line:?}");
+    assert_eq!((line.true_sharing, line.false_sharing, line.events), (0.0, 40.0, 40));
+    assert_eq!(line.basis, Population::Step);
+    assert_eq!(line.pair, Some(ThreadPair { first: ThreadId(1), second: ThreadId(2), fraction: 1.0 }));
+    assert_eq!(
+        line.remedy,
+        Remedy::Pad {
+            at_line_offsets: vec![8],
+            fields: vec!["stats.hits".to_owned(), "stats.misses".to_owned()]
+        }
+    );
+    let layout: Vec<_> =
+        line.layout.iter().map(|r| (r.offset, r.field.as_deref().unwrap_or("?"), r.writers.len())).collect();
+    assert_eq!(layout, [(0, "stats.hits", 1), (8, "stats.misses", 1), (16, "stats.mode", 0)]);
+}
+
+#[test]
+fn sites_say_who_does_what_from_where() {
+    let found = findings_of(&two_counters());
+    let sites: Vec<_> = found.lines[0]
+        .sites
+        .iter()
+        .map(|s| (s.thread.0, s.kind, s.offset, s.frames[0].function.clone().unwrap(), s.share, s.seen))
+        .collect();
+    // Samples are at 0x30 (50 each, an eighth of all), later accesses at 0x20 and earlier ones at 0x10 (20 each).
+    let site = |thread, offset, kind, f: &str, share, seen| (thread, kind, offset, f.to_owned(), share, seen);
+    assert_eq!(
+        sites,
+        [
+            site(1, 0, ReadModifyWrite, "f30", 0.125, 50),
+            site(2, 8, ReadModifyWrite, "f30", 0.125, 50),
+            site(1, 0, Store, "f10", 0.0, 20),
+            site(1, 0, ReadModifyWrite, "f20", 0.0, 20),
+            site(2, 8, Store, "f10", 0.0, 20),
+            site(2, 8, ReadModifyWrite, "f20", 0.0, 20),
+        ]
+    );
+}
+
+#[test]
+fn matrices_follow_the_direction_of_events() {
+    let found = findings_of(&two_counters());
+    assert_eq!(found.threads.labels, [ThreadId(0), ThreadId(1), ThreadId(2)]);
+    assert_eq!(found.threads.false_sharing, [[0., 0., 0.], [0., 0., 20.], [0., 20., 0.]]);
+    assert_eq!(found.cpus.labels, [carom_base::Cpu(1), carom_base::Cpu(2)]);
+    // Processors 1 and 2 are of different cores.
+    assert_eq!(found.distance.cross_core, 40.0);
+    assert_eq!(found.kinds.write_after_write, 40.0);
+    assert_eq!(found.pattern, None);
+}
+
+#[test]
+fn quality_counts_every_sample_once() {
+    let mut input = two_counters();
+    input = input.samples([
+        TestSample::new(1, Load, 64, 8).step(),
+        TestSample::new(1, Store, 128, 8).step().part(1),
+        TestSample::skipped(1, Skip::Masked).step(),
+    ]);
+    input.losses.dropped = 7;
+    let quality = findings_of(&input).quality;
+    assert_eq!((quality.last_instruction, quality.step, quality.events), (400, 2, 40));
+    assert_eq!(quality.skipped, [(Skip::AddressLost, 60), (Skip::Masked, 1)]);
+    assert_eq!(quality.dropped, 7);
+}
+
+#[test]
+fn lines_are_ranked_by_time_then_by_events() {
+    // Line 10 has most events but no time, line 20 some of each, line 30 most time; line 40 too few events.
+    let events = [(10, 50), (20, 5), (30, 3), (40, 2)].into_iter().flat_map(|(line, n)| {
+        (0..n).map(move |i| Event::new(0, 1).earlier_at(64 * line, 8).later(Load, 64 * line, 8).at_ms(i))
+    });
+    let samples = [(20, 10), (30, 20), (40, 70)]
+        .into_iter()
+        .flat_map(|(line, n)| (0..n).map(move |i| TestSample::new(0, Load, 64 * line, 8).at_ms(i)));
+    let found = findings_of(&Synthetic::new(2).events(events).samples(samples));
+    let order: Vec<_> = found.lines.iter().map(|l| (l.address.0 / 64, l.share.value)).collect();
+    assert_eq!(order, [(30, 0.2), (20, 0.1), (10, 0.0)]);
+    assert_eq!(found.other_lines, 1);
+    // Line 40 takes time but is not known to be shared.
+    assert!((found.contended_share.value - 0.3).abs() < 1e-12);
+}
+
+#[test]
+fn time_weighted_events_show_a_line_but_no_fraction() {
+    let events = (0..60).map(|i| Event::new(0, 1).last_instruction().at_ms(i));
+    let found = findings_of(&Synthetic::new(2).events(events));
+    assert_eq!((found.false_fraction, found.threads.volume()), (None, 0.0));
+    assert_eq!(found.lines[0].basis, Population::LastInstruction);
+    assert_eq!((found.lines[0].true_sharing, found.lines[0].events), (60.0, 60));
+    assert_eq!(found.lines[0].remedy, Remedy::ShareLess { offset: 0, width: 8 });
+    assert_eq!(found.not_enough.map(|n| (n.events, n.run_seconds)), Some((0, None)));
+}
+
+#[test]
+fn a_sample_over_two_contended_lines_counts_in_each_but_once_in_all() {
+    let events = [0, 64]
+        .into_iter()
+        .flat_map(|at| (0..3).map(move |i| Event::new(0, 1).earlier_at(at, 8).later(Load, at, 8).at_ms(i)));
+    let samples = [TestSample::new(0, Store, 60, 8), TestSample::new(0, Store, 4096, 8).at_ms(1)];
+    let found = findings_of(&Synthetic::new(2).events(events).samples(samples));
+    assert_eq!(found.lines.iter().map(|l| l.share.value).collect::<Vec<_>>(), [0.5, 0.5]);
+    assert_eq!(found.contended_share.value, 0.5);
+    let split: Vec<_> =
+        found.lines.iter().flat_map(|l| &l.sites).filter(|s| s.width == 4).map(|s| s.offset).collect();
+    assert_eq!(split, [60, 0]);
+}
+
+#[test]
+fn an_empty_recording_claims_nothing() {
+    let found = findings_of(&Synthetic::default());
+    assert_eq!((found.contended_share.value, found.contended_share.high), (0.0, 1.0));
+    assert!(found.lines.is_empty() && found.false_fraction.is_none() && found.pattern.is_none());
+    assert!(found.threads.labels.is_empty());
+}
+
+#[test]
+fn processes_keep_apart() {
+    // The same address in two processes is two lines, and two recordings are two processes.
+    let (a, b) = (two_counters(), two_counters());
+    let merged = Merged::new([&a as &dyn ShareInput, &b]);
+    let (mut x, mut y) = (Table::default(), Table::default());
+    let parts: [&mut dyn Names; 2] = [&mut x, &mut y];
+    let mut names = MergedNames::new(&merged, parts);
+    let found = analyse(&merged, &mut names);
+    let lines: Vec<_> = found.lines.iter().map(|l| (l.process.0, l.address.0, l.share.value)).collect();
+    assert_eq!(lines, [(0, 64, 0.125), (1, 64, 0.125)]);
+    assert_eq!(found.threads.labels.len(), 6);
+    assert_eq!(
+        (found.threads.all[1][2], found.threads.all[4][5], found.threads.all[1][5]),
+        (20.0, 20.0, 0.0)
+    );
+    assert_eq!(found.quality.events, 80);
+}
+
+#[test]
+fn processes_are_no_groups_but_a_busy_process_has_its_pattern() {
+    let pairs = (0..200).map(|i| if i % 2 == 0 { Event::new(0, 1) } else { Event::new(2, 3) }.at_ms(i));
+    let mut input = Synthetic::new(4).events(pairs);
+    assert!(matches!(findings_of(&input).pattern, Some(Pattern::Groups(_))));
+    // The same matrix over two processes.
+    input.threads[2].process = ProcessId(1);
+    input.threads[3].process = ProcessId(1);
+    assert_eq!(findings_of(&input).pattern, None);
+}

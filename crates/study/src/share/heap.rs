@@ -1,0 +1,156 @@
+//! Which heap block an address lay in, and who allocated it.
+
+use std::collections::BTreeMap;
+
+use carom_base::{Addr, ProcessId};
+use carom_store::HeapObject;
+
+use crate::symbols::{DataObject, Frame, ObjectKind};
+
+/// The heap blocks of a recording.
+#[derive(Default)]
+pub(super) struct HeapBlocks(BTreeMap<ProcessId, Blocks>);
+
+/// Blocks by first byte; those of different times may overlap.
+#[derive(Default)]
+struct Blocks {
+    sorted: Vec<HeapObject>,
+    /// The highest end of this block and all before it: where to stop looking backwards.
+    highest_end: Vec<u64>,
+}
+
+impl HeapBlocks {
+    pub fn new(objects: impl IntoIterator<Item = HeapObject>) -> Self {
+        let mut blocks: BTreeMap<ProcessId, Blocks> = BTreeMap::new();
+        for object in objects {
+            blocks.entry(object.process).or_default().sorted.push(object);
+        }
+        for Blocks { sorted, highest_end } in blocks.values_mut() {
+            sorted.sort_by_key(|block| (block.base, block.seen));
+            let highest = |so_far: &mut u64, block: &HeapObject| {
+                *so_far = end(block).max(*so_far);
+                Some(*so_far)
+            };
+            *highest_end = sorted.iter().scan(0, highest).collect();
+        }
+        Self(blocks)
+    }
+
+    /// The block that holds a byte; of several over time, the latest.
+    pub fn at(&self, process: ProcessId, addr: Addr) -> Option<HeapObject> {
+        let Blocks { sorted, highest_end } = self.0.get(&process)?;
+        let behind = sorted.partition_point(|block| block.base <= addr);
+        sorted
+            .iter()
+            .zip(highest_end)
+            .take(behind)
+            .rev()
+            .take_while(|(_, highest)| **highest > addr.0)
+            .map(|(block, _)| *block)
+            .filter(|block| addr.0 < end(block))
+            .max_by_key(|block| block.seen)
+    }
+}
+
+fn end(block: &HeapObject) -> u64 {
+    block.base.0.saturating_add(block.size)
+}
+
+/// The object that a block is, for the line of `addr`. `path` is the call path of its allocation.
+pub(super) fn heap_object(block: HeapObject, addr: Addr, path: Vec<Frame>) -> DataObject {
+    let own = path.iter().position(|frame| !is_allocator(frame)).unwrap_or(0);
+    let allocation = path.get(own..).unwrap_or_default().to_vec();
+    let by = allocation.first();
+    let size = block.size;
+    let name = match by.and_then(|frame| frame.function.as_deref()) {
+        Some(function) => format!("{size}-byte block allocated in {function}"),
+        None => format!("{size}-byte heap block (allocation site unknown)"),
+    };
+    DataObject {
+        kind: ObjectKind::Heap,
+        name,
+        offset: addr.line().start().0.wrapping_sub(block.base.0) as i64,
+        size: Some(size),
+        declared: by.cloned(),
+        allocation,
+    }
+}
+
+/// The allocator and the layers of the languages' libraries above it: not where the program decided to allocate.
+fn is_allocator(frame: &Frame) -> bool {
+    const NAMES: [&str; 9] = [
+        "malloc",
+        "calloc",
+        "realloc",
+        "reallocarray",
+        "aligned_alloc",
+        "memalign",
+        "posix_memalign",
+        "valloc",
+        "pvalloc",
+    ];
+    const PREFIXES: [&str; 10] = [
+        "operator new",
+        "__gnu_cxx::",
+        "std::",
+        "void std::",
+        "alloc::",
+        "<alloc::",
+        "__rust_",
+        "__rdl_",
+        "__rg_",
+        "__libc_",
+    ];
+    let agent = || {
+        let module = frame.module.as_ref().and_then(|module| module.file_name());
+        module.is_some_and(|name| name.to_string_lossy().starts_with("libcarom_"))
+    };
+    let function =
+        |name: &str| NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    agent() || frame.function.as_deref().is_some_and(function)
+}
+
+#[cfg(test)]
+mod tests {
+    use carom_base::{Nanos, StackId};
+
+    use super::*;
+
+    fn block(base: u64, size: u64, seen: u64) -> HeapObject {
+        HeapObject { process: ProcessId(0), base: Addr(base), size, site: StackId::NONE, seen: Nanos(seen) }
+    }
+
+    fn base_at(blocks: &HeapBlocks, addr: u64) -> Option<u64> {
+        blocks.at(ProcessId(0), Addr(addr)).map(|b| b.base.0)
+    }
+
+    #[test]
+    fn the_block_around_an_address() {
+        let blocks = HeapBlocks::new([block(100, 50, 0), block(200, 10, 0), block(1000, 1, 0)]);
+        let found: Vec<_> = [99, 100, 149, 150, 200, 1000, 1001].map(|a| base_at(&blocks, a)).into();
+        assert_eq!(found, [None, Some(100), Some(100), None, Some(200), Some(1000), None]);
+        assert_eq!(blocks.at(ProcessId(1), Addr(100)), None);
+    }
+
+    #[test]
+    fn the_latest_of_overlapping_blocks() {
+        // A large block was freed and cut into small ones; then the other way round.
+        let blocks = HeapBlocks::new([block(100, 1000, 1), block(300, 16, 2), block(400, 16, 0)]);
+        assert_eq!(base_at(&blocks, 305), Some(300));
+        assert_eq!(base_at(&blocks, 405), Some(100));
+        assert_eq!(base_at(&blocks, 900), Some(100));
+    }
+
+    #[test]
+    fn the_allocation_is_named_after_the_first_function_of_the_program() {
+        let frame = |name: &str| Frame { function: Some(name.to_owned()), ..Frame::default() };
+        let path = ["malloc", "operator new(unsigned long)", "make_pool", "main"].map(frame).to_vec();
+        // The block begins 16 bytes into the line of byte 130, which starts at 128.
+        let object = heap_object(block(144, 64, 0), Addr(130), path);
+        assert_eq!(object.name, "64-byte block allocated in make_pool");
+        assert_eq!((object.offset, object.allocation.len()), (-16, 2));
+        assert_eq!(object.declared, Some(frame("make_pool")));
+        let object = heap_object(block(144, 64, 0), Addr(130), Vec::new());
+        assert_eq!(object.name, "64-byte heap block (allocation site unknown)");
+    }
+}

@@ -1,0 +1,126 @@
+//! Contended lines: which they are, in which order, and what is said of each.
+
+use std::collections::BTreeMap;
+
+use carom_base::{Addr, Line, ProcessId};
+use carom_study_stats::TimeBlocks;
+
+use super::layout::{Cell, cells};
+use super::remedy::remedy;
+use super::tally::{Exchange, LineKey, LineTally, SiteKey, SiteTally};
+use super::volumes::fraction;
+use super::{ByteRange, Estimate, LineFinding, MAX_LINES, MAX_SITES, Names, Site, ThreadPair};
+
+/// The findings, worst first: by share of thread time, then by events. `all` are the time-weighted samples of
+/// the whole recording.
+pub(super) fn findings(
+    lines: BTreeMap<LineKey, LineTally>,
+    all: &TimeBlocks,
+    names: &mut dyn Names,
+) -> Vec<LineFinding> {
+    let mut ranked: Vec<(LineKey, LineTally)> = lines.into_iter().collect();
+    let hits = |tally: &LineTally| tally.hits.total().hits;
+    ranked.sort_by(|(ka, a), (kb, b)| {
+        hits(b).total_cmp(&hits(a)).then(b.events().cmp(&a.events())).then(ka.cmp(kb))
+    });
+    ranked.truncate(MAX_LINES);
+    ranked.into_iter().map(|(key, tally)| finding(key, &tally, all, names)).collect()
+}
+
+/// The share of `all` samples that `hits` are.
+pub(super) fn share(hits: &TimeBlocks, all: &TimeBlocks) -> Estimate {
+    hits.of(all).proportion().map_or(Estimate::UNKNOWN, Estimate::from)
+}
+
+fn finding(
+    (process, line): LineKey,
+    tally: &LineTally,
+    all: &TimeBlocks,
+    names: &mut dyn Names,
+) -> LineFinding {
+    let sites = tally.sites();
+    let cells = cells(sites.iter().copied());
+    let layout = layout(process, line, &cells, names);
+    let name =
+        |cell: &Cell| layout.iter().find(|r| r.offset == cell.extent.offset).and_then(|r| r.field.clone());
+    let (basis, exchange) = tally.basis();
+    let samples = all.total().weight;
+    let busiest = sites.first().map_or(0, |(key, _)| key.extent.offset);
+    LineFinding {
+        process,
+        address: line.start(),
+        share: share(&tally.hits, all),
+        true_sharing: exchange.volume.true_sharing,
+        false_sharing: exchange.volume.false_sharing,
+        false_fraction: fraction(&exchange.false_sharing, exchange.events as usize),
+        basis,
+        events: tally.events(),
+        pair: busiest_pair(exchange),
+        object: names.object(process, byte(line, busiest)),
+        remedy: remedy(exchange.volume, &cells, &tally.exchanged, name),
+        layout,
+        sites: sites
+            .into_iter()
+            .take(MAX_SITES)
+            .map(|(key, site)| named_site(process, line, key, site, samples, names))
+            .collect(),
+    }
+}
+
+fn byte(line: Line, offset: u32) -> Addr {
+    Addr(line.start().0.saturating_add(u64::from(offset)))
+}
+
+fn named_site(
+    process: ProcessId,
+    line: Line,
+    key: SiteKey,
+    tally: &SiteTally,
+    samples: f64,
+    names: &mut dyn Names,
+) -> Site {
+    Site {
+        thread: key.thread,
+        kind: key.kind,
+        offset: key.extent.offset,
+        width: key.extent.width,
+        field: names.field(process, byte(line, key.extent.offset), key.extent.width),
+        frames: names.call_path(process, key.ip, tally.stack()),
+        share: if samples > 0.0 { tally.timed as f64 / samples } else { 0.0 },
+        seen: tally.seen,
+    }
+}
+
+/// The cells with their names, and between them what else has a name there, although nobody was seen at it.
+fn layout(process: ProcessId, line: Line, cells: &[Cell], names: &mut dyn Names) -> Vec<ByteRange> {
+    let mut ranges: Vec<ByteRange> = cells
+        .iter()
+        .map(|cell| ByteRange {
+            offset: cell.extent.offset,
+            width: cell.extent.width,
+            field: names.field(process, byte(line, cell.extent.offset), cell.extent.width),
+            readers: cell.readers(),
+            writers: cell.writers(),
+        })
+        .collect();
+    let neighbours = names.layout(process, line).into_iter().filter(|named| {
+        let end = named.offset.saturating_add(named.width);
+        cells.iter().all(|cell| cell.extent.end() <= named.offset || end <= cell.extent.offset)
+    });
+    ranges.extend(neighbours.map(|named| ByteRange {
+        offset: named.offset,
+        width: named.width,
+        field: Some(named.name),
+        readers: Vec::new(),
+        writers: Vec::new(),
+    }));
+    ranges.sort_by_key(|range| range.offset);
+    ranges
+}
+
+fn busiest_pair(exchange: &Exchange) -> Option<ThreadPair> {
+    let all = exchange.volume.all();
+    let ((first, second), volume) =
+        exchange.pairs.iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)))?;
+    (all > 0.0).then(|| ThreadPair { first: *first, second: *second, fraction: volume / all })
+}

@@ -1,0 +1,59 @@
+use carom_base::{Addr, Ip, Line, ProcessId, StackId};
+
+use crate::symbols::{DataObject, Frame, ObjectKind};
+
+/// What things are called. Implemented over symbols in `symbolised.rs`, by a table in tests.
+pub trait Names {
+    /// The call path of an access, innermost (inlined) function first: the functions at `ip`, then the
+    /// callers that `stack` holds.
+    fn call_path(&mut self, process: ProcessId, ip: Ip, stack: StackId) -> Vec<Frame>;
+
+    /// What lies at `at`, with its offset for the first byte of the line that `at` is in.
+    fn object(&mut self, process: ProcessId, at: Addr) -> DataObject;
+
+    /// The variable or field that covers these bytes.
+    fn field(&mut self, process: ProcessId, at: Addr, width: u32) -> Option<String>;
+
+    /// Every variable and field that lies in the line, as far as known.
+    fn layout(&mut self, process: ProcessId, line: Line) -> Vec<NamedBytes>;
+}
+
+/// A named run of bytes in a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedBytes {
+    /// First byte, from the start of the line.
+    pub offset: u32,
+    /// Bytes in this line.
+    pub width: u32,
+    /// Variable or field.
+    pub name: String,
+}
+
+/// Names for a recording whose binaries are not at hand: none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoNames;
+
+impl Names for NoNames {
+    fn call_path(&mut self, _: ProcessId, ip: Ip, _: StackId) -> Vec<Frame> {
+        vec![Frame { address: ip.0, ..Frame::default() }]
+    }
+
+    fn object(&mut self, _: ProcessId, at: Addr) -> DataObject {
+        DataObject {
+            kind: ObjectKind::Mapped,
+            name: "unknown memory".to_owned(),
+            offset: -(at.offset_in_line() as i64),
+            size: None,
+            declared: None,
+            allocation: Vec::new(),
+        }
+    }
+
+    fn field(&mut self, _: ProcessId, _: Addr, _: u32) -> Option<String> {
+        None
+    }
+
+    fn layout(&mut self, _: ProcessId, _: Line) -> Vec<NamedBytes> {
+        Vec::new()
+    }
+}

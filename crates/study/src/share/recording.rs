@@ -1,0 +1,176 @@
+//! A recording on disk as input of the study.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use carom_base::{Cpu, Sample, SharingEvent};
+use carom_store::{CpuInfo, Recording, Row, Rows};
+
+use super::{Losses, ShareInput, ThreadEntry};
+
+/// What is assumed of a machine whose topology is not in the recording: the most that x86-64 kernels support, so
+/// that merged machines keep apart.
+const MOST_CPUS: u32 = 8192;
+
+/// A recording, read anew from disk for each pass.
+pub struct RecordedInput<'a> {
+    recording: &'a Recording,
+    threads: Vec<ThreadEntry>,
+    cores: BTreeMap<Cpu, u32>,
+    unreadable: Cell<u64>,
+}
+
+impl<'a> RecordedInput<'a> {
+    /// Prepares the study of `recording`.
+    pub fn new(recording: &'a Recording) -> Self {
+        let manifest = recording.manifest();
+        let threads = manifest.threads.iter().map(|t| ThreadEntry { id: t.id, process: t.process }).collect();
+        Self { recording, threads, cores: cores(&manifest.machine.cpus), unreadable: Cell::new(0) }
+    }
+
+    /// Damaged chunks and unreadable files met so far. Their rows are missing from the findings, which the
+    /// report must say.
+    pub fn unreadable(&self) -> u64 {
+        self.unreadable.get()
+    }
+
+    fn readable<R: Row + 'a>(&self, rows: Rows<R>) -> Box<dyn Iterator<Item = R> + '_> {
+        Box::new(rows.filter_map(|row| {
+            if row.is_err() {
+                self.unreadable.set(self.unreadable.get().saturating_add(1));
+            }
+            row.ok()
+        }))
+    }
+}
+
+/// Core numbers repeat from package to package; these do not. At most as many as processors.
+fn cores(cpus: &[CpuInfo]) -> BTreeMap<Cpu, u32> {
+    let mut numbers: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    cpus.iter()
+        .map(|info| {
+            let next = numbers.len() as u32;
+            (info.cpu, *numbers.entry((info.package, info.core)).or_insert(next))
+        })
+        .collect()
+}
+
+impl ShareInput for RecordedInput<'_> {
+    fn threads(&self) -> &[ThreadEntry] {
+        &self.threads
+    }
+
+    fn processes(&self) -> u32 {
+        self.recording.manifest().processes.len() as u32
+    }
+
+    fn cpus(&self) -> u32 {
+        self.cores.last_key_value().map_or(MOST_CPUS, |(cpu, _)| cpu.0.saturating_add(1))
+    }
+
+    fn machine(&self) -> Option<&str> {
+        self.recording.manifest().machine.hostname.as_deref()
+    }
+
+    fn core_of(&self, cpu: Cpu) -> Option<u32> {
+        self.cores.get(&cpu).copied()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.recording.manifest().wall_s
+    }
+
+    fn losses(&self) -> Losses {
+        let manifest = self.recording.manifest();
+        let by_thread = manifest.threads.iter().map(|thread| Losses {
+            dropped: thread.counters.dropped_records,
+            collisions: thread.counters.collisions,
+            armed: thread.counters.armed,
+            traps: thread.counters.traps,
+            unprofiled_threads: 0,
+        });
+        let by_process = manifest
+            .processes
+            .iter()
+            .map(|process| Losses { unprofiled_threads: process.unprofiled_threads, ..Losses::default() });
+        by_thread.chain(by_process).fold(Losses::default(), Losses::plus)
+    }
+
+    fn events(&self) -> Box<dyn Iterator<Item = SharingEvent> + '_> {
+        self.readable(self.recording.events())
+    }
+
+    fn samples(&self) -> Box<dyn Iterator<Item = Sample> + '_> {
+        self.readable(self.recording.samples())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use carom_base::{AccessKind, ProcessId, ThreadId};
+    use carom_store::{MachineInfo, Manifest, ProcessInfo, ThreadCounters, ThreadInfo, Writer};
+
+    use super::*;
+    use crate::share::testing::{Event, TestSample};
+    use crate::share::{NoNames, analyse};
+
+    fn manifest() -> Manifest {
+        let thread = |id, armed| ThreadInfo {
+            id: ThreadId(id),
+            counters: ThreadCounters { armed, dropped_records: 1, ..ThreadCounters::default() },
+            ..ThreadInfo::default()
+        };
+        let cpu = |cpu, package| CpuInfo { cpu: Cpu(cpu), core: 0, package, node: 0 };
+        Manifest {
+            wall_s: 2.0,
+            machine: MachineInfo { cpus: vec![cpu(0, 0), cpu(1, 0), cpu(2, 1)], ..MachineInfo::default() },
+            processes: vec![ProcessInfo { unprofiled_threads: 3, ..ProcessInfo::default() }],
+            threads: vec![thread(0, 10), thread(1, 20)],
+            ..Manifest::default()
+        }
+    }
+
+    #[test]
+    fn a_recording_on_disk_is_studied() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(dir.path(), manifest()).unwrap();
+        writer.samples(&[TestSample::new(1, AccessKind::Load, 0, 8).build()]);
+        let event = Event::new(0, 1).cpus(0, 1).build();
+        writer.events(&[event; 6]);
+        writer.finish(manifest()).unwrap();
+        let recording = Recording::open(dir.path()).unwrap();
+        let input = RecordedInput::new(&recording);
+        let found = analyse(&input, &mut NoNames);
+        assert_eq!((found.lines.len(), found.lines[0].process, found.lines[0].events), (1, ProcessId(0), 6));
+        assert_eq!(
+            (found.quality.armed, found.quality.dropped, found.quality.unprofiled_threads),
+            (30, 2, 3)
+        );
+        // 6 events in 2 s: 30 take 10 s.
+        assert_eq!(found.not_enough.and_then(|n| n.run_seconds), Some(10.0));
+        assert_eq!(found.distance.smt_siblings, 6.0);
+        assert_eq!(input.unreadable(), 0);
+    }
+
+    #[test]
+    fn equal_core_numbers_of_two_packages_are_two_cores() {
+        let manifest = manifest();
+        let cores = cores(&manifest.machine.cpus);
+        assert_eq!(cores, BTreeMap::from([(Cpu(0), 0), (Cpu(1), 0), (Cpu(2), 1)]));
+    }
+
+    #[test]
+    fn a_missing_file_is_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        Writer::create(dir.path(), manifest()).unwrap().finish(manifest()).unwrap();
+        let recording = Recording::open(dir.path()).unwrap();
+        std::fs::read_dir(dir.path())
+            .unwrap()
+            .flatten()
+            .filter(|f| f.file_name() != "manifest.json")
+            .for_each(|file| std::fs::remove_file(file.path()).unwrap());
+        let input = RecordedInput::new(&recording);
+        assert!(analyse(&input, &mut NoNames).lines.is_empty());
+        assert_eq!(input.unreadable(), 2);
+    }
+}

@@ -1,0 +1,172 @@
+//! Names from the binaries of a recording.
+
+use std::collections::{BTreeMap, HashMap};
+
+use carom_base::{Addr, Ip, LINE_BYTES, Line, ProcessId, StackId};
+use carom_store::{ProcessInfo, Recording, ThreadInfo};
+
+use super::heap::{HeapBlocks, heap_object};
+use super::{NamedBytes, Names};
+use crate::symbols::{DataObject, Frame, Mapping, Module, Note, Symbols, ThreadStack};
+
+/// Names for the addresses of a recording: its call paths and heap blocks, in memory, and the symbols of each
+/// process, read when they are first asked for.
+pub struct RecordedNames<'a> {
+    recording: &'a Recording,
+    stacks: HashMap<(ProcessId, StackId), Vec<Ip>>,
+    blocks: HeapBlocks,
+    symbols: BTreeMap<ProcessId, Symbols>,
+}
+
+impl<'a> RecordedNames<'a> {
+    /// Reads the call paths and heap blocks. What is damaged is left out: it costs names only.
+    pub fn new(recording: &'a Recording) -> Self {
+        let stacks = recording.stacks().flatten().map(|s| ((s.process, s.id), s.frames)).collect();
+        let blocks = HeapBlocks::new(recording.objects().flatten());
+        Self { recording, stacks, blocks, symbols: BTreeMap::new() }
+    }
+
+    /// Modules that gave no names, and why, for the report's warnings. Ask after the study.
+    pub fn notes(&self) -> Vec<Note> {
+        let mut notes: Vec<Note> = Vec::new();
+        for note in self.symbols.values().flat_map(Symbols::notes) {
+            // Processes of one program share their libraries.
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes
+    }
+
+    fn symbols(&mut self, process: ProcessId) -> &Symbols {
+        let manifest = self.recording.manifest();
+        self.symbols.entry(process).or_insert_with(|| {
+            let threads = manifest.threads.iter().filter(|thread| thread.process == process);
+            match manifest.processes.get(process.0 as usize) {
+                Some(info) => symbols_of(info, threads),
+                None => Symbols::new(Vec::new(), Vec::new(), Vec::new()),
+            }
+        })
+    }
+}
+
+fn symbols_of<'a>(process: &ProcessInfo, threads: impl Iterator<Item = &'a ThreadInfo>) -> Symbols {
+    let modules = process.modules.iter().map(|m| Module {
+        path: m.path.clone().into(),
+        build_id: m.build_id.clone(),
+        bias: m.bias,
+        low: m.low,
+        high: m.high,
+    });
+    let mappings =
+        process.mappings.iter().map(|m| Mapping { low: m.low, high: m.high, path: m.path.clone() }).collect();
+    let stacks = threads.filter(|t| t.stack_low < t.stack_high).map(|t| ThreadStack {
+        name: t.name.clone(),
+        low: t.stack_low,
+        high: t.stack_high,
+    });
+    Symbols::new(modules.collect(), mappings, stacks.collect())
+}
+
+impl Names for RecordedNames<'_> {
+    fn call_path(&mut self, process: ProcessId, ip: Ip, stack: StackId) -> Vec<Frame> {
+        // A recorded path begins with the instruction itself; the sampled instruction is a step or so from
+        // where the handler took the path.
+        let callers = self.stacks.get(&(process, stack)).and_then(|path| path.get(1..)).unwrap_or_default();
+        let path: Vec<Ip> = std::iter::once(ip).chain(callers.iter().copied()).collect();
+        self.symbols(process).call_path(&path)
+    }
+
+    fn object(&mut self, process: ProcessId, at: Addr) -> DataObject {
+        let Some(block) = self.blocks.at(process, at) else { return self.symbols(process).object(at) };
+        let path = self.stacks.get(&(process, block.site)).cloned().unwrap_or_default();
+        heap_object(block, at, self.symbols(process).call_path(&path))
+    }
+
+    fn field(&mut self, process: ProcessId, at: Addr, width: u32) -> Option<String> {
+        self.symbols(process).field(at, width)
+    }
+
+    fn layout(&mut self, process: ProcessId, line: Line) -> Vec<NamedBytes> {
+        let low = line.start();
+        let high = Addr(low.0.saturating_add(LINE_BYTES));
+        let named = self.symbols(process).layout(low, high).into_iter().map(|(bytes, name)| NamedBytes {
+            offset: bytes.start as u32,
+            width: (bytes.end - bytes.start) as u32,
+            name,
+        });
+        named.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use carom_base::Nanos;
+    use carom_store::{HeapObject, Manifest, MappingInfo, Stack, Writer};
+
+    use super::*;
+    use crate::symbols::ObjectKind;
+
+    /// A process without modules, whose code and data are mappings.
+    fn recording(dir: &std::path::Path) -> Recording {
+        let process = ProcessInfo {
+            mappings: vec![MappingInfo { low: 0x1000, high: 0x9000, path: "/tmp/shared".to_owned() }],
+            ..ProcessInfo::default()
+        };
+        let thread = ThreadInfo {
+            name: "worker-1".to_owned(),
+            stack_low: 0x10_000,
+            stack_high: 0x20_000,
+            ..ThreadInfo::default()
+        };
+        let manifest = Manifest { processes: vec![process], threads: vec![thread], ..Manifest::default() };
+        let mut writer = Writer::create(dir, manifest.clone()).unwrap();
+        let path = |id, frames: &[u64]| Stack {
+            process: ProcessId(0),
+            id: StackId(id),
+            frames: frames.iter().copied().map(Ip).collect(),
+            truncated: false,
+        };
+        writer.stacks(&[path(1, &[0x1100, 0x1200, 0x1300]), path(2, &[0x1400])]);
+        let block = HeapObject {
+            process: ProcessId(0),
+            base: Addr(0x40_010),
+            size: 32,
+            site: StackId(2),
+            seen: Nanos(0),
+        };
+        writer.objects(&[block]);
+        writer.finish(manifest).unwrap();
+        Recording::open(dir).unwrap()
+    }
+
+    #[test]
+    fn a_call_path_begins_at_the_access_and_goes_on_with_the_callers() {
+        let dir = tempfile::tempdir().unwrap();
+        let recording = recording(dir.path());
+        let mut names = RecordedNames::new(&recording);
+        let mut addresses = |stack| -> Vec<u64> {
+            let path = names.call_path(ProcessId(0), Ip(0x10f8), StackId(stack));
+            path.iter().map(|frame| frame.address).collect()
+        };
+        let whole = addresses(1);
+        // Addresses in a mapping count from its start, return addresses from the call before them or not.
+        assert_eq!((whole.len(), whole[0]), (3, 0xf8));
+        assert_eq!(addresses(99), [0xf8]);
+    }
+
+    #[test]
+    fn blocks_stacks_and_mappings_have_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let recording = recording(dir.path());
+        let mut names = RecordedNames::new(&recording);
+        let mut object = |at| names.object(ProcessId(0), Addr(at));
+        let block = object(0x40_018);
+        assert_eq!((block.kind, block.offset, block.size), (ObjectKind::Heap, -16, Some(32)));
+        assert_eq!(object(0x10_100).name, "stack of worker-1");
+        assert_eq!(object(0x2000).name, "/tmp/shared");
+        // Behind the block nothing is known, and a process that does not exist has no names.
+        assert_ne!(object(0x40_030).size, Some(32));
+        assert_eq!(names.field(ProcessId(7), Addr(0x1000), 8), None);
+    }
+}

@@ -1,0 +1,220 @@
+//! What is summed up per contended line.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use carom_base::{
+    Access, AccessKind, Ip, Line, Nanos, Population, ProcessId, Sample, SharingClass, SharingEvent, StackId,
+    ThreadId,
+};
+use carom_study_stats::TimeBlocks;
+
+use super::MIN_LINE_EVENTS;
+use super::extent::Extent;
+use super::matrix::Volume;
+use super::volumes::weight;
+
+/// A line of a process.
+pub(super) type LineKey = (ProcessId, Line);
+
+/// One line: who exchanged it, and who touched which bytes of it from where.
+#[derive(Default)]
+pub(super) struct LineTally {
+    /// By [`Population`], in the order of its codes.
+    exchanges: [Exchange; 2],
+    /// Last-instruction samples in this line.
+    pub hits: TimeBlocks,
+    last_hit: Option<(ThreadId, Nanos)>,
+    /// Bytes that both accesses of an event of true sharing touch, with its weight.
+    pub exchanged: BTreeMap<Extent, f64>,
+    sites: BTreeMap<SiteKey, SiteTally>,
+}
+
+/// Sharing on one line, by events of one population.
+#[derive(Default)]
+pub(super) struct Exchange {
+    pub events: u64,
+    pub volume: Volume,
+    pub false_sharing: TimeBlocks,
+    /// The lower thread number first.
+    pub pairs: BTreeMap<(ThreadId, ThreadId), f64>,
+}
+
+/// One thread's accesses to one place from one instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SiteKey {
+    pub thread: ThreadId,
+    pub ip: Ip,
+    pub kind: AccessKind,
+    pub extent: Extent,
+    /// False where only the watched bytes are known.
+    pub exact: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct SiteTally {
+    /// Samples of either kind and events.
+    pub seen: u64,
+    /// Last-instruction samples.
+    pub timed: u64,
+    pub stacks: BTreeMap<StackId, u64>,
+}
+
+impl SiteTally {
+    /// The call path seen most often; none only where none was ever taken.
+    pub fn stack(&self) -> StackId {
+        let known = self.stacks.iter().filter(|(id, _)| **id != StackId::NONE);
+        known.max_by_key(|(_, seen)| **seen).map_or(StackId::NONE, |(id, _)| *id)
+    }
+}
+
+impl LineTally {
+    pub fn event(&mut self, event: &SharingEvent, line: Line) {
+        let weight = weight(event);
+        let exchange = &mut self.exchanges[event.population as usize];
+        exchange.events += 1;
+        exchange.volume.add(event.class, weight);
+        exchange.false_sharing.observe(event.time.0, event.class == SharingClass::False, weight);
+        let pair = (event.thread.min(event.earlier.thread), event.thread.max(event.earlier.thread));
+        *exchange.pairs.entry(pair).or_default() += weight;
+
+        if event.class == SharingClass::True {
+            let ends = (Extent::of(event.later, line), Extent::of(event.earlier.access, line));
+            if let (Some(later), Some(earlier)) = ends
+                && let Some(common) = later.common(earlier)
+            {
+                *self.exchanged.entry(common).or_default() += weight;
+            }
+        }
+        self.saw(event.thread, event.later, event.exact, event.stack, line);
+        self.saw(event.earlier.thread, event.earlier.access, true, event.earlier.stack, line);
+    }
+
+    /// `access` is the sample's. Both kinds of sample tell of sites; only one is weighted by time.
+    pub fn sample(&mut self, sample: &Sample, access: Access, line: Line) {
+        let timed = sample.population == Population::LastInstruction;
+        if let Some(site) = self.saw(sample.thread, access, true, sample.stack, line)
+            && timed
+        {
+            site.timed += 1;
+        }
+        // An instruction with two operands in the line is still one sample.
+        if timed && self.last_hit.replace((sample.thread, sample.time)) != Some((sample.thread, sample.time))
+        {
+            self.hits.hit(sample.time.0, 1.0);
+        }
+    }
+
+    fn saw(
+        &mut self,
+        thread: ThreadId,
+        access: Access,
+        exact: bool,
+        stack: StackId,
+        line: Line,
+    ) -> Option<&mut SiteTally> {
+        let extent = Extent::of(access, line)?;
+        let key = SiteKey { thread, ip: access.ip, kind: access.kind, extent, exact };
+        let site = self.sites.entry(key).or_default();
+        site.seen += 1;
+        *site.stacks.entry(stack).or_default() += 1;
+        Some(site)
+    }
+
+    /// Events of both populations.
+    pub fn events(&self) -> u64 {
+        self.exchanges.iter().map(|e| e.events).sum()
+    }
+
+    /// Which population's events describe this line, and what they say. Never both at once: see
+    /// [`super::LineFinding::basis`].
+    pub fn basis(&self) -> (Population, &Exchange) {
+        let [timed, stepped] = &self.exchanges;
+        if stepped.events < MIN_LINE_EVENTS && timed.events > stepped.events {
+            (Population::LastInstruction, timed)
+        } else {
+            (Population::Step, stepped)
+        }
+    }
+
+    /// The sites, most seen first. Watched bytes stand in only for threads whose accesses are not known.
+    pub fn sites(&self) -> Vec<(SiteKey, &SiteTally)> {
+        let known: BTreeSet<ThreadId> = self.sites.keys().filter(|k| k.exact).map(|k| k.thread).collect();
+        let mut sites: Vec<_> = self
+            .sites
+            .iter()
+            .filter(|(key, _)| key.exact || !known.contains(&key.thread))
+            .map(|(key, site)| (*key, site))
+            .collect();
+        sites.sort_by(|a, b| b.1.seen.cmp(&a.1.seen).then(a.0.cmp(&b.0)));
+        sites
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use carom_base::SampleOutcome;
+
+    use super::*;
+    use crate::share::testing::{Event, TestSample};
+
+    fn tally(events: impl IntoIterator<Item = Event>) -> LineTally {
+        let mut tally = LineTally::default();
+        events.into_iter().for_each(|e| tally.event(&e.build(), Line(0)));
+        tally
+    }
+
+    #[test]
+    fn step_events_describe_a_line_unless_there_are_nearly_none() {
+        let stepped = |n: usize| (0..n).map(|_| Event::new(0, 1).class_false(true));
+        let timed = |n: usize| (0..n).map(|_| Event::new(0, 1).class_false(false).last_instruction());
+        let basis = |n, m| {
+            let t = tally(stepped(n).chain(timed(m)));
+            let (population, exchange) = t.basis();
+            (population, exchange.volume.false_sharing, exchange.volume.true_sharing)
+        };
+        assert_eq!(basis(3, 50), (Population::Step, 3.0, 0.0));
+        assert_eq!(basis(2, 50), (Population::LastInstruction, 0.0, 50.0));
+        assert_eq!(basis(2, 1), (Population::Step, 2.0, 0.0));
+    }
+
+    #[test]
+    fn two_operands_of_one_instruction_are_one_hit_and_two_sites() {
+        let mut tally = LineTally::default();
+        for part in [0, 1] {
+            let sample = TestSample::new(0, AccessKind::Load, u64::from(part) * 8, 8).part(part).build();
+            let SampleOutcome::Access(access) = sample.outcome else { unreachable!() };
+            tally.sample(&sample, access, Line(0));
+        }
+        assert_eq!(tally.hits.total().hits, 1.0);
+        assert_eq!(tally.sites().len(), 2);
+        assert!(tally.sites().iter().all(|(_, site)| site.timed == 1));
+    }
+
+    #[test]
+    fn watched_bytes_stand_in_only_where_nothing_better_is_known() {
+        // Thread 1 traps once with its access unknown and once known; thread 2 only unknown.
+        let t = tally([
+            Event::new(0, 1).later(AccessKind::Load, 8, 8).inexact(),
+            Event::new(0, 1).later(AccessKind::Load, 8, 4),
+            Event::new(0, 2).later(AccessKind::Load, 16, 8).inexact(),
+        ]);
+        let sites: Vec<_> =
+            t.sites().iter().map(|(k, _)| (k.thread.0, k.extent.offset, k.extent.width)).collect();
+        // The writer is seen in all three events, so it comes first.
+        assert_eq!(sites, [(0, 0, 8), (1, 8, 4), (2, 16, 8)]);
+    }
+
+    #[test]
+    fn true_sharing_leaves_the_common_bytes() {
+        // The writer of the builder stores bytes 0 to 7; bytes 4 to 7 are common with a load of 4 to 11.
+        let t = tally([Event::new(0, 1).later(AccessKind::Load, 4, 8).class_false(false).weight(2.0)]);
+        assert_eq!(t.exchanged, BTreeMap::from([(Extent { offset: 4, width: 4 }, 2.0)]));
+    }
+
+    #[test]
+    fn the_call_path_is_the_most_frequent_known_one() {
+        let stacks = BTreeMap::from([(StackId::NONE, 9), (StackId(5), 1), (StackId(7), 2)]);
+        assert_eq!(SiteTally { stacks, ..SiteTally::default() }.stack(), StackId(7));
+        assert_eq!(SiteTally::default().stack(), StackId::NONE);
+    }
+}

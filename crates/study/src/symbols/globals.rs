@@ -1,0 +1,54 @@
+//! Variables with static storage by address: symbol tables and DWARF brought together.
+
+use std::collections::BTreeMap;
+
+use super::dwarf::{DebugInfo, DieRef};
+use super::elf::{self, Section, Symbol};
+use super::fields::TypeTable;
+use super::intervals::Intervals;
+
+/// A variable; at least one of the two is there.
+#[derive(Debug, Default)]
+pub(super) struct Global {
+    /// Its name in the symbol table.
+    pub(super) symbol: Option<String>,
+    /// Its definition in the debug information.
+    pub(super) die: Option<DieRef>,
+}
+
+/// All variables of a module by stated address.
+///
+/// The symbol table knows how much memory a variable takes (a flexible array member counts there, and not in the
+/// type), so its size comes first.
+pub(super) fn index(
+    symbols: Vec<Symbol>,
+    sections: &[Section],
+    debug: Option<&DebugInfo>,
+) -> Intervals<Global> {
+    let mut globals: BTreeMap<u64, (u64, Global)> = BTreeMap::new();
+    for symbol in symbols {
+        let (size, global) = globals.entry(symbol.address).or_default();
+        *size = symbol.size.max(*size);
+        let better = global.symbol.as_deref().is_none_or(|known| elf::rank(&symbol.name) < elf::rank(known));
+        if better {
+            global.symbol = Some(symbol.name);
+        }
+    }
+    if let Some(debug) = debug {
+        for (address, die) in debug.variables() {
+            // Variables that the linker dropped are left at 0 or another address outside every section.
+            if elf::section_at(sections, address).is_none() {
+                continue;
+            }
+            let (size, global) = globals.entry(address).or_default();
+            if global.die.is_none() {
+                if *size == 0 {
+                    *size = debug.type_of(die).map_or(0, |of| debug.size(of));
+                }
+                global.die = Some(die);
+            }
+        }
+    }
+    let ranges = globals.into_iter().map(|(low, (size, global))| (low..low.saturating_add(size), global));
+    Intervals::new(ranges.collect())
+}

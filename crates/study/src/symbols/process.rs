@@ -1,0 +1,135 @@
+//! The address space of one process of a recording.
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use super::debug_file::DEBUG_DIRECTORY;
+use super::image::Image;
+
+/// An executable or library as it was loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Module {
+    /// The file.
+    pub path: PathBuf,
+    /// `NT_GNU_BUILD_ID` in lower-case hexadecimal, where the loaded file had one.
+    pub build_id: Option<String>,
+    /// Load address minus stated address: 0 for an executable that is not position-independent.
+    pub bias: u64,
+    /// First address.
+    pub low: u64,
+    /// One past the last address, `.bss` included.
+    pub high: u64,
+}
+
+/// A line of `/proc/PID/maps` that belongs to no module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mapping {
+    /// First address.
+    pub low: u64,
+    /// One past the last address.
+    pub high: u64,
+    /// A file, a name in brackets such as `[heap]`, or empty for anonymous memory.
+    pub path: String,
+}
+
+/// Where a thread's stack was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadStack {
+    /// The thread's name.
+    pub name: String,
+    /// Lowest address.
+    pub low: u64,
+    /// One past the highest address.
+    pub high: u64,
+}
+
+/// Why a module's own file gives no names.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// It is gone, or may not be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
+    /// It is no ELF file, or a damaged one.
+    #[error("is not a usable ELF file: {0}")]
+    NotElf(String),
+    /// It was replaced after the recording.
+    #[error("has changed since the recording (build-id {recorded} then, {} now)", found.as_deref().unwrap_or("none"))]
+    Changed {
+        /// The build-id of the file that ran.
+        recorded: String,
+        /// That of the file that is there now.
+        found: Option<String>,
+    },
+}
+
+/// A module whose addresses stay without names from its own file, for the report's warnings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The module.
+    pub module: PathBuf,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// Names for the addresses of one process. Files are read when the first address in them is asked for, once.
+pub struct Symbols {
+    modules: Vec<Loaded>,
+    pub(super) mappings: Vec<Mapping>,
+    pub(super) stacks: Vec<ThreadStack>,
+    directories: Vec<PathBuf>,
+}
+
+/// A module with its image, once it was needed.
+struct Loaded {
+    module: Module,
+    image: OnceCell<Image>,
+}
+
+/// An address in a module.
+pub(super) struct Place<'a> {
+    pub(super) module: &'a Module,
+    pub(super) image: &'a Image,
+    /// The address as the module's symbol table states it.
+    pub(super) stated: u64,
+}
+
+impl Symbols {
+    /// The address space of a process: its modules, the other mappings, and the stacks of its threads.
+    pub fn new(mut modules: Vec<Module>, mappings: Vec<Mapping>, stacks: Vec<ThreadStack>) -> Self {
+        modules.sort_by_key(|module| module.low);
+        let modules = modules.into_iter().map(|module| Loaded { module, image: OnceCell::new() }).collect();
+        Self { modules, mappings, stacks, directories: vec![PathBuf::from(DEBUG_DIRECTORY)] }
+    }
+
+    /// Looks for separate debug files below `directories` instead of `/usr/lib/debug`.
+    pub fn with_debug_directories(mut self, directories: Vec<PathBuf>) -> Self {
+        self.directories = directories;
+        self
+    }
+
+    /// What went wrong with the modules that were needed so far.
+    pub fn notes(&self) -> Vec<Note> {
+        let problems = self.modules.iter().filter_map(|loaded| {
+            let problem = loaded.image.get()?.problem.clone()?;
+            Some(Note { module: loaded.module.path.clone(), problem })
+        });
+        problems.collect()
+    }
+
+    /// The module that holds an address.
+    pub(super) fn place(&self, address: u64) -> Option<Place<'_>> {
+        let next = self.modules.partition_point(|loaded| loaded.module.low <= address);
+        let loaded = self.modules.get(next.checked_sub(1)?)?;
+        if address >= loaded.module.high {
+            return None;
+        }
+        let image = loaded.image.get_or_init(|| Image::load(&loaded.module, &self.directories));
+        let stated = address.wrapping_sub(loaded.module.bias);
+        Some(Place { module: &loaded.module, image, stated })
+    }
+
+    /// The mapping that holds an address.
+    pub(super) fn mapping(&self, address: u64) -> Option<&Mapping> {
+        self.mappings.iter().find(|mapping| (mapping.low..mapping.high).contains(&address))
+    }
+}

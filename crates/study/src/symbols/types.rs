@@ -1,0 +1,237 @@
+//! The layout of types as DWARF describes it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use gimli::{AttributeValue, DwTag, Operation};
+
+use super::dwarf::{DebugInfo, DieRef, Entry, Value};
+use super::fields::{Member, Shape, TypeTable};
+
+/// Chains of typedefs and qualifiers, and types in types by value; more is a cycle.
+const MAX_CHAIN: usize = 64;
+
+/// Namespaces whose single-member structs are wrappers that nobody wrote on purpose.
+const LIBRARIES: [&str; 5] = ["std", "core", "alloc", "__gnu_cxx", "crossbeam_utils"];
+
+const BITS_PER_BYTE: u64 = 8;
+
+impl TypeTable for DebugInfo {
+    type Type = DieRef;
+
+    fn shape(&self, of: DieRef) -> Arc<Shape<DieRef>> {
+        self.shape_within(of, MAX_CHAIN)
+    }
+
+    fn size(&self, of: DieRef) -> u64 {
+        self.size_within(of, MAX_CHAIN).unwrap_or(0)
+    }
+}
+
+impl DebugInfo {
+    /// The type of a variable or member.
+    pub(super) fn type_of(&self, die: DieRef) -> Option<DieRef> {
+        let (at, value) = self.attribute(die, gimli::DW_AT_type)?;
+        self.follow(at.unit, &value)
+    }
+
+    /// The type behind typedefs, qualifiers and type-unit stubs.
+    fn unqualified(&self, mut of: DieRef) -> Option<(DieRef, Entry)> {
+        for _ in 0..MAX_CHAIN {
+            let entry = self.entry(of)?;
+            let next = if is_qualifier(entry.tag()) {
+                Some(entry.attr_value(gimli::DW_AT_type)?)
+            } else {
+                entry.attr_value(gimli::DW_AT_signature)
+            };
+            match next {
+                Some(reference) => of = self.follow(of.unit, &reference)?,
+                None => return Some((of, entry)),
+            }
+        }
+        None
+    }
+
+    fn size_within(&self, of: DieRef, depth: usize) -> Option<u64> {
+        let depth = depth.checked_sub(1)?;
+        let (of, entry) = self.unqualified(of)?;
+        let stated = entry.attr_value(gimli::DW_AT_byte_size).and_then(|size| size.udata_value());
+        match entry.tag() {
+            _ if stated.is_some() => stated,
+            gimli::DW_TAG_array_type => {
+                let element = self.size_within(self.type_of(of)?, depth)?;
+                self.dimensions(of).into_iter().try_fold(element, u64::checked_mul)
+            }
+            gimli::DW_TAG_pointer_type
+            | gimli::DW_TAG_reference_type
+            | gimli::DW_TAG_rvalue_reference_type
+            | gimli::DW_TAG_ptr_to_member_type => Some(self.address_size(of.unit)),
+            gimli::DW_TAG_enumeration_type => self.size_within(self.type_of(of)?, depth),
+            _ => None,
+        }
+    }
+
+    fn shape_within(&self, of: DieRef, depth: usize) -> Arc<Shape<DieRef>> {
+        if let Some(known) = self.shapes.borrow().get(&of) {
+            return known.clone();
+        }
+        // A type that contains itself is broken, and meets this.
+        self.shapes.borrow_mut().insert(of, Arc::new(Shape::Leaf));
+        let shape = Arc::new(self.read_shape(of, depth).unwrap_or(Shape::Leaf));
+        self.shapes.borrow_mut().insert(of, shape.clone());
+        shape
+    }
+
+    fn read_shape(&self, of: DieRef, depth: usize) -> Option<Shape<DieRef>> {
+        let depth = depth.checked_sub(1)?;
+        let (of, entry) = self.unqualified(of)?;
+        match entry.tag() {
+            gimli::DW_TAG_array_type => {
+                Some(Shape::Array { element: self.type_of(of)?, dimensions: self.dimensions(of) })
+            }
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => self.read_record(of, depth),
+            gimli::DW_TAG_union_type => {
+                let children = self.children(of);
+                let members = children.iter().filter_map(|(die, member)| self.read_member(*die, member));
+                let members: Vec<_> = members.collect();
+                Some(if self.is_wrapper(of, &members) {
+                    Shape::Record { members, transparent: true }
+                } else {
+                    Shape::Union(members)
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn read_record(&self, of: DieRef, depth: usize) -> Option<Shape<DieRef>> {
+        let mut members = Vec::new();
+        for (die, entry) in self.children(of) {
+            match entry.tag() {
+                // A Rust enum: which variant is alive cannot be known.
+                gimli::DW_TAG_variant_part => return Some(Shape::Leaf),
+                gimli::DW_TAG_inheritance if self.is_empty(die, depth) => {}
+                _ => members.extend(self.read_member(die, &entry)),
+            }
+        }
+        if members.is_empty() && self.size(of) == 0 {
+            // Declared, not defined: nothing is known of what lies there.
+            return Some(Shape::Leaf);
+        }
+        members.sort_by_key(|member| member.bytes.start);
+        if let Some(last) = members.last_mut()
+            && last.bytes.is_empty()
+            && matches!(&*self.shape_within(last.of, depth), Shape::Array { .. })
+        {
+            // A flexible array member reaches to the end of the variable, wherever that is.
+            last.bytes.end = u64::MAX;
+        }
+        let transparent = self.is_wrapper(of, &members);
+        Some(Shape::Record { members, transparent })
+    }
+
+    /// True for a library's type with one member that is not empty.
+    fn is_wrapper(&self, of: DieRef, members: &[Member<DieRef>]) -> bool {
+        let mut occupied = members.iter().filter(|member| !member.bytes.is_empty());
+        occupied.next().is_some()
+            && occupied.next().is_none()
+            && self.outermost_namespace(of).is_some_and(|outermost| LIBRARIES.contains(&outermost.as_str()))
+    }
+
+    /// True for a base class without data. Its size is 1, but it occupies nothing.
+    fn is_empty(&self, base: DieRef, depth: usize) -> bool {
+        let shape = self.type_of(base).map(|of| self.shape_within(of, depth));
+        matches!(shape.as_deref(), Some(Shape::Record { members, .. }) if members.is_empty())
+    }
+
+    /// A member or base class; `None` for static members, virtual bases and anything else.
+    fn read_member(&self, die: DieRef, entry: &Entry) -> Option<Member<DieRef>> {
+        let tag = entry.tag();
+        let is_static = entry.has_attr(gimli::DW_AT_external) || entry.has_attr(gimli::DW_AT_declaration);
+        if tag != gimli::DW_TAG_inheritance && (tag != gimli::DW_TAG_member || is_static) {
+            return None;
+        }
+        let of = self.type_of(die)?;
+        let start = match entry.attr_value(gimli::DW_AT_data_member_location) {
+            Some(location) => self.constant_offset(die.unit, &location)?,
+            None => 0,
+        };
+        let bits = self.bit_field(entry, start, of);
+        let bytes = match &bits {
+            Some(bytes) => bytes.clone(),
+            None => start..start.checked_add(self.size(of))?,
+        };
+        let name = self.text_of(die, entry, gimli::DW_AT_name).filter(|_| tag == gimli::DW_TAG_member);
+        Some(Member { name, bytes, bits: bits.is_some(), of })
+    }
+
+    /// A member's offset: a number or, before DWARF 3, an expression that adds one.
+    fn constant_offset(&self, unit: usize, location: &Value) -> Option<u64> {
+        if let Some(offset) = location.udata_value() {
+            return Some(offset);
+        }
+        let mut operations = location.exprloc_value()?.operations(self.encoding(unit)?);
+        match (operations.next().ok()??, operations.next().ok()?) {
+            (Operation::PlusConstant { value }, None) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The bytes that a bit-field has a part in, on a little-endian machine; `None` for other members.
+    ///
+    /// DWARF 4 counts from the beginning of the record (`DW_AT_data_bit_offset`), earlier versions from the most
+    /// significant bit of the storage unit (`DW_AT_bit_offset`): DWARF 4, 5.5.6.
+    fn bit_field(&self, entry: &Entry, start: u64, of: DieRef) -> Option<Range<u64>> {
+        let number = |name| entry.attr_value(name).and_then(|value: Value| value.udata_value());
+        let size = number(gimli::DW_AT_bit_size)?;
+        let first = match number(gimli::DW_AT_data_bit_offset) {
+            Some(first) => first,
+            None => {
+                let storage = number(gimli::DW_AT_byte_size).unwrap_or_else(|| self.size(of));
+                let from_top = match entry.attr_value(gimli::DW_AT_bit_offset) {
+                    Some(offset) => offset.udata_value()?,
+                    None => storage.checked_mul(BITS_PER_BYTE)?.checked_sub(size)?,
+                };
+                let top = start.checked_add(storage)?.checked_mul(BITS_PER_BYTE)?;
+                top.checked_sub(from_top.checked_add(size)?)?
+            }
+        };
+        let end = first.checked_add(size)?.checked_add(BITS_PER_BYTE - 1)?;
+        Some(first / BITS_PER_BYTE..end / BITS_PER_BYTE)
+    }
+
+    /// The number of elements in each dimension; 0 where it is not stated.
+    fn dimensions(&self, array: DieRef) -> Vec<u64> {
+        let children = self.children(array);
+        let subranges = children.iter().filter(|(_, entry)| entry.tag() == gimli::DW_TAG_subrange_type);
+        subranges
+            .map(|(_, entry)| {
+                let count = entry.attr_value(gimli::DW_AT_count).and_then(|count| count.udata_value());
+                let upper = entry.attr_value(gimli::DW_AT_upper_bound).and_then(|bound| upper_bound(&bound));
+                count.or_else(|| upper?.checked_add(1)).unwrap_or(0)
+            })
+            .collect()
+    }
+}
+
+/// GCC writes the bound of an empty array as -1.
+fn upper_bound(value: &Value) -> Option<u64> {
+    match value {
+        AttributeValue::Sdata(bound) => u64::try_from(*bound).ok(),
+        other => other.udata_value(),
+    }
+}
+
+fn is_qualifier(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        gimli::DW_TAG_typedef
+            | gimli::DW_TAG_const_type
+            | gimli::DW_TAG_volatile_type
+            | gimli::DW_TAG_atomic_type
+            | gimli::DW_TAG_restrict_type
+            | gimli::DW_TAG_immutable_type
+            | gimli::DW_TAG_packed_type
+            | gimli::DW_TAG_shared_type
+    )
+}

@@ -1,0 +1,10 @@
+//! Names for addresses, checked on small programs that are compiled here: expected addresses come from `nm`,
+//! expected layouts from the language's rules, expected inlining from binutils.
+
+mod c;
+mod cpp;
+mod files;
+mod hostile;
+mod inlining;
+mod rust;
+mod toolchain;

@@ -1,0 +1,75 @@
+//! The only serialised types of carom: the JSON contract.
+//!
+//! Keys are fixed; more may be added. The doc comments here are the descriptions in the JSON Schema, so they
+//! speak to readers of the JSON.
+
+mod number;
+mod recording;
+mod share;
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+use serde::Serialize;
+
+pub use number::Real;
+pub use recording::*;
+pub use share::*;
+
+/// Version of the contract: raised when a key changes its meaning or goes away.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What carom has to say about one recording.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Report {
+    /// Who wrote this.
+    pub carom: Carom,
+    /// Which question was asked.
+    pub command: Command,
+    /// The answer in one or two sentences.
+    pub verdict: String,
+    /// The program and how it ended.
+    pub program: Program,
+    /// Every process of the run.
+    pub processes: Vec<Process>,
+    /// Every thread of the run.
+    pub threads: Vec<Thread>,
+    /// What observed the accesses.
+    pub engine: Engine,
+    /// Where the program ran.
+    pub machine: Machine,
+    /// How far the numbers can be trusted.
+    pub quality: Quality,
+    /// Which threads bounce which cache lines. Present for the command `share`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
+}
+
+/// Who wrote the report.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Carom {
+    /// Version of carom.
+    pub version: String,
+    /// Version of this contract.
+    pub schema: u32,
+}
+
+/// The question that was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Command {
+    /// Which threads bounce which cache lines.
+    Share,
+}
+
+impl Command {
+    /// The subcommand's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Share => "share",
+        }
+    }
+}
+
+/// The JSON Schema (draft 2020-12) of [`Report`] as it is written.
+pub fn schema() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<Report>()
+}

@@ -1,0 +1,194 @@
+//! What every recording command reports: program, processes, threads, engine, quality.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Real;
+
+/// The program that was recorded.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Program {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// How it ended; null where nobody saw its end.
+    pub exit: Option<Exit>,
+    /// Wall-clock time from start to end, in seconds.
+    pub wall_s: Real,
+    /// True when every process was recorded to its end.
+    pub complete: bool,
+    /// Why the recording stops before the program's end, where it does.
+    pub cut_short: Option<String>,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// It returned or called exit with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+/// A process of the run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Process {
+    /// Number in this report.
+    pub id: u32,
+    /// The kernel's number.
+    pub pid: u32,
+    /// Id of the process that forked or spawned it.
+    pub parent: Option<u32>,
+    /// Its arguments.
+    pub argv: Vec<String>,
+    /// How it ended; null where nobody saw its end.
+    pub exit: Option<Exit>,
+    /// Whether it was observed.
+    pub coverage: ProcessCoverage,
+}
+
+/// Whether a process was observed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ProcessCoverage {
+    /// True when the agent ran in it.
+    pub profiled: bool,
+    /// Why not, where it did not.
+    pub reason: Option<String>,
+}
+
+/// A thread of the run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Thread {
+    /// Number in this report.
+    pub id: u32,
+    /// Id of its process.
+    pub process: u32,
+    /// The kernel's number.
+    pub tid: u32,
+    /// Its name as the kernel had it last; may be empty and need not be unique.
+    pub name: String,
+    /// CPU time consumed, in nanoseconds.
+    pub cpu_ns: u64,
+}
+
+/// What observed the accesses.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Engine {
+    /// `burst`, `translate` or `pmu`.
+    pub name: String,
+    /// Why this engine was used.
+    pub reason: String,
+    /// What a sample stands for: `thread time`, or a number of accesses.
+    pub sample_means: String,
+    /// From one sample to the next, in `period_unit`.
+    pub period: u64,
+    /// Unit of `period`.
+    pub period_unit: PeriodUnit,
+    /// How samples reach the agent.
+    pub delivery: EngineDelivery,
+    /// The agent's share of the program's time that it tries to stay under, in percent.
+    pub budget_percent: Option<Real>,
+    /// Watchpoints per thread; 0 where there are none.
+    pub watchpoints: u32,
+    /// Slots of the bulletin board on which threads publish what they wrote.
+    pub board_slots: u32,
+}
+
+/// What a period is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PeriodUnit {
+    /// Nanoseconds of thread CPU time.
+    Ns,
+    /// Accesses.
+    Accesses,
+}
+
+/// How samples reach the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineDelivery {
+    /// perf_event_open with `sigtrap=1`.
+    Sigtrap,
+    /// perf_event_open with F_SETSIG.
+    FSetsig,
+    /// POSIX CPU timers: at most CONFIG_HZ samples a second, no watchpoints.
+    PosixTimer,
+    /// A replayed recording.
+    Replay,
+}
+
+impl EngineDelivery {
+    /// A few words for people.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Sigtrap => "perf events, synchronous signals",
+            Self::FSetsig => "perf events, F_SETSIG signals",
+            Self::PosixTimer => "POSIX CPU timers, no watchpoints",
+            Self::Replay => "replayed recording",
+        }
+    }
+}
+
+/// Where the program ran.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Machine {
+    /// The processor's name.
+    pub cpu_model: String,
+    /// Logical processors online.
+    pub logical_cpus: u32,
+    /// The kernel's release.
+    pub kernel: String,
+    /// The hypervisor, where there is one.
+    pub hypervisor: Option<String>,
+}
+
+/// Counts that say how far the numbers can be trusted. Everything that was lost has a count of its own.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Quality {
+    /// Samples of both kinds: `last_instruction` + `step`.
+    pub samples: u64,
+    /// Samples of the instruction before each interrupt: weighted by time, they find and rank lines.
+    pub last_instruction: u64,
+    /// Samples of an instruction picked at random: weighted by execution, they give populations.
+    pub step: u64,
+    /// Times that a thread was seen to touch a line that another had written.
+    pub events: u64,
+    /// Records lost because a buffer was full.
+    pub dropped: u64,
+    /// Samples of instructions that may have touched memory but whose address is not known: `skipped`
+    /// without the reason `not-an-access`.
+    pub unattributed: u64,
+    /// Samples without an address, by reason.
+    pub skipped: Vec<Skipped>,
+    /// Published addresses that found their slot on the board taken.
+    pub collisions: u64,
+    /// Watchpoints set.
+    pub watchpoints_armed: u64,
+    /// Watchpoints that trapped.
+    pub watchpoint_traps: u64,
+    /// Threads that ran without being sampled.
+    pub unprofiled_threads: u64,
+    /// What the reader should know before trusting the numbers.
+    pub warnings: Vec<Warning>,
+}
+
+/// Samples without an address, for one reason.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Skipped {
+    /// The reason, stable, in kebab case.
+    pub reason: String,
+    /// The reason in a few words.
+    pub text: String,
+    /// Samples.
+    pub samples: u64,
+}
+
+/// A warning.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Warning {
+    /// Stable, in kebab case.
+    pub code: String,
+    /// What, why, and what to do about it.
+    pub text: String,
+}

@@ -1,0 +1,353 @@
+//! The answer of `carom share`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Real;
+
+/// Which threads bounce which cache lines.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Share {
+    /// False sharing as a fraction of all sharing, false / (true + false); null with too little data.
+    pub false_fraction: Option<Interval>,
+    /// Share of the samples that the contended lines take together.
+    pub contended_share: Interval,
+    /// Present where too little was seen for fractions and matrices.
+    pub not_enough: Option<NotEnoughData>,
+    /// Who communicates with whom.
+    pub matrix: CommunicationMatrix,
+    /// The shape of the thread matrix, where it has one.
+    pub pattern: Option<MatrixPattern>,
+    /// Sharing by order of accesses.
+    pub kinds: SharingKinds,
+    /// Sharing by where the two threads ran.
+    pub distance: SharingDistance,
+    /// Contended lines, the one that takes most samples first.
+    pub lines: Vec<Line>,
+    /// Lines with events of sharing that are not in `lines`: too few events, or beyond the limit.
+    pub other_lines: usize,
+}
+
+/// An estimate with its 95% confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Interval {
+    /// The point estimate.
+    pub estimate: Real,
+    /// Lower end of the interval.
+    pub low: Real,
+    /// Upper end of the interval.
+    pub high: Real,
+}
+
+/// Too few events for fractions and matrices.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct NotEnoughData {
+    /// Events of sharing seen.
+    pub events: usize,
+    /// Events needed.
+    pub needed: usize,
+    /// Run at least this long, in seconds; null where nothing was seen to extrapolate from.
+    pub run_s: Option<Real>,
+}
+
+/// Who communicates with whom. Directed: a row's thread wrote, a column's thread accessed the line later.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CommunicationMatrix {
+    /// What a cell counts.
+    pub unit: MatrixUnit,
+    /// What rows stand for: `earlier writer`.
+    pub rows: String,
+    /// What columns stand for: `later accessor`.
+    pub columns: String,
+    /// The cells by thread; labels are thread ids.
+    #[serde(flatten)]
+    pub threads: Cells,
+    /// The same by logical processor; labels are the kernel's numbers.
+    pub cores: Cells,
+    /// What older tools report, for comparison: the last writer of each sampled line, whenever it wrote.
+    pub last_writer: Cells,
+}
+
+/// What a cell counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MatrixUnit {
+    /// Samples, weighted by what they stand for.
+    Samples,
+    /// Accesses.
+    Accesses,
+    /// Transfers of a line.
+    Transfers,
+}
+
+impl MatrixUnit {
+    /// The plural noun.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Samples => "samples",
+            Self::Accesses => "accesses",
+            Self::Transfers => "transfers",
+        }
+    }
+}
+
+/// Square matrices, one row and column per label.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Cells {
+    /// What rows and columns stand for, in natural order.
+    pub labels: Vec<u32>,
+    /// True and false sharing together.
+    pub all: Vec<Vec<Real>>,
+    /// True sharing: the accesses have bytes in common.
+    #[serde(rename = "true")]
+    pub true_sharing: Vec<Vec<Real>>,
+    /// False sharing: the accesses only share the line.
+    #[serde(rename = "false")]
+    pub false_sharing: Vec<Vec<Real>>,
+    /// Volume of the threads or processors that are not listed, because only the busiest are.
+    pub unlisted: Real,
+}
+
+/// A shape that the thread matrix has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "name", rename_all = "kebab-case")]
+pub enum MatrixPattern {
+    /// Nearly all volume has one thread at one end.
+    MasterWorker {
+        /// Id of that thread.
+        master: u32,
+    },
+    /// Nearly all volume is between threads with neighbouring numbers.
+    NearestNeighbour,
+    /// The threads fall into groups that keep to themselves.
+    Groups {
+        /// Ids of the threads of each group.
+        groups: Vec<Vec<u32>>,
+    },
+    /// Every thread with every other, about equally.
+    AllToAll,
+}
+
+/// Sharing by order of accesses, in the matrix's unit.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct SharingKinds {
+    /// Read after write.
+    pub raw: Real,
+    /// Write after write.
+    pub waw: Real,
+}
+
+/// Sharing by where the two threads ran, in the matrix's unit. Threads that share a core move no line.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct SharingDistance {
+    /// On different cores.
+    pub cross_core: Real,
+    /// On two hardware threads of one core.
+    pub smt_siblings: Real,
+    /// On one logical processor, one after the other.
+    pub same_cpu: Real,
+}
+
+/// One contended cache line.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Line {
+    /// Id of the process whose address this is.
+    pub process: u32,
+    /// First byte of the line, in hexadecimal.
+    pub address: String,
+    /// Share of all last-instruction samples whose access was to this line.
+    pub share_of_samples: Real,
+    /// The same with its 95% confidence interval.
+    pub share_interval: Interval,
+    /// True sharing on this line, in the matrix's unit.
+    #[serde(rename = "true")]
+    pub true_sharing: Real,
+    /// False sharing on this line, in the matrix's unit.
+    #[serde(rename = "false")]
+    pub false_sharing: Real,
+    /// False sharing on this line as a fraction of its sharing; null with too few events.
+    pub false_fraction: Option<Interval>,
+    /// Which events `true`, `false` and `pair` come from.
+    pub basis: Basis,
+    /// Events of sharing seen on this line, unweighted.
+    pub events: u64,
+    /// The two threads that exchange it most.
+    pub pair: Option<ThreadPair>,
+    /// What lies there.
+    pub object: Object,
+    /// Who touches which bytes from where, most samples first.
+    pub sites: Vec<Site>,
+    /// The bytes that threads touch, in order of offset.
+    pub layout: Vec<Bytes>,
+    /// What would end the contention.
+    pub remedy: Remedy,
+}
+
+/// Kinds of sample that lead to events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Instructions picked at random: proportions are those of executed instructions.
+    Step,
+    /// Weighted by time: they say who and how, but their proportions are not those of executed instructions.
+    LastInstruction,
+}
+
+/// Two threads and what passes between them, in both directions.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct ThreadPair {
+    /// Ids of the two.
+    pub threads: [u32; 2],
+    /// Part of the line's volume that passes between them.
+    pub fraction: Real,
+}
+
+/// The data that lies on a line.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Object {
+    /// Kind of memory.
+    pub kind: ObjectKind,
+    /// Variable, allocation site, stack, file; a description where nothing is known.
+    pub name: String,
+    /// Position of the line's first byte in the object; negative where the object begins inside the line.
+    pub offset_bytes: i64,
+    /// Size of the object, where known.
+    pub size_bytes: Option<u64>,
+    /// Where it was declared or allocated, where known.
+    pub declared: Option<Frame>,
+    /// The allocation's call path, innermost first.
+    pub allocation: Vec<Frame>,
+}
+
+/// Kind of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectKind {
+    /// A variable with static storage.
+    Global,
+    /// From malloc and its kin.
+    Heap,
+    /// On a thread's stack.
+    Stack,
+    /// A mapped file or shared memory.
+    Mapped,
+}
+
+impl ObjectKind {
+    /// The word for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Heap => "heap",
+            Self::Stack => "stack",
+            Self::Mapped => "mapped",
+        }
+    }
+}
+
+/// One function in a call path.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+pub struct Frame {
+    /// Demangled name, where known.
+    pub function: Option<String>,
+    /// Source file as the compiler recorded it.
+    pub file: Option<String>,
+    /// Source line, from 1.
+    pub line: Option<u32>,
+    /// The executable or library.
+    pub module: Option<String>,
+    /// The address in the module, in hexadecimal.
+    pub address: String,
+    /// True where this function was inlined into the next frame.
+    pub inlined: bool,
+}
+
+/// One thread's accesses to one place in a line from one instruction.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Site {
+    /// Id of the thread.
+    pub thread: u32,
+    /// Load, store or both.
+    pub kind: SiteKind,
+    /// First byte touched, from the start of the line.
+    pub offset_bytes: u32,
+    /// Bytes touched.
+    pub width_bytes: u32,
+    /// Variable or field there, where known.
+    pub field: Option<String>,
+    /// Innermost function, where known.
+    pub function: Option<String>,
+    /// Its source file.
+    pub file: Option<String>,
+    /// Its source line.
+    pub line: Option<u32>,
+    /// Share of all last-instruction samples.
+    pub share_of_samples: Real,
+    /// Samples of either kind and events that saw this site.
+    pub seen: u64,
+    /// The call path, innermost first.
+    pub call_path: Vec<Frame>,
+}
+
+/// Load, store or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SiteKind {
+    /// It reads.
+    Load,
+    /// It writes.
+    Store,
+    /// It reads and writes the same bytes.
+    Rmw,
+}
+
+impl SiteKind {
+    /// The word for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Store => "store",
+            Self::Rmw => "rmw",
+        }
+    }
+}
+
+/// A run of bytes that is accessed as one.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Bytes {
+    /// First byte, from the start of the line.
+    pub offset_bytes: u32,
+    /// How many.
+    pub width_bytes: u32,
+    /// Variable or field there, where known.
+    pub field: Option<String>,
+    /// Ids of threads that read it.
+    pub readers: Vec<u32>,
+    /// Ids of threads that write it.
+    pub writers: Vec<u32>,
+}
+
+/// What would end the contention on a line.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Remedy {
+    /// Which kind of change.
+    pub kind: RemedyKind,
+    /// Where to pad or align, from the start of the line.
+    pub at_line_offsets_bytes: Vec<u32>,
+    /// For people: what to do.
+    pub text: String,
+    /// For people: what was seen that says so.
+    pub evidence: String,
+}
+
+/// Kinds of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RemedyKind {
+    /// False sharing: put the parts on lines of their own.
+    Pad,
+    /// True sharing: exchange less.
+    ShareLess,
+    /// Both: pad first, then look again.
+    PadThenShareLess,
+}

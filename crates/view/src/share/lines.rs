@@ -1,0 +1,101 @@
+//! Contended lines, laid out.
+
+use carom_base::{AccessKind, Population, ThreadId};
+use carom_study::{
+    share::{ByteRange, LineFinding},
+    symbols::{self, DataObject},
+};
+
+use super::{interval, remedy};
+use crate::{
+    model::{Basis, Bytes, Frame, Line, Object, ObjectKind, Real, Site, SiteKind, ThreadPair},
+    words::ThreadNames,
+};
+
+/// One line with its sites, its bytes and what to do about it.
+pub fn line(finding: &LineFinding, names: &ThreadNames) -> Line {
+    Line {
+        process: finding.process.0,
+        address: hexadecimal(finding.address.0),
+        share_of_samples: Real(finding.share.value),
+        share_interval: interval(finding.share),
+        true_sharing: Real(finding.true_sharing),
+        false_sharing: Real(finding.false_sharing),
+        false_fraction: finding.false_fraction.map(interval),
+        basis: match finding.basis {
+            Population::Step => Basis::Step,
+            Population::LastInstruction => Basis::LastInstruction,
+        },
+        events: finding.events,
+        pair: finding
+            .pair
+            .map(|pair| ThreadPair { threads: [pair.first.0, pair.second.0], fraction: Real(pair.fraction) }),
+        object: object(&finding.object),
+        sites: finding.sites.iter().map(site).collect(),
+        layout: finding.layout.iter().map(bytes).collect(),
+        remedy: remedy::remedy(finding, names),
+    }
+}
+
+fn hexadecimal(address: u64) -> String {
+    format!("{address:#x}")
+}
+
+fn object(object: &DataObject) -> Object {
+    Object {
+        kind: match object.kind {
+            symbols::ObjectKind::Global => ObjectKind::Global,
+            symbols::ObjectKind::Heap => ObjectKind::Heap,
+            symbols::ObjectKind::Stack => ObjectKind::Stack,
+            symbols::ObjectKind::Mapped => ObjectKind::Mapped,
+        },
+        name: object.name.clone(),
+        offset_bytes: object.offset,
+        size_bytes: object.size,
+        declared: object.declared.as_ref().map(frame),
+        allocation: object.allocation.iter().map(frame).collect(),
+    }
+}
+
+fn frame(frame: &symbols::Frame) -> Frame {
+    Frame {
+        function: frame.function.clone(),
+        file: frame.file.clone(),
+        line: frame.line,
+        module: frame.module.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        address: hexadecimal(frame.address),
+        inlined: frame.inlined,
+    }
+}
+
+fn site(site: &carom_study::share::Site) -> Site {
+    let innermost = site.frames.first();
+    Site {
+        thread: site.thread.0,
+        kind: match site.kind {
+            AccessKind::Load => SiteKind::Load,
+            AccessKind::Store => SiteKind::Store,
+            AccessKind::ReadModifyWrite => SiteKind::Rmw,
+        },
+        offset_bytes: site.offset,
+        width_bytes: site.width,
+        field: site.field.clone(),
+        function: innermost.and_then(|frame| frame.function.clone()),
+        file: innermost.and_then(|frame| frame.file.clone()),
+        line: innermost.and_then(|frame| frame.line),
+        share_of_samples: Real(site.share),
+        seen: site.seen,
+        call_path: site.frames.iter().map(frame).collect(),
+    }
+}
+
+fn bytes(range: &ByteRange) -> Bytes {
+    let ids = |threads: &[ThreadId]| threads.iter().map(|thread| thread.0).collect();
+    Bytes {
+        offset_bytes: range.offset,
+        width_bytes: range.width,
+        field: range.field.clone(),
+        readers: ids(&range.readers),
+        writers: ids(&range.writers),
+    }
+}

@@ -1,0 +1,147 @@
+//! The part of a report that every recording command has.
+
+use carom_base::Skip;
+use carom_study::share;
+
+use crate::{
+    Coverage, Delivery, ExitStatus, RunInfo, SampleMeans,
+    model::{
+        Carom, Command, Engine, EngineDelivery, Exit, Machine, PeriodUnit, Process, ProcessCoverage, Program,
+        Quality, Real, Report, SCHEMA_VERSION, Skipped, Thread, Warning,
+    },
+};
+
+/// A report without a verdict and without an answer yet.
+pub fn report(command: Command, run: &RunInfo, quality: &share::Quality) -> Report {
+    Report {
+        carom: Carom { version: env!("CARGO_PKG_VERSION").into(), schema: SCHEMA_VERSION },
+        command,
+        verdict: String::new(),
+        program: Program {
+            argv: run.argv.clone(),
+            exit: exit(run.exit),
+            wall_s: Real(run.wall_s),
+            complete: run.complete,
+            cut_short: run.cut_short.clone(),
+        },
+        processes: processes(run),
+        threads: threads(run),
+        engine: engine(run),
+        machine: Machine {
+            cpu_model: run.machine.cpu_model.clone(),
+            logical_cpus: run.machine.logical_cpus,
+            kernel: run.machine.kernel.clone(),
+            hypervisor: run.machine.hypervisor.clone(),
+        },
+        quality: self::quality(run, quality),
+        share: None,
+    }
+}
+
+fn exit(status: ExitStatus) -> Option<Exit> {
+    match status {
+        ExitStatus::Code(code) => Some(Exit::Code(code)),
+        ExitStatus::Signal(signal) => Some(Exit::Signal(signal)),
+        ExitStatus::Unknown => None,
+    }
+}
+
+fn processes(run: &RunInfo) -> Vec<Process> {
+    let coverage = |coverage: &Coverage| match coverage {
+        Coverage::Profiled => ProcessCoverage { profiled: true, reason: None },
+        Coverage::Unprofiled(reason) => ProcessCoverage { profiled: false, reason: Some(reason.clone()) },
+    };
+    run.processes
+        .iter()
+        .map(|process| Process {
+            id: process.id.0,
+            pid: process.pid,
+            parent: process.parent.map(|parent| parent.0),
+            argv: process.argv.clone(),
+            exit: exit(process.exit),
+            coverage: coverage(&process.coverage),
+        })
+        .collect()
+}
+
+fn threads(run: &RunInfo) -> Vec<Thread> {
+    run.threads
+        .iter()
+        .map(|thread| Thread {
+            id: thread.id.0,
+            process: thread.process.0,
+            tid: thread.tid,
+            name: thread.name.clone(),
+            cpu_ns: thread.cpu_ns,
+        })
+        .collect()
+}
+
+fn engine(run: &RunInfo) -> Engine {
+    let engine = &run.engine;
+    let (sample_means, period, period_unit) = match engine.sample_means {
+        SampleMeans::ThreadTime => ("thread time".into(), engine.period_ns, PeriodUnit::Ns),
+        SampleMeans::Accesses(period) => (format!("{period} accesses"), period, PeriodUnit::Accesses),
+    };
+    Engine {
+        name: engine.name.clone(),
+        reason: engine.reason.clone(),
+        sample_means,
+        period,
+        period_unit,
+        delivery: match engine.delivery {
+            Delivery::Sigtrap => EngineDelivery::Sigtrap,
+            Delivery::FSetsig => EngineDelivery::FSetsig,
+            Delivery::PosixTimer => EngineDelivery::PosixTimer,
+            Delivery::Replay => EngineDelivery::Replay,
+        },
+        budget_percent: engine.budget_percent.map(Real),
+        watchpoints: engine.watchpoints,
+        board_slots: engine.board_slots,
+    }
+}
+
+fn quality(run: &RunInfo, quality: &share::Quality) -> Quality {
+    let lost = |&&(reason, _): &&(Skip, u64)| reason != Skip::NotAnAccess;
+    Quality {
+        samples: quality.last_instruction + quality.step,
+        last_instruction: quality.last_instruction,
+        step: quality.step,
+        events: quality.events,
+        dropped: quality.dropped,
+        unattributed: quality.skipped.iter().filter(lost).map(|(_, samples)| samples).sum(),
+        skipped: quality
+            .skipped
+            .iter()
+            .map(|&(reason, samples)| Skipped {
+                reason: reason_code(reason).into(),
+                text: reason.describe().into(),
+                samples,
+            })
+            .collect(),
+        collisions: quality.collisions,
+        watchpoints_armed: quality.armed,
+        watchpoint_traps: quality.traps,
+        unprofiled_threads: quality.unprofiled_threads,
+        warnings: run
+            .warnings
+            .iter()
+            .map(|warning| Warning { code: warning.code.clone(), text: warning.text.clone() })
+            .collect(),
+    }
+}
+
+const fn reason_code(reason: Skip) -> &'static str {
+    match reason {
+        Skip::NotAnAccess => "not-an-access",
+        Skip::UnknownPredecessor => "unknown-predecessor",
+        Skip::NotFallThrough => "not-fall-through",
+        Skip::AddressLost => "address-lost",
+        Skip::VectorAddress => "vector-address",
+        Skip::Undecodable => "undecodable",
+        Skip::Unsteppable => "unsteppable",
+        Skip::Interrupted => "interrupted",
+        Skip::Masked => "masked",
+        Skip::HiddenState => "hidden-state",
+    }
+}

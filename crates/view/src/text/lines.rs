@@ -1,0 +1,163 @@
+//! The contended lines, ranked.
+
+use std::collections::HashMap;
+
+use super::{
+    Options, class_of, left_out,
+    page::{Page, Style, fit},
+    picture,
+};
+use crate::{
+    model::{Frame, Line, Share, Site},
+    words::{self, ThreadNames},
+};
+
+/// Sites printed per line.
+const SITES: usize = 8;
+
+/// Call-path frames printed per site.
+const FRAMES: usize = 4;
+
+/// The lines with their pictures, sites and remedies.
+pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Options) {
+    if share.lines.is_empty() {
+        return;
+    }
+    page.heading("Contended lines");
+    for (rank, line) in share.lines.iter().take(options.lines).enumerate() {
+        page.end();
+        head(page, rank + 1, line);
+        picture::print(page, line, names);
+        sites(page, line, names);
+        page.indented(Style::Green, 5, "remedy    ", &line.remedy.text);
+        if !line.remedy.evidence.is_empty() {
+            page.indented(Style::Plain, 5, "evidence  ", &line.remedy.evidence);
+        }
+    }
+    let more = left_out(share, options);
+    if more > 0 {
+        page.end().put(Style::Dim, &format!("… and {}.", words::count(more, "more line"))).end();
+    }
+    if share.other_lines > 0 {
+        let text =
+            format!("{} with a few events of sharing not listed.", words::count(share.other_lines, "line"));
+        page.end().put(Style::Dim, &text).end();
+    }
+}
+
+/// ` 1.  17% (±1.3)  96% false sharing  global `stats` (app.c:12)`, and where in it the line lies.
+fn head(page: &mut Page, rank: usize, line: &Line) {
+    let class = class_of(line);
+    let colour = if line.false_sharing > line.true_sharing { Style::Orange } else { Style::Blue };
+    page.put(Style::Bold, &format!("{rank:>2}.  {}", words::percent_with_error(&line.share_interval)));
+    page.plain("  ").put(colour, &class).plain("  ");
+    if !line.object.name.starts_with(line.object.kind.name()) {
+        page.plain(line.object.kind.name()).plain(" ");
+    }
+    page.put(Style::Cyan, &line.object.name);
+    if let Some(place) = line.object.declared.as_ref().and_then(place) {
+        page.put(Style::Dim, &format!("  {place}"));
+    }
+    page.end();
+    let (offset, size) = (line.object.offset_bytes, line.object.size_bytes);
+    let position = if offset < 0 {
+        format!("the object begins at byte {} of the line", offset.unsigned_abs())
+    } else {
+        format!("from offset {offset} of the object")
+    };
+    let size = size.map(|size| format!(" ({} bytes)", words::thousands(size))).unwrap_or_default();
+    let process = if line.process == 0 { String::new() } else { format!(" of process {}", line.process) };
+    page.put(Style::Dim, &format!("     line {}{process}, {position}{size}", line.address)).end();
+    if !line.object.allocation.is_empty() {
+        page.indented(Style::Dim, 5, "allocated ", &path(&line.object.allocation));
+    }
+}
+
+/// Sites of several threads that run the same code.
+struct SameCode<'a> {
+    site: &'a Site,
+    threads: Vec<u32>,
+    touched: Vec<String>,
+    share: f64,
+}
+
+/// Groups sites by kind and call path, the one with most samples first.
+fn same_code(sites: &[Site]) -> Vec<SameCode<'_>> {
+    let mut groups: Vec<SameCode<'_>> = Vec::new();
+    let mut found: HashMap<(&str, &[Frame]), usize> = HashMap::new();
+    for site in sites {
+        let index = *found.entry((site.kind.name(), &site.call_path)).or_insert(groups.len());
+        if index == groups.len() {
+            groups.push(SameCode { site, threads: Vec::new(), touched: Vec::new(), share: 0.0 });
+        }
+        let Some(group) = groups.get_mut(index) else { continue };
+        group.share += site.share_of_samples.0;
+        if !group.threads.contains(&site.thread) {
+            group.threads.push(site.thread);
+        }
+        let touched = touched(site);
+        if !group.touched.contains(&touched) {
+            group.touched.push(touched);
+        }
+    }
+    groups.sort_by(|a, b| b.share.total_cmp(&a.share));
+    groups
+}
+
+fn sites(page: &mut Page, line: &Line, names: &ThreadNames) {
+    let groups = same_code(&line.sites);
+    let places = |group: &SameCode<'_>| match group.touched.as_slice() {
+        [only] => only.clone(),
+        many => format!("{} ranges", many.len()),
+    };
+    let shown: Vec<(String, String, &SameCode<'_>)> =
+        groups.iter().take(SITES).map(|group| (names.list(&group.threads), places(group), group)).collect();
+    let thread_width = shown.iter().map(|row| row.0.chars().count()).max().unwrap_or(0).min(24);
+    let field_width = shown.iter().map(|row| row.1.chars().count()).max().unwrap_or(0).min(32);
+    for (threads, touched, group) in &shown {
+        let site = group.site;
+        page.put(Style::Bold, &format!("     {:>6}  ", words::percent(group.share)));
+        page.cell(Style::Plain, threads, thread_width).plain("  ");
+        page.cell(Style::Plain, site.kind.name(), 5).plain("  ");
+        page.cell(Style::Plain, touched, field_width).plain("  ");
+        let used = 5 + 8 + thread_width + 2 + 7 + field_width + 2;
+        let at =
+            words::place(site.file.as_deref(), site.line).map(|at| format!("  {at}")).unwrap_or_default();
+        let room = page.width().saturating_sub(used + at.chars().count()).max(12);
+        page.put(Style::Cyan, &fit(site.function.as_deref().unwrap_or("(no symbol)"), room));
+        page.put(Style::Dim, &at).end();
+        if let Some(callers) = site.call_path.get(1..).filter(|callers| !callers.is_empty()) {
+            page.indented(Style::Dim, 13, "← ", &path(callers));
+        }
+    }
+    if groups.len() > SITES {
+        let more = words::count(groups.len() - SITES, "more site");
+        page.put(Style::Dim, &format!("             … and {more}")).end();
+    }
+}
+
+/// `0-7 stats.hits`
+fn touched(site: &Site) -> String {
+    let bytes = words::byte_range(site.offset_bytes, site.width_bytes);
+    match &site.field {
+        Some(field) => format!("{bytes} {field}"),
+        None => bytes,
+    }
+}
+
+fn place(frame: &Frame) -> Option<String> {
+    words::place(frame.file.as_deref(), frame.line)
+}
+
+/// `work app.c:57 ← main app.c:90`
+fn path(frames: &[Frame]) -> String {
+    let step = |frame: &Frame| {
+        let function = frame.function.clone().unwrap_or_else(|| frame.address.clone());
+        place(frame).map_or(function.clone(), |at| format!("{function} {at}"))
+    };
+    let mut steps: Vec<String> = frames.iter().take(FRAMES).map(step).collect();
+    if frames.len() > FRAMES {
+        steps.push("…".into());
+    }
+    steps.join(" ← ")
+}

@@ -1,0 +1,197 @@
+//! Who communicates with whom: as a shaded matrix where it fits, else as a list of the busiest pairs.
+
+use super::{
+    Options, class,
+    page::{Page, SHADES, Style},
+};
+use crate::{
+    model::{Cells, MatrixPattern, Real, Share},
+    words::{self, ThreadNames},
+};
+
+/// More threads than this are summed up as pairs.
+const LARGEST: usize = 16;
+
+/// Pairs listed instead of a larger matrix.
+const PAIRS: usize = 12;
+
+/// Columns of a cell: a blank, a shade and four characters.
+const CELL: usize = 6;
+
+/// Without colours, the shades of a cell.
+const GLYPHS: [&str; SHADES] = [" ", "░", "▒", "▓", "█"];
+
+/// The thread matrix, its pattern and where the two ends ran.
+pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Options) {
+    let cells = &share.matrix.threads;
+    let active = active(cells);
+    if active.is_empty() {
+        return;
+    }
+    page.heading(if options.directed {
+        "Who communicates with whom (from writer, row, to later accessor, column)"
+    } else {
+        "Who communicates with whom"
+    });
+    page.put(Style::Dim, &format!("in {}, weighted", share.matrix.unit.name()));
+    if active.len() < cells.labels.len() {
+        page.put(
+            Style::Dim,
+            &format!("; {} took no part", words::count(cells.labels.len() - active.len(), "thread")),
+        );
+    }
+    if cells.unlisted.0 > 0.0 {
+        page.put(Style::Dim, &format!("; {} of threads not listed", words::compact(cells.unlisted.0)));
+    }
+    page.end();
+    let label =
+        |index: usize| cells.labels.get(index).map_or(String::new(), |&id| names.get(id).into_owned());
+    let name_width = active.iter().map(|&index| label(index).chars().count()).max().unwrap_or(0).min(20);
+    if active.len() <= LARGEST && name_width + 5 + active.len() * CELL <= page.width() {
+        grid(page, cells, &active, &label, name_width, options);
+    } else {
+        pairs(page, cells, &active, &label, options);
+    }
+    if let Some(pattern) = &share.pattern {
+        page.plain("pattern: ").put(Style::Bold, &describe(pattern, names)).end();
+    }
+    distance(page, share);
+}
+
+/// Row and column numbers with any volume.
+fn active(cells: &Cells) -> Vec<usize> {
+    let takes_part = |index: usize| {
+        let row = cells.all.get(index).is_some_and(|row| row.iter().any(|cell| cell.0 > 0.0));
+        row || cells.all.iter().any(|row| at(row, index) > 0.0)
+    };
+    (0..cells.labels.len()).filter(|&index| takes_part(index)).collect()
+}
+
+fn at(row: &[Real], column: usize) -> f64 {
+    row.get(column).map_or(0.0, |cell| cell.0)
+}
+
+/// The cell as shown: one direction, or both together.
+fn volume(matrix: &[Vec<Real>], row: usize, column: usize, directed: bool) -> f64 {
+    let one = |row: usize, column: usize| matrix.get(row).map_or(0.0, |cells| at(cells, column));
+    if directed || row == column { one(row, column) } else { one(row, column) + one(column, row) }
+}
+
+fn grid(
+    page: &mut Page,
+    cells: &Cells,
+    active: &[usize],
+    label: &dyn Fn(usize) -> String,
+    width: usize,
+    options: &Options,
+) {
+    page.plain(&" ".repeat(width + 5));
+    for (number, _) in active.iter().enumerate() {
+        page.put(Style::Dim, &format!("{:>CELL$}", number + 1));
+    }
+    page.end();
+    let value = |row: usize, column: usize| volume(&cells.all, row, column, options.directed);
+    let largest = active
+        .iter()
+        .flat_map(|&row| active.iter().map(move |&column| value(row, column)))
+        .fold(0.0, f64::max);
+    for (number, &row) in active.iter().enumerate() {
+        page.put(Style::Dim, &format!("{:>3}  ", number + 1)).cell(Style::Plain, &label(row), width);
+        for &column in active {
+            let value = value(row, column);
+            let step = shade(value, largest);
+            let text = if value > 0.0 { words::compact(value) } else { "·".into() };
+            if options.colour {
+                page.plain(" ")
+                    .put(if value > 0.0 { Style::Shade(step) } else { Style::Dim }, &format!("{text:>5}"));
+            } else {
+                page.plain(" ").plain(GLYPHS[step.min(SHADES - 1)]).plain(&format!("{text:>4}"));
+            }
+        }
+        page.end();
+    }
+}
+
+/// 0 for nothing, then in equal steps up to the largest.
+fn shade(value: f64, largest: f64) -> usize {
+    if value <= 0.0 || largest <= 0.0 {
+        return 0;
+    }
+    let steps = (SHADES - 1) as f64;
+    ((value / largest * steps).ceil() as usize).clamp(1, SHADES - 1)
+}
+
+/// The pairs with the most volume, each with its part of the whole and its class.
+fn pairs(
+    page: &mut Page,
+    cells: &Cells,
+    active: &[usize],
+    label: &dyn Fn(usize) -> String,
+    options: &Options,
+) {
+    let mut pairs = Vec::new();
+    for &row in active {
+        for &column in active.iter().filter(|&&column| options.directed || column >= row) {
+            let volume = volume(&cells.all, row, column, options.directed);
+            if volume > 0.0 {
+                pairs.push((volume, row, column));
+            }
+        }
+    }
+    pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    let total: f64 = pairs.iter().map(|pair| pair.0).sum();
+    let shown = pairs.get(..PAIRS).unwrap_or(&pairs);
+    let arrow = if options.directed { "→" } else { "↔" };
+    let width = shown.iter().map(|pair| label(pair.1).chars().count()).max().unwrap_or(0).min(24);
+    let other_width = shown.iter().map(|pair| label(pair.2).chars().count()).max().unwrap_or(0).min(24);
+    for &(volume_all, row, column) in shown {
+        let of = |matrix: &[Vec<Real>]| volume(matrix, row, column, options.directed);
+        page.plain("  ").cell(Style::Plain, &label(row), width).put(Style::Dim, &format!(" {arrow} "));
+        page.cell(Style::Plain, &label(column), other_width);
+        page.put(Style::Bold, &format!("  {:>5}", words::compact(volume_all)));
+        page.plain(&format!("  {:>5}  ", words::percent(volume_all / total)));
+        page.put(Style::Dim, &class(of(&cells.true_sharing), of(&cells.false_sharing))).end();
+    }
+    if pairs.len() > PAIRS {
+        let rest = 1.0 - shown.iter().map(|pair| pair.0).sum::<f64>() / total;
+        let more = words::count(pairs.len() - PAIRS, "more pair");
+        page.put(
+            Style::Dim,
+            &format!(
+                "  … and {more} with {} of the volume; the whole matrix is in --html and --csv",
+                words::percent(rest)
+            ),
+        )
+        .end();
+    }
+}
+
+/// The pattern in words.
+pub fn describe(pattern: &MatrixPattern, names: &ThreadNames) -> String {
+    match pattern {
+        MatrixPattern::MasterWorker { master } => {
+            format!("master and workers, {} being the master", names.get(*master))
+        }
+        MatrixPattern::NearestNeighbour => "nearest neighbour".into(),
+        MatrixPattern::Groups { groups } => {
+            let listed: Vec<String> = groups.iter().map(|group| format!("({})", names.list(group))).collect();
+            format!("{} that keep to themselves: {}", words::count(groups.len(), "group"), listed.join(" "))
+        }
+        MatrixPattern::AllToAll => "all to all".into(),
+    }
+}
+
+fn distance(page: &mut Page, share: &Share) {
+    let distance = &share.distance;
+    let parts = [
+        (distance.cross_core.0, "between cores"),
+        (distance.smt_siblings.0, "between hardware threads of one core"),
+        (distance.same_cpu.0, "on one processor, where no line moves"),
+    ];
+    let total: f64 = parts.iter().map(|part| part.0).sum();
+    if total > 0.0 {
+        let part = |&(volume, place): &(f64, &str)| format!("{} {place}", words::percent(volume / total));
+        let text: Vec<String> = parts.iter().filter(|part| part.0 > 0.0).map(part).collect();
+        page.paragraph(Style::Plain, &format!("where: {}", text.join(", ")));
+    }
+}

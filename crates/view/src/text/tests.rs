@@ -1,0 +1,125 @@
+use super::*;
+use crate::{sample, share};
+
+fn two(options: Options) -> String {
+    let (run, findings) = sample::two();
+    render(&share::report(&run, &findings), &options)
+}
+
+/// `text` has these lines one after the other.
+#[track_caller]
+fn check(text: &str, expect: &str) {
+    let expect = expect.trim_matches('\n');
+    assert!(text.contains(expect), "expected\n{expect}\nin\n{text}");
+}
+
+#[test]
+fn a_line_with_its_picture_sites_and_remedy() {
+    check(
+        &two(Options::default()),
+        "
+ 1.  17% (±1.3)  96% false sharing  global stats  app.c:12
+     line 0x4040c0, from offset 0 of the object (16 bytes)
+     0       8       16      24      32      40      48      56
+     AAAAAAAABBBBBBBB················································
+     A /*  0  8 */ stats.hits    written by worker-1, read by worker-1 and worker-2
+     B /*  8  8 */ stats.misses  written by worker-2, read by worker-2
+       8.8%  worker-1  rmw    0-7 stats.hits     count_hit  app.c:31
+             ← work app.c:57 ← start_thread pthread_create.c:442
+       7.1%  worker-2  rmw    8-15 stats.misses  count_miss  app.c:36
+             ← work app.c:57 ← start_thread pthread_create.c:442
+       0.6%  worker-2  load   0-7 stats.hits     progress  app.c:44
+             ← work app.c:57 ← start_thread pthread_create.c:442
+     remedy    Put `stats.misses` on a line of its own: alignas(64) at offset 8 of `stats`.
+     evidence  worker-1 writes bytes 0-7, which worker-1 and worker-2 read; worker-2 reads and
+               writes bytes 8-15; 96% of the sharing seen is false
+",
+    );
+}
+
+#[test]
+fn the_matrix_is_symmetric_unless_asked() {
+    // 1→2 is 150 true + 2,700 false, 2→1 170 + 2,620: together 5,640; 0→1 is 60 of which nothing comes back.
+    check(
+        &two(Options::default()),
+        "
+                  1     2     3
+  1  app          · ░  60     ·
+  2  worker-1 ░  60     · █5.6k
+  3  worker-2     · █5.6k     ·
+",
+    );
+    check(
+        &two(Options { directed: true, ..Options::default() }),
+        "
+                  1     2     3
+  1  app          · ░  60     ·
+  2  worker-1     ·     · █2.9k
+  3  worker-2     · █2.8k     ·
+",
+    );
+}
+
+#[test]
+fn threads_that_run_the_same_code_share_a_row() {
+    let (run, findings) = sample::eight();
+    let text = render(&share::report(&run, &findings), &Options { width: 120, ..Options::default() });
+    // Six of the sample's workers: 6 × 3.4% less 0.08% × (0 + 1 + … + 5), which is 19.2%.
+    check(
+        &text,
+        "        19%  6 threads  rmw    6 ranges  <ingest::Tally as core::ops::AddAssign>::add_assign  tally.c:19",
+    );
+}
+
+#[test]
+fn many_threads_are_summed_up() {
+    let (run, findings) = sample::crowd(100);
+    let text = render(&share::report(&run, &findings), &Options::default());
+    assert!(text.contains("rank-020 ↔ rank-021"), "{text}");
+    assert!(text.contains("pattern: nearest neighbour"), "{text}");
+    assert!(
+        text.contains("the recording\n          was cut short: the program was killed by signal 9"),
+        "{text}"
+    );
+}
+
+#[test]
+fn nothing_wider_than_asked() {
+    for width in [80, 100, 140] {
+        let (run, findings) = sample::eight();
+        let text = render(&share::report(&run, &findings), &Options { width, ..Options::default() });
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width} columns: {line}");
+        }
+    }
+}
+
+#[test]
+fn colours_only_where_asked_and_control_bytes_never() {
+    let (mut run, mut findings) = sample::two();
+    run.threads[1].name = "evil\x1b[2J\u{202e}\r\n\x07".into();
+    run.argv.push("\x1b]0;title\x07".into());
+    findings.lines[0].object.name = "a\x1bb".into();
+    findings.lines[0].sites[0].call_path_names("f\u{9b}31m");
+    let report = share::report(&run, &findings);
+    let plain = render(&report, &Options::default());
+    assert!(!plain.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')), "{plain:?}");
+    let coloured = render(&report, &Options { colour: true, ..Options::default() });
+    let codes = coloured.split('\x1b').skip(1);
+    for code in codes {
+        let (parameters, _) = code.strip_prefix('[').and_then(|code| code.split_once('m')).expect("a colour");
+        assert!(parameters.chars().all(|c| c.is_ascii_digit() || c == ';'), "{parameters:?}");
+    }
+}
+
+trait Rename {
+    fn call_path_names(&mut self, name: &str);
+}
+
+impl Rename for carom_study::share::Site {
+    fn call_path_names(&mut self, name: &str) {
+        for frame in &mut self.frames {
+            frame.function = Some(name.into());
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! How far to trust the numbers: engine, counts, losses, warnings.
+
+use super::page::{Page, Style};
+use crate::{
+    model::{Exit, PeriodUnit, Report},
+    words,
+};
+
+/// Unprofiled processes listed by name.
+const LISTED: usize = 5;
+
+/// One row per question that a careful reader asks.
+pub fn print(page: &mut Page, report: &Report) {
+    page.heading("How this was measured");
+    let mut row = |name: &str, text: &str| page.indented(Style::Plain, 0, &format!("{name:<10}"), text);
+    row("program", &program(report));
+    row("engine", &engine(report));
+    row("samples", &samples(report));
+    row("lost", &lost(report));
+    if let Some(fraction) = report.share.as_ref().and_then(|share| share.false_fraction) {
+        row(
+            "false",
+            &format!(
+                "{} of all sharing, 95% interval {} to {}",
+                words::percent(fraction.estimate.0),
+                words::percent(fraction.low.0),
+                words::percent(fraction.high.0)
+            ),
+        );
+    }
+    row("machine", &machine(report));
+    for process in report.processes.iter().filter(|process| !process.coverage.profiled).take(LISTED) {
+        let name = process.argv.first().map_or("?", String::as_str);
+        let reason = process.coverage.reason.as_deref().unwrap_or("reason not known");
+        row("unprofiled", &format!("{name} (pid {}): {reason}", process.pid));
+    }
+    for warning in &report.quality.warnings {
+        page.indented(Style::Orange, 0, "warning   ", &warning.text);
+    }
+}
+
+fn program(report: &Report) -> String {
+    let program = &report.program;
+    let end = match program.exit {
+        Some(Exit::Code(0)) => "ended normally".into(),
+        Some(Exit::Code(code)) => format!("exit status {code}"),
+        Some(Exit::Signal(signal)) => format!("ended by signal {signal}"),
+        None => "end not seen".into(),
+    };
+    let cut = match &program.cut_short {
+        Some(why) => format!("; the recording was cut short: {why}"),
+        None if !program.complete => "; the recording is incomplete".into(),
+        None => String::new(),
+    };
+    format!(
+        "{}; {} in {}, {} in {}{cut}",
+        program.argv.join(" "),
+        end,
+        words::seconds(program.wall_s.0),
+        words::count(report.threads.len(), "thread"),
+        if report.processes.len() == 1 {
+            "1 process".into()
+        } else {
+            format!("{} processes", report.processes.len())
+        },
+    )
+}
+
+fn engine(report: &Report) -> String {
+    let engine = &report.engine;
+    let period = match engine.period_unit {
+        PeriodUnit::Ns => format!("{:.2} ms of thread CPU time", engine.period as f64 / 1e6),
+        PeriodUnit::Accesses => format!("{} accesses", words::thousands(engine.period)),
+    };
+    let budget = engine.budget_percent.map(|budget| format!(", budget {}%", budget.0)).unwrap_or_default();
+    format!(
+        "{} ({}); a sample stands for {}, one every {period}{budget}; {}; {}, {} on the board",
+        engine.name,
+        engine.reason,
+        engine.sample_means,
+        engine.delivery.describe(),
+        words::count(engine.watchpoints as usize, "watchpoint"),
+        words::count(engine.board_slots as usize, "slot"),
+    )
+}
+
+fn samples(report: &Report) -> String {
+    let quality = &report.quality;
+    format!(
+        "{} by time and {} by execution; {} of sharing; {} set, {} trapped",
+        words::thousands(quality.last_instruction),
+        words::thousands(quality.step),
+        words::count(quality.events as usize, "event"),
+        words::count(quality.watchpoints_armed as usize, "watchpoint"),
+        words::thousands(quality.watchpoint_traps),
+    )
+}
+
+fn lost(report: &Report) -> String {
+    let quality = &report.quality;
+    let mut parts = vec![
+        format!("{} dropped", words::count(quality.dropped as usize, "record")),
+        format!("{} on the board", words::count(quality.collisions as usize, "collision")),
+    ];
+    if quality.unprofiled_threads > 0 {
+        parts.push(words::count(quality.unprofiled_threads as usize, "thread") + " unprofiled");
+    }
+    let mut reasons: Vec<_> = quality.skipped.iter().filter(|skipped| skipped.samples > 0).collect();
+    reasons.sort_by_key(|skipped| std::cmp::Reverse(skipped.samples));
+    if !reasons.is_empty() {
+        let part = |samples: u64| words::percent(samples as f64 / quality.samples.max(1) as f64);
+        let reasons: Vec<String> =
+            reasons.iter().map(|skipped| format!("{} {}", part(skipped.samples), skipped.text)).collect();
+        parts.push(format!("samples without an address: {}", reasons.join(", ")));
+    }
+    parts.join("; ")
+}
+
+fn machine(report: &Report) -> String {
+    let machine = &report.machine;
+    let guest = machine.hypervisor.as_deref().map(|name| format!(", {name} guest")).unwrap_or_default();
+    format!(
+        "{}, {}, Linux {}{guest}",
+        machine.cpu_model,
+        words::count(machine.logical_cpus as usize, "processor"),
+        machine.kernel
+    )
+}

@@ -1,0 +1,138 @@
+use carom_study::share::NotEnough;
+
+use crate::{Coverage, Delivery, SampleMeans, sample, share::report};
+
+fn check(actual: &str, expect: &str) {
+    assert_eq!(actual, expect);
+}
+
+#[test]
+fn false_sharing_names_bytes_threads_and_object() {
+    let (run, findings) = sample::two();
+    check(
+        &report(&run, &findings).verdict,
+        "2 cache lines take 18% (±2) of the sampled thread time; 94% of their traffic is false sharing, most of it \
+         between worker-1 and worker-2 on `stats` (app.c:12), bytes 0-7 against 8-15.",
+    );
+}
+
+#[test]
+fn a_single_line_owns_all_of_it() {
+    let (run, mut findings) = sample::two();
+    findings.lines.truncate(1);
+    check(
+        &report(&run, &findings).verdict,
+        "1 cache line takes 18% (±2) of the sampled thread time; 94% of its traffic is false sharing between \
+         worker-1 and worker-2 on `stats` (app.c:12), bytes 0-7 against 8-15.",
+    );
+}
+
+#[test]
+fn true_sharing() {
+    let (run, mut findings) = sample::two();
+    findings.lines.remove(0);
+    findings.false_fraction = Some(sample::estimate(0.03, 0.02));
+    findings.contended_share = sample::estimate(0.015, 0.006);
+    check(
+        &report(&run, &findings).verdict,
+        "1 cache line takes 1.5% (±0.6) of the sampled thread time; 97% of its traffic is true sharing between app and \
+         worker-1 on `stop` (app.c:14), bytes 0-3.",
+    );
+}
+
+#[test]
+fn mixed_sharing_of_accesses() {
+    let (mut run, findings) = sample::eight();
+    run.engine.sample_means = SampleMeans::Accesses(1_000_003);
+    check(
+        &report(&run, &findings).verdict,
+        "3 cache lines take 34% (±1.8) of the sampled accesses; 61% (±3.4) of their traffic is false sharing, the \
+         rest true, most among 6 threads on `calloc(64) in make_pool` (pool.c:88).",
+    );
+}
+
+#[test]
+fn nothing_found_states_what_would_have_shown_up() {
+    // 7.35 expected samples of 3,180 are 0.23% of them, which is rounded up.
+    let (run, _) = sample::two();
+    check(
+        &report(&run, &sample::nothing(3)).verdict,
+        "No line was seen to bounce between threads in 3,180 samples; a line that takes more than 0.3% of the \
+         sampled thread time would have shown up.",
+    );
+    let mut alone = run;
+    alone.threads.truncate(1);
+    check(
+        &report(&alone, &sample::nothing(1)).verdict,
+        "No line was seen to bounce between threads in 3,180 samples: the program has a single thread.",
+    );
+}
+
+#[test]
+fn a_few_events_on_many_samples_are_nothing() {
+    let (run, _) = sample::two();
+    let mut findings = sample::nothing(3);
+    findings.quality.events = 2;
+    findings.other_lines = 1;
+    findings.not_enough = Some(NotEnough { events: 2, run_seconds: Some(60.0) });
+    assert!(report(&run, &findings).verdict.starts_with(
+        "No line was seen to bounce between threads more than once or twice in 3,180 samples; a line"
+    ));
+    // 7.35 of 300 samples is 2.5%: a line that matters may still hide.
+    findings.quality.last_instruction = 300;
+    assert!(report(&run, &findings).verdict.starts_with("Not enough data: 2 events"));
+}
+
+#[test]
+fn the_pair_that_exchanges_nearly_all_is_named() {
+    let (run, mut findings) = sample::eight();
+    findings.lines[0].pair = Some(carom_study::share::ThreadPair {
+        first: carom_base::ThreadId(2),
+        second: carom_base::ThreadId(5),
+        fraction: 0.93,
+    });
+    let verdict = report(&run, &findings).verdict;
+    assert!(verdict.contains("most between worker-2 and worker-5 on"), "{verdict}");
+}
+
+#[test]
+fn not_enough_says_how_much_longer() {
+    let (run, mut findings) = sample::two();
+    findings.false_fraction = None;
+    findings.not_enough = Some(NotEnough { events: 12, run_seconds: Some(10.05) });
+    check(
+        &report(&run, &findings).verdict,
+        "Not enough data: 12 events of sharing in 4.0 s, and 30 are needed. Run for at least 11 s; so far `stats` \
+         (app.c:12) leads.",
+    );
+    findings.lines.clear();
+    findings.quality.last_instruction = 20;
+    findings.not_enough = Some(NotEnough { events: 0, run_seconds: None });
+    check(
+        &report(&run, &findings).verdict,
+        "Not enough data: 0 events of sharing in 4.0 s, and 30 are needed. Run longer, or sample more often with \
+         --budget or --period.",
+    );
+}
+
+#[test]
+fn posix_timers_say_what_they_cost() {
+    let (mut run, findings) = sample::two();
+    run.engine.delivery = Delivery::PosixTimer;
+    let verdict = report(&run, &findings).verdict;
+    assert!(
+        verdict.ends_with(
+            "8-15. Sampled with POSIX timers and without watchpoints: coarse, and lines that bounce rarely are missed."
+        ),
+        "{verdict}"
+    );
+}
+
+#[test]
+fn unprofiled_says_why() {
+    let (mut run, _) = sample::two();
+    run.processes[0].coverage = Coverage::Unprofiled("./app is statically linked".into());
+    let mut findings = sample::nothing(0);
+    findings.quality = Default::default();
+    check(&report(&run, &findings).verdict, "Not profiled: ./app is statically linked.");
+}

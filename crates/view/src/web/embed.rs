@@ -1,0 +1,188 @@
+//! Template and data become one document.
+
+use serde::Serialize;
+
+use crate::model::{Cells, CommunicationMatrix, Real, Report, Share};
+
+const TEMPLATE: &str = include_str!("page/page.html");
+
+const STYLES: [&str; 3] =
+    [include_str!("page/style.css"), include_str!("page/tables.css"), include_str!("page/figures.css")];
+
+/// In order of dependency: each file uses only what stands before it.
+const SCRIPTS: [&str; 10] = [
+    include_str!("page/dom.js"),
+    include_str!("page/data.js"),
+    include_str!("page/colour.js"),
+    include_str!("page/bytes.js"),
+    include_str!("page/sites.js"),
+    include_str!("page/lines.js"),
+    include_str!("page/matrix.js"),
+    include_str!("page/heat.js"),
+    include_str!("page/trust.js"),
+    include_str!("page/main.js"),
+];
+
+/// The document with style, script and data in their places.
+///
+/// # Errors
+/// None in practice: the model has string keys only and no fallible serialiser.
+pub fn page(report: &Report) -> Result<String, serde_json::Error> {
+    let scripts = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
+    let parts = [
+        ("<!--style-->", STYLES.concat()),
+        ("<!--report-->", json(&without_cells(report))?),
+        ("<!--cells-->", json(&report.share.as_ref().map(sparse))?),
+        ("<!--script-->", scripts),
+    ];
+    // Walks the template from mark to mark, so that data which looks like a mark stays data.
+    let (mut document, mut rest) = (String::new(), TEMPLATE);
+    for (mark, text) in parts {
+        if let Some((before, after)) = rest.split_once(mark) {
+            document.push_str(before);
+            document.push_str(&text);
+            rest = after;
+        }
+    }
+    document.push_str(rest);
+    Ok(document)
+}
+
+/// JSON that cannot end or open an element, whatever the names in it.
+///
+/// These five characters occur in JSON only inside strings, where `\uXXXX` means the same.
+fn json(value: &impl Serialize) -> Result<String, serde_json::Error> {
+    let text = serde_json::to_string(value)?;
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => safe.push_str("\\u003c"),
+            '>' => safe.push_str("\\u003e"),
+            '&' => safe.push_str("\\u0026"),
+            '\u{2028}' => safe.push_str("\\u2028"),
+            '\u{2029}' => safe.push_str("\\u2029"),
+            c => safe.push(c),
+        }
+    }
+    Ok(safe)
+}
+
+/// The matrices of a page: row, column, true and false sharing of each cell that is not zero. A thousand
+/// threads have a million cells and a few thousand that matter.
+#[derive(Serialize)]
+struct Sparse {
+    threads: Vec<(usize, usize, Real, Real)>,
+    cores: Vec<(usize, usize, Real, Real)>,
+}
+
+fn sparse(share: &Share) -> Sparse {
+    Sparse { threads: cells(&share.matrix.threads), cores: cells(&share.matrix.cores) }
+}
+
+fn cells(dense: &Cells) -> Vec<(usize, usize, Real, Real)> {
+    let rows = dense.true_sharing.iter().zip(&dense.false_sharing).enumerate();
+    rows.flat_map(|(row, (true_row, false_row))| {
+        let columns = true_row.iter().zip(false_row).enumerate();
+        columns
+            .map(move |(column, (&true_sharing, &false_sharing))| (row, column, true_sharing, false_sharing))
+    })
+    .filter(|cell| cell.2.0 > 0.0 || cell.3.0 > 0.0)
+    .collect()
+}
+
+/// The report with labels but no cells, copied field by field since the cells are most of it.
+fn without_cells(report: &Report) -> Report {
+    let labels =
+        |cells: &Cells| Cells { labels: cells.labels.clone(), unlisted: cells.unlisted, ..Cells::default() };
+    let matrix = |matrix: &CommunicationMatrix| CommunicationMatrix {
+        unit: matrix.unit,
+        rows: matrix.rows.clone(),
+        columns: matrix.columns.clone(),
+        threads: labels(&matrix.threads),
+        cores: labels(&matrix.cores),
+        last_writer: Cells::default(),
+    };
+    let share = |share: &Share| Share {
+        false_fraction: share.false_fraction,
+        contended_share: share.contended_share,
+        not_enough: share.not_enough,
+        matrix: matrix(&share.matrix),
+        pattern: share.pattern.clone(),
+        kinds: share.kinds,
+        distance: share.distance,
+        lines: share.lines.clone(),
+        other_lines: share.other_lines,
+    };
+    Report {
+        carom: report.carom.clone(),
+        command: report.command,
+        verdict: report.verdict.clone(),
+        program: report.program.clone(),
+        processes: report.processes.clone(),
+        threads: report.threads.clone(),
+        engine: report.engine.clone(),
+        machine: report.machine.clone(),
+        quality: report.quality.clone(),
+        share: report.share.as_ref().map(share),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sample, share};
+
+    const HOSTILE: &str = "</script><img src=x onerror=alert(1)>&<!--script-->\u{2028}\"\\";
+
+    #[test]
+    fn names_cannot_leave_the_data() {
+        let (mut run, mut findings) = sample::two();
+        let (plain, _) = (page(&share::report(&run, &findings)).unwrap(), ());
+        run.threads[1].name = HOSTILE.into();
+        run.argv.push(HOSTILE.into());
+        findings.lines[0].object.name = HOSTILE.into();
+        let hostile = page(&share::report(&run, &findings)).unwrap();
+        for mark in ["<", ">", "</script", "<img", "\u{2028}"] {
+            assert_eq!(hostile.matches(mark).count(), plain.matches(mark).count(), "{mark:?} in the page");
+        }
+        assert!(hostile.contains(
+            "\\u003c/script\\u003e\\u003cimg src=x onerror=alert(1)\\u003e\\u0026\\u003c!--script"
+        ));
+    }
+
+    #[test]
+    fn the_data_survives() {
+        let (mut run, findings) = sample::two();
+        run.threads[1].name = HOSTILE.into();
+        let document = page(&share::report(&run, &findings)).unwrap();
+        let data = document
+            .split_once("id=\"report\">")
+            .and_then(|(_, rest)| rest.split_once("</script>"))
+            .map(|(data, _)| serde_json::from_str::<serde_json::Value>(data).unwrap())
+            .unwrap();
+        assert_eq!(data["threads"][1]["name"], HOSTILE);
+    }
+
+    #[test]
+    fn nothing_is_requested() {
+        let (run, findings) = sample::eight();
+        let document = page(&share::report(&run, &findings)).unwrap();
+        for request in
+            ["http://", "https://", "src=", "@import", "url(", "fetch(", "XMLHttpRequest", "import(", "<!--"]
+        {
+            assert!(!document.contains(request), "{request} in the page");
+        }
+        for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("] {
+            assert!(!document.contains(sink), "{sink} in the page: names are set by textContent only");
+        }
+    }
+
+    #[test]
+    fn a_thousand_threads_stay_small() {
+        // 1,000 threads have 3,800 cells that are not zero (two per neighbour pair, one per member of a group
+        // of ten, one to thread 0 each), some of which coincide; a cell takes about 40 bytes.
+        let (run, findings) = sample::crowd(1_000);
+        let report = share::report(&run, &findings);
+        assert!(page(&report).unwrap().len() < 600_000);
+    }
+}

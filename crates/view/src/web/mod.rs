@@ -1,0 +1,13 @@
+//! The report as one self-contained page: no requests, no build step, works from file://.
+
+mod embed;
+
+use crate::model::Report;
+
+/// The page.
+///
+/// # Errors
+/// None in practice: see [`crate::json`].
+pub fn html(report: &Report) -> Result<String, serde_json::Error> {
+    embed::page(report)
+}

@@ -1,0 +1,47 @@
+// Elements are made, never parsed: text from the profiled program becomes text nodes and nothing else.
+
+/** An element. `options`: properties; `class`, `data-…`, `aria-…`, `role` and `style` become attributes. */
+function el(tag, options, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(options ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key === "style") Object.assign(node.style, value);
+    else if (key === "class" || key === "role" || key.includes("-") || key === "colspan") node.setAttribute(key, value);
+    else node[key] = value;
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false && child !== ""));
+  return node;
+}
+
+/** A name that the profiled program chose. */
+const name = (text, tag = "span", more = "") => el(tag, { class: `name ${more}` }, text);
+
+/** Buttons of which one is pressed. `choices`: [value, label]. Calls `pick` on change. */
+function segments(label, choices, chosen, pick) {
+  const group = el("div", { class: "segments", role: "group", "aria-label": label });
+  for (const [value, text] of choices) {
+    const button = el("button", { type: "button", "aria-pressed": String(value === chosen) }, text);
+    button.addEventListener("click", () => {
+      for (const each of group.children) each.setAttribute("aria-pressed", String(each === button));
+      pick(value);
+    });
+    group.append(button);
+  }
+  return group;
+}
+
+/** A bar for a fraction with its confidence interval. */
+function intervalBar(interval, scale = 1, kind = "") {
+  const at = (value) => `${Math.max(0, Math.min(100, (100 * (value ?? 0)) / scale))}%`;
+  return el("div", { class: `interval ${kind}`, title: `95% interval ${percent(interval.low)} to ${percent(interval.high)}` },
+    el("i", { style: { width: at(interval.high) } }),
+    el("i", { style: { width: at(interval.low) } }),
+    el("b", { style: { left: at(interval.estimate) } }));
+}
+
+/** A bar split into false and true sharing. */
+function splitBar(isTrue, isFalse) {
+  return el("div", { class: "split", role: "img", "aria-label": sharingClass(isTrue, isFalse) },
+    isFalse > 0 && el("i", { style: { flexGrow: isFalse } }),
+    isTrue > 0 && el("b", { style: { flexGrow: isTrue } }));
+}

@@ -1,0 +1,113 @@
+// The contended lines: a table to search and sort, each row opening to its bytes, its code and its remedy.
+
+const COLUMNS = [
+  ["#", (line) => line.rank, "ascending"],
+  ["Object", (line) => line.object.name, "ascending"],
+  [`Share of ${wholeName}`, (line) => line.share_of_samples, "descending"],
+  ["False and true sharing", (line) => line.false / (line.true + line.false) || 0, "descending"],
+  ["Threads", (line) => threadsOf(line).length, "descending"],
+];
+const LINES_AT_FIRST = 100;
+
+function linesSection() {
+  const lines = share.lines.map((line, index) => ({ ...line, rank: index + 1 }));
+  const largest = Math.max(...lines.map((line) => line.share_interval.high ?? 0), 1e-9);
+  let [sorted, direction, wanted, limit] = [0, "ascending", "", LINES_AT_FIRST];
+  const opened = new Set(lines.length > 0 ? [1] : []);
+  const heads = COLUMNS.map(([text, , first], index) => {
+    const button = el("button", { type: "button" }, text);
+    button.addEventListener("click", () => {
+      direction = sorted === index ? (direction === "ascending" ? "descending" : "ascending") : first;
+      sorted = index;
+      fill();
+    });
+    return el("th", { scope: "col" }, button);
+  });
+  const table = el("table", {}, el("thead", {}, el("tr", {}, heads)));
+  const holder = el("div", { class: "card scroll" }, table);
+
+  function fill() {
+    heads.forEach((head, index) => (index === sorted ? head.setAttribute("aria-sort", direction) : head.removeAttribute("aria-sort")));
+    const value = COLUMNS[sorted][1];
+    const sign = direction === "ascending" ? 1 : -1;
+    const kept = lines.filter((line) => wanted === "" || haystack(line).includes(wanted));
+    kept.sort((a, b) => sign * (value(a) > value(b) ? 1 : value(a) < value(b) ? -1 : 0) || a.rank - b.rank);
+    const body = el("tbody", {}, kept.slice(0, limit).flatMap((line) => lineRows(line, largest, opened)));
+    if (kept.length === 0) body.append(el("tr", {}, el("td", { colspan: COLUMNS.length, class: "empty" }, "No line matches.")));
+    if (kept.length > limit) {
+      const more = el("button", { type: "button", class: "quiet" }, `Show ${thousands(kept.length - limit)} more`);
+      more.addEventListener("click", () => { limit = Infinity; fill(); });
+      body.append(el("tr", {}, el("td", { colspan: COLUMNS.length, class: "empty" }, more)));
+    }
+    for (const old of table.querySelectorAll(":scope > tbody")) old.remove();
+    table.append(body);
+  }
+  const search = el("input", { type: "search", class: "search", placeholder: "Object, function, file, thread…", "aria-label": "Search lines" });
+  search.addEventListener("input", () => { wanted = search.value.trim().toLowerCase(); fill(); });
+  fill();
+  return el("section", { "aria-label": "Contended lines" },
+    el("div", { class: "head" }, el("h2", {}, "Contended lines"), el("span", { class: "spring" }), lines.length > 1 && search), holder,
+    share.other_lines > 0 && el("p", { class: "muted" }, `${plural(share.other_lines, "line")} with a few events of sharing not listed.`));
+}
+
+function haystack(line) {
+  line.words ??= [line.object.name, line.object.kind, line.object.declared?.file, line.address,
+    ...line.layout.map((range) => range.field), ...threadsOf(line).map(threadName),
+    ...line.sites.flatMap((site) => site.call_path.flatMap((frame) => [frame.function, frame.file]))].join("\n").toLowerCase();
+  return line.words;
+}
+
+function lineRows(line, largest, opened) {
+  const button = el("button", { type: "button", class: "open", "aria-label": `Details of line ${line.rank}` }, "▸");
+  const threads = threadsOf(line);
+  const row = el("tr", { class: "line" },
+    el("td", { class: "number" }, button, String(line.rank)),
+    el("td", {}, name(line.object.name, "code", "object"), el("span", { class: "chip" }, line.object.kind),
+      el("div", { class: "where" }, [place(line.object.declared), whereInObject(line)].filter(Boolean).join(" · "))),
+    el("td", {}, el("span", { class: "label-small" }, el("b", {}, percent(line.share_of_samples)), " ", el("span", { class: "muted" }, error(line.share_interval))),
+      intervalBar(line.share_interval, largest)),
+    el("td", {}, el("span", { class: `label-small ${line.false > line.true ? "is-false" : "is-true"}` }, classOf(line)), splitBar(line.true, line.false)),
+    el("td", { title: threads.slice(0, 40).map(threadName).join("\n") }, name(threadList(threads))));
+  const detail = el("tr", { class: "detail" });
+  const show = () => {
+    const open = opened.has(line.rank);
+    row.toggleAttribute("data-open", open);
+    button.setAttribute("aria-expanded", String(open));
+    detail.hidden = !open;
+    // Made when first opened: a report may have thousands of lines.
+    if (open && detail.childElementCount === 0) detail.append(el("td", { colspan: COLUMNS.length }, lineDetail(line)));
+  };
+  row.addEventListener("click", () => {
+    if (String(getSelection()) !== "") return;
+    if (!opened.delete(line.rank)) opened.add(line.rank);
+    show();
+  });
+  show();
+  return [row, detail];
+}
+
+/** What kind of sharing, with what weakens the claim: few events, or events weighted by time. */
+function classOf(line) {
+  const text = sharingClass(line.true, line.false);
+  if (line.false_fraction === null) return `${text}, few events`;
+  return line.basis === "step" ? text : `${text} by time`;
+}
+
+function whereInObject(line) {
+  const { offset_bytes: offset, size_bytes: size } = line.object;
+  const position = offset < 0 ? `begins at byte ${-offset} of the line` : offset > 0 ? `from offset ${offset}` : null;
+  const process = line.process === 0 ? null : `process ${line.process}`;
+  return [line.address, position, size === null ? null : plural(size, "byte"), plural(line.events, "event"), process].filter(Boolean).join(" · ");
+}
+
+function lineDetail(line) {
+  return [
+    el("div", { class: "remedy" }, el("strong", {}, ...inlineCode(line.remedy.text)), name(line.remedy.evidence)),
+    line.layout.length > 0 && [el("h4", {}, "The line’s 64 bytes"), bytePicture(line)],
+    line.sites.length > 0 && [el("h4", {}, "Code that touches it"), siteTable(line)],
+    line.object.allocation.length > 0 && [el("h4", {}, "Allocated at"), callPath(line.object.allocation)],
+  ].flat().filter(Boolean);
+}
+
+/** Text with `names` between backquotes as code. */
+const inlineCode = (text) => text.split("`").map((part, index) => (index % 2 === 1 ? name(part, "code") : part));

@@ -1,0 +1,43 @@
+// How far to trust the numbers, and what ran.
+
+const ending = (exit) => (exit === null ? "end not seen" : "signal" in exit ? `ended by signal ${exit.signal}` : exit.code === 0 ? "ended normally" : `exit status ${exit.code}`);
+
+function trustSection() {
+  const { engine, quality, machine, program } = report;
+  const term = (title, ...content) => [el("dt", {}, title), el("dd", {}, ...content)];
+  const period = engine.period_unit === "ns" ? `${(engine.period / 1e6).toFixed(2)} ms of thread CPU time` : plural(engine.period, "access").replace("accesss", "accesses");
+  const skipped = quality.skipped.filter((each) => each.samples > 0).sort((a, b) => b.samples - a.samples);
+  const distance = share && [[share.distance.cross_core, "between cores"], [share.distance.smt_siblings, "between hardware threads of one core"], [share.distance.same_cpu, "on one processor, where no line moves"]];
+  const total = distance?.reduce((sum, [volume]) => sum + (volume ?? 0), 0) ?? 0;
+  const order = share ? share.kinds.raw + share.kinds.waw : 0;
+  return el("section", { "aria-label": "How this was measured" },
+    el("div", { class: "head" }, el("h2", {}, "How this was measured")),
+    ...quality.warnings.map((warning) => el("p", { class: "warning" }, el("strong", {}, "Note "), name(warning.text))),
+    el("dl", { class: "card trust" },
+      ...term("Program", name(program.argv.join(" "), "code"), el("div", { class: "muted" }, `${ending(program.exit)} after ${seconds(program.wall_s)}; ${plural(report.threads.length, "thread")} in ${report.processes.length === 1 ? "1 process" : `${report.processes.length} processes`}`),
+        program.cut_short && el("div", { class: "is-false name" }, `The recording was cut short: ${program.cut_short}.`),
+        !program.cut_short && !program.complete && el("div", { class: "is-false" }, "The recording is incomplete.")),
+      ...term("Engine", el("b", {}, engine.name), name(` (${engine.reason})`), el("div", { class: "muted" }, `a sample stands for ${engine.sample_means}, one every ${period}${engine.budget_percent === null ? "" : `; budget ${engine.budget_percent}%`}; delivery: ${engine.delivery}; ${plural(engine.watchpoints, "watchpoint")}; ${plural(engine.board_slots, "slot")} on the board`)),
+      ...term("Samples", `${thousands(quality.last_instruction)} by time, ${thousands(quality.step)} by execution`, el("div", { class: "muted" }, `${plural(quality.events, "event")} of sharing; ${plural(quality.watchpoints_armed, "watchpoint")} set, ${thousands(quality.watchpoint_traps)} trapped`)),
+      ...term("Lost", `${plural(quality.dropped, "record")} dropped, ${plural(quality.collisions, "collision")} on the board`, quality.unprofiled_threads > 0 && `, ${plural(quality.unprofiled_threads, "thread")} unprofiled`,
+        ...skipped.map((each) => el("div", { class: "muted" }, `${percent(each.samples / Math.max(1, quality.samples))} without an address: ${each.text}`))),
+      ...(order > 0 ? term("Order", `${percent(share.kinds.raw / order)} read after write, ${percent(share.kinds.waw / order)} write after write`) : []),
+      ...(total > 0 ? term("Where", distance.filter(([volume]) => volume > 0).map(([volume, text]) => `${percent(volume / total)} ${text}`).join(", ")) : []),
+      ...term("Machine", `${machine.cpu_model}, ${plural(machine.logical_cpus, "processor")}`, el("div", { class: "muted" }, `Linux ${machine.kernel}${machine.hypervisor ? `, ${machine.hypervisor} guest` : ""}`))),
+    folded(`Threads (${report.threads.length})`, ["Id", "Name", "Tid", "Process", "CPU time"],
+      report.threads.map((thread) => [thread.id, name(threadName(thread.id)), thread.tid, thread.process, seconds(thread.cpu_ns / 1e9)])),
+    folded(`Processes (${report.processes.length})`, ["Id", "Pid", "Parent", "Command", "End", "Observed"],
+      report.processes.map((each) => [each.id, each.pid, each.parent ?? "", name(each.argv.join(" "), "code"), ending(each.exit), name(each.coverage.profiled ? "yes" : `no: ${each.coverage.reason ?? "reason not known"}`)])));
+}
+
+/** A table that is made when it is first opened. */
+function folded(title, heads, rows) {
+  const details = el("details", {}, el("summary", {}, title));
+  details.addEventListener("toggle", () => {
+    if (details.childElementCount > 1) return;
+    details.append(el("div", { class: "card scroll" }, el("table", {},
+      el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
+      el("tbody", {}, rows.map((row) => el("tr", {}, row.map((content) => el("td", {}, typeof content === "number" ? String(content) : content))))))));
+  });
+  return details;
+}

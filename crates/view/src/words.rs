@@ -1,0 +1,181 @@
+//! How numbers, threads and bytes are put into words, everywhere alike.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use crate::model::{Interval, Thread};
+
+/// More names than this are counted instead of listed.
+const LISTED: usize = 3;
+
+/// What each thread is called in the report: its name, with the id added where the name is not unique.
+pub struct ThreadNames(HashMap<u32, String>);
+
+impl ThreadNames {
+    /// Names for all threads of a report.
+    pub fn new(threads: &[Thread]) -> Self {
+        let mut uses: HashMap<&str, usize> = HashMap::new();
+        for thread in threads {
+            *uses.entry(&thread.name).or_default() += 1;
+        }
+        let label = |thread: &Thread| match uses.get(thread.name.as_str()) {
+            _ if thread.name.is_empty() => format!("thread {}", thread.id),
+            Some(1) => thread.name.clone(),
+            _ => format!("{} #{}", thread.name, thread.id),
+        };
+        Self(threads.iter().map(|thread| (thread.id, label(thread))).collect())
+    }
+
+    /// One thread's name.
+    pub fn get(&self, id: u32) -> Cow<'_, str> {
+        self.0.get(&id).map_or_else(|| format!("thread {id}").into(), |name| name.as_str().into())
+    }
+
+    /// `a`, `a and b`, `a, b and c`, or `8 threads`.
+    pub fn list(&self, ids: &[u32]) -> String {
+        if ids.len() > LISTED {
+            return format!("{} threads", ids.len());
+        }
+        sentence_list(&ids.iter().map(|&id| self.get(id).into_owned()).collect::<Vec<_>>())
+    }
+
+    /// `between a and b`, `among 8 threads`, `by a`; empty without threads.
+    pub fn between(&self, ids: &[u32]) -> String {
+        match ids.len() {
+            0 => String::new(),
+            1 => format!("by {}", self.list(ids)),
+            2 => format!("between {}", self.list(ids)),
+            _ => format!("among {}", self.list(ids)),
+        }
+    }
+}
+
+/// `a, b and c`.
+pub fn sentence_list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [head @ .., last] => format!("{} and {last}", head.join(", ")),
+    }
+}
+
+/// A fraction as a percentage: one decimal below ten, none above, none needlessly.
+pub fn percent(fraction: f64) -> String {
+    format!("{}%", points(fraction))
+}
+
+fn points(fraction: f64) -> String {
+    /// Below this many percent a decimal is worth its place.
+    const DECIMAL_BELOW: f64 = 9.95;
+    let value = fraction * 100.0;
+    if !value.is_finite() {
+        "?".into()
+    } else if value > 0.0 && value < 0.05 {
+        "<0.1".into()
+    } else if value.abs() < DECIMAL_BELOW {
+        let text = format!("{:.1}", (value * 10.0).round() / 10.0);
+        text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+    } else {
+        format!("{:.0}", value.round())
+    }
+}
+
+/// `18% (±2)`: the larger half of the interval, in percentage points.
+pub fn percent_with_error(interval: &Interval) -> String {
+    let estimate = interval.estimate.0;
+    let error = (interval.high.0 - estimate).max(estimate - interval.low.0);
+    format!("{} (±{})", percent(estimate), points(error))
+}
+
+/// `bytes 0-7`, `byte 3`.
+pub fn bytes(offset: u32, width: u32) -> String {
+    if width == 1 { format!("byte {offset}") } else { format!("bytes {}", byte_range(offset, width)) }
+}
+
+/// `0-7`, `3`.
+pub fn byte_range(offset: u32, width: u32) -> String {
+    if width <= 1 { offset.to_string() } else { format!("{offset}-{}", offset.saturating_add(width - 1)) }
+}
+
+/// `1 line`, `2 lines`.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", thousands(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// Digits in groups of three, as in `12,345`.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A volume in at most four characters: `0`, `7`, `431`, `1.2k`, `37k`, `5.0M`.
+pub fn compact(value: f64) -> String {
+    const STEPS: [(f64, &str); 3] = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let value = if value.is_finite() { value.max(0.0) } else { 0.0 };
+    for (unit, suffix) in STEPS {
+        if value >= 0.9995 * unit {
+            let scaled = value / unit;
+            let decimals = usize::from(scaled < 9.95);
+            return format!("{scaled:.decimals$}{suffix}");
+        }
+    }
+    format!("{value:.0}")
+}
+
+/// `4.0 s`, `0.35 s`, `120 s`.
+pub fn seconds(value: f64) -> String {
+    let decimals = if value < 1.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.decimals$} s")
+}
+
+/// `app.c:12`; the whole path is in the other formats.
+pub fn place(file: Option<&str>, line: Option<u32>) -> Option<String> {
+    let file = file?.rsplit('/').next()?;
+    Some(line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_keep_the_digits_that_matter() {
+        let text = |fraction: f64| percent(fraction);
+        assert_eq!(
+            [0.0, 0.0001, 0.014, 0.07, 0.0996, 0.184, 1.0].map(text).join(" "),
+            "0% <0.1% 1.4% 7% 10% 18% 100%"
+        );
+        assert_eq!(percent(f64::NAN), "?%");
+    }
+
+    #[test]
+    fn volumes_fit_four_characters() {
+        assert_eq!(
+            [0.4, 7.0, 999.4, 999.9, 1234.0, 37_400.0, 5e6].map(compact).join(" "),
+            "0 7 999 1.0k 1.2k 37k 5.0M"
+        );
+    }
+
+    #[test]
+    fn bytes_and_thousands() {
+        assert_eq!(bytes(8, 8), "bytes 8-15");
+        assert_eq!(bytes(3, 1), "byte 3");
+        assert_eq!(thousands(1_234_567), "1,234,567");
+        assert_eq!(thousands(123), "123");
+    }
+
+    #[test]
+    fn equal_names_are_told_apart() {
+        let thread = |id, name: &str| Thread { id, process: 0, tid: 100 + id, name: name.into(), cpu_ns: 0 };
+        let names = ThreadNames::new(&[thread(0, "main"), thread(1, "w"), thread(2, "w"), thread(3, "")]);
+        assert_eq!(names.list(&[0, 1]), "main and w #1");
+        assert_eq!(names.list(&[2, 3, 9]), "w #2, thread 3 and thread 9");
+        assert_eq!(names.between(&[0, 1, 2, 3]), "among 4 threads");
+    }
+}

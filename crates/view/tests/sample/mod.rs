@@ -1,0 +1,189 @@
+//! Recordings that never took place, with every kind of finding in them: for tests and for looking at the page.
+#![allow(dead_code)] // Every user takes its own part.
+
+mod crowd;
+mod few;
+
+use carom_base::{AccessKind, Addr, Cpu, Population, ProcessId, Skip, ThreadId};
+use carom_study::{
+    share::{
+        ByteRange, Distance, Estimate, Kinds, LineFinding, Matrix, NotEnough, Quality, Remedy, ShareFindings,
+        Site,
+    },
+    symbols::{DataObject, Frame, ObjectKind},
+};
+use carom_view::{
+    Coverage, Delivery, EngineInfo, ExitStatus, MachineInfo, ProcessInfo, RunInfo, SampleMeans, ThreadInfo,
+};
+
+pub use crowd::crowd;
+pub use few::{eight, two};
+
+/// A run of `argv` with threads of these names.
+pub fn run(argv: &[&str], threads: &[String]) -> RunInfo {
+    let argv: Vec<String> = argv.iter().map(|&each| each.to_owned()).collect();
+    RunInfo {
+        argv: argv.clone(),
+        exit: ExitStatus::Code(0),
+        wall_s: 4.02,
+        complete: true,
+        cut_short: None,
+        processes: vec![ProcessInfo {
+            id: ProcessId(0),
+            pid: 4711,
+            parent: None,
+            argv,
+            exit: ExitStatus::Code(0),
+            coverage: Coverage::Profiled,
+        }],
+        threads: threads.iter().zip(0..).map(|(name, id)| thread(id, name)).collect(),
+        engine: EngineInfo {
+            name: "burst".into(),
+            reason: "no PMU in this virtual machine (KVM)".into(),
+            sample_means: SampleMeans::ThreadTime,
+            period_ns: 2_500_000,
+            delivery: Delivery::Sigtrap,
+            budget_percent: Some(5.0),
+            watchpoints: 4,
+            board_slots: 127,
+        },
+        machine: MachineInfo {
+            cpu_model: "Example Processor 8-Core".into(),
+            logical_cpus: 8,
+            kernel: "6.18.0".into(),
+            hypervisor: Some("KVM".into()),
+        },
+        warnings: Vec::new(),
+    }
+}
+
+fn thread(id: u32, name: &str) -> ThreadInfo {
+    let cpu_ns = if id == 0 { 12_000_000 } else { 3_900_000_000 - u64::from(id) * 3_000_000 };
+    ThreadInfo { id: ThreadId(id), process: ProcessId(0), tid: 4711 + id, name: name.into(), cpu_ns }
+}
+
+/// A run in which nothing was found.
+pub fn nothing(threads: usize) -> ShareFindings {
+    ShareFindings {
+        quality: Quality {
+            last_instruction: 3_180,
+            step: 3_204,
+            skipped: vec![
+                (Skip::NotAnAccess, 1_930),
+                (Skip::UnknownPredecessor, 96),
+                (Skip::AddressLost, 61),
+            ],
+            collisions: 14,
+            armed: 870,
+            ..Quality::default()
+        },
+        false_fraction: None,
+        contended_share: estimate(0.0, 0.0),
+        kinds: Kinds::default(),
+        threads: matrix(threads, ThreadId),
+        cpus: matrix(8, Cpu),
+        distance: Distance::default(),
+        last_writer: matrix(threads, ThreadId),
+        pattern: None,
+        lines: Vec::new(),
+        other_lines: 0,
+        not_enough: Some(NotEnough { events: 0, run_seconds: None }),
+    }
+}
+
+/// `value` with an interval of `half` to either side.
+pub fn estimate(value: f64, half: f64) -> Estimate {
+    Estimate { value, low: (value - half).max(0.0), high: (value + half).min(1.0) }
+}
+
+/// An empty matrix.
+pub fn matrix<L>(size: usize, label: impl Fn(u32) -> L) -> Matrix<L> {
+    let zero = || vec![vec![0.0; size]; size];
+    Matrix {
+        labels: (0..size as u32).map(label).collect(),
+        all: zero(),
+        true_sharing: zero(),
+        false_sharing: zero(),
+        unlisted: 0.0,
+    }
+}
+
+/// Adds a flow from one label to another.
+pub fn flow<L>(matrix: &mut Matrix<L>, from: usize, to: usize, true_sharing: f64, false_sharing: f64) {
+    matrix.all[from][to] += true_sharing + false_sharing;
+    matrix.true_sharing[from][to] += true_sharing;
+    matrix.false_sharing[from][to] += false_sharing;
+}
+
+pub fn frame(function: &str, file: &str, line: u32) -> Frame {
+    Frame {
+        function: Some(function.into()),
+        file: Some(file.into()),
+        line: Some(line),
+        module: Some("/usr/local/bin/app".into()),
+        address: 0x1100 + u64::from(line) * 4,
+        inlined: false,
+    }
+}
+
+pub fn global(name: &str, offset: i64, size: u64, file: &str, line: u32) -> DataObject {
+    DataObject {
+        kind: ObjectKind::Global,
+        name: name.into(),
+        offset,
+        size: Some(size),
+        declared: Some(Frame { function: None, ..frame("", file, line) }),
+        allocation: Vec::new(),
+    }
+}
+
+pub fn site(
+    thread: u32,
+    kind: AccessKind,
+    (offset, width): (u32, u32),
+    field: &str,
+    frames: Vec<Frame>,
+    share: f64,
+) -> Site {
+    let field = (!field.is_empty()).then(|| field.into());
+    Site {
+        thread: ThreadId(thread),
+        kind,
+        offset,
+        width,
+        field,
+        frames,
+        share,
+        seen: (share * 3000.0) as u64 + 1,
+    }
+}
+
+pub fn range((offset, width): (u32, u32), field: &str, readers: &[u32], writers: &[u32]) -> ByteRange {
+    let ids = |threads: &[u32]| threads.iter().copied().map(ThreadId).collect();
+    let field = (!field.is_empty()).then(|| field.into());
+    ByteRange { offset, width, field, readers: ids(readers), writers: ids(writers) }
+}
+
+pub fn line(
+    address: u64,
+    share: Estimate,
+    (true_sharing, false_sharing): (f64, f64),
+    object: DataObject,
+    remedy: Remedy,
+) -> LineFinding {
+    LineFinding {
+        process: ProcessId(0),
+        address: Addr(address),
+        share,
+        true_sharing,
+        false_sharing,
+        false_fraction: Some(estimate(false_sharing / (true_sharing + false_sharing), 0.03)),
+        basis: Population::Step,
+        events: ((true_sharing + false_sharing) / 4.0) as u64,
+        pair: None,
+        object,
+        sites: Vec::new(),
+        layout: Vec::new(),
+        remedy,
+    }
+}

@@ -1,0 +1,141 @@
+//! The JSON contract: the checked-in schema is current, and every report keeps to it.
+
+#![allow(clippy::unwrap_used)] // Helpers of tests are tests.
+
+mod sample;
+
+use std::{env, fs, path::PathBuf};
+
+use carom_view::{model, share};
+use serde_json::Value;
+
+/// Set to rewrite the checked-in schema.
+const BLESS: &str = "CAROM_BLESS";
+
+#[test]
+fn the_checked_in_schema_is_current() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/report.schema.json");
+    let current = format!("{:#}\n", model::schema().as_value());
+    if env::var_os(BLESS).is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, &current).unwrap();
+    }
+    let checked_in = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        checked_in == current,
+        "docs/schema/report.schema.json is out of date; write it again with {BLESS}=1 cargo test -p carom-view --test schema"
+    );
+}
+
+fn value(report: &model::Report) -> Value {
+    serde_json::from_str(&carom_view::json(report).unwrap()).unwrap()
+}
+
+#[track_caller]
+fn check(report: &Value) {
+    let validator = jsonschema::validator_for(model::schema().as_value()).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(report).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+}
+
+#[test]
+fn reports_keep_to_the_schema() {
+    for (run, findings) in [sample::two(), sample::eight(), sample::crowd(20)] {
+        check(&value(&share::report(&run, &findings)));
+    }
+    check(&value(&share::report(&sample::two().0, &sample::nothing(3))));
+}
+
+#[test]
+fn non_finite_numbers_are_null_and_valid() {
+    let (mut run, mut findings) = sample::two();
+    run.wall_s = f64::INFINITY;
+    findings.threads.all[1][2] = f64::NAN;
+    findings.lines[0].share.high = f64::NAN;
+    let report = value(&share::report(&run, &findings));
+    assert_eq!(report["program"]["wall_s"], Value::Null);
+    assert_eq!(report["share"]["matrix"]["all"][1][2], Value::Null);
+    assert_eq!(report["share"]["lines"][0]["share_interval"]["high"], Value::Null);
+    check(&report);
+}
+
+#[test]
+fn the_schema_can_fail() {
+    let (run, findings) = sample::two();
+    let mut report = value(&share::report(&run, &findings));
+    report["share"]["lines"][0]["sites"][0]["kind"] = "jump".into();
+    let validator = jsonschema::validator_for(model::schema().as_value()).unwrap();
+    assert!(!validator.is_valid(&report));
+}
+
+/// The keys that scripts rely on, as the design document lists them.
+#[test]
+fn the_keys_of_the_contract_are_there() {
+    let (run, findings) = sample::two();
+    let report = value(&share::report(&run, &findings));
+    for pointer in [
+        "/carom/version",
+        "/carom/schema",
+        "/command",
+        "/verdict",
+        "/program/argv",
+        "/program/exit/code",
+        "/program/wall_s",
+        "/program/complete",
+        "/processes/0/id",
+        "/processes/0/pid",
+        "/processes/0/parent",
+        "/processes/0/argv",
+        "/processes/0/exit",
+        "/processes/0/coverage",
+        "/threads/0/id",
+        "/threads/0/process",
+        "/threads/0/tid",
+        "/threads/0/name",
+        "/engine/name",
+        "/engine/reason",
+        "/engine/sample_means",
+        "/engine/period",
+        "/quality/samples",
+        "/quality/dropped",
+        "/quality/unattributed",
+        "/quality/warnings/0/code",
+        "/quality/warnings/0/text",
+        "/share/false_fraction/estimate",
+        "/share/false_fraction/low",
+        "/share/false_fraction/high",
+        "/share/matrix/unit",
+        "/share/matrix/rows",
+        "/share/matrix/columns",
+        "/share/matrix/all/0/0",
+        "/share/matrix/true/0/0",
+        "/share/matrix/false/0/0",
+        "/share/matrix/cores",
+        "/share/kinds/raw",
+        "/share/kinds/waw",
+        "/share/lines/0/process",
+        "/share/lines/0/address",
+        "/share/lines/0/share_of_samples",
+        "/share/lines/0/true",
+        "/share/lines/0/false",
+        "/share/lines/0/object/kind",
+        "/share/lines/0/object/name",
+        "/share/lines/0/object/offset_bytes",
+        "/share/lines/0/sites/0/thread",
+        "/share/lines/0/sites/0/kind",
+        "/share/lines/0/sites/0/offset_bytes",
+        "/share/lines/0/sites/0/width_bytes",
+        "/share/lines/0/sites/0/field",
+        "/share/lines/0/sites/0/function",
+        "/share/lines/0/sites/0/file",
+        "/share/lines/0/sites/0/line",
+        "/share/lines/0/sites/0/share_of_samples",
+    ] {
+        assert!(report.pointer(pointer).is_some(), "{pointer} is missing");
+    }
+    assert_eq!(report["share"]["matrix"]["unit"], "samples");
+    assert_eq!(report["share"]["matrix"]["rows"], "earlier writer");
+    assert_eq!(report["share"]["matrix"]["all"][1][2], 2850);
+    assert_eq!(report["engine"]["sample_means"], "thread time");
+}
