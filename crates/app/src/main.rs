@@ -1,2 +1,38 @@
-//! Placeholder.
-fn main() {}
+//! The `carom` command.
+//!
+//! Arguments become a configuration, the configuration runs, the outcome becomes an exit status. Only this crate prints
+//! or exits.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod failure;
+mod load;
+mod output;
+mod report;
+mod run_info;
+mod share;
+mod tools;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Command::Share(args) => share::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::LinkFlags => tools::link_flags(),
+        Command::Completions { shell } => tools::completions(shell),
+        Command::Man { dir } => tools::man(&dir),
+    };
+    match done {
+        Ok(end) => end.leave(),
+        Err(failure) => {
+            eprintln!("carom: {failure}");
+            failure.status()
+        }
+    }
+}

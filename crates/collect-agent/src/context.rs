@@ -1,6 +1,6 @@
 //! The interrupted thread as a signal handler sees it: registers and memory.
 
-use std::ops::Range;
+use std::{cell::RefCell, ops::Range};
 
 use crate::{insn, modules::Modules};
 
@@ -122,23 +122,69 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The process's own memory, read without risk: known mappings directly, all else through the kernel.
+/// The process's own memory, read without risk: known mappings directly, all else through the kernel, in blocks
+/// that are kept for as long as this value lives (a handler's run: microseconds).
 pub struct OwnMemory<'a> {
     modules: Option<&'a Modules>,
     /// The part of the thread's stack that is in use.
     stack: Range<u64>,
+    blocks: RefCell<Blocks>,
+}
+
+/// Bytes of a block. A read through the kernel costs about a microsecond whether it is 8 bytes or this many.
+const BLOCK_BYTES: usize = 256;
+/// Blocks kept.
+const BLOCKS: usize = 8;
+
+/// Blocks read lately, the oldest replaced first.
+struct Blocks {
+    addresses: [u64; BLOCKS],
+    bytes: [[u8; BLOCK_BYTES]; BLOCKS],
+    next: usize,
+}
+
+impl Blocks {
+    /// No block begins here: its address is not a multiple of the block size.
+    const NONE: u64 = 1;
+
+    /// The block at `address`, a multiple of [`BLOCK_BYTES`], or `None` where it cannot be read.
+    fn at(&mut self, address: u64) -> Option<&[u8; BLOCK_BYTES]> {
+        if let Some(index) = self.addresses.iter().position(|&known| known == address) {
+            return self.bytes.get(index);
+        }
+        let index = self.next % BLOCKS;
+        self.next = self.next.wrapping_add(1);
+        let bytes = self.bytes.get_mut(index)?;
+        let whole = read_through_kernel(address, bytes) == BLOCK_BYTES;
+        *self.addresses.get_mut(index)? = if whole { address } else { Self::NONE };
+        whole.then_some(bytes)
+    }
 }
 
 impl<'a> OwnMemory<'a> {
     /// `stack` runs from the stack pointer to the end of the thread's stack; empty where that is unknown.
     pub fn new(modules: Option<&'a Modules>, stack: Range<u64>) -> Self {
-        Self { modules, stack }
+        let blocks = Blocks {
+            addresses: [Blocks::NONE; BLOCKS],
+            bytes: [[0; BLOCK_BYTES]; BLOCKS],
+            next: 0,
+        };
+        Self { modules, stack, blocks: RefCell::new(blocks) }
     }
 
     /// An aligned or unaligned word.
     pub fn word(&self, address: u64) -> Option<u64> {
         let mut bytes = [0; 8];
         (insn::Memory::read(self, address, &mut bytes) == 8).then(|| u64::from_le_bytes(bytes))
+    }
+
+    /// Through the blocks where one holds it all.
+    fn read_block(&self, address: u64, buffer: &mut [u8]) -> Option<usize> {
+        let offset = (address % BLOCK_BYTES as u64) as usize;
+        let mut blocks = self.blocks.try_borrow_mut().ok()?;
+        let block = blocks.at(address - offset as u64)?;
+        buffer.copy_from_slice(block.get(offset..offset.checked_add(buffer.len())?)?);
+        Some(buffer.len())
     }
 }
 
@@ -155,7 +201,7 @@ impl insn::Memory for OwnMemory<'_> {
             buffer[..length].copy_from_slice(&code[..length]);
             return length;
         }
-        read_through_kernel(address, buffer)
+        self.read_block(address, buffer).unwrap_or_else(|| read_through_kernel(address, buffer))
     }
 }
 

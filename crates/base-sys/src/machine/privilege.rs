@@ -12,6 +12,9 @@ pub struct Privilege {
     pub initial_user_namespace: bool,
     /// How system calls are filtered.
     pub seccomp: Seccomp,
+    /// Whether a filter is on process 1 too, in a container its first; `None` where that is hidden. A filter that
+    /// is not was set by something in between.
+    pub first_process_filtered: Option<bool>,
     /// The process that traces this one, 0 for none.
     pub tracer: u32,
     /// Largest number of open files that the soft limit may be raised to; `None` for no limit or unknown.
@@ -37,6 +40,7 @@ const CAP_PERFMON: u32 = 38;
 impl Privilege {
     pub(super) fn read(root: &Root) -> Self {
         let status = root.text("proc/self/status").unwrap_or_default();
+        let first = root.text("proc/1/status");
         let limits = root.text("proc/self/limits").unwrap_or_default();
         Self {
             // Real, effective, saved, file system.
@@ -45,11 +49,8 @@ impl Privilege {
                 .unwrap_or(0),
             capabilities: field(&status, "CapEff").and_then(|c| u64::from_str_radix(c, 16).ok()).unwrap_or(0),
             initial_user_namespace: root.text("proc/self/uid_map").is_none_or(|map| maps_everything(&map)),
-            seccomp: match field(&status, "Seccomp") {
-                Some("1") => Seccomp::Strict,
-                Some("2") => Seccomp::Filter,
-                _ => Seccomp::Off,
-            },
+            seccomp: seccomp(&status),
+            first_process_filtered: first.map(|status| seccomp(&status) == Seccomp::Filter),
             tracer: field(&status, "TracerPid").and_then(|id| id.parse().ok()).unwrap_or(0),
             descriptors: hard_descriptors(&limits),
         }
@@ -72,6 +73,14 @@ impl Privilege {
     /// CAP_SYS_PTRACE: may trace processes of other users.
     pub fn sys_ptrace(&self) -> bool {
         self.has(CAP_SYS_PTRACE)
+    }
+}
+
+fn seccomp(status: &str) -> Seccomp {
+    match field(status, "Seccomp") {
+        Some("1") => Seccomp::Strict,
+        Some("2") => Seccomp::Filter,
+        _ => Seccomp::Off,
     }
 }
 

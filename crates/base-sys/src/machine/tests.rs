@@ -37,6 +37,7 @@ fn a_cloud_guest_in_a_container() {
             ("sys/class/dmi/id/product_name", "m5.large\n"),
             ("proc/self/cgroup", "0::/kubepods/burstable/pod1\n"),
             ("proc/self/status", "Uid:\t0\t1000\t0\t0\nTracerPid:\t77\nCapEff:\t0000004000000000\nSeccomp:\t2\n"),
+            ("proc/1/status", "Name:\tsh\nSeccomp:\t2\n"),
             ("proc/self/uid_map", "         0     100000      65536\n"),
             ("proc/self/limits", "Max open files            1024                 4096                 files     \n"),
             ("proc/sys/kernel/perf_event_paranoid", "4\n"),
@@ -53,6 +54,7 @@ fn a_cloud_guest_in_a_container() {
     assert_eq!(machine.privilege.uid, 1000, "the effective id is the second");
     assert_eq!(machine.privilege.tracer, 77);
     assert_eq!(machine.privilege.seccomp, Seccomp::Filter);
+    assert_eq!(machine.privilege.first_process_filtered, Some(true));
     assert_eq!(machine.privilege.descriptors, Some(4096));
     // Bit 38 is CAP_PERFMON, but only inside the namespace that the map shows.
     assert!(!machine.privilege.perfmon());

@@ -13,6 +13,14 @@ pub struct BurstChoice {
     pub reason: String,
 }
 
+impl BurstChoice {
+    /// What `--engine auto` prints: the engine, how it samples, and why. A sentence without a full stop.
+    pub fn describe(&self) -> String {
+        let Self { delivery, reason, .. } = self;
+        format!("burst, the only engine in this version, sampling by {}: {reason}", delivery.words())
+    }
+}
+
 /// The best delivery that works, or the reason why none does.
 ///
 /// # Errors
@@ -21,13 +29,16 @@ pub fn choose_burst_delivery(probes: &Probes) -> Result<BurstChoice, String> {
     let kind = DeliveryKind::ALL.into_iter().find(|&kind| probes.timer(kind).works());
     let Some(delivery) = kind else {
         let posix = probes.timer(DeliveryKind::PosixTimer).cause().unwrap_or("POSIX CPU timers do not work");
+        if probes.timers.iter().any(|timer| matches!(timer.support, Support::Unknown { .. })) {
+            return Err(format!("no timer could be tried: {posix}"));
+        }
         return Err(format!("no timer works: {}; {posix}", why_no_perf(probes)));
     };
     let on_perf = delivery != DeliveryKind::PosixTimer;
     let watchpoints = if on_perf && probes.watchpoints.works() { probes.slots } else { 0 };
     let reason = match delivery {
         DeliveryKind::Sigtrap => format!(
-            "perf events are allowed, and {} delivers traps synchronously and safely{}",
+            "perf events are allowed, and {} delivers traps synchronously and waits where a program blocks them{}",
             probes.kernel,
             watch_trouble(probes)
         ),
@@ -56,6 +67,7 @@ fn why_no_perf(probes: &Probes) -> String {
 fn watch_trouble(probes: &Probes) -> String {
     match probes.watchpoints.cause() {
         Some(cause) => format!("; without watchpoints: {cause}"),
+        None if probes.slots == 1 => "; with one watchpoint only".into(),
         None if probes.slots < super::Slots::MOST => format!("; with {} watchpoints only", probes.slots),
         None => String::new(),
     }

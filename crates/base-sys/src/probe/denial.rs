@@ -22,7 +22,7 @@ pub(super) fn refusal(machine: &Machine, errno: i32) -> Support {
         ),
         libc::EMFILE | libc::ENFILE => no(
             "no file descriptor is left",
-            Remedy::run("raise the limit in this shell", "ulimit -n \"$(ulimit -Hn)\""),
+            Remedy::run("raises the limit for this shell", "sudo prlimit --nofile=65536 --pid $$"),
         ),
         _ => unknown(SysError { call: "perf_event_open", errno }.to_string()),
     }
@@ -73,8 +73,9 @@ pub(super) fn filtered(machine: &Machine, verb: &str) -> Support {
         true => "--security-opt seccomp=unconfined".to_owned(),
         false => format!("--cap-add {capability}"),
     };
+    let container = machine.container.filter(|_| machine.privilege.first_process_filtered != Some(false));
     let start = "start the container with this option added";
-    let (who, remedy) = match machine.container {
+    let (who, remedy) = match container {
         Some(Container::Docker) => {
             ("the container's seccomp filter", Remedy::run(start, format!("docker run {flag} …")))
         }
@@ -96,7 +97,7 @@ pub(super) fn filtered(machine: &Machine, verb: &str) -> Support {
             "a seccomp filter on this process",
             Remedy::words(
                 "run outside the sandbox that set the filter, or allow perf_event_open there \
-                 (systemd: SystemCallFilter=perf_event_open)",
+                 (systemd: in SystemCallFilter=)",
             ),
         ),
     };

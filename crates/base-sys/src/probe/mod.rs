@@ -153,6 +153,6 @@ fn allowed(machine: &Machine, tried: &Tried) -> Support {
 fn needs_perf(perf: &Support) -> Support {
     match perf {
         Support::Unknown { .. } => support::unknown("needs perf_event_open, of which nothing is known"),
-        _ => support::no("needs perf_event_open, see above", None),
+        _ => support::no("needs perf_event_open, see there", None),
     }
 }

@@ -91,7 +91,8 @@ pub(super) fn memory(machine: &Machine, counters: &Finding) -> Finding {
             ),
             None => no("this processor's PMU cannot sample memory accesses, or its driver is missing", None),
         },
-        (_, _) => no("there are no hardware counters to use", None),
+        (Support::Unknown { .. }, _) => unknown("needs hardware counters, of which nothing is known"),
+        (Support::No { .. }, _) => no("needs hardware counters, see there", None),
     };
     let lockdown = machine.settings.lockdown.as_deref() == Some("confidentiality");
     let note = lockdown.then(|| {

@@ -85,7 +85,7 @@ pub(super) fn descriptors(machine: &Machine) -> Finding {
                 "a process may hold {limit} descriptors and needs {PER_THREAD} of them per thread: enough for \
                  {threads} threads at a time, less what the program opens"
             ),
-            Remedy::run("raises it for this shell", "sudo prlimit --nofile=65536 --pid $$"),
+            Remedy::run("raises the limit for this shell", "sudo prlimit --nofile=65536 --pid $$"),
         ),
         _ => Support::Yes,
     };

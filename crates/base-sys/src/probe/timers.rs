@@ -93,7 +93,7 @@ fn posix(outcome: Outcome) -> Support {
         }
         Outcome::Refused(libc::EAGAIN) => no(
             "the limit on pending signals is used up, and every timer counts against it",
-            Remedy::run("raise the limit in this shell", "ulimit -i \"$(ulimit -Hi)\""),
+            Remedy::run("raises the limit for this shell", "sudo prlimit --sigpending=32768 --pid $$"),
         ),
         Outcome::Refused(libc::EPERM | libc::ENOSYS) => no(
             "timer_create is denied by a sandbox, or the kernel is without CONFIG_POSIX_TIMERS",
@@ -108,6 +108,15 @@ fn posix(outcome: Outcome) -> Support {
 }
 
 impl DeliveryKind {
+    /// A few words for sentences.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Sigtrap => "synchronous traps",
+            Self::Setsig => "F_SETSIG signals",
+            Self::PosixTimer => "POSIX CPU timers",
+        }
+    }
+
     /// What this way of interrupting means to whoever reads the numbers. A clause without a full stop.
     pub fn costs(self, tick_hz: Option<u32>) -> String {
         match self {

@@ -74,7 +74,7 @@ impl Tried {
 }
 
 /// Opens watchpoints until one fails. They watch memory that nobody touches.
-fn slots(kind: DeliveryKind) -> Slots {
+pub(super) fn slots(kind: DeliveryKind) -> Slots {
     let place = Box::new(Watched::default());
     let mut events = Vec::new();
     let mut stopped = None;

@@ -54,6 +54,10 @@ fn memory<'a>(context: &Context<'_>, modules: Option<&'a Modules>, stack_high: u
     OwnMemory::new(modules, if on_stack { sp..stack_high } else { 0..0 })
 }
 
+/// Longer than the handler ever computes: beyond this the thread was preempted in it. (The clock of the thread's own
+/// time would know, but reading it twice costs more than a microsecond.)
+const LONGEST_RUN_NS: u64 = 100_000;
+
 /// Handles one SIGTRAP. Returns false where it is the program's own.
 fn handle(info: signal::TrapInfo, ucontext: *mut libc::c_void) -> bool {
     let origin = Origin::of(info);
@@ -76,7 +80,10 @@ fn handle(info: signal::TrapInfo, ucontext: *mut libc::c_void) -> bool {
             dispatch(scene, origin, info)
         });
         match delivery {
-            Some(cost) => state.budget.pay(cost.saturating_add(clock::now().0.saturating_sub(started.0))),
+            Some(cost) => {
+                let own = clock::now().0.saturating_sub(started.0).min(LONGEST_RUN_NS);
+                state.budget.pay(cost.saturating_add(own));
+            }
             None => ours = false,
         }
     });

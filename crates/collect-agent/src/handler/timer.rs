@@ -11,6 +11,10 @@ use crate::thread;
 /// How often, in timer samples, name and CPU time are written down for the case that the thread is killed.
 const PROGRESS_EVERY: u64 = 64;
 
+/// How often, in timer samples, the period is varied. Programming the timer costs 10 us on a virtual machine, as
+/// much as the sample itself.
+const JITTER_EVERY: u64 = 8;
+
 /// Takes a timer interrupt. `late` where it waited while blocked: then it says nothing about the code that
 /// runs now.
 pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
@@ -31,12 +35,9 @@ pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
     if scene.state.samples % PROGRESS_EVERY == 1 {
         thread::note_progress(&slot);
     }
-    // The next sample comes after a random time with the period as its mean, so that no rhythm of the
-    // program is met in step.
-    let period = scene.state.budget.next_period();
-    let jittered = period / 2 + scene.state.random() % period.max(1);
-    scene.state.programmed_ns = jittered;
-    scene.state.sampler.set_period(jittered);
+    if scene.state.samples.is_multiple_of(JITTER_EVERY) {
+        vary_period(&mut scene);
+    }
     // A burst that is still going on was left by a jump out of a signal handler, or is being stepped now.
     if late || scene.state.burst.is_some() {
         let stale = scene.state.burst.take().is_some();
@@ -51,6 +52,15 @@ pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
     } else {
         slot.count(Counter::BudgetSkipped, 1);
     }
+}
+
+/// Makes the coming samples follow each other after a random time with the period as its mean, so that no rhythm
+/// of the program, or of another thread's samples, is met in step for long.
+fn vary_period(scene: &mut Scene<'_>) {
+    let period = scene.state.budget.next_period();
+    let varied = period / 2 + scene.state.random() % period.max(1);
+    scene.state.programmed_ns = varied;
+    scene.state.sampler.set_period(varied);
 }
 
 /// The instruction just before the interrupted one: interrupts land behind the slow ones.

@@ -30,7 +30,7 @@ pub trait ShareInput {
     fn events(&self) -> Box<dyn Iterator<Item = SharingEvent> + '_>;
 
     /// Every sample. The parts of one sample follow each other; otherwise the order is that of time except
-    /// for the delays between the rings of different threads (see [`super::naive`]).
+    /// for the delays between the rings of different threads, up to 65,536 samples.
     fn samples(&self) -> Box<dyn Iterator<Item = Sample> + '_>;
 }
 

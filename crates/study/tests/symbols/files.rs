@@ -55,6 +55,16 @@ fn a_stripped_program_keeps_modules_sections_and_function_starts() {
 }
 
 #[test]
+fn stubs_of_the_jump_table_are_not_functions() {
+    let source = "int puts(const char *); int main(void) { return puts(\"\"); }";
+    let options = ["-g", "-no-pie", "-fcf-protection=none", "-Wl,-z,lazy"];
+    let Some(program) = compile("cc", "put.c", source, &options) else { return };
+    // The first stub, of 16 bytes, calls the dynamic linker; the second is that of `puts`.
+    let frames = program.symbols().frames(Ip(program.section(".plt") + 16), false);
+    assert_eq!(frames[0].function.as_deref(), Some("stub in `.plt`"));
+}
+
+#[test]
 fn a_debug_file_is_found_by_build_id() {
     let Some(split) = split() else { return };
     let root = split.program.directory.path().join("debug-root");

@@ -91,6 +91,19 @@ impl Program {
         let [(_, (address, _))] = found.as_slice() else { panic!("`{part}` names {found:?}") };
         *address
     }
+
+    /// The loaded address of a section.
+    pub fn section(&self, name: &str) -> u64 {
+        let listing = run("readelf", &["-SW", text(&self.path)]).expect("readelf comes with cc");
+        // [number] name type address …
+        let address = listing.lines().find_map(|line| {
+            let (_, rest) = line.split_once(']')?;
+            let mut words = rest.split_whitespace();
+            (words.next() == Some(name)).then(|| words.nth(1)).flatten()
+        });
+        let address = address.unwrap_or_else(|| panic!("no {name} in {listing}"));
+        u64::from_str_radix(address, 16).expect("hexadecimal") + self.bias
+    }
 }
 
 /// `field` of `width` bytes at `address + offset`.

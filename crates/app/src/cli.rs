@@ -1,0 +1,222 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// See how a multithreaded program moves its data between threads, caches and memory.
+#[derive(Debug, Parser)]
+#[command(name = "carom", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Which threads bounce which cache lines: true and false sharing, by line, variable and source line
+    Share(ShareArgs),
+    /// Print recorded profiles again, or several as one
+    Report(ReportArgs),
+    /// Print the flags that link the agent into a static program
+    #[command(after_help = LINK_EXAMPLES)]
+    LinkFlags,
+    /// Print a shell's completions
+    #[command(hide = true)]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages
+    #[command(hide = true)]
+    Man {
+        /// Where to.
+        dir: PathBuf,
+    },
+}
+
+const LINK_EXAMPLES: &str = "Example:
+  cc -static -pthread app.c $(carom link-flags) -o app && carom share -- ./app";
+
+const SHARE_EXAMPLES: &str = "Examples:
+  carom share -- ./app --threads 8
+  carom share --html report.html -- ./app       a report for the browser
+  carom share --objects -- ./app                name heap objects by where they were allocated
+  carom share --budget 1 -- ./server            on a production machine
+  carom share --json out.json -- make -j8       children are followed
+
+The program's output and exit status stay its own; the report goes to standard error.";
+
+/// `carom share`.
+#[derive(Debug, Args)]
+#[command(after_help = SHARE_EXAMPLES)]
+pub struct ShareArgs {
+    /// Where the profile goes [default: PROGRAM.N.carom]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// What observes the accesses
+    #[arg(long, value_enum, default_value_t = Engine::Auto)]
+    pub engine: Engine,
+    /// The most that profiling may add to the program's CPU time, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
+    pub budget: f64,
+    /// Thread CPU time between two samples, such as 1ms, 500us
+    #[arg(long, value_name = "TIME", value_parser = duration_ns, conflicts_with = "rate")]
+    pub period: Option<u64>,
+    /// Samples a second of thread CPU time
+    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub rate: Option<u32>,
+    /// Follow heap allocations, so that objects are named by where they were allocated
+    #[arg(long)]
+    pub objects: bool,
+    /// With --objects: leave out allocations smaller than this
+    #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "objects")]
+    pub objects_from: u64,
+    /// Hardware watchpoints per thread, for sensitivity studies
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=4))]
+    pub watchpoints: u32,
+    /// Slots of the bulletin board, for sensitivity studies
+    #[arg(long, value_name = "N", default_value_t = 127, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub board: u32,
+    /// Step samples go up to this many instructions on
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096), hide_short_help = true)]
+    pub max_steps: u32,
+    /// How samples reach the program's threads; for tests
+    #[arg(long, value_enum, default_value_t = DeliveryArg::Auto, hide_short_help = true)]
+    pub delivery: DeliveryArg,
+    /// Where the report goes.
+    #[command(flatten)]
+    pub report: OutputArgs,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM ARGS")]
+    pub program: Vec<String>,
+}
+
+const REPORT_EXAMPLES: &str = "Examples:
+  carom report app.1.carom
+  carom report --html all.html rank0.1.carom rank1.1.carom";
+
+/// `carom report`.
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXAMPLES)]
+pub struct ReportArgs {
+    /// Profiles; several are merged into one report
+    #[arg(required = true, value_name = "DIR")]
+    pub profiles: Vec<PathBuf>,
+    /// Where the report goes.
+    #[command(flatten)]
+    pub report: OutputArgs,
+}
+
+/// Options of every command that reports.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// Write the report as JSON (schema: docs/schema/report.schema.json)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the report as one self-contained page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write matrices and lines as CSV files into this directory
+    #[arg(long, value_name = "DIR")]
+    pub csv: Option<PathBuf>,
+    /// Contended lines to print
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+    /// Print the matrix from writer to later accessor, not both directions together
+    #[arg(long)]
+    pub directed: bool,
+    /// Colours
+    #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    pub color: Colour,
+    /// Print no report
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Engines by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// The best that works here
+    Auto,
+    /// A timer and a few instructions around each interrupt; needs no PMU
+    Burst,
+}
+
+/// Deliveries by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DeliveryArg {
+    /// The best that works here
+    Auto,
+    /// perf events with sigtrap (Linux 5.13)
+    Sigtrap,
+    /// perf events with F_SETSIG
+    Setsig,
+    /// POSIX timers, no watchpoints
+    PosixTimer,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let value: f64 = text.trim_end_matches('%').parse().map_err(|_| "not a number".to_owned())?;
+    if (0.1..=90.0).contains(&value) { Ok(value) } else { Err("must be between 0.1 and 90".to_owned()) }
+}
+
+/// Kernel's floor for software clock events, 10 us; above a minute nothing is sampled any more.
+const PERIODS_NS: std::ops::RangeInclusive<u64> = 10_000..=60_000_000_000;
+
+fn duration_ns(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let scale = match unit.trim() {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return Err("needs a unit: ns, us, ms or s".to_owned()),
+    };
+    let value: f64 = number.parse().map_err(|_| "not a number".to_owned())?;
+    let ns = (value * scale) as u64;
+    if PERIODS_NS.contains(&ns) { Ok(ns) } else { Err("must be between 10us and 60s".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_need_units_and_bounds() {
+        assert_eq!(duration_ns("1.5ms"), Ok(1_500_000));
+        assert_eq!(duration_ns("250us"), Ok(250_000));
+        for bad in ["1", "1ns", "2h", "ms", "61s", "1.2.3ms"] {
+            assert!(duration_ns(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn budgets_have_bounds() {
+        assert_eq!(percent("5%"), Ok(5.0));
+        for bad in ["0", "100", "x", "NaN", "-1"] {
+            assert!(percent(bad).is_err(), "{bad}");
+        }
+    }
+}

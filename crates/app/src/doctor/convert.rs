@@ -1,0 +1,197 @@
+//! From facts to the serialised report.
+
+use carom_base_sys::{
+    machine::{Seccomp, ShadowStack},
+    probe::{BurstChoice, DeliveryKind, Facts, Finding, Probes, Support, choose_burst_delivery},
+};
+
+use super::model::{Answer, Carom, Choice, Cpu, Delivery, Engine, Facility, Machine, Remedy, Report};
+
+/// Version of the JSON contract.
+const SCHEMA: u32 = 1;
+
+impl Report {
+    /// What follows from the facts.
+    pub fn new(facts: &Facts) -> Self {
+        let probes = Probes::judge(facts);
+        let choice = choose_burst_delivery(&probes);
+        Self {
+            carom: Carom { version: env!("CARGO_PKG_VERSION").into(), schema: SCHEMA },
+            command: "doctor".into(),
+            verdict: verdict(&probes, &choice),
+            engine: choice.as_ref().ok().map(|choice| chosen(choice, probes.tick_hz)),
+            engines: vec![pmu(&probes), translate(), burst(&probes, &choice)],
+            facilities: probes.all().map(facility).collect(),
+            machine: machine(facts),
+        }
+    }
+}
+
+fn verdict(probes: &Probes, choice: &Result<BurstChoice, String>) -> String {
+    match choice {
+        Ok(choice) => {
+            let taken =
+                format!("carom can profile programs here. --engine auto takes {}.", choice.describe());
+            match choice.delivery {
+                DeliveryKind::Sigtrap => taken,
+                kind => format!("{taken} The price: {}.{}", kind.costs(probes.tick_hz), better(probes)),
+            }
+        }
+        Err(cause) if unknown(probes) => {
+            format!("carom cannot tell whether it can profile programs here: {cause}.")
+        }
+        Err(cause) => format!("carom cannot profile programs here: {cause}."),
+    }
+}
+
+/// The command that would allow perf events, as a sentence of its own; empty where no single command does.
+fn better(probes: &Probes) -> String {
+    match &probes.perf.support {
+        Support::No {
+            remedy: Some(carom_base_sys::probe::Remedy { text, command: Some(command) }), ..
+        } => {
+            format!(" To lift this: `{command}` ({text}).")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Whether some way of sampling could not be tried.
+fn unknown(probes: &Probes) -> bool {
+    probes.timers.iter().any(|timer| answer(&timer.support) == Answer::Unknown)
+}
+
+fn chosen(choice: &BurstChoice, tick_hz: Option<u32>) -> Choice {
+    Choice {
+        name: "burst".into(),
+        delivery: choice.delivery.name().into(),
+        watchpoints: choice.watchpoints,
+        reason: choice.reason.clone(),
+        costs: choice.delivery.costs(tick_hz),
+    }
+}
+
+fn pmu(probes: &Probes) -> Engine {
+    let sampling = &probes.memory_sampling;
+    let machine = match probes.counters.works() {
+        true => sampling,
+        false => &probes.counters,
+    };
+    let could = match machine.cause() {
+        Some(cause) => format!("this machine: {cause}"),
+        None => "this machine could run it".into(),
+    };
+    Engine {
+        name: "pmu".into(),
+        in_this_version: false,
+        machine: answer(&machine.support),
+        text: format!("this version cannot use it yet; {could}"),
+        deliveries: Vec::new(),
+    }
+}
+
+fn translate() -> Engine {
+    let (machine, could) = match cfg!(target_arch = "x86_64") {
+        true => (Answer::Yes, "this machine could run it (x86-64; needs no perf events)"),
+        false => (Answer::No, "this machine: it is for x86-64 only"),
+    };
+    Engine {
+        name: "translate".into(),
+        in_this_version: false,
+        machine,
+        text: format!("this version cannot use it yet; {could}"),
+        deliveries: Vec::new(),
+    }
+}
+
+fn burst(probes: &Probes, choice: &Result<BurstChoice, String>) -> Engine {
+    let (machine, text) = match choice {
+        Ok(BurstChoice { delivery, watchpoints, .. }) => {
+            let watch = match watchpoints {
+                0 => "no watchpoints".into(),
+                1 => "1 watchpoint per thread".into(),
+                n => format!("{n} watchpoints per thread"),
+            };
+            (Answer::Yes, format!("samples by {}, {watch}", delivery.words()))
+        }
+        Err(cause) if unknown(probes) => (Answer::Unknown, cause.clone()),
+        Err(cause) => (Answer::No, cause.clone()),
+    };
+    let delivery = |kind: DeliveryKind| Delivery {
+        name: kind.name().into(),
+        support: answer(&probes.timer(kind).support),
+        cause: probes.timer(kind).cause().map(str::to_owned),
+        costs: kind.costs(probes.tick_hz),
+    };
+    Engine {
+        name: "burst".into(),
+        in_this_version: true,
+        machine,
+        text,
+        deliveries: DeliveryKind::ALL.map(delivery).into(),
+    }
+}
+
+fn answer(support: &Support) -> Answer {
+    match support {
+        Support::Yes => Answer::Yes,
+        Support::No { .. } => Answer::No,
+        Support::Unknown { .. } => Answer::Unknown,
+    }
+}
+
+fn facility(finding: &Finding) -> Facility {
+    let remedy = match &finding.support {
+        Support::No { remedy: Some(remedy), .. } => {
+            Some(Remedy { text: remedy.text.clone(), command: remedy.command.clone() })
+        }
+        _ => None,
+    };
+    Facility {
+        id: finding.id.into(),
+        title: finding.title.into(),
+        support: answer(&finding.support),
+        cause: finding.cause().map(str::to_owned),
+        remedy,
+        note: finding.note.clone(),
+    }
+}
+
+fn machine(facts: &Facts) -> Machine {
+    let Facts { machine, tried } = facts;
+    let settings = &machine.settings;
+    let place = |c: &carom_base_sys::machine::CpuInfo| Cpu {
+        cpu: c.cpu.0,
+        core: c.core,
+        package: c.package,
+        node: c.node,
+    };
+    Machine {
+        kernel: machine.kernel.release.clone(),
+        tick_hz: machine.tick_hz,
+        cpu: machine.cpu.name.clone(),
+        cpu_vendor: machine.cpu.vendor.clone(),
+        cpu_family: machine.cpu.family,
+        cpu_model: machine.cpu.model,
+        shadow_stack: match machine.cpu.shadow_stack {
+            ShadowStack::Absent => "absent",
+            ShadowStack::Available => "available",
+            ShadowStack::Active => "active",
+        }
+        .into(),
+        cpus: machine.cpus.iter().map(place).collect(),
+        hypervisor: machine.hypervisor.as_ref().map(ToString::to_string),
+        container: machine.container.map(|container| container.name().to_owned()),
+        uid: machine.privilege.uid,
+        perfmon: machine.privilege.perfmon(),
+        seccomp: machine.privilege.seccomp != Seccomp::Off,
+        tracer: Some(machine.privilege.tracer).filter(|&tracer| tracer != 0),
+        perf_event_paranoid: settings.perf_event_paranoid,
+        perf_event_max_sample_rate: settings.max_sample_rate,
+        nmi_watchdog: settings.nmi_watchdog,
+        lockdown: settings.lockdown.clone(),
+        ptrace_scope: settings.ptrace_scope,
+        directory_free_bytes: tried.directory.ok().map(|space| space.free),
+        shared_memory_bytes: tried.shared_memory.ok().map(|space| space.total),
+    }
+}

@@ -1,0 +1,77 @@
+use carom_base_sys::{
+    SysError,
+    machine::{Container, Kernel, Machine, Seccomp, Space},
+    probe::{Facts, Outcome, Slots, Tried},
+};
+
+use super::{Report, model::Answer, run, text};
+
+/// A Docker container under its default filter: no perf events, POSIX timers only.
+fn docker() -> Facts {
+    let (worked, denied) = (Ok(Outcome::Worked), Ok(Outcome::Refused(1)));
+    let error = SysError { call: "perf_event_open", errno: 1 };
+    let mut machine = Machine {
+        kernel: Kernel::parse("6.1.0"),
+        tick_hz: Some(250),
+        container: Some(Container::Docker),
+        ..Machine::default()
+    };
+    machine.privilege.seccomp = Seccomp::Filter;
+    let space = Ok(Space { total: 1 << 40, free: 1 << 39 });
+    let tried = Tried {
+        reach: denied,
+        timers: [denied, denied, worked],
+        watchpoint: denied,
+        slots: Slots { opened: 0, stopped: Some(error) },
+        cycles: Err(error),
+        ptrace: worked,
+        own_memory: worked,
+        directory: space,
+        shared_memory: space,
+    };
+    Facts { machine, tried }
+}
+
+#[test]
+fn the_verdict_comes_first_and_names_the_price() {
+    let report = Report::new(&docker());
+    assert_eq!(
+        report.verdict,
+        "carom can profile programs here. --engine auto takes burst, the only engine in this version, sampling by \
+         POSIX CPU timers: the container's seccomp filter denies perf_event_open. The price: at most 250 samples per \
+         second and thread, and no watchpoints: coarse, needs longer runs, and misses lines that bounce rarely. To lift this: \
+         `docker run --cap-add PERFMON …` (start the container with this option added)."
+    );
+    let text = text::render(&report);
+    assert!(text.starts_with("carom can profile programs here."), "{text}");
+    assert!(text.lines().any(|line| line.trim() == "docker run --cap-add PERFMON …"), "{text}");
+    assert_eq!(report.exit_status(), 0);
+}
+
+#[test]
+fn without_any_timer_the_status_is_125() {
+    let mut facts = docker();
+    facts.tried.timers[2] = Ok(Outcome::Silent);
+    let report = Report::new(&facts);
+    assert!(
+        report.verdict.starts_with("carom cannot profile programs here: no timer works"),
+        "{}",
+        report.verdict
+    );
+    assert_eq!(report.exit_status(), 125);
+    assert!(report.engines.iter().all(|engine| !(engine.in_this_version && engine.machine == Answer::Yes)));
+}
+
+#[test]
+fn the_document_follows_its_schema() {
+    let schema = serde_json::to_value(schemars::schema_for!(Report)).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for report in [run(), Report::new(&docker())] {
+        let json: serde_json::Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
+        assert!(validator.is_valid(&json), "{json}");
+        let names: Vec<_> =
+            json["engines"].as_array().unwrap().iter().map(|engine| &engine["name"]).collect();
+        assert_eq!(names, ["pmu", "translate", "burst"]);
+    }
+    assert!(!validator.is_valid(&serde_json::json!({"command": "doctor"})), "the schema does refuse");
+}

@@ -1,0 +1,74 @@
+//! Where reports go.
+
+use std::{
+    fs,
+    io::IsTerminal,
+    path::{Path, PathBuf},
+};
+
+use carom_view::{csv, model::Report, text, web};
+
+use crate::{
+    cli::{Colour, OutputArgs},
+    failure::Failure,
+};
+
+/// Columns assumed where there is no terminal to ask.
+const DEFAULT_COLUMNS: usize = 100;
+
+/// Refuses, before anything runs, files that cannot be written.
+///
+/// # Errors
+/// `-`, because standard output is the program's; a directory that does not exist.
+pub fn check(args: &OutputArgs) -> Result<(), Failure> {
+    for file in [&args.json, &args.html].into_iter().flatten() {
+        if file.as_os_str() == "-" {
+            return Err(Failure::new("standard output is the program's own: name a file instead of -"));
+        }
+        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !parent.is_dir() {
+            return Err(Failure::new(format!("{}: no such directory", parent.display())));
+        }
+    }
+    Ok(())
+}
+
+/// Writes the files that were asked for.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
+    if let Some(file) = &args.json {
+        save(file, &carom_view::json(report).map_err(Failure::new)?)?;
+    }
+    if let Some(file) = &args.html {
+        save(file, &web::html(report).map_err(Failure::new)?)?;
+    }
+    if let Some(dir) = &args.csv {
+        fs::create_dir_all(dir).map_err(|error| at(dir, &error))?;
+        for file in csv::files(report) {
+            save(&dir.join(file.name), &file.text)?;
+        }
+    }
+    Ok(())
+}
+
+fn save(path: &PathBuf, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| at(path, &error))
+}
+
+fn at(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(format!("{}: {error}", path.display()))
+}
+
+/// The report as text for `stream`.
+pub fn text(report: &Report, args: &OutputArgs, stream: &impl IsTerminal) -> String {
+    let colour = match args.color {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto => stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+    };
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let width = columns.unwrap_or(DEFAULT_COLUMNS);
+    text::render(report, &text::Options { colour, width, lines: args.top, directed: args.directed })
+}

@@ -1,0 +1,24 @@
+//! `carom report`: what was recorded, once more.
+
+use carom_store::Recording;
+
+use crate::{
+    cli::ReportArgs,
+    failure::{End, Failure},
+    load, output,
+};
+
+/// Prints one report over all profiles.
+///
+/// # Errors
+/// A profile cannot be read, or a file not written.
+pub fn run(args: &ReportArgs) -> Result<End, Failure> {
+    output::check(&args.report)?;
+    let recordings: Result<Vec<Recording>, _> = args.profiles.iter().map(|dir| Recording::open(dir)).collect();
+    let report = load::report(&recordings.map_err(Failure::new)?);
+    output::write(&report, &args.report)?;
+    if !args.report.quiet {
+        print!("{}", output::text(&report, &args.report, &std::io::stdout()));
+    }
+    Ok(End::Success)
+}

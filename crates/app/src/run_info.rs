@@ -1,0 +1,90 @@
+//! What a report says about the run, out of the manifests.
+
+use carom_base::{ProcessId, ThreadId};
+use carom_store::{Exit, Manifest, Recording};
+use carom_study::share::Offsets;
+use carom_view::{
+    Coverage, Delivery, EngineInfo, ExitStatus, MachineInfo, ProcessInfo, RunInfo, SampleMeans, ThreadInfo,
+    WarningInfo,
+};
+
+/// One run out of all `recordings`, numbered through by `offsets`. Program and engine are the first one's.
+pub fn of(recordings: &[Recording], offsets: &[Offsets]) -> RunInfo {
+    let all: Vec<(&Manifest, Offsets)> =
+        recordings.iter().map(Recording::manifest).zip(offsets.iter().copied()).collect();
+    let first = recordings.first().map(|recording| recording.manifest().clone()).unwrap_or_default();
+    RunInfo {
+        argv: first.argv.clone(),
+        exit: exit(Some(first.exit)),
+        wall_s: all.iter().map(|(manifest, _)| manifest.wall_s).fold(0.0, f64::max),
+        complete: all.iter().all(|(manifest, _)| manifest.complete),
+        cut_short: all.iter().find_map(|(manifest, _)| manifest.cut_short.clone()),
+        processes: all.iter().flat_map(|(manifest, by)| processes(manifest, *by)).collect(),
+        threads: all.iter().flat_map(|(manifest, by)| threads(manifest, *by)).collect(),
+        engine: engine(&first),
+        machine: MachineInfo {
+            cpu_model: first.machine.cpu_model.clone(),
+            logical_cpus: first.machine.cpus.len() as u32,
+            kernel: first.machine.kernel.clone(),
+            hypervisor: first.machine.hypervisor.clone(),
+        },
+        warnings: all.iter().flat_map(|(manifest, _)| warnings(manifest)).collect(),
+    }
+}
+
+fn exit(exit: Option<Exit>) -> ExitStatus {
+    match exit {
+        Some(Exit::Code(code)) => ExitStatus::Code(code),
+        Some(Exit::Signal(signal)) => ExitStatus::Signal(signal),
+        Some(Exit::Unknown) | None => ExitStatus::Unknown,
+    }
+}
+
+fn processes(manifest: &Manifest, by: Offsets) -> impl Iterator<Item = ProcessInfo> + '_ {
+    let number = move |id: ProcessId| ProcessId(id.0.saturating_add(by.process));
+    manifest.processes.iter().map(move |process| ProcessInfo {
+        id: number(process.id),
+        pid: process.pid,
+        parent: process.parent.map(number),
+        argv: process.argv.clone(),
+        exit: exit(process.exit),
+        coverage: process.unprofiled.clone().map_or(Coverage::Profiled, Coverage::Unprofiled),
+    })
+}
+
+fn threads(manifest: &Manifest, by: Offsets) -> impl Iterator<Item = ThreadInfo> + '_ {
+    manifest.threads.iter().map(move |thread| ThreadInfo {
+        id: ThreadId(thread.id.0.saturating_add(by.thread)),
+        process: ProcessId(thread.process.0.saturating_add(by.process)),
+        tid: thread.tid,
+        name: thread.name.clone(),
+        cpu_ns: thread.cpu_ns,
+    })
+}
+
+fn engine(manifest: &Manifest) -> EngineInfo {
+    let engine = &manifest.engine;
+    EngineInfo {
+        name: engine.name.clone(),
+        reason: engine.reason.clone(),
+        sample_means: SampleMeans::ThreadTime,
+        period_ns: engine.period_ns,
+        delivery: match engine.delivery.as_str() {
+            "setsig" => Delivery::FSetsig,
+            "posix-timer" => Delivery::PosixTimer,
+            _ => Delivery::Sigtrap,
+        },
+        budget_percent: Some(engine.budget_percent),
+        watchpoints: engine.watchpoints,
+        board_slots: engine.board_slots,
+    }
+}
+
+fn warnings(manifest: &Manifest) -> impl Iterator<Item = WarningInfo> + '_ {
+    let own = manifest.processes.iter().flat_map(|process| &process.warnings);
+    manifest
+        .warnings
+        .iter()
+        .chain(own)
+        .map(|warning| WarningInfo { code: warning.code.clone(), text: warning.text.clone() })
+}

@@ -1,0 +1,72 @@
+//! `carom share`: record, then report.
+
+use carom_base_wire::{ControlSettings, DeliveryChoice};
+use carom_collect::{Request, record};
+use carom_store::Recording;
+
+use crate::{
+    cli::{DeliveryArg, Engine, ShareArgs},
+    failure::{End, Failure},
+    load, output,
+};
+
+/// Mean thread CPU time between samples by default: a timer sample with a walked step sample costs about 25 us
+/// on a virtual machine, so the default budget is spent at about this rate.
+const DEFAULT_PERIOD_NS: u64 = 500_000;
+
+/// Records the program and reports.
+///
+/// # Errors
+/// Before the program runs: it cannot be profiled, or a report cannot be written where it should go.
+pub fn run(args: &ShareArgs) -> Result<End, Failure> {
+    output::check(&args.report)?;
+    let outcome = record(&Request {
+        command: "share".into(),
+        argv: args.program.clone(),
+        dir: args.output.clone(),
+        settings: settings(args),
+        reason: reason(args.engine),
+    })?;
+    // The program has run: from here on its end is ours, whatever becomes of the report.
+    if let Err(failure) = report(args, &outcome.dir) {
+        eprintln!("carom: {failure}; the profile is in {}", outcome.dir.display());
+    }
+    Ok(End::Program(outcome.exit))
+}
+
+fn report(args: &ShareArgs, dir: &std::path::Path) -> Result<(), Failure> {
+    let recording = Recording::open(dir).map_err(Failure::new)?;
+    let report = load::report(&[recording]);
+    output::write(&report, &args.report)?;
+    if !args.report.quiet {
+        eprint!("{}", output::text(&report, &args.report, &std::io::stderr()));
+        eprintln!("Profile: {} (print again: carom report)", dir.display());
+    }
+    Ok(())
+}
+
+fn settings(args: &ShareArgs) -> ControlSettings {
+    const NS_PER_S: u64 = 1_000_000_000;
+    let by_rate = args.rate.map(|rate| NS_PER_S / u64::from(rate));
+    ControlSettings {
+        period_ns: args.period.or(by_rate).unwrap_or(DEFAULT_PERIOD_NS),
+        budget_ppm: (args.budget * 1e4).round() as u32,
+        max_steps: args.max_steps,
+        watchpoints: args.watchpoints,
+        board_slots: args.board,
+        delivery: match args.delivery {
+            DeliveryArg::Auto => DeliveryChoice::Auto,
+            DeliveryArg::Sigtrap => DeliveryChoice::Sigtrap,
+            DeliveryArg::Setsig => DeliveryChoice::Setsig,
+            DeliveryArg::PosixTimer => DeliveryChoice::PosixTimer,
+        },
+        objects: args.objects.then_some(args.objects_from),
+    }
+}
+
+fn reason(engine: Engine) -> String {
+    match engine {
+        Engine::Auto => "the only engine of this version".into(),
+        Engine::Burst => "asked for".into(),
+    }
+}

@@ -1,0 +1,36 @@
+//! Small commands for packagers and linkers.
+
+use std::{fs, path::Path};
+
+use clap::CommandFactory;
+
+use crate::{
+    cli::Cli,
+    failure::{End, Failure},
+};
+
+/// Prints the flags that link the agent into a static program.
+///
+/// # Errors
+/// The archive is not installed.
+pub fn link_flags() -> Result<End, Failure> {
+    Err(Failure::new("not yet"))
+}
+
+/// Prints a shell's completions.
+///
+/// # Errors
+/// Never.
+pub fn completions(shell: clap_complete::Shell) -> Result<End, Failure> {
+    clap_complete::generate(shell, &mut Cli::command(), "carom", &mut std::io::stdout());
+    Ok(End::Success)
+}
+
+/// Writes `carom.1` and one page per subcommand into `dir`.
+///
+/// # Errors
+/// The directory cannot be written.
+pub fn man(dir: &Path) -> Result<End, Failure> {
+    fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir)).map_err(Failure::new)?;
+    Ok(End::Success)
+}
