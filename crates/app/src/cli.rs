@@ -6,7 +6,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// See how a multithreaded program moves its data between threads, caches and memory.
 #[derive(Debug, Parser)]
-#[command(name = "carom", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+#[command(
+    name = "carom",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -20,6 +26,8 @@ pub enum Command {
     Share(ShareArgs),
     /// Print recorded profiles again, or several as one
     Report(ReportArgs),
+    /// What this machine and this user can do, and what to do about the rest
+    Doctor(crate::doctor::Args),
     /// Print the flags that link the agent into a static program
     #[command(after_help = LINK_EXAMPLES)]
     LinkFlags,

@@ -43,7 +43,9 @@ impl From<CollectError> for Failure {
         let status = match error {
             CollectError::NotFound(_) => NOT_FOUND,
             CollectError::NotExecutable { .. } => NOT_EXECUTABLE,
-            CollectError::Refused { .. } | CollectError::Session { .. } | CollectError::Store(_) => CANNOT_PROFILE,
+            CollectError::Refused { .. } | CollectError::Session { .. } | CollectError::Store(_) => {
+                CANNOT_PROFILE
+            }
         };
         Self { status, text: error.to_string() }
     }
@@ -54,6 +56,8 @@ impl From<CollectError> for Failure {
 pub enum End {
     /// By its own work.
     Success,
+    /// `carom doctor` found nothing that works here.
+    NoEngine,
     /// As the profiled program did.
     Program(Exit),
 }
@@ -62,6 +66,7 @@ impl End {
     /// Ends the process, by the same signal where a signal ended the program.
     pub fn leave(self) -> ExitCode {
         match self {
+            Self::NoEngine => ExitCode::from(CANNOT_PROFILE),
             Self::Success | Self::Program(Exit::Unknown) => ExitCode::SUCCESS,
             Self::Program(Exit::Code(code)) => ExitCode::from(code as u8),
             Self::Program(Exit::Signal(number)) => signal::die_of(number),

@@ -18,7 +18,10 @@ pub fn report(recordings: &[Recording]) -> Report {
     let mut seen = Vec::new();
     for note in names.iter().flat_map(RecordedNames::notes) {
         if !seen.contains(&note) {
-            run.warnings.push(WarningInfo { code: "no-symbols".into(), text: format!("{}: {}", note.module.display(), note.problem) });
+            run.warnings.push(WarningInfo {
+                code: "no-symbols".into(),
+                text: format!("{}: {}", note.module.display(), note.problem),
+            });
             seen.push(note);
         }
     }

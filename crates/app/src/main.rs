@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod cli;
+mod doctor;
 mod failure;
 mod load;
 mod output;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Share(args) => share::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Doctor(args) => tools::doctor(&args),
         Command::LinkFlags => tools::link_flags(),
         Command::Completions { shell } => tools::completions(shell),
         Command::Man { dir } => tools::man(&dir),

@@ -14,7 +14,8 @@ use crate::{
 /// A profile cannot be read, or a file not written.
 pub fn run(args: &ReportArgs) -> Result<End, Failure> {
     output::check(&args.report)?;
-    let recordings: Result<Vec<Recording>, _> = args.profiles.iter().map(|dir| Recording::open(dir)).collect();
+    let recordings: Result<Vec<Recording>, _> =
+        args.profiles.iter().map(|dir| Recording::open(dir)).collect();
     let report = load::report(&recordings.map_err(Failure::new)?);
     output::write(&report, &args.report)?;
     if !args.report.quiet {

@@ -70,7 +70,7 @@ fn engine(manifest: &Manifest) -> EngineInfo {
         sample_means: SampleMeans::ThreadTime,
         period_ns: engine.period_ns,
         delivery: match engine.delivery.as_str() {
-            "setsig" => Delivery::FSetsig,
+            "setsig" => Delivery::Setsig,
             "posix-timer" => Delivery::PosixTimer,
             _ => Delivery::Sigtrap,
         },

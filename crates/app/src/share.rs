@@ -1,11 +1,12 @@
 //! `carom share`: record, then report.
 
+use carom_base_sys::probe::{BurstChoice, DeliveryKind, Facts, Probes, choose_burst_delivery};
 use carom_base_wire::{ControlSettings, DeliveryChoice};
 use carom_collect::{Request, record};
 use carom_store::Recording;
 
 use crate::{
-    cli::{DeliveryArg, Engine, ShareArgs},
+    cli::{DeliveryArg, ShareArgs},
     failure::{End, Failure},
     load, output,
 };
@@ -20,12 +21,13 @@ const DEFAULT_PERIOD_NS: u64 = 500_000;
 /// Before the program runs: it cannot be profiled, or a report cannot be written where it should go.
 pub fn run(args: &ShareArgs) -> Result<End, Failure> {
     output::check(&args.report)?;
+    let choice = choose(args)?;
     let outcome = record(&Request {
         command: "share".into(),
         argv: args.program.clone(),
         dir: args.output.clone(),
-        settings: settings(args),
-        reason: reason(args.engine),
+        settings: settings(args, &choice),
+        reason: choice.reason,
     })?;
     // The program has run: from here on its end is ours, whatever becomes of the report.
     if let Err(failure) = report(args, &outcome.dir) {
@@ -45,28 +47,35 @@ fn report(args: &ShareArgs, dir: &std::path::Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn settings(args: &ShareArgs) -> ControlSettings {
+/// How to sample on this machine: as asked for, or what works best, as `carom doctor` explains it.
+fn choose(args: &ShareArgs) -> Result<BurstChoice, Failure> {
+    let delivery = match args.delivery {
+        DeliveryArg::Auto => {
+            let probes = Probes::judge(&Facts::here());
+            return choose_burst_delivery(&probes)
+                .map_err(|cause| Failure::new(format!("{cause}; `carom doctor` explains")));
+        }
+        DeliveryArg::Sigtrap => DeliveryKind::Sigtrap,
+        DeliveryArg::Setsig => DeliveryKind::Setsig,
+        DeliveryArg::PosixTimer => DeliveryKind::PosixTimer,
+    };
+    Ok(BurstChoice { delivery, watchpoints: u32::MAX, reason: "asked for".into() })
+}
+
+fn settings(args: &ShareArgs, choice: &BurstChoice) -> ControlSettings {
     const NS_PER_S: u64 = 1_000_000_000;
     let by_rate = args.rate.map(|rate| NS_PER_S / u64::from(rate));
     ControlSettings {
         period_ns: args.period.or(by_rate).unwrap_or(DEFAULT_PERIOD_NS),
         budget_ppm: (args.budget * 1e4).round() as u32,
         max_steps: args.max_steps,
-        watchpoints: args.watchpoints,
+        watchpoints: args.watchpoints.min(choice.watchpoints),
         board_slots: args.board,
-        delivery: match args.delivery {
-            DeliveryArg::Auto => DeliveryChoice::Auto,
-            DeliveryArg::Sigtrap => DeliveryChoice::Sigtrap,
-            DeliveryArg::Setsig => DeliveryChoice::Setsig,
-            DeliveryArg::PosixTimer => DeliveryChoice::PosixTimer,
+        delivery: match choice.delivery {
+            DeliveryKind::Sigtrap => DeliveryChoice::Sigtrap,
+            DeliveryKind::Setsig => DeliveryChoice::Setsig,
+            DeliveryKind::PosixTimer => DeliveryChoice::PosixTimer,
         },
         objects: args.objects.then_some(args.objects_from),
-    }
-}
-
-fn reason(engine: Engine) -> String {
-    match engine {
-        Engine::Auto => "the only engine of this version".into(),
-        Engine::Burst => "asked for".into(),
     }
 }

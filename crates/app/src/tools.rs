@@ -6,8 +6,25 @@ use clap::CommandFactory;
 
 use crate::{
     cli::Cli,
+    doctor,
     failure::{End, Failure},
 };
+
+/// Examines the machine and says what it can do.
+///
+/// # Errors
+/// The JSON file cannot be written.
+pub fn doctor(args: &doctor::Args) -> Result<End, Failure> {
+    let report = doctor::run();
+    match &args.json {
+        Some(file) if file.as_os_str() != "-" => {
+            fs::write(file, report.to_json().map_err(Failure::new)?).map_err(Failure::new)?;
+        }
+        Some(_) => print!("{}", report.to_json().map_err(Failure::new)?),
+        None => print!("{}", doctor::text::render(&report)),
+    }
+    Ok(if report.engine.is_some() { End::Success } else { End::NoEngine })
+}
 
 /// Prints the flags that link the agent into a static program.
 ///
@@ -31,6 +48,8 @@ pub fn completions(shell: clap_complete::Shell) -> Result<End, Failure> {
 /// # Errors
 /// The directory cannot be written.
 pub fn man(dir: &Path) -> Result<End, Failure> {
-    fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir)).map_err(Failure::new)?;
+    fs::create_dir_all(dir)
+        .and_then(|()| clap_mangen::generate_to(Cli::command(), dir))
+        .map_err(Failure::new)?;
     Ok(End::Success)
 }

@@ -17,8 +17,8 @@ mod segment;
 pub use control::{CONTROL_FILE, Control, ControlSettings, DeliveryChoice};
 pub use record::{DecodeError, MAX_RECORD_WORDS, MAX_STACK_FRAMES, Record, Stack, decode, encode};
 pub use segment::{
-    Counter, RING_WORDS, SEGMENT_MAGIC, SLOT_BYTES, SLOT_HEADER_BYTES, STATE_OFFSET, SegmentHeader, SlotHeader,
-    SlotSnapshot, SlotState, TAIL_OFFSET, slot_offset,
+    Counter, RING_WORDS, SEGMENT_MAGIC, SLOT_BYTES, SLOT_HEADER_BYTES, STATE_OFFSET, SegmentHeader,
+    SlotHeader, SlotSnapshot, SlotState, TAIL_OFFSET, slot_offset,
 };
 
 /// The version of everything in this crate.

@@ -96,7 +96,8 @@ pub fn encode(record: &Record, words: &mut [u64; MAX_RECORD_WORDS]) -> usize {
                 SampleOutcome::Skipped(ip, skip) => (ip.0, 0, SKIPPED | *skip as u64),
             };
             let rest = sample.population as u64 | u64::from(sample.part) << 8 | u64::from(sample.cpu.0) << 16;
-            let fields = [first_word(SAMPLE, SAMPLE_WORDS, rest), sample.time.0, ip, addr, packed, sample.stack.0];
+            let fields =
+                [first_word(SAMPLE, SAMPLE_WORDS, rest), sample.time.0, ip, addr, packed, sample.stack.0];
             words[..SAMPLE_WORDS].copy_from_slice(&fields);
             SAMPLE_WORDS
         }
@@ -185,7 +186,8 @@ fn sample(body: &[u64], thread: ThreadId) -> Option<Record> {
 }
 
 fn event(body: &[u64], thread: ThreadId) -> Option<Record> {
-    let &[first, time, cpus, weight, ip, addr, packed, stack, then, e_ip, e_addr, e_packed, e_stack] = body else {
+    let &[first, time, cpus, weight, ip, addr, packed, stack, then, e_ip, e_addr, e_packed, e_stack] = body
+    else {
         return None;
     };
     let rest = first >> 16;

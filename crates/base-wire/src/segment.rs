@@ -192,9 +192,8 @@ pub const TAIL_OFFSET: usize = offset_of!(SlotHeader, tail);
 impl SlotSnapshot {
     /// Reads a slot's head.
     pub fn parse(bytes: &[u8; SLOT_HEADER_BYTES]) -> Self {
-        let word = |at: usize| {
-            bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
-        };
+        let word =
+            |at: usize| bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes);
         let half = |at: usize| word(at) as u32;
         let name_at = offset_of!(SlotHeader, name);
         let name = bytes.get(name_at..name_at + 16).unwrap_or_default();

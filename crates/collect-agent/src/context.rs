@@ -174,6 +174,10 @@ impl<'a> OwnMemory<'a> {
 
     /// An aligned or unaligned word.
     pub fn word(&self, address: u64) -> Option<u64> {
+        if address >= self.stack.start && address.checked_add(8)? <= self.stack.end {
+            // SAFETY: between the stack pointer and the end of the stack everything is mapped.
+            return Some(unsafe { (address as *const u64).read_unaligned() });
+        }
         let mut bytes = [0; 8];
         (insn::Memory::read(self, address, &mut bytes) == 8).then(|| u64::from_le_bytes(bytes))
     }

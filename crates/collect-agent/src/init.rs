@@ -5,7 +5,7 @@ use std::{env, path::PathBuf};
 use carom_base_sys::SysError;
 use carom_base_wire::{SESSION_VARIABLE, journal::Line};
 
-use crate::{calibrate, handler, hooks, modules, session, session::Session, thread};
+use crate::{calibrate, handler, hooks, modules, objects, session, session::Session, thread};
 
 /// Starts recording in this process: callable in any thread at any time, before `main` or long after.
 ///
@@ -21,11 +21,15 @@ pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
     });
     carom_base_sys::signal::set_mask(libc::SIG_UNBLOCK, carom_base_sys::signal::bit(libc::SIGTRAP));
     hooks::prepare_threads();
+    hooks::prepare_programs(dir);
     hooks::register_fork_handlers();
     session::publish(Some(session));
     modules::refresh(session);
     calibrate::calibrate_once(session);
     hooks::begin_main(session);
+    if let Some(least) = session.settings.objects {
+        objects::start(least);
+    }
     Ok(())
 }
 
@@ -43,7 +47,8 @@ extern "C" fn on_unload() {
     if let Some(session) = session::current()
         && session.is_of_this_process()
     {
-        thread::end();
+        objects::stop();
+        thread::close();
         session.end();
         session::publish(None);
     }
@@ -54,10 +59,13 @@ pub fn trouble(session: &Session, code: &str, text: &str) {
     session.note(&Line::Trouble { code: code.into(), text: text.into() });
 }
 
+// Named for `ld --undefined`: nothing else refers to them, and an archive gives only what is asked for.
 #[used]
 #[unsafe(link_section = ".init_array")]
+#[cfg_attr(feature = "static-link", unsafe(export_name = "carom_agent_on_load"))]
 static ON_LOAD: extern "C" fn() = on_load;
 
 #[used]
 #[unsafe(link_section = ".fini_array")]
+#[cfg_attr(feature = "static-link", unsafe(export_name = "carom_agent_on_unload"))]
 static ON_UNLOAD: extern "C" fn() = on_unload;

@@ -19,9 +19,15 @@ mod handler;
 mod hooks;
 pub mod init;
 pub mod insn;
+mod journal;
+#[cfg(feature = "static-link")]
+mod linked;
 mod lock;
 mod map;
+mod mappings;
 mod modules;
+mod objects;
+mod raw;
 mod registry;
 mod ring;
 mod sampler;

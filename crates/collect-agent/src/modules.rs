@@ -3,7 +3,7 @@
 use std::{
     ffi::{CStr, c_int, c_void},
     ops::Range,
-    sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*},
+    sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*},
 };
 
 use carom_base_wire::journal::Line;
@@ -39,15 +39,26 @@ pub struct Modules {
 static CURRENT: AtomicPtr<Modules> = AtomicPtr::new(std::ptr::null_mut());
 /// How many handlers hold the current picture.
 static READERS: AtomicUsize = AtomicUsize::new(0);
-/// Set while a library may be going away: handlers then do without modules.
-static CLOSING: AtomicBool = AtomicBool::new(false);
+/// How many calls wait for the readers to leave: handlers and hooks then do without modules.
+static CLOSING: AtomicUsize = AtomicUsize::new(0);
+/// How often libraries went: what was decoded before may be other code now.
+static UNLOADS: AtomicUsize = AtomicUsize::new(0);
 static REFRESH: SpinLock<()> = SpinLock::new(());
+
+/// A number that changes when code goes away. Signal-safe.
+pub fn unloads() -> usize {
+    UNLOADS.load(Relaxed)
+}
 
 /// Gives `use_them` the current modules, or `None` while a library is being unloaded. Signal-safe.
 pub fn with<R>(use_them: impl FnOnce(Option<&Modules>) -> R) -> R {
+    // Whoever waits for the readers would wait for ever if new ones kept coming.
+    if CLOSING.load(SeqCst) > 0 {
+        return use_them(None);
+    }
     // ATOMICS: sequentially consistent with `closing`: either it sees this reader or the reader sees it.
     READERS.fetch_add(1, SeqCst);
-    let modules = if CLOSING.load(SeqCst) { std::ptr::null_mut() } else { CURRENT.load(Acquire) };
+    let modules = if CLOSING.load(SeqCst) > 0 { std::ptr::null_mut() } else { CURRENT.load(Acquire) };
     // SAFETY: published pictures are only freed in `refresh`, after the last reader has left.
     let result = use_them(unsafe { modules.as_ref() });
     READERS.fetch_sub(1, SeqCst);
@@ -56,19 +67,32 @@ pub fn with<R>(use_them: impl FnOnce(Option<&Modules>) -> R) -> R {
 
 /// Runs `close`, which may unload libraries, while no handler reads their sections; then looks again.
 pub fn closing<R>(session: &Session, close: impl FnOnce() -> R) -> R {
-    CLOSING.store(true, SeqCst);
-    while READERS.load(SeqCst) > 0 {
-        std::hint::spin_loop();
-    }
+    CLOSING.fetch_add(1, SeqCst);
+    readers_left();
     let result = close();
     refresh(session);
-    CLOSING.store(false, SeqCst);
+    CLOSING.fetch_sub(1, SeqCst);
     result
+}
+
+/// Waits for all readers. False where one does not leave: a signal handler of the program has jumped out of a
+/// hook, and will not come back.
+fn readers_left() -> bool {
+    const PATIENCE_NS: u64 = 1_000_000_000;
+    let start = carom_base_sys::clock::now().0;
+    while READERS.load(SeqCst) > 0 {
+        if carom_base_sys::clock::now().0.saturating_sub(start) > PATIENCE_NS {
+            return false;
+        }
+        // SAFETY: no arguments. A reader may be preempted on a busy machine.
+        unsafe { libc::sched_yield() };
+    }
+    true
 }
 
 /// Looks at what is loaded and publishes a new picture where it changed. Not for handlers.
 pub fn refresh(session: &Session) {
-    let Some(_guard) = REFRESH.try_lock() else { return };
+    let _guard = REFRESH.lock();
     let mut modules: Vec<Module> = Vec::new();
     // SAFETY: `visit` takes its data as the vector that outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut modules).cast()) };
@@ -87,6 +111,7 @@ pub fn refresh(session: &Session) {
     }
     for module in known.iter().filter(|k| !modules.iter().any(|m| same(k, m))) {
         session.note(&Line::Unload { time, low: module.range.start });
+        UNLOADS.fetch_add(1, Relaxed);
     }
     let mut unwinder = Unwinder::new();
     for module in &modules {
@@ -96,11 +121,12 @@ pub fn refresh(session: &Session) {
     if old.is_null() {
         return;
     }
-    while READERS.load(SeqCst) > 0 {
-        std::hint::spin_loop();
+    CLOSING.fetch_add(1, SeqCst);
+    if readers_left() {
+        // SAFETY: made by `Box::into_raw` above; replaced, and every reader that could hold it has left.
+        drop(unsafe { Box::from_raw(old) });
     }
-    // SAFETY: made by `Box::into_raw` above; replaced, and every reader that could hold it has left.
-    drop(unsafe { Box::from_raw(old) });
+    CLOSING.fetch_sub(1, SeqCst);
 }
 
 /// Tells a new session about all that is loaded.
@@ -117,7 +143,7 @@ pub fn announce(session: &Session) {
 /// In a forked child: readers and refreshers of the parent are not here.
 pub fn after_fork() {
     READERS.store(0, SeqCst);
-    CLOSING.store(false, SeqCst);
+    CLOSING.store(0, SeqCst);
     REFRESH.force_open();
 }
 
@@ -139,6 +165,11 @@ impl Modules {
         let module = self.find(address)?;
         let (range, bytes) = module.text.iter().find(|(range, _)| range.contains(&address))?;
         bytes.get((address - range.start) as usize..)
+    }
+
+    /// Does `address` lie in a module? Signal-safe.
+    pub fn hold(&self, address: u64) -> bool {
+        self.find(address).is_some()
     }
 
     fn find(&self, address: u64) -> Option<&Module> {

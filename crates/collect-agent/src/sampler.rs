@@ -209,6 +209,11 @@ impl Sampler {
         }
     }
 
+    /// True between [`Self::start`] and [`Self::stop`].
+    pub fn is_running(&self) -> bool {
+        self.timer.is_some()
+    }
+
     /// True while the kernel still has our timer: the program may have closed every descriptor.
     pub fn is_alive(&self) -> bool {
         match &self.timer {

@@ -2,9 +2,9 @@
 
 use std::{
     ffi::CString,
-    fs::OpenOptions,
-    io::Write,
-    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
+    fs::File,
+    io::Read,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     ptr::NonNull,
     sync::atomic::{AtomicPtr, AtomicU32, Ordering::*},
@@ -17,7 +17,7 @@ use carom_base_wire::{
     journal::Line, slot_offset,
 };
 
-use crate::{lock::SpinLock, map, ring::Slot, sampler::Mode};
+use crate::{journal::Text, lock::SpinLock, map, mappings, raw, ring::Slot, sampler::Mode};
 
 /// The recording session of this process. Made once and never freed; a forked child makes its own.
 pub struct Session {
@@ -25,6 +25,7 @@ pub struct Session {
     pid: u32,
     /// `PID.STARTED`, the stem of this process's files.
     stem: String,
+    journal: CString,
     control: &'static Control,
     /// What the host asked for.
     pub settings: ControlSettings,
@@ -78,6 +79,20 @@ fn board(slots: usize) -> Board<'static> {
     Board::new(slots.leak(), epochs.leak())
 }
 
+/// The program's name and arguments as the kernel has them.
+fn arguments() -> Vec<String> {
+    /// A command line may have megabytes; nobody reads more than its beginning.
+    const MOST_BYTES: u64 = 16 << 10;
+    let mut bytes = Vec::new();
+    // Without /proc there are none.
+    let _ = File::open("/proc/self/cmdline").and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
+    let bytes = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
+    if bytes.is_empty() {
+        return Vec::new();
+    }
+    bytes.split(|&byte| byte == 0).map(|argument| String::from_utf8_lossy(argument).into_owned()).collect()
+}
+
 impl Session {
     /// Opens the session in `dir` for the calling process.
     ///
@@ -91,10 +106,12 @@ impl Session {
         let (mode, reason) = Mode::choose(settings.delivery);
         let pid = std::process::id();
         let started = clock::now().0;
+        let stem = format!("{pid}.{started}");
         let session: &'static Self = Box::leak(Box::new(Self {
             dir: dir.to_owned(),
             pid,
-            stem: format!("{pid}.{started}"),
+            journal: c_path(&dir.join(format!("{stem}.journal")))?,
+            stem,
             control,
             settings,
             mode,
@@ -104,6 +121,7 @@ impl Session {
         }));
         let parent = std::os::unix::process::parent_id();
         session.note(&Line::Process { pid, parent, started });
+        session.note(&Line::Argv(arguments()));
         session.note(&Line::Delivery { name: mode.name().into(), reason });
         Ok(session)
     }
@@ -131,34 +149,34 @@ impl Session {
 
     /// Writes a line into the journal. Not for handlers. A full disk loses the line.
     pub fn note(&self, line: &Line) {
-        let path = self.dir.join(format!("{}.journal", self.stem));
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
-            .open(path);
-        if let Ok(mut file) = file {
-            let _ = file.write_all(line.format().as_bytes());
-        }
+        raw::append(&self.journal, line.format().as_bytes());
     }
 
-    /// A slot for a new thread and its serial number.
+    /// Writes a line into the journal. Signal-safe, but for errno.
+    pub fn append<const N: usize>(&self, text: &mut Text<N>) {
+        raw::append(&self.journal, text.end());
+    }
+
+    /// The number of the next thread of this process.
+    pub fn next_serial(&self) -> u32 {
+        self.next_serial.fetch_add(1, Relaxed)
+    }
+
+    /// A slot for a new thread.
     ///
     /// # Errors
     /// The disk is full, or the process has too many threads.
-    pub fn take_slot(&self) -> Result<(Slot, u32), SysError> {
+    pub fn take_slot(&self) -> Result<Slot, SysError> {
         let mut segments = self.segments.lock();
         let free = segments.iter().find_map(|segment| segment.take());
-        let slot = match free {
-            Some(slot) => slot,
+        match free {
+            Some(slot) => Ok(slot),
             None => {
                 let segment = self.grow(&segments)?;
                 segments.push(segment);
-                segment.take().ok_or(SysError { call: "take_slot", errno: libc::EAGAIN })?
+                segment.take().ok_or(SysError { call: "take_slot", errno: libc::EAGAIN })
             }
-        };
-        Ok((slot, self.next_serial.fetch_add(1, Relaxed)))
+        }
     }
 
     /// Counts a thread that runs unprofiled.
@@ -166,10 +184,10 @@ impl Session {
         self.control.unprofiled_threads.fetch_add(1, Relaxed);
     }
 
-    /// The process is ending in an orderly way.
+    /// The process is ending in an orderly way, perhaps by `_exit` in a handler of the program. Signal-safe.
     pub fn end(&self) {
-        let time = clock::now().0;
-        self.note(&Line::End { time });
+        mappings::announce(self);
+        self.append(Text::<64>::new().line("end").number(clock::now().0, 10));
     }
 
     fn grow(&self, segments: &[Segment]) -> Result<Segment, SysError> {

@@ -80,7 +80,7 @@ impl Stacks {
 
 /// FNV-1a over words (Fowler, Noll, Vo: 64-bit offset basis and prime), never 0. A collision shows one wrong
 /// path; at 100,000 different paths its chance is below 1e-9.
-fn hash(frames: &[u64]) -> u64 {
+pub fn hash(frames: &[u64]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for frame in frames {
         hash = (hash ^ frame).wrapping_mul(0x0000_0100_0000_01b3);

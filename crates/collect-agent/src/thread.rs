@@ -16,7 +16,9 @@ use crate::{
     handler::Burst,
     insn::Decoder,
     lock::SpinLock,
-    map, registry,
+    map,
+    objects::ThreadHeap,
+    registry,
     ring::Slot,
     sampler::Sampler,
     session::Session,
@@ -25,7 +27,8 @@ use crate::{
 
 /// Bytes of the stack that handlers run on: two signal frames with AVX-512 state (2 x 3.5 KiB), the unwinder
 /// and the decoder come to about 16 KiB; untouched pages cost nothing.
-pub const HANDLER_STACK_BYTES: usize = 128 << 10;
+/// Unoptimised code moves the unwinder's cache through several frames: it takes 140 KiB.
+pub const HANDLER_STACK_BYTES: usize = if cfg!(debug_assertions) { 512 << 10 } else { 128 << 10 };
 
 /// One profiled thread. Never freed: when the thread ends, the next one takes it over.
 pub struct Thread {
@@ -55,6 +58,8 @@ pub struct State {
     pub decoder: Decoder,
     /// Call paths.
     pub stacks: Stacks,
+    /// Where the thread allocates, where that is asked for.
+    pub heap: Option<Box<ThreadHeap>>,
     /// The agent's share of the thread's time.
     pub budget: Budget,
     /// The step sample in progress.
@@ -67,6 +72,8 @@ pub struct State {
     pub samples: u64,
     /// End of the thread's stack, 0 where unknown.
     pub stack_high: u64,
+    /// [`crate::modules::unloads`] when the decoder's caches were good.
+    pub unloads: usize,
     /// Signals that the program believes it blocks although the kernel does not: SIGTRAP or nothing.
     pub hidden_mask: signal::Mask,
     /// The alternate stack as the program set it.
@@ -181,14 +188,19 @@ impl Vacancy {
 ///
 /// Needs about 64 KiB of stack for a moment: called on the handler stack, because a program's thread may have
 /// only 16 KiB.
-pub fn begin(session: &'static Session, main: bool, vacancy: Vacancy) {
-    if begin_or_fail(session, main, vacancy).is_err() {
+pub fn begin(session: &'static Session, serial: u32, main: bool, vacancy: Vacancy) {
+    if begin_or_fail(session, serial, main, vacancy).is_err() {
         session.unprofiled_thread();
     }
 }
 
-fn begin_or_fail(session: &'static Session, main: bool, vacancy: Vacancy) -> Result<(), SysError> {
-    let (slot, serial) = session.take_slot()?;
+fn begin_or_fail(
+    session: &'static Session,
+    serial: u32,
+    main: bool,
+    vacancy: Vacancy,
+) -> Result<(), SysError> {
+    let slot = session.take_slot()?;
     let header = slot.header();
     header.reset();
     header.serial.store(serial, Relaxed);
@@ -232,12 +244,14 @@ fn start_sampling(
         ],
         decoder,
         stacks,
+        heap: session.settings.objects.map(|_| Box::new(ThreadHeap::new())),
         budget: Budget::new(session.settings.budget_ppm, period),
         burst: None,
         random: seed,
         programmed_ns: period,
         samples: 0,
         stack_high,
+        unloads: crate::modules::unloads(),
         hidden_mask: 0,
         program_stack: None,
     };
@@ -263,11 +277,14 @@ fn start_sampling(
     thread.visit(|state| state.sampler.start(period)).unwrap_or(Ok(()))
 }
 
-/// Ends sampling of the calling thread.
-pub fn end() {
-    let key = registry::thread_pointer();
-    let Some(thread) = registry::find(key) else { return };
+/// Ends sampling of the calling thread, and writes down the last of it. Signal-safe.
+pub fn close() {
+    let Some(thread) = registry::current() else { return };
     thread.visit(|state| {
+        // Closed before, by `_exit` in an exit handler for example: the slot may be another thread's by now.
+        if !state.sampler.is_running() {
+            return;
+        }
         let alive = state.sampler.is_alive();
         state.slot.count(Counter::SamplerLost, u64::from(!alive));
         state.sampler.stop();
@@ -276,6 +293,13 @@ pub fn end() {
         // ATOMICS: everything above belongs to the thread that ended.
         state.slot.header().state.store(SlotState::Ended as u32, Release);
     });
+}
+
+/// The calling thread ends: [`close`], and makes room for the next.
+pub fn end() {
+    close();
+    let key = registry::thread_pointer();
+    let Some(thread) = registry::find(key) else { return };
     registry::remove(key);
     retire(thread);
 }

@@ -3,14 +3,18 @@
 //!
 //! One test function only: the counter is the process's.
 
+// By path: linking the agent itself would bring its allocator and its hooks into this program.
 #[path = "insn/bench.rs"]
 mod bench;
+#[allow(dead_code, unused_imports, reason = "each test uses a part of it")]
+#[path = "../src/insn/mod.rs"]
+mod insn;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bench::registers;
-use carom_agent::insn::{Decoder, Memory};
+use insn::{Decoder, Memory};
 use object::{Object, ObjectSection, SectionKind};
 
 struct Counting;
@@ -100,7 +104,7 @@ impl Memory for Text<'_> {
 
 /// Everything there is to ask about the instruction at `ip`.
 fn ask(decoder: &mut Decoder, ip: u64, mem: &Text) {
-    let regs = carom_agent::insn::Registers { rip: ip, ..registers() };
+    let regs = insn::Registers { rip: ip, ..registers() };
     let operands = decoder.operands_before(&regs, mem);
     assert!(operands.skip().is_some() || !operands.accesses().is_empty());
     decoder.operands_after(&regs, ip, mem);
@@ -131,10 +135,9 @@ fn every_opcode(decoder: &mut Decoder) -> u64 {
             // [rdi+…] with an index where one is asked for, or registers.
             let modrm = if field < 8 { field << 3 | 0b100 } else { 0xc0 | (field & 7) << 3 | 0b111 };
             let mut code = [0u8; 24];
-            let mut length = 0;
-            for byte in head.iter().chain(&[opcode, modrm, 0x8f, 0x1f, 0, 0, 0]) {
-                code[length] = *byte;
-                length += 1;
+            let tail = [opcode, modrm, 0x8f, 0x1f, 0, 0, 0];
+            for (place, byte) in code.iter_mut().zip(head.iter().chain(&tail)) {
+                *place = *byte;
             }
             ask(decoder, BASE, &Text(&code));
             count += 1;

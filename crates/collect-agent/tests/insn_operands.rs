@@ -1,12 +1,16 @@
 //! The memory operands of each class of instruction, by hand. Register values: see `bench::registers`.
 
+// By path: linking the agent itself would bring its allocator and its hooks into this program.
 #[path = "insn/bench.rs"]
 mod bench;
+#[allow(dead_code, unused_imports, reason = "each test uses a part of it")]
+#[path = "../src/insn/mod.rs"]
+mod insn;
 
 use std::arch::x86_64::__cpuid_count;
 
 use bench::{Bench, CODE, describe, registers};
-use carom_agent::insn::{Decoder, Registers};
+use insn::{Decoder, Registers};
 
 fn check_with(regs: &Registers, code: &[u8], expected: &str) {
     let told = Decoder::new().operands_before(regs, &Bench { code, words: &[] });

@@ -8,6 +8,7 @@
 mod drain;
 mod error;
 mod launch;
+mod link;
 mod modules;
 mod processes;
 mod record;
@@ -16,5 +17,6 @@ mod session;
 mod target;
 
 pub use error::CollectError;
+pub use link::{HOOKS, find_archive, link_flags};
 pub use record::{Outcome, Request, record};
 pub use target::{Refusal, Target, examine};

@@ -6,6 +6,9 @@ use carom_base::{Nanos, ProcessId, ThreadId};
 use carom_base_wire::{Counter, SlotSnapshot, journal::Line};
 use carom_store::{MappingInfo, ModuleInfo, ProcessInfo, ThreadCounters, ThreadInfo, Warning};
 
+/// Threads that may have been made but not seen, between two that were.
+const MOST_AHEAD: u32 = 1 << 16;
+
 /// Everybody in the recording.
 #[derive(Default)]
 pub struct People {
@@ -14,7 +17,8 @@ pub struct People {
     /// How samples are delivered and why, as the first process had it.
     pub delivery: Option<(String, String)>,
     by_stem: HashMap<String, ProcessId>,
-    by_serial: HashMap<(ProcessId, u32), ThreadId>,
+    /// Threads by process and serial.
+    serials: HashMap<ProcessId, Vec<ThreadId>>,
     /// Processes that ended in an orderly way.
     ended: Vec<ProcessId>,
 }
@@ -32,14 +36,18 @@ impl People {
         id
     }
 
-    /// The thread with this serial number in `process`.
+    /// The thread with this serial number in `process`. Serials are given out in the order in which the program
+    /// makes its threads, so those before it get their numbers first, and matrices show them in that order.
     pub fn thread(&mut self, process: ProcessId, serial: u32) -> ThreadId {
-        let next = ThreadId(self.threads.len() as u32);
-        let id = *self.by_serial.entry((process, serial)).or_insert(next);
-        if id == next {
-            self.threads.push(ThreadInfo { id, process, serial, ..ThreadInfo::default() });
+        let known = self.serials.entry(process).or_default();
+        // A serial far ahead of all others is nothing that an agent writes.
+        let serial = serial.min((known.len() as u32).saturating_add(MOST_AHEAD));
+        for next in known.len() as u32..=serial {
+            let id = ThreadId(self.threads.len() as u32);
+            self.threads.push(ThreadInfo { id, process, serial: next, ..ThreadInfo::default() });
+            known.push(id);
         }
-        id
+        known.get(serial as usize).copied().unwrap_or_default()
     }
 
     /// Takes in the head of a thread's slot.
@@ -76,7 +84,7 @@ impl People {
                 self.delivery.get_or_insert((name, reason));
             }
             Line::Module { time, bias, low, high, path } => info.modules.push(ModuleInfo {
-                path: path.into(),
+                path,
                 build_id: None,
                 bias,
                 low,
@@ -111,7 +119,11 @@ impl People {
     /// An image that was executed in place of another has that one as its parent.
     fn parent_of(&self, process: ProcessId, pid: u32, parent: u32) -> Option<ProcessId> {
         let before = self.processes.iter().take(process.0 as usize).rev();
-        before.clone().find(|p| p.pid == pid).or_else(|| before.clone().find(|p| p.pid == parent)).map(|p| p.id)
+        before
+            .clone()
+            .find(|p| p.pid == pid)
+            .or_else(|| before.clone().find(|p| p.pid == parent))
+            .map(|p| p.id)
     }
 }
 

@@ -66,7 +66,8 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
         let path = path.clone();
         move |source| CollectError::Session { path, source }
     };
-    let agent = if target.linked_in { None } else { Some(launch::find_agent().map_err(failed(&target.path))?) };
+    let agent =
+        if target.linked_in { None } else { Some(launch::find_agent().map_err(failed(&target.path))?) };
     let name = target.path.file_name().map_or_else(|| program.clone(), |n| n.to_string_lossy().into_owned());
     let dir = match &request.dir {
         Some(dir) => dir.clone(),
@@ -101,6 +102,8 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
 }
 
 fn follow(child: &mut Child, drain: &mut Drain, writer: &mut Writer, manifest: &mut Manifest) -> Exit {
+    // Short programs are not made to wait for a whole tick.
+    let mut pause = Duration::from_millis(1);
     for tick in 1u32.. {
         match child.try_wait() {
             Ok(Some(status)) => return launch::exit(status),
@@ -115,7 +118,8 @@ fn follow(child: &mut Child, drain: &mut Drain, writer: &mut Writer, manifest: &
             manifest.threads.clone_from(&drain.people.threads);
             writer.checkpoint(manifest);
         }
-        std::thread::sleep(TICK);
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(TICK);
     }
     Exit::Unknown
 }
@@ -176,6 +180,10 @@ fn finish(manifest: &mut Manifest, drain: Drain, results: Results) {
     let ended: Vec<bool> = people.processes.iter().map(|process| people.ended(process.id)).collect();
     manifest.processes = people.processes;
     manifest.threads = people.threads;
+    for thread in manifest.threads.iter_mut().filter(|thread| thread.tid == 0) {
+        // Made but never met: its process was gone, or it could not be profiled.
+        thread.started = manifest.started;
+    }
     if let Some((name, reason)) = people.delivery {
         if !reason.is_empty() {
             manifest.engine.reason = format!("{}; {reason}", manifest.engine.reason);
@@ -214,10 +222,20 @@ fn warn(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Results)
         let text = "The program ended without running its exit handlers; everything up to that instant is in the profile.";
         warn("cut-short", text.into());
     } else if cut > 0 {
-        warn("cut-short", format!("{cut} processes ended without running their exit handlers, by exec or by a signal, or still ran."));
+        warn(
+            "cut-short",
+            format!(
+                "{cut} processes ended without running their exit handlers, by exec or by a signal, or still ran."
+            ),
+        );
     }
     if garbage > 0 {
-        warn("garbage", format!("{garbage} words in session memory were no records: the program may have written over them."));
+        warn(
+            "garbage",
+            format!(
+                "{garbage} words in session memory were no records: the program may have written over them."
+            ),
+        );
     }
     if results.unprofiled_threads > 0 {
         let text = "threads ran unprofiled for want of session memory, debug registers or file descriptors";

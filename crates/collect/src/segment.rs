@@ -36,7 +36,8 @@ impl Segment {
             return Ok(None);
         }
         let magic = head.first_chunk().map(|b| u64::from_le_bytes(*b));
-        let half = |at: usize| head.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes);
+        let half =
+            |at: usize| head.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes);
         let slots = half(12);
         if magic != Some(SEGMENT_MAGIC) || half(8) != VERSION || slots > MOST_SLOTS {
             return Ok(None);

@@ -7,7 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use object::{Endianness, elf, read::elf::{FileHeader, ProgramHeader}};
+use object::{
+    Endianness, elf,
+    read::elf::{FileHeader, ProgramHeader},
+};
 
 /// Why a program cannot be profiled, with what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

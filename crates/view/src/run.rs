@@ -115,7 +115,7 @@ pub enum Delivery {
     /// perf_event_open with `sigtrap=1` (kernel 5.13 and later).
     Sigtrap,
     /// perf_event_open with F_SETSIG, on older kernels.
-    FSetsig,
+    Setsig,
     /// POSIX CPU timers, where perf_event_open is denied: at most CONFIG_HZ samples a second, no watchpoints.
     PosixTimer,
     /// A replayed recording.

@@ -31,7 +31,13 @@ pub fn share(report: &Report, share: &Share) -> String {
         let samples = report.quality.last_instruction;
         let unseen =
             if few.events == 0 { samples >= ENOUGH_SAMPLES } else { smallest_line(samples) <= NEGLIGIBLE };
-        if share.lines.is_empty() && unseen { nothing(report) } else { not_enough(report, share, few) }
+        match share.lines.first() {
+            None if unseen => nothing(report),
+            Some(top) if top.events >= few.needed as u64 => {
+                format!("{} {}", found_by_time(report, share, top), few_steps(few))
+            }
+            _ => not_enough(report, share, few),
+        }
     } else if share.lines.is_empty() {
         nothing(report)
     } else {
@@ -103,16 +109,49 @@ fn not_enough(report: &Report, share: &Share, few: &NotEnoughData) -> String {
     }
 }
 
-fn found(report: &Report, share: &Share) -> String {
+/// The contended lines are clear from time-weighted samples, although step samples are too few for fractions.
+fn found_by_time(report: &Report, share: &Share, top: &Line) -> String {
     let names = ThreadNames::new(&report.threads);
+    let (kind, bytes) = match top.false_fraction {
+        Some(fraction) if fraction.estimate.0 >= NEARLY_ALL => ("false sharing", against(top)),
+        Some(fraction) if fraction.estimate.0 <= 1.0 - NEARLY_ALL => ("true sharing", exchanged(top)),
+        _ => ("true and false sharing", String::new()),
+    };
+    let most = if share.lines.len() == 1 { "" } else { ", most of it" };
+    let place = join(&[most, kind, &names.between(&contenders(top)), "on", &object(top)]);
+    let joint = if most.is_empty() { ":" } else { "" };
+    format!("{}{joint}{place}{bytes}.", lines_take(report, share))
+}
+
+/// What the step samples are too few for.
+fn few_steps(few: &NotEnoughData) -> String {
+    let seen = format!(
+        "For the fraction of false sharing in the whole program and for the matrix, {} of {} needed were seen",
+        words::count(few.events, "event"),
+        few.needed
+    );
+    match few.run_s {
+        Some(run) if run.0.is_finite() => format!("{seen}: run for at least {:.0} s.", run.0.ceil()),
+        _ => format!("{seen}: run longer, or sample more often with --budget or --period."),
+    }
+}
+
+/// `2 cache lines take 18% (±2) of the sampled thread time`
+fn lines_take(report: &Report, share: &Share) -> String {
     let lines = share.lines.len();
-    let first = format!(
+    format!(
         "{} {} {} of {}",
         words::count(lines, "cache line"),
         if lines == 1 { "takes" } else { "take" },
         words::percent_with_error(&share.contended_share),
         whole(report)
-    );
+    )
+}
+
+fn found(report: &Report, share: &Share) -> String {
+    let names = ThreadNames::new(&report.threads);
+    let lines = share.lines.len();
+    let first = lines_take(report, share);
     let Some(top) = share.lines.first() else { return first };
     let owner = if lines == 1 { "its" } else { "their" };
     let worst = if lines == 1 { "" } else { ", most of it" };

@@ -19,20 +19,12 @@ pub struct Args {
     pub json: Option<PathBuf>,
 }
 
-/// Exit status where no engine works: as for a recording that cannot begin.
-const CANNOT_PROFILE: u8 = 125;
-
 /// Examines this machine. Takes some milliseconds; leaves nothing behind.
 pub fn run() -> Report {
     Report::new(&Facts::here())
 }
 
 impl Report {
-    /// 0 where some engine works, else 125.
-    pub fn exit_status(&self) -> u8 {
-        if self.engine.is_some() { 0 } else { CANNOT_PROFILE }
-    }
-
     /// The JSON document, ending in a newline.
     ///
     /// # Errors

@@ -45,7 +45,7 @@ fn the_verdict_comes_first_and_names_the_price() {
     let text = text::render(&report);
     assert!(text.starts_with("carom can profile programs here."), "{text}");
     assert!(text.lines().any(|line| line.trim() == "docker run --cap-add PERFMON …"), "{text}");
-    assert_eq!(report.exit_status(), 0);
+    assert!(report.engine.is_some());
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn without_any_timer_the_status_is_125() {
         "{}",
         report.verdict
     );
-    assert_eq!(report.exit_status(), 125);
+    assert!(report.engine.is_none());
     assert!(report.engines.iter().all(|engine| !(engine.in_this_version && engine.machine == Answer::Yes)));
 }
 

@@ -25,14 +25,23 @@ pub fn begin(scene: &mut Scene<'_>) {
     slot.count(Counter::Bursts, 1);
     let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
     let registers = scene.context.registers(scene.fs_base);
-    if let Walk::Arrived(there) = scene.state.decoder.walk(&registers, steps as u32, &memory) {
-        let operands = scene.state.decoder.operands_before(&there, &memory);
-        // An address made of a register that the walk lost: stepping there will tell.
-        if operands.skip() != Some(Skip::AddressLost) {
-            let ip = there.rip;
-            slot.count(Counter::Walked, 1);
-            scene.sampled(Population::Step, ip, operands.accesses(), operands.skip());
-            return;
+    match scene.state.decoder.walk(&registers, steps as u32, &memory) {
+        Walk::Arrived(there) => {
+            let operands = scene.state.decoder.operands_before(&there, &memory);
+            // An address made of a register that the walk lost: stepping there will tell.
+            if operands.skip() != Some(Skip::AddressLost) {
+                let ip = there.rip;
+                slot.count(Counter::Walked, 1);
+                scene.sampled(Population::Step, ip, operands.accesses(), operands.skip());
+                return;
+            }
+        }
+        Walk::Stuck { at, why, .. } => {
+            // What single steps cannot pass either is known without trying.
+            if let Some(skip) = why.skip() {
+                scene.sampled(Population::Step, at, &[], Some(skip));
+                return;
+            }
         }
     }
     scene.state.burst = Some(Burst { left: steps as u32 });

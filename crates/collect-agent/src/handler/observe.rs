@@ -5,6 +5,7 @@ use carom_base_detect::Input;
 use carom_base_wire::{Counter, Record};
 
 use super::Scene;
+use crate::objects;
 
 impl Scene<'_> {
     /// Records a sample of `population` that has the accesses `accesses`, or none because of `skip`.
@@ -45,6 +46,7 @@ impl Scene<'_> {
         slot.count(Counter::Collisions, u64::from(decision.collision));
         if let Some(event) = decision.event {
             slot.push(&Record::Event(event));
+            objects::report(self.state, &event);
         }
         if decision.disarm {
             self.state.sampler.disarm();

@@ -6,7 +6,7 @@ use carom_base::Population;
 use carom_base_wire::Counter;
 
 use super::{Scene, burst, restart};
-use crate::thread;
+use crate::{modules, thread};
 
 /// How often, in timer samples, name and CPU time are written down for the case that the thread is killed.
 const PROGRESS_EVERY: u64 = 64;
@@ -45,6 +45,11 @@ pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
             scene.context.set_single_step(false);
         }
         return;
+    }
+    let unloads = modules::unloads();
+    if scene.state.unloads != unloads {
+        scene.state.unloads = unloads;
+        scene.state.decoder.forget_code();
     }
     sample_last_instruction(&mut scene);
     if scene.state.budget.solvent() {

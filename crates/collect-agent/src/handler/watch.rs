@@ -5,6 +5,7 @@ use carom_base_detect::Trap;
 use carom_base_wire::{Counter, Record};
 
 use super::Scene;
+use crate::objects;
 
 /// Takes a trap of watchpoint `index`.
 pub fn on_trap(mut scene: Scene<'_>, index: usize, late: bool) {
@@ -22,6 +23,7 @@ pub fn on_trap(mut scene: Scene<'_>, index: usize, late: bool) {
     let trap = Trap { chunk, time: scene.time, cpu: scene.cpu, stack, access, kind: None, ip: Ip(ip) };
     if let Some(event) = scene.state.detectors[Population::Step as usize].on_trap(trap) {
         slot.push(&Record::Event(event));
+        objects::report(scene.state, &event);
     }
 }
 

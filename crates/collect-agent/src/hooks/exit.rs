@@ -14,7 +14,7 @@ pub unsafe extern "C" fn _exit(status: libc::c_int) -> ! {
     if let Some(session) = session::current()
         && session.is_of_this_process()
     {
-        thread::end();
+        thread::close();
         session.end();
     }
     // SAFETY: the program's argument.

@@ -18,6 +18,7 @@ unsafe extern "C" fn in_child() {
     }
     registry::clear();
     modules::after_fork();
+    crate::objects::after_fork();
     crate::thread::after_fork();
     let child = Session::open(parent.dir()).ok();
     session::publish(child);

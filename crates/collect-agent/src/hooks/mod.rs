@@ -5,6 +5,8 @@
 
 mod exit;
 mod fork;
+mod heap;
+#[cfg(not(feature = "static-link"))]
 mod libraries;
 mod next;
 mod programs;
@@ -12,5 +14,7 @@ mod signals;
 mod threads;
 
 pub use fork::register as register_fork_handlers;
+pub use heap::follow_heap;
+pub use programs::prepare as prepare_programs;
 pub use signals::real_sigaction;
 pub use threads::{begin_main, prepare as prepare_threads};

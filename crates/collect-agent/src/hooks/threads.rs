@@ -23,11 +23,24 @@ next!(PTHREAD_CREATE, c"pthread_create", __real_pthread_create,
         argument: *mut c_void
     ) -> libc::c_int);
 
+next!(THRD_CREATE, c"thrd_create", __real_thrd_create,
+    fn real_thrd_create(
+        thread: *mut libc::pthread_t,
+        start: StartRoutine,
+        argument: *mut c_void
+    ) -> libc::c_int);
+
 /// What the new thread is to run.
 #[repr(C)]
 struct Start {
     routine: StartRoutine,
     argument: *mut c_void,
+}
+
+/// A thread that is about to run, and its number in the process.
+struct Newcomer {
+    start: Start,
+    serial: u32,
 }
 
 /// Runs our beginning, then becomes the program's start routine.
@@ -42,16 +55,47 @@ pub unsafe extern "C" fn pthread_create(
     routine: StartRoutine,
     argument: *mut c_void,
 ) -> libc::c_int {
-    if session::current().is_none() {
+    let Some(session) = session::current() else {
         // SAFETY: the caller's arguments.
         return unsafe { real_pthread_create(thread, attributes, routine, argument) };
-    }
-    let start = Box::into_raw(Box::new(Start { routine, argument }));
-    // SAFETY: the caller's arguments but for what to run.
-    let result = unsafe { real_pthread_create(thread, attributes, begin_thread, start.cast()) };
+    };
+    create(session, Start { routine, argument }, |newcomer| {
+        // SAFETY: the caller's arguments but for what to run.
+        unsafe { real_pthread_create(thread, attributes, begin_thread, newcomer) }
+    })
+}
+
+/// The C11 way, which does not lead through `pthread_create`. The start routine returns an int, in the register
+/// in which others return a pointer; `begin_thread` is not there any more by then.
+///
+/// # Safety
+/// As thrd_create(3).
+#[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap_thrd_create"))]
+#[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
+pub unsafe extern "C" fn thrd_create(
+    thread: *mut libc::pthread_t,
+    routine: StartRoutine,
+    argument: *mut c_void,
+) -> libc::c_int {
+    let Some(session) = session::current() else {
+        // SAFETY: the caller's arguments.
+        return unsafe { real_thrd_create(thread, routine, argument) };
+    };
+    create(session, Start { routine, argument }, |newcomer| {
+        // SAFETY: the caller's arguments but for what to run.
+        unsafe { real_thrd_create(thread, begin_thread, newcomer) }
+    })
+}
+
+/// Has `make` make a thread that begins with the newcomer it is given; 0 says that it did.
+fn create(session: &Session, start: Start, make: impl FnOnce(*mut c_void) -> libc::c_int) -> libc::c_int {
+    // Numbered here and not when it starts to run: users count threads in the order in which they were made.
+    let serial = session.next_serial();
+    let newcomer = Box::into_raw(Box::new(Newcomer { start, serial }));
+    let result = make(newcomer.cast());
     if result != 0 {
         // SAFETY: no thread was made, so nobody else has it.
-        drop(unsafe { Box::from_raw(start) });
+        drop(unsafe { Box::from_raw(newcomer) });
     }
     result
 }
@@ -73,10 +117,10 @@ extern "C" fn begin_thread(_start: *mut c_void) -> *mut c_void {
 
 extern "C" fn unpack_and_begin(start: *mut c_void) -> Start {
     // SAFETY: made by `pthread_create` above for this thread alone.
-    let start = *unsafe { Box::from_raw(start.cast::<Start>()) };
+    let Newcomer { start, serial } = *unsafe { Box::from_raw(start.cast::<Newcomer>()) };
     if let Some(session) = session::current() {
         let errno = carom_base_sys::signal::errno();
-        begin_on_handler_stack(session, false);
+        begin_on_handler_stack(session, serial, false);
         carom_base_sys::signal::set_errno(errno);
     }
     start
@@ -84,18 +128,19 @@ extern "C" fn unpack_and_begin(start: *mut c_void) -> Start {
 
 /// Begins sampling the main thread, or the only one of a forked child.
 pub fn begin_main(session: &'static Session) {
-    begin_on_handler_stack(session, true);
+    begin_on_handler_stack(session, session.next_serial(), true);
 }
 
 struct Beginning {
     session: &'static Session,
+    serial: u32,
     main: bool,
     vacancy: Vacancy,
 }
 
-fn begin_on_handler_stack(session: &'static Session, main: bool) {
+fn begin_on_handler_stack(session: &'static Session, serial: u32, main: bool) {
     let Ok(vacancy) = Vacancy::find() else { return session.unprofiled_thread() };
-    let mut beginning = Beginning { session, main, vacancy };
+    let mut beginning = Beginning { session, serial, main, vacancy };
     // SAFETY: the vacancy's stack is in nobody's hands but ours.
     unsafe { call_on(vacancy.stack_top(), begin, (&raw mut beginning).cast()) };
     watch_end();
@@ -103,8 +148,8 @@ fn begin_on_handler_stack(session: &'static Session, main: bool) {
 
 extern "C" fn begin(beginning: *mut c_void) {
     // SAFETY: the `Beginning` of `begin_on_handler_stack`, which waits for us.
-    let Beginning { session, main, vacancy } = *unsafe { &*beginning.cast_const().cast::<Beginning>() };
-    thread::begin(session, main, vacancy);
+    let Beginning { session, serial, main, vacancy } = *unsafe { &*beginning.cast_const().cast::<Beginning>() };
+    thread::begin(session, serial, main, vacancy);
 }
 
 /// The key whose destructor ends sampling. `u32::MAX` before [`prepare`].

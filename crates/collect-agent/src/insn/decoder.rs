@@ -65,7 +65,12 @@ impl Decoder {
     /// [`Skip::UnknownPredecessor`] where no boundary before `ip` is known, or where decoding from there does
     /// not meet `ip`. [`Skip::NotFallThrough`] where the instruction in front never falls through to `ip`
     /// (jump, return, call: after a call it was the callee's return that ran), and at a function's start.
-    pub fn predecessor(&mut self, ip: u64, function_start: Option<u64>, mem: &impl Memory) -> Result<u64, Skip> {
+    pub fn predecessor(
+        &mut self,
+        ip: u64,
+        function_start: Option<u64>,
+        mem: &impl Memory,
+    ) -> Result<u64, Skip> {
         self.boundaries.predecessor(ip, function_start, mem)
     }
 

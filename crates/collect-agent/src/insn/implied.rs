@@ -50,12 +50,7 @@ pub(super) fn clzero(instruction: &Instruction, regs: &Registers, found: &mut Op
 }
 
 /// The byte that is really touched first, given the address that the operand states.
-pub(super) fn adjust(
-    instruction: &Instruction,
-    address: u64,
-    width: u32,
-    regs: &Registers,
-) -> Option<u64> {
+pub(super) fn adjust(instruction: &Instruction, address: u64, width: u32, regs: &Registers) -> Option<u64> {
     match instruction.mnemonic() {
         Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc
             if instruction.op1_kind() == OpKind::Register =>

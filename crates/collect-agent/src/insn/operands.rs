@@ -1,7 +1,5 @@
 use carom_base::{Access, AccessKind, Addr, Ip, Skip};
-use iced_x86::{
-    Instruction, InstructionInfoOptions, Mnemonic, OpAccess, Register, UsedMemory,
-};
+use iced_x86::{Instruction, InstructionInfoOptions, Mnemonic, OpAccess, Register, UsedMemory};
 
 use super::decoder::Decoder;
 use super::registers::Registers;

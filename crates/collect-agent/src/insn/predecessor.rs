@@ -35,10 +35,7 @@ const NO_ANSWER: Answer = Answer { ip: 0, predecessor: Err(Skip::UnknownPredeces
 
 impl Boundaries {
     pub fn new() -> Self {
-        Self {
-            answers: vec![NO_ANSWER; SLOTS].into_boxed_slice(),
-            starts: vec![0; SLOTS].into_boxed_slice(),
-        }
+        Self { answers: vec![NO_ANSWER; SLOTS].into_boxed_slice(), starts: vec![0; SLOTS].into_boxed_slice() }
     }
 
     pub fn forget(&mut self) {
@@ -74,7 +71,9 @@ impl Boundaries {
         let start = self.start_before(ip, function_start)?;
         let last = self.decode_up_to(ip, start, mem)?;
         match last.flow_control() {
-            FlowControl::Next | FlowControl::ConditionalBranch | FlowControl::XbeginXabortXend => Ok(last.ip()),
+            FlowControl::Next | FlowControl::ConditionalBranch | FlowControl::XbeginXabortXend => {
+                Ok(last.ip())
+            }
             // The kernel returns to the next instruction; iced counts system calls as calls.
             FlowControl::Call if !last.is_call_near() && !last.is_call_near_indirect() => Ok(last.ip()),
             FlowControl::Interrupt if last.mnemonic() == iced_x86::Mnemonic::Int => Ok(last.ip()),

@@ -127,6 +127,7 @@ pub(super) fn is_repeated(instruction: &Instruction) -> bool {
 
 fn add(regs: &mut Registers, register: Register, difference: Option<u64>) {
     let value = regs.read(register).zip(difference);
-    let value = value.map(|(value, difference)| value.wrapping_add(difference) & mask(register.size() as u32));
+    let value =
+        value.map(|(value, difference)| value.wrapping_add(difference) & mask(register.size() as u32));
     regs.write(register, value);
 }

@@ -41,10 +41,8 @@ pub(super) struct Lanes {
 impl Lanes {
     /// `None` for all other instructions, among them masked arithmetic: it counts as one access of full width.
     pub fn of(instruction: &Instruction) -> Option<Self> {
-        let stores = matches!(
-            instruction.op0_kind(),
-            OpKind::Memory | OpKind::MemorySegRDI | OpKind::MemorySegEDI
-        );
+        let stores =
+            matches!(instruction.op0_kind(), OpKind::Memory | OpKind::MemorySegRDI | OpKind::MemorySegEDI);
         let placement = placement(instruction, stores)?;
         let mask = match placement {
             _ if instruction.has_op_mask() => Mask::Opmask(instruction.op_mask()),
@@ -78,7 +76,8 @@ impl Lanes {
     ) {
         let layout = &decoder.layout;
         let info = decoder.factory.info_options(instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
-        let Some(memory) = info.used_memory().first().filter(|memory| operands::kind(memory.access()).is_some())
+        let Some(memory) =
+            info.used_memory().first().filter(|memory| operands::kind(memory.access()).is_some())
         else {
             return;
         };
@@ -146,8 +145,8 @@ fn placement(instruction: &Instruction, stores: bool) -> Option<Placement> {
         }
         // The other masked instructions with a memory destination are moves of one kind or another.
         _ if stores => Some(Placement::InOrder),
-        Vmovups | Vmovupd | Vmovaps | Vmovapd | Vmovdqa32 | Vmovdqa64 | Vmovdqu8 | Vmovdqu16
-        | Vmovdqu32 | Vmovdqu64 | Vmovss | Vmovsd | Vmovsh => {
+        Vmovups | Vmovupd | Vmovaps | Vmovapd | Vmovdqa32 | Vmovdqa64 | Vmovdqu8 | Vmovdqu16 | Vmovdqu32
+        | Vmovdqu64 | Vmovss | Vmovsd | Vmovsh => {
             (instruction.op1_kind() == OpKind::Memory).then_some(Placement::InOrder)
         }
         _ => None,

@@ -1,7 +1,7 @@
 //! Registers and memory that a test writes down.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use carom_agent::insn::{Known, Memory, Operands, Registers};
+use crate::insn::{Known, Memory, Operands, Registers};
 use carom_base::AccessKind;
 
 /// Where the code under test lies.

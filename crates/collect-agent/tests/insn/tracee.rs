@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use carom_agent::insn::{Known, Memory, Registers};
+use crate::insn::{Known, Memory, Registers};
 
 const NT_X86_XSTATE: usize = 0x202;
 
@@ -35,7 +35,15 @@ pub struct Stop {
     xsave: Vec<u8>,
 }
 
+/// What an interrupted system call seems to return while the kernel is about to restart it.
+const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
+
 impl Stop {
+    /// True in a system call that will be made again: the next step is not at the instruction pointer.
+    pub fn restarts(&self) -> bool {
+        self.regs.orig_rax as i64 >= 0 && RESTARTS.contains(&(self.regs.rax as i64))
+    }
+
     pub fn registers(&self) -> Registers<'_> {
         let r = &self.regs;
         Registers {

@@ -111,7 +111,7 @@ pub enum EngineDelivery {
     /// perf_event_open with `sigtrap=1`.
     Sigtrap,
     /// perf_event_open with F_SETSIG.
-    FSetsig,
+    Setsig,
     /// POSIX CPU timers: at most CONFIG_HZ samples a second, no watchpoints.
     PosixTimer,
     /// A replayed recording.
@@ -123,7 +123,7 @@ impl EngineDelivery {
     pub const fn describe(self) -> &'static str {
         match self {
             Self::Sigtrap => "perf events, synchronous signals",
-            Self::FSetsig => "perf events, F_SETSIG signals",
+            Self::Setsig => "perf events, F_SETSIG signals",
             Self::PosixTimer => "POSIX CPU timers, no watchpoints",
             Self::Replay => "replayed recording",
         }

@@ -91,7 +91,7 @@ fn engine(run: &RunInfo) -> Engine {
         period_unit,
         delivery: match engine.delivery {
             Delivery::Sigtrap => EngineDelivery::Sigtrap,
-            Delivery::FSetsig => EngineDelivery::FSetsig,
+            Delivery::Setsig => EngineDelivery::Setsig,
             Delivery::PosixTimer => EngineDelivery::PosixTimer,
             Delivery::Replay => EngineDelivery::Replay,
         },

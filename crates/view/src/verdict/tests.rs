@@ -98,6 +98,7 @@ fn the_pair_that_exchanges_nearly_all_is_named() {
 #[test]
 fn not_enough_says_how_much_longer() {
     let (run, mut findings) = sample::two();
+    findings.lines.iter_mut().for_each(|line| line.events = 12);
     findings.false_fraction = None;
     findings.not_enough = Some(NotEnough { events: 12, run_seconds: Some(10.05) });
     check(
@@ -135,4 +136,21 @@ fn unprofiled_says_why() {
     let mut findings = sample::nothing(0);
     findings.quality = Default::default();
     check(&report(&run, &findings).verdict, "Not profiled: ./app is statically linked.");
+}
+
+#[test]
+fn a_clear_line_leads_even_where_fractions_must_wait() {
+    let (run, mut findings) = sample::two();
+    findings.lines.truncate(1);
+    findings.lines[0].events = 700;
+    findings.false_fraction = None;
+    findings.not_enough = Some(NotEnough { events: 13, run_seconds: Some(2.4) });
+    let verdict = report(&run, &findings).verdict;
+    assert!(
+        verdict.starts_with(
+            "1 cache line takes 18% (±2) of the sampled thread time: false sharing between worker-1"
+        ),
+        "{verdict}"
+    );
+    assert!(verdict.ends_with("13 events of 30 needed were seen: run for at least 3 s."), "{verdict}");
 }

@@ -106,8 +106,8 @@ impl<M: Memory> Machine<'_, '_, M> {
             | Setl | Setge | Setle | Setg => {
                 self.assign(i, self.condition(i).map(u64::from));
             }
-            Cmovo | Cmovno | Cmovb | Cmovae | Cmove | Cmovne | Cmovbe | Cmova | Cmovs | Cmovns
-            | Cmovp | Cmovnp | Cmovl | Cmovge | Cmovle | Cmovg => self.move_if(i),
+            Cmovo | Cmovno | Cmovb | Cmovae | Cmove | Cmovne | Cmovbe | Cmova | Cmovs | Cmovns | Cmovp
+            | Cmovnp | Cmovl | Cmovge | Cmovle | Cmovg => self.move_if(i),
             _ => {
                 return match Iteration::of(i).filter(|_| !repeat::is_io(i)) {
                     Some(iteration) => self.iterate(i, iteration),

@@ -127,9 +127,8 @@ impl<M: Memory> Machine<'_, '_, M> {
         let n = bytes(i, 0);
         let dividend = self.regs.read(upper_half(n)).zip(self.regs.read(accumulator(n)));
         let values = dividend.zip(self.operand(i, 0));
-        let division = values.map(|((high, low), divisor)| {
-            f(u128::from(high) << (n * 8) | u128::from(low), divisor, n)
-        });
+        let division =
+            values.map(|((high, low), divisor)| f(u128::from(high) << (n * 8) | u128::from(low), divisor, n));
         let (quotient, remainder) = match division {
             Some(Some((quotient, remainder))) => (Some(quotient), Some(remainder)),
             // It faults: what happens then is the program's business.
@@ -288,8 +287,5 @@ fn cancels(i: &Instruction) -> bool {
         && i.op1_kind() == OpKind::Register
         && i.op0_register() == i.op1_register();
     same && i.op0_register() != Register::None
-        && matches!(
-            i.mnemonic(),
-            Mnemonic::Xor | Mnemonic::Sub | Mnemonic::Cmp | Mnemonic::Sbb
-        )
+        && matches!(i.mnemonic(), Mnemonic::Xor | Mnemonic::Sub | Mnemonic::Cmp | Mnemonic::Sbb)
 }

@@ -112,7 +112,8 @@ pub(super) fn bytes(i: &Instruction, number: u32) -> u32 {
         Ok(OpKind::Register) => i.try_op_register(number).unwrap_or_default().size(),
         Ok(OpKind::Memory) => i.memory_size().size(),
         // Immediates are as wide as what they are combined with.
-        _ => i.op0_register().size(),
+        _ if number > 0 => return bytes(i, 0),
+        _ => 8,
     };
     (bytes as u32).clamp(1, 8)
 }

@@ -70,17 +70,11 @@ fn moves_segment_base(i: &Instruction) -> bool {
         && matches!(i.op0_register(), Register::FS | Register::GS)
         && matches!(i.mnemonic(), Mnemonic::Mov | Mnemonic::Pop);
     loads_base
-        || matches!(
-            i.mnemonic(),
-            Mnemonic::Wrfsbase | Mnemonic::Wrgsbase | Mnemonic::Lfs | Mnemonic::Lgs
-        )
+        || matches!(i.mnemonic(), Mnemonic::Wrfsbase | Mnemonic::Wrgsbase | Mnemonic::Lfs | Mnemonic::Lgs)
 }
 
 fn writes(access: OpAccess) -> bool {
-    matches!(
-        access,
-        OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-    )
+    matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
 fn modified_flags(i: &Instruction) -> u64 {

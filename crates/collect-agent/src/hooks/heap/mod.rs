@@ -1,0 +1,90 @@
+//! `malloc` and its kin: every program calls them all the time, and most are not recorded with `--objects`.
+//!
+//! So a hook is two moves and a jump through [`TARGETS`]. That leads to the C library's function itself, unless
+//! blocks are followed: then to ours in [`follow`], with the caller's stack and frame pointers as two further
+//! arguments. Before the first call it leads to [`early`], which finds out where the C library's functions are.
+
+mod early;
+mod follow;
+
+use std::{
+    ffi::{c_int, c_void},
+    sync::atomic::{AtomicPtr, Ordering::Relaxed},
+};
+
+use super::next::next;
+
+next!(MALLOC, c"malloc", __real_malloc, fn next_malloc(size: usize) -> *mut c_void);
+next!(CALLOC, c"calloc", __real_calloc, fn next_calloc(count: usize, size: usize) -> *mut c_void);
+next!(REALLOC, c"realloc", __real_realloc, fn next_realloc(block: *mut c_void, size: usize) -> *mut c_void);
+next!(REALLOCARRAY, c"reallocarray", __real_reallocarray,
+    fn next_reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void);
+next!(FREE, c"free", __real_free, fn next_free(block: *mut c_void) -> ());
+next!(POSIX_MEMALIGN, c"posix_memalign", __real_posix_memalign,
+    fn next_posix_memalign(place: *mut *mut c_void, alignment: usize, size: usize) -> c_int);
+next!(ALIGNED_ALLOC, c"aligned_alloc", __real_aligned_alloc,
+    fn next_aligned_alloc(alignment: usize, size: usize) -> *mut c_void);
+next!(MEMALIGN, c"memalign", __real_memalign,
+    fn next_memalign(alignment: usize, size: usize) -> *mut c_void);
+next!(VALLOC, c"valloc", __real_valloc, fn next_valloc(size: usize) -> *mut c_void);
+next!(PVALLOC, c"pvalloc", __real_pvalloc, fn next_pvalloc(size: usize) -> *mut c_void);
+
+/// The hooks in the order of [`TARGETS`].
+const COUNT: usize = 10;
+
+/// Where each hook leads.
+static TARGETS: [AtomicPtr<c_void>; COUNT] = [
+    AtomicPtr::new(early::malloc as *mut c_void),
+    AtomicPtr::new(early::calloc as *mut c_void),
+    AtomicPtr::new(early::realloc as *mut c_void),
+    AtomicPtr::new(early::reallocarray as *mut c_void),
+    AtomicPtr::new(early::free as *mut c_void),
+    AtomicPtr::new(early::posix_memalign as *mut c_void),
+    AtomicPtr::new(early::aligned_alloc as *mut c_void),
+    AtomicPtr::new(early::memalign as *mut c_void),
+    AtomicPtr::new(early::valloc as *mut c_void),
+    AtomicPtr::new(early::pvalloc as *mut c_void),
+];
+
+/// Has the hooks enter and remove blocks, or leads them to the C library.
+pub fn follow_heap(on: bool) {
+    early::resolve();
+    lead_to(if on { follow::TARGETS } else { early::found() });
+}
+
+/// A thread that is between two of these sees a block come or go unnoticed, which does no harm.
+fn lead_to(functions: [*const c_void; COUNT]) {
+    for (target, function) in TARGETS.iter().zip(functions) {
+        target.store(function.cast_mut(), Relaxed);
+    }
+}
+
+/// Declares the hook of the C function `$name`, at `$index` of [`TARGETS`]. `$sp` and `$fp` are the registers
+/// of the two arguments after the function's own.
+macro_rules! hook {
+    ($index:literal, $name:ident, $wrap:literal, $sp:literal, $fp:literal) => {
+        #[cfg_attr(feature = "static-link", unsafe(export_name = $wrap))]
+        #[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            std::arch::naked_asm!(
+                concat!("mov ", $sp, ", rsp"),
+                concat!("mov ", $fp, ", rbp"),
+                "jmp qword ptr [rip + {targets} + 8 * {index}]",
+                targets = sym TARGETS,
+                index = const $index,
+            )
+        }
+    };
+}
+
+hook!(0, malloc, "__wrap_malloc", "rsi", "rdx");
+hook!(1, calloc, "__wrap_calloc", "rdx", "rcx");
+hook!(2, realloc, "__wrap_realloc", "rdx", "rcx");
+hook!(3, reallocarray, "__wrap_reallocarray", "rcx", "r8");
+hook!(4, free, "__wrap_free", "rsi", "rdx");
+hook!(5, posix_memalign, "__wrap_posix_memalign", "rcx", "r8");
+hook!(6, aligned_alloc, "__wrap_aligned_alloc", "rdx", "rcx");
+hook!(7, memalign, "__wrap_memalign", "rdx", "rcx");
+hook!(8, valloc, "__wrap_valloc", "rsi", "rdx");
+hook!(9, pvalloc, "__wrap_pvalloc", "rsi", "rdx");

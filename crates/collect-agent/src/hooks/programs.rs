@@ -1,1 +1,0 @@
-//! exec and posix_spawn: to be written.

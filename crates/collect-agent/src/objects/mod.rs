@@ -1,0 +1,132 @@
+//! Heap objects by where they were allocated: which block of memory a contended line lies in.
+//!
+//! While the program runs, the hooks of `malloc` and its kin enter every live block with the call path that
+//! allocated it in one [`Table`]. The signal handler looks the addresses of sharing events up there and tells
+//! the host about the blocks that it meets; all others are never written down.
+//!
+//! A program's signal handler may allocate, or jump away, while a hook is at work on the same thread. So each
+//! step is either lock-free or done under a lock that knows its holder ([`HolderLock`]), and memory for the
+//! table comes straight from the kernel.
+
+mod lock;
+mod path;
+mod report;
+mod shard;
+mod site;
+mod table;
+
+pub use report::report;
+pub use shard::Object;
+
+use std::{
+    ffi::c_void,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use carom_base_sys::signal;
+use lock::HolderLock;
+use path::Paths;
+use report::Reported;
+use site::Site;
+use table::Table;
+
+use crate::{context::OwnMemory, hooks, modules, registry, thread::State};
+
+/// All live blocks of this process.
+static TABLE: Table = Table::new();
+
+/// The least size of a block that is entered, in bytes; `u64::MAX` while none is.
+static LEAST: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Where an allocator was called: the registers as its caller will have them back.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller {
+    /// The return address, in the calling function.
+    pub ip: u64,
+    /// The stack pointer once the call has returned.
+    pub sp: u64,
+    /// RBP.
+    pub fp: u64,
+}
+
+/// What a thread needs for all this.
+pub struct ThreadHeap {
+    paths: Paths,
+    reported: Reported,
+}
+
+impl ThreadHeap {
+    /// Allocates the caches. Not for handlers.
+    pub fn new() -> Self {
+        Self { paths: Paths::new(), reported: Reported::new() }
+    }
+}
+
+/// Begins to follow blocks of at least `least` bytes.
+pub fn start(least: u64) {
+    LEAST.store(least, Relaxed);
+    hooks::follow_heap(true);
+}
+
+/// Ends following; what was entered stays.
+pub fn stop() {
+    hooks::follow_heap(false);
+    LEAST.store(u64::MAX, Relaxed);
+}
+
+/// In a forked child: what another thread of the parent was changing starts over.
+pub fn after_fork() {
+    TABLE.after_fork();
+}
+
+/// Enters a block that was just allocated. Not for our own handlers.
+pub fn allocated(block: *mut c_void, size: usize, caller: Caller) {
+    let (base, size) = (block.addr() as u64, size as u64);
+    // Nothing can lie in an empty block.
+    if base == 0 || size < LEAST.load(Relaxed).max(1) {
+        return;
+    }
+    aside(|state| {
+        let site = state.and_then(|state| site_of(state, caller));
+        TABLE.insert(Object { base, size, site });
+    });
+}
+
+/// Removes a block that is about to be freed, and says what it was. Not for our own handlers.
+pub fn freeing(block: *mut c_void) -> Option<Object> {
+    let base = block.addr() as u64;
+    if base == 0 { None } else { aside(|_| TABLE.remove(base)) }
+}
+
+/// Enters a block again that was not freed after all.
+pub fn kept(object: Object) {
+    aside(|_| TABLE.insert(object));
+}
+
+/// Runs `work` with errno kept and the thread's sampling held off: what a hook does is not the program's doing.
+/// The state is `None` in threads that are not sampled, and where a signal handler of the program has
+/// interrupted a hook.
+fn aside<R>(work: impl FnOnce(Option<&mut State>) -> R) -> R {
+    let errno = signal::errno();
+    let mut work = Some(work);
+    let mut run = |state: Option<&mut State>| work.take().map(|work| work(state));
+    let visited = registry::current().and_then(|thread| thread.visit(|state| run(Some(state))));
+    let result = visited.flatten().or_else(|| run(None));
+    signal::set_errno(errno);
+    // `work` runs once on every path above.
+    result.unwrap_or_else(|| std::process::abort())
+}
+
+/// The call path of `caller`, kept for as long as the process lives.
+fn site_of(state: &mut State, caller: Caller) -> Option<&'static Site> {
+    /// Further from the end of the stack than any stack is deep: the thread is on another one.
+    const DEEPEST: u64 = 1 << 30;
+    let high = state.stack_high;
+    let on_stack = caller.sp < high && high - caller.sp < DEEPEST;
+    let stack = if on_stack { caller.sp..high } else { 0..0 };
+    let heap = state.heap.as_mut()?;
+    modules::with(|modules| {
+        let memory = OwnMemory::new(modules, stack);
+        heap.paths.site(caller, modules, &memory)
+    })
+}

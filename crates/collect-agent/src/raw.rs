@@ -1,0 +1,75 @@
+//! System calls without the C library, whose functions are cancellation points (a thread about to be cancelled
+//! would end in the middle of a hook) and may be interposed. All signal-safe; they change errno.
+
+use std::ffi::{CStr, c_int};
+
+/// An open file, closed when dropped.
+pub struct File(c_int);
+
+impl File {
+    /// Opens the regular file at `path`, relative to `dir`, for reading.
+    pub fn open(dir: c_int, path: &CStr) -> Option<Self> {
+        // Where it has become a pipe since it was looked at, opening must not wait.
+        let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NOCTTY | libc::O_NONBLOCK;
+        // SAFETY: a valid string and integers.
+        let fd = unsafe { libc::syscall(libc::SYS_openat, dir, path.as_ptr(), flags) };
+        (fd >= 0).then_some(Self(fd as c_int))
+    }
+
+    /// Reads into `buffer` from `offset` on; 0 where that fails.
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> usize {
+        // SAFETY: an open file and memory of this size.
+        let read =
+            unsafe { libc::syscall(libc::SYS_pread64, self.0, buffer.as_mut_ptr(), buffer.len(), offset) };
+        usize::try_from(read).unwrap_or(0).min(buffer.len())
+    }
+}
+
+/// Appends `bytes`, in a single write, to the file at `path`, which is made where it does not exist.
+pub fn append(path: &CStr, bytes: &[u8]) {
+    let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: a valid string and integers.
+    let fd = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0o600) };
+    if fd >= 0 {
+        let file = File(fd as c_int);
+        // SAFETY: an open file and memory of this size.
+        unsafe { libc::syscall(libc::SYS_write, file.0, bytes.as_ptr(), bytes.len()) };
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: open, and ours.
+        unsafe { libc::syscall(libc::SYS_close, self.0) };
+    }
+}
+
+/// What the file at `path`, relative to `dir`, is.
+pub fn status(dir: c_int, path: &CStr) -> Option<libc::stat> {
+    // SAFETY: all zeroes is a valid place for the answer.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: a valid string and place; on x86-64 the kernel's structure is the C library's.
+    let result = unsafe { libc::syscall(libc::SYS_newfstatat, dir, path.as_ptr(), &raw mut status, 0) };
+    (result == 0).then_some(status)
+}
+
+/// The real user and group of this process.
+pub fn user_and_group() -> (libc::uid_t, libc::gid_t) {
+    // SAFETY: no arguments.
+    let user = unsafe { libc::getuid() };
+    // SAFETY: no arguments.
+    (user, unsafe { libc::getgid() })
+}
+
+/// Does the file at `path` have the extended attribute `name`?
+pub fn has_attribute(path: &CStr, name: &CStr) -> bool {
+    // SAFETY: valid strings; no place for the value, so only its size comes back.
+    unsafe { libc::syscall(libc::SYS_getxattr, path.as_ptr(), name.as_ptr(), 0usize, 0usize) > 0 }
+}
+
+/// Where the link at `path` points to, in `place`.
+pub fn link_target<'a>(path: &CStr, place: &'a mut [u8]) -> Option<&'a [u8]> {
+    // SAFETY: a valid string and memory of this size.
+    let length = unsafe { libc::syscall(libc::SYS_readlink, path.as_ptr(), place.as_mut_ptr(), place.len()) };
+    place.get(..usize::try_from(length).ok()?)
+}

@@ -1,0 +1,1 @@
+"""What the scripts of measurements/ share. Python's standard library only."""

@@ -1,0 +1,92 @@
+"""One campaign: its options, its raw rows, its summary.
+
+A script supplies two functions. `measure(options)` yields rows, kept in `rows.csv` as they come, with the
+circumstances in `run.json`. `summarise(rows)` turns the rows of that file, and nothing else, into a Summary;
+`--summary-only` runs it again on kept rows.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import machine
+from .paths import REPOSITORY, require_release_build, scratch
+from .table import RowWriter, read_rows
+
+# collect.py copies what stands between these into docs/benchmarks.md.
+RESULT_BEGIN = "<!-- result -->"
+RESULT_END = "<!-- end of result -->"
+
+
+@dataclass
+class Criterion:
+    """Something wanted, what was measured, and whether that is enough."""
+
+    wanted: str
+    measured: str
+    met: bool
+
+    def __str__(self):
+        return f"- **{'met' if self.met else 'NOT MET'}**: {self.wanted}: {self.measured}"
+
+
+@dataclass
+class Summary:
+    """`body`: Markdown paragraphs and tables, in their order."""
+
+    body: list
+    criteria: list = field(default_factory=list)
+
+
+def main(script, title, command, measure, summarise, quick_runs=1, runs=10, arguments=None):
+    """Runs a script of measurements/. `command` is what is measured, as a person would type it."""
+    home = Path(script).resolve().parent
+    parser = argparse.ArgumentParser(description=title)
+    parser.add_argument("--quick", action="store_true",
+                        help="a few short runs, to see that the script works; written to a scratch folder")
+    parser.add_argument("--runs", type=int, help=f"runs of each configuration [default: {runs}]")
+    parser.add_argument("--out", type=Path, help="where rows.csv, run.json and summary.md go [default: beside the script]")
+    parser.add_argument("--summary-only", action="store_true", help="write summary.md again from the rows that there are")
+    if arguments:
+        arguments(parser)
+    options = parser.parse_args()
+    options.runs = options.runs or (quick_runs if options.quick else runs)
+    options.out = options.out or (scratch("quick") / home.name if options.quick else home)
+    options.out.mkdir(parents=True, exist_ok=True)
+
+    if not options.summary_only:
+        record(options, measure)
+    run = json.loads((options.out / "run.json").read_text(encoding="utf-8"))
+    summary = summarise(read_rows(options.out / "rows.csv"))
+    text = render(title, command, run, summary)
+    (options.out / "summary.md").write_text(text, encoding="utf-8")
+    print("\n".join(map(str, summary.criteria)))
+    print(f"written: {options.out / 'summary.md'}")
+    sys.exit(0 if all(criterion.met for criterion in summary.criteria) else 1)
+
+
+def record(options, measure):
+    require_release_build()
+    run = machine.describe()
+    # Relative to the root, as somebody else would type it there.
+    run["command"] = " ".join([str(Path(sys.argv[0]).resolve().relative_to(REPOSITORY)), *sys.argv[1:]])
+    (options.out / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
+    rows = RowWriter(options.out / "rows.csv")
+    try:
+        for count, row in enumerate(measure(options), 1):
+            rows.write(row)
+            shown = ", ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
+                              for key, value in list(row.items())[:7])
+            print(f"{count}: {shown}", file=sys.stderr, flush=True)
+    finally:
+        rows.close()
+
+
+def render(title, command, run, summary):
+    circumstances = "\n".join(f"- {key}: {value}" for key, value in run.items() if key != "doctor")
+    parts = [f"# {title}", f"`{command}`", RESULT_BEGIN, *summary.body,
+             "\n".join(map(str, summary.criteria)), f"{run['date']}, carom {run['version']}.", RESULT_END,
+             "## Circumstances", circumstances, "Output of `carom doctor`:", f"```\n{run['doctor']}\n```"]
+    return "\n\n".join(part for part in parts if part) + "\n"
