@@ -82,20 +82,3 @@ if (isMainThread) {
   for (const [key, value] of table) Atomics.add(shared, key.length, value);
 }
 """
-
-# A scene of mirrors and glass; made for this, so no scene file of others is needed.
-POVRAY = """
-#version 3.7;
-global_settings { assumed_gamma 1.0 max_trace_level 8 }
-camera { location <0, 4, -9> look_at <0, 1, 0> }
-light_source { <10, 15, -10> color rgb 1 area_light <3, 0, 0>, <0, 3, 0>, 4, 4 }
-plane { y, 0 pigment { checker color rgb 0.9 color rgb <0.2, 0.3, 0.5> } finish { reflection 0.2 } }
-#declare R = seed(17);
-#declare N = 0;
-#while (N < 120)
-  sphere { <rand(R) * 10 - 5, rand(R) * 4, rand(R) * 10 - 3>, 0.2 + rand(R) * 0.4
-    pigment { color rgb <rand(R), rand(R), rand(R)> filter 0.6 }
-    finish { reflection 0.3 specular 0.6 } interior { ior 1.4 } }
-  #declare N = N + 1;
-#end
-"""

@@ -31,7 +31,9 @@ pub fn doctor(args: &doctor::Args) -> Result<End, Failure> {
 /// # Errors
 /// The archive is not installed.
 pub fn link_flags() -> Result<End, Failure> {
-    Err(Failure::new("not yet"))
+    let archive = carom_collect::find_archive().map_err(Failure::new)?;
+    println!("{}", carom_collect::link_flags(&archive).join(" "));
+    Ok(End::Success)
 }
 
 /// Prints a shell's completions.

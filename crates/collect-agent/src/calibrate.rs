@@ -20,16 +20,10 @@ pub fn is_stepping() -> bool {
     STEPPING.load(Relaxed)
 }
 
-/// Costs in nanoseconds.
-struct Costs {
-    timer: u64,
-    step: u64,
-    trap: u64,
-    modify: u64,
-}
-
-/// Assumed where nothing can be measured; as on a virtual machine whose debug exceptions leave the guest.
-const ASSUMED: Costs = Costs { timer: 12_000, step: 11_000, trap: 12_000, modify: 2_500 };
+/// One watchpoint trap where none can be tried, as on a virtual machine whose debug exceptions leave the guest.
+const ASSUMED_TRAP_NS: u64 = 12_000;
+/// Moving one watchpoint, likewise.
+const ASSUMED_MODIFY_NS: u64 = 2_500;
 
 /// Measures unless a process of this session already did or is doing it.
 pub fn calibrate_once(session: &Session) {
@@ -40,7 +34,7 @@ pub fn calibrate_once(session: &Session) {
     }
     let step = measure_step();
     let (trap, modify) = if session.mode == Mode::Sigtrap { measure_watch() } else { None }
-        .unwrap_or((ASSUMED.trap, ASSUMED.modify));
+        .unwrap_or((ASSUMED_TRAP_NS, ASSUMED_MODIFY_NS));
     control.step_ns.store(step, Relaxed);
     control.trap_ns.store(trap, Relaxed);
     control.modify_ns.store(modify, Relaxed);

@@ -27,7 +27,9 @@ impl<T> SpinLock<T> {
     /// Takes the lock if it is free.
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         // ATOMICS: pairs with the release in `drop`.
-        self.held.compare_exchange(false, true, Acquire, Relaxed).is_ok().then_some(Guard(self))
+        let taken = self.held.compare_exchange(false, true, Acquire, Relaxed).is_ok();
+        // Made only where the lock was taken: a guard that is made and dropped opens the lock.
+        taken.then(|| Guard(self))
     }
 
     /// Waits for the lock, giving the processor away: the holder may be preempted on a busy machine.
@@ -65,5 +67,21 @@ impl<T> DerefMut for Guard<'_, T> {
 impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
         self.0.held.store(false, Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trying_does_not_open_what_another_holds() {
+        let lock = SpinLock::new(0);
+        let guard = lock.try_lock();
+        assert!(guard.is_some());
+        assert!(lock.try_lock().is_none());
+        assert!(lock.try_lock().is_none(), "the first attempt must not have opened it");
+        drop(guard);
+        assert!(lock.try_lock().is_some());
     }
 }

@@ -74,6 +74,22 @@ fn map_file(file: &OwnedFd, bytes: usize) -> Result<NonNull<u8>, SysError> {
     map(bytes, libc::MAP_SHARED, file.as_raw_fd())
 }
 
+/// Private zeroed memory for a stack, with a page below it that faults: an overflow must not go unnoticed into
+/// somebody's data.
+///
+/// # Errors
+/// ENOMEM.
+pub fn stack(bytes: usize) -> Result<NonNull<u8>, SysError> {
+    const GUARD_BYTES: usize = 4096;
+    let whole = private(bytes + GUARD_BYTES)?;
+    // SAFETY: the first page of a mapping made just now.
+    if unsafe { libc::mprotect(whole.as_ptr().cast(), GUARD_BYTES, libc::PROT_NONE) } < 0 {
+        return Err(SysError::last("mprotect"));
+    }
+    // SAFETY: inside the mapping.
+    Ok(unsafe { whole.add(GUARD_BYTES) })
+}
+
 /// Private zeroed memory.
 ///
 /// # Errors

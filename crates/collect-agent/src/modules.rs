@@ -66,6 +66,7 @@ pub fn with<R>(use_them: impl FnOnce(Option<&Modules>) -> R) -> R {
 }
 
 /// Runs `close`, which may unload libraries, while no handler reads their sections; then looks again.
+#[cfg(not(feature = "static-link"))]
 pub fn closing<R>(session: &Session, close: impl FnOnce() -> R) -> R {
     CLOSING.fetch_add(1, SeqCst);
     readers_left();

@@ -4,7 +4,7 @@
 //! that a thread made behind our back would find its creator's state. The thread pointer (FS base) is unique
 //! among live threads and one load away at `fs:0`: a lock-free table keyed by it serves all engines.
 
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 
 use crate::thread::Thread;
 
@@ -17,13 +17,11 @@ const GONE: u64 = 1;
 struct Table {
     keys: [AtomicU64; CAPACITY],
     threads: [AtomicPtr<Thread>; CAPACITY],
-    live: AtomicUsize,
 }
 
 static TABLE: Table = Table {
     keys: [const { AtomicU64::new(0) }; CAPACITY],
     threads: [const { AtomicPtr::new(std::ptr::null_mut()) }; CAPACITY],
-    live: AtomicUsize::new(0),
 };
 
 /// The calling thread's pointer to its control block: the word at `fs:0` holds its own address (x86-64 ELF
@@ -78,7 +76,6 @@ pub fn insert(key: u64, thread: &'static Thread) -> bool {
         TABLE.threads[index].store(std::ptr::from_ref(thread).cast_mut(), Relaxed);
         // ATOMICS: pairs with the acquire in `find`.
         slot.store(key, Release);
-        TABLE.live.fetch_add(1, Relaxed);
         return true;
     }
     false
@@ -94,28 +91,9 @@ pub fn remove(key: u64) {
             0 => return,
             found if found == key => {
                 TABLE.keys[index].store(GONE, Release);
-                TABLE.live.fetch_sub(1, Relaxed);
                 return;
             }
             _ => {}
-        }
-    }
-}
-
-/// How many threads are registered.
-pub fn live() -> usize {
-    TABLE.live.load(Relaxed)
-}
-
-/// Calls `visit` for every registered thread.
-pub fn for_each(mut visit: impl FnMut(u64, &'static Thread)) {
-    for (key, thread) in TABLE.keys.iter().zip(&TABLE.threads) {
-        let key = key.load(Acquire);
-        if key > CLAIMED {
-            // SAFETY: as in `find`.
-            if let Some(thread) = unsafe { thread.load(Relaxed).as_ref() } {
-                visit(key, thread);
-            }
         }
     }
 }
@@ -128,5 +106,4 @@ pub fn clear() {
             key.store(0, Relaxed);
         }
     }
-    TABLE.live.store(0, Relaxed);
 }

@@ -209,6 +209,16 @@ impl Sampler {
         }
     }
 
+    /// In a forked child: forgets the parent's events, which go on in the parent.
+    pub fn abandon(&mut self) {
+        if let Some(Timer::Perf(event)) = self.timer.take() {
+            event.abandon();
+        }
+        for event in self.watches.iter_mut().filter_map(Option::take) {
+            event.abandon();
+        }
+    }
+
     /// True between [`Self::start`] and [`Self::stop`].
     pub fn is_running(&self) -> bool {
         self.timer.is_some()

@@ -25,8 +25,8 @@ use crate::{
     stack::Stacks,
 };
 
-/// Bytes of the stack that handlers run on: two signal frames with AVX-512 state (2 x 3.5 KiB), the unwinder
-/// and the decoder come to about 16 KiB; untouched pages cost nothing.
+/// Bytes of the stack that handlers run on. A signal frame with AVX-512 state (3.5 KiB), the unwinder and the decoder
+/// touch 28 KiB in a release build; untouched pages cost nothing.
 /// Unoptimised code moves the unwinder's cache through several frames: it takes 140 KiB.
 pub const HANDLER_STACK_BYTES: usize = if cfg!(debug_assertions) { 512 << 10 } else { 128 << 10 };
 
@@ -170,7 +170,7 @@ impl Vacancy {
     pub fn find() -> Result<Self, SysError> {
         match IDLE.lock().pop() {
             Some(thread) => Ok(Self::Used(thread)),
-            None => map::private(HANDLER_STACK_BYTES).map(Self::New),
+            None => map::stack(HANDLER_STACK_BYTES).map(Self::New),
         }
     }
 

@@ -7,6 +7,7 @@ use std::{
 
 /// The functions that the agent hooks, by `ld --wrap`. The archive has a `__wrap_` function for each.
 pub const HOOKS: &[&str] = &[
+    "_Exit",
     "_exit",
     "aligned_alloc",
     "calloc",

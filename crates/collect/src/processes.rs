@@ -111,9 +111,11 @@ impl People {
         }
     }
 
-    /// Did the process run its exit handlers?
+    /// Did the process run its exit handlers, or execute another program in its place?
     pub fn ended(&self, process: ProcessId) -> bool {
-        self.ended.contains(&process)
+        let pid = self.processes.get(process.0 as usize).map(|p| p.pid);
+        let replaced = |later: &ProcessInfo| later.parent == Some(process) && Some(later.pid) == pid;
+        self.ended.contains(&process) || self.processes.iter().any(replaced)
     }
 
     /// An image that was executed in place of another has that one as its parent.

@@ -18,11 +18,11 @@ fn unprofiled(manifest: &Manifest) -> Vec<(&str, &str)> {
 
 /// Without what following a program takes.
 fn without_ours(run: Run) -> Run {
-    let theirs = |line: &&str| {
-        !line.starts_with("env CAROM_SESSION=")
-            && !(line.starts_with("env LD_PRELOAD=/") && line.contains("carom_agent"))
+    let ours = |line: &&str| {
+        let preload = line.starts_with("env LD_PRELOAD=/") && line.contains("carom_agent");
+        preload || line.starts_with("env CAROM_SESSION=")
     };
-    let stdout = run.stdout.lines().filter(theirs).map(|line| format!("{line}\n")).collect();
+    let stdout = run.stdout.lines().filter(|line| !ours(line)).map(|line| format!("{line}\n")).collect();
     Run { stdout, ..run }
 }
 

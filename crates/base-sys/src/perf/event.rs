@@ -149,8 +149,14 @@ impl Event {
         if self.is_ours() {
             // A forked child may still hold a copy of the descriptor, which would keep the event going.
             let _ = self.disable();
-            // SAFETY: the descriptor is ours, as just checked, and is not used after `self` is consumed.
-            unsafe { libc::close(self.fd) };
+            close_descriptor(self.fd);
+        }
+    }
+
+    /// In a forked child: closes its copy of the descriptor. The event goes on in the parent. Signal-safe.
+    pub fn abandon(self) {
+        if self.is_ours() {
+            close_descriptor(self.fd);
         }
     }
 
@@ -196,8 +202,25 @@ const F_OWNER_TID: i32 = 0;
 /// `close` loop over the usual range does not hit ours.
 const FIRST_HIGH_FD: i32 = 4096;
 
+/// close(2) without the C library, whose function is a cancellation point: a thread that is about to be cancelled
+/// would be unwound out of a signal handler.
+fn close_descriptor(fd: RawFd) {
+    // SAFETY: integer argument only; the callers own the descriptor and do not use it again.
+    unsafe { libc::syscall(libc::SYS_close, fd) };
+}
+
+/// Another thread that does the same restores the limit in between, so once may not be enough.
+const ATTEMPTS: usize = 16;
+
 /// Moves `fd` to [`FIRST_HIGH_FD`] or above where the hard limit allows, else leaves it.
 fn keep_high(fd: RawFd) -> RawFd {
+    let Some(high) = (0..ATTEMPTS).find_map(|_| high_copy(fd)) else { return fd };
+    close_descriptor(fd);
+    high
+}
+
+/// A copy of `fd` at [`FIRST_HIGH_FD`] or above.
+fn high_copy(fd: RawFd) -> Option<RawFd> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid place for the answer.
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
@@ -213,10 +236,5 @@ fn keep_high(fd: RawFd) -> RawFd {
         // SAFETY: as above; puts back what was there.
         unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
     }
-    if high < 0 {
-        return fd;
-    }
-    // SAFETY: the low descriptor was made by `open` just now and nobody else knows it.
-    unsafe { libc::close(fd) };
-    high
+    (high >= 0).then_some(high)
 }

@@ -5,7 +5,7 @@ use std::arch::naked_asm;
 use carom_base_sys::{SysError, signal};
 
 use super::{foreign, handle};
-use crate::registry;
+use crate::{context::Context, registry};
 
 /// Installs the handler for SIGTRAP and returns what was there before.
 ///
@@ -17,8 +17,9 @@ pub fn install() -> Result<libc::sigaction, SysError> {
     action.sa_sigaction = handler_address();
     // SA_RESTART: the program does not expect its calls to be interrupted.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-    // SAFETY: a valid set. Every signal waits until the handler is done.
-    unsafe { libc::sigfillset(&raw mut action.sa_mask) };
+    // Every signal waits until the handler is done, also the two that `sigfillset` leaves out: the C library cancels
+    // threads with one of them, and would unwind them out of the handler.
+    action.sa_mask = crate::hooks::library_set(signal::Mask::MAX);
     crate::hooks::real_sigaction(libc::SIGTRAP, Some(&action))
 }
 
@@ -38,14 +39,23 @@ extern "C" fn on_sigtrap(_signal: libc::c_int, info: *mut libc::siginfo_t, ucont
     // Where the program has an alternate stack of its own, the kernel's frame lies there; the rest of the
     // handler goes to ours, because theirs may be as small as 2 KiB.
     let here = (&raw const arguments).addr() as u64;
-    match registry::current().map(|thread| thread.handler_stack(here)) {
-        Some((top, false)) => {
-            // SAFETY: the thread's own handler stack, on which nothing runs: a handler would be on it now.
+    match registry::current().map(|thread| (thread, thread.handler_stack(here))) {
+        Some((thread, (top, false))) => {
+            // SAFETY: the kernel's argument, used before anybody else has it.
+            let interrupted = unsafe { Context::new(ucontext) }.sp();
+            // A SIGTRAP handler of the program was running there.
+            let nested = thread.handler_stack(interrupted).1;
+            let top = if nested { (interrupted - RED_ZONE_BYTES) & !(STACK_ALIGNMENT - 1) } else { top };
+            // SAFETY: the thread's own handler stack, below what is in use of it.
             unsafe { call_on(top, run, (&raw const arguments).cast_mut().cast()) };
         }
         _ => run((&raw const arguments).cast_mut().cast()),
     }
 }
+
+/// What a function may use below its stack pointer, and how that is aligned at a call (x86-64 ABI).
+const RED_ZONE_BYTES: u64 = 128;
+const STACK_ALIGNMENT: u64 = 16;
 
 extern "C" fn run(arguments: *mut libc::c_void) {
     // SAFETY: the `Arguments` of `on_sigtrap`, which waits for us.

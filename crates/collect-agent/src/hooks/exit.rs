@@ -21,3 +21,14 @@ pub unsafe extern "C" fn _exit(status: libc::c_int) -> ! {
     unsafe { next_exit(status) };
     std::process::abort()
 }
+
+/// C's own name for [`_exit`], a symbol of its own in glibc.
+///
+/// # Safety
+/// As _Exit(3).
+#[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap__Exit"))]
+#[cfg_attr(not(feature = "static-link"), unsafe(export_name = "_Exit"))]
+pub unsafe extern "C" fn exit_c(status: libc::c_int) -> ! {
+    // SAFETY: the program's argument.
+    unsafe { _exit(status) }
+}

@@ -16,5 +16,5 @@ mod threads;
 pub use fork::register as register_fork_handlers;
 pub use heap::follow_heap;
 pub use programs::prepare as prepare_programs;
-pub use signals::real_sigaction;
+pub use signals::{library_set, real_sigaction};
 pub use threads::{begin_main, prepare as prepare_threads};

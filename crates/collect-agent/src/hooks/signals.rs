@@ -1,5 +1,7 @@
 //! SIGTRAP is ours with the kernel; the program keeps the illusion that it is its own.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use carom_base_sys::{SysError, signal};
 
 use super::next::next;
@@ -54,7 +56,8 @@ fn kernel_mask(set: &libc::sigset_t) -> signal::Mask {
     unsafe { std::ptr::from_ref(set).cast::<signal::Mask>().read() }
 }
 
-fn library_set(mask: signal::Mask) -> libc::sigset_t {
+/// A kernel mask as the C library has it.
+pub fn library_set(mask: signal::Mask) -> libc::sigset_t {
     // SAFETY: all zeroes is a valid `sigset_t`.
     let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: a `sigset_t` begins with the kernel's 8 bytes.
@@ -63,6 +66,9 @@ fn library_set(mask: signal::Mask) -> libc::sigset_t {
 }
 
 const TRAP: signal::Mask = signal::bit(libc::SIGTRAP);
+
+/// Signals during whose handlers the program wants SIGTRAP blocked, by bit.
+static TRAP_IN_MASK: AtomicU64 = AtomicU64::new(0);
 
 /// # Safety
 /// As sigaction(2).
@@ -100,7 +106,23 @@ pub unsafe extern "C" fn sigaction(
         wish
     });
     // SAFETY: our copy or null, and the caller's place.
-    unsafe { next_sigaction(number, cleared.as_ref().map_or(std::ptr::null(), std::ptr::from_ref), old) }
+    let result =
+        unsafe { next_sigaction(number, cleared.as_ref().map_or(std::ptr::null(), std::ptr::from_ref), old) };
+    if result == 0 && (1..=signal::Mask::BITS as i32).contains(&number) {
+        let bit = signal::bit(number);
+        let before = match wish {
+            Some(wish) if kernel_mask(&wish.sa_mask) & TRAP != 0 => TRAP_IN_MASK.fetch_or(bit, Relaxed),
+            Some(_) => TRAP_IN_MASK.fetch_and(!bit, Relaxed),
+            None => TRAP_IN_MASK.load(Relaxed),
+        };
+        // SAFETY: the caller's pointer is valid or null.
+        if let Some(old) = unsafe { old.as_mut() }
+            && before & bit != 0
+        {
+            old.sa_mask = library_set(kernel_mask(&old.sa_mask) | TRAP);
+        }
+    }
+    result
 }
 
 /// # Safety
@@ -146,16 +168,19 @@ unsafe fn change_mask(
     let before = thread.visit(|state| state.hidden_mask).unwrap_or(0);
     let changed = wish.map(|wish| shown_and_hidden(how, wish, before));
     let shown = changed.map(|(shown, _)| library_set(shown));
+    // Before the kernel's mask: a SIGTRAP that was held back comes as soon as that one changes.
+    if let Some((_, hidden)) = changed {
+        thread.visit(|state| state.hidden_mask = hidden);
+    }
     // SAFETY: our copy or null, and the caller's place.
     let result = unsafe { set(how, shown.as_ref().map_or(std::ptr::null(), std::ptr::from_ref), old) };
-    if result == 0 {
-        if let Some((_, hidden)) = changed {
-            thread.visit(|state| state.hidden_mask = hidden);
-        }
-        // SAFETY: the caller's pointer is valid or null.
-        if let Some(old) = unsafe { old.as_mut() } {
-            *old = library_set(kernel_mask(old) | before);
-        }
+    if result != 0 {
+        thread.visit(|state| state.hidden_mask = before);
+        return result;
+    }
+    // SAFETY: the caller's pointer is valid or null.
+    if let Some(old) = unsafe { old.as_mut() } {
+        *old = library_set(kernel_mask(old) | before);
     }
     result
 }

@@ -66,7 +66,8 @@ impl Walk {
         }
         let index = *from;
         let same = index < self.depth && self.frames[index] == frame && (!self.truncated || index == depth);
-        let in_place = |beyond: &Frame| beyond.place != 0 && memory.word(beyond.place) == Some(beyond.address);
+        let in_place =
+            |beyond: &Frame| beyond.place != 0 && memory.word(beyond.place) == Some(beyond.address);
         (same && self.frames[index + 1..self.depth].iter().all(in_place)).then_some(index)
     }
 
@@ -130,7 +131,8 @@ impl Paths {
                 return (depth, End::Met(index));
             }
             *slot = frame;
-            let (Some(modules), Some(address)) = (modules, FrameAddress::from_return_address(frame.address)) else {
+            let (Some(modules), Some(address)) = (modules, FrameAddress::from_return_address(frame.address))
+            else {
                 return (depth + 1, End::Lost);
             };
             match modules.unwinder().unwind_frame(address, &mut registers, &mut self.cache, &mut read) {
@@ -144,5 +146,96 @@ impl Paths {
             }
         }
         (MAX_STACK_FRAMES, End::Lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Walks over a stack made of an array: its words are return addresses at known places.
+    struct Stage {
+        words: Vec<u64>,
+        walk: Walk,
+    }
+
+    impl Stage {
+        /// A path with these return addresses, innermost first, each followed by a word of locals.
+        fn new(addresses: &[u64], truncated: bool) -> Self {
+            let words: Vec<u64> = addresses.iter().flat_map(|&address| [address, 0]).collect();
+            let mut stage = Self { words, walk: Walk::NONE };
+            let frames: Vec<Frame> = (0..addresses.len()).map(|index| stage.frame(index)).collect();
+            stage.walk.replace(&frames, 0);
+            stage.walk.truncated = truncated;
+            stage
+        }
+
+        fn place(&self, index: usize) -> u64 {
+            (&raw const self.words[index * 2]).addr() as u64
+        }
+
+        fn frame(&self, index: usize) -> Frame {
+            Frame { address: self.words[index * 2], place: self.place(index) }
+        }
+
+        fn met(&self, frame: Frame, depth: usize) -> Option<usize> {
+            let range = self.words.as_ptr_range();
+            let memory = OwnMemory::new(None, range.start.addr() as u64..range.end.addr() as u64);
+            self.walk.met(frame, depth, &mut 0, &memory)
+        }
+    }
+
+    fn addresses(walk: &Walk) -> Vec<u64> {
+        walk.frames[..walk.depth].iter().map(|frame| frame.address).collect()
+    }
+
+    #[test]
+    fn a_frame_is_met_while_all_beyond_it_is_as_it_was() {
+        let mut stage = Stage::new(&[10, 20, 30, 40], false);
+        let second = stage.frame(1);
+        assert_eq!(stage.met(stage.frame(0), 0), Some(0));
+        assert_eq!(stage.met(second, 0), Some(1), "the inner frame has returned");
+        assert_eq!(stage.met(second, 3), Some(1), "three more frames are below it");
+        assert_eq!(stage.met(Frame { address: 21, ..second }, 0), None, "another call of the same frame");
+        assert_eq!(stage.met(Frame { place: second.place + 8, ..second }, 0), None, "another frame");
+        // The inner frame was left and another function called from the third one.
+        stage.words[2] = 0;
+        assert_eq!(stage.met(stage.frame(2), 1), Some(2));
+        // The outermost frame returned to is another: nothing inside it may be taken over.
+        stage.words[6] = 41;
+        assert_eq!(stage.met(Frame { address: 30, place: stage.place(2) }, 2), None);
+    }
+
+    #[test]
+    fn a_path_that_was_cut_is_met_only_at_the_same_depth() {
+        let stage = Stage::new(&[10, 20, 30], true);
+        assert_eq!(stage.met(stage.frame(1), 1), Some(1));
+        assert_eq!(stage.met(stage.frame(1), 0), None);
+        assert_eq!(stage.met(stage.frame(1), 2), None);
+    }
+
+    #[test]
+    fn an_unknown_place_is_never_taken_over() {
+        let mut stage = Stage::new(&[10, 20, 30], false);
+        stage.walk.frames[2].place = 0;
+        assert_eq!(stage.met(stage.frame(0), 0), None);
+    }
+
+    #[test]
+    fn new_frames_take_the_place_of_old_ones() {
+        let frame = |address| Frame { address, place: address };
+        let mut walk = Stage::new(&[10, 20, 30, 40], false).walk;
+        walk.replace(&[frame(1), frame(2), frame(3)], 2);
+        assert_eq!(addresses(&walk), [1, 2, 3, 30, 40]);
+        walk.replace(&[], 3);
+        assert_eq!(addresses(&walk), [30, 40]);
+        walk.replace(&[frame(7)], walk.depth);
+        assert_eq!(addresses(&walk), [7]);
+        assert!(!walk.truncated);
+        // 63 and 2 are one more than there is room for.
+        let many = [frame(5); MAX_STACK_FRAMES - 1];
+        walk.replace(&[frame(8), frame(9)], 1);
+        walk.replace(&many, 0);
+        assert_eq!((walk.depth, walk.truncated, walk.frames[63].address), (MAX_STACK_FRAMES, true, 8));
     }
 }

@@ -104,8 +104,7 @@ impl Table {
                 continue;
             };
             let granules = first.max(start)..=last.min(start + BLOCK_GRANULES - 1);
-            let touches =
-                |o: &Object| o.base < range.end && o.size > range.start.saturating_sub(o.base);
+            let touches = |o: &Object| o.base < range.end && o.size > range.start.saturating_sub(o.base);
             let found = granules.rev().filter_map(|granule| shard.get(Key { level, granule })).find(touches);
             if found.is_some() {
                 return Ok(found);

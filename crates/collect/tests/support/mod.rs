@@ -1,4 +1,5 @@
 //! Small C programs, compiled at test time, run natively and recorded.
+#![allow(clippy::unwrap_used, reason = "tests fail by it")]
 
 use std::{
     path::{Path, PathBuf},

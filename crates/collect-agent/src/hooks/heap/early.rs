@@ -9,8 +9,8 @@ use std::{
 };
 
 use super::{
-    ALIGNED_ALLOC, CALLOC, COUNT, FREE, MALLOC, MEMALIGN, POSIX_MEMALIGN, PVALLOC, REALLOC, REALLOCARRAY, TARGETS,
-    VALLOC, lead_to, next_free, next_malloc, next_realloc,
+    ALIGNED_ALLOC, CALLOC, COUNT, FREE, MALLOC, MEMALIGN, POSIX_MEMALIGN, PVALLOC, REALLOC, REALLOCARRAY,
+    TARGETS, VALLOC, lead_to, next_free, next_malloc, next_realloc,
 };
 
 /// `dlsym` asks for a few hundred bytes, where it asks at all.
@@ -40,9 +40,19 @@ pub extern "C" fn resolve() {
 
 /// The C library's functions in the order of the hooks.
 pub fn found() -> [*const c_void; COUNT] {
-    let mut functions =
-        [&MALLOC, &CALLOC, &REALLOC, &REALLOCARRAY, &FREE, &POSIX_MEMALIGN, &ALIGNED_ALLOC, &MEMALIGN, &VALLOC, &PVALLOC]
-            .map(super::super::next::Next::address);
+    let mut functions = [
+        &MALLOC,
+        &CALLOC,
+        &REALLOC,
+        &REALLOCARRAY,
+        &FREE,
+        &POSIX_MEMALIGN,
+        &ALIGNED_ALLOC,
+        &MEMALIGN,
+        &VALLOC,
+        &PVALLOC,
+    ]
+    .map(super::super::next::Next::address);
     if USED.load(Relaxed) > 0 {
         functions[2] = careful_realloc as *const c_void;
         functions[4] = careful_free as *const c_void;

@@ -5,8 +5,8 @@
 use std::ffi::{c_int, c_void};
 
 use super::{
-    COUNT, early, next_aligned_alloc, next_calloc, next_free, next_malloc, next_memalign, next_posix_memalign,
-    next_pvalloc, next_realloc, next_reallocarray, next_valloc,
+    COUNT, early, next_aligned_alloc, next_calloc, next_free, next_malloc, next_memalign,
+    next_posix_memalign, next_pvalloc, next_realloc, next_reallocarray, next_valloc,
 };
 use crate::objects::{self, Caller};
 
@@ -77,7 +77,12 @@ unsafe extern "C" fn posix_memalign(
 }
 
 /// Changes the size of `block` to `size` bytes by `change`.
-fn resize(block: *mut c_void, size: usize, caller: Caller, change: impl FnOnce() -> *mut c_void) -> *mut c_void {
+fn resize(
+    block: *mut c_void,
+    size: usize,
+    caller: Caller,
+    change: impl FnOnce() -> *mut c_void,
+) -> *mut c_void {
     let before = objects::freeing(block);
     let after = change();
     match before {
@@ -109,7 +114,7 @@ unsafe extern "C" fn reallocarray(
     // SAFETY: only the hook jumps here.
     let caller = unsafe { caller(sp, fp) };
     // A product that overflows is a failure whatever the sizes.
-    let bytes = count.checked_mul(size).unwrap_or(usize::MAX);
+    let bytes = count.saturating_mul(size);
     // SAFETY: the program's arguments. The early buffer's blocks are never passed here: the loader does not.
     resize(block, bytes, caller, || unsafe { next_reallocarray(block, count, size) })
 }

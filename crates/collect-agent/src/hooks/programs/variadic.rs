@@ -58,7 +58,9 @@ unsafe extern "C" fn with_environment(path: *const c_char, argv: Arguments) -> c
         end = unsafe { end.add(1) };
     }
     // SAFETY: `execle` has one more argument after the null.
-    let environment = unsafe { *end.add(1) };
+    let last = unsafe { end.add(1) };
+    // SAFETY: as above.
+    let environment = unsafe { *last };
     // SAFETY: the program's arguments.
     unsafe { execve(path, argv, environment.cast()) }
 }

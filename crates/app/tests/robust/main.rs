@@ -1,0 +1,16 @@
+//! The profiled program's output, end, signals, descriptors and state stay its own, whatever it does.
+//!
+//! Every program here runs alone and under `carom share`, and the two runs are compared byte by byte; the profile
+//! must pass the checker and the report must parse.
+
+mod command_line;
+mod denied;
+mod descriptors;
+mod ends;
+mod known_programs;
+mod libraries;
+mod processes;
+mod signals;
+mod state;
+mod support;
+mod threads;

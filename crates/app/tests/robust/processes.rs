@@ -1,0 +1,29 @@
+//! Children and successors.
+
+use crate::support::{keeps, same};
+
+#[test]
+fn five_hundred_children() {
+    let report = keeps("forks.c", &["500"]);
+    // 500 alone, 50 from a program with threads and one with everything blocked, besides the program itself. The
+    // children of vfork run no code of their own but _exit.
+    assert_eq!(report.0["processes"].as_array().map(Vec::len), Some(552));
+    assert!(!report.warns("cut-short"));
+}
+
+#[test]
+fn the_parent_stays_sampled_after_fork() {
+    // Two threads for 400 ms: at 60 us between samples more than 10,000; half would be one thread, or none after
+    // the fork.
+    let report = keeps("parent_goes_on.c", &[]);
+    assert!(report.samples() > 5000, "{} samples", report.samples());
+    assert!(report.count("events") > 30, "{} events", report.count("events"));
+}
+
+#[test]
+fn what_it_executes_is_followed() {
+    let (ending, report) = same("execs.c", &["4"]);
+    // Status 11 at last, one more for each of the two programs that waited for a child.
+    assert_eq!(ending.code(), Some(13));
+    assert_eq!(report.0["processes"].as_array().map(Vec::len), Some(5));
+}

@@ -1,0 +1,39 @@
+//! Handlers, masks and alternate stacks.
+
+use crate::support::keeps;
+
+#[test]
+fn its_own_sigtrap_handlers_get_its_own_traps() {
+    keeps("trap_handlers.c", &[]);
+}
+
+#[test]
+fn a_sigtrap_handler_may_be_interrupted_and_nest() {
+    keeps("trap_on_stack.c", &[]);
+    keeps("trap_on_stack.c", &["own"]);
+}
+
+#[test]
+fn its_own_profiling_timer_ticks() {
+    keeps("prof_timer.c", &[]);
+}
+
+#[test]
+fn alternate_stacks_are_its_own_however_small() {
+    keeps("alt_stack.c", &[]);
+}
+
+#[test]
+fn masks_read_back_as_they_were_set() {
+    keeps("masks.c", &[]);
+}
+
+#[test]
+fn waiting_with_all_signals_blocked_waits() {
+    keeps("waits.c", &[]);
+}
+
+#[test]
+fn jumps_go_where_they_went() {
+    keeps("jumps.c", &[]);
+}

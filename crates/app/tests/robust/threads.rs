@@ -1,0 +1,43 @@
+//! Threads by the thousand, and how they end.
+
+use crate::support::{DENSE, compile, keeps, same_with};
+
+#[test]
+fn cancelled_and_leaving_threads_clean_up() {
+    keeps("cancel.c", &[]);
+}
+
+#[test]
+fn exceptions_unwind_across_samples() {
+    keeps("exceptions.cpp", &[]);
+}
+
+#[test]
+fn ten_thousand_short_threads() {
+    keeps("many_threads.c", &["10000", "8"]);
+}
+
+#[test]
+fn a_thousand_threads_at_once() {
+    let report = keeps("many_threads.c", &["1000", "1000"]);
+    // All of them and the main thread.
+    assert_eq!(report.0["threads"].as_array().map(Vec::len), Some(1001));
+}
+
+#[test]
+fn the_smallest_stacks() {
+    keeps("many_threads.c", &["200", "100", "min"]);
+}
+
+#[test]
+fn a_fixed_limit_of_files_or_memory_only_costs_samples() {
+    for limit in ["file-size", "memory"] {
+        let program = compile("robust/limits.c", &[]);
+        let alone = crate::support::run(std::process::Command::new(&program).arg(limit));
+        let mut share = crate::support::Share::new(&DENSE, &program, &[limit]);
+        let shared = share.run();
+        crate::support::compare(&share.command, &alone, &shared);
+        share.report();
+    }
+    let _ = same_with;
+}

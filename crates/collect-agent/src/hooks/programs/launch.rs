@@ -1,0 +1,165 @@
+//! From a call that starts a program to the same call with the environment that the program should have.
+
+use std::{
+    ffi::{CStr, c_char, c_int},
+    io::Write,
+};
+
+use carom_base_sys::signal;
+
+use super::{
+    OURS,
+    environment::Environment,
+    look::{self, Refusal},
+};
+use crate::{journal::Text, raw, registry, session, session::Session, thread};
+
+/// A program about to be started, as far as it can be told beforehand.
+pub struct Program<'a> {
+    /// Its path is relative to this directory.
+    pub dir: c_int,
+    /// Where it is.
+    pub path: &'a CStr,
+    /// `execve` becomes the program; `posix_spawn` stays and returns an error number.
+    pub spawned: bool,
+}
+
+/// Starts a program by `start` with the environment that it should have instead of `environment`.
+///
+/// # Safety
+/// `environment` is as execve(2) wants it.
+pub unsafe fn launch(
+    program: &Program<'_>,
+    environment: Environment,
+    start: impl Fn(Environment) -> c_int,
+) -> c_int {
+    let (Some(session), Some(ours)) = (session::current(), OURS.get()) else { return start(environment) };
+    let before = signal::errno();
+    let refusal = look::look(program.dir, program.path);
+    if !program.spawned {
+        last_words(session);
+        note(session, program, refusal);
+    }
+    // SAFETY: the caller's promise.
+    let result = unsafe {
+        ours.with(environment, refusal.is_none(), |environment| {
+            signal::set_errno(before);
+            start(environment)
+        })
+    };
+    if program.spawned && result == 0 {
+        note(session, program, refusal);
+        signal::set_errno(before);
+    }
+    result
+}
+
+/// As [`launch`], for a program that `execve` finds at `path`.
+///
+/// # Safety
+/// `path` is null or a string; `environment` is as execve(2) wants it.
+pub unsafe fn launch_path(
+    path: *const c_char,
+    spawned: bool,
+    environment: Environment,
+    start: impl Fn(Environment) -> c_int,
+) -> c_int {
+    if path.is_null() {
+        return start(environment);
+    }
+    // SAFETY: not null, so a string.
+    let path = unsafe { CStr::from_ptr(path) };
+    // SAFETY: the caller's promise.
+    unsafe { launch(&Program { dir: libc::AT_FDCWD, path, spawned }, environment, start) }
+}
+
+/// As [`launch`], for a program that `execvp` looks for.
+///
+/// # Safety
+/// `file` is null or a string; `environment` is as execve(2) wants it.
+pub unsafe fn launch_file(
+    file: *const c_char,
+    spawned: bool,
+    environment: Environment,
+    start: impl Fn(Environment) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let name = (!file.is_null()).then(|| unsafe { CStr::from_ptr(file) });
+    let mut place = [0; libc::PATH_MAX as usize];
+    let path = name.and_then(|name| search(name, &mut place));
+    // SAFETY: a string or null, and the caller's promise.
+    unsafe { launch_path(path.map_or(file, CStr::as_ptr), spawned, environment, start) }
+}
+
+/// As [`launch`], for an open file.
+///
+/// # Safety
+/// `environment` is as execve(2) wants it.
+pub unsafe fn launch_fd(fd: c_int, environment: Environment, start: impl Fn(Environment) -> c_int) -> c_int {
+    /// As long as the longest number.
+    const LINK_BYTES: usize = "/proc/self/fd/-2147483648\0".len();
+    let mut link = [0; LINK_BYTES];
+    // The place is long enough.
+    let _ = write!(link.as_mut_slice(), "/proc/self/fd/{fd}\0");
+    // SAFETY: a string, and the caller's promise.
+    unsafe { launch_path(link.as_ptr().cast(), false, environment, start) }
+}
+
+/// The file that `execvp` would most likely take for `name`, in `place`. `None` where there is none.
+fn search<'a>(name: &'a CStr, place: &'a mut [u8]) -> Option<&'a CStr> {
+    let bytes = name.to_bytes_with_nul();
+    if bytes.contains(&b'/') {
+        return Some(name);
+    }
+    // SAFETY: a valid name. The C library's `execvp` reads the variable in the same way.
+    let variable = unsafe { libc::getenv(c"PATH".as_ptr()) };
+    let path = if variable.is_null() {
+        c"/bin:/usr/bin"
+    } else {
+        // SAFETY: not null, so a string.
+        unsafe { CStr::from_ptr(variable) }
+    };
+    let is_program = |path: &CStr| {
+        let status = raw::status(libc::AT_FDCWD, path);
+        status.is_some_and(|s| s.st_mode & libc::S_IFMT == libc::S_IFREG && s.st_mode & 0o111 != 0)
+    };
+    for dir in path.to_bytes().split(|&byte| byte == b':') {
+        let parts: [&[u8]; 3] = if dir.is_empty() { [b"", b"", bytes] } else { [dir, b"/", bytes] };
+        let found = join(parts, place).is_some_and(is_program);
+        if found {
+            return CStr::from_bytes_until_nul(place).ok();
+        }
+    }
+    None
+}
+
+/// The parts, of which the last ends with null, as one string in `place`.
+fn join<'a>(parts: [&[u8]; 3], place: &'a mut [u8]) -> Option<&'a CStr> {
+    let mut length = 0;
+    for part in parts {
+        place.get_mut(length..length + part.len())?.copy_from_slice(part);
+        length += part.len();
+    }
+    CStr::from_bytes_until_nul(place).ok()
+}
+
+/// This may be the last that is heard of the thread: what the host cannot see afterwards is written down.
+fn last_words(session: &Session) {
+    // A `vfork` child finds its parent's thread, which lives on.
+    if let Some(thread) = registry::current().filter(|_| session.is_of_this_process()) {
+        thread.visit(|state| thread::note_progress(&state.slot));
+    }
+}
+
+/// Tells the report about a program that runs unprofiled. An exec that fails after all leaves a note too many.
+fn note(session: &Session, program: &Program<'_>, refusal: Option<Refusal>) {
+    /// Enough for any path that somebody would read.
+    const LINE_BYTES: usize = 1024;
+    let Some(refusal) = refusal else { return };
+    let mut target = [0; LINE_BYTES / 2];
+    let path = program.path.to_bytes();
+    let link = path.starts_with(b"/proc/self/fd/").then(|| raw::link_target(program.path, &mut target));
+    let name = link.flatten().map_or(path, |target| target);
+    let mut text = Text::<LINE_BYTES>::new();
+    session.append(text.line("unprofiled").name(name).name(refusal.reason().as_bytes()));
+}
