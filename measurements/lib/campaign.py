@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import machine
-from .paths import REPOSITORY, require_release_build, scratch
+from .paths import PICTURES, REPOSITORY, require_release_build, scratch
 from .table import RowWriter, read_rows
 
 # collect.py copies what stands between these into docs/benchmarks.md.
 RESULT_BEGIN = "<!-- result -->"
 RESULT_END = "<!-- end of result -->"
+
+# The first columns say which run it is and how it went; the progress shows so many.
+SHOWN_COLUMNS = 7
 
 
 @dataclass
@@ -34,10 +37,11 @@ class Criterion:
 
 @dataclass
 class Summary:
-    """`body`: Markdown paragraphs and tables, in their order."""
+    """`body`: Markdown paragraphs and tables, in their order. `pictures`: {file name in docs/pictures: SVG}."""
 
     body: list
     criteria: list = field(default_factory=list)
+    pictures: dict = field(default_factory=dict)
 
 
 def main(script, title, command, measure, summarise, quick_runs=1, runs=10, arguments=None):
@@ -62,6 +66,10 @@ def main(script, title, command, measure, summarise, quick_runs=1, runs=10, argu
     summary = summarise(read_rows(options.out / "rows.csv"))
     text = render(title, command, run, summary)
     (options.out / "summary.md").write_text(text, encoding="utf-8")
+    pictures = options.out / "pictures" if options.quick else PICTURES
+    for name, picture in summary.pictures.items():
+        pictures.mkdir(parents=True, exist_ok=True)
+        (pictures / name).write_text(picture, encoding="utf-8")
     print("\n".join(map(str, summary.criteria)))
     print(f"written: {options.out / 'summary.md'}")
     sys.exit(0 if all(criterion.met for criterion in summary.criteria) else 1)
@@ -77,11 +85,15 @@ def record(options, measure):
     try:
         for count, row in enumerate(measure(options), 1):
             rows.write(row)
-            shown = ", ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
-                              for key, value in list(row.items())[:7])
+            shown = ", ".join(f"{key} {brief(value)}" for key, value in list(row.items())[:SHOWN_COLUMNS])
             print(f"{count}: {shown}", file=sys.stderr, flush=True)
     finally:
         rows.close()
+
+
+def brief(value):
+    """A cell as the progress shows it."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)[:40].replace("\n", " ")
 
 
 def render(title, command, run, summary):

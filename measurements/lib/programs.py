@@ -107,7 +107,6 @@ def programs(quick=False):
     sql = inputs.script("build.sql", scripts.SQL.replace("{rows}", str(1_200_000 // part)))
     python = inputs.script("work.py", scripts.PYTHON.replace("SIZE", str(3_000_000 // part)))
     node = inputs.script("work.js", scripts.NODE % {"size": 40_000_000 // part})
-    scene = inputs.script("scene.pov", scripts.POVRAY)
     frames = 800 // part
     # The last three were run under carom for the first time when its development had ended.
     return [
@@ -127,8 +126,9 @@ def programs(quick=False):
         Program("python3", ["python3", python], env={"PYTHONHASHSEED": "0"}),
         Program("lbzip2", ["lbzip2", "-n2", "-k", "-c", text(96)], in_development=False),
         Program("nodejs", ["node", node], in_development=False),
-        Program("povray", ["povray", f"+I{scene}", "+Oout.ppm", "+FP", "+W200", f"+H{150 // part}", "+A0.3", "-J", "+WT2", "-D",
-                           "-GA"], ["out.ppm"], in_development=False),
+        Program("graphicsmagick", ["gm", "convert", "-size", f"1600x{1200 // part}", "gradient:navy-gold", "-swirl", 720,
+                                   "-blur", "0x12", "-modulate", "110,150,80", "-resize", "150%", "-sharpen", "0x3",
+                                   "out.ppm"], ["out.ppm"], {"OMP_NUM_THREADS": "2"}, in_development=False),
     ]
 
 

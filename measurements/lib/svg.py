@@ -2,7 +2,6 @@
 
 import math
 from html import escape
-from pathlib import Path
 
 WIDTH, HEIGHT = 480, 320
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 34, 46
@@ -20,8 +19,8 @@ def ticks(low, high, wanted=5):
     return [round(low + step * index, 12) for index in range(math.ceil((high - low) / step - 1e-9) + 1)]
 
 
-def plot(path, title, x_label, y_label, series):
-    """Writes a plot. `series`: {name: [(x, y), ...]}; lines through the points, y from 0."""
+def plot(title, x_label, y_label, series):
+    """A plot as text. `series`: {name: [(x, y), ...]}; lines through the points, y from 0."""
     points = [point for line in series.values() for point in line]
     xs = ticks(0, max(x for x, _ in points))
     ys = ticks(0, max(y for _, y in points) or 1)
@@ -49,8 +48,7 @@ def plot(path, title, x_label, y_label, series):
         out += ['<circle cx="{:.1f}" cy="{:.1f}" r="2.6" fill="{}"/>'.format(*at(*point), colour) for point in line]
         out.append(text(LEFT + 10, TOP + 10 + 14 * index, name, "start", colour=colour))
     out.append("</svg>")
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text("\n".join(out) + "\n", encoding="utf-8")
+    return "\n".join(out) + "\n"
 
 
 def text(x, y, words, anchor, size=11, colour=GREY, turn=""):

@@ -2,7 +2,6 @@
 
 from lib import stats, svg
 from lib.campaign import Criterion, Summary
-from lib.paths import PICTURES
 from lib.table import group_by, markdown, number
 
 CORRELATION_WANTED = 0.95
@@ -19,13 +18,15 @@ COMPARISONS = {
 def summarise(rows):
     studies = {study: group for (study,), group in group_by(rows, "study").items()}
     volume, criteria = volume_table(studies["volume"])
+    drawn = plots(studies)
     return Summary(
-        body=[volume, *pictures(studies),
+        body=[volume, *(f"![{title}](pictures/{name})" for name, (title, _) in drawn.items()),
               "False-sharing with 8 threads on 2 cores, as in thesis figure 5.8:", figure_5_8(studies["figure 5.8"]),
               "Sensitivity, as in thesis 5.4.5. Volume: events of sharing per step sample, so that it does not depend on "
               "how many samples there are; from write-volume, the fraction of false sharing from false-sharing, "
               "each at 0.5.", sensitivity(studies)],
-        criteria=criteria)
+        criteria=criteria,
+        pictures={name: picture for name, (_, picture) in drawn.items()})
 
 
 def rate(row, column="volume"):
@@ -76,30 +77,23 @@ def sensitivity(studies):
     return markdown(["parameter", "value", "volume relative to the default", "fraction of false sharing", "samples"], table)
 
 
-def averages(rows, value, scale=True):
-    """[(fraction, mean)], scaled so that the largest is 1."""
-    points = [(fraction, stats.mean(value(row) or 0 for row in group))
-              for (fraction,), group in group_by(rows, "fraction").items()]
+def averages(rows, column, scale):
+    """[(fraction, mean)]; with `scale` so that the largest is 1."""
+    points = [(fraction, stats.mean(row[column] for row in group)) for (fraction,), group in group_by(rows, "fraction").items()]
     largest = max(y for _, y in points) if scale else 1
     return [(x, y / largest if largest else 0) for x, y in points]
 
 
-def pictures(studies):
-    """Draws the plots; returns the Markdown that shows them, as seen from docs/."""
-    shown = []
+def plots(studies):
+    """{file name: (title, SVG)}."""
+    drawn = {}
     for workload, axis in (("write-volume", "sharing fraction"), ("read-write", "read fraction")):
         rows = [row for row in studies["volume"] if row["workload"] == workload]
-        series = {name: averages(rows, lambda row, column=column: row[column]) for name, column in (
-            ("carom", "volume"), ("the workload's count", "count"), ("last writer", "last_writer"))}
-        shown.append(picture(f"share-{workload}", f"{workload}: volume by {axis}", axis, "relative to the largest", series))
-    rows = studies["figure 5.8"]
-    series = {"false": averages(rows, lambda row: row["false"], scale=False),
-              "true": averages(rows, lambda row: row["true"], scale=False)}
-    shown.append(picture("share-false-sharing", "false-sharing, 8 threads on 2 cores", "fraction of false sharing",
-                         "events of sharing", series))
-    return shown
-
-
-def picture(name, title, x_label, y_label, series):
-    svg.plot(PICTURES / f"{name}.svg", title, x_label, y_label, series)
-    return f"![{title}](pictures/{name}.svg)"
+        title = f"{workload}: volume by {axis}"
+        drawn[f"share-{workload}.svg"] = title, svg.plot(title, axis, "relative to the largest", {
+            name: averages(rows, column, scale=True)
+            for name, column in (("carom", "volume"), ("the workload's count", "count"), ("last writer", "last_writer"))})
+    title = "false-sharing, 8 threads on 2 cores"
+    drawn["share-false-sharing.svg"] = title, svg.plot(title, "fraction of false sharing", "events of sharing", {
+        kind: averages(studies["figure 5.8"], kind, scale=False) for kind in ("false", "true")})
+    return drawn

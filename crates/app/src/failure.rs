@@ -69,7 +69,11 @@ impl End {
             Self::NoEngine => ExitCode::from(CANNOT_PROFILE),
             Self::Success | Self::Program(Exit::Unknown) => ExitCode::SUCCESS,
             Self::Program(Exit::Code(code)) => ExitCode::from(code as u8),
-            Self::Program(Exit::Signal(number)) => signal::die_of(number),
+            Self::Program(Exit::Signal(number)) => {
+                signal::die_of(number);
+                // What a shell makes of it.
+                ExitCode::from((128 + number) as u8)
+            }
         }
     }
 }

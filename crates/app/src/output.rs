@@ -16,6 +16,11 @@ use crate::{
 /// Columns assumed where there is no terminal to ask.
 const DEFAULT_COLUMNS: usize = 100;
 
+/// Is there anything to report to?
+pub fn wanted(args: &OutputArgs) -> bool {
+    !args.quiet || args.json.is_some() || args.html.is_some() || args.csv.is_some()
+}
+
 /// Refuses, before anything runs, files that cannot be written.
 ///
 /// # Errors

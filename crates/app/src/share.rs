@@ -1,8 +1,7 @@
 //! `carom share`: record, then report.
 
 use carom_base_sys::probe::{BurstChoice, DeliveryKind, Facts, Probes, choose_burst_delivery};
-use carom_base_wire::{ControlSettings, DeliveryChoice};
-use carom_collect::{Request, record};
+use carom_collect::{ControlSettings, DeliveryChoice, Request, record};
 use carom_store::Recording;
 
 use crate::{
@@ -37,6 +36,9 @@ pub fn run(args: &ShareArgs) -> Result<End, Failure> {
 }
 
 fn report(args: &ShareArgs, dir: &std::path::Path) -> Result<(), Failure> {
+    if !output::wanted(&args.report) {
+        return Ok(());
+    }
     let recording = Recording::open(dir).map_err(Failure::new)?;
     let report = load::report(&[recording]);
     output::write(&report, &args.report)?;
@@ -51,7 +53,7 @@ fn report(args: &ShareArgs, dir: &std::path::Path) -> Result<(), Failure> {
 fn choose(args: &ShareArgs) -> Result<BurstChoice, Failure> {
     let delivery = match args.delivery {
         DeliveryArg::Auto => {
-            let probes = Probes::judge(&Facts::here());
+            let probes = Probes::judge(&Facts::to_choose());
             return choose_burst_delivery(&probes)
                 .map_err(|cause| Failure::new(format!("{cause}; `carom doctor` explains")));
         }

@@ -14,6 +14,9 @@ pub const TRAP_HWBKPT: i32 = 4;
 pub const SI_TIMER: i32 = -2;
 /// `si_code` of `F_SETSIG` readiness.
 pub const POLL_IN: i32 = 1;
+/// `si_code` of `F_SETSIG` readiness for a signal whose own codes [`POLL_IN`] could be taken for, SIGTRAP among them
+/// (since Linux 4.16, `send_sigio_to_task`).
+pub const SI_SIGIO: i32 = -5;
 /// The trap was delivered late because the thread had blocked SIGTRAP (Linux 5.18).
 pub const TRAP_PERF_FLAG_ASYNC: u32 = 1;
 /// Trap flag in RFLAGS: a debug exception follows the next instruction.
@@ -138,6 +141,12 @@ pub fn ignore_terminal_signals() {
     }
 }
 
+/// Has a write beyond RLIMIT_FSIZE fail instead of ending this process.
+pub fn ignore_file_size_signal() {
+    // SAFETY: SIG_IGN is a valid disposition.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 static FORWARD_TO: AtomicI32 = AtomicI32::new(0);
 
 /// Passes SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 on to `process` from now on.
@@ -156,8 +165,9 @@ extern "C" fn forward(signal: libc::c_int) {
     set_errno(before);
 }
 
-/// Ends this process as `signal` ended another: the shell sees the same. Leaves no core file of ours.
-pub fn die_of(signal: i32) -> ! {
+/// Ends this process as `signal` ended another: the shell sees the same. Leaves no core file of ours. Returns only
+/// where the signal does not kill.
+pub fn die_of(signal: i32) {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: a valid limit.
     unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
@@ -165,6 +175,4 @@ pub fn die_of(signal: i32) -> ! {
     unsafe { libc::signal(signal, libc::SIG_DFL) };
     set_mask(libc::SIG_UNBLOCK, bit(signal));
     raise(signal);
-    // Only reached for a signal that does not kill.
-    std::process::exit(128 + signal)
 }

@@ -91,6 +91,15 @@ impl<'a> Context<'a> {
         unsafe { (&raw const self.0.uc_sigmask).cast::<u64>().read() }
     }
 
+    /// Has the thread block the signals in `mask`, too, from when the handler returns.
+    pub fn block(&mut self, mask: u64) {
+        let place = (&raw mut self.0.uc_sigmask).cast::<u64>();
+        // SAFETY: a `sigset_t` is larger than the kernel's 8 bytes and any bits are valid.
+        let before = unsafe { place.read() };
+        // SAFETY: as above.
+        unsafe { place.write(before | mask) };
+    }
+
     /// All registers, for the decoder.
     pub fn registers(&self, fs_base: u64) -> insn::Registers<'_> {
         insn::Registers {

@@ -23,6 +23,7 @@ pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
     hooks::prepare_threads();
     hooks::prepare_programs(dir);
     hooks::register_fork_handlers();
+    hooks::register_quick_exit();
     session::publish(Some(session));
     modules::refresh(session);
     calibrate::calibrate_once(session);

@@ -57,6 +57,9 @@ pub fn open_shared(path: &CStr, bytes: usize) -> Result<NonNull<u8>, SysError> {
 }
 
 fn allocate(file: &OwnedFd, bytes: usize) -> Result<(), SysError> {
+    if !crate::raw::may_reach(bytes as u64) {
+        return Err(SysError { call: "fallocate", errno: libc::EFBIG });
+    }
     // SAFETY: an open file and integers. Unlike posix_fallocate this never falls back to writing.
     let done = unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes as i64) };
     if done == 0 {
@@ -96,6 +99,22 @@ pub fn stack(bytes: usize) -> Result<NonNull<u8>, SysError> {
 /// ENOMEM.
 pub fn private(bytes: usize) -> Result<NonNull<u8>, SysError> {
     map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1)
+}
+
+/// A thread takes less than 1 MiB for itself (handler stack, rings, caches); many may begin at the same time.
+const ROOM_BYTES: usize = 64 << 20;
+
+/// Is there memory left for a thread of ours? Where the program has a limit on it, what is used up here would be
+/// missing there, and an allocation of ours that fails would end it.
+pub fn has_room() -> bool {
+    let limited = |what| crate::raw::limit(what) != libc::RLIM_INFINITY;
+    if !limited(libc::RLIMIT_AS) && !limited(libc::RLIMIT_DATA) {
+        return true;
+    }
+    let Ok(room) = private(ROOM_BYTES) else { return false };
+    // SAFETY: mapped just now and used by nobody.
+    unsafe { libc::munmap(room.as_ptr().cast(), ROOM_BYTES) };
+    true
 }
 
 fn map(bytes: usize, flags: i32, fd: i32) -> Result<NonNull<u8>, SysError> {

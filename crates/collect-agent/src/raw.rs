@@ -32,9 +32,37 @@ pub fn append(path: &CStr, bytes: &[u8]) {
     let fd = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0o600) };
     if fd >= 0 {
         let file = File(fd as c_int);
+        if limit(libc::RLIMIT_FSIZE) != libc::RLIM_INFINITY {
+            let length = status_of(&file).map_or(u64::MAX, |status| status.st_size as u64);
+            if !may_reach(length.saturating_add(bytes.len() as u64)) {
+                return;
+            }
+        }
         // SAFETY: an open file and memory of this size.
         unsafe { libc::syscall(libc::SYS_write, file.0, bytes.as_ptr(), bytes.len()) };
     }
+}
+
+/// The soft limit on a resource.
+pub fn limit(resource: libc::__rlimit_resource_t) -> libc::rlim_t {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: a valid place for the answer.
+    unsafe { libc::getrlimit(resource, &raw mut limit) };
+    limit.rlim_cur
+}
+
+/// May a file of ours become this long? Beyond RLIMIT_FSIZE the kernel raises SIGXFSZ, and that ends the program.
+pub fn may_reach(bytes: u64) -> bool {
+    bytes <= limit(libc::RLIMIT_FSIZE)
+}
+
+/// What an open file is.
+fn status_of(file: &File) -> Option<libc::stat> {
+    // SAFETY: all zeroes is a valid place for the answer.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: an open file and a valid place; on x86-64 the kernel's structure is the C library's.
+    let result = unsafe { libc::syscall(libc::SYS_fstat, file.0, &raw mut status) };
+    (result == 0).then_some(status)
 }
 
 impl Drop for File {

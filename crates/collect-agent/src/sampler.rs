@@ -71,7 +71,7 @@ impl Origin {
         match info.code() {
             signal::TRAP_PERF => event(info.cookie(), info.flags() & signal::TRAP_PERF_FLAG_ASYNC != 0),
             signal::SI_TIMER => event(info.timer_value(), false),
-            signal::POLL_IN => Self::Fd(info.fd()),
+            signal::SI_SIGIO | signal::POLL_IN => Self::Fd(info.fd()),
             signal::TRAP_TRACE => Self::Step,
             _ => Self::Foreign,
         }

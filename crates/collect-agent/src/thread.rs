@@ -70,6 +70,8 @@ pub struct State {
     pub programmed_ns: u64,
     /// Timer samples so far.
     pub samples: u64,
+    /// When the handler of the last one was done, in nanoseconds.
+    pub left: u64,
     /// End of the thread's stack, 0 where unknown.
     pub stack_high: u64,
     /// [`crate::modules::unloads`] when the decoder's caches were good.
@@ -106,15 +108,16 @@ impl Thread {
         (top, sp > low && sp <= top)
     }
 
-    /// Makes the handler stack the calling thread's alternate stack.
-    pub fn lend_stack(&self) {
+    /// Makes the handler stack the calling thread's alternate stack. False, with errno set, where the thread runs on
+    /// another one.
+    pub fn lend_stack(&self) -> bool {
         let stack = libc::stack_t {
             ss_sp: self.handler_stack.as_ptr().cast(),
             ss_flags: 0,
             ss_size: HANDLER_STACK_BYTES,
         };
         // SAFETY: the memory is this thread's for good, and only handlers use it.
-        let _ = unsafe { signal::alternate_stack(&raw const stack, std::ptr::null_mut()) };
+        unsafe { signal::alternate_stack(&raw const stack, std::ptr::null_mut()) }.is_ok()
     }
 
     /// The caches of an idle thread, which is in nobody's hands but the caller's.
@@ -250,6 +253,7 @@ fn start_sampling(
         random: seed,
         programmed_ns: period,
         samples: 0,
+        left: 0,
         stack_high,
         unloads: crate::modules::unloads(),
         hidden_mask: 0,

@@ -21,7 +21,9 @@ pub fn start(argv: &[String], agent: Option<&Path>, dir: &Path) -> io::Result<Ch
         command.env("LD_PRELOAD", preload(agent, std::env::var_os("LD_PRELOAD").as_deref()));
     }
     let child = command.spawn()?;
+    // After the program was started, which inherits what is ignored.
     signal::ignore_terminal_signals();
+    signal::ignore_file_size_signal();
     if let Ok(pid) = i32::try_from(child.id()) {
         signal::forward_to(pid);
     }

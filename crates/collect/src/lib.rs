@@ -16,6 +16,7 @@ mod segment;
 mod session;
 mod target;
 
+pub use carom_base_wire::{ControlSettings, DeliveryChoice};
 pub use error::CollectError;
 pub use link::{HOOKS, find_archive, link_flags};
 pub use record::{Outcome, Request, record};

@@ -145,6 +145,11 @@ fn counters(head: &SlotSnapshot) -> ThreadCounters {
         dropped_records: of(Counter::DroppedRecords),
         stacks_truncated: of(Counter::TruncatedStacks),
         sampler_lost: of(Counter::SamplerLost),
+        budget_skipped: of(Counter::BudgetSkipped),
+        arm_failures: of(Counter::ArmFailures),
+        objects_unknown: of(Counter::ObjectsUnknown),
+        calls_restarted: of(Counter::RestartedCalls),
+        calls_interrupted: of(Counter::InterruptedCalls),
         ..ThreadCounters::default()
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use carom_base_sys::{clock, machine::Machine};
 use carom_base_wire::ControlSettings;
-use carom_store::{Costs, CpuInfo, EngineInfo, Exit, MachineInfo, Manifest, Warning, Writer, fresh_dir};
+use carom_store::{Costs, CpuInfo, EngineInfo, Exit, MachineInfo, Manifest, ThreadCounters, Warning, Writer, fresh_dir};
 
 use crate::{
     drain::Drain,
@@ -224,9 +224,7 @@ fn warn(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Results)
     } else if cut > 0 {
         warn(
             "cut-short",
-            format!(
-                "{cut} processes ended without running their exit handlers, by exec or by a signal, or still ran."
-            ),
+            format!("Processes that ended without running their exit handlers, by a signal, or that still ran: {cut}."),
         );
     }
     if garbage > 0 {
@@ -236,6 +234,21 @@ fn warn(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Results)
                 "{garbage} words in session memory were no records: the program may have written over them."
             ),
         );
+    }
+    let mut sums = ThreadCounters::default();
+    manifest.threads.iter().for_each(|thread| sums += thread.counters);
+    let mut warn = |code: &str, text: String| manifest.warnings.push(Warning { code: code.into(), text });
+    if sums.sampler_lost > 0 {
+        let text = "the program closed carom's file descriptors, so sampling of these threads stopped early";
+        warn("sampler-closed", format!("{} threads: {text}.", sums.sampler_lost));
+    }
+    if sums.calls_interrupted > 0 {
+        let text = "system calls of the program failed with EINTR because of carom's timer";
+        warn("interrupted-calls", format!("{} {text}.", sums.calls_interrupted));
+    }
+    if sums.objects_unknown > 0 {
+        let text = "look-ups of heap objects found the table in use, so their allocation is not named";
+        warn("objects-unknown", format!("{} {text}.", sums.objects_unknown));
     }
     if results.unprofiled_threads > 0 {
         let text = "threads ran unprofiled for want of session memory, debug registers or file descriptors";

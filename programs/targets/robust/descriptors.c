@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "";
     pthread_t threads[3];
 
-    if (!strcmp(how, "limit")) {
+    if (!strcmp(how, "limit") || !strcmp(how, "all")) {
         /* As a shell's `ulimit -Sn 64` does, but in mid-run. */
         struct rlimit limit;
         NEED(!getrlimit(RLIMIT_NOFILE, &limit));

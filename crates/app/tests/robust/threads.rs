@@ -1,6 +1,8 @@
 //! Threads by the thousand, and how they end.
 
-use crate::support::{DENSE, compile, keeps, same_with};
+use std::process::Command;
+
+use crate::support::{DENSE, Share, compare, compile, keeps, run};
 
 #[test]
 fn cancelled_and_leaving_threads_clean_up() {
@@ -33,11 +35,10 @@ fn the_smallest_stacks() {
 fn a_fixed_limit_of_files_or_memory_only_costs_samples() {
     for limit in ["file-size", "memory"] {
         let program = compile("robust/limits.c", &[]);
-        let alone = crate::support::run(std::process::Command::new(&program).arg(limit));
-        let mut share = crate::support::Share::new(&DENSE, &program, &[limit]);
+        let alone = run(Command::new(&program).arg(limit));
+        let mut share = Share::new(&DENSE, &program, &[limit]);
         let shared = share.run();
-        crate::support::compare(&share.command, &alone, &shared);
+        compare(&share.command, &alone, &shared);
         share.report();
     }
-    let _ = same_with;
 }

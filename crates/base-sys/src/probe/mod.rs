@@ -37,6 +37,11 @@ impl Facts {
     pub fn here() -> Self {
         Self { machine: Machine::here(), tried: Tried::here() }
     }
+
+    /// Examines just enough for [`choose_burst_delivery`].
+    pub fn to_choose() -> Self {
+        Self { machine: Machine::here(), tried: Tried::until_one_works() }
+    }
 }
 
 /// One finding per facility.

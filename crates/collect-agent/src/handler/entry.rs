@@ -5,7 +5,7 @@ use std::arch::naked_asm;
 use carom_base_sys::{SysError, signal};
 
 use super::{foreign, handle};
-use crate::{context::Context, registry};
+use crate::registry;
 
 /// Installs the handler for SIGTRAP and returns what was there before.
 ///
@@ -28,45 +28,38 @@ fn handler_address() -> libc::sighandler_t {
     on_sigtrap as *const () as libc::sighandler_t
 }
 
-/// What `on_sigtrap` passes across the change of stacks.
+/// What `on_sigtrap` passes across the change of stacks, and gets back.
 struct Arguments {
     info: *const libc::siginfo_t,
     ucontext: *mut libc::c_void,
+    ours: bool,
 }
 
 extern "C" fn on_sigtrap(_signal: libc::c_int, info: *mut libc::siginfo_t, ucontext: *mut libc::c_void) {
-    let arguments = Arguments { info, ucontext };
-    // Where the program has an alternate stack of its own, the kernel's frame lies there; the rest of the
-    // handler goes to ours, because theirs may be as small as 2 KiB.
-    let here = (&raw const arguments).addr() as u64;
-    match registry::current().map(|thread| (thread, thread.handler_stack(here))) {
-        Some((thread, (top, false))) => {
-            // SAFETY: the kernel's argument, used before anybody else has it.
-            let interrupted = unsafe { Context::new(ucontext) }.sp();
-            // A SIGTRAP handler of the program was running there.
-            let nested = thread.handler_stack(interrupted).1;
-            let top = if nested { (interrupted - RED_ZONE_BYTES) & !(STACK_ALIGNMENT - 1) } else { top };
-            // SAFETY: the thread's own handler stack, below what is in use of it.
-            unsafe { call_on(top, run, (&raw const arguments).cast_mut().cast()) };
-        }
-        _ => run((&raw const arguments).cast_mut().cast()),
-    }
-}
-
-/// What a function may use below its stack pointer, and how that is aligned at a call (x86-64 ABI).
-const RED_ZONE_BYTES: u64 = 128;
-const STACK_ALIGNMENT: u64 = 16;
-
-extern "C" fn run(arguments: *mut libc::c_void) {
-    // SAFETY: the `Arguments` of `on_sigtrap`, which waits for us.
-    let Arguments { info, ucontext } = *unsafe { &*arguments.cast_const().cast::<Arguments>() };
     let errno = signal::errno();
-    // SAFETY: the kernel's argument.
-    let ours = handle(unsafe { signal::TrapInfo::new(info) }, ucontext);
-    if !ours {
+    let mut arguments = Arguments { info, ucontext, ours: true };
+    // Where the program has an alternate stack of its own, the kernel's frame lies there; the rest of the
+    // handler goes to ours, because theirs may be small.
+    let place = &raw mut arguments;
+    match registry::current().map(|thread| thread.handler_stack(place.addr() as u64)) {
+        Some((top, false)) => {
+            // SAFETY: the thread's own handler stack, on which nothing runs: a handler would be on it now.
+            unsafe { call_on(top, run, place.cast()) };
+        }
+        _ => run(place.cast()),
+    }
+    if !arguments.ours {
+        // On the stack of the kernel's frame, so that the kernel sees that it is in use while the handler runs.
         foreign::forward(info, ucontext);
     }
     signal::set_errno(errno);
+}
+
+extern "C" fn run(arguments: *mut libc::c_void) {
+    // SAFETY: the `Arguments` of `on_sigtrap`, which waits for us.
+    let arguments = unsafe { &mut *arguments.cast::<Arguments>() };
+    // SAFETY: the kernel's argument.
+    arguments.ours = handle(unsafe { signal::TrapInfo::new(arguments.info) }, arguments.ucontext);
 }
 
 /// Calls `function(argument)` on the stack that ends at `top`.

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 
 use carom_base_sys::signal;
 
+use crate::{context::Context, registry, thread::State};
+
 /// What the program wants done on SIGTRAP; the kernel has our handler instead.
 #[derive(Clone, Copy)]
 pub struct ProgramAction {
@@ -41,6 +43,9 @@ pub fn forward(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) {
     let action = program_action();
     // SAFETY: the kernel's argument.
     let sent = unsafe { (*info).si_code } <= 0;
+    if sent && hold_back(info, ucontext) {
+        return;
+    }
     if action.handler == libc::SIG_IGN && sent {
         return;
     }
@@ -52,7 +57,7 @@ pub fn forward(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) {
         set_program_action(ProgramAction { handler: libc::SIG_DFL, ..action });
     }
     // SAFETY: the kernel's argument.
-    let context = unsafe { super::Context::new(ucontext) };
+    let context = unsafe { Context::new(ucontext) };
     let own = if action.flags & libc::SA_NODEFER != 0 { 0 } else { signal::bit(libc::SIGTRAP) };
     // Our own handler keeps SIGTRAP open where it can: a burst cannot be going on here.
     signal::set_mask(libc::SIG_SETMASK, context.mask() | action.mask | own);
@@ -71,6 +76,33 @@ pub fn forward(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) {
             unsafe { std::mem::transmute::<libc::sighandler_t, extern "C" fn(libc::c_int)>(action.handler) };
         handler(libc::SIGTRAP);
     }
+}
+
+/// Where the program believes that it blocks SIGTRAP, a SIGTRAP that was sent waits until it no longer does, or takes
+/// it by `sigwait`: from now on the kernel blocks it in this thread. True where that was done.
+///
+/// Samples would wait with it and be taken for it, so there are no more in this thread.
+fn hold_back(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) -> bool {
+    let own = signal::bit(libc::SIGTRAP);
+    let stop = |state: &mut State| {
+        let blocked = state.hidden_mask & own != 0;
+        if blocked {
+            state.burst = None;
+            state.sampler.stop();
+        }
+        blocked
+    };
+    if registry::current().and_then(|thread| thread.visit(stop)) != Some(true) {
+        return false;
+    }
+    // SAFETY: the kernel's argument.
+    let mut context = unsafe { Context::new(ucontext) };
+    context.block(own);
+    // SAFETY: no arguments.
+    let process = unsafe { libc::getpid() };
+    // SAFETY: what the kernel itself passed, sent on to the same thread.
+    unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, signal::thread_id(), libc::SIGTRAP, info) };
+    true
 }
 
 /// The default action: the process ends by SIGTRAP as soon as this handler returns.

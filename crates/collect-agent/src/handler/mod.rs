@@ -58,6 +58,13 @@ fn memory<'a>(context: &Context<'_>, modules: Option<&'a Modules>, stack_high: u
 /// time would know, but reading it twice costs more than a microsecond.)
 const LONGEST_RUN_NS: u64 = 100_000;
 
+/// A timer sample that comes sooner after the last one: that one took longer than the timer's period, and the thread
+/// has hardly run. Without a pause it would never run again.
+const NO_RESPITE_NS: u64 = 10_000;
+
+/// Charged for a sample that left no respite, as its true cost is not known: the period grows until there is some.
+const CROWDED_COST_NS: u64 = 1_000_000;
+
 /// Handles one SIGTRAP. Returns false where it is the program's own.
 fn handle(info: signal::TrapInfo, ucontext: *mut libc::c_void) -> bool {
     let origin = Origin::of(info);
@@ -81,7 +88,11 @@ fn handle(info: signal::TrapInfo, ucontext: *mut libc::c_void) -> bool {
         });
         match delivery {
             Some(cost) => {
-                let own = clock::now().0.saturating_sub(started.0).min(LONGEST_RUN_NS);
+                let left = clock::now().0;
+                if state.sampler.cause(origin) == Some(Cause::Timer) {
+                    state.left = left;
+                }
+                let own = left.saturating_sub(started.0).min(LONGEST_RUN_NS);
                 state.budget.pay(cost.saturating_add(own));
             }
             None => ours = false,
@@ -111,8 +122,9 @@ fn dispatch(scene: Scene<'_>, origin: Origin, info: signal::TrapInfo) -> Option<
     let late = matches!(origin, Origin::Event { late: true, .. });
     match scene.state.sampler.cause(origin) {
         Some(Cause::Timer) => {
+            let crowded = scene.time.0.saturating_sub(scene.state.left) < NO_RESPITE_NS;
             timer::on_timer(scene, late, info.code() == signal::SI_TIMER);
-            Some(timer)
+            Some(timer.saturating_add(if crowded { CROWDED_COST_NS } else { 0 }))
         }
         Some(Cause::Watch(index)) => {
             watch::on_trap(scene, index, late);

@@ -1,5 +1,7 @@
 //! The ways out that run no exit handlers.
 
+use std::ffi::c_void;
+
 use super::next::next;
 use crate::{session, thread};
 
@@ -10,6 +12,14 @@ next!(EXIT_NOW, c"_exit", __real__exit, fn next_exit(status: libc::c_int) -> ())
 #[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap__exit"))]
 #[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
 pub unsafe extern "C" fn _exit(status: libc::c_int) -> ! {
+    end();
+    // SAFETY: the program's argument.
+    unsafe { next_exit(status) };
+    std::process::abort()
+}
+
+/// The process is about to end.
+fn end() {
     // A `vfork` child has its parent's session before it, and must not end it.
     if let Some(session) = session::current()
         && session.is_of_this_process()
@@ -17,9 +27,20 @@ pub unsafe extern "C" fn _exit(status: libc::c_int) -> ! {
         thread::close();
         session.end();
     }
-    // SAFETY: the program's argument.
-    unsafe { next_exit(status) };
-    std::process::abort()
+}
+
+unsafe extern "C" {
+    fn __cxa_at_quick_exit(function: extern "C" fn(*mut c_void), library: *mut c_void) -> libc::c_int;
+}
+
+/// quick_exit(3) calls neither exit handlers nor, by that name, `_exit`. What was registered first is called last.
+pub fn register_quick_exit() {
+    // SAFETY: a function of the right type that lives as long as the process.
+    unsafe { __cxa_at_quick_exit(on_quick_exit, std::ptr::null_mut()) };
+}
+
+extern "C" fn on_quick_exit(_argument: *mut c_void) {
+    end();
 }
 
 /// C's own name for [`_exit`], a symbol of its own in glibc.

@@ -11,11 +11,13 @@ pub fn register() {
 
 unsafe extern "C" fn in_child() {
     let Some(parent) = session::current() else { return };
-    // The parent's events stay the parent's; their descriptors are copies that only take up numbers. They are
-    // closed with the state that is forgotten here.
-    if let Some(thread) = registry::current() {
-        thread.visit(|state| state.sampler.stop());
-    }
+    // The parent's events stay the parent's, and go on; the child's copies of their descriptors are closed.
+    let kept = registry::current().and_then(|thread| {
+        thread.visit(|state| {
+            state.sampler.abandon();
+            (state.hidden_mask, state.program_stack)
+        })
+    });
     registry::clear();
     modules::after_fork();
     crate::objects::after_fork();
@@ -25,5 +27,9 @@ unsafe extern "C" fn in_child() {
     if let Some(child) = child {
         modules::announce(child);
         super::begin_main(child);
+        // The thread is another process's now, but its signals and stacks are what they were.
+        if let (Some(thread), Some((mask, stack))) = (registry::current(), kept) {
+            thread.visit(|state| (state.hidden_mask, state.program_stack) = (mask, stack));
+        }
     }
 }

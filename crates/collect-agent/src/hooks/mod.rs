@@ -3,6 +3,7 @@
 //! A preloaded library finds the real function behind it by `dlsym(RTLD_NEXT)`; a statically linked one is
 //! told by `ld --wrap` (feature `static-link`, see `carom link-flags`).
 
+mod alternate_stack;
 mod exit;
 mod fork;
 mod heap;
@@ -13,6 +14,7 @@ mod programs;
 mod signals;
 mod threads;
 
+pub use exit::register_quick_exit;
 pub use fork::register as register_fork_handlers;
 pub use heap::follow_heap;
 pub use programs::prepare as prepare_programs;

@@ -30,8 +30,6 @@ next!(PTHREAD_SIGMASK, c"pthread_sigmask", __real_pthread_sigmask,
         new: *const libc::sigset_t,
         old: *mut libc::sigset_t
     ) -> libc::c_int);
-next!(SIGALTSTACK, c"sigaltstack", __real_sigaltstack,
-    fn next_sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> libc::c_int);
 
 /// The C library's sigaction, for ourselves.
 ///
@@ -209,41 +207,6 @@ pub unsafe extern "C" fn pthread_sigmask(
 ) -> libc::c_int {
     // SAFETY: the caller's arguments.
     unsafe { change_mask(how, new, old, next_pthread_sigmask) }
-}
-
-/// The program's alternate stack goes to the kernel; while it has none, ours is there.
-///
-/// # Safety
-/// As sigaltstack(2).
-#[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap_sigaltstack"))]
-#[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
-pub unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> libc::c_int {
-    let thread = session::current().and_then(|_| registry::current());
-    let Some(thread) = thread else {
-        // SAFETY: the caller's arguments.
-        return unsafe { next_sigaltstack(new, old) };
-    };
-    let before = thread.visit(|state| state.program_stack).flatten();
-    // SAFETY: the caller's arguments.
-    let result = unsafe { next_sigaltstack(new, old) };
-    if result != 0 {
-        return result;
-    }
-    // SAFETY: the caller's pointer is valid or null.
-    if let Some(old) = unsafe { old.as_mut() }
-        && before.is_none()
-    {
-        *old = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
-    }
-    // SAFETY: the caller's pointer is valid or null.
-    if let Some(new) = unsafe { new.as_ref() } {
-        let disabled = new.ss_flags & libc::SS_DISABLE != 0;
-        thread.visit(|state| state.program_stack = (!disabled).then_some(*new));
-        if disabled {
-            thread.lend_stack();
-        }
-    }
-    result
 }
 
 #[cfg(test)]

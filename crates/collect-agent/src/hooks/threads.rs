@@ -6,9 +6,12 @@ use std::{
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
+use carom_base_sys::signal;
+
 use super::next::next;
 use crate::{
     handler::call_on,
+    map, registry,
     session::{self, Session},
     thread::{self, Vacancy},
 };
@@ -41,6 +44,8 @@ struct Start {
 struct Newcomer {
     start: Start,
     serial: u32,
+    /// Threads begin with their maker's signal mask, also with what is hidden of it.
+    hidden_mask: signal::Mask,
 }
 
 /// Runs our beginning, then becomes the program's start routine.
@@ -91,7 +96,8 @@ pub unsafe extern "C" fn thrd_create(
 fn create(session: &Session, start: Start, make: impl FnOnce(*mut c_void) -> libc::c_int) -> libc::c_int {
     // Numbered here and not when it starts to run: users count threads in the order in which they were made.
     let serial = session.next_serial();
-    let newcomer = Box::into_raw(Box::new(Newcomer { start, serial }));
+    let hidden_mask = registry::current().and_then(|maker| maker.visit(|state| state.hidden_mask)).unwrap_or(0);
+    let newcomer = Box::into_raw(Box::new(Newcomer { start, serial, hidden_mask }));
     let result = make(newcomer.cast());
     if result != 0 {
         // SAFETY: no thread was made, so nobody else has it.
@@ -117,11 +123,14 @@ extern "C" fn begin_thread(_start: *mut c_void) -> *mut c_void {
 
 extern "C" fn unpack_and_begin(start: *mut c_void) -> Start {
     // SAFETY: made by `pthread_create` above for this thread alone.
-    let Newcomer { start, serial } = *unsafe { Box::from_raw(start.cast::<Newcomer>()) };
+    let Newcomer { start, serial, hidden_mask } = *unsafe { Box::from_raw(start.cast::<Newcomer>()) };
     if let Some(session) = session::current() {
-        let errno = carom_base_sys::signal::errno();
+        let errno = signal::errno();
         begin_on_handler_stack(session, serial, false);
-        carom_base_sys::signal::set_errno(errno);
+        if let Some(thread) = registry::current() {
+            thread.visit(|state| state.hidden_mask = hidden_mask);
+        }
+        signal::set_errno(errno);
     }
     start
 }
@@ -139,11 +148,32 @@ struct Beginning {
 }
 
 fn begin_on_handler_stack(session: &'static Session, serial: u32, main: bool) {
+    if !map::has_room() {
+        return session.unprofiled_thread();
+    }
     let Ok(vacancy) = Vacancy::find() else { return session.unprofiled_thread() };
     let mut beginning = Beginning { session, serial, main, vacancy };
+    // Opening files is a cancellation point, and there is nothing to unwind to.
+    let cancellation = set_cancellation(CANCEL_DISABLE);
     // SAFETY: the vacancy's stack is in nobody's hands but ours.
     unsafe { call_on(vacancy.stack_top(), begin, (&raw mut beginning).cast()) };
     watch_end();
+    set_cancellation(cancellation);
+}
+
+unsafe extern "C" {
+    fn pthread_setcancelstate(state: libc::c_int, old: *mut libc::c_int) -> libc::c_int;
+}
+
+/// `PTHREAD_CANCEL_DISABLE` of glibc's `pthread.h`.
+const CANCEL_DISABLE: libc::c_int = 1;
+
+/// Lets the calling thread be cancelled or not, and returns how it was before.
+fn set_cancellation(state: libc::c_int) -> libc::c_int {
+    let mut before = 0;
+    // SAFETY: a valid state and place.
+    unsafe { pthread_setcancelstate(state, &raw mut before) };
+    before
 }
 
 extern "C" fn begin(beginning: *mut c_void) {

@@ -84,8 +84,18 @@ counters! {
     stacks_truncated,
     /// Call paths that found no room and were not kept.
     stacks_dropped,
-    /// Samples that the kernel lost or throttled.
+    /// 1 where the program closed the sampler's descriptors.
     sampler_lost,
     /// Samples of memory accesses whose address could not be told.
     unaddressed,
+    /// Timer samples that the budget left without a step sample.
+    budget_skipped,
+    /// Watchpoints that could not be set.
+    arm_failures,
+    /// Look-ups of heap objects that found the table locked.
+    objects_unknown,
+    /// Interrupted system calls made again on the program's behalf (POSIX timers).
+    calls_restarted,
+    /// Interrupted system calls that the program saw fail with EINTR (POSIX timers).
+    calls_interrupted,
 }

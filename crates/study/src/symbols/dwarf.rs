@@ -232,6 +232,22 @@ impl DebugInfo {
         index.clone()
     }
 
+    /// The root entry of the unit whose code is at an address, as the module states it.
+    pub(super) fn unit_at(&self, address: u64) -> Option<DieRef> {
+        let found = self.context()?.find_dwarf_and_unit(address).skip_all_loads()?;
+        let start = found.header.debug_info_offset()?;
+        let units = self.units();
+        let own = units.all.get(..units.types)?;
+        let same = |unit: &Unit| unit.header.debug_info_offset() == Some(start);
+        let index = own.iter().position(same)?;
+        Some(DieRef { unit: index, offset: own.get(index)?.header.root_offset() })
+    }
+
+    /// The addresses of a function or block, as the module states them.
+    pub(super) fn ranges(&self, die: DieRef, entry: &Entry) -> Option<gimli::RangeIter<Bytes>> {
+        self.dwarf_of(die.unit).die_ranges(self.units().all.get(die.unit)?, entry).ok()
+    }
+
     fn dwarf_of(&self, unit: usize) -> &gimli::Dwarf<Bytes> {
         match self.dwarf.sup() {
             Some(supplementary) if unit >= self.units().supplementary => supplementary,

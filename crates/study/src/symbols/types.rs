@@ -35,8 +35,37 @@ impl DebugInfo {
         self.follow(at.unit, &value)
     }
 
+    /// What a pointer or reference of type `of` leads to; `None` for `void` and for other types.
+    pub(super) fn pointee(&self, of: DieRef) -> Option<DieRef> {
+        let (of, entry) = self.unqualified(of)?;
+        if is_pointer(entry.tag()) { self.type_of(of) } else { None }
+    }
+
+    /// True for pointers and references, those to `void` among them.
+    pub(super) fn is_pointer(&self, of: DieRef) -> bool {
+        self.unqualified(of).is_some_and(|(_, entry)| is_pointer(entry.tag()))
+    }
+
+    /// `struct stats`, `class demo::Pool`: what a record is called, with the keyword. A record without a name is
+    /// called by its typedef. `None` for other types and for records without either.
+    pub(super) fn record_name(&self, of: DieRef) -> Option<String> {
+        let (record, entry) = self.unqualified(of)?;
+        let keyword = match entry.tag() {
+            gimli::DW_TAG_structure_type => "struct",
+            gimli::DW_TAG_class_type => "class",
+            gimli::DW_TAG_union_type => "union",
+            _ => return None,
+        };
+        let name = self.qualified_name(record).or_else(|| {
+            let typedef = |die: &DieRef| self.entry(*die).is_some_and(|e| e.tag() == gimli::DW_TAG_typedef);
+            let chain = std::iter::successors(Some(of), |die| self.type_of(*die)).take(MAX_CHAIN);
+            chain.take_while(|die| *die != record).find(typedef).and_then(|die| self.qualified_name(die))
+        })?;
+        Some(format!("{keyword} {name}"))
+    }
+
     /// The type behind typedefs, qualifiers and type-unit stubs.
-    fn unqualified(&self, mut of: DieRef) -> Option<(DieRef, Entry)> {
+    pub(super) fn unqualified(&self, mut of: DieRef) -> Option<(DieRef, Entry)> {
         for _ in 0..MAX_CHAIN {
             let entry = self.entry(of)?;
             let next = if is_qualifier(entry.tag()) {
@@ -62,10 +91,9 @@ impl DebugInfo {
                 let element = self.size_within(self.type_of(of)?, depth)?;
                 self.dimensions(of).into_iter().try_fold(element, u64::checked_mul)
             }
-            gimli::DW_TAG_pointer_type
-            | gimli::DW_TAG_reference_type
-            | gimli::DW_TAG_rvalue_reference_type
-            | gimli::DW_TAG_ptr_to_member_type => Some(self.address_size(of.unit)),
+            tag if is_pointer(tag) || tag == gimli::DW_TAG_ptr_to_member_type => {
+                Some(self.address_size(of.unit))
+            }
             gimli::DW_TAG_enumeration_type => self.size_within(self.type_of(of)?, depth),
             _ => None,
         }
@@ -220,6 +248,13 @@ fn upper_bound(value: &Value) -> Option<u64> {
         AttributeValue::Sdata(bound) => u64::try_from(*bound).ok(),
         other => other.udata_value(),
     }
+}
+
+fn is_pointer(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type | gimli::DW_TAG_rvalue_reference_type
+    )
 }
 
 fn is_qualifier(tag: DwTag) -> bool {

@@ -1,7 +1,10 @@
 //! The remedy in words, with the evidence for it.
 
 use carom_base::{LINE_BYTES, ThreadId};
-use carom_study::share::{ByteRange, LineFinding, Remedy as Advice};
+use carom_study::{
+    share::{ByteRange, LineFinding, Remedy as Advice},
+    symbols::ObjectKind,
+};
 
 use crate::{
     model::{Remedy, RemedyKind},
@@ -34,6 +37,12 @@ pub fn remedy(finding: &LineFinding, names: &ThreadNames) -> Remedy {
 
 /// `Put a on a line of its own: alignas(64) at offset 8 of `stats`.`
 fn pad(finding: &LineFinding, offsets: &[u32], fields: &[String]) -> String {
+    if finding.object.kind == ObjectKind::Heap && finding.object.allocation.is_empty() {
+        return format!(
+            "Give each thread's part a line of its own: alignas({LINE_BYTES}). Record with --objects to see which \
+             allocation this is."
+        );
+    }
     let object = &finding.object.name;
     // The first field may stay where it is; the others go to the offsets, in order.
     let part = |index: usize, offset: u32| {

@@ -1,0 +1,97 @@
+//! Where perf_event_open is denied, as in a default container, and where it signals through its descriptor.
+
+use std::process::Command;
+
+use crate::support::{DENSE, Share, compare, compile, run};
+
+/// Under a filter that answers perf_event_open with EPERM. Returns the report.
+fn denied(file: &str, arguments: &[&str]) -> crate::support::Report {
+    let program = compile(file, &[]);
+    let launcher = compile("robust/deny_perf.c", &[]);
+    let alone = run(Command::new(&launcher).arg(&program).args(arguments));
+    let mut share = Share::under(Some(&launcher), &DENSE, &program, arguments);
+    let shared = share.run();
+    compare(&share.command, &alone, &shared);
+    let report = share.report();
+    assert_eq!(report.delivery(), "posix-timer");
+    assert_eq!(report.0["engine"]["watchpoints"], 0);
+    report
+}
+
+#[test]
+fn calls_are_not_interrupted_by_timers() {
+    for _ in 0..3 {
+        let report = denied("robust/no_eintr.c", &[]);
+        assert!(report.samples() > 0);
+    }
+}
+
+#[test]
+fn the_report_says_what_denial_costs() {
+    let report = denied("counters.c", &["30000000"]);
+    let reason = report.0["engine"]["reason"].as_str().expect("engine.reason");
+    assert!(reason.contains("perf_event_open"), "{reason}");
+    assert!(report.verdict().contains("POSIX timers and without watchpoints"), "{}", report.verdict());
+    // 60 ms of two threads at no more than 1,000 samples a second cannot show 30 events.
+    let few = denied("robust/ends.c", &["return"]);
+    assert!(few.count("events") < 30);
+    assert_eq!(few.0["share"]["not_enough"]["needed"], 30, "{}", few.verdict());
+    assert!(few.verdict().contains("POSIX timers"), "{}", few.verdict());
+}
+
+#[test]
+fn programs_are_the_same_without_perf_events() {
+    for (file, arguments) in [
+        ("robust/trap_handlers.c", &[][..]),
+        ("robust/alt_stack.c", &[]),
+        ("robust/masks.c", &[]),
+        ("robust/waits.c", &[]),
+        ("robust/jumps.c", &[]),
+        ("robust/cancel.c", &[]),
+        ("robust/state.c", &[]),
+        ("robust/forks.c", &["30"]),
+        ("robust/many_threads.c", &["400", "200", "min"]),
+        ("robust/execs.c", &["4"]),
+    ] {
+        denied(file, arguments);
+    }
+}
+
+/// With F_SETSIG delivery. Returns the report.
+fn setsig(file: &str, arguments: &[&str]) -> crate::support::Report {
+    let mut options = vec!["--delivery", "setsig"];
+    options.extend(DENSE);
+    let (_, report) = crate::support::same_with(&options, &compile(file, &[]), arguments);
+    assert_eq!(report.delivery(), "setsig");
+    report
+}
+
+#[test]
+fn old_kernels_delivery_finds_sharing() {
+    let report = setsig("counters.c", &["100000000"]);
+    assert!(report.count("events") > 30, "{} events", report.count("events"));
+    let lines = report.0["share"]["lines"].as_array().expect("share.lines");
+    let first = lines.first().expect("a line");
+    assert_eq!(first["object"]["name"], "stats", "{}", report.verdict());
+    // Two counters, each of one thread: nothing but false sharing.
+    assert!(report.0["share"]["false_fraction"]["estimate"].as_f64().expect("a fraction") > 0.9);
+}
+
+#[test]
+fn old_kernels_delivery_leaves_programs_alone() {
+    for (file, arguments) in [
+        ("robust/trap_handlers.c", &[][..]),
+        ("robust/alt_stack.c", &[]),
+        ("robust/masks.c", &[]),
+        ("robust/waits.c", &[]),
+        ("robust/jumps.c", &[]),
+        ("robust/cancel.c", &[]),
+        ("robust/state.c", &[]),
+        ("robust/forks.c", &["30"]),
+        ("robust/many_threads.c", &["400", "200", "min"]),
+        ("robust/execs.c", &["4"]),
+        ("robust/no_eintr.c", &[]),
+    ] {
+        setsig(file, arguments);
+    }
+}
