@@ -21,6 +21,7 @@
 //!     cpu: Cpu(0),
 //!     stack: StackId::NONE,
 //!     population: Population::Step,
+//!     weight: 1.0,
 //! };
 //! let mut writer = ThreadDetector::new(ThreadId(0), Config::default(), 1);
 //! let mut reader = ThreadDetector::new(ThreadId(1), Config::default(), 2);

@@ -27,7 +27,7 @@ impl ThreadDetector {
             Some(entry) => {
                 // 12-17
                 self.latest_counted = Some(entry.write.time);
-                decision.event = Some(self.lookup_event(input, entry.write));
+                decision.event = Some(self.lookup_event(input, &entry));
             }
             // 8, 19
             None if self.watchpoints_are_old() => {
@@ -52,7 +52,7 @@ impl ThreadDetector {
         let mut decision = Decision::default();
         match self.pick_latest(board, input.time) {
             Some(entry) if line_of(&entry) == line => {
-                decision.event = Some(self.lookup_event(input, entry.write));
+                decision.event = Some(self.lookup_event(input, &entry));
                 decision.disarm = self.armed.take().is_some();
             }
             Some(entry) => self.rearm(Some(entry), input, &mut decision),
@@ -74,7 +74,13 @@ impl ThreadDetector {
         match entry.filter(|_| self.config.watchpoints > 0) {
             Some(entry) => {
                 let plan = WatchPlan::random(line_of(&entry), self.config.watchpoints, &mut self.random);
-                self.armed = Some(Armed { plan, earlier: entry.write, population: input.population, age: 0 });
+                self.armed = Some(Armed {
+                    plan,
+                    earlier: entry.write,
+                    weight: entry.weight,
+                    population: input.population,
+                    age: 0,
+                });
                 decision.arm = Some(plan);
             }
             None => decision.disarm = had,
@@ -138,11 +144,13 @@ impl ThreadDetector {
     }
 
     fn entry(&self, input: &Input, epoch: u32) -> Entry {
-        let &Input { access, time, cpu, stack, .. } = input;
-        Entry { write: EarlierWrite { thread: self.thread, time, cpu, access, stack }, epoch }
+        let &Input { access, time, cpu, stack, weight, .. } = input;
+        Entry { write: EarlierWrite { thread: self.thread, time, cpu, access, stack }, epoch, weight }
     }
 
-    fn lookup_event(&self, input: &Input, earlier: EarlierWrite) -> SharingEvent {
+    /// Sharing stands for the write that was published: its weight makes up for how readily it was drawn.
+    fn lookup_event(&self, input: &Input, entry: &Entry) -> SharingEvent {
+        let earlier = entry.write;
         SharingEvent {
             thread: self.thread,
             time: input.time,
@@ -150,7 +158,7 @@ impl ThreadDetector {
             population: input.population,
             via: Via::Lookup,
             class: class(input.access, earlier.access),
-            weight: 1.0,
+            weight: entry.weight,
             later: input.access,
             exact: true,
             stack: input.stack,

@@ -9,7 +9,7 @@ use crate::rules::class;
 use crate::watch::{CHUNK_BYTES, WatchPlan};
 
 /// A sample that was an access to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Input {
     /// What the thread did. An access that splits a line is treated by its first line.
     pub access: Access,
@@ -21,6 +21,9 @@ pub struct Input {
     pub stack: StackId,
     /// Which kind of sample.
     pub population: Population,
+    /// How many samples it stands for, above 0 and at most 1 (kept in steps of 1/65,535). Where one of several
+    /// accesses was drawn, less than 1: an access drawn twice as readily counts half.
+    pub weight: f32,
 }
 
 /// A watchpoint was hit.
@@ -64,6 +67,8 @@ pub(crate) struct Armed {
     pub plan: WatchPlan,
     /// The write whose line is watched.
     pub earlier: EarlierWrite,
+    /// The weight of the sample that published it.
+    pub weight: f32,
     /// Which kind of sample set them.
     pub population: Population,
     /// Samples of this thread since.
@@ -144,7 +149,7 @@ impl ThreadDetector {
             population: armed.population,
             via: Via::Watchpoint,
             class: class(later, earlier.access),
-            weight: armed.plan.weight(),
+            weight: armed.plan.weight() * armed.weight,
             later,
             exact: recovered.is_some(),
             stack: trap.stack,

@@ -8,13 +8,18 @@ use carom_base::{Access, AccessKind, Addr, Cpu, EarlierWrite, Ip, Nanos, StackId
 const READ_ATTEMPTS: u32 = 4;
 
 /// One published write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     /// The write, its thread, time, processor and call path.
     pub write: EarlierWrite,
     /// The publisher's store epoch at that time (see [`Board::note_store`](crate::Board::note_store)).
     pub epoch: u32,
+    /// The weight of the sample (see [`Input::weight`](crate::Input::weight)).
+    pub weight: f32,
 }
+
+/// Weights are kept in this many steps between 0 and 1.
+const WEIGHT_STEPS: f32 = u16::MAX as f32;
 
 /// Room for one [`Entry`] that many threads read and write at once: a sequence lock that nobody waits for.
 ///
@@ -32,7 +37,7 @@ pub struct Slot {
     stack: AtomicU64,
     /// Thread in the upper half, processor in the lower.
     thread_cpu: AtomicU64,
-    /// Width in the upper half, the kind's code in the lower.
+    /// Width in the upper half; in the lower the weight in [`WEIGHT_STEPS`] from bit 8 on, below it the kind's code.
     width_kind: AtomicU64,
 }
 
@@ -103,11 +108,12 @@ impl Slot {
                     ip: Ip(self.ip.load(Ordering::Relaxed)),
                     addr: Addr(self.addr.load(Ordering::Relaxed)),
                     width: upper(width_kind),
-                    kind: AccessKind::from_u8(u8::try_from(lower(width_kind)).ok()?)?,
+                    kind: AccessKind::from_u8(lower(width_kind) as u8)?,
                 },
                 stack: StackId(self.stack.load(Ordering::Relaxed)),
             },
             epoch: self.epoch.load(Ordering::Relaxed),
+            weight: (lower(width_kind) >> 8) as f32 / WEIGHT_STEPS,
         })
     }
 
@@ -119,7 +125,9 @@ impl Slot {
         self.time.store(time.0, Ordering::Relaxed);
         self.stack.store(stack.0, Ordering::Relaxed);
         self.thread_cpu.store(pack(thread.0, cpu.0), Ordering::Relaxed);
-        self.width_kind.store(pack(access.width, access.kind as u32), Ordering::Relaxed);
+        let weight = (entry.weight * WEIGHT_STEPS) as u32;
+        let weight_kind = weight.clamp(1, u32::from(u16::MAX)) << 8 | access.kind as u32;
+        self.width_kind.store(pack(access.width, weight_kind), Ordering::Relaxed);
     }
 }
 
@@ -145,7 +153,7 @@ mod tests {
     fn entry(kind: AccessKind) -> Entry {
         let access = Access { ip: Ip(u64::MAX), addr: Addr(1), width: u32::MAX, kind };
         let (thread, time, cpu, stack) = (ThreadId(u32::MAX), Nanos(3), Cpu(7), StackId(9));
-        Entry { write: EarlierWrite { thread, time, cpu, access, stack }, epoch: 5 }
+        Entry { write: EarlierWrite { thread, time, cpu, access, stack }, epoch: 5, weight: 1.0 }
     }
 
     #[test]

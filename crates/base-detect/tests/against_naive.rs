@@ -155,7 +155,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 fn input(sample: Sample, kind: AccessKind) -> Input {
     let access = Access { ip: Ip(1), addr: Addr(sample.addr), width: sample.width, kind };
     let time = Nanos(sample.time);
-    Input { access, time, cpu: Cpu(0), stack: StackId::NONE, population: Population::Step }
+    Input { access, time, cpu: Cpu(0), stack: StackId::NONE, population: Population::Step, weight: 1.0 }
 }
 
 proptest! {

@@ -22,6 +22,7 @@ fn entry(n: u64) -> Entry {
             stack: StackId(mixed.rotate_left(17)),
         },
         epoch: (mixed >> 32) as u32,
+        weight: 1.0,
     }
 }
 

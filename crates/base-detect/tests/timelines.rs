@@ -73,7 +73,7 @@ fn check(scheme: Scheme, watchpoints: u8, timeline: &str) {
                 Trap { chunk: access.addr, time, cpu, stack, access: Some(access), kind: None, ip: Ip(2) };
             hit.then(|| detector.on_trap(trap)).flatten().as_ref().map(describe).unwrap_or_default()
         } else {
-            let input = Input { access, time, cpu, stack, population: Population::Step };
+            let input = Input { access, time, cpu, stack, population: Population::Step, weight: 1.0 };
             describe_decision(&detector.on_sample(&board, input))
         };
         assert_eq!(outcome, expected.trim(), "in row: {row}");
@@ -271,6 +271,7 @@ fn watching(watchpoints: u8) -> ThreadDetector {
         cpu: Cpu(3),
         stack: StackId(4),
         population: Population::LastInstruction,
+        weight: 1.0,
     };
     ThreadDetector::new(ThreadId(0), config, 1).on_sample(&board, input('A', 64, AccessKind::Store));
     let mut detector = ThreadDetector::new(ThreadId(1), config, 1);
@@ -326,8 +327,14 @@ fn a_trap_of_replaced_or_removed_watchpoints_means_nothing() {
 fn a_board_without_storage_is_an_empty_board() {
     let board = Board::new(&[], &[]);
     let access = Access { ip: Ip(1), addr: Addr(64), width: 8, kind: AccessKind::Store };
-    let input =
-        Input { access, time: Nanos(1), cpu: Cpu(0), stack: StackId::NONE, population: Population::Step };
+    let input = Input {
+        access,
+        time: Nanos(1),
+        cpu: Cpu(0),
+        stack: StackId::NONE,
+        population: Population::Step,
+        weight: 1.0,
+    };
     for scheme in [Scheme::Paper, Scheme::Balanced] {
         let config = Config { scheme, ..Config::default() };
         let decision = ThreadDetector::new(ThreadId(0), config, 0).on_sample(&board, input);

@@ -7,7 +7,10 @@ use carom_base_sys::{
     perf::{Event, Watch},
 };
 
-use crate::{sampler::{CALIBRATION, Mode}, session::Session};
+use crate::{
+    sampler::{CALIBRATION, Mode},
+    session::Session,
+};
 
 /// Repetitions: enough for a steady figure, few enough to pass unnoticed (under 2 ms where traps are dear).
 const ROUNDS: u64 = 32;

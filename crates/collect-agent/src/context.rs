@@ -125,7 +125,8 @@ impl<'a> Context<'a> {
             unsafe { place.cast::<u32>().read_unaligned() }
         };
         // magic1, extended_size, xfeatures (8 bytes), xstate_size.
-        let bytes = if word(SW_BYTES) == FP_XSTATE_MAGIC1 { word(SW_BYTES + 16) as usize } else { FXSAVE_BYTES };
+        let bytes =
+            if word(SW_BYTES) == FP_XSTATE_MAGIC1 { word(SW_BYTES + 16) as usize } else { FXSAVE_BYTES };
         // SAFETY: the kernel saved that many bytes there.
         unsafe { std::slice::from_raw_parts(area, bytes.clamp(FXSAVE_BYTES, MOST_XSAVE_BYTES)) }
     }
@@ -173,11 +174,7 @@ impl Blocks {
 impl<'a> OwnMemory<'a> {
     /// `stack` runs from the stack pointer to the end of the thread's stack; empty where that is unknown.
     pub fn new(modules: Option<&'a Modules>, stack: Range<u64>) -> Self {
-        let blocks = Blocks {
-            addresses: [Blocks::NONE; BLOCKS],
-            bytes: [[0; BLOCK_BYTES]; BLOCKS],
-            next: 0,
-        };
+        let blocks = Blocks { addresses: [Blocks::NONE; BLOCKS], bytes: [[0; BLOCK_BYTES]; BLOCKS], next: 0 };
         Self { modules, stack, blocks: RefCell::new(blocks) }
     }
 

@@ -90,7 +90,9 @@ mod tests {
     fn finds_the_function_around_an_address() {
         let hdr = table();
         assert_eq!(hdr.eh_frame(), 0x1080);
-        for (ip, start) in [(0x10ff, None), (0x1100, Some(0x1100)), (0x13ff, Some(0x1200)), (0x9000, Some(0x1400))] {
+        for (ip, start) in
+            [(0x10ff, None), (0x1100, Some(0x1100)), (0x13ff, Some(0x1200)), (0x9000, Some(0x1400))]
+        {
             assert_eq!(hdr.function_start(ip), start, "{ip:#x}");
         }
     }

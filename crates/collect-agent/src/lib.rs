@@ -10,6 +10,7 @@
 //!
 //! Order of reading: [`init`] (how recording begins), `hooks` (what is interposed), `handler` (what a sample does).
 
+#[cfg(not(test))]
 mod alloc;
 mod budget;
 mod calibrate;

@@ -182,7 +182,8 @@ impl Modules {
 
 impl Module {
     fn for_framehop(&self) -> framehop::Module<Bytes> {
-        let stated = |range: &Range<u64>| range.start.wrapping_sub(self.bias)..range.end.wrapping_sub(self.bias);
+        let stated =
+            |range: &Range<u64>| range.start.wrapping_sub(self.bias)..range.end.wrapping_sub(self.bias);
         let text = self.text.first();
         let info = ExplicitModuleSectionInfo {
             base_svma: 0,

@@ -143,7 +143,11 @@ impl Session {
 
     /// How the detectors of this process work.
     pub fn detector(&self, watchpoints: bool) -> Config {
-        let count = if watchpoints && self.mode.has_watchpoints() { self.settings.watchpoints.min(4) as u8 } else { 0 };
+        let count = if watchpoints && self.mode.has_watchpoints() {
+            self.settings.watchpoints.min(4) as u8
+        } else {
+            0
+        };
         Config { watchpoints: count, ..Config::default() }
     }
 
@@ -217,7 +221,8 @@ impl Segment {
             // SAFETY: a mapped slot that is never unmapped.
             let slot = unsafe { Slot::new(place.as_ptr()) };
             let state = &slot.header().state;
-            let taken = state.compare_exchange(SlotState::Free as u32, SlotState::Taken as u32, AcqRel, Relaxed);
+            let taken =
+                state.compare_exchange(SlotState::Free as u32, SlotState::Taken as u32, AcqRel, Relaxed);
             taken.is_ok().then_some(slot)
         })
     }

@@ -44,7 +44,8 @@ impl Stacks {
         if ip == context.ip() || modules.function_start(ip) == modules.function_start(context.ip()) {
             let registers = x86_64::UnwindRegsX86_64::new(context.ip(), context.sp(), context.fp());
             let mut read = |address| memory.word(address).ok_or(());
-            let mut path = modules.unwinder().iter_frames(context.ip(), registers, &mut self.cache, &mut read);
+            let mut path =
+                modules.unwinder().iter_frames(context.ip(), registers, &mut self.cache, &mut read);
             loop {
                 match path.next() {
                     Ok(Some(FrameAddress::InstructionPointer(_))) => {}
@@ -71,7 +72,10 @@ impl Stacks {
         }
         let place = stack.id.0 as usize % REMEMBERED;
         let known = self.sent.get(place) == Some(&stack.id.0);
-        if !known && slot.push(&Record::Stack(stack)) && let Some(place) = self.sent.get_mut(place) {
+        if !known
+            && slot.push(&Record::Stack(stack))
+            && let Some(place) = self.sent.get_mut(place)
+        {
             *place = stack.id.0;
         }
         stack.id

@@ -12,17 +12,8 @@ use carom_base_sys::{SysError, clock, signal};
 use carom_base_wire::{Counter, SlotState};
 
 use crate::{
-    budget::Budget,
-    handler::Burst,
-    insn::Decoder,
-    lock::SpinLock,
-    map,
-    objects::ThreadHeap,
-    registry,
-    ring::Slot,
-    sampler::Sampler,
-    session::Session,
-    stack::Stacks,
+    budget::Budget, handler::Burst, insn::Decoder, lock::SpinLock, map, objects::ThreadHeap, registry,
+    ring::Slot, sampler::Sampler, session::Session, stack::Stacks,
 };
 
 /// Bytes of the stack that handlers run on. A signal frame with AVX-512 state (3.5 KiB), the unwinder and the decoder

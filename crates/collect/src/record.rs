@@ -9,7 +9,9 @@ use std::{
 
 use carom_base_sys::{clock, machine::Machine};
 use carom_base_wire::ControlSettings;
-use carom_store::{Costs, CpuInfo, EngineInfo, Exit, MachineInfo, Manifest, ThreadCounters, Warning, Writer, fresh_dir};
+use carom_store::{
+    Costs, CpuInfo, EngineInfo, Exit, MachineInfo, Manifest, ThreadCounters, Warning, Writer, fresh_dir,
+};
 
 use crate::{
     drain::Drain,
@@ -224,7 +226,9 @@ fn warn(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Results)
     } else if cut > 0 {
         warn(
             "cut-short",
-            format!("Processes that ended without running their exit handlers, by a signal, or that still ran: {cut}."),
+            format!(
+                "Processes that ended without running their exit handlers, by a signal, or that still ran: {cut}."
+            ),
         );
     }
     if garbage > 0 {

@@ -68,7 +68,7 @@ fn setsig(file: &str, arguments: &[&str]) -> crate::support::Report {
 
 #[test]
 fn old_kernels_delivery_finds_sharing() {
-    let report = setsig("counters.c", &["100000000"]);
+    let report = setsig("counters.c", &["900000000"]);
     assert!(report.count("events") > 30, "{} events", report.count("events"));
     let lines = report.0["share"]["lines"].as_array().expect("share.lines");
     let first = lines.first().expect("a line");

@@ -48,15 +48,20 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs/targets")
 }
 
-/// A directory for all that the tests make; removed with the last of them by the operating system's clean-up.
+/// A directory that is removed with what it holds when the test is done with it.
 pub fn scratch() -> TempDir {
     tempfile::Builder::new().prefix("carom-robust-").tempdir().expect("a temporary directory")
+}
+
+/// A directory for the compiled programs of a whole run. Nobody removes it, so it lies in the build's own folder.
+fn kept() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory for programs")
 }
 
 /// Compiles `FILE`, relative to `programs/targets`, with these flags after the source. Each is compiled once.
 pub fn compile(file: &str, flags: &[&str]) -> PathBuf {
     static PROGRAMS: OnceLock<Mutex<(TempDir, HashMap<String, PathBuf>)>> = OnceLock::new();
-    let programs = PROGRAMS.get_or_init(|| Mutex::new((scratch(), HashMap::new())));
+    let programs = PROGRAMS.get_or_init(|| Mutex::new((kept(), HashMap::new())));
     let mut programs = programs.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let key = format!("{file} {flags:?}");
     if let Some(program) = programs.1.get(&key) {

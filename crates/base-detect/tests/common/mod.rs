@@ -97,8 +97,10 @@ impl Machine<'_> {
                     Sampling::Random => -(1.0 - dice.unit()).ln() * self.period,
                     Sampling::Jitter(j) => self.period * (1.0 + j * (2.0 * dice.unit() - 1.0)),
                 };
-                let decision = detectors[t]
-                    .on_sample(&board, Input { access, time, cpu, stack, population: Population::Step });
+                let decision = detectors[t].on_sample(
+                    &board,
+                    Input { access, time, cpu, stack, population: Population::Step, weight: 1.0 },
+                );
                 events.extend(decision.event);
                 if decision.arm.is_some() || decision.disarm {
                     plans[t] = decision.arm;

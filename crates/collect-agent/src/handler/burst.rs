@@ -15,23 +15,59 @@ use crate::insn::{MAX_INSTRUCTION_BYTES, Memory, Walk};
 pub struct Burst {
     /// Steps still to go.
     left: u32,
+    /// What the sample at the end weighs.
+    weight: f32,
 }
 
 /// Begins a step sample at the interrupted instruction.
+///
+/// Every access among the next `max_steps` instructions must be as likely, or weigh as much more as it is less
+/// likely. Where the whole way can be walked, one of its m accesses is drawn and weighs m / `max_steps`; else one
+/// of the instructions is, whatever it is, and weighs 1.
 pub fn begin(scene: &mut Scene<'_>) {
-    let most = u64::from(scene.state.session.settings.max_steps.max(1));
-    let steps = (scene.state.random() >> 16) % most;
     let slot = scene.state.slot;
     slot.count(Counter::Bursts, 1);
+    let most = scene.state.session.settings.max_steps.max(1);
     let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
     let registers = scene.context.registers(scene.fs_base);
-    match scene.state.decoder.walk(&registers, steps as u32, &memory) {
+    let mut seed = scene.state.random();
+    let below = |n: u32| {
+        // splitmix64 (Steele, Lea, Flood 2014).
+        seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (seed ^ seed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        (((mixed >> 32) * u64::from(n)) >> 32) as u32
+    };
+    if let Some(drawn) = scene.state.decoder.draw(&registers, most, &memory, below) {
+        slot.count(Counter::Walked, 1);
+        let Some(there) = drawn.registers else {
+            scene.sampled(Population::Step, registers.rip, &[], Some(Skip::NotAnAccess));
+            return;
+        };
+        let operands = scene.state.decoder.operands_before(&there, &memory);
+        scene.weight = drawn.accesses as f32 / most as f32;
+        // An address made of a register that the walk lost: stepping there will tell.
+        if operands.skip() != Some(Skip::AddressLost) {
+            let ip = there.rip;
+            scene.sampled(Population::Step, ip, operands.accesses(), operands.skip());
+            return;
+        }
+        scene.state.burst = Some(Burst { left: drawn.steps, weight: scene.weight });
+        return proceed(scene);
+    }
+    step_to_one(scene, most);
+}
+
+/// Draws one of the next `most` instructions and goes there, walking as far as that leads.
+fn step_to_one(scene: &mut Scene<'_>, most: u32) {
+    let steps = (((scene.state.random() >> 32) * u64::from(most)) >> 32) as u32;
+    let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
+    let registers = scene.context.registers(scene.fs_base);
+    match scene.state.decoder.walk(&registers, steps, &memory) {
         Walk::Arrived(there) => {
             let operands = scene.state.decoder.operands_before(&there, &memory);
-            // An address made of a register that the walk lost: stepping there will tell.
             if operands.skip() != Some(Skip::AddressLost) {
+                scene.state.slot.count(Counter::Walked, 1);
                 let ip = there.rip;
-                slot.count(Counter::Walked, 1);
                 scene.sampled(Population::Step, ip, operands.accesses(), operands.skip());
                 return;
             }
@@ -44,7 +80,7 @@ pub fn begin(scene: &mut Scene<'_>) {
             }
         }
     }
-    scene.state.burst = Some(Burst { left: steps as u32 });
+    scene.state.burst = Some(Burst { left: steps, weight: 1.0 });
     proceed(scene);
 }
 
@@ -59,7 +95,8 @@ pub fn on_step(mut scene: Scene<'_>) {
 
 /// Samples the instruction where the burst has arrived, or goes one step on.
 fn proceed(scene: &mut Scene<'_>) {
-    let Some(Burst { left }) = scene.state.burst else { return };
+    let Some(Burst { left, weight }) = scene.state.burst else { return };
+    scene.weight = weight;
     let ip = scene.context.ip();
     let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
     if left > 0 && may_step(ip, &memory) && !blocks_trap(scene) {
@@ -89,17 +126,25 @@ fn blocks_trap(scene: &Scene<'_>) -> bool {
 fn may_step(ip: u64, memory: &impl Memory) -> bool {
     let mut bytes = [0; MAX_INSTRUCTION_BYTES];
     let length = memory.read(ip, &mut bytes);
-    let instruction = Decoder::with_ip(64, &bytes[..length.min(bytes.len())], ip, DecoderOptions::NONE).decode();
+    let instruction =
+        Decoder::with_ip(64, &bytes[..length.min(bytes.len())], ip, DecoderOptions::NONE).decode();
     let loads_ss = instruction.op0_kind() == OpKind::Register && instruction.op0_register() == Register::SS;
     let plain = match instruction.flow_control() {
         FlowControl::Interrupt | FlowControl::XbeginXabortXend | FlowControl::Exception => false,
         FlowControl::Call => !matches!(instruction.mnemonic(), Mnemonic::Syscall | Mnemonic::Sysenter),
-        FlowControl::Return => !matches!(instruction.mnemonic(), Mnemonic::Iretq | Mnemonic::Iretd | Mnemonic::Iret),
+        FlowControl::Return => {
+            !matches!(instruction.mnemonic(), Mnemonic::Iretq | Mnemonic::Iretd | Mnemonic::Iret)
+        }
         _ => true,
     };
     let flags = matches!(
         instruction.mnemonic(),
-        Mnemonic::Pushfq | Mnemonic::Pushf | Mnemonic::Popfq | Mnemonic::Popf | Mnemonic::Syscall | Mnemonic::INVALID
+        Mnemonic::Pushfq
+            | Mnemonic::Pushf
+            | Mnemonic::Popfq
+            | Mnemonic::Popf
+            | Mnemonic::Syscall
+            | Mnemonic::INVALID
     );
     plain && !flags && !loads_ss
 }

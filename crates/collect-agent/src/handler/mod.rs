@@ -35,6 +35,8 @@ pub(super) struct Scene<'a> {
     pub fs_base: u64,
     pub time: Nanos,
     pub cpu: Cpu,
+    /// What the samples of this run weigh (see `Input::weight`).
+    pub weight: f32,
 }
 
 impl Scene<'_> {
@@ -83,7 +85,8 @@ fn handle(info: signal::TrapInfo, ucontext: *mut libc::c_void) -> bool {
             let cpu = Cpu(clock::current_cpu());
             // SAFETY: the kernel's argument, used for the length of this handler only.
             let context = unsafe { Context::new(ucontext) };
-            let scene = Scene { state: &mut *state, context, modules, fs_base, time: started, cpu };
+            let scene =
+                Scene { state: &mut *state, context, modules, fs_base, time: started, cpu, weight: 1.0 };
             dispatch(scene, origin, info)
         });
         match delivery {

@@ -38,7 +38,7 @@ impl Scene<'_> {
     fn look_up(&mut self, population: Population, access: Access, stack: StackId) {
         let index = population as usize;
         let board = &self.state.session.boards[index];
-        let input = Input { access, time: self.time, cpu: self.cpu, stack, population };
+        let input = Input { access, time: self.time, cpu: self.cpu, stack, population, weight: self.weight };
         let decision = self.state.detectors[index].on_sample(board, input);
         let slot = self.state.slot;
         slot.count(Counter::Lookups, 1);

@@ -26,7 +26,8 @@ fn is_small(stack: &libc::stack_t) -> bool {
     let frame = unsafe { libc::getauxval(AT_MINSIGSTKSZ) };
     // 0 before Linux 5.14.
     let frame = usize::try_from(frame).unwrap_or(0).max(ASSUMED_FRAME_BYTES);
-    stack.ss_flags & libc::SS_DISABLE == 0 && (LEAST_BYTES..2 * frame + HANDLER_BYTES).contains(&stack.ss_size)
+    stack.ss_flags & libc::SS_DISABLE == 0
+        && (LEAST_BYTES..2 * frame + HANDLER_BYTES).contains(&stack.ss_size)
 }
 
 /// What the program is to see in place of the kernel's answer, which is about our stack; `None`: the kernel's answer.
@@ -86,7 +87,8 @@ mod tests {
 
     #[test]
     fn small_is_what_has_no_room_for_two_frames() {
-        let stack = |bytes, flags| libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: flags, ss_size: bytes };
+        let stack =
+            |bytes, flags| libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: flags, ss_size: bytes };
         // The kernel says ENOMEM to less than 2048; a frame takes 2 KiB to 11 KiB, by processor.
         assert!(!is_small(&stack(LEAST_BYTES - 1, 0)));
         assert!(is_small(&stack(LEAST_BYTES, 0)));

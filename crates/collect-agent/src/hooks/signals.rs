@@ -87,7 +87,11 @@ pub unsafe extern "C" fn sigaction(
         let before = handler::program_action();
         if let Some(wish) = wish {
             let mask = kernel_mask(&wish.sa_mask);
-            handler::set_program_action(ProgramAction { handler: wish.sa_sigaction, flags: wish.sa_flags, mask });
+            handler::set_program_action(ProgramAction {
+                handler: wish.sa_sigaction,
+                flags: wish.sa_flags,
+                mask,
+            });
         }
         // SAFETY: the caller's pointer is valid or null.
         if let Some(old) = unsafe { old.as_mut() } {
@@ -138,7 +142,11 @@ pub unsafe extern "C" fn signal(number: libc::c_int, new: libc::sighandler_t) ->
 }
 
 /// The new mask as the kernel may have it, and what the program is to believe about SIGTRAP afterwards.
-fn shown_and_hidden(how: libc::c_int, wish: signal::Mask, hidden: signal::Mask) -> (signal::Mask, signal::Mask) {
+fn shown_and_hidden(
+    how: libc::c_int,
+    wish: signal::Mask,
+    hidden: signal::Mask,
+) -> (signal::Mask, signal::Mask) {
     let hidden = match how {
         libc::SIG_BLOCK => hidden | wish & TRAP,
         libc::SIG_UNBLOCK => hidden & !wish,

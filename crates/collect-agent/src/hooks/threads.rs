@@ -96,7 +96,8 @@ pub unsafe extern "C" fn thrd_create(
 fn create(session: &Session, start: Start, make: impl FnOnce(*mut c_void) -> libc::c_int) -> libc::c_int {
     // Numbered here and not when it starts to run: users count threads in the order in which they were made.
     let serial = session.next_serial();
-    let hidden_mask = registry::current().and_then(|maker| maker.visit(|state| state.hidden_mask)).unwrap_or(0);
+    let hidden_mask =
+        registry::current().and_then(|maker| maker.visit(|state| state.hidden_mask)).unwrap_or(0);
     let newcomer = Box::into_raw(Box::new(Newcomer { start, serial, hidden_mask }));
     let result = make(newcomer.cast());
     if result != 0 {
@@ -178,7 +179,8 @@ fn set_cancellation(state: libc::c_int) -> libc::c_int {
 
 extern "C" fn begin(beginning: *mut c_void) {
     // SAFETY: the `Beginning` of `begin_on_handler_stack`, which waits for us.
-    let Beginning { session, serial, main, vacancy } = *unsafe { &*beginning.cast_const().cast::<Beginning>() };
+    let Beginning { session, serial, main, vacancy } =
+        *unsafe { &*beginning.cast_const().cast::<Beginning>() };
     thread::begin(session, serial, main, vacancy);
 }
 

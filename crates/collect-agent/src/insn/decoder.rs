@@ -17,6 +17,17 @@ pub trait Memory {
     fn read(&self, addr: u64, buf: &mut [u8]) -> usize;
 }
 
+/// One of the instructions ahead that access memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Draw<'a> {
+    /// The registers before it, as far as they are known; `None` where no instruction accesses memory.
+    pub registers: Option<Registers<'a>>,
+    /// How many steps ahead it is.
+    pub steps: u32,
+    /// Out of how many.
+    pub accesses: u32,
+}
+
 /// One thread's decoder, with its scratch memory and its caches of instruction boundaries.
 pub struct Decoder {
     pub(super) factory: InstructionInfoFactory,
@@ -85,7 +96,34 @@ impl Decoder {
     /// one instruction. Memory is read where the program would read it, at the time of this call, so the
     /// answer is a prediction where other threads write what this one branches on.
     pub fn walk<'a>(&mut self, regs: &Registers<'a>, k: u32, mem: &impl Memory) -> Walk<'a> {
-        walk::walk(&mut self.factory, regs, k, mem)
+        walk::walk(&mut self.factory, regs, k, mem, |_, _| {})
+    }
+
+    /// Follows the program for `k` instructions, as [`Self::walk`] does, and draws one of those on the way that
+    /// access memory, each with equal probability. `below(n)` is a random number from 0 to n - 1.
+    ///
+    /// `None` where the whole way cannot be followed.
+    pub fn draw<'a>(
+        &mut self,
+        regs: &Registers<'a>,
+        k: u32,
+        mem: &impl Memory,
+        mut below: impl FnMut(u32) -> u32,
+    ) -> Option<Draw<'a>> {
+        let mut draw = Draw { registers: None, steps: 0, accesses: 0 };
+        let mut steps = 0;
+        let walked = walk::walk(&mut self.factory, regs, k, mem, |instruction, before| {
+            if operands::may_access(instruction) {
+                draw.accesses += 1;
+                // A reservoir of one.
+                if below(draw.accesses) == 0 {
+                    draw.registers = Some(*before);
+                    draw.steps = steps;
+                }
+            }
+            steps += 1;
+        });
+        matches!(walked, Walk::Arrived(_)).then_some(draw)
     }
 }
 

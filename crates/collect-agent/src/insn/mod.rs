@@ -18,7 +18,7 @@ mod vector;
 mod walk;
 mod xsave;
 
-pub use decoder::{Decoder, MAX_INSTRUCTION_BYTES, Memory};
+pub use decoder::{Decoder, Draw, MAX_INSTRUCTION_BYTES, Memory};
 pub use operands::{MAX_ACCESSES, Operands};
 pub use registers::{Known, Registers};
 pub use walk::{Obstacle, Walk};

@@ -1,5 +1,5 @@
 use carom_base::{Access, AccessKind, Addr, Ip, Skip};
-use iced_x86::{Instruction, InstructionInfoOptions, Mnemonic, OpAccess, Register, UsedMemory};
+use iced_x86::{Instruction, InstructionInfoOptions, Mnemonic, OpAccess, OpKind, Register, UsedMemory};
 
 use super::decoder::Decoder;
 use super::registers::Registers;
@@ -116,6 +116,38 @@ pub(super) fn kind(access: OpAccess) -> Option<AccessKind> {
         OpAccess::ReadWrite | OpAccess::ReadCondWrite => Some(AccessKind::ReadModifyWrite),
         OpAccess::None | OpAccess::NoMemAccess => None,
     }
+}
+
+/// A quick answer, without operands: does this instruction touch memory? Masked and conditional forms count as
+/// touching it.
+pub(super) fn may_access(instruction: &Instruction) -> bool {
+    if accesses_nothing(instruction)
+        || instruction.mnemonic() == Mnemonic::Lea
+        || instruction.mnemonic() == Mnemonic::Nop
+    {
+        return false;
+    }
+    let memory = |kind| {
+        !matches!(
+            kind,
+            OpKind::Register
+                | OpKind::NearBranch16
+                | OpKind::NearBranch32
+                | OpKind::NearBranch64
+                | OpKind::FarBranch16
+                | OpKind::FarBranch32
+                | OpKind::Immediate8
+                | OpKind::Immediate8_2nd
+                | OpKind::Immediate16
+                | OpKind::Immediate32
+                | OpKind::Immediate64
+                | OpKind::Immediate8to16
+                | OpKind::Immediate8to32
+                | OpKind::Immediate8to64
+                | OpKind::Immediate32to64
+        )
+    };
+    instruction.is_stack_instruction() || instruction.op_kinds().any(memory)
 }
 
 /// Instructions that name memory without loading or storing it, where the decoder says otherwise, and those

@@ -1,11 +1,12 @@
 //! Which heap block an address lay in, and who allocated it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use carom_base::{Addr, ProcessId};
 use carom_store::HeapObject;
 
-use crate::symbols::{DataObject, Frame, ObjectKind};
+use crate::symbols::{DataObject, Frame, HeapType, Layer, ObjectKind, layer};
 
 /// The heap blocks of a recording.
 #[derive(Default)]
@@ -50,21 +51,45 @@ impl HeapBlocks {
             .filter(|block| addr.0 < end(block))
             .max_by_key(|block| block.seen)
     }
+
+    /// The blocks that own bytes of `window`, in order, each with the part that is its own: what
+    /// [`HeapBlocks::at`] says of each byte.
+    pub fn in_window(&self, process: ProcessId, window: Range<u64>) -> Vec<(HeapObject, Range<u64>)> {
+        let mut parts: Vec<(HeapObject, Range<u64>)> = Vec::new();
+        for byte in window {
+            let Some(block) = self.at(process, Addr(byte)) else { continue };
+            match parts.last_mut() {
+                Some((last, part)) if *last == block && part.end == byte => part.end += 1,
+                _ => parts.push((block, byte..byte.saturating_add(1))),
+            }
+        }
+        parts
+    }
 }
 
 fn end(block: &HeapObject) -> u64 {
     block.base.0.saturating_add(block.size)
 }
 
-/// The object that a block is, for the line of `addr`. `path` is the call path of its allocation.
-pub(super) fn heap_object(block: HeapObject, addr: Addr, path: Vec<Frame>) -> DataObject {
-    let own = path.iter().position(|frame| !is_allocator(frame)).unwrap_or(0);
+/// The object that a block is, for the line of `addr`. `path` is the call path of its allocation, `of` the type
+/// that it is taken to have.
+pub(super) fn heap_object(
+    block: HeapObject,
+    addr: Addr,
+    path: Vec<Frame>,
+    of: Option<&HeapType>,
+) -> DataObject {
+    // Where the program decided to allocate is behind the allocator and the languages' libraries above it.
+    let own = path.iter().position(|frame| layer(frame) == Layer::Program).unwrap_or(0);
     let allocation = path.get(own..).unwrap_or_default().to_vec();
     let by = allocation.first();
     let size = block.size;
-    let name = match by.and_then(|frame| frame.function.as_deref()) {
-        Some(function) => format!("{size}-byte block allocated in {function}"),
-        None => format!("{size}-byte heap block (allocation site unknown)"),
+    let name = match (by.and_then(|frame| frame.function.as_deref()), of) {
+        (Some(function), Some(of)) => {
+            format!("{size}-byte block, presumably {}, allocated in {function}", of.name)
+        }
+        (Some(function), None) => format!("{size}-byte block allocated in {function}"),
+        (None, _) => format!("{size}-byte heap block (allocation site unknown)"),
     };
     DataObject {
         kind: ObjectKind::Heap,
@@ -74,40 +99,6 @@ pub(super) fn heap_object(block: HeapObject, addr: Addr, path: Vec<Frame>) -> Da
         declared: by.cloned(),
         allocation,
     }
-}
-
-/// The allocator and the layers of the languages' libraries above it: not where the program decided to allocate.
-fn is_allocator(frame: &Frame) -> bool {
-    const NAMES: [&str; 9] = [
-        "malloc",
-        "calloc",
-        "realloc",
-        "reallocarray",
-        "aligned_alloc",
-        "memalign",
-        "posix_memalign",
-        "valloc",
-        "pvalloc",
-    ];
-    const PREFIXES: [&str; 10] = [
-        "operator new",
-        "__gnu_cxx::",
-        "std::",
-        "void std::",
-        "alloc::",
-        "<alloc::",
-        "__rust_",
-        "__rdl_",
-        "__rg_",
-        "__libc_",
-    ];
-    let agent = || {
-        let module = frame.module.as_ref().and_then(|module| module.file_name());
-        module.is_some_and(|name| name.to_string_lossy().starts_with("libcarom_"))
-    };
-    let function =
-        |name: &str| NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    agent() || frame.function.as_deref().is_some_and(function)
 }
 
 #[cfg(test)]
@@ -146,11 +137,11 @@ mod tests {
         let frame = |name: &str| Frame { function: Some(name.to_owned()), ..Frame::default() };
         let path = ["malloc", "operator new(unsigned long)", "make_pool", "main"].map(frame).to_vec();
         // The block begins 16 bytes into the line of byte 130, which starts at 128.
-        let object = heap_object(block(144, 64, 0), Addr(130), path);
+        let object = heap_object(block(144, 64, 0), Addr(130), path, None);
         assert_eq!(object.name, "64-byte block allocated in make_pool");
         assert_eq!((object.offset, object.allocation.len()), (-16, 2));
         assert_eq!(object.declared, Some(frame("make_pool")));
-        let object = heap_object(block(144, 64, 0), Addr(130), Vec::new());
+        let object = heap_object(block(144, 64, 0), Addr(130), Vec::new(), None);
         assert_eq!(object.name, "64-byte heap block (allocation site unknown)");
     }
 }

@@ -1,13 +1,14 @@
 //! Names from the binaries of a recording.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use carom_base::{Addr, Ip, LINE_BYTES, Line, ProcessId, StackId};
-use carom_store::{ProcessInfo, Recording, ThreadInfo};
+use carom_store::{HeapObject, ProcessInfo, Recording, ThreadInfo};
 
 use super::heap::{HeapBlocks, heap_object};
 use super::{NamedBytes, Names};
-use crate::symbols::{DataObject, Frame, Mapping, Module, Note, Symbols, ThreadStack};
+use crate::symbols::{DataObject, Frame, HeapType, Mapping, Module, Note, Symbols, ThreadStack};
 
 /// Names for the addresses of a recording: its call paths and heap blocks, in memory, and the symbols of each
 /// process, read when they are first asked for.
@@ -16,6 +17,8 @@ pub struct RecordedNames<'a> {
     stacks: HashMap<(ProcessId, StackId), Vec<Ip>>,
     blocks: HeapBlocks,
     symbols: BTreeMap<ProcessId, Symbols>,
+    /// What blocks of one site, size and position in the line were found to be.
+    types: HashMap<(ProcessId, StackId, u64, u64), Option<HeapType>>,
 }
 
 impl<'a> RecordedNames<'a> {
@@ -23,7 +26,7 @@ impl<'a> RecordedNames<'a> {
     pub fn new(recording: &'a Recording) -> Self {
         let stacks = recording.stacks().flatten().map(|s| ((s.process, s.id), s.frames)).collect();
         let blocks = HeapBlocks::new(recording.objects().flatten());
-        Self { recording, stacks, blocks, symbols: BTreeMap::new() }
+        Self { recording, stacks, blocks, symbols: BTreeMap::new(), types: HashMap::new() }
     }
 
     /// Modules that gave no names, and why, for the report's warnings. Ask after the study.
@@ -36,6 +39,36 @@ impl<'a> RecordedNames<'a> {
             }
         }
         notes
+    }
+
+    /// The call path of a block's allocation.
+    fn site(&self, block: HeapObject) -> Vec<Ip> {
+        self.stacks.get(&(block.process, block.site)).cloned().unwrap_or_default()
+    }
+
+    fn heap_type(&mut self, block: HeapObject) -> Option<HeapType> {
+        let key = (block.process, block.site, block.size, block.base.offset_in_line());
+        if let Some(known) = self.types.get(&key) {
+            return known.clone();
+        }
+        let path = self.site(block);
+        let found = self.symbols(block.process).heap_type(&path, block.base, block.size);
+        self.types.insert(key, found.clone());
+        found
+    }
+
+    /// The fields of a block that have bytes in `window`, which is part of it.
+    fn block_layout(&mut self, block: HeapObject, window: Range<u64>) -> Vec<(Range<u64>, String)> {
+        let Some(of) = self.heap_type(block) else { return Vec::new() };
+        let base = block.base.0;
+        let within = window.start - base..window.end - base;
+        let fields = self.symbols(block.process).heap_layout(&of, block.size, within);
+        let placed = fields.into_iter().filter_map(|(bytes, name)| {
+            let start = base.saturating_add(bytes.start).max(window.start);
+            let end = base.saturating_add(bytes.end).min(window.end);
+            (start < end).then_some((start..end, name))
+        });
+        placed.collect()
     }
 
     fn symbols(&mut self, process: ProcessId) -> &Symbols {
@@ -79,18 +112,28 @@ impl Names for RecordedNames<'_> {
 
     fn object(&mut self, process: ProcessId, at: Addr) -> DataObject {
         let Some(block) = self.blocks.at(process, at) else { return self.symbols(process).object(at) };
-        let path = self.stacks.get(&(process, block.site)).cloned().unwrap_or_default();
-        heap_object(block, at, self.symbols(process).call_path(&path))
+        let of = self.heap_type(block);
+        let path = self.site(block);
+        heap_object(block, at, self.symbols(process).call_path(&path), of.as_ref())
     }
 
     fn field(&mut self, process: ProcessId, at: Addr, width: u32) -> Option<String> {
-        self.symbols(process).field(at, width)
+        let Some(block) = self.blocks.at(process, at) else { return self.symbols(process).field(at, width) };
+        let of = self.heap_type(block)?;
+        let start = at.0 - block.base.0;
+        let bytes = start..start.saturating_add(u64::from(width).max(1));
+        self.symbols(process).heap_field(&of, bytes)
     }
 
     fn layout(&mut self, process: ProcessId, line: Line) -> Vec<NamedBytes> {
-        let low = line.start();
-        let high = Addr(low.0.saturating_add(LINE_BYTES));
-        let named = self.symbols(process).layout(low, high).into_iter().map(|(bytes, name)| NamedBytes {
+        let low = line.start().0;
+        let high = low.saturating_add(LINE_BYTES);
+        let mut named = self.symbols(process).layout(Addr(low), Addr(high));
+        for (block, part) in self.blocks.in_window(process, low..high) {
+            let fields = self.block_layout(block, part).into_iter();
+            named.extend(fields.map(|(bytes, name)| (bytes.start - low..bytes.end - low, name)));
+        }
+        let named = named.into_iter().map(|(bytes, name)| NamedBytes {
             offset: bytes.start as u32,
             width: (bytes.end - bytes.start) as u32,
             name,

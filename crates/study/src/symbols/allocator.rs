@@ -1,5 +1,7 @@
 //! Which frames of an allocation's call path are not where the program decided to allocate.
 
+use carom_base::LINE_BYTES;
+
 use super::Frame;
 
 /// What a function has to do with an allocation.
@@ -13,9 +15,18 @@ pub(crate) enum Layer {
     Program,
 }
 
-/// The allocators of C that take an alignment: what they are asked for is often rounded up to it.
-const ALIGNED: [&str; 5] = ["aligned_alloc", "memalign", "posix_memalign", "valloc", "pvalloc"];
-const PLAIN: [&str; 4] = ["malloc", "calloc", "realloc", "reallocarray"];
+/// Those of C, by their whole names.
+const C: [&str; 9] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "aligned_alloc",
+    "memalign",
+    "posix_memalign",
+    "valloc",
+    "pvalloc",
+];
 const ALLOCATORS: [&str; 6] = ["operator new", "__rust_", "__rustc::", "__rdl_", "__rg_", "__libc_"];
 const LIBRARIES: [&str; 8] =
     ["__gnu_cxx::", "std::", "void std::", "<std::", "alloc::", "<alloc::", "core::", "<core::"];
@@ -28,7 +39,7 @@ pub(crate) fn layer(frame: &Frame) -> Layer {
     };
     let name = frame.function.as_deref().unwrap_or_default();
     let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    if ALIGNED.contains(&name) || PLAIN.contains(&name) || begins(&ALLOCATORS) || agent() {
+    if C.contains(&name) || begins(&ALLOCATORS) || agent() {
         Layer::Allocator
     } else if begins(&LIBRARIES) {
         Layer::Library
@@ -37,12 +48,17 @@ pub(crate) fn layer(frame: &Frame) -> Layer {
     }
 }
 
-/// True for an allocator that takes an alignment.
-pub(super) fn takes_alignment(allocator: &str) -> bool {
-    ALIGNED.contains(&allocator) || allocator.starts_with("operator new") && allocator.contains("align_val_t")
-}
-
 /// True for the allocator behind `new T`, which makes a single object. `new T[n]` calls another.
 pub(super) fn makes_one_object(allocator: &str) -> bool {
     allocator.starts_with("operator new(")
+}
+
+/// The most bytes that the number of elements may take at the beginning of the block: `new T[n]` stores it where
+/// elements have destructors (Itanium C++ ABI, 2.7), in 8 bytes or, where `T` is aligned to more, in as many.
+pub(super) fn count_bytes(allocator: &str) -> u64 {
+    match allocator.strip_prefix("operator new[](") {
+        Some(parameters) if parameters.contains("align_val_t") => LINE_BYTES,
+        Some(_) => 8,
+        None => 0,
+    }
 }

@@ -4,13 +4,17 @@
 //! that ran, if that is still there unchanged, and its separate debug file. What cannot be read costs names,
 //! never the report: the address in the module remains.
 
+mod allocator;
 mod code;
 mod debug_file;
 mod demangle;
 mod dwarf;
 mod elf;
 mod fields;
+mod functions;
 mod globals;
+mod heap_fields;
+mod heap_type;
 mod image;
 mod intervals;
 mod object;
@@ -19,6 +23,8 @@ mod scopes;
 mod types;
 mod units;
 
+pub(crate) use allocator::{Layer, layer};
+pub use heap_type::HeapType;
 pub use process::{Mapping, Module, Note, Problem, Symbols, ThreadStack};
 
 use std::path::PathBuf;

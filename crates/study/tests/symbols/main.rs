@@ -4,6 +4,7 @@
 mod c;
 mod cpp;
 mod files;
+mod heap;
 mod hostile;
 mod inlining;
 mod rust;

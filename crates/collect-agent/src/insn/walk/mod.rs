@@ -75,11 +75,13 @@ enum Next {
     Stop(Obstacle),
 }
 
+/// Takes `k` steps from `regs` on. `visit` sees every instruction that is stepped over, with the registers before it.
 pub(super) fn walk<'a>(
     factory: &mut InstructionInfoFactory,
     regs: &Registers<'a>,
     k: u32,
     mem: &impl Memory,
+    mut visit: impl FnMut(&Instruction, &Registers<'a>),
 ) -> Walk<'a> {
     let mut machine = Machine::new(*regs, mem);
     let mut instruction = Instruction::default();
@@ -110,6 +112,7 @@ pub(super) fn walk<'a>(
             if instruction.is_invalid() {
                 return stuck(Obstacle::Undecodable);
             }
+            visit(&instruction, &machine.regs);
             machine.regs.rip = match machine.execute(factory, &instruction) {
                 Next::Through => instruction.next_ip(),
                 Next::To(target) => target,
