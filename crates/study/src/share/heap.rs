@@ -133,6 +133,16 @@ mod tests {
     }
 
     #[test]
+    fn a_window_is_divided_among_the_blocks_in_it() {
+        // A small block was cut out of a large one that was freed: the large one has what is left on either side.
+        let (large, small, next) = (block(100, 50, 1), block(110, 8, 2), block(160, 16, 0));
+        let blocks = HeapBlocks::new([large, small, next]);
+        let parts = blocks.in_window(ProcessId(0), 96..170);
+        assert_eq!(parts, [(large, 100..110), (small, 110..118), (large, 118..150), (next, 160..170)]);
+        assert_eq!(blocks.in_window(ProcessId(1), 96..170), []);
+    }
+
+    #[test]
     fn the_allocation_is_named_after_the_first_function_of_the_program() {
         let frame = |name: &str| Frame { function: Some(name.to_owned()), ..Frame::default() };
         let path = ["malloc", "operator new(unsigned long)", "make_pool", "main"].map(frame).to_vec();

@@ -18,7 +18,7 @@ impl Symbols {
             return Some(format!("{name}..[{last}]"));
         }
         let start = first * of.size;
-        Some(name_at(debug, of.die, &name, bytes.start - start..bytes.end - start))
+        Some(name_at(debug, of.die, &name, bytes.start - start..bytes.end.saturating_sub(start)))
     }
 
     /// Every field of a block of this type and `size` bytes that has a byte in `window`, in order: byte offsets
@@ -36,9 +36,10 @@ impl Symbols {
             let name = of.element(index);
             let start = index * of.size;
             let visible = window.start.saturating_sub(start)..end - start;
-            let shifted = fields_in(debug, of.die, &name, of.size, visible)
-                .into_iter()
-                .map(|(bytes, name)| (bytes.start + start..bytes.end.saturating_add(start), name));
+            let shifted =
+                fields_in(debug, of.die, &name, of.size, visible).into_iter().map(|(bytes, name)| {
+                    (bytes.start.saturating_add(start)..bytes.end.saturating_add(start), name)
+                });
             fields.extend(shifted);
         }
         fields

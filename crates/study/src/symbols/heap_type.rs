@@ -163,7 +163,7 @@ fn in_library_function(debug: &DebugInfo, function: DieRef, block: Block, code: 
 }
 
 fn in_function(debug: &DebugInfo, function: DieRef, call: &Call<'_>, block: Block) -> Verdict {
-    let candidates = candidates(debug, function, call.frame.line);
+    let candidates = candidates(debug, function, &call.frame);
     let initialised: Vec<_> = candidates.iter().filter(|candidate| candidate.initialised).collect();
     if initialised.is_empty() {
         return choose(&candidates, block, call.code);
@@ -176,15 +176,19 @@ fn in_function(debug: &DebugInfo, function: DieRef, call: &Call<'_>, block: Bloc
 
 /// The types that the function has pointers to, where these can have received what it allocated. A parameter
 /// cannot, but what it points to can: `*out = malloc(…)`, `list->head = malloc(…)`.
-fn candidates(debug: &DebugInfo, function: DieRef, line: Option<u32>) -> Vec<Candidate> {
-    let declared = debug.declared_in(function);
+fn candidates(debug: &DebugInfo, function: DieRef, frame: &Frame) -> Vec<Candidate> {
+    let mut declared = debug.declared_in(function);
+    if frame.function.as_deref() == Some("main") {
+        // Its `char **` is no place for what it allocates.
+        declared.parameters.clear();
+    }
     let mut found = Vec::new();
     found.extend(
         debug.type_of(function).and_then(|of| debug.pointee(of)).map(|of| candidate(debug, of, false)),
     );
     for variable in &declared.variables {
         if let Some(of) = debug.type_of(*variable).and_then(|of| debug.pointee(of)) {
-            let initialised = line.is_some() && debug.declaration(*variable).1 == line;
+            let initialised = frame.line.is_some() && debug.declaration(*variable).1 == frame.line;
             found.push(candidate(debug, of, initialised));
         }
     }
@@ -240,7 +244,7 @@ impl Block {
             return Some(Fit::Exact);
         }
         // Where such small objects begin cannot be told from the size.
-        if self.one_object || self.size % one != 0 || one <= self.count_bytes {
+        if self.one_object || !self.size.is_multiple_of(one) || one <= self.count_bytes {
             return None;
         }
         let rounded = self.aligned && one.checked_next_multiple_of(LINE_BYTES) == Some(self.size);

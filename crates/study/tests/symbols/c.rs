@@ -28,6 +28,12 @@ long work(void) {
     return ++calls;
 }
 
+void *malloc(unsigned long size);
+struct stats *make(void) {
+    struct stats *made = malloc(sizeof *made);
+    return made;
+}
+
 int main(void) {
     counters[1]++; grid[2][3]++; total++; private++; unrelated++;
     return (int)(work() + stats.hits + list.length);

@@ -15,6 +15,11 @@ fn ask_all(program: &Program, places: &[u64]) {
             assert!(!symbols.object(Addr(address)).name.is_empty());
             symbols.field(Addr(address), 8);
             symbols.layout(Addr(address), Addr(address + 64));
+            // The size of `struct stats`.
+            if let Some(of) = symbols.heap_type(&[Ip(address), Ip(address)], Addr(0), 104) {
+                symbols.heap_field(&of, 88..96);
+                symbols.heap_layout(&of, 104, 64..128);
+            }
         }
     }
 }

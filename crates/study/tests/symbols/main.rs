@@ -7,5 +7,6 @@ mod files;
 mod heap;
 mod hostile;
 mod inlining;
+mod recorded;
 mod rust;
 mod toolchain;
