@@ -10,9 +10,9 @@ use crate::{
     load, output,
 };
 
-/// Mean thread CPU time between samples by default: a timer sample with a walked step sample costs about 25 us
-/// on a virtual machine, so the default budget is spent at about this rate.
-const DEFAULT_PERIOD_NS: u64 = 500_000;
+/// Mean thread CPU time between samples by default: a timer sample and a walked step sample cost about 30 us on a
+/// virtual machine, and setting and hitting watchpoints as much again, which leaves little of the default budget.
+const DEFAULT_PERIOD_NS: u64 = 1_000_000;
 
 /// Records the program and reports.
 ///

@@ -52,7 +52,8 @@ pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
         scene.state.decoder.forget_code();
     }
     sample_last_instruction(&mut scene);
-    if scene.state.budget.solvent() {
+    let random = scene.state.random();
+    if scene.state.budget.affords(random) {
         burst::begin(&mut scene);
     } else {
         slot.count(Counter::BudgetSkipped, 1);
