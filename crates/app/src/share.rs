@@ -28,6 +28,9 @@ pub fn run(args: &ShareArgs) -> Result<End, Failure> {
         settings: settings(args, &choice),
         reason: choice.reason,
     })?;
+    if let Some(trouble) = &outcome.trouble {
+        eprintln!("carom: the profile is incomplete: {trouble}");
+    }
     // The program has run: from here on its end is ours, whatever becomes of the report.
     if let Err(failure) = report(args, &outcome.dir) {
         eprintln!("carom: {failure}; the profile is in {}", outcome.dir.display());

@@ -10,7 +10,7 @@ use std::{
 use carom_base_sys::{clock, machine::Machine};
 use carom_base_wire::ControlSettings;
 use carom_store::{
-    Costs, CpuInfo, EngineInfo, Exit, MachineInfo, Manifest, ThreadCounters, Warning, Writer, fresh_dir,
+    Costs, CpuInfo, EngineInfo, Exit, MachineInfo, Manifest, StoreError, ThreadCounters, Warning, Writer, fresh_dir,
 };
 
 use crate::{
@@ -38,12 +38,14 @@ pub struct Request {
 }
 
 /// What became of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Outcome {
     /// The profile.
     pub dir: PathBuf,
     /// How the program ended.
     pub exit: Exit,
+    /// Why the profile could not be finished, where it could not. The program has run all the same.
+    pub trouble: Option<StoreError>,
 }
 
 /// Rings hold about a third of a second at the default period; this leaves room for a busy machine.
@@ -96,11 +98,9 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     drain.once(&mut writer);
     manifest.exit = exit;
     finish(&mut manifest, drain, session.results());
-    let finished = writer.finish(manifest);
+    let trouble = writer.finish(manifest).err();
     session.remove();
-    // The program has run: what it did stands, whatever became of the profile.
-    finished?;
-    Ok(Outcome { dir, exit })
+    Ok(Outcome { dir, exit, trouble })
 }
 
 fn follow(child: &mut Child, drain: &mut Drain, writer: &mut Writer, manifest: &mut Manifest) -> Exit {
