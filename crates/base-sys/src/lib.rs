@@ -9,6 +9,7 @@ mod error;
 pub mod machine;
 pub mod perf;
 pub mod probe;
+pub mod process;
 pub mod signal;
 pub mod timer;
 

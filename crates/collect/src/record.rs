@@ -7,10 +7,11 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use carom_base_sys::{clock, machine::Machine};
+use carom_base_sys::{clock, machine::Machine, process::ExitWatch};
 use carom_base_wire::ControlSettings;
 use carom_store::{
-    Costs, CpuInfo, EngineInfo, Exit, MachineInfo, Manifest, StoreError, ThreadCounters, Warning, Writer, fresh_dir,
+    Costs, CpuInfo, EngineInfo, Exit, MachineInfo, Manifest, StoreError, ThreadCounters, Warning, Writer,
+    fresh_dir,
 };
 
 use crate::{
@@ -104,8 +105,7 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
 }
 
 fn follow(child: &mut Child, drain: &mut Drain, writer: &mut Writer, manifest: &mut Manifest) -> Exit {
-    // Short programs are not made to wait for a whole tick.
-    let mut pause = Duration::from_millis(1);
+    let end = ExitWatch::new(child.id());
     for tick in 1u32.. {
         match child.try_wait() {
             Ok(Some(status)) => return launch::exit(status),
@@ -120,8 +120,7 @@ fn follow(child: &mut Child, drain: &mut Drain, writer: &mut Writer, manifest: &
             manifest.threads.clone_from(&drain.people.threads);
             writer.checkpoint(manifest);
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(TICK);
+        end.pause(TICK);
     }
     Exit::Unknown
 }
