@@ -347,6 +347,8 @@ fn stack_bounds() -> (u64, u64) {
 /// In a forked child: the lists of the parent's threads may have been locked by a thread that is not here.
 pub fn after_fork() {
     IDLE.force_open();
+    // Another thread may have been changing the list at that instant: what is in it cannot be trusted.
+    std::mem::forget(std::mem::take(&mut *IDLE.lock()));
 }
 
 /// Writes down what the host cannot see once the thread is gone: its name and its CPU time. Signal-safe.
