@@ -1,0 +1,82 @@
+//! What an operand's address and size are made of beside what is written in it.
+
+use carom_base::{AccessKind, Addr, LINE_BYTES, Skip};
+use iced_x86::{Instruction, MemorySize, Mnemonic, OpKind, Register};
+
+use crate::operands::Operands;
+use crate::registers::Registers;
+use crate::statics::StaticAccess;
+use crate::xsave::Layout;
+
+/// The bytes of an operand, given the state components that an XSAVE and its kin are asked for. `None` where nothing
+/// tells.
+pub(crate) fn width(
+    instruction: &Instruction,
+    size: MemorySize,
+    layout: &Layout,
+    requested: Option<u64>,
+) -> Option<u32> {
+    if !is_xsave(size) {
+        return (size.size() != 0).then(|| size.size() as u32);
+    }
+    let compacted = matches!(
+        instruction.mnemonic(),
+        Mnemonic::Xsavec
+            | Mnemonic::Xsavec64
+            | Mnemonic::Xsaves
+            | Mnemonic::Xsaves64
+            | Mnemonic::Xrstors
+            | Mnemonic::Xrstors64
+    );
+    Some(layout.bytes(requested?, compacted))
+}
+
+/// The state components that XSAVE and its kin take: EDX:EAX.
+pub(crate) fn requested(regs: &Registers) -> Option<u64> {
+    Some(regs.read(Register::EDX)? << 32 | regs.read(Register::EAX)?)
+}
+
+/// XSAVE and its kin look at the area's header before they write it: a store all the same.
+pub(crate) fn kind(size: MemorySize, stated: AccessKind) -> AccessKind {
+    if is_xsave(size) && stated.writes() { AccessKind::Store } else { stated }
+}
+
+fn is_xsave(size: MemorySize) -> bool {
+    matches!(size, MemorySize::Xsave | MemorySize::Xsave64)
+}
+
+/// What `clzero` does.
+pub(crate) const CLZERO: StaticAccess = StaticAccess { width: LINE_BYTES as u32, kind: AccessKind::Store };
+
+/// `clzero` stores zeroes to the line that RAX points into; the decoder tells no operand for it.
+pub(crate) fn clzero(instruction: &Instruction, regs: &Registers, found: &mut Operands) {
+    match regs.read(Register::RAX) {
+        Some(address) => {
+            let line = Addr(address).line().start();
+            found.push(instruction.ip(), line.0, CLZERO.width, CLZERO.kind);
+        }
+        None => found.miss(Skip::AddressLost),
+    }
+}
+
+/// The byte that is really touched first, given the address that the operand states.
+pub(crate) fn adjust(instruction: &Instruction, address: u64, width: u32, regs: &Registers) -> Option<u64> {
+    match instruction.mnemonic() {
+        Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc
+            if instruction.op1_kind() == OpKind::Register =>
+        {
+            let bit = regs.read(instruction.op1_register())?;
+            Some(bit_string_element(address, bit, width))
+        }
+        _ => Some(address),
+    }
+}
+
+/// Bit tests with a register operand see memory as a string of bits: the register is a signed bit number
+/// from the stated address on (Intel SDM volume 2, "BT"). This is the element that holds the bit.
+pub(crate) fn bit_string_element(address: u64, bit: u64, width: u32) -> u64 {
+    let bits = width.saturating_mul(8).clamp(1, 64);
+    let bit = (bit << (64 - bits)) as i64 >> (64 - bits);
+    let element = bit.div_euclid(i64::from(bits));
+    address.wrapping_add((element as u64).wrapping_mul(u64::from(width)))
+}

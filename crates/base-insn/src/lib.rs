@@ -1,0 +1,28 @@
+//! What x86-64 instructions access: from a machine context to memory accesses, inside a signal handler.
+//!
+//! [`Decoder`] answers three questions about a thread that stands between two instructions: what is the next
+//! instruction about to access, what did the last one access, and where will the thread be `k` instructions from now.
+//! A fourth needs no thread: what does an instruction do each time it runs ([`Statics`])? It executes nothing and
+//! touches the program only through [`Memory`].
+//!
+//! **Invariant**: after [`Decoder::new`] nothing here allocates, locks, calls libc, panics or runs unbounded.
+//! Every limit is a constant of this crate.
+#![deny(unsafe_code)]
+
+mod decoder;
+mod implied;
+mod operands;
+mod predecessor;
+mod recover;
+mod registers;
+mod statics;
+mod string;
+mod vector;
+mod walk;
+mod xsave;
+
+pub use decoder::{Decoder, Draw, MAX_INSTRUCTION_BYTES, Memory};
+pub use operands::{MAX_ACCESSES, Operands};
+pub use registers::{Known, Registers};
+pub use statics::{Iteration, StaticAccess, Statics};
+pub use walk::{Obstacle, Walk};

@@ -1,0 +1,173 @@
+//! What an instruction does each time it runs, as far as its code alone tells.
+
+use carom_base::AccessKind;
+use iced_x86::{CpuidFeature, FlowControl, Instruction, Mnemonic, OpKind};
+
+use crate::decoder::Decoder;
+use crate::implied;
+use crate::operands::{self, Shape};
+
+/// The interrupt by which 32-bit programs enter Linux; 64-bit ones may use it too.
+const LINUX_INTERRUPT: u8 = 0x80;
+
+/// One access that an instruction makes each time it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaticAccess {
+    /// Bytes. What depends on the processor's state is stated at its largest: for XSAVE and its kin an area with all
+    /// that the kernel has enabled. 0 where the code tells nothing, as for tiles.
+    pub width: u32,
+    /// Load, store or both.
+    pub kind: AccessKind,
+}
+
+/// What one iteration of a repeated string instruction does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Iteration {
+    /// Loads, 0 to 2.
+    pub loads: u32,
+    /// Stores, 0 or 1.
+    pub stores: u32,
+    /// Bytes of all its loads.
+    pub loaded_bytes: u32,
+    /// Bytes of all its stores.
+    pub stored_bytes: u32,
+    /// True where a comparison can end it before the counter is zero: `cmps`, `scas`.
+    pub ends_early: bool,
+    /// True where the counter is ECX alone, whatever the upper half of RCX holds.
+    pub narrow: bool,
+}
+
+/// What an instruction does each time it runs: its share in exact counts.
+///
+/// Read-modify-write and any compare-and-swap, whether it succeeds or not: one load and one store. Calls, returns,
+/// pushes and pops count their stack. Vector operands are one access of full width, also under an arithmetic mask.
+/// Prefetches, `lea`, `nop` and what the kernel accesses on the program's behalf: none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statics {
+    /// Accesses that read.
+    pub loads: u32,
+    /// Accesses that write.
+    pub stores: u32,
+    /// Bytes of all its loads; see [`StaticAccess::width`].
+    pub loaded_bytes: u32,
+    /// Bytes of all its stores.
+    pub stored_bytes: u32,
+    /// Any transfer of control: jumps whether taken or not, loops, calls, returns.
+    pub branch: bool,
+    /// A call, direct or not.
+    pub call: bool,
+    /// A return.
+    pub ret: bool,
+    /// Locked, or an exchange with memory, or one of the vector-encoded atomics, which have no prefix.
+    pub atomic: bool,
+    /// It enters the kernel on purpose.
+    pub system_call: bool,
+    /// For string instructions with a repeating prefix; the four counts above are then zero.
+    pub repeated: Option<Iteration>,
+    /// Gather, scatter or masked move: one access per active lane, to be counted with [`Decoder::operands_before`]; the
+    /// four counts above are then zero.
+    pub lanes: bool,
+}
+
+impl Decoder {
+    /// What `instruction` does each time it runs.
+    pub fn statics(&mut self, instruction: &Instruction) -> Statics {
+        let shape = Shape::of(instruction);
+        let mut once = Iteration::default();
+        self.each(&shape, instruction, |access| once.add(access));
+        let call = is_call(instruction);
+        let flow = instruction.flow_control();
+        let statics = Statics {
+            branch: call || is_jump_or_return(flow),
+            call,
+            ret: flow == FlowControl::Return,
+            atomic: is_atomic(instruction),
+            system_call: is_system_call(instruction),
+            lanes: matches!(shape, Shape::Lanes(_)),
+            ..Statics::default()
+        };
+        match shape {
+            Shape::Element(element) if element.counter.is_some() => {
+                once.ends_early = element.compares();
+                once.narrow = element.is_narrow();
+                Statics { repeated: Some(once), ..statics }
+            }
+            _ => Statics {
+                loads: once.loads,
+                stores: once.stores,
+                loaded_bytes: once.loaded_bytes,
+                stored_bytes: once.stored_bytes,
+                ..statics
+            },
+        }
+    }
+
+    /// The accesses that `instruction` makes each time it runs, or in one iteration where it is repeated, in the order
+    /// in which [`Self::operands_before`] tells their addresses. None where lanes are accessed one by one.
+    pub fn each_access(&mut self, instruction: &Instruction, visit: impl FnMut(StaticAccess)) {
+        self.each(&Shape::of(instruction), instruction, visit);
+    }
+
+    fn each(&mut self, shape: &Shape, instruction: &Instruction, mut visit: impl FnMut(StaticAccess)) {
+        match *shape {
+            Shape::Nothing | Shape::Lanes(_) => {}
+            Shape::Element(element) => {
+                element.accesses().for_each(|(_, kind)| visit(StaticAccess { width: element.width, kind }));
+            }
+            Shape::Clzero => visit(implied::CLZERO),
+            Shape::Plain => {
+                for (memory, kind) in operands::plain(&mut self.factory, instruction) {
+                    let all = Some(u64::MAX);
+                    let width = implied::width(instruction, memory.memory_size(), &self.layout, all);
+                    visit(StaticAccess { width: width.unwrap_or_default(), kind });
+                }
+            }
+        }
+    }
+}
+
+impl Iteration {
+    fn add(&mut self, access: StaticAccess) {
+        if access.kind.reads() {
+            self.loads += 1;
+            self.loaded_bytes += access.width;
+        }
+        if access.kind.writes() {
+            self.stores += 1;
+            self.stored_bytes += access.width;
+        }
+    }
+}
+
+/// By name: the decoder's flow control calls system calls and hypercalls calls, too.
+fn is_call(instruction: &Instruction) -> bool {
+    instruction.is_call_near()
+        || instruction.is_call_near_indirect()
+        || instruction.is_call_far()
+        || instruction.is_call_far_indirect()
+}
+
+fn is_jump_or_return(flow: FlowControl) -> bool {
+    matches!(
+        flow,
+        FlowControl::UnconditionalBranch
+            | FlowControl::IndirectBranch
+            | FlowControl::ConditionalBranch
+            | FlowControl::Return
+    )
+}
+
+fn is_atomic(instruction: &Instruction) -> bool {
+    let exchanges = instruction.mnemonic() == Mnemonic::Xchg && instruction.op0_kind() == OpKind::Memory;
+    let by_nature =
+        |feature: &CpuidFeature| matches!(feature, CpuidFeature::CMPCCXADD | CpuidFeature::RAO_INT);
+    instruction.has_lock_prefix() || exchanges || instruction.cpuid_features().iter().any(by_nature)
+}
+
+fn is_system_call(instruction: &Instruction) -> bool {
+    match instruction.mnemonic() {
+        Mnemonic::Syscall | Mnemonic::Sysenter => true,
+        Mnemonic::Int => instruction.immediate8() == LINUX_INTERRUPT,
+        _ => false,
+    }
+}

@@ -1,0 +1,93 @@
+//! Blocks of the program: straight runs of instructions that are counted as one.
+
+use carom_base_insn::{Decoder as Accesses, Statics};
+use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction};
+
+/// Instructions of one block at most.
+const MOST_INSTRUCTIONS: usize = 64;
+
+/// Accesses of one kind in one block at most. A sampling period must be longer, so that one execution of a block
+/// holds less than one sample of a kind on average.
+pub const MOST_ACCESSES: u32 = 64;
+
+/// What one execution of a block does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    pub instructions: u32,
+    pub loads: u32,
+    pub stores: u32,
+    pub loaded_bytes: u32,
+    pub stored_bytes: u32,
+    pub branches: u32,
+    pub calls: u32,
+    pub returns: u32,
+    pub atomics: u32,
+    pub system_calls: u32,
+}
+
+impl Sums {
+    /// Adds what one execution of an instruction does, its repetitions aside.
+    pub fn add(&mut self, statics: &Statics) {
+        self.instructions += 1;
+        self.loads += statics.loads;
+        self.stores += statics.stores;
+        self.loaded_bytes += statics.loaded_bytes;
+        self.stored_bytes += statics.stored_bytes;
+        self.branches += u32::from(statics.branch);
+        self.calls += u32::from(statics.call);
+        self.returns += u32::from(statics.ret);
+        self.atomics += u32::from(statics.atomic);
+        self.system_calls += u32::from(statics.system_call);
+    }
+}
+
+/// One decoded block. Its instructions follow each other; only the last one may transfer control.
+#[derive(Debug)]
+pub struct Block {
+    pub pc: u64,
+    pub instructions: Vec<(Instruction, Statics)>,
+    pub sums: Sums,
+}
+
+impl Block {
+    /// Decodes the block that begins at `pc` with the first byte of `code`. `None` where that is no instruction.
+    pub fn decode(pc: u64, code: &[u8], accesses: &mut Accesses) -> Option<Self> {
+        let mut block = Self { pc, instructions: Vec::new(), sums: Sums::default() };
+        let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);
+        while block.instructions.len() < MOST_INSTRUCTIONS && decoder.can_decode() {
+            let instruction = decoder.decode();
+            if instruction.is_invalid() {
+                break;
+            }
+            let statics = accesses.statics(&instruction);
+            let mut sums = block.sums;
+            sums.add(&statics);
+            let crowded = sums.loads > MOST_ACCESSES || sums.stores > MOST_ACCESSES;
+            if crowded && !block.instructions.is_empty() {
+                break;
+            }
+            block.sums = sums;
+            block.instructions.push((instruction, statics));
+            if ends_block(&instruction) {
+                break;
+            }
+        }
+        (!block.instructions.is_empty()).then_some(block)
+    }
+
+    /// The last instruction.
+    pub fn last(&self) -> Option<&Instruction> {
+        self.instructions.last().map(|(instruction, _)| instruction)
+    }
+
+    /// One past its last byte.
+    pub fn end(&self) -> u64 {
+        self.last().map_or(self.pc, Instruction::next_ip)
+    }
+}
+
+/// Whether a block ends behind this instruction: at transfers of control, and at system calls, which may never
+/// return.
+fn ends_block(instruction: &Instruction) -> bool {
+    instruction.flow_control() != FlowControl::Next || instruction.code() == Code::Syscall
+}

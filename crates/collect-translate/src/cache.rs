@@ -1,0 +1,227 @@
+//! The code cache: what is translated, and where it is.
+
+use std::ops::Range;
+
+use carom_base_insn::Decoder as Accesses;
+use iced_x86::Instruction;
+use rustc_hash::FxHashMap;
+
+use crate::{
+    code::Code,
+    emit::{Emitter, Gpr},
+    exit::{Exit, Reason},
+    fragment,
+    marks::{Mark, Undo},
+    memory::{Arena, Lanes, MemoryError, Regions, TableKind, Tables},
+    mode::Mode,
+    repeat::Repeated,
+    switch,
+};
+
+/// How an indirect transfer arrives at its target.
+#[derive(Clone, Copy, Debug)]
+pub struct Landing {
+    pub table: TableKind,
+    /// What is borrowed on arrival.
+    pub undo: Undo,
+    /// The same with RCX in C.
+    pub undo_with_rcx: Undo,
+    /// Holds the original address that is wanted.
+    pub target: Gpr,
+    /// Held the table's index; its value is in B.
+    pub index: Gpr,
+    /// Whether the value of `target` is in A, to be put back.
+    pub reloads_target: bool,
+}
+
+impl Landing {
+    pub const RETURN: Self = Self {
+        table: TableKind::Return,
+        undo: Undo::Return,
+        undo_with_rcx: Undo::Return,
+        target: Gpr::RSI,
+        index: Gpr::RCX,
+        reloads_target: true,
+    };
+    pub const CALL: Self = Self {
+        table: TableKind::Call,
+        undo: Undo::Call,
+        undo_with_rcx: Undo::CallRcx,
+        target: Gpr::R11,
+        index: Gpr::RAX,
+        reloads_target: false,
+    };
+    pub const JUMP: Self = Self {
+        table: TableKind::Jump,
+        undo: Undo::Jump,
+        undo_with_rcx: Undo::JumpRcx,
+        target: Gpr::R11,
+        index: Gpr::R10,
+        reloads_target: true,
+    };
+}
+
+/// What is to be done in front of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub enum Hook {
+    /// Count the active lanes of the instruction at `pc`.
+    Lanes { pc: u64 },
+    /// In front of a repeated instruction: sample its iterations.
+    Repeat(Repeated),
+    /// Behind it, where only then it is known how many there were.
+    AfterRepeat(Repeated),
+    /// Sample one access of the instruction at `pc`: the nth of its loads or stores.
+    Sample { pc: u64, nth: u32, store: bool },
+}
+
+/// Everything that is translated. One for the process, used under a lock.
+pub struct Cache {
+    pub mode: Mode,
+    pub regions: Regions,
+    pub lanes: Lanes,
+    pub tables: Tables,
+    pub codes: Vec<Code>,
+    /// Block by original address: where it is in the cache.
+    pub blocks: FxHashMap<u64, u64>,
+    landings: [FxHashMap<u64, u64>; 3],
+    /// What instructions access.
+    pub accesses: Accesses,
+    hooks: Vec<Hook>,
+    /// Sampled copies of blocks, by block and accesses.
+    pub variants: FxHashMap<(u64, [u8; 4]), u64>,
+    /// Counters made since this was last emptied: arena and number.
+    pub new_counters: Vec<(usize, u64)>,
+    /// Code that must not be translated: our own.
+    pub native: Range<u64>,
+}
+
+/// How far from its code a module's data may lie, and what else its operands may name.
+const MODULE_REACH: u64 = 256 << 20;
+
+impl Cache {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// The address space has no room, or the system forbids code that is written by the process itself.
+    pub fn new(mode: Mode, native: Range<u64>) -> Result<Self, MemoryError> {
+        Ok(Self {
+            mode,
+            regions: Regions::new(vec![native.clone()])?,
+            lanes: Lanes::reserve()?,
+            tables: Tables::new(misses())?,
+            codes: Vec::new(),
+            blocks: FxHashMap::default(),
+            landings: Default::default(),
+            accesses: Accesses::new(),
+            hooks: Vec::new(),
+            variants: FxHashMap::default(),
+            new_counters: Vec::new(),
+            native,
+        })
+    }
+
+    /// Where the code at `pc` is in the cache, translated now if need be.
+    pub fn get(&mut self, pc: u64) -> Option<u64> {
+        match self.blocks.get(&pc) {
+            Some(&cache) => Some(cache),
+            None => fragment::translate(self, pc),
+        }
+    }
+
+    /// Where an indirect transfer to `pc` lands; also puts that into the table.
+    pub fn land(&mut self, how: Landing, pc: u64) -> Option<u64> {
+        let body = self.get(pc)?;
+        let known = self.landings_mut(how.table).get(&pc).copied();
+        let landing = match known {
+            Some(landing) => landing,
+            None => {
+                let landing = fragment::landing(self, how, pc, body)?;
+                self.landings_mut(how.table).insert(pc, landing);
+                landing
+            }
+        };
+        self.tables.set(how.table, pc, landing);
+        Some(body)
+    }
+
+    pub fn landings_mut(&mut self, table: TableKind) -> &mut FxHashMap<u64, u64> {
+        match table {
+            TableKind::Return => &mut self.landings[0],
+            TableKind::Call => &mut self.landings[1],
+            TableKind::Jump => &mut self.landings[2],
+        }
+    }
+
+    /// The translation of `pc`, where there is one that a jump at the end of `code` reaches.
+    pub fn known(&self, pc: u64, code: &Emitter) -> Option<u64> {
+        self.blocks.get(&pc).copied().filter(|&cache| code.reaches(cache))
+    }
+
+    /// A way out to the code at `pc`, to be replaced by a jump.
+    pub fn link_stub(&mut self, index: usize, pc: u64, patch: u64) -> u64 {
+        let exit = Exit { reason: Reason::Link, detail: patch, pc, back: 0 };
+        self.codes.get_mut(index).map_or(0, |code| code.stub(exit, false))
+    }
+
+    /// The arena for the code at `pc`, with room for one more fragment.
+    pub fn room_near(&mut self, pc: u64) -> Option<usize> {
+        let region = self.regions.contains(pc)?;
+        let reach = region.start.saturating_sub(MODULE_REACH)..region.end.saturating_add(MODULE_REACH);
+        let found = self.codes.iter().position(|code| code.has_room() && code.reaches(&reach));
+        if found.is_some() {
+            return found;
+        }
+        let arena = Arena::new(reach, &mut self.lanes).ok()?;
+        self.codes.push(Code::new(arena, misses())?);
+        Some(self.codes.len() - 1)
+    }
+
+    /// The original bytes of an instruction.
+    pub fn original(&self, instruction: &Instruction) -> &'static [u8] {
+        self.code_after(instruction.ip()).and_then(|code| code.get(..instruction.len())).unwrap_or_default()
+    }
+
+    /// The original code from `pc` to the end of its region, where it may be translated.
+    pub fn code_after(&self, pc: u64) -> Option<&'static [u8]> {
+        original(&self.regions, pc)
+    }
+
+    pub fn add_hook(&mut self, hook: Hook) -> u64 {
+        self.hooks.push(hook);
+        self.hooks.len() as u64 - 1
+    }
+
+    pub fn hook(&self, id: u64) -> Option<Hook> {
+        self.hooks.get(id as usize).copied()
+    }
+
+    pub fn counter_added(&mut self, index: usize, id: u64) {
+        self.new_counters.push((index, id));
+    }
+
+    /// The arena that a cache address lies in.
+    pub fn code_at(&self, address: u64) -> Option<(usize, &Code)> {
+        self.codes.iter().enumerate().find(|(_, code)| code.contains(address))
+    }
+
+    /// The arena that the block at `pc` was translated into.
+    pub fn code_of_block(&self, pc: u64) -> Option<(usize, &Code)> {
+        self.code_at(*self.blocks.get(&pc)?)
+    }
+
+    /// The state that holds at a cache address inside a fragment.
+    pub fn mark(&self, address: u64) -> Option<Mark> {
+        self.code_at(address)?.1.mark(address)
+    }
+}
+
+/// Where landings jump that were not meant, by [`TableKind`].
+fn misses() -> [u64; 3] {
+    [switch::return_miss as *const () as u64, switch::call_miss as *const () as u64, switch::jump_miss as *const () as u64]
+}
+
+/// The original code from `pc` to the end of its region, where it may be translated.
+pub fn original(regions: &Regions, pc: u64) -> Option<&'static [u8]> {
+    // SAFETY: the program's calls that change mappings come by here (`system`), under the lock that the caller holds.
+    unsafe { regions.code_after(pc) }
+}

@@ -1,0 +1,223 @@
+//! One arena of the cache with everything that is known about the code in it.
+
+use carom_base_insn::Iteration;
+
+use crate::{
+    block::{Block, Sums},
+    emit::{Emitter, Gpr},
+    exit::Exit,
+    fragment::{MOST_COLD, MOST_HOT},
+    marks::{Mark, Marks},
+    memory::{Arena, COUNTERS_PER_ARENA, TableKind, Windows},
+    state::{DISPATCH, Scratch},
+    system::gate,
+};
+
+/// What one counter counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter {
+    /// The block, or the repeated instruction.
+    pub pc: u64,
+    /// Where its code begins in the cache.
+    pub cache: u64,
+    /// What each unit stands for.
+    pub sums: Sums,
+    /// Executions are counted down from what was loaded, iterations up from 0.
+    pub counts_up: bool,
+}
+
+impl Counter {
+    /// Executions of a block whose code begins at `cache`.
+    pub fn block(block: &Block, cache: u64) -> Self {
+        Self { pc: block.pc, cache, sums: block.sums, counts_up: false }
+    }
+
+    /// Iterations of the repeated instruction at `pc`, whose code begins at `cache`.
+    pub fn iterations(pc: u64, cache: u64, iteration: &Iteration) -> Self {
+        let sums = Sums {
+            loads: iteration.loads,
+            stores: iteration.stores,
+            loaded_bytes: iteration.loaded_bytes,
+            stored_bytes: iteration.stored_bytes,
+            ..Sums::default()
+        };
+        Self { pc, cache, sums, counts_up: true }
+    }
+}
+
+/// A piece of translated code and its way back.
+#[derive(Debug)]
+struct Fragment {
+    start: u64,
+    end: u64,
+    marks: Marks,
+}
+
+/// One arena.
+#[derive(Debug)]
+pub struct Code {
+    memory: Arena,
+    counters: Vec<Counter>,
+    /// Ascending.
+    fragments: Vec<Fragment>,
+    /// Addresses of `Exit` records, ascending.
+    stubs: Vec<u64>,
+    gate: u64,
+    misses: [u64; 3],
+}
+
+/// Alignment of fragments: what a processor fetches at a time.
+const FETCH: u64 = 16;
+
+impl Code {
+    /// An empty arena. `misses`: where landings jump that were not meant, by [`TableKind`].
+    pub fn new(memory: Arena, misses: [u64; 3]) -> Option<Self> {
+        let mut code = Self {
+            memory,
+            counters: Vec::new(),
+            fragments: Vec::new(),
+            stubs: Vec::new(),
+            gate: 0,
+            misses: [0; 3],
+        };
+        code.gate = code.cold(&gate::table())?;
+        for (index, miss) in misses.into_iter().enumerate() {
+            let literal = code.cold(&miss.to_le_bytes())?;
+            let mut jump = Emitter::at(code.memory.cold());
+            // jmp [rip+literal]
+            jump.raw(&[0xff, 0x25]);
+            let end = jump.here() + 4;
+            jump.raw(&(literal.wrapping_sub(end) as u32).to_le_bytes());
+            *code.misses.get_mut(index)? = code.cold(jump.bytes())?;
+        }
+        Some(code)
+    }
+
+    /// Where the table of system calls lies that leave.
+    pub const fn gate(&self) -> u64 {
+        self.gate
+    }
+
+    /// Where a landing jumps that was not meant.
+    pub fn miss(&self, table: TableKind) -> u64 {
+        self.misses.get(table as usize).copied().unwrap_or_default()
+    }
+
+    /// Whether one more fragment fits.
+    pub fn has_room(&self) -> bool {
+        self.memory.room(MOST_HOT, MOST_COLD) && self.counters.len() + MOST_HOT / 64 < COUNTERS_PER_ARENA
+    }
+
+    /// Whether relative operands anywhere in it reach all of `code`.
+    pub fn reaches(&self, code: &std::ops::Range<u64>) -> bool {
+        self.memory.reaches(code)
+    }
+
+    /// The counters of its blocks.
+    pub fn windows(&self) -> Windows {
+        self.memory.windows()
+    }
+
+    /// Where the next fragment begins.
+    pub fn next_hot(&self) -> u64 {
+        self.memory.hot().next_multiple_of(FETCH)
+    }
+
+    /// Whether `address` lies in it.
+    pub fn contains(&self, address: u64) -> bool {
+        self.memory.contains(address)
+    }
+
+    /// The counters by their numbers.
+    pub fn counters(&self) -> &[Counter] {
+        &self.counters
+    }
+
+    /// A new counter: its number, and its place relative to GS.
+    pub fn add_counter(&mut self, counter: Counter) -> (u64, u64) {
+        let id = self.counters.len() as u64;
+        self.counters.push(counter);
+        (id, self.windows().v.wrapping_add(8 * id))
+    }
+
+    /// Puts a fragment where it was made for.
+    pub fn add_fragment(&mut self, code: &Emitter, marks: Marks) -> bool {
+        let taken = (code.here() - self.memory.hot()) as usize;
+        let written =
+            self.memory.allocate(taken, 0).and_then(|()| self.memory.write(code.start(), code.bytes())).is_ok();
+        if written {
+            self.fragments.push(Fragment { start: code.start(), end: code.here(), marks });
+        }
+        written
+    }
+
+    /// A word that code refers to.
+    pub fn literal(&mut self, value: u64) -> u64 {
+        self.cold(&value.to_le_bytes()).unwrap_or_default()
+    }
+
+    /// Code that leaves the cache for `exit`. `flags_in_ax`: they are put back first, and RAX from C.
+    pub fn stub(&mut self, exit: Exit, flags_in_ax: bool) -> u64 {
+        let record = self.memory.cold().next_multiple_of(8);
+        let mut code = Emitter::at(record);
+        code.raw(&exit.bytes());
+        let entry = code.here();
+        if flags_in_ax {
+            code.flags_from_ax();
+            code.reload(Gpr::RAX, Scratch::C);
+        }
+        code.spill(Gpr::RAX, Scratch::A);
+        code.address_of(Gpr::RAX, record);
+        code.jump_gs(DISPATCH);
+        self.stubs.push(record);
+        self.cold(code.bytes()).map_or(0, |_| entry)
+    }
+
+    /// Code that gives RCX back from C and goes on at `to`.
+    pub fn reload_rcx_and_jump(&mut self, to: u64) -> u64 {
+        let mut code = Emitter::at(self.memory.cold().next_multiple_of(8));
+        code.reload(Gpr::RCX, Scratch::C);
+        code.raw(&[0xe9]);
+        let end = code.here() + 4;
+        code.raw(&(to.wrapping_sub(end) as u32).to_le_bytes());
+        self.cold(code.bytes()).unwrap_or_default()
+    }
+
+    /// The arena itself.
+    pub fn memory_mut(&mut self) -> &mut Arena {
+        &mut self.memory
+    }
+
+    /// Makes the jump whose displacement is at `patch` lead to `to`. False where that is out of reach.
+    pub fn patch(&mut self, patch: u64, to: u64) -> bool {
+        let displacement = to.wrapping_sub(patch + 4) as i64;
+        i32::try_from(displacement).is_ok_and(|near| self.memory.patch_u32(patch, near as u32).is_ok())
+    }
+
+    /// The state that holds at a cache address, in a fragment.
+    pub fn mark(&self, address: u64) -> Option<Mark> {
+        let after = self.fragments.partition_point(|fragment| fragment.start <= address);
+        let fragment = self.fragments.get(after.checked_sub(1)?)?;
+        (address < fragment.end).then(|| fragment.marks.find(address))
+    }
+
+    /// The record of the stub that `address` lies in, if it lies in one.
+    pub fn stub_at(&self, address: u64) -> Option<u64> {
+        let after = self.stubs.partition_point(|record| *record <= address);
+        self.stubs.get(after.checked_sub(1)?).copied()
+    }
+
+    /// The counter of the block whose counted code is at `address`.
+    pub fn counter_at(&self, address: u64) -> Option<u64> {
+        let after = self.counters.partition_point(|counter| counter.cache <= address);
+        let before = self.counters.get(..after)?;
+        before.iter().rposition(|counter| !counter.counts_up).map(|id| id as u64)
+    }
+
+    fn cold(&mut self, bytes: &[u8]) -> Option<u64> {
+        let at = self.memory.cold().next_multiple_of(8);
+        let taken = (at - self.memory.cold()) as usize + bytes.len();
+        self.memory.allocate(0, taken).and_then(|()| self.memory.write(at, bytes)).ok()?;
+        Some(at)
+    }
+}

@@ -1,0 +1,68 @@
+//! Where the countdowns of one thread are kept.
+
+use crate::{
+    block::Sums,
+    memory::COUNTERS_PER_ARENA,
+    sample::{NEVER, Stream},
+};
+
+/// The countdown of one block in one thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Countdown {
+    /// Executions put into the counter so far.
+    pub loaded: u64,
+    /// Loads and stores to come.
+    pub streams: [Stream; 2],
+}
+
+impl Countdown {
+    /// Executions from number `execution` on until the next sample, that one excluded.
+    pub fn until(&self, sums: &Sums, execution: u64) -> u64 {
+        /// Longer than any program runs, and far from overflow.
+        const LONG: u64 = 1 << 60;
+        let [loads, stores] = self.streams;
+        match loads.execution(sums.loads).min(stores.execution(sums.stores)) {
+            NEVER => LONG,
+            next => next.saturating_sub(execution).min(LONG),
+        }
+    }
+}
+
+/// The countdowns of one thread in one arena, by counter. Columns of numbers, because those of unused counters then
+/// stay untouched pages of zeroes.
+#[derive(Debug, Default)]
+pub struct Countdowns {
+    /// One more than [`Countdown::loaded`]; 0 where nothing was set.
+    loaded: Vec<u64>,
+    loads: Vec<u64>,
+    stores: Vec<u64>,
+}
+
+impl Countdowns {
+    /// What was set last.
+    pub fn get(&self, id: u64) -> Option<Countdown> {
+        let id = id as usize;
+        let loaded = self.loaded.get(id)?.checked_sub(1)?;
+        Some(Countdown { loaded, streams: [Stream::at(*self.loads.get(id)?), Stream::at(*self.stores.get(id)?)] })
+    }
+
+    /// Keeps a countdown.
+    pub fn set(&mut self, id: u64, countdown: Countdown) {
+        if self.loaded.is_empty() {
+            for column in [&mut self.loaded, &mut self.loads, &mut self.stores] {
+                *column = vec![0; COUNTERS_PER_ARENA];
+            }
+        }
+        let [loads, stores] = countdown.streams;
+        let columns = [
+            (&mut self.loaded, countdown.loaded.wrapping_add(1)),
+            (&mut self.loads, loads.next()),
+            (&mut self.stores, stores.next()),
+        ];
+        for (column, value) in columns {
+            if let Some(place) = column.get_mut(id as usize) {
+                *place = value;
+            }
+        }
+    }
+}

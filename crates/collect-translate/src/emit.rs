@@ -1,0 +1,295 @@
+//! Machine code, appended byte by byte.
+//!
+//! Only the few instructions that the translator adds to the program's own have an encoder here; the program's
+//! are copied. Encodings: Intel SDM volume 2.
+
+use crate::state::Scratch;
+
+/// A general-purpose register by its hardware number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gpr(pub u8);
+
+impl Gpr {
+    pub const RAX: Self = Self(0);
+    pub const RCX: Self = Self(1);
+    pub const RSI: Self = Self(6);
+    pub const R10: Self = Self(10);
+    pub const R11: Self = Self(11);
+
+    const fn low(self) -> u8 {
+        self.0 & 7
+    }
+
+    const fn high(self) -> u8 {
+        self.0 >> 3
+    }
+}
+
+const GS: u8 = 0x65;
+const REX_W: u8 = 0x48;
+/// A patched displacement must lie within an aligned group of so many bytes, so that no processor sees half of it
+/// (AMD64 Architecture Programmer's Manual, volume 2, 7.3.2).
+const ATOMIC: u64 = 8;
+const REL32: u64 = 4;
+
+/// Code for a place that is fixed from the start.
+#[derive(Debug)]
+pub struct Emitter {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Emitter {
+    /// Nothing yet, at `start`.
+    pub fn at(start: u64) -> Self {
+        Self { start, bytes: Vec::with_capacity(1024) }
+    }
+
+    /// Where it begins.
+    pub const fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Where the next byte goes.
+    pub fn here(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+
+    /// What there is.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Appends bytes as they are.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn word(&mut self, value: u32) {
+        self.raw(&value.to_le_bytes());
+    }
+
+    /// The displacement of a relative operand that ends an instruction of `tail` more bytes. A place beyond reach
+    /// gives a wrong one, which [`Self::reaches`] tells beforehand.
+    fn relative(&mut self, to: u64, tail: u64) {
+        let from = self.here().wrapping_add(REL32 + tail);
+        self.word(to.wrapping_sub(from) as u32);
+    }
+
+    /// Whether relative operands here, and some way on, can name `to`.
+    pub fn reaches(&self, to: u64) -> bool {
+        const MARGIN: u64 = 1 << 16;
+        (to.wrapping_sub(self.here()) as i64).unsigned_abs() < (1 << 31) - MARGIN
+    }
+
+    /// Fills up with one-byte nops until the four bytes `opcode` bytes on can be patched.
+    fn align_patch(&mut self, opcode: u64) {
+        const NOP: u8 = 0x90;
+        while (self.here() + opcode) / ATOMIC != (self.here() + opcode + REL32 - 1) / ATOMIC {
+            self.raw(&[NOP]);
+        }
+    }
+
+    /// `mov gs:[scratch], register`
+    pub fn spill(&mut self, register: Gpr, scratch: Scratch) {
+        self.gs_move(0x89, register, scratch.offset());
+    }
+
+    /// `mov register, gs:[scratch]`
+    pub fn reload(&mut self, register: Gpr, scratch: Scratch) {
+        self.gs_move(0x8b, register, scratch.offset());
+    }
+
+    fn gs_move(&mut self, opcode: u8, register: Gpr, offset: u32) {
+        self.raw(&[GS, REX_W | register.high() << 2, opcode, 0x04 | register.low() << 3, 0x25]);
+        self.word(offset);
+    }
+
+    /// `jmp gs:[offset]`
+    pub fn jump_gs(&mut self, offset: u32) {
+        self.raw(&[GS, 0xff, 0x24, 0x25]);
+        self.word(offset);
+    }
+
+    /// `sub qword gs:[rip+…], 1`, the operand relative to GS being `pseudo`.
+    pub fn count_down(&mut self, pseudo: u64) {
+        self.raw(&[GS, REX_W, 0x83, 0x2d]);
+        self.relative(pseudo, 1);
+        self.raw(&[1]);
+    }
+
+    /// `mov rax, gs:[rip+…]`
+    pub fn load_counter(&mut self, pseudo: u64) {
+        self.raw(&[GS, REX_W, 0x8b, 0x05]);
+        self.relative(pseudo, 0);
+    }
+
+    /// `mov gs:[rip+…], rax`
+    pub fn store_counter(&mut self, pseudo: u64) {
+        self.raw(&[GS, REX_W, 0x89, 0x05]);
+        self.relative(pseudo, 0);
+    }
+
+    /// `lea rax, [rax+rcx]`: an addition that leaves the flags alone.
+    pub fn add_rcx_to_rax(&mut self) {
+        self.raw(&[0x48, 0x8d, 0x04, 0x08]);
+    }
+
+    /// `not rcx; lea rax, [rax+rcx+1]; not rcx`: a subtraction that leaves the flags alone.
+    pub fn subtract_rcx_from_rax(&mut self) {
+        self.raw(&[0x48, 0xf7, 0xd1, 0x48, 0x8d, 0x44, 0x08, 0x01, 0x48, 0xf7, 0xd1]);
+    }
+
+    /// `lahf; seto al`: the arithmetic flags into AX.
+    pub fn flags_to_ax(&mut self) {
+        self.raw(&[0x9f, 0x0f, 0x90, 0xc0]);
+    }
+
+    /// `add al, 127; sahf`: the inverse.
+    pub fn flags_from_ax(&mut self) {
+        self.raw(&[0x04, 0x7f, 0x9e]);
+    }
+
+    /// `lea register, [rip+…]`
+    pub fn address_of(&mut self, register: Gpr, to: u64) {
+        self.raw(&[REX_W | register.high() << 2, 0x8d, 0x05 | register.low() << 3]);
+        self.relative(to, 0);
+    }
+
+    /// `cmp left, right`
+    pub fn compare(&mut self, left: Gpr, right: Gpr) {
+        self.raw(&[
+            REX_W | right.high() << 2 | left.high(),
+            0x39,
+            0xc0 | right.low() << 3 | left.low(),
+        ]);
+    }
+
+    /// `mov register, imm64`
+    pub fn constant(&mut self, register: Gpr, value: u64) {
+        self.raw(&[REX_W | register.high(), 0xb8 | register.low()]);
+        self.raw(&value.to_le_bytes());
+    }
+
+    /// `lea into, [into+other]`, the flags untouched.
+    pub fn add_flagless(&mut self, into: Gpr, other: Gpr) {
+        // The base must not be encoded as r13 or rbp, which need a displacement; none of ours is.
+        self.raw(&[
+            REX_W | into.high() << 2 | other.high() << 1 | into.high(),
+            0x8d,
+            0x04 | into.low() << 3,
+            other.low() << 3 | into.low(),
+        ]);
+    }
+
+    /// `push [rip+…]`
+    pub fn push_literal(&mut self, literal: u64) {
+        self.raw(&[0xff, 0x35]);
+        self.relative(literal, 0);
+    }
+
+    /// `jmp to`, at a place where the displacement can be patched. Returns where the displacement is.
+    pub fn jump(&mut self, to: impl FnOnce(u64) -> u64) -> u64 {
+        self.align_patch(1);
+        self.raw(&[0xe9]);
+        self.patchable(to)
+    }
+
+    /// `jcc to`, `condition` as in the opcode's low four bits. Returns where the displacement is.
+    pub fn jump_if(&mut self, condition: u8, to: impl FnOnce(u64) -> u64) -> u64 {
+        self.align_patch(2);
+        self.raw(&[0x0f, 0x80 | condition]);
+        self.patchable(to)
+    }
+
+    /// A displacement to what `to` answers when told where the displacement is.
+    fn patchable(&mut self, to: impl FnOnce(u64) -> u64) -> u64 {
+        let patch = self.here();
+        let to = to(patch);
+        self.relative(to, 0);
+        patch
+    }
+
+    /// Prepares a `jmp rel32` behind `opcodes` bytes that the caller emits itself.
+    pub fn align_for_jump_behind(&mut self, opcodes: u64) {
+        self.align_patch(opcodes + 1);
+    }
+
+    /// `movzx index, target16; jmp [index*8 + table]`
+    pub fn jump_through(&mut self, target: Gpr, index: Gpr, table: u32) {
+        if target.high() | index.high() != 0 {
+            self.raw(&[0x40 | index.high() << 2 | target.high()]);
+        }
+        self.raw(&[0x0f, 0xb7, 0xc0 | index.low() << 3 | target.low()]);
+        if index.high() != 0 {
+            self.raw(&[0x42]);
+        }
+        self.raw(&[0xff, 0x24, 0xc5 | index.low() << 3]);
+        self.word(table);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
+
+    fn listing(emit: impl FnOnce(&mut Emitter)) -> Vec<String> {
+        let mut code = Emitter::at(0x1000_0000);
+        emit(&mut code);
+        let mut formatter = IntelFormatter::new();
+        Decoder::with_ip(64, code.bytes(), code.start(), DecoderOptions::NONE)
+            .iter()
+            .map(|instruction| {
+                let mut text = String::new();
+                formatter.format(&instruction, &mut text);
+                text
+            })
+            .collect()
+    }
+
+    #[test]
+    fn encodings_say_what_their_names_say() {
+        let code = |emit: fn(&mut Emitter)| listing(emit).join("; ");
+        assert_eq!(code(|e| e.spill(Gpr::R11, Scratch::A)), "mov gs:[8],r11");
+        assert_eq!(code(|e| e.reload(Gpr::RSI, Scratch::C)), "mov rsi,gs:[18h]");
+        assert_eq!(code(|e| e.count_down(0x1000_1000)), "sub qword ptr gs:[10001000h],1");
+        assert_eq!(code(|e| e.load_counter(0x1000_1000)), "mov rax,gs:[10001000h]");
+        assert_eq!(code(|e| e.store_counter(0xff0_1000)), "mov gs:[0FF01000h],rax");
+        assert_eq!(code(Emitter::add_rcx_to_rax), "lea rax,[rax+rcx]");
+        assert_eq!(code(Emitter::subtract_rcx_from_rax), "not rcx; lea rax,[rax+rcx+1]; not rcx");
+        assert_eq!(code(Emitter::flags_to_ax), "lahf; seto al");
+        assert_eq!(code(Emitter::flags_from_ax), "add al,7Fh; sahf");
+        assert_eq!(code(|e| e.address_of(Gpr::R10, 0x1000_0100)), "lea r10,[10000100h]");
+        assert_eq!(code(|e| e.compare(Gpr::RCX, Gpr::RSI)), "cmp rcx,rsi");
+        assert_eq!(code(|e| e.compare(Gpr::R10, Gpr::R11)), "cmp r10,r11");
+        assert_eq!(code(|e| e.compare(Gpr::RAX, Gpr::R11)), "cmp rax,r11");
+        assert_eq!(code(|e| e.constant(Gpr::R10, 1 << 40)), "mov r10,10000000000h");
+        assert_eq!(code(|e| e.add_flagless(Gpr::R10, Gpr::R11)), "lea r10,[r10+r11]");
+        assert_eq!(code(|e| e.add_flagless(Gpr::RCX, Gpr::RSI)), "lea rcx,[rcx+rsi]");
+        assert_eq!(code(|e| e.push_literal(0x1000_0040)), "push qword ptr [10000040h]");
+        assert_eq!(
+            code(|e| e.jump_through(Gpr::RSI, Gpr::RCX, 0x1c00_0000)),
+            "movzx ecx,si; jmp qword ptr [rcx*8+1C000000h]"
+        );
+        assert_eq!(
+            code(|e| e.jump_through(Gpr::R11, Gpr::R10, 0x1c00_0000)),
+            "movzx r10d,r11w; jmp qword ptr [r10*8+1C000000h]"
+        );
+        assert_eq!(
+            code(|e| e.jump_through(Gpr::R11, Gpr::RAX, 0x1c00_0000)),
+            "movzx eax,r11w; jmp qword ptr [rax*8+1C000000h]"
+        );
+        assert_eq!(code(|e| e.jump_gs(0x28)), "jmp qword ptr gs:[28h]");
+    }
+
+    #[test]
+    fn a_patched_displacement_is_written_in_one_piece() {
+        for offset in 0..ATOMIC {
+            let mut code = Emitter::at(0x1000_0000 + offset);
+            let patch = code.jump(|_| 0x1000_4000);
+            assert_eq!(patch / ATOMIC, (patch + 3) / ATOMIC, "offset {offset}");
+            assert_eq!(code.here(), patch + 4);
+        }
+    }
+}

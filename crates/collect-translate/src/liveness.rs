@@ -1,0 +1,76 @@
+//! Whether the arithmetic flags matter at a place in the program.
+
+use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register, RflagsBits};
+
+use crate::{cache, memory::Regions};
+
+/// The flags that added arithmetic destroys.
+const ARITHMETIC: u32 =
+    RflagsBits::OF | RflagsBits::SF | RflagsBits::ZF | RflagsBits::AF | RflagsBits::CF | RflagsBits::PF;
+
+/// Instructions looked at along one way.
+const LOOK_AHEAD: usize = 24;
+
+/// Branches followed.
+const DEPTH: u32 = 3;
+
+/// False where the code from `pc` on surely writes every arithmetic flag before it reads it.
+///
+/// Calls and returns are taken to leave the flags dead, as the System V ABI (3.2.1) has it.
+pub fn flags_matter(regions: &Regions, pc: u64) -> bool {
+    matter(regions, pc, ARITHMETIC, DEPTH)
+}
+
+fn matter(regions: &Regions, pc: u64, mut undecided: u32, depth: u32) -> bool {
+    let Some(code) = cache::original(regions, pc) else { return true };
+    let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);
+    for _ in 0..LOOK_AHEAD {
+        let instruction = decoder.decode();
+        if instruction.is_invalid() || instruction.rflags_read() & undecided != 0 {
+            return true;
+        }
+        if !may_leave_flags(&instruction) {
+            undecided &= !instruction.rflags_modified();
+        }
+        if undecided == 0 {
+            return false;
+        }
+        match instruction.flow_control() {
+            FlowControl::Next => {}
+            _ if instruction.code() == Code::Syscall => return true,
+            FlowControl::Call
+            | FlowControl::IndirectCall
+            | FlowControl::Return
+            | FlowControl::IndirectBranch => return false,
+            FlowControl::UnconditionalBranch if depth > 0 => {
+                return matter(regions, instruction.near_branch_target(), undecided, depth - 1);
+            }
+            FlowControl::ConditionalBranch if depth > 0 => {
+                return matter(regions, instruction.near_branch_target(), undecided, depth - 1)
+                    || matter(regions, instruction.next_ip(), undecided, depth - 1);
+            }
+            _ => return true,
+        }
+    }
+    true
+}
+
+/// Shifts by CL and repeated instructions leave the flags as they are when the count is zero.
+fn may_leave_flags(instruction: &Instruction) -> bool {
+    let shift = matches!(
+        instruction.mnemonic(),
+        Mnemonic::Shl
+            | Mnemonic::Shr
+            | Mnemonic::Sar
+            | Mnemonic::Rol
+            | Mnemonic::Ror
+            | Mnemonic::Rcl
+            | Mnemonic::Rcr
+            | Mnemonic::Shld
+            | Mnemonic::Shrd
+    );
+    let by_register = (0..instruction.op_count()).any(|operand| {
+        instruction.op_kind(operand) == OpKind::Register && instruction.op_register(operand) == Register::CL
+    });
+    (shift && by_register) || instruction.has_rep_prefix() || instruction.has_repne_prefix()
+}

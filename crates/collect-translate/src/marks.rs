@@ -1,0 +1,176 @@
+//! From an address in the cache back to the program: which instruction is next, and what added code has in hand.
+
+/// What must be undone to have the machine as the program left it, in front of the instruction at `pc`.
+///
+/// "In A" and so on: the register's value is in that `Scratch` word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Undo {
+    /// Nothing: every register is the program's.
+    Nothing = 0,
+    /// RAX is in C.
+    Rax,
+    /// RAX is in C, the arithmetic flags in AX.
+    Flags,
+    /// The block at `pc` was counted although none of it has run.
+    Counted,
+    /// `Counted` and `Rax`.
+    CountedRax,
+    /// `Counted` and `Flags`.
+    CountedFlags,
+    /// A return is under way: the true `pc` is in RSI, RSI in A, RCX in B.
+    Return,
+    /// An indirect call: the true `pc` is in R11, which is dead; RAX in B.
+    Call,
+    /// An indirect jump: the true `pc` is in R11; R11 in A, R10 in B.
+    Jump,
+    /// The repeated instruction at `pc` was counted with RCX iterations although they are still to come.
+    Repeat,
+    /// `Repeat` and `Rax`.
+    RepeatRax,
+    /// The repeated instruction before `pc` ended with RCX iterations to spare, which were counted.
+    Spared,
+    /// `Spared` and `Rax`.
+    SparedRax,
+    /// `Call`, and RCX in C.
+    CallRcx,
+    /// `Jump`, and RCX in C.
+    JumpRcx,
+    /// On the way into a system call: its number is in RCX.
+    NumberInRcx,
+    /// Likewise, in R11.
+    NumberInR11,
+}
+
+impl Undo {
+    const ALL: [Self; 17] = [
+        Self::Nothing,
+        Self::Rax,
+        Self::Flags,
+        Self::Counted,
+        Self::CountedRax,
+        Self::CountedFlags,
+        Self::Return,
+        Self::Call,
+        Self::Jump,
+        Self::Repeat,
+        Self::RepeatRax,
+        Self::Spared,
+        Self::SparedRax,
+        Self::CallRcx,
+        Self::JumpRcx,
+        Self::NumberInRcx,
+        Self::NumberInR11,
+    ];
+}
+
+/// The state from one cache address up to the next mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The cache address from which it holds.
+    pub cache: u64,
+    /// The original instruction.
+    pub pc: u64,
+    /// What stands in between.
+    pub undo: Undo,
+}
+
+/// The marks of one fragment, in the order of cache addresses, as differences: about three bytes each.
+#[derive(Debug)]
+pub struct Marks {
+    first: Mark,
+    last: Mark,
+    encoded: Vec<u8>,
+}
+
+impl Marks {
+    /// For a fragment at `cache` made from the code at `pc`.
+    pub fn new(cache: u64, pc: u64) -> Self {
+        let first = Mark { cache, pc, undo: Undo::Nothing };
+        Self { first, last: first, encoded: Vec::new() }
+    }
+
+    /// From `cache` on, the state is that.
+    pub fn push(&mut self, cache: u64, pc: u64, undo: Undo) {
+        self.unsigned(cache.wrapping_sub(self.last.cache));
+        let step = pc.wrapping_sub(self.last.pc) as i64;
+        // Zigzag: small numbers of either sign become small numbers.
+        self.unsigned((step << 1 ^ step >> 63) as u64);
+        self.encoded.push(undo as u8);
+        self.last = Mark { cache, pc, undo };
+    }
+
+    /// What holds at `cache`; the first state where it lies before all marks.
+    pub fn find(&self, cache: u64) -> Mark {
+        self.iter().take_while(|mark| mark.cache <= cache).last().unwrap_or(self.first)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = Mark> {
+        let mut bytes = self.encoded.iter().copied();
+        let mut mark = self.first;
+        std::iter::from_fn(move || {
+            mark.cache = mark.cache.wrapping_add(read_unsigned(&mut bytes)?);
+            let step = read_unsigned(&mut bytes)?;
+            mark.pc = mark.pc.wrapping_add(step >> 1 ^ (step & 1).wrapping_neg());
+            mark.undo = *Undo::ALL.get(usize::from(bytes.next()?))?;
+            Some(mark)
+        })
+    }
+
+    /// Gives back what was reserved and not used.
+    pub fn finish(mut self) -> Self {
+        self.encoded.shrink_to_fit();
+        self
+    }
+
+    /// LEB128.
+    fn unsigned(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.encoded.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.encoded.push(value as u8);
+    }
+}
+
+fn read_unsigned(bytes: &mut impl Iterator<Item = u8>) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let byte = bytes.next()?;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_was_pushed_is_found(
+            steps in prop::collection::vec((0u64..300, any::<i32>(), 0usize..17), 1..50),
+        ) {
+            let mut marks = Marks::new(0x1000, 0x5555_0000_0000);
+            let (mut cache, mut pc) = (0x1000u64, 0x5555_0000_0000u64);
+            let mut pushed = Vec::new();
+            for (ahead, step, undo) in steps {
+                cache += ahead;
+                pc = pc.wrapping_add(step as i64 as u64);
+                let mark = Mark { cache, pc, undo: Undo::ALL[undo] };
+                marks.push(mark.cache, mark.pc, mark.undo);
+                pushed.push(mark);
+            }
+            prop_assert_eq!(marks.iter().collect::<Vec<_>>(), pushed.clone());
+            for wanted in pushed.iter().map(|mark| mark.cache) {
+                let last = pushed.iter().rfind(|mark| mark.cache <= wanted).unwrap();
+                prop_assert_eq!(marks.find(wanted), *last);
+            }
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Arenas: where translated code lies. Each is a file in memory, mapped twice: executable near the program's code,
+//! writable somewhere else, so that no page is ever both.
+
+use std::{arch::asm, ops::Range};
+
+use super::{
+    FLOOR, Lanes, MemoryError, PAGE_BYTES, Prefer, REACH, USER_END, Windows,
+    diagnosis::explain,
+    reservation::{Reservation, Wish},
+    sys::{self, File},
+};
+
+/// Size of an arena: one half for hot code, one for cold (exits, literals).
+pub const ARENA_BYTES: u64 = 16 << 20;
+
+const HALF_BYTES: usize = (ARENA_BYTES / 2) as usize;
+
+/// How far code may be from what its original addresses relative to RIP: less than 2 GiB by two arenas.
+const CODE_REACH: u64 = REACH - (32 << 20);
+
+/// Memory is made in such steps as code grows into it.
+const STEP_BYTES: usize = 64 << 10;
+
+/// Aligned so that page tables are filled well.
+const ALIGN: u64 = 2 << 20;
+
+const WHAT: &str = "translated code";
+
+/// An arena of translated code with the counters of its blocks. Not synchronised: its owner holds a lock.
+#[derive(Debug)]
+pub struct Arena {
+    code: Reservation,
+    alias: Reservation,
+    windows: Windows,
+    hot: Half,
+    cold: Half,
+}
+
+/// One half's growth, in bytes from the start of the half.
+#[derive(Clone, Copy, Debug, Default)]
+struct Half {
+    used: usize,
+    /// With memory behind it.
+    populated: usize,
+}
+
+/// The code of an arena at one instant, for a child process.
+#[derive(Debug)]
+pub struct ArenaCopy(File);
+
+impl Arena {
+    /// Makes an arena from which every byte of `code` (a module with its data: all that RIP-relative operands may
+    /// reach) is in reach of a 32-bit displacement.
+    ///
+    /// # Errors
+    /// No hole near `code`, executable memory denied, limits on memory: [`MemoryError`].
+    pub fn new(code: Range<u64>, lanes: &mut Lanes) -> Result<Self, MemoryError> {
+        let file = memory_file()?;
+        let mut alias = Reservation::anywhere(WHAT, ARENA_BYTES)?;
+        map_alias(&mut alias, &file)?;
+        let (code, windows) = place(&code, &file, lanes)?;
+        Ok(Self { code, alias, windows, hot: Half::default(), cold: Half::default() })
+    }
+
+    /// Unmaps code and counters. No thread may be in it, or come back to it.
+    pub fn close(self, lanes: &mut Lanes) {
+        lanes.close_windows(self.windows);
+    }
+
+    /// Its execution addresses.
+    pub fn range(&self) -> Range<u64> {
+        self.code.range()
+    }
+
+    /// Is this one of its execution addresses?
+    pub fn contains(&self, pc: u64) -> bool {
+        self.code.range().contains(&pc)
+    }
+
+    /// Is every byte of `code` in reach from here?
+    pub fn reaches(&self, code: &Range<u64>) -> bool {
+        let within = code_within(code);
+        within.start <= self.range().start && self.range().end <= within.end
+    }
+
+    /// The counters of its blocks.
+    pub fn windows(&self) -> Windows {
+        self.windows
+    }
+
+    /// The execution address of the next hot code.
+    pub fn hot(&self) -> u64 {
+        self.code.range().start + self.hot.used as u64
+    }
+
+    /// The execution address of the next cold code.
+    pub fn cold(&self) -> u64 {
+        self.code.range().start + (HALF_BYTES + self.cold.used) as u64
+    }
+
+    /// Is there room for so many more bytes in each half?
+    pub fn room(&self, hot: usize, cold: usize) -> bool {
+        hot <= HALF_BYTES - self.hot.used && cold <= HALF_BYTES - self.cold.used
+    }
+
+    /// Takes bytes from [`hot`](Self::hot) and from [`cold`](Self::cold) on, to be written next.
+    ///
+    /// # Errors
+    /// [`MemoryError::ArenaFull`], or no memory; nothing is taken then.
+    pub fn allocate(&mut self, hot: usize, cold: usize) -> Result<(), MemoryError> {
+        if !self.room(hot, cold) {
+            return Err(MemoryError::ArenaFull { hot, cold });
+        }
+        let hot = grown(&self.alias, self.hot, hot, 0)?;
+        self.cold = grown(&self.alias, self.cold, cold, HALF_BYTES)?;
+        self.hot = hot;
+        Ok(())
+    }
+
+    /// Writes allocated code that nothing executes yet, at an execution address.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`].
+    pub fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        let place = self.alias_of(at, bytes.len())?;
+        // SAFETY: allocated bytes of the writable alias; `&mut self` excludes other writers and `read`'s slices.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
+        Ok(())
+    }
+
+    /// The allocated code at an execution address.
+    pub fn read(&self, at: u64, bytes: usize) -> Result<&[u8], MemoryError> {
+        let place = self.alias_of(at, bytes)?;
+        // SAFETY: allocated bytes, changed through `&mut self` only.
+        Ok(unsafe { std::slice::from_raw_parts(place, bytes) })
+    }
+
+    /// Replaces four bytes of code that other threads may be executing.
+    ///
+    /// They see the old or the new bytes, never a mixture: a store within an aligned quadword is atomic on every
+    /// x86-64 (AMD64 Architecture Programmer's Manual, volume 2, section 7.3.2; Intel promises a whole cache line).
+    ///
+    /// # Errors
+    /// [`MemoryError::Torn`] where the bytes cross a boundary of 8, [`MemoryError::NotAllocated`].
+    pub fn patch_u32(&mut self, at: u64, value: u32) -> Result<(), MemoryError> {
+        let place = self.patch_place(at, 4)?;
+        // SAFETY: allocated bytes. The compiler has no unaligned atomic store; this is one, and orders as x86 does:
+        // code written before is visible before.
+        unsafe {
+            asm!("mov dword ptr [{}], {:e}", in(reg) place, in(reg) value, options(nostack, preserves_flags));
+        };
+        Ok(())
+    }
+
+    /// Replaces one byte of code that other threads may be executing.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`].
+    pub fn patch_u8(&mut self, at: u64, value: u8) -> Result<(), MemoryError> {
+        let place = self.patch_place(at, 1)?;
+        // SAFETY: as in `patch_u32`.
+        unsafe {
+            asm!("mov byte ptr [{}], {}", in(reg) place, in(reg_byte) value, options(nostack, preserves_flags));
+        };
+        Ok(())
+    }
+
+    /// Copies the code, in the parent, before it forks.
+    ///
+    /// The mappings of an arena are shared, so a child would go on sharing its code with the parent: each would run
+    /// what the other writes. The copy is made before the fork, under the lock that serialises translation and held
+    /// until the fork returns: made in the child it could hold a jump that the parent linked meanwhile, to code that
+    /// it does not hold. The parent drops it afterwards.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new). The child must not translate then.
+    pub fn copy(&self) -> Result<ArenaCopy, MemoryError> {
+        let file = memory_file()?;
+        for (half, at) in [(self.hot, 0), (self.cold, HALF_BYTES as u64)] {
+            let code = self.read(self.range().start + at, half.used)?;
+            file.write_at(code, at).map_err(|errno| explain(WHAT, "pwrite", half.used as u64, errno))?;
+        }
+        Ok(ArenaCopy(file))
+    }
+
+    /// Puts a copy in the place of the shared code, in the child of a fork, before it runs any of it.
+    ///
+    /// # Errors
+    /// The kernel refuses the mappings. The code must not be run then, as it may still be the parent's.
+    pub fn after_fork(&mut self, copy: ArenaCopy) -> Result<(), MemoryError> {
+        map_code(&mut self.code, &copy.0)?;
+        map_alias(&mut self.alias, &copy.0)?;
+        for half in [&mut self.hot, &mut self.cold] {
+            half.populated = half.used.next_multiple_of(PAGE_BYTES as usize);
+        }
+        Ok(())
+    }
+
+    fn patch_place(&mut self, at: u64, bytes: usize) -> Result<*mut u8, MemoryError> {
+        if at % 8 + bytes as u64 > 8 {
+            return Err(MemoryError::Torn { at, bytes });
+        }
+        self.alias_of(at, bytes)
+    }
+
+    /// The writable address of allocated code.
+    fn alias_of(&self, at: u64, bytes: usize) -> Result<*mut u8, MemoryError> {
+        let outside = MemoryError::NotAllocated { at, bytes };
+        let Some(offset) = at.checked_sub(self.code.range().start) else { return Err(outside) };
+        let end = offset.saturating_add(bytes as u64);
+        let within = |half: Half, start: usize| start as u64 <= offset && end <= (start + half.used) as u64;
+        if !within(self.hot, 0) && !within(self.cold, HALF_BYTES) {
+            return Err(outside);
+        }
+        let address = self.alias.range().start + offset;
+        Ok(std::ptr::with_exposed_provenance_mut(address as usize))
+    }
+}
+
+/// The half with `bytes` more in use. It begins at the offset `start` of the alias.
+fn grown(alias: &Reservation, half: Half, bytes: usize, start: usize) -> Result<Half, MemoryError> {
+    let used = half.used + bytes;
+    if used <= half.populated {
+        return Ok(Half { used, ..half });
+    }
+    let populated = used.next_multiple_of(STEP_BYTES).min(HALF_BYTES);
+    alias.populate((start + half.populated) as u64..(start + populated) as u64)?;
+    Ok(Half { used, populated })
+}
+
+/// Where an arena may lie so that every byte of `code` is in reach of every byte of it.
+fn code_within(code: &Range<u64>) -> Range<u64> {
+    let low = code.end.saturating_sub(CODE_REACH).max(FLOOR);
+    low..code.start.saturating_add(CODE_REACH).min(USER_END)
+}
+
+/// Maps the code near the program's, and the counters near that.
+fn place(code: &Range<u64>, file: &File, lanes: &mut Lanes) -> Result<(Reservation, Windows), MemoryError> {
+    let mut at = |prefer| {
+        let place = place_code(code, file, prefer)?;
+        let windows = lanes.open_windows(place.range())?;
+        Ok((place, windows))
+    };
+    // Where the counters find no room beside the nearest place, they may beside another.
+    let nearest = at(Prefer::Near(code.start));
+    [Prefer::High, Prefer::Low].into_iter().fold(nearest, |found, prefer| match found {
+        Err(MemoryError::NoHole { .. }) => at(prefer),
+        found => found,
+    })
+}
+
+fn place_code(code: &Range<u64>, file: &File, prefer: Prefer) -> Result<Reservation, MemoryError> {
+    let within = code_within(code);
+    let wish = Wish { what: WHAT, bytes: ARENA_BYTES, align: ALIGN, within, prefer };
+    let mut place = Reservation::find(&wish)?;
+    map_code(&mut place, file)?;
+    Ok(place)
+}
+
+fn map_code(place: &mut Reservation, file: &File) -> Result<(), MemoryError> {
+    place.map_shared(file, libc::PROT_READ | libc::PROT_EXEC).map_err(|errno| match errno {
+        libc::EACCES | libc::EPERM => MemoryError::ExecutionDenied { errno },
+        errno => explain(WHAT, "mmap", ARENA_BYTES, errno),
+    })
+}
+
+fn map_alias(place: &mut Reservation, file: &File) -> Result<(), MemoryError> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    place.map_shared(file, protection).map_err(|errno| explain(WHAT, "mmap", ARENA_BYTES, errno))
+}
+
+/// A file in memory of an arena's size.
+fn memory_file() -> Result<File, MemoryError> {
+    if let Some(limit) = sys::limit(libc::RLIMIT_FSIZE).filter(|&limit| limit < ARENA_BYTES) {
+        return Err(MemoryError::FileSizeLimit { limit });
+    }
+    let make = |flags| File::in_memory(c"carom-code", flags, ARENA_BYTES);
+    // "Not executable" is about execve, not about mmap; so this passes where vm.memfd_noexec is 2.
+    // Linux before 6.3 does not know it.
+    let flags = libc::MFD_CLOEXEC | libc::MFD_NOEXEC_SEAL;
+    let file = make(flags).or_else(|errno| match errno {
+        libc::EINVAL => make(libc::MFD_CLOEXEC),
+        errno => Err(errno),
+    });
+    file.map_err(|errno| match errno {
+        libc::EACCES | libc::EPERM | libc::ENOSYS => MemoryError::NoMemoryFile { errno },
+        errno => explain(WHAT, "memfd_create", ARENA_BYTES, errno),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! The memory of the engine: where code, counters, stacks and look-up tables lie, and which of the program's memory
+//! is code.
+//!
+//! ```text
+//!   below 2 GiB             tables (1.5 MiB), lanes (1024 × 1 MiB: state and stack of one thread each; GS = its lane)
+//!   near the program's code arenas (16 MiB of translated code each) and one window region (1024 × 1 MiB of counters,
+//!                           a window for each lane) per arena
+//! ```
+//!
+//! Everything is reserved as address space first and given memory as it is used. All system calls are made without
+//! the C library, so `errno` stays as it was and nothing is a cancellation point.
+
+mod arena;
+mod diagnosis;
+mod error;
+mod holes;
+mod lanes;
+mod maps;
+mod regions;
+mod reservation;
+mod sys;
+mod table;
+
+pub use arena::{Arena, ArenaCopy};
+pub use error::MemoryError;
+pub use holes::{Prefer, find_hole};
+pub use lanes::{COUNTERS_PER_ARENA, LaneId, Lanes, Windows};
+pub use maps::{Mapping, MappingKind};
+pub use regions::Regions;
+pub use table::{TableKind, Tables};
+
+/// Where user addresses end: the last page below 2^47 is never mapped (x86-64, `TASK_SIZE_MAX`).
+pub const USER_END: u64 = (1 << 47) - PAGE_BYTES;
+
+/// A page.
+pub const PAGE_BYTES: u64 = 4 << 10;
+
+/// No address of ours lies lower: the kernel keeps the lowest pages (`vm.mmap_min_addr`) unmapped, so that null
+/// pointers fault, and what is close to null should go on faulting too.
+pub(crate) const FLOOR: u64 = 1 << 20;
+
+/// How far a signed 32-bit displacement reaches.
+pub(crate) const REACH: u64 = 2 << 30;
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    static LOW_MEMORY: Mutex<()> = Mutex::new(());
+
+    /// Below 2 GiB there is room for one set of lanes: tests that reserve some take turns.
+    pub(crate) fn low_memory() -> MutexGuard<'static, ()> {
+        LOW_MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `child` in a forked process and returns its exit status, or the signal that ended it, negative.
+    pub(crate) fn forked(child: impl FnOnce() -> i32) -> i32 {
+        // SAFETY: the child calls nothing but `child` and ends without cleaning up.
+        match unsafe { libc::fork() } {
+            0 => {
+                let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).unwrap_or(99);
+                // SAFETY: ends the child.
+                unsafe { libc::_exit(status) }
+            }
+            pid => {
+                let mut status = 0;
+                // SAFETY: our child, and a valid place.
+                unsafe { libc::waitpid(pid, &raw mut status, 0) };
+                if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -libc::WTERMSIG(status) }
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Which of the program's memory is code that may be translated.
+
+use std::ops::Range;
+
+use super::{Mapping, MappingKind, MemoryError, maps};
+
+/// The code that may be translated: readable, executable, not writable, private, from a file or the vdso, and not
+/// excluded. Code made at run time is none of it: it may change without our knowledge.
+#[derive(Clone, Debug, Default)]
+pub struct Regions {
+    /// Sorted, disjoint, and not adjacent.
+    code: Vec<Range<u64>>,
+    excluded: Vec<Range<u64>>,
+}
+
+impl Regions {
+    /// The code mapped now, without some ranges (the agent's own).
+    ///
+    /// # Errors
+    /// [`MemoryError::NoMaps`].
+    pub fn new(excluded: Vec<Range<u64>>) -> Result<Self, MemoryError> {
+        let mut regions = Self { code: Vec::new(), excluded };
+        regions.refresh()?;
+        Ok(regions)
+    }
+
+    /// Looks again, after something was mapped, unmapped or protected.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoMaps`]; what was known stays.
+    pub fn refresh(&mut self) -> Result<(), MemoryError> {
+        self.code = translatable(&maps::read()?, &self.excluded);
+        Ok(())
+    }
+
+    /// The code around `pc`.
+    pub fn contains(&self, pc: u64) -> Option<Range<u64>> {
+        let before = self.code.partition_point(|range| range.start <= pc).checked_sub(1)?;
+        self.code.get(before).filter(|range| pc < range.end).cloned()
+    }
+
+    /// The bytes from `pc` to the end of its region.
+    ///
+    /// # Safety
+    /// The region is neither unmapped nor protected nor written while the slice is used: the caller has seen every
+    /// such call of the program since the last [`refresh`](Self::refresh), and none can happen meanwhile.
+    pub unsafe fn code_after(&self, pc: u64) -> Option<&'static [u8]> {
+        let bytes = self.contains(pc)?.end - pc;
+        let start = std::ptr::with_exposed_provenance(pc as usize);
+        // SAFETY: readable when the regions were read, and since then by the caller's promise.
+        Some(unsafe { std::slice::from_raw_parts(start, bytes as usize) })
+    }
+}
+
+fn translatable(mappings: &[Mapping], excluded: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut code: Vec<Range<u64>> = Vec::new();
+    for range in
+        mappings.iter().filter(|mapping| is_code(mapping)).flat_map(|mapping| without(mapping, excluded))
+    {
+        match code.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => code.push(range),
+        }
+    }
+    code
+}
+
+fn is_code(mapping: &Mapping) -> bool {
+    // What is shared may be written through another mapping, as JIT compilers do.
+    mapping.readable
+        && mapping.executable
+        && !mapping.writable
+        && !mapping.shared
+        && matches!(mapping.kind, MappingKind::File | MappingKind::Vdso)
+}
+
+/// A mapping without the excluded ranges.
+fn without(mapping: &Mapping, excluded: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut left = vec![mapping.range()];
+    for hole in excluded {
+        left = left
+            .into_iter()
+            .flat_map(|range| [range.start..range.end.min(hole.start), range.start.max(hole.end)..range.end])
+            .filter(|range| range.start < range.end)
+            .collect();
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn regions(text: &str, excluded: &[Range<u64>]) -> Vec<Range<u64>> {
+        translatable(&maps::parse(text.as_bytes()), excluded)
+    }
+
+    #[test]
+    fn code_of_files_is_translatable_and_nothing_else() {
+        let text = "\
+1000-2000 r--p 0 0 0 /bin/a
+2000-5000 r-xp 0 0 1 /bin/a
+5000-6000 r-xp 0 0 1 /bin/b
+6000-7000 rwxp 0 0 1 /bin/b
+7000-8000 r-xs 0 0 1 /bin/b
+8000-9000 --xp 0 0 1 /bin/b
+9000-a000 r-xp 0 0 0
+a000-b000 r-xp 0 0 1 /memfd:jit (deleted)
+b000-c000 r-xp 0 0 0 [vdso]
+";
+        const MIDDLE: Range<u64> = 0x3000..0x4000;
+        let (front, all) = (0x2000..0x3000, 0..0x10000);
+        assert_eq!(regions(text, &[]), [0x2000..0x6000, 0xb000..0xc000]);
+        assert_eq!(regions(text, &[MIDDLE]), [0x2000..0x3000, 0x4000..0x6000, 0xb000..0xc000]);
+        assert_eq!(regions(text, &[front, MIDDLE]), [0x4000..0x6000, 0xb000..0xc000]);
+        assert_eq!(regions(text, &[all]), []);
+    }
+
+    #[test]
+    fn this_process_is_found_and_read() {
+        let here = this_process_is_found_and_read as fn() as usize as u64;
+        let all = Regions::new(Vec::new()).expect("maps");
+        let range = all.contains(here).expect("our own code");
+        assert_eq!(all.contains(range.end), None);
+        // SAFETY: this test's own code stays mapped.
+        let code = unsafe { all.code_after(here) }.expect("readable");
+        assert_eq!(code.len() as u64, range.end - here);
+        // SAFETY: the same byte, read directly.
+        assert_eq!(code[0], unsafe { *(here as *const u8) });
+        let but_ours = Regions::new(vec![range]).expect("maps");
+        assert_eq!(but_ours.contains(here), None);
+        assert!(!but_ours.code.is_empty(), "the C library is left");
+    }
+
+    proptest! {
+        /// Against the definition, address by address.
+        #[test]
+        fn exactly_the_excluded_addresses_are_missing(
+            start in 0u64..20, length in 1u64..20, holes in prop::collection::vec((0u64..40, 0u64..10), 0..4),
+        ) {
+            let text = format!("{start:x}-{:x} r-xp 0 0 1 /bin/a", start + length);
+            let excluded: Vec<_> = holes.iter().map(|&(at, bytes)| at..at + bytes).collect();
+            let regions = Regions { code: regions(&text, &excluded), excluded: excluded.clone() };
+            for pc in 0..50 {
+                let expected = (start..start + length).contains(&pc) && !excluded.iter().any(|hole| hole.contains(&pc));
+                prop_assert_eq!(regions.contains(pc).is_some(), expected, "{}", pc);
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The tables in which indirect jumps look up where their target's translation begins.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use super::{
+    FLOOR, MemoryError, Prefer, REACH,
+    lanes::LANES_START,
+    reservation::{Reservation, Wish},
+};
+
+/// What kind of jump looks its target up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableKind {
+    /// `ret`.
+    Return,
+    /// An indirect `call`.
+    Call,
+    /// An indirect `jmp`.
+    Jump,
+}
+
+impl TableKind {
+    /// All of them, in the order in which their tables lie.
+    pub const ALL: [Self; 3] = [Self::Return, Self::Call, Self::Jump];
+}
+
+/// Entries of a table: one for each value of the low 16 bits of a target.
+pub const ENTRIES: usize = 1 << 16;
+
+/// An entry's size: an address in the cache.
+pub const ENTRY_BYTES: u64 = 8;
+
+const TABLE_BYTES: u64 = ENTRIES as u64 * ENTRY_BYTES;
+
+const ALL_BYTES: u64 = TABLE_BYTES * TableKind::ALL.len() as u64;
+
+/// In reach of a sign-extended 32-bit displacement, index included.
+const WITHIN: Range<u64> = FLOOR..REACH;
+
+/// Three tables, one for each [`TableKind`], shared by all threads.
+///
+/// An entry holds the landing of *some* target with these low 16 bits; the landing itself compares the whole target.
+#[derive(Debug)]
+pub struct Tables {
+    memory: Reservation,
+    miss: [u64; TableKind::ALL.len()],
+}
+
+impl Tables {
+    /// Makes tables below 2 GiB whose entries are the address, for each kind in the order of [`TableKind::ALL`], of the
+    /// code that deals with a target not in the table.
+    ///
+    /// # Errors
+    /// No hole, or limits on memory.
+    pub fn new(miss: [u64; TableKind::ALL.len()]) -> Result<Self, MemoryError> {
+        let memory = Reservation::find(&Wish {
+            what: "look-up tables",
+            bytes: ALL_BYTES,
+            align: TABLE_BYTES,
+            within: WITHIN,
+            // Just below the lanes, so as not to split what little there is.
+            prefer: Prefer::Near(LANES_START - ALL_BYTES),
+        })?;
+        memory.open(0..ALL_BYTES)?;
+        let mut tables = Self { memory, miss };
+        tables.reset_all(miss);
+        Ok(tables)
+    }
+
+    /// The address of a table, as a 32-bit displacement that is not negative.
+    pub fn address(&self, kind: TableKind) -> u32 {
+        (self.memory.range().start + kind as u64 * TABLE_BYTES) as u32
+    }
+
+    /// Lets jumps to `original` continue at `landing`.
+    pub fn set(&self, kind: TableKind, original: u64, landing: u64) {
+        // ATOMICS: release, so that the landing's code is visible to whoever jumps to it. On x86 the plain loads of
+        // translated code acquire.
+        self.entry(kind, original).store(landing, Ordering::Release);
+    }
+
+    /// Lets jumps to `original`, and to what shares its entry, miss.
+    pub fn clear(&self, kind: TableKind, original: u64) {
+        self.set(kind, original, self.miss(kind));
+    }
+
+    /// Empties all tables, and has misses dealt with at other addresses from now on.
+    pub fn reset_all(&mut self, miss: [u64; TableKind::ALL.len()]) {
+        self.miss = miss;
+        for kind in TableKind::ALL {
+            (0..ENTRIES as u64).for_each(|entry| self.clear(kind, entry));
+        }
+    }
+
+    fn miss(&self, kind: TableKind) -> u64 {
+        self.miss.get(kind as usize).copied().unwrap_or_default()
+    }
+
+    fn entry(&self, kind: TableKind, original: u64) -> &AtomicU64 {
+        let index = original % ENTRIES as u64;
+        let address = u64::from(self.address(kind)) + index * ENTRY_BYTES;
+        let place = std::ptr::with_exposed_provenance_mut(address as usize);
+        // SAFETY: an aligned entry of a table owned by `self`; we access it atomically only, translated code with
+        // single loads.
+        unsafe { AtomicU64::from_ptr(place) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::low_memory, *};
+
+    const MISS: [u64; 3] = [0x1000, 0x2000, 0x3000];
+
+    /// Where jumps to `original` continue.
+    fn get(tables: &Tables, kind: TableKind, original: u64) -> u64 {
+        tables.entry(kind, original).load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn a_table_maps_the_low_16_bits_to_a_landing() {
+        let _turn = low_memory();
+        let tables = Tables::new(MISS).expect("tables");
+        for (kind, miss) in TableKind::ALL.into_iter().zip(MISS) {
+            for original in [0, 1, 0xffff, 0x7fff_1234_5678] {
+                assert_eq!(get(&tables, kind, original), miss);
+            }
+        }
+        tables.set(TableKind::Call, 0x7fff_1234_5678, 0xabc0);
+        assert_eq!(get(&tables, TableKind::Call, 0x7fff_1234_5678), 0xabc0);
+        assert_eq!(get(&tables, TableKind::Call, 0x5678), 0xabc0, "the same entry");
+        assert_eq!(get(&tables, TableKind::Call, 0x5679), 0x2000, "its neighbour");
+        assert_eq!(get(&tables, TableKind::Return, 0x5678), 0x1000, "another table");
+        tables.clear(TableKind::Call, 0x5678);
+        assert_eq!(get(&tables, TableKind::Call, 0x7fff_1234_5678), 0x2000);
+    }
+
+    #[test]
+    fn translated_code_finds_the_entry_by_displacement_and_index() {
+        let _turn = low_memory();
+        let tables = Tables::new(MISS).expect("tables");
+        tables.set(TableKind::Jump, 0x9_ffff, 0xabc0);
+        // mov rax, [disp32 + 8 * index]
+        let address = i64::from(tables.address(TableKind::Jump) as i32) + 8 * 0xffff;
+        // SAFETY: the last entry of the last table.
+        assert_eq!(unsafe { *(address as *const u64) }, 0xabc0);
+        assert_eq!(address as u64 + ENTRY_BYTES, tables.memory.range().end);
+        assert!(tables.memory.range().end <= 2 << 30);
+    }
+
+    #[test]
+    fn a_reset_empties_all_and_changes_the_miss() {
+        let _turn = low_memory();
+        let mut tables = Tables::new(MISS).expect("tables");
+        tables.set(TableKind::Return, 5, 0xabc0);
+        tables.reset_all([7, 8, 9]);
+        assert_eq!(TableKind::ALL.map(|kind| get(&tables, kind, 5)), [7, 8, 9]);
+        tables.set(TableKind::Return, 5, 0xabc0);
+        tables.clear(TableKind::Return, 5);
+        assert_eq!(get(&tables, TableKind::Return, 5), 7);
+    }
+}

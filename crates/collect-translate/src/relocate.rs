@@ -1,0 +1,136 @@
+//! The program's instructions at another place.
+
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, Register};
+
+use crate::emit::{Emitter, Gpr};
+
+/// Appends `instruction`, whose original bytes are `original`. False, and nothing appended, where it cannot run
+/// anywhere but in its own place.
+pub fn copy(code: &mut Emitter, instruction: &Instruction, original: &[u8]) -> bool {
+    if uses_gs(instruction) || instruction.mnemonic() == Mnemonic::Xbegin {
+        return false;
+    }
+    if !instruction.is_ip_rel_memory_operand() {
+        code.raw(original);
+        return true;
+    }
+    let target = instruction.ip_rel_memory_address();
+    if !code.reaches(target) {
+        return false;
+    }
+    let offset = displacement_offset(instruction, original);
+    let end = code.here().wrapping_add(original.len() as u64);
+    let mut moved = original.to_vec();
+    let Some(displacement) = moved.get_mut(offset..offset + 4) else { return false };
+    displacement.copy_from_slice(&(target.wrapping_sub(end) as u32).to_le_bytes());
+    code.raw(&moved);
+    true
+}
+
+/// The program's own use of the register that we find the thread's state with.
+fn uses_gs(instruction: &Instruction) -> bool {
+    instruction.segment_prefix() == Register::GS
+        || matches!(instruction.mnemonic(), Mnemonic::Rdgsbase | Mnemonic::Wrgsbase | Mnemonic::Swapgs)
+}
+
+fn displacement_offset(instruction: &Instruction, original: &[u8]) -> usize {
+    let mut decoder = Decoder::with_ip(64, original, instruction.ip(), DecoderOptions::NONE);
+    let again = decoder.decode();
+    decoder.get_constant_offsets(&again).displacement_offset()
+}
+
+/// Appends `mov r11, operand` for the operand of an indirect jump or call, whose original bytes are `original`.
+/// False, and nothing appended, where that cannot be.
+pub fn load_target(code: &mut Emitter, instruction: &Instruction, original: &[u8]) -> bool {
+    const OPCODE: u8 = 0xff;
+    const MOV: u8 = 0x8b;
+    const REX_WR: u8 = 0x4c;
+    let mut rex = REX_WR;
+    let mut prefixes = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = original.get(at) {
+        match byte {
+            // Segment FS and address size concern the operand.
+            0x64 | 0x67 => prefixes.push(byte),
+            // Operand size, bnd, notrack and segments without meaning do not.
+            0x66 | 0xf2 | 0xf3 | 0x2e | 0x36 | 0x3e | 0x26 => {}
+            // X and B extend the operand's registers.
+            0x40..=0x4f => rex |= byte & 0b11,
+            _ => break,
+        }
+        at += 1;
+    }
+    let (Some(&OPCODE), Some(&modrm)) = (original.get(at), original.get(at + 1)) else { return false };
+    if uses_gs(instruction) {
+        return false;
+    }
+    let r11 = Gpr::R11.0 & 7;
+    let modrm = modrm & 0b1100_0111 | r11 << 3;
+    if instruction.is_ip_rel_memory_operand() {
+        let target = instruction.ip_rel_memory_address();
+        if !code.reaches(target) {
+            return false;
+        }
+        code.raw(&prefixes);
+        code.raw(&[rex, MOV, modrm]);
+        let end = code.here().wrapping_add(4);
+        code.raw(&(target.wrapping_sub(end) as u32).to_le_bytes());
+    } else {
+        code.raw(&prefixes);
+        code.raw(&[rex, MOV, modrm]);
+        code.raw(original.get(at + 2..).unwrap_or_default());
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iced_x86::{Formatter, IntelFormatter};
+
+    const ORIGINAL: u64 = 0x5555_0000;
+    const MOVED: u64 = 0x5000_0000;
+
+    fn moved(bytes: &[u8], how: fn(&mut Emitter, &Instruction, &[u8]) -> bool) -> Option<String> {
+        let instruction = Decoder::with_ip(64, bytes, ORIGINAL, DecoderOptions::NONE).decode();
+        let mut code = Emitter::at(MOVED);
+        how(&mut code, &instruction, bytes).then(|| {
+            let mut text = String::new();
+            let again = Decoder::with_ip(64, code.bytes(), MOVED, DecoderOptions::NONE).decode();
+            assert_eq!(again.len(), code.bytes().len(), "one instruction, all of it");
+            IntelFormatter::new().format(&again, &mut text);
+            text
+        })
+    }
+
+    #[test]
+    fn an_operand_relative_to_the_instruction_keeps_its_address() {
+        // cmp dword ptr [rip+0x100], 7: the displacement is followed by an immediate.
+        let text = moved(&[0x83, 0x3d, 0x00, 0x01, 0x00, 0x00, 0x07], copy);
+        assert_eq!(text.as_deref(), Some("cmp dword ptr [55550107h],7"));
+    }
+
+    #[test]
+    fn other_instructions_stay_as_they_are() {
+        assert_eq!(moved(&[0x48, 0x8b, 0x44, 0x24, 0x08], copy).as_deref(), Some("mov rax,[rsp+8]"));
+    }
+
+    #[test]
+    fn the_register_of_our_own_is_not_shared() {
+        // mov rax, gs:[0]; rdgsbase rax
+        assert_eq!(moved(&[0x65, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0], copy), None);
+        assert_eq!(moved(&[0xf3, 0x48, 0x0f, 0xae, 0xc8], copy), None);
+    }
+
+    #[test]
+    fn targets_of_indirect_jumps_are_loaded_as_they_were_named() {
+        let target = |bytes: &[u8]| moved(bytes, load_target).unwrap();
+        // bnd jmp [rip+0x10]; notrack jmp rax; call [r12+r8*8+0x20]; call fs:[0x10]; jmp r11; call [rsp+8]
+        assert_eq!(target(&[0xf2, 0xff, 0x25, 0x10, 0, 0, 0]), "mov r11,[55550017h]");
+        assert_eq!(target(&[0x3e, 0xff, 0xe0]), "mov r11,rax");
+        assert_eq!(target(&[0x43, 0xff, 0x54, 0xc4, 0x20]), "mov r11,[r12+r8*8+20h]");
+        assert_eq!(target(&[0x64, 0xff, 0x14, 0x25, 0x10, 0, 0, 0]), "mov r11,fs:[10h]");
+        assert_eq!(target(&[0x41, 0xff, 0xe3]), "mov r11,r11");
+        assert_eq!(target(&[0xff, 0x54, 0x24, 0x08]), "mov r11,[rsp+8]");
+    }
+}

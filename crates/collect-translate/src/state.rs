@@ -1,0 +1,63 @@
+//! What a translated thread keeps where its code can reach it: behind GS.
+
+use std::mem::offset_of;
+
+/// The words at a thread's GS base. Their offsets are compiled into translated code and into `switch`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Slots {
+    /// GS base itself, for code that needs a plain address.
+    pub this: u64,
+    /// Registers that added code borrowed for a moment.
+    pub scratch: [u64; 4],
+    /// Where exits jump: `switch::dispatch`.
+    pub dispatch: u64,
+    /// Top of the engine's stack for this thread.
+    pub stack: u64,
+    /// Where the thread goes on: in the cache, or in native code.
+    pub next: u64,
+    /// The program's registers at an exit, by hardware number.
+    pub regs: [u64; 16],
+    /// The program's flags at an exit.
+    pub flags: u64,
+    /// The `Exit` that was taken.
+    pub exit: u64,
+    /// The original address that an indirect transfer wanted and did not find.
+    pub target: u64,
+    /// The area for vector registers, 64-byte aligned.
+    pub vectors: u64,
+    /// The program's signal mask while the dispatcher runs.
+    pub mask: u64,
+    /// The `Thread`.
+    pub thread: u64,
+    /// The original address for which `next` stands.
+    pub pc: u64,
+}
+
+/// One of the words that registers are borrowed into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scratch {
+    A,
+    B,
+    C,
+}
+
+impl Scratch {
+    /// Relative to GS.
+    pub const fn offset(self) -> u32 {
+        offset_of!(Slots, scratch) as u32 + 8 * self as u32
+    }
+}
+
+/// Where exits jump, relative to GS.
+pub const DISPATCH: u32 = offset_of!(Slots, dispatch) as u32;
+
+/// Hardware numbers of registers that Rust code names.
+pub mod number {
+    pub const RAX: usize = 0;
+    pub const RCX: usize = 1;
+    pub const RSP: usize = 4;
+    pub const RSI: usize = 6;
+    pub const R10: usize = 10;
+    pub const R11: usize = 11;
+}

@@ -1,0 +1,104 @@
+//! Which system calls leave the cache.
+
+use crate::{emit::Emitter, marks::Undo};
+
+/// Numbers beyond this leave.
+const KNOWN: u32 = 512;
+
+/// Bytes of the table that [`emit`]'s code looks into.
+pub const TABLE_BYTES: usize = KNOWN as usize / 8;
+
+/// The calls that concern the translator.
+const OURS: [i64; 17] = [
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_clone,
+    libc::SYS_clone3,
+    libc::SYS_fork,
+    libc::SYS_vfork,
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_mprotect,
+    libc::SYS_pkey_mprotect,
+    libc::SYS_mmap,
+    libc::SYS_arch_prctl,
+    libc::SYS_shmat,
+];
+
+/// One bit per system call: set where it leaves.
+pub fn table() -> [u8; TABLE_BYTES] {
+    let mut table = [0; TABLE_BYTES];
+    for call in OURS {
+        if let Some(byte) = table.get_mut(call as usize / 8) {
+            *byte |= 1 << (call % 8);
+        }
+    }
+    table
+}
+
+/// Bytes of the code that [`emit`] appends.
+pub const BYTES: u64 = 48;
+
+/// Appends the choice: on for an ordinary call, to `leave` for one of ours. RCX and R11 are lost, which the
+/// instruction destroys anyway; everything else is as it was, the flags too. `table`: where [`table`] lies.
+/// `mark` is told where the call's number is from which address on. (What it is not told is that a signal would
+/// find other flags: nobody's code reads flags across a system call that a signal may interrupt.)
+pub fn emit(code: &mut Emitter, table: u64, leave: u64, mut mark: impl FnMut(u64, Undo)) {
+    // mov rcx, rax; lahf; seto al; mov r11, rax
+    code.raw(&[0x48, 0x89, 0xc1]);
+    mark(code.here(), Undo::NumberInRcx);
+    code.flags_to_ax();
+    code.raw(&[0x49, 0x89, 0xc3]);
+    // xor eax, eax; cmp ecx, KNOWN; jae over; bt [rip+table], ecx; setae al; over:
+    code.raw(&[0x31, 0xc0, 0x81, 0xf9]);
+    code.raw(&KNOWN.to_le_bytes());
+    const BT_AND_SETAE: u8 = 7 + 3;
+    code.raw(&[0x73, BT_AND_SETAE, 0x0f, 0xa3, 0x0d]);
+    near(code, table);
+    code.raw(&[0x0f, 0x93, 0xc0]);
+    // xchg rax, rcx: RCX is 0 for one of ours.
+    code.raw(&[0x48, 0x91]);
+    mark(code.here(), Undo::Nothing);
+    // xchg rax, r11; add al, 127; sahf; xchg rax, r11
+    code.raw(&[0x49, 0x93]);
+    mark(code.here(), Undo::NumberInR11);
+    code.flags_from_ax();
+    code.raw(&[0x49, 0x93]);
+    mark(code.here(), Undo::Nothing);
+    // jrcxz reaches a jump; an ordinary call hops over it.
+    const TO_LEAVE: u8 = 2;
+    const OVER_LEAVE: u8 = 5;
+    code.raw(&[0xe3, TO_LEAVE, 0xeb, OVER_LEAVE, 0xe9]);
+    near(code, leave);
+}
+
+/// The displacement that ends an instruction.
+fn near(code: &mut Emitter, to: u64) {
+    let end = code.here() + 4;
+    code.raw(&(to.wrapping_sub(end) as u32).to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_is_as_long_as_said() {
+        let mut code = Emitter::at(0x1000);
+        emit(&mut code, 0x2000, 0x3000, |_, _| {});
+        assert_eq!(code.bytes().len() as u64, BYTES);
+    }
+
+    #[test]
+    fn the_table_has_what_concerns_us_and_nothing_else() {
+        let table = table();
+        let set: Vec<i64> = (0..i64::from(KNOWN)).filter(|call| table[*call as usize / 8] >> (call % 8) & 1 == 1).collect();
+        let mut ours = OURS.to_vec();
+        ours.sort_unstable();
+        assert_eq!(set, ours);
+    }
+}

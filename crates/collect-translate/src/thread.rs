@@ -1,0 +1,277 @@
+//! A thread that runs in the cache.
+
+use std::{arch::asm, ops::Range, ptr::NonNull};
+
+use carom_base::Access;
+use carom_base_insn::{Known, Registers};
+
+use crate::{
+    block::Sums,
+    code::Code,
+    countdown::{Countdown, Countdowns},
+    memory::{LaneId, Lanes},
+    repeat::Comparison,
+    sample::{Due, Stream},
+    state::Slots,
+    switch,
+    totals::Totals,
+};
+
+/// A native function that was called from the cache, and has not returned yet.
+#[derive(Clone, Copy, Debug)]
+pub struct NativeCall {
+    /// Where on the program's stack the return address lies.
+    pub at: u64,
+    /// What the program put there.
+    pub back: u64,
+}
+
+/// Why a thread is outside the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Leave {
+    /// It reached code that is not translated: just-in-time compiled, or a callback into native code.
+    ForeignCode = 0,
+    /// An instruction must run in its own place.
+    Instruction = 1,
+    /// The arenas are full.
+    NoRoom = 2,
+}
+
+impl Leave {
+    /// How many there are.
+    pub const COUNT: usize = 3;
+}
+
+/// Where the vector registers are kept in a lane: behind the slots.
+const VECTORS_OFFSET: u64 = 4 << 10;
+
+/// SSE, AVX and AVX-512 state in the standard format end at byte 2688 (Intel SDM volume 1, 13.5.6); what the parts of an
+/// area lie at, the processor tells.
+const VECTORS_BYTES: usize = 8 << 10;
+
+/// What the engine keeps per thread. Used by the thread itself, under the engine's lock.
+pub struct Thread {
+    pub lane: LaneId,
+    /// What the observer calls it.
+    pub name: u64,
+    slots: NonNull<Slots>,
+    /// What counters do not know: lanes, sampled repetitions, and corrections for blocks that were left half way.
+    pub extra: Totals,
+    countdowns: Vec<Countdowns>,
+    random: u64,
+    pub native_calls: Vec<NativeCall>,
+    /// A repeated comparison that is being sampled.
+    pub comparison: Option<Comparison>,
+    /// How often it left, by [`Leave`].
+    pub leaves: [u64; Leave::COUNT],
+}
+
+impl Thread {
+    /// The calling thread's state, in a lane of its own. Its GS base then points there.
+    pub fn attach(lanes: &mut Lanes, name: u64) -> Option<Box<Self>> {
+        let lane = lanes.take().ok()?;
+        let base = lanes.base(lane);
+        let slots = NonNull::new(std::ptr::with_exposed_provenance_mut::<Slots>(base as usize))?;
+        let mut thread = Box::new(Self {
+            lane,
+            name,
+            slots,
+            extra: Totals::default(),
+            countdowns: Vec::new(),
+            random: name,
+            native_calls: Vec::new(),
+            comparison: None,
+            leaves: [0; Leave::COUNT],
+        });
+        let this = std::ptr::from_mut(&mut *thread).expose_provenance() as u64;
+        let slots = thread.slots();
+        slots.this = base;
+        slots.dispatch = switch::dispatch as *const () as u64;
+        slots.stack = lanes.stack_top(lane);
+        slots.vectors = base + VECTORS_OFFSET;
+        slots.thread = this;
+        // SAFETY: the kernel allows it (checked at the start), and the program does not use GS.
+        unsafe { asm!("wrgsbase {}", in(reg) base, options(nostack, preserves_flags)) };
+        Some(thread)
+    }
+
+    /// Takes the calling thread out: its GS base is 0 again, and native functions return to where they were called.
+    pub fn detach(&mut self) {
+        for call in std::mem::take(&mut self.native_calls) {
+            give_back(call);
+        }
+        // SAFETY: as above.
+        unsafe { asm!("wrgsbase {}", in(reg) 0u64, options(nostack, preserves_flags)) };
+    }
+
+    /// The words behind GS.
+    pub fn slots(&mut self) -> &mut Slots {
+        // SAFETY: the lane is this thread's until it detaches, and only its own dispatcher asks.
+        unsafe { self.slots.as_mut() }
+    }
+
+    /// A random number below `n`, uniform but for 2^-32. splitmix64 (Steele, Lea, Flood 2014).
+    pub fn random(&mut self, n: u64) -> u64 {
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((u128::from(mixed ^ mixed >> 31) * u128::from(n)) >> 64) as u64
+    }
+
+    /// The program's registers in front of the instruction at `pc`.
+    pub fn registers(&mut self, pc: u64) -> Registers<'_> {
+        let fs_base: u64;
+        // SAFETY: reads a register.
+        unsafe { asm!("rdfsbase {}", out(reg) fs_base, options(nostack, nomem, preserves_flags)) };
+        let vectors = self.slots().vectors;
+        let area = std::ptr::with_exposed_provenance::<u8>(vectors as usize);
+        // SAFETY: the area lies in the lane, and only the passage into the dispatcher writes there.
+        let xsave = unsafe { std::slice::from_raw_parts(area, VECTORS_BYTES) };
+        let slots = self.slots();
+        Registers { gpr: slots.regs, rip: pc, rflags: slots.flags, fs_base, gs_base: Some(0), xsave, known: Known::ALL }
+    }
+
+    /// Replaces the return address at the top of the program's stack, so that the native function that is about to run
+    /// comes back.
+    pub fn expect_return(&mut self) {
+        let at = self.slots().regs[crate::state::number::RSP];
+        let place = std::ptr::with_exposed_provenance_mut::<u64>(at as usize);
+        // SAFETY: at the entry of a function its return address is there.
+        let back = unsafe { place.read() };
+        // What lies below was left behind by a jump out of a native function.
+        self.native_calls.retain(|call| call.at > at);
+        self.native_calls.push(NativeCall { at, back });
+        // SAFETY: as above.
+        unsafe { place.write(switch::native_return as *const () as u64) };
+    }
+
+    /// Where the native function that has just returned was called from.
+    pub fn returned(&mut self) -> Option<u64> {
+        // The return took the address off the stack.
+        let at = self.slots().regs[crate::state::number::RSP].wrapping_sub(8);
+        while let Some(call) = self.native_calls.pop() {
+            if call.at == at {
+                return Some(call.back);
+            }
+        }
+        None
+    }
+
+    /// Loads a counter that was just made with the executions until the first sample. `periods`: of loads and stores.
+    pub fn begin_countdown(&mut self, arena: usize, code: &Code, id: u64, periods: [u64; 2]) {
+        let Some(counter) = code.counters().get(id as usize) else { return };
+        if counter.counts_up {
+            return;
+        }
+        let (sums, lane) = (counter.sums, self.lane);
+        let mut countdown = self.countdown(arena, id, periods);
+        let first = countdown.until(&sums, 0);
+        countdown.loaded = first;
+        self.keep(arena, id, countdown);
+        code.windows().set(lane, id as usize, first as i64);
+    }
+
+    /// The countdown of the counter `id` has ended in an execution that is about to happen: what is to be sampled in it.
+    pub fn due(&mut self, arena: usize, code: &Code, id: u64, periods: [u64; 2]) -> Due {
+        let mut due = Due::default();
+        let Some(counter) = code.counters().get(id as usize) else { return due };
+        let (sums, lane) = (counter.sums, self.lane);
+        let value = code.windows().value(lane, id as usize);
+        let mut countdown = self.countdown(arena, id, periods);
+        let execution = (countdown.loaded as i64 - value - 1) as u64;
+        for (store, accesses) in [(false, sums.loads), (true, sums.stores)] {
+            let kind = usize::from(store);
+            let (Some(stream), Some(&period)) = (countdown.streams.get_mut(kind), periods.get(kind)) else { continue };
+            while let Some(nth) = stream.take(execution, accesses, period, &mut |n| self.random(n)) {
+                due.push(nth, store);
+            }
+        }
+        let reload = countdown.until(&sums, execution + 1) as i64;
+        countdown.loaded = countdown.loaded.wrapping_add((reload - value) as u64);
+        self.keep(arena, id, countdown);
+        code.windows().set(lane, id as usize, reload);
+        due
+    }
+
+    /// The accesses numbered `from` to `to` of the repeated instruction that `id` counts, of one kind, that are to be
+    /// sampled.
+    pub fn due_between(&mut self, arena: usize, id: u64, store: bool, periods: [u64; 2], numbers: Range<u64>) -> Vec<u64> {
+        let mut countdown = self.countdown(arena, id, periods);
+        let kind = usize::from(store);
+        let mut due = Vec::new();
+        if let (Some(stream), Some(&period)) = (countdown.streams.get_mut(kind), periods.get(kind)) {
+            while stream.next() < numbers.end {
+                let number = stream.next();
+                due.push(number);
+                stream.take(number, 1, period, &mut |n| self.random(n));
+            }
+        }
+        self.keep(arena, id, countdown);
+        due
+    }
+
+    /// A countdown, begun now if it was not.
+    fn countdown(&mut self, arena: usize, id: u64, periods: [u64; 2]) -> Countdown {
+        if self.countdowns.len() <= arena {
+            self.countdowns.resize_with(arena + 1, Countdowns::default);
+        }
+        let known = self.countdowns.get(arena).and_then(|countdowns| countdowns.get(id));
+        known.unwrap_or_else(|| Countdown {
+            loaded: 0,
+            streams: periods.map(|period| Stream::begin(period, &mut |n| self.random(n))),
+        })
+    }
+
+    fn keep(&mut self, arena: usize, id: u64, countdown: Countdown) {
+        if let Some(countdowns) = self.countdowns.get_mut(arena) {
+            countdowns.set(id, countdown);
+        }
+    }
+
+    /// What the thread has executed so far.
+    pub fn totals(&self, codes: &[Code]) -> Totals {
+        let mut totals = self.extra;
+        for (arena, code) in codes.iter().enumerate() {
+            let loaded = self.countdowns.get(arena);
+            for (id, counter) in code.counters().iter().enumerate() {
+                let value = code.windows().value(self.lane, id);
+                if counter.counts_up {
+                    totals.add(value, &counter.sums);
+                } else {
+                    let countdown = loaded.and_then(|countdowns| countdowns.get(id as u64));
+                    totals.add(countdown.map_or(0, |countdown| countdown.loaded as i64) - value, &counter.sums);
+                }
+            }
+        }
+        totals
+    }
+
+    /// Takes back what was counted of a block and not executed (`times` -1), or the reverse.
+    pub fn correct(&mut self, times: i64, sums: &Sums) {
+        self.extra.add(times, sums);
+    }
+
+    /// Counts an access that no counter stands for.
+    pub fn count_access(&mut self, access: &Access) {
+        if access.kind.reads() {
+            self.extra.loads += 1;
+            self.extra.loaded_bytes += i64::from(access.width);
+        }
+        if access.kind.writes() {
+            self.extra.stores += 1;
+            self.extra.stored_bytes += i64::from(access.width);
+        }
+    }
+}
+
+fn give_back(call: NativeCall) {
+    let place = std::ptr::with_exposed_provenance_mut::<u64>(call.at as usize);
+    let ours = switch::native_return as *const () as u64;
+    // SAFETY: the frame is still there: its function has not returned, or this is a stale entry of the same stack.
+    if unsafe { place.read() } == ours {
+        // SAFETY: as above.
+        unsafe { place.write(call.back) };
+    }
+}

@@ -1,0 +1,43 @@
+//! Functions whose instructions are known.
+
+use std::arch::naked_asm;
+
+/// Adds the word at `a` ten times.
+#[unsafe(naked)]
+pub unsafe extern "C" fn sum(_a: u64, _b: u64) -> u64 {
+    naked_asm!("xor eax, eax", "mov ecx, 10", "2:", "add rax, [rdi]", "dec rcx", "jnz 2b", "ret")
+}
+
+/// The `a`th Fibonacci number, recursively.
+#[unsafe(naked)]
+pub unsafe extern "C" fn fib(_a: u64, _b: u64) -> u64 {
+    naked_asm!(
+        "mov rax, rdi",
+        "cmp rdi, 2",
+        "jb 3f",
+        "push rdi",
+        "dec rdi",
+        "call {fib}",
+        "pop rdi",
+        "push rax",
+        "sub rdi, 2",
+        "call {fib}",
+        "pop rcx",
+        "add rax, rcx",
+        "3:",
+        "ret",
+        fib = sym fib,
+    )
+}
+
+/// Writes `b` times 'x' at `a`.
+#[unsafe(naked)]
+pub unsafe extern "C" fn fill(_a: u64, _b: u64) -> u64 {
+    naked_asm!("mov eax, 'x'", "mov rcx, rsi", "rep stosb", "ret")
+}
+
+/// Compares 8 bytes at `a` and `b`; how many were not looked at.
+#[unsafe(naked)]
+pub unsafe extern "C" fn compare(_a: u64, _b: u64) -> u64 {
+    naked_asm!("mov ecx, 8", "repe cmpsb", "mov rax, rcx", "ret")
+}

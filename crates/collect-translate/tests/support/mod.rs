@@ -1,0 +1,88 @@
+//! Runs a function from the cache, on the calling thread.
+
+pub mod kernels;
+
+use std::{
+    arch::naked_asm,
+    sync::{Mutex, Once, PoisonError},
+};
+
+use carom_base::{Access, AccessKind};
+use carom_base_insn::Registers;
+use carom_collect_translate::{Mode, Observer, Totals, attach, detach, enter, start};
+
+/// The engine allocates in the middle of the program's functions, its `malloc` among them.
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
+pub type Function = unsafe extern "C" fn(u64, u64) -> u64;
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind) {}
+    fn ending(&self, _: &mut dyn Iterator<Item = (u64, Totals)>) {}
+}
+
+/// Calls `function(a, b)` in the cache, and tells what was counted. One at a time: threads of the test harness that run
+/// at once would be counted, too, but not separately attached.
+pub fn counted(function: Function, a: u64, b: u64) -> (u64, Totals) {
+    static ENGINE: Once = Once::new();
+    static ONE: Mutex<()> = Mutex::new(());
+    ENGINE.call_once(|| {
+        let native = back as *const () as u64;
+        start(Mode::Count, native..native + 64, &Nobody).unwrap();
+    });
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    assert!(attach(0));
+    // SAFETY: the function takes two words and returns one; the thread is attached.
+    let result = unsafe { call(function as *const () as u64, a, b) };
+    (result, detach().unwrap())
+}
+
+/// Enters the cache at the first argument, with the others as arguments and `back` as return address.
+#[unsafe(naked)]
+unsafe extern "C" fn call(function: u64, a: u64, b: u64) -> u64 {
+    naked_asm!(
+        "push rbx", "push rbp", "push r12", "push r13", "push r14", "push r15",
+        "sub rsp, 8",
+        "mov rax, rdi", "mov rdi, rsi", "mov rsi, rdx",
+        "lea rcx, [rip + {back}]",
+        "push rcx",
+        "jmp {enter}",
+        back = sym back,
+        enter = sym enter,
+    )
+}
+
+/// Native code: the way out of the cache.
+#[unsafe(naked)]
+unsafe extern "C" fn back() {
+    naked_asm!(
+        "add rsp, 8",
+        "pop r15", "pop r14", "pop r13", "pop r12", "pop rbp", "pop rbx",
+        "ret",
+        ".balign 64",
+    )
+}
+
+unsafe extern "C" fn ascending(left: *const libc::c_void, right: *const libc::c_void) -> libc::c_int {
+    // SAFETY: qsort passes elements of the array.
+    let left = unsafe { *left.cast::<u32>() };
+    // SAFETY: as above.
+    let right = unsafe { *right.cast::<u32>() };
+    left.cmp(&right) as libc::c_int
+}
+
+/// qsort of `b` numbers of 32 bits at `a`.
+pub unsafe extern "C" fn sort(a: u64, b: u64) -> u64 {
+    // SAFETY: the caller's array.
+    unsafe { libc::qsort(a as *mut libc::c_void, b as usize, 4, Some(ascending)) };
+    0
+}
+
+/// snprintf of the number `b` and more into 64 bytes at `a`.
+pub unsafe extern "C" fn format(a: u64, b: u64) -> u64 {
+    // SAFETY: the caller's buffer.
+    unsafe { libc::snprintf(a as *mut libc::c_char, 64, c"%d is %x, %.3f and %s".as_ptr(), b as i32, b as i32, 0.1f64, c"carom".as_ptr()) as u64 }
+}
