@@ -24,6 +24,8 @@ pub struct Cli {
 pub enum Command {
     /// Which threads bounce which cache lines: true and false sharing, by line, variable and source line
     Share(ShareArgs),
+    /// How many instructions, loads, stores, bytes, jumps, calls and system calls each thread executes, exactly
+    Count(CountArgs),
     /// Print recorded profiles again, or several as one
     Report(ReportArgs),
     /// What this machine and this user can do, and what to do about the rest
@@ -54,6 +56,8 @@ const SHARE_EXAMPLES: &str = "Examples:
   carom share --objects -- ./app                name heap objects by where they were allocated
   carom share --budget 1 -- ./server            on a production machine
   carom share --json out.json -- make -j8       children are followed
+  carom share --engine translate --period 500000 -- ./app
+                                                sample every 500,000th load and store
 
 The program's output and exit status stay its own; the report goes to standard error.";
 
@@ -61,19 +65,23 @@ The program's output and exit status stay its own; the report goes to standard e
 #[derive(Debug, Args)]
 #[command(after_help = SHARE_EXAMPLES)]
 pub struct ShareArgs {
-    /// Where the profile goes [default: PROGRAM.N.carom]
-    #[arg(short, long, value_name = "DIR")]
-    pub output: Option<PathBuf>,
     /// What observes the accesses
-    #[arg(long, value_enum, default_value_t = Engine::Auto)]
-    pub engine: Engine,
+    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
+    pub engine: EngineArg,
     /// The most that profiling may add to the program's CPU time, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     pub budget: f64,
-    /// Thread CPU time between two samples, such as 1ms, 500us
-    #[arg(long, value_name = "TIME", value_parser = duration_ns, conflicts_with = "rate")]
-    pub period: Option<u64>,
-    /// Samples a second of thread CPU time
+    /// From one sample to the next, on average: thread CPU time with its unit, such as 1ms or 500us (burst), or a
+    /// number of loads and of stores (translate)
+    #[arg(long, value_name = "TIME|N", value_parser = period, conflicts_with = "rate")]
+    pub period: Option<Period>,
+    /// Loads from one sampled load to the next, on average; 0: none (translate) [default: --period]
+    #[arg(long, value_name = "N")]
+    pub load_period: Option<u64>,
+    /// Stores from one sampled store to the next, on average; 0: none (translate) [default: --period]
+    #[arg(long, value_name = "N")]
+    pub store_period: Option<u64>,
+    /// Samples a second of thread CPU time (burst)
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub rate: Option<u32>,
     /// Follow heap allocations, so that objects are named by where they were allocated
@@ -94,9 +102,45 @@ pub struct ShareArgs {
     /// How samples reach the program's threads; for tests
     #[arg(long, value_enum, default_value_t = DeliveryArg::Auto, hide_short_help = true)]
     pub delivery: DeliveryArg,
+    /// How the report is laid out.
+    #[command(flatten)]
+    pub layout: ShareLayout,
     /// Where the report goes.
     #[command(flatten)]
     pub report: OutputArgs,
+    /// What to run.
+    #[command(flatten)]
+    pub program: ProgramArgs,
+}
+
+const COUNT_EXAMPLES: &str = "Examples:
+  carom count -- ./app --threads 8
+  carom count --per-thread -- ./app
+  carom count --json out.json --csv tables -- ./app
+
+The program's output and exit status stay its own; the report goes to standard error.";
+
+/// `carom count`.
+#[derive(Debug, Args)]
+#[command(after_help = COUNT_EXAMPLES)]
+pub struct CountArgs {
+    /// How the report is laid out.
+    #[command(flatten)]
+    pub layout: CountLayout,
+    /// Where the report goes.
+    #[command(flatten)]
+    pub report: OutputArgs,
+    /// What to run.
+    #[command(flatten)]
+    pub program: ProgramArgs,
+}
+
+/// Options of every command that records.
+#[derive(Debug, Args)]
+pub struct ProgramArgs {
+    /// Where the profile goes [default: PROGRAM.N.carom]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM ARGS")]
     pub program: Vec<String>,
@@ -113,6 +157,12 @@ pub struct ReportArgs {
     /// Profiles; several are merged into one report
     #[arg(required = true, value_name = "DIR")]
     pub profiles: Vec<PathBuf>,
+    /// How a report of sharing is laid out.
+    #[command(flatten)]
+    pub share: ShareLayout,
+    /// How a report of counts is laid out.
+    #[command(flatten)]
+    pub count: CountLayout,
     /// Where the report goes.
     #[command(flatten)]
     pub report: OutputArgs,
@@ -127,15 +177,9 @@ pub struct OutputArgs {
     /// Write the report as one self-contained page
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write matrices and lines as CSV files into this directory
+    /// Write the report's tables as CSV files into this directory
     #[arg(long, value_name = "DIR")]
     pub csv: Option<PathBuf>,
-    /// Contended lines to print
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub top: usize,
-    /// Print the matrix from writer to later accessor, not both directions together
-    #[arg(long)]
-    pub directed: bool,
     /// Colours
     #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     pub color: Colour,
@@ -144,13 +188,43 @@ pub struct OutputArgs {
     pub quiet: bool,
 }
 
+/// How a report of sharing is printed.
+#[derive(Debug, Args)]
+pub struct ShareLayout {
+    /// Contended lines to print
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+    /// Print the matrix from writer to later accessor, not both directions together
+    #[arg(long)]
+    pub directed: bool,
+}
+
+/// How a report of counts is printed.
+#[derive(Debug, Args)]
+pub struct CountLayout {
+    /// Print the counts of every thread
+    #[arg(long)]
+    pub per_thread: bool,
+}
+
 /// Engines by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Engine {
-    /// The best that works here
+pub enum EngineArg {
+    /// The best that works here; in this version always burst
     Auto,
     /// A timer and a few instructions around each interrupt; needs no PMU
     Burst,
+    /// Translated code that counts and samples its own accesses; needs no PMU and no perf events
+    Translate,
+}
+
+/// From one sample to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Period {
+    /// Thread CPU time, in nanoseconds.
+    Time(u64),
+    /// Loads, and stores.
+    Accesses(u64),
 }
 
 /// Deliveries by name.
@@ -185,6 +259,15 @@ fn percent(text: &str) -> Result<f64, String> {
 /// Kernel's floor for software clock events, 10 us; above a minute nothing is sampled any more.
 const PERIODS_NS: std::ops::RangeInclusive<u64> = 10_000..=60_000_000_000;
 
+/// Without a unit a period is a number of accesses.
+fn period(text: &str) -> Result<Period, String> {
+    match text.parse() {
+        Ok(0) => Err("must be at least 1".to_owned()),
+        Ok(number) => Ok(Period::Accesses(number)),
+        Err(_) => duration_ns(text).map(Period::Time),
+    }
+}
+
 fn duration_ns(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -217,6 +300,15 @@ mod tests {
         assert_eq!(duration_ns("250us"), Ok(250_000));
         for bad in ["1", "1ns", "2h", "ms", "61s", "1.2.3ms"] {
             assert!(duration_ns(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn periods_without_a_unit_are_accesses() {
+        assert_eq!(period("500000"), Ok(Period::Accesses(500_000)));
+        assert_eq!(period("3ms"), Ok(Period::Time(3_000_000)));
+        for bad in ["0", "1.5", "-1", "3h", ""] {
+            assert!(period(bad).is_err(), "{bad}");
         }
     }
 

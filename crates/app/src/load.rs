@@ -1,13 +1,43 @@
 //! From recordings to a report.
 
 use carom_store::Recording;
-use carom_study::share::{self, Merged, MergedNames, Names, RecordedInput, RecordedNames, ShareInput};
+use carom_study::{
+    count::{self, CountFindings},
+    share::{self, Merged, MergedNames, Names, Offsets, RecordedInput, RecordedNames, ShareInput},
+};
 use carom_view::{WarningInfo, model::Report};
 
-use crate::run_info;
+use crate::{failure::Failure, run_info};
 
-/// Studies `recordings` as one.
-pub fn report(recordings: &[Recording]) -> Report {
+/// Studies `recordings` as one, by the command that made them.
+///
+/// # Errors
+/// They were made by different commands, or by one that this carom does not know.
+pub fn report(recordings: &[Recording]) -> Result<Report, Failure> {
+    let mut commands: Vec<&str> = recordings.iter().map(|each| each.manifest().command.as_str()).collect();
+    commands.dedup();
+    match commands.as_slice() {
+        ["count"] => Ok(counting(recordings)),
+        ["share"] | [] => Ok(sharing(recordings)),
+        [command] => Err(Failure::new(format!("no report on profiles of `carom {command}` in this version"))),
+        several => Err(Failure::new(format!(
+            "profiles of different commands ({}) have no common report",
+            several.join(", ")
+        ))),
+    }
+}
+
+fn counting(recordings: &[Recording]) -> Report {
+    let inputs: Vec<RecordedInput> = recordings.iter().map(RecordedInput::new).collect();
+    let offsets = Merged::new(inputs.iter().map(|input| input as &dyn ShareInput)).offsets();
+    carom_view::count::report(&run_info::of(recordings, &offsets), &counts(recordings, &offsets))
+}
+
+fn counts(recordings: &[Recording], offsets: &[Offsets]) -> CountFindings {
+    count::analyse(recordings.iter().map(Recording::manifest).zip(offsets.iter().copied()))
+}
+
+fn sharing(recordings: &[Recording]) -> Report {
     let inputs: Vec<RecordedInput> = recordings.iter().map(RecordedInput::new).collect();
     let mut names: Vec<RecordedNames> = recordings.iter().map(RecordedNames::new).collect();
     let merged = Merged::new(inputs.iter().map(|input| input as &dyn ShareInput));
@@ -30,5 +60,66 @@ pub fn report(recordings: &[Recording]) -> Report {
         let text = format!("{unreadable} parts of the profile are damaged; what they held is missing here.");
         run.warnings.push(WarningInfo { code: "damaged".into(), text });
     }
-    carom_view::share::report(&run, &findings)
+    let mut report = carom_view::share::report(&run, &findings);
+    let counts = counts(recordings, &offsets);
+    if counts.events.iter().any(|event| event.total.is_some()) {
+        report.count = Some(carom_view::count::counts(&counts));
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use carom_base::{ProcessId, ThreadId};
+    use carom_store::{Manifest, ProcessInfo, ThreadCounts, ThreadInfo, Writer};
+
+    use super::*;
+
+    /// A profile of one process and one thread with so many instructions, or none counted.
+    fn recorded(command: &str, instructions: Option<u64>) -> (tempfile::TempDir, Recording) {
+        let counts = instructions.map(|_| ThreadCounts { instructions, ..ThreadCounts::default() });
+        let thread = ThreadInfo { id: ThreadId(0), process: ProcessId(0), counts, ..ThreadInfo::default() };
+        let manifest = Manifest {
+            command: command.into(),
+            argv: vec!["app".into()],
+            processes: vec![ProcessInfo { pid: 7, ..ProcessInfo::default() }],
+            threads: vec![thread],
+            ..Manifest::default()
+        };
+        let dir = tempfile::tempdir().unwrap();
+        Writer::create(dir.path(), manifest.clone()).unwrap().finish(manifest).unwrap();
+        let recording = Recording::open(dir.path()).unwrap();
+        (dir, recording)
+    }
+
+    #[test]
+    fn profiles_of_counts_are_added_up() {
+        let (_one, first) = recorded("count", Some(1_000));
+        let (_other, second) = recorded("count", Some(30));
+        let report = report(&[first, second]).unwrap();
+        let instructions = &report.count.as_ref().unwrap().events[0];
+        assert_eq!((instructions.total, &*instructions.values), (Some(1_030), &[Some(1_000), Some(30)][..]));
+        assert_eq!(instructions.by_process, [Some(1_000), Some(30)]);
+        assert_eq!((report.processes.len(), report.threads[1].process), (2, 1));
+        assert!(report.share.is_none());
+    }
+
+    #[test]
+    fn sharing_comes_with_counts_where_they_were_made() {
+        let (_one, counted) = recorded("share", Some(5));
+        let both = report(&[counted]).unwrap();
+        assert!(both.share.is_some() && both.count.is_some());
+        let (_two, sampled) = recorded("share", None);
+        assert!(report(&[sampled]).unwrap().count.is_none());
+    }
+
+    #[test]
+    fn questions_do_not_mix() {
+        let (_one, share) = recorded("share", None);
+        let (_other, count) = recorded("count", Some(1));
+        let refused = report(&[share, count]).unwrap_err().to_string();
+        assert!(refused.contains("share, count"), "{refused}");
+        let (_new, unknown) = recorded("reuse", None);
+        assert!(report(&[unknown]).unwrap_err().to_string().contains("carom reuse"));
+    }
 }

@@ -5,10 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod cli;
+mod count;
 mod doctor;
 mod failure;
 mod load;
 mod output;
+mod record;
 mod report;
 mod run_info;
 mod share;
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Share(args) => share::run(&args),
+        Command::Count(args) => count::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Doctor(args) => tools::doctor(&args),
         Command::LinkFlags => tools::link_flags(),

@@ -66,8 +66,19 @@ fn at(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format!("{}: {error}", path.display()))
 }
 
+/// How a report is laid out as text.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Layout {
+    /// Contended lines to print.
+    pub lines: usize,
+    /// The matrix as recorded, not both directions together.
+    pub directed: bool,
+    /// The counts of every thread.
+    pub per_thread: bool,
+}
+
 /// The report as text for `stream`.
-pub fn text(report: &Report, args: &OutputArgs, stream: &impl IsTerminal) -> String {
+pub fn text(report: &Report, args: &OutputArgs, layout: &Layout, stream: &impl IsTerminal) -> String {
     let colour = match args.color {
         Colour::Always => true,
         Colour::Never => false,
@@ -75,5 +86,6 @@ pub fn text(report: &Report, args: &OutputArgs, stream: &impl IsTerminal) -> Str
     };
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = columns.unwrap_or(DEFAULT_COLUMNS);
-    text::render(report, &text::Options { colour, width, lines: args.top, directed: args.directed })
+    let Layout { lines, directed, per_thread } = *layout;
+    text::render(report, &text::Options { colour, width, lines, directed, per_thread })
 }

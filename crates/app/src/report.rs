@@ -5,7 +5,8 @@ use carom_store::Recording;
 use crate::{
     cli::ReportArgs,
     failure::{End, Failure},
-    load, output,
+    load,
+    output::{self, Layout},
 };
 
 /// Prints one report over all profiles.
@@ -16,10 +17,15 @@ pub fn run(args: &ReportArgs) -> Result<End, Failure> {
     output::check(&args.report)?;
     let recordings: Result<Vec<Recording>, _> =
         args.profiles.iter().map(|dir| Recording::open(dir)).collect();
-    let report = load::report(&recordings.map_err(Failure::new)?);
+    let report = load::report(&recordings.map_err(Failure::new)?)?;
     output::write(&report, &args.report)?;
     if !args.report.quiet {
-        print!("{}", output::text(&report, &args.report, &std::io::stdout()));
+        let layout = Layout {
+            lines: args.share.top,
+            directed: args.share.directed,
+            per_thread: args.count.per_thread,
+        };
+        print!("{}", output::text(&report, &args.report, &layout, &std::io::stdout()));
     }
     Ok(End::Success)
 }

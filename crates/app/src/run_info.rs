@@ -46,6 +46,7 @@ fn processes(manifest: &Manifest, by: Offsets) -> impl Iterator<Item = ProcessIn
         id: number(process.id),
         pid: process.pid,
         parent: process.parent.map(number),
+        host: manifest.machine.hostname.clone(),
         argv: process.argv.clone(),
         exit: exit(process.exit),
         coverage: process.unprofiled.clone().map_or(Coverage::Profiled, Coverage::Unprofiled),
@@ -67,14 +68,20 @@ fn engine(manifest: &Manifest) -> EngineInfo {
     EngineInfo {
         name: engine.name.clone(),
         reason: engine.reason.clone(),
-        sample_means: SampleMeans::ThreadTime,
+        sample_means: match (engine.sample_means.as_str(), engine.load_period, engine.store_period) {
+            ("nothing", ..) => SampleMeans::Nothing,
+            (_, 0, 0) => SampleMeans::ThreadTime,
+            (_, loads, stores) => SampleMeans::Accesses { loads, stores },
+        },
         period_ns: engine.period_ns,
         delivery: match engine.delivery.as_str() {
             "setsig" => Delivery::Setsig,
             "posix-timer" => Delivery::PosixTimer,
+            "inline" => Delivery::Inline,
             _ => Delivery::Sigtrap,
         },
-        budget_percent: Some(engine.budget_percent),
+        // Only samples by time keep to a budget.
+        budget_percent: (engine.period_ns > 0).then_some(engine.budget_percent),
         watchpoints: engine.watchpoints,
         board_slots: engine.board_slots,
     }

@@ -1,13 +1,13 @@
 //! `carom share`: record, then report.
 
 use carom_base_sys::probe::{BurstChoice, DeliveryKind, Facts, Probes, choose_burst_delivery};
-use carom_collect::{ControlSettings, DeliveryChoice, Request, record};
-use carom_store::Recording;
+use carom_collect::{ControlSettings, DeliveryChoice, Engine};
 
 use crate::{
-    cli::{DeliveryArg, ShareArgs},
+    cli::{DeliveryArg, EngineArg, Period, ShareArgs},
     failure::{End, Failure},
-    load, output,
+    output::{self, Layout},
+    record::{self, Job},
 };
 
 /// Mean thread CPU time between samples by default. A timer sample and a walked step sample cost about 30 us on a
@@ -15,51 +15,98 @@ use crate::{
 /// cold caches and in threads that wait for the interrupted one, is of the same order (`docs/benchmarks.md`).
 const DEFAULT_PERIOD_NS: u64 = 3_000_000;
 
+/// Mean number of loads, and of stores, between sampled ones by default: the period of the ComDetective paper.
+const DEFAULT_ACCESSES: u64 = 500_000;
+
 /// Records the program and reports.
 ///
 /// # Errors
-/// Before the program runs: it cannot be profiled, or a report cannot be written where it should go.
+/// Before the program runs: it cannot be profiled, options contradict each other, or a report cannot be written where
+/// it should go.
 pub fn run(args: &ShareArgs) -> Result<End, Failure> {
     output::check(&args.report)?;
-    let choice = choose(args)?;
-    let outcome = record(&Request {
-        command: "share".into(),
-        argv: args.program.clone(),
-        dir: args.output.clone(),
-        settings: settings(args, &choice),
+    let periods = periods(args).map_err(Failure::new)?;
+    let choice = choose(args, &periods)?;
+    record::run(Job {
+        command: "share",
+        program: &args.program,
+        settings: settings(args, &periods, &choice),
         reason: choice.reason,
-    })?;
-    if let Some(trouble) = &outcome.trouble {
-        eprintln!("carom: the profile is incomplete: {trouble}");
-    }
-    // The program has run: from here on its end is ours, whatever becomes of the report.
-    if let Err(failure) = report(args, &outcome.dir) {
-        eprintln!("carom: {failure}; the profile is in {}", outcome.dir.display());
-    }
-    Ok(End::Program(outcome.exit))
+        output: &args.report,
+        layout: Layout { lines: args.layout.top, directed: args.layout.directed, ..Layout::default() },
+    })
 }
 
-fn report(args: &ShareArgs, dir: &std::path::Path) -> Result<(), Failure> {
-    if !output::wanted(&args.report) {
-        return Ok(());
+/// The engine, and how often it samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Periods {
+    /// `burst`, every so much thread CPU time.
+    Time { ns: u64 },
+    /// `translate`, every so many accesses.
+    Accesses { loads: u64, stores: u64 },
+}
+
+/// `auto` is `burst` until `translate` has shown on enough programs that it changes none of them.
+fn periods(args: &ShareArgs) -> Result<Periods, String> {
+    const NS_PER_S: u64 = 1_000_000_000;
+    match args.engine {
+        EngineArg::Auto | EngineArg::Burst => {
+            if args.load_period.is_some() || args.store_period.is_some() {
+                let text = "--load-period and --store-period count accesses, which the burst engine does not; \
+                            use --period with a time, such as 3ms, or --engine translate";
+                return Err(text.into());
+            }
+            let by_rate = args.rate.map(|rate| NS_PER_S / u64::from(rate));
+            match args.period {
+                Some(Period::Accesses(number)) => Err(format!(
+                    "--period {number}: the burst engine samples by thread CPU time, so the period needs a unit \
+                     (ns, us, ms, s), such as 3ms; accesses are the periods of --engine translate"
+                )),
+                Some(Period::Time(ns)) => Ok(Periods::Time { ns }),
+                None => Ok(Periods::Time { ns: by_rate.unwrap_or(DEFAULT_PERIOD_NS) }),
+            }
+        }
+        EngineArg::Translate => {
+            if args.rate.is_some() {
+                return Err("--rate is in samples a second, which the translate engine does not keep; \
+                            use --period with a number of accesses, such as 500000"
+                    .into());
+            }
+            let both = match args.period {
+                Some(Period::Time(_)) => {
+                    return Err(
+                        "--period with a unit of time is for the burst engine; the translate engine \
+                                samples by accesses: give their number without a unit, such as 500000"
+                            .into(),
+                    );
+                }
+                Some(Period::Accesses(number)) => number,
+                None => DEFAULT_ACCESSES,
+            };
+            let of = |own: Option<u64>| own.unwrap_or(both);
+            match (of(args.load_period), of(args.store_period)) {
+                (0, 0) => {
+                    Err("--load-period 0 and --store-period 0 sample nothing; to count, use `carom count`"
+                        .into())
+                }
+                (loads, stores) => Ok(Periods::Accesses { loads, stores }),
+            }
+        }
     }
-    let recording = Recording::open(dir).map_err(Failure::new)?;
-    let report = load::report(&[recording]);
-    output::write(&report, &args.report)?;
-    if !args.report.quiet {
-        eprint!("{}", output::text(&report, &args.report, &std::io::stderr()));
-        eprintln!("Profile: {} (print again: carom report)", dir.display());
-    }
-    Ok(())
 }
 
 /// How to sample on this machine: as asked for, or what works best, as `carom doctor` explains it.
-fn choose(args: &ShareArgs) -> Result<BurstChoice, Failure> {
+fn choose(args: &ShareArgs, periods: &Periods) -> Result<BurstChoice, Failure> {
     let delivery = match args.delivery {
         DeliveryArg::Auto => {
             let probes = Probes::judge(&Facts::to_choose());
-            return choose_burst_delivery(&probes)
-                .map_err(|cause| Failure::new(format!("{cause}; `carom doctor` explains")));
+            let choice = choose_burst_delivery(&probes);
+            return match periods {
+                Periods::Time { .. } => {
+                    choice.map_err(|cause| Failure::new(format!("{cause}; `carom doctor` explains")))
+                }
+                Periods::Accesses { .. } => Ok(watchpoints_of(choice)),
+            };
         }
         DeliveryArg::Sigtrap => DeliveryKind::Sigtrap,
         DeliveryArg::Setsig => DeliveryKind::Setsig,
@@ -68,11 +115,24 @@ fn choose(args: &ShareArgs) -> Result<BurstChoice, Failure> {
     Ok(BurstChoice { delivery, watchpoints: u32::MAX, reason: "asked for".into() })
 }
 
-fn settings(args: &ShareArgs, choice: &BurstChoice) -> ControlSettings {
-    const NS_PER_S: u64 = 1_000_000_000;
-    let by_rate = args.rate.map(|rate| NS_PER_S / u64::from(rate));
+/// The translate engine takes its samples without signals, but sets what watchpoints there are.
+fn watchpoints_of(choice: Result<BurstChoice, String>) -> BurstChoice {
+    let (delivery, watchpoints) =
+        choice.map_or((DeliveryKind::PosixTimer, 0), |choice| (choice.delivery, choice.watchpoints));
+    BurstChoice { delivery, watchpoints, reason: "asked for".into() }
+}
+
+fn settings(args: &ShareArgs, periods: &Periods, choice: &BurstChoice) -> ControlSettings {
+    let (engine, period_ns, load_period, store_period) = match *periods {
+        Periods::Time { ns } => (Engine::Burst, ns, 0, 0),
+        // The period in time serves processes in which code cannot be translated.
+        Periods::Accesses { loads, stores } => (Engine::Translate, DEFAULT_PERIOD_NS, loads, stores),
+    };
     ControlSettings {
-        period_ns: args.period.or(by_rate).unwrap_or(DEFAULT_PERIOD_NS),
+        engine,
+        load_period,
+        store_period,
+        period_ns,
         budget_ppm: (args.budget * 1e4).round() as u32,
         max_steps: args.max_steps,
         watchpoints: args.watchpoints.min(choice.watchpoints),
@@ -83,5 +143,44 @@ fn settings(args: &ShareArgs, choice: &BurstChoice) -> ControlSettings {
             DeliveryKind::PosixTimer => DeliveryChoice::PosixTimer,
         },
         objects: args.objects.then_some(args.objects_from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn check(options: &[&str], expect: Result<Periods, &str>) {
+        let line = ["carom", "share"].iter().chain(options).chain(&["--", "app"]);
+        let Command::Share(args) = Cli::try_parse_from(line).unwrap().command else { panic!("share") };
+        match (periods(&args), expect) {
+            (Err(text), Err(part)) => assert!(text.contains(part), "{options:?}: {text}"),
+            (found, expect) => assert_eq!(found, expect.map_err(str::to_owned), "{options:?}"),
+        }
+    }
+
+    #[test]
+    fn burst_samples_by_time() {
+        check(&[], Ok(Periods::Time { ns: DEFAULT_PERIOD_NS }));
+        check(&["--period", "1ms", "--engine", "burst"], Ok(Periods::Time { ns: 1_000_000 }));
+        check(&["--rate", "1000"], Ok(Periods::Time { ns: 1_000_000 }));
+        check(&["--period", "500000"], Err("--period 500000: the burst engine samples by thread CPU time"));
+        check(&["--load-period", "9"], Err("--engine translate"));
+    }
+
+    #[test]
+    fn translate_samples_by_accesses() {
+        let accesses = |loads, stores| Ok(Periods::Accesses { loads, stores });
+        let translate = |options: &[&'static str]| [&["--engine", "translate"], options].concat();
+        check(&translate(&[]), accesses(DEFAULT_ACCESSES, DEFAULT_ACCESSES));
+        check(&translate(&["--period", "20000"]), accesses(20_000, 20_000));
+        check(&translate(&["--period", "20000", "--store-period", "0"]), accesses(20_000, 0));
+        check(&translate(&["--load-period", "7", "--store-period", "9"]), accesses(7, 9));
+        check(&translate(&["--period", "3ms"]), Err("without a unit, such as 500000"));
+        check(&translate(&["--rate", "100"]), Err("--rate"));
+        check(&translate(&["--load-period", "0", "--store-period", "0"]), Err("carom count"));
     }
 }

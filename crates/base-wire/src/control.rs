@@ -8,6 +8,30 @@ pub const CONTROL_FILE: &str = "control";
 /// `"carom-c\0"`.
 const CONTROL_MAGIC: u64 = u64::from_le_bytes(*b"carom-c\0");
 
+/// What observes accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// A timer interrupts each thread, and the instructions around the interrupt are decoded.
+    Burst,
+    /// The program's code is translated, counts itself exactly, and may sample its accesses.
+    Translate,
+}
+
+impl Engine {
+    /// The engine's name in journals, manifests and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Burst => "burst",
+            Self::Translate => "translate",
+        }
+    }
+
+    /// The inverse of [`Engine::name`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Burst, Self::Translate].into_iter().find(|engine| engine.name() == name)
+    }
+}
+
 /// How samples are to be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryChoice {
@@ -24,7 +48,14 @@ pub enum DeliveryChoice {
 /// What the host asks of every agent of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ControlSettings {
-    /// Mean thread CPU time between two timer samples, in nanoseconds.
+    /// What observes accesses. Where code cannot be translated in a process, a `trouble` line says why, and the
+    /// process runs unobserved, or by burst where `period_ns` is not 0, which an `engine` line then says.
+    pub engine: Engine,
+    /// Mean number of loads between two sampled ones (translate); 0: sample none, only count.
+    pub load_period: u64,
+    /// Mean number of stores between two sampled ones (translate); 0: sample none, only count.
+    pub store_period: u64,
+    /// Mean thread CPU time between two timer samples, in nanoseconds (burst); 0: take none.
     pub period_ns: u64,
     /// The agent's share of each thread's time, in millionths.
     pub budget_ppm: u32,
@@ -53,6 +84,9 @@ pub struct Control {
     watchpoints: AtomicU32,
     board_slots: AtomicU32,
     objects: AtomicU64,
+    load_period: AtomicU64,
+    store_period: AtomicU64,
+    engine: AtomicU32,
     /// Set by the host when recording ends: agents stop sampling at their next sample.
     pub stop: AtomicU32,
     /// 1 while one agent calibrates, 2 once the costs below are there.
@@ -84,6 +118,9 @@ impl Control {
         page.max_steps.store(settings.max_steps, Relaxed);
         page.watchpoints.store(settings.watchpoints, Relaxed);
         page.board_slots.store(settings.board_slots, Relaxed);
+        page.load_period.store(settings.load_period, Relaxed);
+        page.store_period.store(settings.store_period, Relaxed);
+        page.engine.store(settings.engine as u32, Relaxed);
         page.objects.store(settings.objects.map_or(0, |least| least.saturating_add(OBJECTS_ON)), Relaxed);
         page
     }
@@ -98,7 +135,10 @@ impl Control {
         for word in [&self.budget_ppm, &self.max_steps, &self.watchpoints, &self.board_slots] {
             bytes.extend(word.load(Relaxed).to_le_bytes());
         }
-        bytes.extend(self.objects.load(Relaxed).to_le_bytes());
+        for word in [&self.objects, &self.load_period, &self.store_period] {
+            bytes.extend(word.load(Relaxed).to_le_bytes());
+        }
+        bytes.extend(self.engine.load(Relaxed).to_le_bytes());
         bytes.resize(size_of::<Self>(), 0);
         bytes
     }
@@ -115,7 +155,15 @@ impl Control {
             3 => DeliveryChoice::PosixTimer,
             _ => return None,
         };
+        let engine = match self.engine.load(Relaxed) {
+            0 => Engine::Burst,
+            1 => Engine::Translate,
+            _ => return None,
+        };
         Some(ControlSettings {
+            engine,
+            load_period: self.load_period.load(Relaxed),
+            store_period: self.store_period.load(Relaxed),
             period_ns: self.period_ns.load(Relaxed),
             budget_ppm: self.budget_ppm.load(Relaxed),
             max_steps: self.max_steps.load(Relaxed),
@@ -145,6 +193,9 @@ mod tests {
     #[test]
     fn bytes_follow_the_layout() {
         let settings = ControlSettings {
+            engine: Engine::Translate,
+            load_period: 6,
+            store_period: 7,
             period_ns: 1,
             budget_ppm: 2,
             max_steps: 3,
@@ -159,6 +210,9 @@ mod tests {
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         assert_eq!(word(std::mem::offset_of!(Control, board_slots)), 5);
         assert_eq!(word(std::mem::offset_of!(Control, objects)), 1, "a threshold of 0 is stored as 1");
+        assert_eq!(word(std::mem::offset_of!(Control, load_period)), 6);
+        assert_eq!(word(std::mem::offset_of!(Control, store_period)), 7);
+        assert_eq!(word(std::mem::offset_of!(Control, engine)), 1);
         assert_eq!(word(std::mem::offset_of!(Control, stop)), 0);
     }
 }

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `process` | pid, parent pid, start (ns) |
 //! | `argv` | one field per argument |
+//! | `engine` | `burst` or `translate`; why not the one that was asked for, empty where it is that one |
 //! | `delivery` | `sigtrap`, `setsig` or `posix-timer`; why nothing better |
 //! | `module` | time (ns), load bias, low, high (hex), path |
 //! | `unload` | time (ns), low (hex) |
@@ -13,6 +14,9 @@
 //! | `trouble` | code, text: something that the report should say |
 //! | `unprofiled` | program, why: a child that could not be profiled |
 //! | `end` | time (ns) |
+
+/// The code of a [`Line::Trouble`] that says why code could not be translated in a process.
+pub const NOT_TRANSLATED: &str = "not-translated";
 
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +32,14 @@ pub enum Line {
     },
     /// Program and arguments.
     Argv(Vec<String>),
+    /// What observes accesses in this process. A process without this line is not observed by `translate`: a
+    /// `trouble` line with the code [`NOT_TRANSLATED`] says why.
+    Engine {
+        /// [`crate::Engine::name`].
+        name: String,
+        /// Why not the engine that was asked for; may be empty.
+        reason: String,
+    },
     /// How samples are delivered.
     Delivery {
         /// `sigtrap`, `setsig` or `posix-timer`.
@@ -133,6 +145,7 @@ impl Line {
             Self::Unprofiled { program, reason } => {
                 format!("unprofiled\t{}\t{}\n", escape(program), escape(reason))
             }
+            Self::Engine { name, reason } => format!("engine\t{name}\t{}\n", escape(reason)),
             Self::Delivery { name, reason } => format!("delivery\t{name}\t{}\n", escape(reason)),
             Self::Module { time, bias, low, high, path } => {
                 format!("module\t{time}\t{bias:x}\t{low:x}\t{high:x}\t{}\n", escape(path))
@@ -158,6 +171,7 @@ impl Line {
             },
             "argv" => Self::Argv(fields.map(unescape).collect()),
             "unprofiled" => Self::Unprofiled { program: unescape(next()?), reason: unescape(next()?) },
+            "engine" => Self::Engine { name: next()?.into(), reason: unescape(next()?) },
             "delivery" => Self::Delivery { name: next()?.into(), reason: unescape(next()?) },
             "module" => Self::Module {
                 time: next()?.parse().ok()?,
@@ -185,6 +199,7 @@ mod tests {
         let nasty = "a\tb\nc%41 \u{7}ü".to_owned();
         let lines = [
             Line::Process { pid: 1, parent: 2, started: 3 },
+            Line::Engine { name: "translate".into(), reason: nasty.clone() },
             Line::Delivery { name: "setsig".into(), reason: nasty.clone() },
             Line::Module { time: 1, bias: u64::MAX, low: 0x10, high: 0x20, path: nasty.clone() },
             Line::Argv(vec![nasty.clone(), String::new(), "x".into()]),

@@ -6,15 +6,22 @@
 //! - `PID.STARTED.journal`: text lines about the process ([`journal`]).
 //!
 //! Every number is little-endian as on x86-64. **Bump [`VERSION`] with every change** of a layout, a counter's
-//! meaning or a record: both sides refuse another version. Version 1: the first.
+//! meaning or a record: both sides refuse another version.
+//!
+//! | version | what changed |
+//! | --- | --- |
+//! | 1 | the first |
+//! | 2 | engine and access periods in the control page; exact counts and coverage in a slot; the line `engine` |
 #![forbid(unsafe_code)]
 
 mod control;
+mod counts;
 pub mod journal;
 mod record;
 mod segment;
 
-pub use control::{CONTROL_FILE, Control, ControlSettings, DeliveryChoice};
+pub use control::{CONTROL_FILE, Control, ControlSettings, DeliveryChoice, Engine};
+pub use counts::{COUNT_WORDS, Count, Leave, NOT_COUNTED};
 pub use record::{DecodeError, MAX_RECORD_WORDS, MAX_STACK_FRAMES, Record, Stack, decode, encode};
 pub use segment::{
     Counter, RING_WORDS, SEGMENT_MAGIC, SLOT_BYTES, SLOT_HEADER_BYTES, STATE_OFFSET, SegmentHeader,
@@ -22,7 +29,7 @@ pub use segment::{
 };
 
 /// The version of everything in this crate.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The environment variable that tells a new process where its session is.
 pub const SESSION_VARIABLE: &str = "CAROM_SESSION";

@@ -3,6 +3,8 @@ use std::{
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 
+use crate::counts::{COUNT_WORDS, Count, Leave};
+
 /// `"carom-s\0"`.
 pub const SEGMENT_MAGIC: u64 = u64::from_le_bytes(*b"carom-s\0");
 
@@ -132,16 +134,26 @@ pub struct SlotHeader {
     pub tail: AtomicU64,
     /// By [`Counter`].
     pub counters: [AtomicU64; COUNTER_WORDS],
-    padding: [u64; 21],
+    /// By [`Count`]: what was counted exactly since the thread was met. The agent stores whole values now and
+    /// then, and the last ones before [`SlotState::Ended`]. [`crate::NOT_COUNTED`] where it does not count one.
+    pub counts: [AtomicU64; COUNT_WORDS],
+    /// CPU time of the thread in the code cache, in nanoseconds. Stored together with `counts`.
+    pub translated_ns: AtomicU64,
+    /// CPU time of the thread in native code since it was met, where nothing was counted, in nanoseconds.
+    pub native_ns: AtomicU64,
+    /// By [`Leave`]: how often the thread left the cache for native code, and why.
+    pub leaves: [AtomicU64; Leave::COUNT],
+    padding: [u64; 11],
 }
 
 impl SlotHeader {
     /// Makes the slot ready for a new thread; the caller owns it.
     pub fn reset(&self) {
-        for word in [&self.started, &self.ended, &self.cpu_ns, &self.stack_low, &self.stack_high] {
+        let words = [&self.started, &self.ended, &self.cpu_ns, &self.stack_low, &self.stack_high];
+        for word in words.into_iter().chain([&self.translated_ns, &self.native_ns]) {
             word.store(0, Relaxed);
         }
-        for word in self.name.iter().chain(&self.counters) {
+        for word in self.name.iter().chain(&self.counters).chain(&self.counts).chain(&self.leaves) {
             word.store(0, Relaxed);
         }
         self.head.store(0, Relaxed);
@@ -178,6 +190,14 @@ pub struct SlotSnapshot {
     pub tail: u64,
     /// As [`SlotHeader::counters`].
     pub counters: [u64; Counter::COUNT],
+    /// As [`SlotHeader::counts`].
+    pub counts: [u64; Count::COUNT],
+    /// As [`SlotHeader::translated_ns`].
+    pub translated_ns: u64,
+    /// As [`SlotHeader::native_ns`].
+    pub native_ns: u64,
+    /// As [`SlotHeader::leaves`].
+    pub leaves: [u64; Leave::COUNT],
 }
 
 /// Bytes of a slot's head.
@@ -212,6 +232,10 @@ impl SlotSnapshot {
             head: word(offset_of!(SlotHeader, head)),
             tail: word(TAIL_OFFSET),
             counters: std::array::from_fn(|i| word(offset_of!(SlotHeader, counters) + i * 8)),
+            counts: std::array::from_fn(|i| word(offset_of!(SlotHeader, counts) + i * 8)),
+            translated_ns: word(offset_of!(SlotHeader, translated_ns)),
+            native_ns: word(offset_of!(SlotHeader, native_ns)),
+            leaves: std::array::from_fn(|i| word(offset_of!(SlotHeader, leaves) + i * 8)),
         }
     }
 }
@@ -225,5 +249,48 @@ pub const fn slot_offset(index: usize) -> usize {
 }
 
 const _: () = assert!(size_of::<SegmentHeader>() == 64);
-const _: () = assert!(size_of::<SlotHeader>() == 512);
+const _: () = assert!(size_of::<SlotHeader>() == 640);
 const _: () = assert!(RING_WORDS.is_power_of_two());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NOT_COUNTED;
+
+    /// The header as the bytes that the host reads: every field is a little-endian atomic, in order.
+    fn bytes(header: &SlotHeader) -> [u8; SLOT_HEADER_BYTES] {
+        let mut bytes = Vec::new();
+        for half in [&header.state, &header.serial, &header.tid, &header.main] {
+            bytes.extend(half.load(Relaxed).to_le_bytes());
+        }
+        let mut words = vec![&header.started, &header.ended, &header.cpu_ns];
+        words.extend([&header.stack_low, &header.stack_high]);
+        words.extend(header.name.iter().chain([&header.head, &header.tail]).chain(&header.counters));
+        words.extend(header.counts.iter().chain([&header.translated_ns, &header.native_ns]));
+        words.extend(&header.leaves);
+        words.iter().for_each(|word| bytes.extend(word.load(Relaxed).to_le_bytes()));
+        bytes.resize(SLOT_HEADER_BYTES, 0);
+        bytes.try_into().unwrap()
+    }
+
+    #[test]
+    fn counts_are_read_where_they_are_written() {
+        let header = SlotHeader::default();
+        header.counts[Count::Instructions as usize].store(1_000, Relaxed);
+        header.counts[Count::BranchesTaken as usize].store(NOT_COUNTED, Relaxed);
+        header.counts[Count::SystemCalls as usize].store(7, Relaxed);
+        header.translated_ns.store(90, Relaxed);
+        header.native_ns.store(10, Relaxed);
+        header.leaves[Leave::Other as usize].store(3, Relaxed);
+        let read = SlotSnapshot::parse(&bytes(&header));
+        assert_eq!(read.counts, [1_000, 0, 0, 0, 0, 0, NOT_COUNTED, 0, 0, 0, 7]);
+        assert_eq!((read.translated_ns, read.native_ns), (90, 10));
+        assert_eq!(read.leaves, [0, 0, 0, 0, 0, 0, 0, 3]);
+        header.reset();
+        assert_eq!(
+            SlotSnapshot::parse(&bytes(&header)).counts,
+            [0; Count::COUNT],
+            "the next thread starts at 0"
+        );
+    }
+}

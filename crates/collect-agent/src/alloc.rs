@@ -3,11 +3,9 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 
-use dlmalloc::GlobalDlmalloc;
+use crate::{own_heap::HEAP, pack, registry};
 
-use crate::registry;
-
-/// dlmalloc over anonymous mappings.
+/// dlmalloc over anonymous mappings, and [`pack`].
 pub struct AgentAllocator;
 
 /// A handler that allocates can deadlock: in debug builds, which the tests run, it fails loudly.
@@ -18,28 +16,48 @@ fn forbid_in_handlers() {
     );
 }
 
-// SAFETY: forwards to an allocator that keeps the contract.
+// SAFETY: forwards to allocators that keep the contract. What is packed stays.
 unsafe impl GlobalAlloc for AgentAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         forbid_in_handlers();
+        if let Some(block) = pack::alloc(layout) {
+            return block.as_ptr();
+        }
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
-        unsafe { GlobalDlmalloc.alloc(layout) }
+        unsafe { HEAP.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
-        unsafe { GlobalDlmalloc.dealloc(ptr, layout) }
+        if !pack::holds(ptr) {
+            // SAFETY: the caller keeps the contract of `GlobalAlloc`.
+            unsafe { HEAP.dealloc(ptr, layout) }
+        }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         forbid_in_handlers();
+        // Fresh memory from the kernel, used once.
+        if let Some(block) = pack::alloc(layout) {
+            return block.as_ptr();
+        }
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
-        unsafe { GlobalDlmalloc.alloc_zeroed(layout) }
+        unsafe { HEAP.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         forbid_in_handlers();
-        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
-        unsafe { GlobalDlmalloc.realloc(ptr, layout, new_size) }
+        if !pack::holds(ptr) {
+            // SAFETY: the caller keeps the contract of `GlobalAlloc`.
+            return unsafe { HEAP.realloc(ptr, layout, new_size) };
+        }
+        // SAFETY: the alignment is one that a layout had; the size does not overflow by the contract.
+        let wanted = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
+        // SAFETY: the new size is not zero by the contract.
+        let moved = unsafe { HEAP.alloc(wanted) };
+        if !moved.is_null() {
+            // SAFETY: two blocks of at least this size.
+            unsafe { std::ptr::copy_nonoverlapping(ptr, moved, layout.size().min(new_size)) };
+        }
+        moved
     }
 }

@@ -2,7 +2,9 @@
 
 use std::{cell::RefCell, ops::Range};
 
-use crate::{insn, modules::Modules};
+use carom_base_insn::{Known, Memory, Registers};
+
+use crate::modules::Modules;
 
 /// The machine context that the kernel saved; changes to it take effect when the handler returns.
 pub struct Context<'a>(&'a mut libc::ucontext_t);
@@ -101,15 +103,15 @@ impl<'a> Context<'a> {
     }
 
     /// All registers, for the decoder.
-    pub fn registers(&self, fs_base: u64) -> insn::Registers<'_> {
-        insn::Registers {
+    pub fn registers(&self, fs_base: u64) -> Registers<'_> {
+        Registers {
             gpr: HARDWARE_ORDER.map(|register| self.get(register)),
             rip: self.ip(),
             rflags: self.get(libc::REG_EFL),
             fs_base,
             gs_base: None,
             xsave: self.xsave(),
-            known: insn::Known::ALL,
+            known: Known::ALL,
         }
     }
 
@@ -185,7 +187,7 @@ impl<'a> OwnMemory<'a> {
             return Some(unsafe { (address as *const u64).read_unaligned() });
         }
         let mut bytes = [0; 8];
-        (insn::Memory::read(self, address, &mut bytes) == 8).then(|| u64::from_le_bytes(bytes))
+        (Memory::read(self, address, &mut bytes) == 8).then(|| u64::from_le_bytes(bytes))
     }
 
     /// Through the blocks where one holds it all.
@@ -198,7 +200,7 @@ impl<'a> OwnMemory<'a> {
     }
 }
 
-impl insn::Memory for OwnMemory<'_> {
+impl Memory for OwnMemory<'_> {
     fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
         let end = address.wrapping_add(buffer.len() as u64);
         if address >= self.stack.start && end <= self.stack.end && end > address {

@@ -17,20 +17,21 @@ const UDATA4: u8 = 0x03;
 /// Relative to the section, signed 32 bits.
 const DATA_RELATIVE_SDATA4: u8 = 0x3b;
 /// Version, three encodings, pointer, count.
-const HEADER_BYTES: usize = 12;
+pub const HEADER_BYTES: usize = 12;
 /// Function start and its unwind entry.
 const ENTRY_BYTES: usize = 8;
 
 impl EhFrameHdr {
-    /// Reads the header at address `base`. `None` for encodings that no common linker writes.
-    pub fn parse(bytes: &'static [u8], base: u64) -> Option<Self> {
-        let &[version, pointer, count, table] = bytes.get(..4)? else { return None };
+    /// Reads `header`, the first bytes of the section `bytes`, which is at address `base` and not touched here.
+    /// `None` for encodings that no common linker writes.
+    pub fn parse(header: &[u8; HEADER_BYTES], bytes: &'static [u8], base: u64) -> Option<Self> {
+        let &[version, pointer, count, table, ..] = header;
         if version != 1 || pointer != PC_RELATIVE_SDATA4 {
             return None;
         }
-        let eh_frame = base.wrapping_add(4).wrapping_add_signed(i64::from(signed(bytes, 4)?));
+        let eh_frame = base.wrapping_add(4).wrapping_add_signed(i64::from(signed(header, 4)?));
         let entries = if count == UDATA4 && table == DATA_RELATIVE_SDATA4 {
-            let stated = signed(bytes, 8)? as u32 as usize;
+            let stated = signed(header, 8)? as u32 as usize;
             stated.min((bytes.len() - HEADER_BYTES.min(bytes.len())) / ENTRY_BYTES)
         } else {
             0
@@ -83,7 +84,11 @@ mod tests {
         for word in [0x80i32 - 4, 3, 0x100, 0, 0x200, 0, 0x400, 0] {
             bytes.extend(word.to_le_bytes());
         }
-        EhFrameHdr::parse(bytes.leak(), 0x1000).unwrap()
+        parse(bytes.leak(), 0x1000)
+    }
+
+    fn parse(bytes: &'static [u8], base: u64) -> EhFrameHdr {
+        EhFrameHdr::parse(bytes.first_chunk().unwrap(), bytes, base).unwrap()
     }
 
     #[test]
@@ -100,7 +105,7 @@ mod tests {
     #[test]
     fn a_count_beyond_the_section_is_cut() {
         let bytes = [1, PC_RELATIVE_SDATA4, UDATA4, DATA_RELATIVE_SDATA4, 0, 0, 0, 0, 255, 255, 255, 255];
-        let hdr = EhFrameHdr::parse(bytes.to_vec().leak(), 0).unwrap();
+        let hdr = parse(bytes.to_vec().leak(), 0);
         assert_eq!(hdr.function_start(u64::MAX), None);
     }
 }

@@ -2,10 +2,13 @@
 
 use std::{env, path::PathBuf};
 
+use carom_base_insn::Decoder;
 use carom_base_sys::SysError;
 use carom_base_wire::{SESSION_VARIABLE, journal::Line};
 
-use crate::{calibrate, handler, hooks, modules, objects, session, session::Session, thread};
+use crate::{
+    calibrate, handler, hooks, modules, objects, own_heap, pack, session, session::Session, thread, translated, trim,
+};
 
 /// Starts recording in this process: callable in any thread at any time, before `main` or long after.
 ///
@@ -26,18 +29,23 @@ pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
     hooks::register_quick_exit();
     session::publish(Some(session));
     modules::refresh(session);
-    calibrate::calibrate_once(session);
+    // The first decoder has iced build its tables.
+    drop(pack::packed(Decoder::new));
+    if session.settings.period_ns != 0 {
+        calibrate::calibrate_once(session);
+    }
+    translated::start(session);
     hooks::begin_main(session);
     if let Some(least) = session.settings.objects {
         objects::start(least);
     }
+    trim::drop_own_code();
     Ok(())
 }
 
 /// Runs when the library is loaded.
 extern "C" fn on_load() {
-    // SAFETY: called once, before the program makes threads.
-    unsafe { dlmalloc::enable_alloc_after_fork() };
+    own_heap::OwnHeap::register_fork_handlers();
     let Some(dir) = env::var_os(SESSION_VARIABLE).map(PathBuf::from) else { return };
     // A program that cannot be recorded runs on; the host sees that no journal came.
     let _ = start(&dir);

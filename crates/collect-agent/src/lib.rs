@@ -16,10 +16,10 @@ mod budget;
 mod calibrate;
 mod context;
 mod eh_frame;
+mod extent;
 mod handler;
 mod hooks;
 pub mod init;
-pub mod insn;
 mod journal;
 #[cfg(feature = "static-link")]
 mod linked;
@@ -28,6 +28,8 @@ mod map;
 mod mappings;
 mod modules;
 mod objects;
+mod own_heap;
+mod pack;
 mod raw;
 mod registry;
 mod ring;
@@ -35,6 +37,9 @@ mod sampler;
 mod session;
 mod stack;
 mod thread;
+mod translated;
+mod trim;
+mod unwind;
 
 #[cfg(not(test))]
 #[global_allocator]

@@ -1,9 +1,14 @@
-//! What is mapped at the end and is no module: mapped files, shared memory, the heap, the stack. The host names
-//! data by it.
+//! What is mapped and is no module: mapped files, shared memory, the heap, the stack. The host names data by it.
 
 use std::{ffi::CStr, ops::Range, os::unix::ffi::OsStrExt};
 
-use crate::{journal::Text, lock::SpinLock, modules, raw::File, session::Session};
+use crate::{
+    journal::Text,
+    lock::SpinLock,
+    modules,
+    raw::{self, File},
+    session::Session,
+};
 
 /// The longest name (a path of PATH_MAX) and the numbers around it fit.
 const LINE_BYTES: usize = 5 << 10;
@@ -26,24 +31,49 @@ const MAPS: &CStr = c"/proc/self/maps";
 pub fn announce(session: &Session) {
     // A second thread on its way out need not repeat it.
     let Some(mut buffers) = BUFFERS.try_lock() else { return };
-    let Buffers { read: buffer, written } = &mut *buffers;
+    let Buffers { read, written } = &mut *buffers;
+    let mut told = 0;
+    each(read, |range, name| {
+        if told < MOST_MAPPINGS && is_data(session, &range, name) {
+            told += 1;
+            session.append(written.line("map").number(range.start, 16).number(range.end, 16).name(name));
+        }
+    });
+}
+
+/// The main thread's stack, if it holds `sp`: the lowest byte that it may grow to, and one past the highest. A child
+/// that another thread forked has its only thread elsewhere.
+///
+/// As `pthread_getattr_np`, which for this thread reads the same file through a stream, and so would use the
+/// program's heap and a good part of the C library before the program does.
+pub fn main_stack(sp: u64) -> Option<(u64, u64)> {
+    let mut buffers = BUFFERS.try_lock()?;
+    let (mut found, mut below) = (None, 0);
+    each(&mut buffers.read, |range, name| {
+        if name == b"[stack]" && range.contains(&sp) {
+            let lowest = range.end.saturating_sub(raw::limit(libc::RLIMIT_STACK));
+            found = Some((lowest.max(below), range.end));
+        }
+        below = range.end;
+    });
+    found
+}
+
+/// Visits every mapping: its addresses and its name, empty where it has none. Signal-safe, but for errno.
+fn each(buffer: &mut [u8], mut visit: impl FnMut(Range<u64>, &[u8])) {
     let Some(file) = File::open(libc::AT_FDCWD, MAPS) else { return };
-    let (mut told, mut offset, mut kept) = (0, 0, 0);
+    let (mut offset, mut kept) = (0, 0);
     loop {
         let read = file.read_at(&mut buffer[kept..], offset);
         if read == 0 {
             return;
         }
         offset += read as u64;
-        let filled = &buffer[..kept + read];
-        let whole = filled.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        for (range, name) in filled[..whole].split(|&byte| byte == b'\n').filter_map(parse) {
-            if told < MOST_MAPPINGS && is_data(session, &range, name) {
-                told += 1;
-                session.append(written.line("map").number(range.start, 16).number(range.end, 16).name(name));
-            }
-        }
         let filled = kept + read;
+        let whole = buffer[..filled].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        for (range, name) in buffer[..whole].split(|&byte| byte == b'\n').filter_map(parse) {
+            visit(range, name);
+        }
         buffer.copy_within(whole..filled, 0);
         kept = filled - whole;
     }
@@ -53,11 +83,10 @@ fn is_data(session: &Session, range: &Range<u64>, name: &[u8]) -> bool {
     let kernels: [&[u8]; 4] = [b"[vdso]", b"[vvar", b"[vsyscall]", b"anon_inode:"];
     let ours = name.starts_with(session.dir().as_os_str().as_bytes());
     let module = || modules::with(|modules| modules.is_some_and(|modules| modules.hold(range.start)));
-    !ours && !kernels.iter().any(|kernel| name.starts_with(kernel)) && !module()
+    !name.is_empty() && !ours && !kernels.iter().any(|kernel| name.starts_with(kernel)) && !module()
 }
 
-/// A line of `/proc/PID/maps` (proc(5)): addresses, permissions, offset, device, inode, name. `None` for a
-/// mapping without a name.
+/// A line of `/proc/PID/maps` (proc(5)): addresses, permissions, offset, device, inode, name, which may be missing.
 fn parse(line: &[u8]) -> Option<(Range<u64>, &[u8])> {
     let mut rest = line;
     let mut field = || {
@@ -70,10 +99,17 @@ fn parse(line: &[u8]) -> Option<(Range<u64>, &[u8])> {
     for _other in 0..4 {
         field()?;
     }
-    let (low, high) = str::from_utf8(addresses).ok()?.split_once('-')?;
-    let hex = |digits| u64::from_str_radix(digits, 16).ok();
-    let range = hex(low)?..hex(high)?;
-    (!rest.is_empty()).then_some((range, rest))
+    let between = addresses.iter().position(|&byte| byte == b'-')?;
+    let (low, high) = addresses.split_at(between);
+    Some((hexadecimal(low)?..hexadecimal(high.get(1..)?)?, rest))
+}
+
+/// Not the standard library's way, which would bring back pages that `trim` dropped, when the process ends.
+fn hexadecimal(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0u64, |value, &digit| {
+        let digit = char::from(digit).to_digit(16)?;
+        value.checked_mul(16)?.checked_add(digit.into())
+    })
 }
 
 #[cfg(test)]
@@ -91,10 +127,24 @@ mod tests {
             parsed("55d0-55e0 rw-p 00000000 00:00 0                          [heap]"),
             Some((0x55d0..0x55e0, b"[heap]".to_vec()))
         );
-        for line in
-            ["", "55d0-55e0 rw-p 00000000 00:00 0 ", "55d0-55e0 rw-p 00000000 00:00 0", "x-y a b c d e"]
-        {
+        assert_eq!(parsed("55d0-55e0 rw-p 00000000 00:00 0 "), Some((0x55d0..0x55e0, Vec::new())));
+        for line in ["", "55d0-55e0 rw-p 00000000 00:00 0", "x-y a b c d e"] {
             assert_eq!(parsed(line), None, "{line:?}");
         }
+    }
+
+    #[test]
+    fn the_main_stack_is_told_from_others() {
+        // Tests run in threads of their own, whose stacks are no `[stack]`.
+        let here = 0u8;
+        assert_eq!(main_stack((&raw const here).addr() as u64), None);
+        // The environment's strings lie at the top of the main stack, above its frames.
+        let name = std::env::vars_os().next().expect("a variable").0;
+        let name = std::ffi::CString::new(name.as_bytes()).unwrap();
+        // SAFETY: a valid string; only the address of the answer is used.
+        let top = unsafe { libc::getenv(name.as_ptr()) }.addr() as u64;
+        let (low, high) = main_stack(top).expect("the main stack");
+        assert!(low < top && top < high, "{low:#x} {top:#x} {high:#x}");
+        assert!(high - low <= raw::limit(libc::RLIMIT_STACK));
     }
 }

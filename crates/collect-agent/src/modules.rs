@@ -1,22 +1,24 @@
 //! The executables and libraries in the process: where functions begin, and how to unwind.
 
 use std::{
-    ffi::{CStr, c_int, c_void},
+    ffi::{CStr, CString, c_int, c_void},
     ops::Range,
     sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*},
 };
 
 use carom_base_wire::journal::Line;
-use framehop::{
-    ExplicitModuleSectionInfo, MustNotAllocateDuringUnwind, Unwinder as _, x86_64::UnwinderX86_64,
+use framehop::{ExplicitModuleSectionInfo, Unwinder as _};
+
+use crate::{
+    eh_frame::{EhFrameHdr, HEADER_BYTES},
+    lock::SpinLock,
+    raw::File,
+    session::Session,
+    trim,
+    unwind::Unwinder,
 };
 
-use crate::{eh_frame::EhFrameHdr, lock::SpinLock, session::Session};
-
 type Bytes = &'static [u8];
-
-/// framehop's unwinder over sections in memory, never allocating while it unwinds.
-pub type Unwinder = UnwinderX86_64<Bytes, MustNotAllocateDuringUnwind>;
 
 /// One loaded file.
 #[derive(Clone)]
@@ -94,14 +96,15 @@ fn readers_left() -> bool {
 /// Looks at what is loaded and publishes a new picture where it changed. Not for handlers.
 pub fn refresh(session: &Session) {
     let _guard = REFRESH.lock();
-    let mut modules: Vec<Module> = Vec::new();
-    // SAFETY: `visit` takes its data as the vector that outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut modules).cast()) };
-    modules.sort_by_key(|module| module.range.start);
     let old = CURRENT.load(Acquire);
     // SAFETY: only this function, under its lock, replaces and frees pictures.
     let known: &[Module] = unsafe { old.as_ref() }.map_or(&[], |old| &old.modules);
-    let same = |a: &Module, b: &Module| a.range == b.range && a.path == b.path;
+    let mut look = Look { known, found: Vec::new() };
+    // SAFETY: `visit` takes its data as the `Look` that outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut look).cast()) };
+    let mut modules = look.found;
+    modules.sort_by_key(|module| module.range.start);
+    let same = |a: &Module, b: &Module| a.is(&b.range, &b.path);
     if known.len() == modules.len() && known.iter().zip(&modules).all(|(a, b)| same(a, b)) {
         return;
     }
@@ -128,6 +131,7 @@ pub fn refresh(session: &Session) {
         drop(unsafe { Box::from_raw(old) });
     }
     CLOSING.fetch_sub(1, SeqCst);
+    trim::drop_own_code();
 }
 
 /// Tells a new session about all that is loaded.
@@ -181,6 +185,10 @@ impl Modules {
 }
 
 impl Module {
+    fn is(&self, range: &Range<u64>, path: &str) -> bool {
+        self.range == *range && self.path == path
+    }
+
     fn for_framehop(&self) -> framehop::Module<Bytes> {
         let stated =
             |range: &Range<u64>| range.start.wrapping_sub(self.bias)..range.end.wrapping_sub(self.bias);
@@ -199,13 +207,19 @@ impl Module {
     }
 }
 
+/// What [`visit`] works with: the modules of the picture so far, and those that are there now.
+struct Look<'a> {
+    known: &'a [Module],
+    found: Vec<Module>,
+}
+
 /// # Safety
-/// Called by `dl_iterate_phdr` with a valid `info` and the `Vec<Module>` of [`refresh`] as `data`.
+/// Called by `dl_iterate_phdr` with a valid `info` and the `Look` of [`refresh`] as `data`.
 unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> c_int {
     // SAFETY: valid by the contract.
     let info = unsafe { &*info };
     // SAFETY: valid by the contract.
-    let modules = unsafe { &mut *data.cast::<Vec<Module>>() };
+    let Look { known, found } = unsafe { &mut *data.cast::<Look<'_>>() };
     if info.dlpi_phdr.is_null() {
         return 0;
     }
@@ -218,7 +232,12 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, data: *m
     };
     let loads: Vec<_> = headers.iter().filter(|h| h.p_type == libc::PT_LOAD && h.p_memsz > 0).collect();
     let Some(low) = loads.iter().map(|h| span(h).start).min() else { return 0 };
-    let high = loads.iter().map(|h| span(h).end).max().unwrap_or(low);
+    let range = low..loads.iter().map(|h| span(h).end).max().unwrap_or(low);
+    let path = module_path(info.dlpi_name);
+    if let Some(module) = known.iter().find(|module| module.is(&range, &path)) {
+        found.push(module.clone());
+        return 0;
+    }
     let readable = |h: &&&libc::Elf64_Phdr| h.p_flags & libc::PF_R != 0;
     let text = loads
         .iter()
@@ -229,7 +248,9 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, data: *m
         .collect();
     let hdr = headers.iter().find(|h| h.p_type == libc::PT_GNU_EH_FRAME).and_then(|h| {
         // SAFETY: this header describes loaded, readable memory.
-        Some((EhFrameHdr::parse(unsafe { bytes(&span(h)) }, span(h).start)?, span(h)))
+        let section = unsafe { bytes(&span(h)) };
+        let header = header_in_file(&path, h.p_offset).or_else(|| section.first_chunk().copied())?;
+        Some((EhFrameHdr::parse(&header, section, span(h).start)?, span(h)))
     });
     let eh_frame = hdr.as_ref().and_then(|(hdr, _)| {
         let start = hdr.eh_frame();
@@ -237,9 +258,20 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, data: *m
         // SAFETY: inside a loaded, readable segment.
         Some((unsafe { bytes(&(start..segment.end)) }, start..segment.end))
     });
-    let path = module_path(info.dlpi_name);
-    modules.push(Module { path, bias, range: low..high, text, hdr, eh_frame });
+    found.push(Module { path, bias, range, text, hdr, eh_frame });
     0
+}
+
+/// The beginning of `.eh_frame_hdr`, which is at `offset` in the file at `path`. In memory even a glance at it maps
+/// the 64 KiB around it, for every library of a process that has hundreds.
+fn header_in_file(path: &str, offset: u64) -> Option<[u8; HEADER_BYTES]> {
+    // The vDSO has no file, and the working directory may have changed.
+    if !path.starts_with('/') {
+        return None;
+    }
+    let file = File::open(libc::AT_FDCWD, &CString::new(path).ok()?)?;
+    let mut header = [0; HEADER_BYTES];
+    (file.read_at(&mut header, offset) == HEADER_BYTES).then_some(header)
 }
 
 /// # Safety

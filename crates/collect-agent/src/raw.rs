@@ -81,6 +81,12 @@ pub fn status(dir: c_int, path: &CStr) -> Option<libc::stat> {
     (result == 0).then_some(status)
 }
 
+/// This process.
+pub fn process_id() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { libc::getpid() as u32 }
+}
+
 /// The real user and group of this process.
 pub fn user_and_group() -> (libc::uid_t, libc::gid_t) {
     // SAFETY: no arguments.

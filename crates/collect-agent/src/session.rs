@@ -17,7 +17,7 @@ use carom_base_wire::{
     journal::Line, slot_offset,
 };
 
-use crate::{journal::Text, lock::SpinLock, map, mappings, raw, ring::Slot, sampler::Mode};
+use crate::{journal::Text, lock::SpinLock, map, mappings, raw, ring::Slot, sampler::Mode, trim};
 
 /// The recording session of this process. Made once and never freed; a forked child makes its own.
 pub struct Session {
@@ -104,7 +104,7 @@ impl Session {
         let control = unsafe { page.cast::<Control>().as_ref() };
         let settings = control.settings().ok_or(SysError { call: "control", errno: libc::EPROTO })?;
         let (mode, reason) = Mode::choose(settings.delivery);
-        let pid = std::process::id();
+        let pid = raw::process_id();
         let started = clock::now().0;
         let stem = format!("{pid}.{started}");
         let session: &'static Self = Box::leak(Box::new(Self {
@@ -128,7 +128,7 @@ impl Session {
 
     /// False in a `vfork` child, which runs in its parent's memory.
     pub fn is_of_this_process(&self) -> bool {
-        self.pid == std::process::id()
+        self.pid == raw::process_id()
     }
 
     /// The page shared with the host.
@@ -208,6 +208,7 @@ impl Session {
         header.slots.store(slots as u32, Relaxed);
         // ATOMICS: the host looks at the magic first.
         header.magic.store(SEGMENT_MAGIC, Release);
+        trim::drop_own_code();
         Ok(Segment { base, slots })
     }
 }

@@ -2,23 +2,23 @@
 
 use carom_base::StackId;
 use carom_base_wire::{Counter, MAX_STACK_FRAMES, Record, Stack};
-use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder as _, x86_64};
+use framehop::{FrameAddress, Unwinder as _, x86_64::UnwindRegsX86_64};
 
-use crate::{context::Context, context::OwnMemory, modules::Modules, ring::Slot};
+use crate::{context::Context, context::OwnMemory, modules::Modules, ring::Slot, unwind::Cache};
 
 /// Paths that a thread remembers having sent; one that fell out is sent again.
 const REMEMBERED: usize = 256;
 
 /// One thread's unwinder state.
 pub struct Stacks {
-    cache: x86_64::CacheX86_64<MustNotAllocateDuringUnwind>,
+    cache: Cache,
     sent: Box<[u64]>,
 }
 
 impl Stacks {
     /// Allocates the caches. Not for handlers.
     pub fn new() -> Self {
-        Self { cache: x86_64::CacheX86_64::new_in(), sent: vec![0; REMEMBERED].into() }
+        Self { cache: Cache::new_in(), sent: vec![0; REMEMBERED].into() }
     }
 
     /// Forgets what was sent: the slot has a new reader of serial numbers.
@@ -42,7 +42,7 @@ impl Stacks {
         let mut depth = 1;
         let mut truncated = true;
         if ip == context.ip() || modules.function_start(ip) == modules.function_start(context.ip()) {
-            let registers = x86_64::UnwindRegsX86_64::new(context.ip(), context.sp(), context.fp());
+            let registers = UnwindRegsX86_64::new(context.ip(), context.sp(), context.fp());
             let mut read = |address| memory.word(address).ok_or(());
             let mut path =
                 modules.unwinder().iter_frames(context.ip(), registers, &mut self.cache, &mut read);

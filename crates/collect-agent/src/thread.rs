@@ -8,12 +8,13 @@ use std::{
 
 use carom_base::ThreadId;
 use carom_base_detect::ThreadDetector;
+use carom_base_insn::Decoder;
 use carom_base_sys::{SysError, clock, signal};
 use carom_base_wire::{Counter, SlotState};
 
 use crate::{
-    budget::Budget, handler::Burst, insn::Decoder, lock::SpinLock, map, objects::ThreadHeap, registry,
-    ring::Slot, sampler::Sampler, session::Session, stack::Stacks,
+    budget::Budget, handler::Burst, lock::SpinLock, map, objects::ThreadHeap, registry, ring::Slot,
+    sampler::Sampler, session::Session, stack::Stacks, translated,
 };
 
 /// Bytes of the stack that handlers run on. A signal frame with AVX-512 state (3.5 KiB), the unwinder and the decoder
@@ -53,6 +54,8 @@ pub struct State {
     pub heap: Option<Box<ThreadHeap>>,
     /// The agent's share of the thread's time.
     pub budget: Budget,
+    /// Its slot is its own: the end was not written down yet.
+    pub open: bool,
     /// The step sample in progress.
     pub burst: Option<Burst>,
     /// xorshift64 state, for jitter and step counts.
@@ -182,8 +185,10 @@ impl Vacancy {
 ///
 /// Needs about 64 KiB of stack for a moment: called on the handler stack, because a program's thread may have
 /// only 16 KiB.
-pub fn begin(session: &'static Session, serial: u32, main: bool, vacancy: Vacancy) {
-    if begin_or_fail(session, serial, main, vacancy).is_err() {
+///
+/// `stack` is the thread's own: first byte and one past the last, zeroes where unknown.
+pub fn begin(session: &'static Session, serial: u32, main: bool, stack: (u64, u64), vacancy: Vacancy) {
+    if begin_or_fail(session, serial, main, stack, vacancy).is_err() {
         session.unprofiled_thread();
     }
 }
@@ -192,6 +197,7 @@ fn begin_or_fail(
     session: &'static Session,
     serial: u32,
     main: bool,
+    (low, high): (u64, u64),
     vacancy: Vacancy,
 ) -> Result<(), SysError> {
     let slot = session.take_slot()?;
@@ -201,7 +207,6 @@ fn begin_or_fail(
     header.tid.store(signal::thread_id() as u32, Relaxed);
     header.main.store(u32::from(main), Relaxed);
     header.started.store(clock::now().0, Relaxed);
-    let (low, high) = stack_bounds();
     header.stack_low.store(low, Relaxed);
     header.stack_high.store(high, Relaxed);
     note_progress(&slot);
@@ -240,6 +245,7 @@ fn start_sampling(
         stacks,
         heap: session.settings.objects.map(|_| Box::new(ThreadHeap::new())),
         budget: Budget::new(session.settings.budget_ppm, period),
+        open: true,
         burst: None,
         random: seed,
         programmed_ns: period,
@@ -269,7 +275,19 @@ fn start_sampling(
         return Err(SysError { call: "registry", errno: libc::EAGAIN });
     }
     // Last, so that the first sample finds everything in place.
+    if period == 0 {
+        return Ok(());
+    }
     thread.visit(|state| state.sampler.start(period)).unwrap_or(Ok(()))
+}
+
+/// Makes the calling thread one that runs in the code cache. False where it cannot.
+pub fn translate() -> bool {
+    let blocked = signal::set_mask(libc::SIG_SETMASK, signal::Mask::MAX);
+    let slot = registry::current().and_then(|thread| thread.visit(|state| state.slot));
+    let attached = slot.is_some_and(|slot| translated::begin_thread(&slot));
+    signal::set_mask(libc::SIG_SETMASK, blocked);
+    attached
 }
 
 /// Ends sampling of the calling thread, and writes down the last of it. Signal-safe.
@@ -277,12 +295,14 @@ pub fn close() {
     let Some(thread) = registry::current() else { return };
     thread.visit(|state| {
         // Closed before, by `_exit` in an exit handler for example: the slot may be another thread's by now.
-        if !state.sampler.is_running() {
+        if !std::mem::replace(&mut state.open, false) {
             return;
         }
-        let alive = state.sampler.is_alive();
-        state.slot.count(Counter::SamplerLost, u64::from(!alive));
-        state.sampler.stop();
+        if state.sampler.is_running() {
+            let alive = state.sampler.is_alive();
+            state.slot.count(Counter::SamplerLost, u64::from(!alive));
+            state.sampler.stop();
+        }
         note_progress(&state.slot);
         state.slot.header().ended.store(clock::now().0, Relaxed);
         // ATOMICS: everything above belongs to the thread that ended.
@@ -292,11 +312,21 @@ pub fn close() {
 
 /// The calling thread ends: [`close`], and makes room for the next.
 pub fn end() {
+    leave_cache();
     close();
     let key = registry::thread_pointer();
     let Some(thread) = registry::find(key) else { return };
     registry::remove(key);
     retire(thread);
+}
+
+/// The calling thread runs natively from now on, and what it executed is written down.
+fn leave_cache() {
+    let blocked = signal::set_mask(libc::SIG_SETMASK, signal::Mask::MAX);
+    if let Some(slot) = registry::current().and_then(|thread| thread.visit(|state| state.slot)) {
+        translated::end_thread(&slot);
+    }
+    signal::set_mask(libc::SIG_SETMASK, blocked);
 }
 
 /// Takes the handler stack away from the calling thread and keeps it, with the caches, for the next one.
@@ -324,24 +354,6 @@ fn install_stack(thread: &Thread) {
     if asked.is_ok() && program.ss_flags & libc::SS_DISABLE != 0 {
         thread.lend_stack();
     }
-}
-
-/// The calling thread's stack: first byte and one past the last; zeroes where that cannot be told.
-fn stack_bounds() -> (u64, u64) {
-    // SAFETY: all zeroes is a valid place for the answer.
-    let mut attributes: libc::pthread_attr_t = unsafe { std::mem::zeroed() };
-    // SAFETY: no arguments.
-    let this = unsafe { libc::pthread_self() };
-    // SAFETY: a valid thread and place.
-    if unsafe { libc::pthread_getattr_np(this, &raw mut attributes) } != 0 {
-        return (0, 0);
-    }
-    let (mut low, mut bytes) = (std::ptr::null_mut(), 0);
-    // SAFETY: initialised by the call above.
-    unsafe { libc::pthread_attr_getstack(&raw const attributes, &raw mut low, &raw mut bytes) };
-    // SAFETY: initialised by the call above.
-    unsafe { libc::pthread_attr_destroy(&raw mut attributes) };
-    (low.addr() as u64, (low.addr() + bytes) as u64)
 }
 
 /// In a forked child: the lists of the parent's threads may have been locked by a thread that is not here.

@@ -91,3 +91,53 @@ impl Block {
 fn ends_block(instruction: &Instruction) -> bool {
     instruction.flow_control() != FlowControl::Next || instruction.code() == Code::Syscall
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PC: u64 = 0x5555_0000;
+
+    fn check(code: &[u8]) {
+        let Some(block) = Block::decode(PC, code, &mut Accesses::new()) else { return };
+        assert!((1..=MOST_INSTRUCTIONS).contains(&block.instructions.len()));
+        assert!(block.end() <= PC + code.len() as u64, "no byte beyond the code was decoded");
+        let mut next = PC;
+        for (index, (instruction, _)) in block.instructions.iter().enumerate() {
+            assert_eq!(instruction.ip(), next);
+            next = instruction.next_ip();
+            assert!(index + 1 == block.instructions.len() || !ends_block(instruction));
+        }
+        let crowded = block.sums.loads > MOST_ACCESSES || block.sums.stores > MOST_ACCESSES;
+        assert!(!crowded || block.instructions.len() == 1);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Whatever lies where the program jumps.
+        #[test]
+        fn any_bytes_are_decoded_or_refused(code in prop::collection::vec(any::<u8>(), 0..200)) {
+            check(&code);
+        }
+
+        /// Prefixes, escapes and vector encodings, which random bytes seldom combine.
+        #[test]
+        fn so_are_bytes_that_begin_instructions(
+            code in prop::collection::vec(
+                prop_oneof![
+                    prop::sample::select(vec![
+                        0x0f, 0x26, 0x2e, 0x36, 0x38, 0x3a, 0x3e, 0x40, 0x48, 0x4f, 0x62, 0x64, 0x65, 0x66, 0x67, 0x8f, 0xc4,
+                        0xc5, 0xd9, 0xdb, 0xf0, 0xf2, 0xf3, 0xff,
+                    ]),
+                    any::<u8>(),
+                ],
+                0..40,
+            ),
+        ) {
+            check(&code);
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use carom_base_insn::Decoder as Accesses;
 use iced_x86::Instruction;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     code::Code,
@@ -83,16 +83,24 @@ pub struct Cache {
     pub codes: Vec<Code>,
     /// Block by original address: where it is in the cache.
     pub blocks: FxHashMap<u64, u64>,
-    landings: [FxHashMap<u64, u64>; 3],
+    pub landings: [FxHashMap<u64, u64>; 3],
     /// What instructions access.
     pub accesses: Accesses,
     hooks: Vec<Hook>,
     /// Sampled copies of blocks, by block and accesses.
     pub variants: FxHashMap<(u64, [u8; 4]), u64>,
+    /// Where system calls happen that make threads, by the address of the call in the cache.
+    pub spawns: FxHashMap<u64, u64>,
     /// Counters made since this was last emptied: arena and number.
     pub new_counters: Vec<(usize, u64)>,
     /// Code that must not be translated: our own.
     pub native: Range<u64>,
+    /// Functions of ours that only lead on, and to where.
+    pub aliases: FxHashMap<u64, u64>,
+    /// There may be code that `regions` does not know.
+    pub stale: bool,
+    /// Pages without code that can be translated, as of the last look.
+    pub foreign: FxHashSet<u64>,
 }
 
 /// How far from its code a module's data may lie, and what else its operands may name.
@@ -106,6 +114,7 @@ impl Cache {
     pub fn new(mode: Mode, native: Range<u64>) -> Result<Self, MemoryError> {
         Ok(Self {
             mode,
+            aliases: FxHashMap::default(),
             regions: Regions::new(vec![native.clone()])?,
             lanes: Lanes::reserve()?,
             tables: Tables::new(misses())?,
@@ -115,17 +124,26 @@ impl Cache {
             accesses: Accesses::new(),
             hooks: Vec::new(),
             variants: FxHashMap::default(),
+            spawns: FxHashMap::default(),
             new_counters: Vec::new(),
             native,
+            stale: false,
+            foreign: FxHashSet::default(),
         })
     }
 
     /// Where the code at `pc` is in the cache, translated now if need be.
     pub fn get(&mut self, pc: u64) -> Option<u64> {
+        let pc = self.stands_for(pc);
         match self.blocks.get(&pc) {
             Some(&cache) => Some(cache),
             None => fragment::translate(self, pc),
         }
+    }
+
+    /// The code that runs when the program calls `pc`: mostly that at `pc`.
+    pub fn stands_for(&self, pc: u64) -> u64 {
+        self.aliases.get(&pc).copied().unwrap_or(pc)
     }
 
     /// Where an indirect transfer to `pc` lands; also puts that into the table.
@@ -157,10 +175,17 @@ impl Cache {
         self.blocks.get(&pc).copied().filter(|&cache| code.reaches(cache))
     }
 
-    /// A way out to the code at `pc`, to be replaced by a jump.
-    pub fn link_stub(&mut self, index: usize, pc: u64, patch: u64) -> u64 {
-        let exit = Exit { reason: Reason::Link, detail: patch, pc, back: 0 };
-        self.codes.get_mut(index).map_or(0, |code| code.stub(exit, false))
+    /// Where a jump to the code at `pc` is to lead: there, if that is `known`, or to a way out that will make the jump,
+    /// whose displacement is at `patch`, lead there.
+    pub fn link_to(&mut self, index: usize, pc: u64, patch: u64, known: Option<u64>) -> u64 {
+        let Some(code) = self.codes.get_mut(index) else { return 0 };
+        match known {
+            Some(cache) => {
+                code.linked(pc, patch, 0);
+                cache
+            }
+            None => code.stub(Exit { reason: Reason::Link, detail: patch, pc, back: 0 }, false),
+        }
     }
 
     /// The arena for the code at `pc`, with room for one more fragment.
@@ -202,11 +227,6 @@ impl Cache {
     /// The arena that a cache address lies in.
     pub fn code_at(&self, address: u64) -> Option<(usize, &Code)> {
         self.codes.iter().enumerate().find(|(_, code)| code.contains(address))
-    }
-
-    /// The arena that the block at `pc` was translated into.
-    pub fn code_of_block(&self, pc: u64) -> Option<(usize, &Code)> {
-        self.code_at(*self.blocks.get(&pc)?)
     }
 
     /// The state that holds at a cache address inside a fragment.

@@ -1,17 +1,19 @@
 //! What happens when a thread leaves the cache: the decisions, one per reason.
 
 use carom_base::{Access, AccessKind};
-use carom_base_insn::Memory;
+use carom_base_insn::{Memory, Registers};
 
 use crate::{
     cache::{self, Cache, Hook, Landing},
+    coverage::Leave,
     engine::{self, Engine},
     exit::{Exit, Reason},
     fragment::{self, Hooked},
+    memory::Regions,
     mode::Mode,
     repeat, sample,
     system,
-    thread::{Leave, Thread},
+    thread::Thread,
 };
 
 /// Called by `switch::dispatch` with all signals blocked, on the engine's stack, the program's registers in the slots.
@@ -25,6 +27,7 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
 }
 
 fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
+    thread.clock.come_back();
     match exit.reason {
         Reason::Link => link(engine, thread, exit),
         Reason::Sample => take_samples(engine, thread, exit),
@@ -60,9 +63,7 @@ pub fn go_on(thread: &mut Thread, cache: u64, pc: u64) {
 
 /// The thread goes on at `pc` outside the cache.
 pub fn leave(thread: &mut Thread, pc: u64, why: Leave) {
-    if let Some(count) = thread.leaves.get_mut(why as usize) {
-        *count += 1;
-    }
+    thread.clock.leave(why);
     go_on(thread, pc, pc);
 }
 
@@ -84,8 +85,7 @@ fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, called: b
         }
         return leave(thread, pc, Leave::ForeignCode);
     }
-    // A module that was mapped since.
-    if cache.regions.contains(pc).is_none() && cache.regions.refresh().is_ok()
+    if cache.find_code(pc)
         && let Some(found) = cache.get(pc)
     {
         return go_on(thread, found, pc);
@@ -99,8 +99,7 @@ fn link(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         return cannot_translate(engine, thread, exit.pc, true);
     };
     if let Some(code) = engine.cache.codes.iter_mut().find(|code| code.contains(exit.detail)) {
-        // Where it is out of reach, every pass comes by here.
-        code.patch(exit.detail, cache);
+        code.link(exit.pc, exit.detail, cache);
     }
     go_on(thread, cache, exit.pc);
 }
@@ -114,7 +113,7 @@ fn arrive(engine: &mut Engine, thread: &mut Thread, landing: Landing) {
 }
 
 /// New counters begin with the executions until the first sample, in the thread that will use them first.
-fn begin_countdowns(engine: &mut Engine, thread: &mut Thread) {
+pub fn begin_countdowns(engine: &mut Engine, thread: &mut Thread) {
     let cache = &mut engine.cache;
     let Mode::Sample { loads, stores } = cache.mode else {
         cache.new_counters.clear();
@@ -131,7 +130,9 @@ fn begin_countdowns(engine: &mut Engine, thread: &mut Thread) {
 /// itself again where the countdown had not begun.
 fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     let Mode::Sample { loads, stores } = engine.cache.mode else { return go_on(thread, exit.back, exit.pc) };
-    let Some((arena, code)) = engine.cache.code_of_block(exit.pc) else { return };
+    // The block may have been translated anew, elsewhere and with another counter.
+    let record = thread.slots().exit;
+    let Some((arena, code)) = engine.cache.code_at(record) else { return enter(engine, thread, exit.pc) };
     let due = thread.due(arena, code, exit.detail, [loads, stores]);
     let cache = sampled_copy(&mut engine.cache, exit.pc, &due);
     match cache {
@@ -166,11 +167,11 @@ fn sampled_copy(cache: &mut Cache, pc: u64, due: &sample::Due) -> Option<u64> {
 }
 
 /// The program's code, for the decoder.
-struct Code<'a>(&'a Cache);
+struct Code<'a>(&'a Regions);
 
 impl Memory for Code<'_> {
     fn read(&self, addr: u64, buf: &mut [u8]) -> usize {
-        let Some(code) = cache::original(&self.0.regions, addr) else { return 0 };
+        let Some(code) = cache::original(self.0, addr) else { return 0 };
         let bytes = code.len().min(buf.len());
         if let (Some(to), Some(from)) = (buf.get_mut(..bytes), code.get(..bytes)) {
             to.copy_from_slice(from);
@@ -202,8 +203,11 @@ fn run_hook(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
 
 /// What the instruction at `pc` is about to access.
 pub fn operands(engine: &mut Engine, thread: &mut Thread, pc: u64) -> Vec<Access> {
-    let mut decoder = std::mem::take(&mut engine.cache.accesses);
-    let found = decoder.operands_before(&thread.registers(pc), &Code(&engine.cache));
-    engine.cache.accesses = decoder;
-    found.accesses().to_vec()
+    accesses(&mut engine.cache, &thread.registers(pc))
+}
+
+/// What a machine is about to access.
+pub fn accesses(cache: &mut Cache, registers: &Registers<'_>) -> Vec<Access> {
+    let Cache { accesses, regions, .. } = cache;
+    accesses.operands_before(registers, &Code(regions)).accesses().to_vec()
 }

@@ -1,6 +1,9 @@
 //! The engine of the process: the cache, and the threads that run in it.
 
-use std::{ops::Range, sync::atomic::{AtomicBool, Ordering::*}};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*},
+};
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
@@ -8,8 +11,9 @@ use carom_base_insn::Registers;
 use crate::{
     cache::Cache,
     lock::SpinLock,
-    memory::MemoryError,
+    memory::{self, MemoryError},
     mode::Mode,
+    signal,
     state::Slots,
     thread::Thread,
     totals::Totals,
@@ -24,12 +28,27 @@ pub trait Observer: Sync {
     /// The process is about to end, these threads having executed so much. A thread is named by what was given to
     /// [`attach`].
     fn ending(&self, threads: &mut dyn Iterator<Item = (u64, Totals)>);
+
+    /// The calling thread is about to end by a system call of the program, having executed so much. It is not attached
+    /// any more.
+    fn thread_ending(&self, _thread: u64, _totals: &Totals) {}
+
+    /// The process is about to fork, in the calling thread. What is needed in the child must not be left in the
+    /// middle by other threads: locks, that of the allocator too, are taken here and given back in
+    /// [`forked`](Self::forked).
+    fn forking(&self) {}
+
+    /// It has forked, or failed to. In the `child` the calling thread is the only one, and has executed nothing; its
+    /// name is still the parent's ([`set_name`]).
+    fn forked(&self, _child: bool) {}
 }
 
 /// The engine.
 pub struct Engine {
     pub cache: Cache,
     pub observer: &'static dyn Observer,
+    /// The thread that ended last.
+    pub ended: Option<Box<Thread>>,
     threads: Vec<ThreadPointer>,
 }
 
@@ -40,6 +59,10 @@ unsafe impl Send for ThreadPointer {}
 
 static ENGINE: SpinLock<Option<Engine>> = SpinLock::new(None);
 static STARTED: AtomicBool = AtomicBool::new(false);
+/// The process that the engine runs in.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// Where the lanes begin and end.
+static LANES: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 // SAFETY: everything in it is used under the engine's lock.
 unsafe impl Send for Engine {}
@@ -69,15 +92,42 @@ pub fn start(mode: Mode, native: Range<u64>, observer: &'static dyn Observer) ->
     if unsafe { libc::getauxval(libc::AT_HWCAP2) } & HWCAP2_FSGSBASE == 0 {
         return Err(StartError::NoGsBase);
     }
+    if has_shadow_stack() {
+        return Err(StartError::ShadowStack);
+    }
     let cache = Cache::new(mode, native)?;
-    *ENGINE.lock() = Some(Engine { cache, observer, threads: Vec::new() });
+    let lanes = cache.lanes.range();
+    // ATOMICS: published by the release of `STARTED`.
+    LANES[0].store(lanes.start, Relaxed);
+    LANES[1].store(lanes.end, Relaxed);
+    PROCESS.store(std::process::id(), Relaxed);
+    *ENGINE.lock() = Some(Engine { cache, observer, ended: None, threads: Vec::new() });
     STARTED.store(true, Release);
+    signal::adopt();
     Ok(())
+}
+
+/// Has translated code that calls `from`, a function of the embedder that only leads on to `to`, run `to` instead.
+pub fn lead_on(from: u64, to: u64) {
+    with(|engine| {
+        engine.cache.aliases.insert(from, to);
+    });
 }
 
 /// Whether [`start`] has succeeded.
 pub fn is_started() -> bool {
     STARTED.load(Acquire)
+}
+
+/// Whether the calling thread has a shadow stack (Linux, Documentation/arch/x86/shstk.rst).
+fn has_shadow_stack() -> bool {
+    const ARCH_SHSTK_STATUS: u64 = 0x5005;
+    const SHSTK: u64 = 1;
+    let mut features = 0u64;
+    let arguments = [ARCH_SHSTK_STATUS, (&raw mut features) as u64, 0, 0, 0, 0];
+    // SAFETY: a valid place for the answer. Kernels that know no shadow stacks say EINVAL.
+    let known = unsafe { memory::call(libc::SYS_arch_prctl, arguments) };
+    known.is_ok() && features & SHSTK != 0
 }
 
 /// Works with the engine under its lock. Signals must be blocked.
@@ -91,6 +141,9 @@ pub fn with(work: impl FnOnce(&mut Engine)) {
 /// False where it cannot be.
 pub fn attach(name: u64) -> bool {
     let mut attached = false;
+    if !is_started() {
+        return attached;
+    }
     with(|engine| {
         if let Some(thread) = Thread::attach(&mut engine.cache.lanes, name) {
             engine.threads.push(ThreadPointer(Box::into_raw(thread)));
@@ -106,10 +159,7 @@ pub fn detach() -> Option<Totals> {
     let pointer = current()?;
     let mut totals = None;
     with(|engine| {
-        let Some(index) = engine.threads.iter().position(|known| known.0 == pointer) else { return };
-        engine.threads.swap_remove(index);
-        // SAFETY: it was a box, and nobody has it any more.
-        let mut thread = unsafe { Box::from_raw(pointer) };
+        let Some(mut thread) = engine.take(pointer) else { return };
         totals = Some(thread.totals(&engine.cache.codes));
         thread.detach();
         // What cannot be given back stays taken.
@@ -121,6 +171,49 @@ pub fn detach() -> Option<Totals> {
 /// Tells the observer what every thread has executed so far. Signals must be blocked.
 pub fn tell_totals() {
     with(Engine::ending);
+}
+
+/// The observer is to know the calling thread by another name. Signals must be blocked.
+pub fn set_name(name: u64) {
+    if let Some(pointer) = current() {
+        // SAFETY: the calling thread's own, while it is not in the dispatcher.
+        let place = unsafe { &raw mut (*pointer).name };
+        // Under the lock, because others may be told of it.
+        // SAFETY: as above.
+        with(|_| unsafe { place.write(name) });
+    }
+}
+
+/// To be called in every child of a fork, before anything else here. Where it was not the cache that forked, the child
+/// runs natively, because its translated code is its parent's.
+pub fn after_fork() {
+    if !is_started() || PROCESS.load(Relaxed) == std::process::id() {
+        return;
+    }
+    let thread = current();
+    stop();
+    if let Some(thread) = thread {
+        // SAFETY: the calling thread's, the only one there is, and outside the dispatcher.
+        let thread = unsafe { &mut *thread };
+        thread.detach();
+    }
+}
+
+/// To be called when code was mapped or unmapped natively, as dlopen and dlclose do when the embedder calls them, before
+/// anything else is mapped there. Signals must be blocked.
+pub fn mappings_changed() {
+    // Where the look fails, what was known stays.
+    with(|engine| drop(engine.cache.look()));
+}
+
+/// The engine does nothing any more in this process.
+pub fn stop() {
+    STARTED.store(false, Release);
+}
+
+/// The lock's byte, for [`crate::system`].
+pub const fn lock_byte() -> *mut u8 {
+    ENGINE.held()
 }
 
 /// Does something with GS cleared, as a thread would have it that is not attached: for making threads, which inherit it.
@@ -142,24 +235,65 @@ fn gs_base() -> u64 {
     base
 }
 
-fn set_gs_base(base: u64) {
+/// Sets the GS base of the calling thread.
+pub fn set_gs_base(base: u64) {
     // SAFETY: nothing but the engine uses GS.
     unsafe { std::arch::asm!("wrgsbase {}", in(reg) base, options(nostack, nomem, preserves_flags)) };
 }
 
 /// The calling thread, where it is attached.
-fn current() -> Option<*mut Thread> {
+pub fn current() -> Option<*mut Thread> {
     let base = if is_started() { gs_base() } else { 0 };
-    if base == 0 {
+    let [start, end] = &LANES;
+    // The program may have set GS itself.
+    if !(start.load(Relaxed)..end.load(Relaxed)).contains(&base) {
         return None;
     }
     let slots = std::ptr::with_exposed_provenance::<Slots>(base as usize);
-    // SAFETY: GS is ours where it is not 0, and then points to the thread's slots.
+    // SAFETY: GS is ours where it lies among the lanes, and then points to a thread's slots.
     let thread = unsafe { (*slots).thread };
-    Some(std::ptr::with_exposed_provenance_mut(thread as usize))
+    let thread = std::ptr::with_exposed_provenance_mut::<Thread>(thread as usize);
+    if thread.is_null() {
+        return None;
+    }
+    // A thread that native code made has inherited it.
+    // SAFETY: it stays attached as long as its slots are in use.
+    let tid = unsafe { &(*thread).clock }.tid();
+    // SAFETY: no arguments.
+    (tid == unsafe { libc::gettid() } as u32).then_some(thread)
 }
 
 impl Engine {
+    /// Takes a thread off the list. Nobody else may have it.
+    pub fn take(&mut self, pointer: *mut Thread) -> Option<Box<Thread>> {
+        let index = self.threads.iter().position(|known| known.0 == pointer)?;
+        self.threads.swap_remove(index);
+        // SAFETY: it was a box, and only its own thread, which gives it up, had it.
+        Some(unsafe { Box::from_raw(pointer) })
+    }
+
+    /// The thread is about to end, having given its lane back. Its state is kept until the next thread ends, because the
+    /// caller still has it. False where it is not attached.
+    pub fn end(&mut self, pointer: *mut Thread) -> bool {
+        self.ended = self.take(pointer);
+        self.ended.is_some()
+    }
+
+    /// In the child of a fork: the calling thread is the only one.
+    pub fn forget_others(&mut self, this: *mut Thread) {
+        PROCESS.store(std::process::id(), Relaxed);
+        for other in std::mem::take(&mut self.threads) {
+            if other.0 == this {
+                self.threads.push(other);
+                continue;
+            }
+            // SAFETY: it was a box, and its thread does not exist here.
+            let thread = unsafe { Box::from_raw(other.0) };
+            // What cannot be given back stays taken.
+            let _ = self.cache.lanes.release(thread.lane);
+        }
+    }
+
     /// Tells the observer what every thread has executed.
     pub fn ending(&mut self) {
         let codes = &self.cache.codes;

@@ -12,7 +12,7 @@ pub enum Reason {
     Hook,
     /// The system call at `pc` is one that concerns us.
     SystemCall,
-    /// The instruction at `pc` must run in its own place.
+    /// The instruction at `pc` must run in its own place. `detail`: where in the cache it would be.
     Instruction,
     /// A return to `Slots::target`, which the table does not have.
     Return,

@@ -1,6 +1,8 @@
 //! From the program's code to the cache: one fragment, of up to [`MOST_BLOCKS`] blocks that follow each other.
 
-use iced_x86::{Code as Opcode, FlowControl, Instruction};
+use std::ops::Range;
+
+use iced_x86::{Code as Opcode, FlowControl, Instruction, Register};
 
 use crate::{
     block::Block,
@@ -20,6 +22,10 @@ use crate::{
 
 /// Longer fragments gain nothing; single blocks cost jumps.
 const MOST_BLOCKS: usize = 16;
+
+/// The opcode of the jump to a hook, and the bytes of it all: `jmp rel32`.
+pub const HOOK_JUMP: u8 = 0xe9;
+pub const HOOK_BYTES: u64 = 5;
 
 /// Room that a fragment is given in each half of its arena: 16 blocks of 64 instructions with their additions.
 pub const MOST_HOT: usize = 64 << 10;
@@ -41,6 +47,8 @@ struct Builder<'c> {
     index: usize,
     code: Emitter,
     marks: Marks,
+    /// From the first to the last byte that it was made from.
+    original: Range<u64>,
 }
 
 /// Translates the code at `pc` for everybody's use. The cache address, or `None` where it cannot be translated.
@@ -82,7 +90,8 @@ impl<'c> Builder<'c> {
     fn begin(cache: &'c mut Cache, pc: u64) -> Option<Self> {
         let index = cache.room_near(pc)?;
         let start = cache.codes.get(index)?.next_hot();
-        Some(Self { cache, index, code: Emitter::at(start), marks: Marks::new(start, pc) })
+        let (code, marks) = (Emitter::at(start), Marks::new(start, pc));
+        Some(Self { cache, index, code, marks, original: pc..pc + 1 })
     }
 
     fn decode(&mut self, pc: u64) -> Option<Block> {
@@ -96,8 +105,8 @@ impl<'c> Builder<'c> {
     }
 
     fn finish(self) -> bool {
-        let Self { cache, index, code, marks } = self;
-        cache.codes.get_mut(index).is_some_and(|arena| arena.add_fragment(&code, marks.finish()))
+        let Self { cache, index, code, marks, original } = self;
+        cache.codes.get_mut(index).is_some_and(|arena| arena.add_fragment(&code, marks.finish(), original))
     }
 
     fn mark(&mut self, pc: u64, undo: Undo) {
@@ -106,6 +115,7 @@ impl<'c> Builder<'c> {
 
     /// One block. Returns where the program goes on behind it, `None` where the block's end leads elsewhere.
     fn block(&mut self, block: &Block, hooks: &[Hooked], shared: bool) -> Option<u64> {
+        self.original = self.original.start.min(block.pc)..self.original.end.max(block.end());
         let mut first = Undo::Nothing;
         if shared {
             self.cache.blocks.insert(block.pc, self.code.here());
@@ -129,9 +139,7 @@ impl<'c> Builder<'c> {
                 self.system_call(instruction);
                 true
             } else if counted && statics.lanes {
-                let hook = self.cache.add_hook(Hook::Lanes { pc: instruction.ip() });
-                self.hook(instruction.ip(), hook);
-                self.copy(instruction)
+                self.lanes(instruction)
             } else if counted && statics.repeated.is_some() {
                 self.repeated(instruction, statics)
             } else {
@@ -182,6 +190,28 @@ impl<'c> Builder<'c> {
         relocate::copy(&mut self.code, instruction, original)
     }
 
+    /// A gather, scatter or masked move, its active lanes counted.
+    fn lanes(&mut self, instruction: &Instruction) -> bool {
+        let pc = instruction.ip();
+        let by_mask_register = instruction.has_op_mask() && !instruction.is_vsib();
+        if !by_mask_register || flags_matter(&self.cache.regions, pc) {
+            let hook = self.cache.add_hook(Hook::Lanes { pc });
+            self.hook(pc, hook);
+            return self.copy(instruction);
+        }
+        let Some(arena) = self.cache.codes.get_mut(self.index) else { return false };
+        let (id, place) = arena.add_counter(Counter::lanes(instruction, self.code.here()));
+        self.cache.counter_added(self.index, id);
+        self.code.spill(Gpr::RAX, Scratch::C);
+        self.mark(pc, Undo::Rax);
+        self.code.count_mask(instruction.op_mask().number() as u8, instruction.memory_size().element_count() as u32);
+        self.code.add_rax_to_counter(place);
+        self.mark(pc, Undo::LanesRax);
+        self.code.reload(Gpr::RAX, Scratch::C);
+        self.mark(pc, Undo::Lanes);
+        self.copy(instruction)
+    }
+
     /// A repeated string instruction, its iterations counted without touching the flags.
     fn repeated(&mut self, instruction: &Instruction, statics: &carom_base_insn::Statics) -> bool {
         let Some(iteration) = &statics.repeated else { return self.copy(instruction) };
@@ -230,11 +260,9 @@ impl<'c> Builder<'c> {
 
     /// Leaves for a hook, and comes back behind it.
     fn hook(&mut self, pc: u64, hook: u64) {
-        // jmp rel32
-        const JUMP: u64 = 5;
-        let back = self.code.here() + JUMP;
+        let back = self.code.here() + HOOK_BYTES;
         let stub = self.stub(Exit { reason: Reason::Hook, detail: hook, pc, back }, false);
-        self.code.raw(&[0xe9]);
+        self.code.raw(&[HOOK_JUMP]);
         self.code.raw(&(stub.wrapping_sub(back) as u32).to_le_bytes());
     }
 
@@ -254,7 +282,8 @@ impl<'c> Builder<'c> {
 
     /// The end of the translated way: the thread goes on natively at `pc`.
     fn leave_at(&mut self, pc: u64) {
-        let stub = self.stub(Exit { reason: Reason::Instruction, detail: 0, pc, back: 0 }, false);
+        let detail = self.code.here();
+        let stub = self.stub(Exit { reason: Reason::Instruction, detail, pc, back: 0 }, false);
         self.code.jump(|_| stub);
     }
 
@@ -271,13 +300,13 @@ impl<'c> Builder<'c> {
         self.mark(pc, Undo::Nothing);
         let Self { cache, index, code, .. } = self;
         let known = cache.known(pc, code);
-        code.jump(|patch| known.unwrap_or_else(|| cache.link_stub(*index, pc, patch)));
+        code.jump(|patch| cache.link_to(*index, pc, patch, known));
     }
 
     fn link_if(&mut self, condition: u8, pc: u64) {
         let Self { cache, index, code, .. } = self;
         let known = cache.known(pc, code);
-        code.jump_if(condition, |patch| known.unwrap_or_else(|| cache.link_stub(*index, pc, patch)));
+        code.jump_if(condition, |patch| cache.link_to(*index, pc, patch, known));
     }
 
     /// The transfer of control that ends a block. Returns the block that follows in the fragment, if one does.
@@ -352,9 +381,17 @@ impl<'c> Builder<'c> {
         let original = self.cache.original(last);
         let table = self.cache.tables.address(TableKind::Call);
         let back = self.literal(last.next_ip());
+        let r11_named = last.memory_base() == Register::R11 || last.memory_index() == Register::R11;
         self.code.spill(Gpr::RAX, Scratch::B);
+        if r11_named {
+            self.code.spill(Gpr::R11, Scratch::A);
+        }
         if !relocate::load_target(&mut self.code, last, original) {
             return false;
+        }
+        if r11_named {
+            // The push may fault, and then the call begins again.
+            self.mark(last.ip(), Undo::CallR11);
         }
         self.code.push_literal(back);
         self.mark(last.ip(), Undo::Call);
@@ -428,7 +465,11 @@ impl<'c> Builder<'c> {
             }
         } else {
             const IF_NOT_EQUAL: u8 = 5;
-            self.code.address_of(index, pc);
+            if self.code.reaches(pc) {
+                self.code.address_of(index, pc);
+            } else {
+                self.code.constant(index, pc);
+            }
             self.code.compare(index, target);
             self.code.raw(&[0x0f, 0x80 | IF_NOT_EQUAL]);
             let end = self.code.here() + 4;
@@ -448,13 +489,14 @@ impl<'c> Builder<'c> {
 
 /// A landing for `pc` by itself, in front of its translation at `body`.
 pub fn landing(cache: &mut Cache, landing: Landing, pc: u64, body: u64) -> Option<u64> {
-    let mut builder = Builder::begin(cache, pc)?;
+    let code = cache.stands_for(pc);
+    let mut builder = Builder::begin(cache, code)?;
     let entry = builder.code.here();
     builder.landing(landing, pc);
     if builder.code.reaches(body) {
         builder.code.jump(|_| body);
     } else {
-        builder.link(pc);
+        builder.link(code);
     }
     builder.finish().then_some(entry)
 }

@@ -18,27 +18,36 @@ mod block;
 mod cache;
 mod code;
 mod countdown;
+mod coverage;
 mod dispatch;
 mod emit;
 mod engine;
 mod exit;
 mod fragment;
+mod invalidate;
 mod liveness;
 mod lock;
 mod marks;
 mod memory;
 mod mode;
+mod reentry;
 mod relocate;
 mod repeat;
 mod sample;
+mod signal;
 mod state;
 mod switch;
 mod system;
 mod thread;
 mod totals;
 
-pub use engine::{Observer, StartError, aside, attach, detach, is_started, start, tell_totals};
+pub use coverage::{Coverage, Leave};
+pub use engine::{
+    Observer, StartError, after_fork, aside, attach, detach, is_started, lead_on, mappings_changed, set_name, start, tell_totals,
+};
 pub use memory::MemoryError;
 pub use mode::Mode;
+pub use signal::{Original, original_registers, reserve_signals};
+pub use reentry::reenter;
 pub use switch::enter;
 pub use totals::Totals;

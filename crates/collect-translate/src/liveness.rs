@@ -30,7 +30,7 @@ fn matter(regions: &Regions, pc: u64, mut undecided: u32, depth: u32) -> bool {
             return true;
         }
         if !may_leave_flags(&instruction) {
-            undecided &= !instruction.rflags_modified();
+            undecided &= !overwritten(&instruction);
         }
         if undecided == 0 {
             return false;
@@ -53,6 +53,18 @@ fn matter(regions: &Regions, pc: u64, mut undecided: u32, depth: u32) -> bool {
         }
     }
     true
+}
+
+/// The flags that have nothing of their old values behind `instruction`.
+///
+/// Of those that the manuals call undefined, processors leave some as they were (those of divisions and bit scans on
+/// AMD's), which a program may see though it may not count on it. Behind logic they are a function of the result.
+fn overwritten(instruction: &Instruction) -> u32 {
+    let defined = instruction.rflags_written() | instruction.rflags_cleared() | instruction.rflags_set();
+    match instruction.mnemonic() {
+        Mnemonic::And | Mnemonic::Or | Mnemonic::Xor | Mnemonic::Test => defined | instruction.rflags_undefined(),
+        _ => defined,
+    }
 }
 
 /// Shifts by CL and repeated instructions leave the flags as they are when the count is zero.

@@ -33,6 +33,12 @@ impl<T> SpinLock<T> {
         }
         Guard(self)
     }
+
+    /// The byte that is not 0 while the lock is held: for whoever leaves it without a stack to return on. x86 stores
+    /// release.
+    pub const fn held(&self) -> *mut u8 {
+        self.held.as_ptr().cast()
+    }
 }
 
 impl<T> Deref for Guard<'_, T> {

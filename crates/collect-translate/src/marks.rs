@@ -36,14 +36,20 @@ pub enum Undo {
     CallRcx,
     /// `Jump`, and RCX in C.
     JumpRcx,
+    /// The instruction at `pc` was counted with as many lanes as its mask register has, although it is still to run.
+    Lanes,
+    /// `Lanes`, and RAX is in C.
+    LanesRax,
     /// On the way into a system call: its number is in RCX.
     NumberInRcx,
     /// Likewise, in R11.
     NumberInR11,
+    /// An indirect call that names its target with R11 has loaded it; R11 in A.
+    CallR11,
 }
 
 impl Undo {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 20] = [
         Self::Nothing,
         Self::Rax,
         Self::Flags,
@@ -59,8 +65,11 @@ impl Undo {
         Self::SparedRax,
         Self::CallRcx,
         Self::JumpRcx,
+        Self::Lanes,
+        Self::LanesRax,
         Self::NumberInRcx,
         Self::NumberInR11,
+        Self::CallR11,
     ];
 }
 
@@ -154,7 +163,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_pushed_is_found(
-            steps in prop::collection::vec((0u64..300, any::<i32>(), 0usize..17), 1..50),
+            steps in prop::collection::vec((0u64..300, any::<i32>(), 0usize..20), 1..50),
         ) {
             let mut marks = Marks::new(0x1000, 0x5555_0000_0000);
             let (mut cache, mut pc) = (0x1000u64, 0x5555_0000_0000u64);

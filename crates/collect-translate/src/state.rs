@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 /// The words at a thread's GS base. Their offsets are compiled into translated code and into `switch`.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Slots {
     /// GS base itself, for code that needs a plain address.
     pub this: u64,
@@ -32,6 +32,9 @@ pub struct Slots {
     pub thread: u64,
     /// The original address for which `next` stands.
     pub pc: u64,
+    /// Where the thread goes on behind a signal handler, and the original address for which that stands.
+    pub resume: u64,
+    pub resume_pc: u64,
 }
 
 /// One of the words that registers are borrowed into.
@@ -52,12 +55,18 @@ impl Scratch {
 /// Where exits jump, relative to GS.
 pub const DISPATCH: u32 = offset_of!(Slots, dispatch) as u32;
 
+/// Where passages out of the dispatcher, and out of signal handlers, jump, relative to GS.
+pub const NEXT: u32 = offset_of!(Slots, next) as u32;
+pub const RESUME: u32 = offset_of!(Slots, resume) as u32;
+
 /// Hardware numbers of registers that Rust code names.
 pub mod number {
     pub const RAX: usize = 0;
     pub const RCX: usize = 1;
+    pub const RDX: usize = 2;
     pub const RSP: usize = 4;
     pub const RSI: usize = 6;
+    pub const RDI: usize = 7;
     pub const R10: usize = 10;
     pub const R11: usize = 11;
 }

@@ -1,9 +1,11 @@
 //! The passages between the cache, the dispatcher and native code.
 //!
 //! The program's registers are in `Slots` while the dispatcher runs, all signals are blocked, and the stack is the
-//! engine's. A signal that arrives in the few instructions before and after finds the same: see the labels.
+//! engine's. A signal can arrive in the few instructions before and after: they are straight, use nothing but
+//! registers and slots, and leave the stack pointer and the flags to the program, so that `signal::passage` can carry
+//! them out to the end on a copy. All passages lie in a section of their own.
 
-use std::{arch::naked_asm, mem::offset_of};
+use std::{arch::naked_asm, mem::offset_of, ops::Range};
 
 use crate::{
     dispatch::dispatch_exit,
@@ -16,29 +18,23 @@ const SCRATCH: usize = offset_of!(Slots, scratch);
 
 /// What xsave is asked for: SSE, AVX and AVX-512 state (Intel SDM volume 1, 13.1), which compiled code may use. x87 and
 /// tile registers it does not touch.
-const VECTORS: u32 = 0b1110_0110;
+pub const VECTORS: u32 = 0b1110_0110;
 
 /// The signal set with everything in it.
 static EVERY_SIGNAL: u64 = u64::MAX;
 
 /// Where exits arrive: RAX in scratch word A, the address of the `Exit` in RAX.
 #[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn dispatch() {
     naked_asm!(
         "mov gs:[{exit}], rax",
-        "mov gs:[{rax} + 32], rsp",
-        "mov rsp, gs:[{stack}]",
-        // From here on the stack is the engine's.
-        ".globl carom_translate_on_engine_stack",
-        ".hidden carom_translate_on_engine_stack",
-        "carom_translate_on_engine_stack:",
-        "pushfq",
-        "pop qword ptr gs:[{flags}]",
         "mov rax, gs:[{scratch}]",
         "mov gs:[{rax}], rax",
         "mov gs:[{rax} + 8], rcx",
         "mov gs:[{rax} + 16], rdx",
         "mov gs:[{rax} + 24], rbx",
+        "mov gs:[{rax} + 32], rsp",
         "mov gs:[{rax} + 40], rbp",
         "mov gs:[{rax} + 48], rsi",
         "mov gs:[{rax} + 56], rdi",
@@ -50,18 +46,17 @@ pub unsafe extern "C" fn dispatch() {
         "mov gs:[{rax} + 104], r13",
         "mov gs:[{rax} + 112], r14",
         "mov gs:[{rax} + 120], r15",
-        // From here on the registers are in the slots.
-        ".globl carom_translate_saved",
-        ".hidden carom_translate_saved",
-        "carom_translate_saved:",
-        "cld",
         "mov edi, 2", // SIG_SETMASK
         "lea rsi, [rip + {every}]",
         "mov rdx, gs:[{this}]",
-        "add rdx, {mask}",
+        "lea rdx, [rdx + {mask}]",
         "mov r10d, 8",
         "mov eax, 14", // rt_sigprocmask
         "syscall",
+        // No signal comes from here on. The system call has put the flags into R11 (Intel SDM volume 2, SYSCALL).
+        "mov gs:[{flags}], r11",
+        "mov rsp, gs:[{stack}]",
+        "cld",
         "mov rcx, gs:[{vectors}]",
         "mov eax, {wanted}",
         "xor edx, edx",
@@ -69,22 +64,43 @@ pub unsafe extern "C" fn dispatch() {
         "mov rdi, gs:[{thread}]",
         "mov rsi, gs:[{exit}]",
         "call {work}",
-        ".globl carom_translate_continue",
-        ".hidden carom_translate_continue",
-        "carom_translate_continue:",
+        "jmp {proceed}",
+        exit = const offset_of!(Slots, exit),
+        rax = const RAX,
+        scratch = const SCRATCH,
+        stack = const offset_of!(Slots, stack),
+        flags = const offset_of!(Slots, flags),
+        this = const offset_of!(Slots, this),
+        mask = const offset_of!(Slots, mask),
+        vectors = const offset_of!(Slots, vectors),
+        thread = const offset_of!(Slots, thread),
+        wanted = const VECTORS,
+        every = sym EVERY_SIGNAL,
+        work = sym dispatch_exit,
+        proceed = sym proceed,
+    )
+}
+
+/// Goes on as the slots say. All signals are blocked, the stack is the engine's.
+#[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
+pub unsafe extern "C" fn proceed() {
+    naked_asm!(
         "mov rcx, gs:[{vectors}]",
         "mov eax, {wanted}",
         "xor edx, edx",
         "xrstor64 [rcx]",
+        "push qword ptr gs:[{flags}]",
+        "popfq",
+        "mov rsp, gs:[{rax} + 32]",
         "mov edi, 2",
         "mov rsi, gs:[{this}]",
-        "add rsi, {mask}",
-        "xor edx, edx",
+        "lea rsi, [rsi + {mask}]",
+        "mov edx, 0",
         "mov r10d, 8",
         "mov eax, 14",
         "syscall",
-        "push qword ptr gs:[{flags}]",
-        "popfq",
+        // What signals waited are delivered here, already on the program's stack.
         "mov rax, gs:[{rax}]",
         "mov rcx, gs:[{rax} + 8]",
         "mov rdx, gs:[{rax} + 16]",
@@ -100,36 +116,33 @@ pub unsafe extern "C" fn dispatch() {
         "mov r13, gs:[{rax} + 104]",
         "mov r14, gs:[{rax} + 112]",
         "mov r15, gs:[{rax} + 120]",
-        "mov rsp, gs:[{rax} + 32]",
         "jmp qword ptr gs:[{next}]",
-        // Up to here the slots say how the program goes on.
-        ".globl carom_translate_end",
-        ".hidden carom_translate_end",
-        "carom_translate_end:",
-        exit = const offset_of!(Slots, exit),
         rax = const RAX,
-        scratch = const SCRATCH,
-        stack = const offset_of!(Slots, stack),
         flags = const offset_of!(Slots, flags),
         this = const offset_of!(Slots, this),
         mask = const offset_of!(Slots, mask),
         vectors = const offset_of!(Slots, vectors),
-        thread = const offset_of!(Slots, thread),
         next = const offset_of!(Slots, next),
         wanted = const VECTORS,
-        every = sym EVERY_SIGNAL,
-        work = sym dispatch_exit,
     )
+}
+
+/// Where a signal handler's context leads when it is restored: on in the cache, all registers being the program's.
+#[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
+pub unsafe extern "C" fn resume() {
+    naked_asm!("jmp qword ptr gs:[{resume}]", resume = const offset_of!(Slots, resume))
 }
 
 static RETURN_MISS: Exit = Exit { reason: Reason::Return, detail: 0, pc: 0, back: 0 };
 static CALL_MISS: Exit = Exit { reason: Reason::Call, detail: 0, pc: 0, back: 0 };
 static JUMP_MISS: Exit = Exit { reason: Reason::Jump, detail: 0, pc: 0, back: 0 };
-static ENTER: Exit = Exit { reason: Reason::Enter, detail: 0, pc: 0, back: 0 };
+pub static ENTER: Exit = Exit { reason: Reason::Enter, detail: 0, pc: 0, back: 0 };
 static BACK: Exit = Exit { reason: Reason::Back, detail: 0, pc: 0, back: 0 };
 
 /// A return that the table does not know: target in RSI, RSI in A, RCX in B.
 #[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn return_miss() {
     naked_asm!(
         "mov gs:[{target}], rsi",
@@ -147,6 +160,7 @@ pub unsafe extern "C" fn return_miss() {
 
 /// An indirect call that the table does not know: target in R11, RAX in B.
 #[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn call_miss() {
     naked_asm!(
         "mov gs:[{target}], r11",
@@ -163,6 +177,7 @@ pub unsafe extern "C" fn call_miss() {
 
 /// An indirect jump that the table does not know: target in R11, R11 in A, R10 in B.
 #[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn jump_miss() {
     naked_asm!(
         "mov gs:[{target}], r11",
@@ -182,6 +197,7 @@ pub unsafe extern "C" fn jump_miss() {
 ///
 /// The calling thread must be attached.
 #[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn enter() {
     naked_asm!(
         "mov gs:[{target}], rax",
@@ -195,8 +211,28 @@ pub unsafe extern "C" fn enter() {
     )
 }
 
+/// As [`enter`], where the target is in the slots and RAX in A.
+#[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
+pub unsafe extern "C" fn reenter() {
+    naked_asm!("lea rax, [rip + {record}]", "jmp {dispatch}", record = sym ENTER, dispatch = sym dispatch)
+}
+
+/// Where all of these lie.
+pub fn passages() -> Range<u64> {
+    // The linker defines these for sections whose names are identifiers.
+    unsafe extern "C" {
+        #[link_name = "__start_carom_passages"]
+        static START: u8;
+        #[link_name = "__stop_carom_passages"]
+        static STOP: u8;
+    }
+    (&raw const START).addr() as u64..(&raw const STOP).addr() as u64
+}
+
 /// Where native functions return that were called from the cache.
 #[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn native_return() {
     naked_asm!(
         "mov gs:[{scratch}], rax",

@@ -8,6 +8,7 @@ use carom_base_insn::{Known, Registers};
 use crate::{
     block::Sums,
     code::Code,
+    coverage::Clock,
     countdown::{Countdown, Countdowns},
     memory::{LaneId, Lanes},
     repeat::Comparison,
@@ -24,23 +25,6 @@ pub struct NativeCall {
     pub at: u64,
     /// What the program put there.
     pub back: u64,
-}
-
-/// Why a thread is outside the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Leave {
-    /// It reached code that is not translated: just-in-time compiled, or a callback into native code.
-    ForeignCode = 0,
-    /// An instruction must run in its own place.
-    Instruction = 1,
-    /// The arenas are full.
-    NoRoom = 2,
-}
-
-impl Leave {
-    /// How many there are.
-    pub const COUNT: usize = 3;
 }
 
 /// Where the vector registers are kept in a lane: behind the slots.
@@ -63,8 +47,8 @@ pub struct Thread {
     pub native_calls: Vec<NativeCall>,
     /// A repeated comparison that is being sampled.
     pub comparison: Option<Comparison>,
-    /// How often it left, by [`Leave`].
-    pub leaves: [u64; Leave::COUNT],
+    /// Its time in the cache and outside.
+    pub clock: Clock,
 }
 
 impl Thread {
@@ -82,7 +66,7 @@ impl Thread {
             random: name,
             native_calls: Vec::new(),
             comparison: None,
-            leaves: [0; Leave::COUNT],
+            clock: Clock::start(),
         });
         let this = std::ptr::from_mut(&mut *thread).expose_provenance() as u64;
         let slots = thread.slots();
@@ -98,11 +82,25 @@ impl Thread {
 
     /// Takes the calling thread out: its GS base is 0 again, and native functions return to where they were called.
     pub fn detach(&mut self) {
+        self.give_back();
+        // SAFETY: as above.
+        unsafe { asm!("wrgsbase {}", in(reg) 0u64, options(nostack, preserves_flags)) };
+    }
+
+    /// Native functions that were called from the cache return to where they were called.
+    pub fn give_back(&mut self) {
         for call in std::mem::take(&mut self.native_calls) {
             give_back(call);
         }
-        // SAFETY: as above.
-        unsafe { asm!("wrgsbase {}", in(reg) 0u64, options(nostack, preserves_flags)) };
+    }
+
+    /// The calling thread is a copy, in the child of a fork, and begins to count.
+    pub fn begin_in_child(&mut self, codes: &[Code]) {
+        self.clock = Clock::start();
+        // The countdowns go on where they are, but with other draws than the parent's.
+        self.random ^= u64::from(self.clock.tid()) << 32;
+        let parents = self.totals(codes);
+        self.extra.subtract(&parents);
     }
 
     /// The words behind GS.
@@ -232,7 +230,7 @@ impl Thread {
 
     /// What the thread has executed so far.
     pub fn totals(&self, codes: &[Code]) -> Totals {
-        let mut totals = self.extra;
+        let mut totals = Totals { coverage: self.clock.coverage(), ..self.extra };
         for (arena, code) in codes.iter().enumerate() {
             let loaded = self.countdowns.get(arena);
             for (id, counter) in code.counters().iter().enumerate() {

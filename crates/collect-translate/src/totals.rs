@@ -1,6 +1,6 @@
 //! Exact counts.
 
-use crate::block::Sums;
+use crate::{block::Sums, coverage::Coverage};
 
 /// What a thread has executed. Signed, because a part may be a correction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct Totals {
     pub atomics: i64,
     /// System calls.
     pub system_calls: i64,
+    /// How much of the thread's time that is.
+    pub coverage: Coverage,
 }
 
 impl Totals {
@@ -40,5 +42,19 @@ impl Totals {
         self.returns += times * i64::from(sums.returns);
         self.atomics += times * i64::from(sums.atomics);
         self.system_calls += times * i64::from(sums.system_calls);
+    }
+
+    /// Takes the counts of `other` away.
+    pub fn subtract(&mut self, other: &Self) {
+        self.instructions -= other.instructions;
+        self.loads -= other.loads;
+        self.stores -= other.stores;
+        self.loaded_bytes -= other.loaded_bytes;
+        self.stored_bytes -= other.stored_bytes;
+        self.branches -= other.branches;
+        self.calls -= other.calls;
+        self.returns -= other.returns;
+        self.atomics -= other.atomics;
+        self.system_calls -= other.system_calls;
     }
 }

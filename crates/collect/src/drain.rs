@@ -162,3 +162,75 @@ impl Journal {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{mem::offset_of, os::unix::fs::FileExt};
+
+    use carom_base_wire::{
+        Count, Engine, SEGMENT_MAGIC, STATE_OFFSET, SlotHeader, SlotState, VERSION, slot_offset,
+    };
+    use carom_store::Manifest;
+
+    use super::*;
+
+    /// An agent's files with one thread in one slot.
+    struct FakeAgent {
+        dir: tempfile::TempDir,
+        segment: File,
+    }
+
+    impl FakeAgent {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let segment = File::create(dir.path().join("7.1.0.seg")).unwrap();
+            segment.set_len(slot_offset(1) as u64).unwrap();
+            segment.write_all_at(&SEGMENT_MAGIC.to_le_bytes(), 0).unwrap();
+            segment.write_all_at(&[VERSION, 1].map(u32::to_le_bytes).concat(), 8).unwrap();
+            Self { dir, segment }
+        }
+
+        fn write(&self, offset: usize, value: u64) {
+            self.segment.write_all_at(&value.to_le_bytes(), (slot_offset(0) + offset) as u64).unwrap();
+        }
+
+        fn count(&self, count: Count, value: u64) {
+            self.write(offset_of!(SlotHeader, counts) + 8 * count as usize, value);
+        }
+
+        /// The state and, behind it, serial 0.
+        fn state(&self, state: SlotState) {
+            self.write(STATE_OFFSET, state as u64);
+        }
+
+        fn note(&self, line: &Line) {
+            std::fs::write(self.dir.path().join("7.1.journal"), line.format()).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_last_counts_of_a_thread_stay() {
+        let agent = FakeAgent::new();
+        agent.note(&Line::Engine { name: "translate".into(), reason: String::new() });
+        agent.count(Count::Instructions, 100);
+        agent.count(Count::Loads, 40);
+        agent.state(SlotState::Live);
+        let profile = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(profile.path(), Manifest::default()).unwrap();
+        let mut drain = Drain::new(agent.dir.path());
+        drain.once(&mut writer);
+        let counts = drain.people.threads[0].counts.unwrap();
+        assert_eq!((counts.instructions, counts.loads, counts.stores), (Some(100), Some(40), Some(0)));
+        assert_eq!(drain.people.engine, Some((Engine::Translate, String::new())));
+        // The thread counts on and ends; the host frees the slot, and another agent clears it.
+        agent.count(Count::Instructions, 250);
+        agent.write(offset_of!(SlotHeader, translated_ns), 9);
+        agent.state(SlotState::Ended);
+        drain.once(&mut writer);
+        agent.count(Count::Instructions, 0);
+        drain.once(&mut writer);
+        let counts = drain.people.threads[0].counts.unwrap();
+        assert_eq!((counts.instructions, counts.translated_ns), (Some(250), 9));
+        assert_eq!(drain.people.threads.len(), 1);
+    }
+}

@@ -5,18 +5,21 @@
 //! treats what it finds as hostile.
 #![forbid(unsafe_code)]
 
+mod counts;
 mod drain;
 mod error;
 mod launch;
 mod link;
+mod manifest;
 mod modules;
 mod processes;
 mod record;
 mod segment;
 mod session;
 mod target;
+mod warnings;
 
-pub use carom_base_wire::{ControlSettings, DeliveryChoice};
+pub use carom_base_wire::{ControlSettings, DeliveryChoice, Engine};
 pub use error::CollectError;
 pub use link::{HOOKS, find_archive, link_flags};
 pub use record::{Outcome, Request, record};

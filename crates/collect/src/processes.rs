@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use carom_base::{Nanos, ProcessId, ThreadId};
-use carom_base_wire::{Counter, SlotSnapshot, journal::Line};
+use carom_base_wire::{Counter, Engine, SlotSnapshot, journal::Line};
 use carom_store::{MappingInfo, ModuleInfo, ProcessInfo, ThreadCounters, ThreadInfo, Warning};
+
+use crate::counts;
 
 /// Threads that may have been made but not seen, between two that were.
 const MOST_AHEAD: u32 = 1 << 16;
@@ -14,6 +16,8 @@ const MOST_AHEAD: u32 = 1 << 16;
 pub struct People {
     pub processes: Vec<ProcessInfo>,
     pub threads: Vec<ThreadInfo>,
+    /// What observes accesses and why not what was asked for, as the first process had it.
+    pub engine: Option<(Engine, String)>,
     /// How samples are delivered and why, as the first process had it.
     pub delivery: Option<(String, String)>,
     by_stem: HashMap<String, ProcessId>,
@@ -64,6 +68,7 @@ impl People {
             info.name.clone_from(&head.name);
         }
         info.counters = counters(head);
+        info.counts = counts::of(head);
     }
 
     /// Takes in a line of the journal of `process`.
@@ -80,6 +85,11 @@ impl People {
                 info.parent = parent;
             }
             Line::Argv(argv) => info.argv = argv,
+            Line::Engine { name, reason } => {
+                if let Some(engine) = Engine::from_name(&name) {
+                    self.engine.get_or_insert((engine, reason));
+                }
+            }
             Line::Delivery { name, reason } => {
                 self.delivery.get_or_insert((name, reason));
             }

@@ -1,25 +1,17 @@
 //! One recording from beginning to end.
 
-use std::{
-    io,
-    path::PathBuf,
-    process::Child,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{io, path::PathBuf, process::Child, time::Duration};
 
-use carom_base_sys::{clock, machine::Machine, process::ExitWatch};
+use carom_base_sys::process::ExitWatch;
 use carom_base_wire::ControlSettings;
-use carom_store::{
-    Costs, CpuInfo, EngineInfo, Exit, MachineInfo, Manifest, StoreError, ThreadCounters, Warning, Writer,
-    fresh_dir,
-};
+use carom_store::{Exit, Manifest, StoreError, Writer, fresh_dir};
 
 use crate::{
     drain::Drain,
     error::CollectError,
     launch,
-    modules::BuildIds,
-    session::{Results, Session},
+    manifest::{begin, finish, seconds_since},
+    session::Session,
     target::{self, Obstacle},
 };
 
@@ -98,7 +90,7 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     session.stop();
     drain.once(&mut writer);
     manifest.exit = exit;
-    finish(&mut manifest, drain, session.results());
+    finish(&mut manifest, &request.settings, drain, session.results());
     let trouble = writer.finish(manifest).err();
     session.remove();
     Ok(Outcome { dir, exit, trouble })
@@ -123,138 +115,4 @@ fn follow(child: &mut Child, drain: &mut Drain, writer: &mut Writer, manifest: &
         end.pause(TICK);
     }
     Exit::Unknown
-}
-
-fn seconds_since(manifest: &Manifest) -> f64 {
-    clock::now().0.saturating_sub(manifest.started.0) as f64 / 1e9
-}
-
-fn begin(request: &Request, program: String) -> Manifest {
-    let settings = &request.settings;
-    let machine = Machine::here();
-    Manifest {
-        command: request.command.clone(),
-        argv: request.argv.clone(),
-        program,
-        started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64()),
-        started: clock::now(),
-        rank: rank(),
-        machine: machine_info(&machine),
-        engine: EngineInfo {
-            name: "burst".into(),
-            reason: request.reason.clone(),
-            period_ns: settings.period_ns,
-            budget_percent: f64::from(settings.budget_ppm) / 1e4,
-            max_steps: settings.max_steps,
-            watchpoints: settings.watchpoints,
-            board_slots: settings.board_slots,
-            sample_means: "thread time".into(),
-            ..EngineInfo::default()
-        },
-        ..Manifest::default()
-    }
-}
-
-fn machine_info(machine: &Machine) -> MachineInfo {
-    MachineInfo {
-        kernel: machine.kernel.release.clone(),
-        cpu_model: machine.cpu.name.clone(),
-        hostname: None,
-        cpus: machine
-            .cpus
-            .iter()
-            .map(|c| CpuInfo { cpu: c.cpu, core: c.core, package: c.package, node: c.node })
-            .collect(),
-        hypervisor: machine.hypervisor.as_ref().map(|h| h.kind.name().into()),
-    }
-}
-
-/// The MPI rank, by the variables of Open MPI, PMI (MPICH, Intel MPI), PMIx and Slurm.
-fn rank() -> Option<u32> {
-    ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok()?.parse().ok())
-}
-
-fn finish(manifest: &mut Manifest, drain: Drain, results: Results) {
-    let Drain { people, garbage, .. } = drain;
-    let ended: Vec<bool> = people.processes.iter().map(|process| people.ended(process.id)).collect();
-    manifest.processes = people.processes;
-    manifest.threads = people.threads;
-    for thread in manifest.threads.iter_mut().filter(|thread| thread.tid == 0) {
-        // Made but never met: its process was gone, or it could not be profiled.
-        thread.started = manifest.started;
-    }
-    if let Some((name, reason)) = people.delivery {
-        if !reason.is_empty() {
-            manifest.engine.reason = format!("{}; {reason}", manifest.engine.reason);
-        }
-        if name == "posix-timer" {
-            manifest.engine.watchpoints = 0;
-        }
-        manifest.engine.delivery = name;
-    }
-    manifest.engine.costs_ns = Costs {
-        timer: results.timer_ns,
-        step: results.step_ns,
-        trap: results.trap_ns,
-        modify: results.modify_ns,
-    };
-    let mut build_ids = BuildIds::default();
-    for module in manifest.processes.iter_mut().flat_map(|process| &mut process.modules) {
-        module.build_id = build_ids.of(&module.path);
-    }
-    if let Some(first) = manifest.processes.first_mut() {
-        first.unprofiled_threads = results.unprofiled_threads;
-        first.exit = Some(manifest.exit);
-    }
-    warn(manifest, &ended, garbage, results);
-    manifest.wall_s = seconds_since(manifest);
-    manifest.complete = true;
-}
-
-fn warn(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Results) {
-    let mut warn = |code: &str, text: String| manifest.warnings.push(Warning { code: code.into(), text });
-    if ended.is_empty() {
-        warn("no-agent", "The agent did not start in the program, so nothing was recorded.".into());
-    }
-    let cut = ended.iter().filter(|ended| !**ended).count();
-    if let Some(false) = ended.first() {
-        let text = "The program ended without running its exit handlers; everything up to that instant is in the profile.";
-        warn("cut-short", text.into());
-    } else if cut > 0 {
-        warn(
-            "cut-short",
-            format!(
-                "Processes that ended without running their exit handlers, by a signal, or that still ran: {cut}."
-            ),
-        );
-    }
-    if garbage > 0 {
-        warn(
-            "garbage",
-            format!(
-                "{garbage} words in session memory were no records: the program may have written over them."
-            ),
-        );
-    }
-    let mut sums = ThreadCounters::default();
-    manifest.threads.iter().for_each(|thread| sums += thread.counters);
-    let mut warn = |code: &str, text: String| manifest.warnings.push(Warning { code: code.into(), text });
-    if sums.sampler_lost > 0 {
-        let text = "the program closed carom's file descriptors, so sampling of these threads stopped early";
-        warn("sampler-closed", format!("{} threads: {text}.", sums.sampler_lost));
-    }
-    if sums.calls_interrupted > 0 {
-        let text = "system calls of the program failed with EINTR because of carom's timer";
-        warn("interrupted-calls", format!("{} {text}.", sums.calls_interrupted));
-    }
-    if sums.objects_unknown > 0 {
-        let text = "look-ups of heap objects found the table in use, so their allocation is not named";
-        warn("objects-unknown", format!("{} {text}.", sums.objects_unknown));
-    }
-    if results.unprofiled_threads > 0 {
-        let text = "threads ran unprofiled for want of session memory, debug registers or file descriptors";
-        warn("unprofiled-threads", format!("{} {text}.", results.unprofiled_threads));
-    }
 }

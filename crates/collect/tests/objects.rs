@@ -8,7 +8,7 @@ use std::{
 };
 
 use carom_base::{Ip, SharingEvent};
-use carom_base_wire::{ControlSettings, DeliveryChoice};
+use carom_base_wire::{ControlSettings, DeliveryChoice, Engine};
 use carom_collect::{Request, record};
 use carom_store::{Exit, Recording, check};
 
@@ -65,6 +65,9 @@ fn follow(name: &str, script: &str, least: u64) -> Followed {
     let out = scratch.path().join("out");
     let script = format!("cd {}\n({script}) > {}", built().display(), out.display());
     let settings = ControlSettings {
+        engine: Engine::Burst,
+        load_period: 0,
+        store_period: 0,
         period_ns: 500_000,
         budget_ppm: 100_000,
         max_steps: 64,

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use carom_base::{AccessKind, Addr, Cpu, Nanos, ProcessId, SampleOutcome, SharingClass, StackId, ThreadId};
-use carom_store::{FileInfo, Kind, Manifest, Recording, Rule, Violation, check};
+use carom_store::{FileInfo, Kind, Manifest, Recording, Rule, ThreadCounts, Violation, check};
 use common::{Small, change, small};
 
 const MANIFEST: &str = "manifest.json";
@@ -60,6 +60,27 @@ fn seconds_that_are_no_number() {
     let outside = Rule::OutsideRun(end);
     expect(MANIFEST, &[Rule::BadNumber("wall_s"), outside.clone(), outside], |r| {
         r.manifest.wall_s = f64::NAN;
+    });
+}
+
+#[test]
+fn more_of_a_part_than_of_the_whole() {
+    let counts = ThreadCounts {
+        instructions: Some(10),
+        branches: Some(5),
+        branches_taken: Some(6),
+        calls: Some(11),
+        loads: Some(1_000),
+        ..ThreadCounts::default()
+    };
+    let more = |part, whole| Rule::MoreThanWhole { thread: 1, part, whole };
+    // A repeated string instruction has more loads than instructions, and whose bytes are not counted breaks nothing.
+    expect(MANIFEST, &[more("branches taken", "branches"), more("calls", "instructions")], |r| {
+        r.manifest.threads[1].counts = Some(counts);
+    });
+    expect(MANIFEST, &[], |r| {
+        let running = &mut r.manifest.threads[1];
+        (running.counts, running.ended) = (Some(counts), None);
     });
 }
 

@@ -1,5 +1,6 @@
 //! One folder per question: a recording in, a value out.
 #![forbid(unsafe_code)]
 
+pub mod count;
 pub mod share;
 pub mod symbols;

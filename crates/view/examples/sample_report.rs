@@ -5,7 +5,7 @@ mod sample;
 
 use std::{error::Error, fs, path::PathBuf};
 
-use carom_view::{csv, share, text, web};
+use carom_view::{count, csv, share, text, web};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Some(dir) = std::env::args_os().nth(1).map(PathBuf::from) else {
@@ -20,8 +20,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("1000", sample::crowd(1000)),
         ("nothing", (quiet_run, sample::nothing(3))),
     ];
-    for (name, (run, findings)) in samples {
-        let report = share::report(&run, &findings);
+    let (run, findings) = sample::counted();
+    let counted = ("count", count::report(&run, &findings));
+    let shared = samples.map(|(name, (run, findings))| (name, share::report(&run, &findings)));
+    for (name, report) in shared.into_iter().chain([counted]) {
         fs::write(dir.join(format!("{name}.html")), web::html(&report)?)?;
         fs::write(dir.join(format!("{name}.json")), carom_view::json(&report)?)?;
         for colour in [false, true] {

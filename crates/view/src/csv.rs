@@ -1,7 +1,7 @@
-//! Tables for spreadsheets and scripts: the matrices with labels in natural order, the lines, the sites.
+//! Tables for spreadsheets and scripts: the matrices with labels in natural order, the lines, the sites, the counts.
 
 use crate::{
-    model::{Cells, Real, RemedyKind, Report, Share},
+    model::{Cells, Counts, Real, RemedyKind, Report, Share},
     words::ThreadNames,
 };
 
@@ -16,8 +16,46 @@ pub struct CsvFile {
 
 /// Every table of the report; none where it has no answer.
 pub fn files(report: &Report) -> Vec<CsvFile> {
-    let Some(share) = &report.share else { return Vec::new() };
     let names = ThreadNames::new(&report.threads);
+    let sharing = report.share.iter().flat_map(|share| sharing(share, &names));
+    let counts = report.count.iter().flat_map(|counts| {
+        [("totals.csv", totals(counts)), ("counts.csv", counts_by_thread(report, counts, &names))]
+    });
+    sharing.chain(counts).map(|(name, text)| CsvFile { name, text }).collect()
+}
+
+/// One row per event.
+fn totals(counts: &Counts) -> String {
+    let mut table = Table::default();
+    table.header(&["event", "unit", "total"]);
+    for event in &counts.events {
+        table.name(&event.name).name(&event.unit).whole(event.total).end();
+    }
+    table.text
+}
+
+/// One row per thread.
+fn counts_by_thread(report: &Report, counts: &Counts, names: &ThreadNames) -> String {
+    let mut table = Table::default();
+    for name in ["thread", "thread_name", "process", "tid", "cpu_ns"] {
+        table.name(name);
+    }
+    for event in &counts.events {
+        table.name(&event.name.replace('-', "_"));
+    }
+    table.end();
+    for (index, thread) in report.threads.iter().enumerate() {
+        table.whole(Some(thread.id)).name(&names.get(thread.id)).whole(Some(thread.process));
+        table.whole(Some(thread.tid)).whole(Some(thread.cpu_ns));
+        for event in &counts.events {
+            table.whole(event.values.get(index).copied().flatten());
+        }
+        table.end();
+    }
+    table.text
+}
+
+fn sharing(share: &Share, names: &ThreadNames) -> Vec<(&'static str, String)> {
     let thread = |id: u32| names.get(id).into_owned();
     let cpu = |number: u32| format!("cpu {number}");
     let threads = &share.matrix.threads;
@@ -30,8 +68,8 @@ pub fn files(report: &Report) -> Vec<CsvFile> {
         ("cores-true.csv", matrix(cores, &cores.true_sharing, &cpu)),
         ("cores-false.csv", matrix(cores, &cores.false_sharing, &cpu)),
     ];
-    let tables = [("lines.csv", lines(share)), ("sites.csv", sites(share, &names))];
-    matrices.into_iter().chain(tables).map(|(name, text)| CsvFile { name, text }).collect()
+    let tables = [("lines.csv", lines(share)), ("sites.csv", sites(share, names))];
+    matrices.into_iter().chain(tables).collect()
 }
 
 /// Directed: rows are earlier writers, columns later accessors.
@@ -208,6 +246,21 @@ mod tests {
         assert!(file(&files, "cores-false.csv").contains("cpu 1,2668,0,0"));
         assert_eq!(file(&files, "lines.csv").lines().count(), 3);
         assert_eq!(file(&files, "sites.csv").lines().count(), 6);
+    }
+
+    #[test]
+    fn counts_are_exact_and_gaps_are_empty() {
+        let (run, findings) = sample::counted();
+        let files = files(&crate::count::report(&run, &findings));
+        assert!(
+            file(&files, "totals.csv")
+                .starts_with("event,unit,total\ninstructions,instructions,1230000123\n")
+        );
+        assert!(file(&files, "totals.csv").contains("branches-taken,instructions,\n"));
+        let counts = file(&files, "counts.csv");
+        let last = counts.lines().last().unwrap_or_default();
+        assert_eq!(last, "2,worker-2,0,4713,3894000000,749000123,251900000,115100000,30,30,30,,30,30,30,30");
+        assert_eq!(files.len(), 2, "no tables of sharing");
     }
 
     #[test]

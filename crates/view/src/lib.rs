@@ -1,12 +1,15 @@
 //! The report: model, terminal text, HTML, JSON, CSV.
 //!
-//! Findings and a [`RunInfo`] go in; [`share::report`] turns them into a [`model::Report`], and the renderers
+//! Findings and a [`RunInfo`] go in; [`share::report`] or [`count::report`] turns them into a [`model::Report`], and the
+//! renderers
 //! ([`text`], [`web`], [`csv`], [`json`]) turn that into strings. Nothing here prints or touches a file.
 #![forbid(unsafe_code)]
 
+pub mod count;
 pub mod csv;
 mod json;
 pub mod model;
+mod recording;
 mod run;
 pub mod share;
 pub mod text;

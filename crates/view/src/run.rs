@@ -47,6 +47,8 @@ pub struct ProcessInfo {
     pub pid: u32,
     /// The process that forked or spawned it.
     pub parent: Option<ProcessId>,
+    /// The name of the host on which it ran, where it is known.
+    pub host: Option<String>,
     /// Its arguments.
     pub argv: Vec<String>,
     /// How it ended.
@@ -88,7 +90,7 @@ pub struct EngineInfo {
     pub reason: String,
     /// What a sample stands for.
     pub sample_means: SampleMeans,
-    /// Thread CPU time between samples, in nanoseconds.
+    /// Thread CPU time between samples, in nanoseconds, where a sample stands for that.
     pub period_ns: u64,
     /// How samples reach the agent.
     pub delivery: Delivery,
@@ -105,8 +107,15 @@ pub struct EngineInfo {
 pub enum SampleMeans {
     /// An amount of thread CPU time (`burst`).
     ThreadTime,
-    /// This many accesses (`pmu`, `translate`).
-    Accesses(u64),
+    /// Numbers of accesses (`pmu`, `translate`).
+    Accesses {
+        /// Loads that a sampled load stands for; 0 where loads are not sampled.
+        loads: u64,
+        /// Stores that a sampled store stands for; 0 where stores are not sampled.
+        stores: u64,
+    },
+    /// Nothing is sampled: everything is counted (`translate`).
+    Nothing,
 }
 
 /// How a sample reaches the agent.
@@ -118,6 +127,8 @@ pub enum Delivery {
     Setsig,
     /// POSIX CPU timers, where perf_event_open is denied: at most CONFIG_HZ samples a second, no watchpoints.
     PosixTimer,
+    /// By the program's own translated code: no signals.
+    Inline,
     /// A replayed recording.
     Replay,
 }

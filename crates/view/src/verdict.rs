@@ -1,11 +1,18 @@
 //! The answer in one or two sentences, in units that the engine can claim.
 
+mod count;
+
 use std::collections::BTreeMap;
 
+use carom_study::share::Quality;
+
 use crate::{
+    RunInfo,
     model::{EngineDelivery, Interval, Line, NotEnoughData, PeriodUnit, Report, Share},
     words::{self, ThreadNames},
 };
+
+pub use count::count;
 
 /// From here on sharing is called false, and below one minus this true.
 const NEARLY_ALL: f64 = 0.9;
@@ -29,8 +36,13 @@ pub fn share(report: &Report, share: &Share) -> String {
         unprofiled(report)
     } else if let Some(few) = &share.not_enough {
         let samples = report.quality.last_instruction;
-        let unseen =
-            if few.events == 0 { samples >= ENOUGH_SAMPLES } else { smallest_line(samples) <= NEGLIGIBLE };
+        // Without watchpoints only what two threads do at nearly the same time is seen: absence takes more evidence.
+        let watched = report.engine.delivery != EngineDelivery::PosixTimer;
+        let unseen = if few.events == 0 && watched {
+            samples >= ENOUGH_SAMPLES
+        } else {
+            smallest_line(samples) <= NEGLIGIBLE
+        };
         match share.lines.first() {
             None if unseen => nothing(report),
             Some(top) if top.events >= few.needed as u64 => {
@@ -92,6 +104,12 @@ fn smallest_line(samples: u64) -> f64 {
     (SAMPLES_TO_SEE_A_LINE / samples as f64 * TENTHS).ceil() / TENTHS
 }
 
+/// How long to run so that no line of [`NEGLIGIBLE`] share hides, at the rate of samples so far.
+pub fn seconds_to_rule_out(run: &RunInfo, quality: &Quality) -> Option<f64> {
+    let samples = quality.last_instruction;
+    (samples > 0).then(|| run.wall_s * (SAMPLES_TO_SEE_A_LINE / NEGLIGIBLE) / samples as f64)
+}
+
 fn not_enough(report: &Report, share: &Share, few: &NotEnoughData) -> String {
     let seen = format!(
         "Not enough data: {} of sharing in {}, and {} are needed.",
@@ -103,7 +121,16 @@ fn not_enough(report: &Report, share: &Share, few: &NotEnoughData) -> String {
         share.lines.first().map(|line| format!("; so far {} leads", object(line))).unwrap_or_default();
     match few.run_s {
         Some(run) if run.0.is_finite() => {
-            format!("{seen} Run for at least {:.0} s{so_far}.", run.0.ceil())
+            let aim = if few.events == 0 {
+                format!(
+                    ", so that a line that takes {} of {} shows up",
+                    words::percent(NEGLIGIBLE),
+                    whole(report)
+                )
+            } else {
+                String::new()
+            };
+            format!("{seen} Run for at least {:.0} s{aim}{so_far}.", run.0.ceil())
         }
         _ => format!("{seen} Run longer, or sample more often with --budget or --period{so_far}."),
     }

@@ -128,6 +128,27 @@ pub fn compact(value: f64) -> String {
     format!("{value:.0}")
 }
 
+/// A count to three digits: `0`, `412`, `1.23 k`, `41.2 M`, `412 G`.
+pub fn measure(value: u64) -> String {
+    const STEPS: [(f64, &str); 6] =
+        [(1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let value = value as f64;
+    for (unit, suffix) in STEPS {
+        // From here on three digits round up to the next unit.
+        if value >= 0.9995 * unit {
+            let scaled = value / unit;
+            let decimals = if scaled < 9.995 { 2 } else { usize::from(scaled < 99.95) };
+            return format!("{scaled:.decimals$} {suffix}");
+        }
+    }
+    format!("{value:.0}")
+}
+
+/// How much was counted, with two decimals, never rounded up: `100%` is all of it.
+pub fn coverage(fraction: f64) -> String {
+    if fraction >= 1.0 { "100%".into() } else { format!("{:.2}%", (fraction * 1e4).floor() / 1e2) }
+}
+
 /// `4.0 s`, `0.35 s`, `120 s`.
 pub fn seconds(value: f64) -> String {
     let decimals = if value < 1.0 { 2 } else { usize::from(value < 100.0) };
@@ -160,6 +181,16 @@ mod tests {
             [0.4, 7.0, 999.4, 999.9, 1234.0, 37_400.0, 5e6].map(compact).join(" "),
             "0 7 999 1.0k 1.2k 37k 5.0M"
         );
+    }
+
+    #[test]
+    fn measures_have_three_digits() {
+        assert_eq!(
+            [0, 7, 999, 1_000, 9_994, 9_996, 412_400, 999_600, 1_230_000_000].map(measure).join(" "),
+            "0 7 999 1.00 k 9.99 k 10.0 k 412 k 1.00 M 1.23 G"
+        );
+        assert_eq!(measure(u64::MAX), "18.4 E");
+        assert_eq!([0.0, 0.5, 0.99999, 1.0].map(coverage).join(" "), "0.00% 50.00% 99.99% 100%");
     }
 
     #[test]

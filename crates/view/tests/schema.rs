@@ -6,7 +6,7 @@ mod sample;
 
 use std::{env, fs, path::PathBuf};
 
-use carom_view::{model, share};
+use carom_view::{count, model, share};
 use serde_json::Value;
 
 /// Set to rewrite the checked-in schema.
@@ -45,6 +45,8 @@ fn reports_keep_to_the_schema() {
         check(&value(&share::report(&run, &findings)));
     }
     check(&value(&share::report(&sample::two().0, &sample::nothing(3))));
+    let (run, findings) = sample::counted();
+    check(&value(&count::report(&run, &findings)));
 }
 
 #[test]
@@ -138,4 +140,39 @@ fn the_keys_of_the_contract_are_there() {
     assert_eq!(report["share"]["matrix"]["rows"], "earlier writer");
     assert_eq!(report["share"]["matrix"]["all"][1][2], 2850);
     assert_eq!(report["engine"]["sample_means"], "thread time");
+}
+
+#[test]
+fn the_keys_of_counts_are_there() {
+    let (run, findings) = sample::counted();
+    let report = value(&count::report(&run, &findings));
+    let instructions = &report["count"]["events"][0];
+    assert_eq!(instructions["name"], "instructions");
+    assert_eq!(instructions["unit"], "instructions");
+    assert_eq!(instructions["total"], 1_230_000_123);
+    assert_eq!(instructions["values"], serde_json::json!([1_000_000, 480_000_000, 749_000_123]));
+    assert_eq!(instructions["by_process"], serde_json::json!([1_230_000_123]));
+    assert_eq!(report["count"]["events"][6]["values"], serde_json::json!([null, null, null]));
+    assert_eq!(report["count"]["coverage"]["translated_ns"], 999_870_000);
+    assert_eq!(report["command"], "count");
+    assert_eq!(report["engine"]["sample_means"], "nothing");
+    assert_eq!(report["quality"]["not_covered"][0]["code"], "before-main");
+    assert_eq!(report["processes"][0]["host"], "node17");
+    assert!(report.get("share").is_none());
+}
+
+#[test]
+fn periods_of_accesses_are_stated() {
+    let (mut run, findings) = sample::two();
+    let engine = |run: &carom_view::RunInfo| value(&share::report(run, &findings))["engine"].clone();
+    run.engine.sample_means = carom_view::SampleMeans::Accesses { loads: 500_000, stores: 500_000 };
+    assert_eq!(engine(&run)["sample_means"], "500000 accesses");
+    assert_eq!(
+        (&engine(&run)["period"], &engine(&run)["period_unit"]),
+        (&500_000.into(), &"accesses".into())
+    );
+    run.engine.sample_means = carom_view::SampleMeans::Accesses { loads: 1_000, stores: 0 };
+    let loads = engine(&run);
+    assert_eq!((&loads["sample_means"], &loads["period"]), (&"1000 loads".into(), &1_000.into()));
+    assert_eq!((&loads["load_period"], &loads["store_period"]), (&1_000.into(), &Value::Null));
 }

@@ -11,13 +11,15 @@ use crate::tree::Tree;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("carom-base", &[]),
     ("carom-base-detect", &["carom-base"]),
+    ("carom-base-insn", &["carom-base"]),
     ("carom-base-records", &["carom-base"]),
     ("carom-base-sim", &["carom-base"]),
     ("carom-base-sys", &["carom-base"]),
     ("carom-base-wire", &["carom-base"]),
     ("carom-study-stats", &["carom-base"]),
     ("carom-store", &["carom-base-records", "carom-base"]),
-    ("carom-collect-translate", &["carom-base-sys", "carom-base"]),
+    // What an instruction accesses is the same for who counts it and for who samples it.
+    ("carom-collect-translate", &["carom-base-insn", "carom-base-sys", "carom-base"]),
     // Feeds the decoder of the store with bytes that it did not write.
     ("carom-fuzz", &["carom-store"]),
     ("carom-collect-load", &["carom-base-sys", "carom-base"]),
@@ -27,6 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "carom-collect-translate",
             "carom-base-detect",
+            "carom-base-insn",
             "carom-base-sim",
             "carom-base-records",
             "carom-base-wire",

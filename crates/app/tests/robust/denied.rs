@@ -6,6 +6,11 @@ use crate::support::{DENSE, Share, compare, compile, run};
 
 /// Under a filter that answers perf_event_open with EPERM. Returns the report.
 fn denied(file: &str, arguments: &[&str]) -> crate::support::Report {
+    denied_share(file, arguments).1
+}
+
+/// The same, with the profile.
+fn denied_share(file: &str, arguments: &[&str]) -> (Share, crate::support::Report) {
     let program = compile(file, &[]);
     let launcher = compile("robust/deny_perf.c", &[]);
     let alone = run(Command::new(&launcher).arg(&program).args(arguments));
@@ -15,7 +20,7 @@ fn denied(file: &str, arguments: &[&str]) -> crate::support::Report {
     let report = share.report();
     assert_eq!(report.delivery(), "posix-timer");
     assert_eq!(report.0["engine"]["watchpoints"], 0);
-    report
+    (share, report)
 }
 
 #[test]
@@ -32,11 +37,30 @@ fn the_report_says_what_denial_costs() {
     let reason = report.0["engine"]["reason"].as_str().expect("engine.reason");
     assert!(reason.contains("perf_event_open"), "{reason}");
     assert!(report.verdict().contains("POSIX timers and without watchpoints"), "{}", report.verdict());
-    // 60 ms of two threads at no more than 1,000 samples a second cannot show 30 events.
-    let few = denied("robust/ends.c", &["return"]);
-    assert!(few.count("events") < 30);
-    assert_eq!(few.0["share"]["not_enough"]["needed"], 30, "{}", few.verdict());
-    assert!(few.verdict().contains("POSIX timers"), "{}", few.verdict());
+}
+
+#[test]
+fn few_samples_are_not_enough_and_never_nothing() {
+    // 60 ms of two threads at no more than 1,000 samples a second: 120 samples, in threads that share nothing.
+    let (share, few) = denied_share("robust/ends.c", &["return"]);
+    let (events, samples) = (few.count("events"), few.samples());
+    assert!(events < 30 && (1..=240).contains(&samples), "{events} events, {samples} samples");
+    let verdict = few.verdict();
+    assert!(verdict.starts_with("Not enough data"), "{verdict}");
+    assert!(verdict.contains("Run for at least"), "{verdict}");
+    assert!(!verdict.contains("No line was seen"), "{verdict}");
+    assert!(verdict.contains("POSIX timers"), "{verdict}");
+    let not_enough = &few.0["share"]["not_enough"];
+    assert_eq!(not_enough["needed"], 30);
+    // A line of 1% needs 735 last-instruction samples, many times what there are.
+    let wall = few.0["program"]["wall_s"].as_f64().expect("program.wall_s");
+    assert!(not_enough["run_s"].as_f64().expect("run_s") > 2.0 * wall, "{not_enough}");
+    assert_eq!(few.0["share"]["false_fraction"], serde_json::Value::Null);
+    // The report as text has no matrix at all, not one of dots.
+    let text = run(Command::new(crate::support::carom()).arg("report").arg(share.profile()));
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.starts_with("Not enough data"), "{text}");
+    assert!(!text.contains("Who communicates"), "{text}");
 }
 
 #[test]

@@ -36,6 +36,12 @@ impl Kernel {
     }
 }
 
+/// The nodename of uname(2), or `None` where it is one of those that hosts have which nobody has named.
+pub(super) fn hostname(root: &Root) -> Option<String> {
+    const NAMELESS: [&str; 3] = ["(none)", "localhost", "localhost.localdomain"];
+    root.line("proc/sys/kernel/hostname").filter(|name| !NAMELESS.contains(&name.as_str()))
+}
+
 /// Interrupts of the kernel's clock per second (CONFIG_HZ): the coarse clock moves once per tick.
 /// `None` where the answer is no plausible tick.
 pub fn tick_hz() -> Option<u32> {

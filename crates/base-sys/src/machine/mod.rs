@@ -32,6 +32,8 @@ pub use topology::{CpuInfo, cpus};
 pub struct Machine {
     /// The kernel.
     pub kernel: Kernel,
+    /// The host's name (the nodename of uname(2)), where it tells this host from others.
+    pub hostname: Option<String>,
     /// Clock interrupts per second (CONFIG_HZ).
     pub tick_hz: Option<u32>,
     /// The processor.
@@ -62,6 +64,7 @@ impl Machine {
         let cpu = CpuModel::read(root);
         Self {
             kernel: Kernel::read(root),
+            hostname: kernel::hostname(root),
             tick_hz: None,
             hypervisor: Hypervisor::read(root, cpu.virtual_machine, signature),
             cpu,

@@ -125,6 +125,14 @@ fn containers_and_xen_are_recognised() {
 }
 
 #[test]
+fn only_a_name_of_its_own_tells_a_host_from_others() {
+    let host = |tree, name| Tree::new(tree, &[("proc/sys/kernel/hostname", name)]).read().hostname;
+    assert_eq!(host("named", "node17\n").as_deref(), Some("node17"));
+    assert_eq!(host("nameless", "(none)\n"), None);
+    assert_eq!(host("localhost", "localhost\n"), None);
+}
+
+#[test]
 fn this_machine_can_be_read() {
     let machine = Machine::here();
     assert!(machine.kernel.version.is_some());

@@ -4,11 +4,11 @@
 //! single-stepped k times.
 
 use carom_base::{Population, Skip};
+use carom_base_insn::{MAX_INSTRUCTION_BYTES, Memory, Walk};
 use carom_base_wire::Counter;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register};
 
 use super::Scene;
-use crate::insn::{MAX_INSTRUCTION_BYTES, Memory, Walk};
 
 /// A step sample in progress.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,8 @@ pub fn begin(scene: &mut Scene<'_>) {
 }
 
 /// Draws one of the next `most` instructions and goes there, walking as far as that leads.
+// Apart from its callers, whose buffers would lie below its own on the handler's stack; so is `proceed`.
+#[inline(never)]
 fn step_to_one(scene: &mut Scene<'_>, most: u32) {
     let steps = (((scene.state.random() >> 32) * u64::from(most)) >> 32) as u32;
     let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
@@ -94,6 +96,7 @@ pub fn on_step(mut scene: Scene<'_>) {
 }
 
 /// Samples the instruction where the burst has arrived, or goes one step on.
+#[inline(never)]
 fn proceed(scene: &mut Scene<'_>) {
     let Some(Burst { left, weight }) = scene.state.burst else { return };
     scene.weight = weight;

@@ -4,11 +4,11 @@
 //! most calls; the kernel never restarts the ones below after a handler (signal(7)), so we do. The number of
 //! the call is gone from the registers, but the code that loaded it is not.
 
+use carom_base_insn::Memory;
 use carom_base_wire::Counter;
 use iced_x86::{Code, DecoderOptions, OpKind, Register};
 
 use super::Scene;
-use crate::insn::Memory;
 
 /// `0f 05`.
 const SYSCALL_BYTES: u64 = 2;

@@ -1,6 +1,6 @@
 //! A forked child begins a session of its own before it records anything.
 
-use crate::{modules, registry, session, session::Session};
+use crate::{modules, registry, session, session::Session, trim};
 
 /// Has [`in_child`] called in every child that `fork` makes. A `vfork` child shares its parent's memory for a
 /// moment, has no events of its own and is left alone.
@@ -31,5 +31,6 @@ unsafe extern "C" fn in_child() {
         if let (Some(thread), Some((mask, stack))) = (registry::current(), kept) {
             thread.visit(|state| (state.hidden_mask, state.program_stack) = (mask, stack));
         }
+        trim::drop_own_code();
     }
 }

@@ -10,6 +10,7 @@ use carom_base_sys::signal;
 
 use super::next::next;
 use crate::{
+    extent::Extent,
     handler::call_on,
     map, registry,
     session::{self, Session},
@@ -46,6 +47,7 @@ struct Newcomer {
     serial: u32,
     /// Threads begin with their maker's signal mask, also with what is hidden of it.
     hidden_mask: signal::Mask,
+    stack: Extent,
 }
 
 /// Runs our beginning, then becomes the program's start routine.
@@ -64,7 +66,7 @@ pub unsafe extern "C" fn pthread_create(
         // SAFETY: the caller's arguments.
         return unsafe { real_pthread_create(thread, attributes, routine, argument) };
     };
-    create(session, Start { routine, argument }, |newcomer| {
+    create(session, Start { routine, argument }, Extent::asked(attributes), |newcomer| {
         // SAFETY: the caller's arguments but for what to run.
         unsafe { real_pthread_create(thread, attributes, begin_thread, newcomer) }
     })
@@ -86,20 +88,26 @@ pub unsafe extern "C" fn thrd_create(
         // SAFETY: the caller's arguments.
         return unsafe { real_thrd_create(thread, routine, argument) };
     };
-    create(session, Start { routine, argument }, |newcomer| {
+    create(session, Start { routine, argument }, Extent::asked(std::ptr::null()), |newcomer| {
         // SAFETY: the caller's arguments but for what to run.
         unsafe { real_thrd_create(thread, begin_thread, newcomer) }
     })
 }
 
 /// Has `make` make a thread that begins with the newcomer it is given; 0 says that it did.
-fn create(session: &Session, start: Start, make: impl FnOnce(*mut c_void) -> libc::c_int) -> libc::c_int {
+fn create(
+    session: &Session,
+    start: Start,
+    stack: Extent,
+    make: impl FnOnce(*mut c_void) -> libc::c_int,
+) -> libc::c_int {
     // Numbered here and not when it starts to run: users count threads in the order in which they were made.
     let serial = session.next_serial();
     let hidden_mask =
         registry::current().and_then(|maker| maker.visit(|state| state.hidden_mask)).unwrap_or(0);
-    let newcomer = Box::into_raw(Box::new(Newcomer { start, serial, hidden_mask }));
-    let result = make(newcomer.cast());
+    let newcomer = Box::into_raw(Box::new(Newcomer { start, serial, hidden_mask, stack }));
+    // A thread begins with its maker's GS.
+    let result = carom_collect_translate::aside(|| make(newcomer.cast()));
     if result != 0 {
         // SAFETY: no thread was made, so nobody else has it.
         drop(unsafe { Box::from_raw(newcomer) });
@@ -112,25 +120,33 @@ fn create(session: &Session, start: Start, make: impl FnOnce(*mut c_void) -> lib
 #[unsafe(naked)]
 extern "C" fn begin_thread(_start: *mut c_void) -> *mut c_void {
     naked_asm!(
-        "sub rsp, 8",
+        "sub rsp, 24",
+        "lea rsi, [rsp + 8]",
         "call {begin}",
-        "add rsp, 8",
+        "mov rcx, [rsp + 8]",
+        "add rsp, 24",
         // `Start` comes back in RAX and RDX.
         "mov rdi, rdx",
+        "test rcx, rcx",
+        "jnz {enter}",
         "jmp rax",
         begin = sym unpack_and_begin,
+        enter = sym carom_collect_translate::enter,
     )
 }
 
-extern "C" fn unpack_and_begin(start: *mut c_void) -> Start {
+/// Begins recording the thread. `translate`: 1 where its routine is to run from the code cache, else 0.
+extern "C" fn unpack_and_begin(start: *mut c_void, translate: &mut u64) -> Start {
     // SAFETY: made by `pthread_create` above for this thread alone.
-    let Newcomer { start, serial, hidden_mask } = *unsafe { Box::from_raw(start.cast::<Newcomer>()) };
+    let Newcomer { start, serial, hidden_mask, stack } = *unsafe { Box::from_raw(start.cast::<Newcomer>()) };
+    *translate = 0;
     if let Some(session) = session::current() {
         let errno = signal::errno();
-        begin_on_handler_stack(session, serial, false);
+        begin_on_handler_stack(session, serial, false, stack);
         if let Some(thread) = registry::current() {
             thread.visit(|state| state.hidden_mask = hidden_mask);
         }
+        *translate = u64::from(thread::translate());
         signal::set_errno(errno);
     }
     start
@@ -138,22 +154,27 @@ extern "C" fn unpack_and_begin(start: *mut c_void) -> Start {
 
 /// Begins sampling the main thread, or the only one of a forked child.
 pub fn begin_main(session: &'static Session) {
-    begin_on_handler_stack(session, session.next_serial(), true);
+    begin_on_handler_stack(session, session.next_serial(), true, Extent::Unknown);
 }
 
 struct Beginning {
     session: &'static Session,
     serial: u32,
     main: bool,
+    stack: Extent,
+    /// An address on that stack.
+    sp: u64,
     vacancy: Vacancy,
 }
 
-fn begin_on_handler_stack(session: &'static Session, serial: u32, main: bool) {
+fn begin_on_handler_stack(session: &'static Session, serial: u32, main: bool, stack: Extent) {
     if !map::has_room() {
         return session.unprofiled_thread();
     }
     let Ok(vacancy) = Vacancy::find() else { return session.unprofiled_thread() };
-    let mut beginning = Beginning { session, serial, main, vacancy };
+    let here = 0u8;
+    let sp = (&raw const here).addr() as u64;
+    let mut beginning = Beginning { session, serial, main, stack, sp, vacancy };
     // Opening files is a cancellation point, and there is nothing to unwind to.
     let cancellation = set_cancellation(CANCEL_DISABLE);
     // SAFETY: the vacancy's stack is in nobody's hands but ours.
@@ -179,9 +200,9 @@ fn set_cancellation(state: libc::c_int) -> libc::c_int {
 
 extern "C" fn begin(beginning: *mut c_void) {
     // SAFETY: the `Beginning` of `begin_on_handler_stack`, which waits for us.
-    let Beginning { session, serial, main, vacancy } =
+    let Beginning { session, serial, main, stack, sp, vacancy } =
         *unsafe { &*beginning.cast_const().cast::<Beginning>() };
-    thread::begin(session, serial, main, vacancy);
+    thread::begin(session, serial, main, stack.bounds(sp), vacancy);
 }
 
 /// The key whose destructor ends sampling. `u32::MAX` before [`prepare`].

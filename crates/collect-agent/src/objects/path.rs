@@ -2,13 +2,13 @@
 
 use carom_base::StackId;
 use carom_base_wire::{MAX_STACK_FRAMES, Stack};
-use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder as _, x86_64};
+use framehop::{FrameAddress, Unwinder as _, x86_64::UnwindRegsX86_64};
 
 use super::{
     Caller,
     site::{self, Site},
 };
-use crate::{context::OwnMemory, modules::Modules, stack::hash};
+use crate::{context::OwnMemory, modules::Modules, stack::hash, unwind::Cache};
 
 /// Bytes of a return address.
 const WORD: u64 = 8;
@@ -19,7 +19,7 @@ const WORD: u64 = 8;
 /// where it lay; once a walk comes to a frame that the last walk met at the same place, and all return addresses
 /// beyond still lie where they lay, the rest of the path is the rest of the last one.
 pub struct Paths {
-    cache: x86_64::CacheX86_64<MustNotAllocateDuringUnwind>,
+    cache: Cache,
     last: Walk,
     /// The frames of the present walk that are new.
     fresh: [Frame; MAX_STACK_FRAMES],
@@ -95,7 +95,7 @@ impl Walk {
 impl Paths {
     /// Allocates the caches. Not for handlers.
     pub fn new() -> Self {
-        Self { cache: x86_64::CacheX86_64::new_in(), last: Walk::NONE, fresh: Walk::NONE.frames, site: None }
+        Self { cache: Cache::new_in(), last: Walk::NONE, fresh: Walk::NONE.frames, site: None }
     }
 
     /// The site of an allocation by `caller`. Not for handlers: a new site is allocated.
@@ -122,7 +122,7 @@ impl Paths {
 
     /// Fills `fresh` from the innermost frame on, and says how many frames it took.
     fn walk(&mut self, caller: Caller, modules: Option<&Modules>, memory: &OwnMemory<'_>) -> (usize, End) {
-        let mut registers = x86_64::UnwindRegsX86_64::new(caller.ip, caller.sp, caller.fp);
+        let mut registers = UnwindRegsX86_64::new(caller.ip, caller.sp, caller.fp);
         let mut read = |address| memory.word(address).ok_or(());
         let mut frame = Frame { address: caller.ip, place: caller.sp.wrapping_sub(WORD) };
         let mut from = 0;

@@ -141,6 +141,11 @@ impl Lanes {
         Ok(Self { region, opened: 0, used: [false; LANES], windows: Vec::new() })
     }
 
+    /// Where GS bases lie.
+    pub fn range(&self) -> Range<u64> {
+        self.region.range()
+    }
+
     /// The GS base of a lane.
     pub fn base(&self, lane: LaneId) -> u64 {
         self.region.range().start + lane.offset()

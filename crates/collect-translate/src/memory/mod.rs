@@ -27,6 +27,7 @@ pub use holes::{Prefer, find_hole};
 pub use lanes::{COUNTERS_PER_ARENA, LaneId, Lanes, Windows};
 pub use maps::{Mapping, MappingKind};
 pub use regions::Regions;
+pub use sys::{Errno, call};
 pub use table::{TableKind, Tables};
 
 /// Where user addresses end: the last page below 2^47 is never mapped (x86-64, `TASK_SIZE_MAX`).

@@ -26,11 +26,19 @@ impl Regions {
 
     /// Looks again, after something was mapped, unmapped or protected.
     ///
+    /// Returns what was code and is none any more.
+    ///
     /// # Errors
     /// [`MemoryError::NoMaps`]; what was known stays.
-    pub fn refresh(&mut self) -> Result<(), MemoryError> {
-        self.code = translatable(&maps::read()?, &self.excluded);
-        Ok(())
+    pub fn refresh(&mut self) -> Result<Vec<Range<u64>>, MemoryError> {
+        let before = std::mem::replace(&mut self.code, translatable(&maps::read()?, &self.excluded));
+        Ok(before.into_iter().flat_map(|range| without(range, &self.code)).collect())
+    }
+
+    /// Whether some of `range` is code.
+    pub fn overlap(&self, range: &Range<u64>) -> bool {
+        let after = self.code.partition_point(|code| code.end <= range.start);
+        self.code.get(after).is_some_and(|code| code.start < range.end)
     }
 
     /// The code around `pc`.
@@ -55,7 +63,7 @@ impl Regions {
 fn translatable(mappings: &[Mapping], excluded: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut code: Vec<Range<u64>> = Vec::new();
     for range in
-        mappings.iter().filter(|mapping| is_code(mapping)).flat_map(|mapping| without(mapping, excluded))
+        mappings.iter().filter(|mapping| is_code(mapping)).flat_map(|mapping| without(mapping.range(), excluded))
     {
         match code.last_mut() {
             Some(last) if last.end == range.start => last.end = range.end,
@@ -74,10 +82,10 @@ fn is_code(mapping: &Mapping) -> bool {
         && matches!(mapping.kind, MappingKind::File | MappingKind::Vdso)
 }
 
-/// A mapping without the excluded ranges.
-fn without(mapping: &Mapping, excluded: &[Range<u64>]) -> Vec<Range<u64>> {
-    let mut left = vec![mapping.range()];
-    for hole in excluded {
+/// A range without some others.
+fn without(range: Range<u64>, holes: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut left = vec![range];
+    for hole in holes {
         left = left
             .into_iter()
             .flat_map(|range| [range.start..range.end.min(hole.start), range.start.max(hole.end)..range.end])
@@ -132,6 +140,30 @@ b000-c000 r-xp 0 0 0 [vdso]
         let but_ours = Regions::new(vec![range]).expect("maps");
         assert_eq!(but_ours.contains(here), None);
         assert!(!but_ours.code.is_empty(), "the C library is left");
+    }
+
+    #[test]
+    fn overlaps_are_found_at_both_ends() {
+        let regions = Regions { code: vec![0x2000..0x4000, 0x6000..0x7000], excluded: Vec::new() };
+        for (range, expected) in [
+            (0x1000..0x2000, false),
+            (0x1000..0x2001, true),
+            (0x3fff..0x5000, true),
+            (0x4000..0x6000, false),
+            (0x5000..0x6001, true),
+            (0x7000..0x8000, false),
+        ] {
+            assert_eq!(regions.overlap(&range), expected, "{range:x?}");
+        }
+    }
+
+    #[test]
+    fn a_refresh_tells_what_is_gone() {
+        let mut regions = Regions::new(Vec::new()).expect("maps");
+        // An address that the kernel never maps.
+        regions.code.insert(0, 0x100..0x200);
+        assert_eq!(regions.refresh().expect("maps"), [0x100..0x200]);
+        assert_eq!(regions.refresh().expect("maps"), []);
     }
 
     proptest! {

@@ -9,9 +9,11 @@ pub type Errno = i32;
 /// The kernel returns errors as small negative numbers (`MAX_ERRNO`, include/linux/err.h).
 const MAX_ERRNO: i64 = 4095;
 
+/// Any system call.
+///
 /// # Safety
 /// As the system call itself.
-unsafe fn call(number: i64, arguments: [u64; 6]) -> Result<u64, Errno> {
+pub unsafe fn call(number: i64, arguments: [u64; 6]) -> Result<u64, Errno> {
     let [a, b, c, d, e, f] = arguments;
     let result: i64;
     // SAFETY: the kernel's calling convention: it changes rax, rcx and r11 only, and memory as the caller promised.

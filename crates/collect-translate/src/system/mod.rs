@@ -1,13 +1,74 @@
 //! System calls that concern the translator.
 
+mod birth;
+mod ending;
+mod fork;
 pub mod gate;
+mod mapping;
+mod segment;
+mod spawn;
 
-use crate::{dispatch::go_on, engine::Engine, exit::Exit, state::number, thread::Thread};
+use crate::{
+    dispatch::go_on,
+    engine::Engine,
+    exit::Exit,
+    memory::Errno,
+    signal,
+    state::number::{R10, R11, RAX, RCX, RSI},
+    thread::Thread,
+};
 
-/// A system call left the cache. It happens in place, after what must come before it.
+/// What is in RDI, RSI, RDX, R10, R8 and R9.
+type Arguments = [u64; 6];
+
+/// Bytes of the instruction.
+const SYSCALL_BYTES: u64 = 2;
+
+/// A system call left the cache.
 pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
-    if thread.slots().regs[number::RAX] as i64 == libc::SYS_exit_group {
-        engine.ending();
+    // The kernel looks at the lower half of RAX.
+    let number = i64::from(thread.slots().regs[RAX] as i32);
+    match number {
+        libc::SYS_exit => ending::exit(engine, thread, exit),
+        libc::SYS_exit_group | libc::SYS_execve | libc::SYS_execveat => {
+            // If the program could not be executed, it is told of more later.
+            engine.ending();
+            in_place(thread, exit);
+        }
+        libc::SYS_fork | libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3 => {
+            birth::call(engine, thread, exit, number);
+        }
+        libc::SYS_mmap
+        | libc::SYS_munmap
+        | libc::SYS_mremap
+        | libc::SYS_mprotect
+        | libc::SYS_pkey_mprotect
+        | libc::SYS_shmat => mapping::call(engine, thread, exit, number),
+        libc::SYS_rt_sigaction | libc::SYS_rt_sigreturn => signal::call(engine, thread, exit),
+        libc::SYS_arch_prctl => segment::call(engine, thread, exit),
+        _ => in_place(thread, exit),
     }
+}
+
+/// The call happens in the cache, after what had to come before it.
+fn in_place(thread: &mut Thread, exit: Exit) {
     go_on(thread, exit.back, exit.pc);
+}
+
+/// The call has happened, and the thread goes on behind it.
+pub fn finish(thread: &mut Thread, exit: Exit, result: Result<u64, Errno>) {
+    let next = exit.pc + SYSCALL_BYTES;
+    let slots = thread.slots();
+    slots.regs[RAX] = result.unwrap_or_else(|errno| i64::from(-errno) as u64);
+    slots.regs[RCX] = next;
+    slots.regs[R11] = slots.flags;
+    go_on(thread, exit.back + SYSCALL_BYTES, next);
+}
+
+/// The call's arguments.
+pub fn arguments(thread: &mut Thread) -> Arguments {
+    const RDX: usize = 2;
+    const RDI: usize = 7;
+    let regs = &thread.slots().regs;
+    [regs[RDI], regs[RSI], regs[RDX], regs[R10], regs[8], regs[9]]
 }

@@ -1,43 +1,81 @@
 //! Runs a function from the cache, on the calling thread.
 
+#![allow(dead_code)] // Each test uses some of it.
+
+pub mod heap;
 pub mod kernels;
 
 use std::{
     arch::naked_asm,
-    sync::{Mutex, Once, PoisonError},
+    sync::{
+        Mutex, Once, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
 use carom_collect_translate::{Mode, Observer, Totals, attach, detach, enter, start};
 
-/// The engine allocates in the middle of the program's functions, its `malloc` among them.
-#[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
-
 pub type Function = unsafe extern "C" fn(u64, u64) -> u64;
 
-struct Nobody;
+/// What threads had executed that ended in the cache.
+pub static ENDED: Mutex<Vec<Totals>> = Mutex::new(Vec::new());
 
-impl Observer for Nobody {
+/// Where the instructions of all threads are added up when the process ends: a word that processes share, or 0.
+pub static ENDING: AtomicU64 = AtomicU64::new(0);
+
+struct Tester;
+
+impl Observer for Tester {
     fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind) {}
-    fn ending(&self, _: &mut dyn Iterator<Item = (u64, Totals)>) {}
+
+    fn ending(&self, threads: &mut dyn Iterator<Item = (u64, Totals)>) {
+        let place = ENDING.load(Relaxed) as *mut i64;
+        if !place.is_null() {
+            // SAFETY: the test's word.
+            unsafe { place.write_volatile(threads.map(|(_, totals)| totals.instructions).sum()) };
+        }
+    }
+
+    fn thread_ending(&self, _: u64, totals: &Totals) {
+        ENDED.lock().unwrap().push(*totals);
+    }
+
+    fn forking(&self) {
+        heap::HEAP.lock();
+    }
+
+    fn forked(&self, _: bool) {
+        heap::HEAP.unlock();
+    }
 }
 
 /// Calls `function(a, b)` in the cache, and tells what was counted. One at a time: threads of the test harness that run
 /// at once would be counted, too, but not separately attached.
 pub fn counted(function: Function, a: u64, b: u64) -> (u64, Totals) {
-    static ENGINE: Once = Once::new();
     static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    run(function, a, b)
+}
+
+/// As [`counted`], beside others.
+pub fn run(function: Function, a: u64, b: u64) -> (u64, Totals) {
+    let (result, totals) = try_run(function, a, b);
+    (result, totals.unwrap())
+}
+
+/// As [`run`], where the thread may not be the engine's any more afterwards.
+pub fn try_run(function: Function, a: u64, b: u64) -> (u64, Option<Totals>) {
+    static ENGINE: Once = Once::new();
     ENGINE.call_once(|| {
         let native = back as *const () as u64;
-        start(Mode::Count, native..native + 64, &Nobody).unwrap();
+        start(Mode::Count, native..native + 64, &Tester).unwrap();
     });
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     assert!(attach(0));
     // SAFETY: the function takes two words and returns one; the thread is attached.
     let result = unsafe { call(function as *const () as u64, a, b) };
-    (result, detach().unwrap())
+    (result, detach())
 }
 
 /// Enters the cache at the first argument, with the others as arguments and `back` as return address.

@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, OnceLock},
 };
 
-use carom_base_wire::{ControlSettings, DeliveryChoice};
+use carom_base_wire::{ControlSettings, DeliveryChoice, Engine};
 use carom_collect::{Request, record};
 use carom_store::{Exit, Manifest, Recording};
 
@@ -69,6 +69,9 @@ impl Folder {
         let dir = self.path("profile");
         let _ = std::fs::remove_dir_all(&dir);
         let settings = ControlSettings {
+            engine: Engine::Burst,
+            load_period: 0,
+            store_period: 0,
             period_ns: 1_000_000,
             budget_ppm: 50_000,
             max_steps: 64,

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use carom_base::Nanos;
 
 use super::{Findings, Rule, Run};
-use crate::manifest::{MANIFEST_NAME, Manifest, ProcessInfo, ThreadInfo};
+use crate::manifest::{MANIFEST_NAME, Manifest, ProcessInfo, ThreadCounts, ThreadInfo};
 
 pub(super) fn check(manifest: &Manifest, run: &Run<'_>, found: &mut Findings) {
     let mut broken = |rule| found.add(MANIFEST_NAME, None, rule);
@@ -73,7 +73,31 @@ fn check_thread(index: usize, thread: &ThreadInfo, run: &Run<'_>, broken: &mut i
     if thread.stack_low > thread.stack_high {
         broken(Rule::EmptyRange(name()));
     }
+    // Those of a thread that nobody saw end may have been read while they were being written.
+    if let Some(counts) = thread.counts.as_ref().filter(|_| thread.ended.is_some()) {
+        check_counts(index, counts, broken);
+    }
     check_life(&name(), thread.started, thread.ended, run, broken);
+}
+
+/// What is an instruction of its own cannot outnumber the instructions. Accesses can: a repeated string
+/// instruction has one per iteration.
+fn check_counts(index: usize, counts: &ThreadCounts, broken: &mut impl FnMut(Rule)) {
+    let parts = [
+        ("branches", counts.branches, "instructions", counts.instructions),
+        ("branches taken", counts.branches_taken, "branches", counts.branches),
+        ("calls", counts.calls, "instructions", counts.instructions),
+        ("returns", counts.returns, "instructions", counts.instructions),
+        ("atomics", counts.atomics, "instructions", counts.instructions),
+        ("system calls", counts.system_calls, "instructions", counts.instructions),
+        ("loads", counts.loads, "bytes loaded", counts.loaded_bytes),
+        ("stores", counts.stores, "bytes stored", counts.stored_bytes),
+    ];
+    for (part, number, whole, limit) in parts {
+        if number.zip(limit).is_some_and(|(number, limit)| number > limit) {
+            broken(Rule::MoreThanWhole { thread: index, part, whole });
+        }
+    }
 }
 
 fn check_life(

@@ -48,6 +48,16 @@ pub enum Rule {
     /// A processor is listed twice.
     #[error("processor {} is listed twice", .0.0)]
     CpuTwice(Cpu),
+    /// A thread has more of something than of what it is a part of.
+    #[error("thread {thread} has more {part} than {whole}")]
+    MoreThanWhole {
+        /// The thread's index.
+        thread: usize,
+        /// What there is too much of.
+        part: &'static str,
+        /// What it is a part of.
+        whole: &'static str,
+    },
     /// A complete recording says that it was cut short.
     #[error("complete and cut short at once")]
     CompleteYetCutShort,

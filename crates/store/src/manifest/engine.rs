@@ -10,10 +10,14 @@ pub struct EngineInfo {
     pub name: String,
     /// Why this one.
     pub reason: String,
-    /// How interrupts reach the thread: `sigtrap`, `setsig`, `posix-timer`.
+    /// How samples are taken: by interrupts (`sigtrap`, `setsig`, `posix-timer`), or `inline`, by the code itself.
     pub delivery: String,
-    /// Thread CPU time between two samples of a thread, in nanoseconds.
+    /// Thread CPU time between two samples of a thread, in nanoseconds; 0 where samples do not go by time.
     pub period_ns: u64,
+    /// Loads between two sampled ones; 0 where loads are not sampled by number.
+    pub load_period: u64,
+    /// Stores between two sampled ones; 0 where stores are not sampled by number.
+    pub store_period: u64,
     /// The share of the program's time that observation may take, in percent.
     #[serde(deserialize_with = "plain::null_is_nan")]
     pub budget_percent: f64,
@@ -23,7 +27,7 @@ pub struct EngineInfo {
     pub watchpoints: u32,
     /// Slots of the bulletin board.
     pub board_slots: u32,
-    /// What a sample stands for, such as `thread time`.
+    /// What a sample stands for: `thread time`, `accesses`, or `nothing` where none are taken.
     pub sample_means: String,
     /// What observation costs on this machine.
     pub costs_ns: Costs,

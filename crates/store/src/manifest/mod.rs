@@ -3,6 +3,7 @@
 //! Fields may be added, with a default; readers ignore what they do not know. Anything else raises
 //! [`SCHEMA`].
 
+mod counts;
 mod engine;
 mod file;
 mod machine;
@@ -13,6 +14,7 @@ mod thread;
 use carom_base::Nanos;
 use serde::{Deserialize, Serialize};
 
+pub use counts::{Leaves, ThreadCounts};
 pub use engine::{Costs, EngineInfo};
 pub use file::MANIFEST_NAME;
 pub(crate) use file::{FILE_MODE, open_regular, read, write};

@@ -3,7 +3,7 @@ use std::ops::AddAssign;
 use carom_base::{Nanos, ProcessId, ThreadId};
 use serde::{Deserialize, Serialize};
 
-use super::plain;
+use super::{ThreadCounts, plain};
 
 /// One thread of the recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +36,9 @@ pub struct ThreadInfo {
     pub stack_high: u64,
     /// What was done in it, and what was lost.
     pub counters: ThreadCounters,
+    /// What was counted exactly in it; `None` where nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<ThreadCounts>,
 }
 
 /// Declares the counters once, for the struct and for the sum.

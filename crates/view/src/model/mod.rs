@@ -3,6 +3,7 @@
 //! Keys are fixed; more may be added. The doc comments here are the descriptions in the JSON Schema, so they
 //! speak to readers of the JSON.
 
+mod count;
 mod number;
 mod recording;
 mod share;
@@ -10,6 +11,7 @@ mod share;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::Serialize;
 
+pub use count::*;
 pub use number::Real;
 pub use recording::*;
 pub use share::*;
@@ -41,6 +43,9 @@ pub struct Report {
     /// Which threads bounce which cache lines. Present for the command `share`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
+    /// What was counted exactly. Present for the command `count`, and for others where the engine counts too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<Counts>,
 }
 
 /// Who wrote the report.
@@ -58,6 +63,8 @@ pub struct Carom {
 pub enum Command {
     /// Which threads bounce which cache lines.
     Share,
+    /// How many instructions, loads, stores and so on each thread executed.
+    Count,
 }
 
 impl Command {
@@ -65,6 +72,7 @@ impl Command {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Share => "share",
+            Self::Count => "count",
         }
     }
 }

@@ -39,6 +39,8 @@ pub struct Process {
     pub pid: u32,
     /// Id of the process that forked or spawned it.
     pub parent: Option<u32>,
+    /// The name of the host on which it ran; null where it is not known or tells nothing (`localhost`).
+    pub host: Option<String>,
     /// Its arguments.
     pub argv: Vec<String>,
     /// How it ended; null where nobody saw its end.
@@ -78,10 +80,16 @@ pub struct Engine {
     pub name: String,
     /// Why this engine was used.
     pub reason: String,
-    /// What a sample stands for: `thread time`, or a number of accesses.
+    /// What a sample stands for: `thread time`, `N accesses`, `N loads or M stores` where these are sampled
+    /// apart, or `nothing` where everything is counted and nothing sampled.
     pub sample_means: String,
-    /// From one sample to the next, in `period_unit`.
+    /// From one sample to the next, in `period_unit`, on average; 0 where nothing is sampled. Where loads and
+    /// stores have different periods, the shorter of the two.
     pub period: u64,
+    /// Loads from one sampled load to the next, on average; null where loads are not sampled by number.
+    pub load_period: Option<u64>,
+    /// Stores from one sampled store to the next, on average; null where stores are not sampled by number.
+    pub store_period: Option<u64>,
     /// Unit of `period`.
     pub period_unit: PeriodUnit,
     /// How samples reach the agent.
@@ -114,6 +122,8 @@ pub enum EngineDelivery {
     Setsig,
     /// POSIX CPU timers: at most CONFIG_HZ samples a second, no watchpoints.
     PosixTimer,
+    /// By the program's own translated code: no signals.
+    Inline,
     /// A replayed recording.
     Replay,
 }
@@ -125,6 +135,7 @@ impl EngineDelivery {
             Self::Sigtrap => "perf events, synchronous signals",
             Self::Setsig => "perf events, F_SETSIG signals",
             Self::PosixTimer => "POSIX CPU timers, no watchpoints",
+            Self::Inline => "samples taken by the translated code",
             Self::Replay => "replayed recording",
         }
     }
@@ -169,6 +180,8 @@ pub struct Quality {
     pub watchpoint_traps: u64,
     /// Threads that ran without being sampled.
     pub unprofiled_threads: u64,
+    /// What this engine never sees, in any run.
+    pub not_covered: Vec<NotCovered>,
     /// What the reader should know before trusting the numbers.
     pub warnings: Vec<Warning>,
 }
@@ -182,6 +195,15 @@ pub struct Skipped {
     pub text: String,
     /// Samples.
     pub samples: u64,
+}
+
+/// A part of the program's run that is not observed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NotCovered {
+    /// Stable, in kebab case: `before-main`, `kernel`.
+    pub code: String,
+    /// What, in a few words.
+    pub text: String,
 }
 
 /// A warning.

@@ -46,7 +46,8 @@ pub struct NotEnoughData {
     pub events: usize,
     /// Events needed.
     pub needed: usize,
-    /// Run at least this long, in seconds; null where nothing was seen to extrapolate from.
+    /// Run at least this long, in seconds: for enough events or, where none was seen, for a line of 1% to show
+    /// up. Null where there are no samples to extrapolate from.
     pub run_s: Option<Real>,
 }
 

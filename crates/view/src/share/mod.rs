@@ -1,7 +1,6 @@
 //! From the findings of `carom share` to its report.
 
 mod lines;
-mod recording;
 mod remedy;
 
 use carom_study::share::{ENOUGH_EVENTS, Estimate, Matrix, Pattern, ShareFindings};
@@ -12,7 +11,7 @@ use crate::{
         Cells, Command, CommunicationMatrix, Interval, MatrixPattern, MatrixUnit, NotEnoughData, Real,
         Report, Share, SharingDistance, SharingKinds,
     },
-    verdict,
+    recording, verdict,
     words::ThreadNames,
 };
 
@@ -26,7 +25,7 @@ pub fn report(run: &RunInfo, findings: &ShareFindings) -> Report {
         not_enough: findings.not_enough.map(|few| NotEnoughData {
             events: few.events,
             needed: ENOUGH_EVENTS,
-            run_s: few.run_seconds.map(Real),
+            run_s: few.run_seconds.or_else(|| verdict::seconds_to_rule_out(run, &findings.quality)).map(Real),
         }),
         matrix: CommunicationMatrix {
             unit: MatrixUnit::Samples,

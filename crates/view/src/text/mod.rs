@@ -1,5 +1,6 @@
 //! The report for a terminal: the verdict, the lines, the matrix, and how far to trust it all.
 
+mod count;
 mod lines;
 mod matrix;
 mod page;
@@ -7,7 +8,7 @@ mod picture;
 mod trust;
 
 use crate::{
-    model::{Basis, Line, Report, Share},
+    model::{Basis, Command, Line, Report, Share},
     words::{self, ThreadNames},
 };
 use page::{Page, Style};
@@ -23,11 +24,13 @@ pub struct Options {
     pub lines: usize,
     /// Print the matrix as recorded (from writer to later accessor) instead of both directions together.
     pub directed: bool,
+    /// Print the counts of every thread.
+    pub per_thread: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { colour: false, width: 100, lines: 10, directed: false }
+        Self { colour: false, width: 100, lines: 10, directed: false, per_thread: false }
     }
 }
 
@@ -41,6 +44,9 @@ pub fn render(report: &Report, options: &Options) -> String {
         if share.not_enough.is_none() {
             matrix::print(&mut page, share, &names, options);
         }
+    }
+    if let Some(counts) = report.count.as_ref().filter(|_| report.command == Command::Count) {
+        count::print(&mut page, report, counts, &names, options);
     }
     trust::print(&mut page, report);
     page.finish()

@@ -61,6 +61,48 @@ fn the_matrix_is_symmetric_unless_asked() {
 }
 
 #[test]
+fn counts_are_exact_in_the_totals_and_short_in_the_tables() {
+    let (run, findings) = sample::counted();
+    let report = crate::count::report(&run, &findings);
+    let text = render(&report, &Options { per_thread: true, ..Options::default() });
+    check(
+        &text,
+        "
+Counts
+instructions                 1,230,000,123
+loads                          411,500,000
+stores                         189,600,000
+",
+    );
+    check(&text, "branches taken                 not counted\n");
+    // 100 columns less 18 for names are 8 cells of 10; ten events were counted.
+    check(
+        &text,
+        "
+By thread
+                      instrs     loads    stores  B loaded  B stored  branches     calls   returns
+app                   1.00 M     400 k     100 k        10        10        10        10        10
+worker-1               480 M     159 M    74.4 M        20        20        20        20        20
+worker-2               749 M     252 M     115 M        30        30        30        30        30
+2 more events and exact numbers: --csv, --json
+",
+    );
+    check(
+        &text,
+        "coverage  99.98% of the threads' CPU time; left for native code by 2 × the start of a thread",
+    );
+    assert!(!text.contains("By process") && !text.contains("samples   "), "{text}");
+    assert!(!render(&report, &Options::default()).contains("By thread"));
+}
+
+#[test]
+fn what_is_never_observed_is_said() {
+    let code =
+        "not seen  code before main, but for initialisers that run after the agent was loaded; the kernel's";
+    check(&two(Options { width: 120, ..Options::default() }), code);
+}
+
+#[test]
 fn threads_that_run_the_same_code_share_a_row() {
     let (run, findings) = sample::eight();
     let text = render(&share::report(&run, &findings), &Options { width: 120, ..Options::default() });

@@ -2,7 +2,7 @@
 
 use super::page::{Page, Style};
 use crate::{
-    model::{Exit, PeriodUnit, Report},
+    model::{CountCoverage, Exit, PeriodUnit, Report},
     words,
 };
 
@@ -15,8 +15,15 @@ pub fn print(page: &mut Page, report: &Report) {
     let mut row = |name: &str, text: &str| page.indented(Style::Plain, 0, &format!("{name:<10}"), text);
     row("program", &program(report));
     row("engine", &engine(report));
-    row("samples", &samples(report));
-    row("lost", &lost(report));
+    if let Some(counts) = &report.count {
+        row("coverage", &coverage(&counts.coverage));
+    }
+    if report.share.is_some() {
+        row("samples", &samples(report));
+        row("lost", &lost(report));
+    }
+    let unseen: Vec<&str> = report.quality.not_covered.iter().map(|part| part.text.as_str()).collect();
+    row("not seen", &unseen.join("; "));
     if let Some(fraction) = report.share.as_ref().and_then(|share| share.false_fraction) {
         row(
             "false",
@@ -68,15 +75,17 @@ fn program(report: &Report) -> String {
 
 fn engine(report: &Report) -> String {
     let engine = &report.engine;
+    let who = format!("{} ({})", engine.name, engine.reason);
+    if engine.period == 0 {
+        return format!("{who}; everything is counted, nothing sampled");
+    }
     let period = match engine.period_unit {
-        PeriodUnit::Ns => format!("{:.2} ms of thread CPU time", engine.period as f64 / 1e6),
-        PeriodUnit::Accesses => format!("{} accesses", words::thousands(engine.period)),
+        PeriodUnit::Ns => format!(", one every {:.2} ms of thread CPU time", engine.period as f64 / 1e6),
+        PeriodUnit::Accesses => String::new(),
     };
     let budget = engine.budget_percent.map(|budget| format!(", budget {}%", budget.0)).unwrap_or_default();
     format!(
-        "{} ({}); a sample stands for {}, one every {period}{budget}; {}; {}, {} on the board",
-        engine.name,
-        engine.reason,
+        "{who}; a sample stands for {}{period}{budget}; {}; {}, {} on the board",
         engine.sample_means,
         engine.delivery.describe(),
         words::count(engine.watchpoints as usize, "watchpoint"),
@@ -94,6 +103,27 @@ fn samples(report: &Report) -> String {
         words::count(quality.watchpoints_armed as usize, "watchpoint"),
         words::thousands(quality.watchpoint_traps),
     )
+}
+
+fn coverage(coverage: &CountCoverage) -> String {
+    let part = coverage.fraction.map_or("not known".into(), |fraction| words::coverage(fraction.0));
+    let mut text = format!("{part} of the threads' CPU time");
+    let mut leaves: Vec<_> = coverage.leaves.iter().filter(|leave| leave.times > 0).collect();
+    leaves.sort_by_key(|leave| std::cmp::Reverse(leave.times));
+    if !leaves.is_empty() {
+        let reasons: Vec<String> = leaves
+            .iter()
+            .map(|leave| format!("{} × {}", words::thousands(leave.times), leave.text))
+            .collect();
+        text.push_str(&format!("; left for native code by {}", reasons.join(", ")));
+    }
+    if coverage.uncounted_threads > 0 {
+        text.push_str(&format!(
+            "; {} not counted",
+            words::count(coverage.uncounted_threads as usize, "thread")
+        ));
+    }
+    text
 }
 
 fn lost(report: &Report) -> String {

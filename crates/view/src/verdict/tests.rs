@@ -43,7 +43,7 @@ fn true_sharing() {
 #[test]
 fn mixed_sharing_of_accesses() {
     let (mut run, findings) = sample::eight();
-    run.engine.sample_means = SampleMeans::Accesses(1_000_003);
+    run.engine.sample_means = SampleMeans::Accesses { loads: 1_000_003, stores: 1_000_003 };
     check(
         &report(&run, &findings).verdict,
         "3 cache lines take 34% (±1.8) of the sampled accesses; 61% (±3.4) of their traffic is false sharing, the \
@@ -107,13 +107,37 @@ fn not_enough_says_how_much_longer() {
          (app.c:12) leads.",
     );
     findings.lines.clear();
-    findings.quality.last_instruction = 20;
+    findings.quality.last_instruction = 0;
     findings.not_enough = Some(NotEnough { events: 0, run_seconds: None });
     check(
         &report(&run, &findings).verdict,
         "Not enough data: 0 events of sharing in 4.0 s, and 30 are needed. Run longer, or sample more often with \
          --budget or --period.",
     );
+}
+
+#[test]
+fn few_samples_by_posix_timers_never_say_that_nothing_is_there() {
+    let (mut run, _) = sample::two();
+    run.engine.delivery = Delivery::PosixTimer;
+    let mut findings = sample::nothing(3);
+    for samples in [1, 29, 30, 300, 734] {
+        findings.quality.last_instruction = samples;
+        let report = report(&run, &findings);
+        assert!(report.verdict.starts_with("Not enough data: 0 events"), "{samples}: {}", report.verdict);
+        // 4.02 s brought these samples; a line of 1% takes 735.
+        let seconds = report.share.unwrap().not_enough.unwrap().run_s.unwrap().0;
+        assert!((seconds - 4.02 * 735.0 / samples as f64).abs() < 1e-6, "{samples}: {seconds}");
+        assert!(
+            report
+                .verdict
+                .contains(&format!("Run for at least {:.0} s, so that a line that takes 1%", seconds.ceil())),
+            "{}",
+            report.verdict
+        );
+    }
+    findings.quality.last_instruction = 736;
+    assert!(report(&run, &findings).verdict.starts_with("No line was seen to bounce between threads in 736"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ const STYLES: [&str; 3] =
     [include_str!("page/style.css"), include_str!("page/tables.css"), include_str!("page/figures.css")];
 
 /// In order of dependency: each file uses only what stands before it.
-const SCRIPTS: [&str; 10] = [
+const SCRIPTS: [&str; 11] = [
     include_str!("page/dom.js"),
     include_str!("page/data.js"),
     include_str!("page/colour.js"),
@@ -20,6 +20,7 @@ const SCRIPTS: [&str; 10] = [
     include_str!("page/matrix.js"),
     include_str!("page/heat.js"),
     include_str!("page/trust.js"),
+    include_str!("page/counts.js"),
     include_str!("page/main.js"),
 ];
 
@@ -124,6 +125,7 @@ fn without_cells(report: &Report) -> Report {
         machine: report.machine.clone(),
         quality: report.quality.clone(),
         share: report.share.as_ref().map(share),
+        count: report.count.clone(),
     }
 }
 

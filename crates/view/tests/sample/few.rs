@@ -8,8 +8,8 @@ pub fn two() -> (RunInfo, ShareFindings) {
     let names = ["app", "worker-1", "worker-2"].map(String::from);
     let mut run = run(&["./app", "--threads", "2"], &names);
     run.warnings.push(carom_view::WarningInfo {
-        code: "before-main".into(),
-        text: "Code that ran before main was not observed.".into(),
+        code: "interrupted-calls".into(),
+        text: "2 system calls of the program failed with EINTR because of carom's timer.".into(),
     });
     let mut findings = nothing(3);
     findings.not_enough = None;

@@ -1,6 +1,7 @@
 //! Recordings that never took place, with every kind of finding in them: for tests and for looking at the page.
 #![allow(dead_code)] // Every user takes its own part.
 
+mod counted;
 mod crowd;
 mod few;
 
@@ -16,6 +17,7 @@ use carom_view::{
     Coverage, Delivery, EngineInfo, ExitStatus, MachineInfo, ProcessInfo, RunInfo, SampleMeans, ThreadInfo,
 };
 
+pub use counted::counted;
 pub use crowd::crowd;
 pub use few::{eight, two};
 
@@ -32,6 +34,7 @@ pub fn run(argv: &[&str], threads: &[String]) -> RunInfo {
             id: ProcessId(0),
             pid: 4711,
             parent: None,
+            host: Some("node17".into()),
             argv,
             exit: ExitStatus::Code(0),
             coverage: Coverage::Profiled,

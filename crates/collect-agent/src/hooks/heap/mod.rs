@@ -52,6 +52,26 @@ pub fn follow_heap(on: bool) {
     lead_to(if on { follow::TARGETS } else { early::found() });
 }
 
+/// The hooks and the C library's functions to which they lead while blocks are not followed.
+#[cfg(not(feature = "static-link"))]
+pub fn ways_to_library() -> [(*const c_void, *const c_void); COUNT] {
+    early::resolve();
+    let hooks: [unsafe extern "C" fn(); COUNT] = [
+        malloc,
+        calloc,
+        realloc,
+        reallocarray,
+        free,
+        posix_memalign,
+        aligned_alloc,
+        memalign,
+        valloc,
+        pvalloc,
+    ];
+    let found = early::found();
+    std::array::from_fn(|index| (hooks[index] as *const c_void, found[index]))
+}
+
 /// A thread that is between two of these sees a block come or go unnoticed, which does no harm.
 fn lead_to(functions: [*const c_void; COUNT]) {
     for (target, function) in TARGETS.iter().zip(functions) {

@@ -22,6 +22,7 @@ function fact(title, figure, note, bar) {
 
 function facts() {
   const { quality, program } = report;
+  if (!share) return el("div", { class: "facts" }, countFacts());
   const list = [];
   if (share && share.lines.length > 0) {
     const { contended_share: taken, false_fraction: fraction } = share;
@@ -48,5 +49,6 @@ if (share && cells.threads.length > 0 && !share.not_enough) {
   main.append(section);
   update();
 }
+if (counts) main.append(countsSection());
 main.append(trustSection());
 page.append(el("footer", {}, `carom ${report.carom.version} · report schema ${report.carom.schema}`));

@@ -5,7 +5,10 @@ const ending = (exit) => (exit === null ? "end not seen" : "signal" in exit ? `e
 function trustSection() {
   const { engine, quality, machine, program } = report;
   const term = (title, ...content) => [el("dt", {}, title), el("dd", {}, ...content)];
-  const period = engine.period_unit === "ns" ? `${(engine.period / 1e6).toFixed(2)} ms of thread CPU time` : plural(engine.period, "access").replace("accesss", "accesses");
+  const period = engine.period_unit === "ns" ? `, one every ${(engine.period / 1e6).toFixed(2)} ms of thread CPU time` : "";
+  const how = engine.period === 0 ? "everything is counted, nothing sampled"
+    : `a sample stands for ${engine.sample_means}${period}${engine.budget_percent === null ? "" : `; budget ${engine.budget_percent}%`}; delivery: ${engine.delivery}; ${plural(engine.watchpoints, "watchpoint")}; ${plural(engine.board_slots, "slot")} on the board`;
+  const leaves = (counts?.coverage.leaves ?? []).filter((each) => each.times > 0).sort((a, b) => b.times - a.times);
   const skipped = quality.skipped.filter((each) => each.samples > 0).sort((a, b) => b.samples - a.samples);
   const distance = share && [[share.distance.cross_core, "between cores"], [share.distance.smt_siblings, "between hardware threads of one core"], [share.distance.same_cpu, "on one processor, where no line moves"]];
   const total = distance?.reduce((sum, [volume]) => sum + (volume ?? 0), 0) ?? 0;
@@ -17,10 +20,14 @@ function trustSection() {
       ...term("Program", name(program.argv.join(" "), "code"), el("div", { class: "muted" }, `${ending(program.exit)} after ${seconds(program.wall_s)}; ${plural(report.threads.length, "thread")} in ${report.processes.length === 1 ? "1 process" : `${report.processes.length} processes`}`),
         program.cut_short && el("div", { class: "is-false name" }, `The recording was cut short: ${program.cut_short}.`),
         !program.cut_short && !program.complete && el("div", { class: "is-false" }, "The recording is incomplete.")),
-      ...term("Engine", el("b", {}, engine.name), name(` (${engine.reason})`), el("div", { class: "muted" }, `a sample stands for ${engine.sample_means}, one every ${period}${engine.budget_percent === null ? "" : `; budget ${engine.budget_percent}%`}; delivery: ${engine.delivery}; ${plural(engine.watchpoints, "watchpoint")}; ${plural(engine.board_slots, "slot")} on the board`)),
-      ...term("Samples", `${thousands(quality.last_instruction)} by time, ${thousands(quality.step)} by execution`, el("div", { class: "muted" }, `${plural(quality.events, "event")} of sharing; ${plural(quality.watchpoints_armed, "watchpoint")} set, ${thousands(quality.watchpoint_traps)} trapped`)),
-      ...term("Lost", `${plural(quality.dropped, "record")} dropped, ${plural(quality.collisions, "collision")} on the board`, quality.unprofiled_threads > 0 && `, ${plural(quality.unprofiled_threads, "thread")} unprofiled`,
-        ...skipped.map((each) => el("div", { class: "muted" }, `${percent(each.samples / Math.max(1, quality.samples))} without an address: ${each.text}`))),
+      ...term("Engine", el("b", {}, engine.name), name(` (${engine.reason})`), el("div", { class: "muted" }, how)),
+      ...(counts ? term("Coverage", `${coveragePercent(counts.coverage.fraction)} of the threads' CPU time`,
+        counts.coverage.uncounted_threads > 0 && `, ${plural(counts.coverage.uncounted_threads, "thread")} not counted`,
+        ...leaves.map((each) => el("div", { class: "muted" }, `${plural(each.times, "time")} left for native code: ${each.text}`))) : []),
+      ...(!share ? [] : term("Samples", `${thousands(quality.last_instruction)} by time, ${thousands(quality.step)} by execution`, el("div", { class: "muted" }, `${plural(quality.events, "event")} of sharing; ${plural(quality.watchpoints_armed, "watchpoint")} set, ${thousands(quality.watchpoint_traps)} trapped`))),
+      ...(!share ? [] : term("Lost", `${plural(quality.dropped, "record")} dropped, ${plural(quality.collisions, "collision")} on the board`, quality.unprofiled_threads > 0 && `, ${plural(quality.unprofiled_threads, "thread")} unprofiled`,
+        ...skipped.map((each) => el("div", { class: "muted" }, `${percent(each.samples / Math.max(1, quality.samples))} without an address: ${each.text}`)))),
+      ...term("Not seen", quality.not_covered.map((part) => part.text).join("; ")),
       ...(order > 0 ? term("Order", `${percent(share.kinds.raw / order)} read after write, ${percent(share.kinds.waw / order)} write after write`) : []),
       ...(total > 0 ? term("Where", distance.filter(([volume]) => volume > 0).map(([volume, text]) => `${percent(volume / total)} ${text}`).join(", ")) : []),
       ...term("Machine", `${machine.cpu_model}, ${plural(machine.logical_cpus, "processor")}`, el("div", { class: "muted" }, `Linux ${machine.kernel}${machine.hypervisor ? `, ${machine.hypervisor} guest` : ""}`))),

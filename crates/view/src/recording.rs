@@ -6,8 +6,8 @@ use carom_study::share;
 use crate::{
     Coverage, Delivery, ExitStatus, RunInfo, SampleMeans,
     model::{
-        Carom, Command, Engine, EngineDelivery, Exit, Machine, PeriodUnit, Process, ProcessCoverage, Program,
-        Quality, Real, Report, SCHEMA_VERSION, Skipped, Thread, Warning,
+        Carom, Command, Engine, EngineDelivery, Exit, Machine, NotCovered, PeriodUnit, Process,
+        ProcessCoverage, Program, Quality, Real, Report, SCHEMA_VERSION, Skipped, Thread, Warning,
     },
 };
 
@@ -35,6 +35,7 @@ pub fn report(command: Command, run: &RunInfo, quality: &share::Quality) -> Repo
         },
         quality: self::quality(run, quality),
         share: None,
+        count: None,
     }
 }
 
@@ -57,6 +58,7 @@ fn processes(run: &RunInfo) -> Vec<Process> {
             id: process.id.0,
             pid: process.pid,
             parent: process.parent.map(|parent| parent.0),
+            host: process.host.clone(),
             argv: process.argv.clone(),
             exit: exit(process.exit),
             coverage: coverage(&process.coverage),
@@ -81,24 +83,59 @@ fn engine(run: &RunInfo) -> Engine {
     let engine = &run.engine;
     let (sample_means, period, period_unit) = match engine.sample_means {
         SampleMeans::ThreadTime => ("thread time".into(), engine.period_ns, PeriodUnit::Ns),
-        SampleMeans::Accesses(period) => (format!("{period} accesses"), period, PeriodUnit::Accesses),
+        SampleMeans::Accesses { loads, stores } => (
+            accesses(loads, stores),
+            [loads, stores].into_iter().filter(|&period| period > 0).min().unwrap_or(0),
+            PeriodUnit::Accesses,
+        ),
+        SampleMeans::Nothing => ("nothing".into(), 0, PeriodUnit::Accesses),
     };
+    let periods = match engine.sample_means {
+        SampleMeans::Accesses { loads, stores } => [loads, stores],
+        SampleMeans::ThreadTime | SampleMeans::Nothing => [0, 0],
+    };
+    let [load_period, store_period] = periods.map(|period| Some(period).filter(|&period| period > 0));
     Engine {
         name: engine.name.clone(),
         reason: engine.reason.clone(),
         sample_means,
         period,
         period_unit,
+        load_period,
+        store_period,
         delivery: match engine.delivery {
             Delivery::Sigtrap => EngineDelivery::Sigtrap,
             Delivery::Setsig => EngineDelivery::Setsig,
             Delivery::PosixTimer => EngineDelivery::PosixTimer,
+            Delivery::Inline => EngineDelivery::Inline,
             Delivery::Replay => EngineDelivery::Replay,
         },
         budget_percent: engine.budget_percent.map(Real),
         watchpoints: engine.watchpoints,
         board_slots: engine.board_slots,
     }
+}
+
+/// What a sampled access stands for, where loads and stores may have periods of their own.
+fn accesses(loads: u64, stores: u64) -> String {
+    match (loads, stores) {
+        (loads, stores) if loads == stores => format!("{loads} accesses"),
+        (loads, 0) => format!("{loads} loads"),
+        (0, stores) => format!("{stores} stores"),
+        (loads, stores) => format!("{loads} loads or {stores} stores"),
+    }
+}
+
+/// What an engine never sees. Both are also defined away in what an access is.
+fn not_covered(run: &RunInfo) -> Vec<NotCovered> {
+    let before_main = if run.engine.delivery == Delivery::Inline {
+        "code before main"
+    } else {
+        "code before main, but for initialisers that run after the agent was loaded"
+    };
+    [("before-main", before_main), ("kernel", "the kernel's accesses to the program's memory")]
+        .map(|(code, text)| NotCovered { code: code.into(), text: text.into() })
+        .into()
 }
 
 fn quality(run: &RunInfo, quality: &share::Quality) -> Quality {
@@ -123,6 +160,7 @@ fn quality(run: &RunInfo, quality: &share::Quality) -> Quality {
         watchpoints_armed: quality.armed,
         watchpoint_traps: quality.traps,
         unprofiled_threads: quality.unprofiled_threads,
+        not_covered: not_covered(run),
         warnings: run
             .warnings
             .iter()

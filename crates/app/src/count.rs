@@ -1,0 +1,42 @@
+//! `carom count`: exact totals, by the translate engine.
+
+use carom_collect::{ControlSettings, DeliveryChoice, Engine};
+
+use crate::{
+    cli::CountArgs,
+    failure::{End, Failure},
+    output::{self, Layout},
+    record::{self, Job},
+};
+
+/// Counts what the program does, and reports.
+///
+/// # Errors
+/// Before the program runs: it cannot be profiled, or a report cannot be written where it should go.
+pub fn run(args: &CountArgs) -> Result<End, Failure> {
+    output::check(&args.report)?;
+    record::run(Job {
+        command: "count",
+        program: &args.program,
+        settings: settings(),
+        reason: "the only engine in this version that counts exactly".into(),
+        output: &args.report,
+        layout: Layout { per_thread: args.layout.per_thread, ..Layout::default() },
+    })
+}
+
+/// Counting alone: nothing is sampled, so nothing is published, watched or timed.
+fn settings() -> ControlSettings {
+    ControlSettings {
+        engine: Engine::Translate,
+        load_period: 0,
+        store_period: 0,
+        period_ns: 0,
+        budget_ppm: 0,
+        max_steps: 0,
+        watchpoints: 0,
+        board_slots: 0,
+        delivery: DeliveryChoice::Auto,
+        objects: None,
+    }
+}

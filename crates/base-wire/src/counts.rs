@@ -1,0 +1,73 @@
+//! What the translate engine counts in a thread, and how much of the thread it saw.
+
+/// Events that are counted exactly, each at its index in [`crate::SlotHeader::counts`].
+///
+/// A read-modify-write is one load and one store; push, pop, call, ret and leave access the stack; a repeated
+/// string instruction is one instruction with an access per iteration; a gather, scatter or masked move is one
+/// access per active lane; prefetches access nothing. The kernel's accesses are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Count {
+    /// Instructions executed. 0 where nothing was counted in the thread: no thread executes none.
+    Instructions = 0,
+    /// Loads.
+    Loads = 1,
+    /// Stores.
+    Stores = 2,
+    /// Bytes loaded.
+    LoadedBytes = 3,
+    /// Bytes stored.
+    StoredBytes = 4,
+    /// Jumps, conditional or not, taken or not; calls and returns are counted on their own.
+    Branches = 5,
+    /// Those of [`Count::Branches`] that jumped. Unconditional ones always do.
+    BranchesTaken = 6,
+    /// Calls, direct and indirect; not those of the kernel.
+    Calls = 7,
+    /// Returns from calls.
+    Returns = 8,
+    /// Instructions with a lock prefix, and exchanges with memory, which are locked without one.
+    Atomics = 9,
+    /// Instructions that enter the kernel: `syscall`, `sysenter`, `int 0x80`.
+    SystemCalls = 10,
+}
+
+impl Count {
+    /// How many there are.
+    pub const COUNT: usize = 11;
+}
+
+/// Room for counts to come without moving the rest.
+pub const COUNT_WORDS: usize = 16;
+
+/// Stands in [`crate::SlotHeader::counts`] for a count that this agent does not make.
+pub const NOT_COUNTED: u64 = u64::MAX;
+
+/// Why a thread left the code cache and ran native code that was not counted, each at its index in
+/// [`crate::SlotHeader::leaves`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Leave {
+    /// Code that is not translated: in writable memory or behind no file, as a just-in-time compiler makes it.
+    ForeignCode = 0,
+    /// An instruction that the engine does not translate ran natively.
+    Instruction = 1,
+    /// A function that always runs natively: the agent's own hooks and what they call.
+    NativeCall = 2,
+    /// A new thread, until it reached the cache.
+    ThreadStart = 3,
+    /// A signal whose frame could not be mapped between the cache and the original code, or that arrived in
+    /// code that ran natively.
+    SignalFrame = 4,
+    /// No room for more translated code or counters.
+    NoMemory = 5,
+    /// Counting ended before the thread did: the host asked for it, or the process is ending.
+    Ended = 6,
+    /// Anything else.
+    Other = 7,
+}
+
+impl Leave {
+    /// How many there are.
+    pub const COUNT: usize = 8;
+}

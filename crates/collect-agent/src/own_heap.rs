@@ -1,0 +1,97 @@
+//! The heap that the agent allocates from, and its lock, which a fork must find open.
+
+use std::{
+    alloc::Layout,
+    cell::UnsafeCell,
+    sync::atomic::{AtomicU64, Ordering::*},
+};
+
+use dlmalloc::Dlmalloc;
+
+use crate::registry::thread_pointer;
+
+/// dlmalloc under a lock.
+///
+/// The thread that forks holds the lock across the fork, so that the child finds the heap whole; meanwhile it may go on
+/// allocating itself, on either side.
+pub struct OwnHeap {
+    /// The holder's thread pointer, perhaps with [`FORKING`]; 0 where it is open.
+    holder: AtomicU64,
+    heap: UnsafeCell<Dlmalloc>,
+}
+
+// SAFETY: the heap is used by the holder of the lock alone.
+unsafe impl Sync for OwnHeap {}
+
+/// Set in the holder's thread pointer, which is aligned, while it forks.
+const FORKING: u64 = 1;
+
+/// The only one.
+pub static HEAP: OwnHeap = OwnHeap { holder: AtomicU64::new(0), heap: UnsafeCell::new(Dlmalloc::new()) };
+
+impl OwnHeap {
+    fn with<R>(&self, work: impl FnOnce(&mut Dlmalloc) -> R) -> R {
+        let this = thread_pointer();
+        // Between `before_fork` and `after_fork` the heap is whole.
+        let held = self.holder.load(Relaxed) == this | FORKING;
+        if !held {
+            self.lock(this);
+        }
+        // SAFETY: this thread holds the lock, and is not in here already: nothing in dlmalloc comes back to us.
+        let result = work(unsafe { &mut *self.heap.get() });
+        if !held {
+            // ATOMICS: pairs with the acquire in `lock`.
+            self.holder.store(0, Release);
+        }
+        result
+    }
+
+    fn lock(&self, holder: u64) {
+        while self.holder.compare_exchange_weak(0, holder, Acquire, Relaxed).is_err() {
+            // SAFETY: no arguments.
+            unsafe { libc::sched_yield() };
+        }
+    }
+
+    /// # Safety
+    /// As `GlobalAlloc::alloc`.
+    pub unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's contract.
+        self.with(|heap| unsafe { heap.malloc(layout.size(), layout.align()) })
+    }
+
+    /// # Safety
+    /// As `GlobalAlloc::alloc_zeroed`.
+    pub unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's contract.
+        self.with(|heap| unsafe { heap.calloc(layout.size(), layout.align()) })
+    }
+
+    /// # Safety
+    /// As `GlobalAlloc::dealloc`.
+    pub unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: the caller's contract.
+        self.with(|heap| unsafe { heap.free(ptr, layout.size(), layout.align()) });
+    }
+
+    /// # Safety
+    /// As `GlobalAlloc::realloc`.
+    pub unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: the caller's contract.
+        self.with(|heap| unsafe { heap.realloc(ptr, layout.size(), layout.align(), new_size) })
+    }
+
+    /// Has the heap whole and its lock open in every child that `fork` makes.
+    pub fn register_fork_handlers() {
+        // SAFETY: functions of the right type that live as long as the process.
+        unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork)) };
+    }
+}
+
+unsafe extern "C" fn before_fork() {
+    HEAP.lock(thread_pointer() | FORKING);
+}
+
+unsafe extern "C" fn after_fork() {
+    HEAP.holder.store(0, Release);
+}

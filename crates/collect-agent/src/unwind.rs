@@ -1,0 +1,44 @@
+//! What the unwinder may keep while it works: as much as x86-64 needs, made beforehand.
+
+use framehop::{AllocationPolicy, x86_64};
+use gimli::{
+    EvaluationStorage, Reader, ReaderOffset, RegisterRule, UnwindContextStorage, UnwindTableRow, Value,
+};
+
+/// framehop's allocation-free mode in less memory: its own has room for the registers of every architecture, 25 KiB
+/// for each thread, and moves rows of 6 KiB over the handler's stack.
+pub struct Fixed;
+
+/// Registers that a function tells about at most. A signal frame restores 17 (the general-purpose ones and the
+/// return address), a function of Microsoft's convention up to 8 of these and XMM6 to XMM15.
+const REGISTERS: usize = 32;
+/// Rows that are kept at a time: the present one, a common information entry's, and `DW_CFA_remember_state` twice.
+const ROWS: usize = 4;
+/// As framehop's: depth of the stack of a DWARF expression, and of expressions that call others.
+const VALUES: usize = 64;
+const EXPRESSIONS: usize = 4;
+
+/// Storage inside the structures themselves.
+pub struct InPlace;
+
+impl<O: ReaderOffset> UnwindContextStorage<O> for InPlace {
+    type Rules = [(gimli::Register, RegisterRule<O>); REGISTERS];
+    type Stack = [UnwindTableRow<O, Self>; ROWS];
+}
+
+impl<R: Reader> EvaluationStorage<R> for InPlace {
+    type Stack = [Value; VALUES];
+    type ExpressionStack = [(R, R); EXPRESSIONS];
+    type Result = [gimli::Piece<R>; 1];
+}
+
+impl AllocationPolicy for Fixed {
+    type GimliUnwindContextStorage<O: ReaderOffset> = InPlace;
+    type GimliEvaluationStorage<R: Reader> = InPlace;
+}
+
+/// The unwinder over sections in memory.
+pub type Unwinder = x86_64::UnwinderX86_64<&'static [u8], Fixed>;
+
+/// What a thread's unwinding needs and remembers.
+pub type Cache = x86_64::CacheX86_64<Fixed>;

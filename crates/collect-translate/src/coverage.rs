@@ -1,0 +1,160 @@
+//! How much of a thread's time was spent in the cache.
+
+use crate::memory;
+
+/// Why a thread is outside the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Leave {
+    /// It reached code that is not translated: just-in-time compiled, or a callback into native code.
+    ForeignCode = 0,
+    /// An instruction must run in its own place.
+    Instruction = 1,
+    /// The arenas are full.
+    NoRoom = 2,
+    /// The program uses GS itself: the thread does not come back.
+    ProgramGs = 3,
+    /// Not the thread itself: it made a thread, or a child that shares its memory, which runs natively.
+    Spawned = 4,
+}
+
+impl Leave {
+    /// How many there are.
+    pub const COUNT: usize = 5;
+}
+
+/// Processor time of a thread, and what of it was spent outside the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Since the thread was attached, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Of that, outside the cache.
+    pub outside_ns: u64,
+    /// How often, by [`Leave`].
+    pub leaves: [u64; Leave::COUNT],
+}
+
+/// The clock of one thread, and what it showed when the thread came and went.
+#[derive(Debug)]
+pub struct Clock {
+    /// The kernel's thread id.
+    tid: u32,
+    attached_ns: u64,
+    /// Why the thread is outside now, and since when.
+    outside: Option<(Leave, u64)>,
+    outside_ns: u64,
+    leaves: [u64; Leave::COUNT],
+}
+
+impl Clock {
+    /// The calling thread's, from now on.
+    pub fn start() -> Self {
+        // SAFETY: no arguments.
+        let tid = unsafe { libc::gettid() } as u32;
+        Self { tid, attached_ns: cpu_ns(tid), outside: None, outside_ns: 0, leaves: [0; Leave::COUNT] }
+    }
+
+    /// Whose it is.
+    pub const fn tid(&self) -> u32 {
+        self.tid
+    }
+
+    /// The thread is about to go on outside the cache.
+    pub fn leave(&mut self, why: Leave) {
+        self.note(why);
+        if self.outside.is_none() {
+            self.outside = Some((why, cpu_ns(self.tid)));
+        }
+    }
+
+    /// Counts a reason without leaving.
+    pub fn note(&mut self, why: Leave) {
+        if let Some(count) = self.leaves.get_mut(why as usize) {
+            *count += 1;
+        }
+    }
+
+    /// The thread has come back, if it was outside.
+    pub fn come_back(&mut self) {
+        if let Some((_, since)) = self.outside.take() {
+            self.outside_ns += cpu_ns(self.tid).saturating_sub(since);
+        }
+    }
+
+    /// Why the thread is outside, where it is.
+    pub fn outside(&self) -> Option<Leave> {
+        self.outside.map(|(why, _)| why)
+    }
+
+    /// Up to now. Any thread of the process may ask.
+    pub fn coverage(&self) -> Coverage {
+        let now = cpu_ns(self.tid);
+        let outside_now = self.outside.map_or(0, |(_, since)| now.saturating_sub(since));
+        Coverage {
+            cpu_ns: now.saturating_sub(self.attached_ns),
+            outside_ns: self.outside_ns + outside_now,
+            leaves: self.leaves,
+        }
+    }
+}
+
+/// Processor time of a thread of this process, in nanoseconds; 0 where it has ended.
+fn cpu_ns(tid: u32) -> u64 {
+    /// The kernel's clock of one thread: `(~tid << 3) | 4 (one thread) | 2 (scheduler time)`
+    /// (Linux, include/linux/posix-timers_types.h).
+    const THREAD_SCHED: u32 = 0b110;
+    let clock = !tid << 3 | THREAD_SCHED;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let arguments = [u64::from(clock), (&raw mut time) as u64, 0, 0, 0, 0];
+    // SAFETY: a valid place for the answer.
+    match unsafe { memory::call(libc::SYS_clock_gettime, arguments) } {
+        Ok(_) => time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64,
+        Err(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work() {
+        let until = cpu_ns(Clock::start().tid()) + 2_000_000;
+        while cpu_ns(Clock::start().tid()) < until {}
+    }
+
+    /// Two milliseconds inside, two outside, two inside: a third was outside, so it is at least 2 ms and at most all
+    /// but 4 ms.
+    #[test]
+    fn time_outside_is_told_apart() {
+        let mut clock = Clock::start();
+        work();
+        clock.leave(Leave::ForeignCode);
+        work();
+        let during = clock.coverage();
+        clock.come_back();
+        work();
+        let after = clock.coverage();
+        assert!(during.outside_ns >= 2_000_000 && after.outside_ns >= during.outside_ns);
+        assert!(after.cpu_ns - after.outside_ns >= 4_000_000, "{after:?}");
+        assert_eq!((after.leaves, clock.outside()), ([1, 0, 0, 0, 0], None));
+    }
+
+    #[test]
+    fn another_thread_can_ask_and_the_dead_have_no_time() {
+        let (give, take) = std::sync::mpsc::channel();
+        let (end, wait) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let clock = Clock::start();
+            work();
+            give.send(clock).unwrap();
+            let _ended = wait.recv();
+        });
+        let clock = take.recv().unwrap();
+        assert!(clock.coverage().cpu_ns >= 2_000_000);
+        drop(end);
+        thread.join().unwrap();
+        // The kernel's thread may outlive the join by a moment.
+        while cpu_ns(clock.tid()) != 0 {}
+        assert_eq!(clock.coverage().cpu_ns, 0);
+    }
+}

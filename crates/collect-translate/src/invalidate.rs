@@ -1,0 +1,76 @@
+//! Code that changes: its translations are forgotten.
+//!
+//! A fragment is forgotten as a whole: nothing leads there any more. A thread that is in it runs on to its end, where
+//! it leaves, as a processor may run on with what it has fetched until it is serialised.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+
+use crate::{
+    cache::Cache,
+    memory::{MemoryError, PAGE_BYTES, TableKind},
+};
+
+impl Cache {
+    /// Something else may be at these addresses now.
+    pub fn code_changed(&mut self, changed: &Range<u64>) {
+        self.forget(std::slice::from_ref(changed));
+        // Where the look fails, there is no code: it will be looked for again.
+        let _ = self.look();
+    }
+
+    /// Looks at what is mapped, and forgets what is not there any more.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoMaps`]: what was known stays.
+    pub fn look(&mut self) -> Result<(), MemoryError> {
+        let gone = self.regions.refresh()?;
+        self.stale = false;
+        self.foreign.clear();
+        self.forget(&gone);
+        Ok(())
+    }
+
+    /// Whether there is code at `pc` that can be translated, looking at what is mapped if need be.
+    pub fn find_code(&mut self, pc: u64) -> bool {
+        let page = pc / PAGE_BYTES;
+        let unknown = self.stale || !self.foreign.contains(&page);
+        if self.regions.contains(pc).is_none() && unknown && self.look().is_ok() {
+            self.foreign.insert(page);
+        }
+        self.regions.contains(pc).is_some()
+    }
+
+    /// Whether the fragment at a cache address still stands for what is mapped.
+    pub fn is_current(&self, address: u64) -> bool {
+        self.code_at(address).is_some_and(|(_, code)| code.is_current(address))
+    }
+
+    fn forget(&mut self, changed: &[Range<u64>]) {
+        let mut dead = Vec::new();
+        for code in &mut self.codes {
+            dead.extend(changed.iter().flat_map(|range| code.disown(range)));
+        }
+        if dead.is_empty() {
+            return;
+        }
+        dead.sort_unstable_by_key(|range| range.start);
+        let is_dead = |address: u64| {
+            let before = dead.partition_point(|range| range.start <= address);
+            before.checked_sub(1).and_then(|last| dead.get(last)).is_some_and(|range| address < range.end)
+        };
+        let gone: FxHashSet<u64> =
+            self.blocks.extract_if(|_, cache| is_dead(*cache)).map(|(pc, _)| pc).collect();
+        self.variants.retain(|_, cache| !is_dead(*cache));
+        self.spawns.retain(|call, _| !is_dead(*call));
+        for (kind, landings) in TableKind::ALL.into_iter().zip(&mut self.landings) {
+            for (pc, _) in landings.extract_if(|pc, landing| gone.contains(pc) || is_dead(*landing)) {
+                self.tables.clear(kind, pc);
+            }
+        }
+        for code in &mut self.codes {
+            code.unlink(&gone);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The rest of a passage, carried out on a copy of the machine.
+//!
+//! Between the cache and the dispatcher lie exits, misses and the passages of `switch`: straight code that uses registers
+//! and slots only. A signal may interrupt it anywhere. What the program would have is known at its end, so that is where
+//! the copy goes.
+
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+
+use super::Original;
+use crate::state::{DISPATCH, NEXT, RESUME, Slots};
+
+/// Where a passage leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// To the dispatcher, the program's registers and the exit in the slots.
+    Dispatcher,
+    /// On to `Slots::next`, which stands for `Slots::pc`.
+    Next,
+    /// On to `Slots::resume`, which stands for `Slots::resume_pc`.
+    Resume,
+}
+
+/// More instructions than any passage has.
+const MOST_INSTRUCTIONS: usize = 64;
+
+/// The longest instruction (Intel SDM volume 2, 2.3.11).
+const INSTRUCTION_BYTES: usize = 15;
+
+const WORDS: usize = size_of::<Slots>() / 8;
+
+/// A machine in a passage.
+struct Machine<'a> {
+    registers: &'a mut Original,
+    slots: [u64; WORDS],
+}
+
+/// Carries out the rest of the passage that `registers.rip` lies in. `None` where that is none: the registers are then
+/// of no use.
+pub fn finish(registers: &mut Original, slots: &mut Slots) -> Option<End> {
+    // SAFETY: words only, as many as it has.
+    let words = unsafe { std::mem::transmute::<Slots, [u64; WORDS]>(*slots) };
+    let mut machine = Machine { registers, slots: words };
+    let end = machine.run();
+    // SAFETY: any words are slots.
+    *slots = unsafe { std::mem::transmute::<[u64; WORDS], Slots>(machine.slots) };
+    end
+}
+
+impl Machine<'_> {
+    fn run(&mut self) -> Option<End> {
+        for _ in 0..MOST_INSTRUCTIONS {
+            let at = self.registers.rip;
+            let code = std::ptr::with_exposed_provenance::<u8>(at as usize);
+            // SAFETY: code of ours, behind which there is more: an arena is never filled to its last byte.
+            let code = unsafe { std::slice::from_raw_parts(code, INSTRUCTION_BYTES) };
+            let instruction = Decoder::with_ip(64, code, at, DecoderOptions::NONE).decode();
+            self.registers.rip = instruction.next_ip();
+            match instruction.mnemonic() {
+                Mnemonic::Mov => self.moves(&instruction)?,
+                Mnemonic::Lea => {
+                    let address = self.address(&instruction)?;
+                    *self.register(instruction.op0_register())? = address;
+                }
+                Mnemonic::Jmp => match self.jump(&instruction)? {
+                    Some(end) => return Some(end),
+                    None => continue,
+                },
+                Mnemonic::Add => {}
+                Mnemonic::Sahf => self.registers.flags_from_ax(),
+                Mnemonic::Nop => {}
+                Mnemonic::Syscall => return Some(End::Dispatcher),
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn moves(&mut self, instruction: &Instruction) -> Option<()> {
+        let value = match instruction.op1_kind() {
+            OpKind::Memory => *self.slot(instruction)?,
+            OpKind::Register => *self.register(instruction.op1_register())?,
+            _ => instruction.immediate(1),
+        };
+        let place = match instruction.op0_kind() {
+            OpKind::Memory => self.slot(instruction)?,
+            OpKind::Register => self.register(instruction.op0_register())?,
+            _ => return None,
+        };
+        *place = value;
+        Some(())
+    }
+
+    /// Where a jump ends the passage; `Some(None)` where it goes on.
+    fn jump(&mut self, instruction: &Instruction) -> Option<Option<End>> {
+        self.registers.rip = match instruction.op0_kind() {
+            OpKind::NearBranch64 => instruction.near_branch_target(),
+            OpKind::Memory if instruction.segment_prefix() == Register::GS => {
+                match u32::try_from(instruction.memory_displacement64()) {
+                    Ok(NEXT) => return Some(Some(End::Next)),
+                    Ok(RESUME) => return Some(Some(End::Resume)),
+                    Ok(DISPATCH) => *self.slot(instruction)?,
+                    _ => return None,
+                }
+            }
+            OpKind::Memory if instruction.is_ip_rel_memory_operand() => {
+                let literal = instruction.ip_rel_memory_address();
+                // SAFETY: a literal of ours, beside the code that names it.
+                unsafe { std::ptr::with_exposed_provenance::<u64>(literal as usize).read_unaligned() }
+            }
+            _ => return None,
+        };
+        Some(None)
+    }
+
+    fn address(&mut self, instruction: &Instruction) -> Option<u64> {
+        if instruction.is_ip_rel_memory_operand() {
+            return Some(instruction.ip_rel_memory_address());
+        }
+        if instruction.memory_index() != Register::None {
+            return None;
+        }
+        let base = *self.register(instruction.memory_base())?;
+        Some(base.wrapping_add(instruction.memory_displacement64()))
+    }
+
+    fn register(&mut self, register: Register) -> Option<&mut u64> {
+        if !register.is_gpr64() && !register.is_gpr32() {
+            return None;
+        }
+        self.registers.gpr.get_mut(register.number())
+    }
+
+    fn slot(&mut self, instruction: &Instruction) -> Option<&mut u64> {
+        let absolute = instruction.memory_base() == Register::None && instruction.memory_index() == Register::None;
+        if instruction.segment_prefix() != Register::GS || !absolute {
+            return None;
+        }
+        self.slots.get_mut(instruction.memory_displacement64() as usize / 8)
+    }
+}

@@ -1,0 +1,51 @@
+//! Processes that the program makes and that share no memory with it: the child goes on in a cache of its own.
+
+use super::{Arguments, finish};
+use crate::{
+    coverage::Leave,
+    dispatch::leave,
+    engine::{self, Engine},
+    exit::Exit,
+    memory::{self, ArenaCopy},
+    state::number,
+    thread::Thread,
+};
+
+/// Does the system call, and goes on behind it in both processes. `stack`: the child's stack pointer; 0: the parent's.
+pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64, arguments: Arguments, stack: u64) {
+    // What is copied is what the child sees, because nobody translates before the call has returned.
+    let copies: Option<Vec<ArenaCopy>> =
+        engine.cache.codes.iter_mut().map(|code| code.memory_mut().copy().ok()).collect();
+    engine.observer.forking();
+    // SAFETY: the program asked for it, but for the stack, which the child gets below; both go on from here, each with
+    // memory of its own.
+    let result = unsafe { memory::call(number, arguments) };
+    let child = result == Ok(0);
+    engine.observer.forked(child);
+    finish(thread, exit, result);
+    if child {
+        if stack != 0 {
+            thread.slots().regs[number::RSP] = stack;
+        }
+        begin(engine, thread, copies);
+    }
+}
+
+/// In the child. Where there is no copy of the code, it runs natively.
+fn begin(engine: &mut Engine, thread: &mut Thread, copies: Option<Vec<ArenaCopy>>) {
+    engine.forget_others(thread);
+    if replace_code(engine, copies).is_none() {
+        engine::stop();
+        thread.give_back();
+        let next = thread.slots().pc;
+        return leave(thread, next, Leave::NoRoom);
+    }
+    let _ = &thread;
+}
+
+fn replace_code(engine: &mut Engine, copies: Option<Vec<ArenaCopy>>) -> Option<()> {
+    for (code, copy) in engine.cache.codes.iter_mut().zip(copies?) {
+        code.memory_mut().after_fork(copy).ok()?;
+    }
+    Some(())
+}

@@ -1,0 +1,93 @@
+//! System calls that change what is mapped: code that is not there any more, or other code.
+
+use std::ops::Range;
+
+use super::{Arguments, arguments, finish};
+use crate::{
+    dispatch::enter,
+    engine::Engine,
+    exit::Exit,
+    memory::{self, Errno, PAGE_BYTES},
+    thread::Thread,
+};
+
+/// Does the system call while nobody translates.
+pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
+    let given = arguments(thread);
+    // SAFETY: the program asked for it.
+    let result = unsafe { memory::call(number, given) };
+    finish(thread, exit, result);
+    let cache = &mut engine.cache;
+    cache.stale |= makes_code(number, given);
+    if number == libc::SYS_shmat && replaces(given) {
+        // How long the segment is, only the kernel knows.
+        let _ = cache.look();
+    }
+    for range in changed(number, given, result).into_iter().flatten() {
+        if cache.regions.overlap(&range) {
+            cache.code_changed(&range);
+        }
+    }
+    // The program may have changed what it was running.
+    if !cache.is_current(exit.back) {
+        let next = thread.slots().pc;
+        enter(engine, thread, next);
+    }
+}
+
+/// Whether there may be code afterwards where none was.
+fn makes_code(number: i64, given: Arguments) -> bool {
+    let [_, _, protection, flags, ..] = given;
+    match number {
+        libc::SYS_mmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect => protection & libc::PROT_EXEC as u64 != 0,
+        libc::SYS_mremap => flags & libc::MREMAP_FIXED as u64 != 0,
+        _ => protection & libc::SHM_EXEC as u64 != 0,
+    }
+}
+
+/// The addresses at which something else may be now. A call that failed may have done some of its work.
+fn changed(number: i64, given: Arguments, result: Result<u64, Errno>) -> [Option<Range<u64>>; 2] {
+    let [at, bytes, third, ..] = given;
+    match number {
+        libc::SYS_mmap => [result.ok().map(|new| pages(new, bytes)), None],
+        libc::SYS_mremap => [Some(pages(at, bytes)), result.ok().map(|new| pages(new, third))],
+        libc::SYS_shmat => [None, None],
+        _ => [Some(pages(at, bytes)), None],
+    }
+}
+
+/// Whether a segment is attached over what was there.
+fn replaces(given: Arguments) -> bool {
+    let [_, _, flags, ..] = given;
+    flags & libc::SHM_REMAP as u64 != 0
+}
+
+fn pages(at: u64, bytes: u64) -> Range<u64> {
+    let start = at & !(PAGE_BYTES - 1);
+    start..at.saturating_add(bytes).checked_next_multiple_of(PAGE_BYTES).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_whole_pages() {
+        assert_eq!(pages(0x1000, 1), 0x1000..0x2000);
+        assert_eq!(pages(0x1fff, 2), 0x1000..0x3000);
+        assert_eq!(pages(u64::MAX - 1, 0x10000), u64::MAX & !0xfff..u64::MAX);
+    }
+
+    #[test]
+    fn what_a_call_changes() {
+        let range = |number, given, result| changed(number, given, result).into_iter().flatten().collect::<Vec<_>>();
+        let munmap = [0x5000, 0x1000, 0, 0, 0, 0];
+        assert_eq!(range(libc::SYS_munmap, munmap, Ok(0)), [0x5000..0x6000]);
+        let mmap = [0, 0x2000, 0, 0, 0, 0];
+        assert_eq!(range(libc::SYS_mmap, mmap, Ok(0x9000)), [0x9000..0xb000]);
+        assert_eq!(range(libc::SYS_mmap, mmap, Err(libc::ENOMEM)), []);
+        // Two pages become three somewhere else.
+        let mremap = [0x5000, 0x2000, 0x3000, 1, 0, 0];
+        assert_eq!(range(libc::SYS_mremap, mremap, Ok(0x9000)), [0x5000..0x7000, 0x9000..0xc000]);
+    }
+}

@@ -1,0 +1,74 @@
+//! Threads, and processes that share the program's memory: the child runs natively. It begins with its parent's GS,
+//! which it must clear before it uses anything behind it. A signal in between finds a thread that is not attached,
+//! because its state is another thread's.
+
+use crate::{
+    code::Code,
+    coverage::Leave,
+    dispatch::go_on,
+    emit::Emitter,
+    engine::Engine,
+    exit::Exit,
+    marks::{Marks, Undo},
+    thread::Thread,
+};
+
+use super::finish;
+
+/// Lets the system call happen in code of its own, from where the two go different ways.
+pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
+    thread.clock.note(Leave::Spawned);
+    let known = engine.cache.spawns.get(&exit.back).copied();
+    let entry = known.or_else(|| {
+        let next = engine.cache.mark(exit.back + SYSCALL.len() as u64)?.pc;
+        let code = engine.cache.codes.iter_mut().find(|code| code.contains(exit.back))?;
+        emit(code, &exit, next)
+    });
+    match entry {
+        Some(entry) => {
+            engine.cache.spawns.insert(exit.back, entry);
+            go_on(thread, entry, exit.pc);
+        }
+        None => finish(thread, exit, Err(libc::EAGAIN)),
+    }
+}
+
+const SYSCALL: [u8; 2] = [0x0f, 0x05];
+const XCHG_RAX_RCX: [u8; 2] = [0x48, 0x91];
+const JRCXZ: u8 = 0xe3;
+const JMP: u8 = 0xe9;
+const JMP_REL32: u8 = 5;
+const WRGSBASE_RCX: [u8; 5] = [0xf3, 0x48, 0x0f, 0xae, 0xd9];
+const JMP_RIP: [u8; 2] = [0xff, 0x25];
+
+/// The parent, and a child that could not be made, go on behind the call in the cache; the child at `next` in native
+/// code. RCX is free behind a system call, the flags are not.
+fn emit(arena: &mut Code, exit: &Exit, next: u64) -> Option<u64> {
+    let literal = arena.literal(next);
+    let mut code = Emitter::at(arena.next_cold());
+    let mut marks = Marks::new(code.start(), exit.pc);
+    let mut append = |bytes: &[u8], undo| {
+        code.raw(bytes);
+        marks.push(code.here(), next, undo);
+    };
+    append(&SYSCALL, Undo::Nothing);
+    append(&XCHG_RAX_RCX, Undo::NumberInRcx);
+    append(&[JRCXZ, XCHG_RAX_RCX.len() as u8 + JMP_REL32], Undo::NumberInRcx);
+    append(&XCHG_RAX_RCX, Undo::Nothing);
+    code.raw(&[JMP]);
+    near(&mut code, exit.back + SYSCALL.len() as u64);
+    marks.push(code.here(), next, Undo::NumberInRcx);
+    // RCX is 0.
+    code.raw(&WRGSBASE_RCX);
+    code.raw(&XCHG_RAX_RCX);
+    marks.push(code.here(), next, Undo::Nothing);
+    code.raw(&JMP_RIP);
+    near(&mut code, literal);
+    arena.add_piece(&code, marks)
+}
+
+/// The displacement that ends an instruction.
+fn near(code: &mut Emitter, to: u64) {
+    let end = code.here() + 4;
+    code.raw(&(to.wrapping_sub(end) as u32).to_le_bytes());
+}

@@ -1,0 +1,159 @@
+//! The campaign: batches in child processes, and the smallest sequence that shows a difference.
+
+use std::{
+    env,
+    io::Read,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::child::{DONE, FAILED, FAILURE, LISTING, NO_SUCH, Order, Pass};
+
+/// Sequences of one process: what fits into one arena's counters.
+const BATCH: u64 = 2000;
+/// Steps are slow, so there are fewer.
+const BATCH_OF_TOTALS: u64 = 100;
+/// No batch takes so long unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Tells a child what to do.
+pub const ORDER: &str = "CAROM_FUZZ_ORDER";
+
+/// How much to do, from the environment: `CAROM_FUZZ_SEQUENCES` or `CAROM_FUZZ_SECONDS`, and `CAROM_FUZZ_SEED`.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    pub sequences: u64,
+    pub time: Duration,
+    pub seed: u64,
+}
+
+impl Extent {
+    /// From the environment, `seconds` where it says nothing.
+    pub fn from_environment(seconds: u64) -> Self {
+        let number = |name| env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}: a number")));
+        let (sequences, time) = (number("CAROM_FUZZ_SEQUENCES"), number("CAROM_FUZZ_SECONDS"));
+        let unbounded = if sequences.is_some() { u64::MAX } else { seconds };
+        Self {
+            sequences: sequences.unwrap_or(u64::MAX),
+            time: Duration::from_secs(time.unwrap_or(unbounded)),
+            seed: number("CAROM_FUZZ_SEED").unwrap_or(1),
+        }
+    }
+}
+
+/// How a child ended.
+#[derive(Debug)]
+enum Outcome {
+    Done(Done),
+    /// Which sequence, how, and its listing where it was the only one.
+    Failed { index: u64, how: String, listing: String },
+    NoSuch,
+}
+
+/// What a campaign or one batch of it came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Done {
+    pub sequences: u64,
+    /// Of those, states that faulted natively and were left out.
+    pub discarded: u64,
+    /// Kinds of instructions.
+    pub codes: u64,
+    /// Executed in the cache.
+    pub instructions: u64,
+    pub samples: u64,
+}
+
+/// Runs sequences until the extent is reached. Panics with the smallest sequence that shows a difference.
+pub fn run(pass: Pass, extent: Extent) -> Done {
+    let begin = Instant::now();
+    let mut all = Done::default();
+    let batch = if pass == Pass::Totals { BATCH_OF_TOTALS } else { BATCH };
+    while all.sequences < extent.sequences && (all.sequences == 0 || begin.elapsed() < extent.time) {
+        let count = batch.min(extent.sequences - all.sequences);
+        let order = Order { pass, seed: extent.seed, first: all.sequences, count, path: Vec::new() };
+        match child(&order) {
+            Outcome::Done(done) => {
+                all.sequences += done.sequences;
+                all.discarded += done.discarded;
+                all.codes = done.codes;
+                all.instructions += done.instructions;
+                all.samples += done.samples;
+            }
+            Outcome::Failed { index, how, .. } => {
+                let smallest = shrink(&order, index);
+                panic!("seed {}, sequence {index} ({pass:?}): {how}\n{smallest}", extent.seed);
+            }
+            Outcome::NoSuch => unreachable!("no path"),
+        }
+    }
+    all
+}
+
+/// Leaves out whatever can be left out of a sequence that fails.
+fn shrink(order: &Order, index: u64) -> String {
+    let mut path = Vec::new();
+    let attempt = |path: Vec<usize>| child(&Order { first: index, count: 1, path, ..order.clone() });
+    let Outcome::Failed { mut how, mut listing, .. } = attempt(Vec::new()) else {
+        return "It does not fail alone.".to_owned();
+    };
+    let mut choice = 0;
+    loop {
+        let mut longer = path.clone();
+        longer.push(choice);
+        match attempt(longer.clone()) {
+            Outcome::Failed { how: again, listing: shorter, .. } => {
+                (path, how, listing, choice) = (longer, again, shorter, 0);
+            }
+            Outcome::Done(_) => choice += 1,
+            Outcome::NoSuch => return format!("Smallest: {how}\n{listing}"),
+        }
+    }
+}
+
+/// One child, this test's executable again.
+fn child(order: &Order) -> Outcome {
+    let mut command = Command::new(env::current_exe().expect("this executable"));
+    command.args(["--exact", "child", "--nocapture"]).env(ORDER, order.text());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("this executable again");
+    let mut output = child.stdout.take().expect("piped");
+    let mut errors = child.stderr.take().expect("piped");
+    let reader = thread::spawn(move || read(&mut output));
+    let error_reader = thread::spawn(move || read(&mut errors));
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            break Some(status);
+        }
+        if begin.elapsed() > PATIENCE {
+            child.kill().expect("a child");
+            child.wait().expect("a child");
+            break None;
+        }
+        thread::sleep(Duration::from_millis(2));
+    };
+    let (output, errors) = (reader.join().expect("a reader"), error_reader.join().expect("a reader"));
+    let listing = output.lines().filter_map(|line| line.strip_prefix(LISTING)).fold(String::new(), |text, line| text + line + "\n");
+    let code = status.and_then(|status| status.code());
+    if let Some(done) = output.lines().find_map(|line| line.strip_prefix(DONE)) {
+        let mut numbers = done.split_whitespace().map(|word| word.parse().expect("a number"));
+        let mut next = || numbers.next().expect("five numbers");
+        return Outcome::Done(Done { sequences: next(), discarded: next(), codes: next(), instructions: next(), samples: next() });
+    }
+    if code == Some(NO_SUCH) {
+        return Outcome::NoSuch;
+    }
+    if let (Some(FAILURE), Some(line)) = (code, output.lines().find_map(|line| line.strip_prefix(FAILED))) {
+        let (index, how) = line.trim_start().split_once(' ').unwrap_or((line, ""));
+        return Outcome::Failed { index: index.parse().expect("a number"), how: how.to_owned(), listing };
+    }
+    let how = format!("the child ended with {status:?}\n{output}{errors}");
+    assert!(order.count == 1, "{how}\nOrder: {}", order.text());
+    Outcome::Failed { index: order.first, how, listing }
+}
+
+fn read(from: &mut impl Read) -> String {
+    let mut text = Vec::new();
+    from.read_to_end(&mut text).expect("a pipe");
+    String::from_utf8_lossy(&text).into_owned()
+}

@@ -1,0 +1,215 @@
+//! One batch of sequences in a process of its own: an engine serves one process once, and a translation that goes
+//! wrong may end it.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use carom_base::{Access, AccessKind};
+use carom_base_insn::Registers;
+use carom_collect_translate::{Mode, Observer, Totals, attach, detach, start};
+use iced_x86::Code;
+
+use crate::{
+    generate::Generator,
+    isa,
+    machine::{self, End, RUNNING, State},
+    oracle,
+    place::CODE,
+    random::Random,
+    sequence::Sequence,
+};
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// What is left behind under exact counts.
+    Count,
+    /// The same while accesses are sampled.
+    Sample,
+    /// The counts themselves, with those of single steps.
+    Totals,
+}
+
+/// What a child is to do.
+#[derive(Clone, Debug)]
+pub struct Order {
+    pub pass: Pass,
+    pub seed: u64,
+    /// Number of the first sequence.
+    pub first: u64,
+    pub count: u64,
+    /// Which of [`Sequence::without`] to take, and of that, and so on.
+    pub path: Vec<usize>,
+}
+
+impl Order {
+    /// As it stands in the environment of a child.
+    pub fn text(&self) -> String {
+        let Self { pass, seed, first, count, path } = self;
+        let path: String = path.iter().map(|choice| format!(" {choice}")).collect();
+        format!("{} {seed} {first} {count}{path}", *pass as u8)
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split(' ').map(|word| word.parse().ok());
+        let mut word = || words.next().flatten();
+        let pass = match word()? {
+            0 => Pass::Count,
+            1 => Pass::Sample,
+            _ => Pass::Totals,
+        };
+        let (seed, first, count) = (word()?, word()?, word()?);
+        let path = words.flatten().map(|choice| choice as usize).collect();
+        Some(Self { pass, seed, first, count, path })
+    }
+}
+
+/// A child's lines of output begin with one of these.
+pub const FAILED: &str = "carom-fuzz-failed";
+pub const DONE: &str = "carom-fuzz-done";
+pub const LISTING: &str = "carom-fuzz-listing";
+/// Its exit status where it found a difference.
+pub const FAILURE: i32 = 3;
+/// Its exit status where a path leads nowhere.
+pub const NO_SUCH: i32 = 4;
+
+/// Sampling periods of the pass in sample mode: the shortest there are.
+const PERIOD: u64 = 100;
+/// Times that a sequence runs with the same state: cold, linked, and once more.
+const RUNS: usize = 3;
+const STATES: usize = 2;
+/// Where sequences begin.
+const ALIGNMENT: usize = 16;
+
+/// What the engine calls the thread.
+const NAME: u64 = 1;
+
+static SAMPLES: AtomicU64 = AtomicU64::new(0);
+
+struct Counts;
+
+impl Observer for Counts {
+    fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind) {
+        SAMPLES.fetch_add(1, Relaxed);
+    }
+    fn ending(&self, _: &mut dyn Iterator<Item = (u64, Totals)>) {}
+}
+
+/// Sequences laid out one behind the other.
+pub struct Laid {
+    pub bytes: Vec<u8>,
+    pub starts: Vec<u64>,
+}
+
+pub fn lay_out(sequences: &[Sequence]) -> Laid {
+    let mut laid = Laid { bytes: Vec::new(), starts: Vec::new() };
+    for sequence in sequences {
+        laid.bytes.resize(laid.bytes.len().next_multiple_of(ALIGNMENT), 0xcc);
+        let start = CODE + laid.bytes.len() as u64;
+        laid.starts.push(start);
+        laid.bytes.extend(sequence.encode(start).expect("the generator makes what can be encoded"));
+    }
+    laid
+}
+
+/// The instructions that this processor has: those that run without a signal.
+fn probe() -> Vec<Code> {
+    const ATTEMPTS: u64 = 3;
+    const SEED: u64 = 1;
+    let mut left = isa::candidates();
+    let mut found = Vec::new();
+    for attempt in 0..ATTEMPTS {
+        let mut random = Random::of(SEED, attempt);
+        let (mut codes, mut sequences) = (Vec::new(), Vec::new());
+        for &code in &left {
+            const CHOICES: usize = 8;
+            if let Some(step) = (0..CHOICES).find_map(|_| isa::instruction(code, &mut random)) {
+                codes.push(code);
+                sequences.push(Sequence { main: vec![step], functions: Vec::new() });
+            }
+        }
+        let laid = lay_out(&sequences);
+        machine::load(&laid.bytes);
+        let state = State::random(&mut random);
+        let (works, fails): (Vec<_>, Vec<_>) =
+            codes.into_iter().zip(laid.starts).partition(|(_, entry)| matches!(machine::native(*entry, &state), End::Left(_)));
+        found.extend(works.into_iter().map(|(code, _)| code));
+        left = fails.into_iter().map(|(code, _)| code).collect();
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Does what is ordered, prints what came of it, and ends the process.
+pub fn obey(order: &Order) -> ! {
+    machine::prepare();
+    let codes = probe();
+    let known = codes.len();
+    let generator = Generator::new(codes, order.seed, order.pass == Pass::Totals);
+    let mut sequences: Vec<Sequence> =
+        (order.first..order.first + order.count).map(|index| generator.sequence(index)).collect();
+    for &choice in &order.path {
+        let smaller = sequences.first().and_then(|sequence| sequence.without().into_iter().nth(choice));
+        sequences = match smaller {
+            Some(smaller) => vec![smaller],
+            None => std::process::exit(NO_SUCH),
+        };
+    }
+    let laid = lay_out(&sequences);
+    machine::load(&laid.bytes);
+    if let (1, [start]) = (order.count, laid.starts.as_slice()) {
+        for line in crate::sequence::listing(&laid.bytes, *start).lines() {
+            println!("{LISTING}{line}");
+        }
+    }
+    let mode = if order.pass == Pass::Sample { Mode::Sample { loads: PERIOD, stores: PERIOD } } else { Mode::Count };
+    start(mode, machine::native_code(), &Counts).unwrap();
+    let mut discarded = 0;
+    assert!(attach(NAME));
+    for (number, &entry) in laid.starts.iter().enumerate() {
+        let index = order.first + number as u64;
+        RUNNING.store(index, Relaxed);
+        // Alone, it is repeated until every access was probably sampled.
+        const MANY_RUNS: usize = 300;
+        let runs = if order.count == 1 && order.pass == Pass::Sample { MANY_RUNS } else { RUNS };
+        let mut random = Random::of(!order.seed, index);
+        for _ in 0..STATES {
+            let before = State::random(&mut random);
+            let End::Left(expected) = machine::native(entry, &before) else {
+                discarded += 1;
+                break;
+            };
+            if order.pass == Pass::Totals {
+                compare_totals(index, entry, &before);
+                continue;
+            }
+            for run in 0..runs {
+                let differences = expected.differences(&machine::translated(entry, &before));
+                if !differences.is_empty() {
+                    fail(index, &format!("run {run}: {}", differences.join("; ")));
+                }
+            }
+        }
+    }
+    let totals = detach().unwrap();
+    let samples = SAMPLES.load(Relaxed);
+    println!("{DONE} {} {discarded} {known} {} {samples}", laid.starts.len(), totals.instructions);
+    std::process::exit(0)
+}
+
+/// A translated run counts what single steps count.
+fn compare_totals(index: u64, entry: u64, before: &State) {
+    let Some(expected) = oracle::count(entry, before) else { return };
+    detach();
+    assert!(attach(NAME));
+    machine::translated(entry, before);
+    let counted = detach().unwrap();
+    assert!(attach(NAME));
+    if counted != expected {
+        fail(index, &format!("stepped: {expected:?}; counted: {counted:?}"));
+    }
+}
+
+fn fail(index: u64, how: &str) -> ! {
+    println!("{FAILED} {index} {how}");
+    std::process::exit(FAILURE)
+}

@@ -1,0 +1,55 @@
+//! Random sequences of instructions do the same in the cache as natively: registers, flags, vector and x87 state, and
+//! memory; and what is counted is what single steps count.
+//!
+//! Each test takes a few seconds. `CAROM_FUZZ_SECONDS` or `CAROM_FUZZ_SEQUENCES` let it go on, `CAROM_FUZZ_SEED` chooses
+//! other sequences; a failure prints the seed and the smallest sequence.
+
+mod campaign;
+mod child;
+mod fixed;
+mod flow;
+mod generate;
+mod isa;
+mod machine;
+mod oracle;
+mod place;
+mod random;
+mod sequence;
+
+use campaign::{Extent, ORDER};
+use child::{Order, Pass};
+
+/// The engine allocates in the middle of the program's functions, its `malloc` among them.
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
+const SECONDS: u64 = 4;
+
+/// What the others start as processes of their own; by itself nothing.
+#[test]
+fn child() {
+    if let Ok(order) = std::env::var(ORDER) {
+        child::obey(&Order::parse(&order).expect("an order"));
+    }
+}
+
+#[test]
+fn counting_changes_nothing() {
+    let done = campaign::run(Pass::Count, Extent::from_environment(SECONDS));
+    println!("{done:?}");
+    assert!(done.codes > 500, "hardly any instructions are left: {done:?}");
+    assert!(done.discarded * 4 < done.sequences, "the generator makes too many faults: {done:?}");
+}
+
+#[test]
+fn sampling_changes_nothing() {
+    let done = campaign::run(Pass::Sample, Extent::from_environment(SECONDS));
+    println!("{done:?}");
+    assert!(done.samples > done.sequences / 20, "{done:?}");
+}
+
+#[test]
+fn counts_are_those_of_single_steps() {
+    let done = campaign::run(Pass::Totals, Extent::from_environment(SECONDS));
+    println!("{done:?}");
+}

@@ -1,0 +1,91 @@
+//! Faults of the program's own instructions.
+
+use std::{
+    arch::naked_asm,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use libc::{REG_RAX, REG_RCX, REG_RIP, SIGSEGV, siginfo_t, ucontext_t};
+
+use super::basics::{Handler, install, turn};
+use crate::support::counted;
+
+static RIP: AtomicU64 = AtomicU64::new(0);
+
+/// Skips the instruction, which has 3 bytes, and puts 1000 into RAX.
+extern "C" fn skips(_: libc::c_int, info: *mut siginfo_t, context: *mut ucontext_t) {
+    // SAFETY: the kernel's argument.
+    assert_eq!(unsafe { (*info).si_addr() } as u64, 16);
+    // SAFETY: the kernel's argument.
+    let registers = unsafe { &mut (*context).uc_mcontext.gregs };
+    RIP.store(registers[REG_RIP as usize] as u64, Relaxed);
+    registers[REG_RIP as usize] += 3;
+    registers[REG_RAX as usize] = 1000;
+    // RCX shows that the context has the program's value.
+    registers[REG_RCX as usize] *= 2;
+}
+
+/// The fault is the first, a middle and the last instruction but one of a block, in turn.
+#[unsafe(naked)]
+unsafe extern "C" fn faulty(_a: u64, _b: u64) -> u64 {
+    naked_asm!(
+        "mov ecx, 21",
+        "cmp edi, 1",
+        "jb 2f",
+        "je 3f",
+        "xor edx, edx",
+        "lea rsi, [rdx + 4]",
+        ".globl carom_test_fault_2",
+        "carom_test_fault_2:",
+        "mov rax, [rdx + 0x10]",
+        ".byte 0x90",
+        "add rax, rcx",
+        "ret",
+        "2:",
+        ".globl carom_test_fault_0",
+        "carom_test_fault_0:",
+        "mov rax, [rdi + 0x10]",
+        ".byte 0x90",
+        "add rax, rcx",
+        "ret",
+        "3:",
+        "mov edx, 0",
+        ".globl carom_test_fault_1",
+        "carom_test_fault_1:",
+        "mov rax, [rdx + 0x10]",
+        ".byte 0x90",
+        "add rax, rcx",
+        "ret",
+    )
+}
+
+unsafe extern "C" {
+    static carom_test_fault_0: u8;
+    static carom_test_fault_1: u8;
+    static carom_test_fault_2: u8;
+}
+
+fn with_handler(handler: Handler) {
+    unsafe extern "C" fn body(handler: u64, _: u64) -> u64 {
+        // SAFETY: what `with_handler` was given.
+        install(SIGSEGV, unsafe { std::mem::transmute::<u64, Handler>(handler) }, 0, &[]);
+        0
+    }
+    counted(body, handler as *const () as u64, 0);
+}
+
+/// `mov rax, [x + 16]` is encoded in 4 bytes, or the handler would skip into the nop: 3 bytes and the displacement.
+#[test]
+fn a_handler_skips_the_faulting_instruction() {
+    let _turn = turn();
+    with_handler(skips);
+    let places = [(&raw const carom_test_fault_0) as u64, (&raw const carom_test_fault_1) as u64, (&raw const carom_test_fault_2) as u64];
+    for _ in 0..3 {
+        for (which, place) in places.into_iter().enumerate() {
+            let (result, totals) = counted(faulty, which as u64, 0);
+            assert_eq!(RIP.load(Relaxed), place);
+            assert_eq!(result, 1000 + 42, "fault {which}");
+            let _ = totals;
+        }
+    }
+}

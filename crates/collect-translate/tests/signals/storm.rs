@@ -1,0 +1,1 @@
+//! Signals at any moment, with exact counts.

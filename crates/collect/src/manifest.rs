@@ -1,0 +1,133 @@
+//! What the manifest says of a recording, at its beginning and at its end.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use carom_base_sys::{clock, machine::Machine};
+use carom_base_wire::{ControlSettings, Engine};
+use carom_store::{Costs, CpuInfo, EngineInfo, MachineInfo, Manifest};
+
+use crate::{drain::Drain, modules::BuildIds, record::Request, session::Results, warnings};
+
+/// Delivery of an engine whose samples are taken by the program's own translated code.
+const INLINE: &str = "inline";
+
+/// How long the recording has been going on.
+pub fn seconds_since(manifest: &Manifest) -> f64 {
+    clock::now().0.saturating_sub(manifest.started.0) as f64 / 1e9
+}
+
+/// The manifest of a recording that begins now.
+pub fn begin(request: &Request, program: String) -> Manifest {
+    let settings = &request.settings;
+    let machine = Machine::here();
+    Manifest {
+        command: request.command.clone(),
+        argv: request.argv.clone(),
+        program,
+        started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64()),
+        started: clock::now(),
+        rank: rank(),
+        machine: machine_info(&machine),
+        engine: engine_info(settings, request.reason.clone()),
+        ..Manifest::default()
+    }
+}
+
+fn engine_info(settings: &ControlSettings, reason: String) -> EngineInfo {
+    let common = EngineInfo {
+        name: settings.engine.name().into(),
+        reason,
+        watchpoints: settings.watchpoints,
+        board_slots: settings.board_slots,
+        ..EngineInfo::default()
+    };
+    match settings.engine {
+        Engine::Burst => EngineInfo {
+            period_ns: settings.period_ns,
+            budget_percent: f64::from(settings.budget_ppm) / 1e4,
+            max_steps: settings.max_steps,
+            sample_means: "thread time".into(),
+            ..common
+        },
+        Engine::Translate => {
+            let counts_only = settings.load_period == 0 && settings.store_period == 0;
+            EngineInfo {
+                load_period: settings.load_period,
+                store_period: settings.store_period,
+                delivery: INLINE.into(),
+                sample_means: if counts_only { "nothing" } else { "accesses" }.into(),
+                ..common
+            }
+        }
+    }
+}
+
+fn machine_info(machine: &Machine) -> MachineInfo {
+    MachineInfo {
+        kernel: machine.kernel.release.clone(),
+        cpu_model: machine.cpu.name.clone(),
+        hostname: machine.hostname.clone(),
+        cpus: machine
+            .cpus
+            .iter()
+            .map(|c| CpuInfo { cpu: c.cpu, core: c.core, package: c.package, node: c.node })
+            .collect(),
+        hypervisor: machine.hypervisor.as_ref().map(|h| h.kind.name().into()),
+    }
+}
+
+/// The MPI rank, by the variables of Open MPI, PMI (MPICH, Intel MPI), PMIx and Slurm.
+fn rank() -> Option<u32> {
+    ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok()?.parse().ok())
+}
+
+/// Fills in what was learned by the end.
+pub fn finish(manifest: &mut Manifest, settings: &ControlSettings, drain: Drain, results: Results) {
+    let Drain { people, garbage, .. } = drain;
+    let ended: Vec<bool> = people.processes.iter().map(|process| people.ended(process.id)).collect();
+    manifest.processes = people.processes;
+    manifest.threads = people.threads;
+    for thread in manifest.threads.iter_mut().filter(|thread| thread.tid == 0) {
+        // Made but never met: its process was gone, or it could not be profiled.
+        thread.started = manifest.started;
+    }
+    if let Some((engine, reason)) = people.engine {
+        manifest.engine =
+            engine_info(&ControlSettings { engine, ..*settings }, manifest.engine.reason.clone());
+        add_reason(&mut manifest.engine, &reason);
+    }
+    if let Some((name, reason)) = people.delivery {
+        if name == "posix-timer" {
+            manifest.engine.watchpoints = 0;
+        }
+        if manifest.engine.name != Engine::Translate.name() {
+            add_reason(&mut manifest.engine, &reason);
+            manifest.engine.delivery = name;
+        }
+    }
+    manifest.engine.costs_ns = Costs {
+        timer: results.timer_ns,
+        step: results.step_ns,
+        trap: results.trap_ns,
+        modify: results.modify_ns,
+    };
+    let mut build_ids = BuildIds::default();
+    for module in manifest.processes.iter_mut().flat_map(|process| &mut process.modules) {
+        module.build_id = build_ids.of(&module.path);
+    }
+    if let Some(first) = manifest.processes.first_mut() {
+        first.unprofiled_threads = results.unprofiled_threads;
+        first.exit = Some(manifest.exit);
+    }
+    warnings::add(manifest, &ended, garbage, results);
+    manifest.wall_s = seconds_since(manifest);
+    manifest.complete = true;
+}
+
+fn add_reason(engine: &mut EngineInfo, reason: &str) {
+    if !reason.is_empty() {
+        engine.reason = format!("{}; {reason}", engine.reason);
+    }
+}

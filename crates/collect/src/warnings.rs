@@ -1,0 +1,67 @@
+//! What the reader of a report must know about the whole recording.
+
+use carom_base_wire::{Engine, journal::NOT_TRANSLATED};
+use carom_store::{Manifest, ProcessInfo, ThreadCounters, Warning};
+
+use crate::session::Results;
+
+/// Adds the warnings. `ended` says of each process whether it ended in an orderly way; `garbage` counts the words in
+/// session memory that were no records.
+pub fn add(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Results) {
+    let mut warn = |code: &str, text: String| manifest.warnings.push(Warning { code: code.into(), text });
+    if ended.is_empty() {
+        warn("no-agent", "The agent did not start in the program, so nothing was recorded.".into());
+    }
+    let cut = ended.iter().filter(|ended| !**ended).count();
+    if let Some(false) = ended.first() {
+        let text = "The program ended without running its exit handlers; everything up to that instant is in the profile.";
+        warn("cut-short", text.into());
+    } else if cut > 0 {
+        warn(
+            "cut-short",
+            format!(
+                "Processes that ended without running their exit handlers, by a signal, or that still ran: {cut}."
+            ),
+        );
+    }
+    if garbage > 0 {
+        warn(
+            "garbage",
+            format!(
+                "{garbage} words in session memory were no records: the program may have written over them."
+            ),
+        );
+    }
+    let uncounted = uncounted(manifest);
+    let mut sums = ThreadCounters::default();
+    manifest.threads.iter().for_each(|thread| sums += thread.counters);
+    let mut warn = |code: &str, text: String| manifest.warnings.push(Warning { code: code.into(), text });
+    if sums.sampler_lost > 0 {
+        let text = "the program closed carom's file descriptors, so sampling of these threads stopped early";
+        warn("sampler-closed", format!("{} threads: {text}.", sums.sampler_lost));
+    }
+    if sums.calls_interrupted > 0 {
+        let text = "system calls of the program failed with EINTR because of carom's timer";
+        warn("interrupted-calls", format!("{} {text}.", sums.calls_interrupted));
+    }
+    if sums.objects_unknown > 0 {
+        let text = "look-ups of heap objects found the table in use, so their allocation is not named";
+        warn("objects-unknown", format!("{} {text}.", sums.objects_unknown));
+    }
+    if results.unprofiled_threads > 0 {
+        let text = "threads ran unprofiled for want of session memory, debug registers or file descriptors";
+        warn("unprofiled-threads", format!("{} {text}.", results.unprofiled_threads));
+    }
+    if let Some(text) = uncounted {
+        warn("not-counted", text.into());
+    }
+}
+
+/// Why nothing was counted although that was asked for, where no process has said so itself.
+fn uncounted(manifest: &Manifest) -> Option<&'static str> {
+    let said = |process: &ProcessInfo| process.warnings.iter().any(|warning| warning.code == NOT_TRANSLATED);
+    let asked = manifest.engine.name == Engine::Translate.name();
+    let counted = manifest.threads.iter().any(|thread| thread.counts.is_some());
+    (asked && !counted && !manifest.processes.iter().any(said))
+        .then_some("The agent did not translate the program's code, so nothing was counted, and no sample stands for accesses.")
+}

@@ -1,0 +1,59 @@
+use serde::{Deserialize, Serialize};
+
+/// Exact counts of one thread, as its engine had them last. `None` is a count that the engine does not make.
+///
+/// The kernel's accesses are in none of them, nor is what ran natively (`native_ns`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ThreadCounts {
+    /// Instructions executed.
+    pub instructions: Option<u64>,
+    /// Loads.
+    pub loads: Option<u64>,
+    /// Stores.
+    pub stores: Option<u64>,
+    /// Bytes loaded.
+    pub loaded_bytes: Option<u64>,
+    /// Bytes stored.
+    pub stored_bytes: Option<u64>,
+    /// Jumps, conditional or not, taken or not. Neither calls nor returns.
+    pub branches: Option<u64>,
+    /// Jumps that were taken.
+    pub branches_taken: Option<u64>,
+    /// Calls.
+    pub calls: Option<u64>,
+    /// Returns.
+    pub returns: Option<u64>,
+    /// Atomic instructions.
+    pub atomics: Option<u64>,
+    /// Entries into the kernel.
+    pub system_calls: Option<u64>,
+    /// CPU time during which everything was counted, in nanoseconds.
+    pub translated_ns: u64,
+    /// CPU time since the thread was met during which nothing was counted, in nanoseconds.
+    pub native_ns: u64,
+    /// How often counting paused, and why.
+    pub leaves: Leaves,
+}
+
+/// How often a thread left the counted code for native code, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Leaves {
+    /// Code that cannot be translated, such as a just-in-time compiler's.
+    pub foreign_code: u64,
+    /// An instruction that is not translated.
+    pub instruction: u64,
+    /// A function that always runs natively.
+    pub native_call: u64,
+    /// A new thread, until it reached translated code.
+    pub thread_start: u64,
+    /// A signal in a place where the machine's state could not be mapped.
+    pub signal_frame: u64,
+    /// No room for more translated code.
+    pub no_memory: u64,
+    /// Counting ended before the thread did.
+    pub ended: u64,
+    /// Anything else.
+    pub other: u64,
+}

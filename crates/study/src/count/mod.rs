@@ -1,0 +1,87 @@
+//! Exact counts: how many instructions, loads, stores and so on each thread executed.
+//!
+//! Nothing is estimated here. What limits the numbers is coverage: code that ran natively was not counted.
+
+mod coverage;
+mod event;
+#[cfg(test)]
+mod tests;
+
+use carom_base::{ProcessId, ThreadId};
+use carom_store::{Manifest, ThreadInfo};
+
+pub use coverage::{Coverage, Leave};
+pub use event::Event;
+
+use crate::share::Offsets;
+
+/// What was counted in one run or in several.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountFindings {
+    /// Every event, in the order of [`Event::ALL`].
+    pub events: Vec<EventCounts>,
+    /// How much of the run the counts cover.
+    pub coverage: Coverage,
+    /// Threads that ran without the agent.
+    pub unprofiled_threads: u64,
+}
+
+/// One event in every thread and process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventCounts {
+    /// Which.
+    pub event: Event,
+    /// All threads together; `None` where no thread counted it.
+    pub total: Option<u64>,
+    /// By thread, in order of id; `None` where it was not counted there.
+    pub threads: Vec<Option<u64>>,
+    /// By process, in order of id; `None` where no thread of it counted it.
+    pub processes: Vec<Option<u64>>,
+}
+
+/// Adds up what the threads of all `recordings` counted, numbered through by the offsets beside them.
+pub fn analyse<'a>(recordings: impl IntoIterator<Item = (&'a Manifest, Offsets)>) -> CountFindings {
+    let recordings: Vec<_> = recordings.into_iter().collect();
+    let mut processes = 0;
+    let mut threads: Vec<(ProcessId, ThreadId, &ThreadInfo)> = Vec::new();
+    for (manifest, by) in &recordings {
+        processes += manifest.processes.len();
+        threads.extend(manifest.threads.iter().map(|thread| {
+            let process = ProcessId(thread.process.0.saturating_add(by.process));
+            (process, ThreadId(thread.id.0.saturating_add(by.thread)), thread)
+        }));
+    }
+    threads.sort_by_key(|(_, id, _)| *id);
+    let counts = |event: Event| {
+        let mut by_process = vec![None; processes];
+        let by_thread: Vec<Option<u64>> = threads
+            .iter()
+            .map(|(process, _, thread)| {
+                let value = thread.counts.as_ref().and_then(|counts| event.of(counts));
+                if let Some(sum) = by_process.get_mut(process.0 as usize) {
+                    *sum = plus(*sum, value);
+                }
+                value
+            })
+            .collect();
+        let total = by_thread.iter().copied().fold(None, plus);
+        EventCounts { event, total, threads: by_thread, processes: by_process }
+    };
+    CountFindings {
+        events: Event::ALL.map(counts).into(),
+        coverage: Coverage::of(threads.iter().map(|(_, _, thread)| *thread)),
+        unprofiled_threads: recordings
+            .iter()
+            .flat_map(|(manifest, _)| &manifest.processes)
+            .fold(0, |sum, process| sum.saturating_add(process.unprofiled_threads)),
+    }
+}
+
+/// A sum in which what was not counted is left out. Values come from memory that the program could have
+/// scribbled over, so that sums may not fit.
+fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
+    match (sum, value) {
+        (Some(sum), Some(value)) => Some(sum.saturating_add(value)),
+        (sum, value) => sum.or(value),
+    }
+}

@@ -1,0 +1,30 @@
+// Exact counts: the totals, and every thread's and process's share of them.
+
+/** With two decimals, never rounded up. */
+const coveragePercent = (fraction) => (fraction === null ? "not known" : fraction >= 1 ? "100%" : `${(Math.floor(fraction * 1e4) / 100).toFixed(2)}%`);
+
+const exact = (value) => (value === null ? "" : value.toLocaleString("en-US"));
+
+function countFacts() {
+  const { coverage, events } = counts;
+  const figures = events.slice(0, 3).map((event) =>
+    fact(event.name, event.total === null ? "not counted" : compact(event.total), event.total === null ? "" : exact(event.total)));
+  const native = `${seconds(coverage.native_ns / 1e9)} of thread CPU time are in no count`;
+  return [...figures, fact("Coverage", coveragePercent(coverage.fraction), native)];
+}
+
+function countsSection() {
+  const { events } = counts;
+  const heads = ["", ...events.map((event) => event.name.replaceAll("-", " "))];
+  const row = (who, values) => [who, ...values.map((value) => exact(value))];
+  return el("section", { "aria-label": "Counts" },
+    el("div", { class: "head" }, el("h2", {}, "Counts")),
+    el("div", { class: "card scroll" }, el("table", {},
+      el("thead", {}, el("tr", {}, ["Event", "Total", "Unit"].map((head) => el("th", { scope: "col" }, head)))),
+      el("tbody", {}, events.map((event) => el("tr", {},
+        [event.name.replaceAll("-", " "), event.total === null ? "not counted" : exact(event.total), event.unit].map((content) => el("td", {}, content))))))),
+    folded(`By thread (${report.threads.length})`, heads,
+      report.threads.map((thread, index) => row(name(threadName(thread.id)), events.map((event) => event.values[index])))),
+    folded(`By process (${report.processes.length})`, heads,
+      report.processes.map((process, index) => row(name(`${process.pid} ${process.argv[0] ?? ""}`), events.map((event) => event.by_process[index])))));
+}
