@@ -21,8 +21,9 @@ pub struct Input {
     pub stack: StackId,
     /// Which kind of sample.
     pub population: Population,
-    /// How many samples it stands for, above 0 and at most 1 (kept in steps of 1/65,535). Where one of several
-    /// accesses was drawn, less than 1: an access drawn twice as readily counts half.
+    /// How many samples it stands for, above 0 and finite (the board keeps 16 bits of precision). Where one of
+    /// several accesses was drawn, less than 1: an access drawn twice as readily counts half. Where loads and stores
+    /// have periods of their own, more than 1 for those sampled less often.
     pub weight: f32,
 }
 

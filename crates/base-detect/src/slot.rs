@@ -18,8 +18,9 @@ pub struct Entry {
     pub weight: f32,
 }
 
-/// Weights are kept in this many steps between 0 and 1.
-const WEIGHT_STEPS: f32 = u16::MAX as f32;
+/// The bits of a weight that are kept: sign, exponent and 15 of 23 bits of the mantissa. The others make room for
+/// the kind's code.
+const WEIGHT_BITS: u32 = !0xff;
 
 /// Room for one [`Entry`] that many threads read and write at once: a sequence lock that nobody waits for.
 ///
@@ -37,7 +38,7 @@ pub struct Slot {
     stack: AtomicU64,
     /// Thread in the upper half, processor in the lower.
     thread_cpu: AtomicU64,
-    /// Width in the upper half; in the lower the weight in [`WEIGHT_STEPS`] from bit 8 on, below it the kind's code.
+    /// Width in the upper half; in the lower the [`WEIGHT_BITS`] of the weight, below them the kind's code.
     width_kind: AtomicU64,
 }
 
@@ -113,7 +114,7 @@ impl Slot {
                 stack: StackId(self.stack.load(Ordering::Relaxed)),
             },
             epoch: self.epoch.load(Ordering::Relaxed),
-            weight: (lower(width_kind) >> 8) as f32 / WEIGHT_STEPS,
+            weight: f32::from_bits(lower(width_kind) & WEIGHT_BITS),
         })
     }
 
@@ -125,8 +126,7 @@ impl Slot {
         self.time.store(time.0, Ordering::Relaxed);
         self.stack.store(stack.0, Ordering::Relaxed);
         self.thread_cpu.store(pack(thread.0, cpu.0), Ordering::Relaxed);
-        let weight = (entry.weight * WEIGHT_STEPS) as u32;
-        let weight_kind = weight.clamp(1, u32::from(u16::MAX)) << 8 | access.kind as u32;
+        let weight_kind = entry.weight.to_bits() & WEIGHT_BITS | access.kind as u32;
         self.width_kind.store(pack(access.width, weight_kind), Ordering::Relaxed);
     }
 }
@@ -163,6 +163,23 @@ mod tests {
         for kind in [AccessKind::Load, AccessKind::Store, AccessKind::ReadModifyWrite] {
             assert!(slot.try_write(&entry(kind)));
             assert_eq!(slot.read(), Some(entry(kind)));
+        }
+    }
+
+    /// 15 bits behind the point: what is cut off is less than 2^-15 of the weight.
+    #[test]
+    fn weights_above_and_below_one_are_kept() {
+        let slot = Slot::default();
+        let kept = |weight: f32| {
+            assert!(slot.try_write(&Entry { weight, ..entry(AccessKind::ReadModifyWrite) }));
+            slot.read().unwrap().weight
+        };
+        for exact in [1.0, 5.0, 64.0, 0.25] {
+            assert_eq!(kept(exact), exact);
+        }
+        for weight in [1.0 / 3.0, 7.3, 1e-6, 12_345.678, 5e9] {
+            let error = 1.0 - kept(weight) / weight;
+            assert!((0.0..1.0 / 32_768.0).contains(&error), "{weight}: {error}");
         }
     }
 

@@ -46,6 +46,20 @@ impl<'a> Context<'a> {
         Self(unsafe { &mut *ucontext.cast::<libc::ucontext_t>() })
     }
 
+    /// The kernel's structure.
+    pub fn raw(&mut self) -> &mut libc::ucontext_t {
+        self.0
+    }
+
+    /// Puts general registers, instruction pointer and flags in.
+    pub fn put(&mut self, gpr: &[u64; 16], rip: u64, rflags: u64) {
+        for (register, value) in HARDWARE_ORDER.into_iter().zip(gpr) {
+            self.set(register, *value);
+        }
+        self.set(libc::REG_RIP, rip);
+        self.set(libc::REG_EFL, rflags);
+    }
+
     fn get(&self, register: libc::c_int) -> u64 {
         self.0.uc_mcontext.gregs[register as usize] as u64
     }

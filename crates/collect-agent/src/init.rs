@@ -57,6 +57,7 @@ extern "C" fn on_unload() {
         && session.is_of_this_process()
     {
         objects::stop();
+        translated::write_all();
         thread::close();
         session.end();
         session::publish(None);

@@ -81,6 +81,11 @@ impl OwnHeap {
         self.with(|heap| unsafe { heap.realloc(ptr, layout.size(), layout.align(), new_size) })
     }
 
+    /// Whether the calling thread holds the lock.
+    pub fn is_held_here(&self) -> bool {
+        self.holder.load(Relaxed) & !FORKING == thread_pointer()
+    }
+
     /// Has the heap whole and its lock open in every child that `fork` makes.
     pub fn register_fork_handlers() {
         // SAFETY: functions of the right type that live as long as the process.
@@ -88,10 +93,21 @@ impl OwnHeap {
     }
 }
 
-unsafe extern "C" fn before_fork() {
-    HEAP.lock(thread_pointer() | FORKING);
+/// How often the lock is held for a fork: the C library's fork in the cache comes by twice. Changed by the holder alone.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+/// Takes the lock for the length of a fork.
+pub unsafe extern "C" fn before_fork() {
+    let holder = thread_pointer() | FORKING;
+    if HEAP.holder.load(Relaxed) != holder {
+        HEAP.lock(holder);
+    }
+    FORKS.fetch_add(1, Relaxed);
 }
 
-unsafe extern "C" fn after_fork() {
-    HEAP.holder.store(0, Release);
+/// Gives it back, on both sides.
+pub unsafe extern "C" fn after_fork() {
+    if FORKS.fetch_sub(1, Relaxed) == 1 {
+        HEAP.holder.store(0, Release);
+    }
 }

@@ -275,19 +275,20 @@ fn start_sampling(
         return Err(SysError { call: "registry", errno: libc::EAGAIN });
     }
     // Last, so that the first sample finds everything in place.
+    let period = if translated::is_on() { translated::TIMER_NS } else { period };
     if period == 0 {
         return Ok(());
     }
-    thread.visit(|state| state.sampler.start(period)).unwrap_or(Ok(()))
+    let started = thread.visit(|state| state.sampler.start(period)).unwrap_or(Ok(()));
+    // Counts do without.
+    if translated::is_on() { Ok(()) } else { started }
 }
 
 /// Makes the calling thread one that runs in the code cache. False where it cannot.
 pub fn translate() -> bool {
-    let blocked = signal::set_mask(libc::SIG_SETMASK, signal::Mask::MAX);
-    let slot = registry::current().and_then(|thread| thread.visit(|state| state.slot));
-    let attached = slot.is_some_and(|slot| translated::begin_thread(&slot));
-    signal::set_mask(libc::SIG_SETMASK, blocked);
-    attached
+    registry::current()
+        .and_then(|thread| thread.visit(|state| state.slot))
+        .is_some_and(|slot| translated::begin_thread(&slot))
 }
 
 /// Ends sampling of the calling thread, and writes down the last of it. Signal-safe.
@@ -322,11 +323,9 @@ pub fn end() {
 
 /// The calling thread runs natively from now on, and what it executed is written down.
 fn leave_cache() {
-    let blocked = signal::set_mask(libc::SIG_SETMASK, signal::Mask::MAX);
     if let Some(slot) = registry::current().and_then(|thread| thread.visit(|state| state.slot)) {
         translated::end_thread(&slot);
     }
-    signal::set_mask(libc::SIG_SETMASK, blocked);
 }
 
 /// Takes the handler stack away from the calling thread and keeps it, with the caches, for the next one.

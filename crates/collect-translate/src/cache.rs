@@ -237,7 +237,11 @@ impl Cache {
 
 /// Where landings jump that were not meant, by [`TableKind`].
 fn misses() -> [u64; 3] {
-    [switch::return_miss as *const () as u64, switch::call_miss as *const () as u64, switch::jump_miss as *const () as u64]
+    [
+        switch::return_miss as *const () as u64,
+        switch::call_miss as *const () as u64,
+        switch::jump_miss as *const () as u64,
+    ]
 }
 
 /// The original code from `pc` to the end of its region, where it may be translated.

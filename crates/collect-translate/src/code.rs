@@ -146,7 +146,7 @@ impl Code {
     }
 
     /// Whether relative operands anywhere in it reach all of `code`.
-    pub fn reaches(&self, code: &std::ops::Range<u64>) -> bool {
+    pub fn reaches(&self, code: &Range<u64>) -> bool {
         self.memory.reaches(code)
     }
 
@@ -185,8 +185,11 @@ impl Code {
     /// Puts a fragment where it was made for. `original`: from its first to its last original byte.
     pub fn add_fragment(&mut self, code: &Emitter, marks: Marks, original: Range<u64>) -> bool {
         let taken = (code.here() - self.memory.hot()) as usize;
-        let written =
-            self.memory.allocate(taken, 0).and_then(|()| self.memory.write(code.start(), code.bytes())).is_ok();
+        let written = self
+            .memory
+            .allocate(taken, 0)
+            .and_then(|()| self.memory.write(code.start(), code.bytes()))
+            .is_ok();
         if written {
             self.fragments.push(Fragment { start: code.start(), end: code.here(), marks, original });
         }
@@ -267,7 +270,9 @@ impl Code {
     pub fn unlink(&mut self, gone: &FxHashSet<u64>) {
         for link in self.links.extract_if(.., |link| gone.contains(&link.pc)).collect::<Vec<_>>() {
             let stub = match link.stub {
-                0 => self.stub(Exit { reason: Reason::Link, detail: link.patch, pc: link.pc, back: 0 }, false),
+                0 => {
+                    self.stub(Exit { reason: Reason::Link, detail: link.patch, pc: link.pc, back: 0 }, false)
+                }
                 stub => stub,
             };
             // Where there is no room for a way out, it goes on leading to the old code.

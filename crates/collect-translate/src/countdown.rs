@@ -43,7 +43,10 @@ impl Countdowns {
     pub fn get(&self, id: u64) -> Option<Countdown> {
         let id = id as usize;
         let loaded = self.loaded.get(id)?.checked_sub(1)?;
-        Some(Countdown { loaded, streams: [Stream::at(*self.loads.get(id)?), Stream::at(*self.stores.get(id)?)] })
+        Some(Countdown {
+            loaded,
+            streams: [Stream::at(*self.loads.get(id)?), Stream::at(*self.stores.get(id)?)],
+        })
     }
 
     /// Keeps a countdown.

@@ -11,8 +11,7 @@ use crate::{
     fragment::{self, Hooked},
     memory::Regions,
     mode::Mode,
-    repeat, sample,
-    system,
+    repeat, sample, system,
     thread::Thread,
 };
 

@@ -180,11 +180,7 @@ impl Emitter {
 
     /// `cmp left, right`
     pub fn compare(&mut self, left: Gpr, right: Gpr) {
-        self.raw(&[
-            REX_W | right.high() << 2 | left.high(),
-            0x39,
-            0xc0 | right.low() << 3 | left.low(),
-        ]);
+        self.raw(&[REX_W | right.high() << 2 | left.high(), 0x39, 0xc0 | right.low() << 3 | left.low()]);
     }
 
     /// `mov register, imm64`

@@ -25,7 +25,7 @@ pub trait Observer: Sync {
     /// An access is about to happen and was sampled as one of its `kind` (a read-modify-write may be either).
     fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind);
 
-    /// The process is about to end, these threads having executed so much. A thread is named by what was given to
+    /// The process is about to end, or to try to execute another program, these threads having executed so much. A thread is named by what was given to
     /// [`attach`].
     fn ending(&self, threads: &mut dyn Iterator<Item = (u64, Totals)>);
 
@@ -71,10 +71,14 @@ unsafe impl Send for Engine {}
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
     /// The processor or the kernel lacks it.
-    #[error("the thread's state cannot be found without the FSGSBASE instructions (Linux 5.9 and a processor of 2012)")]
+    #[error(
+        "the thread's state cannot be found without the FSGSBASE instructions (Linux 5.9 and a processor of 2012)"
+    )]
     NoGsBase,
     /// The program runs with a shadow stack, which translated returns would violate.
-    #[error("the program runs with a shadow stack (CET); start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off")]
+    #[error(
+        "the program runs with a shadow stack (CET); start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
+    )]
     ShadowStack,
     /// There is no memory for it.
     #[error(transparent)]
@@ -164,6 +168,22 @@ pub fn detach() -> Option<Totals> {
         thread.detach();
         // What cannot be given back stays taken.
         let _ = engine.cache.lanes.release(thread.lane);
+    });
+    totals
+}
+
+/// Whether the calling thread is attached.
+pub fn is_attached() -> bool {
+    current().is_some()
+}
+
+/// What the calling thread has executed so far. Signals must be blocked.
+pub fn totals() -> Option<Totals> {
+    let pointer = current()?;
+    let mut totals = None;
+    with(|engine| {
+        // SAFETY: the calling thread's, and outside the dispatcher.
+        totals = Some(unsafe { (*pointer).totals(&engine.cache.codes) });
     });
     totals
 }

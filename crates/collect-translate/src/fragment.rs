@@ -101,7 +101,8 @@ impl<'c> Builder<'c> {
 
     /// Whether the fragment that began at `first` goes on with the block at `next`.
     fn goes_on(&self, first: u64, next: u64) -> bool {
-        !self.cache.blocks.contains_key(&next) && self.cache.regions.contains(first) == self.cache.regions.contains(next)
+        !self.cache.blocks.contains_key(&next)
+            && self.cache.regions.contains(first) == self.cache.regions.contains(next)
     }
 
     fn finish(self) -> bool {
@@ -124,7 +125,8 @@ impl<'c> Builder<'c> {
                 first = Undo::Counted;
             }
         }
-        let transfers = block.last().is_some_and(|last| last.flow_control() != FlowControl::Next && !is_syscall(last));
+        let transfers =
+            block.last().is_some_and(|last| last.flow_control() != FlowControl::Next && !is_syscall(last));
         let copied = block.instructions.len() - usize::from(transfers);
         for (index, (instruction, statics)) in block.instructions.iter().enumerate() {
             self.mark(instruction.ip(), if index == 0 { first } else { Undo::Nothing });
@@ -159,7 +161,8 @@ impl<'c> Builder<'c> {
         let entry = self.code.here();
         let (id, place) = arena.add_counter(Counter::block(block, entry));
         self.cache.counter_added(self.index, id);
-        let sampled = matches!(self.cache.mode, Mode::Sample { .. }) && block.sums.loads + block.sums.stores > 0;
+        let sampled =
+            matches!(self.cache.mode, Mode::Sample { .. }) && block.sums.loads + block.sums.stores > 0;
         let live = flags_matter(&self.cache.regions, block.pc);
         let pc = block.pc;
         self.mark(pc, Undo::Nothing);
@@ -204,7 +207,10 @@ impl<'c> Builder<'c> {
         self.cache.counter_added(self.index, id);
         self.code.spill(Gpr::RAX, Scratch::C);
         self.mark(pc, Undo::Rax);
-        self.code.count_mask(instruction.op_mask().number() as u8, instruction.memory_size().element_count() as u32);
+        self.code.count_mask(
+            instruction.op_mask().number() as u8,
+            instruction.memory_size().element_count() as u32,
+        );
         self.code.add_rax_to_counter(place);
         self.mark(pc, Undo::LanesRax);
         self.code.reload(Gpr::RAX, Scratch::C);
@@ -219,7 +225,8 @@ impl<'c> Builder<'c> {
             return false;
         }
         let Some(arena) = self.cache.codes.get_mut(self.index) else { return false };
-        let (id, place) = arena.add_counter(Counter::iterations(instruction.ip(), self.code.here(), iteration));
+        let (id, place) =
+            arena.add_counter(Counter::iterations(instruction.ip(), self.code.here(), iteration));
         self.cache.counter_added(self.index, id);
         let (pc, next, arena) = (instruction.ip(), instruction.next_ip(), self.index);
         let sampled = matches!(self.cache.mode, Mode::Sample { .. });
@@ -312,7 +319,9 @@ impl<'c> Builder<'c> {
     /// The transfer of control that ends a block. Returns the block that follows in the fragment, if one does.
     fn transfer(&mut self, last: &Instruction, shared: bool) -> Option<u64> {
         match last.flow_control() {
-            FlowControl::UnconditionalBranch if last.is_jmp_short_or_near() => Some(last.near_branch_target()),
+            FlowControl::UnconditionalBranch if last.is_jmp_short_or_near() => {
+                Some(last.near_branch_target())
+            }
             FlowControl::ConditionalBranch => {
                 self.conditional(last);
                 Some(last.next_ip())

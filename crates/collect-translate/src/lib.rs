@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Order of reading: `block` (what is translated at a time), `fragment` (how), `switch` (in and out), `dispatch` (what
-//! an exit does), `sample` (which accesses), `memory` (where everything lies).
+//! an exit does), `sample` (which accesses), `system` (processes, threads and mappings), `invalidate` (code that changes),
+//! `reentry` and `coverage` (threads outside), `memory` (where everything lies).
 
 mod block;
 mod cache;
@@ -43,11 +44,12 @@ mod totals;
 
 pub use coverage::{Coverage, Leave};
 pub use engine::{
-    Observer, StartError, after_fork, aside, attach, detach, is_started, lead_on, mappings_changed, set_name, start, tell_totals,
+    Observer, StartError, after_fork, aside, attach, detach, is_attached, is_started, lead_on,
+    mappings_changed, set_name, start, tell_totals, totals,
 };
 pub use memory::MemoryError;
 pub use mode::Mode;
-pub use signal::{Original, original_registers, reserve_signals};
 pub use reentry::reenter;
+pub use signal::{Original, original_registers, reserve_signals};
 pub use switch::enter;
 pub use totals::Totals;

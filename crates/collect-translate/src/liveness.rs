@@ -1,6 +1,8 @@
 //! Whether the arithmetic flags matter at a place in the program.
 
-use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register, RflagsBits};
+use iced_x86::{
+    Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register, RflagsBits,
+};
 
 use crate::{cache, memory::Regions};
 
@@ -62,7 +64,9 @@ fn matter(regions: &Regions, pc: u64, mut undecided: u32, depth: u32) -> bool {
 fn overwritten(instruction: &Instruction) -> u32 {
     let defined = instruction.rflags_written() | instruction.rflags_cleared() | instruction.rflags_set();
     match instruction.mnemonic() {
-        Mnemonic::And | Mnemonic::Or | Mnemonic::Xor | Mnemonic::Test => defined | instruction.rflags_undefined(),
+        Mnemonic::And | Mnemonic::Or | Mnemonic::Xor | Mnemonic::Test => {
+            defined | instruction.rflags_undefined()
+        }
         _ => defined,
     }
 }
@@ -73,6 +77,7 @@ fn may_leave_flags(instruction: &Instruction) -> bool {
         instruction.mnemonic(),
         Mnemonic::Shl
             | Mnemonic::Shr
+            | Mnemonic::Sal
             | Mnemonic::Sar
             | Mnemonic::Rol
             | Mnemonic::Ror

@@ -24,7 +24,8 @@ pub fn reenter(context: &mut libc::ucontext_t) -> bool {
     if found {
         let slots = thread.slots();
         slots.target = pc;
-        if let (Some(place), Some(rip)) = (slots.scratch.get_mut(Scratch::A as usize), registers.get_mut(RIP)) {
+        if let (Some(place), Some(rip)) = (slots.scratch.get_mut(Scratch::A as usize), registers.get_mut(RIP))
+        {
             *place = rax as u64;
             *rip = switch::reenter as *const () as i64;
         }

@@ -52,13 +52,21 @@ fn counted(engine: &Engine, thread: &Thread, what: Repeated) -> u64 {
 }
 
 /// Samples among the iterations with these numbers, the first of which makes the accesses `first`.
-fn sample(engine: &mut Engine, thread: &mut Thread, what: Repeated, first: &[Access], iterations: Range<u64>) {
+fn sample(
+    engine: &mut Engine,
+    thread: &mut Thread,
+    what: Repeated,
+    first: &[Access],
+    iterations: Range<u64>,
+) {
     let Mode::Sample { loads, stores } = engine.cache.mode else { return };
     let backwards = thread.slots().flags & DIRECTION != 0;
     for store in [false, true] {
         let kind = if store { AccessKind::Store } else { AccessKind::Load };
-        let of_kind: Vec<&Access> =
-            first.iter().filter(|access| if store { access.kind.writes() } else { access.kind.reads() }).collect();
+        let of_kind: Vec<&Access> = first
+            .iter()
+            .filter(|access| if store { access.kind.writes() } else { access.kind.reads() })
+            .collect();
         let each = of_kind.len() as u64;
         let numbers = iterations.start.saturating_mul(each)..iterations.end.saturating_mul(each);
         if numbers.is_empty() {
@@ -66,7 +74,8 @@ fn sample(engine: &mut Engine, thread: &mut Thread, what: Repeated, first: &[Acc
         }
         for number in thread.due_between(what.arena, what.id, store, [loads, stores], numbers) {
             let Some(access) = of_kind.get((number % each) as usize) else { continue };
-            let distance = (number / each).wrapping_sub(iterations.start).wrapping_mul(u64::from(access.width));
+            let distance =
+                (number / each).wrapping_sub(iterations.start).wrapping_mul(u64::from(access.width));
             let distance = if backwards { distance.wrapping_neg() } else { distance };
             let access = Access { addr: Addr(access.addr.0.wrapping_add(distance)), ..**access };
             engine.observer.sampled(&thread.registers(what.pc), &access, kind);

@@ -42,7 +42,13 @@ impl Stream {
     }
 
     /// If the next sample lies in this execution: which access of the execution it is; the stream moves on.
-    pub fn take(&mut self, execution: u64, accesses: u32, period: u64, random: &mut impl FnMut(u64) -> u64) -> Option<u32> {
+    pub fn take(
+        &mut self,
+        execution: u64,
+        accesses: u32,
+        period: u64,
+        random: &mut impl FnMut(u64) -> u64,
+    ) -> Option<u32> {
         if self.execution(accesses) != execution || execution == NEVER {
             return None;
         }
@@ -80,7 +86,10 @@ impl Due {
 
     /// Which of the loads, or of the stores (then true).
     pub fn accesses(&self) -> impl Iterator<Item = (u32, bool)> {
-        self.key.into_iter().take(self.count).map(|code| (u32::from(code & !Self::STORE) - 1, code & Self::STORE != 0))
+        self.key
+            .into_iter()
+            .take(self.count)
+            .map(|code| (u32::from(code & !Self::STORE) - 1, code & Self::STORE != 0))
     }
 }
 

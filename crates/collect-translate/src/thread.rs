@@ -8,8 +8,8 @@ use carom_base_insn::{Known, Registers};
 use crate::{
     block::Sums,
     code::Code,
-    coverage::Clock,
     countdown::{Countdown, Countdowns},
+    coverage::Clock,
     memory::{LaneId, Lanes},
     repeat::Comparison,
     sample::{Due, Stream},
@@ -128,7 +128,15 @@ impl Thread {
         // SAFETY: the area lies in the lane, and only the passage into the dispatcher writes there.
         let xsave = unsafe { std::slice::from_raw_parts(area, VECTORS_BYTES) };
         let slots = self.slots();
-        Registers { gpr: slots.regs, rip: pc, rflags: slots.flags, fs_base, gs_base: Some(0), xsave, known: Known::ALL }
+        Registers {
+            gpr: slots.regs,
+            rip: pc,
+            rflags: slots.flags,
+            fs_base,
+            gs_base: Some(0),
+            xsave,
+            known: Known::ALL,
+        }
     }
 
     /// Replaces the return address at the top of the program's stack, so that the native function that is about to run
@@ -181,7 +189,9 @@ impl Thread {
         let execution = (countdown.loaded as i64 - value - 1) as u64;
         for (store, accesses) in [(false, sums.loads), (true, sums.stores)] {
             let kind = usize::from(store);
-            let (Some(stream), Some(&period)) = (countdown.streams.get_mut(kind), periods.get(kind)) else { continue };
+            let (Some(stream), Some(&period)) = (countdown.streams.get_mut(kind), periods.get(kind)) else {
+                continue;
+            };
             while let Some(nth) = stream.take(execution, accesses, period, &mut |n| self.random(n)) {
                 due.push(nth, store);
             }
@@ -195,7 +205,14 @@ impl Thread {
 
     /// The accesses numbered `from` to `to` of the repeated instruction that `id` counts, of one kind, that are to be
     /// sampled.
-    pub fn due_between(&mut self, arena: usize, id: u64, store: bool, periods: [u64; 2], numbers: Range<u64>) -> Vec<u64> {
+    pub fn due_between(
+        &mut self,
+        arena: usize,
+        id: u64,
+        store: bool,
+        periods: [u64; 2],
+        numbers: Range<u64>,
+    ) -> Vec<u64> {
         let mut countdown = self.countdown(arena, id, periods);
         let kind = usize::from(store);
         let mut due = Vec::new();
@@ -239,7 +256,8 @@ impl Thread {
                     totals.add(value, &counter.sums);
                 } else {
                     let countdown = loaded.and_then(|countdowns| countdowns.get(id as u64));
-                    totals.add(countdown.map_or(0, |countdown| countdown.loaded as i64) - value, &counter.sums);
+                    totals
+                        .add(countdown.map_or(0, |countdown| countdown.loaded as i64) - value, &counter.sums);
                 }
             }
         }

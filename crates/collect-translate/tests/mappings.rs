@@ -24,7 +24,8 @@ fn place(name: &str) -> PathBuf {
 fn library(name: &str, number: u32) -> CString {
     let (source, made) = (place(&format!("{name}.c")), place(&format!("{name}.so")));
     fs::write(&source, format!("int answer(void) {{ return {number}; }}")).unwrap();
-    let status = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&made).arg(&source).status().unwrap();
+    let status =
+        Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&made).arg(&source).status().unwrap();
     assert!(status.success());
     fs::remove_file(source).unwrap();
     CString::new(made.into_os_string().into_encoded_bytes()).unwrap()
@@ -151,7 +152,8 @@ fn code_that_is_mapped_over() {
 unsafe extern "C" fn remap(a: u64, b: u64) -> u64 {
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
     // SAFETY: both places are the caller's.
-    let new = unsafe { libc::mremap(a as *mut libc::c_void, 2 * PAGE, 2 * PAGE, flags, b as *mut libc::c_void) };
+    let new =
+        unsafe { libc::mremap(a as *mut libc::c_void, 2 * PAGE, 2 * PAGE, flags, b as *mut libc::c_void) };
     // SAFETY: the code of `two_pages`.
     let code: extern "C" fn() -> u32 = unsafe { std::mem::transmute(new) };
     u64::from(code())

@@ -2,7 +2,10 @@
 
 mod support;
 
-use std::{arch::naked_asm, sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed}};
+use std::{
+    arch::naked_asm,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+};
 
 use carom_collect_translate::{after_fork, attach, is_started};
 use support::{ENDED, ENDING, counted, kernels, run};
@@ -16,7 +19,18 @@ unsafe extern "C" fn fork_and_loop(_: u64, _: u64) -> u64 {
 /// vfork(2), the child of which ends with 7 and without a stack: in native code.
 #[unsafe(naked)]
 unsafe extern "C" fn vfork_and_exit(_: u64, _: u64) -> u64 {
-    naked_asm!("mov eax, 58", "syscall", "test eax, eax", "jz 2f", "ret", "2:", "mov edi, 7", "mov eax, 60", "syscall", "ud2")
+    naked_asm!(
+        "mov eax, 58",
+        "syscall",
+        "test eax, eax",
+        "jz 2f",
+        "ret",
+        "2:",
+        "mov edi, 7",
+        "mov eax, 60",
+        "syscall",
+        "ud2"
+    )
 }
 
 /// clone(2) of a thread on the stack `a`, which adds 1 to the word at `b` and ends; a part of it is waited for.
@@ -72,7 +86,14 @@ unsafe extern "C" fn spawn(a: u64, b: u64) -> u64 {
     let (program, arguments) = (a as *const libc::c_char, b as *const *mut libc::c_char);
     // SAFETY: valid strings of the caller's.
     let error = unsafe {
-        libc::posix_spawn(&raw mut pid, program, std::ptr::null(), std::ptr::null(), arguments, std::ptr::null())
+        libc::posix_spawn(
+            &raw mut pid,
+            program,
+            std::ptr::null(),
+            std::ptr::null(),
+            arguments,
+            std::ptr::null(),
+        )
     };
     if error == 0 { pid as u64 } else { 0 }
 }
@@ -203,26 +224,37 @@ fn a_program_is_executed_by_a_child_or_not_at_all() {
     assert_eq!(wait_for(pid), 6);
 }
 
-/// Threads of the kernel's that end in the cache. There are more than lanes.
+/// Threads that end by the system call itself, in the cache, four at a time. There are more than lanes.
 #[test]
 fn lanes_of_ended_threads_are_used_again() {
+    const MAKERS: usize = 4;
+    const EACH: usize = 1000;
     static CAME_BACK: AtomicBool = AtomicBool::new(false);
     extern "C" fn ends(_: *mut libc::c_void) -> *mut libc::c_void {
         run(exit_thread, 0, 0);
         CAME_BACK.store(true, Relaxed);
         std::ptr::null_mut()
     }
-    for _ in 0..3000 {
-        let mut thread = 0;
-        // SAFETY: a thread without arguments.
-        let made = unsafe { libc::pthread_create(&raw mut thread, std::ptr::null(), ends, std::ptr::null_mut()) };
-        assert_eq!(made, 0);
-        // SAFETY: joined once.
-        assert_eq!(unsafe { libc::pthread_join(thread, std::ptr::null_mut()) }, 0);
-    }
+    let make = || {
+        for _ in 0..EACH {
+            let mut thread = 0;
+            // SAFETY: a thread without arguments.
+            let made = unsafe {
+                libc::pthread_create(&raw mut thread, std::ptr::null(), ends, std::ptr::null_mut())
+            };
+            assert_eq!(made, 0);
+            // SAFETY: joined once.
+            assert_eq!(unsafe { libc::pthread_join(thread, std::ptr::null_mut()) }, 0);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..MAKERS {
+            scope.spawn(make);
+        }
+    });
     assert!(!CAME_BACK.load(Relaxed));
     let ended = ENDED.lock().unwrap();
-    assert_eq!(ended.len(), 3000);
+    assert_eq!(ended.len(), MAKERS * EACH);
     // mov and syscall.
     assert!(ended.iter().all(|totals| (totals.instructions, totals.system_calls) == (2, 1)));
 }
@@ -312,4 +344,3 @@ fn a_child_of_a_native_fork_runs_natively() {
     assert_eq!(wait_for(pid as u64), 42);
     assert!(is_started());
 }
-

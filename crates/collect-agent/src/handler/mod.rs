@@ -9,10 +9,12 @@ mod foreign;
 mod observe;
 mod restart;
 mod timer;
+mod translated;
 mod watch;
 
 pub use burst::Burst;
 pub use entry::{call_on, install};
+pub use translated::on_sample as on_translated_sample;
 pub use foreign::{ProgramAction, program_action, set_program_action};
 
 use carom_base::{Cpu, Nanos};
@@ -85,6 +87,9 @@ fn handle(info: signal::TrapInfo, ucontext: *mut libc::c_void) -> bool {
             let cpu = Cpu(clock::current_cpu());
             // SAFETY: the kernel's argument, used for the length of this handler only.
             let context = unsafe { Context::new(ucontext) };
+            if crate::translated::is_on() {
+                return translated::on_signal(state, context, modules, (fs_base, started, cpu), origin);
+            }
             let scene =
                 Scene { state: &mut *state, context, modules, fs_base, time: started, cpu, weight: 1.0 };
             dispatch(scene, origin, info)

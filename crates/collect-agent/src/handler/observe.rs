@@ -1,6 +1,6 @@
 //! From an access to what follows from it: records for the host, watchpoints on this thread.
 
-use carom_base::{Access, Ip, Population, Sample, SampleOutcome, Skip, StackId};
+use carom_base::{Access, AccessKind, Ip, Population, Sample, SampleOutcome, Skip, StackId};
 use carom_base_detect::Input;
 use carom_base_wire::{Counter, Record};
 
@@ -20,6 +20,14 @@ impl Scene<'_> {
             self.record(population, part, SampleOutcome::Access(*access), stack);
             self.look_up(population, *access, stack);
         }
+    }
+
+    /// Records an access that was sampled as one of `kind`: a read-modify-write is both a load and a store, and the
+    /// detector must meet it as the one that was counted down to.
+    pub fn sampled_as(&mut self, access: Access, kind: AccessKind) {
+        let stack = self.stack(access.ip.0);
+        self.record(Population::Step, 0, SampleOutcome::Access(access), stack);
+        self.look_up(Population::Step, Access { kind, ..access }, stack);
     }
 
     /// The call path of an access at `ip`.

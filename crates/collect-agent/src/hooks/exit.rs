@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::next::next;
-use crate::{session, thread};
+use crate::{session, thread, translated};
 
 next!(EXIT_NOW, c"_exit", __real__exit, fn next_exit(status: libc::c_int) -> ());
 
@@ -24,6 +24,7 @@ fn end() {
     if let Some(session) = session::current()
         && session.is_of_this_process()
     {
+        translated::write_all();
         thread::close();
         session.end();
     }

@@ -1,6 +1,6 @@
 //! A forked child begins a session of its own before it records anything.
 
-use crate::{modules, registry, session, session::Session, trim};
+use crate::{modules, registry, session, session::Session, trim, translated};
 
 /// Has [`in_child`] called in every child that `fork` makes. A `vfork` child shares its parent's memory for a
 /// moment, has no events of its own and is left alone.
@@ -10,6 +10,8 @@ pub fn register() {
 }
 
 unsafe extern "C" fn in_child() {
+    carom_collect_translate::after_fork();
+    translated::set_slot(None);
     let Some(parent) = session::current() else { return };
     // The parent's events stay the parent's, and go on; the child's copies of their descriptors are closed.
     let kept = registry::current().and_then(|thread| {
@@ -31,6 +33,7 @@ unsafe extern "C" fn in_child() {
         if let (Some(thread), Some((mask, stack))) = (registry::current(), kept) {
             thread.visit(|state| (state.hidden_mask, state.program_stack) = (mask, stack));
         }
+        translated::set_slot(registry::current().and_then(|thread| thread.visit(|state| state.slot)));
         trim::drop_own_code();
     }
 }

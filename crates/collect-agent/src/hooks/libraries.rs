@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::next::next;
-use crate::{modules, session};
+use crate::{modules, session, translated};
 
 next!(DLOPEN, c"dlopen", __real_dlopen,
     fn next_dlopen(path: *const c_char, flags: c_int) -> *mut c_void);
@@ -45,6 +45,7 @@ unsafe extern "C" fn open_plain(path: *const c_char, flags: c_int) -> *mut c_voi
     let handle = unsafe { next_dlopen(path, flags) };
     if let Some(session) = session::current() {
         modules::refresh(session);
+        translated::code_changed();
     }
     handle
 }
@@ -55,8 +56,12 @@ unsafe extern "C" fn open_plain(path: *const c_char, flags: c_int) -> *mut c_voi
 #[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
 pub unsafe extern "C" fn dlclose(handle: *mut c_void) -> c_int {
     match session::current() {
-        // SAFETY: the program's argument.
-        Some(session) => modules::closing(session, || unsafe { next_dlclose(handle) }),
+        Some(session) => {
+            // SAFETY: the program's argument.
+            let result = modules::closing(session, || unsafe { next_dlclose(handle) });
+            translated::code_changed();
+            result
+        }
         // SAFETY: the program's argument.
         None => unsafe { next_dlclose(handle) },
     }

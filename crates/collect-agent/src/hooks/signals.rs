@@ -1,10 +1,14 @@
 //! SIGTRAP is ours with the kernel; the program keeps the illusion that it is its own.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::{
+    arch::naked_asm,
+    ffi::c_void,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use carom_base_sys::{SysError, signal};
 
-use super::next::next;
+use super::next::{Next, next};
 use crate::{
     handler::{self, ProgramAction},
     registry, session,
@@ -68,11 +72,62 @@ const TRAP: signal::Mask = signal::bit(libc::SIGTRAP);
 /// Signals during whose handlers the program wants SIGTRAP blocked, by bit.
 static TRAP_IN_MASK: AtomicU64 = AtomicU64::new(0);
 
+/// Where a hook goes on.
+#[repr(C)]
+struct Way {
+    function: *const c_void,
+    /// 1 where the function is to run from the code cache, which then sees to the program's handlers; else 0.
+    in_cache: u64,
+}
+
+/// SIGTRAP is kept from the program; what else it wants is the C library's and, in the cache, the translator's business.
+fn way(number: libc::c_int, ours: *const c_void, library: &Next) -> Way {
+    let in_cache = number != libc::SIGTRAP && carom_collect_translate::is_attached();
+    Way { function: if in_cache { library.address() } else { ours }, in_cache: u64::from(in_cache) }
+}
+
+/// Declares the hook `$name` with up to three arguments, which goes the way that `$choose` tells.
+macro_rules! choosing_hook {
+    ($name:ident, $wrap:literal, $choose:ident) => {
+        /// # Safety
+        /// As the C function of this name.
+        #[cfg_attr(feature = "static-link", unsafe(export_name = $wrap))]
+        #[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            naked_asm!(
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                "call {choose}",
+                "mov rcx, rdx",
+                "pop rdx",
+                "pop rsi",
+                "pop rdi",
+                "test rcx, rcx",
+                "jnz {enter}",
+                "jmp rax",
+                choose = sym $choose,
+                enter = sym carom_collect_translate::enter,
+            )
+        }
+    };
+}
+
+choosing_hook!(sigaction, "__wrap_sigaction", choose_sigaction);
+choosing_hook!(signal, "__wrap_signal", choose_signal);
+
+extern "C" fn choose_sigaction(number: libc::c_int) -> Way {
+    way(number, change_action as *const c_void, &SIGACTION)
+}
+
+extern "C" fn choose_signal(number: libc::c_int) -> Way {
+    way(number, change_handler as *const c_void, &SIGNAL)
+}
+
 /// # Safety
 /// As sigaction(2).
-#[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap_sigaction"))]
-#[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
-pub unsafe extern "C" fn sigaction(
+unsafe extern "C" fn change_action(
     number: libc::c_int,
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
@@ -129,9 +184,7 @@ pub unsafe extern "C" fn sigaction(
 
 /// # Safety
 /// As signal(2).
-#[cfg_attr(feature = "static-link", unsafe(export_name = "__wrap_signal"))]
-#[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
-pub unsafe extern "C" fn signal(number: libc::c_int, new: libc::sighandler_t) -> libc::sighandler_t {
+unsafe extern "C" fn change_handler(number: libc::c_int, new: libc::sighandler_t) -> libc::sighandler_t {
     if number != libc::SIGTRAP || session::current().is_none() {
         // SAFETY: the caller's arguments.
         return unsafe { next_signal(number, new) };

@@ -10,6 +10,8 @@ use super::{Mapping, MappingKind, MemoryError, maps};
 pub struct Regions {
     /// Sorted, disjoint, and not adjacent.
     code: Vec<Range<u64>>,
+    /// What could be code with other rights: private mappings of files. Sorted and disjoint.
+    files: Vec<Range<u64>>,
     excluded: Vec<Range<u64>>,
 }
 
@@ -19,7 +21,7 @@ impl Regions {
     /// # Errors
     /// [`MemoryError::NoMaps`].
     pub fn new(excluded: Vec<Range<u64>>) -> Result<Self, MemoryError> {
-        let mut regions = Self { code: Vec::new(), excluded };
+        let mut regions = Self { code: Vec::new(), files: Vec::new(), excluded };
         regions.refresh()?;
         Ok(regions)
     }
@@ -31,14 +33,21 @@ impl Regions {
     /// # Errors
     /// [`MemoryError::NoMaps`]; what was known stays.
     pub fn refresh(&mut self) -> Result<Vec<Range<u64>>, MemoryError> {
-        let before = std::mem::replace(&mut self.code, translatable(&maps::read()?, &self.excluded));
+        let mappings = maps::read()?;
+        let before = std::mem::replace(&mut self.code, translatable(&mappings, &self.excluded));
+        let files = mappings.iter().filter(|mapping| mapping.kind == MappingKind::File && !mapping.shared);
+        self.files = files.map(Mapping::range).collect();
         Ok(before.into_iter().flat_map(|range| without(range, &self.code)).collect())
     }
 
     /// Whether some of `range` is code.
     pub fn overlap(&self, range: &Range<u64>) -> bool {
-        let after = self.code.partition_point(|code| code.end <= range.start);
-        self.code.get(after).is_some_and(|code| code.start < range.end)
+        overlap(&self.code, range)
+    }
+
+    /// Whether some of `range` would be code if it had other rights.
+    pub fn may_be_code(&self, range: &Range<u64>) -> bool {
+        overlap(&self.files, range)
     }
 
     /// The code around `pc`.
@@ -60,10 +69,18 @@ impl Regions {
     }
 }
 
+/// Whether one of `ranges`, which are sorted and disjoint, has something in common with `range`.
+fn overlap(ranges: &[Range<u64>], range: &Range<u64>) -> bool {
+    let after = ranges.partition_point(|other| other.end <= range.start);
+    ranges.get(after).is_some_and(|other| other.start < range.end)
+}
+
 fn translatable(mappings: &[Mapping], excluded: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut code: Vec<Range<u64>> = Vec::new();
-    for range in
-        mappings.iter().filter(|mapping| is_code(mapping)).flat_map(|mapping| without(mapping.range(), excluded))
+    for range in mappings
+        .iter()
+        .filter(|mapping| is_code(mapping))
+        .flat_map(|mapping| without(mapping.range(), excluded))
     {
         match code.last_mut() {
             Some(last) if last.end == range.start => last.end = range.end,
@@ -144,7 +161,7 @@ b000-c000 r-xp 0 0 0 [vdso]
 
     #[test]
     fn overlaps_are_found_at_both_ends() {
-        let regions = Regions { code: vec![0x2000..0x4000, 0x6000..0x7000], excluded: Vec::new() };
+        let regions = Regions { code: vec![0x2000..0x4000, 0x6000..0x7000], ..Regions::default() };
         for (range, expected) in [
             (0x1000..0x2000, false),
             (0x1000..0x2001, true),
@@ -160,9 +177,11 @@ b000-c000 r-xp 0 0 0 [vdso]
     #[test]
     fn a_refresh_tells_what_is_gone() {
         let mut regions = Regions::new(Vec::new()).expect("maps");
+        let text = regions.code.first().cloned().expect("our own code");
+        assert!(regions.may_be_code(&text) && !regions.may_be_code(&(0x100..0x200)));
         // An address that the kernel never maps.
         regions.code.insert(0, 0x100..0x200);
-        assert_eq!(regions.refresh().expect("maps"), [0x100..0x200]);
+        assert_eq!(regions.refresh().expect("maps"), vec![0x100..0x200; 1]);
         assert_eq!(regions.refresh().expect("maps"), []);
     }
 
@@ -174,7 +193,7 @@ b000-c000 r-xp 0 0 0 [vdso]
         ) {
             let text = format!("{start:x}-{:x} r-xp 0 0 1 /bin/a", start + length);
             let excluded: Vec<_> = holes.iter().map(|&(at, bytes)| at..at + bytes).collect();
-            let regions = Regions { code: regions(&text, &excluded), excluded: excluded.clone() };
+            let regions = Regions { code: regions(&text, &excluded), ..Regions::default() };
             for pc in 0..50 {
                 let expected = (start..start + length).contains(&pc) && !excluded.iter().any(|hole| hole.contains(&pc));
                 prop_assert_eq!(regions.contains(pc).is_some(), expected, "{}", pc);

@@ -3,8 +3,8 @@
 use std::{mem::offset_of, ptr};
 
 use libc::{
-    REG_EFL, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RAX, REG_RBP, REG_RBX, REG_RCX,
-    REG_RDI, REG_RDX, REG_RIP, REG_RSI, REG_RSP, mcontext_t, ucontext_t,
+    REG_EFL, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RAX, REG_RBP, REG_RBX,
+    REG_RCX, REG_RDI, REG_RDX, REG_RIP, REG_RSI, REG_RSP, mcontext_t, ucontext_t,
 };
 
 use super::passage::{self, End};
@@ -28,8 +28,8 @@ pub const RIP_OFFSET: u64 =
 
 /// Where the kernel's context has the registers, by hardware number.
 const PLACES: [i32; 16] = [
-    REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12,
-    REG_R13, REG_R14, REG_R15,
+    REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11,
+    REG_R12, REG_R13, REG_R14, REG_R15,
 ];
 
 /// The program's registers in front of one of its own instructions, as they would be without us.

@@ -115,7 +115,13 @@ extern "C" fn natively(signal: u64, context: *const ucontext_t, blocked: *mut u6
 ///
 /// False where the thread runs native code, which may hold locks of the embedder's that the engine would wait for: the
 /// handler is run natively, too.
-extern "C" fn deliver(thread: *mut Thread, signal: u64, info: u64, context: *mut ucontext_t, frame: u64) -> bool {
+extern "C" fn deliver(
+    thread: *mut Thread,
+    signal: u64,
+    info: u64,
+    context: *mut ucontext_t,
+    frame: u64,
+) -> bool {
     // SAFETY: the calling thread's own, and not in use: it was interrupted outside the dispatcher.
     let thread = unsafe { &mut *thread };
     let place = context.expose_provenance() as u64;

@@ -31,7 +31,8 @@ pub unsafe fn rt_sigaction(signal: u64, new: Option<&Action>) -> Result<Action, 
     let mut old = Action::default();
     let new = new.map_or(0, |new| std::ptr::from_ref(new) as u64);
     // SAFETY: valid pointers; the caller's promise.
-    unsafe { call(libc::SYS_rt_sigaction, [signal, new, (&raw mut old) as u64, SET_BYTES, 0, 0]) }.map(|_| old)
+    unsafe { call(libc::SYS_rt_sigaction, [signal, new, (&raw mut old) as u64, SET_BYTES, 0, 0]) }
+        .map(|_| old)
 }
 
 /// Whether 8 bytes at `place` can be read. All signals must be blocked: blocking more then changes nothing.

@@ -24,7 +24,9 @@ pub use context::{Original, original_registers};
 
 use libc::SYS_rt_sigreturn;
 
-use crate::{dispatch, dispatch::go_on, engine::Engine, exit::Exit, state::number, switch, system, thread::Thread};
+use crate::{
+    dispatch, dispatch::go_on, engine::Engine, exit::Exit, state::number, switch, system, thread::Thread,
+};
 
 /// Signals are numbered from 1 to this.
 const MOST: usize = 64;

@@ -131,7 +131,8 @@ impl Machine<'_> {
     }
 
     fn slot(&mut self, instruction: &Instruction) -> Option<&mut u64> {
-        let absolute = instruction.memory_base() == Register::None && instruction.memory_index() == Register::None;
+        let absolute =
+            instruction.memory_base() == Register::None && instruction.memory_index() == Register::None;
         if instruction.segment_prefix() != Register::GS || !absolute {
             return None;
         }

@@ -32,7 +32,9 @@ pub fn exit(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     // SAFETY: the end of the grave.
     let top = unsafe { GRAVE.0.get().cast::<u8>().add(GRAVE_BYTES) };
     // SAFETY: this stack is left for good; the grave is ours as long as we hold the lock.
-    unsafe { asm!("mov rsp, {}", "call {}", "ud2", in(reg) top, sym bury, in("rdi") engine, options(noreturn)) };
+    unsafe {
+        asm!("mov rsp, {}", "call {}", "ud2", in(reg) top, sym bury, in("rdi") engine, options(noreturn))
+    };
 }
 
 /// Gives the lane of the thread back that ended last, which is the calling one, and ends it.

@@ -12,7 +12,14 @@ use crate::{
 };
 
 /// Does the system call, and goes on behind it in both processes. `stack`: the child's stack pointer; 0: the parent's.
-pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64, arguments: Arguments, stack: u64) {
+pub fn call(
+    engine: &mut Engine,
+    thread: &mut Thread,
+    exit: Exit,
+    number: i64,
+    arguments: Arguments,
+    stack: u64,
+) {
     // What is copied is what the child sees, because nobody translates before the call has returned.
     let copies: Option<Vec<ArenaCopy>> =
         engine.cache.codes.iter_mut().map(|code| code.memory_mut().copy().ok()).collect();
@@ -40,7 +47,7 @@ fn begin(engine: &mut Engine, thread: &mut Thread, copies: Option<Vec<ArenaCopy>
         let next = thread.slots().pc;
         return leave(thread, next, Leave::NoRoom);
     }
-    let _ = &thread;
+    thread.begin_in_child(&engine.cache.codes);
 }
 
 fn replace_code(engine: &mut Engine, copies: Option<Vec<ArenaCopy>>) -> Option<()> {

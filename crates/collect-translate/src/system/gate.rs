@@ -96,7 +96,8 @@ mod tests {
     #[test]
     fn the_table_has_what_concerns_us_and_nothing_else() {
         let table = table();
-        let set: Vec<i64> = (0..i64::from(KNOWN)).filter(|call| table[*call as usize / 8] >> (call % 8) & 1 == 1).collect();
+        let set: Vec<i64> =
+            (0..i64::from(KNOWN)).filter(|call| table[*call as usize / 8] >> (call % 8) & 1 == 1).collect();
         let mut ours = OURS.to_vec();
         ours.sort_unstable();
         assert_eq!(set, ours);

@@ -7,7 +7,7 @@ use crate::{
     dispatch::enter,
     engine::Engine,
     exit::Exit,
-    memory::{self, Errno, PAGE_BYTES},
+    memory::{self, Errno, PAGE_BYTES, Regions},
     thread::Thread,
 };
 
@@ -18,7 +18,7 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
     let result = unsafe { memory::call(number, given) };
     finish(thread, exit, result);
     let cache = &mut engine.cache;
-    cache.stale |= makes_code(number, given);
+    cache.stale |= makes_code(&cache.regions, number, given);
     if number == libc::SYS_shmat && replaces(given) {
         // How long the segment is, only the kernel knows.
         let _ = cache.look();
@@ -35,13 +35,18 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
     }
 }
 
-/// Whether there may be code afterwards where none was.
-fn makes_code(number: i64, given: Arguments) -> bool {
-    let [_, _, protection, flags, ..] = given;
+/// Whether there may be code to translate afterwards where none was, now or with other rights. Not that of compilers at
+/// run time, who change the rights of their memory often.
+fn makes_code(regions: &Regions, number: i64, given: Arguments) -> bool {
+    const NO_FILE_OF_ITS_OWN: u64 = (libc::MAP_ANONYMOUS | libc::MAP_SHARED) as u64;
+    let [at, bytes, protection, flags, ..] = given;
     match number {
-        libc::SYS_mmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect => protection & libc::PROT_EXEC as u64 != 0,
-        libc::SYS_mremap => flags & libc::MREMAP_FIXED as u64 != 0,
-        _ => protection & libc::SHM_EXEC as u64 != 0,
+        libc::SYS_mmap => flags & NO_FILE_OF_ITS_OWN == 0,
+        libc::SYS_mprotect | libc::SYS_pkey_mprotect => {
+            protection & libc::PROT_EXEC as u64 != 0 && regions.may_be_code(&pages(at, bytes))
+        }
+        libc::SYS_mremap => regions.may_be_code(&pages(at, bytes)),
+        _ => false,
     }
 }
 
@@ -75,19 +80,19 @@ mod tests {
     fn ranges_are_whole_pages() {
         assert_eq!(pages(0x1000, 1), 0x1000..0x2000);
         assert_eq!(pages(0x1fff, 2), 0x1000..0x3000);
-        assert_eq!(pages(u64::MAX - 1, 0x10000), u64::MAX & !0xfff..u64::MAX);
+        assert_eq!(pages(u64::MAX - 1, 0x10000), u64::MAX - 0xfff..u64::MAX);
     }
 
     #[test]
     fn what_a_call_changes() {
-        let range = |number, given, result| changed(number, given, result).into_iter().flatten().collect::<Vec<_>>();
         let munmap = [0x5000, 0x1000, 0, 0, 0, 0];
-        assert_eq!(range(libc::SYS_munmap, munmap, Ok(0)), [0x5000..0x6000]);
+        assert_eq!(changed(libc::SYS_munmap, munmap, Ok(0)), [Some(0x5000..0x6000), None]);
         let mmap = [0, 0x2000, 0, 0, 0, 0];
-        assert_eq!(range(libc::SYS_mmap, mmap, Ok(0x9000)), [0x9000..0xb000]);
-        assert_eq!(range(libc::SYS_mmap, mmap, Err(libc::ENOMEM)), []);
+        assert_eq!(changed(libc::SYS_mmap, mmap, Ok(0x9000)), [Some(0x9000..0xb000), None]);
+        assert_eq!(changed(libc::SYS_mmap, mmap, Err(libc::ENOMEM)), [None, None]);
         // Two pages become three somewhere else.
         let mremap = [0x5000, 0x2000, 0x3000, 1, 0, 0];
-        assert_eq!(range(libc::SYS_mremap, mremap, Ok(0x9000)), [0x5000..0x7000, 0x9000..0xc000]);
+        let both = [Some(0x5000..0x7000), Some(0x9000..0xc000)];
+        assert_eq!(changed(libc::SYS_mremap, mremap, Ok(0x9000)), both);
     }
 }

@@ -31,7 +31,9 @@ pub struct Extent {
 impl Extent {
     /// From the environment, `seconds` where it says nothing.
     pub fn from_environment(seconds: u64) -> Self {
-        let number = |name| env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}: a number")));
+        let number = |name| {
+            env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}: a number")))
+        };
         let (sequences, time) = (number("CAROM_FUZZ_SEQUENCES"), number("CAROM_FUZZ_SECONDS"));
         let unbounded = if sequences.is_some() { u64::MAX } else { seconds };
         Self {
@@ -47,7 +49,11 @@ impl Extent {
 enum Outcome {
     Done(Done),
     /// Which sequence, how, and its listing where it was the only one.
-    Failed { index: u64, how: String, listing: String },
+    Failed {
+        index: u64,
+        how: String,
+        listing: String,
+    },
     NoSuch,
 }
 
@@ -93,7 +99,8 @@ pub fn run(pass: Pass, extent: Extent) -> Done {
 /// Leaves out whatever can be left out of a sequence that fails.
 fn shrink(order: &Order, index: u64) -> String {
     let mut path = Vec::new();
-    let attempt = |path: Vec<usize>| child(&Order { first: index, count: 1, path, ..order.clone() });
+    let alone = |path: Vec<usize>| Order { first: index, count: 1, path, ..order.clone() };
+    let attempt = |path: Vec<usize>| child(&alone(path));
     let Outcome::Failed { mut how, mut listing, .. } = attempt(Vec::new()) else {
         return "It does not fail alone.".to_owned();
     };
@@ -106,7 +113,10 @@ fn shrink(order: &Order, index: u64) -> String {
                 (path, how, listing, choice) = (longer, again, shorter, 0);
             }
             Outcome::Done(_) => choice += 1,
-            Outcome::NoSuch => return format!("Smallest: {how}\n{listing}"),
+            Outcome::NoSuch => {
+                let order = alone(path).text();
+                return format!("Smallest: {how}\n{listing}Again: {ORDER}='{order}' and the test `child`");
+            }
         }
     }
 }
@@ -115,7 +125,8 @@ fn shrink(order: &Order, index: u64) -> String {
 fn child(order: &Order) -> Outcome {
     let mut command = Command::new(env::current_exe().expect("this executable"));
     command.args(["--exact", "child", "--nocapture"]).env(ORDER, order.text());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("this executable again");
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("this executable again");
     let mut output = child.stdout.take().expect("piped");
     let mut errors = child.stderr.take().expect("piped");
     let reader = thread::spawn(move || read(&mut output));
@@ -133,12 +144,21 @@ fn child(order: &Order) -> Outcome {
         thread::sleep(Duration::from_millis(2));
     };
     let (output, errors) = (reader.join().expect("a reader"), error_reader.join().expect("a reader"));
-    let listing = output.lines().filter_map(|line| line.strip_prefix(LISTING)).fold(String::new(), |text, line| text + line + "\n");
+    let listing = output
+        .lines()
+        .filter_map(|line| line.strip_prefix(LISTING))
+        .fold(String::new(), |text, line| text + line + "\n");
     let code = status.and_then(|status| status.code());
     if let Some(done) = output.lines().find_map(|line| line.strip_prefix(DONE)) {
         let mut numbers = done.split_whitespace().map(|word| word.parse().expect("a number"));
         let mut next = || numbers.next().expect("five numbers");
-        return Outcome::Done(Done { sequences: next(), discarded: next(), codes: next(), instructions: next(), samples: next() });
+        return Outcome::Done(Done {
+            sequences: next(),
+            discarded: next(),
+            codes: next(),
+            instructions: next(),
+            samples: next(),
+        });
     }
     if code == Some(NO_SUCH) {
         return Outcome::NoSuch;

@@ -130,8 +130,10 @@ fn probe() -> Vec<Code> {
         let laid = lay_out(&sequences);
         machine::load(&laid.bytes);
         let state = State::random(&mut random);
-        let (works, fails): (Vec<_>, Vec<_>) =
-            codes.into_iter().zip(laid.starts).partition(|(_, entry)| matches!(machine::native(*entry, &state), End::Left(_)));
+        let (works, fails): (Vec<_>, Vec<_>) = codes
+            .into_iter()
+            .zip(laid.starts)
+            .partition(|(_, entry)| matches!(machine::native(*entry, &state), End::Left(_)));
         found.extend(works.into_iter().map(|(code, _)| code));
         left = fails.into_iter().map(|(code, _)| code).collect();
     }
@@ -161,7 +163,8 @@ pub fn obey(order: &Order) -> ! {
             println!("{LISTING}{line}");
         }
     }
-    let mode = if order.pass == Pass::Sample { Mode::Sample { loads: PERIOD, stores: PERIOD } } else { Mode::Count };
+    let mode =
+        if order.pass == Pass::Sample { Mode::Sample { loads: PERIOD, stores: PERIOD } } else { Mode::Count };
     start(mode, machine::native_code(), &Counts).unwrap();
     let mut discarded = 0;
     assert!(attach(NAME));

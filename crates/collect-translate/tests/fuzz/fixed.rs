@@ -30,9 +30,26 @@ pub fn step(random: &mut Random) -> Step {
 fn string(random: &mut Random) -> Step {
     use Code::*;
     const STRINGS: [Code; 20] = [
-        Movsb_m8_m8, Movsw_m16_m16, Movsd_m32_m32, Movsq_m64_m64, Stosb_m8_AL, Stosw_m16_AX, Stosd_m32_EAX, Stosq_m64_RAX,
-        Lodsb_AL_m8, Lodsw_AX_m16, Lodsd_EAX_m32, Lodsq_RAX_m64, Cmpsb_m8_m8, Cmpsw_m16_m16, Cmpsd_m32_m32, Cmpsq_m64_m64,
-        Scasb_AL_m8, Scasw_AX_m16, Scasd_EAX_m32, Scasq_RAX_m64,
+        Movsb_m8_m8,
+        Movsw_m16_m16,
+        Movsd_m32_m32,
+        Movsq_m64_m64,
+        Stosb_m8_AL,
+        Stosw_m16_AX,
+        Stosd_m32_EAX,
+        Stosq_m64_RAX,
+        Lodsb_AL_m8,
+        Lodsw_AX_m16,
+        Lodsd_EAX_m32,
+        Lodsq_RAX_m64,
+        Cmpsb_m8_m8,
+        Cmpsw_m16_m16,
+        Cmpsd_m32_m32,
+        Cmpsq_m64_m64,
+        Scasb_AL_m8,
+        Scasw_AX_m16,
+        Scasd_EAX_m32,
+        Scasq_RAX_m64,
     ];
     let mut step = Step::default();
     let code = random.pick(&STRINGS);
@@ -45,7 +62,11 @@ fn string(random: &mut Random) -> Step {
     if random.chance(75) {
         step.push(op!(Mov_r32_imm32, R::ECX, random.below(24) as u32));
         // Both prefixes mean the same where nothing is compared.
-        if random.chance(60) { instruction.set_has_rep_prefix(true) } else { instruction.set_has_repne_prefix(true) }
+        if random.chance(60) {
+            instruction.set_has_rep_prefix(true)
+        } else {
+            instruction.set_has_repne_prefix(true)
+        }
     }
     step.push(instruction);
     step
@@ -103,7 +124,9 @@ fn division(random: &mut Random) -> Step {
 fn flags(random: &mut Random) -> Step {
     let mut step = Step::default();
     match random.below(5) {
-        0 => step.push(op!(Pushq_imm32, (random.number() & SETTABLE_FLAGS | ALWAYS_SET) as i32)).push(op!(Popfq)),
+        0 => step
+            .push(op!(Pushq_imm32, (random.number() & SETTABLE_FLAGS | ALWAYS_SET) as i32))
+            .push(op!(Popfq)),
         1 => step.push(op!(Pushfq)).push(op!(Pop_r64, gpr(random))),
         2 => step.push(op!(Lahf)),
         3 => step.push(op!(Sahf)),
@@ -116,9 +139,17 @@ fn flags(random: &mut Random) -> Step {
 fn control(random: &mut Random) -> Step {
     let mut step = Step::default();
     match random.below(5) {
-        0 => step.push(op!(Fldcw_m2byte, at(CONSTANTS + X87_CONTROLS + 2 * random.below(X87_CONTROL_VALUES.len() as u64)))),
-        1 => step.push(op!(Ldmxcsr_m32, at(CONSTANTS + MXCSRS + 4 * random.below(MXCSR_VALUES.len() as u64)))),
-        2 => step.push(op!(VEX_Vldmxcsr_m32, at(CONSTANTS + MXCSRS + 4 * random.below(MXCSR_VALUES.len() as u64)))),
+        0 => step.push(op!(
+            Fldcw_m2byte,
+            at(CONSTANTS + X87_CONTROLS + 2 * random.below(X87_CONTROL_VALUES.len() as u64))
+        )),
+        1 => {
+            step.push(op!(Ldmxcsr_m32, at(CONSTANTS + MXCSRS + 4 * random.below(MXCSR_VALUES.len() as u64))))
+        }
+        2 => step.push(op!(
+            VEX_Vldmxcsr_m32,
+            at(CONSTANTS + MXCSRS + 4 * random.below(MXCSR_VALUES.len() as u64))
+        )),
         3 => step.push(op!(Mov_r32_imm32, R::ECX, 0u32)).push(op!(Xgetbv)),
         _ => step.push(op!(Fninit)),
     };
@@ -147,15 +178,24 @@ fn implied(random: &mut Random) -> Step {
             instruction.set_memory_index(R::AL);
             step.push(base_address(R::RBX, address(random, false), random)).push(instruction)
         }
-        1 => step
-            .push(base_address(R::RDI, address(random, false), random))
-            .push(masked(Code::Maskmovq_rDI_mm_mm, R::MM0, one, other)),
-        2 => step
-            .push(base_address(R::RDI, address(random, false), random))
-            .push(masked(Code::Maskmovdqu_rDI_xmm_xmm, R::XMM0, one, other)),
-        _ => step
-            .push(base_address(R::RDI, address(random, false), random))
-            .push(masked(Code::VEX_Vmaskmovdqu_rDI_xmm_xmm, R::XMM0, one, other)),
+        1 => step.push(base_address(R::RDI, address(random, false), random)).push(masked(
+            Code::Maskmovq_rDI_mm_mm,
+            R::MM0,
+            one,
+            other,
+        )),
+        2 => step.push(base_address(R::RDI, address(random, false), random)).push(masked(
+            Code::Maskmovdqu_rDI_xmm_xmm,
+            R::XMM0,
+            one,
+            other,
+        )),
+        _ => step.push(base_address(R::RDI, address(random, false), random)).push(masked(
+            Code::VEX_Vmaskmovdqu_rDI_xmm_xmm,
+            R::XMM0,
+            one,
+            other,
+        )),
     };
     step
 }

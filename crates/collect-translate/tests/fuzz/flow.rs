@@ -17,16 +17,35 @@ use crate::{
 const CONDITIONS: [Code; 16] = {
     use Code::*;
     [
-        Jo_rel32_64, Jno_rel32_64, Jb_rel32_64, Jae_rel32_64, Je_rel32_64, Jne_rel32_64, Jbe_rel32_64, Ja_rel32_64,
-        Js_rel32_64, Jns_rel32_64, Jp_rel32_64, Jnp_rel32_64, Jl_rel32_64, Jge_rel32_64, Jle_rel32_64, Jg_rel32_64,
+        Jo_rel32_64,
+        Jno_rel32_64,
+        Jb_rel32_64,
+        Jae_rel32_64,
+        Je_rel32_64,
+        Jne_rel32_64,
+        Jbe_rel32_64,
+        Ja_rel32_64,
+        Js_rel32_64,
+        Jns_rel32_64,
+        Jp_rel32_64,
+        Jnp_rel32_64,
+        Jl_rel32_64,
+        Jge_rel32_64,
+        Jle_rel32_64,
+        Jg_rel32_64,
     ]
 };
 
 const SHORT_CONDITIONS: [Code; 4] = [Code::Jb_rel8_64, Code::Jne_rel8_64, Code::Jl_rel8_64, Code::Jp_rel8_64];
 
 const COUNTED: [Code; 7] = [
-    Code::Loop_rel8_64_RCX, Code::Loope_rel8_64_RCX, Code::Loopne_rel8_64_RCX, Code::Jrcxz_rel8_64, Code::Jecxz_rel8_64,
-    Code::Loop_rel8_64_ECX, Code::Loope_rel8_64_ECX,
+    Code::Loop_rel8_64_RCX,
+    Code::Loope_rel8_64_RCX,
+    Code::Loopne_rel8_64_RCX,
+    Code::Jrcxz_rel8_64,
+    Code::Jecxz_rel8_64,
+    Code::Loop_rel8_64_ECX,
+    Code::Loope_rel8_64_ECX,
 ];
 
 /// How far a jump between steps goes at most.
@@ -147,7 +166,11 @@ fn local(random: &mut Random) -> Step {
                 .push(op!(And_rm32_imm8, index.full_register32(), 1i32))
                 .push(op!(Jmp_rm64, MemoryOperand::with_base_index_scale(base, index, 8)));
             // Line 7: both overwrite the flags.
-            step.push(op!(Neg_rm64, R::RBX)).push(op!(Not_rm64, R::RBX)).push(op!(Sub_r64_rm64, R::R9, index));
+            step.push(op!(Neg_rm64, R::RBX)).push(op!(Not_rm64, R::RBX)).push(op!(
+                Sub_r64_rm64,
+                R::R9,
+                index
+            ));
         }
         // As through the linkage table: R11 is dead at the target.
         3 => {

@@ -102,12 +102,18 @@ fn is_integer(code: Code) -> bool {
 
 /// Whether a step-by-step count knows what the instruction accesses from its form alone.
 fn is_countable(instruction: &iced_x86::Instruction) -> bool {
-    let masked = instruction.op_mask() != Register::None && instruction.op_count() > 0 && has_memory(instruction);
+    let masked =
+        instruction.op_mask() != Register::None && instruction.op_count() > 0 && has_memory(instruction);
     let lanes = instruction.is_vsib()
         || matches!(
             instruction.mnemonic(),
-            Mnemonic::Vmaskmovps | Mnemonic::Vmaskmovpd | Mnemonic::Vpmaskmovd | Mnemonic::Vpmaskmovq | Mnemonic::Maskmovq
-                | Mnemonic::Maskmovdqu | Mnemonic::Vmaskmovdqu
+            Mnemonic::Vmaskmovps
+                | Mnemonic::Vmaskmovpd
+                | Mnemonic::Vpmaskmovd
+                | Mnemonic::Vpmaskmovq
+                | Mnemonic::Maskmovq
+                | Mnemonic::Maskmovdqu
+                | Mnemonic::Vmaskmovdqu
         );
     !masked && !lanes && !flow::sees_the_trap_flag(instruction)
 }

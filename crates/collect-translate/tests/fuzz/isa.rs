@@ -14,24 +14,62 @@ use crate::{
 
 /// Left out, and why.
 const EXCLUDED: &[(&str, &[M])] = &[
-    ("answers differ from one execution to the next", &[M::Rdtsc, M::Rdtscp, M::Rdrand, M::Rdseed, M::Rdpmc, M::Rdpid, M::Rdpru, M::Cpuid]),
+    (
+        "answers differ from one execution to the next",
+        &[M::Rdtsc, M::Rdtscp, M::Rdrand, M::Rdseed, M::Rdpmc, M::Rdpid, M::Rdpru, M::Cpuid],
+    ),
     (
         "they show or set the address of the last x87 instruction, which is one in the cache",
         &[
-            M::Fnstenv, M::Fstenv, M::Fnsave, M::Fsave, M::Fldenv, M::Frstor, M::Fxsave, M::Fxsave64, M::Fxrstor, M::Fxrstor64,
-            M::Xsave, M::Xsave64, M::Xsavec, M::Xsavec64, M::Xsaveopt, M::Xsaveopt64, M::Xrstor, M::Xrstor64, M::Xsaves,
-            M::Xsaves64, M::Xrstors, M::Xrstors64,
+            M::Fnstenv,
+            M::Fstenv,
+            M::Fnsave,
+            M::Fsave,
+            M::Fldenv,
+            M::Frstor,
+            M::Fxsave,
+            M::Fxsave64,
+            M::Fxrstor,
+            M::Fxrstor64,
+            M::Xsave,
+            M::Xsave64,
+            M::Xsavec,
+            M::Xsavec64,
+            M::Xsaveopt,
+            M::Xsaveopt64,
+            M::Xrstor,
+            M::Xrstor64,
+            M::Xsaves,
+            M::Xsaves64,
+            M::Xrstors,
+            M::Xrstors64,
         ],
     ),
-    ("the thread's state is found with them", &[M::Wrfsbase, M::Wrgsbase, M::Rdgsbase, M::Swapgs, M::Lfs, M::Lgs, M::Lss]),
+    (
+        "the thread's state is found with them",
+        &[M::Wrfsbase, M::Wrgsbase, M::Rdgsbase, M::Swapgs, M::Lfs, M::Lgs, M::Lss],
+    ),
     ("kernels emulate or forbid them", &[M::Sgdt, M::Sidt, M::Sldt, M::Smsw, M::Str, M::Rdpkru, M::Wrpkru]),
     ("they wait", &[M::Monitor, M::Mwait, M::Monitorx, M::Mwaitx, M::Umonitor, M::Umwait, M::Tpause]),
     ("they fault by design", &[M::Ud0, M::Ud1, M::Ud2]),
     (
         "`flow` and `fixed` make them, with operands that bound them",
         &[
-            M::Leave, M::Enter, M::Popf, M::Popfq, M::Xlatb, M::Maskmovq, M::Maskmovdqu, M::Vmaskmovdqu, M::Div, M::Idiv,
-            M::Fldcw, M::Ldmxcsr, M::Vldmxcsr, M::Clzero, M::Xgetbv,
+            M::Leave,
+            M::Enter,
+            M::Popf,
+            M::Popfq,
+            M::Xlatb,
+            M::Maskmovq,
+            M::Maskmovdqu,
+            M::Vmaskmovdqu,
+            M::Div,
+            M::Idiv,
+            M::Fldcw,
+            M::Ldmxcsr,
+            M::Vldmxcsr,
+            M::Clzero,
+            M::Xgetbv,
         ],
     ),
 ];
@@ -49,7 +87,9 @@ fn is_general(code: Code) -> bool {
         && !code.is_string_instruction()
         && code != Code::Syscall
         && !EXCLUDED.iter().any(|(_, mnemonics)| mnemonics.contains(&mnemonic))
-        && info.op_kinds().iter().all(|kind| !matches!(kind, Kind::seg_reg | Kind::cr_reg | Kind::dr_reg | Kind::tr_reg | Kind::fs | Kind::gs))
+        && info.op_kinds().iter().all(|kind| {
+            !matches!(kind, Kind::seg_reg | Kind::cr_reg | Kind::dr_reg | Kind::tr_reg | Kind::fs | Kind::gs)
+        })
 }
 
 /// All that may be tried. Which of them the processor has, trying tells.
@@ -88,7 +128,12 @@ fn place(step: &mut Step, random: &mut Random, aligned: bool, stack: bool) -> Pl
         0..=2 => Place { base: Register::RIP, index: Register::None, scale: 1, displacement: address },
         3 if stack && !aligned => {
             // Around the stack pointer, red zone included.
-            Place { base: Register::RSP, index: Register::None, scale: 1, displacement: random.below(0x100).wrapping_sub(0x80) }
+            Place {
+                base: Register::RSP,
+                index: Register::None,
+                scale: 1,
+                displacement: random.below(0x100).wrapping_sub(0x80),
+            }
         }
         4..=6 => {
             let base = gpr(random);
@@ -116,7 +161,11 @@ fn small(register: Register) -> Register {
 
 /// `lea` or `mov`: neither touches flags.
 pub fn base_address(register: Register, address: u64, random: &mut Random) -> Instruction {
-    if random.chance(50) { op!(Lea_r64_m, register, at(address)) } else { op!(Mov_r64_imm64, register, address) }
+    if random.chance(50) {
+        op!(Lea_r64_m, register, at(address))
+    } else {
+        op!(Mov_r64_imm64, register, address)
+    }
 }
 
 /// `code` with random operands, behind what prepares them. `None` where an operand is of a kind that is not made, or
@@ -134,7 +183,12 @@ pub fn instruction(code: Code, random: &mut Random) -> Option<Step> {
         let kind = info.op_kind(operand);
         match kind {
             Kind::mem | Kind::mem_offs => memory = Some((operand, kind)),
-            Kind::mem_vsib32x | Kind::mem_vsib32y | Kind::mem_vsib32z | Kind::mem_vsib64x | Kind::mem_vsib64y | Kind::mem_vsib64z => {
+            Kind::mem_vsib32x
+            | Kind::mem_vsib32y
+            | Kind::mem_vsib32z
+            | Kind::mem_vsib64x
+            | Kind::mem_vsib64y
+            | Kind::mem_vsib64z => {
                 memory = Some((operand, kind));
             }
             _ if memory_form && is_register_or_memory(kind) => memory = Some((operand, kind)),
@@ -157,15 +211,23 @@ pub fn instruction(code: Code, random: &mut Random) -> Option<Step> {
 fn is_register_or_memory(kind: Kind) -> bool {
     matches!(
         kind,
-        Kind::r8_or_mem | Kind::r16_or_mem | Kind::r32_or_mem | Kind::r64_or_mem | Kind::mm_or_mem | Kind::xmm_or_mem
-            | Kind::ymm_or_mem | Kind::zmm_or_mem | Kind::k_or_mem
+        Kind::r8_or_mem
+            | Kind::r16_or_mem
+            | Kind::r32_or_mem
+            | Kind::r64_or_mem
+            | Kind::mm_or_mem
+            | Kind::xmm_or_mem
+            | Kind::ymm_or_mem
+            | Kind::zmm_or_mem
+            | Kind::k_or_mem
     )
 }
 
 /// Old and foreign encodings mean other instructions on today's processors.
 fn encodes_as_itself(instruction: &Instruction) -> bool {
     let Ok(bytes) = encode(instruction, crate::place::CODE) else { return false };
-    Decoder::with_ip(64, &bytes, crate::place::CODE, DecoderOptions::NONE).decode().code() == instruction.code()
+    Decoder::with_ip(64, &bytes, crate::place::CODE, DecoderOptions::NONE).decode().code()
+        == instruction.code()
 }
 
 fn decorate(instruction: &mut Instruction, info: &OpCodeInfo, random: &mut Random, memory: bool) {
@@ -214,13 +276,23 @@ fn one_operand(
 ) -> Option<()> {
     let vector_count = if info.encoding() == EncodingKind::EVEX { 32 } else { 16 };
     let mut unused = Vec::new();
-    let taken = if info.requires_unique_reg_nums() || info.requires_unique_dest_reg_num() { vectors } else { &mut unused };
+    let taken = if info.requires_unique_reg_nums() || info.requires_unique_dest_reg_num() {
+        vectors
+    } else {
+        &mut unused
+    };
     let register = match kind {
         Kind::r8_or_mem | Kind::r8_reg | Kind::r8_opcode => byte_register(random),
-        Kind::r16_or_mem | Kind::r16_reg | Kind::r16_rm | Kind::r16_opcode => gpr(random).full_register32() - 16u32,
-        Kind::r32_or_mem | Kind::r32_reg | Kind::r32_rm | Kind::r32_opcode | Kind::r32_vvvv => gpr(random).full_register32(),
+        Kind::r16_or_mem | Kind::r16_reg | Kind::r16_rm | Kind::r16_opcode => {
+            gpr(random).full_register32() - 16u32
+        }
+        Kind::r32_or_mem | Kind::r32_reg | Kind::r32_rm | Kind::r32_opcode | Kind::r32_vvvv => {
+            gpr(random).full_register32()
+        }
         Kind::r64_or_mem | Kind::r64_reg | Kind::r64_rm | Kind::r64_opcode | Kind::r64_vvvv => gpr(random),
-        Kind::k_or_mem | Kind::k_reg | Kind::k_rm | Kind::k_vvvv => register_of(Register::K0, random.below(8)),
+        Kind::k_or_mem | Kind::k_reg | Kind::k_rm | Kind::k_vvvv => {
+            register_of(Register::K0, random.below(8))
+        }
         Kind::kp1_reg => register_of(Register::K0, random.below(4) * 2),
         Kind::mm_or_mem | Kind::mm_reg | Kind::mm_rm => register_of(Register::MM0, random.below(8)),
         Kind::xmm_or_mem | Kind::xmm_reg | Kind::xmm_rm | Kind::xmm_vvvv | Kind::xmm_is4 | Kind::xmm_is5 => {
@@ -229,7 +301,9 @@ fn one_operand(
         Kind::ymm_or_mem | Kind::ymm_reg | Kind::ymm_rm | Kind::ymm_vvvv | Kind::ymm_is4 | Kind::ymm_is5 => {
             vector(Register::YMM0, vector_count, random, taken)
         }
-        Kind::zmm_or_mem | Kind::zmm_reg | Kind::zmm_rm | Kind::zmm_vvvv => vector(Register::ZMM0, 32, random, taken),
+        Kind::zmm_or_mem | Kind::zmm_reg | Kind::zmm_rm | Kind::zmm_vvvv => {
+            vector(Register::ZMM0, 32, random, taken)
+        }
         Kind::al => Register::AL,
         Kind::cl => Register::CL,
         Kind::ax => Register::AX,
@@ -246,7 +320,8 @@ fn one_operand(
 
 fn byte_register(random: &mut Random) -> Register {
     use Register::*;
-    random.pick(&[AL, CL, DL, BL, AH, CH, DH, BH, BPL, SIL, DIL, R8L, R9L, R10L, R11L, R12L, R13L, R14L, R15L])
+    random
+        .pick(&[AL, CL, DL, BL, AH, CH, DH, BH, BPL, SIL, DIL, R8L, R9L, R10L, R11L, R12L, R13L, R14L, R15L])
 }
 
 fn immediate(instruction: &mut Instruction, operand: u32, kind: Kind, random: &mut Random) -> Option<()> {
@@ -268,7 +343,13 @@ fn immediate(instruction: &mut Instruction, operand: u32, kind: Kind, random: &m
     let second = operand > 0 && instruction.op_kind(operand - 1) == OpKind::Immediate8;
     match kind {
         OpKind::Immediate8 if second => instruction.set_immediate8_2nd(value as u8),
-        OpKind::Immediate8 => instruction.set_immediate8(if one { 1 } else if few { value as u8 & 3 } else { value as u8 }),
+        OpKind::Immediate8 => instruction.set_immediate8(if one {
+            1
+        } else if few {
+            value as u8 & 3
+        } else {
+            value as u8
+        }),
         OpKind::Immediate8to16 => instruction.set_immediate8to16((value as i8).into()),
         OpKind::Immediate8to32 => instruction.set_immediate8to32((value as i8).into()),
         OpKind::Immediate8to64 => instruction.set_immediate8to64((value as i8).into()),
@@ -281,7 +362,14 @@ fn immediate(instruction: &mut Instruction, operand: u32, kind: Kind, random: &m
     Some(())
 }
 
-fn memory_operand(step: &mut Step, instruction: &mut Instruction, kind: Kind, random: &mut Random, vectors: &[u64], legacy: bool) {
+fn memory_operand(
+    step: &mut Step,
+    instruction: &mut Instruction,
+    kind: Kind,
+    random: &mut Random,
+    vectors: &[u64],
+    legacy: bool,
+) {
     let first = match kind {
         Kind::mem_vsib32x | Kind::mem_vsib64x => Some(Register::XMM0),
         Kind::mem_vsib32y | Kind::mem_vsib64y => Some(Register::YMM0),
@@ -295,7 +383,11 @@ fn memory_operand(step: &mut Step, instruction: &mut Instruction, kind: Kind, ra
     }
     if let Some(first) = first {
         let index = vector(first, 16, random, &mut vectors.to_vec());
-        let offsets = if matches!(kind, Kind::mem_vsib32x | Kind::mem_vsib32y | Kind::mem_vsib32z) { OFFSETS_32 } else { OFFSETS_64 };
+        let offsets = if matches!(kind, Kind::mem_vsib32x | Kind::mem_vsib32y | Kind::mem_vsib32z) {
+            OFFSETS_32
+        } else {
+            OFFSETS_64
+        };
         let number = index.number() as u32;
         step.push(op!(EVEX_Vmovdqu64_zmm_k1z_zmmm512, Register::ZMM0 + number, at(CONSTANTS + offsets)));
         let base = gpr(random);
@@ -304,10 +396,12 @@ fn memory_operand(step: &mut Step, instruction: &mut Instruction, kind: Kind, ra
         return;
     }
     let mnemonic = instruction.mnemonic();
-    let by_bit = matches!(mnemonic, M::Bt | M::Bts | M::Btr | M::Btc) && instruction.op1_kind() == OpKind::Register;
+    let by_bit =
+        matches!(mnemonic, M::Bt | M::Bts | M::Btr | M::Btc) && instruction.op1_kind() == OpKind::Register;
     let wide = instruction.memory_size().size() >= 16 || matches!(mnemonic, M::Cmpxchg16b);
     let name = format!("{mnemonic:?}").to_lowercase();
-    let must_align = wide && (legacy || name.contains("movap") || name.contains("movdqa") || name.contains("movnt"));
+    let must_align =
+        wide && (legacy || name.contains("movap") || name.contains("movdqa") || name.contains("movnt"));
     let aligned = must_align || random.chance(30);
     let mut place = place(step, random, aligned, !instruction.is_stack_instruction());
     if by_bit {
@@ -315,7 +409,12 @@ fn memory_operand(step: &mut Step, instruction: &mut Instruction, kind: Kind, ra
         let register = instruction.op1_register();
         let full = register.full_register();
         if full == place.base || full == place.index {
-            place = Place { base: Register::RIP, index: Register::None, scale: 1, displacement: address(random, false) };
+            place = Place {
+                base: Register::RIP,
+                index: Register::None,
+                scale: 1,
+                displacement: address(random, false),
+            };
         }
         step.push(op!(Mov_r32_imm32, small(full), random.below(512) as u32));
     }

@@ -14,8 +14,8 @@ use carom_collect_translate::enter;
 
 use crate::{
     place::{
-        AREA_BYTES, BASE, CODE, CONSTANTS, CONTEXT, Context, DATA, MXCSR_VALUES, MXCSRS, OFFSETS_32, OFFSETS_64, STACK_START,
-        X87_CONTROL_VALUES, X87_CONTROLS,
+        AREA_BYTES, BASE, CODE, CONSTANTS, CONTEXT, Context, DATA, MXCSR_VALUES, MXCSRS, OFFSETS_32,
+        OFFSETS_64, STACK_START, X87_CONTROL_VALUES, X87_CONTROLS,
     },
     random::Random,
 };
@@ -149,12 +149,17 @@ impl State {
         for register in 0..8 {
             let number = (random.number() as i64 as f64).to_bits();
             area[X87_REGISTERS + 16 * register..][..8].copy_from_slice(&(number | 1 << 63).to_le_bytes());
-            area[X87_REGISTERS + 16 * register + 8..][..2].copy_from_slice(&(0x3fff + random.below(64) as u16).to_le_bytes());
+            area[X87_REGISTERS + 16 * register + 8..][..2]
+                .copy_from_slice(&(0x3fff + random.below(64) as u16).to_le_bytes());
         }
         let mut fill = |bytes: &mut [u8]| {
             for word in bytes.chunks_exact_mut(8) {
                 // Floats of moderate size are half of the lanes: most instructions do nothing interesting with others.
-                let value = if random.chance(50) { (random.below(1 << 20) as f64 / 1024.0).to_bits() } else { random.number() };
+                let value = if random.chance(50) {
+                    (random.below(1 << 20) as f64 / 1024.0).to_bits()
+                } else {
+                    random.number()
+                };
                 word.copy_from_slice(&value.to_le_bytes());
             }
         };
@@ -174,7 +179,10 @@ impl State {
         let mut found = Vec::new();
         for (number, (one, two)) in self.gprs.iter().zip(&other.gprs).enumerate() {
             if one != two {
-                found.push(format!("{:?}: {one:#x} natively, {two:#x} translated", crate::sequence::GPRS[number]));
+                found.push(format!(
+                    "{:?}: {one:#x} natively, {two:#x} translated",
+                    crate::sequence::GPRS[number]
+                ));
             }
         }
         if self.flags != other.flags {
@@ -188,7 +196,10 @@ impl State {
             bytes
         };
         if let Some(at) = vectors(self).iter().zip(&vectors(other)).position(|(one, two)| one != two) {
-            found.push(format!("xsave area at byte {at}: {:#x} and {:#x}", self.vectors.0[at], other.vectors.0[at]));
+            found.push(format!(
+                "xsave area at byte {at}: {:#x} and {:#x}",
+                self.vectors.0[at], other.vectors.0[at]
+            ));
         }
         if let Some(at) = self.memory.iter().zip(&other.memory).position(|(one, two)| one != two) {
             let address = DATA + at as u64;

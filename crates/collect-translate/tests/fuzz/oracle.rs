@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 
 use carom_collect_translate::Totals;
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind};
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
+};
 
 use crate::machine::{self, End, State};
 
@@ -30,7 +32,9 @@ pub fn count(entry: u64, before: &State) -> Option<Totals> {
         counting.totals = Totals::default();
         counting.repeating = None;
     });
-    match machine::stepped(entry, before, |rip, rcx| COUNTING.with_borrow_mut(|counting| counting.see(rip, rcx))) {
+    match machine::stepped(entry, before, |rip, rcx| {
+        COUNTING.with_borrow_mut(|counting| counting.see(rip, rcx))
+    }) {
         End::Left(_) => Some(COUNTING.with_borrow(|counting| counting.totals)),
         End::Faulted(_) => None,
     }
@@ -44,7 +48,9 @@ impl Counting {
         let bytes = unsafe { std::slice::from_raw_parts(code, LONGEST_INSTRUCTION) };
         let instruction = Decoder::with_ip(64, bytes, rip, DecoderOptions::NONE).decode();
         let repeated = instruction.is_string_instruction()
-            && (instruction.has_rep_prefix() || instruction.has_repne_prefix() || instruction.has_repe_prefix());
+            && (instruction.has_rep_prefix()
+                || instruction.has_repne_prefix()
+                || instruction.has_repe_prefix());
         if self.repeating != Some(rip) {
             self.count_instruction(&instruction);
         }

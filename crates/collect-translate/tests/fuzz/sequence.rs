@@ -2,7 +2,9 @@
 
 use std::mem::offset_of;
 
-use iced_x86::{Code, Decoder, DecoderOptions, Encoder, Formatter, Instruction, IntelFormatter, MemoryOperand, Register};
+use iced_x86::{
+    Code, Decoder, DecoderOptions, Encoder, Formatter, Instruction, IntelFormatter, MemoryOperand, Register,
+};
 
 use crate::place::{CONTEXT, Context};
 
@@ -116,7 +118,9 @@ pub fn at(address: u64) -> MemoryOperand {
 
 /// `op!(code, operands...)`: an instruction with operands that fit.
 macro_rules! op {
-    ($code:ident) => { iced_x86::Instruction::with(iced_x86::Code::$code) };
+    ($code:ident) => {
+        iced_x86::Instruction::with(iced_x86::Code::$code)
+    };
     ($code:ident, $a:expr) => {
         iced_x86::Instruction::with1(iced_x86::Code::$code, $a).expect("operands of the instruction")
     };
@@ -174,7 +178,9 @@ impl Sequence {
             }
         }
         let mut bytes = Vec::new();
-        for step in [&first].into_iter().chain(&self.main).chain([&last]).chain(self.functions.iter().flatten()) {
+        for step in
+            [&first].into_iter().chain(&self.main).chain([&last]).chain(self.functions.iter().flatten())
+        {
             let here = start + bytes.len() as u64;
             let (_, lines) = step.encode(here, &none)?;
             let place = |target| match target {
@@ -226,7 +232,8 @@ pub fn listing(bytes: &[u8], start: u64) -> String {
         let mut line = String::new();
         formatter.format(&instruction, &mut line);
         let at = (instruction.ip() - start) as usize;
-        let code: String = bytes[at..at + instruction.len()].iter().map(|byte| format!("{byte:02x}")).collect();
+        let code: String =
+            bytes[at..at + instruction.len()].iter().map(|byte| format!("{byte:02x}")).collect();
         text += &format!("  {:x}: {code:<24} {line}\n", instruction.ip());
     }
     text

@@ -218,10 +218,23 @@ fn a_small_stack_of_its_own() {
     let bytes = least.next_multiple_of(PAGE);
     // SAFETY: new memory.
     let memory = unsafe {
-        libc::mmap(std::ptr::null_mut(), (bytes + PAGE) as usize, libc::PROT_NONE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+        libc::mmap(
+            std::ptr::null_mut(),
+            (bytes + PAGE) as usize,
+            libc::PROT_NONE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
     } as u64;
     // SAFETY: of that memory.
-    unsafe { libc::mprotect((memory + PAGE) as *mut libc::c_void, bytes as usize, libc::PROT_READ | libc::PROT_WRITE) };
+    unsafe {
+        libc::mprotect(
+            (memory + PAGE) as *mut libc::c_void,
+            bytes as usize,
+            libc::PROT_READ | libc::PROT_WRITE,
+        )
+    };
     let stack = memory + PAGE + bytes - least;
     let _turn = turn();
     assert_eq!(counted(body, stack, least).0, 1);

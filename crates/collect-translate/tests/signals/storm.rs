@@ -1,1 +1,84 @@
 //! Signals at any moment, with exact counts.
+
+use std::{arch::naked_asm, sync::atomic::Ordering::Relaxed};
+
+use carom_collect_translate::Totals;
+use libc::{SA_RESTART, SIGUSR1};
+
+use super::{
+    basics::{Timer, install, turn},
+    mix::{Buffer, gathers, mix},
+};
+use crate::support::{Function, counted};
+
+static SIGNALS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+/// A handler of two instructions. It returns to the C library's `mov rax, 15; syscall`.
+#[unsafe(naked)]
+extern "C" fn counts_itself(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::ucontext_t) {
+    naked_asm!("inc qword ptr [rip + {signals}]", "ret", signals = sym SIGNALS)
+}
+
+/// What one signal adds, as [`numbers`]: `inc` loads and stores 8 bytes, `ret` loads 8, and the restorer has two
+/// instructions, the second of which is a system call.
+const OF_A_SIGNAL: [i64; 10] = [4, 2, 1, 16, 8, 1, 0, 1, 0, 1];
+
+fn numbers(totals: &Totals) -> [i64; 10] {
+    [
+        totals.instructions,
+        totals.loads,
+        totals.stores,
+        totals.loaded_bytes,
+        totals.stored_bytes,
+        totals.branches,
+        totals.calls,
+        totals.returns,
+        totals.atomics,
+        totals.system_calls,
+    ]
+}
+
+/// Runs `function` for some milliseconds with and without a signal every `period_us`: the result is the same, and the counts differ by those
+/// of the handler.
+fn check(function: Function, rounds: u64, least: i64) {
+    let _turn = turn();
+    unsafe extern "C" fn prepare(_: u64, _: u64) -> u64 {
+        install(SIGUSR1, counts_itself, SA_RESTART, &[]);
+        0
+    }
+    counted(prepare, 0, 0);
+    let mut buffer = Buffer::new();
+    let (result, quiet) = counted(function, rounds, buffer.address());
+    let mut signals = 0;
+    // Every run meets other moments.
+    for period_us in (501..).step_by(7).take(20) {
+        SIGNALS.store(0, Relaxed);
+        let (found, stormy) = {
+            let timer = Timer::start(libc::CLOCK_MONOTONIC, SIGUSR1, period_us);
+            let run = counted(function, rounds, buffer.address());
+            drop(timer);
+            run
+        };
+        assert_eq!(found, result);
+        // Those that came before and behind the function ran natively.
+        let counted = stormy.system_calls - quiet.system_calls;
+        assert!((0..=SIGNALS.load(Relaxed) as i64).contains(&counted));
+        let expected: Vec<i64> =
+            numbers(&quiet).iter().zip(OF_A_SIGNAL).map(|(quiet, each)| quiet + counted * each).collect();
+        assert_eq!(numbers(&stormy)[..], expected, "{counted} signals, one per {period_us} us");
+        signals += counted;
+    }
+    assert!(signals > least, "only {signals} signals");
+}
+
+#[test]
+fn every_kind_of_code_is_interrupted() {
+    check(mix, 60_000, 100);
+}
+
+#[test]
+fn gathers_are_interrupted() {
+    if std::is_x86_feature_detected!("avx2") {
+        check(gathers, 3000, 100);
+    }
+}

@@ -16,7 +16,8 @@ pub struct Heap {
 unsafe impl Sync for Heap {}
 
 #[global_allocator]
-pub static HEAP: Heap = Heap { held: AtomicBool::new(false), heap: UnsafeCell::new(dlmalloc::Dlmalloc::new()) };
+pub static HEAP: Heap =
+    Heap { held: AtomicBool::new(false), heap: UnsafeCell::new(dlmalloc::Dlmalloc::new()) };
 
 impl Heap {
     pub fn lock(&self) {

@@ -72,10 +72,24 @@ pub fn try_run(function: Function, a: u64, b: u64) -> (u64, Option<Totals>) {
         let native = back as *const () as u64;
         start(Mode::Count, native..native + 64, &Tester).unwrap();
     });
-    assert!(attach(0));
+    assert!(unsignalled(|| attach(0)));
     // SAFETY: the function takes two words and returns one; the thread is attached.
     let result = unsafe { call(function as *const () as u64, a, b) };
-    (result, detach())
+    (result, unsignalled(detach))
+}
+
+/// Does something with all signals blocked.
+pub fn unsignalled<R>(work: impl FnOnce() -> R) -> R {
+    // SAFETY: plain data.
+    let [mut all, mut before]: [libc::sigset_t; 2] = unsafe { std::mem::zeroed() };
+    // SAFETY: a valid place.
+    unsafe { libc::sigfillset(&raw mut all) };
+    // SAFETY: valid sets.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before) };
+    let result = work();
+    // SAFETY: as above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
+    result
 }
 
 /// Enters the cache at the first argument, with the others as arguments and `back` as return address.
@@ -98,7 +112,12 @@ unsafe extern "C" fn call(function: u64, a: u64, b: u64) -> u64 {
 unsafe extern "C" fn back() {
     naked_asm!(
         "add rsp, 8",
-        "pop r15", "pop r14", "pop r13", "pop r12", "pop rbp", "pop rbx",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbp",
+        "pop rbx",
         "ret",
         ".balign 64",
     )
@@ -122,5 +141,15 @@ pub unsafe extern "C" fn sort(a: u64, b: u64) -> u64 {
 /// snprintf of the number `b` and more into 64 bytes at `a`.
 pub unsafe extern "C" fn format(a: u64, b: u64) -> u64 {
     // SAFETY: the caller's buffer.
-    unsafe { libc::snprintf(a as *mut libc::c_char, 64, c"%d is %x, %.3f and %s".as_ptr(), b as i32, b as i32, 0.1f64, c"carom".as_ptr()) as u64 }
+    unsafe {
+        libc::snprintf(
+            a as *mut libc::c_char,
+            64,
+            c"%d is %x, %.3f and %s".as_ptr(),
+            b as i32,
+            b as i32,
+            0.1f64,
+            c"carom".as_ptr(),
+        ) as u64
+    }
 }

@@ -9,6 +9,7 @@ use super::extent::{lines, meeting_line};
 use super::lines::{findings, share};
 use super::naive::LastWriter;
 use super::pattern::pattern;
+use super::scale::Scale;
 use super::tally::{LineKey, LineTally};
 use super::volumes::Volumes;
 use super::{MIN_LINE_EVENTS, Matrix, Names, Pattern, Quality, ShareFindings, ShareInput, ThreadEntry};
@@ -23,19 +24,21 @@ const ONE_PROCESS: f64 = 0.9;
 /// places that access them, not with the length of the recording.
 pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     let roster = Roster(input.threads());
+    let scale = Scale::of(input);
     let mut volumes = Volumes::default();
     let mut lines: BTreeMap<LineKey, LineTally> = BTreeMap::new();
     let mut quality = Quality::default();
     for event in input.events() {
         quality.events += 1;
-        volumes.add(&event, |cpu| input.core_of(cpu));
+        let weight = scale.event(&event);
+        volumes.add(&event, weight, |cpu| input.core_of(cpu));
         let line = meeting_line(event.later, event.earlier.access);
-        lines.entry((roster.process(event.thread), line)).or_default().event(&event, line);
+        lines.entry((roster.process(event.thread), line)).or_default().event(&event, weight, line);
     }
     let shared_lines = lines.len();
     lines.retain(|_, tally| tally.events() >= MIN_LINE_EVENTS);
 
-    let mut samples = Samples { lines, ..Samples::default() };
+    let mut samples = Samples::of(scale, lines);
     for sample in input.samples() {
         samples.add(&sample, roster.process(sample.thread));
     }
@@ -51,9 +54,10 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     let events = volumes.events;
     let (false_fraction, not_enough) = (volumes.false_fraction(), volumes.not_enough(input.seconds()));
     let threads = volumes.threads.finish(everybody());
-    let contended_share = share(&samples.contended, &samples.timed);
-    let lines = findings(samples.lines, &samples.timed, names);
+    let contended_share = share(&samples.contended, &samples.whole);
+    let lines = findings(samples.lines, &samples.whole, names);
     ShareFindings {
+        unit: scale.unit,
         quality,
         false_fraction,
         contended_share,
@@ -92,24 +96,41 @@ fn pattern_of_program(matrix: &Matrix<ThreadId>, events: usize, roster: Roster<'
 }
 
 /// Sums over the samples of a recording.
-#[derive(Default)]
-struct Samples {
+struct Samples<'a> {
+    scale: Scale<'a>,
     lines: BTreeMap<LineKey, LineTally>,
     naive: LastWriter,
-    /// All last-instruction samples, also those without an address: the denominator of every share.
-    timed: TimeBlocks,
+    /// All samples that shares are of, also those without an address: the denominator of every share.
+    whole: TimeBlocks,
     /// Those in any contended line.
     contended: TimeBlocks,
     last_contended: Option<(ThreadId, Nanos)>,
+    timed: u64,
     stepped: u64,
     skipped: BTreeMap<Skip, u64>,
 }
 
-impl Samples {
+impl<'a> Samples<'a> {
+    fn of(scale: Scale<'a>, lines: BTreeMap<LineKey, LineTally>) -> Self {
+        Self {
+            scale,
+            lines,
+            naive: LastWriter::default(),
+            whole: TimeBlocks::default(),
+            contended: TimeBlocks::default(),
+            last_contended: None,
+            timed: 0,
+            stepped: 0,
+            skipped: BTreeMap::new(),
+        }
+    }
+
     fn add(&mut self, sample: &Sample, process: ProcessId) {
-        if sample.part == 0 {
+        let weight = self.scale.sample(sample);
+        if sample.part == 0 || !self.scale.by_instruction() {
+            self.whole.observe(self.scale.time(sample), false, weight);
             match sample.population {
-                Population::LastInstruction => self.timed.observe(sample.time.0, false, 1.0),
+                Population::LastInstruction => self.timed += 1,
                 Population::Step => self.stepped += 1,
             }
         }
@@ -124,19 +145,19 @@ impl Samples {
         let (first, last) = lines(access);
         let mut contended = false;
         for ((_, line), tally) in self.lines.range_mut((process, first)..=(process, last)) {
-            tally.sample(sample, access, *line);
+            tally.sample(sample, access, *line, self.scale);
             contended = true;
         }
         let id = Some((sample.thread, sample.time));
-        if contended && sample.population == Population::LastInstruction && self.last_contended != id {
+        let again = self.scale.by_instruction() && self.last_contended == id;
+        if contended && weight > 0.0 && !again {
             self.last_contended = id;
-            self.contended.hit(sample.time.0, 1.0);
+            self.contended.hit(self.scale.time(sample), weight);
         }
     }
 
     fn count_into(&self, quality: &mut Quality) {
-        // Weights are 1, so their sum is the number of samples; exact in a double up to 2^53.
-        quality.last_instruction = self.timed.total().weight as u64;
+        quality.last_instruction = self.timed;
         quality.step = self.stepped;
         quality.skipped = self.skipped.iter().map(|(why, n)| (*why, *n)).collect();
     }

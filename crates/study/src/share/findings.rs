@@ -18,26 +18,28 @@ pub struct Estimate {
 /// Everything that `carom share` has to say about a recording.
 #[derive(Clone, Debug)]
 pub struct ShareFindings {
+    /// What shares are of, and what volumes are in.
+    pub unit: Unit,
     /// How much was sampled, and what was lost.
     pub quality: Quality,
     /// False sharing as a fraction of all sharing: false / (true + false). `None` under
     /// [`crate::share::ENOUGH_EVENTS`] events.
     pub false_fraction: Option<Estimate>,
-    /// Share of the sampled thread time that the contended lines take together.
+    /// Share of the sampled thread time, or of the accesses, that the contended lines take together.
     pub contended_share: Estimate,
-    /// Read-after-write and write-after-write, in samples.
+    /// Read-after-write and write-after-write.
     pub kinds: Kinds,
     /// Who communicates with whom, by thread.
     pub threads: Matrix<ThreadId>,
     /// The same by processor.
     pub cpus: Matrix<Cpu>,
-    /// Where the two ends of the communication ran, in samples.
+    /// Where the two ends of the communication ran.
     pub distance: Distance,
     /// The naive matrix of older tools for comparison: the last writer of each sampled line, whenever it wrote.
     pub last_writer: Matrix<ThreadId>,
     /// The pattern of the thread matrix, where there is one.
     pub pattern: Option<Pattern>,
-    /// Contended lines (at least [`crate::share::MIN_LINE_EVENTS`] events each), the one that takes most time
+    /// Contended lines (at least [`crate::share::MIN_LINE_EVENTS`] events each), the one with the largest share
     /// first, at most [`crate::share::MAX_LINES`].
     pub lines: Vec<LineFinding>,
     /// Lines with events that are not in `lines`: too few events, or beyond the limit.
@@ -45,6 +47,17 @@ pub struct ShareFindings {
     /// Where too few events were seen: how many seconds of the same program would be enough, as far as the
     /// rate seen so far tells. `None` inside means that no event at all was seen.
     pub not_enough: Option<NotEnough>,
+}
+
+/// What shares are of, and in what volumes are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// Shares are of thread time: of last-instruction samples. Volumes are sums of the weights of events.
+    #[default]
+    Samples,
+    /// Shares are of the accesses that were sampled. Volumes are estimates of how many accesses communicated: weights
+    /// of events times the period (ComDetective 3.3, thesis 5.3.2).
+    Accesses,
 }
 
 /// Too few events for fractions and matrices.
@@ -79,7 +92,7 @@ pub struct Quality {
     pub unprofiled_threads: u64,
 }
 
-/// Sharing by order of accesses, in samples (weighted).
+/// Sharing by order of accesses, in the findings' unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Kinds {
     /// The later access only loads.
@@ -89,7 +102,7 @@ pub struct Kinds {
 }
 
 /// A directed matrix: `all[i][j]` is what flowed from writer `labels[i]` to the later accessor `labels[j]`,
-/// in samples (weighted).
+/// in the findings' unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matrix<L> {
     /// What rows and columns stand for, in natural order.
@@ -139,11 +152,11 @@ pub struct LineFinding {
     pub process: ProcessId,
     /// First byte of the line.
     pub address: Addr,
-    /// Share of all last-instruction samples whose access was to this line.
+    /// Share of all last-instruction samples, or of the sampled accesses, that went to this line.
     pub share: Estimate,
-    /// True sharing on this line, in samples (weighted).
+    /// True sharing on this line, in the findings' unit.
     pub true_sharing: f64,
-    /// False sharing on this line, in samples (weighted).
+    /// False sharing on this line, in the findings' unit.
     pub false_sharing: f64,
     /// False sharing as a fraction of the sharing on this line. `None` under
     /// [`crate::share::ENOUGH_EVENTS`] events of the population that `basis` names.
@@ -192,7 +205,7 @@ pub struct Site {
     pub field: Option<String>,
     /// The call path, innermost (inlined) function first. Empty where nothing is known.
     pub frames: Vec<Frame>,
-    /// Share of all last-instruction samples.
+    /// Share of all last-instruction samples, or of the sampled accesses.
     pub share: f64,
     /// Samples of either kind and sharing events that saw this site.
     pub seen: u64,

@@ -1,5 +1,7 @@
 use carom_base::{Cpu, ProcessId, Sample, SharingEvent, ThreadId};
 
+use super::Periods;
+
 /// What the study needs to know of a recording. Filled from a store in `recording.rs`, by hand in tests.
 ///
 /// Events and samples are read once each, front to back, so that a recording never has to fit in memory.
@@ -22,6 +24,10 @@ pub trait ShareInput {
 
     /// How long the recording is, in seconds.
     fn seconds(&self) -> f64;
+
+    /// How many accesses the samples of this thread stand for; `None` where they stand for something else. The
+    /// weight of an event is then in units of [`Periods::shortest`].
+    fn periods(&self, thread: ThreadId) -> Option<Periods>;
 
     /// What was lost or counted while recording.
     fn losses(&self) -> Losses;

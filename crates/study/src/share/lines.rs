@@ -11,8 +11,8 @@ use super::tally::{Exchange, LineKey, LineTally, SiteKey, SiteTally};
 use super::volumes::fraction;
 use super::{ByteRange, Estimate, LineFinding, MAX_LINES, MAX_SITES, Names, Site, ThreadPair};
 
-/// The findings, worst first: by share of thread time, then by events. `all` are the time-weighted samples of
-/// the whole recording.
+/// The findings, worst first: by share of thread time or of accesses, then by events. `all` are the samples of the
+/// whole recording of which these are shares.
 pub(super) fn findings(
     lines: BTreeMap<LineKey, LineTally>,
     all: &TimeBlocks,
@@ -86,7 +86,7 @@ fn named_site(
         width: key.extent.width,
         field: names.field(process, byte(line, key.extent.offset), key.extent.width),
         frames: names.call_path(process, key.ip, tally.stack()),
-        share: if samples > 0.0 { tally.timed as f64 / samples } else { 0.0 },
+        share: if samples > 0.0 { tally.hits / samples } else { 0.0 },
         seen: tally.seen,
     }
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use carom_base::{Addr, Cpu, Ip, Line, ProcessId, Sample, SharingEvent, StackId, ThreadId};
 
-use super::{Losses, NamedBytes, Names, NoNames, ShareInput, ThreadEntry};
+use super::{Losses, NamedBytes, Names, NoNames, Periods, ShareInput, ThreadEntry};
 use crate::symbols::{DataObject, Frame};
 
 /// What is added to the numbers of one of several recordings.
@@ -82,6 +82,12 @@ impl ShareInput for Merged<'_> {
     /// Ranks run at the same time, so the longest counts.
     fn seconds(&self) -> f64 {
         self.inputs.iter().map(|(input, _)| input.seconds()).fold(0.0, f64::max)
+    }
+
+    fn periods(&self, thread: ThreadId) -> Option<Periods> {
+        let after = self.inputs.partition_point(|(_, offsets)| offsets.thread <= thread.0);
+        let (input, offsets) = self.inputs.get(after.checked_sub(1)?)?;
+        input.periods(ThreadId(thread.0 - offsets.thread))
     }
 
     fn losses(&self) -> Losses {
@@ -202,6 +208,17 @@ mod tests {
         assert_eq!(m.core_of(event.cpu), m.core_of(event.earlier.cpu));
         assert_ne!(m.core_of(Cpu(3)), m.core_of(event.cpu));
         assert_eq!(m.samples().next().unwrap().thread, ThreadId(3));
+    }
+
+    #[test]
+    fn periods_are_those_of_the_threads_recording() {
+        let periods = |loads| Some(Periods { loads, stores: 7 });
+        let by = |n, periods| Synthetic { periods, ..Synthetic::new(n) };
+        // The second has no threads: the numbers 2 and 3 are the third's.
+        let (a, b, c, d) = (by(2, periods(10)), by(0, periods(99)), by(2, None), by(1, periods(30)));
+        let m = merged([&a, &b, &c, &d]);
+        let found: Vec<_> = (0..5).map(|id| m.periods(ThreadId(id))).collect();
+        assert_eq!(found, [periods(10), periods(10), None, None, periods(30)]);
     }
 
     #[test]

@@ -3,7 +3,10 @@
 //! [`analyse`] reads a recording ([`ShareInput`]) and names ([`Names`]) and returns [`ShareFindings`].
 //! [`RecordedInput`] and [`RecordedNames`] stand for a recording on disk, [`Merged`] and [`MergedNames`] for several.
 //!
-//! Two kinds of sample go in, and never into the same estimate. Last-instruction samples are weighted by thread
+//! Where every N-th access is sampled (`translate`), there is one kind of sample, and everything is in accesses: an
+//! estimate of how many there were ([`Unit::Accesses`]).
+//!
+//! Where samples are taken by time (`burst`), two kinds of sample go in, and never into the same estimate. Last-instruction samples are weighted by thread
 //! time: shares and ranks of lines and sites. Step samples stand for executed instructions: fractions of true
 //! and false sharing, matrices, kinds, distances. A sharing event that began with a last-instruction sample is
 //! evidence that a line is shared and of who touches which bytes of it, and describes a line's own mix only
@@ -22,8 +25,10 @@ mod merge;
 mod naive;
 mod names;
 mod pattern;
+mod periods;
 mod recording;
 mod remedy;
+mod scale;
 mod symbolised;
 mod tally;
 #[cfg(test)]
@@ -35,6 +40,7 @@ pub use findings::*;
 pub use input::{Losses, ShareInput, ThreadEntry};
 pub use merge::{Merged, MergedNames, Offsets};
 pub use names::{NamedBytes, Names, NoNames};
+pub use periods::Periods;
 pub use recording::RecordedInput;
 pub use symbolised::RecordedNames;
 

@@ -3,14 +3,18 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use carom_base::{Cpu, Sample, SharingEvent};
-use carom_store::{CpuInfo, Recording, Row, Rows};
+use carom_base::{Cpu, Sample, SharingEvent, ThreadId};
+use carom_store::{CpuInfo, ProcessInfo, Recording, Row, Rows};
 
-use super::{Losses, ShareInput, ThreadEntry};
+use super::{Losses, Periods, ShareInput, ThreadEntry};
 
 /// What is assumed of a machine whose topology is not in the recording: the most that x86-64 kernels support, so
 /// that merged machines keep apart.
 const MOST_CPUS: u32 = 8192;
+
+/// The code of the warning of a process that was to be sampled by accesses, but whose code was not translated: its
+/// samples are by time.
+const NOT_TRANSLATED: &str = "not-translated";
 
 /// A recording, read anew from disk for each pass.
 pub struct RecordedInput<'a> {
@@ -80,6 +84,16 @@ impl ShareInput for RecordedInput<'_> {
         self.recording.manifest().wall_s
     }
 
+    fn periods(&self, thread: ThreadId) -> Option<Periods> {
+        let manifest = self.recording.manifest();
+        let process = self.threads.get(thread.0 as usize)?.process;
+        let by_time = |process: &ProcessInfo| process.warnings.iter().any(|each| each.code == NOT_TRANSLATED);
+        if manifest.processes.get(process.0 as usize).is_some_and(by_time) {
+            return None;
+        }
+        Periods::new(manifest.engine.load_period, manifest.engine.store_period)
+    }
+
     fn losses(&self) -> Losses {
         let manifest = self.recording.manifest();
         let by_thread = manifest.threads.iter().map(|thread| Losses {
@@ -108,7 +122,7 @@ impl ShareInput for RecordedInput<'_> {
 #[cfg(test)]
 mod tests {
     use carom_base::{AccessKind, ProcessId, ThreadId};
-    use carom_store::{MachineInfo, Manifest, ProcessInfo, ThreadCounters, ThreadInfo, Writer};
+    use carom_store::{EngineInfo, MachineInfo, Manifest, ThreadCounters, ThreadInfo, Warning, Writer};
 
     use super::*;
     use crate::share::testing::{Event, TestSample};
@@ -150,6 +164,24 @@ mod tests {
         assert_eq!(found.not_enough.and_then(|n| n.run_seconds), Some(10.0));
         assert_eq!(found.distance.smt_siblings, 6.0);
         assert_eq!(input.unreadable(), 0);
+    }
+
+    #[test]
+    fn samples_stand_for_accesses_where_code_was_translated() {
+        let open = |warnings: &[&str], load_period, store_period| {
+            let dir = tempfile::tempdir().unwrap();
+            let warning = |code: &&str| Warning { code: (*code).into(), text: String::new() };
+            let process =
+                ProcessInfo { warnings: warnings.iter().map(warning).collect(), ..ProcessInfo::default() };
+            let engine = EngineInfo { load_period, store_period, ..EngineInfo::default() };
+            let manifest = Manifest { engine, processes: vec![process], ..manifest() };
+            Writer::create(dir.path(), manifest.clone()).unwrap().finish(manifest).unwrap();
+            let recording = Recording::open(dir.path()).unwrap();
+            RecordedInput::new(&recording).periods(ThreadId(1))
+        };
+        assert_eq!(open(&[], 0, 0), None);
+        assert_eq!(open(&["garbage"], 500, 0), Some(Periods { loads: 500, stores: 0 }));
+        assert_eq!(open(&["not-translated"], 500, 500), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use carom_study_stats::TimeBlocks;
 use super::MIN_LINE_EVENTS;
 use super::extent::Extent;
 use super::matrix::Volume;
-use super::volumes::weight;
+use super::scale::Scale;
 
 /// A line of a process.
 pub(super) type LineKey = (ProcessId, Line);
@@ -21,7 +21,7 @@ pub(super) type LineKey = (ProcessId, Line);
 pub(super) struct LineTally {
     /// By [`Population`], in the order of its codes.
     exchanges: [Exchange; 2],
-    /// Last-instruction samples in this line.
+    /// Samples in this line, of those that shares are of.
     pub hits: TimeBlocks,
     last_hit: Option<(ThreadId, Nanos)>,
     /// Bytes that both accesses of an event of true sharing touch, with its weight.
@@ -54,8 +54,8 @@ pub(super) struct SiteKey {
 pub(super) struct SiteTally {
     /// Samples of either kind and events.
     pub seen: u64,
-    /// Last-instruction samples.
-    pub timed: u64,
+    /// Weight of the samples, of those that shares are of.
+    pub hits: f64,
     pub stacks: BTreeMap<StackId, u64>,
 }
 
@@ -68,8 +68,8 @@ impl SiteTally {
 }
 
 impl LineTally {
-    pub fn event(&mut self, event: &SharingEvent, line: Line) {
-        let weight = weight(event);
+    /// `weight`: how much sharing the event stands for.
+    pub fn event(&mut self, event: &SharingEvent, weight: f64, line: Line) {
         let exchange = &mut self.exchanges[event.population as usize];
         exchange.events += 1;
         exchange.volume.add(event.class, weight);
@@ -89,18 +89,21 @@ impl LineTally {
         self.saw(event.earlier.thread, event.earlier.access, true, event.earlier.stack, line);
     }
 
-    /// `access` is the sample's. Both kinds of sample tell of sites; only one is weighted by time.
-    pub fn sample(&mut self, sample: &Sample, access: Access, line: Line) {
-        let timed = sample.population == Population::LastInstruction;
-        if let Some(site) = self.saw(sample.thread, access, true, sample.stack, line)
-            && timed
-        {
-            site.timed += 1;
+    /// `access` is the sample's. Every kind of sample tells of sites; only one is what shares are of.
+    pub fn sample(&mut self, sample: &Sample, access: Access, line: Line, scale: Scale<'_>) {
+        let weight = scale.sample(sample);
+        if let Some(site) = self.saw(sample.thread, access, true, sample.stack, line) {
+            site.hits += weight;
+        }
+        if weight <= 0.0 {
+            return;
         }
         // An instruction with two operands in the line is still one sample.
-        if timed && self.last_hit.replace((sample.thread, sample.time)) != Some((sample.thread, sample.time))
-        {
-            self.hits.hit(sample.time.0, 1.0);
+        let id = Some((sample.thread, sample.time));
+        let again = scale.by_instruction() && self.last_hit == id;
+        self.last_hit = id;
+        if !again {
+            self.hits.hit(scale.time(sample), weight);
         }
     }
 
@@ -155,11 +158,11 @@ mod tests {
     use carom_base::SampleOutcome;
 
     use super::*;
-    use crate::share::testing::{Event, TestSample};
+    use crate::share::testing::{Event, Synthetic, TestSample};
 
     fn tally(events: impl IntoIterator<Item = Event>) -> LineTally {
         let mut tally = LineTally::default();
-        events.into_iter().for_each(|e| tally.event(&e.build(), Line(0)));
+        events.into_iter().map(Event::build).for_each(|e| tally.event(&e, f64::from(e.weight), Line(0)));
         tally
     }
 
@@ -180,14 +183,15 @@ mod tests {
     #[test]
     fn two_operands_of_one_instruction_are_one_hit_and_two_sites() {
         let mut tally = LineTally::default();
+        let recording = Synthetic::new(1);
         for part in [0, 1] {
             let sample = TestSample::new(0, AccessKind::Load, u64::from(part) * 8, 8).part(part).build();
             let SampleOutcome::Access(access) = sample.outcome else { unreachable!() };
-            tally.sample(&sample, access, Line(0));
+            tally.sample(&sample, access, Line(0), Scale::of(&recording));
         }
         assert_eq!(tally.hits.total().hits, 1.0);
         assert_eq!(tally.sites().len(), 2);
-        assert!(tally.sites().iter().all(|(_, site)| site.timed == 1));
+        assert!(tally.sites().iter().all(|(_, site)| site.hits == 1.0));
     }
 
     #[test]

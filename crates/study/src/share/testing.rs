@@ -7,7 +7,7 @@ use carom_base::{
     SampleOutcome, SharingClass, SharingEvent, Skip, StackId, ThreadId, Via,
 };
 
-use super::{Losses, NamedBytes, Names, NoNames, ShareInput, ThreadEntry};
+use super::{Losses, NamedBytes, Names, NoNames, Periods, ShareInput, ThreadEntry};
 use crate::symbols::{DataObject, Frame, ObjectKind};
 
 /// Sets one field of the value inside.
@@ -109,6 +109,7 @@ pub(super) struct Synthetic {
     pub seconds: f64,
     pub losses: Losses,
     pub machine: Option<&'static str>,
+    pub periods: Option<Periods>,
 }
 
 impl Synthetic {
@@ -116,6 +117,12 @@ impl Synthetic {
     pub fn new(threads: u32) -> Self {
         let threads = (0..threads).map(|i| ThreadEntry { id: ThreadId(i), process: ProcessId(0) }).collect();
         Self { threads, seconds: 1.0, ..Self::default() }
+    }
+
+    /// Sampled by accesses.
+    pub fn every(mut self, loads: u64, stores: u64) -> Self {
+        self.periods = Periods::new(loads, stores);
+        self
     }
 
     pub fn events(mut self, events: impl IntoIterator<Item = Event>) -> Self {
@@ -152,6 +159,10 @@ impl ShareInput for Synthetic {
 
     fn seconds(&self) -> f64 {
         self.seconds
+    }
+
+    fn periods(&self, _: ThreadId) -> Option<Periods> {
+        self.periods
     }
 
     fn losses(&self) -> Losses {

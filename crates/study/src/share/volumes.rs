@@ -19,11 +19,11 @@ pub(super) struct Volumes {
 }
 
 impl Volumes {
-    pub fn add(&mut self, event: &SharingEvent, core_of: impl Fn(Cpu) -> Option<u32>) {
+    /// `weight`: how much sharing the event stands for.
+    pub fn add(&mut self, event: &SharingEvent, weight: f64, core_of: impl Fn(Cpu) -> Option<u32>) {
         if event.population != Population::Step {
             return;
         }
-        let weight = weight(event);
         self.events += 1;
         self.threads.add(event.earlier.thread, event.thread, event.class, weight);
         self.cpus.add(event.earlier.cpu, event.cpu, event.class, weight);
@@ -60,12 +60,6 @@ impl Distance {
     }
 }
 
-/// How many samples an event stands for; 0 for a broken record.
-pub(super) fn weight(event: &SharingEvent) -> f64 {
-    let weight = f64::from(event.weight);
-    if weight.is_finite() && weight > 0.0 { weight } else { 0.0 }
-}
-
 /// The proportion of false sharing, if there are enough events for one.
 pub(super) fn fraction(false_sharing: &TimeBlocks, events: usize) -> Option<Estimate> {
     (events >= ENOUGH_EVENTS).then(|| false_sharing.proportion()).flatten().map(Estimate::from)
@@ -74,13 +68,19 @@ pub(super) fn fraction(false_sharing: &TimeBlocks, events: usize) -> Option<Esti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::share::testing::Event;
+    use crate::share::{
+        scale::Scale,
+        testing::{Event, Synthetic},
+    };
 
     fn volumes(events: impl IntoIterator<Item = Event>) -> Volumes {
         let mut volumes = Volumes::default();
         // Processors 0 and 1 are one core, 2 and 3 another; of 9 nothing is known.
         let core_of = |cpu: Cpu| (cpu.0 < 4).then_some(cpu.0 / 2);
-        events.into_iter().for_each(|e| volumes.add(&e.build(), core_of));
+        let recording = Synthetic::new(10);
+        for event in events.into_iter().map(Event::build) {
+            volumes.add(&event, Scale::of(&recording).event(&event), core_of);
+        }
         volumes
     }
 

@@ -12,7 +12,7 @@ use super::{
     environment::Environment,
     look::{self, Refusal},
 };
-use crate::{journal::Text, raw, registry, session, session::Session, thread};
+use crate::{journal::Text, raw, registry, session, session::Session, thread, translated};
 
 /// A program about to be started, as far as it can be told beforehand.
 pub struct Program<'a> {
@@ -148,6 +148,7 @@ fn last_words(session: &Session) {
     // A `vfork` child finds its parent's thread, which lives on.
     if let Some(thread) = registry::current().filter(|_| session.is_of_this_process()) {
         thread.visit(|state| thread::note_progress(&state.slot));
+        translated::write_all();
     }
 }
 

@@ -1,0 +1,72 @@
+//! What the handler does where the program's code is translated, and what a sample taken there does.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use carom_base::{Access, AccessKind, Cpu, Nanos};
+use carom_base_insn::Registers;
+use carom_base_sys::clock;
+
+use super::{Scene, watch};
+use crate::{
+    context::Context,
+    modules::{self, Modules},
+    sampler::{Cause, Origin},
+    thread::{self, State},
+    translated,
+};
+
+/// How often, in timer signals, name, CPU time and counts are written down for the case that the thread is killed.
+const PROGRESS_EVERY: u64 = 10;
+
+/// A timer signal, which here serves what is outside the cache, or a watchpoint's trap. Returns what its delivery cost,
+/// `None` for what is not ours.
+pub fn on_signal(
+    state: &mut State,
+    mut context: Context<'_>,
+    modules: Option<&Modules>,
+    (fs_base, time, cpu): (u64, Nanos, Cpu),
+    origin: Origin,
+) -> Option<u64> {
+    let late = matches!(origin, Origin::Event { late: true, .. });
+    match state.sampler.cause(origin) {
+        Some(Cause::Timer) => {
+            state.samples = state.samples.wrapping_add(1);
+            if state.samples % PROGRESS_EVERY == 0 {
+                thread::note_progress(&state.slot);
+                translated::write_here(&state.slot);
+            }
+            translated::reenter(context.raw());
+        }
+        Some(Cause::Watch(index)) => {
+            // The trap is the cache's; what it says is the program's.
+            let mut program = *context.raw();
+            // SAFETY: our own copy.
+            let mut original = unsafe { Context::new((&raw mut program).cast()) };
+            if let Some(found) = carom_collect_translate::original_registers(context.raw()) {
+                original.put(&found.gpr, found.rip, found.rflags);
+            }
+            let scene = Scene { state, context: original, modules, fs_base, time, cpu, weight: 1.0 };
+            watch::on_trap(scene, index, late);
+        }
+        None if origin == Origin::Step => return None,
+        None => {}
+    }
+    Some(0)
+}
+
+/// An access is about to happen and was drawn as one of `kind`, for `weight` times as many accesses as the most
+/// frequent samples stand for.
+pub fn on_sample(state: &mut State, registers: &Registers<'_>, access: Access, kind: AccessKind, weight: f32) {
+    modules::with(|modules| {
+        // SAFETY: all zeroes is a valid context.
+        let mut machine: libc::ucontext_t = unsafe { std::mem::zeroed() };
+        // SAFETY: our own.
+        let mut context = unsafe { Context::new((&raw mut machine).cast()) };
+        context.put(&registers.gpr, registers.rip, registers.rflags);
+        let (time, cpu) = (clock::now(), Cpu(clock::current_cpu()));
+        let mut scene = Scene { state, context, modules, fs_base: registers.fs_base, time, cpu, weight };
+        if scene.state.session.control().stop.load(Relaxed) == 0 {
+            scene.sampled_as(access, kind);
+        }
+    });
+}

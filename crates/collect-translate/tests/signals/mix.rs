@@ -1,0 +1,141 @@
+//! A function with everything that the translator adds code to.
+
+use std::arch::naked_asm;
+
+/// What [`mix`] works on.
+pub struct Buffer(Vec<u64>);
+
+impl Buffer {
+    pub fn new() -> Self {
+        let mut words = vec![0; 512];
+        // The repeated comparison of bytes 64.. and 256.. ends at the seventh.
+        words[256 / 8] = 1 << 48;
+        Self(words)
+    }
+
+    pub fn address(&mut self) -> u64 {
+        self.0.as_mut_ptr() as u64
+    }
+}
+
+#[unsafe(naked)]
+unsafe extern "C" fn leaf() {
+    naked_asm!("mov eax, 5", "ret")
+}
+
+#[unsafe(naked)]
+unsafe extern "C" fn drops_an_argument() {
+    naked_asm!("mov rax, [rsp + 8]", "ret 8")
+}
+
+/// `a` rounds in the [`Buffer`] at `b`; a sum over everything it finds.
+#[unsafe(naked)]
+pub unsafe extern "C" fn mix(_a: u64, _b: u64) -> u64 {
+    naked_asm!(
+        "push rbx",
+        "push r12",
+        "push r13",
+        "mov rbx, rdi",
+        "mov r12, rsi",
+        "xor r13d, r13d",
+        "lea rax, [rip + {leaf}]",
+        "mov [r12 + 8], rax",
+        "2:",
+        // A call, and a return that drops arguments.
+        "push rbx",
+        "call {drops}",
+        "add r13, rax",
+        // Indirect calls.
+        "mov r11, r12",
+        "call [r11 + 8]",
+        "add r13, rax",
+        "mov rdx, [r12 + 8]",
+        "call rdx",
+        "add r13, rax",
+        // An indirect jump across which R10 and R11 live.
+        "mov r10d, 77",
+        "mov r11d, 78",
+        "lea rax, [rip + 3f]",
+        "jmp rax",
+        "ud2",
+        "3:",
+        "add r13, r10",
+        "add r13, r11",
+        // Flags that live into a block.
+        "stc",
+        "jmp 4f",
+        "ud2",
+        "4:",
+        "adc r13, 0",
+        "jnc 5f",
+        "ud2",
+        "5:",
+        "setc dl",
+        "movzx edx, dl",
+        "add r13, rdx",
+        // An indirect jump across which flags live.
+        "lea rax, [rip + 6f]",
+        "stc",
+        "jmp rax",
+        "ud2",
+        "6:",
+        "adc r13, 0",
+        // Repeated instructions.
+        "lea rsi, [r12 + 64]",
+        "lea rdi, [r12 + 128]",
+        "mov ecx, 20",
+        "rep movsb",
+        "lea rsi, [r12 + 64]",
+        "lea rdi, [r12 + 256]",
+        "mov ecx, 16",
+        "cmp ecx, ecx",
+        "repe cmpsb",
+        "lea r13, [r13 + rcx]",
+        "jne 7f",
+        "ud2",
+        "7:",
+        // Loops and jrcxz.
+        "mov ecx, 3",
+        "8:",
+        "inc r13",
+        "loop 8b",
+        "jrcxz 9f",
+        "ud2",
+        "9:",
+        // A system call: getppid.
+        "mov eax, 110",
+        "syscall",
+        "dec rbx",
+        "jnz 2b",
+        "mov rax, r13",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "ret",
+        leaf = sym leaf,
+        drops = sym drops_an_argument,
+    )
+}
+
+/// `a` gathers of the first 8 of the 32-bit words at `b`, all but the last lane active; their sum.
+#[unsafe(naked)]
+pub unsafe extern "C" fn gathers(_a: u64, _b: u64) -> u64 {
+    naked_asm!(
+        "xor eax, eax",
+        "vpcmpeqd ymm3, ymm3, ymm3",
+        "vpslldq xmm4, xmm3, 0",
+        "vpsrldq xmm4, xmm3, 4",
+        "vinserti128 ymm3, ymm3, xmm4, 1",
+        "vpxor ymm1, ymm1, ymm1",
+        "2:",
+        "vmovdqa ymm2, ymm3",
+        "vpxor ymm0, ymm0, ymm0",
+        "vpgatherdd ymm0, [rsi + 4*ymm1], ymm2",
+        "vmovd edx, xmm0",
+        "add rax, rdx",
+        "dec rdi",
+        "jnz 2b",
+        "vzeroupper",
+        "ret",
+    )
+}
