@@ -72,6 +72,9 @@ pub struct Statics {
 impl Decoder {
     /// What `instruction` does each time it runs.
     pub fn statics(&mut self, instruction: &Instruction) -> Statics {
+        if stays_in_registers(instruction) {
+            return Statics::default();
+        }
         let shape = Shape::of(instruction);
         let mut once = Iteration::default();
         self.each(&shape, instruction, |access| once.add(access));
@@ -137,6 +140,11 @@ impl Iteration {
             self.stored_bytes += access.width;
         }
     }
+}
+
+/// A quick answer for most instructions: nothing but registers and constants, and on to the next.
+fn stays_in_registers(instruction: &Instruction) -> bool {
+    instruction.flow_control() == FlowControl::Next && !operands::may_access(instruction)
 }
 
 /// By name: the decoder's flow control calls system calls and hypercalls calls, too.

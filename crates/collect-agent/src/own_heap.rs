@@ -89,25 +89,31 @@ impl OwnHeap {
     /// Has the heap whole and its lock open in every child that `fork` makes.
     pub fn register_fork_handlers() {
         // SAFETY: functions of the right type that live as long as the process.
-        unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork)) };
+        unsafe { libc::pthread_atfork(Some(before_library_fork), Some(after_library_fork), Some(after_library_fork)) };
     }
 }
 
-/// How often the lock is held for a fork: the C library's fork in the cache comes by twice. Changed by the holder alone.
-static FORKS: AtomicU64 = AtomicU64::new(0);
+/// Before a fork by the C library. In the cache it is the translator that forks, and takes its own lock first: taking
+/// this one here would be the wrong order.
+unsafe extern "C" fn before_library_fork() {
+    if !carom_collect_translate::runs_in_cache() {
+        before_fork();
+    }
+}
+
+/// After it, on both sides.
+unsafe extern "C" fn after_library_fork() {
+    after_fork();
+}
 
 /// Takes the lock for the length of a fork.
-pub unsafe extern "C" fn before_fork() {
-    let holder = thread_pointer() | FORKING;
-    if HEAP.holder.load(Relaxed) != holder {
-        HEAP.lock(holder);
-    }
-    FORKS.fetch_add(1, Relaxed);
+pub fn before_fork() {
+    HEAP.lock(thread_pointer() | FORKING);
 }
 
-/// Gives it back, on both sides.
-pub unsafe extern "C" fn after_fork() {
-    if FORKS.fetch_sub(1, Relaxed) == 1 {
+/// Gives it back, on both sides, where it was taken for that.
+pub fn after_fork() {
+    if HEAP.holder.load(Relaxed) == thread_pointer() | FORKING {
         HEAP.holder.store(0, Release);
     }
 }

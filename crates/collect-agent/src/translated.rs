@@ -44,13 +44,11 @@ impl Observer for Agent {
     }
 
     fn forking(&self) {
-        // SAFETY: paired with the one below, in the same thread.
-        unsafe { own_heap::before_fork() };
+        own_heap::before_fork();
     }
 
     fn forked(&self, _child: bool) {
-        // SAFETY: as above.
-        unsafe { own_heap::after_fork() };
+        own_heap::after_fork();
     }
 }
 

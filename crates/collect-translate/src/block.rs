@@ -6,6 +6,9 @@ use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction};
 /// Instructions of one block at most.
 const MOST_INSTRUCTIONS: usize = 64;
 
+/// Room for what most blocks have.
+const TYPICAL_INSTRUCTIONS: usize = 12;
+
 /// Accesses of one kind in one block at most. A sampling period must be longer, so that one execution of a block
 /// holds less than one sample of a kind on average.
 pub const MOST_ACCESSES: u32 = 64;
@@ -41,18 +44,27 @@ impl Sums {
     }
 }
 
+/// An instruction of a block.
+#[derive(Debug)]
+pub struct Decoded {
+    pub instruction: Instruction,
+    pub statics: Statics,
+    /// Where in its bytes the displacement of an operand relative to RIP lies.
+    pub displacement: usize,
+}
+
 /// One decoded block. Its instructions follow each other; only the last one may transfer control.
 #[derive(Debug)]
 pub struct Block {
     pub pc: u64,
-    pub instructions: Vec<(Instruction, Statics)>,
+    pub instructions: Vec<Decoded>,
     pub sums: Sums,
 }
 
 impl Block {
     /// Decodes the block that begins at `pc` with the first byte of `code`. `None` where that is no instruction.
     pub fn decode(pc: u64, code: &[u8], accesses: &mut Accesses) -> Option<Self> {
-        let mut block = Self { pc, instructions: Vec::new(), sums: Sums::default() };
+        let mut block = Self { pc, instructions: Vec::with_capacity(TYPICAL_INSTRUCTIONS), sums: Sums::default() };
         let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);
         while block.instructions.len() < MOST_INSTRUCTIONS && decoder.can_decode() {
             let instruction = decoder.decode();
@@ -67,7 +79,10 @@ impl Block {
                 break;
             }
             block.sums = sums;
-            block.instructions.push((instruction, statics));
+            let relative = instruction.is_ip_rel_memory_operand();
+            let displacement =
+                if relative { decoder.get_constant_offsets(&instruction).displacement_offset() } else { 0 };
+            block.instructions.push(Decoded { instruction, statics, displacement });
             if ends_block(&instruction) {
                 break;
             }
@@ -77,7 +92,7 @@ impl Block {
 
     /// The last instruction.
     pub fn last(&self) -> Option<&Instruction> {
-        self.instructions.last().map(|(instruction, _)| instruction)
+        self.instructions.last().map(|decoded| &decoded.instruction)
     }
 
     /// One past its last byte.
@@ -105,7 +120,7 @@ mod tests {
         assert!((1..=MOST_INSTRUCTIONS).contains(&block.instructions.len()));
         assert!(block.end() <= PC + code.len() as u64, "no byte beyond the code was decoded");
         let mut next = PC;
-        for (index, (instruction, _)) in block.instructions.iter().enumerate() {
+        for (index, Decoded { instruction, .. }) in block.instructions.iter().enumerate() {
             assert_eq!(instruction.ip(), next);
             next = instruction.next_ip();
             assert!(index + 1 == block.instructions.len() || !ends_block(instruction));

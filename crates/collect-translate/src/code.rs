@@ -120,7 +120,7 @@ impl Code {
         code.gate = code.cold(&gate::table())?;
         for (index, miss) in misses.into_iter().enumerate() {
             let literal = code.cold(&miss.to_le_bytes())?;
-            let mut jump = Emitter::at(code.memory.cold());
+            let mut jump = Emitter::small(code.memory.cold());
             // jmp [rip+literal]
             jump.raw(&[0xff, 0x25]);
             let end = jump.here() + 4;
@@ -211,7 +211,7 @@ impl Code {
     /// Code that leaves the cache for `exit`. `flags_in_ax`: they are put back first, and RAX from C.
     pub fn stub(&mut self, exit: Exit, flags_in_ax: bool) -> u64 {
         let record = self.next_cold();
-        let mut code = Emitter::at(record);
+        let mut code = Emitter::small(record);
         code.raw(&exit.bytes());
         let entry = code.here();
         if flags_in_ax {
@@ -227,7 +227,7 @@ impl Code {
 
     /// Code that gives RCX back from C and goes on at `to`.
     pub fn reload_rcx_and_jump(&mut self, to: u64) -> u64 {
-        let mut code = Emitter::at(self.next_cold());
+        let mut code = Emitter::small(self.next_cold());
         code.reload(Gpr::RCX, Scratch::C);
         code.raw(&[0xe9]);
         let end = code.here() + 4;

@@ -4,6 +4,7 @@ use carom_base::{Access, AccessKind};
 use carom_base_insn::{Memory, Registers};
 
 use crate::{
+    block::{Block, Decoded},
     cache::{self, Cache, Hook, Landing},
     coverage::Leave,
     engine::{self, Engine},
@@ -146,11 +147,11 @@ fn sampled_copy(cache: &mut Cache, pc: u64, due: &sample::Due) -> Option<u64> {
         return Some(known);
     }
     let code = cache.code_after(pc)?;
-    let block = crate::block::Block::decode(pc, code, &mut cache.accesses)?;
+    let block = Block::decode(pc, code, &mut cache.accesses)?;
     let mut hooked: Vec<Hooked> = Vec::new();
     for (wanted, store) in due.accesses() {
         let mut before = 0;
-        for (index, (instruction, statics)) in block.instructions.iter().enumerate() {
+        for (index, Decoded { instruction, statics, .. }) in block.instructions.iter().enumerate() {
             let here = if store { statics.stores } else { statics.loads };
             if wanted < before + here {
                 let hook = cache.add_hook(Hook::Sample { pc: instruction.ip(), nth: wanted - before, store });

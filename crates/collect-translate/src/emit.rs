@@ -45,6 +45,11 @@ impl Emitter {
         Self { start, bytes: Vec::with_capacity(1024) }
     }
 
+    /// Nothing yet, at `start`, with room for little.
+    pub fn small(start: u64) -> Self {
+        Self { start, bytes: Vec::with_capacity(96) }
+    }
+
     /// Where it begins.
     pub const fn start(&self) -> u64 {
         self.start
@@ -82,12 +87,14 @@ impl Emitter {
         (to.wrapping_sub(self.here()) as i64).unsigned_abs() < (1 << 31) - MARGIN
     }
 
-    /// Fills up with one-byte nops until the four bytes `opcode` bytes on can be patched.
+    /// Fills up with a nop until the four bytes `opcode` bytes on can be patched.
     fn align_patch(&mut self, opcode: u64) {
-        const NOP: u8 = 0x90;
-        while (self.here() + opcode) / ATOMIC != (self.here() + opcode + REL32 - 1) / ATOMIC {
-            self.raw(&[NOP]);
-        }
+        /// nops of 1 to 3 bytes (Intel SDM volume 2, NOP).
+        const NOPS: [&[u8]; 4] = [&[], &[0x90], &[0x66, 0x90], &[0x0f, 0x1f, 0x00]];
+        let beyond = ((self.here() + opcode) % ATOMIC + REL32).saturating_sub(ATOMIC);
+        // The displacement begins in the last three bytes of a group: it is moved to the next one.
+        let missing = if beyond == 0 { 0 } else { REL32 - beyond };
+        self.raw(NOPS.get(missing as usize).copied().unwrap_or_default());
     }
 
     /// `mov gs:[scratch], register`
@@ -218,6 +225,12 @@ impl Emitter {
         self.align_patch(2);
         self.raw(&[0x0f, 0x80 | condition]);
         self.patchable(to)
+    }
+
+    /// `js to`, for good.
+    pub fn jump_if_negative(&mut self, to: u64) {
+        self.raw(&[0x0f, 0x88]);
+        self.relative(to, 0);
     }
 
     /// A displacement to what `to` answers when told where the displacement is.

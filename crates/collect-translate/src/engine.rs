@@ -172,6 +172,12 @@ pub fn detach() -> Option<Totals> {
     totals
 }
 
+/// Whether the calling function was called from the cache, and returns there.
+pub fn runs_in_cache() -> bool {
+    // SAFETY: the calling thread's own, and outside the dispatcher.
+    current().is_some_and(|thread| unsafe { (*thread).clock.outside() }.is_none())
+}
+
 /// Whether the calling thread is attached.
 pub fn is_attached() -> bool {
     current().is_some()

@@ -5,12 +5,12 @@ use std::ops::Range;
 use iced_x86::{Code as Opcode, FlowControl, Instruction, Register};
 
 use crate::{
-    block::Block,
+    block::{Block, Decoded},
     cache::{Cache, Hook, Landing},
     code::Counter,
     emit::{Emitter, Gpr},
     exit::{Exit, Reason},
-    liveness::flags_matter,
+    liveness::{flags_matter, flags_matter_before},
     marks::{Marks, Undo},
     memory::TableKind,
     mode::Mode,
@@ -31,7 +31,7 @@ pub const HOOK_BYTES: u64 = 5;
 pub const MOST_HOT: usize = 64 << 10;
 pub const MOST_COLD: usize = 64 << 10;
 
-/// A hook in front of one of a block's instructions.
+/// A hook in front of one of a block's instructions. There may be several: one that reads and writes is drawn as either.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooked {
     /// Which instruction of the block.
@@ -128,9 +128,10 @@ impl<'c> Builder<'c> {
         let transfers =
             block.last().is_some_and(|last| last.flow_control() != FlowControl::Next && !is_syscall(last));
         let copied = block.instructions.len() - usize::from(transfers);
-        for (index, (instruction, statics)) in block.instructions.iter().enumerate() {
+        for (index, decoded) in block.instructions.iter().enumerate() {
+            let Decoded { instruction, statics, .. } = decoded;
             self.mark(instruction.ip(), if index == 0 { first } else { Undo::Nothing });
-            if let Some(hooked) = hooks.iter().find(|hooked| hooked.instruction == index) {
+            for hooked in hooks.iter().filter(|hooked| hooked.instruction == index) {
                 self.hook(instruction.ip(), hooked.hook);
             }
             if index == copied {
@@ -141,11 +142,11 @@ impl<'c> Builder<'c> {
                 self.system_call(instruction);
                 true
             } else if counted && statics.lanes {
-                self.lanes(instruction)
+                self.lanes(decoded)
             } else if counted && statics.repeated.is_some() {
-                self.repeated(instruction, statics)
+                self.repeated(decoded)
             } else {
-                self.copy(instruction)
+                self.copy(decoded)
             };
             if !done {
                 self.leave_at(instruction.ip());
@@ -163,7 +164,7 @@ impl<'c> Builder<'c> {
         self.cache.counter_added(self.index, id);
         let sampled =
             matches!(self.cache.mode, Mode::Sample { .. }) && block.sums.loads + block.sums.stores > 0;
-        let live = flags_matter(&self.cache.regions, block.pc);
+        let live = flags_matter_before(&self.cache.regions, block);
         let pc = block.pc;
         self.mark(pc, Undo::Nothing);
         if live {
@@ -175,10 +176,9 @@ impl<'c> Builder<'c> {
         self.code.count_down(place);
         self.mark(pc, if live { Undo::CountedFlags } else { Undo::Counted });
         if sampled {
-            const IF_NEGATIVE: u8 = 8;
             let exit = Exit { reason: Reason::Sample, detail: id, pc, back: 0 };
             let stub = self.stub(exit, live);
-            self.code.jump_if(IF_NEGATIVE, |_| stub);
+            self.code.jump_if_negative(stub);
         }
         if live {
             self.code.flags_from_ax();
@@ -188,19 +188,20 @@ impl<'c> Builder<'c> {
     }
 
     /// Copies an instruction. False where it must run in its own place.
-    fn copy(&mut self, instruction: &Instruction) -> bool {
-        let original = self.cache.original(instruction);
-        relocate::copy(&mut self.code, instruction, original)
+    fn copy(&mut self, decoded: &Decoded) -> bool {
+        let original = self.cache.original(&decoded.instruction);
+        relocate::copy(&mut self.code, decoded, original)
     }
 
     /// A gather, scatter or masked move, its active lanes counted.
-    fn lanes(&mut self, instruction: &Instruction) -> bool {
+    fn lanes(&mut self, decoded: &Decoded) -> bool {
+        let instruction = &decoded.instruction;
         let pc = instruction.ip();
         let by_mask_register = instruction.has_op_mask() && !instruction.is_vsib();
         if !by_mask_register || flags_matter(&self.cache.regions, pc) {
             let hook = self.cache.add_hook(Hook::Lanes { pc });
             self.hook(pc, hook);
-            return self.copy(instruction);
+            return self.copy(decoded);
         }
         let Some(arena) = self.cache.codes.get_mut(self.index) else { return false };
         let (id, place) = arena.add_counter(Counter::lanes(instruction, self.code.here()));
@@ -215,12 +216,13 @@ impl<'c> Builder<'c> {
         self.mark(pc, Undo::LanesRax);
         self.code.reload(Gpr::RAX, Scratch::C);
         self.mark(pc, Undo::Lanes);
-        self.copy(instruction)
+        self.copy(decoded)
     }
 
     /// A repeated string instruction, its iterations counted without touching the flags.
-    fn repeated(&mut self, instruction: &Instruction, statics: &carom_base_insn::Statics) -> bool {
-        let Some(iteration) = &statics.repeated else { return self.copy(instruction) };
+    fn repeated(&mut self, decoded: &Decoded) -> bool {
+        let instruction = &decoded.instruction;
+        let Some(iteration) = &decoded.statics.repeated else { return self.copy(decoded) };
         if iteration.narrow {
             return false;
         }
@@ -243,7 +245,7 @@ impl<'c> Builder<'c> {
         self.mark(pc, Undo::RepeatRax);
         self.code.reload(Gpr::RAX, Scratch::C);
         self.mark(pc, Undo::Repeat);
-        if !self.copy(instruction) {
+        if !self.copy(decoded) {
             return false;
         }
         if iteration.ends_early {

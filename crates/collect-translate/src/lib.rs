@@ -45,7 +45,7 @@ mod totals;
 pub use coverage::{Coverage, Leave};
 pub use engine::{
     Observer, StartError, after_fork, aside, attach, detach, is_attached, is_started, lead_on,
-    mappings_changed, set_name, start, tell_totals, totals,
+    mappings_changed, runs_in_cache, set_name, start, tell_totals, totals,
 };
 pub use memory::MemoryError;
 pub use mode::Mode;

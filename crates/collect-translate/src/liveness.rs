@@ -4,7 +4,7 @@ use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register, RflagsBits,
 };
 
-use crate::{cache, memory::Regions};
+use crate::{block::Block, cache, memory::Regions};
 
 /// The flags that added arithmetic destroys.
 const ARITHMETIC: u32 =
@@ -20,41 +20,56 @@ const DEPTH: u32 = 3;
 ///
 /// Calls and returns are taken to leave the flags dead, as the System V ABI (3.2.1) has it.
 pub fn flags_matter(regions: &Regions, pc: u64) -> bool {
-    matter(regions, pc, ARITHMETIC, DEPTH)
+    follow(regions, pc, ARITHMETIC, DEPTH)
 }
 
-fn matter(regions: &Regions, pc: u64, mut undecided: u32, depth: u32) -> bool {
+/// The same for the code that begins with `block`.
+pub fn flags_matter_before(regions: &Regions, block: &Block) -> bool {
+    let mut undecided = ARITHMETIC;
+    let instructions = block.instructions.iter().map(|decoded| &decoded.instruction);
+    instructions
+        .take(LOOK_AHEAD)
+        .find_map(|instruction| decide(regions, instruction, &mut undecided, DEPTH))
+        .unwrap_or_else(|| follow(regions, block.end(), undecided, DEPTH))
+}
+
+fn follow(regions: &Regions, pc: u64, mut undecided: u32, depth: u32) -> bool {
     let Some(code) = cache::original(regions, pc) else { return true };
     let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);
+    let mut instruction = Instruction::default();
     for _ in 0..LOOK_AHEAD {
-        let instruction = decoder.decode();
-        if instruction.is_invalid() || instruction.rflags_read() & undecided != 0 {
-            return true;
-        }
-        if !may_leave_flags(&instruction) {
-            undecided &= !overwritten(&instruction);
-        }
-        if undecided == 0 {
-            return false;
-        }
-        match instruction.flow_control() {
-            FlowControl::Next => {}
-            _ if instruction.code() == Code::Syscall => return true,
-            FlowControl::Call
-            | FlowControl::IndirectCall
-            | FlowControl::Return
-            | FlowControl::IndirectBranch => return false,
-            FlowControl::UnconditionalBranch if depth > 0 => {
-                return matter(regions, instruction.near_branch_target(), undecided, depth - 1);
-            }
-            FlowControl::ConditionalBranch if depth > 0 => {
-                return matter(regions, instruction.near_branch_target(), undecided, depth - 1)
-                    || matter(regions, instruction.next_ip(), undecided, depth - 1);
-            }
-            _ => return true,
+        decoder.decode_out(&mut instruction);
+        if let Some(decided) = decide(regions, &instruction, &mut undecided, depth) {
+            return decided;
         }
     }
     true
+}
+
+/// Whether the flags that are `undecided` in front of `instruction` matter, where that can be told.
+fn decide(regions: &Regions, instruction: &Instruction, undecided: &mut u32, depth: u32) -> Option<bool> {
+    if instruction.is_invalid() || instruction.rflags_read() & *undecided != 0 {
+        return Some(true);
+    }
+    if !may_leave_flags(instruction) {
+        *undecided &= !overwritten(instruction);
+    }
+    if *undecided == 0 {
+        return Some(false);
+    }
+    let beyond = |pc| follow(regions, pc, *undecided, depth - 1);
+    match instruction.flow_control() {
+        FlowControl::Next => None,
+        _ if instruction.code() == Code::Syscall => Some(true),
+        FlowControl::Call | FlowControl::IndirectCall | FlowControl::Return | FlowControl::IndirectBranch => {
+            Some(false)
+        }
+        FlowControl::UnconditionalBranch if depth > 0 => Some(beyond(instruction.near_branch_target())),
+        FlowControl::ConditionalBranch if depth > 0 => {
+            Some(beyond(instruction.near_branch_target()) || beyond(instruction.next_ip()))
+        }
+        _ => Some(true),
+    }
 }
 
 /// The flags that have nothing of their old values behind `instruction`.

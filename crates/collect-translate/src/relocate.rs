@@ -1,12 +1,16 @@
 //! The program's instructions at another place.
 
-use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, Register};
+use iced_x86::{Instruction, Mnemonic, Register};
 
-use crate::emit::{Emitter, Gpr};
+use crate::{
+    block::Decoded,
+    emit::{Emitter, Gpr},
+};
 
-/// Appends `instruction`, whose original bytes are `original`. False, and nothing appended, where it cannot run
-/// anywhere but in its own place.
-pub fn copy(code: &mut Emitter, instruction: &Instruction, original: &[u8]) -> bool {
+/// Appends an instruction whose original bytes are `original`. False, and nothing appended, where it cannot run anywhere
+/// but in its own place.
+pub fn copy(code: &mut Emitter, decoded: &Decoded, original: &[u8]) -> bool {
+    let instruction = &decoded.instruction;
     if uses_gs(instruction) || instruction.mnemonic() == Mnemonic::Xbegin {
         return false;
     }
@@ -18,12 +22,12 @@ pub fn copy(code: &mut Emitter, instruction: &Instruction, original: &[u8]) -> b
     if !code.reaches(target) {
         return false;
     }
-    let offset = displacement_offset(instruction, original);
+    let offset = decoded.displacement;
+    let (Some(before), Some(behind)) = (original.get(..offset), original.get(offset + 4..)) else { return false };
     let end = code.here().wrapping_add(original.len() as u64);
-    let mut moved = original.to_vec();
-    let Some(displacement) = moved.get_mut(offset..offset + 4) else { return false };
-    displacement.copy_from_slice(&(target.wrapping_sub(end) as u32).to_le_bytes());
-    code.raw(&moved);
+    code.raw(before);
+    code.raw(&(target.wrapping_sub(end) as u32).to_le_bytes());
+    code.raw(behind);
     true
 }
 
@@ -31,12 +35,6 @@ pub fn copy(code: &mut Emitter, instruction: &Instruction, original: &[u8]) -> b
 fn uses_gs(instruction: &Instruction) -> bool {
     instruction.segment_prefix() == Register::GS
         || matches!(instruction.mnemonic(), Mnemonic::Rdgsbase | Mnemonic::Wrgsbase | Mnemonic::Swapgs)
-}
-
-fn displacement_offset(instruction: &Instruction, original: &[u8]) -> usize {
-    let mut decoder = Decoder::with_ip(64, original, instruction.ip(), DecoderOptions::NONE);
-    let again = decoder.decode();
-    decoder.get_constant_offsets(&again).displacement_offset()
 }
 
 /// Appends `mov r11, operand` for the operand of an indirect jump or call, whose original bytes are `original`.
@@ -86,15 +84,18 @@ pub fn load_target(code: &mut Emitter, instruction: &Instruction, original: &[u8
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iced_x86::{Formatter, IntelFormatter};
+    use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 
     const ORIGINAL: u64 = 0x5555_0000;
     const MOVED: u64 = 0x5000_0000;
 
-    fn moved(bytes: &[u8], how: fn(&mut Emitter, &Instruction, &[u8]) -> bool) -> Option<String> {
-        let instruction = Decoder::with_ip(64, bytes, ORIGINAL, DecoderOptions::NONE).decode();
+    fn moved(bytes: &[u8], how: fn(&mut Emitter, &Decoded, &[u8]) -> bool) -> Option<String> {
+        let mut decoder = Decoder::with_ip(64, bytes, ORIGINAL, DecoderOptions::NONE);
+        let instruction = decoder.decode();
+        let displacement = decoder.get_constant_offsets(&instruction).displacement_offset();
+        let decoded = Decoded { instruction, statics: carom_base_insn::Statics::default(), displacement };
         let mut code = Emitter::at(MOVED);
-        how(&mut code, &instruction, bytes).then(|| {
+        how(&mut code, &decoded, bytes).then(|| {
             let mut text = String::new();
             let again = Decoder::with_ip(64, code.bytes(), MOVED, DecoderOptions::NONE).decode();
             assert_eq!(again.len(), code.bytes().len(), "one instruction, all of it");
@@ -124,7 +125,7 @@ mod tests {
 
     #[test]
     fn targets_of_indirect_jumps_are_loaded_as_they_were_named() {
-        let target = |bytes: &[u8]| moved(bytes, load_target).unwrap();
+        let target = |bytes: &[u8]| moved(bytes, |code, decoded, bytes| load_target(code, &decoded.instruction, bytes)).unwrap();
         // bnd jmp [rip+0x10]; notrack jmp rax; call [r12+r8*8+0x20]; call fs:[0x10]; jmp r11; call [rsp+8]
         assert_eq!(target(&[0xf2, 0xff, 0x25, 0x10, 0, 0, 0]), "mov r11,[55550017h]");
         assert_eq!(target(&[0x3e, 0xff, 0xe0]), "mov r11,rax");

@@ -6,6 +6,12 @@ mod basics;
 mod faults;
 #[path = "signals/mix.rs"]
 mod mix;
+#[path = "signals/steps.rs"]
+mod steps;
 #[path = "signals/storm.rs"]
 mod storm;
 mod support;
+#[path = "signals/ways_out.rs"]
+mod ways_out;
+
+const MODE: carom_collect_translate::Mode = carom_collect_translate::Mode::Count;

@@ -17,6 +17,7 @@ mod record;
 mod segment;
 mod session;
 mod target;
+mod transfer;
 mod warnings;
 
 pub use carom_base_wire::{ControlSettings, DeliveryChoice, Engine};

@@ -6,7 +6,9 @@ use carom_base_sys::{clock, machine::Machine};
 use carom_base_wire::{ControlSettings, Engine};
 use carom_store::{Costs, CpuInfo, EngineInfo, MachineInfo, Manifest};
 
-use crate::{drain::Drain, modules::BuildIds, record::Request, session::Results, warnings};
+use crate::{
+    drain::Drain, modules::BuildIds, record::Request, session::Results, transfer::transfer_ns, warnings,
+};
 
 /// Delivery of an engine whose samples are taken by the program's own translated code.
 const INLINE: &str = "inline";
@@ -112,6 +114,8 @@ pub fn finish(manifest: &mut Manifest, settings: &ControlSettings, drain: Drain,
         step: results.step_ns,
         trap: results.trap_ns,
         modify: results.modify_ns,
+        // Now, so that it delays no program. Only where accesses are sampled is there a rate to compare it with.
+        transfer: if samples_accesses(&manifest.engine) { transfer_ns().unwrap_or(0) } else { 0 },
     };
     let mut build_ids = BuildIds::default();
     for module in manifest.processes.iter_mut().flat_map(|process| &mut process.modules) {
@@ -124,6 +128,10 @@ pub fn finish(manifest: &mut Manifest, settings: &ControlSettings, drain: Drain,
     warnings::add(manifest, &ended, garbage, results);
     manifest.wall_s = seconds_since(manifest);
     manifest.complete = true;
+}
+
+fn samples_accesses(engine: &EngineInfo) -> bool {
+    engine.load_period > 0 || engine.store_period > 0
 }
 
 fn add_reason(engine: &mut EngineInfo, reason: &str) {

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | how sure is this proportion, given weights and order in time? | [`TimeBlocks::proportion`] |
 //! | the same for plain counts | [`wilson`] |
+//! | how sure is this number of events, given weights? | [`weighted_poisson`], [`poisson`] |
 //! | how many equal observations are these weighted ones worth? | [`effective_sample_size`] |
 //! | do two rankings agree? | [`spearman`] |
 //! | where is the middle, and how wide? | [`median`], [`quantile`] |
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod blocks;
+mod count;
 mod jackknife;
 mod proportion;
 mod quantile;
@@ -22,6 +24,7 @@ mod weights;
 mod wilson;
 
 pub use blocks::{Block, MAX_BLOCKS, TimeBlocks};
+pub use count::{poisson, weighted_poisson};
 pub use jackknife::ratio_variance;
 pub use proportion::Proportion;
 pub use quantile::{median, quantile};

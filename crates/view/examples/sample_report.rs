@@ -18,6 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("8", sample::eight()),
         ("100", sample::crowd(100)),
         ("1000", sample::crowd(1000)),
+        ("accesses", sample::every_nth()),
         ("nothing", (quiet_run, sample::nothing(3))),
     ];
     let (run, findings) = sample::counted();

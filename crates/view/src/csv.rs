@@ -92,6 +92,7 @@ fn matrix(cells: &Cells, values: &[Vec<Real>], label: &dyn Fn(u32) -> String) ->
 
 fn lines(share: &Share) -> String {
     let mut table = Table::default();
+    let unit = share.matrix.unit.name();
     table.header(&[
         "rank",
         "process",
@@ -99,8 +100,8 @@ fn lines(share: &Share) -> String {
         "share_of_samples",
         "share_low",
         "share_high",
-        "true_samples",
-        "false_samples",
+        &format!("true_{unit}"),
+        &format!("false_{unit}"),
         "false_fraction",
         "events",
         "object_kind",

@@ -4,15 +4,15 @@ mod count;
 
 use std::collections::BTreeMap;
 
-use carom_study::share::Quality;
+use carom_study::share::{ShareFindings, Unit};
 
 use crate::{
     RunInfo,
-    model::{EngineDelivery, Interval, Line, NotEnoughData, PeriodUnit, Report, Share},
+    model::{EngineDelivery, Interval, Line, MatrixUnit, NotEnoughData, Report, Share},
     words::{self, ThreadNames},
 };
 
-pub use count::count;
+pub use count::{count, missing};
 
 /// From here on sharing is called false, and below one minus this true.
 const NEARLY_ALL: f64 = 0.9;
@@ -23,7 +23,7 @@ const BYSTANDER: f64 = 0.02;
 /// Where lines of this share would have shown up, a handful of events on other lines is not worth a longer run.
 const NEGLIGIBLE: f64 = 0.01;
 
-/// Fewer last-instruction samples than this say nothing about what is absent.
+/// Fewer samples than this say nothing about what is absent.
 const ENOUGH_SAMPLES: u64 = 30;
 
 /// A line that two threads share equally is sampled in both with 95% probability when it is expected to be
@@ -35,23 +35,23 @@ pub fn share(report: &Report, share: &Share) -> String {
     let main = if report.quality.samples == 0 && report.processes.iter().all(|each| !each.coverage.profiled) {
         unprofiled(report)
     } else if let Some(few) = &share.not_enough {
-        let samples = report.quality.last_instruction;
+        let samples = ranking(report, share);
         // Without watchpoints only what two threads do at nearly the same time is seen: absence takes more evidence.
-        let watched = report.engine.delivery != EngineDelivery::PosixTimer;
+        let watched = report.engine.delivery != EngineDelivery::PosixTimer && report.engine.watchpoints > 0;
         let unseen = if few.events == 0 && watched {
             samples >= ENOUGH_SAMPLES
         } else {
             smallest_line(samples) <= NEGLIGIBLE
         };
         match share.lines.first() {
-            None if unseen => nothing(report),
+            None if unseen => nothing(report, share),
             Some(top) if top.events >= few.needed as u64 => {
                 format!("{} {}", found_by_time(report, share, top), few_steps(few))
             }
             _ => not_enough(report, share, few),
         }
     } else if share.lines.is_empty() {
-        nothing(report)
+        nothing(report, share)
     } else {
         found(report, share)
     };
@@ -60,15 +60,18 @@ pub fn share(report: &Report, share: &Share) -> String {
             "{main} Sampled with POSIX timers and without watchpoints: coarse, and lines that bounce rarely are \
              missed."
         ),
+        EngineDelivery::Inline if report.quality.samples > 0 && report.engine.watchpoints == 0 => {
+            format!("{main} Sampled without watchpoints: lines that bounce rarely are missed.")
+        }
         _ => main,
     }
 }
 
-/// `the sampled thread time`, `the sampled accesses`.
-pub fn whole(report: &Report) -> &'static str {
-    match report.engine.period_unit {
-        PeriodUnit::Ns => "the sampled thread time",
-        PeriodUnit::Accesses => "the sampled accesses",
+/// How many samples shares are of.
+fn ranking(report: &Report, share: &Share) -> u64 {
+    match share.matrix.unit {
+        MatrixUnit::Samples => report.quality.last_instruction,
+        MatrixUnit::Accesses | MatrixUnit::Transfers => report.quality.step,
     }
 }
 
@@ -80,8 +83,8 @@ fn unprofiled(report: &Report) -> String {
     }
 }
 
-fn nothing(report: &Report) -> String {
-    let samples = report.quality.last_instruction;
+fn nothing(report: &Report, share: &Share) -> String {
+    let samples = ranking(report, share);
     let limit = smallest_line(samples);
     let often = if report.quality.events == 0 { "" } else { " more than once or twice" };
     let seen =
@@ -92,7 +95,7 @@ fn nothing(report: &Report) -> String {
         _ => format!(
             "{seen}; a line that takes more than {} of {} would have shown up.",
             words::percent(limit),
-            whole(report)
+            share.matrix.unit.whole()
         ),
     }
 }
@@ -105,8 +108,11 @@ fn smallest_line(samples: u64) -> f64 {
 }
 
 /// How long to run so that no line of [`NEGLIGIBLE`] share hides, at the rate of samples so far.
-pub fn seconds_to_rule_out(run: &RunInfo, quality: &Quality) -> Option<f64> {
-    let samples = quality.last_instruction;
+pub fn seconds_to_rule_out(run: &RunInfo, findings: &ShareFindings) -> Option<f64> {
+    let samples = match findings.unit {
+        Unit::Samples => findings.quality.last_instruction,
+        Unit::Accesses => findings.quality.step,
+    };
     (samples > 0).then(|| run.wall_s * (SAMPLES_TO_SEE_A_LINE / NEGLIGIBLE) / samples as f64)
 }
 
@@ -125,7 +131,7 @@ fn not_enough(report: &Report, share: &Share, few: &NotEnoughData) -> String {
                 format!(
                     ", so that a line that takes {} of {} shows up",
                     words::percent(NEGLIGIBLE),
-                    whole(report)
+                    share.matrix.unit.whole()
                 )
             } else {
                 String::new()
@@ -147,7 +153,7 @@ fn found_by_time(report: &Report, share: &Share, top: &Line) -> String {
     let most = if share.lines.len() == 1 { "" } else { ", most of it" };
     let place = join(&[most, kind, &names.between(&contenders(top)), "on", &object(top)]);
     let joint = if most.is_empty() { ":" } else { "" };
-    format!("{}{joint}{place}{bytes}.", lines_take(report, share))
+    format!("{}{joint}{place}{bytes}.", lines_take(share))
 }
 
 /// What the step samples are too few for.
@@ -164,21 +170,21 @@ fn few_steps(few: &NotEnoughData) -> String {
 }
 
 /// `2 cache lines take 18% (±2) of the sampled thread time`
-fn lines_take(report: &Report, share: &Share) -> String {
+fn lines_take(share: &Share) -> String {
     let lines = share.lines.len();
     format!(
         "{} {} {} of {}",
         words::count(lines, "cache line"),
         if lines == 1 { "takes" } else { "take" },
         words::percent_with_error(&share.contended_share),
-        whole(report)
+        share.matrix.unit.whole()
     )
 }
 
 fn found(report: &Report, share: &Share) -> String {
     let names = ThreadNames::new(&report.threads);
     let lines = share.lines.len();
-    let first = lines_take(report, share);
+    let first = lines_take(share);
     let Some(top) = share.lines.first() else { return first };
     let owner = if lines == 1 { "its" } else { "their" };
     let worst = if lines == 1 { "" } else { ", most of it" };

@@ -41,7 +41,7 @@ fn check(report: &Value) {
 
 #[test]
 fn reports_keep_to_the_schema() {
-    for (run, findings) in [sample::two(), sample::eight(), sample::crowd(20)] {
+    for (run, findings) in [sample::two(), sample::eight(), sample::crowd(20), sample::every_nth()] {
         check(&value(&share::report(&run, &findings)));
     }
     check(&value(&share::report(&sample::two().0, &sample::nothing(3))));
@@ -159,6 +159,25 @@ fn the_keys_of_counts_are_there() {
     assert_eq!(report["quality"]["not_covered"][0]["code"], "before-main");
     assert_eq!(report["processes"][0]["host"], "node17");
     assert!(report.get("share").is_none());
+}
+
+#[test]
+fn volumes_of_accesses_say_how_they_came_about() {
+    let (run, findings) = sample::every_nth();
+    let share = &value(&share::report(&run, &findings))["share"];
+    assert_eq!(share["matrix"]["unit"], "accesses");
+    // 2,850 of 500,000 each.
+    assert_eq!(share["matrix"]["all"][1][2], 1_425_000_000);
+    let communication = &share["communication"];
+    assert_eq!(communication["basis"], "estimated");
+    assert_eq!(communication["accesses"]["estimate"], 2_850_000_000_u64);
+    assert_eq!(communication["bytes_at_most"]["estimate"], 182_400_000_000_u64);
+    assert_eq!(communication["transfers"]["basis"], "modelled");
+    assert_eq!(communication["transfers"]["bytes"]["estimate"], 57_600_000_000_u64);
+    assert_eq!(
+        value(&share::report(&sample::two().0, &sample::two().1))["share"]["communication"],
+        Value::Null
+    );
 }
 
 #[test]

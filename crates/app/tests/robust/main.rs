@@ -14,3 +14,4 @@ mod signals;
 mod state;
 mod support;
 mod threads;
+mod translated;

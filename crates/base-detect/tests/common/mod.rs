@@ -39,6 +39,8 @@ pub enum Sampling {
     Random,
     /// Every period accesses, give or take the given part of it, uniformly.
     Jitter(f64),
+    /// One access in every period of them, each with equal probability: as `translate` draws them.
+    Stratified,
 }
 
 #[derive(Clone, Copy)]
@@ -70,6 +72,8 @@ impl Machine<'_> {
             .collect();
         let mut plans: Vec<Option<WatchPlan>> = vec![None; self.threads];
         let mut next: Vec<f64> = (0..self.threads).map(|_| dice.unit() * self.period).collect();
+        // Where in its period the latest sample was.
+        let mut offsets = next.clone();
         let mut events = vec![];
         let mut order: Vec<usize> = (0..self.threads).collect();
         let mut time = 0;
@@ -96,6 +100,10 @@ impl Machine<'_> {
                 next[t] += match self.sampling {
                     Sampling::Random => -(1.0 - dice.unit()).ln() * self.period,
                     Sampling::Jitter(j) => self.period * (1.0 + j * (2.0 * dice.unit() - 1.0)),
+                    Sampling::Stratified => {
+                        let before = std::mem::replace(&mut offsets[t], dice.unit() * self.period);
+                        self.period - before + offsets[t]
+                    }
                 };
                 let decision = detectors[t].on_sample(
                     &board,

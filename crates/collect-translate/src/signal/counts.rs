@@ -6,13 +6,12 @@
 use std::{arch::asm, ptr};
 
 use carom_base::Access;
-use carom_base_insn::{Known, Registers, Statics};
-use iced_x86::Instruction;
+use carom_base_insn::{Known, Registers};
 use libc::ucontext_t;
 
 use super::context::{Found, Original, Place, exit_at};
 use crate::{
-    block::{Block, Sums},
+    block::{Block, Decoded, Sums},
     cache::Cache,
     code::{Code, Counter},
     dispatch,
@@ -114,14 +113,14 @@ impl Rest {
             }
             pc = mark.pc;
         }
-        let to_come = |(instruction, _): &&(Instruction, Statics)| instruction.ip() >= pc;
+        let to_come = |decoded: &&Decoded| decoded.instruction.ip() >= pc;
         let mut part = Sums::default();
-        block.instructions.iter().filter(to_come).for_each(|(_, statics)| part.add(statics));
+        block.instructions.iter().filter(to_come).for_each(|decoded| part.add(&decoded.statics));
         let first = block.instructions.iter().find(to_come);
         inside.then_some(Self {
             counter: (at, id),
             part: (pc != counter.pc).then_some(part),
-            lanes_counted: first.is_some_and(|(_, statics)| statics.lanes) && (lanes_added || behind_hook),
+            lanes_counted: first.is_some_and(|decoded| decoded.statics.lanes) && (lanes_added || behind_hook),
         })
     }
 
@@ -168,9 +167,14 @@ fn lanes(cache: &mut Cache, thread: &mut Thread, original: &Original, context: &
 }
 
 fn sums(access: &Access) -> Sums {
-    let width = u32::from(access.width);
     let [loads, stores] = [u32::from(access.kind.reads()), u32::from(access.kind.writes())];
-    Sums { loads, stores, loaded_bytes: loads * width, stored_bytes: stores * width, ..Sums::default() }
+    Sums {
+        loads,
+        stores,
+        loaded_bytes: loads * access.width,
+        stored_bytes: stores * access.width,
+        ..Sums::default()
+    }
 }
 
 /// The vector registers in the kernel's frame (Linux, arch/x86/include/uapi/asm/sigcontext.h: `_fpx_sw_bytes`).
@@ -184,9 +188,9 @@ fn extended_state(context: &ucontext_t) -> &[u8] {
         return &[];
     }
     // SAFETY: the kernel has put at least the legacy area there, aligned.
-    let magic = unsafe { area.add(MAGIC_OFFSET).cast::<u32>().read() };
+    let magic = unsafe { area.wrapping_add(MAGIC_OFFSET).cast::<u32>().read() };
     // SAFETY: as above.
-    let size = unsafe { area.add(SIZE_OFFSET).cast::<u32>().read() };
+    let size = unsafe { area.wrapping_add(SIZE_OFFSET).cast::<u32>().read() };
     let size = if magic == MAGIC { size as usize } else { LEGACY_BYTES };
     // SAFETY: as large as the kernel says.
     unsafe { std::slice::from_raw_parts(area, size) }

@@ -25,6 +25,9 @@ use crate::{
 ///
 /// On the program's stack, which may be a small one, as little as can be is done. An attached thread's engine stack is
 /// free: no signal arrives while the dispatcher runs.
+///
+/// # Safety
+/// Called by the kernel only.
 #[unsafe(naked)]
 pub unsafe extern "C" fn entry() {
     naked_asm!(

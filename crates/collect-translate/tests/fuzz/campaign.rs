@@ -14,8 +14,9 @@ use crate::child::{DONE, FAILED, FAILURE, LISTING, NO_SUCH, Order, Pass};
 const BATCH: u64 = 2000;
 /// Steps are slow, so there are fewer.
 const BATCH_OF_TOTALS: u64 = 100;
-/// No batch takes so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// No child takes so long unless it hangs: for itself, and for each sequence.
+const PATIENCE: Duration = Duration::from_secs(8);
+const PATIENCE_PER_SEQUENCE: Duration = Duration::from_millis(20);
 
 /// Tells a child what to do.
 pub const ORDER: &str = "CAROM_FUZZ_ORDER";
@@ -48,9 +49,9 @@ impl Extent {
 #[derive(Debug)]
 enum Outcome {
     Done(Done),
-    /// Which sequence, how, and its listing where it was the only one.
+    /// Which sequence, where the child could tell; how, and its listing where it was the only one.
     Failed {
-        index: u64,
+        index: Option<u64>,
         how: String,
         listing: String,
     },
@@ -87,6 +88,7 @@ pub fn run(pass: Pass, extent: Extent) -> Done {
                 all.samples += done.samples;
             }
             Outcome::Failed { index, how, .. } => {
+                let index = index.unwrap_or_else(|| locate(&order));
                 let smallest = shrink(&order, index);
                 panic!("seed {}, sequence {index} ({pass:?}): {how}\n{smallest}", extent.seed);
             }
@@ -94,6 +96,21 @@ pub fn run(pass: Pass, extent: Extent) -> Done {
         }
     }
     all
+}
+
+/// Which sequence of a batch ends its process, by halves.
+fn locate(order: &Order) -> u64 {
+    let (mut first, mut count) = (order.first, order.count);
+    while count > 1 {
+        let half = count / 2;
+        if !matches!(child(&Order { first, count: half, ..order.clone() }), Outcome::Failed { .. }) {
+            first += half;
+            count -= half;
+        } else {
+            count = half;
+        }
+    }
+    first
 }
 
 /// Leaves out whatever can be left out of a sequence that fails.
@@ -131,12 +148,13 @@ fn child(order: &Order) -> Outcome {
     let mut errors = child.stderr.take().expect("piped");
     let reader = thread::spawn(move || read(&mut output));
     let error_reader = thread::spawn(move || read(&mut errors));
+    let patience = PATIENCE + PATIENCE_PER_SEQUENCE * order.count as u32;
     let begin = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait().expect("a child") {
             break Some(status);
         }
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > patience {
             child.kill().expect("a child");
             child.wait().expect("a child");
             break None;
@@ -165,11 +183,11 @@ fn child(order: &Order) -> Outcome {
     }
     if let (Some(FAILURE), Some(line)) = (code, output.lines().find_map(|line| line.strip_prefix(FAILED))) {
         let (index, how) = line.trim_start().split_once(' ').unwrap_or((line, ""));
-        return Outcome::Failed { index: index.parse().expect("a number"), how: how.to_owned(), listing };
+        return Outcome::Failed { index: index.parse().ok(), how: how.to_owned(), listing };
     }
-    let how = format!("the child ended with {status:?}\n{output}{errors}");
-    assert!(order.count == 1, "{how}\nOrder: {}", order.text());
-    Outcome::Failed { index: order.first, how, listing }
+    let output: Vec<_> = output.lines().filter(|line| !line.starts_with(LISTING)).collect();
+    let how = format!("the child ended with {status:?}\n{}\n{errors}", output.join("\n"));
+    Outcome::Failed { index: None, how, listing }
 }
 
 fn read(from: &mut impl Read) -> String {

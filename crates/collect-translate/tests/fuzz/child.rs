@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
-use carom_collect_translate::{Mode, Observer, Totals, attach, detach, start};
+use carom_collect_translate::{Coverage, Mode, Observer, Totals, attach, detach, start};
 use iced_x86::Code;
 
 use crate::{
@@ -76,7 +76,7 @@ pub const NO_SUCH: i32 = 4;
 const PERIOD: u64 = 100;
 /// Times that a sequence runs with the same state: cold, linked, and once more.
 const RUNS: usize = 3;
-const STATES: usize = 2;
+const STATES: u64 = 2;
 /// Where sequences begin.
 const ALIGNMENT: usize = 16;
 
@@ -163,53 +163,90 @@ pub fn obey(order: &Order) -> ! {
             println!("{LISTING}{line}");
         }
     }
-    let mode =
-        if order.pass == Pass::Sample { Mode::Sample { loads: PERIOD, stores: PERIOD } } else { Mode::Count };
+    let (expected, discarded) = run_natively(order, &laid.starts);
+    let mode = match order.pass {
+        Pass::Sample => Mode::Sample { loads: PERIOD, stores: PERIOD },
+        Pass::Count | Pass::Totals => Mode::Count,
+    };
     start(mode, machine::native_code(), &Counts).unwrap();
-    let mut discarded = 0;
     assert!(attach(NAME));
-    for (number, &entry) in laid.starts.iter().enumerate() {
-        let index = order.first + number as u64;
-        RUNNING.store(index, Relaxed);
-        // Alone, it is repeated until every access was probably sampled.
-        const MANY_RUNS: usize = 300;
-        let runs = if order.count == 1 && order.pass == Pass::Sample { MANY_RUNS } else { RUNS };
-        let mut random = Random::of(!order.seed, index);
-        for _ in 0..STATES {
-            let before = State::random(&mut random);
-            let End::Left(expected) = machine::native(entry, &before) else {
-                discarded += 1;
-                break;
-            };
-            if order.pass == Pass::Totals {
-                compare_totals(index, entry, &before);
-                continue;
-            }
-            for run in 0..runs {
-                let differences = expected.differences(&machine::translated(entry, &before));
-                if !differences.is_empty() {
-                    fail(index, &format!("run {run}: {}", differences.join("; ")));
-                }
-            }
+    let mut instructions = 0;
+    for case in &expected {
+        RUNNING.store(case.index, Relaxed);
+        match &case.expected {
+            Expected::State(state) => compare_states(order, case, state),
+            Expected::Totals(totals) => instructions += compare_totals(case, totals),
         }
     }
-    let totals = detach().unwrap();
+    instructions += detach().unwrap().instructions;
     let samples = SAMPLES.load(Relaxed);
-    println!("{DONE} {} {discarded} {known} {} {samples}", laid.starts.len(), totals.instructions);
+    println!("{DONE} {} {discarded} {known} {instructions} {samples}", laid.starts.len());
     std::process::exit(0)
 }
 
-/// A translated run counts what single steps count.
-fn compare_totals(index: u64, entry: u64, before: &State) {
-    let Some(expected) = oracle::count(entry, before) else { return };
+/// A sequence with a state that it begins with, and what comes of it natively.
+struct Case {
+    index: u64,
+    entry: u64,
+    /// Makes the state.
+    random: Random,
+    expected: Expected,
+}
+
+enum Expected {
+    State(State),
+    Totals(Totals),
+}
+
+/// All native runs come first: once there is an engine, signals are its own. Also says how many faulted.
+fn run_natively(order: &Order, starts: &[u64]) -> (Vec<Case>, u64) {
+    let (mut cases, mut discarded) = (Vec::new(), 0);
+    for (number, &entry) in starts.iter().enumerate() {
+        let index = order.first + number as u64;
+        RUNNING.store(index, Relaxed);
+        for state in 0..STATES {
+            let random = Random::of(!order.seed, STATES * index + state);
+            let before = State::random(&mut random.clone());
+            let expected = match (order.pass, machine::native(entry, &before)) {
+                (_, End::Faulted(_)) => None,
+                (Pass::Totals, End::Left(_)) => oracle::count(entry, &before).map(Expected::Totals),
+                (_, End::Left(state)) => Some(Expected::State(state)),
+            };
+            match expected {
+                Some(expected) => cases.push(Case { index, entry, random, expected }),
+                None => discarded += 1,
+            }
+        }
+    }
+    (cases, discarded)
+}
+
+fn compare_states(order: &Order, case: &Case, expected: &State) {
+    // Alone, it is repeated until every access was probably sampled.
+    const MANY_RUNS: usize = 300;
+    let runs = if order.count == 1 && order.pass == Pass::Sample { MANY_RUNS } else { RUNS };
+    let before = State::random(&mut case.random.clone());
+    for run in 0..runs {
+        let differences = expected.differences(&machine::translated(case.entry, &before));
+        if !differences.is_empty() {
+            fail(case.index, &format!("run {run}: {}", differences.join("; ")));
+        }
+    }
+}
+
+/// A translated run counts what single steps count. Returns the instructions.
+fn compare_totals(case: &Case, expected: &Totals) -> i64 {
+    let before = State::random(&mut case.random.clone());
+    // So that only this run is counted.
     detach();
     assert!(attach(NAME));
-    machine::translated(entry, before);
+    machine::translated(case.entry, &before);
     let counted = detach().unwrap();
     assert!(attach(NAME));
-    if counted != expected {
-        fail(index, &format!("stepped: {expected:?}; counted: {counted:?}"));
+    if (Totals { coverage: Coverage::default(), ..counted }) != *expected {
+        fail(case.index, &format!("stepped: {expected:?}; counted: {counted:?}"));
     }
+    counted.instructions
 }
 
 fn fail(index: u64, how: &str) -> ! {

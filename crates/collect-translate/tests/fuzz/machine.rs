@@ -28,6 +28,7 @@ const MXCSR: usize = 24;
 const X87_REGISTERS: usize = 32;
 const XMM: usize = 160;
 const HEADER: usize = 512;
+const HEADER_BYTES: usize = 64;
 /// The address and the operand of the last x87 instruction, with its opcode: in the cache, another address.
 const LAST_X87: std::ops::Range<usize> = 6..24;
 
@@ -141,36 +142,12 @@ impl State {
     pub fn random(random: &mut Random) -> Self {
         let mut gprs = [0; 16].map(|_: u64| random.number());
         gprs[4] = STACK_START;
-        let mut vectors = Box::new(Vectors([0; XSAVE_BYTES]));
+        let mut vectors = FILLINGS.with(|fillings| fillings[random.below(FILLINGS_COUNT) as usize].0.clone());
+        let memory = FILLINGS.with(|fillings| fillings[random.below(FILLINGS_COUNT) as usize].1.clone());
         let area = &mut vectors.0;
         area[0..2].copy_from_slice(&random.pick(&X87_CONTROL_VALUES).to_le_bytes());
         area[4] = random.word() as u8;
         area[MXCSR..MXCSR + 4].copy_from_slice(&random.pick(&MXCSR_VALUES).to_le_bytes());
-        for register in 0..8 {
-            let number = (random.number() as i64 as f64).to_bits();
-            area[X87_REGISTERS + 16 * register..][..8].copy_from_slice(&(number | 1 << 63).to_le_bytes());
-            area[X87_REGISTERS + 16 * register + 8..][..2]
-                .copy_from_slice(&(0x3fff + random.below(64) as u16).to_le_bytes());
-        }
-        let mut fill = |bytes: &mut [u8]| {
-            for word in bytes.chunks_exact_mut(8) {
-                // Floats of moderate size are half of the lanes: most instructions do nothing interesting with others.
-                let value = if random.chance(50) {
-                    (random.below(1 << 20) as f64 / 1024.0).to_bits()
-                } else {
-                    random.number()
-                };
-                word.copy_from_slice(&value.to_le_bytes());
-            }
-        };
-        fill(&mut area[XMM..XMM + 256]);
-        for component in [2, 5, 6, 7] {
-            let (start, bytes) = component_place(component);
-            fill(&mut area[start..start + bytes]);
-        }
-        area[HEADER..HEADER + 8].copy_from_slice(&u64::from(present()).to_le_bytes());
-        let mut memory = vec![0; AREA_BYTES as usize];
-        fill(&mut memory);
         Self { gprs, flags: random.word() & FLAGS_AT_START | 2, vectors, memory }
     }
 
@@ -188,25 +165,58 @@ impl State {
         if self.flags != other.flags {
             found.push(format!("flags: {:#x} natively, {:#x} translated", self.flags, other.flags));
         }
-        let vectors = |state: &Self| {
-            let mut bytes = state.vectors.0.clone();
-            bytes[LAST_X87].fill(0);
-            // Which components are in their first state, the processor tells as it likes; they are filled in.
-            bytes[HEADER..HEADER + 64].fill(0);
-            bytes
+        let first = |one: &[u8], two: &[u8]| {
+            (one != two).then(|| one.iter().zip(two).position(|(one, two)| one != two).unwrap_or_default())
         };
-        if let Some(at) = vectors(self).iter().zip(&vectors(other)).position(|(one, two)| one != two) {
+        if let Some(at) = first(&self.vectors.0, &other.vectors.0) {
             found.push(format!(
                 "xsave area at byte {at}: {:#x} and {:#x}",
                 self.vectors.0[at], other.vectors.0[at]
             ));
         }
-        if let Some(at) = self.memory.iter().zip(&other.memory).position(|(one, two)| one != two) {
+        if let Some(at) = first(&self.memory, &other.memory) {
             let address = DATA + at as u64;
             found.push(format!("memory at {address:#x}: {:#x} and {:#x}", self.memory[at], other.memory[at]));
         }
         found
     }
+}
+
+const FILLINGS_COUNT: u64 = 64;
+
+thread_local! {
+    /// Vector registers and memory to begin with. Made once: they are many words.
+    static FILLINGS: Vec<(Box<Vectors>, Vec<u8>)> = (0..FILLINGS_COUNT).map(filling).collect();
+}
+
+fn filling(seed: u64) -> (Box<Vectors>, Vec<u8>) {
+    let mut random = Random::of(seed, FILLINGS_COUNT);
+    let mut vectors = Box::new(Vectors([0; XSAVE_BYTES]));
+    let area = &mut vectors.0;
+    for register in 0..8 {
+        let number = (random.number() as i64 as f64).to_bits();
+        area[X87_REGISTERS + 16 * register..][..8].copy_from_slice(&(number | 1 << 63).to_le_bytes());
+        area[X87_REGISTERS + 16 * register + 8..][..2]
+            .copy_from_slice(&(0x3fff + random.below(64) as u16).to_le_bytes());
+    }
+    let mut fill = |bytes: &mut [u8]| {
+        for word in bytes.chunks_exact_mut(8) {
+            // Floats of moderate size are half of the lanes: most instructions do nothing interesting with others.
+            let float = random.chance(50);
+            let value =
+                if float { (random.below(1 << 20) as f64 / 1024.0).to_bits() } else { random.number() };
+            word.copy_from_slice(&value.to_le_bytes());
+        }
+    };
+    fill(&mut area[XMM..XMM + 256]);
+    for component in [2, 5, 6, 7] {
+        let (start, bytes) = component_place(component);
+        fill(&mut area[start..start + bytes]);
+    }
+    area[HEADER..HEADER + 8].copy_from_slice(&u64::from(present()).to_le_bytes());
+    let mut memory = vec![0; AREA_BYTES as usize];
+    fill(&mut memory);
+    (vectors, memory)
 }
 
 /// Offset and size of a component in the standard format.
@@ -276,7 +286,10 @@ fn run(entry: u64, before: &State, kind: u64, trap: u64) -> End {
     // SAFETY: mapped.
     unsafe { ptr::copy_nonoverlapping(area, memory.as_mut_ptr(), memory.len()) };
     // SAFETY: as above.
-    let vectors = Box::new(unsafe { (*(&raw const AFTER)).clone() });
+    let mut vectors = Box::new(unsafe { (*(&raw const AFTER)).clone() });
+    vectors.0[LAST_X87].fill(0);
+    // Which components are in their first state, the processor tells as it likes; they are filled in.
+    vectors.0[HEADER..HEADER + HEADER_BYTES].fill(0);
     End::Left(State { gprs: after.after, flags: after.flags_after & !trap, vectors, memory })
 }
 

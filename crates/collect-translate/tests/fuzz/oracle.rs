@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use carom_collect_translate::Totals;
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpAccess, OpKind,
 };
 
 use crate::machine::{self, End, State};
@@ -72,8 +72,17 @@ impl Counting {
     }
 
     fn count_accesses(&mut self, instruction: &Instruction) {
+        // The library has them read a byte; they are about lines, like prefetches.
+        if matches!(instruction.mnemonic(), Mnemonic::Clflush | Mnemonic::Clflushopt | Mnemonic::Clwb) {
+            return;
+        }
         for memory in self.factory.info(instruction).used_memory() {
-            let bytes = memory.memory_size().size() as i64;
+            // Of a repeated instruction the library says the extent of all iterations: unknown.
+            let size = match memory.memory_size() {
+                MemorySize::Unknown => instruction.memory_size(),
+                size => size,
+            };
+            let bytes = size.size() as i64;
             use OpAccess::{CondRead, CondWrite, Read, ReadCondWrite, ReadWrite, Write};
             if matches!(memory.access(), Read | CondRead | ReadWrite | ReadCondWrite) {
                 self.totals.loads += 1;

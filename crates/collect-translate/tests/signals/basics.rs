@@ -5,9 +5,12 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
+use carom_base::{Access, AccessKind};
+use carom_base_insn::Registers;
+use carom_collect_translate::{Observer, Totals};
 use libc::{SA_NODEFER, SA_ONSTACK, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIGALRM, SIGUSR1, SIGUSR2};
 
-use crate::support::counted;
+use crate::support::{begin, counted};
 
 pub type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::ucontext_t);
 
@@ -43,8 +46,11 @@ pub fn mask() -> u64 {
 }
 
 pub fn raise(signal: i32) {
+    let process = std::process::id();
+    // SAFETY: no arguments.
+    let thread = unsafe { libc::gettid() };
     // SAFETY: to the calling thread.
-    unsafe { libc::raise(signal) };
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) };
 }
 
 fn bit(signal: i32) -> u64 {
@@ -77,12 +83,29 @@ extern "C" fn recurses(signal: libc::c_int, _: *mut libc::siginfo_t, _: *mut lib
 pub fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    begin(crate::MODE, &Raiser);
     SEEN.store(0, Relaxed);
     turn
 }
 
+/// A signal to be sent at every sample, or 0.
+pub static RAISE_AT_SAMPLES: AtomicU64 = AtomicU64::new(0);
+
+/// Sends signals in the dispatcher: they arrive on the way back from it.
+struct Raiser;
+
+impl Observer for Raiser {
+    fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind) {
+        let signal = RAISE_AT_SAMPLES.load(Relaxed) as i32;
+        if signal != 0 {
+            raise(signal);
+        }
+    }
+
+    fn ending(&self, _: &mut dyn Iterator<Item = (u64, Totals)>) {}
+}
+
 fn in_cache(function: unsafe extern "C" fn(u64, u64) -> u64) -> u64 {
-    let _turn = turn();
     counted(function, 0, 0).0
 }
 
@@ -118,6 +141,7 @@ impl Drop for Timer {
 /// One handler, twice: it is told its signal, which is blocked meanwhile, with what sa_mask names, and not afterwards.
 #[test]
 fn a_handler_runs_and_returns() {
+    let _turn = turn();
     unsafe extern "C" fn body(_: u64, _: u64) -> u64 {
         install(SIGUSR1, note, 0, &[SIGALRM]);
         let before = mask();
@@ -134,6 +158,7 @@ fn a_handler_runs_and_returns() {
 /// The second handler interrupts the first, and sees both signals blocked.
 #[test]
 fn handlers_nest() {
+    let _turn = turn();
     unsafe extern "C" fn body(_: u64, _: u64) -> u64 {
         install(SIGUSR1, raises_the_other, 0, &[]);
         install(SIGUSR2, note, 0, &[]);
@@ -148,6 +173,7 @@ fn handlers_nest() {
 /// Without SA_NODEFER the raises inside would wait: five runs, one within the other.
 #[test]
 fn nodefer_lets_a_handler_interrupt_itself() {
+    let _turn = turn();
     unsafe extern "C" fn body(_: u64, _: u64) -> u64 {
         install(SIGUSR1, recurses, SA_NODEFER, &[]);
         raise(SIGUSR1);
@@ -158,6 +184,7 @@ fn nodefer_lets_a_handler_interrupt_itself() {
 
 #[test]
 fn resethand_drops_the_handler() {
+    let _turn = turn();
     unsafe extern "C" fn body(_: u64, _: u64) -> u64 {
         install(SIGUSR1, note, SA_RESETHAND, &[]);
         raise(SIGUSR1);
@@ -170,6 +197,7 @@ fn resethand_drops_the_handler() {
 /// A mask that a handler sets ends with it; one that it writes into its context lasts.
 #[test]
 fn masks_set_in_handlers() {
+    let _turn = turn();
     extern "C" fn blocks(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
         // SAFETY: plain data.
         let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
@@ -178,7 +206,9 @@ fn masks_set_in_handlers() {
         // SAFETY: a valid set.
         unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
         // SAFETY: the kernel's argument.
-        unsafe { libc::sigaddset(&raw mut (*context).uc_sigmask, SIGALRM) };
+        let blocked = unsafe { &raw mut (*context).uc_sigmask };
+        // SAFETY: a set of the context's.
+        unsafe { libc::sigaddset(blocked, SIGALRM) };
     }
     unsafe extern "C" fn body(_: u64, _: u64) -> u64 {
         install(SIGUSR1, blocks, 0, &[]);
@@ -196,6 +226,7 @@ fn masks_set_in_handlers() {
 /// The smallest stack that the system allows (AT_MINSIGSTKSZ), beyond which nothing is accessible.
 #[test]
 fn a_small_stack_of_its_own() {
+    let _turn = turn();
     extern "C" fn where_am_i(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::ucontext_t) {
         let here = 0u8;
         MASKS[0].store((&raw const here) as u64, Relaxed);
@@ -236,7 +267,6 @@ fn a_small_stack_of_its_own() {
         )
     };
     let stack = memory + PAGE + bytes - least;
-    let _turn = turn();
     assert_eq!(counted(body, stack, least).0, 1);
     assert!((stack..stack + least).contains(&MASKS[0].load(Relaxed)));
 }
@@ -244,6 +274,7 @@ fn a_small_stack_of_its_own() {
 /// A read that blocks ends with EINTR, or goes on when SA_RESTART is given, until the handler's second run has written.
 #[test]
 fn interrupted_system_calls() {
+    let _turn = turn();
     static PIPE: AtomicU64 = AtomicU64::new(0);
     extern "C" fn writes(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::ucontext_t) {
         if SEEN.fetch_add(1, Relaxed) == 2 {
@@ -258,9 +289,8 @@ fn interrupted_system_calls() {
         let _timer = Timer::start(libc::CLOCK_MONOTONIC, SIGALRM, 5000);
         // SAFETY: an open pipe and a byte.
         let interrupted = unsafe { libc::read(from as i32, place, 1) };
-        // SAFETY: this thread's.
-        let why = unsafe { *libc::__errno_location() };
-        assert_eq!((interrupted, why), (-1, libc::EINTR));
+        let why = std::io::Error::last_os_error().raw_os_error();
+        assert_eq!((interrupted, why), (-1, Some(libc::EINTR)));
         install(SIGALRM, writes, SA_RESTART, &[]);
         // SAFETY: an open pipe and a byte.
         let read = unsafe { libc::read(from as i32, place, 1) };
@@ -270,19 +300,18 @@ fn interrupted_system_calls() {
     // SAFETY: room for two.
     unsafe { libc::pipe(ends.as_mut_ptr()) };
     PIPE.store(ends[1] as u64, Relaxed);
-    let _turn = turn();
     assert_eq!(counted(body, ends[0] as u64, 0).0, 1);
 }
 
 /// What the kernel refuses is refused, and bad pointers are errors.
 #[test]
 fn bad_arguments() {
+    let _turn = turn();
     unsafe extern "C" fn body(_: u64, _: u64) -> u64 {
         let raw = |signal: i32, new: u64, old: u64, bytes: u64| {
             // SAFETY: the kernel, or who stands for it, checks the pointers.
             let result = unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, new, old, bytes) };
-            // SAFETY: this thread's.
-            if result < 0 { unsafe { *libc::__errno_location() } } else { 0 }
+            if result < 0 { std::io::Error::last_os_error().raw_os_error().unwrap_or(0) } else { 0 }
         };
         let mut action = [0u64; 4];
         let place = action.as_mut_ptr() as u64;

@@ -15,7 +15,9 @@ static RIP: AtomicU64 = AtomicU64::new(0);
 /// Skips the instruction, which has 4 bytes, and puts 1000 into RAX.
 extern "C" fn skips(_: libc::c_int, info: *mut siginfo_t, context: *mut ucontext_t) {
     // SAFETY: the kernel's argument.
-    assert_eq!(unsafe { (*info).si_addr() } as u64, 16);
+    let info = unsafe { &*info };
+    // SAFETY: a fault has an address.
+    assert_eq!(unsafe { info.si_addr() } as u64, 16);
     // SAFETY: the kernel's argument.
     let registers = unsafe { &mut (*context).uc_mcontext.gregs };
     RIP.store(registers[REG_RIP as usize] as u64, Relaxed);
@@ -82,11 +84,14 @@ fn a_handler_skips_the_faulting_instruction() {
         (&raw const carom_test_fault_2) as u64,
     ];
     for _ in 0..3 {
-        for (which, place) in places.into_iter().enumerate() {
-            let (result, totals) = counted(faulty, which as u64, 0);
+        let instructions = places.iter().zip(0u64..).map(|(&place, which)| {
+            let (result, totals) = counted(faulty, which, 0);
             assert_eq!(RIP.load(Relaxed), place);
             assert_eq!(result, 1000 + 42, "fault {which}");
-            let _ = totals;
-        }
+            totals.instructions
+        });
+        let instructions: Vec<i64> = instructions.collect();
+        // Beside the handler: mov, cmp, jb, add, ret; je and mov more; je, xor and lea more.
+        assert_eq!([instructions[1], instructions[2]], [instructions[0] + 2, instructions[0] + 3]);
     }
 }

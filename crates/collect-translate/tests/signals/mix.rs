@@ -28,92 +28,122 @@ unsafe extern "C" fn drops_an_argument() {
     naked_asm!("mov rax, [rsp + 8]", "ret 8")
 }
 
-/// `a` rounds in the [`Buffer`] at `b`; a sum over everything it finds.
+#[unsafe(naked)]
+unsafe extern "C" fn arm() {
+    // Flags are dead behind a call. The first step is behind the instruction that follows `popfq`.
+    naked_asm!("test r14, r14", "pushfq", "or [rsp], r14", "popfq", "nop", "ret")
+}
+
+macro_rules! round {
+    ($name:ident) => {
+        /// One round. RBX: the rounds left; R12: the [`Buffer`]; R13: the sum over everything that is found;
+        /// R14: flags to set in front of each part.
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            naked_asm!(
+                "lea rax, [rip + {leaf}]",
+                "mov [r12 + 8], rax",
+                "call {arm}",
+                // A call, and a return that drops arguments.
+                "push rbx",
+                "call {drops}",
+                "add r13, rax",
+                "call {arm}",
+                // Indirect calls.
+                "mov r11, r12",
+                "call [r11 + 8]",
+                "add r13, rax",
+                "mov rdx, [r12 + 8]",
+                "call rdx",
+                "add r13, rax",
+                "call {arm}",
+                // An indirect jump across which R10 and R11 live.
+                "mov r10d, 77",
+                "mov r11d, 78",
+                "lea rax, [rip + 3f]",
+                "jmp rax",
+                "ud2",
+                "3:",
+                "add r13, r10",
+                "add r13, r11",
+                "call {arm}",
+                // Flags that live into a block.
+                "stc",
+                "jmp 4f",
+                "ud2",
+                "4:",
+                "adc r13, 0",
+                "jnc 5f",
+                "ud2",
+                "5:",
+                "setc dl",
+                "movzx edx, dl",
+                "add r13, rdx",
+                "call {arm}",
+                // Repeated instructions.
+                "lea rsi, [r12 + 64]",
+                "lea rdi, [r12 + 128]",
+                "mov ecx, 20",
+                "rep movsb",
+                "lea rsi, [r12 + 64]",
+                "lea rdi, [r12 + 256]",
+                "mov ecx, 16",
+                "cmp ecx, ecx",
+                "repe cmpsb",
+                "lea r13, [r13 + rcx]",
+                "jne 7f",
+                "ud2",
+                "7:",
+                "call {arm}",
+                // Loops and jrcxz.
+                "mov ecx, 3",
+                "8:",
+                "inc r13",
+                "loop 8b",
+                "jrcxz 9f",
+                "ud2",
+                "9:",
+                "call {arm}",
+                // A system call: getppid. (Stepping natively skips the instruction behind it.)
+                "mov eax, 110",
+                "syscall",
+                "nop",
+                "ret",
+                arm = sym arm,
+                leaf = sym leaf,
+                drops = sym drops_an_argument,
+            )
+        }
+    };
+}
+
+round!(round);
+// For whoever wants to be the first to run it.
+round!(fresh_round);
+
+/// `a` rounds in the [`Buffer`] at `b`; the sum.
 #[unsafe(naked)]
 pub unsafe extern "C" fn mix(_a: u64, _b: u64) -> u64 {
     naked_asm!(
         "push rbx",
         "push r12",
         "push r13",
+        "push r14",
         "mov rbx, rdi",
         "mov r12, rsi",
         "xor r13d, r13d",
-        "lea rax, [rip + {leaf}]",
-        "mov [r12 + 8], rax",
+        "xor r14d, r14d",
         "2:",
-        // A call, and a return that drops arguments.
-        "push rbx",
-        "call {drops}",
-        "add r13, rax",
-        // Indirect calls.
-        "mov r11, r12",
-        "call [r11 + 8]",
-        "add r13, rax",
-        "mov rdx, [r12 + 8]",
-        "call rdx",
-        "add r13, rax",
-        // An indirect jump across which R10 and R11 live.
-        "mov r10d, 77",
-        "mov r11d, 78",
-        "lea rax, [rip + 3f]",
-        "jmp rax",
-        "ud2",
-        "3:",
-        "add r13, r10",
-        "add r13, r11",
-        // Flags that live into a block.
-        "stc",
-        "jmp 4f",
-        "ud2",
-        "4:",
-        "adc r13, 0",
-        "jnc 5f",
-        "ud2",
-        "5:",
-        "setc dl",
-        "movzx edx, dl",
-        "add r13, rdx",
-        // An indirect jump across which flags live.
-        "lea rax, [rip + 6f]",
-        "stc",
-        "jmp rax",
-        "ud2",
-        "6:",
-        "adc r13, 0",
-        // Repeated instructions.
-        "lea rsi, [r12 + 64]",
-        "lea rdi, [r12 + 128]",
-        "mov ecx, 20",
-        "rep movsb",
-        "lea rsi, [r12 + 64]",
-        "lea rdi, [r12 + 256]",
-        "mov ecx, 16",
-        "cmp ecx, ecx",
-        "repe cmpsb",
-        "lea r13, [r13 + rcx]",
-        "jne 7f",
-        "ud2",
-        "7:",
-        // Loops and jrcxz.
-        "mov ecx, 3",
-        "8:",
-        "inc r13",
-        "loop 8b",
-        "jrcxz 9f",
-        "ud2",
-        "9:",
-        // A system call: getppid.
-        "mov eax, 110",
-        "syscall",
+        "call {round}",
         "dec rbx",
         "jnz 2b",
         "mov rax, r13",
+        "pop r14",
         "pop r13",
         "pop r12",
         "pop rbx",
         "ret",
-        leaf = sym leaf,
-        drops = sym drops_an_argument,
+        round = sym round,
     )
 }
 

@@ -2,11 +2,11 @@
 
 use std::{arch::naked_asm, sync::atomic::Ordering::Relaxed};
 
-use carom_collect_translate::Totals;
+use carom_collect_translate::{Mode, Totals};
 use libc::{SA_RESTART, SIGUSR1};
 
 use super::{
-    basics::{Timer, install, turn},
+    basics::{RAISE_AT_SAMPLES, Timer, install, turn},
     mix::{Buffer, gathers, mix},
 };
 use crate::support::{Function, counted};
@@ -38,6 +38,12 @@ fn numbers(totals: &Totals) -> [i64; 10] {
     ]
 }
 
+/// The counts of a run without signals, and of so many signals.
+fn with_signals(quiet: &Totals, signals: i64) -> [i64; 10] {
+    let (quiet, each) = (numbers(quiet), OF_A_SIGNAL);
+    std::array::from_fn(|n| quiet[n] + signals * each[n])
+}
+
 /// Runs `function` for some milliseconds with and without a signal every `period_us`: the result is the same, and the counts differ by those
 /// of the handler.
 fn check(function: Function, rounds: u64, least: i64) {
@@ -63,17 +69,41 @@ fn check(function: Function, rounds: u64, least: i64) {
         // Those that came before and behind the function ran natively.
         let counted = stormy.system_calls - quiet.system_calls;
         assert!((0..=SIGNALS.load(Relaxed) as i64).contains(&counted));
-        let expected: Vec<i64> =
-            numbers(&quiet).iter().zip(OF_A_SIGNAL).map(|(quiet, each)| quiet + counted * each).collect();
-        assert_eq!(numbers(&stormy)[..], expected, "{counted} signals, one per {period_us} us");
+        assert_eq!(
+            numbers(&stormy),
+            with_signals(&quiet, counted),
+            "{counted} signals, one per {period_us} us"
+        );
         signals += counted;
     }
     assert!(signals > least, "only {signals} signals");
 }
 
+/// A signal in the dispatcher at every sample; there are none where nothing is sampled.
+#[test]
+fn samples_are_interrupted() {
+    let _turn = turn();
+    unsafe extern "C" fn prepare(_: u64, _: u64) -> u64 {
+        install(SIGUSR1, counts_itself, SA_RESTART, &[]);
+        0
+    }
+    counted(prepare, 0, 0);
+    let mut buffer = Buffer::new();
+    let (result, quiet) = counted(mix, 2000, buffer.address());
+    SIGNALS.store(0, Relaxed);
+    RAISE_AT_SAMPLES.store(SIGUSR1 as u64, Relaxed);
+    let (found, raised) = counted(mix, 2000, buffer.address());
+    RAISE_AT_SAMPLES.store(0, Relaxed);
+    assert_eq!(found, result);
+    let signals = SIGNALS.load(Relaxed) as i64;
+    assert_eq!(numbers(&raised), with_signals(&quiet, signals), "{signals} signals");
+    assert_eq!(signals > 1000, crate::MODE != Mode::Count, "{signals} signals");
+}
+
 #[test]
 fn every_kind_of_code_is_interrupted() {
-    check(mix, 60_000, 100);
+    // Samples take their time.
+    check(mix, if crate::MODE == Mode::Count { 60_000 } else { 6_000 }, 100);
 }
 
 #[test]

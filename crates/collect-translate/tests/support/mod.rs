@@ -67,12 +67,22 @@ pub fn run(function: Function, a: u64, b: u64) -> (u64, Totals) {
 
 /// As [`run`], where the thread may not be the engine's any more afterwards.
 pub fn try_run(function: Function, a: u64, b: u64) -> (u64, Option<Totals>) {
+    begin(Mode::Count, &Tester);
+    run_as(0, function, a, b)
+}
+
+/// Starts the engine, if it was not yet.
+pub fn begin(mode: Mode, observer: &'static dyn Observer) {
     static ENGINE: Once = Once::new();
     ENGINE.call_once(|| {
         let native = back as *const () as u64;
-        start(Mode::Count, native..native + 64, &Tester).unwrap();
+        start(mode, native..native + 64, observer).unwrap();
     });
-    assert!(unsignalled(|| attach(0)));
+}
+
+/// As [`try_run`], in a thread of this name.
+pub fn run_as(name: u64, function: Function, a: u64, b: u64) -> (u64, Option<Totals>) {
+    assert!(unsignalled(|| attach(name)));
     // SAFETY: the function takes two words and returns one; the thread is attached.
     let result = unsafe { call(function as *const () as u64, a, b) };
     (result, unsignalled(detach))

@@ -33,7 +33,8 @@ pub struct EngineInfo {
     pub costs_ns: Costs,
 }
 
-/// Costs calibrated at the start, in nanoseconds each. They include the delivery, which a handler cannot see.
+/// Costs calibrated at the start, in nanoseconds each. Those of signals include the delivery, which a handler cannot
+/// see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Costs {
@@ -45,4 +46,6 @@ pub struct Costs {
     pub trap: u64,
     /// Moving one watchpoint.
     pub modify: u64,
+    /// One line's way from a core to another that contends for it; 0 where that was not measured.
+    pub transfer: u64,
 }

@@ -5,14 +5,20 @@ use std::collections::BTreeMap;
 use carom_base::{Nanos, Population, ProcessId, Sample, SampleOutcome, Skip, ThreadId};
 use carom_study_stats::TimeBlocks;
 
+use super::estimate::WeightedCount;
 use super::extent::{lines, meeting_line};
 use super::lines::{findings, share};
 use super::naive::LastWriter;
+use super::order::{InOrder, Step};
 use super::pattern::pattern;
 use super::scale::Scale;
 use super::tally::{LineKey, LineTally};
+use super::transfers::Transfers;
 use super::volumes::Volumes;
-use super::{MIN_LINE_EVENTS, Matrix, Names, Pattern, Quality, ShareFindings, ShareInput, ThreadEntry};
+use super::{
+    Communication, Estimate, MIN_LINE_EVENTS, Matrix, Names, Pattern, Quality, ShareFindings, ShareInput,
+    ThreadEntry, Unit,
+};
 
 /// What one process must have of the volume for its pattern to be the program's.
 const ONE_PROCESS: f64 = 0.9;
@@ -42,6 +48,7 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     for sample in input.samples() {
         samples.add(&sample, roster.process(sample.thread));
     }
+    samples.end();
     samples.count_into(&mut quality);
     let losses = input.losses();
     quality.dropped = losses.dropped;
@@ -53,10 +60,13 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     let everybody = || input.threads().iter().map(|t| t.id);
     let events = volumes.events;
     let (false_fraction, not_enough) = (volumes.false_fraction(), volumes.not_enough(input.seconds()));
+    let transfers = samples.transfers.finish(everybody());
+    let communication = communication(&volumes, samples.contended_accesses, transfers, scale.unit);
     let threads = volumes.threads.finish(everybody());
     let contended_share = share(&samples.contended, &samples.whole);
     let lines = findings(samples.lines, &samples.whole, names);
     ShareFindings {
+        communication,
         unit: scale.unit,
         quality,
         false_fraction,
@@ -71,6 +81,19 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
         lines,
         not_enough,
     }
+}
+
+/// Numbers of accesses and transfers, where samples stand for numbers.
+fn communication(
+    volumes: &Volumes,
+    contended: WeightedCount,
+    transfers: Option<(Estimate, Matrix<ThreadId>)>,
+    unit: Unit,
+) -> Option<Communication> {
+    let accesses = volumes.all.estimate().filter(|_| unit == Unit::Accesses)?;
+    let (transfers, by_thread) = transfers.unzip();
+    let contended = contended.estimate();
+    Some(Communication { contended, accesses, transfers, by_thread: by_thread.unwrap_or_default() })
 }
 
 /// Which process a thread belongs to.
@@ -99,12 +122,16 @@ fn pattern_of_program(matrix: &Matrix<ThreadId>, events: usize, roster: Roster<'
 struct Samples<'a> {
     scale: Scale<'a>,
     lines: BTreeMap<LineKey, LineTally>,
+    order: InOrder,
     naive: LastWriter,
+    transfers: Transfers,
     /// All samples that shares are of, also those without an address: the denominator of every share.
     whole: TimeBlocks,
     /// Those in any contended line.
     contended: TimeBlocks,
     last_contended: Option<(ThreadId, Nanos)>,
+    /// How many accesses these stand for.
+    contended_accesses: WeightedCount,
     timed: u64,
     stepped: u64,
     skipped: BTreeMap<Skip, u64>,
@@ -115,10 +142,13 @@ impl<'a> Samples<'a> {
         Self {
             scale,
             lines,
+            order: InOrder::default(),
             naive: LastWriter::default(),
+            transfers: Transfers::new(scale.input.transfer_ns()),
             whole: TimeBlocks::default(),
             contended: TimeBlocks::default(),
             last_contended: None,
+            contended_accesses: WeightedCount::default(),
             timed: 0,
             stepped: 0,
             skipped: BTreeMap::new(),
@@ -141,7 +171,15 @@ impl<'a> Samples<'a> {
                 return;
             }
         };
-        self.naive.add(sample, process);
+        if sample.population == Population::Step {
+            let (accesses, operations) = self.scale.step(sample.thread, access.kind);
+            let core = self.scale.input.core_of(sample.cpu).unwrap_or(sample.cpu.0);
+            let &Sample { thread, time, .. } = sample;
+            let step = Step { thread, process, time, core, access, accesses, operations };
+            if let Some(next) = self.order.push(step) {
+                self.in_order(&next);
+            }
+        }
         let (first, last) = lines(access);
         let mut contended = false;
         for ((_, line), tally) in self.lines.range_mut((process, first)..=(process, last)) {
@@ -153,6 +191,20 @@ impl<'a> Samples<'a> {
         if contended && weight > 0.0 && !again {
             self.last_contended = id;
             self.contended.hit(self.scale.time(sample), weight);
+            self.contended_accesses.add(weight);
+        }
+    }
+
+    fn in_order(&mut self, step: &Step) {
+        self.naive.add(step);
+        if self.lines.contains_key(&step.line()) {
+            self.transfers.add(step);
+        }
+    }
+
+    fn end(&mut self) {
+        while let Some(next) = self.order.pop() {
+            self.in_order(&next);
         }
     }
 

@@ -1,4 +1,4 @@
-use carom_study_stats::Proportion;
+use carom_study_stats::{Proportion, weighted_poisson};
 
 use super::Estimate;
 
@@ -10,5 +10,25 @@ impl Estimate {
 impl From<Proportion> for Estimate {
     fn from(p: Proportion) -> Self {
         Self { value: p.value, low: p.interval.low, high: p.interval.high }
+    }
+}
+
+/// A number of which a sample was seen, each standing for several.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WeightedCount {
+    sum: f64,
+    squares: f64,
+}
+
+impl WeightedCount {
+    pub fn add(&mut self, weight: f64) {
+        self.sum += weight;
+        self.squares += weight * weight;
+    }
+
+    /// The number; its interval has the error of sampling only. `None` where nothing was seen.
+    pub fn estimate(self) -> Option<Estimate> {
+        let interval = weighted_poisson(self.sum, self.squares)?;
+        Some(Estimate { value: self.sum, low: interval.low, high: interval.high })
     }
 }

@@ -5,7 +5,7 @@ use carom_base::{AccessKind, Addr, Cpu, Population, ProcessId, ThreadId};
 use crate::symbols::{DataObject, Frame};
 
 /// An estimate with its 95% confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
     /// The point estimate.
     pub value: f64,
@@ -18,6 +18,8 @@ pub struct Estimate {
 /// Everything that `carom share` has to say about a recording.
 #[derive(Clone, Debug)]
 pub struct ShareFindings {
+    /// How much is communicated, in numbers; `None` in [`Unit::Samples`], and where no event was seen.
+    pub communication: Option<Communication>,
     /// What shares are of, and what volumes are in.
     pub unit: Unit,
     /// How much was sampled, and what was lost.
@@ -58,6 +60,21 @@ pub enum Unit {
     /// Shares are of the accesses that were sampled. Volumes are estimates of how many accesses communicated: weights
     /// of events times the period (ComDetective 3.3, thesis 5.3.2).
     Accesses,
+}
+
+/// How much is communicated in all. Estimates, never counts; their intervals have the error of sampling only.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Communication {
+    /// Accesses to contended lines, whoever had them before; unbiased. `None` where none was sampled.
+    pub contended: Option<Estimate>,
+    /// Accesses to lines that another thread had just written, by the scaling of ComDetective 3.3: everything in the
+    /// matrix of threads.
+    pub accesses: Estimate,
+    /// How often a contended line went from the core of one thread to that of another, by a model: see
+    /// `transfers.rs`. `None` where no sample shows one.
+    pub transfers: Option<Estimate>,
+    /// The transfers, from the last writer to the thread that fetched the line.
+    pub by_thread: Matrix<ThreadId>,
 }
 
 /// Too few events for fractions and matrices.

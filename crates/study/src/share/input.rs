@@ -29,6 +29,9 @@ pub trait ShareInput {
     /// weight of an event is then in units of [`Periods::shortest`].
     fn periods(&self, thread: ThreadId) -> Option<Periods>;
 
+    /// How long a line takes from one core to another that contends for it, in nanoseconds, where that was measured.
+    fn transfer_ns(&self) -> Option<f64>;
+
     /// What was lost or counted while recording.
     fn losses(&self) -> Losses;
 

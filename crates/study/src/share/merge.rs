@@ -90,6 +90,11 @@ impl ShareInput for Merged<'_> {
         input.periods(ThreadId(thread.0 - offsets.thread))
     }
 
+    /// That of the first: ranks run on equal machines.
+    fn transfer_ns(&self) -> Option<f64> {
+        self.inputs.iter().find_map(|(input, _)| input.transfer_ns())
+    }
+
     fn losses(&self) -> Losses {
         self.inputs.iter().map(|(input, _)| input.losses()).fold(Losses::default(), Losses::plus)
     }

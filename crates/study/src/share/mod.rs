@@ -24,6 +24,7 @@ mod matrix;
 mod merge;
 mod naive;
 mod names;
+mod order;
 mod pattern;
 mod periods;
 mod recording;
@@ -33,6 +34,7 @@ mod symbolised;
 mod tally;
 #[cfg(test)]
 mod testing;
+mod transfers;
 mod volumes;
 
 pub use analyse::analyse;

@@ -1,18 +1,13 @@
 //! The matrix of older tools, for comparison only.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
-use carom_base::{Access, Nanos, Population, ProcessId, Sample, SampleOutcome, SharingClass, ThreadId};
+use carom_base::{Access, SharingClass, ThreadId};
 
 use super::Matrix;
-use super::extent::lines;
 use super::matrix::Cells;
+use super::order::Step;
 use super::tally::LineKey;
-
-/// Step samples held back so as to put them in order of time: the rings of different threads are emptied one
-/// after the other. At 1,000 samples per second and 64 threads this is a second; it takes 5 MB.
-const REORDER: usize = 1 << 16;
 
 /// Lines remembered at most, in 64 MB or so; later ones are not entered.
 const MAX_REMEMBERED: usize = 1 << 20;
@@ -24,73 +19,28 @@ const MAX_REMEMBERED: usize = 1 << 20;
 /// Performance Evaluation 88-89 (2015) 18-36). Data written once and read for ever counts at every read.
 #[derive(Default)]
 pub(super) struct LastWriter {
-    waiting: BinaryHeap<Reverse<Waiting>>,
-    arrived: u64,
     writers: BTreeMap<LineKey, (ThreadId, Access)>,
     cells: Cells<ThreadId>,
 }
 
-/// Ordered by time, then by arrival.
-struct Waiting {
-    order: (Nanos, u64),
-    thread: ThreadId,
-    process: ProcessId,
-    access: Access,
-}
-
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.order == other.order
-    }
-}
-
-impl Eq for Waiting {}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.order.cmp(&other.order)
-    }
-}
-
 impl LastWriter {
-    /// Only step samples enter: a timer's other samples favour slow accesses.
-    pub fn add(&mut self, sample: &Sample, process: ProcessId) {
-        let (Population::Step, SampleOutcome::Access(access)) = (sample.population, sample.outcome) else {
-            return;
-        };
-        let order = (sample.time, self.arrived);
-        self.arrived += 1;
-        self.waiting.push(Reverse(Waiting { order, thread: sample.thread, process, access }));
-        if self.waiting.len() > REORDER {
-            self.take_earliest();
-        }
-    }
-
-    pub fn finish(mut self, always: impl Iterator<Item = ThreadId>) -> Matrix<ThreadId> {
-        while self.take_earliest() {}
-        self.cells.finish(always)
-    }
-
-    fn take_earliest(&mut self) -> bool {
-        let Some(Reverse(Waiting { thread, process, access, .. })) = self.waiting.pop() else { return false };
-        // Of an access that touches two lines only the first is looked at, as older tools do.
-        let key = (process, lines(access).0);
+    /// The next one in order of time. Only step samples enter: a timer's other samples favour slow accesses.
+    pub fn add(&mut self, step: &Step) {
+        let &Step { thread, access, accesses, .. } = step;
+        let key = step.line();
         if let Some((writer, write)) = self.writers.get(&key)
             && *writer != thread
         {
             let class = if write.overlaps(access) { SharingClass::True } else { SharingClass::False };
-            self.cells.add(*writer, thread, class, 1.0);
+            self.cells.add(*writer, thread, class, accesses);
         }
         if access.kind.writes() && (self.writers.len() < MAX_REMEMBERED || self.writers.contains_key(&key)) {
             self.writers.insert(key, (thread, access));
         }
-        true
+    }
+
+    pub fn finish(self, always: impl Iterator<Item = ThreadId>) -> Matrix<ThreadId> {
+        self.cells.finish(always)
     }
 }
 
@@ -100,12 +50,11 @@ mod tests {
     use carom_base::AccessKind;
 
     use super::*;
-    use crate::share::testing::TestSample;
+    use crate::share::testing::{Synthetic, TestSample};
+    use crate::share::{NoNames, analyse};
 
     fn matrix(samples: impl IntoIterator<Item = TestSample>) -> Matrix<ThreadId> {
-        let mut naive = LastWriter::default();
-        samples.into_iter().for_each(|s| naive.add(&s.build(), ProcessId(0)));
-        naive.finish((0..2).map(ThreadId))
+        analyse(&Synthetic::new(2).samples(samples), &mut NoNames).last_writer
     }
 
     #[test]

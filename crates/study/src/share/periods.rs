@@ -29,11 +29,22 @@ impl Periods {
     /// A read-modify-write is one load and one store, and is sampled as either: so its samples come at the sum of the
     /// two rates and stand for two accesses together, which makes each the harmonic mean of the periods.
     pub fn accesses(self, kind: AccessKind) -> f64 {
-        let sampled = |part: bool, period: u64| (part && period > 0).then_some(period as f64);
-        let parts = [sampled(kind.reads(), self.loads), sampled(kind.writes(), self.stores)];
-        let (number, rate) =
-            parts.into_iter().flatten().fold((0.0, 0.0), |(n, rate), period| (n + 1.0, rate + 1.0 / period));
+        let (number, rate) = self.sampled(kind);
         if rate > 0.0 { number / rate } else { 0.0 }
+    }
+
+    /// Operations that a sampled access of this kind stands for: a read-modify-write is one, not two.
+    pub fn operations(self, kind: AccessKind) -> f64 {
+        let (_, rate) = self.sampled(kind);
+        if rate > 0.0 { 1.0 / rate } else { 0.0 }
+    }
+
+    /// How many of the operation's accesses are sampled, and how many samples an operation gives.
+    fn sampled(self, kind: AccessKind) -> (f64, f64) {
+        [(kind.reads(), self.loads), (kind.writes(), self.stores)]
+            .into_iter()
+            .filter(|(part, period)| *part && *period > 0)
+            .fold((0.0, 0.0), |(number, rate), (_, period)| (number + 1.0, rate + 1.0 / period as f64))
     }
 }
 
@@ -50,6 +61,7 @@ mod tests {
         assert_eq!(periods.shortest(), 100.0);
         // 300 read-modify-writes are 600 accesses. They are sampled once as a load and three times as a store.
         assert!((4.0 * periods.accesses(ReadModifyWrite) - 600.0).abs() < 1e-9);
+        assert!((4.0 * periods.operations(ReadModifyWrite) - 300.0).abs() < 1e-9);
         assert_eq!(Periods { loads: 7, stores: 7 }.accesses(ReadModifyWrite), 7.0);
     }
 

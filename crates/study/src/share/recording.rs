@@ -94,6 +94,11 @@ impl ShareInput for RecordedInput<'_> {
         Periods::new(manifest.engine.load_period, manifest.engine.store_period)
     }
 
+    fn transfer_ns(&self) -> Option<f64> {
+        let ns = self.recording.manifest().engine.costs_ns.transfer;
+        (ns > 0).then_some(ns as f64)
+    }
+
     fn losses(&self) -> Losses {
         let manifest = self.recording.manifest();
         let by_thread = manifest.threads.iter().map(|thread| Losses {

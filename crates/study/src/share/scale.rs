@@ -1,13 +1,13 @@
 //! What one sample and one event count for.
 
-use carom_base::{Population, Sample, SampleOutcome, SharingEvent};
+use carom_base::{AccessKind, Population, Sample, SampleOutcome, SharingEvent, ThreadId};
 
 use super::{ShareInput, Unit};
 
 /// The weights of a recording's samples and events, in its unit.
 #[derive(Clone, Copy)]
 pub(super) struct Scale<'a> {
-    input: &'a dyn ShareInput,
+    pub input: &'a dyn ShareInput,
     pub unit: Unit,
 }
 
@@ -41,6 +41,15 @@ impl<'a> Scale<'a> {
                 })
             }
             (Unit::Samples, Population::Step) | (Unit::Accesses, Population::LastInstruction) => 0.0,
+        }
+    }
+
+    /// The accesses and the operations that a step sample stands for; 1 where that is not known.
+    pub fn step(self, thread: ThreadId, kind: AccessKind) -> (f64, f64) {
+        match (self.unit, self.input.periods(thread)) {
+            (Unit::Samples, _) => (1.0, 1.0),
+            (Unit::Accesses, Some(periods)) => (periods.accesses(kind), periods.operations(kind)),
+            (Unit::Accesses, None) => (0.0, 0.0),
         }
     }
 

@@ -93,6 +93,8 @@ impl TestSample {
 
     setter!(step() self => self.0.population = Population::Step);
     setter!(at_ms(ms: u64) self => self.0.time = Nanos(ms * 1_000_000));
+    setter!(at_ns(ns: u64) self => self.0.time = Nanos(ns));
+    setter!(on_cpu_of_own() self => self.0.cpu = Cpu(2 * self.0.thread.0));
     setter!(part(part: u8) self => self.0.part = part);
 
     pub fn build(self) -> Sample {
@@ -110,6 +112,7 @@ pub(super) struct Synthetic {
     pub losses: Losses,
     pub machine: Option<&'static str>,
     pub periods: Option<Periods>,
+    pub transfer_ns: Option<f64>,
 }
 
 impl Synthetic {
@@ -163,6 +166,10 @@ impl ShareInput for Synthetic {
 
     fn periods(&self, _: ThreadId) -> Option<Periods> {
         self.periods
+    }
+
+    fn transfer_ns(&self) -> Option<f64> {
+        self.transfer_ns
     }
 
     fn losses(&self) -> Losses {

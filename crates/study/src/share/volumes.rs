@@ -3,6 +3,7 @@
 use carom_base::{AccessKind, Cpu, Population, SharingClass, SharingEvent, ThreadId};
 use carom_study_stats::TimeBlocks;
 
+use super::estimate::WeightedCount;
 use super::matrix::Cells;
 use super::{Distance, ENOUGH_EVENTS, Estimate, Kinds, NotEnough};
 
@@ -11,6 +12,7 @@ use super::{Distance, ENOUGH_EVENTS, Estimate, Kinds, NotEnough};
 #[derive(Default)]
 pub(super) struct Volumes {
     pub events: usize,
+    pub all: WeightedCount,
     pub kinds: Kinds,
     pub distance: Distance,
     pub threads: Cells<ThreadId>,
@@ -25,6 +27,7 @@ impl Volumes {
             return;
         }
         self.events += 1;
+        self.all.add(weight);
         self.threads.add(event.earlier.thread, event.thread, event.class, weight);
         self.cpus.add(event.earlier.cpu, event.cpu, event.class, weight);
         self.false_sharing.observe(event.time.0, event.class == SharingClass::False, weight);

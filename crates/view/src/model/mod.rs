@@ -3,6 +3,7 @@
 //! Keys are fixed; more may be added. The doc comments here are the descriptions in the JSON Schema, so they
 //! speak to readers of the JSON.
 
+mod communication;
 mod count;
 mod number;
 mod recording;
@@ -11,6 +12,7 @@ mod share;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::Serialize;
 
+pub use communication::*;
 pub use count::*;
 pub use number::Real;
 pub use recording::*;

@@ -3,17 +3,20 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Real;
+use super::{Communication, Real};
 
 /// Which threads bounce which cache lines.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Share {
     /// False sharing as a fraction of all sharing, false / (true + false); null with too little data.
     pub false_fraction: Option<Interval>,
-    /// Share of the samples that the contended lines take together.
+    /// Share of the samples that the contended lines take together: of thread time where `matrix.unit` is `samples`,
+    /// else of the sampled accesses.
     pub contended_share: Interval,
     /// Present where too little was seen for fractions and matrices.
     pub not_enough: Option<NotEnoughData>,
+    /// How much is communicated in numbers; null where samples stand for thread time, and where nothing was seen.
+    pub communication: Option<Communication>,
     /// Who communicates with whom.
     pub matrix: CommunicationMatrix,
     /// The shape of the thread matrix, where it has one.
@@ -75,7 +78,7 @@ pub struct CommunicationMatrix {
 pub enum MatrixUnit {
     /// Samples, weighted by what they stand for.
     Samples,
-    /// Accesses.
+    /// Accesses, estimated from samples.
     Accesses,
     /// Transfers of a line.
     Transfers,
@@ -88,6 +91,23 @@ impl MatrixUnit {
             Self::Samples => "samples",
             Self::Accesses => "accesses",
             Self::Transfers => "transfers",
+        }
+    }
+
+    /// The noun with what the numbers are.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Samples => "samples, weighted",
+            Self::Accesses => "accesses, estimated",
+            Self::Transfers => "transfers, estimated",
+        }
+    }
+
+    /// What shares are of.
+    pub const fn whole(self) -> &'static str {
+        match self {
+            Self::Samples => "the sampled thread time",
+            Self::Accesses | Self::Transfers => "the sampled accesses",
         }
     }
 }
@@ -156,7 +176,8 @@ pub struct Line {
     pub process: u32,
     /// First byte of the line, in hexadecimal.
     pub address: String,
-    /// Share of all last-instruction samples whose access was to this line.
+    /// Share of all last-instruction samples, or of the sampled accesses, that went to this line: see
+    /// `contended_share`.
     pub share_of_samples: Real,
     /// The same with its 95% confidence interval.
     pub share_interval: Interval,
@@ -282,7 +303,7 @@ pub struct Site {
     pub file: Option<String>,
     /// Its source line.
     pub line: Option<u32>,
-    /// Share of all last-instruction samples.
+    /// Share of all last-instruction samples, or of the sampled accesses.
     pub share_of_samples: Real,
     /// Samples of either kind and events that saw this site.
     pub seen: u64,

@@ -2,14 +2,18 @@
 
 mod lines;
 mod remedy;
+mod warnings;
 
-use carom_study::share::{ENOUGH_EVENTS, Estimate, Matrix, Pattern, ShareFindings};
+pub use warnings::with_counts;
+
+use carom_base::LINE_BYTES;
+use carom_study::share::{self, ENOUGH_EVENTS, Estimate, Matrix, Pattern, ShareFindings, Unit};
 
 use crate::{
     RunInfo,
     model::{
-        Cells, Command, CommunicationMatrix, Interval, MatrixPattern, MatrixUnit, NotEnoughData, Real,
-        Report, Share, SharingDistance, SharingKinds,
+        Cells, Command, Communication, CommunicationMatrix, EstimateBasis, Interval, MatrixPattern,
+        MatrixUnit, NotEnoughData, Real, Report, Share, SharingDistance, SharingKinds, Transfers,
     },
     recording, verdict,
     words::ThreadNames,
@@ -25,10 +29,14 @@ pub fn report(run: &RunInfo, findings: &ShareFindings) -> Report {
         not_enough: findings.not_enough.map(|few| NotEnoughData {
             events: few.events,
             needed: ENOUGH_EVENTS,
-            run_s: few.run_seconds.or_else(|| verdict::seconds_to_rule_out(run, &findings.quality)).map(Real),
+            run_s: few.run_seconds.or_else(|| verdict::seconds_to_rule_out(run, findings)).map(Real),
         }),
+        communication: findings.communication.as_ref().map(communication),
         matrix: CommunicationMatrix {
-            unit: MatrixUnit::Samples,
+            unit: match findings.unit {
+                Unit::Samples => MatrixUnit::Samples,
+                Unit::Accesses => MatrixUnit::Accesses,
+            },
             rows: "earlier writer".into(),
             columns: "later accessor".into(),
             threads: cells(&findings.threads, |thread| thread.0),
@@ -48,9 +56,29 @@ pub fn report(run: &RunInfo, findings: &ShareFindings) -> Report {
         lines: findings.lines.iter().map(|line| lines::line(line, &names)).collect(),
         other_lines: findings.other_lines,
     };
+    report.quality.warnings.extend(warnings::of(run, findings));
     report.verdict = verdict::share(&report, &share);
     report.share = Some(share);
     report
+}
+
+fn communication(found: &share::Communication) -> Communication {
+    let bytes = |number: Estimate| interval(scaled(number, LINE_BYTES as f64));
+    Communication {
+        basis: EstimateBasis::Estimated,
+        contended_accesses: found.contended.map(interval),
+        accesses: interval(found.accesses),
+        bytes_at_most: bytes(found.accesses),
+        transfers: found.transfers.map(|transfers| Transfers {
+            basis: EstimateBasis::Modelled,
+            transfers: interval(transfers),
+            bytes: bytes(transfers),
+        }),
+    }
+}
+
+fn scaled(estimate: Estimate, by: f64) -> Estimate {
+    Estimate { value: estimate.value * by, low: estimate.low * by, high: estimate.high * by }
 }
 
 fn interval(estimate: Estimate) -> Interval {

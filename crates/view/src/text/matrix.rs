@@ -5,7 +5,7 @@ use super::{
     page::{Page, SHADES, Style},
 };
 use crate::{
-    model::{Cells, MatrixPattern, Real, Share},
+    model::{Cells, Interval, MatrixPattern, Real, Share},
     words::{self, ThreadNames},
 };
 
@@ -33,7 +33,7 @@ pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Opti
     } else {
         "Who communicates with whom"
     });
-    page.put(Style::Dim, &format!("in {}, weighted", share.matrix.unit.name()));
+    page.put(Style::Dim, &format!("in {}", share.matrix.unit.describe()));
     if active.len() < cells.labels.len() {
         page.put(
             Style::Dim,
@@ -56,6 +56,35 @@ pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Opti
         page.plain("pattern: ").put(Style::Bold, &describe(pattern, names)).end();
     }
     distance(page, share);
+    if let Some(text) = volume_text(share) {
+        page.paragraph(Style::Plain, &format!("volume: {text}"));
+    }
+}
+
+/// `3.6 G accesses (±5%) to contended lines, …`
+fn volume_text(share: &Share) -> Option<String> {
+    let volume = share.communication?;
+    let about = |number: &Interval, noun: &str| {
+        let (value, half) = (number.estimate.0, (number.high.0 - number.low.0) / 2.0);
+        format!("{} {noun} (±{})", words::measure(value.round() as u64), words::percent(half / value))
+    };
+    let bytes = |number: &Interval| format!("{}B", words::measure(number.estimate.0.round() as u64));
+    let contended = volume
+        .contended_accesses
+        .map_or(String::new(), |number| format!("{} to contended lines; ", about(&number, "accesses")));
+    let accesses = format!(
+        "{contended}{} after another thread's write, at most {}; estimated",
+        about(&volume.accesses, "accesses"),
+        bytes(&volume.bytes_at_most)
+    );
+    Some(match volume.transfers {
+        Some(moved) => format!(
+            "{accesses}. {} between cores, {}; modelled",
+            about(&moved.transfers, "transfers"),
+            bytes(&moved.bytes)
+        ),
+        None => accesses,
+    })
 }
 
 /// Row and column numbers with any volume.

@@ -14,6 +14,18 @@ fn check(text: &str, expect: &str) {
 }
 
 #[test]
+fn volumes_of_accesses_are_labelled_as_estimates() {
+    let (run, findings) = sample::every_nth();
+    let text = render(&share::report(&run, &findings), &Options { width: 400, ..Options::default() });
+    assert!(text.contains("in accesses, estimated"), "{text}");
+    // (150 + 2,700 + 170 + 2,620 + 22 + 38) · 500,000 = 2.85e9, times 64 bytes 182e9; 9e8 · 64 = 57.6e9.
+    let volume = "volume: 3.60 G accesses (±5%) to contended lines; 2.85 G accesses (±5%) after another thread's write, \
+                  at most 182 GB; estimated. 900 M transfers (±5%) between cores, 57.6 GB; modelled";
+    assert!(text.contains(volume), "{text}");
+    assert!(text.contains("samples   3,204 by execution"), "{text}");
+}
+
+#[test]
 fn a_line_with_its_picture_sites_and_remedy() {
     check(
         &two(Options::default()),

@@ -95,9 +95,11 @@ fn engine(report: &Report) -> String {
 
 fn samples(report: &Report) -> String {
     let quality = &report.quality;
+    let by_time = (quality.last_instruction > 0 || report.engine.period_unit == PeriodUnit::Ns)
+        .then(|| format!("{} by time and ", words::thousands(quality.last_instruction)))
+        .unwrap_or_default();
     format!(
-        "{} by time and {} by execution; {} of sharing; {} set, {} trapped",
-        words::thousands(quality.last_instruction),
+        "{by_time}{} by execution; {} of sharing; {} set, {} trapped",
         words::thousands(quality.step),
         words::count(quality.events as usize, "event"),
         words::count(quality.watchpoints_armed as usize, "watchpoint"),

@@ -34,7 +34,10 @@ pub fn count(report: &Report, counts: &Counts) -> String {
         text.push_str(&format!("; coverage {}", words::coverage(fraction.0)));
     }
     text.push('.');
-    text.push_str(&missing(&counts.coverage).unwrap_or_default());
+    if let Some(missing) = missing(&counts.coverage) {
+        text.push(' ');
+        text.push_str(&missing);
+    }
     text
 }
 
@@ -64,8 +67,8 @@ fn busiest(report: &Report, counts: &Counts) -> Option<String> {
     (most > 0).then(|| format!("; {name} makes {} of the accesses", words::percent(most as f64 / all as f64)))
 }
 
-/// ` 12% of the thread time ran natively and is not counted, …`
-fn missing(coverage: &CountCoverage) -> Option<String> {
+/// `12% of the thread time ran natively and is in no count, …`
+pub fn missing(coverage: &CountCoverage) -> Option<String> {
     let fraction = coverage.fraction?.0;
     if fraction >= NEARLY_COMPLETE {
         return None;
@@ -77,7 +80,7 @@ fn missing(coverage: &CountCoverage) -> Option<String> {
         threads => format!("; {} not counted at all", words::count(threads, "thread")),
     };
     Some(format!(
-        " {} of the thread time ran natively and is in no count{why}{threads}.",
+        "{} of the thread time ran natively and is in no count{why}{threads}.",
         words::percent(1.0 - fraction)
     ))
 }

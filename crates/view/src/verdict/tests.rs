@@ -1,4 +1,4 @@
-use carom_study::share::NotEnough;
+use carom_study::share::{NotEnough, Unit};
 
 use crate::{Coverage, Delivery, SampleMeans, sample, share::report};
 
@@ -42,8 +42,9 @@ fn true_sharing() {
 
 #[test]
 fn mixed_sharing_of_accesses() {
-    let (mut run, findings) = sample::eight();
+    let (mut run, mut findings) = sample::eight();
     run.engine.sample_means = SampleMeans::Accesses { loads: 1_000_003, stores: 1_000_003 };
+    findings.unit = Unit::Accesses;
     check(
         &report(&run, &findings).verdict,
         "3 cache lines take 34% (±1.8) of the sampled accesses; 61% (±3.4) of their traffic is false sharing, the \
@@ -151,6 +152,59 @@ fn posix_timers_say_what_they_cost() {
         ),
         "{verdict}"
     );
+}
+
+#[test]
+fn sampled_accesses_say_what_their_number_rules_out() {
+    let (run, mut findings) = sample::every_nth();
+    check(
+        &report(&run, &findings).verdict,
+        "2 cache lines take 18% (±2) of the sampled accesses; 94% of their traffic is false sharing, most of it \
+         between worker-1 and worker-2 on `stats` (app.c:12), bytes 0-7 against 8-15.",
+    );
+    // 7.35 of 3,204 step samples are 0.23%; there are no others.
+    let nothing = carom_study::share::ShareFindings {
+        unit: Unit::Accesses,
+        quality: carom_study::share::Quality { last_instruction: 0, ..sample::nothing(3).quality },
+        ..sample::nothing(3)
+    };
+    check(
+        &report(&run, &nothing).verdict,
+        "No line was seen to bounce between threads in 3,204 samples; a line that takes more than 0.3% of the \
+         sampled accesses would have shown up.",
+    );
+    findings.lines.clear();
+    findings.quality.step = 0;
+    findings.not_enough = Some(NotEnough { events: 0, run_seconds: None });
+    assert!(report(&run, &findings).verdict.starts_with("Not enough data"));
+}
+
+#[test]
+fn accesses_without_watchpoints_say_what_that_costs() {
+    let (mut run, findings) = sample::every_nth();
+    assert!(report(&run, &findings).quality.warnings.is_empty());
+    run.engine.watchpoints = 0;
+    let report = report(&run, &findings);
+    assert!(report.verdict.ends_with("Sampled without watchpoints: lines that bounce rarely are missed."));
+    assert_eq!(report.quality.warnings[0].code, "no-watchpoints");
+}
+
+#[test]
+fn little_coverage_is_a_warning() {
+    let (run, findings) = sample::every_nth();
+    let (_, mut counts) = sample::counted();
+    let codes = |counts: &carom_study::count::CountFindings| {
+        let mut report = report(&run, &findings);
+        crate::share::with_counts(&mut report, counts);
+        assert!(report.count.is_some());
+        report.quality.warnings.iter().map(|each| each.code.clone()).collect::<Vec<_>>()
+    };
+    // 99.987% of the sample's CPU time is covered.
+    assert!(codes(&counts).is_empty());
+    // 1.001 ms of a second: 99.8999%.
+    counts.coverage.native_ns = 1_001_000;
+    counts.coverage.translated_ns = 998_999_000;
+    assert_eq!(codes(&counts), ["coverage"]);
 }
 
 #[test]

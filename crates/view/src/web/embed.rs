@@ -107,6 +107,7 @@ fn without_cells(report: &Report) -> Report {
         false_fraction: share.false_fraction,
         contended_share: share.contended_share,
         not_enough: share.not_enough,
+        communication: share.communication,
         matrix: matrix(&share.matrix),
         pattern: share.pattern.clone(),
         kinds: share.kinds,

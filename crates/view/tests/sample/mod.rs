@@ -3,13 +3,14 @@
 
 mod counted;
 mod crowd;
+mod every_nth;
 mod few;
 
 use carom_base::{AccessKind, Addr, Cpu, Population, ProcessId, Skip, ThreadId};
 use carom_study::{
     share::{
         ByteRange, Distance, Estimate, Kinds, LineFinding, Matrix, NotEnough, Quality, Remedy, ShareFindings,
-        Site,
+        Site, Unit,
     },
     symbols::{DataObject, Frame, ObjectKind},
 };
@@ -19,6 +20,7 @@ use carom_view::{
 
 pub use counted::counted;
 pub use crowd::crowd;
+pub use every_nth::every_nth;
 pub use few::{eight, two};
 
 /// A run of `argv` with threads of these names.
@@ -68,6 +70,8 @@ fn thread(id: u32, name: &str) -> ThreadInfo {
 /// A run in which nothing was found.
 pub fn nothing(threads: usize) -> ShareFindings {
     ShareFindings {
+        unit: Unit::Samples,
+        communication: None,
         quality: Quality {
             last_instruction: 3_180,
             step: 3_204,

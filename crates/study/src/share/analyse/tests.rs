@@ -189,3 +189,86 @@ fn processes_are_no_groups_but_a_busy_process_has_its_pattern() {
     input.threads[3].process = ProcessId(1);
     assert_eq!(findings_of(&input).pattern, None);
 }
+
+#[test]
+fn shares_of_accesses_weigh_loads_and_stores_by_their_periods() {
+    // Every 300th load and every 100th store. At the contended line 10 stores (1,000 accesses) and 10 loads (3,000), of
+    // 100 stores (10,000) and 50 loads (15,000) in all: 4,000 of 25,000.
+    let samples = (0..150).map(|i| match i {
+        0..10 => TestSample::new(0, Store, 64, 8),
+        10..20 => TestSample::new(1, Load, 72, 8),
+        20..110 => TestSample::new(0, Store, 4096 + 64 * i, 8),
+        _ => TestSample::new(1, Load, 4096 + 64 * i, 8),
+    });
+    let events = (0..40).map(|i| {
+        let later = Event::new(0, 1).earlier_at(64, 8).later(Load, 72, 8).class_false(true);
+        // A look-up of a store, which is the kind sampled most often, and a trap of half a line.
+        later.weight(if i % 2 == 0 { 1.0 } else { 2.0 }).at_ms(i)
+    });
+    let input = Synthetic::new(2).every(300, 100).samples(samples.map(TestSample::step)).events(events);
+    let found = findings_of(&input);
+    assert_eq!(found.unit, Unit::Accesses);
+    let line = &found.lines[0];
+    assert!((line.share.value - 0.16).abs() < 1e-12 && found.contended_share == line.share, "{line:?}");
+    // Σw² = 100 · 100² + 50 · 300²: worth 25,000² / 5.5e6 = 113.6 equal samples; Wilson: 0.104 to 0.239.
+    assert!((line.share.low - 0.104).abs() < 0.002 && (line.share.high - 0.239).abs() < 0.002, "{line:?}");
+    let shares: Vec<_> = line.sites.iter().filter(|s| s.share > 0.0).map(|s| (s.kind, s.share)).collect();
+    assert_eq!(shares, [(Store, 0.04), (Load, 0.12)]);
+    // 20 · 1 + 20 · 2 in units of the shorter period.
+    assert_eq!((line.false_sharing, found.threads.all[0][1], found.kinds.read_after_write), (6e3, 6e3, 6e3));
+    let communication = found.communication.unwrap();
+    assert_eq!(communication.contended.map(|c| c.value), Some(4_000.0));
+    let accesses = communication.accesses;
+    // Σw = 60, Σw² = 100: worth 36 events, whose score interval is 37.92 ± 11.92: 26.0 to 49.8, of 166.7 each.
+    assert!(
+        (accesses.value, accesses.low.round(), accesses.high.round()) == (6000.0, 4334.0, 8306.0),
+        "{accesses:?}"
+    );
+    assert_eq!((found.quality.last_instruction, found.quality.step), (0, 150));
+}
+
+#[test]
+fn the_rhythm_of_the_program_does_not_widen_shares_of_accesses() {
+    // All 200 of 400 hits in the first half of the run. By time that is one long correlation; of drawn accesses it is
+    // 200 of 400: ±1.96 √(0.25 / 400) = ±0.049.
+    let events =
+        |at: u64| (0..3).map(move |i| Event::new(0, 1).earlier_at(at, 8).later(Load, at, 8).at_ms(i));
+    let samples = |i: u64| TestSample::new(0, Load, if i < 200 { 64 } else { 4096 + 64 * i }, 8).at_ms(i * 5);
+    let by_time = Synthetic::new(2).events(events(64)).samples((0..400).map(samples));
+    let by_accesses =
+        Synthetic::new(2).every(9, 9).events(events(64)).samples((0..400).map(samples).map(TestSample::step));
+    let half = |input: &Synthetic| {
+        let share = findings_of(input).contended_share;
+        assert_eq!(share.value, 0.5);
+        (share.high - share.low) / 2.0
+    };
+    assert!((half(&by_accesses) - 0.049).abs() < 0.001);
+    assert!(half(&by_time) > 0.1);
+}
+
+#[test]
+fn every_sampled_access_counts_for_itself() {
+    // Two accesses of one thread in one nanosecond: by time one instruction, by accesses two.
+    let events = (0..3).map(|i| Event::new(0, 1).at_ms(i));
+    let samples = [0, 1].map(|part| TestSample::new(0, Load, 8 * u64::from(part), 8).step().part(part));
+    let away = [TestSample::new(0, Load, 4096, 8).step(), TestSample::new(0, Load, 8192, 8).step()];
+    let input = Synthetic::new(2).every(5, 5).events(events).samples(samples.into_iter().chain(away));
+    let found = findings_of(&input);
+    assert_eq!((found.contended_share.value, found.quality.step), (0.5, 4));
+}
+
+#[test]
+fn samples_by_time_are_no_accesses() {
+    // A process whose code could not be translated has samples by time beside those of another by accesses.
+    let events = || (0..3).map(|i| Event::new(0, 1).at_ms(i));
+    let translated = Synthetic::new(2)
+        .every(10, 10)
+        .events(events())
+        .samples([TestSample::new(0, Store, 0, 8).step(), TestSample::new(1, Store, 4096, 8).step()]);
+    let not = Synthetic::new(2).events(events()).samples([TestSample::new(0, Store, 0, 8)]);
+    let found = analyse(&Merged::new([&translated as &dyn ShareInput, &not]), &mut Table::default());
+    assert_eq!(found.unit, Unit::Accesses);
+    let lines: Vec<_> = found.lines.iter().map(|l| (l.process.0, l.share.value, l.true_sharing)).collect();
+    assert_eq!(lines, [(0, 0.5, 30.0), (1, 0.0, 0.0)]);
+    assert_eq!(found.communication.map(|c| c.accesses.value), Some(30.0));
+}

@@ -31,6 +31,9 @@ const thousands = (number) => Math.round(number).toLocaleString("en-US");
 const plural = (number, noun) => `${thousands(number)} ${noun}${number === 1 ? "" : "s"}`;
 const seconds = (value) => `${value === null ? "?" : value.toFixed(value < 1 ? 2 : value < 100 ? 1 : 0)} s`;
 
+/** An estimate of a number, to three digits, with its error. */
+const about = ({ estimate, low, high }) => `${compact(estimate)} (±${points((high - low) / 2 / estimate)}%)`;
+
 function compact(value) {
   for (const [unit, suffix] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
     if (value >= 0.9995 * unit) return (value / unit).toFixed(value / unit < 9.95 ? 1 : 0) + suffix;
@@ -41,7 +44,7 @@ function compact(value) {
 const byteRange = (offset, width) => (width <= 1 ? `${offset}` : `${offset}-${offset + width - 1}`);
 const basename = (path) => path.slice(path.lastIndexOf("/") + 1);
 const place = (frame) => (frame?.file ? basename(frame.file) + (frame.line ? `:${frame.line}` : "") : null);
-const wholeName = report.engine.period_unit === "ns" ? "sampled thread time" : "sampled accesses";
+const wholeName = share?.matrix.unit === "samples" ? "sampled thread time" : "sampled accesses";
 
 function sharingClass(isTrue, isFalse) {
   if (!(isTrue + isFalse > 0)) return "class not known";

@@ -152,7 +152,7 @@ function heatSection() {
       pen.fillRect(step, 0, 1, 1);
     }
     least.textContent = "0";
-    most.textContent = `${compact(view.largest)} ${share.matrix.unit}`;
+    most.textContent = `${compact(view.largest)} ${share.matrix.unit}${share.matrix.unit === "samples" ? "" : ", estimated"}`;
   }
 
   const between = (row, column) => `${matrix().label(row)} ${state.directed ? "→" : "↔"} ${matrix().label(column)}`;

@@ -1,0 +1,222 @@
+//! Which accesses are sampled, how often, and whether what is said of them is right.
+
+#[path = "sampling/kernels.rs"]
+mod kernels;
+#[path = "sampling/recorder.rs"]
+mod recorder;
+#[path = "sampling/statistics.rs"]
+mod statistics;
+mod support;
+#[path = "sampling/zoo.rs"]
+mod zoo;
+
+use carom_base::AccessKind::{self, Load, ReadModifyWrite, Store};
+
+use self::{
+    kernels::{ELEMENTS, STEP_BYTES},
+    recorder::{Run, sample},
+    statistics::{ChiSquare, tally},
+    zoo::{KNOWN, NODES, Place, RETURN},
+};
+use crate::support::Function;
+
+/// Samples that each loop is run for.
+const SAMPLES: u64 = 3000;
+
+/// A multiple of every number of accesses from 1 to 8: a sampler that took each so many-th access would always meet
+/// the same one.
+const MULTIPLE: u64 = 840;
+
+/// Strata of one period hold one sample each. The accesses of one kind belong to `streams` blocks and repeated
+/// instructions, each of which has strata of its own, the last one unfinished.
+fn assert_number(run: &Run, kind: AccessKind, accesses: u64, period: u64, streams: u64) {
+    let samples = run.of(kind).count() as u64;
+    let least = (accesses / period + 1).saturating_sub(streams);
+    let range = least..=accesses / period + streams;
+    assert!(range.contains(&samples), "{samples} samples of {accesses} accesses, wanted {range:?}");
+}
+
+/// Runs the loops of 1 to 8 accesses, which access the words from the buffer's start on.
+fn sample_loops(loops: [Function; 8], periods: [u64; 2], period: u64) -> Vec<(u64, Function, Run)> {
+    let buffer = [0u64; 8];
+    let lengths = 1..=loops.len() as u64;
+    let calls: Vec<_> = lengths
+        .clone()
+        .zip(loops)
+        .map(|(n, function)| (function, buffer.as_ptr() as u64, (SAMPLES * period).div_ceil(n)))
+        .collect();
+    let runs = sample(periods, &calls);
+    for run in &runs {
+        for found in &run.samples {
+            let step = (found.access.addr.0 - buffer.as_ptr() as u64) / 8;
+            // The last `ret` of the loop may be sampled, too: it lies behind them.
+            assert!(step < 8 || found.access.kind == Load, "{found:?}");
+        }
+    }
+    lengths.zip(loops).zip(runs).map(|((n, function), run)| (n, function, run)).collect()
+}
+
+/// Checks the samples of one kind in a loop of `n` accesses. The loop begins with its function, so that it is one block;
+/// the return behind it is another, with one load.
+fn check_loop(n: u64, function: Function, run: &Run, kind: AccessKind, period: u64, done: AccessKind) -> ChiSquare {
+    let start = function as *const () as u64;
+    let base = run.samples.iter().map(|found| found.access.addr.0).min().unwrap_or_default();
+    let accesses = n * (SAMPLES * period).div_ceil(n);
+    assert_number(run, kind, accesses, period, 2);
+    let in_loop = run.of(kind).filter(|found| found.access.ip.0 < start + n * STEP_BYTES);
+    let places = tally(in_loop.map(|found| {
+        let step = (found.access.ip.0 - start) / STEP_BYTES;
+        assert_eq!(found.access.ip.0, start + step * STEP_BYTES, "an access is where its instruction is");
+        assert_eq!(found.access.addr.0, base + 8 * step);
+        assert_eq!((found.access.width, found.access.kind), (8, done));
+        step
+    }));
+    ChiSquare::of(&places, n as usize)
+}
+
+macro_rules! lengths {
+    ($kernel:ident) => {
+        [
+            kernels::$kernel::<1>, kernels::$kernel::<2>, kernels::$kernel::<3>, kernels::$kernel::<4>,
+            kernels::$kernel::<5>, kernels::$kernel::<6>, kernels::$kernel::<7>, kernels::$kernel::<8>,
+        ]
+    };
+}
+
+/// Loops of one kind at one period, the other kind's being `other`.
+fn check_loops(loops: [Function; 8], kind: AccessKind, period: u64, other: u64, done: AccessKind) {
+    let periods = if kind == Load { [period, other] } else { [other, period] };
+    let mut all = ChiSquare::default();
+    for (n, function, run) in sample_loops(loops, periods, period) {
+        all = all.and(check_loop(n, function, &run, kind, period, done));
+        let others = run.samples.len() - run.of(kind).count();
+        assert!(other != 0 || others == 0, "{others} samples of a kind that has no period");
+    }
+    assert!(all.is_likely(), "period {period}: {all:?}");
+}
+
+#[test]
+fn loads_are_sampled_equally() {
+    for period in [100, MULTIPLE, 1000] {
+        check_loops(lengths!(loads), Load, period, 0, Load);
+    }
+}
+
+#[test]
+fn stores_are_sampled_equally() {
+    for period in [100, MULTIPLE, 1000] {
+        check_loops(lengths!(stores), Store, period, 0, Store);
+    }
+}
+
+/// An instruction that reads and writes may be drawn as a load and as a store of the same execution.
+#[test]
+fn updates_are_sampled_as_loads_and_as_stores() {
+    check_loops(lengths!(updates), Load, 100, 100, ReadModifyWrite);
+    check_loops(lengths!(updates), Store, 100, 100, ReadModifyWrite);
+    check_loops(lengths!(updates), Store, MULTIPLE, 300, ReadModifyWrite);
+}
+
+/// How often a repeated instruction is run below.
+const REPETITIONS: u64 = 5000;
+
+/// Checks that the elements at `range` were accessed equally often, and no others.
+fn check_elements(run: &Run, kind: AccessKind, range: std::ops::Range<u64>, width: u32) {
+    let in_range = run.of(kind).filter(|found| range.contains(&found.access.addr.0));
+    let elements = tally(in_range.map(|found| {
+        assert_eq!((found.access.width, found.access.kind), (width, kind));
+        assert_eq!((found.access.addr.0 - range.start) % u64::from(width), 0);
+        found.access.addr.0
+    }));
+    let all = ChiSquare::of(&elements, ((range.end - range.start) / u64::from(width)) as usize);
+    assert!(all.is_likely(), "{all:?}: {elements:x?}");
+}
+
+/// Each iteration of a repeated store is an access of its own. The period is also a multiple of the iterations.
+#[test]
+fn iterations_of_repeated_stores_are_sampled_equally() {
+    let buffer = [0u64; ELEMENTS];
+    let base = buffer.as_ptr() as u64;
+    for period in [100, 10 * ELEMENTS as u64] {
+        let run = &sample([0, period], &[(kernels::fill, base, REPETITIONS)])[0];
+        assert_number(run, Store, REPETITIONS * ELEMENTS as u64, period, 2);
+        check_elements(run, Store, base..base + 8 * ELEMENTS as u64, 8);
+        assert_eq!(run.of(Load).count(), 0);
+    }
+}
+
+/// From the last element to the first; what is loaded lies in front of what is stored.
+#[test]
+fn iterations_of_copies_are_sampled_in_either_direction() {
+    let buffer = [0u64; 2 * ELEMENTS];
+    let base = buffer.as_ptr() as u64;
+    let middle = base + 8 * ELEMENTS as u64;
+    for periods in [[100, 300], [10 * ELEMENTS as u64, 100]] {
+        let run = &sample(periods, &[(kernels::copy_backwards, base, REPETITIONS)])[0];
+        assert_number(run, Load, REPETITIONS * ELEMENTS as u64, periods[0], 3);
+        assert_number(run, Store, REPETITIONS * ELEMENTS as u64, periods[1], 2);
+        check_elements(run, Load, base..middle, 8);
+        check_elements(run, Store, middle..middle + 8 * ELEMENTS as u64, 8);
+    }
+}
+
+/// The halves differ in one element, so that elements up to that one are compared, and none behind it.
+#[test]
+fn iterations_of_comparisons_are_sampled_up_to_the_difference() {
+    const DIFFERENT: usize = 40;
+    let mut buffer = [7u32; 2 * ELEMENTS];
+    buffer[DIFFERENT] = 8;
+    let base = buffer.as_ptr() as u64;
+    let compared = DIFFERENT as u64 + 1;
+    for period in [100, 10 * 2 * compared] {
+        let run = &sample([period, 100], &[(kernels::compare, base, REPETITIONS)])[0];
+        assert_number(run, Load, REPETITIONS * 2 * compared, period, 3);
+        for start in [base, base + 4 * ELEMENTS as u64] {
+            check_elements(run, Load, start..start + 4 * compared, 4);
+            let behind = start + 4 * compared..start + 4 * ELEMENTS as u64;
+            assert!(!run.samples.iter().any(|found| behind.contains(&found.access.addr.0)));
+        }
+        assert_eq!(run.of(Store).count(), 0);
+    }
+}
+
+/// Bytes and words, vectors, stack and memory, atomics, bit strings, a base that its own load replaces: everything that
+/// is said of a sample follows from the instruction and from the registers in front of it.
+#[test]
+fn every_form_of_access_is_told_right() {
+    const VISITS: u64 = 60_000;
+    let nodes = zoo::ring();
+    let first = nodes.as_ptr() as u64;
+    let places = zoo::instructions();
+    let known: Vec<_> = KNOWN.into_iter().chain([RETURN]).collect();
+    for periods in [[100, 100], [1000, 300]] {
+        let run = &sample(periods, &[(zoo::walk, first, VISITS)])[0];
+        for (kind, period) in [(Load, periods[0]), (Store, periods[1])] {
+            let reads = kind == Load;
+            let of_kind: Vec<_> = known
+                .iter()
+                .filter(|known| if reads { known.3.reads() } else { known.3.writes() })
+                .collect();
+            assert_number(run, kind, VISITS * of_kind.len() as u64, period, 5);
+            let last = places[RETURN.0 - 1];
+            let met = tally(run.of(kind).filter(|found| found.access.ip.0 != last).map(|found| {
+                let node = found.registers[9];
+                let matches = |known: &&&zoo::Known| {
+                    let addr = match known.1 {
+                        Place::Node(offset) => node + offset,
+                        Place::Stack(offset) => found.registers[4].wrapping_add_signed(offset),
+                    };
+                    let access = found.access;
+                    (access.ip.0, access.addr.0) == (places[known.0], addr)
+                        && (access.width, access.kind) == (known.2, known.3)
+                };
+                let index = (0..of_kind.len()).find(|&index| matches(&&of_kind[index]));
+                index.unwrap_or_else(|| panic!("no such access: {found:x?}")) as u64
+            }));
+            let accesses = ChiSquare::of(&met, of_kind.len());
+            let visited = tally(run.of(kind).map(|found| (found.registers[9] - first) / size_of::<zoo::Node>() as u64));
+            let all = accesses.and(ChiSquare::of(&visited, NODES));
+            assert!(all.is_likely(), "{all:?}: {met:?} {visited:?}");
+        }
+    }
+}

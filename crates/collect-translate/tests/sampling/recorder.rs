@@ -1,0 +1,128 @@
+//! Runs functions in Sample mode, in a child process because a process has one engine, and tells what was sampled.
+
+use std::sync::atomic::{AtomicU64, Ordering::*};
+
+use carom_base::{Access, AccessKind};
+use carom_base_insn::Registers;
+use carom_collect_translate::{Mode, Observer, Totals};
+
+use crate::support::{self, Function, heap};
+
+/// One sample.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Sampled {
+    pub access: Access,
+    /// Whether it was drawn among the loads or among the stores.
+    pub drawn_as: AccessKind,
+    /// What the program's registers held in front of the instruction, by their numbers.
+    pub registers: [u64; 16],
+}
+
+/// What one function did.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub result: u64,
+    pub totals: Totals,
+    pub samples: Vec<Sampled>,
+}
+
+impl Run {
+    /// Samples drawn among the loads, or among the stores.
+    pub fn of(&self, kind: AccessKind) -> impl Iterator<Item = &Sampled> {
+        self.samples.iter().filter(move |sample| sample.drawn_as == kind)
+    }
+}
+
+/// Samples of one run at most.
+const ROOM: usize = 50_000;
+
+/// What parent and child share for each run.
+#[repr(C)]
+struct Shared {
+    length: AtomicU64,
+    result: u64,
+    totals: Totals,
+    samples: [Sampled; ROOM],
+}
+
+/// Where the child's present run is recorded.
+static RECORD: AtomicU64 = AtomicU64::new(0);
+
+struct Recorder;
+
+impl Observer for Recorder {
+    fn sampled(&self, registers: &Registers<'_>, access: &Access, drawn_as: AccessKind) {
+        let shared = RECORD.load(Relaxed) as *mut Shared;
+        // SAFETY: mapped before the run began.
+        let length = unsafe { &(*shared).length };
+        let index = length.fetch_add(1, Relaxed) as usize;
+        if index < ROOM {
+            let sampled = Sampled { access: *access, drawn_as, registers: registers.gpr };
+            // SAFETY: as above, and in its bounds.
+            let place = unsafe { (&raw mut (*shared).samples).cast::<Sampled>().add(index) };
+            // SAFETY: as above.
+            unsafe { place.write(sampled) };
+        }
+    }
+
+    fn ending(&self, _: &mut dyn Iterator<Item = (u64, Totals)>) {}
+}
+
+/// Calls functions in the cache, each with two arguments and in a thread of its own to the engine, whose number seeds
+/// its draws. `periods`: of loads and of stores.
+pub fn sample(periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
+    let bytes = calls.len() * size_of::<Shared>();
+    // SAFETY: a new mapping.
+    let shared = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    assert_ne!(shared, libc::MAP_FAILED);
+    let shared = shared.cast::<Shared>();
+    heap::HEAP.lock();
+    // SAFETY: the heap is not in use elsewhere, so that the child can go on using it.
+    let child = unsafe { libc::fork() };
+    heap::HEAP.unlock();
+    if child == 0 {
+        run_all(periods, calls, shared);
+    }
+    let mut status = -1;
+    // SAFETY: our child.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0, "the child ended early");
+    // SAFETY: one for each call; the child, which wrote them, has ended. All zeroes are valid, too.
+    let found = unsafe { std::slice::from_raw_parts(shared, calls.len()) };
+    let runs = found.iter().map(read).collect();
+    // SAFETY: nothing refers to it any more.
+    unsafe { libc::munmap(shared.cast(), bytes) };
+    runs
+}
+
+fn read(shared: &Shared) -> Run {
+    let length = shared.length.load(Relaxed) as usize;
+    assert!(length <= ROOM, "{length} samples have no room");
+    Run { result: shared.result, totals: shared.totals, samples: shared.samples[..length].to_vec() }
+}
+
+fn run_all([loads, stores]: [u64; 2], calls: &[(Function, u64, u64)], shared: *mut Shared) -> ! {
+    support::begin(Mode::Sample { loads, stores }, &Recorder);
+    for (index, &(function, a, b)) in calls.iter().enumerate() {
+        // SAFETY: one for each call.
+        let record = unsafe { shared.add(index) };
+        RECORD.store(record as u64, Relaxed);
+        let (result, totals) = support::run_as(index as u64 + 1, function, a, b);
+        // SAFETY: as above.
+        unsafe { (&raw mut (*record).result).write(result) };
+        // SAFETY: as above.
+        unsafe { (&raw mut (*record).totals).write(totals.unwrap_or_default()) };
+    }
+    // SAFETY: ends the child without what the parent would do at its end.
+    unsafe { libc::_exit(0) }
+}

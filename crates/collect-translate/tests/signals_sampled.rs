@@ -1,0 +1,16 @@
+//! Signals of a program whose accesses are sampled meanwhile.
+
+#[path = "signals/basics.rs"]
+mod basics;
+#[path = "signals/faults.rs"]
+mod faults;
+#[path = "signals/mix.rs"]
+mod mix;
+#[path = "signals/steps.rs"]
+mod steps;
+#[path = "signals/storm.rs"]
+mod storm;
+mod support;
+
+/// The shortest periods there are: blocks have up to 64 accesses of a kind.
+const MODE: carom_collect_translate::Mode = carom_collect_translate::Mode::Sample { loads: 101, stores: 103 };

@@ -1,0 +1,34 @@
+//! What a reader of shares and volumes must know.
+
+use carom_study::{
+    count::CountFindings,
+    share::{ShareFindings, Unit},
+};
+
+use crate::{
+    RunInfo, count,
+    model::{Report, Warning},
+    verdict,
+};
+
+/// Warnings that follow from how sharing was looked for.
+pub fn of(run: &RunInfo, findings: &ShareFindings) -> Option<Warning> {
+    // By time it is the verdict that says so.
+    (findings.unit == Unit::Accesses && run.engine.watchpoints == 0).then(|| Warning {
+        code: "no-watchpoints".into(),
+        text: "There are no watchpoints, as where perf events are denied: only what two threads were both sampled at \
+               was found. Volumes are too low, the more so the smaller the share of a line, rare sharing is missed, \
+               and fractions were off by up to 0.04 in simulations. `carom doctor` says what to do."
+            .into(),
+    })
+}
+
+/// Adds what was counted in the same run, and a warning where that was not nearly all of it: what ran natively was not
+/// sampled either.
+pub fn with_counts(report: &mut Report, findings: &CountFindings) {
+    let counts = count::counts(findings);
+    if let Some(text) = verdict::missing(&counts.coverage) {
+        report.quality.warnings.push(Warning { code: "coverage".into(), text });
+    }
+    report.count = Some(counts);
+}
