@@ -29,6 +29,7 @@ def result(name):
         return NOT_MEASURED
     text = path.read_text(encoding="utf-8")
     shown = text[text.index(RESULT_BEGIN) + len(RESULT_BEGIN):text.index(RESULT_END)].strip()
+    shown = shown.replace("../../docs/", "")
     return f"{shown}\n\nRaw rows and circumstances: [`measurements/{name}`](../measurements/{name}/summary.md)."
 
 

@@ -20,7 +20,7 @@ def summarise(rows):
     volume, criteria = volume_table(studies["volume"])
     drawn = plots(studies)
     return Summary(
-        body=[volume, *(f"![{title}](pictures/{name})" for name, (title, _) in drawn.items()),
+        body=[volume, *(f"![{title}](../../docs/pictures/{name})" for name, (title, _) in drawn.items()),
               "False-sharing with 8 threads on 2 cores, as in thesis figure 5.8:", figure_5_8(studies["figure 5.8"]),
               "Sensitivity, as in thesis 5.4.5. Volume: events of sharing per step sample, so that it does not depend on "
               "how many samples there are; from write-volume, the fraction of false sharing from false-sharing, "

@@ -32,6 +32,12 @@ pub enum Error {
         /// The last position.
         last: u64,
     },
+    /// Only some loops are assembled into the binary.
+    #[error("no loop of {accesses} accesses")]
+    NoSuchLoop {
+        /// What was asked for.
+        accesses: usize,
+    },
     /// The kernel did not tell which processors this process may use.
     #[error("cannot read the CPU affinity: {0}")]
     ReadAffinity(rustix::io::Errno),
@@ -54,7 +60,7 @@ pub enum Error {
     /// A worker ended by a panic; its message is on stderr.
     #[error("a worker panicked")]
     WorkerPanicked,
-    /// Standard output could not be written.
-    #[error("cannot print the result: {0}")]
+    /// Standard output or a log could not be written.
+    #[error("cannot write the result: {0}")]
     Print(#[from] std::io::Error),
 }

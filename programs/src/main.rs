@@ -1,12 +1,15 @@
 //! `carom-workloads`: multithreaded programs whose data movement is known by construction.
 //!
 //! The first four follow listings 5.1 to 5.4 of the thesis behind ComDetective (section 5.4.1), the fifth
-//! places one contended access anywhere in a loop of chosen length. Each prints one JSON object on stdout:
-//! what it was asked for, what follows from that, and what it counted while it ran.
+//! places one contended access anywhere in a loop of chosen length, and the last two tell every access that a
+//! sampler may meet. Each prints one JSON object on stdout: what it was asked for, what follows from that, and
+//! what it counted while it ran.
 //!
 //! Nothing is shared beyond what a workload says: every shared word has cache lines of its own, counters
 //! live in registers (or on lines of the counting thread) and are merged after the threads have ended.
 
+mod access_log;
+mod access_loop;
 mod choose;
 mod contended_loop;
 mod counts;
@@ -48,6 +51,8 @@ enum Workload {
     ReadWrite(read_write::Options),
     PointToPoint(point_to_point::Options),
     ContendedLoop(contended_loop::Options),
+    AccessLoop(access_loop::Options),
+    AccessLog(access_log::Options),
 }
 
 fn run(workload: &Workload) -> Result<Output, Error> {
@@ -57,6 +62,8 @@ fn run(workload: &Workload) -> Result<Output, Error> {
         Workload::ReadWrite(options) => read_write::run(options),
         Workload::PointToPoint(options) => point_to_point::run(options),
         Workload::ContendedLoop(options) => contended_loop::run(options),
+        Workload::AccessLoop(options) => access_loop::run(options),
+        Workload::AccessLog(options) => access_log::run(options),
     }
 }
 

@@ -28,6 +28,7 @@ mod map;
 mod mappings;
 mod modules;
 mod objects;
+#[cfg_attr(test, allow(dead_code))]
 mod own_heap;
 mod pack;
 mod raw;

@@ -1,7 +1,7 @@
 //! Blocks of the program: straight runs of instructions that are counted as one.
 
 use carom_base_insn::{Decoder as Accesses, Statics};
-use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction};
+use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, MemorySize};
 
 /// Instructions of one block at most.
 const MOST_INSTRUCTIONS: usize = 64;
@@ -64,14 +64,15 @@ pub struct Block {
 impl Block {
     /// Decodes the block that begins at `pc` with the first byte of `code`. `None` where that is no instruction.
     pub fn decode(pc: u64, code: &[u8], accesses: &mut Accesses) -> Option<Self> {
-        let mut block = Self { pc, instructions: Vec::with_capacity(TYPICAL_INSTRUCTIONS), sums: Sums::default() };
+        let mut block =
+            Self { pc, instructions: Vec::with_capacity(TYPICAL_INSTRUCTIONS), sums: Sums::default() };
         let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);
         while block.instructions.len() < MOST_INSTRUCTIONS && decoder.can_decode() {
             let instruction = decoder.decode();
             if instruction.is_invalid() {
                 break;
             }
-            let statics = accesses.statics(&instruction);
+            let statics = when_it_runs(&instruction, accesses.statics(&instruction));
             let mut sums = block.sums;
             sums.add(&statics);
             let crowded = sums.loads > MOST_ACCESSES || sums.stores > MOST_ACCESSES;
@@ -98,6 +99,14 @@ impl Block {
     /// One past its last byte.
     pub fn end(&self) -> u64 {
         self.last().map_or(self.pc, Instruction::next_ip)
+    }
+}
+
+/// How much XSAVE and its kin store depends on registers: like lanes, that is counted when they run.
+fn when_it_runs(instruction: &Instruction, statics: Statics) -> Statics {
+    match instruction.memory_size() {
+        MemorySize::Xsave | MemorySize::Xsave64 => Statics { lanes: true, ..Statics::default() },
+        _ => statics,
     }
 }
 

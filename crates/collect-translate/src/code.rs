@@ -324,13 +324,6 @@ impl Code {
         self.stubs.get(after.checked_sub(1)?).copied()
     }
 
-    /// The counter of the block whose counted code is at `address`.
-    pub fn counter_at(&self, address: u64) -> Option<u64> {
-        let after = self.counters.partition_point(|counter| counter.cache <= address);
-        let before = self.counters.get(..after)?;
-        before.iter().rposition(|counter| !counter.counts_up).map(|id| id as u64)
-    }
-
     fn cold(&mut self, bytes: &[u8]) -> Option<u64> {
         let at = self.next_cold();
         let taken = (at - self.memory.cold()) as usize + bytes.len();

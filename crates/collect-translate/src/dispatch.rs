@@ -49,7 +49,6 @@ fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
                 enter(engine, thread, target);
             }
         }
-        Reason::Resume => {}
     }
     begin_countdowns(engine, thread);
 }

@@ -24,8 +24,6 @@ pub enum Reason {
     Enter,
     /// A native function that was called from the cache has returned.
     Back,
-    /// The program's signal handler has returned and the context was restored.
-    Resume,
 }
 
 /// One way out. Lies in the cold half in front of its code, or in `switch`.

@@ -23,7 +23,9 @@ pub fn copy(code: &mut Emitter, decoded: &Decoded, original: &[u8]) -> bool {
         return false;
     }
     let offset = decoded.displacement;
-    let (Some(before), Some(behind)) = (original.get(..offset), original.get(offset + 4..)) else { return false };
+    let (Some(before), Some(behind)) = (original.get(..offset), original.get(offset + 4..)) else {
+        return false;
+    };
     let end = code.here().wrapping_add(original.len() as u64);
     code.raw(before);
     code.raw(&(target.wrapping_sub(end) as u32).to_le_bytes());
@@ -125,7 +127,9 @@ mod tests {
 
     #[test]
     fn targets_of_indirect_jumps_are_loaded_as_they_were_named() {
-        let target = |bytes: &[u8]| moved(bytes, |code, decoded, bytes| load_target(code, &decoded.instruction, bytes)).unwrap();
+        let target = |bytes: &[u8]| {
+            moved(bytes, |code, decoded, bytes| load_target(code, &decoded.instruction, bytes)).unwrap()
+        };
         // bnd jmp [rip+0x10]; notrack jmp rax; call [r12+r8*8+0x20]; call fs:[0x10]; jmp r11; call [rsp+8]
         assert_eq!(target(&[0xf2, 0xff, 0x25, 0x10, 0, 0, 0]), "mov r11,[55550017h]");
         assert_eq!(target(&[0x3e, 0xff, 0xe0]), "mov r11,rax");

@@ -74,7 +74,7 @@ impl Due {
     pub fn push(&mut self, nth: u32, store: bool) {
         if let Some(place) = self.key.get_mut(self.count) {
             // 0 is nothing, so they count from 1; a block has 64 at most.
-            *place = nth as u8 + 1 | if store { Self::STORE } else { 0 };
+            *place = (nth as u8 + 1) | if store { Self::STORE } else { 0 };
             self.count += 1;
         }
     }

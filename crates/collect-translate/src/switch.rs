@@ -195,7 +195,8 @@ pub unsafe extern "C" fn jump_miss() {
 
 /// Goes on in the cache with the code at RAX, all other registers and the stack as that code expects them.
 ///
-/// The calling thread must be attached.
+/// # Safety
+/// The calling thread is attached. To be jumped to, not called.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn enter() {

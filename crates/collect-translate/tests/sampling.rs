@@ -58,7 +58,14 @@ fn sample_loops(loops: [Function; 8], periods: [u64; 2], period: u64) -> Vec<(u6
 
 /// Checks the samples of one kind in a loop of `n` accesses. The loop begins with its function, so that it is one block;
 /// the return behind it is another, with one load.
-fn check_loop(n: u64, function: Function, run: &Run, kind: AccessKind, period: u64, done: AccessKind) -> ChiSquare {
+fn check_loop(
+    n: u64,
+    function: Function,
+    run: &Run,
+    kind: AccessKind,
+    period: u64,
+    done: AccessKind,
+) -> ChiSquare {
     let start = function as *const () as u64;
     let base = run.samples.iter().map(|found| found.access.addr.0).min().unwrap_or_default();
     let accesses = n * (SAMPLES * period).div_ceil(n);
@@ -77,8 +84,14 @@ fn check_loop(n: u64, function: Function, run: &Run, kind: AccessKind, period: u
 macro_rules! lengths {
     ($kernel:ident) => {
         [
-            kernels::$kernel::<1>, kernels::$kernel::<2>, kernels::$kernel::<3>, kernels::$kernel::<4>,
-            kernels::$kernel::<5>, kernels::$kernel::<6>, kernels::$kernel::<7>, kernels::$kernel::<8>,
+            kernels::$kernel::<1>,
+            kernels::$kernel::<2>,
+            kernels::$kernel::<3>,
+            kernels::$kernel::<4>,
+            kernels::$kernel::<5>,
+            kernels::$kernel::<6>,
+            kernels::$kernel::<7>,
+            kernels::$kernel::<8>,
         ]
     };
 }
@@ -193,10 +206,8 @@ fn every_form_of_access_is_told_right() {
         let run = &sample(periods, &[(zoo::walk, first, VISITS)])[0];
         for (kind, period) in [(Load, periods[0]), (Store, periods[1])] {
             let reads = kind == Load;
-            let of_kind: Vec<_> = known
-                .iter()
-                .filter(|known| if reads { known.3.reads() } else { known.3.writes() })
-                .collect();
+            let of_kind: Vec<_> =
+                known.iter().filter(|known| if reads { known.3.reads() } else { known.3.writes() }).collect();
             assert_number(run, kind, VISITS * of_kind.len() as u64, period, 5);
             let last = places[RETURN.0 - 1];
             let met = tally(run.of(kind).filter(|found| found.access.ip.0 != last).map(|found| {
@@ -214,7 +225,8 @@ fn every_form_of_access_is_told_right() {
                 index.unwrap_or_else(|| panic!("no such access: {found:x?}")) as u64
             }));
             let accesses = ChiSquare::of(&met, of_kind.len());
-            let visited = tally(run.of(kind).map(|found| (found.registers[9] - first) / size_of::<zoo::Node>() as u64));
+            let visited =
+                tally(run.of(kind).map(|found| (found.registers[9] - first) / size_of::<zoo::Node>() as u64));
             let all = accesses.and(ChiSquare::of(&visited, NODES));
             assert!(all.is_likely(), "{all:?}: {met:?} {visited:?}");
         }

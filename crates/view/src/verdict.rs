@@ -46,7 +46,7 @@ pub fn share(report: &Report, share: &Share) -> String {
         match share.lines.first() {
             None if unseen => nothing(report, share),
             Some(top) if top.events >= few.needed as u64 => {
-                format!("{} {}", found_by_time(report, share, top), few_steps(few))
+                format!("{} {}", found_by_time(report, share, top), few_steps(share, few))
             }
             _ => not_enough(report, share, few),
         }
@@ -138,7 +138,7 @@ fn not_enough(report: &Report, share: &Share, few: &NotEnoughData) -> String {
             };
             format!("{seen} Run for at least {:.0} s{aim}{so_far}.", run.0.ceil())
         }
-        _ => format!("{seen} Run longer, or sample more often with --budget or --period{so_far}."),
+        _ => format!("{seen} Run longer, or sample more often with {}{so_far}.", more_samples(share)),
     }
 }
 
@@ -156,8 +156,16 @@ fn found_by_time(report: &Report, share: &Share, top: &Line) -> String {
     format!("{}{joint}{place}{bytes}.", lines_take(share))
 }
 
+/// The options that make for more samples.
+fn more_samples(share: &Share) -> &'static str {
+    match share.matrix.unit {
+        MatrixUnit::Samples => "--budget or --period",
+        MatrixUnit::Accesses | MatrixUnit::Transfers => "--period",
+    }
+}
+
 /// What the step samples are too few for.
-fn few_steps(few: &NotEnoughData) -> String {
+fn few_steps(share: &Share, few: &NotEnoughData) -> String {
     let seen = format!(
         "For the fraction of false sharing in the whole program and for the matrix, {} of {} needed were seen",
         words::count(few.events, "event"),
@@ -165,7 +173,7 @@ fn few_steps(few: &NotEnoughData) -> String {
     );
     match few.run_s {
         Some(run) if run.0.is_finite() => format!("{seen}: run for at least {:.0} s.", run.0.ceil()),
-        _ => format!("{seen}: run longer, or sample more often with --budget or --period."),
+        _ => format!("{seen}: run longer, or sample more often with {}.", more_samples(share)),
     }
 }
 

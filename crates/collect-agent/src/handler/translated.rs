@@ -31,7 +31,7 @@ pub fn on_signal(
     match state.sampler.cause(origin) {
         Some(Cause::Timer) => {
             state.samples = state.samples.wrapping_add(1);
-            if state.samples % PROGRESS_EVERY == 0 {
+            if state.samples.is_multiple_of(PROGRESS_EVERY) {
                 thread::note_progress(&state.slot);
                 translated::write_here(&state.slot);
             }

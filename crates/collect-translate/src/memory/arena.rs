@@ -62,11 +62,6 @@ impl Arena {
         Ok(Self { code, alias, windows, hot: Half::default(), cold: Half::default() })
     }
 
-    /// Unmaps code and counters. No thread may be in it, or come back to it.
-    pub fn close(self, lanes: &mut Lanes) {
-        lanes.close_windows(self.windows);
-    }
-
     /// Its execution addresses.
     pub fn range(&self) -> Range<u64> {
         self.code.range()
@@ -156,6 +151,7 @@ impl Arena {
     ///
     /// # Errors
     /// [`MemoryError::NotAllocated`].
+    #[cfg(test)]
     pub fn patch_u8(&mut self, at: u64, value: u8) -> Result<(), MemoryError> {
         let place = self.patch_place(at, 1)?;
         // SAFETY: as in `patch_u32`.

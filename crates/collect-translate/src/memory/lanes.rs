@@ -157,6 +157,7 @@ impl Lanes {
     }
 
     /// The lanes in use.
+    #[cfg(test)]
     pub fn in_use(&self) -> impl Iterator<Item = LaneId> {
         (0u16..).zip(&self.used).filter(|&(_, &used)| used).map(|(lane, _)| LaneId(lane))
     }
@@ -224,6 +225,7 @@ impl Lanes {
     }
 
     /// Unmaps the windows of an arena whose code runs no more.
+    #[cfg(test)]
     pub fn close_windows(&mut self, windows: Windows) {
         self.windows.retain(|window| window.range().start != windows.start);
     }

@@ -221,7 +221,6 @@ fn at_exit(thread: &Thread, slots: &Slots, registers: Original) -> Option<Found>
             let call = thread.native_calls.iter().rev().find(|call| call.at == at)?;
             (call.back, Place::Between)
         }
-        Reason::Resume => return None,
     };
     Some(Found { original: Original { rip: pc, ..registers }, place })
 }

@@ -43,6 +43,18 @@ pub fn take_back(engine: &mut Engine, thread: &mut Thread, found: &Found, contex
     }
 }
 
+/// Takes back the instruction at `pc` alone, which was counted with its block and has faulted.
+pub fn take_back_one(engine: &mut Engine, thread: &mut Thread, pc: u64) {
+    let Some(code) = engine.cache.code_after(pc) else { return };
+    if let Some(block) = Block::decode(pc, code, &mut engine.cache.accesses)
+        && let Some(first) = block.instructions.first()
+    {
+        let mut sums = Sums::default();
+        sums.add(&first.statics);
+        thread.correct(-1, &sums);
+    }
+}
+
 fn add(code: &Code, thread: &Thread, id: u64, difference: i64) {
     let windows = code.windows();
     windows.set(thread.lane, id as usize, windows.value(thread.lane, id as usize).wrapping_add(difference));

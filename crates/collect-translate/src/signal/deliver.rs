@@ -11,6 +11,7 @@ use super::{
     kernel::Action,
 };
 use crate::{
+    coverage::Leave,
     dispatch::{begin_countdowns, enter},
     engine::{self, Engine},
     state::{
@@ -159,12 +160,21 @@ extern "C" fn deliver(
 /// interrupted in.
 fn interrupt(engine: &mut Engine, thread: &mut Thread, context: &mut ucontext_t) -> Option<Original> {
     let found = context::find(&engine.cache, thread, Original::of(context));
-    if found.place == Place::Native {
-        return None;
+    match found.place {
+        // It left for an instruction that must run in its own place, and which has faulted there.
+        Place::Native if is_at_instruction_left_for(thread, &found.original) => {
+            thread.clock.come_back();
+            counts::take_back_one(engine, thread, found.original.rip);
+        }
+        Place::Native => return None,
+        _ => counts::take_back(engine, thread, &found, context),
     }
-    counts::take_back(engine, thread, &found, context);
     found.original.put(context);
     Some(found.original)
+}
+
+fn is_at_instruction_left_for(thread: &mut Thread, registers: &Original) -> bool {
+    thread.clock.outside() == Some(Leave::Instruction) && thread.slots().pc == registers.rip
 }
 
 /// A handler begins with direction, trap and resume flag clear (System V ABI 3.2.1; Linux, arch/x86/kernel/signal.c).

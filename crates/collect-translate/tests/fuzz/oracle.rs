@@ -4,7 +4,8 @@ use std::cell::RefCell;
 
 use carom_collect_translate::Totals;
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpAccess, OpKind,
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, MemorySize, Mnemonic,
+    OpAccess, OpKind,
 };
 
 use crate::machine::{self, End, State};

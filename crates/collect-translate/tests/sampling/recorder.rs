@@ -86,6 +86,8 @@ pub fn sample(periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
     };
     assert_ne!(shared, libc::MAP_FAILED);
     let shared = shared.cast::<Shared>();
+    // The decoder's tables are made once, and not by another thread while this one forks.
+    drop(carom_base_insn::Decoder::new());
     heap::HEAP.lock();
     // SAFETY: the heap is not in use elsewhere, so that the child can go on using it.
     let child = unsafe { libc::fork() };
@@ -112,6 +114,10 @@ fn read(shared: &Shared) -> Run {
 }
 
 fn run_all([loads, stores]: [u64; 2], calls: &[(Function, u64, u64)], shared: *mut Shared) -> ! {
+    /// Far more than a run takes; a child that hangs is killed.
+    const MOST_SECONDS: u32 = 100;
+    // SAFETY: no handler: it ends the child.
+    unsafe { libc::alarm(MOST_SECONDS) };
     support::begin(Mode::Sample { loads, stores }, &Recorder);
     for (index, &(function, a, b)) in calls.iter().enumerate() {
         // SAFETY: one for each call.

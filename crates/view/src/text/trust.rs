@@ -95,9 +95,10 @@ fn engine(report: &Report) -> String {
 
 fn samples(report: &Report) -> String {
     let quality = &report.quality;
-    let by_time = (quality.last_instruction > 0 || report.engine.period_unit == PeriodUnit::Ns)
-        .then(|| format!("{} by time and ", words::thousands(quality.last_instruction)))
-        .unwrap_or_default();
+    let by_time = match report.engine.period_unit {
+        PeriodUnit::Accesses if quality.last_instruction == 0 => String::new(),
+        _ => format!("{} by time and ", words::thousands(quality.last_instruction)),
+    };
     format!(
         "{by_time}{} by execution; {} of sharing; {} set, {} trapped",
         words::thousands(quality.step),

@@ -1,0 +1,190 @@
+//! Transfers of control: direct ones become links, indirect ones go through tables to landings.
+
+use iced_x86::{Code as Opcode, FlowControl, Instruction, Register};
+
+use super::Builder;
+use crate::{
+    cache::Landing, emit::Gpr, liveness::flags_matter, marks::Undo, memory::TableKind, relocate,
+    state::Scratch,
+};
+
+impl Builder<'_> {
+    /// The transfer of control that ends a block. Returns the block that follows in the fragment, if one does.
+    pub(super) fn transfer(&mut self, last: &Instruction, shared: bool) -> Option<u64> {
+        match last.flow_control() {
+            FlowControl::UnconditionalBranch if last.is_jmp_short_or_near() => {
+                Some(last.near_branch_target())
+            }
+            FlowControl::ConditionalBranch => {
+                self.conditional(last);
+                Some(last.next_ip())
+            }
+            FlowControl::Call if last.is_call_near() => {
+                let literal = self.literal(last.next_ip());
+                self.code.push_literal(literal);
+                self.link(last.near_branch_target());
+                self.return_point(last.next_ip(), shared)
+            }
+            FlowControl::IndirectCall if last.is_call_near_indirect() => {
+                if !self.indirect_call(last) {
+                    self.leave_at(last.ip());
+                    return None;
+                }
+                self.return_point(last.next_ip(), shared)
+            }
+            FlowControl::IndirectBranch if last.is_jmp_near_indirect() => {
+                if !self.indirect_jump(last) {
+                    self.leave_at(last.ip());
+                }
+                None
+            }
+            FlowControl::Return if matches!(last.code(), Opcode::Retnq | Opcode::Retnq_imm16) => {
+                self.returns(last);
+                None
+            }
+            _ => {
+                self.leave_at(last.ip());
+                None
+            }
+        }
+    }
+
+    fn conditional(&mut self, last: &Instruction) {
+        if last.is_jcc_short_or_near() {
+            // iced numbers conditions from 1 in the order of the opcodes.
+            let condition = last.condition_code() as u8 - 1;
+            self.link_if(condition, last.near_branch_target());
+            return;
+        }
+        // loop, jrcxz and jecxz have short forms only: they hop over a jump that goes on to the jump that leads there.
+        const TO_TAKEN: u8 = 2;
+        const OVER_TAKEN: u8 = 5;
+        let original = self.cache.original(last);
+        let opcodes = original.get(..original.len() - 1).unwrap_or_default();
+        self.code.align_for_jump_behind(opcodes.len() as u64 + 3);
+        self.code.raw(opcodes);
+        self.code.raw(&[TO_TAKEN]);
+        self.mark(last.next_ip(), Undo::Nothing);
+        self.code.raw(&[0xeb, OVER_TAKEN]);
+        self.link(last.near_branch_target());
+    }
+
+    /// Where calls come back to: a landing, then the program's code there.
+    fn return_point(&mut self, pc: u64, shared: bool) -> Option<u64> {
+        let landing = self.code.here();
+        self.landing(Landing::RETURN, pc);
+        if shared {
+            self.cache.landings_mut(TableKind::Return).insert(pc, landing);
+        }
+        Some(pc)
+    }
+
+    fn indirect_call(&mut self, last: &Instruction) -> bool {
+        let original = self.cache.original(last);
+        let table = self.cache.tables.address(TableKind::Call);
+        let back = self.literal(last.next_ip());
+        let r11_named = last.memory_base() == Register::R11 || last.memory_index() == Register::R11;
+        self.code.spill(Gpr::RAX, Scratch::B);
+        if r11_named {
+            self.code.spill(Gpr::R11, Scratch::A);
+        }
+        if !relocate::load_target(&mut self.code, last, original) {
+            return false;
+        }
+        if r11_named {
+            // The push may fault, and then the call begins again.
+            self.mark(last.ip(), Undo::CallR11);
+        }
+        self.code.push_literal(back);
+        self.mark(last.ip(), Undo::Call);
+        self.code.jump_through(Gpr::R11, Gpr::RAX, table);
+        true
+    }
+
+    fn indirect_jump(&mut self, last: &Instruction) -> bool {
+        let original = self.cache.original(last);
+        // Through the global offset table: a call's way through the linkage table, or a tail call. R11 is dead there
+        // (System V ABI 3.2.1).
+        if last.is_ip_rel_memory_operand() {
+            let table = self.cache.tables.address(TableKind::Call);
+            self.code.spill(Gpr::RAX, Scratch::B);
+            if !relocate::load_target(&mut self.code, last, original) {
+                return false;
+            }
+            self.mark(last.ip(), Undo::Call);
+            self.code.jump_through(Gpr::R11, Gpr::RAX, table);
+            return true;
+        }
+        let table = self.cache.tables.address(TableKind::Jump);
+        self.code.spill(Gpr::R11, Scratch::A);
+        self.code.spill(Gpr::R10, Scratch::B);
+        if !relocate::load_target(&mut self.code, last, original) {
+            return false;
+        }
+        self.mark(last.ip(), Undo::Jump);
+        self.code.jump_through(Gpr::R11, Gpr::R10, table);
+        true
+    }
+
+    fn returns(&mut self, last: &Instruction) {
+        let table = self.cache.tables.address(TableKind::Return);
+        self.code.spill(Gpr::RSI, Scratch::A);
+        self.code.spill(Gpr::RCX, Scratch::B);
+        // pop rsi
+        self.code.raw(&[0x5e]);
+        self.mark(last.ip(), Undo::Return);
+        if last.code() == Opcode::Retnq_imm16 {
+            // lea rsp, [rsp+imm32]
+            self.code.raw(&[0x48, 0x8d, 0xa4, 0x24]);
+            self.code.raw(&u32::from(last.immediate16()).to_le_bytes());
+        }
+        self.code.jump_through(Gpr::RSI, Gpr::RCX, table);
+    }
+
+    /// Where an indirect transfer arrives: makes sure that it wanted to come here.
+    pub(super) fn landing(&mut self, landing: Landing, pc: u64) {
+        self.mark(pc, landing.undo);
+        let miss = self.cache.codes.get(self.index).map_or(0, |arena| arena.miss(landing.table));
+        let (target, index) = (landing.target, landing.index);
+        if flags_matter(&self.cache.regions, pc) {
+            // jrcxz is the one test that leaves the flags alone; it wants the difference in RCX.
+            const IF_RCX_ZERO: u8 = 0xe3;
+            const OVER_JUMP: u8 = 5;
+            let borrowed = index == Gpr::RCX;
+            if !borrowed {
+                self.code.spill(Gpr::RCX, Scratch::C);
+                self.mark(pc, landing.undo_with_rcx);
+            }
+            self.code.constant(Gpr::RCX, pc.wrapping_neg());
+            self.code.add_flagless(Gpr::RCX, target);
+            self.code.raw(&[IF_RCX_ZERO, OVER_JUMP]);
+            let miss = if borrowed { miss } else { self.rcx_stub(miss) };
+            self.code.raw(&[0xe9]);
+            let end = self.code.here() + 4;
+            self.code.raw(&(miss.wrapping_sub(end) as u32).to_le_bytes());
+            if !borrowed {
+                self.code.reload(Gpr::RCX, Scratch::C);
+            }
+        } else {
+            const IF_NOT_EQUAL: u8 = 5;
+            if self.code.reaches(pc) {
+                self.code.address_of(index, pc);
+            } else {
+                self.code.constant(index, pc);
+            }
+            self.code.compare(index, target);
+            self.code.raw(&[0x0f, 0x80 | IF_NOT_EQUAL]);
+            let end = self.code.here() + 4;
+            self.code.raw(&(miss.wrapping_sub(end) as u32).to_le_bytes());
+        }
+        self.code.reload(index, Scratch::B);
+        if landing.reloads_target {
+            self.code.reload(target, Scratch::A);
+        }
+        self.mark(pc, Undo::Nothing);
+    }
+
+    fn rcx_stub(&mut self, miss: u64) -> u64 {
+        self.cache.codes.get_mut(self.index).map_or(0, |arena| arena.reload_rcx_and_jump(miss))
+    }
+}

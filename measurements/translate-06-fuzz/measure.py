@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Fuzzing: random instruction sequences, natively and translated, and counted beside single steps."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from lib import campaign
+from lib.campaign import Criterion, Summary
+from lib.paths import REPOSITORY
+from lib.table import group_by, markdown
+
+# Tests of crates/collect-translate/tests/fuzz, and how many sequences one run of each takes: steps are slow.
+PASSES = {
+    "counting": ("counting_changes_nothing", 200_000),
+    "sampling": ("sampling_changes_nothing", 200_000),
+    "single steps": ("counts_are_those_of_single_steps", 2_000),
+}
+QUICK = {"counting": 4_000, "sampling": 4_000, "single steps": 100}
+WANTED = 10_000_000
+# What a test prints at its end.
+DONE = re.compile(r"^\.?Done \{ (.*) \}", re.MULTILINE)
+NUMBER = re.compile(r"(\w+): (\d+)")
+NUMBERS = ["sequences", "discarded", "codes", "instructions", "samples"]
+BUILD = ["cargo", "test", "--release", "-p", "carom-collect-translate", "--test", "fuzz", "--no-run",
+         "--message-format", "json"]
+
+
+def build():
+    """The test's executable."""
+    messages = subprocess.run(BUILD, cwd=REPOSITORY, stdout=subprocess.PIPE, check=True, text=True).stdout
+    executables = [json.loads(line).get("executable") for line in messages.splitlines() if line.startswith("{")]
+    return next(path for path in executables if path)
+
+
+def measure(options):
+    program = build()
+    for run in range(options.runs):
+        for name, (test, many) in PASSES.items():
+            yield one_run(program, name, test, run, QUICK[name] if options.quick else many)
+
+
+def one_run(program, name, test, run, sequences):
+    # Every run draws other sequences; the seed makes them again.
+    seed = run + 1
+    environment = {**os.environ, "CAROM_FUZZ_SEQUENCES": str(sequences), "CAROM_FUZZ_SEED": str(seed)}
+    begin = time.monotonic()
+    test = subprocess.run([program, "--exact", test, "--nocapture"], env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = DONE.search(test.stdout)
+    found = dict(NUMBER.findall(done[1])) if done else {}
+    return {"pass": name, "run": run, "seed": seed, "equal": test.returncode == 0, "seconds": time.monotonic() - begin,
+            **{key: int(found[key]) if key in found else None for key in NUMBERS},
+            "difference": None if test.returncode == 0 else test.stdout}
+
+
+def summarise(rows):
+    table, criteria = [], []
+    for (name,), group in group_by(rows, "pass").items():
+        total = lambda key: sum(row[key] or 0 for row in group)
+        different = [row for row in group if not row["equal"]]
+        table.append([name, len(group), f"{total('sequences'):,}", f"{total('discarded'):,}",
+                      max(row["codes"] or 0 for row in group), f"{total('instructions'):,}", f"{total('samples'):,}",
+                      f"{total('seconds'):.0f}", len(different)])
+        wanted = 0 if name == "single steps" else WANTED
+        criteria.append(Criterion(
+            f"{name}: no difference" + (f" in {wanted:,} sequences" if wanted else ""),
+            f"{len(different)} of {len(group)} runs, {total('sequences'):,} sequences",
+            not different and total("sequences") >= wanted))
+    columns = ["pass", "runs", "sequences", "states left out (faults)", "kinds of instructions", "instructions translated",
+               "samples", "s", "runs with a difference"]
+    text = ("Each sequence begins in two random states and runs three times from each. Compared: general-purpose registers, "
+            "flags, x87, SSE, AVX and AVX-512 state, and 12 KiB of memory with the stack; under *single steps* instead "
+            "the counts of instructions, loads, stores, bytes, branches, calls, returns and atomics.")
+    return Summary(body=[text, markdown(columns, table)], criteria=criteria)
+
+
+if __name__ == "__main__":
+    campaign.main(__file__, "6. Fuzzing", "cargo test --release -p carom-collect-translate --test fuzz", measure, summarise,
+                  runs=50)
