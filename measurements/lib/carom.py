@@ -65,10 +65,10 @@ class Shared:
         return self.report["quality"]["samples"] * least / sum(times)
 
 
-def prefix(name, options=(), quiet=True):
-    """The words before the program: `carom share` with a fresh folder for the profile."""
+def prefix(name, options=(), quiet=True, command="share"):
+    """The words before the program: `carom share`, or another command, with a fresh folder for the profile."""
     profile = fresh_profile(name)
-    return [CAROM, "share", *(["-q"] if quiet else []), "-o", profile, *options, "--"]
+    return [CAROM, command, *(["-q"] if quiet else []), "-o", profile, *options, "--"]
 
 
 def fresh_profile(name):

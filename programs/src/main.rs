@@ -23,6 +23,7 @@ mod pinning;
 mod point_to_point;
 mod random;
 mod read_write;
+mod rest;
 mod runner;
 mod volume;
 mod write_volume;

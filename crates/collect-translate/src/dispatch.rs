@@ -24,6 +24,10 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
     // SAFETY: records are never changed once code refers to them.
     let exit = unsafe { *exit };
     engine::with(|engine| dispatch(engine, thread, exit));
+    // Without the lock: what is made of a sample takes longer than the sample, and other threads have theirs.
+    while let Some((access, kind)) = thread.sampled.pop() {
+        engine::observe(&thread.registers(access.ip.0), &access, kind);
+    }
 }
 
 fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
@@ -193,7 +197,7 @@ fn run_hook(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
             let found = operands(engine, thread, pc);
             if let Some(access) = found.iter().filter(wanted).nth(nth as usize) {
                 let kind = if store { AccessKind::Store } else { AccessKind::Load };
-                engine.observer.sampled(&thread.registers(pc), access, kind);
+                thread.sampled.push((*access, kind));
             }
         }
         None => {}

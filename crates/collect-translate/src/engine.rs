@@ -2,7 +2,10 @@
 
 use std::{
     ops::Range,
-    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*},
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*},
+    },
 };
 
 use carom_base::{Access, AccessKind};
@@ -20,7 +23,8 @@ use crate::{
 };
 
 /// What the engine tells whoever uses it. Called in the thread concerned, with all signals blocked, on the engine's
-/// stack, under the engine's lock: it must not call the C library beyond async-signal-safe functions, nor the engine.
+/// stack: it must not call the C library beyond async-signal-safe functions. All but [`sampled`](Self::sampled) are
+/// called under the engine's lock and must not call the engine.
 pub trait Observer: Sync {
     /// An access is about to happen and was sampled as one of its `kind` (a read-modify-write may be either).
     fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind);
@@ -106,6 +110,7 @@ pub fn start(mode: Mode, native: Range<u64>, observer: &'static dyn Observer) ->
     LANES[1].store(lanes.end, Relaxed);
     PROCESS.store(std::process::id(), Relaxed);
     *ENGINE.lock() = Some(Engine { cache, observer, ended: None, threads: Vec::new() });
+    OBSERVER.get_or_init(|| observer);
     STARTED.store(true, Release);
     signal::adopt();
     Ok(())
@@ -132,6 +137,16 @@ fn has_shadow_stack() -> bool {
     // SAFETY: a valid place for the answer. Kernels that know no shadow stacks say EINVAL.
     let known = unsafe { memory::call(libc::SYS_arch_prctl, arguments) };
     known.is_ok() && features & SHSTK != 0
+}
+
+/// The observer, for those that do not have the lock.
+static OBSERVER: OnceLock<&'static dyn Observer> = OnceLock::new();
+
+/// Tells the observer of a sample.
+pub fn observe(registers: &Registers<'_>, access: &Access, kind: AccessKind) {
+    if let Some(observer) = OBSERVER.get() {
+        observer.sampled(registers, access, kind);
+    }
 }
 
 /// Works with the engine under its lock. Signals must be blocked.

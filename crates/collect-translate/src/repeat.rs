@@ -78,7 +78,7 @@ fn sample(
                 (number / each).wrapping_sub(iterations.start).wrapping_mul(u64::from(access.width));
             let distance = if backwards { distance.wrapping_neg() } else { distance };
             let access = Access { addr: Addr(access.addr.0.wrapping_add(distance)), ..**access };
-            engine.observer.sampled(&thread.registers(what.pc), &access, kind);
+            thread.sampled.push((access, kind));
         }
     }
 }

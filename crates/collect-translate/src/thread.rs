@@ -2,7 +2,7 @@
 
 use std::{arch::asm, ops::Range, ptr::NonNull};
 
-use carom_base::Access;
+use carom_base::{Access, AccessKind};
 use carom_base_insn::{Known, Registers};
 
 use crate::{
@@ -45,6 +45,8 @@ pub struct Thread {
     countdowns: Vec<Countdowns>,
     random: u64,
     pub native_calls: Vec<NativeCall>,
+    /// Samples that were taken, and that the observer does not know yet.
+    pub sampled: Vec<(Access, AccessKind)>,
     /// A repeated comparison that is being sampled.
     pub comparison: Option<Comparison>,
     /// Its time in the cache and outside.
@@ -65,6 +67,7 @@ impl Thread {
             countdowns: Vec::new(),
             random: name,
             native_calls: Vec::new(),
+            sampled: Vec::new(),
             comparison: None,
             clock: Clock::start(),
         });

@@ -115,7 +115,11 @@ pub fn finish(manifest: &mut Manifest, settings: &ControlSettings, drain: Drain,
         trap: results.trap_ns,
         modify: results.modify_ns,
         // Now, so that it delays no program. Only where accesses are sampled is there a rate to compare it with.
-        transfer: if samples_accesses(&manifest.engine) { transfer_ns().unwrap_or(0) } else { 0 },
+        transfer: if samples_accesses(&manifest.engine) {
+            transfer_ns(&manifest.machine.cpus).unwrap_or(0)
+        } else {
+            0
+        },
     };
     let mut build_ids = BuildIds::default();
     for module in manifest.processes.iter_mut().flat_map(|process| &mut process.modules) {

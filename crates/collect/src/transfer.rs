@@ -7,6 +7,9 @@ use std::sync::{
 use std::thread;
 use std::time::{Duration, Instant};
 
+use carom_store::CpuInfo;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
 /// Rounds of the measurement, each a chance that both threads run all the while.
 const ROUNDS: usize = 16;
 
@@ -19,27 +22,49 @@ const SWAPS: u64 = 64;
 /// Fewer changes than this in a round are no contention: the threads did not run at the same time.
 const FEWEST: u64 = 100;
 
-/// Nanoseconds from one change of owner to the next of a line that two threads write as fast as they can: the median
-/// over rounds of about 5 ms in all. `None` where two threads do not run at the same time, as on one processor.
+/// Nanoseconds from one change of owner to the next of a line that two threads write as fast as they can, each on a
+/// core of its own: the median over rounds of about 5 ms in all. `None` where this process may not use two cores, or
+/// two threads did not run at the same time.
 ///
-/// What is measured is where the scheduler puts two threads, and in a virtual machine where the hypervisor puts its
-/// processors: it can change from second to second.
-pub(crate) fn transfer_ns() -> Option<u64> {
-    if thread::available_parallelism().map_or(1, usize::from) < 2 {
-        return None;
-    }
+/// In a virtual machine it is where the hypervisor puts its processors that decides: it can change from second to
+/// second.
+pub(crate) fn transfer_ns(cpus: &[CpuInfo]) -> Option<u64> {
+    let allowed = sched_getaffinity(None).ok()?;
+    let [one, other] = two_cores(cpus, |cpu| allowed.is_set(cpu))?;
     let line = Line(AtomicU64::new(0));
     let barrier = Barrier::new(2);
     let mut rounds = thread::scope(|scope| {
-        let other = thread::Builder::new().spawn_scoped(scope, || contend(&line, &barrier, 1)).ok();
-        // Without the other nobody would come to the barrier.
-        let other = other?;
-        let own = contend(&line, &barrier, 2);
-        let others = other.join().ok()?;
-        Some(own.into_iter().zip(others).filter_map(together).collect::<Vec<u64>>())
+        let contend_on = |name, cpu| {
+            let (line, barrier) = (&line, &barrier);
+            thread::Builder::new().spawn_scoped(scope, move || {
+                let mut only = CpuSet::new();
+                only.set(cpu);
+                // Where that fails the threads may still run apart.
+                let _ = sched_setaffinity(None, &only);
+                contend(line, barrier, name)
+            })
+        };
+        let first = contend_on(1, one).ok()?;
+        let Ok(second) = contend_on(2, other) else {
+            // The first is not to wait for ever.
+            for _ in 0..ROUNDS {
+                barrier.wait();
+            }
+            return None;
+        };
+        let (first, second) = (first.join().ok()?, second.join().ok()?);
+        Some(first.into_iter().zip(second).filter_map(together).collect::<Vec<u64>>())
     })?;
     rounds.sort_unstable();
     rounds.get(rounds.len() / 2).copied()
+}
+
+/// The first processor that may be used, and the next one of another core.
+fn two_cores(cpus: &[CpuInfo], allowed: impl Fn(usize) -> bool) -> Option<[usize; 2]> {
+    let mut usable = cpus.iter().filter(|info| allowed(info.cpu.0 as usize));
+    let one = usable.next()?;
+    let other = usable.find(|info| (info.package, info.core) != (one.package, one.core))?;
+    Some([one.cpu.0 as usize, other.cpu.0 as usize])
 }
 
 /// Two lines, so that a neighbour that the hardware fetches along is ours too.
@@ -75,6 +100,8 @@ fn together((one, other): (Round, Round)) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use carom_base::Cpu;
+
     use super::*;
 
     #[test]
@@ -87,7 +114,19 @@ mod tests {
     }
 
     #[test]
+    fn hardware_threads_of_one_core_are_not_two() {
+        let cpu = |cpu, core, package| CpuInfo { cpu: Cpu(cpu), core, package, node: 0 };
+        // Processors 0 and 1 are one core; core 0 of the other package is another.
+        let cpus = [cpu(0, 0, 0), cpu(1, 0, 0), cpu(2, 0, 1), cpu(3, 1, 1)];
+        assert_eq!(two_cores(&cpus, |_| true), Some([0, 2]));
+        assert_eq!(two_cores(&cpus, |cpu| cpu != 2), Some([0, 3]));
+        assert_eq!(two_cores(&cpus, |cpu| cpu < 2), None);
+    }
+
+    #[test]
     fn it_ends_and_is_not_zero() {
-        assert!(transfer_ns().is_none_or(|ns| ns > 0));
+        let cpus = [0, 1].map(|cpu| CpuInfo { cpu: Cpu(cpu), core: cpu, package: 0, node: 0 });
+        assert!(transfer_ns(&cpus).is_none_or(|ns| ns > 0));
+        assert_eq!(transfer_ns(&[]), None);
     }
 }

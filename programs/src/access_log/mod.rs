@@ -16,6 +16,7 @@ use self::sites::{SITES, Site};
 use crate::error::Error;
 use crate::output::Output;
 use crate::random::Random;
+use crate::rest::Rest;
 
 /// Accesses memory in a random order, by instructions of many forms, and writes down every access.
 ///
@@ -40,6 +41,9 @@ pub struct Options {
     /// Where the random numbers start.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+
+    #[command(flatten)]
+    rest: Rest,
 }
 
 /// Bytes around each address. An access begins anywhere in the first part, and the widest one ends within.
@@ -67,7 +71,11 @@ pub fn run(options: &Options) -> Result<Output, Error> {
         .filter_map(|room| plan(first + room * ROOM_BYTES + below(&mut random, STARTS), &mut random))
         .collect();
     write_log(&options.log, &planned, options.passes)?;
-    for _ in 0..options.passes {
+    let stretch = options.rest.stretch(options.passes.saturating_mul(addresses)).div_ceil(addresses);
+    for pass in 0..options.passes {
+        if pass.is_multiple_of(stretch) {
+            options.rest.rest();
+        }
         visit_all(&planned, &mut random);
     }
     Ok(Output {

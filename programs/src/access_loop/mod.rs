@@ -13,6 +13,7 @@ use self::code::{MOST_ACCESSES, STEP_BYTES, WORD_BYTES};
 use crate::error::Error;
 use crate::output::Output;
 use crate::padded::Padded;
+use crate::rest::Rest;
 
 /// Runs a loop of a few loads or stores of 8 bytes, each at an instruction and an address of its own.
 ///
@@ -34,6 +35,9 @@ pub struct Options {
     /// Iterations.
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     iterations: u64,
+
+    #[command(flatten)]
+    rest: Rest,
 }
 
 /// What the accesses of a loop are.
@@ -68,8 +72,17 @@ pub fn run(options: &Options) -> Result<Output, Error> {
     let function = code::find(options.kind, accesses).ok_or(Error::NoSuchLoop { accesses })?;
     let mut words = Padded([0_u64; MOST_ACCESSES]);
     let first = words.as_mut_ptr();
-    // SAFETY: as many words as the longest loop accesses; clap refuses no iterations.
-    unsafe { function(first, options.iterations) };
+    let stretch =
+        options.rest.stretch(options.iterations.saturating_mul(accesses as u64)).div_ceil(accesses as u64);
+    let mut left = options.iterations;
+    while left > 0 {
+        // Before the first one, too: the way here had samples of its own.
+        options.rest.rest();
+        let iterations = stretch.min(left);
+        // SAFETY: as many words as the longest loop accesses, and at least one iteration.
+        unsafe { function(first, iterations) };
+        left -= iterations;
+    }
 
     let listed: Vec<Value> = (0..u64::from(options.accesses))
         .map(|n| {

@@ -2,10 +2,10 @@
 
 use carom_base_sys::{
     machine::{Seccomp, ShadowStack},
-    probe::{BurstChoice, DeliveryKind, Facts, Finding, Probes, Support, choose_burst_delivery},
+    probe::{BurstChoice, DeliveryKind, Facts, Finding, Probes, Remedy, Support, choose_burst_delivery},
 };
 
-use super::model::{Answer, Carom, Choice, Cpu, Delivery, Engine, Facility, Machine, Remedy, Report};
+use super::model::{self, Answer, Carom, Choice, Cpu, Delivery, Engine, Facility, Machine, Report};
 
 /// Version of the JSON contract.
 const SCHEMA: u32 = 1;
@@ -20,12 +20,15 @@ impl Report {
             command: "doctor".into(),
             verdict: verdict(&probes, &choice),
             engine: choice.as_ref().ok().map(|choice| chosen(choice, probes.tick_hz)),
-            engines: vec![pmu(&probes), translate(), burst(&probes, &choice)],
+            engines: vec![pmu(&probes), translate(&probes), burst(&probes, &choice)],
             facilities: probes.all().map(facility).collect(),
             machine: machine(facts),
         }
     }
 }
+
+/// What runs on the `translate` engine.
+const TRANSLATE_USERS: &str = "`carom count` and `carom share --engine translate`";
 
 fn verdict(probes: &Probes, choice: &Result<BurstChoice, String>) -> String {
     match choice {
@@ -40,6 +43,9 @@ fn verdict(probes: &Probes, choice: &Result<BurstChoice, String>) -> String {
         Err(cause) if unknown(probes) => {
             format!("carom cannot tell whether it can profile programs here: {cause}.")
         }
+        Err(cause) if probes.translate == Support::Yes => {
+            format!("carom cannot sample by time here: {cause}. {TRANSLATE_USERS} need no timer and work.")
+        }
         Err(cause) => format!("carom cannot profile programs here: {cause}."),
     }
 }
@@ -47,9 +53,7 @@ fn verdict(probes: &Probes, choice: &Result<BurstChoice, String>) -> String {
 /// The command that would allow perf events, as a sentence of its own; empty where no single command does.
 fn better(probes: &Probes) -> String {
     match &probes.perf.support {
-        Support::No {
-            remedy: Some(carom_base_sys::probe::Remedy { text, command: Some(command) }), ..
-        } => {
+        Support::No { remedy: Some(Remedy { text, command: Some(command) }), .. } => {
             format!(" To lift this: `{command}` ({text}).")
         }
         _ => String::new(),
@@ -85,21 +89,23 @@ fn pmu(probes: &Probes) -> Engine {
         name: "pmu".into(),
         in_this_version: false,
         machine: answer(&machine.support),
-        text: format!("this version cannot use it yet; {could}"),
+        text: format!("not in this version; {could}"),
         deliveries: Vec::new(),
     }
 }
 
-fn translate() -> Engine {
-    let (machine, could) = match cfg!(target_arch = "x86_64") {
-        true => (Answer::Yes, "this machine could run it (x86-64; needs no perf events)"),
-        false => (Answer::No, "this machine: it is for x86-64 only"),
+fn translate(probes: &Probes) -> Engine {
+    let text = match &probes.translate {
+        Support::Yes => format!("used by {TRANSLATE_USERS}"),
+        Support::No { cause, .. } | Support::Unknown { cause } => {
+            format!("{cause}; {TRANSLATE_USERS} need this engine")
+        }
     };
     Engine {
         name: "translate".into(),
-        in_this_version: false,
-        machine,
-        text: format!("this version cannot use it yet; {could}"),
+        in_this_version: true,
+        machine: answer(&probes.translate),
+        text,
         deliveries: Vec::new(),
     }
 }
@@ -143,7 +149,7 @@ fn answer(support: &Support) -> Answer {
 fn facility(finding: &Finding) -> Facility {
     let remedy = match &finding.support {
         Support::No { remedy: Some(remedy), .. } => {
-            Some(Remedy { text: remedy.text.clone(), command: remedy.command.clone() })
+            Some(model::Remedy { text: remedy.text.clone(), command: remedy.command.clone() })
         }
         _ => None,
     };

@@ -1,10 +1,14 @@
 use carom_base_sys::{
     SysError,
     machine::{Container, Kernel, Machine, Seccomp, Space},
-    probe::{Facts, Outcome, Slots, Tried},
+    probe::{Facts, Limits, Outcome, Slots, Tried},
 };
 
-use super::{Report, model::Answer, run, text};
+use super::{
+    Report,
+    model::{Answer, Engine},
+    run, text,
+};
 
 /// A Docker container under its default filter: no perf events, POSIX timers only.
 fn docker() -> Facts {
@@ -17,6 +21,7 @@ fn docker() -> Facts {
         ..Machine::default()
     };
     machine.privilege.seccomp = Seccomp::Filter;
+    machine.cpu.fsgsbase = Some(true);
     let space = Ok(Space { total: 1 << 40, free: 1 << 39 });
     let tried = Tried {
         reach: denied,
@@ -26,6 +31,10 @@ fn docker() -> Facts {
         cycles: Err(error),
         ptrace: worked,
         own_memory: worked,
+        address_space: worked,
+        memory_file: worked,
+        executable_memory: worked,
+        limits: Limits::default(),
         directory: space,
         shared_memory: space,
     };
@@ -37,7 +46,7 @@ fn the_verdict_comes_first_and_names_the_price() {
     let report = Report::new(&docker());
     assert_eq!(
         report.verdict,
-        "carom can profile programs here. --engine auto takes burst, the only engine in this version, sampling by \
+        "carom can profile programs here. --engine auto takes burst, sampling by \
          POSIX CPU timers: the container's seccomp filter denies perf_event_open. The price: at most 250 samples per \
          second and thread, and no watchpoints: coarse, needs longer runs, and misses lines that bounce rarely. To lift this: \
          `docker run --cap-add PERFMON …` (start the container with this option added)."
@@ -49,17 +58,59 @@ fn the_verdict_comes_first_and_names_the_price() {
 }
 
 #[test]
-fn without_any_timer_the_status_is_125() {
+fn without_any_timer_there_is_no_engine_for_auto() {
     let mut facts = docker();
     facts.tried.timers[2] = Ok(Outcome::Silent);
+    let report = Report::new(&facts);
+    assert!(
+        report.verdict.starts_with("carom cannot sample by time here: no timer works"),
+        "{}",
+        report.verdict
+    );
+    assert!(
+        report
+            .verdict
+            .ends_with("`carom count` and `carom share --engine translate` need no timer and work.")
+    );
+    assert!(report.engine.is_none());
+
+    facts.machine.cpu.fsgsbase = Some(false);
     let report = Report::new(&facts);
     assert!(
         report.verdict.starts_with("carom cannot profile programs here: no timer works"),
         "{}",
         report.verdict
     );
-    assert!(report.engine.is_none());
     assert!(report.engines.iter().all(|engine| !(engine.in_this_version && engine.machine == Answer::Yes)));
+}
+
+fn translate(facts: &Facts) -> Engine {
+    Report::new(facts).engines.into_iter().find(|engine| engine.name == "translate").unwrap()
+}
+
+#[test]
+fn translate_says_what_it_is_for() {
+    let engine = translate(&docker());
+    assert!(engine.in_this_version && engine.machine == Answer::Yes);
+    assert_eq!(engine.text, "used by `carom count` and `carom share --engine translate`");
+}
+
+#[test]
+fn translate_says_what_is_missing_and_the_facility_how_to_get_it() {
+    let mut facts = docker();
+    facts.tried.memory_file = Ok(Outcome::Refused(1));
+    let report = Report::new(&facts);
+    let engine = translate(&facts);
+    assert_eq!(engine.machine, Answer::No);
+    assert_eq!(
+        engine.text,
+        "a seccomp filter denies memfd_create; `carom count` and `carom share --engine translate` need this engine"
+    );
+    let facility = report.facilities.iter().find(|facility| facility.id == "executable-memory").unwrap();
+    assert!(facility.remedy.as_ref().unwrap().text.contains("allow memfd_create"));
+
+    facts.machine.cpu.fsgsbase = None;
+    assert_eq!(translate(&facts).machine, Answer::Unknown);
 }
 
 #[test]

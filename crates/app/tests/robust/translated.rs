@@ -46,8 +46,18 @@ fn processes_fork_and_become_others() {
 #[test]
 fn it_ends_as_it_would() {
     for how in [
-        "return", "_exit", "quick_exit", "abort", "segv", "overflow", "kill", "term", "trap", "int3",
-        "exit-in-thread", "main-leaves",
+        "return",
+        "_exit",
+        "quick_exit",
+        "abort",
+        "segv",
+        "overflow",
+        "kill",
+        "term",
+        "trap",
+        "int3",
+        "exit-in-thread",
+        "main-leaves",
     ] {
         keeps("ends.c", &[how]);
     }

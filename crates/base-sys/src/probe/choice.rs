@@ -17,7 +17,7 @@ impl BurstChoice {
     /// What `--engine auto` prints: the engine, how it samples, and why. A sentence without a full stop.
     pub fn describe(&self) -> String {
         let Self { delivery, reason, .. } = self;
-        format!("burst, the only engine in this version, sampling by {}: {reason}", delivery.words())
+        format!("burst, sampling by {}: {reason}", delivery.words())
     }
 }
 

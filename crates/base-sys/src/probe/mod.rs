@@ -4,6 +4,7 @@
 //! function, so every cause is tested without its machine. Sources: perf_event_open(2), ptrace(2), and the kernel's
 //! `Documentation/admin-guide/sysctl/kernel.rst`.
 
+mod cache;
 mod choice;
 mod denial;
 mod pmu;
@@ -12,10 +13,12 @@ mod support;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod translate;
 mod trial;
 mod tried;
 mod watch;
 
+pub use cache::Limits;
 pub use choice::{BurstChoice, choose_burst_delivery};
 pub use support::{Finding, Remedy, Support};
 pub use trial::{DeliveryKind, Outcome, Trial, attempt};
@@ -65,6 +68,14 @@ pub struct Probes {
     pub own_memory: Finding,
     /// The FS and GS bases are accessible.
     pub thread_base: Finding,
+    /// No shadow stack checks returns.
+    pub free_returns: Finding,
+    /// Files in memory can be mapped executable.
+    pub executable_memory: Finding,
+    /// Room for a code cache.
+    pub address_space: Finding,
+    /// The `translate` engine can run programs.
+    pub translate: Support,
     /// Enough file descriptors.
     pub descriptors: Finding,
     /// Room for a profile.
@@ -81,6 +92,10 @@ impl Probes {
         let Facts { machine, tried } = facts;
         let perf = perf(machine, tried);
         let counters = pmu::counters(machine, tried, &perf.support);
+        let thread_base = process::thread_base(machine);
+        let free_returns = translate::free_returns(machine);
+        let executable_memory = translate::executable_memory(machine, tried);
+        let address_space = translate::address_space(tried);
         Self {
             timers: timers::timers(machine, tried, &perf.support),
             watchpoints: watch::watchpoints(machine, tried, &perf.support),
@@ -89,7 +104,16 @@ impl Probes {
             counters,
             ptrace: process::ptrace(machine, tried),
             own_memory: process::own_memory(machine, tried),
-            thread_base: process::thread_base(machine),
+            translate: translate::translate([
+                &thread_base,
+                &free_returns,
+                &executable_memory,
+                &address_space,
+            ]),
+            thread_base,
+            free_returns,
+            executable_memory,
+            address_space,
             descriptors: process::descriptors(machine),
             space: process::space(tried),
             tick_hz: machine.tick_hz,
@@ -108,12 +132,16 @@ impl Probes {
         }
     }
 
-    /// All findings, in the order of a report: what `burst` needs, what `pmu` needs, the rest.
+    /// All findings, in the order of a report: what `burst` needs, what `translate` needs, what all
+    /// need, what `pmu` needs, the rest.
     pub fn all(&self) -> impl Iterator<Item = &Finding> {
         let rest = [
             &self.watchpoints,
             &self.own_memory,
             &self.thread_base,
+            &self.free_returns,
+            &self.executable_memory,
+            &self.address_space,
             &self.descriptors,
             &self.space,
             &self.counters,

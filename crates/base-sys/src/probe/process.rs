@@ -65,8 +65,11 @@ pub(super) fn thread_base(machine: &Machine) -> Finding {
         Some(true) => Support::Yes,
         Some(false) => no(
             "the processor, or a kernel before 5.9 or with `nofsgsbase`, does not let programs use the FS and GS \
-             bases; a slower way to find a thread's state serves",
-            None,
+             bases, by which `translate` finds a thread's state",
+            Remedy::words(match machine.kernel.at_least(5, 9) {
+                Some(false) => "update the kernel to 5.9 or later; until then `burst` serves",
+                _ => "boot without `nofsgsbase`, on a processor of 2012 or later; until then `burst` serves",
+            }),
         ),
         None => unknown("/proc/self/auxv cannot be read"),
     };

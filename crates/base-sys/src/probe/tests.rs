@@ -1,5 +1,7 @@
 //! Machines that the tests do not run on: every cause, its words and its remedy.
 
+mod code_cache;
+
 use super::*;
 use crate::{
     SysError,
@@ -34,6 +36,10 @@ fn desktop() -> Facts {
             cycles: Ok(()),
             ptrace: worked,
             own_memory: worked,
+            address_space: worked,
+            memory_file: worked,
+            executable_memory: worked,
+            limits: Limits::default(),
             directory: Ok(Space { total: 100 * GIB, free: 50 * GIB }),
             shared_memory: Ok(Space { total: GIB, free: GIB }),
         },

@@ -4,6 +4,7 @@
 //! delivery itself, which opening an event does not, and tells kernels that hold a trap back from those that kill.
 //! Between fork and exit the child makes system calls only: the parent may have other threads.
 
+use super::cache;
 use crate::{
     SysError,
     clock::thread_cpu,
@@ -51,6 +52,12 @@ pub enum Trial {
     OwnMemory,
     /// Trace a child.
     Ptrace,
+    /// Reserve the address space of a code cache.
+    AddressSpace,
+    /// Make a file in memory as large as an arena of code.
+    MemoryFile,
+    /// Map such a file executable, and writable elsewhere.
+    ExecutableMemory,
 }
 
 /// What became of a trial.
@@ -131,6 +138,9 @@ fn in_child(trial: Trial) -> Result<bool, SysError> {
         Trial::Timer(kind) => timer(kind),
         Trial::Watchpoint(kind) => watchpoint(kind),
         Trial::OwnMemory | Trial::Ptrace => own_memory(),
+        Trial::AddressSpace => cache::address_space(),
+        Trial::MemoryFile => cache::memory_file().map(|_| true),
+        Trial::ExecutableMemory => cache::executable(),
     }
 }
 

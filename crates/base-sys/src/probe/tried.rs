@@ -2,7 +2,10 @@ use std::path::Path;
 
 use perf_event_open_sys::bindings as raw;
 
-use super::trial::{DeliveryKind, Outcome, Trial, Watched, attempt, delivery};
+use super::{
+    cache::Limits,
+    trial::{DeliveryKind, Outcome, Trial, Watched, attempt, delivery},
+};
 use crate::{
     SysError,
     door::{Call, call},
@@ -27,6 +30,14 @@ pub struct Tried {
     pub ptrace: Result<Outcome, SysError>,
     /// Reading memory with process_vm_readv.
     pub own_memory: Result<Outcome, SysError>,
+    /// Reserving the address space of a code cache.
+    pub address_space: Result<Outcome, SysError>,
+    /// Making a file in memory.
+    pub memory_file: Result<Outcome, SysError>,
+    /// Mapping it executable.
+    pub executable_memory: Result<Outcome, SysError>,
+    /// What explains refusals of these three.
+    pub limits: Limits,
     /// Room where profiles go by default: the working directory.
     pub directory: Result<Space, SysError>,
     /// Room in `/dev/shm`.
@@ -84,6 +95,10 @@ impl Tried {
             cycles: if deadly { Err(denied) } else { cycles() },
             ptrace: attempt(Trial::Ptrace),
             own_memory: attempt(Trial::OwnMemory),
+            address_space: attempt(Trial::AddressSpace),
+            memory_file: attempt(Trial::MemoryFile),
+            executable_memory: attempt(Trial::ExecutableMemory),
+            limits: Limits::here(),
             directory: Space::of(Path::new(".")),
             shared_memory: Space::of(Path::new("/dev/shm")),
         }
