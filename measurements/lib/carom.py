@@ -4,16 +4,18 @@ import json
 import shutil
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 from .paths import CAROM, WORKLOADS, scratch
 
 
 @dataclass
 class Shared:
-    """One profiled run: carom's report, and what the program printed."""
+    """One profiled run: carom's report, what the program printed, and where the profile lies."""
 
     report: dict
     stdout: str
+    profile: Path
 
     @property
     def workload(self):
@@ -78,16 +80,17 @@ def fresh_profile(name):
     return profile
 
 
-def share(name, argv, options=(), timeout_s=120):
+def share(name, argv, options=(), timeout_s=120, engine="burst"):
     """Profiles a command. Raises where it fails: a measurement has no use for half a run."""
     out = scratch("profiles") / f"{name}.json"
-    command = [*prefix(name, ["--engine", "burst", "--json", out, *options]), *argv]
+    command = [*prefix(name, ["--engine", engine, "--json", out, *options]), *argv]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=timeout_s, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"exit status {done.returncode}: {' '.join(map(str, command))}\n{done.stderr}")
-    return Shared(json.loads(out.read_text(encoding="utf-8")), done.stdout)
+    profile = scratch("profiles") / f"{name}.carom"
+    return Shared(json.loads(out.read_text(encoding="utf-8")), done.stdout, profile)
 
 
-def share_workload(name, workload, arguments, options=()):
+def share_workload(name, workload, arguments, options=(), engine="burst"):
     """Profiles one of carom-workloads."""
-    return share(name, [WORKLOADS, workload, *arguments], options)
+    return share(name, [WORKLOADS, workload, *arguments], options, engine=engine)

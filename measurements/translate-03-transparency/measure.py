@@ -4,6 +4,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -42,7 +43,10 @@ def measure(options):
             yield row(case, "native", run, found)
         for run in range(options.runs if case.threaded else 1):
             for side, words in ENGINES.items():
-                yield row(case, side, run, under_carom(case, words, max(HANG_FLOOR_S, HANG_FACTOR * slowest)))
+                ours = under_carom(case, words, max(HANG_FLOOR_S, HANG_FACTOR * slowest))
+                if not same(ours, found):
+                    keep(f"{case.name}-{side}")
+                yield row(case, side, run, ours)
 
 
 def run_once(case, prefix, limit_s):
@@ -55,9 +59,9 @@ def run_once(case, prefix, limit_s):
     begin = time.monotonic()
     with open(folder.parent / "stdout", "wb") as stdout, open(folder.parent / "stderr", "wb") as stderr:
         # A session of its own, so that a hung program is ended with its children.
-        process = subprocess.Popen([*map(str, prefix), "sh", "-c", "set -e\n" + case.script], cwd=folder, stdout=stdout, stderr=stderr,
-                                   stdin=subprocess.DEVNULL, env=case.environment(), start_new_session=True, user=case.user,
-                                   group=case.user, extra_groups=[] if case.user else None)
+        process = subprocess.Popen([*map(str, prefix), "sh", "-c", "set -e\n" + case.script], cwd=folder, stdout=stdout,
+                                   stderr=stderr, stdin=subprocess.DEVNULL, env=case.environment(), start_new_session=True,
+                                   user=case.user, group=case.user, extra_groups=[] if case.user else None)
         try:
             status, timed_out = process.wait(limit_s), False
         except subprocess.TimeoutExpired:
@@ -65,7 +69,8 @@ def run_once(case, prefix, limit_s):
             status, timed_out = process.wait(), True
     wall = time.monotonic() - begin
     end_session(process.pid)
-    return {"status": status, "timed_out": timed_out, "wall_s": wall, "digest": f"sha256:{digest(folder, folder.parent / 'stdout')}"}
+    return {"status": status, "timed_out": timed_out, "wall_s": wall,
+            "digest": f"sha256:{digest(folder, folder.parent / 'stdout')}"}
 
 
 def under_carom(case, words, limit_s):
@@ -85,6 +90,14 @@ def under_carom(case, words, limit_s):
         return found
     coverage = told.get("count", {}).get("coverage", {})
     return found | {"coverage": coverage.get("fraction"), "processes": len(told["processes"]), "threads": len(told["threads"])}
+
+
+def keep(name):
+    """Keeps what the last run put out, to be looked at."""
+    place = scratch("transparency-differences") / re.sub(r"\W+", "-", name)
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(scratch("transparency"), place, symlinks=True, ignore=lambda folder, names: [
+        name for name in names if not (Path(folder) / name).is_file() and not (Path(folder) / name).is_dir()])
 
 
 def end_session(session):
@@ -146,7 +159,8 @@ def summarise(rows):
                       f"all but {', '.join(differing)}" if differing else f"all of {programs} programs", not differing),
             Criterion("at least 40 programs and five not used during development", f"{programs - fresh} and {fresh}",
                       programs - fresh >= 40 and fresh >= 5),
-            Criterion("native outputs can be compared: two runs agree", f"all but {', '.join(unsteady)}" if unsteady else "all", not unsteady),
+            Criterion("native outputs can be compared: two runs agree",
+                      f"all but {', '.join(unsteady)}" if unsteady else "all", not unsteady),
         ])
 
 
@@ -159,5 +173,6 @@ def add_only(parser):
 
 
 if __name__ == "__main__":
-    campaign.main(__file__, "3. Transparency", "carom count -q -- PROGRAM; carom share -q --engine translate --period 100000 -- PROGRAM",
+    campaign.main(__file__, "3. Transparency",
+                  "carom count -q -- PROGRAM; carom share -q --engine translate --period 100000 -- PROGRAM",
                   measure, summarise, runs=20, arguments=add_only)

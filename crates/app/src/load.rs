@@ -63,7 +63,7 @@ fn sharing(recordings: &[Recording]) -> Report {
     let mut report = carom_view::share::report(&run, &findings);
     let counts = counts(recordings, &offsets);
     if counts.events.iter().any(|event| event.total.is_some()) {
-        report.count = Some(carom_view::count::counts(&counts));
+        carom_view::share::with_counts(&mut report, &counts);
     }
     report
 }

@@ -18,9 +18,10 @@ pub enum Count {
     LoadedBytes = 3,
     /// Bytes stored.
     StoredBytes = 4,
-    /// Jumps, conditional or not, taken or not; calls and returns are counted on their own.
+    /// Transfers of control: jumps and loops, taken or not, calls and returns. Calls and returns are also counted by
+    /// themselves. System calls are none.
     Branches = 5,
-    /// Those of [`Count::Branches`] that jumped. Unconditional ones always do.
+    /// Those of [`Count::Branches`] that did not fall through. Calls, returns and unconditional jumps never do.
     BranchesTaken = 6,
     /// Calls, direct and indirect; not those of the kernel.
     Calls = 7,

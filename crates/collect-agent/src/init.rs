@@ -7,7 +7,8 @@ use carom_base_sys::SysError;
 use carom_base_wire::{SESSION_VARIABLE, journal::Line};
 
 use crate::{
-    calibrate, handler, hooks, modules, objects, own_heap, pack, session, session::Session, thread, translated, trim,
+    calibrate, handler, hooks, modules, objects, own_heap, pack, session, session::Session, thread,
+    translated, trim,
 };
 
 /// Starts recording in this process: callable in any thread at any time, before `main` or long after.

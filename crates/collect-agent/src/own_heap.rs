@@ -89,7 +89,13 @@ impl OwnHeap {
     /// Has the heap whole and its lock open in every child that `fork` makes.
     pub fn register_fork_handlers() {
         // SAFETY: functions of the right type that live as long as the process.
-        unsafe { libc::pthread_atfork(Some(before_library_fork), Some(after_library_fork), Some(after_library_fork)) };
+        unsafe {
+            libc::pthread_atfork(
+                Some(before_library_fork),
+                Some(after_library_fork),
+                Some(after_library_fork),
+            )
+        };
     }
 }
 

@@ -1,6 +1,6 @@
 //! The `translate` engine in this process: what it counts goes into the threads' slots.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
@@ -82,14 +82,19 @@ pub fn start(session: &Session) {
     }
 }
 
-/// The code of this library, which runs natively.
-fn own_code() -> std::ops::Range<u64> {
+/// The code of this library, which runs natively, but for what only leads on to the C library.
+fn own_code() -> Vec<Range<u64>> {
     // Both are defined by the linker.
     unsafe extern "C" {
         static __ehdr_start: u8;
         static etext: u8;
     }
-    (&raw const __ehdr_start).addr() as u64..(&raw const etext).addr() as u64
+    let all = (&raw const __ehdr_start).addr() as u64..(&raw const etext).addr() as u64;
+    #[cfg(not(feature = "static-link"))]
+    let leads_on = crate::hooks::careful_code();
+    #[cfg(feature = "static-link")]
+    let leads_on = all.end..all.end;
+    vec![all.start..leads_on.start, leads_on.end..all.end]
 }
 
 /// Works with the engine while no signal can come.

@@ -12,7 +12,7 @@ use crate::{
     exit::{Exit, Reason},
     fragment,
     marks::{Mark, Undo},
-    memory::{Arena, Lanes, MemoryError, Regions, TableKind, Tables},
+    memory::{Arena, Directory, Lanes, MemoryError, Regions, TableKind, Tables},
     mode::Mode,
     repeat::Repeated,
     switch,
@@ -26,12 +26,10 @@ pub struct Landing {
     pub undo: Undo,
     /// The same with RCX in C.
     pub undo_with_rcx: Undo,
-    /// Holds the original address that is wanted.
+    /// Holds the original address that is wanted; its value is in A.
     pub target: Gpr,
     /// Held the table's index; its value is in B.
     pub index: Gpr,
-    /// Whether the value of `target` is in A, to be put back.
-    pub reloads_target: bool,
 }
 
 impl Landing {
@@ -41,7 +39,6 @@ impl Landing {
         undo_with_rcx: Undo::Return,
         target: Gpr::RSI,
         index: Gpr::RCX,
-        reloads_target: true,
     };
     pub const CALL: Self = Self {
         table: TableKind::Call,
@@ -49,7 +46,6 @@ impl Landing {
         undo_with_rcx: Undo::CallRcx,
         target: Gpr::R11,
         index: Gpr::RAX,
-        reloads_target: false,
     };
     pub const JUMP: Self = Self {
         table: TableKind::Jump,
@@ -57,7 +53,6 @@ impl Landing {
         undo_with_rcx: Undo::JumpRcx,
         target: Gpr::R11,
         index: Gpr::R10,
-        reloads_target: true,
     };
 }
 
@@ -80,6 +75,7 @@ pub struct Cache {
     pub regions: Regions,
     pub lanes: Lanes,
     pub tables: Tables,
+    pub directory: Directory,
     pub codes: Vec<Code>,
     /// Block by original address: where it is in the cache.
     pub blocks: FxHashMap<u64, u64>,
@@ -94,7 +90,7 @@ pub struct Cache {
     /// Counters made since this was last emptied: arena and number.
     pub new_counters: Vec<(usize, u64)>,
     /// Code that must not be translated: our own.
-    pub native: Range<u64>,
+    native: Vec<Range<u64>>,
     /// Functions of ours that only lead on, and to where.
     pub aliases: FxHashMap<u64, u64>,
     /// There may be code that `regions` does not know.
@@ -111,13 +107,14 @@ impl Cache {
     ///
     /// # Errors
     /// The address space has no room, or the system forbids code that is written by the process itself.
-    pub fn new(mode: Mode, native: Range<u64>) -> Result<Self, MemoryError> {
+    pub fn new(mode: Mode, native: Vec<Range<u64>>) -> Result<Self, MemoryError> {
         Ok(Self {
             mode,
             aliases: FxHashMap::default(),
-            regions: Regions::new(vec![native.clone()])?,
+            regions: Regions::new(native.clone())?,
             lanes: Lanes::reserve()?,
             tables: Tables::new(misses())?,
+            directory: Directory::new()?,
             codes: Vec::new(),
             blocks: FxHashMap::default(),
             landings: Default::default(),
@@ -141,6 +138,11 @@ impl Cache {
         }
     }
 
+    /// Whether the code at `pc` is ours.
+    pub fn is_native(&self, pc: u64) -> bool {
+        self.native.iter().any(|range| range.contains(&pc))
+    }
+
     /// The code that runs when the program calls `pc`: mostly that at `pc`.
     pub fn stands_for(&self, pc: u64) -> u64 {
         self.aliases.get(&pc).copied().unwrap_or(pc)
@@ -158,6 +160,10 @@ impl Cache {
                 landing
             }
         };
+        // What shares its entry with others will be looked for again and again.
+        if !misses().contains(&self.tables.get(how.table, pc)) {
+            self.directory.set(pc, body);
+        }
         self.tables.set(how.table, pc, landing);
         Some(body)
     }

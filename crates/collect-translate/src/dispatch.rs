@@ -12,7 +12,7 @@ use crate::{
     fragment::{self, Hooked},
     memory::Regions,
     mode::Mode,
-    repeat, sample, system,
+    repeat, sample, switch, system,
     thread::Thread,
 };
 
@@ -81,9 +81,13 @@ pub fn enter(engine: &mut Engine, thread: &mut Thread, pc: u64) {
 /// Code that is not in the cache and cannot be: ours, made at run time, or the arenas are full.
 fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, called: bool) {
     let cache = &mut engine.cache;
-    if cache.native.contains(&pc) {
+    if cache.is_native(pc) {
         if called {
             thread.expect_return();
+            return go_on(thread, pc, pc);
+        }
+        // A native function went on in the cache and is done there: its caller is a step away.
+        if pc == switch::native_return as *const () as u64 {
             return go_on(thread, pc, pc);
         }
         return leave(thread, pc, Leave::ForeignCode);

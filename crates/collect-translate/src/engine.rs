@@ -18,6 +18,7 @@ use crate::{
     mode::Mode,
     signal,
     state::Slots,
+    switch,
     thread::Thread,
     totals::Totals,
 };
@@ -93,7 +94,7 @@ pub enum StartError {
 ///
 /// # Errors
 /// [`StartError`]; nothing was changed then.
-pub fn start(mode: Mode, native: Range<u64>, observer: &'static dyn Observer) -> Result<(), StartError> {
+pub fn start(mode: Mode, native: Vec<Range<u64>>, observer: &'static dyn Observer) -> Result<(), StartError> {
     /// AT_HWCAP2, bit 1 (Linux, Documentation/x86/x86_64/fsgs.rst).
     const HWCAP2_FSGSBASE: u64 = 1 << 1;
     // SAFETY: reads the auxiliary vector.
@@ -105,6 +106,7 @@ pub fn start(mode: Mode, native: Range<u64>, observer: &'static dyn Observer) ->
     }
     let cache = Cache::new(mode, native)?;
     let lanes = cache.lanes.range();
+    switch::set_directory(cache.directory.range().start);
     // ATOMICS: published by the release of `STARTED`.
     LANES[0].store(lanes.start, Relaxed);
     LANES[1].store(lanes.end, Relaxed);

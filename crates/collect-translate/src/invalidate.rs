@@ -67,6 +67,7 @@ impl Cache {
         for (kind, landings) in TableKind::ALL.into_iter().zip(&mut self.landings) {
             for (pc, _) in landings.extract_if(|pc, landing| gone.contains(pc) || is_dead(*landing)) {
                 self.tables.clear(kind, pc);
+                self.directory.clear(pc);
             }
         }
         for code in &mut self.codes {

@@ -26,9 +26,9 @@ pub fn flags_matter(regions: &Regions, pc: u64) -> bool {
 /// The same for the code that begins with `block`.
 pub fn flags_matter_before(regions: &Regions, block: &Block) -> bool {
     let mut undecided = ARITHMETIC;
-    let instructions = block.instructions.iter().map(|decoded| &decoded.instruction);
+    // All of them, however many: what lies behind the block comes after the last.
+    let mut instructions = block.instructions.iter().map(|decoded| &decoded.instruction);
     instructions
-        .take(LOOK_AHEAD)
         .find_map(|instruction| decide(regions, instruction, &mut undecided, DEPTH))
         .unwrap_or_else(|| follow(regions, block.end(), undecided, DEPTH))
 }

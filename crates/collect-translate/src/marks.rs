@@ -20,7 +20,8 @@ pub enum Undo {
     CountedFlags,
     /// A return is under way: the true `pc` is in RSI, RSI in A, RCX in B.
     Return,
-    /// An indirect call: the true `pc` is in R11, which is dead; RAX in B.
+    /// An indirect call: the true `pc` is in R11; R11 in A, RAX in B. By the ABI R11 is dead, but hand-written code
+    /// (x264's) calls its own functions as it likes.
     Call,
     /// An indirect jump: the true `pc` is in R11; R11 in A, R10 in B.
     Jump,
@@ -44,7 +45,7 @@ pub enum Undo {
     NumberInRcx,
     /// Likewise, in R11.
     NumberInR11,
-    /// An indirect call that names its target with R11 has loaded it; R11 in A.
+    /// An indirect call has loaded its target into R11; R11 in A.
     CallR11,
 }
 

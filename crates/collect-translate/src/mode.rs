@@ -7,7 +7,8 @@ pub enum Mode {
     Bare,
     /// Exact counts.
     Count,
-    /// Exact counts, and every access of a kind is sampled with probability 1 / period. 0: none of that kind.
+    /// Exact counts, and every access of a kind is sampled with probability 1 / period. 0: none of that kind. Not sampled,
+    /// but counted, are the lanes of gathers, scatters and masked moves.
     Sample {
         /// Loads between two samples of loads, on average.
         loads: u64,

@@ -64,6 +64,7 @@ pub mod number {
     pub const RAX: usize = 0;
     pub const RCX: usize = 1;
     pub const RDX: usize = 2;
+    pub const RBX: usize = 3;
     pub const RSP: usize = 4;
     pub const RSI: usize = 6;
     pub const RDI: usize = 7;

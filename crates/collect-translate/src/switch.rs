@@ -5,11 +5,17 @@
 //! registers and slots, and leave the stack pointer and the flags to the program, so that `signal::passage` can carry
 //! them out to the end on a copy. All passages lie in a section of their own.
 
-use std::{arch::naked_asm, mem::offset_of, ops::Range};
+use std::{
+    arch::naked_asm,
+    mem::offset_of,
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use crate::{
     dispatch::dispatch_exit,
     exit::{Exit, Reason},
+    memory::directory,
     state::Slots,
 };
 
@@ -140,6 +146,87 @@ static JUMP_MISS: Exit = Exit { reason: Reason::Jump, detail: 0, pc: 0, back: 0 
 pub static ENTER: Exit = Exit { reason: Reason::Enter, detail: 0, pc: 0, back: 0 };
 static BACK: Exit = Exit { reason: Reason::Back, detail: 0, pc: 0, back: 0 };
 
+/// Where `memory::Directory` lies.
+static DIRECTORY: AtomicU64 = AtomicU64::new(0);
+
+/// Lets misses look into the directory at this address.
+pub fn set_directory(start: u64) {
+    DIRECTORY.store(start, Ordering::Release);
+}
+
+/// Where misses go: the program's registers in place but for RAX, which is in scratch word A, and the address of the
+/// `Exit` in RAX. Most targets are in the directory, and then the dispatcher is not needed.
+#[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
+pub unsafe extern "C" fn look_up() {
+    naked_asm!(
+        "mov gs:[{exit}], rax",
+        "mov gs:[{rax} + 8], rcx",
+        "mov gs:[{rax} + 16], rdx",
+        "mov gs:[{rax} + 24], rbx",
+        "mov rcx, gs:[{target}]",
+        // From here to the next label an interrupted thread is taken to have found nothing.
+        ".globl carom_translate_looking",
+        ".hidden carom_translate_looking",
+        "carom_translate_looking:",
+        "lahf",
+        "seto al",
+        "mov edx, ecx",
+        "shr edx, {grain}",
+        "and edx, {buckets} - 1",
+        "shl rdx, 5",
+        "add rdx, [rip + {directory}]",
+        // The value before the key: see `Directory`.
+        "mov rbx, [rdx + 8]",
+        "cmp [rdx], rcx",
+        "je 3f",
+        "mov rbx, [rdx + 24]",
+        "cmp [rdx + 16], rcx",
+        "jne 2f",
+        "3:",
+        "mov gs:[{next}], rbx",
+        "mov gs:[{pc}], rcx",
+        ".globl carom_translate_looked",
+        ".hidden carom_translate_looked",
+        "carom_translate_looked:",
+        "add al, 127",
+        "sahf",
+        "mov rbx, gs:[{rax} + 24]",
+        "mov rdx, gs:[{rax} + 16]",
+        "mov rcx, gs:[{rax} + 8]",
+        "mov rax, gs:[{scratch}]",
+        "jmp qword ptr gs:[{next}]",
+        "2:",
+        "add al, 127",
+        "sahf",
+        "mov rbx, gs:[{rax} + 24]",
+        "mov rdx, gs:[{rax} + 16]",
+        "mov rcx, gs:[{rax} + 8]",
+        "mov rax, gs:[{exit}]",
+        "jmp {dispatch}",
+        exit = const offset_of!(Slots, exit),
+        rax = const RAX,
+        target = const offset_of!(Slots, target),
+        next = const offset_of!(Slots, next),
+        pc = const offset_of!(Slots, pc),
+        scratch = const SCRATCH,
+        grain = const directory::GRAIN,
+        buckets = const directory::BUCKETS,
+        directory = sym DIRECTORY,
+        dispatch = sym dispatch,
+    )
+}
+
+/// The part of [`look_up`] that a signal must not leave half done.
+pub fn looking() -> Range<u64> {
+    // Defined in `look_up`.
+    unsafe extern "C" {
+        static carom_translate_looking: u8;
+        static carom_translate_looked: u8;
+    }
+    (&raw const carom_translate_looking).addr() as u64..(&raw const carom_translate_looked).addr() as u64
+}
+
 /// A return that the table does not know: target in RSI, RSI in A, RCX in B.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
@@ -150,28 +237,29 @@ pub unsafe extern "C" fn return_miss() {
         "mov rsi, gs:[{scratch}]",
         "mov gs:[{scratch}], rax",
         "lea rax, [rip + {record}]",
-        "jmp {dispatch}",
+        "jmp {look_up}",
         target = const offset_of!(Slots, target),
         scratch = const SCRATCH,
         record = sym RETURN_MISS,
-        dispatch = sym dispatch,
+        look_up = sym look_up,
     )
 }
 
-/// An indirect call that the table does not know: target in R11, RAX in B.
+/// An indirect call that the table does not know: target in R11, R11 in A, RAX in B.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn call_miss() {
     naked_asm!(
         "mov gs:[{target}], r11",
         "mov rax, gs:[{scratch} + 8]",
+        "mov r11, gs:[{scratch}]",
         "mov gs:[{scratch}], rax",
         "lea rax, [rip + {record}]",
-        "jmp {dispatch}",
+        "jmp {look_up}",
         target = const offset_of!(Slots, target),
         scratch = const SCRATCH,
         record = sym CALL_MISS,
-        dispatch = sym dispatch,
+        look_up = sym look_up,
     )
 }
 
@@ -185,11 +273,11 @@ pub unsafe extern "C" fn jump_miss() {
         "mov r11, gs:[{scratch}]",
         "mov gs:[{scratch}], rax",
         "lea rax, [rip + {record}]",
-        "jmp {dispatch}",
+        "jmp {look_up}",
         target = const offset_of!(Slots, target),
         scratch = const SCRATCH,
         record = sym JUMP_MISS,
-        dispatch = sym dispatch,
+        look_up = sym look_up,
     )
 }
 

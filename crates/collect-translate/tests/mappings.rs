@@ -1,4 +1,5 @@
 //! Code that comes, goes and changes while translated code runs.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Threads that leave the cache, and come back or do not.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 mod support;
 

@@ -1,7 +1,10 @@
 //! Which accesses are sampled, how often, and whether what is said of them is right.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 #[path = "sampling/kernels.rs"]
 mod kernels;
+#[path = "sampling/lanes.rs"]
+mod lanes;
 #[path = "sampling/recorder.rs"]
 mod recorder;
 #[path = "sampling/statistics.rs"]
@@ -130,6 +133,28 @@ fn updates_are_sampled_as_loads_and_as_stores() {
     check_loops(lengths!(updates), Store, MULTIPLE, 300, ReadModifyWrite);
 }
 
+/// Threads that come by code which another one had translated have no countdowns yet, and begin their own: each has its
+/// own draws, and its first accesses are as likely to be sampled as any.
+#[test]
+fn every_thread_has_strata_of_its_own() {
+    const THREADS: usize = 400;
+    const PERIOD: u64 = 100;
+    let words = [0u64; 8];
+    let calls = [(kernels::loads::<5> as Function, words.as_ptr() as u64, PERIOD / 5); THREADS];
+    let runs = sample([PERIOD, 0], &calls);
+    let start = kernels::loads::<5> as *const () as u64;
+    let first_access = |run: &Run| {
+        let found: Vec<_> = run.of(Load).filter(|found| found.access.ip.0 < start + 5 * STEP_BYTES).collect();
+        // One stratum, with one sample.
+        assert_eq!(found.len(), 1);
+        // The kernel counts down in RSI: which of the 20 executions.
+        let execution = PERIOD / 5 - found[0].registers[6];
+        execution * 5 + (found[0].access.ip.0 - start) / STEP_BYTES
+    };
+    let numbers = tally(runs.iter().map(first_access));
+    assert!(ChiSquare::of(&numbers, PERIOD as usize).is_likely(), "{numbers:?}");
+}
+
 /// How often a repeated instruction is run below.
 const REPETITIONS: u64 = 5000;
 
@@ -231,4 +256,23 @@ fn every_form_of_access_is_told_right() {
             assert!(all.is_likely(), "{all:?}: {met:?} {visited:?}");
         }
     }
+}
+
+/// The lanes of gathers and masked moves are counted, each as an access, and none is sampled.
+#[test]
+fn lanes_are_counted_and_not_sampled() {
+    const TIMES: u64 = 10_000;
+    if !is_x86_feature_detected!("avx2") {
+        return;
+    }
+    let words = [1u64; 4];
+    let calls =
+        [lanes::gather, lanes::masked].map(|kernel| (kernel as Function, words.as_ptr() as u64, TIMES));
+    let runs = sample([100, 100], &calls);
+    let counts: Vec<_> = runs.iter().map(|run| (run.totals.loads, run.totals.stores)).collect();
+    // And the return address.
+    let loads = (TIMES * lanes::ACTIVE + 1) as i64;
+    assert_eq!(counts, [(loads, 0), (loads, (TIMES * lanes::ACTIVE) as i64)]);
+    // At most the return, which is drawn with a probability of 1%.
+    assert!(runs.iter().all(|run| run.samples.len() <= 1));
 }

@@ -1,4 +1,5 @@
 //! Signals of a program in the cache.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 #[path = "signals/basics.rs"]
 mod basics;

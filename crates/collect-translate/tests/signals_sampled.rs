@@ -1,4 +1,5 @@
 //! Signals of a program whose accesses are sampled meanwhile.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 #[path = "signals/basics.rs"]
 mod basics;

@@ -1,4 +1,5 @@
 //! Processes and threads that translated code makes and ends.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! Functions of this very process, run from the cache.
 //!
 //! One engine serves a process, so all tests share it, with exact counts.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 mod support;
 

@@ -1,5 +1,8 @@
 //! Something for rustc to compile with two threads.
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    io::Write,
+};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Word {
@@ -18,7 +21,8 @@ pub fn count(text: &str) -> BTreeMap<Word, usize> {
 
 fn main() {
     let text = std::env::args().collect::<Vec<_>>().join(" ");
+    let mut out = std::io::stdout().lock();
     for (word, times) in count(&text) {
-        println!("{times} {word:?}");
+        writeln!(out, "{times} {word:?}").expect("standard output");
     }
 }

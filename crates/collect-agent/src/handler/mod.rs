@@ -14,8 +14,8 @@ mod watch;
 
 pub use burst::Burst;
 pub use entry::{call_on, install};
-pub use translated::on_sample as on_translated_sample;
 pub use foreign::{ProgramAction, program_action, set_program_action};
+pub use translated::on_sample as on_translated_sample;
 
 use carom_base::{Cpu, Nanos};
 use carom_base_sys::{clock, signal};

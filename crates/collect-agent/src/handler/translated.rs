@@ -56,7 +56,13 @@ pub fn on_signal(
 
 /// An access is about to happen and was drawn as one of `kind`, for `weight` times as many accesses as the most
 /// frequent samples stand for.
-pub fn on_sample(state: &mut State, registers: &Registers<'_>, access: Access, kind: AccessKind, weight: f32) {
+pub fn on_sample(
+    state: &mut State,
+    registers: &Registers<'_>,
+    access: Access,
+    kind: AccessKind,
+    weight: f32,
+) {
     modules::with(|modules| {
         // SAFETY: all zeroes is a valid context.
         let mut machine: libc::ucontext_t = unsafe { std::mem::zeroed() };

@@ -1,6 +1,6 @@
 //! A forked child begins a session of its own before it records anything.
 
-use crate::{modules, registry, session, session::Session, trim, translated};
+use crate::{modules, registry, session, session::Session, translated, trim};
 
 /// Has [`in_child`] called in every child that `fork` makes. A `vfork` child shares its parent's memory for a
 /// moment, has no events of its own and is left alone.

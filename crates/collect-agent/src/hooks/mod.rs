@@ -20,7 +20,7 @@ pub use exit::register_quick_exit;
 pub use fork::register as register_fork_handlers;
 pub use heap::follow_heap;
 #[cfg(not(feature = "static-link"))]
-pub use heap::ways_to_library;
+pub use heap::{careful_code, ways_to_library};
 pub use programs::prepare as prepare_programs;
 pub use signals::{library_set, real_sigaction};
 pub use threads::{begin_main, prepare as prepare_threads};

@@ -1,6 +1,6 @@
 //! Transfers of control: direct ones become links, indirect ones go through tables to landings.
 
-use iced_x86::{Code as Opcode, FlowControl, Instruction, Register};
+use iced_x86::{Code as Opcode, FlowControl, Instruction};
 
 use super::Builder;
 use crate::{
@@ -83,18 +83,13 @@ impl Builder<'_> {
         let original = self.cache.original(last);
         let table = self.cache.tables.address(TableKind::Call);
         let back = self.literal(last.next_ip());
-        let r11_named = last.memory_base() == Register::R11 || last.memory_index() == Register::R11;
         self.code.spill(Gpr::RAX, Scratch::B);
-        if r11_named {
-            self.code.spill(Gpr::R11, Scratch::A);
-        }
+        self.code.spill(Gpr::R11, Scratch::A);
         if !relocate::load_target(&mut self.code, last, original) {
             return false;
         }
-        if r11_named {
-            // The push may fault, and then the call begins again.
-            self.mark(last.ip(), Undo::CallR11);
-        }
+        // The push may fault, and then the call begins again.
+        self.mark(last.ip(), Undo::CallR11);
         self.code.push_literal(back);
         self.mark(last.ip(), Undo::Call);
         self.code.jump_through(Gpr::R11, Gpr::RAX, table);
@@ -103,11 +98,11 @@ impl Builder<'_> {
 
     fn indirect_jump(&mut self, last: &Instruction) -> bool {
         let original = self.cache.original(last);
-        // Through the global offset table: a call's way through the linkage table, or a tail call. R11 is dead there
-        // (System V ABI 3.2.1).
+        // Through the global offset table: a call's way through the linkage table, or a tail call.
         if last.is_ip_rel_memory_operand() {
             let table = self.cache.tables.address(TableKind::Call);
             self.code.spill(Gpr::RAX, Scratch::B);
+            self.code.spill(Gpr::R11, Scratch::A);
             if !relocate::load_target(&mut self.code, last, original) {
                 return false;
             }
@@ -178,9 +173,7 @@ impl Builder<'_> {
             self.code.raw(&(miss.wrapping_sub(end) as u32).to_le_bytes());
         }
         self.code.reload(index, Scratch::B);
-        if landing.reloads_target {
-            self.code.reload(target, Scratch::A);
-        }
+        self.code.reload(target, Scratch::A);
         self.mark(pc, Undo::Nothing);
     }
 

@@ -12,6 +12,7 @@
 
 mod arena;
 mod diagnosis;
+pub mod directory;
 mod error;
 mod holes;
 mod lanes;
@@ -22,6 +23,7 @@ mod sys;
 mod table;
 
 pub use arena::{Arena, ArenaCopy};
+pub use directory::Directory;
 pub use error::MemoryError;
 pub use holes::{Prefer, find_hole};
 pub use lanes::{COUNTERS_PER_ARENA, LaneId, Lanes, Windows};

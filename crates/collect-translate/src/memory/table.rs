@@ -87,6 +87,12 @@ impl Tables {
         self.set(kind, original, self.miss(kind));
     }
 
+    /// Where jumps to `original` continue now: its landing, another one's, or the code for a miss.
+    pub fn get(&self, kind: TableKind, original: u64) -> u64 {
+        // ATOMICS: pairs with the release in `set`.
+        self.entry(kind, original).load(Ordering::Acquire)
+    }
+
     /// Empties all tables, and has misses dealt with at other addresses from now on.
     pub fn reset_all(&mut self, miss: [u64; TableKind::ALL.len()]) {
         self.miss = miss;

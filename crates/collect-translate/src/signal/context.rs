@@ -142,6 +142,7 @@ fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> 
         }
         Undo::Call | Undo::CallRcx => {
             original.rip = gpr[R11];
+            gpr[R11] = a;
             gpr[RAX] = b;
         }
         Undo::CallR11 => gpr[R11] = a,

@@ -4,10 +4,18 @@
 //! and slots only. A signal may interrupt it anywhere. What the program would have is known at its end, so that is where
 //! the copy goes.
 
+use std::mem::offset_of;
+
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
 use super::Original;
-use crate::state::{DISPATCH, NEXT, RESUME, Slots};
+use crate::{
+    state::{
+        DISPATCH, NEXT, RESUME, Slots,
+        number::{RAX, RBX, RCX, RDX},
+    },
+    switch,
+};
 
 /// Where a passage leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +57,9 @@ pub fn finish(registers: &mut Original, slots: &mut Slots) -> Option<End> {
 impl Machine<'_> {
     fn run(&mut self) -> Option<End> {
         for _ in 0..MOST_INSTRUCTIONS {
+            if switch::looking().contains(&self.registers.rip) {
+                self.find_nothing();
+            }
             let at = self.registers.rip;
             let code = std::ptr::with_exposed_provenance::<u8>(at as usize);
             // SAFETY: code of ours, behind which there is more: an arena is never filled to its last byte.
@@ -73,6 +84,24 @@ impl Machine<'_> {
             }
         }
         None
+    }
+
+    /// A look into the directory ends as if there had been nothing: the dispatcher will look again.
+    fn find_nothing(&mut self) {
+        // lahf, seto al: from the third instruction on the flags are in AX.
+        const LAHF_AND_SETO: u64 = 4;
+        if self.registers.rip >= switch::looking().start + LAHF_AND_SETO {
+            self.registers.flags_from_ax();
+        }
+        let slot = |offset: usize| self.slots.get(offset / 8).copied().unwrap_or_default();
+        let kept = |number: usize| slot(offset_of!(Slots, regs) + 8 * number);
+        let [rax, rcx, rdx, rbx] = [slot(offset_of!(Slots, exit)), kept(RCX), kept(RDX), kept(RBX)];
+        for (number, value) in [(RAX, rax), (RCX, rcx), (RDX, rdx), (RBX, rbx)] {
+            if let Some(register) = self.registers.gpr.get_mut(number) {
+                *register = value;
+            }
+        }
+        self.registers.rip = switch::dispatch as *const () as u64;
     }
 
     fn moves(&mut self, instruction: &Instruction) -> Option<()> {

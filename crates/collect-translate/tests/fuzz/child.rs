@@ -9,13 +9,15 @@ use carom_collect_translate::{Coverage, Mode, Observer, Totals, attach, detach, 
 use iced_x86::Code;
 
 use crate::{
+    candidates,
     generate::Generator,
     isa,
-    machine::{self, End, RUNNING, State},
+    machine::{self, End, RUNNING},
     oracle,
     place::CODE,
     random::Random,
     sequence::Sequence,
+    state::State,
 };
 
 /// What is compared.
@@ -115,7 +117,7 @@ pub fn lay_out(sequences: &[Sequence]) -> Laid {
 fn probe() -> Vec<Code> {
     const ATTEMPTS: u64 = 3;
     const SEED: u64 = 1;
-    let mut left = isa::candidates();
+    let mut left = candidates::all();
     let mut found = Vec::new();
     for attempt in 0..ATTEMPTS {
         let mut random = Random::of(SEED, attempt);
@@ -144,6 +146,7 @@ fn probe() -> Vec<Code> {
 /// Does what is ordered, prints what came of it, and ends the process.
 pub fn obey(order: &Order) -> ! {
     machine::prepare();
+    machine::watch(true);
     let codes = probe();
     let known = codes.len();
     let generator = Generator::new(codes, order.seed, order.pass == Pass::Totals);
@@ -164,11 +167,12 @@ pub fn obey(order: &Order) -> ! {
         }
     }
     let (expected, discarded) = run_natively(order, &laid.starts);
+    machine::watch(false);
     let mode = match order.pass {
         Pass::Sample => Mode::Sample { loads: PERIOD, stores: PERIOD },
         Pass::Count | Pass::Totals => Mode::Count,
     };
-    start(mode, machine::native_code(), &Counts).unwrap();
+    start(mode, vec![machine::native_code()], &Counts).expect("an engine");
     assert!(attach(NAME));
     let mut instructions = 0;
     for case in &expected {
@@ -178,7 +182,7 @@ pub fn obey(order: &Order) -> ! {
             Expected::Totals(totals) => instructions += compare_totals(case, totals),
         }
     }
-    instructions += detach().unwrap().instructions;
+    instructions += detach().expect("attached").instructions;
     let samples = SAMPLES.load(Relaxed);
     println!("{DONE} {} {discarded} {known} {instructions} {samples}", laid.starts.len());
     std::process::exit(0)
@@ -208,7 +212,7 @@ fn run_natively(order: &Order, starts: &[u64]) -> (Vec<Case>, u64) {
             let random = Random::of(!order.seed, STATES * index + state);
             let before = State::random(&mut random.clone());
             let expected = match (order.pass, machine::native(entry, &before)) {
-                (_, End::Faulted(_)) => None,
+                (_, End::Faulted) => None,
                 (Pass::Totals, End::Left(_)) => oracle::count(entry, &before).map(Expected::Totals),
                 (_, End::Left(state)) => Some(Expected::State(state)),
             };
@@ -241,7 +245,7 @@ fn compare_totals(case: &Case, expected: &Totals) -> i64 {
     detach();
     assert!(attach(NAME));
     machine::translated(case.entry, &before);
-    let counted = detach().unwrap();
+    let counted = detach().expect("attached");
     assert!(attach(NAME));
     if (Totals { coverage: Coverage::default(), ..counted }) != *expected {
         fail(case.index, &format!("stepped: {expected:?}; counted: {counted:?}"));

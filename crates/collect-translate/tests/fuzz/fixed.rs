@@ -63,9 +63,9 @@ fn string(random: &mut Random) -> Step {
         step.push(op!(Mov_r32_imm32, R::ECX, random.below(24) as u32));
         // Both prefixes mean the same where nothing is compared.
         if random.chance(60) {
-            instruction.set_has_rep_prefix(true)
+            instruction.set_has_rep_prefix(true);
         } else {
-            instruction.set_has_repne_prefix(true)
+            instruction.set_has_repne_prefix(true);
         }
     }
     step.push(instruction);

@@ -1,6 +1,6 @@
 //! Random sequences.
 
-use iced_x86::{Code, Mnemonic, Register};
+use iced_x86::{Code, Instruction, Mnemonic, Register};
 
 use crate::{
     fixed, flow, isa,
@@ -68,11 +68,13 @@ impl Generator {
         }
     }
 
-    /// A step that leaves the stack pointer as it was.
+    /// A step of a function: it leaves the stack pointer as it was, and the return address.
     fn balanced(&self, random: &mut Random) -> Step {
         loop {
             let step = self.step(random, fixed::step);
-            if step.lines.iter().map(|line| line.instruction.stack_pointer_increment()).sum::<i32>() == 0 {
+            let instructions = || step.lines.iter().map(|line| &line.instruction);
+            let moved: i32 = instructions().map(Instruction::stack_pointer_increment).sum();
+            if moved == 0 && instructions().all(spares_the_return_address) {
                 return step;
             }
         }
@@ -100,8 +102,15 @@ fn is_integer(code: Code) -> bool {
     !info.op_kinds().iter().any(wide) && !format!("{code:?}").starts_with('F')
 }
 
+/// Whether an operand on the stack lies below the stack pointer: in the red zone.
+fn spares_the_return_address(instruction: &Instruction) -> bool {
+    const WIDEST_OPERAND: i64 = 64;
+    let displacement = instruction.memory_displacement64() as i64;
+    instruction.memory_base() != Register::RSP || displacement <= -WIDEST_OPERAND
+}
+
 /// Whether a step-by-step count knows what the instruction accesses from its form alone.
-fn is_countable(instruction: &iced_x86::Instruction) -> bool {
+fn is_countable(instruction: &Instruction) -> bool {
     let masked =
         instruction.op_mask() != Register::None && instruction.op_count() > 0 && has_memory(instruction);
     let lanes = instruction.is_vsib()
@@ -118,6 +127,6 @@ fn is_countable(instruction: &iced_x86::Instruction) -> bool {
     !masked && !lanes && !flow::sees_the_trap_flag(instruction)
 }
 
-fn has_memory(instruction: &iced_x86::Instruction) -> bool {
+fn has_memory(instruction: &Instruction) -> bool {
     (0..instruction.op_count()).any(|operand| instruction.op_kind(operand) == iced_x86::OpKind::Memory)
 }

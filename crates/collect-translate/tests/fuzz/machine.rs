@@ -1,13 +1,13 @@
 //! Runs laid-out sequences on this processor, natively and from the cache, and looks at what they left.
 
 use std::{
-    arch::{naked_asm, x86_64::__cpuid_count},
+    arch::naked_asm,
     ffi::CString,
     fs,
     io::Write,
     os::fd::AsRawFd,
     ptr,
-    sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed},
 };
 
 use carom_collect_translate::enter;
@@ -15,50 +15,28 @@ use carom_collect_translate::enter;
 use crate::{
     place::{
         AREA_BYTES, BASE, CODE, CONSTANTS, CONTEXT, Context, DATA, MXCSR_VALUES, MXCSRS, OFFSETS_32,
-        OFFSETS_64, STACK_START, X87_CONTROL_VALUES, X87_CONTROLS,
+        OFFSETS_64, X87_CONTROL_VALUES, X87_CONTROLS,
     },
-    random::Random,
+    state::{COMPONENTS, State, Vectors},
 };
-
-/// x87, SSE, AVX and AVX-512 state (Intel SDM volume 1, 13.1).
-const COMPONENTS: u32 = 0b1110_0111;
-const XSAVE_BYTES: usize = 4096;
-/// Where the legacy region of an xsave area has what is compared or made here (Intel SDM volume 1, table 13-1).
-const MXCSR: usize = 24;
-const X87_REGISTERS: usize = 32;
-const XMM: usize = 160;
-const HEADER: usize = 512;
-const HEADER_BYTES: usize = 64;
-/// The address and the operand of the last x87 instruction, with its opcode: in the cache, another address.
-const LAST_X87: std::ops::Range<usize> = 6..24;
-
-#[repr(C, align(64))]
-#[derive(Clone)]
-pub struct Vectors(pub [u8; XSAVE_BYTES]);
-
-/// What a run begins with, and what it left.
-#[derive(Clone)]
-pub struct State {
-    pub gprs: [u64; 16],
-    pub flags: u64,
-    pub vectors: Box<Vectors>,
-    pub memory: Vec<u8>,
-}
 
 /// How a run ended.
 pub enum End {
     Left(State),
-    /// A native run raised a signal.
-    Faulted(i32),
+    /// A native run raised a signal, or did not end.
+    Faulted,
 }
 
 static mut HOST_STACK: u64 = 0;
-static mut HOST: Vectors = Vectors([0; XSAVE_BYTES]);
-static mut BEFORE: Vectors = Vectors([0; XSAVE_BYTES]);
-static mut AFTER: Vectors = Vectors([0; XSAVE_BYTES]);
+static mut HOST: Vectors = Vectors::ZERO;
+static mut BEFORE: Vectors = Vectors::ZERO;
+static mut AFTER: Vectors = Vectors::ZERO;
 /// What the signal handler does: see [`NATIVE`] and the others.
 static KIND: AtomicU64 = AtomicU64::new(0);
-static FAULT: AtomicI32 = AtomicI32::new(0);
+static FAULTED: AtomicBool = AtomicBool::new(false);
+/// How many runs there were, and how many when the clock ticked last.
+static RUNS: AtomicU64 = AtomicU64::new(0);
+static RUNS_AT_TICK: AtomicU64 = AtomicU64::new(0);
 /// Which sequence runs, for the last words.
 pub static RUNNING: AtomicU64 = AtomicU64::new(0);
 
@@ -69,9 +47,8 @@ const NATIVE: u64 = 1;
 const TRANSLATED: u64 = 2;
 const STEPPED: u64 = 3;
 
-/// Flags that are set in the program's image (Intel SDM volume 1, 3.4.3).
+/// Makes the processor trap behind each instruction (Intel SDM volume 1, 3.4.3).
 const TRAP_FLAG: u64 = 1 << 8;
-const FLAGS_AT_START: u64 = 0x8d5;
 
 fn context() -> *mut Context {
     ptr::with_exposed_provenance_mut(CONTEXT as usize)
@@ -98,7 +75,7 @@ pub fn prepare() {
 /// Maps `bytes` as code at [`CODE`], in place of what was there.
 pub fn load(bytes: &[u8]) {
     let mut file = tempfile();
-    file.write_all(bytes).unwrap();
+    file.write_all(bytes).expect("room for the code");
     let at = ptr::with_exposed_provenance_mut(CODE as usize);
     let (rights, flags) = (libc::PROT_READ | libc::PROT_EXEC, libc::MAP_PRIVATE | libc::MAP_FIXED);
     // SAFETY: nothing else is mapped there, and no sequence runs.
@@ -108,7 +85,7 @@ pub fn load(bytes: &[u8]) {
 
 /// A file without a name, on a file system: files in memory are not translated.
 fn tempfile() -> fs::File {
-    let folder = CString::new(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = CString::new(env!("CARGO_TARGET_TMPDIR")).expect("a path");
     // SAFETY: a valid path.
     let fd = unsafe { libc::open(folder.as_ptr(), libc::O_TMPFILE | libc::O_RDWR | libc::O_CLOEXEC, 0o700) };
     assert!(fd >= 0, "{}", std::io::Error::last_os_error());
@@ -137,98 +114,6 @@ fn fill_constants() {
     }
 }
 
-impl State {
-    /// Anything, but the stack pointer, exceptions masked, and no trap.
-    pub fn random(random: &mut Random) -> Self {
-        let mut gprs = [0; 16].map(|_: u64| random.number());
-        gprs[4] = STACK_START;
-        let mut vectors = FILLINGS.with(|fillings| fillings[random.below(FILLINGS_COUNT) as usize].0.clone());
-        let memory = FILLINGS.with(|fillings| fillings[random.below(FILLINGS_COUNT) as usize].1.clone());
-        let area = &mut vectors.0;
-        area[0..2].copy_from_slice(&random.pick(&X87_CONTROL_VALUES).to_le_bytes());
-        area[4] = random.word() as u8;
-        area[MXCSR..MXCSR + 4].copy_from_slice(&random.pick(&MXCSR_VALUES).to_le_bytes());
-        Self { gprs, flags: random.word() & FLAGS_AT_START | 2, vectors, memory }
-    }
-
-    /// What differs, and how.
-    pub fn differences(&self, other: &Self) -> Vec<String> {
-        let mut found = Vec::new();
-        for (number, (one, two)) in self.gprs.iter().zip(&other.gprs).enumerate() {
-            if one != two {
-                found.push(format!(
-                    "{:?}: {one:#x} natively, {two:#x} translated",
-                    crate::sequence::GPRS[number]
-                ));
-            }
-        }
-        if self.flags != other.flags {
-            found.push(format!("flags: {:#x} natively, {:#x} translated", self.flags, other.flags));
-        }
-        let first = |one: &[u8], two: &[u8]| {
-            (one != two).then(|| one.iter().zip(two).position(|(one, two)| one != two).unwrap_or_default())
-        };
-        if let Some(at) = first(&self.vectors.0, &other.vectors.0) {
-            found.push(format!(
-                "xsave area at byte {at}: {:#x} and {:#x}",
-                self.vectors.0[at], other.vectors.0[at]
-            ));
-        }
-        if let Some(at) = first(&self.memory, &other.memory) {
-            let address = DATA + at as u64;
-            found.push(format!("memory at {address:#x}: {:#x} and {:#x}", self.memory[at], other.memory[at]));
-        }
-        found
-    }
-}
-
-const FILLINGS_COUNT: u64 = 64;
-
-thread_local! {
-    /// Vector registers and memory to begin with. Made once: they are many words.
-    static FILLINGS: Vec<(Box<Vectors>, Vec<u8>)> = (0..FILLINGS_COUNT).map(filling).collect();
-}
-
-fn filling(seed: u64) -> (Box<Vectors>, Vec<u8>) {
-    let mut random = Random::of(seed, FILLINGS_COUNT);
-    let mut vectors = Box::new(Vectors([0; XSAVE_BYTES]));
-    let area = &mut vectors.0;
-    for register in 0..8 {
-        let number = (random.number() as i64 as f64).to_bits();
-        area[X87_REGISTERS + 16 * register..][..8].copy_from_slice(&(number | 1 << 63).to_le_bytes());
-        area[X87_REGISTERS + 16 * register + 8..][..2]
-            .copy_from_slice(&(0x3fff + random.below(64) as u16).to_le_bytes());
-    }
-    let mut fill = |bytes: &mut [u8]| {
-        for word in bytes.chunks_exact_mut(8) {
-            // Floats of moderate size are half of the lanes: most instructions do nothing interesting with others.
-            let float = random.chance(50);
-            let value =
-                if float { (random.below(1 << 20) as f64 / 1024.0).to_bits() } else { random.number() };
-            word.copy_from_slice(&value.to_le_bytes());
-        }
-    };
-    fill(&mut area[XMM..XMM + 256]);
-    for component in [2, 5, 6, 7] {
-        let (start, bytes) = component_place(component);
-        fill(&mut area[start..start + bytes]);
-    }
-    area[HEADER..HEADER + 8].copy_from_slice(&u64::from(present()).to_le_bytes());
-    let mut memory = vec![0; AREA_BYTES as usize];
-    fill(&mut memory);
-    (vectors, memory)
-}
-
-/// Offset and size of a component in the standard format.
-fn component_place(component: u32) -> (usize, usize) {
-    let leaf = __cpuid_count(0xd, component);
-    if present() >> component & 1 == 0 { (0, 0) } else { (leaf.ebx as usize, leaf.eax as usize) }
-}
-
-fn present() -> u32 {
-    __cpuid_count(0xd, 0).eax & COMPONENTS
-}
-
 /// Runs the sequence at `entry` natively.
 pub fn native(entry: u64, before: &State) -> End {
     run(entry, before, NATIVE, 0)
@@ -238,7 +123,7 @@ pub fn native(entry: u64, before: &State) -> End {
 pub fn translated(entry: u64, before: &State) -> State {
     match run(entry, before, TRANSLATED, 0) {
         End::Left(state) => state,
-        End::Faulted(_) => unreachable!("the handler ends the process"),
+        End::Faulted => unreachable!("the handler ends the process"),
     }
 }
 
@@ -265,19 +150,16 @@ fn run(entry: u64, before: &State, kind: u64, trap: u64) -> End {
     write(DATA, &before.memory);
     // SAFETY: one thread runs sequences.
     unsafe { BEFORE = (*before.vectors).clone() };
-    // What a component in its first state looks like: zeroes, but for the x87 control word.
-    let mut first = Vectors([0; XSAVE_BYTES]);
-    first.0[0..2].copy_from_slice(&0x37fu16.to_le_bytes());
     // SAFETY: as above.
-    unsafe { AFTER = first };
-    FAULT.store(0, Relaxed);
+    unsafe { AFTER = Vectors::first() };
+    FAULTED.store(false, Relaxed);
+    RUNS.fetch_add(1, Relaxed);
     KIND.store(kind, Relaxed);
     // SAFETY: `map` put the sequence there; it ends in `back`.
     unsafe { go(entry, u64::from(kind == TRANSLATED), trap) };
     KIND.store(0, Relaxed);
-    let fault = FAULT.load(Relaxed);
-    if fault != 0 {
-        return End::Faulted(fault);
+    if FAULTED.load(Relaxed) {
+        return End::Faulted;
     }
     // SAFETY: written by the sequence, which has ended.
     let after = unsafe { context().read() };
@@ -285,11 +167,9 @@ fn run(entry: u64, before: &State, kind: u64, trap: u64) -> End {
     let area = ptr::with_exposed_provenance::<u8>(DATA as usize);
     // SAFETY: mapped.
     unsafe { ptr::copy_nonoverlapping(area, memory.as_mut_ptr(), memory.len()) };
+    let vectors = &raw const AFTER;
     // SAFETY: as above.
-    let mut vectors = Box::new(unsafe { (*(&raw const AFTER)).clone() });
-    vectors.0[LAST_X87].fill(0);
-    // Which components are in their first state, the processor tells as it likes; they are filled in.
-    vectors.0[HEADER..HEADER + HEADER_BYTES].fill(0);
+    let vectors = unsafe { vectors.read() }.comparable();
     End::Left(State { gprs: after.after, flags: after.flags_after & !trap, vectors, memory })
 }
 
@@ -346,6 +226,34 @@ unsafe extern "C" fn back() {
     )
 }
 
+/// The signal of the clock that native runs are watched with: some overwrite a return address and never end.
+const TICK: i32 = libc::SIGVTALRM;
+const TICK_NS: i64 = 300_000_000;
+
+/// Starts the clock (of this thread's processor time), or stops it.
+pub fn watch(on: bool) {
+    static TIMER: AtomicPtr<libc::c_void> = AtomicPtr::new(ptr::null_mut());
+    let period = libc::timespec { tv_sec: 0, tv_nsec: if on { TICK_NS } else { 0 } };
+    let period = libc::itimerspec { it_interval: period, it_value: period };
+    if on {
+        // SAFETY: all zeroes is a valid value.
+        let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_signo = TICK;
+        // SAFETY: no arguments.
+        event.sigev_notify_thread_id = unsafe { libc::gettid() };
+        let mut timer = ptr::null_mut();
+        // SAFETY: valid places.
+        let made =
+            unsafe { libc::timer_create(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut event, &raw mut timer) };
+        assert_eq!(made, 0);
+        TIMER.store(timer, Relaxed);
+    }
+    let timer = TIMER.load(Relaxed);
+    // SAFETY: made above.
+    assert_eq!(unsafe { libc::timer_settime(timer, 0, &raw const period, ptr::null_mut()) }, 0);
+}
+
 static mut VISIT: fn(u64, u64) = |_, _| {};
 
 fn handle_signals() {
@@ -354,7 +262,7 @@ fn handle_signals() {
     let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK_BYTES };
     // SAFETY: the memory is never freed.
     assert_eq!(unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) }, 0);
-    for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP] {
+    for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, TICK] {
         // SAFETY: all zeroes is a valid value.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = on_signal as *const () as usize;
@@ -371,6 +279,10 @@ extern "C" fn on_signal(signal: i32, _: *mut libc::siginfo_t, context: *mut libc
     let registers = unsafe { &mut (*context).uc_mcontext.gregs };
     let rip = registers[libc::REG_RIP as usize] as u64;
     let kind = KIND.load(Relaxed);
+    // A run that has lasted from one tick to the next goes round in circles.
+    if signal == TICK && (kind == 0 || RUNS_AT_TICK.swap(RUNS.load(Relaxed), Relaxed) != RUNS.load(Relaxed)) {
+        return;
+    }
     if kind == STEPPED && signal == libc::SIGTRAP {
         if rip == back as *const () as u64 {
             registers[libc::REG_EFL as usize] &= !(TRAP_FLAG as i64);
@@ -380,7 +292,7 @@ extern "C" fn on_signal(signal: i32, _: *mut libc::siginfo_t, context: *mut libc
             visit(rip, registers[libc::REG_RCX as usize] as u64);
         }
     } else if kind == NATIVE || kind == STEPPED {
-        FAULT.store(signal, Relaxed);
+        FAULTED.store(true, Relaxed);
         registers[libc::REG_RIP as usize] = (back as *const ()).addr() as i64;
         registers[libc::REG_EFL as usize] = 2;
     } else {

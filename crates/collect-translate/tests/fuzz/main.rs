@@ -3,8 +3,10 @@
 //!
 //! Each test takes a few seconds. `CAROM_FUZZ_SECONDS` or `CAROM_FUZZ_SEQUENCES` let it go on, `CAROM_FUZZ_SEED` chooses
 //! other sequences; a failure prints the seed and the smallest sequence.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 mod campaign;
+mod candidates;
 mod child;
 mod fixed;
 mod flow;
@@ -15,6 +17,7 @@ mod oracle;
 mod place;
 mod random;
 mod sequence;
+mod state;
 
 use campaign::{Extent, ORDER};
 use child::{Order, Pass};

@@ -8,7 +8,10 @@ use iced_x86::{
     OpAccess, OpKind,
 };
 
-use crate::machine::{self, End, State};
+use crate::{
+    machine::{self, End},
+    state::State,
+};
 
 const LONGEST_INSTRUCTION: usize = 15;
 
@@ -34,10 +37,10 @@ pub fn count(entry: u64, before: &State) -> Option<Totals> {
         counting.repeating = None;
     });
     match machine::stepped(entry, before, |rip, rcx| {
-        COUNTING.with_borrow_mut(|counting| counting.see(rip, rcx))
+        COUNTING.with_borrow_mut(|counting| counting.see(rip, rcx));
     }) {
         End::Left(_) => Some(COUNTING.with_borrow(|counting| counting.totals)),
-        End::Faulted(_) => None,
+        End::Faulted => None,
     }
 }
 

@@ -218,10 +218,6 @@ impl Sequence {
         }
         smaller
     }
-
-    pub fn steps(&self) -> usize {
-        self.main.len() + self.functions.iter().map(Vec::len).sum::<usize>()
-    }
 }
 
 /// Code in Intel's notation.

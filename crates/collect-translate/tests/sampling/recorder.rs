@@ -22,7 +22,6 @@ pub struct Sampled {
 /// What one function did.
 #[derive(Clone, Debug)]
 pub struct Run {
-    pub result: u64,
     pub totals: Totals,
     pub samples: Vec<Sampled>,
 }
@@ -41,7 +40,6 @@ const ROOM: usize = 50_000;
 #[repr(C)]
 struct Shared {
     length: AtomicU64,
-    result: u64,
     totals: Totals,
     samples: [Sampled; ROOM],
 }
@@ -110,7 +108,7 @@ pub fn sample(periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
 fn read(shared: &Shared) -> Run {
     let length = shared.length.load(Relaxed) as usize;
     assert!(length <= ROOM, "{length} samples have no room");
-    Run { result: shared.result, totals: shared.totals, samples: shared.samples[..length].to_vec() }
+    Run { totals: shared.totals, samples: shared.samples[..length].to_vec() }
 }
 
 fn run_all([loads, stores]: [u64; 2], calls: &[(Function, u64, u64)], shared: *mut Shared) -> ! {
@@ -123,9 +121,7 @@ fn run_all([loads, stores]: [u64; 2], calls: &[(Function, u64, u64)], shared: *m
         // SAFETY: one for each call.
         let record = unsafe { shared.add(index) };
         RECORD.store(record as u64, Relaxed);
-        let (result, totals) = support::run_as(index as u64 + 1, function, a, b);
-        // SAFETY: as above.
-        unsafe { (&raw mut (*record).result).write(result) };
+        let (_, totals) = support::run_as(index as u64 + 1, function, a, b);
         // SAFETY: as above.
         unsafe { (&raw mut (*record).totals).write(totals.unwrap_or_default()) };
     }

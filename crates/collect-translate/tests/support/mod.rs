@@ -7,6 +7,7 @@ pub mod kernels;
 
 use std::{
     arch::naked_asm,
+    iter,
     sync::{
         Mutex, Once, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -39,7 +40,7 @@ impl Observer for Tester {
     }
 
     fn thread_ending(&self, _: u64, totals: &Totals) {
-        ENDED.lock().unwrap().push(*totals);
+        ENDED.lock().expect("nobody panics with it").push(*totals);
     }
 
     fn forking(&self) {
@@ -62,7 +63,7 @@ pub fn counted(function: Function, a: u64, b: u64) -> (u64, Totals) {
 /// As [`counted`], beside others.
 pub fn run(function: Function, a: u64, b: u64) -> (u64, Totals) {
     let (result, totals) = try_run(function, a, b);
-    (result, totals.unwrap())
+    (result, totals.expect("attached"))
 }
 
 /// As [`run`], where the thread may not be the engine's any more afterwards.
@@ -76,7 +77,7 @@ pub fn begin(mode: Mode, observer: &'static dyn Observer) {
     static ENGINE: Once = Once::new();
     ENGINE.call_once(|| {
         let native = back as *const () as u64;
-        start(mode, native..native + 64, observer).unwrap();
+        start(mode, iter::once(native..native + 64).collect(), observer).expect("an engine");
     });
 }
 

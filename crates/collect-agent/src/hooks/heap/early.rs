@@ -5,12 +5,12 @@ use std::{
     arch::naked_asm,
     cell::UnsafeCell,
     ffi::{c_int, c_void},
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering::*},
+    sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*},
 };
 
 use super::{
     ALIGNED_ALLOC, CALLOC, COUNT, FREE, MALLOC, MEMALIGN, POSIX_MEMALIGN, PVALLOC, REALLOC, REALLOCARRAY,
-    TARGETS, VALLOC, lead_to, next_free, next_malloc, next_realloc,
+    TARGETS, VALLOC, lead_to, next_malloc,
 };
 
 /// `dlsym` asks for a few hundred bytes, where it asks at all.
@@ -54,6 +54,8 @@ pub fn found() -> [*const c_void; COUNT] {
     ]
     .map(super::super::next::Next::address);
     if USED.load(Relaxed) > 0 {
+        LIBRARY_REALLOC.store(functions[2].cast_mut(), Relaxed);
+        LIBRARY_FREE.store(functions[4].cast_mut(), Relaxed);
         functions[2] = careful_realloc as *const c_void;
         functions[4] = careful_free as *const c_void;
     }
@@ -146,20 +148,53 @@ unsafe fn copy_block(from: *mut c_void, to: *mut c_void, size: usize) {
     unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast::<u8>(), length.min(size)) };
 }
 
-unsafe extern "C" fn careful_realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: the program's arguments.
-    match unsafe { moved(block, size) } {
-        Some(moved) => moved,
-        // SAFETY: the program's arguments.
-        None => unsafe { next_realloc(block, size) },
-    }
+/// The C library's functions behind the careful ones.
+static LIBRARY_FREE: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+static LIBRARY_REALLOC: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Declares a function that leads on to the C library's, unless its first argument is a block of the buffer: that goes
+/// to `$ours`. It stands in a section of its own: where the program's code is translated, this is translated with
+/// it, so that what the library does is not run natively.
+macro_rules! careful {
+    ($name:ident, $library:ident, $ours:ident) => {
+        #[unsafe(naked)]
+        #[unsafe(link_section = "carom_led_on")]
+        unsafe extern "C" fn $name() {
+            naked_asm!(
+                "lea rax, [rip + {buffer}]",
+                "mov rcx, rdi",
+                "sub rcx, rax",
+                "cmp rcx, {bytes}",
+                "jb {ours}",
+                "jmp qword ptr [rip + {library}]",
+                buffer = sym BUFFER,
+                bytes = const BUFFER_BYTES,
+                ours = sym $ours,
+                library = sym $library,
+            )
+        }
+    };
 }
 
-unsafe extern "C" fn careful_free(block: *mut c_void) {
-    if !is_ours(block) {
-        // SAFETY: the program's argument.
-        unsafe { next_free(block) }
+careful!(careful_free, LIBRARY_FREE, ignore);
+careful!(careful_realloc, LIBRARY_REALLOC, move_out);
+
+/// Where the careful functions lie.
+#[cfg(not(feature = "static-link"))]
+pub fn careful_code() -> std::ops::Range<u64> {
+    // The linker defines these for sections whose names are identifiers.
+    unsafe extern "C" {
+        #[link_name = "__start_carom_led_on"]
+        static START: u8;
+        #[link_name = "__stop_carom_led_on"]
+        static STOP: u8;
     }
+    (&raw const START).addr() as u64..(&raw const STOP).addr() as u64
+}
+
+unsafe extern "C" fn move_out(block: *mut c_void, size: usize) -> *mut c_void {
+    // SAFETY: the program's arguments, the block being one of the buffer.
+    unsafe { moved(block, size) }.unwrap_or_default()
 }
 
 extern "C" fn small_malloc(size: usize) -> *mut c_void {

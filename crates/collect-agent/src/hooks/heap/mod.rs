@@ -52,6 +52,9 @@ pub fn follow_heap(on: bool) {
     lead_to(if on { follow::TARGETS } else { early::found() });
 }
 
+#[cfg(not(feature = "static-link"))]
+pub use early::careful_code;
+
 /// The hooks and the C library's functions to which they lead while blocks are not followed.
 #[cfg(not(feature = "static-link"))]
 pub fn ways_to_library() -> [(*const c_void, *const c_void); COUNT] {
