@@ -106,7 +106,9 @@ unsafe extern "C" fn rewrite(a: u64, b: u64) -> u64 {
     // SAFETY: a page of the caller's.
     unsafe { libc::mprotect(second.cast(), PAGE, READ_WRITE) };
     // SAFETY: the immediate operand of its first instruction.
-    unsafe { second.add(1).write(b as u8) };
+    let operand = unsafe { second.add(1) };
+    // SAFETY: as above.
+    unsafe { operand.write(b as u8) };
     // SAFETY: as above.
     unsafe { libc::mprotect(second.cast(), PAGE, READ_EXECUTE) };
     u64::from(before) << 32 | u64::from(code())

@@ -58,7 +58,9 @@ impl Observer for Recorder {
         if index < ROOM {
             let sampled = Sampled { access: *access, drawn_as, registers: registers.gpr };
             // SAFETY: as above, and in its bounds.
-            let place = unsafe { (&raw mut (*shared).samples).cast::<Sampled>().add(index) };
+            let samples = unsafe { &raw mut (*shared).samples };
+            // SAFETY: as above.
+            let place = unsafe { samples.cast::<Sampled>().add(index) };
             // SAFETY: as above.
             unsafe { place.write(sampled) };
         }
@@ -123,7 +125,9 @@ fn run_all([loads, stores]: [u64; 2], calls: &[(Function, u64, u64)], shared: *m
         RECORD.store(record as u64, Relaxed);
         let (_, totals) = support::run_as(index as u64 + 1, function, a, b);
         // SAFETY: as above.
-        unsafe { (&raw mut (*record).totals).write(totals.unwrap_or_default()) };
+        let place = unsafe { &raw mut (*record).totals };
+        // SAFETY: as above.
+        unsafe { place.write(totals.unwrap_or_default()) };
     }
     // SAFETY: ends the child without what the parent would do at its end.
     unsafe { libc::_exit(0) }
