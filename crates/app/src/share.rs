@@ -15,6 +15,9 @@ use crate::{
 /// cold caches and in threads that wait for the interrupted one, is of the same order (`docs/benchmarks.md`).
 const DEFAULT_PERIOD_NS: u64 = 3_000_000;
 
+/// Accesses between two samples at least, on average: more than a block of translated code has.
+const LEAST_ACCESSES: u64 = 100;
+
 /// Mean number of loads, and of stores, between sampled ones by default: the period of the ComDetective paper.
 const DEFAULT_ACCESSES: u64 = 500_000;
 
@@ -89,7 +92,14 @@ fn periods(args: &ShareArgs) -> Result<Periods, String> {
                     Err("--load-period 0 and --store-period 0 sample nothing; to count, use `carom count`"
                         .into())
                 }
-                (loads, stores) => Ok(Periods::Accesses { loads, stores }),
+                (loads, stores) => {
+                    match [loads, stores].iter().find(|period| (1..LEAST_ACCESSES).contains(*period)) {
+                        Some(period) => Err(format!(
+                            "a period of {period} accesses is too short; the shortest is {LEAST_ACCESSES}, and 0 samples none"
+                        )),
+                        None => Ok(Periods::Accesses { loads, stores }),
+                    }
+                }
             }
         }
     }
@@ -178,7 +188,8 @@ mod tests {
         check(&translate(&[]), accesses(DEFAULT_ACCESSES, DEFAULT_ACCESSES));
         check(&translate(&["--period", "20000"]), accesses(20_000, 20_000));
         check(&translate(&["--period", "20000", "--store-period", "0"]), accesses(20_000, 0));
-        check(&translate(&["--load-period", "7", "--store-period", "9"]), accesses(7, 9));
+        check(&translate(&["--load-period", "700", "--store-period", "900"]), accesses(700, 900));
+        check(&translate(&["--store-period", "99"]), Err("the shortest is 100"));
         check(&translate(&["--period", "3ms"]), Err("without a unit, such as 500000"));
         check(&translate(&["--rate", "100"]), Err("--rate"));
         check(&translate(&["--load-period", "0", "--store-period", "0"]), Err("carom count"));

@@ -16,9 +16,9 @@ pub struct ThreadCounts {
     pub loaded_bytes: Option<u64>,
     /// Bytes stored.
     pub stored_bytes: Option<u64>,
-    /// Jumps, conditional or not, taken or not. Neither calls nor returns.
+    /// Transfers of control: jumps, taken or not, calls and returns.
     pub branches: Option<u64>,
-    /// Jumps that were taken.
+    /// Those of them that transferred control.
     pub branches_taken: Option<u64>,
     /// Calls.
     pub calls: Option<u64>,

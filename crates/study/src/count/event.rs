@@ -13,9 +13,9 @@ pub enum Event {
     LoadedBytes,
     /// Bytes stored.
     StoredBytes,
-    /// Jumps, taken or not.
+    /// Transfers of control: jumps, taken or not, calls and returns.
     Branches,
-    /// Jumps taken.
+    /// Those of them that transferred control.
     BranchesTaken,
     /// Calls.
     Calls,
