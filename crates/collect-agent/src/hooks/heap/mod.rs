@@ -58,21 +58,34 @@ pub use early::careful_code;
 /// The hooks and the C library's functions to which they lead while blocks are not followed.
 #[cfg(not(feature = "static-link"))]
 pub fn ways_to_library() -> [(*const c_void, *const c_void); COUNT] {
-    early::resolve();
-    let hooks: [unsafe extern "C" fn(); COUNT] = [
-        malloc,
-        calloc,
-        realloc,
-        reallocarray,
-        free,
-        posix_memalign,
-        aligned_alloc,
-        memalign,
-        valloc,
-        pvalloc,
+    // Defined by the hooks.
+    unsafe extern "C" {
+        static carom_hook_malloc: u8;
+        static carom_hook_calloc: u8;
+        static carom_hook_realloc: u8;
+        static carom_hook_reallocarray: u8;
+        static carom_hook_free: u8;
+        static carom_hook_posix_memalign: u8;
+        static carom_hook_aligned_alloc: u8;
+        static carom_hook_memalign: u8;
+        static carom_hook_valloc: u8;
+        static carom_hook_pvalloc: u8;
+    }
+    let hooks: [*const u8; COUNT] = [
+        &raw const carom_hook_malloc,
+        &raw const carom_hook_calloc,
+        &raw const carom_hook_realloc,
+        &raw const carom_hook_reallocarray,
+        &raw const carom_hook_free,
+        &raw const carom_hook_posix_memalign,
+        &raw const carom_hook_aligned_alloc,
+        &raw const carom_hook_memalign,
+        &raw const carom_hook_valloc,
+        &raw const carom_hook_pvalloc,
     ];
+    early::resolve();
     let found = early::found();
-    std::array::from_fn(|index| (hooks[index] as *const c_void, found[index]))
+    std::array::from_fn(|index| (hooks[index].cast(), found[index]))
 }
 
 /// A thread that is between two of these sees a block come or go unnoticed, which does no harm.
@@ -91,6 +104,10 @@ macro_rules! hook {
         #[unsafe(naked)]
         unsafe extern "C" fn $name() {
             std::arch::naked_asm!(
+                // A name of its own: the address of the exported one may be that of the program's linkage table.
+                concat!(".globl carom_hook_", stringify!($name)),
+                concat!(".hidden carom_hook_", stringify!($name)),
+                concat!("carom_hook_", stringify!($name), ":"),
                 concat!("mov ", $sp, ", rsp"),
                 concat!("mov ", $fp, ", rbp"),
                 "jmp qword ptr [rip + {targets} + 8 * {index}]",
