@@ -142,9 +142,12 @@ impl Iteration {
     }
 }
 
-/// A quick answer for most instructions: nothing but registers and constants, and on to the next.
+/// A quick answer for most instructions: nothing but registers and constants, and on to the next. Those without operands
+/// may have memory implied.
 fn stays_in_registers(instruction: &Instruction) -> bool {
-    instruction.flow_control() == FlowControl::Next && !operands::may_access(instruction)
+    instruction.op_count() > 0
+        && instruction.flow_control() == FlowControl::Next
+        && !operands::may_access(instruction)
 }
 
 /// By name: the decoder's flow control calls system calls and hypercalls calls, too.
