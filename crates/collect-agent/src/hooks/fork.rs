@@ -1,5 +1,7 @@
 //! A forked child begins a session of its own before it records anything.
 
+use carom_base_sys::signal;
+
 use crate::{modules, registry, session, session::Session, translated, trim};
 
 /// Has [`in_child`] called in every child that `fork` makes. A `vfork` child shares its parent's memory for a
@@ -29,11 +31,18 @@ unsafe extern "C" fn in_child() {
     if let Some(child) = child {
         modules::announce(child);
         super::begin_main(child);
-        // The thread is another process's now, but its signals and stacks are what they were.
-        if let (Some(thread), Some((mask, stack))) = (registry::current(), kept) {
-            thread.visit(|state| (state.hidden_mask, state.program_stack) = (mask, stack));
-        }
         translated::set_slot(registry::current().and_then(|thread| thread.visit(|state| state.slot)));
         trim::drop_own_code();
+    }
+    // The thread is another process's now, but its signals and stacks are what they were.
+    match (registry::current(), kept) {
+        (Some(thread), Some((mask, stack))) => {
+            thread.visit(|state| (state.hidden_mask, state.program_stack) = (mask, stack));
+        }
+        // Nobody hides anything any more where the child cannot be recorded, on a full disk for example.
+        (None, Some((mask, _))) => {
+            signal::set_mask(libc::SIG_BLOCK, mask);
+        }
+        (_, None) => {}
     }
 }

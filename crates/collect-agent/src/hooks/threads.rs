@@ -143,8 +143,14 @@ extern "C" fn unpack_and_begin(start: *mut c_void, translate: &mut u64) -> Start
     if let Some(session) = session::current() {
         let errno = signal::errno();
         begin_on_handler_stack(session, serial, false, stack);
-        if let Some(thread) = registry::current() {
-            thread.visit(|state| state.hidden_mask = hidden_mask);
+        match registry::current() {
+            Some(thread) => {
+                thread.visit(|state| state.hidden_mask = hidden_mask);
+            }
+            // Nobody hides anything in a thread that cannot be recorded.
+            None => {
+                signal::set_mask(libc::SIG_BLOCK, hidden_mask);
+            }
         }
         *translate = u64::from(thread::translate());
         signal::set_errno(errno);
