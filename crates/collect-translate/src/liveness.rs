@@ -18,7 +18,9 @@ const DEPTH: u32 = 3;
 
 /// False where the code from `pc` on surely writes every arithmetic flag before it reads it.
 ///
-/// Calls and returns are taken to leave the flags dead, as the System V ABI (3.2.1) has it.
+/// Calls and returns are taken to leave the flags dead, as the System V ABI (3.2.1) has it; so are jumps through the
+/// linkage table, which are calls. Behind other indirect jumps they may be read: compilers test a value once in front
+/// of a `switch` and not again in its cases (CPython's `bytearray_richcompare`, by GCC 12).
 pub fn flags_matter(regions: &Regions, pc: u64) -> bool {
     follow(regions, pc, ARITHMETIC, DEPTH)
 }
@@ -61,9 +63,8 @@ fn decide(regions: &Regions, instruction: &Instruction, undecided: &mut u32, dep
     match instruction.flow_control() {
         FlowControl::Next => None,
         _ if instruction.code() == Code::Syscall => Some(true),
-        FlowControl::Call | FlowControl::IndirectCall | FlowControl::Return | FlowControl::IndirectBranch => {
-            Some(false)
-        }
+        FlowControl::Call | FlowControl::IndirectCall | FlowControl::Return => Some(false),
+        FlowControl::IndirectBranch => Some(!instruction.is_ip_rel_memory_operand()),
         FlowControl::UnconditionalBranch if depth > 0 => Some(beyond(instruction.near_branch_target())),
         FlowControl::ConditionalBranch if depth > 0 => {
             Some(beyond(instruction.near_branch_target()) || beyond(instruction.next_ip()))

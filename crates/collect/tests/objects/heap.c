@@ -104,7 +104,8 @@ static void interrupted(void)
         free(block);
     }
     setitimer(ITIMER_REAL, &never, NULL);
-    check("handled", handled == 2000);
+    /* One more may come before the timer is stopped. */
+    check("handled", handled >= 2000);
 }
 
 static volatile int done;
