@@ -81,9 +81,11 @@ def record(options, measure):
     # Relative to the root, as somebody else would type it there.
     run["command"] = " ".join([str(Path(sys.argv[0]).resolve().relative_to(REPOSITORY)), *sys.argv[1:]])
     (options.out / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
+    # Before the file is begun anew: a script may keep rows of it.
+    measured = measure(options)
     rows = RowWriter(options.out / "rows.csv")
     try:
-        for count, row in enumerate(measure(options), 1):
+        for count, row in enumerate(measured, 1):
             rows.write(row)
             shown = ", ".join(f"{key} {brief(value)}" for key, value in list(row.items())[:SHOWN_COLUMNS])
             print(f"{count}: {shown}", file=sys.stderr, flush=True)
