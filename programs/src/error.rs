@@ -38,6 +38,25 @@ pub enum Error {
         /// What was asked for.
         accesses: usize,
     },
+    /// More than any machine could make, or a counter hold.
+    #[error("these parameters ask for more accesses than can be counted")]
+    TooManyAccesses,
+    /// Each thread needs one at least.
+    #[error("{buckets} buckets for {threads} threads: give each one at least")]
+    TooFewBuckets {
+        /// How many there would be.
+        buckets: u64,
+        /// How many threads share them.
+        threads: usize,
+    },
+    /// Memory for a thread's data was refused.
+    #[error("cannot map {bytes} bytes: {source}")]
+    Map {
+        /// How many were asked for.
+        bytes: usize,
+        /// The kernel's answer.
+        source: std::io::Error,
+    },
     /// The kernel did not tell which processors this process may use.
     #[error("cannot read the CPU affinity: {0}")]
     ReadAffinity(rustix::io::Errno),

@@ -53,7 +53,7 @@ static TRUE_SHARING_DATA: Padded<AtomicU64> = Padded(AtomicU64::new(0));
 /// Where its threads cannot be started or pinned.
 pub fn run(options: &Options) -> Result<Output, Error> {
     let chance = Chance::new(options.false_fraction);
-    let finished = runner::run(&options.common, |worker| {
+    let finished = runner::run(options.common.team(), |worker| {
         Choice {
             first: &FALSE_SHARING_DATA[worker],
             second: &TRUE_SHARING_DATA,

@@ -1,8 +1,9 @@
 //! `carom-workloads`: multithreaded programs whose data movement is known by construction.
 //!
 //! The first four follow listings 5.1 to 5.4 of the thesis behind ComDetective (section 5.4.1), the fifth
-//! places one contended access anywhere in a loop of chosen length, and the last two tell every access that a
-//! sampler may meet. Each prints one JSON object on stdout: what it was asked for, what follows from that, and
+//! places one contended access anywhere in a loop of chosen length, and the next two tell every access that a
+//! sampler may meet. `ribench` (listing 6.1), `matmul` and `trace-pattern` have known reuses; `hash-table` and
+//! `linked-list` have false sharing that padding removes. Each prints one JSON object on stdout: what it was asked for, what follows from that, and
 //! what it counted while it ran.
 //!
 //! Nothing is shared beyond what a workload says: every shared word has cache lines of its own, counters
@@ -15,6 +16,11 @@ mod contended_loop;
 mod counts;
 mod error;
 mod false_sharing;
+mod fresh;
+mod hash_table;
+mod linked_list;
+mod matmul;
+mod neighbours;
 mod operation;
 mod options;
 mod output;
@@ -24,7 +30,9 @@ mod point_to_point;
 mod random;
 mod read_write;
 mod rest;
+mod ribench;
 mod runner;
+mod trace_pattern;
 mod volume;
 mod write_volume;
 
@@ -54,6 +62,11 @@ enum Workload {
     ContendedLoop(contended_loop::Options),
     AccessLoop(access_loop::Options),
     AccessLog(access_log::Options),
+    Ribench(ribench::Options),
+    Matmul(matmul::Options),
+    HashTable(hash_table::Options),
+    LinkedList(linked_list::Options),
+    TracePattern(trace_pattern::Options),
 }
 
 fn run(workload: &Workload) -> Result<Output, Error> {
@@ -65,6 +78,11 @@ fn run(workload: &Workload) -> Result<Output, Error> {
         Workload::ContendedLoop(options) => contended_loop::run(options),
         Workload::AccessLoop(options) => access_loop::run(options),
         Workload::AccessLog(options) => access_log::run(options),
+        Workload::Ribench(options) => ribench::run(options),
+        Workload::Matmul(options) => matmul::run(options),
+        Workload::HashTable(options) => hash_table::run(options),
+        Workload::LinkedList(options) => linked_list::run(options),
+        Workload::TracePattern(options) => trace_pattern::run(options),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The options that all workloads have, and when a thread's loop ends.
+//! The options that many workloads have, and when a thread's loop ends.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::padded::MAX_THREADS;
 use crate::pinning::Pinning;
 
-/// Options of every workload.
+/// Options of the workloads that run for a time.
 #[derive(Args, Clone, Debug)]
 pub struct Common {
     /// How many threads run; they are named worker-0, worker-1, ...
@@ -33,6 +33,11 @@ pub struct Common {
 }
 
 impl Common {
+    /// Who runs.
+    pub fn team(&self) -> Team {
+        Team { threads: self.threads, pinning: self.pinning }
+    }
+
     /// When each thread's loop ends.
     pub fn length(&self) -> Length {
         /// Long enough for thousands of samples at any usual rate.
@@ -42,6 +47,19 @@ impl Common {
             (None, seconds) => Length::Time(seconds.map_or(DEFAULT, Duration::from_secs_f64)),
         }
     }
+}
+
+/// Options of the workloads whose threads end after a fixed amount of work.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Team {
+    /// How many threads run; they are named worker-0, worker-1, ...
+    #[arg(long, default_value_t = 2, value_parser = threads)]
+    pub threads: usize,
+
+    /// Which CPU each thread runs on; `--pin` alone means compact.
+    #[arg(long, visible_alias = "pin", value_enum, num_args = 0..=1, default_missing_value = "compact",
+        default_value_t = Pinning::None)]
+    pub pinning: Pinning,
 }
 
 /// When a thread's loop ends.
@@ -104,6 +122,19 @@ pub fn fraction(text: &str) -> Result<f64, String> {
     if (0.0..=1.0).contains(&value) { Ok(value) } else { Err("not between 0 and 1".to_owned()) }
 }
 
+/// Parses a number of bytes, with K, M or G (or KiB, MiB, GiB) for powers of 1024.
+///
+/// # Errors
+/// A sentence for the command line, where the text is no such number.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u32); 7] =
+        [("KiB", 10), ("MiB", 20), ("GiB", 30), ("K", 10), ("M", 20), ("G", 30), ("", 0)];
+    let (number, shift) =
+        UNITS.iter().find_map(|&(unit, shift)| Some((text.strip_suffix(unit)?, shift))).unwrap_or((text, 0));
+    let value: u64 = number.parse().map_err(|_| "not a number of bytes, such as 4096 or 32K".to_owned())?;
+    value.checked_mul(1 << shift).ok_or_else(|| "more bytes than there are addresses".to_owned())
+}
+
 fn threads(text: &str) -> Result<usize, String> {
     let value: usize = text.parse().map_err(|_| "not a whole number".to_owned())?;
     if (1..=MAX_THREADS).contains(&value) {
@@ -129,6 +160,12 @@ mod tests {
         // 10,000 = 2 * 4096 + 1808.
         assert_eq!(Length::Iterations(10_000).passes().collect::<Vec<_>>(), [4096, 4096, 1808]);
         assert_eq!(Length::Iterations(1).passes().sum::<u64>(), 1);
+    }
+
+    #[test]
+    fn bytes_have_binary_units() {
+        assert_eq!(["64", "3K", "3KiB", "2M"].map(|text| bytes(text).unwrap()), [64, 3072, 3072, 2_097_152]);
+        assert!(["", "K", "1.5K", "-1", "17179869184G"].iter().all(|text| bytes(text).is_err()));
     }
 
     #[test]

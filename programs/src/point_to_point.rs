@@ -55,7 +55,7 @@ pub fn run(options: &Options) -> Result<Output, Error> {
         return Err(Error::OddThreads(threads));
     }
     let chances = per_pair(&options.sharing_fractions, threads / PAIR)?;
-    let finished = runner::run(&options.common, |worker| {
+    let finished = runner::run(options.common.team(), |worker| {
         let pair = worker / PAIR;
         Sharer { worker, word: &SHARED_DATA_ARRAY[pair], chance: chances[pair] }
             .run(&options.common, options.operation)

@@ -21,6 +21,12 @@ impl Random {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0
     }
+
+    /// A number from 0 to `limit - 1`, each equally likely but for a part in 2^64 / `limit`.
+    #[inline(always)]
+    pub fn below(&mut self, limit: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(limit)) >> u64::BITS) as u64
+    }
 }
 
 /// A probability, rounded to a multiple of 2^-32.
@@ -58,6 +64,16 @@ mod tests {
         assert!(Chance::new(1.0).hits(u64::MAX));
         assert!(!Chance::new(0.5).hits(1 << 63));
         assert!(Chance::new(0.5).hits((1 << 63) - 1));
+    }
+
+    #[test]
+    fn numbers_below_a_limit_are_all_of_them() {
+        let mut random = Random::new(1, 0);
+        let mut met = [0; 5];
+        (0..5000).for_each(|_| met[random.below(5) as usize] += 1);
+        // 1000 each, with a standard deviation of sqrt(5000 * 1/5 * 4/5) = 28: five of them are 141.
+        assert!(met.iter().all(|&times: &i32| (times - 1000).abs() < 141), "{met:?}");
+        assert_eq!(random.below(1), 0);
     }
 
     #[test]

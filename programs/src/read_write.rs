@@ -66,7 +66,7 @@ impl Counted {
 /// Where its threads cannot be started or pinned.
 pub fn run(options: &Options) -> Result<Output, Error> {
     let chance = Chance::new(options.read_fraction);
-    let finished = runner::run(&options.common, |worker| {
+    let finished = runner::run(options.common.team(), |worker| {
         let chance = if worker == 0 { Chance::new(0.0) } else { chance };
         let random = Random::new(options.common.seed, worker);
         let length = options.common.length();

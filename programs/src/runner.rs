@@ -6,7 +6,7 @@ use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::options::Common;
+use crate::options::Team;
 use crate::pinning;
 
 /// What came of a run.
@@ -24,13 +24,13 @@ pub struct Finished<T> {
 ///
 /// # Errors
 /// Where a thread cannot be started or pinned (then none begins), or panicked.
-pub fn run<T: Send>(common: &Common, work: impl Fn(usize) -> T + Sync) -> Result<Finished<T>, Error> {
-    let cpus = pinning::plan(common.pinning, common.threads)?;
+pub fn run<T: Send>(team: Team, work: impl Fn(usize) -> T + Sync) -> Result<Finished<T>, Error> {
+    let cpus = pinning::plan(team.pinning, team.threads)?;
     let gate = Gate::default();
     let (ready, readiness) = mpsc::channel();
     thread::scope(|scope| {
-        let mut workers = Vec::with_capacity(common.threads);
-        for id in 0..common.threads {
+        let mut workers = Vec::with_capacity(team.threads);
+        for id in 0..team.threads {
             let cpu = cpus.get(id).copied();
             match spawn(scope, id, cpu, ready.clone(), &gate, &work) {
                 Ok(worker) => workers.push(worker),
@@ -41,7 +41,7 @@ pub fn run<T: Send>(common: &Common, work: impl Fn(usize) -> T + Sync) -> Result
             }
         }
         drop(ready);
-        if let Some(error) = readiness.iter().take(common.threads).find_map(Result::err) {
+        if let Some(error) = readiness.iter().take(team.threads).find_map(Result::err) {
             gate.open(false);
             return Err(error);
         }
@@ -95,21 +95,21 @@ mod tests {
     use super::*;
     use crate::pinning::Pinning;
 
-    fn common(threads: usize) -> Common {
-        Common { threads, seconds: None, iterations: Some(1), pinning: Pinning::None, seed: 1 }
+    fn team(threads: usize) -> Team {
+        Team { threads, pinning: Pinning::None }
     }
 
     #[test]
     fn results_come_in_the_threads_order_under_their_names() {
         let name = |id| (id, thread::current().name().map(str::to_owned));
-        let finished = run(&common(3), name).unwrap();
+        let finished = run(team(3), name).unwrap();
         let names: Vec<_> = (0..3).map(|id| (id, Some(format!("worker-{id}")))).collect();
         assert_eq!(finished.results, names);
     }
 
     #[test]
     fn a_panic_is_an_error() {
-        let result = run(&common(2), |id| assert_eq!(id, 0, "meant to fail"));
+        let result = run(team(2), |id| assert_eq!(id, 0, "meant to fail"));
         assert!(matches!(result, Err(Error::WorkerPanicked)));
     }
 }

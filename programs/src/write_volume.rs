@@ -46,7 +46,7 @@ static SHARED_DATA: Padded<AtomicU64> = Padded(AtomicU64::new(0));
 /// Where its threads cannot be started or pinned.
 pub fn run(options: &Options) -> Result<Output, Error> {
     let chance = Chance::new(options.sharing_fraction);
-    let finished = runner::run(&options.common, |worker| {
+    let finished = runner::run(options.common.team(), |worker| {
         Sharer { worker, word: &SHARED_DATA, chance }.run(&options.common, options.operation)
     })?;
 

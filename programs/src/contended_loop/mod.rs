@@ -71,7 +71,7 @@ pub fn run(options: &Options) -> Result<Output, Error> {
         Contended::Load => Some(find(options, Contended::Store)?),
         Contended::LockAdd | Contended::Add | Contended::Store => None,
     };
-    let finished = runner::run(&options.common, |worker| {
+    let finished = runner::run(options.common.team(), |worker| {
         let row = writer.filter(|_| worker == 0).unwrap_or(main);
         let mut private = Padded([0; PRIVATE_WORDS]);
         let mut iterations = 0_u64;
