@@ -8,6 +8,7 @@
 //! | how many equal observations are these weighted ones worth? | [`effective_sample_size`] |
 //! | do two rankings agree? | [`spearman`] |
 //! | where is the middle, and how wide? | [`median`], [`quantile`] |
+//! | what would a cache of any size miss? | [`reuse`] |
 //!
 //! Nothing here panics or returns NaN: what cannot be computed is `None`.
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@ mod jackknife;
 mod proportion;
 mod quantile;
 mod rank;
+pub mod reuse;
 #[cfg(test)]
 mod testing;
 mod weights;

@@ -13,6 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("carom-base-detect", &["carom-base"]),
     ("carom-base-insn", &["carom-base"]),
     ("carom-base-records", &["carom-base"]),
+    ("carom-base-reuse", &["carom-base"]),
     ("carom-base-sim", &["carom-base"]),
     ("carom-base-sys", &["carom-base"]),
     ("carom-base-wire", &["carom-base"]),
@@ -29,6 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "carom-collect-translate",
             "carom-base-detect",
+            "carom-base-reuse",
             "carom-base-insn",
             "carom-base-sim",
             "carom-base-records",

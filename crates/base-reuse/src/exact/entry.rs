@@ -1,0 +1,153 @@
+//! What is remembered of a place.
+
+use super::{
+    grid::{Key, VACANT},
+    order::SLOT_LIMIT,
+};
+
+/// Bits of [`Stamp`] that tell the thread: of more than half a million, some are taken for each other.
+const WHO_BITS: u32 = 19;
+
+/// Bits of [`Stamp`] below the clock, which has 43: days of accesses.
+const TIME_SHIFT: u32 = WHO_BITS + 2;
+
+const WROTE: u64 = 1;
+const EXCLUSIVE: u64 = 2;
+const WHO_MASK: u64 = ((1 << WHO_BITS) - 1) << 2;
+
+/// The last access to a place: when it ended, by whom, whether it wrote. And whether the place is exclusive to its stack,
+/// so that a write concerns no other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamp(u64);
+
+impl Stamp {
+    #[inline(always)]
+    pub fn new(time: u64, who: u32, wrote: bool) -> Self {
+        Self(time << TIME_SHIFT | (u64::from(who) << 2 & WHO_MASK) | u64::from(wrote))
+    }
+
+    /// How much earlier than this time, which is not earlier, that was.
+    #[inline(always)]
+    pub fn before(self, time: u64) -> u64 {
+        (time.wrapping_sub(self.0 >> TIME_SHIFT)) << TIME_SHIFT >> TIME_SHIFT
+    }
+
+    #[inline(always)]
+    pub fn same_thread(self, other: Self) -> bool {
+        (self.0 ^ other.0) & WHO_MASK == 0
+    }
+
+    #[inline(always)]
+    pub fn wrote(self) -> bool {
+        self.0 & WROTE != 0
+    }
+
+    #[inline(always)]
+    pub fn exclusive(self) -> bool {
+        self.0 & EXCLUSIVE != 0
+    }
+
+    #[inline(always)]
+    pub fn set_exclusive(&mut self, exclusive: bool) {
+        self.0 = (self.0 & !EXCLUSIVE) | if exclusive { EXCLUSIVE } else { 0 };
+    }
+
+    /// Exclusive if the earlier one was.
+    #[inline(always)]
+    pub fn after(self, earlier: Self) -> Self {
+        Self(self.0 | (earlier.0 & EXCLUSIVE))
+    }
+}
+
+/// The last access to a place.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Last {
+    pub stamp: Stamp,
+    /// The instruction, see [`Sites`](super::sites::Sites).
+    pub site: u32,
+}
+
+/// In 24 bytes: all that there is about a place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub key: Key,
+    stamp: Stamp,
+    site: u32,
+    slot: u32,
+}
+
+/// Not in the [`Order`](super::order::Order).
+const NO_SLOT: u32 = u32::MAX;
+
+/// More places than this, and slots would run out.
+pub(super) const MAX_PLACES: usize = SLOT_LIMIT / 2;
+
+impl Entry {
+    /// Of no place.
+    pub const EMPTY: Self = Self::new(VACANT);
+
+    /// Without a slot.
+    pub const fn new(key: Key) -> Self {
+        Self { key, stamp: Stamp(0), site: 0, slot: NO_SLOT }
+    }
+
+    /// Its slot in the [`Order`](super::order::Order). `None`: it is among the few most recent, or was invalidated.
+    #[inline(always)]
+    pub fn slot(&self) -> Option<u32> {
+        (self.slot != NO_SLOT).then_some(self.slot)
+    }
+
+    #[inline(always)]
+    pub fn last(&self) -> Last {
+        Last { stamp: self.stamp, site: self.site }
+    }
+
+    #[inline(always)]
+    pub fn set_slot(&mut self, slot: Option<u32>) {
+        self.slot = slot.unwrap_or(NO_SLOT);
+    }
+
+    #[inline(always)]
+    pub fn set_last(&mut self, last: Last) {
+        (self.stamp, self.site) = (last.stamp, last.site);
+    }
+
+    pub fn share(&mut self) {
+        self.stamp.set_exclusive(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_keeps_what_it_is_told() {
+        let mut entry = Entry::new(7);
+        let mut stamp = Stamp::new(1000, 3, true);
+        stamp.set_exclusive(true);
+        entry.set_last(Last { stamp, site: 9 });
+        assert_eq!(entry.slot(), None);
+        for slot in [Some(12), None, Some(0)] {
+            entry.set_slot(slot);
+            assert_eq!(entry.slot(), slot);
+            assert!(entry.last().stamp.exclusive() && entry.last().site == 9);
+        }
+        entry.share();
+        assert_eq!(entry.last().stamp, Stamp::new(1000, 3, true));
+    }
+
+    /// The clock wraps at 2^43: from 5 before that to 7 after it are 12.
+    #[test]
+    fn stamps_tell_time_thread_and_kind() {
+        let stamp = Stamp::new((1 << 43) - 5, 3, false);
+        assert_eq!(stamp.before((1 << 43) + 7), 12);
+        assert_eq!(stamp.before((1 << 43) - 5), 0);
+        assert!(stamp.same_thread(Stamp::new(0, 3, true)) && !stamp.same_thread(Stamp::new(0, 4, false)));
+        assert!(!stamp.wrote() && Stamp::new(1, 1, true).wrote());
+        let mut owned = stamp;
+        owned.set_exclusive(true);
+        assert!(Stamp::new(0, 3, true).after(owned).exclusive());
+        assert!(!Stamp::new(0, 3, true).after(stamp).exclusive());
+    }
+}

@@ -1,0 +1,160 @@
+//! How addresses fall into places.
+
+/// Names a place within one granularity. Never [`VACANT`].
+pub(super) type Key = u64;
+
+/// The key of no place: its number, or width, would be beyond any address space.
+pub(super) const VACANT: Key = Key::MAX;
+
+/// The widest place at granularity 1, in bytes.
+const WIDEST: u32 = 64;
+
+/// Bits for the width of a place in its key, at granularity 1.
+const WIDTH_BITS: u32 = 7;
+
+/// Addresses of user space are shorter than this, even with five levels of page tables.
+const ADDRESS_BITS: u32 = u64::BITS - WIDTH_BITS;
+
+/// Neighbouring places that share a word of [`Presence`](super::presence::Presence), as a power of two.
+const BLOCK_BITS: u32 = 3;
+
+/// Bytes of the blocks at granularity 1, as a power of two. Not below [`WIDEST`].
+const BYTE_BLOCK_BITS: u32 = 6;
+
+/// Places of one granularity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grid {
+    /// Bytes of a place, as a power of two.
+    shift: u32,
+}
+
+impl Grid {
+    pub fn new(granularity: u32) -> Self {
+        Self { shift: granularity.max(1).ilog2() }
+    }
+
+    /// Bytes of a place; 1 where places are ranges.
+    pub fn granularity(self) -> u32 {
+        1 << self.shift
+    }
+
+    fn by_range(self) -> bool {
+        self.shift == 0
+    }
+
+    /// The place that these bytes touch; `None` where there may be several.
+    #[inline(always)]
+    pub fn only(self, addr: u64, width: u32) -> Option<Key> {
+        if self.by_range() {
+            return (width <= WIDEST).then(|| range_key(addr, width));
+        }
+        let last = addr.wrapping_add(width.into()).wrapping_sub(1);
+        ((addr ^ last) >> self.shift == 0).then_some(addr >> self.shift)
+    }
+
+    /// Calls for each place that these bytes touch, the lowest first.
+    pub fn each(self, addr: u64, width: u32, mut touched: impl FnMut(Key)) {
+        if self.by_range() {
+            for offset in (0..width.max(1)).step_by(WIDEST as usize) {
+                touched(range_key(addr.wrapping_add(offset.into()), width.saturating_sub(offset)));
+            }
+        } else {
+            let last = addr.saturating_add(u64::from(width).saturating_sub(1)) >> self.shift;
+            (addr >> self.shift..=last).for_each(touched);
+        }
+    }
+
+    /// How keys hash: those with equal upper bits are neighbours, [`Neighbours`](Self::neighbour_bits) tells which.
+    pub fn neighbour_bits(self) -> u32 {
+        if self.by_range() { WIDTH_BITS + BLOCK_BITS } else { BLOCK_BITS }
+    }
+
+    /// The first and the last block that the place lies in.
+    pub fn blocks(self, key: Key) -> (u64, u64) {
+        if self.by_range() {
+            let (addr, width) = range(key);
+            (addr >> BYTE_BLOCK_BITS, (addr + width - 1) >> BYTE_BLOCK_BITS)
+        } else {
+            (key >> BLOCK_BITS, key >> BLOCK_BITS)
+        }
+    }
+
+    /// What decides whether a place is followed when places are sampled. Ranges that overlap are followed together,
+    /// but for those that begin in different lines.
+    #[inline(always)]
+    pub fn sampling_unit(self, key: Key) -> u64 {
+        if self.by_range() { key >> (WIDTH_BITS + BYTE_BLOCK_BITS) } else { key }
+    }
+
+    /// The bit that stands for the place's width in the set that [`overlapping`](Self::overlapping) takes.
+    pub fn width_bit(self, key: Key) -> u64 {
+        if self.by_range() { 1 << ((range(key).1 - 1) & u64::from(u64::BITS - 1)) } else { 1 }
+    }
+
+    /// Calls for each place that has a byte in common with this one and whose width is in the set.
+    pub fn overlapping(self, key: Key, widths: u64, mut found: impl FnMut(Key)) {
+        if !self.by_range() {
+            return found(key);
+        }
+        let (addr, width) = range(key);
+        for other in (1..=u64::from(WIDEST)).filter(|other| widths >> (other - 1) & 1 != 0) {
+            for start in (addr + 1).saturating_sub(other)..addr + width {
+                found(range_key(start, other as u32));
+            }
+        }
+    }
+}
+
+/// An access of no bytes is taken for one of one byte.
+fn range_key(addr: u64, width: u32) -> Key {
+    (addr << WIDTH_BITS) | u64::from(width.clamp(1, WIDEST))
+}
+
+/// Address and width, the latter from 1 to [`WIDEST`].
+fn range(key: Key) -> (u64, u64) {
+    (key >> WIDTH_BITS & ((1 << ADDRESS_BITS) - 1), (key & ((1 << WIDTH_BITS) - 1)).clamp(1, WIDEST.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(grid: Grid, addr: u64, width: u32) -> Vec<Key> {
+        let mut keys = Vec::new();
+        grid.each(addr, width, |key| keys.push(key));
+        assert!(grid.only(addr, width).is_none_or(|key| keys == [key]));
+        keys
+    }
+
+    #[test]
+    fn an_access_touches_every_place_that_it_spans() {
+        let lines = Grid::new(64);
+        assert_eq!(keys(lines, 60, 4), [0]);
+        assert_eq!(keys(lines, 60, 5), [0, 1]);
+        assert_eq!(keys(lines, 64, 200), [1, 2, 3, 4]);
+        assert_eq!(keys(lines, 128, 0), [2]);
+        assert_eq!(keys(lines, u64::MAX, 8), [u64::MAX >> 6]);
+        assert_eq!(keys(Grid::new(1), 60, 5), [range_key(60, 5)]);
+        // 150 bytes: 64, 64 and 22.
+        assert_eq!(keys(Grid::new(1), 10, 150), [range_key(10, 64), range_key(74, 64), range_key(138, 22)]);
+    }
+
+    /// Widths 2 and 4 are in use. With the bytes 8 and 9 overlap: of width 2 those that begin at 7, 8, 9, of width 4
+    /// those at 5 to 9.
+    #[test]
+    fn overlapping_ranges_are_found() {
+        let grid = Grid::new(1);
+        let mut found = Vec::new();
+        grid.overlapping(range_key(8, 2), 0b1010, |key| found.push(range(key)));
+        assert_eq!(found, [(7, 2), (8, 2), (9, 2), (5, 4), (6, 4), (7, 4), (8, 4), (9, 4)]);
+        assert_eq!(grid.width_bit(range_key(8, 2)), 0b10);
+        assert_eq!(grid.width_bit(range_key(8, 64)), 1 << 63);
+    }
+
+    #[test]
+    fn a_range_lies_in_the_blocks_of_its_first_and_last_byte() {
+        assert_eq!(Grid::new(1).blocks(range_key(60, 4)), (0, 0));
+        assert_eq!(Grid::new(1).blocks(range_key(60, 5)), (0, 1));
+        assert_eq!(Grid::new(64).blocks(17), (2, 2));
+    }
+}

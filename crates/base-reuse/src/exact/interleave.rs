@@ -1,0 +1,304 @@
+//! The accesses of several threads in the order of time, from batches of one thread each.
+//!
+//! ```text
+//!   thread 0  |   .    .    .    .    | .  .              |: handed over   .: an access
+//!   thread 1      |  .  .  .  .  .  .  .  |
+//!                                     ^ both are known up to here: the accesses before it are given on
+//! ```
+//!
+//! Nobody notes the time of an access. A batch is taken to have been made at an even pace between two hand-overs: the
+//! thread's last one, or what is known better, and its own. What the analysis takes is part of that time: threads that
+//! wait for each other's analysis would otherwise seem to take turns at running. So the order of two threads' accesses
+//! is known to within a batch, as before, but threads that do the same all the time alternate as often as they did.
+//!
+//! An access is given on as soon as all running threads are known to have got beyond it. Who may be waiting in the
+//! kernel is not waited for, nor who has not been heard of for too long.
+
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, VecDeque},
+    mem,
+};
+
+use carom_base::{Access, Nanos, ThreadId};
+
+use super::config::Domain;
+
+/// Where the accesses go.
+pub trait Sink {
+    /// The next accesses, which are of one thread.
+    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Access]);
+
+    /// There are no more of this thread.
+    fn ended(&mut self, thread: ThreadId);
+}
+
+/// What a thread hands over.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    /// Which thread.
+    pub thread: ThreadId,
+    /// The shared cache that it ran on.
+    pub domain: Domain,
+    /// When the last access had been made.
+    pub at: Nanos,
+    /// Whether the thread may be about to wait in the kernel.
+    pub waits: bool,
+    /// In the order of the program. May be exchanged for a vector that is empty.
+    pub accesses: &'a mut Vec<Access>,
+}
+
+/// How many accesses are held back at most, of 24 bytes each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Of one thread.
+    pub of_thread: usize,
+    /// Of all.
+    pub of_all: usize,
+}
+
+impl Default for Limits {
+    /// 3 MiB and 24 MiB. A thread may make 16 times as many accesses as another one, at batches of 8 Ki, or run as many
+    /// batches long while the other is not given a processor.
+    fn default() -> Self {
+        Self { of_thread: 128 << 10, of_all: 1 << 20 }
+    }
+}
+
+/// Puts batches of several threads in order. See the [module](self).
+#[derive(Debug)]
+pub struct Interleaver {
+    limits: Limits,
+    /// What times are counted from.
+    origin: Nanos,
+    lanes: Vec<Lane>,
+    /// Accesses that are held back.
+    held: usize,
+    /// Accesses up to this time were given on.
+    given: u64,
+    hurried: u64,
+    /// The next access of each lane, while accesses are given on.
+    next: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Vectors to use again.
+    spare: Vec<Vec<Access>>,
+}
+
+/// A thread.
+#[derive(Debug)]
+struct Lane {
+    thread: ThreadId,
+    state: State,
+    /// All its accesses before this are known.
+    known: u64,
+    held: usize,
+    batches: VecDeque<Held>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Running,
+    /// It waits in the kernel, or was not heard of for long.
+    Away,
+    Ended,
+}
+
+/// A batch that is held back, or what is left of it.
+#[derive(Debug)]
+struct Held {
+    domain: Domain,
+    accesses: Vec<Access>,
+    given: usize,
+    begin: u64,
+    /// From access to access.
+    step: u64,
+}
+
+/// Times are kept in fractions of a nanosecond, in which there may be several accesses: 2 to the power of this.
+const FRACTION_BITS: u32 = 8;
+
+impl Interleaver {
+    /// Nothing was accessed before `now`.
+    pub fn new(now: Nanos, limits: Limits) -> Self {
+        Self {
+            limits,
+            origin: now,
+            lanes: Vec::new(),
+            held: 0,
+            given: 0,
+            hurried: 0,
+            next: BinaryHeap::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// A thread accesses from now on what it will hand over later.
+    pub fn begin(&mut self, thread: ThreadId, now: Nanos) {
+        let now = self.time(now);
+        let index = self.lane(thread);
+        if let Some(lane) = self.lanes.get_mut(index) {
+            lane.known = lane.known.max(now);
+            lane.state = State::Running;
+        }
+    }
+
+    /// Takes a batch in, and gives on what has become known. With one thread that runs, that is the batch itself.
+    pub fn take(&mut self, batch: Batch<'_>, sink: &mut impl Sink) {
+        let Batch { thread, domain, at, waits, accesses } = batch;
+        let (now, index, given) = (self.time(at), self.lane(thread), self.given);
+        let Some(lane) = self.lanes.get_mut(index) else { return };
+        let begin = lane.known.max(given);
+        let end = now.max(begin);
+        lane.known = end;
+        lane.state = if waits { State::Away } else { State::Running };
+        if self.held == 0 && self.known() >= end {
+            self.given = end;
+            return sink.accesses(thread, domain, accesses);
+        }
+        if !accesses.is_empty()
+            && let Some(lane) = self.lanes.get_mut(index)
+        {
+            self.held += accesses.len();
+            lane.held += accesses.len();
+            let step = (end - begin) / accesses.len() as u64;
+            let accesses = mem::replace(accesses, self.spare.pop().unwrap_or_default());
+            lane.batches.push_back(Held { domain, accesses, given: 0, begin, step });
+        }
+        self.give_on(self.known(), sink);
+        while self.is_too_much() && self.leave_behind() {
+            self.hurried += self.give_on(self.known(), sink);
+        }
+    }
+
+    /// A thread makes no more accesses. [`Sink::ended`] follows when all of them were given on.
+    pub fn end(&mut self, thread: ThreadId, sink: &mut impl Sink) {
+        let index = self.lane(thread);
+        if let Some(lane) = self.lanes.get_mut(index) {
+            lane.state = State::Ended;
+        }
+        self.give_on(self.known(), sink);
+    }
+
+    /// Gives on everything that is held back.
+    pub fn flush(&mut self, sink: &mut impl Sink) {
+        self.give_on(u64::MAX, sink);
+    }
+
+    /// Accesses that are held back.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Accesses that were given on before all threads had got there, because a thread was not heard of while others
+    /// filled what may be held back.
+    pub fn hurried(&self) -> u64 {
+        self.hurried
+    }
+
+    fn time(&self, at: Nanos) -> u64 {
+        at.0.saturating_sub(self.origin.0).saturating_mul(1 << FRACTION_BITS)
+    }
+
+    /// The number of a thread's lane, which runs.
+    fn lane(&mut self, thread: ThreadId) -> usize {
+        if let Some(index) = self.lanes.iter().position(|lane| lane.thread == thread) {
+            return index;
+        }
+        let (state, known) = (State::Running, self.given);
+        self.lanes.push(Lane { thread, state, known, held: 0, batches: VecDeque::new() });
+        self.lanes.len() - 1
+    }
+
+    /// Up to when the accesses of all running threads are known.
+    fn known(&self) -> u64 {
+        self.running().map(|lane| lane.known).min().unwrap_or(u64::MAX)
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Lane> {
+        self.lanes.iter().filter(|lane| lane.state == State::Running)
+    }
+
+    fn is_too_much(&self) -> bool {
+        self.held > self.limits.of_all || self.lanes.iter().any(|lane| lane.held > self.limits.of_thread)
+    }
+
+    /// Waits for the running thread of which least is known no longer. False where none runs.
+    fn leave_behind(&mut self) -> bool {
+        let running = self.lanes.iter_mut().filter(|lane| lane.state == State::Running);
+        let last = running.min_by_key(|lane| lane.known);
+        last.map(|lane| lane.state = State::Away).is_some()
+    }
+
+    /// Gives on what was accessed up to `known`, and says how much.
+    fn give_on(&mut self, known: u64, sink: &mut impl Sink) -> u64 {
+        let before = self.held;
+        let mut next = mem::take(&mut self.next);
+        next.extend(self.lanes.iter().enumerate().filter_map(|(index, lane)| lane.next(known, index)));
+        while let Some(Reverse((_, index))) = next.pop() {
+            // As far as the next access of another thread.
+            let until = next.peek().map_or(known, |Reverse((time, other))| {
+                // Of two at the same time the one of the lower number is first, so that they alternate.
+                known.min(if index < *other { *time } else { time.saturating_sub(1) })
+            });
+            let Some(lane) = self.lanes.get_mut(index) else { continue };
+            let Some(batch) = lane.batches.front_mut() else { continue };
+            let domain = batch.domain;
+            let accesses = batch.take(until);
+            let count = accesses.len();
+            sink.accesses(lane.thread, domain, accesses);
+            self.given = self.given.max(batch.last());
+            lane.held -= count;
+            self.held -= count;
+            if batch.is_over()
+                && let Some(Held { mut accesses, .. }) = lane.batches.pop_front()
+                && accesses.capacity() <= self.limits.of_thread
+            {
+                accesses.clear();
+                self.spare.push(accesses);
+            }
+            next.extend(lane.next(known, index));
+        }
+        self.next = next;
+        self.lanes.retain(|lane| {
+            let over = lane.state == State::Ended && lane.batches.is_empty();
+            if over {
+                sink.ended(lane.thread);
+            }
+            !over
+        });
+        (before - self.held) as u64
+    }
+}
+
+impl Lane {
+    /// When the next access was made, if that is up to `known`, for the queue.
+    fn next(&self, known: u64, index: usize) -> Option<Reverse<(u64, usize)>> {
+        let time = self.batches.front()?.time(1);
+        (time <= known).then_some(Reverse((time, index)))
+    }
+}
+
+impl Held {
+    /// When the so-manieth access from here was made; 0 is the last that was given on. The last of all is made at the
+    /// end of the batch at the latest, no matter how the step was rounded.
+    fn time(&self, ahead: u64) -> u64 {
+        self.begin + self.step * (self.given as u64 + ahead)
+    }
+
+    fn last(&self) -> u64 {
+        self.time(0)
+    }
+
+    fn is_over(&self) -> bool {
+        self.given == self.accesses.len()
+    }
+
+    /// The accesses that were made up to `until`.
+    fn take(&mut self, until: u64) -> &[Access] {
+        let made = until.saturating_sub(self.begin).checked_div(self.step);
+        let all = self.accesses.len();
+        let made = made.map_or(all, |made| all.min(usize::try_from(made).unwrap_or(all)));
+        let begin = self.given;
+        self.given = made.max(begin);
+        self.accesses.get(begin..self.given).unwrap_or_default()
+    }
+}

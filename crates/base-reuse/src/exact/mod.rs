@@ -1,0 +1,85 @@
+//! Exact reuse distances of a multithreaded program, online, over all of its accesses.
+//!
+//! [`Exact`] is fed every access of every thread, in batches, and answers with counts ([`ReuseCell`]) of time and
+//! stack distances, per thread and per shared cache, at several granularities at once.
+//!
+//! ```
+//! use carom_base::{Access, AccessKind, Addr, CellClass, DistanceKind, Ip, ReuseKind, ThreadId};
+//! use carom_base_reuse::exact::{Config, Domain, Exact};
+//!
+//! // The thesis' example: a b c b d d a. Between the two accesses to `a` lie five, to three different places.
+//! let load = |place: u64| Access { ip: Ip(1), addr: Addr(place * 64), width: 8, kind: AccessKind::Load };
+//! let trace: Vec<_> = [0, 1, 2, 1, 3, 3, 0].map(load).into();
+//! let mut exact = Exact::new(&Config::default())?;
+//! exact.accesses(ThreadId(0), Domain(0), &trace);
+//! let cells = exact.drain(ThreadId(0));
+//! let of = |kind, distance| {
+//!     let found = cells.iter().find(|cell| {
+//!         cell.distance == kind && cell.bin.low() == distance && cell.class == CellClass::Reuse(ReuseKind::Rar)
+//!     });
+//!     found.map_or(0, |cell| cell.count)
+//! };
+//! assert_eq!((of(DistanceKind::Time, 5), of(DistanceKind::Stack, 3)), (1, 1));
+//! # Ok::<(), carom_base_reuse::exact::ConfigError>(())
+//! ```
+//!
+//! # What counts as what
+//!
+//! - A *place* is an aligned block of the granularity's bytes; at granularity 1 it is the very range of bytes that was
+//!   accessed, pieces of at most 64 bytes where that is wider.
+//! - An access that spans several places *touches* each, the lowest first, and every touch is counted. Stack
+//!   distances are those of the sequence of touches.
+//! - The clock of time distances counts accesses: those of the thread, or of all threads of the domain. A
+//!   read-modify-write takes two (it is a load and a store), but is one touch, which writes. A distance runs from the
+//!   end of the use to the beginning of the reuse.
+//! - In a thread's own cache, a write of another thread takes the place away (definition 6.2.2 of the ReuseTracker
+//!   thesis): it leaves the LRU stack at once, and the thread's next touch is [`CellClass::Invalidated`]. In a shared
+//!   cache, a write by a thread of another domain does (6.2.4). At granularity 1, so does a write to any of the
+//!   place's bytes.
+//! - In a shared cache every reuse counts, for that is what its miss ratio depends on; those by definition 6.2.3 are
+//!   the ones marked [`from_other`](ReuseCell::from_other). Cells belong to the thread that reuses.
+//! - First and invalidated touches appear under either kind of distance, in bin 0.
+//!
+//! # Who is first
+//!
+//! The order of calls is that of accesses. Where threads' accesses come in batches, an [`Interleaver`] in front puts them
+//! in order, as far as that is known.
+//!
+//! # How
+//!
+//! LRU stack distance as the number of places accessed later than the last access to this one (Bennett and Kruskal,
+//! IBM J. Res. Dev. 19(4), 1975; Olken, LBL-12370, 1981). Each place is found in a hash table with the *slot* of its
+//! last access; a bit per slot says whether it is still some place's last, so that a distance is a count of bits
+//! ([`order`]). The few most recent places are kept apart, in order, and need neither ([`recent`]). Invalidation works
+//! like the coherence protocol that it stands for: a place is exclusive to one stack or not, and only touches that
+//! would cause a message on a bus look further ([`holders`]).
+//!
+//! With [`Sampling`] only places whose hash is small are followed, and distances and counts are scaled up: SHARDS
+//! (Waldspurger, Park, Garthwaite, Ahmad, FAST 2015), with its correction "SHARDS-adj" and an estimate of its error.
+//!
+//! [`CellClass::Invalidated`]: carom_base::CellClass::Invalidated
+//! [`ReuseCell`]: carom_base::ReuseCell
+
+mod analyser;
+mod config;
+mod entry;
+mod error;
+mod grid;
+mod histogram;
+mod holders;
+mod interleave;
+mod layer;
+mod order;
+mod pairs;
+mod presence;
+mod recent;
+mod sieve;
+mod sites;
+mod stack;
+mod table;
+mod tally;
+
+pub use analyser::Exact;
+pub use config::{Config, ConfigError, Domain, Pairs, Sampling};
+pub use error::SamplingError;
+pub use interleave::{Batch, Interleaver, Limits, Sink};

@@ -1,0 +1,213 @@
+use carom_base::{Access, Nanos, ReuseEvent, ReuseOutcome, Scope, ThreadId, Touch};
+
+use super::config::{Config, MAX_SLOTS, Positions};
+use super::placing::Newcomer;
+use super::random::Random;
+use super::slot::{Slot, Use};
+use super::state::{Phase, State};
+use super::tally::{Count, Counts, Tally};
+use super::watch::{Place, Watch, WatchId};
+use crate::Domain;
+
+/// The detector that all threads of a process share.
+///
+/// It borrows its memory, which may be any that starts zeroed and that all threads see; every operation is lock-free
+/// and bounded, also while other threads are stopped in the middle of theirs.
+#[derive(Clone, Copy, Debug)]
+pub struct Detector<'a> {
+    pub(super) slots: &'a [Slot],
+    pub(super) tally: &'a Tally,
+    pub(super) config: Config,
+}
+
+/// A use that is over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Over {
+    /// To be removed in all threads, unless another takes its place at once.
+    pub watch: Watch,
+    /// What became of it, to record.
+    pub event: ReuseEvent,
+}
+
+/// What a sample leads to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sampled {
+    /// To be set in all threads, each in its [mode](Watch::modes). `None`: the sample was dropped, and counted.
+    pub arm: Option<Watch>,
+    /// The use that had the same slot up to now.
+    pub replaced: Option<Over>,
+}
+
+/// What a touch leads to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Touched {
+    /// The use is over.
+    Over(Over),
+    /// The touch decides nothing. The watch stays.
+    Active,
+    /// The use was over already. The watch is to be removed in this thread, if it is still there.
+    Late,
+}
+
+impl<'a> Detector<'a> {
+    /// A detector over the first [`MAX_SLOTS`] slots.
+    pub fn new(slots: &'a [Slot], tally: &'a Tally, config: Config) -> Self {
+        Self { slots: slots.get(..MAX_SLOTS).unwrap_or(slots), tally, config }
+    }
+
+    /// An access was sampled, which stands for `weight` accesses, in units of the shortest sampling period. `random`
+    /// has 64 random bits.
+    ///
+    /// Reads one cache line of every slot, two where it replaces a use.
+    pub fn on_sample(self, positions: &impl Positions, touch: Touch, weight: f32, random: u64) -> Sampled {
+        let number = self.tally.sample();
+        let mut random = Random::new(random);
+        let drawn = self.config.odds.draw(&mut random).filter(|_| weight > 0.0 && weight.is_finite());
+        let Some((scope, locality, odds)) = drawn else {
+            self.tally.count(Count::Unusable);
+            return Sampled::default();
+        };
+        let domain = positions.domain(touch.thread);
+        let held = Use {
+            touch,
+            scope,
+            locality,
+            domain,
+            position: clock(positions, scope, touch.thread, domain),
+            place: Place::choose(self.config.reach, locality, touch.access, &mut random),
+        };
+        let newcomer = Newcomer { held, number, weight: f64::from(weight) * odds };
+        self.place(positions, &newcomer, &mut random)
+    }
+
+    /// Watched bytes were touched: a trap, or a hit of the filter. The access may as well touch other bytes near by.
+    ///
+    /// Where it could not be recovered: the watched bytes, and what the watch was set for.
+    pub fn on_touch(self, positions: &impl Positions, id: WatchId, touch: Touch) -> Touched {
+        let held = self.slot(id).and_then(Slot::read).filter(|(generation, _)| *generation == id.generation);
+        let Some((_, held)) = held else {
+            self.tally.count(Count::Late);
+            return Touched::Late;
+        };
+        let Some(outcome) = held.verdict(&touch, positions.domain(touch.thread)) else {
+            return Touched::Active;
+        };
+        match self.settle(positions, id, &held, outcome, Some(touch)) {
+            Some(over) => Touched::Over(over),
+            None => {
+                self.tally.count(Count::Late);
+                Touched::Late
+            }
+        }
+    }
+
+    /// What is watched now: to be set in a thread that starts.
+    pub fn active(self) -> impl Iterator<Item = Watch> + use<'a> {
+        self.uses().map(|(id, held)| held.watch(id))
+    }
+
+    /// Those of them that an access touches: for a filter that knows lines and not uses.
+    pub fn touched_by(self, access: Access) -> impl Iterator<Item = Watch> + use<'a> {
+        self.active().filter(move |watch| watch.touched_by(access))
+    }
+
+    /// Whether the use is not over yet.
+    pub fn is_active(self, id: WatchId) -> bool {
+        let active = State { generation: id.generation, phase: Phase::Active };
+        self.slot(id).is_some_and(|slot| slot.state() == active)
+    }
+
+    /// The watch could not be set: the use is forgotten, and counted. False where it was over already.
+    pub fn give_up(self, id: WatchId) -> bool {
+        let freed = self.slot(id).is_some_and(|slot| slot.settle(id.generation));
+        if freed {
+            self.tally.count(Count::GivenUp);
+        }
+        freed
+    }
+
+    /// Watching on would cost too much: the use is given up, its distance being a lower bound and its weight its own.
+    /// `None` where it was over already.
+    pub fn censor(self, positions: &impl Positions, id: WatchId) -> Option<Over> {
+        let (_, held) = self.slot(id)?.read().filter(|(generation, _)| *generation == id.generation)?;
+        self.settle(positions, id, &held, ReuseOutcome::Replaced, None)
+    }
+
+    /// When an access was sampled, and when the last of its watches was set: in between an invalidation can be missed
+    /// (thesis 6.3, relaxed definition).
+    pub fn note_window(self, sampled: Nanos, armed: Nanos) {
+        self.tally.window(sampled, armed);
+    }
+
+    /// A thread ends: what it could still have reused itself is over. What others may reuse is not.
+    ///
+    /// Uses end as the iterator is advanced.
+    pub fn end_thread<P: Positions>(
+        self,
+        positions: &P,
+        thread: ThreadId,
+    ) -> impl Iterator<Item = Over> + use<'a, '_, P> {
+        let own = move |held: &Use| held.scope == Scope::Private && held.touch.thread == thread;
+        self.end(positions, own)
+    }
+
+    /// The recording ends, or the process: all uses are over.
+    ///
+    /// Uses end as the iterator is advanced.
+    pub fn end_all<P: Positions>(self, positions: &P) -> impl Iterator<Item = Over> + use<'a, '_, P> {
+        self.end(positions, |_| true)
+    }
+
+    /// Forgets all uses and counts. Only for when no other thread uses the detector, as in the child of a fork.
+    pub fn clear(self) {
+        self.slots.iter().for_each(Slot::clear);
+        self.tally.clear();
+    }
+
+    /// What was counted so far.
+    pub fn counts(self) -> Counts {
+        self.tally.counts()
+    }
+
+    fn slot(self, id: WatchId) -> Option<&'a Slot> {
+        self.slots.get(usize::from(id.slot))
+    }
+
+    fn uses(self) -> impl Iterator<Item = (WatchId, Use)> + use<'a> {
+        (0..).zip(self.slots).filter_map(|(slot, it)| {
+            let (generation, held) = it.read()?;
+            Some((WatchId { slot, generation }, held))
+        })
+    }
+
+    fn end<P: Positions>(self, positions: &P, which: impl Fn(&Use) -> bool) -> impl Iterator<Item = Over> {
+        self.uses().filter_map(move |(id, held)| {
+            if which(&held) { self.settle(positions, id, &held, ReuseOutcome::Ended, None) } else { None }
+        })
+    }
+
+    /// Ends a use, where no other thread has been faster.
+    fn settle(
+        self,
+        positions: &impl Positions,
+        id: WatchId,
+        held: &Use,
+        outcome: ReuseOutcome,
+        later: Option<Touch>,
+    ) -> Option<Over> {
+        let slot = self.slot(id).filter(|slot| slot.settle(id.generation))?;
+        let weight = slot.weight();
+        slot.welcome();
+        self.tally.count(Count::Outcome(outcome));
+        let now = clock(positions, held.scope, held.touch.thread, held.domain);
+        Some(Over { watch: held.watch(id), event: held.event(outcome, later, now, weight) })
+    }
+}
+
+/// Where the clock of a use's distances stands.
+pub(super) fn clock(positions: &impl Positions, scope: Scope, owner: ThreadId, domain: Domain) -> u64 {
+    match scope {
+        Scope::Private => positions.of_thread(owner),
+        Scope::Shared => positions.of_domain(domain),
+    }
+}

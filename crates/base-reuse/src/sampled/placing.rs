@@ -1,0 +1,173 @@
+//! Where a sampled use is put, and which one gives way to it.
+
+use carom_base::ReuseOutcome;
+
+use super::config::{MAX_SLOTS, Positions, Replacement};
+use super::detector::{Detector, Over, Sampled, clock};
+use super::random::Random;
+use super::reservoir::{gives_way, varopt};
+use super::slot::{Slot, Use};
+use super::state::{Phase, State};
+use super::tally::Count;
+use super::watch::{Watch, WatchId};
+
+/// How often a sample looks for a slot when other threads have just changed the one that it chose. Two in a row are
+/// already rare, and a handler must not wait.
+const ATTEMPTS: usize = 3;
+
+/// A use that wants a slot.
+pub(super) struct Newcomer {
+    pub held: Use,
+    /// Which sample it is.
+    pub number: u64,
+    pub weight: f64,
+}
+
+/// A slot as a sample has found it.
+#[derive(Clone, Copy)]
+struct Occupied<'a> {
+    index: u8,
+    slot: &'a Slot,
+    state: State,
+}
+
+/// Uses of which one is to give way.
+struct Candidates<'a> {
+    /// `None`: the newcomer.
+    occupied: [Option<Occupied<'a>>; MAX_SLOTS + 1],
+    weights: [f64; MAX_SLOTS + 1],
+    count: usize,
+}
+
+impl<'a> Candidates<'a> {
+    fn of(occupied: impl Iterator<Item = Occupied<'a>>) -> Self {
+        let mut all = Self { occupied: [None; MAX_SLOTS + 1], weights: [0.0; MAX_SLOTS + 1], count: 0 };
+        for it in occupied {
+            all.add(Some(it), it.slot.weight());
+        }
+        all
+    }
+
+    fn add(&mut self, it: Option<Occupied<'a>>, weight: f64) {
+        if let (Some(at), Some(of)) = (self.occupied.get_mut(self.count), self.weights.get_mut(self.count)) {
+            (*at, *of) = (it, weight);
+            self.count += 1;
+        }
+    }
+}
+
+impl<'a> Detector<'a> {
+    pub(super) fn place(self, positions: &impl Positions, new: &Newcomer, random: &mut Random) -> Sampled {
+        for _ in 0..ATTEMPTS {
+            if let Some(arm) = self.fill_free(new) {
+                return Sampled { arm: Some(arm), replaced: None };
+            }
+            let decided = match self.config.replacement {
+                Replacement::Balanced => self.replace_balanced(positions, new, random),
+                Replacement::Reservoir => self.replace_by_reservoir(positions, new, random),
+            };
+            if let Some(sampled) = decided {
+                return sampled;
+            }
+        }
+        self.tally.count(Count::Contended);
+        Sampled::default()
+    }
+
+    /// The first free slot, where there is one.
+    fn fill_free(self, new: &Newcomer) -> Option<Watch> {
+        (0..).zip(self.slots).find_map(|(index, slot)| {
+            let state = slot.state();
+            let taken = state.phase == Phase::Free && slot.take(state);
+            taken.then(|| {
+                slot.offer();
+                self.arm(Occupied { index, slot, state }, new, new.weight)
+            })
+        })
+    }
+
+    fn occupied(self) -> impl Iterator<Item = Occupied<'a>> {
+        let all = (0..).zip(self.slots).map(|(index, slot)| Occupied { index, slot, state: slot.state() });
+        all.filter(|it| it.state.phase == Phase::Active)
+    }
+
+    /// `None`: another thread was faster.
+    fn replace_balanced(
+        self,
+        positions: &impl Positions,
+        new: &Newcomer,
+        random: &mut Random,
+    ) -> Option<Sampled> {
+        let trial = self.config.trial(self.slots.len());
+        let tried = |it: &Occupied<'_>| new.number.wrapping_sub(it.slot.number()) >= trial.max(1);
+        let mut candidates = Candidates::of(self.occupied().filter(tried));
+        let safe = trial > 0 && candidates.count > 1;
+        if !safe {
+            candidates = Candidates::of(self.occupied());
+            candidates.add(None, new.weight);
+        }
+        let weights = candidates.weights.get(..candidates.count).filter(|weights| weights.len() > 1)?;
+        let plan = varopt(weights, random);
+        let own = if safe { new.weight } else { new.weight.max(plan.threshold) };
+        let sampled = match candidates.occupied.get(plan.victim).copied().flatten() {
+            // Its weight passes to those that stay.
+            Some(victim) => self.replace(positions, victim, new, own, |_| 0.0)?,
+            None => self.reject(),
+        };
+        for (index, (it, weight)) in candidates.occupied.iter().zip(weights).enumerate() {
+            if let Some(it) = it.filter(|_| index != plan.victim && *weight < plan.threshold) {
+                it.slot.add_weight(plan.threshold - weight);
+            }
+        }
+        Some(sampled)
+    }
+
+    /// Algorithm 2, lines 4 to 16. `None`: another thread was faster.
+    fn replace_by_reservoir(
+        self,
+        positions: &impl Positions,
+        new: &Newcomer,
+        random: &mut Random,
+    ) -> Option<Sampled> {
+        match self.occupied().find(|it| gives_way(it.slot.offer(), random)) {
+            Some(victim) => self.replace(positions, victim, new, new.weight, Slot::weight),
+            None => Some(self.reject()),
+        }
+    }
+
+    fn reject(self) -> Sampled {
+        self.tally.count(Count::Rejected);
+        Sampled::default()
+    }
+
+    /// Puts a use in the place of another, which is reported with the weight that it has left. `None`: another thread
+    /// was faster.
+    fn replace(
+        self,
+        positions: &impl Positions,
+        victim: Occupied<'a>,
+        new: &Newcomer,
+        weight: f64,
+        weight_left: impl Fn(&Slot) -> f64,
+    ) -> Option<Sampled> {
+        let Occupied { index, slot, state } = victim;
+        if !slot.take(state) {
+            return None;
+        }
+        let replaced = slot.taken_use().map(|held| {
+            self.tally.count(Count::Outcome(ReuseOutcome::Replaced));
+            let now = clock(positions, held.scope, held.touch.thread, held.domain);
+            let id = WatchId { slot: index, generation: state.generation };
+            let event = held.event(ReuseOutcome::Replaced, None, now, weight_left(slot));
+            Over { watch: held.watch(id), event }
+        });
+        Some(Sampled { arm: Some(self.arm(victim, new, weight)), replaced })
+    }
+
+    /// Writes a use in a slot that was taken.
+    fn arm(self, taken: Occupied<'a>, new: &Newcomer, weight: f64) -> Watch {
+        let generation = taken.slot.write(taken.state, &new.held, new.number, weight);
+        self.tally.count(Count::Armed);
+        new.held.watch(WatchId { slot: taken.index, generation })
+    }
+}

@@ -1,0 +1,342 @@
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+use carom_base::{
+    Access, AccessKind, Addr, Cpu, Ip, Locality, Nanos, ReuseEvent, ReuseOutcome, Scope, StackId, ThreadId,
+    Touch,
+};
+
+use super::state::{Phase, State};
+use super::watch::{Place, Watch, WatchId};
+use crate::Domain;
+
+/// A use that is watched.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Use {
+    pub touch: Touch,
+    pub scope: Scope,
+    pub locality: Locality,
+    pub domain: Domain,
+    /// Where the clock of its distances stood before the access.
+    pub position: u64,
+    pub place: Place,
+}
+
+impl Use {
+    /// Whether an access touches the watched bytes.
+    pub fn watches(&self, access: Access) -> bool {
+        self.watch(WatchId { slot: 0, generation: 0 }).touched_by(access)
+    }
+
+    pub fn watch(&self, id: WatchId) -> Watch {
+        let Place { first, bytes, .. } = self.place;
+        Watch { id, first, bytes, owner: self.touch.thread, scope: self.scope, domain: self.domain }
+    }
+
+    /// What became of it, at a position of the same clock before the access that decided.
+    pub fn event(
+        &self,
+        outcome: ReuseOutcome,
+        later: Option<Touch>,
+        position: u64,
+        weight: f64,
+    ) -> ReuseEvent {
+        // Its own accesses are not between: a read-modify-write is two.
+        let own = if self.touch.access.kind == AccessKind::ReadModifyWrite { 2 } else { 1 };
+        let weight = if later.is_some() { weight * f64::from(self.place.choices) } else { weight };
+        ReuseEvent {
+            scope: self.scope,
+            locality: self.locality,
+            outcome,
+            earlier: self.touch,
+            later,
+            distance: position.saturating_sub(self.position).saturating_sub(own),
+            weight: weight as f32,
+        }
+    }
+}
+
+/// Weights are kept as multiples of this, so that they can be added to without a loop.
+const MASS_UNIT: f64 = 1.0 / (1u64 << 32) as f64;
+
+/// Room for one use that many threads may end at once, and one of them does.
+///
+/// All zero is a valid, free slot, so that fresh anonymous memory is a detector's. Free becomes *being written* and
+/// that *active*, by one thread; active becomes free, or being written again, by whichever thread is first. Nobody
+/// waits. The fields change only while being written, and each use has a generation number of its own: who takes an
+/// active slot from the state that it had read has read the fields of that very use.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Slot {
+    state: AtomicU64,
+    /// Weight of the use, in [`MASS_UNIT`]s. Changes while the use is active.
+    mass: AtomicU64,
+    /// Samples that have been offered since the latest reuse was found here.
+    offered: AtomicU32,
+    width: AtomicU32,
+    addr: AtomicU64,
+    first: AtomicU64,
+    /// Domain in the upper half; in the lower a byte each for kind, scope and locality, bytes, choices.
+    domain_codes: AtomicU64,
+    /// Thread in the upper half, processor in the lower.
+    thread_cpu: AtomicU64,
+    position: AtomicU64,
+    /// Which sample it was.
+    number: AtomicU64,
+    time: AtomicU64,
+    ip: AtomicU64,
+    stack: AtomicU64,
+}
+
+impl Slot {
+    pub(super) fn state(&self) -> State {
+        // ATOMICS: pairs with the release store that ends `write`: an active state makes the fields visible.
+        State::from_bits(self.state.load(Ordering::Acquire))
+    }
+
+    /// Its use and the generation of it, where it has one.
+    pub(super) fn read(&self) -> Option<(u32, Use)> {
+        let state = self.state();
+        if state.phase != Phase::Active {
+            return None;
+        }
+        let held = self.read_fields();
+        // ATOMICS: pairs with the release fence in `write`: if any field above came from a later use, the load below
+        // sees that one's state or a later one.
+        fence(Ordering::Acquire);
+        let now = self.state.load(Ordering::Relaxed);
+        (now == state.to_bits()).then_some((state.generation, held?))
+    }
+
+    /// The use that was active when this thread [took](Self::take) the slot.
+    pub(super) fn taken_use(&self) -> Option<Use> {
+        // Nobody else writes here before this thread is done.
+        self.read_fields()
+    }
+
+    /// Frees it. True for the one caller that ends this use.
+    pub(super) fn settle(&self, generation: u32) -> bool {
+        let freed = State { generation, phase: Phase::Free };
+        self.replace_state(State { generation, phase: Phase::Active }, freed)
+    }
+
+    /// Takes it for writing from the state that was read. True for the one caller that then has to
+    /// [`write`](Self::write). A thread that dies in between leaves the slot unusable, never wrong.
+    pub(super) fn take(&self, from: State) -> bool {
+        from.phase != Phase::Writing && self.replace_state(from, from.next_writing())
+    }
+
+    /// Puts a use in a slot that was [taken](Self::take) from this state, and makes it active.
+    pub(super) fn write(&self, taken_from: State, held: &Use, number: u64, weight: f64) -> u32 {
+        // ATOMICS: pairs with the acquire fence in `read`: who sees one of our fields also sees our state.
+        fence(Ordering::Release);
+        self.write_fields(held);
+        self.number.store(number, Ordering::Relaxed);
+        self.mass.store(to_mass(weight), Ordering::Relaxed);
+        let generation = taken_from.next_writing().generation;
+        // ATOMICS: pairs with the acquire load in `state`.
+        self.state.store(State { generation, phase: Phase::Active }.to_bits(), Ordering::Release);
+        generation
+    }
+
+    /// Frees it, whoever has it. Only for when no other thread uses it, as in the child of a fork. Generations go on,
+    /// so that watches that the child inherited mean nothing.
+    pub(super) fn clear(&self) {
+        let State { generation, .. } = self.state();
+        self.state.store(State { generation, phase: Phase::Free }.to_bits(), Ordering::Release);
+        self.offered.store(0, Ordering::Relaxed);
+    }
+
+    /// Which sample the use was.
+    pub(super) fn number(&self) -> u64 {
+        self.number.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn weight(&self) -> f64 {
+        // ATOMICS: a number by itself, here and in `add_weight`. Who adds to a use that another thread ends at the same
+        // time may come too late: one sample's weight is lost.
+        self.mass.load(Ordering::Relaxed) as f64 * MASS_UNIT
+    }
+
+    pub(super) fn add_weight(&self, weight: f64) {
+        self.mass.fetch_add(to_mass(weight), Ordering::Relaxed);
+    }
+
+    /// Counts a sample that is offered the slot (`slot.samples` of Algorithm 2 after its increment).
+    pub(super) fn offer(&self) -> u32 {
+        // ATOMICS: a number by itself.
+        self.offered.fetch_add(1, Ordering::Relaxed).saturating_add(1)
+    }
+
+    /// A reuse was found (Algorithm 3, line 11): the next sample is welcome.
+    pub(super) fn welcome(&self) {
+        self.offered.store(0, Ordering::Relaxed);
+    }
+
+    fn replace_state(&self, from: State, to: State) -> bool {
+        // ATOMICS: acquire pairs with the previous writer's release, so that our fields come after its fields in every
+        // word's modification order.
+        let exchanged =
+            self.state.compare_exchange(from.to_bits(), to.to_bits(), Ordering::Acquire, Ordering::Relaxed);
+        exchanged.is_ok()
+    }
+
+    fn read_fields(&self) -> Option<Use> {
+        let domain_codes = self.domain_codes.load(Ordering::Relaxed);
+        let thread_cpu = self.thread_cpu.load(Ordering::Relaxed);
+        let [kind, scope_locality, bytes, choices] = lower(domain_codes).to_le_bytes();
+        Some(Use {
+            touch: Touch {
+                thread: ThreadId(upper(thread_cpu)),
+                time: Nanos(self.time.load(Ordering::Relaxed)),
+                cpu: Cpu(lower(thread_cpu)),
+                access: Access {
+                    ip: Ip(self.ip.load(Ordering::Relaxed)),
+                    addr: Addr(self.addr.load(Ordering::Relaxed)),
+                    width: self.width.load(Ordering::Relaxed),
+                    kind: AccessKind::from_u8(kind)?,
+                },
+                stack: StackId(self.stack.load(Ordering::Relaxed)),
+            },
+            scope: Scope::from_u8(scope_locality >> 4)?,
+            locality: Locality::from_u8(scope_locality & 0xf)?,
+            domain: Domain(upper(domain_codes)),
+            position: self.position.load(Ordering::Relaxed),
+            place: Place {
+                first: Addr(self.first.load(Ordering::Relaxed)),
+                bytes: u32::from(bytes),
+                choices,
+            },
+        })
+    }
+
+    fn write_fields(&self, held: &Use) {
+        let Use { touch, scope, locality, domain, position, place } = *held;
+        let scope_locality = (scope as u8) << 4 | locality as u8;
+        let codes = [touch.access.kind as u8, scope_locality, place.bytes as u8, place.choices];
+        self.width.store(touch.access.width, Ordering::Relaxed);
+        self.addr.store(touch.access.addr.0, Ordering::Relaxed);
+        self.first.store(place.first.0, Ordering::Relaxed);
+        self.domain_codes.store(pack(domain.0, u32::from_le_bytes(codes)), Ordering::Relaxed);
+        self.thread_cpu.store(pack(touch.thread.0, touch.cpu.0), Ordering::Relaxed);
+        self.position.store(position, Ordering::Relaxed);
+        self.time.store(touch.time.0, Ordering::Relaxed);
+        self.ip.store(touch.access.ip.0, Ordering::Relaxed);
+        self.stack.store(touch.stack.0, Ordering::Relaxed);
+    }
+}
+
+/// Saturates, and is 0 for what is not a number.
+fn to_mass(weight: f64) -> u64 {
+    (weight / MASS_UNIT) as u64
+}
+
+const fn pack(upper: u32, lower: u32) -> u64 {
+    ((upper as u64) << u32::BITS) | lower as u64
+}
+
+const fn upper(word: u64) -> u32 {
+    (word >> u32::BITS) as u32
+}
+
+const fn lower(word: u64) -> u32 {
+    word as u32
+}
+
+// What every sample reads of every slot is its first line.
+const _: () = assert!(size_of::<Slot>() == 2 * carom_base::LINE_BYTES as usize);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example(kind: AccessKind, scope: Scope, locality: Locality) -> Use {
+        let access = Access { ip: Ip(u64::MAX), addr: Addr(0x1008), width: u32::MAX, kind };
+        Use {
+            touch: Touch {
+                thread: ThreadId(u32::MAX),
+                time: Nanos(3),
+                cpu: Cpu(7),
+                access,
+                stack: StackId(9),
+            },
+            scope,
+            locality,
+            domain: Domain(u32::MAX - 1),
+            position: u64::MAX,
+            place: Place { first: Addr(0x1000), bytes: 64, choices: 8 },
+        }
+    }
+
+    fn load() -> Use {
+        example(AccessKind::Load, Scope::Shared, Locality::Temporal)
+    }
+
+    /// Takes and writes, as a sample does.
+    fn fill(slot: &Slot, held: &Use) -> u32 {
+        let state = slot.state();
+        assert!(slot.take(state));
+        slot.write(state, held, 5, 2.5)
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let slot = Slot::default();
+        assert_eq!(slot.read(), None);
+        let mut generation = 0;
+        for kind in [AccessKind::Load, AccessKind::Store, AccessKind::ReadModifyWrite] {
+            for scope in [Scope::Private, Scope::Shared] {
+                for locality in [Locality::Temporal, Locality::Spatial] {
+                    let held = example(kind, scope, locality);
+                    generation += 1;
+                    assert_eq!(fill(&slot, &held), generation);
+                    assert_eq!(slot.read(), Some((generation, held)));
+                    assert_eq!((slot.number(), slot.weight()), (5, 2.5));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_use_ends_once() {
+        let slot = Slot::default();
+        let first = fill(&slot, &load());
+        assert!(slot.settle(first));
+        assert!(!slot.settle(first));
+        assert_eq!(slot.read(), None);
+        let second = fill(&slot, &load());
+        assert!(!slot.settle(first), "the watch of the first use means nothing to the second");
+        assert!(slot.settle(second));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_writer_that_stopped() {
+        let slot = Slot::default();
+        let first = fill(&slot, &load());
+        assert!(slot.take(slot.state()));
+        assert_eq!(slot.read(), None);
+        assert!(!slot.settle(first));
+        assert!(!slot.take(slot.state()));
+        slot.clear();
+        // The writer that stopped would have been the second.
+        assert_eq!(fill(&slot, &load()), 3);
+    }
+
+    #[test]
+    fn a_state_that_has_changed_cannot_be_taken() {
+        let slot = Slot::default();
+        let before = slot.state();
+        fill(&slot, &load());
+        assert!(!slot.take(before));
+    }
+
+    #[test]
+    fn weights_add_up_and_saturate() {
+        let slot = Slot::default();
+        fill(&slot, &load());
+        slot.add_weight(0.75);
+        slot.add_weight(f64::NAN);
+        assert_eq!(slot.weight(), 3.25);
+        assert_eq!(to_mass(f64::INFINITY), u64::MAX);
+        assert_eq!(to_mass(-1.0), 0);
+    }
+}

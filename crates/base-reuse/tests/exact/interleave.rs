@@ -1,0 +1,332 @@
+//! Batches of several threads, put in order.
+
+use std::collections::BTreeMap;
+
+use carom_base::{Access, AccessKind, Addr, CellClass, DistanceKind, Ip, Nanos, ReuseCell, ThreadId};
+use carom_base_reuse::exact::{Batch, Config, Domain, Exact, Interleaver, Limits, Sink};
+use proptest::prelude::*;
+
+/// What came out, with the length of each piece.
+#[derive(Default)]
+struct Recorder {
+    accesses: Vec<(u32, u64)>,
+    ended: Vec<(u32, usize)>,
+    places: Vec<*const Access>,
+}
+
+impl Sink for Recorder {
+    fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Access]) {
+        self.places.push(accesses.as_ptr());
+        self.accesses.extend(accesses.iter().map(|access| (thread.0, access.addr.0)));
+    }
+
+    fn ended(&mut self, thread: ThreadId) {
+        self.ended.push((thread.0, self.accesses.len()));
+    }
+}
+
+/// The analyser, directly behind.
+struct Analysed(Exact);
+
+impl Sink for Analysed {
+    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Access]) {
+        self.0.accesses(thread, domain, accesses);
+    }
+
+    fn ended(&mut self, _: ThreadId) {}
+}
+
+fn store(addr: u64) -> Access {
+    Access { ip: Ip(1), addr: Addr(addr), width: 8, kind: AccessKind::Store }
+}
+
+fn take(
+    interleaver: &mut Interleaver,
+    sink: &mut impl Sink,
+    thread: u32,
+    at: u64,
+    waits: bool,
+    accesses: impl IntoIterator<Item = u64>,
+) {
+    let mut accesses: Vec<Access> = accesses.into_iter().map(store).collect();
+    let (thread, domain, at) = (ThreadId(thread), Domain(0), Nanos(at));
+    interleaver.take(Batch { thread, domain, at, waits, accesses: &mut accesses }, sink);
+}
+
+fn begun(threads: u32, limits: Limits) -> Interleaver {
+    let mut interleaver = Interleaver::new(Nanos(0), limits);
+    (0..threads).for_each(|thread| interleaver.begin(ThreadId(thread), Nanos(0)));
+    interleaver
+}
+
+/// ```text
+///   thread 0   |   0   1   2   3 |                    every 100 from 0
+///   thread 1   |     10    11    |   12    13  |      every 150 from 0
+///              0  100 200 300 400   ...
+/// ```
+#[test]
+fn accesses_are_in_the_order_of_time() {
+    let (mut interleaver, mut out) = (begun(2, Limits::default()), Recorder::default());
+    take(&mut interleaver, &mut out, 0, 400, false, 0..4);
+    // Of thread 1 nothing is known.
+    assert_eq!((out.accesses.as_slice(), interleaver.held()), (&[][..], 4));
+    take(&mut interleaver, &mut out, 1, 300, false, 10..12);
+    // Both are known up to 300; thread 0's third is made just then, and before thread 1's.
+    assert_eq!(out.accesses, [(0, 0), (1, 10), (0, 1), (0, 2), (1, 11)]);
+    take(&mut interleaver, &mut out, 1, 600, false, 12..14);
+    assert_eq!(out.accesses[5..], [(0, 3)]);
+    interleaver.end(ThreadId(0), &mut out);
+    assert_eq!(out.accesses[6..], [(1, 12), (1, 13)]);
+    assert_eq!((out.ended, interleaver.held(), interleaver.hurried()), (vec![(0, 8)], 0, 0));
+}
+
+/// Whoever runs alone has its batches analysed where they lie.
+#[test]
+fn what_one_thread_hands_over_is_given_on_at_once() {
+    let (mut interleaver, mut out) = (begun(2, Limits::default()), Recorder::default());
+    take(&mut interleaver, &mut out, 0, 10, true, [1]);
+    take(&mut interleaver, &mut out, 1, 20, false, [2]);
+    assert_eq!(out.accesses, [(0, 1), (1, 2)]);
+    out.places.clear();
+    let mut accesses: Vec<Access> = (0..8000).map(store).collect();
+    let (thread, domain, place) = (ThreadId(1), Domain(0), accesses.as_ptr());
+    for at in 0..10 {
+        let at = Nanos(20 + at);
+        interleaver.take(Batch { thread, domain, at, waits: false, accesses: &mut accesses }, &mut out);
+        assert_eq!((accesses.len(), interleaver.held()), (8000, 0));
+    }
+    assert_eq!(out.places, [place; 10]);
+}
+
+/// Two threads take turns, each waits for the other. The time at which a thread goes on is not told.
+#[test]
+fn who_waits_goes_on_behind_the_others() {
+    let (mut interleaver, mut out) = (begun(2, Limits::default()), Recorder::default());
+    let mut expected = Vec::new();
+    take(&mut interleaver, &mut out, 1, 0, true, []);
+    for turn in 0..10 {
+        let (thread, first) = (turn % 2, u64::from(turn) * 3);
+        take(&mut interleaver, &mut out, thread, u64::from(turn + 1) * 50, true, first..first + 3);
+        expected.extend((first..first + 3).map(|addr| (thread, addr)));
+        assert_eq!(out.accesses, expected);
+    }
+}
+
+/// Thread 0 is not heard of. At 31 accesses held back nothing is given on yet, at 40 it is left behind; what thread 1
+/// hands over then needs nobody. When thread 0 is heard of again, it is waited for again.
+#[test]
+fn who_is_not_heard_of_is_left_behind() {
+    let limits = Limits { of_thread: 31, of_all: 1000 };
+    let (mut interleaver, mut out) = (begun(2, limits), Recorder::default());
+    for batch in 1..=3 {
+        take(&mut interleaver, &mut out, 1, batch * 100, false, 0..10);
+        assert_eq!((out.accesses.len(), interleaver.held(), interleaver.hurried()), (0, 10 * batch as usize, 0));
+    }
+    take(&mut interleaver, &mut out, 1, 400, false, 0..10);
+    assert_eq!((out.accesses.len(), interleaver.held(), interleaver.hurried()), (40, 0, 40));
+    take(&mut interleaver, &mut out, 1, 500, false, 0..10);
+    assert_eq!((out.accesses.len(), interleaver.hurried()), (50, 40));
+    // Thread 1 is known up to 500; two of four accesses between there and 540 are not beyond it: none.
+    take(&mut interleaver, &mut out, 0, 540, false, 0..4);
+    assert_eq!(interleaver.held(), 4);
+    // Thread 1's are at 510, 520 and so on, thread 0's too.
+    take(&mut interleaver, &mut out, 1, 560, false, 10..16);
+    assert_eq!(out.accesses[50..], [(0, 0), (1, 10), (0, 1), (1, 11), (0, 2), (1, 12), (0, 3), (1, 13)]);
+}
+
+/// All that is held back counts, too: with three threads of which one is not heard of, 8 and 8.
+#[test]
+fn what_all_hold_back_is_limited() {
+    let limits = Limits { of_thread: 1000, of_all: 15 };
+    let (mut interleaver, mut out) = (begun(3, limits), Recorder::default());
+    take(&mut interleaver, &mut out, 1, 80, false, 0..8);
+    assert_eq!(interleaver.held(), 8);
+    // Thread 0 is left behind. Thread 1 is known up to 80, so is thread 2.
+    take(&mut interleaver, &mut out, 2, 80, false, 0..8);
+    assert_eq!((out.accesses.len(), interleaver.hurried()), (16, 16));
+}
+
+type Counts = BTreeMap<(u32, CellClass, DistanceKind, u64), u64>;
+
+fn counts(exact: &mut Exact) -> Counts {
+    let threads: Vec<ThreadId> = exact.threads().collect();
+    let mut counts = Counts::new();
+    for ReuseCell { thread, class, distance, bin, count, .. } in
+        threads.into_iter().flat_map(|thread| exact.drain(thread))
+    {
+        *counts.entry((thread.0, class, distance, bin.low())).or_default() += count;
+    }
+    counts
+}
+
+/// The part of all touches that is counted as something else.
+fn difference(one: &Counts, other: &Counts) -> f64 {
+    let of = |counts: &Counts, key| counts.get(key).copied().unwrap_or(0);
+    let keys: std::collections::BTreeSet<_> = one.keys().chain(other.keys()).collect();
+    let moved: u64 = keys.into_iter().map(|key| of(one, key).abs_diff(of(other, key))).sum();
+    moved as f64 / (2.0 * one.values().sum::<u64>() as f64)
+}
+
+/// A thread's accesses, with their times.
+struct Trace {
+    accesses: Vec<(u64, Access)>,
+    /// How many it hands over at a time.
+    batch: usize,
+}
+
+/// What is counted in the true order, in that of batches as they come, and in that of an [`Interleaver`].
+fn three_ways(traces: &[Trace]) -> [Counts; 3] {
+    let exact = || Exact::new(&Config::default()).expect("a valid configuration");
+    let mut all: Vec<_> = traces
+        .iter()
+        .zip(0..)
+        .flat_map(|(trace, thread)| trace.accesses.iter().map(move |(time, access)| (*time, thread, *access)))
+        .collect();
+    all.sort_by_key(|(time, thread, _)| (*time, *thread));
+    let mut truth = exact();
+    all.iter().for_each(|(_, thread, access)| truth.access(ThreadId(*thread), Domain(0), access));
+    let mut batches: Vec<_> = traces
+        .iter()
+        .zip(0..)
+        .flat_map(|(trace, thread)| trace.accesses.chunks(trace.batch).map(move |batch| (thread, batch)))
+        .collect();
+    batches.sort_by_key(|(_, batch)| batch.last().map(|(time, _)| *time));
+    let mut as_they_come = exact();
+    let mut sink = Analysed(exact());
+    let mut interleaver = begun(traces.len() as u32, Limits::default());
+    for (thread, batch) in batches {
+        let at = Nanos(batch.last().map_or(0, |(time, _)| *time));
+        let mut accesses: Vec<Access> = batch.iter().map(|(_, access)| *access).collect();
+        as_they_come.accesses(ThreadId(thread), Domain(0), &accesses);
+        let (thread, domain) = (ThreadId(thread), Domain(0));
+        interleaver.take(Batch { thread, domain, at, waits: false, accesses: &mut accesses }, &mut sink);
+    }
+    interleaver.flush(&mut sink);
+    [truth, as_they_come, sink.0].map(|mut exact| counts(&mut exact))
+}
+
+/// Two threads write words of the same line in turn, every 20 ns, and hand over at different times. But for the first of
+/// all, each write takes the line from the other thread: of 2 x 40,000 touches 2 are first ones, the others are
+/// invalidated ones. In the order of batches, only the first of each of the 5 and 6 is.
+#[test]
+fn threads_that_alternate_do_so_again() {
+    let alternating = |thread: u64, batch| Trace {
+        accesses: (1..=40_000).map(|nth| (20 * nth + 10 * thread, store(0x1000 + 8 * thread))).collect(),
+        batch,
+    };
+    let [truth, as_they_come, interleaved] = three_ways(&[alternating(0, 8000), alternating(1, 7000)]);
+    let invalidated = |counts: &Counts| -> u64 {
+        let of = |(_, class, distance, _): &&(u32, CellClass, DistanceKind, u64)| {
+            (*class, *distance) == (CellClass::Invalidated, DistanceKind::Time)
+        };
+        counts.iter().filter(|(key, _)| of(key)).map(|(_, count)| count).sum()
+    };
+    assert_eq!(invalidated(&truth), 79_998);
+    assert!(invalidated(&as_they_come) <= 11, "{}", invalidated(&as_they_come));
+    // Where the even pace is rounded, and at the first batch, which begins before the first access.
+    assert!(invalidated(&interleaved) > 79_998 * 99 / 100, "{}", invalidated(&interleaved));
+}
+
+/// Accesses at a time, hundredths of nanoseconds from one to the next for each time, and where random numbers begin.
+type Pace = (usize, Vec<u64>, u64);
+
+fn pace() -> impl Strategy<Value = Pace> {
+    (prop::sample::select(vec![3000, 5000, 8000]), prop::collection::vec(1000..4000u64, 3..6), 1..1000u64)
+}
+
+/// A thread whose pace is even between two hand-overs, and another one then.
+fn trace(thread: u64, (batch, paces, seed): Pace) -> Trace {
+    let (mut time, mut random) = (0, seed);
+    let mut accesses = Vec::new();
+    for pace in paces {
+        for nth in 1..=batch as u64 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            // Half of them to two lines that all share, the others to eight of its own.
+            let addr = if random.is_multiple_of(2) {
+                0x1000 + random / 2 % 2 * 64 + 8 * thread
+            } else {
+                0x10_0000 * (thread + 1) + random / 2 % 8 * 64
+            };
+            let kind =
+                if (random / 16).is_multiple_of(3) { AccessKind::Store } else { AccessKind::Load };
+            accesses.push((time + nth * pace / 100, Access { kind, ..store(addr) }));
+        }
+        time += batch as u64 * pace / 100;
+    }
+    Trace { accesses, batch }
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Begin(u32),
+    Take { thread: u32, accesses: usize, waits: bool },
+    End(u32),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        1 => (0..4u32).prop_map(Event::Begin),
+        8 => (0..4u32, 0..40usize, 0..4u32)
+            .prop_map(|(thread, accesses, waits)| Event::Take { thread, accesses, waits: waits == 0 }),
+        1 => (0..4u32).prop_map(Event::End),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20))]
+
+    /// With an even pace in each batch, times are off by what rounding does: fewer than one access in fifty is counted as
+    /// something else. In the order of batches, it is more than one in twenty.
+    #[test]
+    fn counts_are_those_of_the_true_order(one in pace(), two in pace(), three in pace()) {
+        let traces = [trace(0, one), trace(1, two), trace(2, three)];
+        let [truth, as_they_come, interleaved] = three_ways(&traces);
+        let (before, now) = (difference(&truth, &as_they_come), difference(&truth, &interleaved));
+        eprintln!("XX {now} {before}");
+        prop_assert!(now < 0.02, "{now}");
+        prop_assert!(before > 0.05, "{before}");
+    }
+}
+
+proptest! {
+    /// Whatever happens: each thread's accesses come out once and in their order, all before its end is told, and no more is
+    /// held back than may be.
+    #[test]
+    fn nothing_is_lost(events in prop::collection::vec((event(), 0..100u64), 1..100), of_thread in 1..200usize) {
+        let limits = Limits { of_thread, of_all: 2 * of_thread };
+        let mut interleaver = Interleaver::new(Nanos(1000), limits);
+        let mut out = Recorder::default();
+        let mut told: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+        let (mut now, mut number) = (1000, 0);
+        for (event, pause) in events {
+            now += pause;
+            match event {
+                Event::Begin(thread) => interleaver.begin(ThreadId(thread), Nanos(now)),
+                Event::Take { thread, accesses, waits } => {
+                    // Read before others had their turn.
+                    let at = now.saturating_sub(30);
+                    let numbers = number..number + accesses as u64;
+                    number = numbers.end;
+                    told.entry(thread).or_default().extend(numbers.clone());
+                    take(&mut interleaver, &mut out, thread, at, waits, numbers);
+                }
+                Event::End(thread) => interleaver.end(ThreadId(thread), &mut out),
+            }
+            prop_assert!(interleaver.held() <= limits.of_all);
+            prop_assert_eq!(interleaver.held(), number as usize - out.accesses.len());
+        }
+        for thread in 0..4 {
+            interleaver.end(ThreadId(thread), &mut out);
+        }
+        prop_assert_eq!(interleaver.held(), 0);
+        for thread in 0..4 {
+            let found: Vec<u64> =
+                out.accesses.iter().filter(|(of, _)| *of == thread).map(|(_, number)| *number).collect();
+            prop_assert_eq!(&found, told.entry(thread).or_default());
+            let last = out.accesses.iter().rposition(|(of, _)| *of == thread).map_or(0, |place| place + 1);
+            prop_assert!(out.ended.iter().any(|(of, at)| *of == thread && *at >= last));
+        }
+    }
+}

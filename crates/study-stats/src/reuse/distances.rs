@@ -1,0 +1,158 @@
+//! A distribution of distances.
+
+use carom_base::LogBin;
+
+/// Uses whose distance is the same, or in the same bin.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Step {
+    /// The smallest distance.
+    pub low: u64,
+    /// The largest. Uses are taken to be spread evenly between the two.
+    pub high: u64,
+    /// Share of all uses that are reused at this distance.
+    pub reused: f64,
+    /// Share of all uses that are invalidated at this distance.
+    pub lost: f64,
+}
+
+/// What becomes of uses, and at which distance: shares of all uses, 1 together. Distances are of either kind.
+///
+/// Every access but a place's last is reused, invalidated and later accessed anew, or both neither; every access but a
+/// place's first is a reuse, or finds its place invalidated. So shares of uses by what comes next are shares of
+/// accesses by what was before, with as many uses that *never* are accessed again as first accesses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distances {
+    /// In order, without overlaps.
+    steps: Vec<Step>,
+    /// Invalidated at unknown distances.
+    lost_unplaced: f64,
+    never: f64,
+    /// For each step, what lies before it.
+    before: Vec<Before>,
+    reused: f64,
+}
+
+/// Sums over all distances below some one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Before {
+    /// Share of uses that are reused.
+    reused: f64,
+    /// Share of uses that are reused or invalidated.
+    ended: f64,
+    /// Sum of the survival.
+    area: f64,
+}
+
+impl Distances {
+    /// Of an exact histogram: counts of reuses by bin, of accesses that found their place invalidated, and of first
+    /// accesses. `None` without any.
+    pub fn of_bins(reused: impl IntoIterator<Item = (LogBin, f64)>, lost: f64, never: f64) -> Option<Self> {
+        let step =
+            |(bin, reused): (LogBin, f64)| Step { low: bin.low(), high: bin.high(), reused, lost: 0.0 };
+        Self::new(reused.into_iter().map(step).collect(), lost, never)
+    }
+
+    /// Of weights. Steps either are equal in their range or have no distance in common.
+    pub(super) fn new(mut steps: Vec<Step>, lost_unplaced: f64, never: f64) -> Option<Self> {
+        steps.retain(|step| step.low <= step.high && step.reused.max(step.lost) > 0.0);
+        steps.sort_by_key(|step| step.low);
+        let total = steps.iter().map(|step| step.reused + step.lost).sum::<f64>() + lost_unplaced + never;
+        if !(total.is_finite() && total > 0.0) {
+            return None;
+        }
+        let mut merged: Vec<Step> = Vec::with_capacity(steps.len());
+        for step in steps {
+            match merged.last_mut().filter(|last| last.low == step.low) {
+                Some(last) => {
+                    last.reused += step.reused / total;
+                    last.lost += step.lost / total;
+                }
+                None => {
+                    merged.push(Step { reused: step.reused / total, lost: step.lost / total, ..step });
+                }
+            }
+        }
+        let (mut sums, mut upto) = (Before::default(), 0);
+        let before = merged.iter().map(|step| {
+            sums.area += step.low.saturating_sub(upto) as f64 * (1.0 - sums.ended);
+            let before = sums;
+            upto = step.high.saturating_add(1);
+            sums.area += step.area(sums.ended, upto);
+            sums.ended = f64::min(sums.ended + step.reused + step.lost, 1.0);
+            sums.reused += step.reused;
+            before
+        });
+        let before = before.collect();
+        let (lost_unplaced, never) = (lost_unplaced / total, never / total);
+        Some(Self { steps: merged, lost_unplaced, never, before, reused: sums.reused })
+    }
+
+    /// The steps in order of distance.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Share of uses that are never accessed again; of accesses that are their place's first.
+    pub fn never(&self) -> f64 {
+        self.never
+    }
+
+    /// Share of uses that are invalidated.
+    pub fn lost(&self) -> f64 {
+        self.steps.iter().map(|step| step.lost).sum::<f64>() + self.lost_unplaced
+    }
+
+    /// Share of uses that are invalidated at a distance that is not known.
+    pub(super) fn lost_unplaced(&self) -> f64 {
+        self.lost_unplaced
+    }
+
+    /// Share of uses that are reused at this distance or a larger one.
+    pub fn reused_from(&self, distance: u64) -> f64 {
+        let Some((step, before)) = self.step_at(distance) else { return self.reused };
+        (self.reused - before.reused - step.reused * step.part_below(distance)).max(0.0)
+    }
+
+    /// Share of uses that have not ended at any smaller distance: 1 at 0.
+    pub fn survival(&self, distance: u64) -> f64 {
+        let Some((step, before)) = self.step_at(distance) else { return 1.0 };
+        (1.0 - before.ended - (step.reused + step.lost) * step.part_below(distance)).max(0.0)
+    }
+
+    /// Σ of [`survival`](Self::survival) over all smaller distances.
+    pub(super) fn survival_sum(&self, distance: u64) -> f64 {
+        match self.step_at(distance) {
+            Some((step, before)) => before.area + step.area(before.ended, distance),
+            None => distance as f64,
+        }
+    }
+
+    /// The last step that begins at or before a distance.
+    fn step_at(&self, distance: u64) -> Option<(&Step, Before)> {
+        let index = self.steps.partition_point(|step| step.low <= distance).checked_sub(1)?;
+        Some((self.steps.get(index)?, *self.before.get(index)?))
+    }
+}
+
+impl Step {
+    fn width(&self) -> f64 {
+        (self.high - self.low) as f64 + 1.0
+    }
+
+    /// Which part of it lies below a distance.
+    fn part_below(&self, distance: u64) -> f64 {
+        let below = distance.saturating_sub(self.low) as f64;
+        (below / self.width()).min(1.0)
+    }
+
+    /// Sum of the survival over `low..distance`, where `ended` has ended before the step. With a share m of uses spread
+    /// over w distances, k = distance - low of them inside: k (1 - ended) - m / w (0 + 1 + … + (k - 1)).
+    fn area(&self, ended: f64, distance: u64) -> f64 {
+        let (share, width) = (self.reused + self.lost, self.width());
+        let all = distance.saturating_sub(self.low) as f64;
+        let inside = all.min(width);
+        let outside = all - inside;
+        let before = 1.0 - ended;
+        inside * before - share / width * inside * (inside - 1.0) / 2.0 + outside * (before - share).max(0.0)
+    }
+}

@@ -1,0 +1,121 @@
+//! Miss ratios from sampled uses, and how sure they are.
+
+use super::curve::MissRatioCurve;
+use super::footprint::Footprint;
+use super::incidence::{Incidence, Observation};
+use super::phased::phased_stack_distances;
+use super::stat_stack::stat_stack;
+use crate::effective_sample_size;
+use crate::wilson::{Interval, Z_95, wilson};
+
+/// How miss ratios follow from time distances.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Model {
+    /// [`stat_stack`]: for programs that do the same all the time.
+    #[default]
+    StatStack,
+    /// [`phased_stack_distances`]: StatStack, phase by phase.
+    Phased {
+        /// Accesses that the program (the thread, the domain) made in all.
+        accesses: u64,
+    },
+    /// [`Footprint`]: for programs that do the same all the time.
+    Footprint {
+        /// Accesses that the program (the thread, the domain) made in all.
+        accesses: u64,
+    },
+}
+
+/// A bootstrap: how often to draw as many observations as there are, with replacement (Efron, "Bootstrap methods:
+/// another look at the jackknife", Annals of Statistics 7, 1979). Equal seeds give equal bands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bootstrap {
+    /// How often. The error of a band's width is about 1 / √(2 resamples).
+    pub resamples: u32,
+    /// What the draws follow from.
+    pub seed: u64,
+}
+
+impl Default for Bootstrap {
+    fn default() -> Self {
+        Self { resamples: 50, seed: 1 }
+    }
+}
+
+/// The curve that a model makes of sampled uses, in the order of the uses. `None` without any weight. `granularity`:
+/// bytes of a place.
+///
+/// A band reaches as far as the resampled curves scatter (normal approximation, 95%), and no less far than Wilson's
+/// interval for as many observations as the weights are worth: where nothing was seen to miss, no resample misses
+/// either.
+pub fn sampled(
+    observations: &[Observation],
+    model: Model,
+    granularity: u32,
+    bootstrap: Bootstrap,
+) -> Option<MissRatioCurve> {
+    let curve = modelled(observations, model, granularity)?;
+    let worth = effective_sample_size(observations.iter().map(|it| it.weight));
+    let mut random = Random(bootstrap.seed);
+    let mut squares = vec![0.0; curve.knots().len()];
+    let mut resamples: u32 = 0;
+    for _ in 0..bootstrap.resamples {
+        let resample = resample(observations, &mut random);
+        let Some(other) = modelled(&resample, model, granularity) else { continue };
+        resamples += 1;
+        for (knot, square) in curve.knots().iter().zip(&mut squares) {
+            let apart = other.ratio(knot.places.saturating_mul(u64::from(granularity.max(1)))) - knot.ratio;
+            *square += apart * apart;
+        }
+    }
+    Some(curve.with_bands(|index, knot| {
+        let variance = squares.get(index).map_or(0.0, |square| square / f64::from(resamples.max(1)));
+        let (least, half) = (wilson(knot.ratio, worth), Z_95 * variance.sqrt());
+        Interval {
+            low: least.low.min((knot.ratio - half).max(0.0)),
+            high: least.high.max((knot.ratio + half).min(1.0)),
+        }
+    }))
+}
+
+fn modelled(observations: &[Observation], model: Model, granularity: u32) -> Option<MissRatioCurve> {
+    match model {
+        Model::StatStack => {
+            let incidence = Incidence::of(observations.iter().copied())?;
+            Some(stat_stack(incidence.distances(), granularity))
+        }
+        Model::Phased { accesses } => {
+            let distances = phased_stack_distances(observations, accesses)?;
+            Some(MissRatioCurve::of_stack_distances(&distances, granularity))
+        }
+        Model::Footprint { accesses } => {
+            Some(Footprint::sampled(observations, accesses)?.miss_ratio(granularity))
+        }
+    }
+}
+
+/// Draws with replacement: what was drawn k times weighs k times as much.
+fn resample(observations: &[Observation], random: &mut Random) -> Vec<Observation> {
+    let mut times = vec![0u32; observations.len()];
+    for _ in observations {
+        if let Some(times) = times.get_mut(random.below(observations.len())) {
+            *times += 1;
+        }
+    }
+    let drawn = observations.iter().zip(times).filter(|(_, times)| *times > 0);
+    drawn.map(|(it, times)| Observation { weight: it.weight * f64::from(times), ..*it }).collect()
+}
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        ((u128::from(z) * bound as u128) >> u64::BITS) as usize
+    }
+}

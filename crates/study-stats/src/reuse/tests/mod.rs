@@ -1,0 +1,6 @@
+//! Models against programs whose caches are simulated.
+
+mod bands;
+mod incidence;
+mod models;
+mod program;
