@@ -42,6 +42,57 @@ impl Sums {
         self.atomics += u32::from(statics.atomic);
         self.system_calls += u32::from(statics.system_call);
     }
+
+    /// Loads and stores.
+    pub fn accesses(&self) -> i64 {
+        i64::from(self.loads) + i64::from(self.stores)
+    }
+}
+
+/// [`Sums`] of one block in little memory: there is one for every counter.
+#[derive(Clone, Copy, Debug)]
+pub struct Packed {
+    bytes: [u16; 2],
+    /// All others.
+    counts: [u8; 8],
+}
+
+impl Packed {
+    /// Exact: a block has 64 instructions and 64 accesses of a kind, and each of these at most 64 bytes; or it is one
+    /// instruction, of 512 bytes at most.
+    pub const fn of(sums: &Sums) -> Self {
+        Self {
+            bytes: [sums.loaded_bytes as u16, sums.stored_bytes as u16],
+            counts: [
+                sums.instructions as u8,
+                sums.loads as u8,
+                sums.stores as u8,
+                sums.branches as u8,
+                sums.calls as u8,
+                sums.returns as u8,
+                sums.atomics as u8,
+                sums.system_calls as u8,
+            ],
+        }
+    }
+
+    /// As they were.
+    pub const fn sums(&self) -> Sums {
+        let [loaded_bytes, stored_bytes] = self.bytes;
+        let [instructions, loads, stores, branches, calls, returns, atomics, system_calls] = self.counts;
+        Sums {
+            instructions: instructions as u32,
+            loads: loads as u32,
+            stores: stores as u32,
+            loaded_bytes: loaded_bytes as u32,
+            stored_bytes: stored_bytes as u32,
+            branches: branches as u32,
+            calls: calls as u32,
+            returns: returns as u32,
+            atomics: atomics as u32,
+            system_calls: system_calls as u32,
+        }
+    }
 }
 
 /// An instruction of a block.
@@ -64,8 +115,18 @@ pub struct Block {
 impl Block {
     /// Decodes the block that begins at `pc` with the first byte of `code`. `None` where that is no instruction.
     pub fn decode(pc: u64, code: &[u8], accesses: &mut Accesses) -> Option<Self> {
-        let mut block =
-            Self { pc, instructions: Vec::with_capacity(TYPICAL_INSTRUCTIONS), sums: Sums::default() };
+        Self::decode_into(Vec::with_capacity(TYPICAL_INSTRUCTIONS), pc, code, accesses)
+    }
+
+    /// The same, in memory that was used for another block before.
+    pub fn decode_into(
+        mut instructions: Vec<Decoded>,
+        pc: u64,
+        code: &[u8],
+        accesses: &mut Accesses,
+    ) -> Option<Self> {
+        instructions.clear();
+        let mut block = Self { pc, instructions, sums: Sums::default() };
         let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);
         while block.instructions.len() < MOST_INSTRUCTIONS && decoder.can_decode() {
             let instruction = decoder.decode();
@@ -89,6 +150,15 @@ impl Block {
             }
         }
         (!block.instructions.is_empty()).then_some(block)
+    }
+
+    /// Leaves the first `count` instructions of it, one at least.
+    pub fn truncate(&mut self, count: usize) {
+        if count < self.instructions.len() {
+            self.instructions.truncate(count.max(1));
+            self.sums = Sums::default();
+            self.instructions.iter().for_each(|decoded| self.sums.add(&decoded.statics));
+        }
     }
 
     /// The last instruction.
@@ -134,6 +204,7 @@ mod tests {
             next = instruction.next_ip();
             assert!(index + 1 == block.instructions.len() || !ends_block(instruction));
         }
+        assert_eq!(Packed::of(&block.sums).sums(), block.sums);
         let crowded = block.sums.loads > MOST_ACCESSES || block.sums.stores > MOST_ACCESSES;
         assert!(!crowded || block.instructions.len() == 1);
     }

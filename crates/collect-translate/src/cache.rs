@@ -7,14 +7,18 @@ use iced_x86::Instruction;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    code::Code,
+    code::{self, Code},
     emit::{Emitter, Gpr},
+    evict::MOST_ARENAS,
     exit::{Exit, Reason},
     fragment,
+    links::Waiting,
     marks::{Mark, Undo},
-    memory::{Arena, Directory, Lanes, MemoryError, Regions, TableKind, Tables},
+    memory::{Arena, COUNTERS_PER_ARENA, Directory, Lanes, MemoryError, Regions, TableKind, Tables},
     mode::Mode,
     repeat::Repeated,
+    spare::Spare,
+    stream::Templates,
     switch,
 };
 
@@ -50,9 +54,9 @@ impl Landing {
     pub const JUMP: Self = Self {
         table: TableKind::Jump,
         undo: Undo::Jump,
-        undo_with_rcx: Undo::JumpRcx,
+        undo_with_rcx: Undo::Jump,
         target: Gpr::R11,
-        index: Gpr::R10,
+        index: Gpr::RCX,
     };
 }
 
@@ -64,9 +68,14 @@ pub enum Hook {
     /// In front of a repeated instruction: sample its iterations.
     Repeat(Repeated),
     /// Behind it, where only then it is known how many there were.
-    AfterRepeat(Repeated),
-    /// Sample one access of the instruction at `pc`: the nth of its loads or stores.
-    Sample { pc: u64, nth: u32, store: bool },
+    AfterRepeat,
+    /// Sample one access of the instruction at `pc`: the nth of its loads or stores. `ahead`: loads and stores of the block
+    /// from that instruction on.
+    Sample { pc: u64, nth: u32, store: bool, ahead: u32 },
+    /// The nth access of the instruction at `pc` goes to a line that is watched. `ahead`: likewise.
+    Touch { pc: u64, nth: u32, ahead: u32 },
+    /// Write down, or look up, all accesses of the instruction at `pc`.
+    Accesses { pc: u64, ahead: u32 },
 }
 
 /// Everything that is translated. One for the process, used under a lock.
@@ -80,9 +89,18 @@ pub struct Cache {
     /// Block by original address: where it is in the cache.
     pub blocks: FxHashMap<u64, u64>,
     pub landings: [FxHashMap<u64, u64>; 3],
+    /// What the fragment in the making has added to both, and is not there to be run yet.
+    fresh: Fresh,
+    /// Jumps to blocks that are still to be translated.
+    pub waiting: Waiting,
+    pub spare: Spare,
     /// What instructions access.
     pub accesses: Accesses,
+    /// What is known of accesses that are streamed.
+    pub templates: Templates,
     hooks: Vec<Hook>,
+    /// Numbers of those that are not used any more.
+    pub unused_hooks: Vec<u64>,
     /// Sampled copies of blocks, by block and accesses.
     pub variants: FxHashMap<(u64, [u8; 4]), u64>,
     /// Where system calls happen that make threads, by the address of the call in the cache.
@@ -97,7 +115,30 @@ pub struct Cache {
     pub stale: bool,
     /// Pages without code that can be translated, as of the last look.
     pub foreign: FxHashSet<u64>,
+    /// Arenas that were begun so far, and those that were retired (`evict`).
+    pub began: u64,
+    pub retirements: u64,
+    /// Where the thread in the dispatcher goes on in the cache, whatever happens; 0 for nowhere.
+    pub pinned: u64,
+    /// Where the fragment before the last step of so much memory was made: arena and step.
+    step: (usize, u64),
+    /// Whether the thread in the dispatcher can be asked to wait for others.
+    pub may_wait: bool,
+    /// See [`MOST_ARENAS`].
+    pub most_arenas: usize,
+    /// Blocks of an arena at most.
+    pub most_blocks: usize,
 }
+
+/// Blocks and landings by original address.
+#[derive(Debug, Default)]
+struct Fresh {
+    blocks: Vec<(u64, u64)>,
+    landings: Vec<(TableKind, u64, u64)>,
+}
+
+/// Blocks of a program that starts and does little, so that their table seldom grows.
+const TYPICAL_BLOCKS: usize = 28 << 10;
 
 /// How far from its code a module's data may lie, and what else its operands may name.
 const MODULE_REACH: u64 = 256 << 20;
@@ -116,10 +157,22 @@ impl Cache {
             tables: Tables::new(misses())?,
             directory: Directory::new()?,
             codes: Vec::new(),
-            blocks: FxHashMap::default(),
+            blocks: FxHashMap::with_capacity_and_hasher(TYPICAL_BLOCKS, Default::default()),
             landings: Default::default(),
+            fresh: Fresh::default(),
+            waiting: Waiting::default(),
+            spare: Spare::default(),
             accesses: Accesses::new(),
+            templates: Templates::default(),
             hooks: Vec::new(),
+            unused_hooks: Vec::new(),
+            began: 0,
+            retirements: 0,
+            pinned: 0,
+            step: (0, 0),
+            may_wait: false,
+            most_arenas: MOST_ARENAS,
+            most_blocks: COUNTERS_PER_ARENA,
             variants: FxHashMap::default(),
             spawns: FxHashMap::default(),
             new_counters: Vec::new(),
@@ -131,6 +184,9 @@ impl Cache {
 
     /// Where the code at `pc` is in the cache, translated now if need be.
     pub fn get(&mut self, pc: u64) -> Option<u64> {
+        if self.mode == Mode::Off {
+            return None;
+        }
         let pc = self.stands_for(pc);
         match self.blocks.get(&pc) {
             Some(&cache) => Some(cache),
@@ -176,6 +232,48 @@ impl Cache {
         }
     }
 
+    /// The fragment in the making has the block at `pc` there.
+    pub fn begins(&mut self, pc: u64, cache: u64) {
+        self.blocks.insert(pc, cache);
+        self.fresh.blocks.push((pc, cache));
+    }
+
+    /// The fragment in the making has a landing for `pc` there.
+    pub fn lands(&mut self, table: TableKind, pc: u64, landing: u64) {
+        self.landings_mut(table).insert(pc, landing);
+        self.fresh.landings.push((table, pc, landing));
+    }
+
+    /// The fragment is made, and may be run: jumps that wait for its blocks lead there, and its landings are looked up.
+    pub fn publish(&mut self) {
+        let Fresh { mut blocks, mut landings } = std::mem::take(&mut self.fresh);
+        for (pc, cache) in blocks.drain(..) {
+            for patch in self.waiting.take(pc).into_iter().flatten() {
+                if let Some(code) = self.codes.iter_mut().find(|code| code.contains(patch)) {
+                    code.link(pc, patch, cache);
+                }
+            }
+        }
+        for (table, pc, landing) in landings.drain(..) {
+            // Those that are in use keep their entries.
+            if misses().contains(&self.tables.get(table, pc)) {
+                self.tables.set(table, pc, landing);
+            }
+        }
+        self.fresh = Fresh { blocks, landings };
+    }
+
+    /// The fragment could not be made.
+    pub fn retract(&mut self) {
+        let Fresh { blocks, landings } = std::mem::take(&mut self.fresh);
+        for (pc, _) in blocks {
+            self.blocks.remove(&pc);
+        }
+        for (table, pc, _) in landings {
+            self.landings_mut(table).remove(&pc);
+        }
+    }
+
     /// The translation of `pc`, where there is one that a jump at the end of `code` reaches.
     pub fn known(&self, pc: u64, code: &Emitter) -> Option<u64> {
         self.blocks.get(&pc).copied().filter(|&cache| code.reaches(cache))
@@ -184,26 +282,62 @@ impl Cache {
     /// Where a jump to the code at `pc` is to lead: there, if that is `known`, or to a way out that will make the jump,
     /// whose displacement is at `patch`, lead there.
     pub fn link_to(&mut self, index: usize, pc: u64, patch: u64, known: Option<u64>) -> u64 {
+        let target = self.stands_for(pc);
         let Some(code) = self.codes.get_mut(index) else { return 0 };
         match known {
             Some(cache) => {
                 code.linked(pc, patch, 0);
                 cache
             }
-            None => code.stub(Exit { reason: Reason::Link, detail: patch, pc, back: 0 }, false),
+            None => {
+                self.waiting.add(target, patch);
+                code.stub(Exit { reason: Reason::Link, detail: patch, pc, back: 0 }, false)
+            }
         }
+    }
+
+    /// What code at `pc` may name relative to itself.
+    pub fn reach(&self, pc: u64) -> Option<Range<u64>> {
+        let region = self.regions.contains(pc)?;
+        Some(region.start.saturating_sub(MODULE_REACH)..region.end.saturating_add(MODULE_REACH))
+    }
+
+    /// What is written is seldom written again, but its pages count twice in the memory of a process, once for each
+    /// mapping of an arena: those that can be written are unmapped from time to time, and come back where they are used.
+    fn give_pages_back(&mut self, index: Option<usize>) {
+        const STEP_BYTES: u64 = 1 << 20;
+        let Some(code) = index.and_then(|index| self.codes.get(index)) else { return };
+        let step = (index.unwrap_or_default(), code.next_hot() / STEP_BYTES);
+        if self.step != step {
+            self.codes.iter().for_each(Code::rest);
+            self.step = step;
+        }
+    }
+
+    /// Whether one more fragment fits.
+    pub fn has_room(&self, code: &Code) -> bool {
+        code.has_room(self.most_blocks)
     }
 
     /// The arena for the code at `pc`, with room for one more fragment.
     pub fn room_near(&mut self, pc: u64) -> Option<usize> {
-        let region = self.regions.contains(pc)?;
-        let reach = region.start.saturating_sub(MODULE_REACH)..region.end.saturating_add(MODULE_REACH);
-        let found = self.codes.iter().position(|code| code.has_room() && code.reaches(&reach));
-        if found.is_some() {
+        let reach = self.reach(pc)?;
+        let found = self.codes.iter().position(|code| self.has_room(code) && code.reaches(&reach));
+        self.give_pages_back(found);
+        let full = self.codes.len() >= self.most_arenas;
+        if found.is_some() || full && self.codes.iter().any(|code| code.reaches(&reach)) {
             return found;
         }
-        let arena = Arena::new(reach, &mut self.lanes).ok()?;
-        self.codes.push(Code::new(arena, misses())?);
+        let arena = match Arena::new(reach.clone(), &mut self.lanes) {
+            Err(MemoryError::NoHole { .. }) if code::is_low(&reach) => {
+                let near = self.codes.iter().rev().find_map(Code::far);
+                Arena::far(near, &mut self.lanes)
+            }
+            made => made,
+        };
+        let arena = arena.ok()?;
+        self.began += 1;
+        self.codes.push(Code::new(arena, self.began, misses())?);
         Some(self.codes.len() - 1)
     }
 
@@ -218,6 +352,12 @@ impl Cache {
     }
 
     pub fn add_hook(&mut self, hook: Hook) -> u64 {
+        if let Some(id) = self.unused_hooks.pop()
+            && let Some(place) = self.hooks.get_mut(id as usize)
+        {
+            *place = hook;
+            return id;
+        }
         self.hooks.push(hook);
         self.hooks.len() as u64 - 1
     }

@@ -36,9 +36,21 @@ pub struct Countdowns {
     loaded: Vec<u64>,
     loads: Vec<u64>,
     stores: Vec<u64>,
+    /// Of all counters: the accesses of what was loaded, modulo 2^64.
+    loaded_accesses: i64,
 }
 
 impl Countdowns {
+    /// The accesses of all executions that were put into counters.
+    pub const fn loaded_accesses(&self) -> i64 {
+        self.loaded_accesses
+    }
+
+    /// A counter was loaded with executions of so many accesses.
+    pub const fn note_loaded(&mut self, accesses: i64) {
+        self.loaded_accesses = self.loaded_accesses.wrapping_add(accesses);
+    }
+
     /// What was set last.
     pub fn get(&self, id: u64) -> Option<Countdown> {
         let id = id as usize;

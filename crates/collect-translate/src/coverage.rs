@@ -40,9 +40,11 @@ pub struct Clock {
     /// The kernel's thread id.
     tid: u32,
     attached_ns: u64,
-    /// Why the thread is outside now, and since when.
-    outside: Option<(Leave, u64)>,
+    /// Why the thread is outside now, and since when. Without a reason where the engine is switched off.
+    outside: Option<(Option<Leave>, u64)>,
     outside_ns: u64,
+    /// How long it was outside without a reason.
+    paused_ns: u64,
     leaves: [u64; Leave::COUNT],
 }
 
@@ -51,7 +53,14 @@ impl Clock {
     pub fn start() -> Self {
         // SAFETY: no arguments.
         let tid = unsafe { libc::gettid() } as u32;
-        Self { tid, attached_ns: cpu_ns(tid), outside: None, outside_ns: 0, leaves: [0; Leave::COUNT] }
+        Self {
+            tid,
+            attached_ns: cpu_ns(tid),
+            outside: None,
+            outside_ns: 0,
+            paused_ns: 0,
+            leaves: [0; Leave::COUNT],
+        }
     }
 
     /// Whose it is.
@@ -63,7 +72,14 @@ impl Clock {
     pub fn leave(&mut self, why: Leave) {
         self.note(why);
         if self.outside.is_none() {
-            self.outside = Some((why, cpu_ns(self.tid)));
+            self.outside = Some((Some(why), cpu_ns(self.tid)));
+        }
+    }
+
+    /// The thread is about to go on outside the cache because the engine is switched off: that time does not count.
+    pub fn pause(&mut self) {
+        if self.outside.is_none() {
+            self.outside = Some((None, cpu_ns(self.tid)));
         }
     }
 
@@ -76,23 +92,27 @@ impl Clock {
 
     /// The thread has come back, if it was outside.
     pub fn come_back(&mut self) {
-        if let Some((_, since)) = self.outside.take() {
-            self.outside_ns += cpu_ns(self.tid).saturating_sub(since);
+        if let Some((why, since)) = self.outside.take() {
+            let time = if why.is_some() { &mut self.outside_ns } else { &mut self.paused_ns };
+            *time += cpu_ns(self.tid).saturating_sub(since);
         }
     }
 
-    /// Why the thread is outside, where it is.
+    /// Why the thread is outside, where it is. All code is foreign to an engine that is switched off.
     pub fn outside(&self) -> Option<Leave> {
-        self.outside.map(|(why, _)| why)
+        self.outside.map(|(why, _)| why.unwrap_or(Leave::ForeignCode))
     }
 
     /// Up to now. Any thread of the process may ask.
     pub fn coverage(&self) -> Coverage {
         let now = cpu_ns(self.tid);
-        let outside_now = self.outside.map_or(0, |(_, since)| now.saturating_sub(since));
+        let (mut outside_ns, mut paused_ns) = (self.outside_ns, self.paused_ns);
+        if let Some((why, since)) = self.outside {
+            *if why.is_some() { &mut outside_ns } else { &mut paused_ns } += now.saturating_sub(since);
+        }
         Coverage {
-            cpu_ns: now.saturating_sub(self.attached_ns),
-            outside_ns: self.outside_ns + outside_now,
+            cpu_ns: now.saturating_sub(self.attached_ns).saturating_sub(paused_ns),
+            outside_ns,
             leaves: self.leaves,
         }
     }
@@ -137,6 +157,24 @@ mod tests {
         assert!(during.outside_ns >= 2_000_000 && after.outside_ns >= during.outside_ns);
         assert!(after.cpu_ns - after.outside_ns >= 4_000_000, "{after:?}");
         assert_eq!((after.leaves, clock.outside()), ([1, 0, 0, 0, 0], None));
+    }
+
+    /// Two milliseconds inside, two while switched off: of these nothing is told.
+    #[test]
+    fn time_switched_off_does_not_count() {
+        let mut clock = Clock::start();
+        work();
+        let before = clock.coverage().cpu_ns;
+        clock.pause();
+        work();
+        let during = clock.coverage();
+        clock.come_back();
+        let after = clock.coverage();
+        assert!(
+            during.cpu_ns < before + 1_000_000 && after.cpu_ns < before + 1_000_000,
+            "{before} {during:?} {after:?}"
+        );
+        assert_eq!((after.outside_ns, after.leaves), (0, [0; Leave::COUNT]));
     }
 
     #[test]

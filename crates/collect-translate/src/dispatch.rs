@@ -8,12 +8,16 @@ use crate::{
     cache::{self, Cache, Hook, Landing},
     coverage::Leave,
     engine::{self, Engine},
+    evict::Room,
     exit::{Exit, Reason},
     fragment::{self, Hooked},
-    memory::Regions,
+    memory::{self, Regions},
     mode::Mode,
-    repeat, sample, switch, system,
+    repeat, sample,
+    stream::{self, Explicit},
+    switch, system,
     thread::Thread,
+    watch::Watches,
 };
 
 /// Called by `switch::dispatch` with all signals blocked, on the engine's stack, the program's registers in the slots.
@@ -22,16 +26,41 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
     // SAFETY: the thread's own state; only its dispatcher uses it, one exit at a time.
     let thread = unsafe { &mut *thread };
     // SAFETY: records are never changed once code refers to them.
-    let exit = unsafe { *exit };
-    engine::with(|engine| dispatch(engine, thread, exit));
-    // Without the lock: what is made of a sample takes longer than the sample, and other threads have theirs.
-    while let Some((access, kind)) = thread.sampled.pop() {
-        engine::observe(&thread.registers(access.ip.0), &access, kind);
+    let mut exit = unsafe { *exit };
+    stream::before_exit(thread, &exit);
+    for trial in 0..=MOST_WAITS {
+        engine::with(|engine| {
+            engine.cache.may_wait = trial < MOST_WAITS && is_repeatable(exit.reason);
+            dispatch(engine, thread, exit);
+        });
+        if thread.slots().next != LATER {
+            break;
+        }
+        // The arena that it has left may be another one's by then.
+        exit.detail = 0;
+        let moment = (&raw const A_MOMENT) as u64;
+        // SAFETY: a valid duration. Without the lock, so that the others come by; whether it is slept to the end is all one.
+        let _ = unsafe { memory::call(libc::SYS_nanosleep, [moment, 0, 0, 0, 0, 0]) };
     }
+    // Without the lock: what is made of a sample takes longer than the sample, and other threads have theirs.
+    engine::tell_noticed(thread);
+}
+
+/// How often, and how long, a thread waits for others to leave an arena before it runs natively.
+const MOST_WAITS: u32 = 20;
+static A_MOMENT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 50_000 };
+
+/// Where a thread goes on that is to be dispatched once more.
+const LATER: u64 = 0;
+
+/// Whether an exit can be dispatched once more where it found no room.
+const fn is_repeatable(reason: Reason) -> bool {
+    matches!(reason, Reason::Link | Reason::Return | Reason::Call | Reason::Jump | Reason::Enter)
 }
 
 fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     thread.clock.come_back();
+    engine.cache.pinned = exit.back;
     match exit.reason {
         Reason::Link => link(engine, thread, exit),
         Reason::Sample => take_samples(engine, thread, exit),
@@ -53,8 +82,11 @@ fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
                 enter(engine, thread, target);
             }
         }
+        // Now there is room.
+        Reason::Full => go_on(thread, exit.back, exit.pc),
     }
     begin_countdowns(engine, thread);
+    engine.cache.note_where(thread);
 }
 
 /// The thread goes on at `cache`, which stands for `pc`.
@@ -81,6 +113,10 @@ pub fn enter(engine: &mut Engine, thread: &mut Thread, pc: u64) {
 /// Code that is not in the cache and cannot be: ours, made at run time, or the arenas are full.
 fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, called: bool) {
     let cache = &mut engine.cache;
+    if cache.mode == Mode::Off {
+        thread.clock.pause();
+        return go_on(thread, pc, pc);
+    }
     if cache.is_native(pc) {
         if called {
             thread.expect_return();
@@ -97,8 +133,17 @@ fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, called: b
     {
         return go_on(thread, found, pc);
     }
-    let why = if cache.regions.contains(pc).is_some() { Leave::NoRoom } else { Leave::ForeignCode };
-    leave(thread, pc, why);
+    if cache.regions.contains(pc).is_none() {
+        return leave(thread, pc, Leave::ForeignCode);
+    }
+    match engine.make_room(pc) {
+        Room::Soon if engine.cache.may_wait => return go_on(thread, LATER, pc),
+        _ => {}
+    }
+    match engine.cache.get(pc) {
+        Some(found) => go_on(thread, found, pc),
+        None => leave(thread, pc, Leave::NoRoom),
+    }
 }
 
 fn link(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
@@ -122,13 +167,13 @@ fn arrive(engine: &mut Engine, thread: &mut Thread, landing: Landing) {
 /// New counters begin with the executions until the first sample, in the thread that will use them first.
 pub fn begin_countdowns(engine: &mut Engine, thread: &mut Thread) {
     let cache = &mut engine.cache;
-    let Mode::Sample { loads, stores } = cache.mode else {
+    let Some(periods) = cache.mode.periods() else {
         cache.new_counters.clear();
         return;
     };
     for (arena, id) in std::mem::take(&mut cache.new_counters) {
         if let Some(code) = cache.codes.get(arena) {
-            thread.begin_countdown(arena, code, id, [loads, stores]);
+            thread.begin_countdown(arena, code, id, periods);
         }
     }
 }
@@ -136,20 +181,31 @@ pub fn begin_countdowns(engine: &mut Engine, thread: &mut Thread) {
 /// A block's countdown is over: run a copy of the block with hooks in front of the accesses to sample, or the block
 /// itself again where the countdown had not begun.
 fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
-    let Mode::Sample { loads, stores } = engine.cache.mode else { return go_on(thread, exit.back, exit.pc) };
     // The block may have been translated anew, elsewhere and with another counter.
     let record = thread.slots().exit;
     let Some((arena, code)) = engine.cache.code_at(record) else { return enter(engine, thread, exit.pc) };
-    let due = thread.due(arena, code, exit.detail, [loads, stores]);
-    let cache = sampled_copy(&mut engine.cache, exit.pc, &due);
+    let Some(periods) = engine.cache.mode.periods() else {
+        // The mode is another one by now: the block is counted again where it is translated for that.
+        code.count(thread.lane, exit.detail, 1);
+        return enter(engine, thread, exit.pc);
+    };
+    let due = thread.due(arena, code, exit.detail, periods);
+    let counted = code.counters().get(exit.detail as usize).map_or(0, |counter| counter.sums().instructions);
+    let cache = sampled_copy(&mut engine.cache, exit.pc, &due, counted as usize);
     match cache {
         Some(cache) => go_on(thread, cache, exit.pc),
-        None => leave(thread, exit.pc, Leave::NoRoom),
+        None => {
+            // Counted, and it will be again.
+            if let Some((_, code)) = engine.cache.code_at(record) {
+                code.count(thread.lane, exit.detail, 1);
+            }
+            cannot_translate(engine, thread, exit.pc, false);
+        }
     }
 }
 
-/// The copy of the block at `pc` in which these accesses are sampled.
-fn sampled_copy(cache: &mut Cache, pc: u64, due: &sample::Due) -> Option<u64> {
+/// The copy of the block at `pc` of so many instructions in which these accesses are sampled.
+fn sampled_copy(cache: &mut Cache, pc: u64, due: &sample::Due, counted: usize) -> Option<u64> {
     if let Some(&known) = cache.variants.get(&(pc, due.key())) {
         return Some(known);
     }
@@ -161,7 +217,10 @@ fn sampled_copy(cache: &mut Cache, pc: u64, due: &sample::Due) -> Option<u64> {
         for (index, Decoded { instruction, statics, .. }) in block.instructions.iter().enumerate() {
             let here = if store { statics.stores } else { statics.loads };
             if wanted < before + here {
-                let hook = cache.add_hook(Hook::Sample { pc: instruction.ip(), nth: wanted - before, store });
+                let rest = block.instructions.iter().skip(index).take(counted - index);
+                let ahead = rest.map(|decoded| decoded.statics.loads + decoded.statics.stores).sum();
+                let (pc, nth) = (instruction.ip(), wanted - before);
+                let hook = cache.add_hook(Hook::Sample { pc, nth, store, ahead });
                 hooked.push(Hooked { instruction: index, hook });
                 break;
             }
@@ -190,21 +249,49 @@ impl Memory for Code<'_> {
 fn run_hook(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     match engine.cache.hook(exit.detail) {
         Some(Hook::Lanes { pc }) => {
-            for access in operands(engine, thread, pc) {
-                thread.count_access(&access);
+            let found = operands(engine, thread, pc);
+            if engine.cache.mode == Mode::Stream {
+                thread.stream(&Explicit { ip: pc, times: 1, stride: 0, accesses: &found });
             }
+            found.iter().for_each(|access| thread.count_access(access));
         }
         Some(Hook::Repeat(what)) => repeat::before(engine, thread, what),
-        Some(Hook::AfterRepeat(what)) => repeat::after(engine, thread, what),
-        Some(Hook::Sample { pc, nth, store }) => {
-            let wanted = |access: &&Access| if store { access.kind.writes() } else { access.kind.reads() };
+        Some(Hook::AfterRepeat) => {
+            let flags = thread.slots().flags;
+            repeat::after(&engine.cache, thread, flags);
+        }
+        Some(Hook::Sample { pc, nth, store, ahead }) => {
+            let kind = if store { AccessKind::Store } else { AccessKind::Load };
+            let wanted = |access: &Access| if store { access.kind.writes() } else { access.kind.reads() };
             let found = operands(engine, thread, pc);
-            if let Some(access) = found.iter().filter(wanted).nth(nth as usize) {
-                let kind = if store { AccessKind::Store } else { AccessKind::Load };
-                thread.sampled.push((*access, kind));
+            let places = found.iter().enumerate().filter(|(_, access)| wanted(access));
+            if let Some((index, _)) = places.clone().nth(nth as usize) {
+                thread.notice(&found, index, Some(kind), i64::from(ahead));
             }
         }
+        Some(Hook::Touch { pc, nth, ahead }) => {
+            let found = operands(engine, thread, pc);
+            thread.notice(&found, nth as usize, None, i64::from(ahead));
+        }
+        Some(Hook::Accesses { pc, ahead }) => every_access(engine, thread, pc, i64::from(ahead)),
         None => {}
+    }
+}
+
+/// The instruction at `pc` is one whose accesses are seen only here.
+fn every_access(engine: &mut Engine, thread: &mut Thread, pc: u64, ahead: i64) {
+    let found = operands(engine, thread, pc);
+    match engine.cache.mode {
+        Mode::Stream => thread.stream(&Explicit { ip: pc, times: 1, stride: 0, accesses: &found }),
+        Mode::Watch { .. } => {
+            let watches = Watches::of(thread.lane);
+            for (index, access) in found.iter().enumerate() {
+                if watches.has(access.addr.0, access.kind) {
+                    thread.notice(&found, index, None, ahead);
+                }
+            }
+        }
+        _ => {}
     }
 }
 

@@ -3,6 +3,8 @@
 //! Only the few instructions that the translator adds to the program's own have an encoder here; the program's
 //! are copied. Encodings: Intel SDM volume 2.
 
+mod address;
+
 use crate::state::Scratch;
 
 /// A general-purpose register by its hardware number.
@@ -13,7 +15,6 @@ impl Gpr {
     pub const RAX: Self = Self(0);
     pub const RCX: Self = Self(1);
     pub const RSI: Self = Self(6);
-    pub const R10: Self = Self(10);
     pub const R11: Self = Self(11);
 
     const fn low(self) -> u8 {
@@ -43,6 +44,17 @@ impl Emitter {
     /// Nothing yet, at `start`.
     pub fn at(start: u64) -> Self {
         Self { start, bytes: Vec::with_capacity(1024) }
+    }
+
+    /// The same, in memory that was used for something else before.
+    pub fn reusing(start: u64, mut bytes: Vec<u8>) -> Self {
+        bytes.clear();
+        Self { start, bytes }
+    }
+
+    /// What there is, to be used for something else.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
     }
 
     /// Nothing yet, at `start`, with room for little.
@@ -105,6 +117,16 @@ impl Emitter {
     /// `mov register, gs:[scratch]`
     pub fn reload(&mut self, register: Gpr, scratch: Scratch) {
         self.gs_move(0x8b, register, scratch.offset());
+    }
+
+    /// `mov register, gs:[offset]`
+    pub fn load_slot(&mut self, register: Gpr, offset: u32) {
+        self.gs_move(0x8b, register, offset);
+    }
+
+    /// `mov gs:[offset], register`
+    pub fn store_slot(&mut self, register: Gpr, offset: u32) {
+        self.gs_move(0x89, register, offset);
     }
 
     fn gs_move(&mut self, opcode: u8, register: Gpr, offset: u32) {
@@ -233,6 +255,18 @@ impl Emitter {
         self.relative(to, 0);
     }
 
+    /// `jg to`, for good.
+    pub fn jump_if_positive(&mut self, to: u64) {
+        self.raw(&[0x0f, 0x8f]);
+        self.relative(to, 0);
+    }
+
+    /// `jnz to`, for good.
+    pub fn jump_if_not_zero(&mut self, to: u64) {
+        self.raw(&[0x0f, 0x85]);
+        self.relative(to, 0);
+    }
+
     /// A displacement to what `to` answers when told where the displacement is.
     fn patchable(&mut self, to: impl FnOnce(u64) -> u64) -> u64 {
         let patch = self.here();
@@ -261,11 +295,11 @@ impl Emitter {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 
-    fn listing(emit: impl FnOnce(&mut Emitter)) -> Vec<String> {
+    pub fn listing(emit: impl FnOnce(&mut Emitter)) -> Vec<String> {
         let mut code = Emitter::at(0x1000_0000);
         emit(&mut code);
         let mut formatter = IntelFormatter::new();
@@ -295,12 +329,12 @@ mod tests {
         assert_eq!(code(Emitter::subtract_rcx_from_rax), "not rax; lea rax,[rax+rcx]; not rax");
         assert_eq!(code(Emitter::flags_to_ax), "lahf; seto al");
         assert_eq!(code(Emitter::flags_from_ax), "add al,7Fh; sahf");
-        assert_eq!(code(|e| e.address_of(Gpr::R10, 0x1000_0100)), "lea r10,[10000100h]");
+        assert_eq!(code(|e| e.address_of(Gpr(10), 0x1000_0100)), "lea r10,[10000100h]");
         assert_eq!(code(|e| e.compare(Gpr::RCX, Gpr::RSI)), "cmp rcx,rsi");
-        assert_eq!(code(|e| e.compare(Gpr::R10, Gpr::R11)), "cmp r10,r11");
+        assert_eq!(code(|e| e.compare(Gpr(10), Gpr::R11)), "cmp r10,r11");
         assert_eq!(code(|e| e.compare(Gpr::RAX, Gpr::R11)), "cmp rax,r11");
-        assert_eq!(code(|e| e.constant(Gpr::R10, 1 << 40)), "mov r10,10000000000h");
-        assert_eq!(code(|e| e.add_flagless(Gpr::R10, Gpr::R11)), "lea r10,[r10+r11]");
+        assert_eq!(code(|e| e.constant(Gpr(10), 1 << 40)), "mov r10,10000000000h");
+        assert_eq!(code(|e| e.add_flagless(Gpr(10), Gpr::R11)), "lea r10,[r10+r11]");
         assert_eq!(code(|e| e.add_flagless(Gpr::RCX, Gpr::RSI)), "lea rcx,[rcx+rsi]");
         assert_eq!(code(|e| e.push_literal(0x1000_0040)), "push qword ptr [10000040h]");
         assert_eq!(
@@ -308,7 +342,7 @@ mod tests {
             "movzx ecx,si; jmp qword ptr [rcx*8+1C000000h]"
         );
         assert_eq!(
-            code(|e| e.jump_through(Gpr::R11, Gpr::R10, 0x1c00_0000)),
+            code(|e| e.jump_through(Gpr::R11, Gpr(10), 0x1c00_0000)),
             "movzx r10d,r11w; jmp qword ptr [r10*8+1C000000h]"
         );
         assert_eq!(

@@ -14,21 +14,33 @@ use carom_base_insn::Registers;
 use crate::{
     cache::Cache,
     lock::SpinLock,
-    memory::{self, MemoryError},
+    memory::{self, LANE_BYTES, MemoryError},
     mode::Mode,
     signal,
     state::Slots,
+    stream::{self, Batch},
     switch,
-    thread::Thread,
+    thread::{Noticed, Thread},
     totals::Totals,
 };
 
 /// What the engine tells whoever uses it. Called in the thread concerned, with all signals blocked, on the engine's
-/// stack: it must not call the C library beyond async-signal-safe functions. All but [`sampled`](Self::sampled) are
-/// called under the engine's lock and must not call the engine.
+/// stack: it must not call the C library beyond async-signal-safe functions. All but [`sampled`](Self::sampled),
+/// [`touched`](Self::touched) and [`streamed`](Self::streamed) are called under the engine's lock and must not call the
+/// engine.
 pub trait Observer: Sync {
     /// An access is about to happen and was sampled as one of its `kind` (a read-modify-write may be either).
     fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind);
+
+    /// An access is about to happen that goes to a line whose byte in the thread's table is set for what it does
+    /// ([`Watches`](crate::Watches)), which may be another line. It is told before it is [`sampled`](Self::sampled). Of a repeated
+    /// string instruction: the first access to each such line; where a comparison may end it, when it is over.
+    fn touched(&self, _registers: &Registers<'_>, _access: &Access) {}
+
+    /// The thread of this name has made these accesses, behind those that it was said to have made before. Mostly told by
+    /// the thread itself; by another one in [`flush_streams`](crate::flush_streams) and when the process ends, which never
+    /// are two at once for the same thread. It must not wait for what a thread holds that calls the engine.
+    fn streamed(&self, _thread: u64, _batch: &Batch<'_>) {}
 
     /// The process is about to end, or to try to execute another program, these threads having executed so much. A thread is named by what was given to
     /// [`attach`].
@@ -66,6 +78,8 @@ static ENGINE: SpinLock<Option<Engine>> = SpinLock::new(None);
 static STARTED: AtomicBool = AtomicBool::new(false);
 /// The process that the engine runs in.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// Lanes that were used so far.
+static OPENED: AtomicU64 = AtomicU64::new(0);
 /// Where the lanes begin and end.
 static LANES: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
@@ -118,6 +132,14 @@ pub fn start(mode: Mode, native: Vec<Range<u64>>, observer: &'static dyn Observe
     Ok(())
 }
 
+/// Observes the program in another way from now on. Translated code is forgotten: each thread goes on in new code, or
+/// natively, when it comes to the end of the block it is in, or back from the system call. Threads that run natively
+/// because of [`Mode::Off`] come back as those do that left for other reasons ([`crate::reenter`]). Signals must be
+/// blocked.
+pub fn set_mode(mode: Mode) {
+    with(|engine| engine.cache.set_mode(mode));
+}
+
 /// Has translated code that calls `from`, a function of the embedder that only leads on to `to`, run `to` instead.
 pub fn lead_on(from: u64, to: u64) {
     with(|engine| {
@@ -144,10 +166,25 @@ fn has_shadow_stack() -> bool {
 /// The observer, for those that do not have the lock.
 static OBSERVER: OnceLock<&'static dyn Observer> = OnceLock::new();
 
-/// Tells the observer of a sample.
-pub fn observe(registers: &Registers<'_>, access: &Access, kind: AccessKind) {
+/// Tells the observer what a thread has noticed.
+pub fn tell_noticed(thread: &mut Thread) {
+    let mut noticed = std::mem::take(&mut thread.noticed);
+    for Noticed { access, drawn_as, ahead } in noticed.drain(..) {
+        thread.ahead = ahead;
+        match (OBSERVER.get(), drawn_as) {
+            (Some(observer), Some(kind)) => observer.sampled(&thread.registers(access.ip.0), &access, kind),
+            (Some(observer), None) => observer.touched(&thread.registers(access.ip.0), &access),
+            (None, _) => {}
+        }
+    }
+    thread.ahead = 0;
+    thread.noticed = noticed;
+}
+
+/// Tells the observer what a thread has streamed.
+pub fn tell_streamed(name: u64, batch: &Batch<'_>) {
     if let Some(observer) = OBSERVER.get() {
-        observer.sampled(registers, access, kind);
+        observer.streamed(name, batch);
     }
 }
 
@@ -167,6 +204,8 @@ pub fn attach(name: u64) -> bool {
     }
     with(|engine| {
         if let Some(thread) = Thread::attach(&mut engine.cache.lanes, name) {
+            // ATOMICS: a number that only grows, each lane below which was opened before.
+            OPENED.fetch_max(thread.lane.index() as u64 + 1, Release);
             engine.threads.push(ThreadPointer(Box::into_raw(thread)));
             attached = true;
         }
@@ -178,6 +217,10 @@ pub fn attach(name: u64) -> bool {
 /// Returns what the thread executed, `None` where it is not attached. Signals must be blocked.
 pub fn detach() -> Option<Totals> {
     let pointer = current()?;
+    // SAFETY: the calling thread's, and outside the dispatcher.
+    let thread = unsafe { &mut *pointer };
+    stream::hand_over(thread);
+    thread.turn.wait();
     let mut totals = None;
     with(|engine| {
         let Some(mut thread) = engine.take(pointer) else { return };
@@ -209,6 +252,12 @@ pub fn totals() -> Option<Totals> {
         totals = Some(unsafe { (*pointer).totals(&engine.cache.codes) });
     });
     totals
+}
+
+/// Where the lane of this number begins, if it was ever used.
+pub fn lane_base(index: u16) -> Option<u64> {
+    let index = u64::from(index);
+    (index < OPENED.load(Acquire)).then(|| LANES[0].load(Relaxed) + index * LANE_BYTES)
 }
 
 /// Tells the observer what every thread has executed so far. Signals must be blocked.
@@ -307,6 +356,17 @@ pub fn current() -> Option<*mut Thread> {
 }
 
 impl Engine {
+    /// The threads that are attached.
+    pub fn threads(&self) -> impl Iterator<Item = *const Thread> {
+        self.threads.iter().map(|thread| thread.0.cast_const())
+    }
+
+    /// The one of that name.
+    pub fn named(&self, name: u64) -> Option<*const Thread> {
+        // SAFETY: attached, under the lock under which names change.
+        self.threads().find(|&thread| unsafe { (*thread).name } == name)
+    }
+
     /// Takes a thread off the list. Nobody else may have it.
     pub fn take(&mut self, pointer: *mut Thread) -> Option<Box<Thread>> {
         let index = self.threads.iter().position(|known| known.0 == pointer)?;

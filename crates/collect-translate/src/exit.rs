@@ -24,6 +24,8 @@ pub enum Reason {
     Enter,
     /// A native function that was called from the cache has returned.
     Back,
+    /// The thread's buffer has no room for the block at `pc`, at `back` in the cache, which was not counted yet.
+    Full,
 }
 
 /// One way out. Lies in the cold half in front of its code, or in `switch`.

@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 use crate::{
     cache::Cache,
     memory::{MemoryError, PAGE_BYTES, TableKind},
+    mode::Mode,
 };
 
 impl Cache {
@@ -32,6 +33,13 @@ impl Cache {
         Ok(())
     }
 
+    /// Everything is translated anew, in another mode.
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+        let everything = 0..u64::MAX;
+        self.forget(std::slice::from_ref(&everything));
+    }
+
     /// Whether there is code at `pc` that can be translated, looking at what is mapped if need be.
     pub fn find_code(&mut self, pc: u64) -> bool {
         let page = pc / PAGE_BYTES;
@@ -52,6 +60,11 @@ impl Cache {
         for code in &mut self.codes {
             dead.extend(changed.iter().flat_map(|range| code.disown(range)));
         }
+        self.bury(dead);
+    }
+
+    /// Nothing leads any more to code at these places in the cache.
+    pub fn bury(&mut self, mut dead: Vec<Range<u64>>) {
         if dead.is_empty() {
             return;
         }
@@ -69,9 +82,14 @@ impl Cache {
                 self.tables.clear(kind, pc);
                 self.directory.clear(pc);
             }
+            // By where they lead: several blocks may end with the same call, each with a landing of its own.
+            self.tables.clear_where(kind, is_dead);
         }
         for code in &mut self.codes {
-            code.unlink(&gone);
+            for (pc, patch) in code.unlink(&gone) {
+                let target = self.aliases.get(&pc).copied().unwrap_or(pc);
+                self.waiting.add(target, patch);
+            }
         }
     }
 }

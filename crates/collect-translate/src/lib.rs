@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Order of reading: `block` (what is translated at a time), `fragment` (how), `switch` (in and out), `dispatch` (what
-//! an exit does), `sample` (which accesses), `system` (processes, threads and mappings), `invalidate` (code that changes),
+//! an exit does), `sample` (which accesses), `stream` (all of them), `watch` (those to some lines), `system` (processes, threads and mappings), `invalidate` (code that changes), `evict` (full arenas),
 //! `reentry` and `coverage` (threads outside), `memory` (where everything lies).
 
 mod block;
@@ -23,33 +23,48 @@ mod coverage;
 mod dispatch;
 mod emit;
 mod engine;
+mod evict;
 mod exit;
 mod fragment;
 mod invalidate;
+mod links;
 mod liveness;
 mod lock;
 mod marks;
 mod memory;
 mod mode;
+mod operand;
+mod position;
 mod reentry;
 mod relocate;
 mod repeat;
 mod sample;
 mod signal;
+mod spare;
 mod state;
+mod stream;
 mod switch;
 mod system;
 mod thread;
 mod totals;
+mod watch;
 
 pub use coverage::{Coverage, Leave};
 pub use engine::{
     Observer, StartError, after_fork, aside, attach, detach, is_attached, is_started, lead_on,
-    mappings_changed, runs_in_cache, set_name, start, tell_totals, totals,
+    mappings_changed, runs_in_cache, set_mode, set_name, start, tell_totals, totals,
 };
+#[doc(hidden)]
+pub use evict::bound_cache;
 pub use memory::MemoryError;
 pub use mode::Mode;
+pub use position::{accesses, accesses_at, accesses_of};
 pub use reentry::reenter;
-pub use signal::{Original, original_registers, reserve_signals};
+pub use signal::{
+    Action as SignalAction, Original, changed_natively as signal_changed_natively, original_registers,
+    reserve_signals,
+};
+pub use stream::{Batch, flush_streams};
 pub use switch::enter;
 pub use totals::Totals;
+pub use watch::{Watches, watches, watches_of};

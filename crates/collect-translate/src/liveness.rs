@@ -35,6 +35,25 @@ pub fn flags_matter_before(regions: &Regions, block: &Block) -> bool {
         .unwrap_or_else(|| follow(regions, block.end(), undecided, DEPTH))
 }
 
+/// The same in front of each instruction of `block`. (It looks further than [`flags_matter`], so that it says no more
+/// often.)
+pub fn flags_matter_within(regions: &Regions, block: &Block) -> Vec<bool> {
+    let mut matter = Vec::with_capacity(block.instructions.len());
+    let mut behind = None;
+    for instruction in block.instructions.iter().rev().map(|decoded| &decoded.instruction) {
+        let live = match behind {
+            None if flags_matter(regions, instruction.ip()) => ARITHMETIC,
+            None => 0,
+            Some(behind) if may_leave_flags(instruction) => behind | instruction.rflags_read(),
+            Some(behind) => behind & !overwritten(instruction) | instruction.rflags_read(),
+        };
+        matter.push(live & ARITHMETIC != 0);
+        behind = Some(live);
+    }
+    matter.reverse();
+    matter
+}
+
 fn follow(regions: &Regions, pc: u64, mut undecided: u32, depth: u32) -> bool {
     let Some(code) = cache::original(regions, pc) else { return true };
     let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);

@@ -1,6 +1,6 @@
 //! Back into the cache, for threads that left it for code that cannot be translated and are long past that.
 
-use crate::{coverage::Leave, engine, state::Scratch, switch};
+use crate::{coverage::Leave, engine, mode::Mode, state::Scratch, switch};
 
 /// Lets a thread that runs natively, and was interrupted at `context`, go on in the cache where that can be. To be called
 /// from a handler of a signal of the embedder's own, with all signals blocked. True where it will.
@@ -19,7 +19,7 @@ pub fn reenter(context: &mut libc::ucontext_t) -> bool {
     let pc = rip as u64;
     let mut found = false;
     if !switch::passages().contains(&pc) {
-        engine::with(|engine| found = engine.cache.find_code(pc));
+        engine::with(|engine| found = engine.cache.mode != Mode::Off && engine.cache.find_code(pc));
     }
     if found {
         let slots = thread.slots();

@@ -1,6 +1,6 @@
 //! The program's instructions at another place.
 
-use iced_x86::{Instruction, Mnemonic, Register};
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, Register};
 
 use crate::{
     block::Decoded,
@@ -19,18 +19,46 @@ pub fn copy(code: &mut Emitter, decoded: &Decoded, original: &[u8]) -> bool {
         return true;
     }
     let target = instruction.ip_rel_memory_address();
-    if !code.reaches(target) {
-        return false;
-    }
     let offset = decoded.displacement;
     let (Some(before), Some(behind)) = (original.get(..offset), original.get(offset + 4..)) else {
         return false;
     };
+    if !code.reaches(target) {
+        return absolute(instruction, before, target, behind).is_some_and(|moved| {
+            code.raw(&moved);
+            true
+        });
+    }
     let end = code.here().wrapping_add(original.len() as u64);
     code.raw(before);
     code.raw(&(target.wrapping_sub(end) as u32).to_le_bytes());
     code.raw(behind);
     true
+}
+
+/// The ModRM byte of an operand with a SIB byte and no base, and a SIB byte without base and index: what is named is
+/// the sign-extended displacement (Intel SDM volume 2, tables 2-2 and 2-3).
+const REGISTER_FIELD: u8 = 0b0011_1000;
+const WITH_SIB: u8 = 0b100;
+const NO_BASE_NO_INDEX: u8 = 0x25;
+
+/// An instruction that names `target`, below 2 GiB, relative to itself, made to name it wherever the instruction lies.
+/// `before` and `behind`: its bytes without the displacement. `None` where that cannot be.
+fn absolute(instruction: &Instruction, before: &[u8], target: u64, behind: &[u8]) -> Option<Vec<u8>> {
+    let displacement = i32::try_from(target).ok()?;
+    let (modrm, prefixes_and_opcode) = before.split_last()?;
+    let mut moved = prefixes_and_opcode.to_vec();
+    moved.extend([modrm & REGISTER_FIELD | WITH_SIB, NO_BASE_NO_INDEX]);
+    moved.extend(displacement.to_le_bytes());
+    moved.extend(behind);
+    // A prefix that extends the index, which relative operands do not have, would give it one now.
+    let again = Decoder::with_ip(64, &moved, instruction.ip(), DecoderOptions::NONE).decode();
+    let same = again.code() == instruction.code()
+        && again.len() == moved.len()
+        && again.memory_base() == Register::None
+        && again.memory_index() == Register::None
+        && again.memory_displacement64() == target;
+    same.then_some(moved)
 }
 
 /// The program's own use of the register that we find the thread's state with.
@@ -68,13 +96,18 @@ pub fn load_target(code: &mut Emitter, instruction: &Instruction, original: &[u8
     let modrm = modrm & 0b1100_0111 | r11 << 3;
     if instruction.is_ip_rel_memory_operand() {
         let target = instruction.ip_rel_memory_address();
-        if !code.reaches(target) {
-            return false;
-        }
+        let near = code.reaches(target);
+        let Some(low) = i32::try_from(target).ok().or(near.then_some(0)) else { return false };
         code.raw(&prefixes);
-        code.raw(&[rex, MOV, modrm]);
-        let end = code.here().wrapping_add(4);
-        code.raw(&(target.wrapping_sub(end) as u32).to_le_bytes());
+        if near {
+            code.raw(&[rex, MOV, modrm]);
+            let end = code.here().wrapping_add(4);
+            code.raw(&(target.wrapping_sub(end) as u32).to_le_bytes());
+        } else {
+            const INDEX: u8 = 0b10;
+            code.raw(&[rex & !INDEX, MOV, modrm & REGISTER_FIELD | WITH_SIB, NO_BASE_NO_INDEX]);
+            code.raw(&low.to_le_bytes());
+        }
     } else {
         code.raw(&prefixes);
         code.raw(&[rex, MOV, modrm]);
@@ -92,14 +125,18 @@ mod tests {
     const MOVED: u64 = 0x5000_0000;
 
     fn moved(bytes: &[u8], how: fn(&mut Emitter, &Decoded, &[u8]) -> bool) -> Option<String> {
+        moved_to(MOVED, bytes, how)
+    }
+
+    fn moved_to(to: u64, bytes: &[u8], how: fn(&mut Emitter, &Decoded, &[u8]) -> bool) -> Option<String> {
         let mut decoder = Decoder::with_ip(64, bytes, ORIGINAL, DecoderOptions::NONE);
         let instruction = decoder.decode();
         let displacement = decoder.get_constant_offsets(&instruction).displacement_offset();
         let decoded = Decoded { instruction, statics: carom_base_insn::Statics::default(), displacement };
-        let mut code = Emitter::at(MOVED);
+        let mut code = Emitter::at(to);
         how(&mut code, &decoded, bytes).then(|| {
             let mut text = String::new();
-            let again = Decoder::with_ip(64, code.bytes(), MOVED, DecoderOptions::NONE).decode();
+            let again = Decoder::with_ip(64, code.bytes(), to, DecoderOptions::NONE).decode();
             assert_eq!(again.len(), code.bytes().len(), "one instruction, all of it");
             IntelFormatter::new().format(&again, &mut text);
             text
@@ -111,6 +148,38 @@ mod tests {
         // cmp dword ptr [rip+0x100], 7: the displacement is followed by an immediate.
         let text = moved(&[0x83, 0x3d, 0x00, 0x01, 0x00, 0x00, 0x07], copy);
         assert_eq!(text.as_deref(), Some("cmp dword ptr [55550107h],7"));
+    }
+
+    /// What lies below 2 GiB can be named from anywhere: by its address.
+    #[test]
+    fn an_operand_out_of_reach_is_named_by_its_address() {
+        const FAR: u64 = 0x5555_0000_0000;
+        let far = |bytes: &[u8]| moved_to(FAR, bytes, copy);
+        // cmp dword ptr [rip+0x100], 7; movss xmm9, [rip+0x10]; vpaddd ymm16, ymm1, [rip+0x20]
+        assert_eq!(far(&[0x83, 0x3d, 0, 1, 0, 0, 7]).as_deref(), Some("cmp dword ptr [55550107h],7"));
+        assert_eq!(
+            far(&[0xf3, 0x44, 0x0f, 0x10, 0x0d, 0x10, 0, 0, 0]).as_deref(),
+            Some("movss xmm9,[55550019h]")
+        );
+        assert_eq!(
+            far(&[0x62, 0xe1, 0x75, 0x28, 0xfe, 0x05, 0x20, 0, 0, 0]).as_deref(),
+            Some("vpaddd ymm16,ymm1,[5555002Ah]")
+        );
+        // mov rax, [rip+0x10] with a prefix that extends the index: R12 would be added.
+        assert_eq!(far(&[0x4a, 0x8b, 0x05, 0x10, 0, 0, 0]), None);
+        let target = moved_to(FAR, &[0xff, 0x25, 0x10, 0, 0, 0], |code, decoded, bytes| {
+            load_target(code, &decoded.instruction, bytes)
+        });
+        assert_eq!(target.as_deref(), Some("mov r11,[55550016h]"));
+    }
+
+    /// One instruction longer than any may be, once it has one byte more.
+    #[test]
+    fn an_instruction_that_would_be_too_long_stays() {
+        // 15 bytes: four prefixes of segments without meaning, mov qword ptr [rip+0x10], 7
+        let longest = [0x3e, 0x3e, 0x3e, 0x3e, 0x48, 0xc7, 0x05, 0x10, 0, 0, 0, 7, 0, 0, 0];
+        assert!(moved(&longest, copy).is_some());
+        assert_eq!(moved_to(0x5555_0000_0000, &longest, copy), None);
     }
 
     #[test]

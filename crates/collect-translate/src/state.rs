@@ -8,8 +8,8 @@ use std::mem::offset_of;
 pub struct Slots {
     /// GS base itself, for code that needs a plain address.
     pub this: u64,
-    /// Registers that added code borrowed for a moment.
-    pub scratch: [u64; 4],
+    /// Registers that added code borrowed.
+    pub scratch: [u64; 5],
     /// Where exits jump: `switch::dispatch`.
     pub dispatch: u64,
     /// Top of the engine's stack for this thread.
@@ -35,6 +35,8 @@ pub struct Slots {
     /// Where the thread goes on behind a signal handler, and the original address for which that stands.
     pub resume: u64,
     pub resume_pc: u64,
+    /// Where the next entry of the thread's buffer goes: bytes from the buffer's end, so that it is not positive.
+    pub position: i64,
 }
 
 /// One of the words that registers are borrowed into.
@@ -43,6 +45,9 @@ pub enum Scratch {
     A,
     B,
     C,
+    /// Of registers that are lent across instructions: the one with the buffer's position, the one with addresses.
+    P,
+    T,
 }
 
 impl Scratch {
@@ -51,6 +56,9 @@ impl Scratch {
         offset_of!(Slots, scratch) as u32 + 8 * self as u32
     }
 }
+
+/// The position in the thread's buffer, relative to GS.
+pub const POSITION: u32 = offset_of!(Slots, position) as u32;
 
 /// Where exits jump, relative to GS.
 pub const DISPATCH: u32 = offset_of!(Slots, dispatch) as u32;

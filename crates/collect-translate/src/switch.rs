@@ -263,13 +263,13 @@ pub unsafe extern "C" fn call_miss() {
     )
 }
 
-/// An indirect jump that the table does not know: target in R11, R11 in A, R10 in B.
+/// An indirect jump that the table does not know: target in R11, R11 in A, RCX in B.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn jump_miss() {
     naked_asm!(
         "mov gs:[{target}], r11",
-        "mov r10, gs:[{scratch} + 8]",
+        "mov rcx, gs:[{scratch} + 8]",
         "mov r11, gs:[{scratch}]",
         "mov gs:[{scratch}], rax",
         "lea rax, [rip + {record}]",

@@ -14,6 +14,7 @@ use crate::{
     repeat::Comparison,
     sample::{Due, Stream},
     state::Slots,
+    stream::{self, Turn},
     switch,
     totals::Totals,
 };
@@ -25,6 +26,16 @@ pub struct NativeCall {
     pub at: u64,
     /// What the program put there.
     pub back: u64,
+}
+
+/// An access that the observer is to be told of.
+#[derive(Clone, Copy, Debug)]
+pub struct Noticed {
+    pub access: Access,
+    /// What it was sampled as; `None`: it goes to a watched line.
+    pub drawn_as: Option<AccessKind>,
+    /// How many accesses are counted and still to come, this one included.
+    pub ahead: i64,
 }
 
 /// Where the vector registers are kept in a lane: behind the slots.
@@ -39,14 +50,22 @@ pub struct Thread {
     pub lane: LaneId,
     /// What the observer calls it.
     pub name: u64,
-    slots: NonNull<Slots>,
+    pub slots: NonNull<Slots>,
     /// What counters do not know: lanes, sampled repetitions, and corrections for blocks that were left half way.
     pub extra: Totals,
     countdowns: Vec<Countdowns>,
+    /// How many arenas had been retired when it was last known to be in none of those (`evict`).
+    pub seen: u64,
     random: u64,
     pub native_calls: Vec<NativeCall>,
-    /// Samples that were taken, and that the observer does not know yet.
-    pub sampled: Vec<(Access, AccessKind)>,
+    /// Accesses that the observer is to be told of when the dispatcher is done.
+    pub noticed: Vec<Noticed>,
+    /// Accesses that are counted and still to come, while the observer is told of one of them.
+    pub ahead: i64,
+    /// Whose turn it is to hand over what it has streamed.
+    pub turn: Turn,
+    /// Words of the last record in its buffer, if that is one in full; 0 otherwise.
+    pub explicit: usize,
     /// A repeated comparison that is being sampled.
     pub comparison: Option<Comparison>,
     /// Its time in the cache and outside.
@@ -65,9 +84,13 @@ impl Thread {
             slots,
             extra: Totals::default(),
             countdowns: Vec::new(),
+            seen: 0,
             random: name,
             native_calls: Vec::new(),
-            sampled: Vec::new(),
+            noticed: Vec::new(),
+            ahead: 0,
+            turn: Turn::default(),
+            explicit: 0,
             comparison: None,
             clock: Clock::start(),
         });
@@ -78,6 +101,7 @@ impl Thread {
         slots.stack = lanes.stack_top(lane);
         slots.vectors = base + VECTORS_OFFSET;
         slots.thread = this;
+        slots.position = stream::EMPTY;
         // SAFETY: the kernel allows it (checked at the start), and the program does not use GS.
         unsafe { asm!("wrgsbase {}", in(reg) base, options(nostack, preserves_flags)) };
         Some(thread)
@@ -104,6 +128,9 @@ impl Thread {
         self.random ^= u64::from(self.clock.tid()) << 32;
         let parents = self.totals(codes);
         self.extra.subtract(&parents);
+        // Its parent hands over what it had.
+        self.turn = Turn::default();
+        self.slots().position = stream::EMPTY;
     }
 
     /// The words behind GS.
@@ -174,11 +201,13 @@ impl Thread {
         if counter.counts_up {
             return;
         }
-        let (sums, lane) = (counter.sums, self.lane);
+        let (sums, lane) = (counter.sums(), self.lane);
         let mut countdown = self.countdown(arena, id, periods);
         let first = countdown.until(&sums, 0);
+        let before = countdown.loaded;
         countdown.loaded = first;
         self.keep(arena, id, countdown);
+        self.note_loaded(arena, first.wrapping_sub(before), &sums);
         code.windows().set(lane, id as usize, first as i64);
     }
 
@@ -186,7 +215,7 @@ impl Thread {
     pub fn due(&mut self, arena: usize, code: &Code, id: u64, periods: [u64; 2]) -> Due {
         let mut due = Due::default();
         let Some(counter) = code.counters().get(id as usize) else { return due };
-        let (sums, lane) = (counter.sums, self.lane);
+        let (sums, lane) = (counter.sums(), self.lane);
         let value = code.windows().value(lane, id as usize);
         let mut countdown = self.countdown(arena, id, periods);
         let execution = (countdown.loaded as i64 - value - 1) as u64;
@@ -202,6 +231,7 @@ impl Thread {
         let reload = countdown.until(&sums, execution + 1) as i64;
         countdown.loaded = countdown.loaded.wrapping_add((reload - value) as u64);
         self.keep(arena, id, countdown);
+        self.note_loaded(arena, (reload - value) as u64, &sums);
         code.windows().set(lane, id as usize, reload);
         due
     }
@@ -248,6 +278,21 @@ impl Thread {
         }
     }
 
+    /// So many more executions were put into a counter.
+    fn note_loaded(&mut self, arena: usize, executions: u64, sums: &Sums) {
+        if let Some(countdowns) = self.countdowns.get_mut(arena) {
+            countdowns.note_loaded((executions as i64).wrapping_mul(sums.accesses()));
+        }
+    }
+
+    /// Loads and stores so far, but for what is counted and still to come.
+    pub fn accesses(&self, codes: &[Code]) -> u64 {
+        let loaded = self.countdowns.iter().map(Countdowns::loaded_accesses);
+        let counted = codes.iter().map(|code| code.accesses(self.lane));
+        let known = self.extra.loads.wrapping_add(self.extra.stores).wrapping_sub(self.ahead);
+        loaded.chain(counted).fold(known, i64::wrapping_add).max(0) as u64
+    }
+
     /// What the thread has executed so far.
     pub fn totals(&self, codes: &[Code]) -> Totals {
         let mut totals = Totals { coverage: self.clock.coverage(), ..self.extra };
@@ -256,20 +301,59 @@ impl Thread {
             for (id, counter) in code.counters().iter().enumerate() {
                 let value = code.windows().value(self.lane, id);
                 if counter.counts_up {
-                    totals.add(value, &counter.sums);
+                    totals.add(value, &counter.sums());
                 } else {
                     let countdown = loaded.and_then(|countdowns| countdowns.get(id as u64));
-                    totals
-                        .add(countdown.map_or(0, |countdown| countdown.loaded as i64) - value, &counter.sums);
+                    totals.add(
+                        countdown.map_or(0, |countdown| countdown.loaded as i64) - value,
+                        &counter.sums(),
+                    );
                 }
             }
         }
         totals
     }
 
+    /// An arena is to be used anew: what was counted there is added to what counters do not know.
+    pub fn fold(&mut self, arena: usize, code: &Code) {
+        for (id, counter) in code.counters().iter().enumerate() {
+            self.extra.add(self.executions(arena, code, id as u64), &counter.sums());
+        }
+        if let Some(countdowns) = self.countdowns.get_mut(arena) {
+            *countdowns = Countdowns::default();
+        }
+    }
+
+    /// What a counter has counted.
+    fn executions(&self, arena: usize, code: &Code, id: u64) -> i64 {
+        let value = code.windows().value(self.lane, id as usize);
+        match code.counters().get(id as usize) {
+            Some(counter) if counter.counts_up => value,
+            _ => self.loaded(arena, id) - value,
+        }
+    }
+
+    /// Executions that were put into a counter.
+    fn loaded(&self, arena: usize, id: u64) -> i64 {
+        let countdown = self.countdowns.get(arena).and_then(|countdowns| countdowns.get(id));
+        countdown.map_or(0, |countdown| countdown.loaded as i64)
+    }
+
     /// Takes back what was counted of a block and not executed (`times` -1), or the reverse.
     pub fn correct(&mut self, times: i64, sums: &Sums) {
         self.extra.add(times, sums);
+    }
+
+    /// The observer is to be told of an access of an instruction that makes these. `ahead`: loads and stores that are
+    /// counted and still to come, all of these included.
+    pub fn notice(&mut self, all: &[Access], index: usize, drawn_as: Option<AccessKind>, ahead: i64) {
+        let Some(access) = all.get(index) else { return };
+        // What is stored was loaded before: `push [m]`, `call [m]`.
+        let order = |(index, access): (usize, &Access)| (access.kind == AccessKind::Store, index);
+        let earlier = |other: &(usize, &Access)| order(*other) < order((index, access));
+        let done: i64 =
+            all.iter().enumerate().filter(earlier).map(|(_, access)| loads_and_stores(access)).sum();
+        self.noticed.push(Noticed { access: *access, drawn_as, ahead: ahead - done });
     }
 
     /// Counts an access that no counter stands for.
@@ -283,6 +367,11 @@ impl Thread {
             self.extra.stored_bytes += i64::from(access.width);
         }
     }
+}
+
+/// How many of them an access is.
+pub fn loads_and_stores(access: &Access) -> i64 {
+    i64::from(access.kind.reads()) + i64::from(access.kind.writes())
 }
 
 fn give_back(call: NativeCall) {

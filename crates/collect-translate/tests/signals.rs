@@ -16,3 +16,6 @@ mod support;
 mod ways_out;
 
 const MODE: carom_collect_translate::Mode = carom_collect_translate::Mode::Count;
+
+/// A cache of the usual size.
+const BOUND: Option<(usize, usize)> = None;

@@ -15,3 +15,6 @@ mod support;
 
 /// The shortest periods there are: blocks have up to 64 accesses of a kind.
 const MODE: carom_collect_translate::Mode = carom_collect_translate::Mode::Sample { loads: 101, stores: 103 };
+
+/// A cache of the usual size.
+const BOUND: Option<(usize, usize)> = None;

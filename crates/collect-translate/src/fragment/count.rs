@@ -1,6 +1,6 @@
 //! What is added to the program's code so that it counts itself.
 
-use super::{Builder, HOOK_BYTES, HOOK_JUMP};
+use super::{Builder, HOOK_BYTES, HOOK_JUMP, plan::Plan};
 use crate::{
     block::{Block, Decoded},
     cache::Hook,
@@ -16,13 +16,12 @@ use crate::{
 
 impl Builder<'_> {
     /// Counts the block at its entry, and looks whether it is time for a sample.
-    pub(super) fn count_block(&mut self, block: &Block) {
+    pub(super) fn count_block(&mut self, block: &Block, plan: &Plan, entry: u64) {
         let Some(arena) = self.cache.codes.get_mut(self.index) else { return };
-        let entry = self.code.here();
-        let (id, place) = arena.add_counter(Counter::block(block, entry));
+        let counter = Counter { template: plan.template, ..Counter::block(block, entry) };
+        let (id, place) = arena.add_counter(counter);
         self.cache.counter_added(self.index, id);
-        let sampled =
-            matches!(self.cache.mode, Mode::Sample { .. }) && block.sums.loads + block.sums.stores > 0;
+        let sampled = self.cache.mode.periods().is_some() && block.sums.loads + block.sums.stores > 0;
         let live = flags_matter_before(&self.cache.regions, block);
         let pc = block.pc;
         self.mark(pc, Undo::Nothing);
@@ -32,6 +31,7 @@ impl Builder<'_> {
             self.code.flags_to_ax();
             self.mark(pc, Undo::Flags);
         }
+        self.begin_record(pc, plan, live, entry);
         self.code.count_down(place);
         self.mark(pc, if live { Undo::CountedFlags } else { Undo::Counted });
         if sampled {
@@ -44,6 +44,7 @@ impl Builder<'_> {
             self.mark(pc, Undo::CountedRax);
             self.code.reload(Gpr::RAX, Scratch::C);
         }
+        self.write_token(plan);
     }
 
     /// A gather, scatter or masked move, its active lanes counted.
@@ -51,7 +52,8 @@ impl Builder<'_> {
         let instruction = &decoded.instruction;
         let pc = instruction.ip();
         let by_mask_register = instruction.has_op_mask() && !instruction.is_vsib();
-        if !by_mask_register || flags_matter(&self.cache.regions, pc) {
+        let streamed = self.cache.mode == Mode::Stream;
+        if streamed || !by_mask_register || flags_matter(&self.cache.regions, pc) {
             let hook = self.cache.add_hook(Hook::Lanes { pc });
             self.hook(pc, hook);
             return self.copy(decoded);
@@ -73,7 +75,8 @@ impl Builder<'_> {
     }
 
     /// A repeated string instruction, its iterations counted without touching the flags.
-    pub(super) fn repeated(&mut self, decoded: &Decoded) -> bool {
+    /// `ahead`: loads and stores of the block behind it.
+    pub(super) fn repeated(&mut self, decoded: &Decoded, ahead: u32) -> bool {
         let instruction = &decoded.instruction;
         let Some(iteration) = &decoded.statics.repeated else { return self.copy(decoded) };
         if iteration.narrow {
@@ -84,9 +87,9 @@ impl Builder<'_> {
             arena.add_counter(Counter::iterations(instruction.ip(), self.code.here(), iteration));
         self.cache.counter_added(self.index, id);
         let (pc, next, arena) = (instruction.ip(), instruction.next_ip(), self.index);
-        let sampled = matches!(self.cache.mode, Mode::Sample { .. });
-        let repeated = Repeated { pc, arena, id, ends_early: iteration.ends_early };
-        if sampled {
+        let seen = self.cache.mode.periods().is_some() || self.cache.mode.sees_every_access();
+        let repeated = Repeated { pc, arena, id, ends_early: iteration.ends_early, ahead };
+        if seen {
             let hook = self.cache.add_hook(Hook::Repeat(repeated));
             self.hook(pc, hook);
         }
@@ -111,8 +114,8 @@ impl Builder<'_> {
             self.mark(next, Undo::Rax);
             self.code.reload(Gpr::RAX, Scratch::C);
             self.mark(next, Undo::Nothing);
-            if sampled {
-                let hook = self.cache.add_hook(Hook::AfterRepeat(repeated));
+            if seen {
+                let hook = self.cache.add_hook(Hook::AfterRepeat);
                 self.hook(next, hook);
             }
         }

@@ -1,7 +1,10 @@
 //! From the program's code to the cache: one fragment, of up to [`MOST_BLOCKS`] blocks that follow each other.
 
 mod count;
+mod plan;
+mod stream;
 mod transfer;
+mod watch;
 
 use std::ops::Range;
 
@@ -12,9 +15,11 @@ use crate::{
     cache::{Cache, Landing},
     emit::Emitter,
     exit::{Exit, Reason},
-    marks::{Marks, Undo},
+    marks::{Lent, Marks, Undo},
     mode::Mode,
+    operand::{Addressed, Finder},
     relocate,
+    spare::Spare,
     system::gate,
 };
 
@@ -47,6 +52,13 @@ struct Builder<'c> {
     marks: Marks,
     /// From the first to the last byte that it was made from.
     original: Range<u64>,
+    /// Where its cold code begins.
+    cold: u64,
+    finder: Finder,
+    /// What the instructions of the block that was decoded last access.
+    found: Vec<Addressed>,
+    /// What added code has borrowed at this point.
+    lent: Lent,
 }
 
 /// Translates the code at `pc` for everybody's use. The cache address, or `None` where it cannot be translated.
@@ -57,6 +69,7 @@ pub fn translate(cache: &mut Cache, pc: u64) -> Option<u64> {
     for _ in 0..MOST_BLOCKS {
         let Some(block) = builder.decode(next) else { break };
         let after = builder.block(&block, &[], true);
+        builder.cache.spare.instructions = block.instructions;
         match after {
             Some(after) if builder.goes_on(pc, after) => next = after,
             Some(after) => {
@@ -87,67 +100,112 @@ pub fn variant(cache: &mut Cache, pc: u64, hooks: &[Hooked]) -> Option<u64> {
 impl<'c> Builder<'c> {
     fn begin(cache: &'c mut Cache, pc: u64) -> Option<Self> {
         let index = cache.room_near(pc)?;
-        let start = cache.codes.get(index)?.next_hot();
-        let (code, marks) = (Emitter::at(start), Marks::new(start, pc));
-        Some(Self { cache, index, code, marks, original: pc..pc + 1 })
+        let arena = cache.codes.get(index)?;
+        let (start, cold) = (arena.next_hot(), arena.next_cold());
+        let Spare { code, marks, finder, .. } = &mut cache.spare;
+        let code = Emitter::reusing(start, std::mem::take(code));
+        let marks = Marks::reusing(start, pc, std::mem::take(marks));
+        let (finder, lent) = (finder.take().unwrap_or_else(Finder::new), Lent::None);
+        Some(Self { cache, index, code, marks, original: pc..pc + 1, cold, finder, found: Vec::new(), lent })
     }
 
     fn decode(&mut self, pc: u64) -> Option<Block> {
         let code = self.cache.code_after(pc)?;
-        Block::decode(pc, code, &mut self.cache.accesses)
+        let spare = std::mem::take(&mut self.cache.spare.instructions);
+        let mut block = Block::decode_into(spare, pc, code, &mut self.cache.accesses)?;
+        if self.cache.mode.sees_every_access() {
+            self.shorten(&mut block);
+        }
+        Some(block)
     }
 
     /// Whether the fragment that began at `first` goes on with the block at `next`.
     fn goes_on(&self, first: u64, next: u64) -> bool {
-        !self.cache.blocks.contains_key(&next)
+        let cold = self.cache.codes.get(self.index).map_or(0, |arena| arena.next_cold() - self.cold);
+        let room = self.code.bytes().len() < MOST_HOT / 2 && cold < MOST_COLD as u64 / 2;
+        (room || !self.cache.mode.sees_every_access())
+            && !self.cache.blocks.contains_key(&next)
             && self.cache.regions.contains(first) == self.cache.regions.contains(next)
     }
 
     fn finish(self) -> bool {
-        let Self { cache, index, code, marks, original } = self;
-        cache.codes.get_mut(index).is_some_and(|arena| arena.add_fragment(&code, marks.finish(), original))
+        let Self { cache, index, code, marks, original, finder, .. } = self;
+        let (marks, spare) = marks.finish();
+        let arena = cache.codes.get_mut(index);
+        let made = arena.is_some_and(|arena| arena.add_fragment(&code, marks, original));
+        let instructions = std::mem::take(&mut cache.spare.instructions);
+        cache.spare = Spare { code: code.into_bytes(), marks: spare, instructions, finder: Some(finder) };
+        if made {
+            cache.publish();
+        } else {
+            cache.retract();
+        }
+        made
     }
 
     fn mark(&mut self, pc: u64, undo: Undo) {
-        self.marks.push(self.code.here(), pc, undo);
+        self.marks.push_lent(self.code.here(), pc, undo, self.lent);
     }
 
     /// One block. Returns where the program goes on behind it, `None` where the block's end leads elsewhere.
     fn block(&mut self, block: &Block, hooks: &[Hooked], shared: bool) -> Option<u64> {
         self.original = self.original.start.min(block.pc)..self.original.end.max(block.end());
+        let plan = self.plan(block);
+        if plan.failed {
+            self.leave_at(block.pc);
+            return None;
+        }
+        let counted = self.cache.mode != Mode::Bare;
         let mut first = Undo::Nothing;
         if shared {
-            self.cache.blocks.insert(block.pc, self.code.here());
-            if self.cache.mode != Mode::Bare {
-                self.count_block(block);
+            let entry = self.code.here();
+            self.cache.begins(block.pc, entry);
+            if counted {
+                self.count_block(block, &plan, entry);
                 first = Undo::Counted;
             }
         }
+        self.begin_watching(block.pc, &plan, first);
+        let looked_up = matches!(self.lent, Lent::One(_));
+        let places = if looked_up { self.places(block, &plan) } else { Vec::new() };
+        let (mut written, mut ahead) = (0, block.sums.accesses() as u32);
         let transfers =
             block.last().is_some_and(|last| last.flow_control() != FlowControl::Next && !is_syscall(last));
         let copied = block.instructions.len() - usize::from(transfers);
         for (index, decoded) in block.instructions.iter().enumerate() {
             let Decoded { instruction, statics, .. } = decoded;
-            self.mark(instruction.ip(), if index == 0 { first } else { Undo::Nothing });
+            let pc = instruction.ip();
+            self.mark(pc, if index == 0 { first } else { Undo::Nothing });
+            for operand in plan.operands.get(index).into_iter().flatten() {
+                self.write_address(&plan, written, operand);
+                written += 1;
+            }
+            self.look_up_at(block, &plan, &places, index);
+            if plan.otherwise {
+                self.otherwise(decoded, ahead);
+            }
+            ahead -= statics.loads + statics.stores;
             for hooked in hooks.iter().filter(|hooked| hooked.instruction == index) {
-                self.hook(instruction.ip(), hooked.hook);
+                self.hook(pc, hooked.hook);
+            }
+            if index + 1 == block.instructions.len() {
+                self.end_record(pc, &plan);
             }
             if index == copied {
                 return self.transfer(instruction, shared);
             }
-            let counted = self.cache.mode != Mode::Bare;
             let done = if is_syscall(instruction) {
                 self.system_call(instruction);
                 true
             } else if counted && statics.lanes {
                 self.lanes(decoded)
             } else if counted && statics.repeated.is_some() {
-                self.repeated(decoded)
+                self.repeated(decoded, ahead)
             } else {
                 self.copy(decoded)
             };
             if !done {
-                self.leave_at(instruction.ip());
+                self.leave_at(pc);
                 return None;
             }
         }
@@ -163,7 +221,8 @@ impl<'c> Builder<'c> {
     /// A system call: those that concern us leave, the others happen in place. The choice is made with RCX and R11,
     /// which the instruction destroys anyway, and leaves the flags alone.
     fn system_call(&mut self, instruction: &Instruction) {
-        let table = self.cache.codes.get(self.index).map_or(0, |arena| arena.gate());
+        let waiting = self.cache.mode == Mode::Stream;
+        let table = self.cache.codes.get(self.index).map_or(0, |arena| arena.gate(waiting));
         let pc = instruction.ip();
         let back = self.code.here() + gate::BYTES;
         let stub = self.stub(Exit { reason: Reason::SystemCall, detail: 0, pc, back }, false);
@@ -182,7 +241,9 @@ impl<'c> Builder<'c> {
     }
 
     fn stub(&mut self, exit: Exit, flags_in_ax: bool) -> u64 {
-        self.cache.codes.get_mut(self.index).map_or(0, |arena| arena.stub(exit, flags_in_ax))
+        let lent = self.lent;
+        let arena = self.cache.codes.get_mut(self.index);
+        arena.map_or(0, |arena| arena.stub_giving_back(exit, flags_in_ax, lent))
     }
 
     fn literal(&mut self, value: u64) -> u64 {

@@ -74,7 +74,7 @@ impl Builder<'_> {
         let landing = self.code.here();
         self.landing(Landing::RETURN, pc);
         if shared {
-            self.cache.landings_mut(TableKind::Return).insert(pc, landing);
+            self.cache.lands(TableKind::Return, pc, landing);
         }
         Some(pc)
     }
@@ -112,12 +112,12 @@ impl Builder<'_> {
         }
         let table = self.cache.tables.address(TableKind::Jump);
         self.code.spill(Gpr::R11, Scratch::A);
-        self.code.spill(Gpr::R10, Scratch::B);
+        self.code.spill(Gpr::RCX, Scratch::B);
         if !relocate::load_target(&mut self.code, last, original) {
             return false;
         }
         self.mark(last.ip(), Undo::Jump);
-        self.code.jump_through(Gpr::R11, Gpr::R10, table);
+        self.code.jump_through(Gpr::R11, Gpr::RCX, table);
         true
     }
 
@@ -141,7 +141,8 @@ impl Builder<'_> {
         self.mark(pc, landing.undo);
         let miss = self.cache.codes.get(self.index).map_or(0, |arena| arena.miss(landing.table));
         let (target, index) = (landing.target, landing.index);
-        if flags_matter(&self.cache.regions, pc) {
+        // Jumps to other targets that share the entry may come by here, and carry flags.
+        if landing.table == TableKind::Jump || flags_matter(&self.cache.regions, pc) {
             // jrcxz is the one test that leaves the flags alone; it wants the difference in RCX.
             const IF_RCX_ZERO: u8 = 0xe3;
             const OVER_JUMP: u8 = 5;

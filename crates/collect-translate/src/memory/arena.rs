@@ -26,6 +26,9 @@ const ALIGN: u64 = 2 << 20;
 
 const WHAT: &str = "translated code";
 
+/// Beyond the reach of 32-bit addresses, whatever their signs.
+const FAR: Range<u64> = 2 * REACH..USER_END;
+
 /// An arena of translated code with the counters of its blocks. Not synchronised: its owner holds a lock.
 #[derive(Debug)]
 pub struct Arena {
@@ -55,11 +58,45 @@ impl Arena {
     /// # Errors
     /// No hole near `code`, executable memory denied, limits on memory: [`MemoryError`].
     pub fn new(code: Range<u64>, lanes: &mut Lanes) -> Result<Self, MemoryError> {
+        // Where the counters find no room beside the nearest place, they may beside another.
+        let preferences = [Prefer::Near(code.start), Prefer::High, Prefer::Low];
+        Self::within(&code_within(&code), &preferences, lanes)
+    }
+
+    /// Makes an arena far from the code it is for, whose operands relative to RIP all name something below 2 GiB: that can be
+    /// named by its address from anywhere. `near`: an arena to be near to, so that jumps lead from one to the other.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn far(near: Option<u64>, lanes: &mut Lanes) -> Result<Self, MemoryError> {
+        let nearest = near.map_or(Prefer::Low, Prefer::Near);
+        Self::within(&FAR, &[nearest, Prefer::Low, Prefer::High], lanes)
+    }
+
+    fn within(within: &Range<u64>, preferences: &[Prefer], lanes: &mut Lanes) -> Result<Self, MemoryError> {
         let file = memory_file()?;
         let mut alias = Reservation::anywhere(WHAT, ARENA_BYTES)?;
         map_alias(&mut alias, &file)?;
-        let (code, windows) = place(&code, &file, lanes)?;
+        let (code, windows) = place(within, preferences, &file, lanes)?;
         Ok(Self { code, alias, windows, hot: Half::default(), cold: Half::default() })
+    }
+
+    /// Whether it lies beyond what position-dependent code and its heap usually need.
+    pub fn is_far(&self) -> bool {
+        FAR.contains(&self.range().start)
+    }
+
+    /// Unmaps the pages of the writable alias, which come back when they are written.
+    pub fn rest(&self) {
+        self.alias.unmap_pages();
+    }
+
+    /// Takes all code back, and gives its memory to the kernel. Nothing may run it any more.
+    pub fn clear(&mut self) {
+        let gone = self.alias.punch(0..ARENA_BYTES);
+        for half in [&mut self.hot, &mut self.cold] {
+            *half = Half { used: 0, populated: if gone { 0 } else { half.populated } };
+        }
     }
 
     /// Its execution addresses.
@@ -125,7 +162,9 @@ impl Arena {
 
     /// The allocated code at an execution address.
     pub fn read(&self, at: u64, bytes: usize) -> Result<&[u8], MemoryError> {
-        let place = self.alias_of(at, bytes)?;
+        self.alias_of(at, bytes)?;
+        // Where it is executed: the pages of the alias need not be there.
+        let place = std::ptr::with_exposed_provenance(at as usize);
         // SAFETY: allocated bytes, changed through `&mut self` only.
         Ok(unsafe { std::slice::from_raw_parts(place, bytes) })
     }
@@ -230,27 +269,30 @@ fn code_within(code: &Range<u64>) -> Range<u64> {
     low..code.start.saturating_add(CODE_REACH).min(USER_END)
 }
 
-/// Maps the code near the program's, and the counters near that.
-fn place(code: &Range<u64>, file: &File, lanes: &mut Lanes) -> Result<(Reservation, Windows), MemoryError> {
-    let mut at = |prefer| {
-        let place = place_code(code, file, prefer)?;
-        let windows = lanes.open_windows(place.range())?;
-        Ok((place, windows))
-    };
-    // Where the counters find no room beside the nearest place, they may beside another.
-    let nearest = at(Prefer::Near(code.start));
-    [Prefer::High, Prefer::Low].into_iter().fold(nearest, |found, prefer| match found {
-        Err(MemoryError::NoHole { .. }) => at(prefer),
-        found => found,
-    })
+/// Maps the code, and the counters near that, in the first of several places that has room for both.
+fn place(
+    within: &Range<u64>,
+    preferences: &[Prefer],
+    file: &File,
+    lanes: &mut Lanes,
+) -> Result<(Reservation, Windows), MemoryError> {
+    let mut found =
+        Err(MemoryError::NoHole { what: WHAT, bytes: ARENA_BYTES, low: within.start, high: within.end });
+    for &prefer in preferences {
+        let wish = Wish { what: WHAT, bytes: ARENA_BYTES, align: ALIGN, within: within.clone(), prefer };
+        found = place_at(&wish, file, lanes);
+        if !matches!(found, Err(MemoryError::NoHole { .. })) {
+            break;
+        }
+    }
+    found
 }
 
-fn place_code(code: &Range<u64>, file: &File, prefer: Prefer) -> Result<Reservation, MemoryError> {
-    let within = code_within(code);
-    let wish = Wish { what: WHAT, bytes: ARENA_BYTES, align: ALIGN, within, prefer };
-    let mut place = Reservation::find(&wish)?;
+fn place_at(wish: &Wish, file: &File, lanes: &mut Lanes) -> Result<(Reservation, Windows), MemoryError> {
+    let mut place = Reservation::find(wish)?;
     map_code(&mut place, file)?;
-    Ok(place)
+    let windows = lanes.open_windows(place.range())?;
+    Ok((place, windows))
 }
 
 fn map_code(place: &mut Reservation, file: &File) -> Result<(), MemoryError> {

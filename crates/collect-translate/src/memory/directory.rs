@@ -8,10 +8,10 @@ use std::{
 use super::{MemoryError, reservation::Reservation};
 
 /// Buckets, a power of two: one for every [`GRAIN`] bytes of code, so that targets that are near each other share pages.
-pub const BUCKETS: u64 = 1 << 18;
+pub const BUCKETS: u64 = 1 << 15;
 
-/// log2 of the bytes of code that share a bucket; calls are at least five bytes long.
-pub const GRAIN: u32 = 3;
+/// log2 of the bytes of code that share a bucket: about two targets.
+pub const GRAIN: u32 = 4;
 
 /// Two entries of key and value.
 pub const BUCKET_BYTES: u64 = 32;
@@ -49,6 +49,14 @@ impl Directory {
             put(second, key, value);
         }
         put(first, original, cache);
+    }
+
+    /// Forgets everything.
+    ///
+    /// # Errors
+    /// The kernel does not take the memory back; nothing is forgotten then.
+    pub fn reset(&self) -> Result<(), MemoryError> {
+        self.memory.discard(0..ALL_BYTES)
     }
 
     /// Forgets `original`.

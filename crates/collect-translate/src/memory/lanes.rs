@@ -1,8 +1,8 @@
 //! Lanes: where each translated thread has its state and its stack, and its counters beside each arena.
 //!
 //! ```text
-//!   lane (1 MiB)   | slots, xsave: 16 KiB | no access: guard of the stack ... | engine's stack: 128 KiB |
-//!                  ^ X = GS base                                              the stack grows down <-- ^
+//!   lane (1 MiB)   | slots, xsave: 16 KiB | watched lines, buffer: 64 KiB each | no access ... | engine's stack: 128 KiB |
+//!                  ^ X = GS base                                                      the stack grows down <-- ^
 //!   window (1 MiB) | counter 0, 1, 2, ...  (8 bytes each)                                              |
 //!                  ^ X + V, V being the same for all threads of one arena
 //! ```
@@ -26,7 +26,18 @@ pub const LANES: usize = 1024;
 pub const LANE_BYTES: u64 = 1 << 20;
 
 /// Slots and xsave area, at the start of a lane.
-pub const STATE_BYTES: u64 = 16 << 10;
+const SLOTS_BYTES: u64 = 16 << 10;
+
+/// The table of watched lines, behind them.
+pub const WATCHED_OFFSET: u64 = SLOTS_BYTES;
+pub const WATCHED_BYTES: u64 = 64 << 10;
+
+/// The buffer of accesses, behind that, and its size: half of it in a first-level cache, all of it in the second.
+pub const BUFFER_OFFSET: u64 = WATCHED_OFFSET + WATCHED_BYTES;
+pub const BUFFER_BYTES: u64 = 64 << 10;
+
+/// All of that. What is not used has no memory.
+pub const STATE_BYTES: u64 = BUFFER_OFFSET + BUFFER_BYTES;
 
 /// The engine's stack, at the end of a lane. Below it nothing is accessible.
 pub const STACK_BYTES: u64 = 128 << 10;
@@ -114,6 +125,18 @@ impl Windows {
         if let Some(counter) = self.counter(lane, id) {
             counter.store(value, Ordering::Relaxed);
         }
+    }
+
+    /// The sum of the first counters of a lane, each times its weight.
+    pub fn weighted(&self, lane: LaneId, weights: &[i32]) -> i64 {
+        let first = self.counter_address(lane, 0);
+        let weights = weights.get(..weights.len().min(COUNTERS_PER_ARENA)).unwrap_or_default();
+        let products = weights.iter().enumerate().map(|(id, &weight)| {
+            // SAFETY: as in `counter`.
+            let counter = unsafe { AtomicI64::from_ptr(first.wrapping_add(id)) };
+            counter.load(Ordering::Relaxed).wrapping_mul(i64::from(weight))
+        });
+        products.fold(0, i64::wrapping_add)
     }
 
     // ATOMICS: relaxed throughout: a counter orders nothing, and translated code counts with plain instructions.
@@ -222,6 +245,16 @@ impl Lanes {
         let start = windows.range().start;
         self.windows.push(windows);
         Ok(Windows { v: start.wrapping_sub(lanes_start), start })
+    }
+
+    /// The counters of an arena are zero again. No thread counts there.
+    ///
+    /// # Errors
+    /// The kernel does not take the memory back; the counters stay as they are.
+    pub fn clear_windows(&self, windows: Windows) -> Result<(), MemoryError> {
+        let same = |window: &&Reservation| window.range().start == windows.start;
+        let window = self.windows.iter().find(same);
+        window.map_or(Ok(()), |window| window.discard(0..self.opened as u64 * LANE_BYTES))
     }
 
     /// Unmaps the windows of an arena whose code runs no more.

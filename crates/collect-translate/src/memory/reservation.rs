@@ -104,6 +104,21 @@ impl Reservation {
         discard().or_else(|_| unlocked()).map_err(|errno| explain(self.what, "madvise", bytes, errno))
     }
 
+    /// Unmaps the pages of a shared mapping; what is in them stays, and comes back where it is used.
+    pub fn unmap_pages(&self) {
+        // Where that fails, they stay.
+        // SAFETY: ours; for a shared mapping this advice changes no contents.
+        let _stay = unsafe { sys::madvise(self.start, self.bytes, libc::MADV_DONTNEED) };
+    }
+
+    /// Gives the memory behind a part of a shared mapping back, to all who have mapped it; it reads as zero from now on.
+    /// False where the kernel cannot.
+    pub fn punch(&self, part: Range<u64>) -> bool {
+        let (at, bytes) = self.part(part);
+        // SAFETY: inside of this reservation, whose contents are to vanish.
+        unsafe { sys::madvise(at, bytes, libc::MADV_REMOVE) }.is_ok()
+    }
+
     /// Has memory made for an open part, so that it need not be found when it is written.
     pub fn populate(&self, part: Range<u64>) -> Result<(), MemoryError> {
         let (at, bytes) = self.part(part);

@@ -7,7 +7,7 @@ use super::{
     MOST, bit, deliver,
     kernel::{self, Action, SET_BYTES, rt_sigaction},
 };
-use crate::{lock::SpinLock, memory::Errno};
+use crate::{engine, lock::SpinLock, memory::Errno};
 
 /// The program's latest function for each signal.
 static FUNCTIONS: SpinLock<[Action; MOST]> =
@@ -107,17 +107,52 @@ fn as_kept(signal: u64, wish: &Action) -> Action {
 
 /// Takes over the handlers that the program has by now. Signals must be blocked.
 pub fn adopt() {
-    for signal in (1..=MOST as u64).filter(|&signal| is_ours(signal)) {
-        // SAFETY: only asks.
-        let found = unsafe { rt_sigaction(signal, None) };
-        if let Ok(found) = found
-            && is_function(&found)
-            && found.handler != entry()
-        {
-            // A handler that the kernel refuses stays as it was.
-            let _ = exchange(signal, Some(&found));
-        }
+    (1..=MOST as u64).for_each(adopt_one);
+}
+
+fn adopt_one(signal: u64) {
+    if !is_ours(signal) {
+        return;
     }
+    // SAFETY: only asks.
+    let found = unsafe { rt_sigaction(signal, None) };
+    if let Ok(found) = found
+        && is_function(&found)
+        && found.handler != entry()
+    {
+        // A handler that the kernel refuses stays as it was.
+        let _ = exchange(signal, Some(&found));
+    }
+}
+
+/// A thread that is not attached has just changed the action of `signal`, or asked for it, natively: a new function of
+/// the program's is taken over. `told`: the handler that was in force before. Where that is our own, returns what the
+/// program should have been told. All signals must be blocked.
+pub fn changed_natively(signal: u64, told: u64) -> Option<Action> {
+    let before = (told == entry()).then(|| function(signal)).flatten();
+    if engine::is_started() {
+        adopt_one(signal);
+    }
+    before
+}
+
+/// Whether the process dies of `signal` where it arrives in a thread that blocks `mask` (signal(7)).
+pub fn ends_the_process(signal: u64, mask: u64) -> bool {
+    const HARMLESS: [i32; 8] = [
+        libc::SIGCHLD,
+        libc::SIGCONT,
+        libc::SIGURG,
+        libc::SIGWINCH,
+        libc::SIGSTOP,
+        libc::SIGTSTP,
+        libc::SIGTTIN,
+        libc::SIGTTOU,
+    ];
+    if bit(signal) & mask != 0 || HARMLESS.into_iter().any(|harmless| harmless as u64 == signal) {
+        return false;
+    }
+    // SAFETY: only asks. What is no signal the kernel refuses.
+    unsafe { rt_sigaction(signal, None) }.is_ok_and(|action| action.handler == libc::SIG_DFL as u64)
 }
 
 /// The program's function for a signal that has arrived. All signals must be blocked.
@@ -140,6 +175,25 @@ mod tests {
         assert_eq!(given.flags, (libc::SA_SIGINFO | libc::SA_ONSTACK) as u64);
         let ignore = Action { handler: libc::SIG_IGN as u64, ..PROGRAM };
         assert_eq!(for_kernel(&ignore), ignore);
+    }
+
+    #[test]
+    fn what_ends_the_process() {
+        let [kill, quit, pipe] = [libc::SIGKILL, libc::SIGQUIT, libc::SIGPIPE].map(|signal| signal as u64);
+        assert!(ends_the_process(kill, 0) && ends_the_process(quit, 0) && !ends_the_process(quit, bit(quit)));
+        // Rust ignores SIGPIPE before `main`.
+        assert!(!ends_the_process(pipe, 0) && !ends_the_process(libc::SIGURG as u64, 0));
+        assert!(!ends_the_process(0, 0) && !ends_the_process(65, 0) && !ends_the_process(u64::MAX, 0));
+    }
+
+    #[test]
+    fn only_our_own_handler_is_replaced_by_the_programs() {
+        assert_eq!(changed_natively(libc::SIGUSR2 as u64, PROGRAM.handler), None);
+        let signal = libc::SIGUSR2 as usize;
+        FUNCTIONS.lock()[signal - 1] = PROGRAM;
+        assert_eq!(changed_natively(signal as u64, entry()), Some(PROGRAM));
+        FUNCTIONS.lock()[signal - 1] = Action::default();
+        assert_eq!(changed_natively(signal as u64, entry()), None);
     }
 
     #[test]

@@ -13,10 +13,10 @@ use crate::{
     engine,
     exit::{Exit, Reason},
     fragment::HOOK_BYTES,
-    marks::{Mark, Undo},
+    marks::{Lent, Mark, Undo},
     state::{
         Slots,
-        number::{R10, R11, RAX, RCX, RSI, RSP},
+        number::{R11, RAX, RCX, RSI, RSP},
     },
     switch,
     thread::Thread,
@@ -124,11 +124,11 @@ pub fn find(cache: &Cache, thread: &mut Thread, registers: Original) -> Found {
 }
 
 fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> {
-    let [a, b, c, _] = slots.scratch;
+    let [a, b, c, p, t] = slots.scratch;
     let mut original = Original { rip: mark.pc, ..registers };
     let gpr = &mut original.gpr;
     match mark.undo {
-        Undo::Nothing | Undo::Counted | Undo::Repeat | Undo::Spared | Undo::Lanes => {}
+        Undo::Nothing | Undo::Counted | Undo::Repeat | Undo::Spared | Undo::Lanes | Undo::Streamed => {}
         Undo::Rax | Undo::CountedRax | Undo::RepeatRax | Undo::SparedRax | Undo::LanesRax => gpr[RAX] = c,
         Undo::Flags | Undo::CountedFlags => {
             original.flags_from_ax();
@@ -146,16 +146,26 @@ fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> 
             gpr[RAX] = b;
         }
         Undo::CallR11 => gpr[R11] = a,
-        Undo::Jump | Undo::JumpRcx => {
+        Undo::Jump => {
             original.rip = gpr[R11];
             gpr[R11] = a;
-            gpr[R10] = b;
+            gpr[RCX] = b;
         }
         Undo::NumberInRcx => gpr[RAX] = gpr[RCX],
         Undo::NumberInR11 => gpr[RAX] = gpr[R11],
     }
-    if matches!(mark.undo, Undo::CallRcx | Undo::JumpRcx) {
+    if mark.undo == Undo::CallRcx {
         original.gpr[RCX] = c;
+    }
+    let lent = match mark.lent {
+        Lent::None => [None, None],
+        Lent::One(address) => [None, Some((address, t))],
+        Lent::Two(position, address) => [Some((position, p)), Some((address, t))],
+    };
+    for (register, value) in lent.into_iter().flatten() {
+        if let Some(place) = original.gpr.get_mut(usize::from(register.0)) {
+            *place = value;
+        }
     }
     Some(Found { original, place: Place::Fragment(registers.rip) })
 }
@@ -211,7 +221,7 @@ fn left_at(slots: &Slots) -> Place {
 fn at_exit(thread: &Thread, slots: &Slots, registers: Original) -> Option<Found> {
     let exit = exit_at(slots.exit);
     let (pc, place) = match exit.reason {
-        Reason::Link => (exit.pc, Place::Between),
+        Reason::Link | Reason::Full => (exit.pc, Place::Between),
         Reason::Sample => (exit.pc, Place::Counted(exit.detail, slots.exit)),
         Reason::Hook => (exit.pc, Place::Fragment(exit.back - HOOK_BYTES)),
         Reason::SystemCall => (exit.pc, Place::Fragment(exit.back)),

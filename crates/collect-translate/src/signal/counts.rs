@@ -9,17 +9,21 @@ use carom_base::Access;
 use carom_base_insn::{Known, Registers};
 use libc::ucontext_t;
 
-use super::context::{Found, Original, Place, exit_at};
+use super::{
+    context::{Found, Original, Place, exit_at},
+    streamed,
+};
 use crate::{
     block::{Block, Decoded, Sums},
-    cache::Cache,
+    cache::{Cache, Hook},
     code::{Code, Counter},
     dispatch,
     engine::Engine,
     fragment::{HOOK_BYTES, HOOK_JUMP},
     marks::Undo,
+    mode::Mode,
     state::number::RCX,
-    thread::Thread,
+    thread::{Thread, loads_and_stores},
 };
 
 /// Takes back what the thread has counted and not executed. `context`: where `found` was found.
@@ -32,8 +36,10 @@ pub fn take_back(engine: &mut Engine, thread: &mut Thread, found: &Found, contex
             }
         }
         Place::Fragment(address) => {
-            iterations(&engine.cache, thread, address, found.original.gpr[RCX]);
-            if let Some(rest) = Rest::at(&mut engine.cache, address) {
+            let left = iterations(&engine.cache, thread, address, found.original.gpr[RCX]);
+            let rest = Rest::at(&mut engine.cache, address);
+            streamed::take_back(&engine.cache, thread, address, &found.original, rest.as_ref(), left);
+            if let Some(rest) = rest {
                 if rest.lanes_counted {
                     lanes(&mut engine.cache, thread, &found.original, context);
                 }
@@ -41,6 +47,39 @@ pub fn take_back(engine: &mut Engine, thread: &mut Thread, found: &Found, contex
             }
         }
     }
+}
+
+/// Loads and stores that the thread has counted and not executed, where it was interrupted.
+pub fn ahead(engine: &mut Engine, found: &Found, context: &ucontext_t) -> i64 {
+    let cache = &mut engine.cache;
+    match found.place {
+        Place::Native | Place::Between => 0,
+        Place::Counted(id, address) => cache.code_at(address).map_or(0, |(_, code)| accesses_of(code, id)),
+        Place::Fragment(address) => {
+            let left = cache.code_at(address).and_then(|(_, code)| {
+                let mark = code.mark(address).filter(|mark| mark.undo.counts_iterations())?;
+                let (_, counter) = last_counter(code, mark.cache, true)?;
+                Some(counter.sums().accesses().wrapping_mul(found.original.gpr[RCX] as i64))
+            });
+            let Some(rest) = Rest::at(cache, address) else { return left.unwrap_or_default() };
+            let (counter_at, id) = rest.counter;
+            let rest_of_block = match (&rest.part, cache.code_at(counter_at)) {
+                (Some(part), _) => part.accesses(),
+                (None, Some((_, code))) => accesses_of(code, id),
+                (None, None) => 0,
+            };
+            let lanes: i64 = if rest.lanes_counted {
+                lanes_to_come(cache, &found.original, context).iter().map(loads_and_stores).sum()
+            } else {
+                0
+            };
+            left.unwrap_or_default().wrapping_add(rest_of_block).wrapping_add(lanes)
+        }
+    }
+}
+
+fn accesses_of(code: &Code, id: u64) -> i64 {
+    code.counters().get(id as usize).map_or(0, |counter| counter.sums().accesses())
 }
 
 /// Takes back the instruction at `pc` alone, which was counted with its block and has faulted.
@@ -60,19 +99,21 @@ fn add(code: &Code, thread: &Thread, id: u64, difference: i64) {
     windows.set(thread.lane, id as usize, windows.value(thread.lane, id as usize).wrapping_add(difference));
 }
 
-/// Iterations that a repeated instruction did not make.
-fn iterations(cache: &Cache, thread: &Thread, address: u64, left: u64) {
-    let Some((_, code)) = cache.code_at(address) else { return };
-    let Some(mark) = code.mark(address) else { return };
-    if matches!(mark.undo, Undo::Repeat | Undo::RepeatRax | Undo::Spared | Undo::SparedRax)
+/// Takes the iterations back that a repeated instruction did not make: how many.
+fn iterations(cache: &Cache, thread: &Thread, address: u64, left: u64) -> u64 {
+    let Some((_, code)) = cache.code_at(address) else { return 0 };
+    let Some(mark) = code.mark(address) else { return 0 };
+    if mark.undo.counts_iterations()
         && let Some((id, _)) = last_counter(code, address, true)
     {
         add(code, thread, id, (left as i64).wrapping_neg());
+        return left;
     }
+    0
 }
 
 /// The last counter whose code begins at or before `address`: of iterations (then true), or of a block.
-fn last_counter(code: &Code, address: u64, counts_up: bool) -> Option<(u64, Counter)> {
+pub fn last_counter(code: &Code, address: u64, counts_up: bool) -> Option<(u64, Counter)> {
     let counters = code.counters();
     let after = counters.partition_point(|counter| counter.cache <= address);
     let before = counters.get(..after)?;
@@ -81,13 +122,15 @@ fn last_counter(code: &Code, address: u64, counts_up: bool) -> Option<(u64, Coun
 }
 
 /// What is still to come of a block that was counted.
-struct Rest {
+pub struct Rest {
     /// An address in the counter's arena, and the counter's number.
     counter: (u64, u64),
     /// The end of the block; `None` for all of it.
     part: Option<Sums>,
     /// Its first instruction had its lanes counted.
-    lanes_counted: bool,
+    pub lanes_counted: bool,
+    /// The hook of its first instruction, where that was met.
+    pub behind: Option<Hook>,
 }
 
 impl Rest {
@@ -95,7 +138,7 @@ impl Rest {
     fn at(cache: &mut Cache, address: u64) -> Option<Self> {
         let (_, code) = cache.code_at(address)?;
         let (start, marks) = code.marks_until(address)?;
-        let behind_hook = is_behind_hook(code, address);
+        let behind = hook_before(code, address).and_then(|id| cache.hook(id));
         let own = last_counter(code, address, false).filter(|(_, counter)| counter.cache >= start);
         // A sampled copy has no counter; the block that it is a copy of was counted.
         let is_copy = own.is_none() && cache.variants.values().any(|&copy| copy == start);
@@ -110,7 +153,8 @@ impl Rest {
         let from = if is_copy { start } else { counter.cache };
         let code = cache.code_after(counter.pc)?;
         let marks: Vec<_> = marks.filter(|mark| mark.cache >= from).collect();
-        let block = Block::decode(counter.pc, code, &mut cache.accesses)?;
+        let mut block = Block::decode(counter.pc, code, &mut cache.accesses)?;
+        block.truncate(counter.sums().instructions as usize);
         let last = block.last()?.ip();
         let lanes_added = marks.last().is_some_and(|mark| matches!(mark.undo, Undo::Lanes | Undo::LanesRax));
         let mut inside = is_copy;
@@ -118,7 +162,7 @@ impl Rest {
         for mark in marks {
             match mark.undo {
                 Undo::Counted | Undo::CountedRax | Undo::CountedFlags => inside = true,
-                Undo::Return | Undo::Call | Undo::CallRcx | Undo::Jump | Undo::JumpRcx => inside = false,
+                Undo::Return | Undo::Call | Undo::CallRcx | Undo::Jump => inside = false,
                 // Behind the block's end, or on the way to where it leads.
                 _ if mark.pc < pc || mark.pc > last => inside = false,
                 _ => {}
@@ -132,7 +176,9 @@ impl Rest {
         inside.then_some(Self {
             counter: (at, id),
             part: (pc != counter.pc).then_some(part),
-            lanes_counted: first.is_some_and(|decoded| decoded.statics.lanes) && (lanes_added || behind_hook),
+            lanes_counted: first.is_some_and(|decoded| decoded.statics.lanes)
+                && (lanes_added || matches!(behind, Some(Hook::Lanes { .. }))),
+            behind,
         })
     }
 
@@ -147,20 +193,21 @@ impl Rest {
     }
 }
 
-/// Whether a hook comes back to `address`.
-fn is_behind_hook(code: &Code, address: u64) -> bool {
+/// The hook that comes back to `address`.
+fn hook_before(code: &Code, address: u64) -> Option<u64> {
     if !code.contains(address - HOOK_BYTES) {
-        return false;
+        return None;
     }
     let jump = ptr::with_exposed_provenance::<[u8; HOOK_BYTES as usize]>((address - HOOK_BYTES) as usize);
     // SAFETY: within the arena.
     let [opcode, displacement @ ..] = unsafe { jump.read_unaligned() };
     let stub = address.wrapping_add(i32::from_le_bytes(displacement) as u64);
-    opcode == HOOK_JUMP && code.stub_at(stub).is_some_and(|record| exit_at(record).back == address)
+    let exit = code.stub_at(stub).filter(|_| opcode == HOOK_JUMP).map(exit_at)?;
+    (exit.back == address).then_some(exit.detail)
 }
 
 /// Active lanes of an instruction that has not been executed, or not to its end.
-fn lanes(cache: &mut Cache, thread: &mut Thread, original: &Original, context: &ucontext_t) {
+fn lanes_to_come(cache: &mut Cache, original: &Original, context: &ucontext_t) -> Vec<Access> {
     let fs_base: u64;
     // SAFETY: reads a register.
     unsafe { asm!("rdfsbase {}", out(reg) fs_base, options(nostack, nomem, preserves_flags)) };
@@ -173,8 +220,15 @@ fn lanes(cache: &mut Cache, thread: &mut Thread, original: &Original, context: &
         xsave: extended_state(context),
         known: Known::ALL,
     };
-    for access in dispatch::accesses(cache, &registers) {
-        thread.correct(-1, &sums(&access));
+    dispatch::accesses(cache, &registers)
+}
+
+/// Takes them back.
+fn lanes(cache: &mut Cache, thread: &mut Thread, original: &Original, context: &ucontext_t) {
+    let left = lanes_to_come(cache, original, context);
+    left.iter().for_each(|access| thread.correct(-1, &sums(access)));
+    if cache.mode == Mode::Stream {
+        thread.take_accesses_back(left.len());
     }
 }
 

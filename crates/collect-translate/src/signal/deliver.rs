@@ -132,6 +132,8 @@ extern "C" fn deliver(
     // SAFETY: the kernel's argument.
     let context = unsafe { &mut *context };
     let mut delivered = false;
+    // What it has streamed may be cut short, which is not to happen while another thread hands it over.
+    thread.turn.wait();
     engine::with(|engine| {
         let Some(original) = interrupt(engine, thread, context) else { return };
         delivered = true;
@@ -153,6 +155,7 @@ extern "C" fn deliver(
         }
         begin_countdowns(engine, thread);
     });
+    thread.turn.give();
     delivered
 }
 

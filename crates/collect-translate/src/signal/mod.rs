@@ -18,11 +18,13 @@ mod counts;
 mod deliver;
 mod kernel;
 mod passage;
+mod streamed;
 
-pub use actions::{adopt, reserve_signals};
+pub use actions::{adopt, changed_natively, ends_the_process, reserve_signals};
 pub use context::{Original, original_registers};
+pub use kernel::Action;
 
-use libc::SYS_rt_sigreturn;
+use libc::{SYS_rt_sigreturn, ucontext_t};
 
 use crate::{
     dispatch, dispatch::go_on, engine::Engine, exit::Exit, state::number, switch, system, thread::Thread,
@@ -34,6 +36,12 @@ const MOST: usize = 64;
 /// The bit of a signal in a kernel's set.
 const fn bit(signal: u64) -> u64 {
     if signal == 0 || signal > MOST as u64 { 0 } else { 1 << (signal - 1) }
+}
+
+/// Loads and stores that a thread has counted, and not made where a signal has interrupted it.
+pub fn ahead(engine: &mut Engine, thread: &mut Thread, context: &ucontext_t) -> i64 {
+    let found = context::find(&engine.cache, thread, Original::of(context));
+    counts::ahead(engine, &found, context)
 }
 
 /// A system call about signals left the cache.

@@ -9,7 +9,7 @@ const KNOWN: u32 = 512;
 pub const TABLE_BYTES: usize = KNOWN as usize / 8;
 
 /// The calls that concern the translator.
-const OURS: [i64; 17] = [
+const OURS: [i64; 20] = [
     libc::SYS_rt_sigaction,
     libc::SYS_rt_sigreturn,
     libc::SYS_clone,
@@ -27,12 +27,35 @@ const OURS: [i64; 17] = [
     libc::SYS_mmap,
     libc::SYS_arch_prctl,
     libc::SYS_shmat,
+    libc::SYS_kill,
+    libc::SYS_tkill,
+    libc::SYS_tgkill,
 ];
 
-/// One bit per system call: set where it leaves.
-pub fn table() -> [u8; TABLE_BYTES] {
+/// Those that make a thread wait for others, or for time to pass: what it has streamed is handed over first.
+const WAITING: [i64; 15] = [
+    libc::SYS_futex,
+    libc::SYS_futex_waitv,
+    libc::SYS_nanosleep,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_poll,
+    libc::SYS_ppoll,
+    libc::SYS_select,
+    libc::SYS_pselect6,
+    libc::SYS_epoll_wait,
+    libc::SYS_epoll_pwait,
+    libc::SYS_wait4,
+    libc::SYS_waitid,
+    libc::SYS_pause,
+    libc::SYS_rt_sigsuspend,
+    libc::SYS_rt_sigtimedwait,
+];
+
+/// One bit per system call: set where it leaves, `waiting` ones included or not.
+pub fn table(waiting: bool) -> [u8; TABLE_BYTES] {
     let mut table = [0; TABLE_BYTES];
-    for call in OURS {
+    let waiting = WAITING.iter().filter(|_| waiting);
+    for call in OURS.iter().chain(waiting).copied() {
         if let Some(byte) = table.get_mut(call as usize / 8) {
             *byte |= 1 << (call % 8);
         }
@@ -95,11 +118,16 @@ mod tests {
 
     #[test]
     fn the_table_has_what_concerns_us_and_nothing_else() {
-        let table = table();
-        let set: Vec<i64> =
-            (0..i64::from(KNOWN)).filter(|call| table[*call as usize / 8] >> (call % 8) & 1 == 1).collect();
+        let set = |waiting| {
+            let table = table(waiting);
+            let is_set = |call: &i64| table[*call as usize / 8] >> (call % 8) & 1 == 1;
+            (0..i64::from(KNOWN)).filter(is_set).collect::<Vec<_>>()
+        };
         let mut ours = OURS.to_vec();
         ours.sort_unstable();
-        assert_eq!(set, ours);
+        assert_eq!(set(false), ours);
+        ours.extend(WAITING);
+        ours.sort_unstable();
+        assert_eq!(set(true), ours);
     }
 }

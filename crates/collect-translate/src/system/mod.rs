@@ -1,6 +1,7 @@
 //! System calls that concern the translator.
 
 mod birth;
+mod death;
 mod ending;
 mod fork;
 pub mod gate;
@@ -45,6 +46,7 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         | libc::SYS_pkey_mprotect
         | libc::SYS_shmat => mapping::call(engine, thread, exit, number),
         libc::SYS_rt_sigaction | libc::SYS_rt_sigreturn => signal::call(engine, thread, exit),
+        libc::SYS_kill | libc::SYS_tkill | libc::SYS_tgkill => death::call(engine, thread, exit, number),
         libc::SYS_arch_prctl => segment::call(engine, thread, exit),
         _ => in_place(thread, exit),
     }

@@ -75,7 +75,7 @@ pub struct Done {
 pub fn run(pass: Pass, extent: Extent) -> Done {
     let begin = Instant::now();
     let mut all = Done::default();
-    let batch = if pass == Pass::Totals { BATCH_OF_TOTALS } else { BATCH };
+    let batch = if pass.is_stepped() { BATCH_OF_TOTALS } else { BATCH };
     while all.sequences < extent.sequences && (all.sequences == 0 || begin.elapsed() < extent.time) {
         let count = batch.min(extent.sequences - all.sequences);
         let order = Order { pass, seed: extent.seed, first: all.sequences, count, path: Vec::new() };

@@ -1,11 +1,14 @@
 //! One batch of sequences in a process of its own: an engine serves one process once, and a translation that goes
 //! wrong may end it.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{
+    Mutex,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
-use carom_base::{Access, AccessKind};
+use carom_base::{Access, AccessKind, LINE_BYTES};
 use carom_base_insn::Registers;
-use carom_collect_translate::{Coverage, Mode, Observer, Totals, attach, detach, start};
+use carom_collect_translate::{Batch, Coverage, Mode, Observer, Totals, attach, detach, start, watches};
 use iced_x86::Code;
 
 use crate::{
@@ -13,7 +16,7 @@ use crate::{
     generate::Generator,
     isa,
     machine::{self, End, RUNNING},
-    oracle,
+    oracle::{self, Seen},
     place::CODE,
     random::Random,
     sequence::Sequence,
@@ -29,6 +32,19 @@ pub enum Pass {
     Sample,
     /// The counts themselves, with those of single steps.
     Totals,
+    /// What is left behind while every access is streamed.
+    Stream,
+    /// The same while some lines are watched.
+    Watch,
+    /// The accesses that are streamed, with those of single steps.
+    Accesses,
+}
+
+impl Pass {
+    /// Whether single steps say what is right.
+    pub const fn is_stepped(self) -> bool {
+        matches!(self, Self::Totals | Self::Accesses)
+    }
 }
 
 /// What a child is to do.
@@ -57,7 +73,10 @@ impl Order {
         let pass = match word()? {
             0 => Pass::Count,
             1 => Pass::Sample,
-            _ => Pass::Totals,
+            2 => Pass::Totals,
+            3 => Pass::Stream,
+            4 => Pass::Watch,
+            _ => Pass::Accesses,
         };
         let (seed, first, count) = (word()?, word()?, word()?);
         let path = words.flatten().map(|choice| choice as usize).collect();
@@ -93,8 +112,28 @@ impl Observer for Counts {
     fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind) {
         SAMPLES.fetch_add(1, Relaxed);
     }
+    fn touched(&self, _: &Registers<'_>, _: &Access) {
+        SAMPLES.fetch_add(1, Relaxed);
+    }
+
+    fn streamed(&self, _: u64, batch: &Batch<'_>) {
+        let mut streamed = STREAMED.lock().expect("one thread");
+        batch.for_each(|access| {
+            streamed.push(Seen {
+                ip: access.ip.0,
+                addr: access.addr.0,
+                bytes: u64::from(access.width),
+                reads: access.kind.reads(),
+                writes: access.kind.writes(),
+            });
+        });
+    }
+
     fn ending(&self, _: &mut dyn Iterator<Item = (u64, Totals)>) {}
 }
+
+/// What was streamed. Sequences do not allocate, so that the observer may.
+static STREAMED: Mutex<Vec<Seen>> = Mutex::new(Vec::new());
 
 /// Sequences laid out one behind the other.
 pub struct Laid {
@@ -149,7 +188,7 @@ pub fn obey(order: &Order) -> ! {
     machine::watch(true);
     let codes = probe();
     let known = codes.len();
-    let generator = Generator::new(codes, order.seed, order.pass == Pass::Totals);
+    let generator = Generator::new(codes, order.seed, order.pass.is_stepped());
     let mut sequences: Vec<Sequence> =
         (order.first..order.first + order.count).map(|index| generator.sequence(index)).collect();
     for &choice in &order.path {
@@ -171,15 +210,22 @@ pub fn obey(order: &Order) -> ! {
     let mode = match order.pass {
         Pass::Sample => Mode::Sample { loads: PERIOD, stores: PERIOD },
         Pass::Count | Pass::Totals => Mode::Count,
+        Pass::Stream | Pass::Accesses => Mode::Stream,
+        Pass::Watch => Mode::Watch { loads: PERIOD, stores: PERIOD },
     };
     start(mode, vec![machine::native_code()], &Counts).expect("an engine");
     assert!(attach(NAME));
+    if order.pass == Pass::Watch {
+        watch_half();
+    }
     let mut instructions = 0;
     for case in &expected {
         RUNNING.store(case.index, Relaxed);
         match &case.expected {
             Expected::State(state) => compare_states(order, case, state),
-            Expected::Totals(totals) => instructions += compare_totals(case, totals),
+            Expected::Totals(totals, accesses) => {
+                instructions += compare_totals(case, totals, order.pass == Pass::Accesses, accesses);
+            }
         }
     }
     instructions += detach().expect("attached").instructions;
@@ -199,7 +245,7 @@ struct Case {
 
 enum Expected {
     State(State),
-    Totals(Totals),
+    Totals(Totals, Vec<Seen>),
 }
 
 /// All native runs come first: once there is an engine, signals are its own. Also says how many faulted.
@@ -213,7 +259,9 @@ fn run_natively(order: &Order, starts: &[u64]) -> (Vec<Case>, u64) {
             let before = State::random(&mut random.clone());
             let expected = match (order.pass, machine::native(entry, &before)) {
                 (_, End::Faulted) => None,
-                (Pass::Totals, End::Left(_)) => oracle::count(entry, &before).map(Expected::Totals),
+                (Pass::Totals | Pass::Accesses, End::Left(_)) => {
+                    oracle::count(entry, &before).map(|(totals, accesses)| Expected::Totals(totals, accesses))
+                }
                 (_, End::Left(state)) => Some(Expected::State(state)),
             };
             match expected {
@@ -238,11 +286,12 @@ fn compare_states(order: &Order, case: &Case, expected: &State) {
     }
 }
 
-/// A translated run counts what single steps count. Returns the instructions.
-fn compare_totals(case: &Case, expected: &Totals) -> i64 {
+/// A translated run counts what single steps count, and if `streamed` tells what they see. Returns the instructions.
+fn compare_totals(case: &Case, expected: &Totals, streamed: bool, accesses: &[Seen]) -> i64 {
     let before = State::random(&mut case.random.clone());
     // So that only this run is counted.
     detach();
+    STREAMED.lock().expect("one thread").clear();
     assert!(attach(NAME));
     machine::translated(case.entry, &before);
     let counted = detach().expect("attached");
@@ -250,7 +299,22 @@ fn compare_totals(case: &Case, expected: &Totals) -> i64 {
     if (Totals { coverage: Coverage::default(), ..counted }) != *expected {
         fail(case.index, &format!("stepped: {expected:?}; counted: {counted:?}"));
     }
+    let found = std::mem::take(&mut *STREAMED.lock().expect("one thread"));
+    if streamed && found != accesses {
+        let at = found.iter().zip(accesses).take_while(|(found, seen)| found == seen).count();
+        let (found, seen) = (found.get(at), accesses.get(at));
+        fail(case.index, &format!("access {at}: stepped: {seen:x?}; streamed: {found:x?}"));
+    }
     counted.instructions
+}
+
+/// Watches half of all lines, for loads, stores, or both.
+fn watch_half() {
+    const LINES: u64 = 1 << 16;
+    let watches = watches().expect("attached");
+    for line in (0..LINES).filter(|line| line.count_ones().is_multiple_of(2)) {
+        watches.watch(line * LINE_BYTES, line & 2 != 0, line & 4 != 0);
+    }
 }
 
 fn fail(index: u64, how: &str) -> ! {

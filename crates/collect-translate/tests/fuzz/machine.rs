@@ -127,9 +127,11 @@ pub fn translated(entry: u64, before: &State) -> State {
     }
 }
 
-/// Runs it natively, step by step; `visit` sees the address of each instruction and RCX in front of it. A repeated
-/// instruction is seen once per iteration.
-pub fn stepped(entry: u64, before: &State, visit: fn(u64, u64)) -> End {
+/// What a single step sees: the address of an instruction, and the general registers in front of it by their numbers.
+pub type Visit = fn(u64, &[u64; 16]);
+
+/// Runs it natively, step by step. A repeated instruction is seen once per iteration.
+pub fn stepped(entry: u64, before: &State, visit: Visit) -> End {
     // SAFETY: no handler runs now.
     unsafe { VISIT = visit };
     run(entry, before, STEPPED, TRAP_FLAG)
@@ -254,7 +256,27 @@ pub fn watch(on: bool) {
     assert_eq!(unsafe { libc::timer_settime(timer, 0, &raw const period, ptr::null_mut()) }, 0);
 }
 
-static mut VISIT: fn(u64, u64) = |_, _| {};
+static mut VISIT: Visit = |_, _| {};
+
+/// Where the kernel's context has the registers, by their numbers.
+const PLACES: [i32; 16] = [
+    libc::REG_RAX,
+    libc::REG_RCX,
+    libc::REG_RDX,
+    libc::REG_RBX,
+    libc::REG_RSP,
+    libc::REG_RBP,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+    libc::REG_R12,
+    libc::REG_R13,
+    libc::REG_R14,
+    libc::REG_R15,
+];
 
 fn handle_signals() {
     const STACK_BYTES: usize = 1 << 18;
@@ -289,7 +311,7 @@ extern "C" fn on_signal(signal: i32, _: *mut libc::siginfo_t, context: *mut libc
         } else {
             // SAFETY: set before the run.
             let visit = unsafe { VISIT };
-            visit(rip, registers[libc::REG_RCX as usize] as u64);
+            visit(rip, &PLACES.map(|place| registers[place as usize] as u64));
         }
     } else if kind == NATIVE || kind == STEPPED {
         FAULTED.store(true, Relaxed);

@@ -56,3 +56,23 @@ fn counts_are_those_of_single_steps() {
     let done = campaign::run(Pass::Totals, Extent::from_environment(SECONDS));
     println!("{done:?}");
 }
+
+#[test]
+fn streaming_changes_nothing() {
+    let done = campaign::run(Pass::Stream, Extent::from_environment(SECONDS));
+    println!("{done:?}");
+    assert!(done.codes > 500, "{done:?}");
+}
+
+#[test]
+fn watching_changes_nothing() {
+    let done = campaign::run(Pass::Watch, Extent::from_environment(SECONDS));
+    println!("{done:?}");
+    assert!(done.samples > done.sequences, "hardly anything was touched: {done:?}");
+}
+
+#[test]
+fn streamed_accesses_are_those_of_single_steps() {
+    let done = campaign::run(Pass::Accesses, Extent::from_environment(SECONDS));
+    println!("{done:?}");
+}

@@ -1,11 +1,12 @@
-//! What a sequence does, counted from single steps: each instruction by its form as another library sees it.
+//! What a sequence does, counted from single steps: each instruction by its form as another library sees it, and where
+//! its operands lie by the registers in front of it.
 
 use std::cell::RefCell;
 
 use carom_collect_translate::Totals;
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, MemorySize, Mnemonic,
-    OpAccess, OpKind,
+    OpAccess, OpKind, Register, UsedMemory,
 };
 
 use crate::{
@@ -15,8 +16,19 @@ use crate::{
 
 const LONGEST_INSTRUCTION: usize = 15;
 
+/// One access: of which instruction, where, how many bytes, whether it reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub ip: u64,
+    pub addr: u64,
+    pub bytes: u64,
+    pub reads: bool,
+    pub writes: bool,
+}
+
 struct Counting {
     totals: Totals,
+    accesses: Vec<Seen>,
     factory: InstructionInfoFactory,
     /// The last instruction seen, where it is a repeated one.
     repeating: Option<u64>,
@@ -25,28 +37,31 @@ struct Counting {
 thread_local! {
     static COUNTING: RefCell<Counting> = RefCell::new(Counting {
         totals: Totals::default(),
+        accesses: Vec::new(),
         factory: InstructionInfoFactory::new(),
         repeating: None,
     });
 }
 
 /// Of one native run. `None` where it faults.
-pub fn count(entry: u64, before: &State) -> Option<Totals> {
+pub fn count(entry: u64, before: &State) -> Option<(Totals, Vec<Seen>)> {
     COUNTING.with_borrow_mut(|counting| {
         counting.totals = Totals::default();
+        counting.accesses.clear();
         counting.repeating = None;
     });
-    match machine::stepped(entry, before, |rip, rcx| {
-        COUNTING.with_borrow_mut(|counting| counting.see(rip, rcx));
+    match machine::stepped(entry, before, |rip, registers| {
+        COUNTING.with_borrow_mut(|counting| counting.see(rip, registers));
     }) {
-        End::Left(_) => Some(COUNTING.with_borrow(|counting| counting.totals)),
+        End::Left(_) => Some(COUNTING.with_borrow(|counting| (counting.totals, counting.accesses.clone()))),
         End::Faulted => None,
     }
 }
 
 impl Counting {
     /// In front of the instruction at `rip`. In a handler, but a synchronous one.
-    fn see(&mut self, rip: u64, rcx: u64) {
+    fn see(&mut self, rip: u64, registers: &[u64; 16]) {
+        let rcx = registers[1];
         let code = std::ptr::with_exposed_provenance::<u8>(rip as usize);
         // SAFETY: sequences are mapped; behind the last one there are bytes of the page or of its neighbours.
         let bytes = unsafe { std::slice::from_raw_parts(code, LONGEST_INSTRUCTION) };
@@ -60,7 +75,7 @@ impl Counting {
         }
         self.repeating = repeated.then_some(rip);
         if !repeated || rcx != 0 {
-            self.count_accesses(&instruction);
+            self.count_accesses(&instruction, registers);
         }
     }
 
@@ -75,27 +90,67 @@ impl Counting {
         totals.atomics += i64::from(instruction.has_lock_prefix() || exchange);
     }
 
-    fn count_accesses(&mut self, instruction: &Instruction) {
+    fn count_accesses(&mut self, instruction: &Instruction, registers: &[u64; 16]) {
         // The library has them read a byte; they are about lines, like prefetches.
         if matches!(instruction.mnemonic(), Mnemonic::Clflush | Mnemonic::Clflushopt | Mnemonic::Clwb) {
             return;
         }
-        for memory in self.factory.info(instruction).used_memory() {
+        let mut operands = self.factory.info(instruction).used_memory().to_vec();
+        if instruction.is_string_instruction() {
+            // The source comes first.
+            operands.sort_by_key(|memory| memory.base() != Register::RSI);
+        }
+        // What is stored was loaded before.
+        operands.sort_by_key(|memory| matches!(memory.access(), OpAccess::Write | OpAccess::CondWrite));
+        for memory in &operands {
             // Of a repeated instruction the library says the extent of all iterations: unknown.
             let size = match memory.memory_size() {
                 MemorySize::Unknown => instruction.memory_size(),
                 size => size,
             };
             let bytes = size.size() as i64;
+            let addr = address(instruction, memory, bytes as u64, registers);
+            let mut seen =
+                Seen { ip: instruction.ip(), addr, bytes: bytes as u64, reads: false, writes: false };
             use OpAccess::{CondRead, CondWrite, Read, ReadCondWrite, ReadWrite, Write};
             if matches!(memory.access(), Read | CondRead | ReadWrite | ReadCondWrite) {
+                seen.reads = true;
                 self.totals.loads += 1;
                 self.totals.loaded_bytes += bytes;
             }
             if matches!(memory.access(), Write | CondWrite | ReadWrite | ReadCondWrite) {
+                seen.writes = true;
                 self.totals.stores += 1;
                 self.totals.stored_bytes += bytes;
             }
+            if seen.reads || seen.writes {
+                self.accesses.push(seen);
+            }
         }
+    }
+}
+
+/// Where an operand of so many bytes lies.
+fn address(instruction: &Instruction, memory: &UsedMemory, bytes: u64, registers: &[u64; 16]) -> u64 {
+    let value = |register: Register| {
+        let whole = registers[register.full_register().number()];
+        let shift = 64 - 8 * register.size();
+        whole << shift >> shift
+    };
+    let address = memory.virtual_address(0, |register, _, _| {
+        // Segments begin at 0, and sequences have no operands in FS.
+        Some(if register.is_gpr() { value(register) } else { 0 })
+    });
+    let address = address.expect("every register is known");
+    match instruction.mnemonic() {
+        // The register is the number of a bit, which may lie far away (Intel SDM volume 2, BT).
+        Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc
+            if instruction.op1_kind() == OpKind::Register =>
+        {
+            let shift = 64 - 8 * bytes;
+            let bit = (value(instruction.op1_register()) << shift) as i64 >> shift;
+            address.wrapping_add_signed(bit.div_euclid(8 * bytes as i64) * bytes as i64)
+        }
+        _ => address,
     }
 }

@@ -7,10 +7,10 @@ use std::sync::{
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
-use carom_collect_translate::{Observer, Totals};
+use carom_collect_translate::{Batch, Observer, Totals, bound_cache};
 use libc::{SA_NODEFER, SA_ONSTACK, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIGALRM, SIGUSR1, SIGUSR2};
 
-use crate::support::{begin, counted};
+use crate::support::{begin, counted, unsignalled};
 
 pub type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::ucontext_t);
 
@@ -84,6 +84,9 @@ pub fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     begin(crate::MODE, &Raiser);
+    if let Some((arenas, blocks)) = crate::BOUND {
+        unsignalled(|| bound_cache(arenas, blocks));
+    }
     SEEN.store(0, Relaxed);
     turn
 }
@@ -103,7 +106,17 @@ impl Observer for Raiser {
     }
 
     fn ending(&self, _: &mut dyn Iterator<Item = (u64, Totals)>) {}
+
+    fn streamed(&self, _: u64, batch: &Batch<'_>) {
+        batch.for_each(|access| {
+            STREAMED[0].fetch_add(u64::from(access.kind.reads()), Relaxed);
+            STREAMED[1].fetch_add(u64::from(access.kind.writes()), Relaxed);
+        });
+    }
 }
+
+/// Loads and stores that were handed over.
+pub static STREAMED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 fn in_cache(function: unsafe extern "C" fn(u64, u64) -> u64) -> u64 {
     counted(function, 0, 0).0

@@ -6,7 +6,7 @@ use carom_collect_translate::{Mode, Totals};
 use libc::{SA_RESTART, SIGUSR1};
 
 use super::{
-    basics::{RAISE_AT_SAMPLES, Timer, install, turn},
+    basics::{RAISE_AT_SAMPLES, STREAMED, Timer, install, turn},
     mix::{Buffer, gathers, mix},
 };
 use crate::support::{Function, counted};
@@ -59,6 +59,7 @@ fn check(function: Function, rounds: u64, least: i64) {
     // Every run meets other moments.
     for period_us in (501..).step_by(7).take(20) {
         SIGNALS.store(0, Relaxed);
+        STREAMED.iter().for_each(|count| count.store(0, Relaxed));
         let (found, stormy) = {
             let timer = Timer::start(libc::CLOCK_MONOTONIC, SIGUSR1, period_us);
             let run = counted(function, rounds, buffer.address());
@@ -74,6 +75,10 @@ fn check(function: Function, rounds: u64, least: i64) {
             with_signals(&quiet, counted),
             "{counted} signals, one per {period_us} us"
         );
+        if crate::MODE == Mode::Stream {
+            let streamed = [&STREAMED[0], &STREAMED[1]].map(|count| count.load(Relaxed) as i64);
+            assert_eq!(streamed, [stormy.loads, stormy.stores], "{counted} signals, one per {period_us} us");
+        }
         signals += counted;
     }
     assert!(signals > least, "only {signals} signals");
@@ -97,13 +102,22 @@ fn samples_are_interrupted() {
     assert_eq!(found, result);
     let signals = SIGNALS.load(Relaxed) as i64;
     assert_eq!(numbers(&raised), with_signals(&quiet, signals), "{signals} signals");
-    assert_eq!(signals > 1000, crate::MODE != Mode::Count, "{signals} signals");
+    assert_eq!(signals > 1000, is_sampled(), "{signals} signals");
+}
+
+fn is_sampled() -> bool {
+    matches!(crate::MODE, Mode::Sample { .. } | Mode::Watch { .. })
 }
 
 #[test]
 fn every_kind_of_code_is_interrupted() {
-    // Samples take their time.
-    check(mix, if crate::MODE == Mode::Count { 60_000 } else { 6_000 }, 100);
+    // Samples take their time, and so do accesses that are added up one by one.
+    let rounds = match crate::MODE {
+        _ if is_sampled() => 6_000,
+        Mode::Stream => 20_000,
+        _ => 60_000,
+    };
+    check(mix, rounds, 100);
 }
 
 #[test]

@@ -83,7 +83,19 @@ pub fn begin(mode: Mode, observer: &'static dyn Observer) {
 
 /// As [`try_run`], in a thread of this name.
 pub fn run_as(name: u64, function: Function, a: u64, b: u64) -> (u64, Option<Totals>) {
+    run_prepared(name, || {}, function, a, b)
+}
+
+/// As [`run_as`]; `prepare` is called when the thread is attached.
+pub fn run_prepared(
+    name: u64,
+    prepare: impl FnOnce(),
+    function: Function,
+    a: u64,
+    b: u64,
+) -> (u64, Option<Totals>) {
     assert!(unsignalled(|| attach(name)));
+    prepare();
     // SAFETY: the function takes two words and returns one; the thread is attached.
     let result = unsafe { call(function as *const () as u64, a, b) };
     (result, unsignalled(detach))

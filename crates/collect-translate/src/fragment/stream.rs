@@ -1,0 +1,91 @@
+//! Code that writes a block's accesses down.
+
+use super::{Builder, plan::Plan};
+use crate::{
+    block::Decoded,
+    cache::Hook,
+    emit::Gpr,
+    exit::{Exit, Reason},
+    marks::{Lent, Undo},
+    mode::Mode,
+    operand::Operand,
+    state::{POSITION, Scratch},
+    stream::BUFFER_END,
+};
+
+/// Where a word of the block's record goes, relative to GS and the position behind the record.
+const fn word(bytes: u32, index: u32) -> u32 {
+    BUFFER_END - bytes + 8 * index
+}
+
+impl Builder<'_> {
+    /// At a block's entry, where flags may be destroyed: borrows registers, and makes sure that there is room.
+    /// `flags_in_ax`: the flags are there, and RAX in C.
+    pub(super) fn begin_record(&mut self, pc: u64, plan: &Plan, flags_in_ax: bool, entry: u64) {
+        let Lent::Two(position, address) = plan.lent else { return };
+        let bytes = plan.streamed_bytes();
+        let undo = if flags_in_ax { Undo::Flags } else { Undo::Nothing };
+        self.code.spill(position, Scratch::P);
+        self.code.spill(address, Scratch::T);
+        self.lent = plan.lent;
+        self.mark(pc, undo);
+        self.code.load_slot(position, POSITION);
+        self.code.add_constant(position, bytes);
+        let full = Exit { reason: Reason::Full, detail: 0, pc, back: entry };
+        let stub = self.stub(full, flags_in_ax);
+        self.code.jump_if_positive(stub);
+    }
+
+    /// The token of the block, when the flags are the program's again.
+    pub(super) fn write_token(&mut self, plan: &Plan) {
+        if let (Lent::Two(position, _), Some(template)) = (plan.lent, plan.template) {
+            let bytes = plan.streamed_bytes();
+            self.code.store_constant_behind(position, word(bytes, 0), template);
+        }
+    }
+
+    /// The address of one access, the `nth` of the block.
+    pub(super) fn write_address(&mut self, plan: &Plan, nth: u32, operand: &Operand) {
+        let Lent::Two(position, address) = plan.lent else { return };
+        let at = word(plan.streamed_bytes(), nth + 1);
+        let register = match plain_register(operand) {
+            Some(base) => base,
+            None => {
+                self.code.effective_address(address, operand);
+                address
+            }
+        };
+        self.code.store_behind(position, at, register);
+    }
+
+    /// In front of an instruction whose accesses take a look at all registers. Iterations and lanes have hooks anyway.
+    pub(super) fn otherwise(&mut self, decoded: &Decoded, ahead: u32) {
+        let Decoded { instruction, statics, .. } = decoded;
+        let pc = instruction.ip();
+        let has_hook = statics.repeated.is_some() || statics.lanes && self.cache.mode == Mode::Stream;
+        if !has_hook {
+            let hook = self.cache.add_hook(Hook::Accesses { pc, ahead });
+            self.hook(pc, hook);
+        }
+    }
+
+    /// In front of the block's last instruction: the record is complete, and nothing is borrowed any more.
+    pub(super) fn end_record(&mut self, pc: u64, plan: &Plan) {
+        if self.lent == Lent::None {
+            return;
+        }
+        if let Lent::Two(position, _) = plan.lent {
+            self.code.store_slot(position, POSITION);
+            self.mark(pc, Undo::Streamed);
+        }
+        self.code.give_back(self.lent);
+        self.lent = Lent::None;
+        self.mark(pc, Undo::Nothing);
+    }
+}
+
+/// The register that is the operand's address.
+fn plain_register(operand: &Operand) -> Option<Gpr> {
+    let alone = operand.index.is_none() && operand.displacement == 0 && !operand.fs;
+    operand.base.filter(|_| alone)
+}

@@ -1,0 +1,52 @@
+//! What was streamed of a block that a signal has interrupted, as far as it got.
+
+use super::{
+    context::Original,
+    counts::{Rest, last_counter},
+};
+use crate::{
+    cache::{Cache, Hook},
+    marks::{Lent, Undo},
+    repeat,
+    thread::Thread,
+};
+
+/// The thread's buffer tells of what it has done in front of `original.rip`, and of nothing else. It was interrupted at
+/// `address` in a fragment. `rest`: what is still to come of its block; `left`: iterations that were taken back.
+pub fn take_back(
+    cache: &Cache,
+    thread: &mut Thread,
+    address: u64,
+    original: &Original,
+    rest: Option<&Rest>,
+    left: u64,
+) {
+    let Some((_, code)) = cache.code_at(address) else { return };
+    let Some(mark) = code.mark(address) else { return };
+    if thread.comparison.is_some() {
+        // Its iterations are known now, and the hook behind it will not be met.
+        return repeat::after(cache, thread, original.rflags);
+    }
+    if left > 0 {
+        thread.take_repetitions_back(left);
+    }
+    let template = last_counter(code, address, false).and_then(|(_, counter)| counter.template);
+    match (mark.lent, template) {
+        (Lent::Two(..), Some(template)) if mark.undo != Undo::Streamed => {
+            thread.stream_until(template, mark.pc, false);
+        }
+        (Lent::Two(..) | Lent::None, Some(template)) if rest.is_some() => {
+            thread.stream_until(template, mark.pc, true);
+        }
+        // Written down in full, and still to run. Lanes are taken back one by one.
+        (Lent::None, None) if rest.is_some_and(|rest| was_written(rest, mark.undo)) => {
+            thread.take_accesses_back(usize::MAX);
+        }
+        _ => {}
+    }
+}
+
+/// Whether all of an instruction by itself was written down: behind its hook, and before its iterations are counted.
+const fn was_written(rest: &Rest, undo: Undo) -> bool {
+    matches!(rest.behind, Some(Hook::Accesses { .. } | Hook::Repeat(_))) || matches!(undo, Undo::Rax)
+}

@@ -1,0 +1,53 @@
+//! The words of a thread's buffer.
+
+use std::sync::atomic::{
+    AtomicI64,
+    Ordering::{Acquire, Release},
+};
+
+use super::EMPTY;
+use crate::{
+    memory::{BUFFER_BYTES, BUFFER_OFFSET},
+    thread::Thread,
+};
+
+impl Thread {
+    /// The words of its buffer that are in use.
+    pub fn streamed(&self) -> &[u64] {
+        let slots = self.slots.as_ptr();
+        // SAFETY: the lane is open as long as the thread is attached.
+        let place = unsafe { &raw mut (*slots).position };
+        // SAFETY: as above.
+        let position = unsafe { AtomicI64::from_ptr(place) };
+        // ATOMICS: its own code, which moves the position on when words are complete, stores in the order of the program.
+        let position = position.load(Acquire);
+        let start = slots.cast::<u8>().cast_const().wrapping_add(BUFFER_OFFSET as usize).cast::<u64>();
+        // SAFETY: in the lane; what lies before the position is not written to any more.
+        unsafe { std::slice::from_raw_parts(start, words(position)) }
+    }
+
+    /// All words of its buffer, to be changed.
+    pub fn buffer_mut(&mut self) -> &mut [u64] {
+        let words = BUFFER_BYTES as usize / size_of::<u64>();
+        let start = self.slots.as_ptr().cast::<u8>().wrapping_add(BUFFER_OFFSET as usize).cast::<u64>();
+        // SAFETY: in the lane, and the thread's own.
+        unsafe { std::slice::from_raw_parts_mut(start, words) }
+    }
+
+    /// So many words are in use: those before the last `words` stay. Another thread may be reading these.
+    pub fn set_streamed(&mut self, words: usize) {
+        let position = EMPTY.saturating_add(8 * words as i64).min(0);
+        let place = &raw mut self.slots().position;
+        // SAFETY: the thread's own slots.
+        let position_now = unsafe { AtomicI64::from_ptr(place) };
+        // ATOMICS: release: words that are added were written before. Threads that read them load the position first.
+        position_now.store(position, Release);
+        self.turn.shorten(words);
+    }
+}
+
+/// Words in front of a position; none where it is no position.
+fn words(position: i64) -> usize {
+    let bytes = BUFFER_BYTES.checked_add_signed(position).filter(|&bytes| bytes <= BUFFER_BYTES);
+    bytes.map_or(0, |bytes| bytes as usize / size_of::<u64>())
+}

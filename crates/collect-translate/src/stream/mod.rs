@@ -1,0 +1,136 @@
+//! Every access of every thread, written down by the thread's own code.
+//!
+//! ```text
+//!   buffer of a thread: | token, address, address | token, address | token | explicit record ... | free |
+//!                         block of two accesses     block of one                                 ^ position
+//! ```
+//!
+//! A block's code writes the block's *token* and the address of each of its accesses; what else is to be known of them
+//! lies in a table, from the token on (`templates`). The position moves on when the block's last instruction is
+//! about to run, so that a block which a signal interrupts can be written down as far as it got (`signal::streamed`).
+//! What takes a look at all registers, iterations and lanes, is written in full by the dispatcher (`explicit`).
+//!
+//! A buffer is handed to the observer when it is full, and in front of system calls that make others wait or may take
+//! long (`system::gate`), so that accesses of different threads are told in the order in which these synchronised by
+//! the kernel. [`flush_streams`](crate::flush_streams) hands over what others have.
+
+mod batch;
+mod buffer;
+mod explicit;
+mod record;
+mod templates;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+
+pub use batch::Batch;
+pub use explicit::Explicit;
+pub use record::Token;
+pub use templates::{Template, Templates};
+
+use crate::{
+    engine,
+    exit::{Exit, Reason},
+    memory::{BUFFER_BYTES, BUFFER_OFFSET},
+    state::number,
+    thread::Thread,
+};
+
+/// One past the buffer, relative to GS.
+pub const BUFFER_END: u32 = (BUFFER_OFFSET + BUFFER_BYTES) as u32;
+
+/// An empty buffer's position.
+pub const EMPTY: i64 = -(BUFFER_BYTES as i64);
+
+/// Whose turn it is to hand a thread's buffer over: the thread itself, or one that flushes.
+#[derive(Debug, Default)]
+pub struct Turn {
+    held: AtomicBool,
+    /// Words that were handed over, and lie in the buffer still.
+    handed: AtomicUsize,
+}
+
+impl Turn {
+    /// Takes it. False where somebody has it.
+    pub fn take(&self) -> bool {
+        // ATOMICS: the acquire pairs with the release in `give`.
+        self.held.compare_exchange(false, true, Acquire, Relaxed).is_ok()
+    }
+
+    /// Gives it back. Then the thread may end.
+    pub fn give(&self) {
+        self.held.store(false, Release);
+    }
+
+    /// Only so many words are left; of those that were handed over some may not have taken place.
+    pub fn shorten(&self, words: usize) {
+        self.handed.fetch_min(words, Relaxed);
+    }
+
+    /// Waits for it. To be called by the thread itself, without the engine's lock, before it ends.
+    pub fn wait(&self) {
+        while !self.take() {
+            // SAFETY: no arguments.
+            unsafe { libc::sched_yield() };
+        }
+    }
+}
+
+/// What is to be handed over before an exit is dealt with, because there is no room, or because it may take long.
+pub fn before_exit(thread: &mut Thread, exit: &Exit) {
+    match exit.reason {
+        Reason::Full => hand_over(thread),
+        Reason::SystemCall => {
+            // The kernel looks at the lower half of RAX.
+            let number = i64::from(thread.slots().regs[number::RAX] as i32);
+            hand_over(thread);
+            if number == libc::SYS_exit {
+                thread.turn.wait();
+            }
+            if matches!(number, libc::SYS_exit_group | libc::SYS_execve | libc::SYS_execveat) {
+                flush_streams();
+            }
+        }
+        Reason::Hook if thread.is_nearly_full() => hand_over(thread),
+        _ => {}
+    }
+}
+
+/// Hands over what all attached threads have streamed so far, the calling one too. For those that wait in a system
+/// call, or run outside the cache. Signals must be blocked. Not to be called from an [`Observer`](crate::Observer).
+pub fn flush_streams() {
+    let mut taken: Vec<*const Thread> = Vec::new();
+    // Whoever is handing over now need not be told to.
+    engine::with(|engine| {
+        taken.extend(engine.threads().filter(|&thread| {
+            // SAFETY: attached, under the engine's lock.
+            unsafe { (*thread).turn.take() }
+        }));
+    });
+    for thread in taken {
+        // SAFETY: a thread cannot end before it has had its turn, which is ours.
+        let thread = unsafe { &*thread };
+        tell(thread);
+        thread.turn.give();
+    }
+}
+
+/// Hands the calling thread's buffer over, and empties it. Not under the engine's lock.
+pub fn hand_over(thread: &mut Thread) {
+    if thread.slots().position == EMPTY {
+        return;
+    }
+    thread.turn.wait();
+    tell(thread);
+    thread.set_streamed(0);
+    thread.explicit = 0;
+    thread.turn.give();
+}
+
+/// Hands over what a thread has in its buffer, which may be another one's. The caller has its turn.
+pub fn tell(thread: &Thread) {
+    let all = thread.streamed();
+    let from = thread.turn.handed.load(Relaxed);
+    let Some(words) = all.get(from..).filter(|words| !words.is_empty()) else { return };
+    engine::tell_streamed(thread.name, &Batch::new(words));
+    thread.turn.handed.store(all.len(), Relaxed);
+}

@@ -1,0 +1,39 @@
+//! The words of a buffer.
+
+/// The first word of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token(pub u64);
+
+impl Token {
+    /// In place of a template's number: an explicit record follows, of as many accesses as the upper half says.
+    pub const EXPLICIT: u32 = i32::MAX as u32;
+
+    /// A block of which only the first `accesses` have taken place.
+    pub const fn cut(template: u32, accesses: u32) -> Self {
+        Self(template as u64 | (accesses as u64) << 32)
+    }
+
+    /// An explicit record.
+    pub const fn explicit(accesses: u32) -> Self {
+        Self(Self::EXPLICIT as u64 | (accesses as u64) << 32)
+    }
+
+    /// The number of the block's first template.
+    pub const fn template(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// How many accesses the record has; 0: as many as the block.
+    pub const fn accesses(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// Words of an explicit record in front of its accesses: token, instruction, repetitions, stride.
+pub const EXPLICIT_WORDS: usize = 4;
+
+/// Words of each of its accesses: first address, width and kind.
+pub const EXPLICIT_ACCESS_WORDS: usize = 2;
+
+/// Where the kind begins in the word that begins with the width.
+pub const KIND_SHIFT: u32 = 32;

@@ -1,0 +1,19 @@
+//! Signals of a program whose code does not fit into the cache, and whose accesses are sampled meanwhile.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
+
+#[path = "signals/basics.rs"]
+mod basics;
+#[path = "signals/faults.rs"]
+mod faults;
+#[allow(dead_code)] // Code to be stepped through, which other tests do.
+#[path = "signals/mix.rs"]
+mod mix;
+#[path = "signals/storm.rs"]
+mod storm;
+mod support;
+
+/// The shortest periods there are: blocks have up to 64 accesses of a kind.
+const MODE: carom_collect_translate::Mode = carom_collect_translate::Mode::Sample { loads: 101, stores: 103 };
+
+/// An arena is full when it has less room than a fragment is given, 1024 blocks: two of 50 blocks each.
+const BOUND: Option<(usize, usize)> = Some((2, 1024 + 50));
