@@ -16,8 +16,15 @@ EVENTS = ["instructions", "loads", "stores", "loaded_bytes", "stored_bytes", "br
           "atomics", "system_calls"]
 
 
+# Without random addresses: how far a string lies from the end of 64 bytes decides how the C library compares it, and a
+# program's stack begins at any multiple of 16.
+FIXED_ADDRESSES = ["setarch", "--addr-no-randomize"]
+
+
 def run(command, env, timeout_s=600):
-    done = subprocess.run([str(word) for word in command], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    """Where an environment is given, it and everything else lies at the same addresses in every run."""
+    words = [*(FIXED_ADDRESSES if env else []), *command]
+    done = subprocess.run([str(word) for word in words], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True, timeout=timeout_s, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"exit status {done.returncode}: {' '.join(map(str, command))}\n{done.stderr}")

@@ -4,6 +4,7 @@ Lackey counts accesses of Valgrind's intermediate code, by type, and instruction
 single instructions was found by experiment and can be found again: `python3 lackey.py`.
 """
 
+import functools
 import re
 import shutil
 import subprocess
@@ -11,13 +12,17 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from counting import preload
+from counting import FIXED_ADDRESSES, preload
 from lib.paths import scratch
 
 COMMAND = ["valgrind", "--tool=lackey", "--basic-counts=yes", "--detailed-counts=yes", "--log-file={log}"]
+BY_INSTRUCTION = ["valgrind", "--tool=callgrind", "--dump-instr=yes", "--cache-sim=yes", "--compress-strings=no",
+                  "--compress-pos=no", "--callgrind-out-file={log}"]
 # Bytes of the types in lackey's table; those of I1 are no accesses.
 WIDTHS = {"I8": 1, "I16": 2, "I32": 4, "I64": 8, "I128": 16, "F32": 4, "F64": 8, "F128": 16, "V128": 16, "V256": 32}
 ROW = re.compile(r"==\d+==\s+([IFV]\d+)\s+([\d,]+)\s+([\d,]+)\s+[\d,]+\s*")
+# A line of a disassembly with an atomic instruction: its address.
+ATOMIC = re.compile(r"\s*([0-9a-f]+):\s+(?:lock |xchg .*\()")
 INSTRUCTIONS = re.compile(r"guest instrs:\s+([\d,]+)")
 EVENTS = ["instructions", "loads", "stores", "loaded_bytes", "stored_bytes"]
 # What before_main.c runs in the place of `main`: three instructions, without an access.
@@ -65,13 +70,45 @@ def available():
     return shutil.which("valgrind") is not None
 
 
-def count(argv, env=None, timeout_s=600):
+def count(argv, env=None):
     """Everything from the program's first instruction to its end, the dynamic loader included: {event: count}."""
+    return parse(valgrind(COMMAND, argv, env))
+
+
+def valgrind(command, argv, env, timeout_s=600):
+    """Runs a program under one of Valgrind's tools; returns what the tool wrote."""
     log = scratch("lackey") / "log"
-    command = [word.format(log=log) for word in COMMAND] + [str(word) for word in argv]
-    subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    words = [*FIXED_ADDRESSES, *(word.format(log=log) for word in command), *map(str, argv)]
+    subprocess.run(words, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                    timeout=timeout_s, check=True)
-    return parse(log.read_text(encoding="utf-8"))
+    return log.read_text(encoding="utf-8")
+
+
+def counted_twice(argv, env):
+    """How many loads lackey counts twice: those of atomics other than comparisons. Callgrind, which tells accesses by
+    instruction, counts none for a comparison and one for the others."""
+    loads, file, inclusive = {}, None, False
+    for line in valgrind(BY_INSTRUCTION, argv, env).splitlines():
+        if line.startswith("ob="):
+            file = line[len("ob="):]
+        elif line.startswith("calls="):
+            # The next line has what the called function did.
+            inclusive = True
+        elif line.startswith("0x"):
+            address, _, _, *reads = line.split()
+            if not inclusive and reads:
+                place = file, int(address, 16)
+                loads[place] = loads.get(place, 0) + int(reads[0])
+            inclusive = False
+    files = {file for file, _ in loads if file and file.startswith("/")}
+    return sum(loads.get((file, address), 0) for file in files for address in atomics(file))
+
+
+@functools.cache
+def atomics(file):
+    """Addresses of the instructions with a lock prefix, and of exchanges with memory, in an executable file."""
+    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", file], capture_output=True, text=True, check=True).stdout
+    return [int(found[1], 16) for line in text.splitlines() if (found := ATOMIC.match(line))]
 
 
 def from_main(argv, env):
@@ -82,9 +119,12 @@ def from_main(argv, env):
     library = str(preload("before_main"))
     # As long as the program's name, and another.
     another = "#" + argv[0][1:]
-    whole, before = (count(argv, {**env, "LD_PRELOAD": library, "CAROM_COUNTS_BEFORE_MAIN": name})
-                     for name in (another, argv[0]))
-    return {event: whole[event] - before[event] + INSTEAD_OF_MAIN.get(event, 0) for event in EVENTS}
+    environments = [{**env, "LD_PRELOAD": library, "CAROM_COUNTS_BEFORE_MAIN": name} for name in (another, argv[0])]
+    whole, before = (count(argv, environment) for environment in environments)
+    twice, twice_before = (counted_twice(argv, environment) for environment in environments)
+    counts = {event: whole[event] - before[event] + INSTEAD_OF_MAIN.get(event, 0) for event in EVENTS}
+    counts["loads"] -= twice - twice_before
+    return counts
 
 
 def parse(log):

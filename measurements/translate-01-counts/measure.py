@@ -32,8 +32,10 @@ def files():
     """Paths of files of fixed content, by their sizes."""
     text = inputs.text(1).read_text(encoding="utf-8")
     numbers = inputs.numbers(max(LINES.values())).read_text(encoding="utf-8").splitlines(keepends=True)
-    return ({size: inputs.script(f"text-{count}-bytes.txt", text[:count]) for size, count in TEXT.items()}
-            | {size: inputs.script(f"numbers-{count}.txt", "".join(numbers[:count])) for size, count in LINES.items()})
+    # Names of one length: they lie on the stack, below the environment, and so decide where each variable lies. The C
+    # library compares strings in another way where one begins in the last 16 bytes of 64.
+    return ({size: inputs.script(f"counts-{count:06}-bytes.txt", text[:count]) for size, count in TEXT.items()}
+            | {size: inputs.script(f"counts-{count:06}-lines.txt", "".join(numbers[:count])) for size, count in LINES.items()})
 
 
 def programs(oracle):

@@ -52,6 +52,8 @@ rm -rf r c .git*
 
 #: gdb | needs gdb mpicc
 gdb -nx --batch -ex 'ptype struct team' -ex 'disassemble main' -ex 'info functions main' $BUILT/ring || echo $?
+OMP_NUM_THREADS=1 gdb -nx --batch -ex 'break main' -ex run -ex bt -ex next -ex continue --args $STENCIL 64 2>&1 |
+    sed -E 's/process [0-9]+/process/; s/0x7ff[0-9a-f]+/0x7ff/'
 
-#: go (cgo) | threaded | needs go objcopy
-$BUILT/workers-as-c
+#: go (cgo) | threaded | needs go
+$BUILT/workers
