@@ -1,6 +1,10 @@
 //! The command line.
 
+mod reuse;
+
 use std::path::PathBuf;
+
+pub use reuse::{ReuseArgs, ReuseLayout, WatchArg};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -26,6 +30,8 @@ pub enum Command {
     Share(ShareArgs),
     /// How many instructions, loads, stores, bytes, jumps, calls and system calls each thread executes, exactly
     Count(CountArgs),
+    /// How far apart accesses to the same data are, and what caches of each size would miss
+    Reuse(Box<ReuseArgs>),
     /// Print recorded profiles again, or several as one
     Report(ReportArgs),
     /// What this machine and this user can do, and what to do about the rest
@@ -65,7 +71,7 @@ The program's output and exit status stay its own; the report goes to standard e
 #[derive(Debug, Args)]
 #[command(after_help = SHARE_EXAMPLES)]
 pub struct ShareArgs {
-    /// What observes the accesses
+    /// What observes the accesses; auto is burst in this version
     #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
     pub engine: EngineArg,
     /// The most that profiling may add to the program's CPU time, in percent
@@ -163,6 +169,9 @@ pub struct ReportArgs {
     /// How a report of counts is laid out.
     #[command(flatten)]
     pub count: CountLayout,
+    /// How a report of reuse is made.
+    #[command(flatten)]
+    pub reuse: ReuseLayout,
     /// Where the report goes.
     #[command(flatten)]
     pub report: OutputArgs,
@@ -210,7 +219,7 @@ pub struct CountLayout {
 /// Engines by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineArg {
-    /// The best that works here; in this version always burst
+    /// The best that works here
     Auto,
     /// A timer and a few instructions around each interrupt; needs no PMU
     Burst,

@@ -5,6 +5,7 @@ use carom_collect::{ControlSettings, DeliveryChoice, Engine};
 use crate::{
     cli::CountArgs,
     failure::{End, Failure},
+    load::Choices,
     output::{self, Layout},
     record::{self, Job},
 };
@@ -22,6 +23,8 @@ pub fn run(args: &CountArgs) -> Result<End, Failure> {
         reason: "the only engine in this version that counts exactly".into(),
         output: &args.report,
         layout: Layout { per_thread: args.layout.per_thread, ..Layout::default() },
+        choices: Choices::default(),
+        time_memory: false,
     })
 }
 
@@ -38,5 +41,6 @@ fn settings() -> ControlSettings {
         board_slots: 0,
         delivery: DeliveryChoice::Auto,
         objects: None,
+        reuse: None,
     }
 }

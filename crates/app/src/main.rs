@@ -12,6 +12,7 @@ mod load;
 mod output;
 mod record;
 mod report;
+mod reuse;
 mod run_info;
 mod share;
 mod tools;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Share(args) => share::run(&args),
         Command::Count(args) => count::run(&args),
+        Command::Reuse(args) => reuse::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Doctor(args) => tools::doctor(&args),
         Command::LinkFlags => tools::link_flags(),

@@ -1,12 +1,14 @@
 //! What every recording command does: run the program under the agents, then report.
 
+use std::path::{Path, PathBuf};
+
 use carom_collect::{ControlSettings, Request};
-use carom_store::Recording;
+use carom_store::{Exit, Recording};
 
 use crate::{
     cli::{OutputArgs, ProgramArgs},
     failure::{End, Failure},
-    load,
+    load::{self, Choices},
     output::{self, Layout},
 };
 
@@ -24,6 +26,10 @@ pub struct Job<'a> {
     pub output: &'a OutputArgs,
     /// How the report is laid out.
     pub layout: Layout,
+    /// What the report is to answer.
+    pub choices: Choices,
+    /// Measure how long a load from memory takes.
+    pub time_memory: bool,
 }
 
 /// Records the program and reports.
@@ -31,33 +37,88 @@ pub struct Job<'a> {
 /// # Errors
 /// The program cannot be profiled; it has not run then.
 pub fn run(job: Job<'_>) -> Result<End, Failure> {
-    let outcome = carom_collect::record(&Request {
-        command: job.command.into(),
-        argv: job.program.program.clone(),
-        dir: job.program.output.clone(),
-        settings: job.settings,
-        reason: job.reason,
-    })?;
-    if let Some(trouble) = &outcome.trouble {
-        eprintln!("carom: the profile is incomplete: {trouble}");
-    }
-    // The program has run: from here on its end is ours, whatever becomes of the report.
-    if let Err(failure) = report(job.output, &job.layout, &outcome.dir) {
-        eprintln!("carom: {failure}; the profile is in {}", outcome.dir.display());
-    }
-    Ok(End::Program(outcome.exit))
+    run_several(job, 1)
 }
 
-fn report(args: &OutputArgs, layout: &Layout, dir: &std::path::Path) -> Result<(), Failure> {
+/// Records so many runs of the program, one after the other, and reports on all of them as one. The first run that
+/// fails decides the end; after one that was ended by a signal there is no other.
+///
+/// # Errors
+/// The program cannot be profiled; it has not run then.
+pub fn run_several(job: Job<'_>, runs: u32) -> Result<End, Failure> {
+    let mut profiles = Vec::new();
+    let mut end = Exit::Code(0);
+    for number in 1..=runs {
+        let recorded = carom_collect::record(&Request {
+            command: job.command.into(),
+            argv: job.program.program.clone(),
+            dir: job.program.output.as_deref().map(|dir| of_run(dir, number, runs)),
+            settings: job.settings,
+            reason: job.reason.clone(),
+            time_memory: job.time_memory,
+        });
+        let outcome = match recorded {
+            Ok(outcome) => outcome,
+            Err(error) if profiles.is_empty() => return Err(error.into()),
+            // The program has run: from here on its end is ours.
+            Err(error) => {
+                eprintln!("carom: run {number}: {error}");
+                break;
+            }
+        };
+        if let Some(trouble) = &outcome.trouble {
+            eprintln!("carom: the profile is incomplete: {trouble}");
+        }
+        profiles.push(outcome.dir);
+        if end == Exit::Code(0) {
+            end = outcome.exit;
+        }
+        if matches!(outcome.exit, Exit::Signal(_)) {
+            break;
+        }
+    }
+    if let Err(failure) = report(&job, &profiles) {
+        eprintln!("carom: {failure}; the profile is in {}", list(&profiles));
+    }
+    Ok(End::Program(end))
+}
+
+/// Where the profile of a run goes: `DIR`, or `DIR-1`, `DIR-2`, … where there are several.
+fn of_run(dir: &Path, number: u32, runs: u32) -> PathBuf {
+    if runs == 1 {
+        return dir.to_owned();
+    }
+    let mut name = dir.as_os_str().to_owned();
+    name.push(format!("-{number}"));
+    name.into()
+}
+
+fn list(profiles: &[PathBuf]) -> String {
+    profiles.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(" ")
+}
+
+fn report(job: &Job<'_>, profiles: &[PathBuf]) -> Result<(), Failure> {
+    let args = job.output;
     if !output::wanted(args) {
         return Ok(());
     }
-    let recording = Recording::open(dir).map_err(Failure::new)?;
-    let report = load::report(&[recording])?;
+    let recordings: Result<Vec<Recording>, _> = profiles.iter().map(|dir| Recording::open(dir)).collect();
+    let report = load::report(&recordings.map_err(Failure::new)?, &job.choices)?;
     output::write(&report, args)?;
     if !args.quiet {
-        eprint!("{}", output::text(&report, args, layout, &std::io::stderr()));
-        eprintln!("Profile: {} (print again: carom report)", dir.display());
+        eprint!("{}", output::text(&report, args, &job.layout, &std::io::stderr()));
+        eprintln!("Profile: {} (print again: carom report)", list(profiles));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_runs_have_several_profiles() {
+        assert_eq!(of_run(Path::new("a/profile"), 1, 1), Path::new("a/profile"));
+        assert_eq!(of_run(Path::new("a/profile"), 2, 3), Path::new("a/profile-2"));
+    }
 }

@@ -5,7 +5,7 @@ use carom_store::Recording;
 use crate::{
     cli::ReportArgs,
     failure::{End, Failure},
-    load,
+    load::{self, Choices},
     output::{self, Layout},
 };
 
@@ -17,7 +17,8 @@ pub fn run(args: &ReportArgs) -> Result<End, Failure> {
     output::check(&args.report)?;
     let recordings: Result<Vec<Recording>, _> =
         args.profiles.iter().map(|dir| Recording::open(dir)).collect();
-    let report = load::report(&recordings.map_err(Failure::new)?)?;
+    let choices = Choices { reuse: args.reuse.options() };
+    let report = load::report(&recordings.map_err(Failure::new)?, &choices)?;
     output::write(&report, &args.report)?;
     if !args.report.quiet {
         let layout = Layout {

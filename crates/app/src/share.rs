@@ -6,6 +6,7 @@ use carom_collect::{ControlSettings, DeliveryChoice, Engine};
 use crate::{
     cli::{DeliveryArg, EngineArg, Period, ShareArgs},
     failure::{End, Failure},
+    load::Choices,
     output::{self, Layout},
     record::{self, Job},
 };
@@ -37,6 +38,8 @@ pub fn run(args: &ShareArgs) -> Result<End, Failure> {
         reason: choice.reason,
         output: &args.report,
         layout: Layout { lines: args.layout.top, directed: args.layout.directed, ..Layout::default() },
+        choices: Choices::default(),
+        time_memory: false,
     })
 }
 
@@ -153,6 +156,7 @@ fn settings(args: &ShareArgs, periods: &Periods, choice: &BurstChoice) -> Contro
             DeliveryKind::PosixTimer => DeliveryChoice::PosixTimer,
         },
         objects: args.objects.then_some(args.objects_from),
+        reuse: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Signal plumbing that libc leaves out: raw masks, `siginfo_t` fields of perf traps. All signal-safe.
 
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
 
 use crate::SysError;
 
@@ -133,18 +133,42 @@ pub unsafe fn alternate_stack(new: *const libc::stack_t, old: *mut libc::stack_t
     if result < 0 { Err(SysError::last("sigaltstack")) } else { Ok(()) }
 }
 
+/// Signals that are ignored while a program runs, and what was done with them before.
+static IGNORED: [(i32, AtomicUsize); 3] = [
+    (libc::SIGINT, AtomicUsize::new(UNTOUCHED)),
+    (libc::SIGQUIT, AtomicUsize::new(UNTOUCHED)),
+    (libc::SIGXFSZ, AtomicUsize::new(UNTOUCHED)),
+];
+
+/// No disposition, which are addresses or small numbers.
+const UNTOUCHED: usize = usize::MAX;
+
+fn ignore(signals: &[i32]) {
+    for (signal, before) in IGNORED.iter().filter(|(signal, _)| signals.contains(signal)) {
+        // SAFETY: SIG_IGN is a valid disposition.
+        before.store(unsafe { libc::signal(*signal, libc::SIG_IGN) }, Relaxed);
+    }
+}
+
 /// Lets the terminal's SIGINT and SIGQUIT pass by: they go to the program in the same process group.
 pub fn ignore_terminal_signals() {
-    for signal in [libc::SIGINT, libc::SIGQUIT] {
-        // SAFETY: SIG_IGN is a valid disposition.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
-    }
+    ignore(&[libc::SIGINT, libc::SIGQUIT]);
 }
 
 /// Has a write beyond RLIMIT_FSIZE fail instead of ending this process.
 pub fn ignore_file_size_signal() {
-    // SAFETY: SIG_IGN is a valid disposition.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    ignore(&[libc::SIGXFSZ]);
+}
+
+/// Does with all of these what was done before: a program that is started inherits what is ignored.
+pub fn heed_again() {
+    for (signal, before) in &IGNORED {
+        let disposition = before.swap(UNTOUCHED, Relaxed);
+        if disposition != UNTOUCHED {
+            // SAFETY: what the kernel had.
+            unsafe { libc::signal(*signal, disposition) };
+        }
+    }
 }
 
 static FORWARD_TO: AtomicI32 = AtomicI32::new(0);

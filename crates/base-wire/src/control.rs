@@ -1,6 +1,9 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use crate::VERSION;
+use crate::{
+    VERSION,
+    reuse::{ReusePage, ReuseSettings},
+};
 
 /// Name of the control file in the session directory.
 pub const CONTROL_FILE: &str = "control";
@@ -69,6 +72,8 @@ pub struct ControlSettings {
     pub delivery: DeliveryChoice,
     /// Track heap objects of at least this many bytes; `None`: do not track.
     pub objects: Option<u64>,
+    /// Look for reuse, and not for sharing.
+    pub reuse: Option<ReuseSettings>,
 }
 
 /// The control page. All fields are atomics because host and agents have it open at once.
@@ -101,6 +106,7 @@ pub struct Control {
     pub modify_ns: AtomicU64,
     /// Threads of any process that could not be profiled.
     pub unprofiled_threads: AtomicU64,
+    reuse: ReusePage,
 }
 
 /// Offset added to a threshold so that 0 can mean "off".
@@ -109,7 +115,7 @@ const OBJECTS_ON: u64 = 1;
 impl Control {
     /// A page with these settings.
     pub fn new(settings: &ControlSettings) -> Self {
-        let page = Self::default();
+        let page = Self { reuse: ReusePage::new(settings.reuse.as_ref()), ..Self::default() };
         page.magic.store(CONTROL_MAGIC, Relaxed);
         page.version.store(VERSION, Relaxed);
         page.delivery.store(settings.delivery as u32, Relaxed);
@@ -139,6 +145,8 @@ impl Control {
             bytes.extend(word.load(Relaxed).to_le_bytes());
         }
         bytes.extend(self.engine.load(Relaxed).to_le_bytes());
+        bytes.resize(std::mem::offset_of!(Self, reuse), 0);
+        bytes.extend(self.reuse.to_bytes());
         bytes.resize(size_of::<Self>(), 0);
         bytes
     }
@@ -171,6 +179,7 @@ impl Control {
             board_slots: self.board_slots.load(Relaxed),
             delivery,
             objects: self.objects.load(Relaxed).checked_sub(OBJECTS_ON),
+            reuse: self.reuse.settings().ok()?,
         })
     }
 
@@ -189,9 +198,12 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Domains, DomainsOf, ReuseMethod, WatchChoice};
 
     #[test]
     fn bytes_follow_the_layout() {
+        let domains = Domains::new(DomainsOf::Cpus, [&[1][..]]);
+        let method = ReuseMethod::Sampled { watch: WatchChoice::Software, slots: 9 };
         let settings = ControlSettings {
             engine: Engine::Translate,
             load_period: 6,
@@ -203,6 +215,7 @@ mod tests {
             board_slots: 5,
             delivery: DeliveryChoice::Setsig,
             objects: Some(0),
+            reuse: Some(ReuseSettings { method, domains }),
         };
         let page = Control::new(&settings);
         assert_eq!(page.settings(), Some(settings));
@@ -214,5 +227,8 @@ mod tests {
         assert_eq!(word(std::mem::offset_of!(Control, store_period)), 7);
         assert_eq!(word(std::mem::offset_of!(Control, engine)), 1);
         assert_eq!(word(std::mem::offset_of!(Control, stop)), 0);
+        let reuse = std::mem::offset_of!(Control, reuse);
+        assert_eq!(bytes.len(), size_of::<Control>());
+        assert_eq!(bytes[reuse..], page.reuse.to_bytes());
     }
 }

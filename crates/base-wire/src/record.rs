@@ -1,9 +1,12 @@
 //! Records in a ring: 8-byte words, the first says kind and length.
 
+mod reuse;
+
 use carom_base::{
-    Access, AccessKind, Addr, Cpu, EarlierWrite, Ip, Nanos, Population, Sample, SampleOutcome, SharingClass,
-    SharingEvent, Skip, StackId, ThreadId, Via,
+    Access, AccessKind, Addr, Cpu, EarlierWrite, Ip, Nanos, Population, ReuseCell, ReuseEvent, Sample,
+    SampleOutcome, SharingClass, SharingEvent, Skip, StackId, ThreadId, Via,
 };
+use reuse::{CELL, CELL_LENGTHS, REUSE, REUSE_LENGTHS};
 
 /// Frames kept of one call path.
 pub const MAX_STACK_FRAMES: usize = 64;
@@ -34,6 +37,10 @@ pub enum Record {
     Event(SharingEvent),
     /// A call path.
     Stack(Stack),
+    /// A sampled use and what became of it.
+    Reuse(ReuseEvent),
+    /// So many accesses of equal distance, since the last record of them.
+    Cell(ReuseCell),
     /// A heap object that an event touched.
     Object {
         /// First byte.
@@ -131,6 +138,8 @@ pub fn encode(record: &Record, words: &mut [u64; MAX_RECORD_WORDS]) -> usize {
             words[2..2 + depth].copy_from_slice(&stack.frames[..depth]);
             2 + depth
         }
+        Record::Reuse(event) => reuse::encode_event(event, words),
+        Record::Cell(cell) => reuse::encode_cell(cell, words),
         Record::Object { base, size, site, seen } => {
             let fields = [first_word(OBJECT, OBJECT_WORDS, 0), base.0, *size, site.0, seen.0];
             words[..OBJECT_WORDS].copy_from_slice(&fields);
@@ -150,6 +159,8 @@ pub fn decode(words: &[u64], serial: ThreadId) -> Result<(Record, usize), Decode
         SAMPLE => length == SAMPLE_WORDS,
         EVENT => length == EVENT_WORDS,
         OBJECT => length == OBJECT_WORDS,
+        REUSE => REUSE_LENGTHS.contains(&length),
+        CELL => CELL_LENGTHS.contains(&length),
         STACK => (2..=MAX_RECORD_WORDS).contains(&length),
         _ => false,
     };
@@ -161,6 +172,8 @@ pub fn decode(words: &[u64], serial: ThreadId) -> Result<(Record, usize), Decode
         SAMPLE => sample(body, serial),
         EVENT => event(body, serial),
         STACK => Some(stack(body)),
+        REUSE => reuse::event(body).map(Record::Reuse),
+        CELL => reuse::cell(body).map(Record::Cell),
         _ => object(body),
     };
     record.map(|record| (record, length)).ok_or(DecodeError::BadContent { words: length })

@@ -94,11 +94,25 @@ pub enum Counter {
     RestartedCalls = 16,
     /// Interrupted system calls that the program saw fail with EINTR (POSIX timers only).
     InterruptedCalls = 17,
+    /// Sampled uses that the reuse detector was shown.
+    Uses = 18,
+    /// Those that a watch was set for.
+    UsesArmed = 19,
+    /// Nanoseconds from samples to when their watches were set, all together.
+    ArmNanos = 20,
+    /// Watches of other threads set for uses of this thread.
+    ThreadsArmed = 21,
+    /// Watches of other threads that could not be set.
+    ThreadsUnarmed = 22,
+    /// Counts of the exact mode that could not be written.
+    CellsLost = 23,
+    /// Uses given up because too many touches of their line decided nothing.
+    Undecided = 24,
 }
 
 impl Counter {
     /// How many there are.
-    pub const COUNT: usize = 18;
+    pub const COUNT: usize = 25;
 }
 
 /// Room for counters to come without moving the rest.
@@ -143,14 +157,16 @@ pub struct SlotHeader {
     pub native_ns: AtomicU64,
     /// By [`Leave`]: how often the thread left the cache for native code, and why.
     pub leaves: [AtomicU64; Leave::COUNT],
-    padding: [u64; 11],
+    /// One more than the domain of shared caches that the thread is in; 0 where nobody asked.
+    pub domain: AtomicU64,
+    padding: [u64; 10],
 }
 
 impl SlotHeader {
     /// Makes the slot ready for a new thread; the caller owns it.
     pub fn reset(&self) {
         let words = [&self.started, &self.ended, &self.cpu_ns, &self.stack_low, &self.stack_high];
-        for word in words.into_iter().chain([&self.translated_ns, &self.native_ns]) {
+        for word in words.into_iter().chain([&self.translated_ns, &self.native_ns, &self.domain]) {
             word.store(0, Relaxed);
         }
         for word in self.name.iter().chain(&self.counters).chain(&self.counts).chain(&self.leaves) {
@@ -198,6 +214,8 @@ pub struct SlotSnapshot {
     pub native_ns: u64,
     /// As [`SlotHeader::leaves`].
     pub leaves: [u64; Leave::COUNT],
+    /// As [`SlotHeader::domain`].
+    pub domain: u64,
 }
 
 /// Bytes of a slot's head.
@@ -236,6 +254,7 @@ impl SlotSnapshot {
             translated_ns: word(offset_of!(SlotHeader, translated_ns)),
             native_ns: word(offset_of!(SlotHeader, native_ns)),
             leaves: std::array::from_fn(|i| word(offset_of!(SlotHeader, leaves) + i * 8)),
+            domain: word(offset_of!(SlotHeader, domain)),
         }
     }
 }
@@ -267,7 +286,7 @@ mod tests {
         words.extend([&header.stack_low, &header.stack_high]);
         words.extend(header.name.iter().chain([&header.head, &header.tail]).chain(&header.counters));
         words.extend(header.counts.iter().chain([&header.translated_ns, &header.native_ns]));
-        words.extend(&header.leaves);
+        words.extend(header.leaves.iter().chain([&header.domain]));
         words.iter().for_each(|word| bytes.extend(word.load(Relaxed).to_le_bytes()));
         bytes.resize(SLOT_HEADER_BYTES, 0);
         bytes.try_into().unwrap()
@@ -282,10 +301,12 @@ mod tests {
         header.translated_ns.store(90, Relaxed);
         header.native_ns.store(10, Relaxed);
         header.leaves[Leave::Other as usize].store(3, Relaxed);
+        header.domain.store(2, Relaxed);
         let read = SlotSnapshot::parse(&bytes(&header));
         assert_eq!(read.counts, [1_000, 0, 0, 0, 0, 0, NOT_COUNTED, 0, 0, 0, 7]);
         assert_eq!((read.translated_ns, read.native_ns), (90, 10));
         assert_eq!(read.leaves, [0, 0, 0, 0, 0, 0, 0, 3]);
+        assert_eq!(read.domain, 2);
         header.reset();
         assert_eq!(
             SlotSnapshot::parse(&bytes(&header)).counts,

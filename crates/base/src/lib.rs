@@ -17,5 +17,7 @@ pub use address::{Addr, Ip, LINE_BYTES, Line};
 pub use bins::LogBin;
 pub use event::{EarlierWrite, Population, Sample, SampleOutcome, SharingClass, SharingEvent, Via};
 pub use id::{Cpu, Nanos, ProcessId, StackId, ThreadId};
-pub use reuse::{CellClass, DistanceKind, Locality, ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Scope, Touch};
+pub use reuse::{
+    CellClass, DistanceKind, Locality, ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Scope, Touch,
+};
 pub use skip::Skip;

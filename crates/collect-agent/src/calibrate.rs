@@ -73,7 +73,7 @@ fn measure_step() -> u64 {
 /// Mean times of one watchpoint trap and of moving one watchpoint.
 fn measure_watch() -> Option<(u64, u64)> {
     let word = std::sync::atomic::AtomicU64::new(0);
-    let watch = Watch { address: word.as_ptr().addr() as u64, length: 8 };
+    let watch = Watch { address: word.as_ptr().addr() as u64, length: 8, reads: true };
     let event = Event::watchpoint(watch, CALIBRATION).ok()?;
     let start = clock::now().0;
     for round in 0..ROUNDS {

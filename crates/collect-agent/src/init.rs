@@ -59,10 +59,19 @@ extern "C" fn on_unload() {
     {
         objects::stop();
         translated::write_all();
-        thread::close();
-        session.end();
-        session::publish(None);
+        if translated::runs_to_the_end() {
+            return;
+        }
+        translated::end_reuse(None);
+        end(session);
     }
+}
+
+/// The last that is heard of this process. Signal-safe.
+pub fn end(session: &Session) {
+    thread::close();
+    session.end();
+    session::publish(None);
 }
 
 /// Notes something that the report should say.

@@ -33,6 +33,7 @@ mod own_heap;
 mod pack;
 mod raw;
 mod registry;
+mod reuse;
 mod ring;
 mod sampler;
 mod session;

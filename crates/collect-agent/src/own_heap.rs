@@ -8,7 +8,7 @@ use std::{
 
 use dlmalloc::Dlmalloc;
 
-use crate::registry::thread_pointer;
+use crate::{registry::thread_pointer, reuse::exact};
 
 /// dlmalloc under a lock.
 ///
@@ -112,8 +112,9 @@ unsafe extern "C" fn after_library_fork() {
     after_fork();
 }
 
-/// Takes the lock for the length of a fork.
+/// Takes the lock for the length of a fork, and first that of the analysis that allocates under its own.
 pub fn before_fork() {
+    exact::before_fork();
     HEAP.lock(thread_pointer() | FORKING);
 }
 
@@ -121,5 +122,6 @@ pub fn before_fork() {
 pub fn after_fork() {
     if HEAP.holder.load(Relaxed) == thread_pointer() | FORKING {
         HEAP.holder.store(0, Release);
+        exact::after_fork();
     }
 }

@@ -25,22 +25,25 @@ impl File {
     }
 }
 
-/// Appends `bytes`, in a single write, to the file at `path`, which is made where it does not exist.
-pub fn append(path: &CStr, bytes: &[u8]) {
+/// Appends `bytes`, in a single write, to the file at `path`, which is made where it does not exist. False where they
+/// are not all there then.
+pub fn append(path: &CStr, bytes: &[u8]) -> bool {
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     // SAFETY: a valid string and integers.
     let fd = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0o600) };
-    if fd >= 0 {
-        let file = File(fd as c_int);
-        if limit(libc::RLIMIT_FSIZE) != libc::RLIM_INFINITY {
-            let length = status_of(&file).map_or(u64::MAX, |status| status.st_size as u64);
-            if !may_reach(length.saturating_add(bytes.len() as u64)) {
-                return;
-            }
-        }
-        // SAFETY: an open file and memory of this size.
-        unsafe { libc::syscall(libc::SYS_write, file.0, bytes.as_ptr(), bytes.len()) };
+    if fd < 0 {
+        return false;
     }
+    let file = File(fd as c_int);
+    if limit(libc::RLIMIT_FSIZE) != libc::RLIM_INFINITY {
+        let length = status_of(&file).map_or(u64::MAX, |status| status.st_size as u64);
+        if !may_reach(length.saturating_add(bytes.len() as u64)) {
+            return false;
+        }
+    }
+    // SAFETY: an open file and memory of this size.
+    let written = unsafe { libc::syscall(libc::SYS_write, file.0, bytes.as_ptr(), bytes.len()) };
+    usize::try_from(written) == Ok(bytes.len())
 }
 
 /// The soft limit on a resource.

@@ -114,6 +114,14 @@ impl Mode {
         self != Self::PosixTimer
     }
 
+    /// How watchpoint number `index` of the thread `tid` is to be delivered.
+    pub fn watch_delivery(self, index: usize, tid: i32) -> Delivery {
+        match self {
+            Self::Sigtrap => self.delivery(index as u64),
+            _ => Delivery::Setsig { thread: tid },
+        }
+    }
+
     fn delivery(self, what: u64) -> Delivery {
         match self {
             Self::Sigtrap => Delivery::Sigtrap { cookie: COOKIE | what },
@@ -187,7 +195,7 @@ impl Sampler {
     /// Sets watchpoints on the chunks of `plan`. False where one could not be set; then none is. Signal-safe.
     pub fn arm(&mut self, plan: &WatchPlan) -> bool {
         for (index, chunk) in plan.watched().iter().enumerate() {
-            let watch = Watch { address: chunk.0, length: CHUNK };
+            let watch = Watch { address: chunk.0, length: CHUNK, reads: true };
             let delivery = self.mode.delivery(index as u64);
             let Some(place) = self.watches.get_mut(index) else { continue };
             let set = match place {

@@ -17,7 +17,9 @@ use carom_base_wire::{
     journal::Line, slot_offset,
 };
 
-use crate::{journal::Text, lock::SpinLock, map, mappings, raw, ring::Slot, sampler::Mode, trim};
+use crate::{
+    journal::Text, lock::SpinLock, map, mappings, raw, reuse::Sampled, ring::Slot, sampler::Mode, trim,
+};
 
 /// The recording session of this process. Made once and never freed; a forked child makes its own.
 pub struct Session {
@@ -26,6 +28,7 @@ pub struct Session {
     /// `PID.STARTED`, the stem of this process's files.
     stem: String,
     journal: CString,
+    cells: CString,
     control: &'static Control,
     /// What the host asked for.
     pub settings: ControlSettings,
@@ -33,6 +36,8 @@ pub struct Session {
     pub mode: Mode,
     /// The bulletin board of time-weighted samples and that of step samples, kept apart.
     pub boards: [Board<'static>; 2],
+    /// Sampled reuse, where that is asked for.
+    pub reuse: Option<Sampled>,
     segments: SpinLock<Vec<Segment>>,
     next_serial: AtomicU32,
 }
@@ -111,10 +116,12 @@ impl Session {
             dir: dir.to_owned(),
             pid,
             journal: c_path(&dir.join(format!("{stem}.journal")))?,
+            cells: c_path(&dir.join(format!("{stem}.cells")))?,
             stem,
             control,
             settings,
             mode,
+            reuse: Sampled::new(&settings, mode),
             boards: [board(settings.board_slots as usize), board(settings.board_slots as usize)],
             segments: SpinLock::new(Vec::new()),
             next_serial: AtomicU32::new(0),
@@ -159,6 +166,12 @@ impl Session {
     /// Writes a line into the journal. Signal-safe, but for errno.
     pub fn append<const N: usize>(&self, text: &mut Text<N>) {
         raw::append(&self.journal, text.end());
+    }
+
+    /// Writes counts of the exact mode, whole records, for the host. False where they are not all there then.
+    /// Signal-safe, but for errno.
+    pub fn append_cells(&self, records: &[u8]) -> bool {
+        raw::append(&self.cells, records)
     }
 
     /// The number of the next thread of this process.

@@ -13,8 +13,8 @@ use carom_base_sys::{SysError, clock, signal};
 use carom_base_wire::{Counter, SlotState};
 
 use crate::{
-    budget::Budget, handler::Burst, lock::SpinLock, map, objects::ThreadHeap, registry, ring::Slot,
-    sampler::Sampler, session::Session, stack::Stacks, translated,
+    budget::Budget, handler::Burst, lock::SpinLock, map, objects::ThreadHeap, registry, reuse::Place,
+    ring::Slot, sampler::Sampler, session::Session, stack::Stacks, translated,
 };
 
 /// Bytes of the stack that handlers run on. A signal frame with AVX-512 state (3.5 KiB), the unwinder and the decoder
@@ -44,6 +44,10 @@ pub struct State {
     pub slot: Slot,
     /// Its timer and watchpoints.
     pub sampler: Sampler,
+    /// Its number in the process.
+    pub id: ThreadId,
+    /// Where it is among those that are watched for reuse.
+    pub place: Option<Place>,
     /// Detectors by `Population`.
     pub detectors: [ThreadDetector; 2],
     /// Instructions to accesses.
@@ -237,6 +241,8 @@ fn start_sampling(
         session,
         slot,
         sampler: Sampler::idle(session.mode),
+        id,
+        place: None,
         detectors: [
             ThreadDetector::new(id, session.detector(false), seed),
             ThreadDetector::new(id, session.detector(true), seed.rotate_left(32)),
@@ -274,6 +280,9 @@ fn start_sampling(
         retire(thread);
         return Err(SysError { call: "registry", errno: libc::EAGAIN });
     }
+    if !translated::is_on() {
+        watch_reuse();
+    }
     // Last, so that the first sample finds everything in place.
     let period = if translated::is_on() { translated::TIMER_NS } else { period };
     if period == 0 {
@@ -286,9 +295,22 @@ fn start_sampling(
 
 /// Makes the calling thread one that runs in the code cache. False where it cannot.
 pub fn translate() -> bool {
-    registry::current()
-        .and_then(|thread| thread.visit(|state| state.slot))
-        .is_some_and(|slot| translated::begin_thread(&slot))
+    let slot = registry::current().and_then(|thread| thread.visit(|state| state.slot));
+    let translates = slot.is_some_and(|slot| translated::begin_thread(&slot));
+    if translates {
+        watch_reuse();
+    }
+    translates
+}
+
+/// The calling thread watches, from now on, what was sampled in any thread, where that is asked for.
+pub fn watch_reuse() {
+    let Some(thread) = registry::current() else { return };
+    thread.visit(|state| {
+        if let Some(reuse) = &state.session.reuse {
+            reuse.join(state);
+        }
+    });
 }
 
 /// Ends sampling of the calling thread, and writes down the last of it. Signal-safe.
@@ -298,6 +320,9 @@ pub fn close() {
         // Closed before, by `_exit` in an exit handler for example: the slot may be another thread's by now.
         if !std::mem::replace(&mut state.open, false) {
             return;
+        }
+        if let Some(reuse) = &state.session.reuse {
+            reuse.leave(state, 0);
         }
         if state.sampler.is_running() {
             let alive = state.sampler.is_alive();

@@ -1,6 +1,9 @@
 //! The `translate` engine in this process: what it counts goes into the threads' slots.
 
-use std::{ops::Range, sync::atomic::Ordering::Relaxed};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
@@ -10,9 +13,12 @@ use carom_base_wire::{
     journal::{Line, NOT_TRANSLATED},
 };
 use carom_collect_translate as engine;
-use carom_collect_translate::{Mode, Observer, Totals};
+use carom_collect_translate::{Batch, Mode, Observer, SignalAction, Totals};
 
-use crate::{handler, init::trouble, own_heap, registry, ring::Slot, session, session::Session};
+use crate::{
+    handler, init, init::trouble, own_heap, registry, reuse, reuse::Sampled, ring::Slot, session,
+    session::Session,
+};
 
 /// Thread CPU time between two signals that bring a thread back into the cache, and write down its counts.
 pub const TIMER_NS: u64 = 10_000_000;
@@ -22,25 +28,70 @@ struct Agent;
 
 impl Observer for Agent {
     fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind) {
-        let Some(thread) = registry::current() else { return };
-        thread.visit(|state| {
-            let settings = &state.session.settings;
-            let (loads, stores) = (settings.load_period, settings.store_period);
-            let period = if kind.writes() { stores } else { loads };
-            let shortest = [loads, stores].into_iter().filter(|period| *period != 0).min().unwrap_or(1);
-            let weight = period as f32 / shortest as f32;
-            handler::on_translated_sample(state, registers, *access, kind, weight);
+        keeping_errno(|| {
+            let Some(thread) = registry::current() else { return };
+            thread.visit(|state| {
+                let settings = &state.session.settings;
+                let (loads, stores) = (settings.load_period, settings.store_period);
+                let shortest = [loads, stores].into_iter().filter(|period| *period != 0).min().unwrap_or(1);
+                if let Some(reuse) = &state.session.reuse {
+                    let weight = period_of(*access, loads, stores) / shortest as f64;
+                    handler::with_scene(state, registers, |scene| {
+                        reuse.on_sample(scene, *access, weight as f32)
+                    });
+                } else {
+                    let period = if kind.writes() { stores } else { loads };
+                    let weight = period as f32 / shortest as f32;
+                    handler::on_translated_sample(state, registers, *access, kind, weight);
+                }
+            });
+        });
+    }
+
+    fn touched(&self, registers: &Registers<'_>, access: &Access) {
+        keeping_errno(|| {
+            let Some(thread) = registry::current() else { return };
+            thread.visit(|state| {
+                let Some(reuse) = &state.session.reuse else { return };
+                let mut watches = reuse.candidates(access.addr).peekable();
+                if watches.peek().is_none() {
+                    return reuse.on_stale(state, *access);
+                }
+                handler::with_scene(state, registers, |scene| {
+                    watches.for_each(|watch| reuse.on_touch(scene, watch, *access, None));
+                });
+            });
+        });
+    }
+
+    fn streamed(&self, name: u64, batch: &Batch<'_>) {
+        keeping_errno(|| {
+            if let Some(header) = header(name) {
+                reuse::exact::take(header, batch);
+            }
         });
     }
 
     fn ending(&self, threads: &mut dyn Iterator<Item = (u64, Totals)>) {
-        for (name, totals) in threads {
-            write(name, &totals);
-        }
+        keeping_errno(|| {
+            let mut positions = Vec::new();
+            for (name, totals) in threads {
+                write(name, &totals);
+                positions.push((name, accesses(&totals)));
+            }
+            end_reuse(Some(&positions));
+            reuse::exact::write();
+            if let Some(session) = session::current()
+                && ENDS.load(Relaxed)
+                && session.is_of_this_process()
+            {
+                init::end(session);
+            }
+        });
     }
 
     fn thread_ending(&self, name: u64, totals: &Totals) {
-        write(name, totals);
+        end_counts(name, totals);
     }
 
     fn forking(&self) {
@@ -50,6 +101,47 @@ impl Observer for Agent {
     fn forked(&self, _child: bool) {
         own_heap::after_fork();
     }
+}
+
+/// Does something in the middle of the program's code, which may be about to look at errno.
+fn keeping_errno(work: impl FnOnce()) {
+    let errno = signal::errno();
+    work();
+    signal::set_errno(errno);
+}
+
+/// How many accesses a sampled one stands for. A read-modify-write may be drawn as either of its halves, and is as much
+/// more likely to be.
+fn period_of(access: Access, loads: u64, stores: u64) -> f64 {
+    let rate = |period: u64, drawn: bool| if drawn && period != 0 { 1.0 / period as f64 } else { 0.0 };
+    let rate = rate(loads, access.kind.reads()) + rate(stores, access.kind.writes());
+    if rate > 0.0 { 1.0 / rate } else { 1.0 }
+}
+
+/// Loads and stores.
+fn accesses(totals: &Totals) -> u64 {
+    totals.loads.saturating_add(totals.stores) as u64
+}
+
+/// What is still watched for reuse is over: the process ends. `totals`: what each thread, by its name, has made.
+pub fn end_reuse(totals: Option<&[(u64, u64)]>) {
+    let Some(thread) = registry::current() else { return };
+    thread.visit(|state| {
+        if let Some(reuse) = &state.session.reuse {
+            reuse.end_all(state, totals);
+        }
+    });
+}
+
+/// Exit handlers have run, ours among them; the process goes on in the cache until it makes the system call that ends it.
+static ENDS: AtomicBool = AtomicBool::new(false);
+
+/// Whether the calling thread, which is about to end the process, goes on in the cache until it does: libraries are
+/// still to be left, and output to be written. That counts, so the host must not take the thread to have ended.
+pub fn runs_to_the_end() -> bool {
+    let translated = engine::runs_in_cache();
+    ENDS.store(translated, Relaxed);
+    translated
 }
 
 /// Whether programs' code is translated in this process.
@@ -62,9 +154,15 @@ pub fn start(session: &Session) {
     if session.settings.engine != Engine::Translate {
         return;
     }
-    let mode = match (session.settings.load_period, session.settings.store_period) {
-        (0, 0) => Mode::Count,
-        (loads, stores) => Mode::Sample { loads, stores },
+    let (loads, stores) = (session.settings.load_period, session.settings.store_period);
+    let mode = if reuse::exact::start(session) {
+        Mode::Stream
+    } else if (loads, stores) == (0, 0) {
+        Mode::Count
+    } else if session.reuse.as_ref().is_some_and(Sampled::is_in_software) {
+        Mode::Watch { loads, stores }
+    } else {
+        Mode::Sample { loads, stores }
     };
     engine::reserve_signals(signal::bit(libc::SIGTRAP));
     match engine::start(mode, own_code(), &Agent) {
@@ -98,7 +196,7 @@ fn own_code() -> Vec<Range<u64>> {
 }
 
 /// Works with the engine while no signal can come.
-fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
+pub fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
     let blocked = signal::set_mask(libc::SIG_SETMASK, signal::Mask::MAX);
     let result = work();
     signal::set_mask(libc::SIG_SETMASK, blocked);
@@ -106,21 +204,45 @@ fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
 }
 
 /// How the engine names the thread that writes into `slot`.
-fn name(slot: &Slot) -> u64 {
+pub fn name(slot: &Slot) -> u64 {
     std::ptr::from_ref(slot.header()).expose_provenance() as u64
 }
 
 /// The calling thread is to run in the cache; what it counts goes into `slot`. False where it cannot.
 pub fn begin_thread(slot: &Slot) -> bool {
-    is_on() && undisturbed(|| engine::attach(name(slot)))
+    is_on()
+        && undisturbed(|| {
+            let attached = engine::attach(name(slot));
+            if attached {
+                reuse::exact::begin_thread(slot.header());
+            }
+            attached
+        })
 }
 
 /// The calling thread leaves the cache for good.
 pub fn end_thread(slot: &Slot) {
-    if is_on()
-        && let Some(totals) = undisturbed(engine::detach)
-    {
-        write(name(slot), &totals);
+    if is_on() {
+        undisturbed(|| {
+            if let Some(totals) = engine::detach() {
+                end_counts(name(slot), &totals);
+            }
+        });
+    }
+}
+
+/// The thread executes nothing more, or nothing more that counts.
+fn end_counts(name: u64, totals: &Totals) {
+    write(name, totals);
+    if let Some(thread) = registry::current() {
+        thread.visit(|state| {
+            if let Some(reuse) = &state.session.reuse {
+                reuse.leave(state, accesses(totals));
+            }
+        });
+    }
+    if let Some(header) = header(name) {
+        reuse::exact::end_thread(header);
     }
 }
 
@@ -134,6 +256,16 @@ pub fn set_slot(slot: Option<Slot>) {
 /// The name of a thread that has no slot.
 const NOWHERE: u64 = 0;
 
+/// The calling thread, which runs natively, has changed an action or asked for it ([`engine::signal_changed_natively`]).
+pub fn action_changed(signal: libc::c_int, told: usize) -> Option<SignalAction> {
+    // A `vfork` child has actions of its own, and its parent's memory.
+    let here = session::current().is_some_and(Session::is_of_this_process);
+    if !is_on() || !here || signal <= 0 {
+        return None;
+    }
+    undisturbed(|| engine::signal_changed_natively(signal as u64, told as u64))
+}
+
 /// Code was mapped or unmapped by a function that ran natively.
 pub fn code_changed() {
     if is_on() {
@@ -144,7 +276,11 @@ pub fn code_changed() {
 /// Writes down what every thread has executed so far.
 pub fn write_all() {
     if is_on() {
-        undisturbed(engine::tell_totals);
+        undisturbed(|| {
+            engine::flush_streams();
+            reuse::exact::write();
+            engine::tell_totals();
+        });
     }
 }
 
@@ -166,14 +302,19 @@ pub fn reenter(context: &mut libc::ucontext_t) {
     }
 }
 
-/// Writes down what a thread has executed. `name`: the address of its slot's header.
-fn write(name: u64, totals: &Totals) {
+/// The head of the slot whose address is a thread's name.
+fn header(name: u64) -> Option<&'static SlotHeader> {
     if name == NOWHERE {
-        return;
+        return None;
     }
     let header = std::ptr::with_exposed_provenance::<SlotHeader>(name as usize);
     // SAFETY: slots are mapped for good; all fields are atomics.
-    let header = unsafe { &*header };
+    Some(unsafe { &*header })
+}
+
+/// Writes down what a thread has executed.
+fn write(name: u64, totals: &Totals) {
+    let Some(header) = header(name) else { return };
     let counts = [
         (Count::Instructions, totals.instructions),
         (Count::Loads, totals.loads),

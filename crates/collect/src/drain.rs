@@ -7,11 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use carom_base::{Ip, ProcessId, StackId};
+use carom_base::{Ip, ProcessId, ReuseCell, StackId, ThreadId, Touch};
 use carom_base_wire::{Record, journal::Line};
 use carom_store::{HeapObject, Stack, Writer};
 
-use crate::{processes::People, segment::Segment};
+use crate::{cells::CellFile, processes::People, segment::Segment};
 
 /// One drain of a session: what has been read so far.
 pub struct Drain {
@@ -19,6 +19,7 @@ pub struct Drain {
     pub people: People,
     journals: HashMap<PathBuf, Journal>,
     segments: HashMap<PathBuf, (ProcessId, Segment)>,
+    cells: HashMap<PathBuf, (ProcessId, CellFile)>,
     /// Words in rings that were no record.
     pub garbage: u64,
     /// Call paths in the store, which has each once.
@@ -39,6 +40,7 @@ impl Drain {
             people: People::default(),
             journals: HashMap::new(),
             segments: HashMap::new(),
+            cells: HashMap::new(),
             garbage: 0,
             stacks: HashSet::new(),
         }
@@ -48,11 +50,18 @@ impl Drain {
     pub fn once(&mut self, writer: &mut Writer) {
         self.discover();
         let mut segments = std::mem::take(&mut self.segments);
+        // A call path may come through another thread's ring than what refers to it.
+        let mut records = Vec::new();
         for (process, segment) in segments.values() {
             for slot in 0..segment.slots() {
-                self.visit(*process, segment, slot, writer);
+                self.visit(*process, segment, slot, &mut records);
             }
         }
+        records.iter().for_each(|(process, _, record)| self.keep_stack(*process, record, writer));
+        for (process, thread, record) in records {
+            self.keep(process, thread, record, writer);
+        }
+        self.read_cells(writer);
         segments.retain(|path, (process, _)| !self.is_over(path, *process));
         self.segments = segments;
     }
@@ -87,47 +96,92 @@ impl Drain {
                         self.people.note(process, line);
                     }
                 }
+                (Some("cells"), Some(stem)) if !self.cells.contains_key(path) => {
+                    let process = self.people.process(stem);
+                    self.cells.insert(path.clone(), (process, CellFile::default()));
+                }
                 _ => {}
             }
         }
     }
 
-    fn visit(&mut self, process: ProcessId, segment: &Segment, slot: usize, writer: &mut Writer) {
+    fn visit(
+        &mut self,
+        process: ProcessId,
+        segment: &Segment,
+        slot: usize,
+        records: &mut Vec<(ProcessId, ThreadId, Record)>,
+    ) {
         let Some(visit) = segment.visit(slot) else { return };
         let thread = self.people.thread(process, visit.head.serial);
         self.people.update(thread, &visit.head);
         self.garbage = self.garbage.saturating_add(visit.garbage);
-        for record in visit.records {
-            match record {
-                Record::Sample(mut sample) => {
-                    sample.thread = thread;
-                    sample.stack = self.known(process, sample.stack);
-                    writer.samples(&[sample]);
-                }
-                Record::Event(mut event) => {
-                    event.earlier.thread = self.people.thread(process, event.earlier.thread.0);
-                    event.thread = thread;
-                    event.stack = self.known(process, event.stack);
-                    event.earlier.stack = self.known(process, event.earlier.stack);
-                    writer.events(&[event]);
-                }
-                Record::Stack(stack) => {
-                    // Every thread sends a path once; the store has it once per process.
-                    if self.stacks.insert((process, stack.id)) {
-                        let frames = stack.frames.iter().take(stack.depth).map(|&ip| Ip(ip)).collect();
-                        writer.stacks(&[Stack { process, id: stack.id, frames, truncated: stack.truncated }]);
-                    }
-                }
-                Record::Object { base, size, site, seen } => {
-                    let site = self.known(process, site);
-                    writer.objects(&[HeapObject { process, base, size, site, seen }]);
-                }
+        records.extend(visit.records.into_iter().map(|record| (process, thread, record)));
+    }
+
+    fn keep_stack(&mut self, process: ProcessId, record: &Record, writer: &mut Writer) {
+        let Record::Stack(stack) = record else { return };
+        // Every thread sends a path once; the store has it once per process.
+        if self.stacks.insert((process, stack.id)) {
+            let frames = stack.frames.iter().take(stack.depth).map(|&ip| Ip(ip)).collect();
+            writer.stacks(&[Stack { process, id: stack.id, frames, truncated: stack.truncated }]);
+        }
+    }
+
+    fn keep(&mut self, process: ProcessId, thread: ThreadId, record: Record, writer: &mut Writer) {
+        match record {
+            Record::Sample(mut sample) => {
+                sample.thread = thread;
+                sample.stack = self.known(process, sample.stack);
+                writer.samples(&[sample]);
+            }
+            Record::Event(mut event) => {
+                event.earlier.thread = self.people.thread(process, event.earlier.thread.0);
+                event.thread = thread;
+                event.stack = self.known(process, event.stack);
+                event.earlier.stack = self.known(process, event.earlier.stack);
+                writer.events(&[event]);
+            }
+            Record::Stack(_) => {}
+            Record::Reuse(mut event) => {
+                event.earlier = self.touch(process, event.earlier);
+                event.later = event.later.map(|later| self.touch(process, later));
+                writer.reuse(&[event]);
+            }
+            Record::Cell(cell) => self.keep_cells(process, vec![cell], writer),
+            Record::Object { base, size, site, seen } => {
+                let site = self.known(process, site);
+                writer.objects(&[HeapObject { process, base, size, site, seen }]);
             }
         }
     }
 
-    /// The path's number, or none where the path itself was lost. The publisher of an event may have sent the
-    /// path through its own ring, which is read later: then the event goes without it.
+    /// One half of a pair, with the recording's numbers.
+    fn touch(&mut self, process: ProcessId, touch: Touch) -> Touch {
+        let thread = self.people.thread(process, touch.thread.0);
+        Touch { thread, stack: self.known(process, touch.stack), ..touch }
+    }
+
+    fn read_cells(&mut self, writer: &mut Writer) {
+        let mut files = std::mem::take(&mut self.cells);
+        for (path, (process, file)) in &mut files {
+            let found = file.read(path);
+            self.garbage = self.garbage.saturating_add(found.garbage);
+            self.keep_cells(*process, found.cells, writer);
+        }
+        self.cells = files;
+    }
+
+    fn keep_cells(&mut self, process: ProcessId, mut cells: Vec<ReuseCell>, writer: &mut Writer) {
+        cells.retain(|cell| cell.count > 0);
+        for cell in &mut cells {
+            cell.thread = self.people.thread(process, cell.thread.0);
+        }
+        writer.cells(&cells);
+    }
+
+    /// The path's number, or none where the path itself was lost, or was sent through a ring that had been read by the
+    /// time it was.
     fn known(&self, process: ProcessId, stack: StackId) -> StackId {
         if self.stacks.contains(&(process, stack)) { stack } else { StackId::NONE }
     }

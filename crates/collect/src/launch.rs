@@ -20,6 +20,8 @@ pub fn start(argv: &[String], agent: Option<&Path>, dir: &Path) -> io::Result<Ch
     if let Some(agent) = agent {
         command.env("LD_PRELOAD", preload(agent, std::env::var_os("LD_PRELOAD").as_deref()));
     }
+    // A program before this one may have had them ignored.
+    signal::heed_again();
     let child = command.spawn()?;
     // After the program was started, which inherits what is ignored.
     signal::ignore_terminal_signals();

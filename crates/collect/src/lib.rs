@@ -5,22 +5,28 @@
 //! treats what it finds as hostile.
 #![forbid(unsafe_code)]
 
+mod cells;
 mod counts;
 mod drain;
 mod error;
 mod launch;
 mod link;
 mod manifest;
+mod memory;
 mod modules;
 mod processes;
 mod record;
+mod reuse;
 mod segment;
 mod session;
 mod target;
 mod transfer;
 mod warnings;
 
-pub use carom_base_wire::{ControlSettings, DeliveryChoice, Engine};
+pub use carom_base_wire::{
+    ControlSettings, DeliveryChoice, Domains, DomainsOf, Engine, MAPPED, ReuseMethod, ReuseSettings,
+    WatchChoice,
+};
 pub use error::CollectError;
 pub use link::{HOOKS, find_archive, link_flags};
 pub use record::{Outcome, Request, record};

@@ -4,10 +4,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use carom_base_sys::{clock, machine::Machine};
 use carom_base_wire::{ControlSettings, Engine};
-use carom_store::{Costs, CpuInfo, EngineInfo, MachineInfo, Manifest};
+use carom_store::{CacheInfo, Costs, CpuInfo, EngineInfo, MachineInfo, Manifest};
 
 use crate::{
-    drain::Drain, modules::BuildIds, record::Request, session::Results, transfer::transfer_ns, warnings,
+    drain::Drain, memory::memory_ns, modules::BuildIds, record::Request, reuse, session::Results,
+    transfer::transfer_ns, warnings,
 };
 
 /// Delivery of an engine whose samples are taken by the program's own translated code.
@@ -31,6 +32,7 @@ pub fn begin(request: &Request, program: String) -> Manifest {
         rank: rank(),
         machine: machine_info(&machine),
         engine: engine_info(settings, request.reason.clone()),
+        reuse: settings.reuse.as_ref().map(|asked| reuse::info(asked, settings.engine)),
         ..Manifest::default()
     }
 }
@@ -75,6 +77,19 @@ fn machine_info(machine: &Machine) -> MachineInfo {
             .map(|c| CpuInfo { cpu: c.cpu, core: c.core, package: c.package, node: c.node })
             .collect(),
         hypervisor: machine.hypervisor.as_ref().map(|h| h.kind.name().into()),
+        caches: machine
+            .caches
+            .iter()
+            .map(|c| CacheInfo {
+                level: c.level,
+                kind: c.kind.name().into(),
+                bytes: c.bytes,
+                line_bytes: c.line_bytes,
+                ways: c.ways,
+                sets: c.sets,
+                cpus: c.cpus.clone(),
+            })
+            .collect(),
     }
 }
 
@@ -86,7 +101,8 @@ fn rank() -> Option<u32> {
 }
 
 /// Fills in what was learned by the end.
-pub fn finish(manifest: &mut Manifest, settings: &ControlSettings, drain: Drain, results: Results) {
+pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results: Results) {
+    let settings = &request.settings;
     let Drain { people, garbage, .. } = drain;
     let ended: Vec<bool> = people.processes.iter().map(|process| people.ended(process.id)).collect();
     manifest.processes = people.processes;
@@ -99,6 +115,7 @@ pub fn finish(manifest: &mut Manifest, settings: &ControlSettings, drain: Drain,
         manifest.engine =
             engine_info(&ControlSettings { engine, ..*settings }, manifest.engine.reason.clone());
         add_reason(&mut manifest.engine, &reason);
+        manifest.reuse = settings.reuse.as_ref().map(|asked| reuse::info(asked, engine));
     }
     if let Some((name, reason)) = people.delivery {
         if name == "posix-timer" {
@@ -115,11 +132,12 @@ pub fn finish(manifest: &mut Manifest, settings: &ControlSettings, drain: Drain,
         trap: results.trap_ns,
         modify: results.modify_ns,
         // Now, so that it delays no program. Only where accesses are sampled is there a rate to compare it with.
-        transfer: if samples_accesses(&manifest.engine) {
+        transfer: if request.time_memory || samples_accesses(&manifest.engine) {
             transfer_ns(&manifest.machine.cpus).unwrap_or(0)
         } else {
             0
         },
+        memory: if request.time_memory { memory_ns(&manifest.machine.caches).unwrap_or(0) } else { 0 },
     };
     let mut build_ids = BuildIds::default();
     for module in manifest.processes.iter_mut().flat_map(|process| &mut process.modules) {

@@ -69,6 +69,7 @@ impl People {
         }
         info.counters = counters(head);
         info.counts = counts::of(head);
+        info.domain = head.domain.checked_sub(1).and_then(|domain| domain.try_into().ok());
     }
 
     /// Takes in a line of the journal of `process`.
@@ -160,6 +161,13 @@ fn counters(head: &SlotSnapshot) -> ThreadCounters {
         objects_unknown: of(Counter::ObjectsUnknown),
         calls_restarted: of(Counter::RestartedCalls),
         calls_interrupted: of(Counter::InterruptedCalls),
+        uses: of(Counter::Uses),
+        uses_armed: of(Counter::UsesArmed),
+        arm_ns: of(Counter::ArmNanos),
+        threads_armed: of(Counter::ThreadsArmed),
+        threads_unarmed: of(Counter::ThreadsUnarmed),
+        cells_lost: of(Counter::CellsLost),
+        undecided: of(Counter::Undecided),
         ..ThreadCounters::default()
     }
 }

@@ -1,6 +1,11 @@
 //! One recording from beginning to end.
 
-use std::{io, path::PathBuf, process::Child, time::Duration};
+use std::{
+    io,
+    path::PathBuf,
+    process::Child,
+    time::{Duration, Instant},
+};
 
 use carom_base_sys::process::ExitWatch;
 use carom_base_wire::ControlSettings;
@@ -28,6 +33,8 @@ pub struct Request {
     pub settings: ControlSettings,
     /// Why this engine.
     pub reason: String,
+    /// Measure how long a load from memory takes, at the end.
+    pub time_memory: bool,
 }
 
 /// What became of it.
@@ -44,8 +51,11 @@ pub struct Outcome {
 /// Rings hold about a third of a second at the default period; this leaves room for a busy machine.
 const TICK: Duration = Duration::from_millis(40);
 
+/// Where each sample tells what became of several uses.
+const SHORT_TICK: Duration = Duration::from_millis(10);
+
 /// The manifest is renewed this often, so that a killed host leaves a readable profile.
-const CHECKPOINT_TICKS: u32 = 50;
+const CHECKPOINT: Duration = Duration::from_secs(2);
 
 /// Runs the program to its end and leaves a profile.
 ///
@@ -54,7 +64,8 @@ const CHECKPOINT_TICKS: u32 = 50;
 pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     let program = request.argv.first().cloned().unwrap_or_default();
     let path = std::env::var("PATH").ok();
-    let target = target::examine(&program, path.as_deref()).map_err(|obstacle| match obstacle {
+    let engine = request.settings.engine;
+    let target = target::examine(&program, path.as_deref(), engine).map_err(|obstacle| match obstacle {
         Obstacle::NotFound => CollectError::NotFound(program.clone()),
         Obstacle::Io(source) => CollectError::NotExecutable { program: program.clone(), source },
         Obstacle::Refused(refusal) => CollectError::Refused { program: program.clone(), refusal },
@@ -86,19 +97,27 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
         }
     };
     let mut drain = Drain::new(session.dir());
-    let exit = follow(&mut child, &mut drain, &mut writer, &mut manifest);
+    let tick = if request.settings.reuse.is_some() { SHORT_TICK } else { TICK };
+    let exit = follow(&mut child, tick, &mut drain, &mut writer, &mut manifest);
     session.stop();
     drain.once(&mut writer);
     manifest.exit = exit;
-    finish(&mut manifest, &request.settings, drain, session.results());
+    finish(&mut manifest, request, drain, session.results());
     let trouble = writer.finish(manifest).err();
     session.remove();
     Ok(Outcome { dir, exit, trouble })
 }
 
-fn follow(child: &mut Child, drain: &mut Drain, writer: &mut Writer, manifest: &mut Manifest) -> Exit {
+fn follow(
+    child: &mut Child,
+    tick: Duration,
+    drain: &mut Drain,
+    writer: &mut Writer,
+    manifest: &mut Manifest,
+) -> Exit {
     let end = ExitWatch::new(child.id());
-    for tick in 1u32.. {
+    let mut last = Instant::now();
+    loop {
         match child.try_wait() {
             Ok(Some(status)) => return launch::exit(status),
             Ok(None) => {}
@@ -106,13 +125,13 @@ fn follow(child: &mut Child, drain: &mut Drain, writer: &mut Writer, manifest: &
             Err(_) => return Exit::Unknown,
         }
         drain.once(writer);
-        if tick.is_multiple_of(CHECKPOINT_TICKS) {
+        if last.elapsed() >= CHECKPOINT {
+            last = Instant::now();
             manifest.wall_s = seconds_since(manifest);
             manifest.processes.clone_from(&drain.people.processes);
             manifest.threads.clone_from(&drain.people.threads);
             writer.checkpoint(manifest);
         }
-        end.pause(TICK);
+        end.pause(tick);
     }
-    Exit::Unknown
 }

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use carom_base_wire::Engine;
 use object::{
     Endianness, elf,
     read::elf::{FileHeader, ProgramHeader},
@@ -27,8 +28,10 @@ pub enum Refusal {
     /// Another C library.
     #[error("uses the loader {0}, not glibc's; the agent needs glibc")]
     Loader(String),
-    /// The Go runtime installs its own handler for every signal.
-    #[error("a Go program: its runtime replaces every signal handler, the agent's too")]
+    /// The Go runtime installs its own handler for every signal. The translator handles them before it does.
+    #[error(
+        "a Go program: its runtime replaces every signal handler, that of the burst engine too; try --engine translate"
+    )]
     Go,
     /// Not an executable.
     #[error("not an ELF program nor a script that names one")]
@@ -64,14 +67,18 @@ const SHEBANG_BYTES: usize = 256;
 /// In the agent's read-only data, so that a static program that has it can be told.
 const LINKED_IN_MARK: &[u8] = b"carom agent linked in\0";
 
-/// Finds `program` as `execvp` would and looks whether it can be profiled.
+/// Finds `program` as `execvp` would and looks whether it can be profiled by `engine`.
 ///
 /// # Errors
 /// See [`Obstacle`].
-pub fn examine(program: &str, search_path: Option<&str>) -> Result<Target, Obstacle> {
+pub fn examine(program: &str, search_path: Option<&str>, engine: Engine) -> Result<Target, Obstacle> {
     let path = find(program, search_path)?;
-    let linked_in = look(&path, MOST_SCRIPTS)?;
-    Ok(Target { path, linked_in })
+    match look(&path, MOST_SCRIPTS) {
+        Err(Obstacle::Refused(Refusal::Go)) if engine == Engine::Translate => {
+            Ok(Target { path, linked_in: false })
+        }
+        looked => looked.map(|linked_in| Target { path, linked_in }),
+    }
 }
 
 fn find(program: &str, search_path: Option<&str>) -> Result<PathBuf, Obstacle> {
@@ -166,12 +173,9 @@ fn look_at_elf(bytes: &[u8]) -> Option<Refusal> {
             std::iter::from_fn(|| notes.next().ok().flatten()).any(|note| note.name() == b"Go")
         })
     });
-    if go {
-        return Some(Refusal::Go);
-    }
     match segments.iter().find_map(|segment| segment.interpreter(endian, bytes).ok().flatten()) {
         None => Some(Refusal::Static),
-        Some(loader) if contains(loader, b"ld-linux-x86-64.so") => None,
+        Some(loader) if contains(loader, b"ld-linux-x86-64.so") => go.then_some(Refusal::Go),
         Some(loader) => Some(Refusal::Loader(String::from_utf8_lossy(loader).into_owned())),
     }
 }
@@ -181,7 +185,7 @@ mod tests {
     use super::*;
 
     fn refusal(program: &str) -> Option<Refusal> {
-        match examine(program, Some("/usr/bin:/bin")) {
+        match examine(program, Some("/usr/bin:/bin"), Engine::Burst) {
             Err(Obstacle::Refused(refusal)) => Some(refusal),
             Ok(_) => None,
             Err(other) => panic!("{program}: {other:?}"),
@@ -201,8 +205,11 @@ mod tests {
 
     #[test]
     fn missing_and_plain_files_are_told_apart() {
-        assert!(matches!(examine("no-such-program", Some("/usr/bin")), Err(Obstacle::NotFound)));
-        assert!(matches!(examine("/etc/passwd", None), Err(Obstacle::Io(_))));
+        assert!(matches!(
+            examine("no-such-program", Some("/usr/bin"), Engine::Burst),
+            Err(Obstacle::NotFound)
+        ));
+        assert!(matches!(examine("/etc/passwd", None, Engine::Burst), Err(Obstacle::Io(_))));
     }
 
     #[test]
@@ -217,5 +224,20 @@ mod tests {
         for length in (0..4096).step_by(7) {
             let _ = look_at_elf(&elf[..length]);
         }
+    }
+
+    /// The note that Go's linker writes, in the place of another.
+    #[test]
+    fn a_go_program_is_for_the_translator() {
+        let mut elf = std::fs::read("/bin/ls").unwrap();
+        let name = elf.windows(4).position(|window| window == b"GNU\0").expect("a note of the GNU linker");
+        elf[name..name + 4].copy_from_slice(b"Go\0\0");
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("go");
+        std::fs::write(&program, &elf).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let program = program.to_str().unwrap();
+        assert_eq!(refusal(program), Some(Refusal::Go));
+        assert!(examine(program, None, Engine::Translate).is_ok());
     }
 }

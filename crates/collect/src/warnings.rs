@@ -8,14 +8,17 @@ use crate::session::Results;
 /// Adds the warnings. `ended` says of each process whether it ended in an orderly way; `garbage` counts the words in
 /// session memory that were no records.
 pub fn add(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Results) {
+    let translated = manifest.engine.name == Engine::Translate.name();
     let mut warn = |code: &str, text: String| manifest.warnings.push(Warning { code: code.into(), text });
     if ended.is_empty() {
         warn("no-agent", "The agent did not start in the program, so nothing was recorded.".into());
     }
     let cut = ended.iter().filter(|ended| !**ended).count();
     if let Some(false) = ended.first() {
-        let text = "The program ended without running its exit handlers; everything up to that instant is in the profile.";
-        warn("cut-short", text.into());
+        let text = "The program ended without running its exit handlers; everything up to that instant is in the profile";
+        let but =
+            if translated { ", but counts of its last 100 ms of CPU time may be missing." } else { "." };
+        warn("cut-short", format!("{text}{but}"));
     } else if cut > 0 {
         warn(
             "cut-short",
@@ -32,7 +35,7 @@ pub fn add(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Resul
             ),
         );
     }
-    let uncounted = uncounted(manifest);
+    let uncounted = uncounted(manifest, ended.first() == Some(&false));
     let mut sums = ThreadCounters::default();
     manifest.threads.iter().for_each(|thread| sums += thread.counters);
     let mut warn = |code: &str, text: String| manifest.warnings.push(Warning { code: code.into(), text });
@@ -48,6 +51,15 @@ pub fn add(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Resul
         let text = "look-ups of heap objects found the table in use, so their allocation is not named";
         warn("objects-unknown", format!("{} {text}.", sums.objects_unknown));
     }
+    if sums.cells_lost > 0 {
+        let text = "counts of reuse could not be written, so distances are missing; is the disk full?";
+        warn("counts-lost", format!("{} {text}", sums.cells_lost));
+    }
+    if sums.threads_unarmed > 0 {
+        let text =
+            "watches could not be set in other threads, so some invalidations and shared reuses were missed";
+        warn("threads-unarmed", format!("{} {text}.", sums.threads_unarmed));
+    }
     if results.unprofiled_threads > 0 {
         let text = "threads ran unprofiled for want of session memory, debug registers or file descriptors";
         warn("unprofiled-threads", format!("{} {text}.", results.unprofiled_threads));
@@ -57,11 +69,18 @@ pub fn add(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Resul
     }
 }
 
-/// Why nothing was counted although that was asked for, where no process has said so itself.
-fn uncounted(manifest: &Manifest) -> Option<&'static str> {
+/// Why nothing was counted although that was asked for, where no process has said so itself. `cut_short`: the program
+/// ran no exit handlers.
+fn uncounted(manifest: &Manifest, cut_short: bool) -> Option<&'static str> {
     let said = |process: &ProcessInfo| process.warnings.iter().any(|warning| warning.code == NOT_TRANSLATED);
     let asked = manifest.engine.name == Engine::Translate.name();
     let counted = manifest.threads.iter().any(|thread| thread.counts.is_some());
-    (asked && !counted && !manifest.processes.iter().any(said))
-        .then_some("The agent did not translate the program's code, so nothing was counted, and no sample stands for accesses.")
+    if !asked || counted || manifest.processes.iter().any(said) {
+        return None;
+    }
+    Some(if cut_short {
+        "The program ended before its counts were written down, as they are first after 10 ms of CPU time."
+    } else {
+        "The agent did not translate the program's code, so nothing was counted, and no sample stands for accesses."
+    })
 }

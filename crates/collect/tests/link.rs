@@ -47,7 +47,10 @@ fn a_linked_in_agent_records_and_lists_what_it_cannot_follow() {
     let flags = link_flags(&archive());
     let flags: Vec<&str> = ["-static"].into_iter().chain(flags.iter().map(String::as_str)).collect();
     let threads = folder.compile("threads.c", "threads", &flags);
-    assert!(examine(threads.to_str().unwrap(), None).is_ok_and(|target| target.linked_in));
+    assert!(
+        examine(threads.to_str().unwrap(), None, carom_base_wire::Engine::Burst)
+            .is_ok_and(|target| target.linked_in)
+    );
     let native = folder.native(&[threads.to_str().unwrap()]);
     assert_eq!(native.stdout, "42\n");
     let (exit, manifest) = folder.record_directly(&[threads.to_str().unwrap()]);

@@ -75,6 +75,7 @@ fn follow(name: &str, script: &str, least: u64) -> Followed {
         board_slots: 127,
         delivery: DeliveryChoice::Auto,
         objects: Some(least),
+        reuse: None,
     };
     let request = Request {
         command: "share".into(),
@@ -82,6 +83,7 @@ fn follow(name: &str, script: &str, least: u64) -> Followed {
         dir: Some(scratch.path().join("profile")),
         settings,
         reason: "test".into(),
+        time_memory: false,
     };
     // The host's signal handlers are one per process, and processors are few.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());

@@ -1,6 +1,6 @@
 //! One entry for everything that decodes chunks, shared by the fuzz target and by a test on stable Rust.
 
-use carom_base::{Sample, SharingEvent};
+use carom_base::{ReuseCell, ReuseEvent, Sample, SharingEvent};
 
 use crate::chunk::reseal;
 use crate::read::Rows;
@@ -34,6 +34,8 @@ fn decode_every_kind(bytes: &[u8], found: &mut Decoded) {
     decode::<SharingEvent>(bytes, found);
     decode::<Stack>(bytes, found);
     decode::<HeapObject>(bytes, found);
+    decode::<ReuseEvent>(bytes, found);
+    decode::<ReuseCell>(bytes, found);
 }
 
 fn decode<R: Row>(bytes: &[u8], found: &mut Decoded) {

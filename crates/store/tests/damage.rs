@@ -61,6 +61,8 @@ fn every_flipped_bit_is_found() {
                 Kind::SharingEvent => notices(recording.events(), &small.events),
                 Kind::Stack => notices(recording.stacks(), &small.stacks),
                 Kind::HeapObject => notices(recording.objects(), &small.objects),
+                Kind::ReuseEvent => notices(recording.reuse(), &small.reuse),
+                Kind::ReuseCell => notices(recording.cells(), &small.cells),
             };
             assert!(found, "bit {bit} of {}", kind.file_name());
             fs::write(&file, &whole).unwrap();
@@ -185,7 +187,7 @@ fn random_bytes_decode_to_something_or_nothing() {
         decode_chunks(&bytes);
         // The same as the payload of an honest header; the decoder mends the checksum.
         let mut chunk = b"CRMC\x01".to_vec();
-        chunk.extend([1 + (next(&mut state) % 4) as u8, 0, 0]);
+        chunk.extend([1 + (next(&mut state) % Kind::ALL.len() as u64) as u8, 0, 0]);
         chunk.extend(((next(&mut state) % 8) as u32).to_le_bytes());
         chunk.extend([bytes.len() as u32; 2].map(u32::to_le_bytes).as_flattened());
         chunk.extend([0; 4]);

@@ -5,7 +5,7 @@ mod common;
 
 use carom_base::{Ip, ProcessId, StackId};
 use carom_store::{MAX_FRAMES, Manifest, Recording, Stack, Writer, check};
-use common::{any_event, any_object, any_sample, any_stack, small};
+use common::{any_cell, any_event, any_object, any_reuse, any_sample, any_stack, small};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -45,6 +45,18 @@ proptest! {
     fn objects(rows in vec(any_object(), 0..100)) {
         let (_dir, recording) = record(|writer| writer.objects(&rows));
         prop_assert_eq!(recording.objects().collect::<Result<Vec<_>, _>>().unwrap(), rows);
+    }
+
+    #[test]
+    fn reuse(rows in vec(any_reuse(), 0..100)) {
+        let (_dir, recording) = record(|writer| writer.reuse(&rows));
+        prop_assert_eq!(recording.reuse().collect::<Result<Vec<_>, _>>().unwrap(), rows);
+    }
+
+    #[test]
+    fn cells(rows in vec(any_cell(), 0..100)) {
+        let (_dir, recording) = record(|writer| writer.cells(&rows));
+        prop_assert_eq!(recording.cells().collect::<Result<Vec<_>, _>>().unwrap(), rows);
     }
 }
 
@@ -89,7 +101,8 @@ fn the_manifest_returns_with_its_files() {
     let (_parent, dir) = small.write();
     let read = Recording::open(&dir).unwrap().manifest().clone();
     let names: Vec<_> = read.files.iter().map(|file| file.name.as_str()).collect();
-    assert_eq!(names, ["samples.chunks", "events.chunks", "stacks.chunks", "objects.chunks"]);
+    let rows = ["samples.chunks", "events.chunks", "stacks.chunks", "objects.chunks"];
+    assert_eq!(names, [&rows[..], &["reuse.chunks", "cells.chunks"]].concat());
     assert_eq!(Manifest { files: Vec::new(), ..read }, small.manifest);
 }
 
@@ -116,4 +129,18 @@ fn numbers_that_json_cannot_write_cost_one_field() {
 fn the_small_recording_breaks_no_rule() {
     let (_parent, dir) = small().write();
     assert_eq!(check(&dir).unwrap(), []);
+}
+
+#[test]
+fn a_recording_of_an_earlier_version_has_no_reuse() {
+    let (_parent, dir) = small().write();
+    let mut manifest = Recording::open(&dir).unwrap().manifest().clone();
+    manifest.files.truncate(4);
+    std::fs::write(dir.join("manifest.json"), serde_json::to_string(&manifest).unwrap()).unwrap();
+    for file in ["reuse.chunks", "cells.chunks"] {
+        std::fs::remove_file(dir.join(file)).unwrap();
+    }
+    assert_eq!(check(&dir).unwrap(), []);
+    let recording = Recording::open(&dir).unwrap();
+    assert_eq!((recording.reuse().count(), recording.cells().count()), (0, 0));
 }

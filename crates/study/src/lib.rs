@@ -2,5 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod count;
+pub mod reuse;
 pub mod share;
 pub mod symbols;

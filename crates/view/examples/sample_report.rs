@@ -5,7 +5,7 @@ mod sample;
 
 use std::{error::Error, fs, path::PathBuf};
 
-use carom_view::{count, csv, share, text, web};
+use carom_view::{count, csv, reuse, share, text, web};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Some(dir) = std::env::args_os().nth(1).map(PathBuf::from) else {
@@ -23,8 +23,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     ];
     let (run, findings) = sample::counted();
     let counted = ("count", count::report(&run, &findings));
+    let reused = [
+        ("reuse", sample::relaxed()),
+        ("reuse-sampled", sample::sampled_reuse()),
+        ("reuse-few", sample::hardly_reused()),
+    ];
+    let reused = reused.map(|(name, (run, findings))| (name, reuse::report(&run, &findings)));
     let shared = samples.map(|(name, (run, findings))| (name, share::report(&run, &findings)));
-    for (name, report) in shared.into_iter().chain([counted]) {
+    for (name, report) in shared.into_iter().chain([counted]).chain(reused) {
         fs::write(dir.join(format!("{name}.html")), web::html(&report)?)?;
         fs::write(dir.join(format!("{name}.json")), carom_view::json(&report)?)?;
         for colour in [false, true] {

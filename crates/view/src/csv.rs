@@ -1,4 +1,7 @@
-//! Tables for spreadsheets and scripts: the matrices with labels in natural order, the lines, the sites, the counts.
+//! Tables for spreadsheets and scripts: the matrices with labels in natural order, the lines, the sites, the
+//! counts, the distances.
+
+mod reuse;
 
 use crate::{
     model::{Cells, Counts, Real, RemedyKind, Report, Share},
@@ -21,7 +24,8 @@ pub fn files(report: &Report) -> Vec<CsvFile> {
     let counts = report.count.iter().flat_map(|counts| {
         [("totals.csv", totals(counts)), ("counts.csv", counts_by_thread(report, counts, &names))]
     });
-    sharing.chain(counts).map(|(name, text)| CsvFile { name, text }).collect()
+    let reuse = report.reuse.iter().flat_map(|found| reuse::files(found, &names));
+    sharing.chain(counts).chain(reuse).map(|(name, text)| CsvFile { name, text }).collect()
 }
 
 /// One row per event.
@@ -182,10 +186,14 @@ struct Table {
 
 impl Table {
     fn header(&mut self, names: &[&str]) {
+        self.names(names).end();
+    }
+
+    fn names(&mut self, names: &[&str]) -> &mut Self {
         for name in names {
             self.name(name);
         }
-        self.end();
+        self
     }
 
     /// A cell of text, which may come from a stranger: spreadsheets run what begins like a formula, so an
@@ -262,6 +270,45 @@ mod tests {
         let last = counts.lines().last().unwrap_or_default();
         assert_eq!(last, "2,worker-2,0,4713,3894000000,749000123,251900000,115100000,30,30,30,,30,30,30,30");
         assert_eq!(files.len(), 2, "no tables of sharing");
+    }
+
+    #[test]
+    fn distances_misses_and_pairs_have_tables() {
+        let (mut run, mut findings) = sample::relaxed();
+        run.threads[2].name = "=worker".into();
+        findings.pairs[0].object.as_mut().unwrap().name = "@grid".into();
+        let files = files(&crate::reuse::report(&run, &findings));
+        let last = |name: &str| file(&files, name).lines().last().unwrap_or_default().to_owned();
+        // The last curve is worker 2's, whose far reuses are 0.99 - 0.79 of 0.99 accesses, eight in ten reads after
+        // reads.
+        let far = last("reuse-histograms.csv");
+        assert!(
+            far.starts_with("thread,2,'=worker,,same-thread,any,stack,64,exact,,places,49152,57344,0.2020"),
+            "{far}"
+        );
+        assert_eq!(
+            last("miss-ratios.csv"),
+            "thread,2,'=worker,,same-thread,any,stack,64,exact,,100663296,0.01,0.01,0.01"
+        );
+        let pairs = file(&files, "reuse-pairs.csv");
+        let first = pairs.lines().nth(1).unwrap_or_default();
+        assert!(
+            first.starts_with("1,thread,0,global,'@grid,relax,relax.c,40,relax < main,relax,relax.c,77,relax < main,'=worker,0.168,0.8,1,"),
+            "{first}"
+        );
+        assert_eq!(file(&files, "reuse-false-sharing.csv").lines().count(), 1);
+        let (run, findings) = sample::sampled_reuse();
+        let sampled = self::files(&crate::reuse::report(&run, &findings));
+        let sharing = file(&sampled, "reuse-false-sharing.csv").lines().last().unwrap_or_default().to_owned();
+        assert!(
+            sharing.ends_with(",0,8,stats.hits,8,8,stats.misses,worker-1 worker-2,0.62,1200000,300000,95,48"),
+            "{sharing}"
+        );
+        for file in files.iter().chain(&sampled) {
+            let columns = |line: &str| line.matches(',').count();
+            let head = file.text.lines().next().map(columns);
+            assert!(file.text.lines().all(|line| Some(columns(line)) == head), "{}", file.name);
+        }
     }
 
     #[test]

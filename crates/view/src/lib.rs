@@ -1,8 +1,8 @@
 //! The report: model, terminal text, HTML, JSON, CSV.
 //!
-//! Findings and a [`RunInfo`] go in; [`share::report`] or [`count::report`] turns them into a [`model::Report`], and the
-//! renderers
-//! ([`text`], [`web`], [`csv`], [`json`]) turn that into strings. Nothing here prints or touches a file.
+//! Findings and a [`RunInfo`] go in; [`share::report`], [`count::report`] or [`reuse::report`] turns them into a
+//! [`model::Report`], and the renderers ([`text`], [`web`], [`csv`], [`json`]) turn that into strings. Nothing here
+//! prints or touches a file.
 #![forbid(unsafe_code)]
 
 pub mod count;
@@ -10,6 +10,7 @@ pub mod csv;
 mod json;
 pub mod model;
 mod recording;
+pub mod reuse;
 mod run;
 pub mod share;
 pub mod text;

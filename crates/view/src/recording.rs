@@ -36,6 +36,7 @@ pub fn report(command: Command, run: &RunInfo, quality: &share::Quality) -> Repo
         quality: self::quality(run, quality),
         share: None,
         count: None,
+        reuse: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The answer in one or two sentences, in units that the engine can claim.
 
 mod count;
+mod reuse;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use crate::{
 };
 
 pub use count::{count, missing};
+pub use reuse::{cache, is_main, reuse};
 
 /// From here on sharing is called false, and below one minus this true.
 const NEARLY_ALL: f64 = 0.9;

@@ -30,6 +30,11 @@ impl ThreadNames {
         self.0.get(&id).map_or_else(|| format!("thread {id}").into(), |name| name.as_str().into())
     }
 
+    /// How many threads there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// `a`, `a and b`, `a, b and c`, or `8 threads`.
     pub fn list(&self, ids: &[u32]) -> String {
         if ids.len() > LISTED {
@@ -66,7 +71,8 @@ pub fn percent(fraction: f64) -> String {
 fn points(fraction: f64) -> String {
     /// Below this many percent a decimal is worth its place.
     const DECIMAL_BELOW: f64 = 9.95;
-    let value = fraction * 100.0;
+    // A sum of nothing may be -0.
+    let value = fraction * 100.0 + 0.0;
     if !value.is_finite() {
         "?".into()
     } else if value > 0.0 && value < 0.05 {
@@ -144,6 +150,49 @@ pub fn measure(value: u64) -> String {
     format!("{value:.0}")
 }
 
+/// A size in binary units to two or three digits: `64 bytes`, `48 KiB`, `3.1 MiB`.
+pub fn size(bytes: u64) -> String {
+    approximate_size(bytes as f64)
+}
+
+/// The same with a shorter unit: `64 B`.
+pub fn short_size(bytes: u64) -> String {
+    size(bytes).replace("bytes", "B")
+}
+
+/// The same for a size that was computed.
+pub fn approximate_size(bytes: f64) -> String {
+    const KIB: f64 = 1024.0;
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    let bytes = if bytes.is_finite() { bytes.max(0.0) } else { 0.0 };
+    let (mut value, mut unit) = (bytes / KIB, "KiB");
+    if value < 1.0 {
+        return format!("{bytes:.0} bytes");
+    }
+    for next in UNITS.into_iter().skip(1) {
+        if value < KIB {
+            break;
+        }
+        (value, unit) = (value / KIB, next);
+    }
+    let decimals = usize::from(value < 9.95 && (value - value.round()).abs() > 0.05);
+    format!("{value:.decimals$} {unit}")
+}
+
+/// A duration to three digits: `120 ns`, `4.10 us`, `12.0 ms`.
+pub fn nanoseconds(value: u64) -> String {
+    if value < 1000 {
+        format!("{value} ns")
+    } else {
+        let (scaled, unit) = match value as f64 {
+            value if value < 1e6 => (value / 1e3, "us"),
+            value if value < 1e9 => (value / 1e6, "ms"),
+            value => (value / 1e9, "s"),
+        };
+        format!("{scaled:.1} {unit}")
+    }
+}
+
 /// How much was counted, with two decimals, never rounded up: `100%` is all of it.
 pub fn coverage(fraction: f64) -> String {
     if fraction >= 1.0 { "100%".into() } else { format!("{:.2}%", (fraction * 1e4).floor() / 1e2) }
@@ -153,6 +202,11 @@ pub fn coverage(fraction: f64) -> String {
 pub fn seconds(value: f64) -> String {
     let decimals = if value < 1.0 { 2 } else { usize::from(value < 100.0) };
     format!("{value:.decimals$} s")
+}
+
+/// `+1.2 s`, `-0.35 s`.
+pub fn signed_seconds(value: f64) -> String {
+    format!("{}{}", if value < 0.0 { "-" } else { "+" }, seconds(value.abs()))
 }
 
 /// `app.c:12`; the whole path is in the other formats.
@@ -169,8 +223,8 @@ mod tests {
     fn percentages_keep_the_digits_that_matter() {
         let text = |fraction: f64| percent(fraction);
         assert_eq!(
-            [0.0, 0.0001, 0.014, 0.07, 0.0996, 0.184, 1.0].map(text).join(" "),
-            "0% <0.1% 1.4% 7% 10% 18% 100%"
+            [0.0, -0.0, 0.0001, 0.014, 0.07, 0.0996, 0.184, 1.0].map(text).join(" "),
+            "0% 0% <0.1% 1.4% 7% 10% 18% 100%"
         );
         assert_eq!(percent(f64::NAN), "?%");
     }
@@ -191,6 +245,14 @@ mod tests {
         );
         assert_eq!(measure(u64::MAX), "18.4 E");
         assert_eq!([0.0, 0.5, 0.99999, 1.0].map(coverage).join(" "), "0.00% 50.00% 99.99% 100%");
+    }
+
+    #[test]
+    fn sizes_have_binary_units() {
+        assert_eq!(
+            [0, 64, 1024, 49_152, 1 << 20, 3_250_586, 34 << 20, u64::MAX].map(size).join(", "),
+            "0 bytes, 64 bytes, 1 KiB, 48 KiB, 1 MiB, 3.1 MiB, 34 MiB, 16384 PiB"
+        );
     }
 
     #[test]

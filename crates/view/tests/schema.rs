@@ -6,7 +6,7 @@ mod sample;
 
 use std::{env, fs, path::PathBuf};
 
-use carom_view::{count, model, share};
+use carom_view::{count, model, reuse, share};
 use serde_json::Value;
 
 /// Set to rewrite the checked-in schema.
@@ -47,6 +47,9 @@ fn reports_keep_to_the_schema() {
     check(&value(&share::report(&sample::two().0, &sample::nothing(3))));
     let (run, findings) = sample::counted();
     check(&value(&count::report(&run, &findings)));
+    for (run, findings) in [sample::relaxed(), sample::sampled_reuse(), sample::hardly_reused()] {
+        check(&value(&reuse::report(&run, &findings)));
+    }
 }
 
 #[test]
@@ -159,6 +162,50 @@ fn the_keys_of_counts_are_there() {
     assert_eq!(report["quality"]["not_covered"][0]["code"], "before-main");
     assert_eq!(report["processes"][0]["host"], "node17");
     assert!(report.get("share").is_none());
+}
+
+#[test]
+fn the_keys_of_reuse_are_there() {
+    let (run, findings) = sample::relaxed();
+    let report = value(&reuse::report(&run, &findings));
+    assert_eq!(report["command"], "reuse");
+    let curve = &report["reuse"]["curves"][0];
+    let expected = [
+        ("scope", "all".into()),
+        ("thread", Value::Null),
+        ("kind", "any".into()),
+        ("distance", "stack".into()),
+        ("unit", "places".into()),
+        ("granularity_bytes", 64.into()),
+        ("basis", "exact".into()),
+        ("reused_by", "same-thread".into()),
+    ];
+    for (key, value) in expected {
+        assert_eq!(curve[key], value, "{key}");
+    }
+    assert_eq!((&curve["histogram"][1]["low"], &curve["histogram"][1]["high"]), (&14.into(), &16.into()));
+    for key in ["fraction", "by_kind"] {
+        assert!(curve["histogram"][1].get(key).is_some(), "{key}");
+    }
+    assert_eq!(curve["miss_ratio"][0]["bytes"], 1024);
+    for key in ["ratio", "low", "high"] {
+        assert!(curve["miss_ratio"][0][key].is_number(), "{key}");
+    }
+    assert_eq!(report["reuse"]["curves"][1]["unit"], "accesses");
+    let worker = report["reuse"]["curves"].as_array().unwrap().last().unwrap();
+    assert_eq!((&worker["scope"], &worker["thread"]), (&"thread".into(), &2.into()));
+    let pair = &report["reuse"]["pairs"][0];
+    assert_eq!((&pair["use"]["line"], &pair["reuse"]["line"]), (&40.into(), &77.into()));
+    assert_eq!((&pair["object"]["name"], &pair["share_of_misses"]), (&"grid".into(), &0.8.into()));
+    assert_eq!(report["reuse"]["fits"][1]["enough_bytes"], 4 << 20);
+    // Three threads, all accesses of which were followed.
+    assert_eq!(report["quality"]["warnings"][0]["code"], "order-by-batches");
+    let (run, findings) = sample::sampled_reuse();
+    let report = value(&reuse::report(&run, &findings));
+    let curve = &report["reuse"]["curves"][0];
+    assert_eq!((&curve["basis"], &curve["model"]), (&"modelled".into(), &"statstack".into()));
+    assert_eq!(report["reuse"]["prefetch"]["pays"], false);
+    assert_eq!(report["quality"]["samples"], 4_000);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn denied_share(file: &str, arguments: &[&str]) -> (Share, crate::support::Repor
     let program = compile(file, &[]);
     let launcher = compile("robust/deny_perf.c", &[]);
     let alone = run(Command::new(&launcher).arg(&program).args(arguments));
-    let mut share = Share::under(Some(&launcher), &DENSE, &program, arguments);
+    let mut share = Share::under("share", Some(&launcher), &DENSE, &program, arguments);
     let shared = share.run();
     compare(&share.command, &alone, &shared);
     let report = share.report();

@@ -10,6 +10,7 @@ mod ends;
 mod known_programs;
 mod libraries;
 mod processes;
+mod reuse;
 mod signals;
 mod state;
 mod support;

@@ -14,6 +14,16 @@ fn a_sigtrap_handler_may_be_interrupted_and_nest() {
 }
 
 #[test]
+fn a_handler_from_before_main_finds_its_program() {
+    keeps("early_handler.c", &[]);
+}
+
+#[test]
+fn errno_stays_as_it_was() {
+    keeps("errno.c", &[]);
+}
+
+#[test]
 fn its_own_profiling_timer_ticks() {
     keeps("prof_timer.c", &[]);
 }

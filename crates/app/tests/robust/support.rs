@@ -156,26 +156,40 @@ pub fn run(command: &mut Command) -> Ending {
     Running::start(command).wait()
 }
 
-/// A `carom share` to be: where its profile and its report go.
-pub struct Share {
+/// A `carom share`, or another recording command, to be: where its profile and its report go.
+pub struct Recorded {
     place: TempDir,
     pub command: Command,
 }
 
-impl Share {
+/// Most are.
+pub type Share = Recorded;
+
+impl Recorded {
     /// `carom share -q OPTIONS -- PROGRAM ARGUMENTS`.
     pub fn new(options: &[&str], program: &Path, arguments: &[&str]) -> Self {
-        Self::under(None, options, program, arguments)
+        Self::by("share", options, program, arguments)
+    }
+
+    /// The same by another command.
+    pub fn by(command: &str, options: &[&str], program: &Path, arguments: &[&str]) -> Self {
+        Self::under(command, None, options, program, arguments)
     }
 
     /// The same, started by another program.
-    pub fn under(launcher: Option<&Path>, options: &[&str], program: &Path, arguments: &[&str]) -> Self {
+    pub fn under(
+        subcommand: &str,
+        launcher: Option<&Path>,
+        options: &[&str],
+        program: &Path,
+        arguments: &[&str],
+    ) -> Self {
         let place = scratch();
         let mut command = Command::new(launcher.unwrap_or(carom()));
         if launcher.is_some() {
             command.arg(carom());
         }
-        command.args(["share", "-q", "-o"]).arg(place.path().join("profile"));
+        command.args([subcommand, "-q", "-o"]).arg(place.path().join("profile"));
         command.arg("--json").arg(place.path().join("report.json")).args(options);
         command.arg("--").arg(program).args(arguments);
         Self { place, command }

@@ -16,6 +16,8 @@ fn signals_masks_and_stacks_stay_its_own() {
         ("trap_handlers.c", &[][..]),
         ("trap_on_stack.c", &[]),
         ("trap_on_stack.c", &["own"]),
+        ("early_handler.c", &[]),
+        ("errno.c", &[]),
         ("prof_timer.c", &[]),
         ("alt_stack.c", &[]),
         ("masks.c", &[]),

@@ -3,6 +3,7 @@
 //! Facts only; what follows from them is decided in [`crate::probe`]. Readers take a [`Root`], so that tests
 //! bring machines of their own.
 
+mod cache;
 mod container;
 mod cpu;
 mod hypervisor;
@@ -16,6 +17,7 @@ mod space;
 mod tests;
 mod topology;
 
+pub use cache::{Cache, CacheKind, caches};
 pub use container::Container;
 pub use cpu::{CpuModel, ShadowStack};
 pub use hypervisor::{Hypervisor, HypervisorKind};
@@ -40,6 +42,8 @@ pub struct Machine {
     pub cpu: CpuModel,
     /// Its logical processors.
     pub cpus: Vec<CpuInfo>,
+    /// Its caches.
+    pub caches: Vec<Cache>,
     /// What virtualises it.
     pub hypervisor: Option<Hypervisor>,
     /// What isolates this process.
@@ -62,13 +66,15 @@ impl Machine {
     /// the defaults.
     pub fn read(root: &Root, signature: Option<[u8; 12]>) -> Self {
         let cpu = CpuModel::read(root);
+        let cpus = cpus(root);
         Self {
             kernel: Kernel::read(root),
             hostname: kernel::hostname(root),
             tick_hz: None,
             hypervisor: Hypervisor::read(root, cpu.virtual_machine, signature),
             cpu,
-            cpus: cpus(root),
+            caches: caches(root, &cpus),
+            cpus,
             container: Container::read(root),
             privilege: Privilege::read(root),
             settings: Settings::read(root),

@@ -139,3 +139,40 @@ fn this_machine_can_be_read() {
     assert!(!machine.cpus.is_empty());
     assert!(Space::of(std::path::Path::new("/proc")).is_ok());
 }
+
+#[test]
+fn two_cores_with_a_cache_each_and_one_in_common() {
+    let cache = |cpu: u32, index: u32, level: &str, kind: &str, size: &str, cpus: &str| {
+        let folder = format!("sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
+        [
+            ("level", level),
+            ("type", kind),
+            ("size", size),
+            ("ways_of_associativity", "8"),
+            ("shared_cpu_list", cpus),
+        ]
+        .map(|(name, content)| (format!("{folder}/{name}"), format!("{content}\n")))
+    };
+    let mut files = vec![("sys/devices/system/cpu/online".to_owned(), "0-1\n".to_owned())];
+    files.extend([0, 1].into_iter().flat_map(|cpu| cache(cpu, 0, "1", "Data", "32K", &cpu.to_string())));
+    files.extend(
+        [0, 1].into_iter().flat_map(|cpu| cache(cpu, 1, "1", "Instruction", "64K", &cpu.to_string())),
+    );
+    files.extend([0, 1].into_iter().flat_map(|cpu| cache(cpu, 3, "3", "Unified", "16384K", "0-1")));
+    // Firmware may name a kind that nobody knows.
+    files.extend(cache(0, 4, "4", "Mystery", "1K", "0"));
+    let files: Vec<_> = files.iter().map(|(name, content)| (name.as_str(), content.as_str())).collect();
+    let caches = Tree::new("caches", &files).read().caches;
+    let found: Vec<_> = caches.iter().map(|c| (c.level, c.kind.name(), c.bytes, c.cpus.as_slice())).collect();
+    assert_eq!(
+        found,
+        [
+            (1, "data", 32 << 10, &[0][..]),
+            (1, "data", 32 << 10, &[1]),
+            (1, "instruction", 64 << 10, &[0]),
+            (1, "instruction", 64 << 10, &[1]),
+            (3, "unified", 16 << 20, &[0, 1]),
+        ]
+    );
+    assert_eq!((caches[0].line_bytes, caches[0].ways, caches[0].sets), (64, 8, 0));
+}

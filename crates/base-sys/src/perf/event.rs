@@ -23,14 +23,15 @@ pub enum Delivery {
     },
 }
 
-/// What a watchpoint looks at: `length` bytes (1, 2, 4 or 8) at a multiple of `length`, reads and writes.
-/// x86 has no read-only data watchpoint.
+/// What a watchpoint looks at: `length` bytes (1, 2, 4 or 8) at a multiple of `length`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watch {
     /// First byte.
     pub address: u64,
     /// Bytes.
     pub length: u64,
+    /// Reads too, and not writes alone. x86 has no watchpoint for reads alone.
+    pub reads: bool,
 }
 
 /// An open perf event. Closing is explicit ([`Event::close`]): handlers and forked children must decide.
@@ -61,7 +62,7 @@ fn base(kind: u32, config: u64, period: u64, delivery: Delivery) -> raw::perf_ev
 
 fn watch_attr(watch: Watch, delivery: Delivery) -> raw::perf_event_attr {
     let mut attr = base(raw::PERF_TYPE_BREAKPOINT, 0, 1, delivery);
-    attr.bp_type = raw::HW_BREAKPOINT_RW;
+    attr.bp_type = if watch.reads { raw::HW_BREAKPOINT_RW } else { raw::HW_BREAKPOINT_W };
     attr.__bindgen_anon_3.bp_addr = watch.address;
     attr.__bindgen_anon_4.bp_len = watch.length;
     attr
@@ -85,7 +86,15 @@ impl Event {
     /// ENOSPC where all debug registers are taken, for example by a debugger; else as for
     /// [`Event::task_clock`].
     pub fn watchpoint(watch: Watch, delivery: Delivery) -> Result<Self, SysError> {
-        Self::open(watch_attr(watch, delivery), 0, delivery)
+        Self::watchpoint_in(0, watch, delivery)
+    }
+
+    /// A data watchpoint on `thread` of this process (0: the caller), armed at once. Signal-safe.
+    ///
+    /// # Errors
+    /// As for [`Event::watchpoint`]; ESRCH where the thread is gone.
+    pub fn watchpoint_in(thread: i32, watch: Watch, delivery: Delivery) -> Result<Self, SysError> {
+        Self::open(watch_attr(watch, delivery), thread, delivery)
     }
 
     fn open(mut attr: raw::perf_event_attr, thread: i32, delivery: Delivery) -> Result<Self, SysError> {

@@ -191,7 +191,8 @@ pub(super) struct Watched([std::sync::atomic::AtomicU64; 8]);
 impl Watched {
     /// A watch on the `index`th eight bytes, from 0 to 7.
     pub(super) fn watch(&self, index: usize) -> Watch {
-        Watch { address: (&raw const self.0).addr() as u64 + 8 * (index as u64 % 8), length: 8 }
+        let address = (&raw const self.0).addr() as u64 + 8 * (index as u64 % 8);
+        Watch { address, length: 8, reads: true }
     }
 
     fn touch(&self) {

@@ -15,7 +15,8 @@ mod watch;
 pub use burst::Burst;
 pub use entry::{call_on, install};
 pub use foreign::{ProgramAction, program_action, set_program_action};
-pub use translated::on_sample as on_translated_sample;
+pub use translated::{on_sample as on_translated_sample, with_scene};
+pub use watch::trapping_access;
 
 use carom_base::{Cpu, Nanos};
 use carom_base_sys::{clock, signal};
@@ -30,7 +31,7 @@ use crate::{
 };
 
 /// What one run of the handler works with.
-pub(super) struct Scene<'a> {
+pub struct Scene<'a> {
     pub state: &'a mut State,
     pub context: Context<'a>,
     pub modules: Option<&'a Modules>,
@@ -135,7 +136,7 @@ fn dispatch(scene: Scene<'_>, origin: Origin, info: signal::TrapInfo) -> Option<
             Some(timer.saturating_add(if crowded { CROWDED_COST_NS } else { 0 }))
         }
         Some(Cause::Watch(index)) => {
-            watch::on_trap(scene, index, late);
+            watch::on_trap(scene, index, None, late);
             Some(trap)
         }
         None => Some(0),

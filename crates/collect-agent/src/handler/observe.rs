@@ -10,6 +10,13 @@ use crate::objects;
 impl Scene<'_> {
     /// Records a sample of `population` that has the accesses `accesses`, or none because of `skip`.
     pub fn sampled(&mut self, population: Population, ip: u64, accesses: &[Access], skip: Option<Skip>) {
+        if let Some(reuse) = &self.state.session.reuse {
+            // Only these represent executed instructions.
+            if population == Population::Step {
+                accesses.iter().for_each(|access| reuse.on_sample(self, *access, self.weight));
+            }
+            return;
+        }
         if accesses.is_empty() {
             let skip = skip.unwrap_or(Skip::NotAnAccess);
             self.record(population, 0, SampleOutcome::Skipped(Ip(ip), skip), StackId::NONE);

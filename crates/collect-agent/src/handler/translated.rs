@@ -31,7 +31,8 @@ pub fn on_signal(
     match state.sampler.cause(origin) {
         Some(Cause::Timer) => {
             state.samples = state.samples.wrapping_add(1);
-            if state.samples.is_multiple_of(PROGRESS_EVERY) {
+            // At first more often, so that there is something of a thread that lived for a moment.
+            if state.samples.is_multiple_of(PROGRESS_EVERY) || state.samples.is_power_of_two() {
                 thread::note_progress(&state.slot);
                 translated::write_here(&state.slot);
             }
@@ -39,6 +40,8 @@ pub fn on_signal(
         }
         Some(Cause::Watch(index)) => {
             // The trap is the cache's; what it says is the program's.
+            // The block that was interrupted counts as a whole.
+            let accesses = carom_collect_translate::accesses();
             let mut program = *context.raw();
             // SAFETY: our own copy.
             let mut original = unsafe { Context::new((&raw mut program).cast()) };
@@ -46,7 +49,7 @@ pub fn on_signal(
                 original.put(&found.gpr, found.rip, found.rflags);
             }
             let scene = Scene { state, context: original, modules, fs_base, time, cpu, weight: 1.0 };
-            watch::on_trap(scene, index, late);
+            watch::on_trap(scene, index, accesses, late);
         }
         None if origin == Origin::Step => return None,
         None => {}
@@ -63,6 +66,17 @@ pub fn on_sample(
     kind: AccessKind,
     weight: f32,
 ) {
+    with_scene(state, registers, |scene| {
+        scene.weight = weight;
+        scene.sampled_as(access, kind);
+    });
+}
+
+/// Works in front of an access of translated code, while the host wants to know.
+pub fn with_scene(state: &mut State, registers: &Registers<'_>, work: impl FnOnce(&mut Scene<'_>)) {
+    if state.session.control().stop.load(Relaxed) != 0 {
+        return;
+    }
     modules::with(|modules| {
         // SAFETY: all zeroes is a valid context.
         let mut machine: libc::ucontext_t = unsafe { std::mem::zeroed() };
@@ -70,9 +84,6 @@ pub fn on_sample(
         let mut context = unsafe { Context::new((&raw mut machine).cast()) };
         context.put(&registers.gpr, registers.rip, registers.rflags);
         let (time, cpu) = (clock::now(), Cpu(clock::current_cpu()));
-        let mut scene = Scene { state, context, modules, fs_base: registers.fs_base, time, cpu, weight };
-        if scene.state.session.control().stop.load(Relaxed) == 0 {
-            scene.sampled_as(access, kind);
-        }
+        work(&mut Scene { state, context, modules, fs_base: registers.fs_base, time, cpu, weight: 1.0 });
     });
 }

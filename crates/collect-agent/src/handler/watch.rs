@@ -1,14 +1,17 @@
 //! A watchpoint trap: this thread touched a line that another has published.
 
-use carom_base::{Addr, Ip, Population};
+use carom_base::{Access, Addr, Ip, Population};
 use carom_base_detect::Trap;
 use carom_base_wire::{Counter, Record};
 
 use super::Scene;
 use crate::objects;
 
-/// Takes a trap of watchpoint `index`.
-pub fn on_trap(mut scene: Scene<'_>, index: usize, late: bool) {
+/// Takes a trap of watchpoint `index`. `accesses`: what the thread had made by then, where that is counted.
+pub fn on_trap(mut scene: Scene<'_>, index: usize, accesses: Option<u64>, late: bool) {
+    if let Some(reuse) = &scene.state.session.reuse {
+        return reuse.on_trap(&mut scene, index, accesses, late);
+    }
     let slot = scene.state.slot;
     let detector = &scene.state.detectors[Population::Step as usize];
     let chunk = detector.armed().and_then(|plan| plan.watched().get(index)).copied();
@@ -18,7 +21,10 @@ pub fn on_trap(mut scene: Scene<'_>, index: usize, late: bool) {
     };
     scene.state.sampler.disarm();
     slot.count(Counter::Traps, 1);
-    let (access, ip) = trapping_access(&mut scene, chunk);
+    let (access, ip) = match trapping_access(&mut scene, chunk) {
+        Ok(access) => (Some(access), access.ip.0),
+        Err(ip) => (None, ip),
+    };
     let stack = scene.stack(ip);
     let trap = Trap { chunk, time: scene.time, cpu: scene.cpu, stack, access, kind: None, ip: Ip(ip) };
     if let Some(event) = scene.state.detectors[Population::Step as usize].on_trap(trap) {
@@ -27,15 +33,16 @@ pub fn on_trap(mut scene: Scene<'_>, index: usize, late: bool) {
     }
 }
 
-/// x86 traps behind the access: it is the last instruction's, where that can be told, and touches the chunk.
-fn trapping_access(scene: &mut Scene<'_>, chunk: Addr) -> (Option<carom_base::Access>, u64) {
+/// x86 traps behind the access: it is the last instruction's, where that can be told, and touches the chunk. Else where
+/// the access is thought to have been.
+pub fn trapping_access(scene: &mut Scene<'_>, chunk: Addr) -> Result<Access, u64> {
     let ip = scene.context.ip();
     let start = scene.modules.and_then(|modules| modules.function_start(ip));
     let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
-    let Ok(last) = scene.state.decoder.predecessor(ip, start, &memory) else { return (None, ip) };
+    let last = scene.state.decoder.predecessor(ip, start, &memory).map_err(|_| ip)?;
     let registers = scene.context.registers(scene.fs_base);
     let operands = scene.state.decoder.operands_after(&registers, last, &memory);
     let end = chunk.0.wrapping_add(carom_base_detect::CHUNK_BYTES);
-    let touches = |access: &&carom_base::Access| access.addr.0 < end && chunk.0 < access.end().0;
-    (operands.accesses().iter().find(touches).copied(), last)
+    let touches = |access: &&Access| access.addr.0 < end && chunk.0 < access.end().0;
+    operands.accesses().iter().find(touches).copied().ok_or(last)
 }

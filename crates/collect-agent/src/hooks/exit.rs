@@ -25,6 +25,7 @@ fn end() {
         && session.is_of_this_process()
     {
         translated::write_all();
+        translated::end_reuse(None);
         thread::close();
         session.end();
     }

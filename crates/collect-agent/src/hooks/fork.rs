@@ -2,7 +2,7 @@
 
 use carom_base_sys::signal;
 
-use crate::{modules, registry, session, session::Session, translated, trim};
+use crate::{modules, registry, reuse, session, session::Session, translated, trim};
 
 /// Has [`in_child`] called in every child that `fork` makes. A `vfork` child shares its parent's memory for a
 /// moment, has no events of its own and is left alone.
@@ -19,6 +19,9 @@ unsafe extern "C" fn in_child() {
     let kept = registry::current().and_then(|thread| {
         thread.visit(|state| {
             state.sampler.abandon();
+            if let Some(reuse) = &state.session.reuse {
+                reuse.abandon(state);
+            }
             (state.hidden_mask, state.program_stack)
         })
     });
@@ -28,10 +31,14 @@ unsafe extern "C" fn in_child() {
     crate::thread::after_fork();
     let child = Session::open(parent.dir()).ok();
     session::publish(child);
+    reuse::exact::begin_in_child(child);
     if let Some(child) = child {
         modules::announce(child);
         super::begin_main(child);
         translated::set_slot(registry::current().and_then(|thread| thread.visit(|state| state.slot)));
+        if translated::is_on() {
+            crate::thread::watch_reuse();
+        }
         trim::drop_own_code();
     }
     // The thread is another process's now, but its signals and stacks are what they were.

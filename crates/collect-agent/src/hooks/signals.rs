@@ -11,7 +11,7 @@ use carom_base_sys::{SysError, signal};
 use super::next::{Next, next};
 use crate::{
     handler::{self, ProgramAction},
-    registry, session,
+    registry, session, translated,
 };
 
 next!(SIGACTION, c"sigaction", __real_sigaction,
@@ -162,9 +162,24 @@ unsafe extern "C" fn change_action(
         wish.sa_mask = library_set(kernel_mask(&wish.sa_mask) & !TRAP);
         wish
     });
-    // SAFETY: our copy or null, and the caller's place.
-    let result =
-        unsafe { next_sigaction(number, cleared.as_ref().map_or(std::ptr::null(), std::ptr::from_ref), old) };
+    // SAFETY: all zeroes is a valid place for the answer.
+    let mut told: libc::sigaction = unsafe { std::mem::zeroed() };
+    let cleared = cleared.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: our copy or null, and our own place.
+    let result = unsafe { next_sigaction(number, cleared, &raw mut told) };
+    if result == 0
+        && let Some(before) = translated::action_changed(number, told.sa_sigaction)
+    {
+        told.sa_sigaction = before.handler as usize;
+        told.sa_flags = before.flags as libc::c_int;
+        told.sa_mask = library_set(before.mask);
+    }
+    // SAFETY: the caller's pointer is valid or null.
+    if result == 0
+        && let Some(old) = unsafe { old.as_mut() }
+    {
+        *old = told;
+    }
     if result == 0 && (1..=signal::Mask::BITS as i32).contains(&number) {
         let bit = signal::bit(number);
         let before = match wish {
@@ -187,7 +202,9 @@ unsafe extern "C" fn change_action(
 unsafe extern "C" fn change_handler(number: libc::c_int, new: libc::sighandler_t) -> libc::sighandler_t {
     if number != libc::SIGTRAP || session::current().is_none() {
         // SAFETY: the caller's arguments.
-        return unsafe { next_signal(number, new) };
+        let told = unsafe { next_signal(number, new) };
+        let before = translated::action_changed(number, told).filter(|_| told != libc::SIG_ERR);
+        return before.map_or(told, |before| before.handler as usize);
     }
     let before = handler::program_action().handler;
     handler::set_program_action(ProgramAction { handler: new, flags: libc::SA_RESTART, mask: 0 });

@@ -15,7 +15,7 @@ mod shard;
 mod site;
 mod table;
 
-pub use report::report;
+pub use report::{report, report_access};
 pub use shard::Object;
 
 use std::{

@@ -79,6 +79,7 @@ impl Folder {
             board_slots: 127,
             delivery: DeliveryChoice::Auto,
             objects: None,
+            reuse: None,
         };
         let outcome = record(&Request {
             command: "share".into(),
@@ -86,6 +87,7 @@ impl Folder {
             dir: Some(dir),
             settings,
             reason: "test".into(),
+            time_memory: false,
         })
         .unwrap();
         let violations = carom_store::check(&outcome.dir).unwrap();

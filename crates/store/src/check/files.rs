@@ -19,9 +19,11 @@ pub(super) fn check(recording: &Recording, run: &Run<'_>, found: &mut Findings) 
             found.add(MANIFEST_NAME, None, Rule::UnexpectedFile(info.name.clone()));
         }
     }
-    for name in Kind::ALL.map(Kind::file_name) {
+    for kind in Kind::ALL {
+        let name = kind.file_name();
         let Some(info) = listed.get(name) else {
-            if run.finished {
+            let missing = kind.may_be_missing() && !recording.dir().join(name).exists();
+            if run.finished && !missing {
                 found.add(name, None, Rule::NotListed);
             }
             continue;

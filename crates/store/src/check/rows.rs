@@ -1,7 +1,8 @@
 use std::collections::HashSet;
 
 use carom_base::{
-    Access, Cpu, Nanos, ProcessId, Sample, SampleOutcome, SharingClass, SharingEvent, StackId, ThreadId,
+    Access, Addr, CellClass, Cpu, LogBin, Nanos, ProcessId, ReuseCell, ReuseEvent, ReuseOutcome, Sample,
+    SampleOutcome, Scope, SharingClass, SharingEvent, StackId, ThreadId, Touch,
 };
 
 use super::{Findings, Rule, Run};
@@ -15,6 +16,8 @@ pub(super) fn check(recording: &Recording, run: &Run<'_>, found: &mut Findings) 
     each(recording.objects(), run, found, |object, broken| rows.object(object, broken));
     each(recording.samples(), run, found, |sample, broken| rows.sample(sample, broken));
     each(recording.events(), run, found, |event, broken| rows.event(event, broken));
+    each(recording.reuse(), run, found, |event, broken| rows.reuse(event, broken));
+    each(recording.cells(), run, found, |cell, broken| rows.cell(cell, broken));
 }
 
 fn each<R: Row>(
@@ -107,6 +110,55 @@ impl RowRules<'_> {
         check_sharing(event, broken);
     }
 
+    fn reuse(&self, event: &ReuseEvent, broken: Broken<'_>) {
+        self.touch(&event.earlier, broken);
+        // A use that was replaced may have passed its weight on.
+        let passed_on = event.outcome == ReuseOutcome::Replaced && event.weight == 0.0;
+        if !(event.weight.is_finite() && event.weight > 0.0 || passed_on) {
+            broken(Rule::BadWeight(event.weight));
+        }
+        let decided = matches!(event.outcome, ReuseOutcome::Reused | ReuseOutcome::Invalidated);
+        if decided != event.later.is_some() {
+            broken(Rule::OutcomeAndAccess(event.outcome));
+        }
+        let Some(later) = &event.later else { return };
+        self.touch(later, broken);
+        if event.earlier.time > later.time {
+            broken(Rule::EarlierIsLater);
+        }
+        if !share_line(later.access, event.earlier.access) {
+            broken(Rule::DifferentLines);
+        }
+        check_actors(event, later, broken);
+    }
+
+    fn touch(&self, touch: &Touch, broken: Broken<'_>) {
+        self.thread(touch.thread, touch.stack, broken);
+        self.time(touch.time, broken);
+        self.cpu(touch.cpu, broken);
+        check_access(touch.access, broken);
+    }
+
+    fn cell(&self, cell: &ReuseCell, broken: Broken<'_>) {
+        self.thread(cell.thread, StackId::NONE, broken);
+        if !cell.granularity.is_power_of_two() {
+            broken(Rule::BadGranularity(cell.granularity));
+        }
+        let distant = matches!(cell.class, CellClass::Reuse(_));
+        if usize::from(cell.bin.0) >= LogBin::COUNT || (!distant && cell.bin != LogBin(0)) {
+            broken(Rule::BadBin(cell.bin));
+        }
+        if cell.from_other && cell.scope == Scope::Private {
+            broken(Rule::OtherThread(cell.thread));
+        }
+        if cell.count == 0 {
+            broken(Rule::EmptyCell);
+        }
+        if cell.pair == Some(ReuseCell::REST) && cell.at != Addr(0) {
+            broken(Rule::AddressOfRest(cell.at));
+        }
+    }
+
     fn time(&self, time: Nanos, broken: Broken<'_>) {
         if !self.run.covers(time) {
             broken(Rule::OutsideRun(time));
@@ -153,13 +205,34 @@ fn check_access(access: Access, broken: Broken<'_>) {
 /// The accesses meet in a line, and in bytes exactly where the sharing is true.
 fn check_sharing(event: &SharingEvent, broken: Broken<'_>) {
     let (later, earlier) = (event.later, event.earlier.access);
-    let [a, b] = [later, earlier].map(|access| {
-        let last = access.addr.0.saturating_add(u64::from(access.width).saturating_sub(1));
-        (access.addr.line(), carom_base::Addr(last).line())
-    });
-    if a.0 > b.1 || b.0 > a.1 {
+    if !share_line(later, earlier) {
         broken(Rule::DifferentLines);
     } else if event.exact && (event.class == SharingClass::True) != later.overlaps(earlier) {
         broken(Rule::WrongClass);
     }
+}
+
+/// In its own cache a thread reuses what it used itself; only another's write invalidates.
+fn check_actors(event: &ReuseEvent, later: &Touch, broken: Broken<'_>) {
+    let same = event.earlier.thread == later.thread;
+    if event.outcome == ReuseOutcome::Reused {
+        if event.scope == Scope::Private && !same {
+            broken(Rule::OtherThread(later.thread));
+        }
+        return;
+    }
+    if same {
+        broken(Rule::SameThread(later.thread));
+    }
+    if !later.access.kind.writes() {
+        broken(Rule::InvalidatedByLoad);
+    }
+}
+
+fn share_line(one: Access, other: Access) -> bool {
+    let [a, b] = [one, other].map(|access| {
+        let last = access.addr.0.saturating_add(u64::from(access.width).saturating_sub(1));
+        (access.addr.line(), Addr(last).line())
+    });
+    a.0 <= b.1 && b.0 <= a.1
 }

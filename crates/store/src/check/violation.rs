@@ -1,6 +1,6 @@
 use std::fmt;
 
-use carom_base::{Cpu, Nanos, ProcessId, StackId, ThreadId};
+use carom_base::{Addr, Cpu, LogBin, Nanos, ProcessId, ReuseOutcome, StackId, ThreadId};
 use thiserror::Error;
 
 /// A rule that a recording breaks, and where.
@@ -131,6 +131,28 @@ pub enum Rule {
     /// The accesses overlap in false sharing, or do not in true sharing.
     #[error("class and bytes contradict each other")]
     WrongClass,
+
+    /// A use that was reused or invalidated by no access, or given up because of one.
+    #[error("outcome {0:?} and the later access contradict each other")]
+    OutcomeAndAccess(ReuseOutcome),
+    /// A thread reuses in its own cache what another used.
+    #[error("thread {} reuses in its own cache what another used", .0.0)]
+    OtherThread(ThreadId),
+    /// What invalidates must write.
+    #[error("invalidated by a load")]
+    InvalidatedByLoad,
+    /// A granularity that is no power of two.
+    #[error("granularity {0} is not a power of two")]
+    BadGranularity(u32),
+    /// A bin that does not exist, or one of an access that has no distance.
+    #[error("bin {} does not exist here", .0.0)]
+    BadBin(LogBin),
+    /// A count of nothing.
+    #[error("a count of 0")]
+    EmptyCell,
+    /// An address of pairs that are counted together, which have none in common.
+    #[error("address {:#x} cannot be that of all other pairs", .0.0)]
+    AddressOfRest(Addr),
 
     /// A call path with the id that means that there is none.
     #[error("a stack cannot have the id of no stack")]

@@ -34,11 +34,21 @@ pub enum Kind {
     Stack = 3,
     /// [`crate::HeapObject`].
     HeapObject = 4,
+    /// [`carom_base::ReuseEvent`].
+    ReuseEvent = 5,
+    /// [`carom_base::ReuseCell`].
+    ReuseCell = 6,
 }
 
 impl Kind {
     /// Every kind, in the order of its code.
-    pub const ALL: [Self; 4] = [Self::Sample, Self::SharingEvent, Self::Stack, Self::HeapObject];
+    pub const ALL: [Self; 6] =
+        [Self::Sample, Self::SharingEvent, Self::Stack, Self::HeapObject, Self::ReuseEvent, Self::ReuseCell];
+
+    /// Recordings of earlier versions have no file of the kinds that came later: that is one without rows.
+    pub const fn may_be_missing(self) -> bool {
+        matches!(self, Self::ReuseEvent | Self::ReuseCell)
+    }
 
     /// The name of its file in the recording's directory.
     pub const fn file_name(self) -> &'static str {
@@ -47,6 +57,8 @@ impl Kind {
             Self::SharingEvent => "events.chunks",
             Self::Stack => "stacks.chunks",
             Self::HeapObject => "objects.chunks",
+            Self::ReuseEvent => "reuse.chunks",
+            Self::ReuseCell => "cells.chunks",
         }
     }
 }

@@ -3,7 +3,7 @@
 mod column;
 mod frame;
 
-pub use column::{Bytes, ColumnReader, ColumnWriter, Integers};
+pub use column::{Bytes, ColumnReader, ColumnWriter, Integers, Words};
 #[doc(hidden)]
 pub use frame::reseal;
 pub use frame::{HEADER_BYTES, Header, Kind, MAX_PAYLOAD_BYTES, encode, payload};

@@ -48,4 +48,6 @@ pub struct Costs {
     pub modify: u64,
     /// One line's way from a core to another that contends for it; 0 where that was not measured.
     pub transfer: u64,
+    /// One load from memory; 0 where that was not measured.
+    pub memory: u64,
 }

@@ -17,6 +17,8 @@ pub struct MachineInfo {
     pub cpus: Vec<CpuInfo>,
     /// The hypervisor, where there is one.
     pub hypervisor: Option<String>,
+    /// Its caches, each once, from the first level on. Empty where they could not be read.
+    pub caches: Vec<CacheInfo>,
 }
 
 /// Where a logical processor sits.
@@ -31,4 +33,24 @@ pub struct CpuInfo {
     pub package: u32,
     /// Its NUMA node.
     pub node: u32,
+}
+
+/// One cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CacheInfo {
+    /// 1 for what is nearest to the core.
+    pub level: u32,
+    /// What it holds: `data`, `instruction` or `unified`.
+    pub kind: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The size of one line.
+    pub line_bytes: u32,
+    /// Lines of a set.
+    pub ways: u32,
+    /// Sets.
+    pub sets: u32,
+    /// The logical processors that share it.
+    pub cpus: Vec<u32>,
 }

@@ -9,6 +9,7 @@ mod file;
 mod machine;
 mod plain;
 mod process;
+mod reuse;
 mod thread;
 
 use carom_base::Nanos;
@@ -18,8 +19,9 @@ pub use counts::{Leaves, ThreadCounts};
 pub use engine::{Costs, EngineInfo};
 pub use file::MANIFEST_NAME;
 pub(crate) use file::{FILE_MODE, open_regular, read, write};
-pub use machine::{CpuInfo, MachineInfo};
+pub use machine::{CacheInfo, CpuInfo, MachineInfo};
 pub use process::{Exit, MappingInfo, ModuleInfo, ProcessInfo};
+pub use reuse::ReuseInfo;
 pub use thread::{ThreadCounters, ThreadInfo};
 
 /// The version of the manifest and of what its files mean. Readers refuse higher ones.
@@ -56,6 +58,9 @@ pub struct Manifest {
     pub cut_short: Option<String>,
     /// How accesses were observed.
     pub engine: EngineInfo,
+    /// How reuse was looked for, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reuse: Option<ReuseInfo>,
     /// Where.
     pub machine: MachineInfo,
     /// The MPI rank, where there is one.
@@ -85,6 +90,7 @@ impl Default for Manifest {
             complete: false,
             cut_short: None,
             engine: EngineInfo::default(),
+            reuse: None,
             machine: MachineInfo::default(),
             rank: None,
             processes: Vec::new(),

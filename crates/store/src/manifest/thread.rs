@@ -39,6 +39,9 @@ pub struct ThreadInfo {
     /// What was counted exactly in it; `None` where nothing was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<ThreadCounts>,
+    /// The domain of shared caches that it was in, where reuse was looked for. 255: one that no group names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<u32>,
 }
 
 /// Declares the counters once, for the struct and for the sum.
@@ -101,4 +104,18 @@ counters! {
     calls_restarted,
     /// Interrupted system calls that the program saw fail with EINTR (POSIX timers).
     calls_interrupted,
+    /// Sampled uses that the reuse detector was shown.
+    uses,
+    /// Those of them that a watch was set for.
+    uses_armed,
+    /// Time from samples to when their watches were set, all together, in nanoseconds: what happened in it is missed.
+    arm_ns,
+    /// Other threads' watches set for uses of this thread.
+    threads_armed,
+    /// Other threads' watches that could not be set for uses of this thread.
+    threads_unarmed,
+    /// Counts of the exact mode that could not be written.
+    cells_lost,
+    /// Uses that were given up because too many accesses to other bytes of their line came in between.
+    undecided,
 }

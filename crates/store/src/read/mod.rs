@@ -5,7 +5,7 @@ mod rows;
 
 use std::path::{Path, PathBuf};
 
-use carom_base::{Sample, SharingEvent};
+use carom_base::{ReuseCell, ReuseEvent, Sample, SharingEvent};
 
 use crate::error::StoreError;
 use crate::manifest::{self, Manifest};
@@ -58,7 +58,18 @@ impl Recording {
         self.rows()
     }
 
+    /// Sampled uses and what became of them, in the order in which they were written.
+    pub fn reuse(&self) -> Rows<ReuseEvent> {
+        self.rows()
+    }
+
+    /// The counts of the exact mode, in the order in which they were written. Those of equal keys add up.
+    pub fn cells(&self) -> Rows<ReuseCell> {
+        self.rows()
+    }
+
     fn rows<R: Row>(&self) -> Rows<R> {
-        Rows::new(&self.dir.join(R::KIND.file_name()))
+        let path = self.dir.join(R::KIND.file_name());
+        if R::KIND.may_be_missing() && !path.exists() { Rows::from_memory(&[]) } else { Rows::new(&path) }
     }
 }

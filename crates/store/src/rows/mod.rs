@@ -2,6 +2,7 @@
 
 mod event;
 mod object;
+mod reuse;
 mod sample;
 mod stack;
 
@@ -78,8 +79,9 @@ impl<'a> Accesses<'a> {
 mod tests {
     use super::*;
     use carom_base::{
-        Cpu, EarlierWrite, Nanos, Population, ProcessId, Sample, SampleOutcome, SharingClass, SharingEvent,
-        Skip, StackId, ThreadId, Via,
+        CellClass, Cpu, DistanceKind, EarlierWrite, Locality, LogBin, Nanos, Population, ProcessId,
+        ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Sample, SampleOutcome, Scope, SharingClass,
+        SharingEvent, Skip, StackId, ThreadId, Touch, Via,
     };
 
     /// The columns as `docs/format.md` lists them: `i` integers, `b` bytes, `w` words, `f` floats, each with
@@ -165,5 +167,50 @@ mod tests {
         let object =
             HeapObject { process: ProcessId(1), base: Addr(2), size: 3, site: StackId(4), seen: Nanos(5) };
         assert_eq!(columns(&[object]), "i:02 i:04 i:06 w:0400000000000000 i:0a");
+    }
+
+    #[test]
+    fn columns_of_reuse_events() {
+        let earlier =
+            Touch { thread: ThreadId(1), time: Nanos(2), cpu: Cpu(3), access: ACCESS, stack: StackId(9) };
+        let later = Touch { thread: ThreadId(4), time: Nanos(5), cpu: Cpu(6), stack: StackId(7), ..earlier };
+        let reused = ReuseEvent {
+            scope: Scope::Shared,
+            locality: Locality::Spatial,
+            outcome: ReuseOutcome::Reused,
+            earlier,
+            later: Some(later),
+            distance: 10,
+            weight: 8.0,
+        };
+        let replaced = ReuseEvent { outcome: ReuseOutcome::Replaced, later: None, ..reused };
+        assert_eq!(
+            columns(&[reused, replaced]),
+            "b:0101 b:0101 b:0002 i:1400 f:0000004100000041 \
+             i:0200 i:0400 i:0600 i:2200 i:2400 i:2600 b:0101 w:09000000000000000900000000000000 \
+             b:0100 i:08 i:0a i:0c i:22 i:24 i:26 b:01 w:0700000000000000",
+        );
+    }
+
+    #[test]
+    fn columns_of_reuse_cells() {
+        let all = ReuseCell {
+            thread: ThreadId(1),
+            scope: Scope::Private,
+            distance: DistanceKind::Stack,
+            granularity: 64,
+            class: CellClass::Reuse(ReuseKind::Waw),
+            bin: LogBin(5),
+            from_other: true,
+            pair: None,
+            at: Addr(0),
+            count: 3,
+        };
+        let pair = ReuseCell { pair: Some((Ip(1), Ip(2))), at: Addr(3), class: CellClass::First, ..all };
+        // 64 is the code 128, which takes two bytes of seven bits.
+        assert_eq!(
+            columns(&[all, pair]),
+            "i:0200 b:0000 b:0101 b:0204 i:800100 i:0a00 i:0600 b:0101 b:0001 i:02 i:04 i:06",
+        );
     }
 }

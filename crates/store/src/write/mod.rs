@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use carom_base::{Sample, SharingEvent};
+use carom_base::{ReuseCell, ReuseEvent, Sample, SharingEvent};
 
 use crate::error::StoreError;
 use crate::fresh::DIR_MODE;
@@ -32,6 +32,8 @@ pub struct Writer {
     events: Table<SharingEvent>,
     stacks: Table<Stack>,
     objects: Table<HeapObject>,
+    reuse: Table<ReuseEvent>,
+    cells: Table<ReuseCell>,
     full: Option<Full>,
 }
 
@@ -66,6 +68,8 @@ impl Writer {
             events: Table::create(dir)?,
             stacks: Table::create(dir)?,
             objects: Table::create(dir)?,
+            reuse: Table::create(dir)?,
+            cells: Table::create(dir)?,
             full: None,
         };
         manifest::write(dir, &manifest).map_err(|error| StoreError::io(&dir.join(MANIFEST_NAME), error))?;
@@ -87,6 +91,16 @@ impl Writer {
         append(&mut self.objects, rows, Some(&mut self.stacks), &mut self.full);
     }
 
+    /// Appends sampled uses and what became of them.
+    pub fn reuse(&mut self, rows: &[ReuseEvent]) {
+        append(&mut self.reuse, rows, Some(&mut self.stacks), &mut self.full);
+    }
+
+    /// Appends counts of the exact mode. Those of equal keys add up.
+    pub fn cells(&mut self, rows: &[ReuseCell]) {
+        append(&mut self.cells, rows, None, &mut self.full);
+    }
+
     /// Appends stacks, to which later rows refer.
     pub fn stacks(&mut self, rows: &[Stack]) {
         append(&mut self.stacks, rows, None, &mut self.full);
@@ -99,6 +113,8 @@ impl Writer {
         write_chunk(&mut self.objects, full);
         write_chunk(&mut self.samples, full);
         write_chunk(&mut self.events, full);
+        write_chunk(&mut self.reuse, full);
+        write_chunk(&mut self.cells, full);
     }
 
     /// Writes what is buffered, and replaces the manifest.
@@ -121,8 +137,14 @@ impl Writer {
     /// [`StoreError::Io`] where the manifest cannot be written. The last checkpoint then remains.
     pub fn finish(mut self, mut manifest: Manifest) -> Result<(), StoreError> {
         self.flush();
-        manifest.files =
-            vec![self.samples.info(), self.events.info(), self.stacks.info(), self.objects.info()];
+        manifest.files = vec![
+            self.samples.info(),
+            self.events.info(),
+            self.stacks.info(),
+            self.objects.info(),
+            self.reuse.info(),
+            self.cells.info(),
+        ];
         if let Some(full) = &self.full {
             manifest.complete = false;
             let text = format!("{}; {} rows were dropped", full.reason, full.dropped_rows);
@@ -201,7 +223,7 @@ mod tests {
         writer.stacks(&[Stack::default(), Stack::default()]);
         writer.flush();
         assert_eq!(writer.full().unwrap().dropped_rows, 5);
-        assert_eq!(Kind::ALL.map(|kind| dir.path().join(kind.file_name()).exists()), [true; 4]);
+        assert_eq!(Kind::ALL.map(|kind| dir.path().join(kind.file_name()).exists()), [true; 6]);
 
         let last = Manifest { complete: true, cut_short: Some("killed".to_owned()), ..Manifest::default() };
         writer.finish(last).unwrap();

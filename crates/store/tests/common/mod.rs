@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use carom_base::{
-    Access, AccessKind, Addr, Cpu, EarlierWrite, Ip, Nanos, Population, ProcessId, Sample, SampleOutcome,
-    SharingClass, SharingEvent, Skip, StackId, ThreadId, Via,
+    Access, AccessKind, Addr, CellClass, Cpu, DistanceKind, EarlierWrite, Ip, Locality, LogBin, Nanos,
+    Population, ProcessId, ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Sample, SampleOutcome, Scope,
+    SharingClass, SharingEvent, Skip, StackId, ThreadId, Touch, Via,
 };
 use carom_store::{
     CpuInfo, Exit, HeapObject, Manifest, MappingInfo, ModuleInfo, ProcessInfo, Stack, ThreadInfo, Writer,
@@ -22,10 +23,12 @@ pub struct Small {
     pub events: Vec<SharingEvent>,
     pub stacks: Vec<Stack>,
     pub objects: Vec<HeapObject>,
+    pub reuse: Vec<ReuseEvent>,
+    pub cells: Vec<ReuseCell>,
 }
 
 /// One second from 1000 s on, one process, two threads, two processors. Thread 0 writes bytes 0 to 7 of a
-/// line and thread 1 reads bytes 8 to 15 of it: false sharing.
+/// line and thread 1 reads bytes 8 to 15 of it: false sharing, and reuse in the cache that they share.
 pub fn small() -> Small {
     let started = Nanos(1_000_000_000_000);
     let at = |ns: u64| Nanos(started.0 + ns);
@@ -54,6 +57,13 @@ pub fn small() -> Small {
         population: Population::LastInstruction,
         part: 0,
         outcome,
+        stack: path.id,
+    };
+    let touch = |id: u32, ns: u64, access| Touch {
+        thread: ThreadId(id),
+        time: at(ns),
+        cpu: Cpu(id),
+        access,
         stack: path.id,
     };
     Small {
@@ -112,6 +122,38 @@ pub fn small() -> Small {
             },
         }],
         objects: vec![HeapObject { process, base: Addr(0x5000), size: 64, site: path.id, seen: at(50) }],
+        reuse: vec![
+            ReuseEvent {
+                scope: Scope::Shared,
+                locality: Locality::Spatial,
+                outcome: ReuseOutcome::Reused,
+                earlier: touch(0, 100, write),
+                later: Some(touch(1, 300, read)),
+                distance: 1,
+                weight: 1.0,
+            },
+            ReuseEvent {
+                scope: Scope::Private,
+                locality: Locality::Temporal,
+                outcome: ReuseOutcome::Ended,
+                earlier: touch(1, 300, read),
+                later: None,
+                distance: 40,
+                weight: 2.0,
+            },
+        ],
+        cells: vec![ReuseCell {
+            thread: ThreadId(1),
+            scope: Scope::Shared,
+            distance: DistanceKind::Time,
+            granularity: 64,
+            class: CellClass::Reuse(ReuseKind::Raw),
+            bin: LogBin(1),
+            from_other: true,
+            pair: Some((write.ip, read.ip)),
+            at: read.addr,
+            count: 1,
+        }],
         stacks: vec![path],
     }
 }
@@ -136,6 +178,14 @@ impl Small {
         }
         for row in self.events.chunks(1) {
             writer.events(row);
+            writer.flush();
+        }
+        for row in self.reuse.chunks(1) {
+            writer.reuse(row);
+            writer.flush();
+        }
+        for row in self.cells.chunks(1) {
+            writer.cells(row);
             writer.flush();
         }
         writer.finish(self.manifest.clone()).unwrap();
@@ -201,6 +251,52 @@ pub fn any_event() -> impl Strategy<Value = SharingEvent> {
                 access,
                 stack: early.stack,
             },
+        },
+    )
+}
+
+pub fn any_touch() -> impl Strategy<Value = Touch> {
+    (any::<(u32, u64, u32, u64)>(), any_access()).prop_map(|((thread, time, cpu, stack), access)| Touch {
+        thread: ThreadId(thread),
+        time: Nanos(time),
+        cpu: Cpu(cpu),
+        access,
+        stack: StackId(stack),
+    })
+}
+
+pub fn any_reuse() -> impl Strategy<Value = ReuseEvent> {
+    let codes = (0_u8..2, 0_u8..3, 0_u8..4);
+    // The weight is finite here only because NaN is not equal to itself.
+    let numbers = (any::<u64>(), -1e30_f32..1e30);
+    (codes, any_touch(), proptest::option::of(any_touch()), numbers).prop_map(
+        |((scope, locality, outcome), earlier, later, (distance, weight))| ReuseEvent {
+            scope: Scope::from_u8(scope).unwrap(),
+            locality: Locality::from_u8(locality).unwrap(),
+            outcome: ReuseOutcome::from_u8(outcome).unwrap(),
+            earlier,
+            later,
+            distance,
+            weight,
+        },
+    )
+}
+
+pub fn any_cell() -> impl Strategy<Value = ReuseCell> {
+    let codes = (any::<[bool; 3]>(), 0_u8..6);
+    let pair = proptest::option::of(any::<(u64, u64, u64)>());
+    (codes, any::<(u32, u32, u16, u64)>(), pair).prop_map(
+        |(([shared, stack, from_other], class), (thread, granularity, bin, count), pair)| ReuseCell {
+            thread: ThreadId(thread),
+            scope: if shared { Scope::Shared } else { Scope::Private },
+            distance: if stack { DistanceKind::Stack } else { DistanceKind::Time },
+            granularity,
+            class: CellClass::from_code(class).unwrap(),
+            bin: LogBin(bin),
+            from_other,
+            pair: pair.map(|(earlier, later, _)| (Ip(earlier), Ip(later))),
+            at: pair.map_or(Addr(0), |(.., at)| Addr(at)),
+            count,
         },
     )
 }

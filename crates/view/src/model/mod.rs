@@ -7,6 +7,8 @@ mod communication;
 mod count;
 mod number;
 mod recording;
+mod reuse;
+mod reuse_curve;
 mod share;
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
@@ -16,6 +18,8 @@ pub use communication::*;
 pub use count::*;
 pub use number::Real;
 pub use recording::*;
+pub use reuse::*;
+pub use reuse_curve::*;
 pub use share::*;
 
 /// Version of the contract: raised when a key changes its meaning or goes away.
@@ -48,6 +52,9 @@ pub struct Report {
     /// What was counted exactly. Present for the command `count`, and for others where the engine counts too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Counts>,
+    /// How far apart the uses of data are, and what caches would miss. Present for the command `reuse`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reuse: Option<Reuse>,
 }
 
 /// Who wrote the report.
@@ -67,6 +74,8 @@ pub enum Command {
     Share,
     /// How many instructions, loads, stores and so on each thread executed.
     Count,
+    /// How far apart the uses of data are, and what caches would miss.
+    Reuse,
 }
 
 impl Command {
@@ -75,6 +84,7 @@ impl Command {
         match self {
             Self::Share => "share",
             Self::Count => "count",
+            Self::Reuse => "reuse",
         }
     }
 }

@@ -37,11 +37,11 @@ pub fn line(finding: &LineFinding, names: &ThreadNames) -> Line {
     }
 }
 
-fn hexadecimal(address: u64) -> String {
+pub fn hexadecimal(address: u64) -> String {
     format!("{address:#x}")
 }
 
-fn object(object: &DataObject) -> Object {
+pub fn object(object: &DataObject) -> Object {
     Object {
         kind: match object.kind {
             symbols::ObjectKind::Global => ObjectKind::Global,
@@ -57,7 +57,7 @@ fn object(object: &DataObject) -> Object {
     }
 }
 
-fn frame(frame: &symbols::Frame) -> Frame {
+pub fn frame(frame: &symbols::Frame) -> Frame {
     Frame {
         function: frame.function.clone(),
         file: frame.file.clone(),

@@ -1,6 +1,6 @@
 //! From the findings of `carom share` to its report.
 
-mod lines;
+pub(crate) mod lines;
 mod remedy;
 mod warnings;
 

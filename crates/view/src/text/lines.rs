@@ -150,7 +150,7 @@ fn place(frame: &Frame) -> Option<String> {
 }
 
 /// `work app.c:57 ← main app.c:90`
-fn path(frames: &[Frame]) -> String {
+pub fn path(frames: &[Frame]) -> String {
     let step = |frame: &Frame| {
         let function = frame.function.clone().unwrap_or_else(|| frame.address.clone());
         place(frame).map_or(function.clone(), |at| format!("{function} {at}"))

@@ -5,6 +5,7 @@ mod lines;
 mod matrix;
 mod page;
 mod picture;
+mod reuse;
 mod trust;
 
 use crate::{
@@ -47,6 +48,9 @@ pub fn render(report: &Report, options: &Options) -> String {
     }
     if let Some(counts) = report.count.as_ref().filter(|_| report.command == Command::Count) {
         count::print(&mut page, report, counts, &names, options);
+    }
+    if let Some(found) = &report.reuse {
+        reuse::print(&mut page, found, &names, options);
     }
     trust::print(&mut page, report);
     page.finish()

@@ -2,7 +2,7 @@
 
 use super::page::{Page, Style};
 use crate::{
-    model::{CountCoverage, Exit, PeriodUnit, Report},
+    model::{Command, CountCoverage, Exit, PeriodUnit, Report, Reuse},
     words,
 };
 
@@ -17,6 +17,10 @@ pub fn print(page: &mut Page, report: &Report) {
     row("engine", &engine(report));
     if let Some(counts) = &report.count {
         row("coverage", &coverage(&counts.coverage));
+    }
+    if let Some(reuse) = &report.reuse {
+        row("uses", &uses(reuse));
+        row("lost", &lost_uses(report, reuse));
     }
     if report.share.is_some() {
         row("samples", &samples(report));
@@ -83,6 +87,9 @@ fn engine(report: &Report) -> String {
         PeriodUnit::Ns => format!(", one every {:.2} ms of thread CPU time", engine.period as f64 / 1e6),
         PeriodUnit::Accesses => String::new(),
     };
+    if report.command == Command::Reuse {
+        return format!("{who}; a sample stands for {}{period}", engine.sample_means);
+    }
     let budget = engine.budget_percent.map(|budget| format!(", budget {}%", budget.0)).unwrap_or_default();
     format!(
         "{who}; a sample stands for {}{period}{budget}; {}; {}, {} on the board",
@@ -106,6 +113,58 @@ fn samples(report: &Report) -> String {
         words::count(quality.watchpoints_armed as usize, "watchpoint"),
         words::thousands(quality.watchpoint_traps),
     )
+}
+
+/// What was followed, and how it ended.
+fn uses(reuse: &Reuse) -> String {
+    let quality = &reuse.quality;
+    let exact = (quality.exact_accesses > 0).then(|| {
+        let of = if quality.place_rate.0 < 1.0 {
+            format!(" to a sample of {} of the places", words::percent(quality.place_rate.0))
+        } else {
+            String::new()
+        };
+        format!("every access{of}: {}", words::thousands(quality.exact_accesses))
+    });
+    let watched = (quality.offered > 0).then(|| {
+        let part = |uses: u64| words::percent(uses as f64 / quality.watched.max(1) as f64);
+        format!(
+            "{} sampled, {} watched: {} reused, {} invalidated, {} not used again, {} given up for others",
+            words::thousands(quality.offered),
+            words::thousands(quality.watched),
+            part(quality.reused),
+            part(quality.invalidated),
+            part(quality.ended),
+            part(quality.replaced),
+        )
+    });
+    let parts: Vec<String> = exact.into_iter().chain(watched).collect();
+    if parts.is_empty() { "none".into() } else { parts.join("; ") }
+}
+
+fn lost_uses(report: &Report, reuse: &Reuse) -> String {
+    let quality = &reuse.quality;
+    let mut parts = vec![format!("{} dropped", words::count(report.quality.dropped as usize, "record"))];
+    if let Some(window) = quality.window_ns {
+        parts.push(format!(
+            "{} from sample to watch on average",
+            words::nanoseconds(window.0.max(0.0) as u64)
+        ));
+    }
+    if quality.threads_armed + quality.threads_unarmed > 0 {
+        parts.push(format!(
+            "{} of {} watches in other threads not set",
+            words::thousands(quality.threads_unarmed),
+            words::thousands(quality.threads_armed.saturating_add(quality.threads_unarmed))
+        ));
+    }
+    if quality.cells_lost > 0 {
+        parts.push(format!("{} without room", words::count(quality.cells_lost as usize, "count")));
+    }
+    if report.quality.unprofiled_threads > 0 {
+        parts.push(words::count(report.quality.unprofiled_threads as usize, "thread") + " unprofiled");
+    }
+    parts.join("; ")
 }
 
 fn coverage(coverage: &CountCoverage) -> String {

@@ -51,7 +51,7 @@ fn nothing(report: &Report) -> String {
     match why {
         Some(why) => format!("Nothing was counted: {}.", why.text.trim_end_matches('.')),
         None if report.processes.iter().all(|each| !each.coverage.profiled) => super::unprofiled(report),
-        None => "Nothing was counted: the program's code was not translated.".into(),
+        None => "Nothing was counted: the program ended too early, or its code was not translated.".into(),
     }
 }
 
@@ -131,7 +131,7 @@ mod tests {
         }
         check(
             &report(&run, &findings).verdict,
-            "Nothing was counted: the program's code was not translated.",
+            "Nothing was counted: the program ended too early, or its code was not translated.",
         );
         run.warnings.push(crate::WarningInfo {
             code: "not-translated".into(),

@@ -6,11 +6,15 @@ use crate::model::{Cells, CommunicationMatrix, Real, Report, Share};
 
 const TEMPLATE: &str = include_str!("page/page.html");
 
-const STYLES: [&str; 3] =
-    [include_str!("page/style.css"), include_str!("page/tables.css"), include_str!("page/figures.css")];
+const STYLES: [&str; 4] = [
+    include_str!("page/style.css"),
+    include_str!("page/tables.css"),
+    include_str!("page/figures.css"),
+    include_str!("page/charts.css"),
+];
 
 /// In order of dependency: each file uses only what stands before it.
-const SCRIPTS: [&str; 11] = [
+const SCRIPTS: [&str; 16] = [
     include_str!("page/dom.js"),
     include_str!("page/data.js"),
     include_str!("page/colour.js"),
@@ -21,6 +25,11 @@ const SCRIPTS: [&str; 11] = [
     include_str!("page/heat.js"),
     include_str!("page/trust.js"),
     include_str!("page/counts.js"),
+    include_str!("page/chart.js"),
+    include_str!("page/curves.js"),
+    include_str!("page/histogram.js"),
+    include_str!("page/pairs.js"),
+    include_str!("page/reuse.js"),
     include_str!("page/main.js"),
 ];
 
@@ -127,6 +136,7 @@ fn without_cells(report: &Report) -> Report {
         quality: report.quality.clone(),
         share: report.share.as_ref().map(share),
         count: report.count.clone(),
+        reuse: report.reuse.clone(),
     }
 }
 
@@ -151,6 +161,19 @@ mod tests {
         assert!(hostile.contains(
             "\\u003c/script\\u003e\\u003cimg src=x onerror=alert(1)\\u003e\\u0026\\u003c!--script"
         ));
+    }
+
+    #[test]
+    fn names_of_pairs_cannot_leave_the_data() {
+        let (run, mut findings) = sample::relaxed();
+        let plain = page(&crate::reuse::report(&run, &findings)).unwrap();
+        for frame in &mut findings.pairs[0].earlier {
+            frame.function = Some(HOSTILE.into());
+        }
+        let hostile = page(&crate::reuse::report(&run, &findings)).unwrap();
+        for mark in ["<", ">", "</script", "\u{2028}"] {
+            assert_eq!(hostile.matches(mark).count(), plain.matches(mark).count(), "{mark:?} in the page");
+        }
     }
 
     #[test]

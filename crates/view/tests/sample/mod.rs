@@ -5,6 +5,7 @@ mod counted;
 mod crowd;
 mod every_nth;
 mod few;
+mod reused;
 
 use carom_base::{AccessKind, Addr, Cpu, Population, ProcessId, Skip, ThreadId};
 use carom_study::{
@@ -22,6 +23,7 @@ pub use counted::counted;
 pub use crowd::crowd;
 pub use every_nth::every_nth;
 pub use few::{eight, two};
+pub use reused::{hardly_reused, relaxed, sampled_reuse};
 
 /// A run of `argv` with threads of these names.
 pub fn run(argv: &[&str], threads: &[String]) -> RunInfo {

@@ -11,6 +11,7 @@ use super::{
     OURS,
     environment::Environment,
     look::{self, Refusal},
+    tracer,
 };
 use crate::{journal::Text, raw, registry, session, session::Session, thread, translated};
 
@@ -35,7 +36,7 @@ pub unsafe fn launch(
 ) -> c_int {
     let (Some(session), Some(ours)) = (session::current(), OURS.get()) else { return start(environment) };
     let before = signal::errno();
-    let refusal = look::look(program.dir, program.path);
+    let refusal = refusal(session, program);
     if !program.spawned {
         last_words(session);
         note(session, program, refusal);
@@ -52,6 +53,15 @@ pub unsafe fn launch(
         signal::set_errno(before);
     }
     result
+}
+
+/// Why the program is to run unprofiled, if it is.
+fn refusal(session: &Session, program: &Program<'_>) -> Option<Refusal> {
+    // A spawned one runs in a process that does not exist yet.
+    if !program.spawned && tracer::has_come() {
+        return Some(Refusal::Traced);
+    }
+    look::look(program.dir, program.path).filter(|refusal| refusal.holds_for(session.settings.engine))
 }
 
 /// As [`launch`], for a program that `execve` finds at `path`.

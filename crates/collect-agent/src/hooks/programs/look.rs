@@ -3,6 +3,8 @@
 
 use std::ffi::{CStr, c_int};
 
+use carom_base_wire::Engine;
+
 use crate::raw::{self, File};
 
 /// Why a program runs unprofiled.
@@ -18,6 +20,8 @@ pub enum Refusal {
     Loader,
     /// The Go runtime takes every signal handler for itself.
     Go,
+    /// A debugger has started it.
+    Traced,
     /// The agent is linked into the program that starts it, so there is no library to preload.
     #[cfg(feature = "static-link")]
     NoLibrary,
@@ -32,9 +36,15 @@ impl Refusal {
             Self::Architecture => "not a 64-bit x86 program",
             Self::Loader => "uses another loader than glibc's",
             Self::Go => "a Go program",
+            Self::Traced => "under a debugger",
             #[cfg(feature = "static-link")]
             Self::NoLibrary => "started by a program with the agent linked in",
         }
+    }
+
+    /// Whether it is one with this engine. The translator handles a program's signals before its handlers do.
+    pub fn holds_for(self, engine: Engine) -> bool {
+        self != Self::Go || engine != Engine::Translate
     }
 }
 
@@ -128,6 +138,7 @@ fn look_at_elf(file: &File, head: &[u8], path: &CStr) -> Option<Refusal> {
     let table = word(head, 32);
     let count = usize::from(half(56)).min(MOST_HEADERS);
     let mut loader = None;
+    let mut go = false;
     for first in (0..count).step_by(BATCH) {
         let mut headers = [0; BATCH * PROGRAM_HEADER_BYTES];
         let wanted = (count - first).min(BATCH) * PROGRAM_HEADER_BYTES;
@@ -139,7 +150,7 @@ fn look_at_elf(file: &File, head: &[u8], path: &CStr) -> Option<Refusal> {
             match word(header, 0) as u32 {
                 libc::PT_INTERP => loader = Some(is_glibc(file, offset, bytes)),
                 libc::PT_NOTE => match note(file, offset, bytes) {
-                    Some(Note::Go) => return Some(Refusal::Go),
+                    Some(Note::Go) => go = true,
                     Some(Note::Agent) => return None,
                     None => {}
                 },
@@ -148,6 +159,7 @@ fn look_at_elf(file: &File, head: &[u8], path: &CStr) -> Option<Refusal> {
         }
     }
     match loader {
+        Some(true) if go => Some(Refusal::Go),
         Some(true) => without_library(),
         Some(false) => Some(Refusal::Loader),
         // The loader itself, called by name, preloads for the program that it is given.
@@ -295,6 +307,13 @@ mod tests {
         let notes = word(&elf, header(&elf, libc::PT_NOTE) + 8) as usize;
         let go = |elf: &mut Vec<u8>| elf[notes + 12..notes + 16].copy_from_slice(b"Go\0\0");
         assert_eq!(changed("go", 0o755, &go), Some(Refusal::Go));
+        assert!(Refusal::Go.holds_for(Engine::Burst) && !Refusal::Go.holds_for(Engine::Translate));
+        let static_go = |elf: &mut Vec<u8>| {
+            elf[interpreter] = 0;
+            elf[notes + 12..notes + 16].copy_from_slice(b"Go\0\0");
+        };
+        assert_eq!(changed("static-go", 0o755, &static_go), Some(Refusal::Static));
+        assert!(Refusal::Static.holds_for(Engine::Translate));
         let linked = |elf: &mut Vec<u8>| {
             elf[interpreter] = 0;
             elf[notes] = 6;

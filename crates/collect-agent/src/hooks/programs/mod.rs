@@ -11,6 +11,7 @@
 mod environment;
 mod launch;
 mod look;
+mod tracer;
 mod variadic;
 
 use std::{
@@ -76,6 +77,7 @@ static OURS: OnceLock<Ours> = OnceLock::new();
 /// Finds what the hooks need, while the loader and the heap may still be used. New programs join the session
 /// in `dir`.
 pub fn prepare(dir: &Path) {
+    tracer::prepare();
     for next in [&EXECVE, &EXECVPE, &FEXECVE, &EXECVEAT, &POSIX_SPAWN, &POSIX_SPAWNP] {
         next.address();
     }

@@ -4,6 +4,7 @@ const report = JSON.parse(document.getElementById("report").textContent);
 const cells = JSON.parse(document.getElementById("cells").textContent);
 const share = report.share ?? null;
 const counts = report.count ?? null;
+const reuse = report.reuse ?? null;
 
 const threadName = (() => {
   const uses = new Map();

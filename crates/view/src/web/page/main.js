@@ -22,6 +22,7 @@ function fact(title, figure, note, bar) {
 
 function facts() {
   const { quality, program } = report;
+  if (reuse) return el("div", { class: "facts" }, reuseFacts());
   if (!share) return el("div", { class: "facts" }, countFacts());
   const list = [];
   if (share && share.lines.length > 0) {
@@ -49,6 +50,7 @@ if (share && cells.threads.length > 0 && !share.not_enough) {
   main.append(section);
   update();
 }
+if (reuse && reuse.not_enough === null) main.append(...[curvesSection(), fitsSection(), histogramSection(), pairsSection(), reuseSharingSection(), prefetchSection()].filter(Boolean));
 if (counts) main.append(countsSection());
 main.append(trustSection());
 page.append(el("footer", {}, `carom ${report.carom.version} · report schema ${report.carom.schema}`));

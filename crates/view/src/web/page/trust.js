@@ -7,6 +7,7 @@ function trustSection() {
   const term = (title, ...content) => [el("dt", {}, title), el("dd", {}, ...content)];
   const period = engine.period_unit === "ns" ? `, one every ${(engine.period / 1e6).toFixed(2)} ms of thread CPU time` : "";
   const how = engine.period === 0 ? "everything is counted, nothing sampled"
+    : reuse ? `a sample stands for ${engine.sample_means}${period}`
     : `a sample stands for ${engine.sample_means}${period}${engine.budget_percent === null ? "" : `; budget ${engine.budget_percent}%`}; delivery: ${engine.delivery}; ${plural(engine.watchpoints, "watchpoint")}; ${plural(engine.board_slots, "slot")} on the board`;
   const leaves = (counts?.coverage.leaves ?? []).filter((each) => each.times > 0).sort((a, b) => b.times - a.times);
   const skipped = quality.skipped.filter((each) => each.samples > 0).sort((a, b) => b.samples - a.samples);
@@ -24,6 +25,7 @@ function trustSection() {
       ...(counts ? term("Coverage", `${coveragePercent(counts.coverage.fraction)} of the threads' CPU time`,
         counts.coverage.uncounted_threads > 0 && `, ${plural(counts.coverage.uncounted_threads, "thread")} not counted`,
         ...leaves.map((each) => el("div", { class: "muted" }, `${plural(each.times, "time")} left for native code: ${each.text}`))) : []),
+      ...(reuse ? reuseTerms(term) : []),
       ...(!share ? [] : term("Samples", `${engine.period_unit === "ns" || quality.last_instruction > 0 ? `${thousands(quality.last_instruction)} by time, ` : ""}${thousands(quality.step)} by execution`, el("div", { class: "muted" }, `${plural(quality.events, "event")} of sharing; ${plural(quality.watchpoints_armed, "watchpoint")} set, ${thousands(quality.watchpoint_traps)} trapped`))),
       ...(!share ? [] : term("Lost", `${plural(quality.dropped, "record")} dropped, ${plural(quality.collisions, "collision")} on the board`, quality.unprofiled_threads > 0 && `, ${plural(quality.unprofiled_threads, "thread")} unprofiled`,
         ...skipped.map((each) => el("div", { class: "muted" }, `${percent(each.samples / Math.max(1, quality.samples))} without an address: ${each.text}`)))),

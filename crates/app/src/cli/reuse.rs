@@ -1,0 +1,191 @@
+//! Options of `carom reuse`.
+
+use carom_study::reuse::{Bins, ReuseOptions};
+use clap::{Args, ValueEnum};
+
+use super::{EngineArg, OutputArgs, Period, ProgramArgs, period};
+use crate::reuse::{Groups, parse_domains};
+
+const EXAMPLES: &str = "Examples:
+  carom reuse -- ./app --threads 8
+  carom reuse --html report.html -- ./app       curves for the browser
+  carom reuse --exact -- ./app                  every access, 10 to 20 times slower
+  carom reuse --exact --sample-rate 0.01 -- ./app
+                                                every access to one line in a hundred
+  carom reuse --cache 256K -- ./app             what a cache of 256 KiB would miss
+  carom reuse --runs 5 -- ./app                 five runs as one
+  carom reuse --cache-domains 0-3,4-7 -- ./app  two shared caches of four processors
+
+The program's output and exit status stay its own; the report goes to standard error.";
+
+/// `carom reuse`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ReuseArgs {
+    /// What observes the accesses
+    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
+    pub engine: EngineArg,
+    /// Look at every access, not at samples (translate)
+    #[arg(long)]
+    pub exact: bool,
+    /// From one sample to the next, on average: a number of loads and of stores (translate), or thread CPU time with its
+    /// unit, such as 1ms (burst)
+    #[arg(long, value_name = "N|TIME", value_parser = period)]
+    pub period: Option<Period>,
+    /// Loads from one sampled load to the next, on average; 0: none (translate) [default: --period]
+    #[arg(long, value_name = "N")]
+    pub load_period: Option<u64>,
+    /// Stores from one sampled store to the next, on average; 0: none (translate) [default: --period]
+    #[arg(long, value_name = "N")]
+    pub store_period: Option<u64>,
+    /// What watches for the next access to a sampled place
+    #[arg(long, value_enum, default_value_t = WatchArg::Auto)]
+    pub watch: WatchArg,
+    /// Uses that are watched in software at a time, for each of the three questions that a sample is asked
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=64), hide_short_help = true)]
+    pub slots: u32,
+    /// Who shares a cache: groups of processors, or of threads, such as 0-1,2-3, 0+2,1+3 or threads:0,1 [default: those of
+    /// the machine's last cache]
+    #[arg(long, value_name = "GROUPS", value_parser = parse_domains)]
+    pub cache_domains: Option<Groups>,
+    /// With --exact: bytes of a place, powers of two; 1: the very bytes of an access [default: 64, a line]
+    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = granularity)]
+    pub granularity: Vec<u32>,
+    /// With --exact: look at this share of all places only (SHARDS)
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub sample_rate: Option<f64>,
+    /// With --exact: do not tell instructions apart
+    #[arg(long)]
+    pub no_pairs: bool,
+    /// Follow heap allocations, so that objects are named by where they were allocated
+    #[arg(long)]
+    pub objects: bool,
+    /// Run the program so many times, and report on all runs as one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
+    /// Rows to print of each table
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+    /// How the report is made.
+    #[command(flatten)]
+    pub layout: ReuseLayout,
+    /// Where the report goes.
+    #[command(flatten)]
+    pub report: OutputArgs,
+    /// What to run.
+    #[command(flatten)]
+    pub program: ProgramArgs,
+}
+
+/// What a report of reuse answers.
+#[derive(Debug, Default, Args)]
+pub struct ReuseLayout {
+    /// The cache that the verdict is about, such as 256K [default: the machine's largest private one]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub cache: Option<u64>,
+    /// What the program would gain by what
+    #[arg(long, value_enum)]
+    pub advise: Option<Advice>,
+    /// Bins of histograms: the first ends at START accesses, each other is RATIO times as wide as the one before, such as
+    /// 1100,2 [default: one for each doubling]
+    #[arg(long, value_name = "START,RATIO", value_parser = bins, hide_short_help = true)]
+    pub bins: Option<Bins>,
+}
+
+impl ReuseLayout {
+    /// As the study takes it.
+    pub fn options(&self) -> ReuseOptions {
+        ReuseOptions {
+            cache_bytes: self.cache,
+            prefetch: self.advise == Some(Advice::Prefetch),
+            bins: self.bins.unwrap_or_default(),
+        }
+    }
+}
+
+/// What can be advised on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Advice {
+    /// The hardware's prefetcher of adjacent lines
+    Prefetch,
+}
+
+/// Watches by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WatchArg {
+    /// Software where code is translated, else registers
+    Auto,
+    /// Translated code watches some places itself, without perf events
+    Software,
+    /// The four debug registers of each thread, by perf events
+    Registers,
+}
+
+fn granularity(text: &str) -> Result<u32, String> {
+    let bytes: u32 = text.trim().parse().map_err(|_| "not a number".to_owned())?;
+    if bytes.is_power_of_two() && bytes <= 1 << 30 {
+        Ok(bytes)
+    } else {
+        Err("must be a power of two".to_owned())
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if rate > 0.0 && rate <= 1.0 { Ok(rate) } else { Err("must be above 0 and at most 1".to_owned()) }
+}
+
+fn bins(text: &str) -> Result<Bins, String> {
+    let (start, ratio) = text.split_once(',').ok_or("needs two numbers with a comma between them")?;
+    match (start.trim().parse::<u64>(), ratio.trim().parse::<f64>()) {
+        (Ok(start), Ok(ratio)) if start >= 1 && ratio > 1.0 && ratio.is_finite() => {
+            Ok(Bins::Geometric { start, ratio })
+        }
+        _ => Err("START must be at least 1, and RATIO above 1".to_owned()),
+    }
+}
+
+/// `256K`, in powers of 1024.
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let scale: u64 = match unit.trim_end_matches("iB").trim_end_matches('B') {
+        "" => 1,
+        "k" | "K" => 1 << 10,
+        "m" | "M" => 1 << 20,
+        "g" | "G" => 1 << 30,
+        _ => return Err("needs a unit of K, M or G, or none".to_owned()),
+    };
+    let number: u64 = number.parse().map_err(|_| "not a number".to_owned())?;
+    number
+        .checked_mul(scale)
+        .filter(|bytes| *bytes >= carom_base::LINE_BYTES)
+        .ok_or_else(|| "must hold a line of 64 bytes at least".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_in_powers_of_1024() {
+        assert_eq!(bytes("256K"), Ok(262_144));
+        assert_eq!(bytes("1MiB"), Ok(1 << 20));
+        assert_eq!(bytes("4096"), Ok(4096));
+        for bad in ["", "K", "63", "1T", "99999999999G", "-1"] {
+            assert!(bytes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn granularities_and_rates_have_bounds() {
+        assert_eq!((granularity("1"), granularity("4096")), (Ok(1), Ok(4096)));
+        for bad in ["0", "48", "4294967296", "x"] {
+            assert!(granularity(bad).is_err(), "{bad}");
+        }
+        assert_eq!(rate("0.01"), Ok(0.01));
+        for bad in ["0", "1.1", "-1", "NaN"] {
+            assert!(rate(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! From options to what the agents are to do.
+
+use carom_base_sys::probe::{BurstChoice, DeliveryKind, Probes, Support, choose_burst_delivery};
+use carom_collect::{
+    ControlSettings, DeliveryChoice, Domains, Engine, ReuseMethod, ReuseSettings, WatchChoice,
+};
+
+use crate::cli::{EngineArg, Period, ReuseArgs, WatchArg};
+
+/// Mean thread CPU time between samples of the burst engine by default.
+const DEFAULT_PERIOD_NS: u64 = 1_000_000;
+
+/// Mean number of loads, and of stores, between sampled ones by default: that of the ReuseTracker thesis (6.5.1).
+const DEFAULT_ACCESSES: u64 = 100_000;
+
+/// Accesses between two samples at least, on average: more than a block of translated code has.
+const LEAST_ACCESSES: u64 = 100;
+
+/// Debug registers of an x86-64 processor.
+const REGISTERS: u32 = 4;
+
+/// The share of the program's time that the burst engine takes, in millionths.
+const BUDGET_PPM: u32 = 100_000;
+
+/// Step samples of the burst engine go up to this many instructions on.
+const MAX_STEPS: u32 = 64;
+
+/// What can be had on this machine.
+#[derive(Clone, Debug)]
+pub struct Means {
+    /// Whether code can be translated, and why not.
+    pub translate: Result<(), String>,
+    /// How the burst engine would sample, and why it cannot.
+    pub burst: Result<BurstChoice, String>,
+}
+
+impl Means {
+    /// What the probes found.
+    pub fn of(probes: &Probes) -> Self {
+        Self {
+            translate: match &probes.translate {
+                Support::Yes => Ok(()),
+                Support::No { cause, .. } | Support::Unknown { cause } => Err(cause.to_string()),
+            },
+            burst: choose_burst_delivery(probes),
+        }
+    }
+
+    /// The debug registers that threads can watch with.
+    fn registers(&self) -> u32 {
+        self.burst.as_ref().map_or(0, |choice| choice.watchpoints).min(REGISTERS)
+    }
+}
+
+/// What is to be done, and why so.
+#[derive(Debug)]
+pub struct Plan {
+    pub settings: ControlSettings,
+    pub reason: String,
+}
+
+/// What options alone say of how reuse is looked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Method {
+    /// All accesses.
+    Exact { granularities: u32, sample_rate: f64, pairs: bool },
+    /// Some accesses.
+    Sampled,
+}
+
+/// Reads the options that belong to either method.
+///
+/// # Errors
+/// They contradict each other.
+pub fn method(args: &ReuseArgs) -> Result<Method, String> {
+    if !args.exact {
+        let only = "is for --exact, in which all accesses are looked at";
+        if args.sample_rate.is_some() {
+            return Err(format!("--sample-rate {only}"));
+        }
+        if !args.granularity.is_empty() {
+            return Err(format!("--granularity {only}"));
+        }
+        return Ok(Method::Sampled);
+    }
+    if args.engine == EngineArg::Burst {
+        return Err("--exact needs the translate engine, which alone sees all accesses".into());
+    }
+    let only = "is for sampled accesses; --exact looks at all";
+    if args.period.is_some() || args.load_period.is_some() || args.store_period.is_some() {
+        return Err(format!("--period {only}"));
+    }
+    if args.watch != WatchArg::Auto {
+        return Err(format!("--watch {only}"));
+    }
+    let granularities = args.granularity.iter().fold(0, |all, bytes| all | bytes);
+    Ok(Method::Exact {
+        granularities: if granularities == 0 { carom_base::LINE_BYTES as u32 } else { granularities },
+        sample_rate: args.sample_rate.unwrap_or(1.0),
+        pairs: !args.no_pairs,
+    })
+}
+
+/// Chooses engine and watches.
+///
+/// # Errors
+/// What was asked for cannot be done here, or options contradict each other.
+pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -> Result<Plan, String> {
+    let (engine, reason) = engine(args.engine, method, means)?;
+    let reuse = |method| Some(ReuseSettings { method, domains });
+    let base = ControlSettings {
+        engine,
+        load_period: 0,
+        store_period: 0,
+        period_ns: 0,
+        budget_ppm: BUDGET_PPM,
+        max_steps: MAX_STEPS,
+        watchpoints: 0,
+        board_slots: 0,
+        delivery: delivery(means),
+        objects: args.objects.then_some(0),
+        reuse: None,
+    };
+    if let Method::Exact { granularities, sample_rate, pairs } = method {
+        let method = ReuseMethod::Exact { granularities, sample_rate, pairs };
+        return Ok(Plan { settings: ControlSettings { reuse: reuse(method), ..base }, reason });
+    }
+    let watch = watch(args.watch, engine, means)?;
+    let slots = match watch {
+        WatchChoice::Software => args.slots,
+        WatchChoice::Registers => means.registers(),
+    };
+    let sampled = ControlSettings {
+        watchpoints: if watch == WatchChoice::Registers { means.registers() } else { 0 },
+        reuse: reuse(ReuseMethod::Sampled { watch, slots }),
+        ..base
+    };
+    let settings = match engine {
+        Engine::Burst => ControlSettings { period_ns: time(args)?, ..sampled },
+        Engine::Translate => {
+            let (load_period, store_period) = accesses(args)?;
+            ControlSettings { load_period, store_period, ..sampled }
+        }
+    };
+    Ok(Plan { settings, reason })
+}
+
+/// `auto`: distances are counted where code can be translated, and only timed where it cannot.
+fn engine(asked: EngineArg, method: Method, means: &Means) -> Result<(Engine, String), String> {
+    match (asked, &means.translate) {
+        (EngineArg::Burst, _) => Ok((Engine::Burst, "asked for".into())),
+        (EngineArg::Translate, _) => Ok((Engine::Translate, "asked for".into())),
+        (EngineArg::Auto, Ok(())) => Ok((Engine::Translate, "counts the accesses of every distance".into())),
+        (EngineArg::Auto, Err(cause)) if method != Method::Sampled => {
+            Err(format!("{cause}; --exact needs code to be translated; `carom doctor` explains"))
+        }
+        (EngineArg::Auto, Err(cause)) => {
+            Ok((Engine::Burst, format!("code cannot be translated here ({cause}), so distances are timed")))
+        }
+    }
+}
+
+fn watch(asked: WatchArg, engine: Engine, means: &Means) -> Result<WatchChoice, String> {
+    let registers = || match (&means.burst, means.registers()) {
+        (Err(cause), _) => Err(format!("{cause}; `carom doctor` explains")),
+        (Ok(choice), 0) => Err(format!(
+            "no debug registers can be had here ({}), and without them only the translate engine can watch; `carom \
+             doctor` explains",
+            choice.reason
+        )),
+        (Ok(_), _) => Ok(WatchChoice::Registers),
+    };
+    match (asked, engine) {
+        (WatchArg::Software, Engine::Burst) => {
+            Err("--watch software needs the translate engine, whose code does the watching".into())
+        }
+        (WatchArg::Auto | WatchArg::Software, Engine::Translate) => Ok(WatchChoice::Software),
+        (WatchArg::Registers, _) | (WatchArg::Auto, Engine::Burst) => registers(),
+    }
+}
+
+fn delivery(means: &Means) -> DeliveryChoice {
+    match means.burst.as_ref().map(|choice| choice.delivery) {
+        Ok(DeliveryKind::Sigtrap) => DeliveryChoice::Sigtrap,
+        Ok(DeliveryKind::Setsig) => DeliveryChoice::Setsig,
+        Ok(DeliveryKind::PosixTimer) | Err(_) => DeliveryChoice::PosixTimer,
+    }
+}
+
+/// The period of the burst engine, in nanoseconds.
+fn time(args: &ReuseArgs) -> Result<u64, String> {
+    let accesses = "accesses are the periods of the translate engine";
+    match args.period {
+        Some(Period::Accesses(number)) => {
+            Err(format!("--period {number}: the burst engine samples by time, such as 1ms; {accesses}"))
+        }
+        _ if args.load_period.is_some() || args.store_period.is_some() => {
+            Err(format!("--load-period and --store-period: the burst engine samples by time; {accesses}"))
+        }
+        Some(Period::Time(ns)) => Ok(ns),
+        None => Ok(DEFAULT_PERIOD_NS),
+    }
+}
+
+/// The periods of loads and of stores of the translate engine.
+fn accesses(args: &ReuseArgs) -> Result<(u64, u64), String> {
+    let both = match args.period {
+        Some(Period::Time(_)) => {
+            return Err(
+                "--period with a unit of time is for the burst engine; the translate engine samples by \
+                        accesses: give their number without a unit, such as 100000"
+                    .into(),
+            );
+        }
+        Some(Period::Accesses(number)) => number,
+        None => DEFAULT_ACCESSES,
+    };
+    let (loads, stores) = (args.load_period.unwrap_or(both), args.store_period.unwrap_or(both));
+    if (loads, stores) == (0, 0) {
+        return Err("--load-period 0 and --store-period 0 sample nothing".into());
+    }
+    match [loads, stores].iter().find(|period| (1..LEAST_ACCESSES).contains(*period)) {
+        Some(period) => Err(format!(
+            "a period of {period} accesses is too short; the shortest is {LEAST_ACCESSES}, and 0 samples none"
+        )),
+        None => Ok((loads, stores)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use carom_collect::DomainsOf;
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn everything() -> Means {
+        let burst = BurstChoice { delivery: DeliveryKind::Sigtrap, watchpoints: 4, reason: "best".into() };
+        Means { translate: Ok(()), burst: Ok(burst) }
+    }
+
+    fn planned(options: &[&str], means: &Means) -> Result<ControlSettings, String> {
+        let line = ["carom", "reuse"].iter().chain(options).chain(&["--", "app"]);
+        let Command::Reuse(args) = Cli::try_parse_from(line).unwrap().command else { panic!("reuse") };
+        let domains = Domains::new(DomainsOf::Cpus, []);
+        method(&args).and_then(|method| plan(&args, method, means, domains)).map(|plan| plan.settings)
+    }
+
+    fn refuses(options: &[&str], means: &Means, part: &str) {
+        let error = planned(options, means).unwrap_err();
+        assert!(error.contains(part), "{options:?}: {error}");
+    }
+
+    #[test]
+    fn by_default_code_is_translated_and_watches_itself() {
+        let settings = planned(&[], &everything()).unwrap();
+        assert_eq!(
+            (settings.engine, settings.load_period, settings.store_period),
+            (Engine::Translate, 100_000, 100_000)
+        );
+        let method = settings.reuse.unwrap().method;
+        assert!(
+            matches!(method, ReuseMethod::Sampled { watch: WatchChoice::Software, slots: 16 }),
+            "{method:?}"
+        );
+        assert_eq!(settings.watchpoints, 0);
+    }
+
+    #[test]
+    fn debug_registers_are_as_many_as_there_are() {
+        let settings = planned(&["--watch", "registers", "--load-period", "0"], &everything()).unwrap();
+        let method = settings.reuse.unwrap().method;
+        assert!(
+            matches!(method, ReuseMethod::Sampled { watch: WatchChoice::Registers, slots: 4 }),
+            "{method:?}"
+        );
+        assert_eq!((settings.watchpoints, settings.load_period), (4, 0));
+        let denied = Means { burst: Err("perf_event_open is denied".into()), ..everything() };
+        refuses(&["--watch", "registers"], &denied, "perf_event_open is denied");
+        assert!(planned(&[], &denied).is_ok(), "software needs no registers");
+    }
+
+    #[test]
+    fn where_code_cannot_be_translated_distances_are_timed() {
+        let means = Means { translate: Err("no FSGSBASE".into()), ..everything() };
+        let settings = planned(&["--period", "2ms"], &means).unwrap();
+        assert_eq!((settings.engine, settings.period_ns), (Engine::Burst, 2_000_000));
+        refuses(&["--watch", "software"], &means, "translate engine");
+        refuses(&["--period", "100000"], &means, "such as 1ms");
+        refuses(&["--exact"], &means, "no FSGSBASE");
+    }
+
+    #[test]
+    fn all_accesses_at_every_granularity_that_is_asked_for() {
+        let of = |options: &[&str]| match planned(options, &everything()).unwrap().reuse.unwrap().method {
+            ReuseMethod::Exact { granularities, sample_rate, pairs } => (granularities, sample_rate, pairs),
+            method => panic!("{method:?}"),
+        };
+        assert_eq!(of(&["--exact"]), (64, 1.0, true));
+        let all = ["--exact", "--granularity", "1,64,4096", "--sample-rate", "0.01", "--no-pairs"];
+        assert_eq!(of(&all), (1 + 64 + 4096, 0.01, false));
+        refuses(&["--exact", "--period", "1000"], &everything(), "--exact looks at all");
+        refuses(&["--exact", "--engine", "burst"], &everything(), "translate engine");
+        refuses(&["--sample-rate", "0.1"], &everything(), "for --exact");
+        refuses(&["--granularity", "64"], &everything(), "for --exact");
+    }
+
+    #[test]
+    fn periods_that_sample_nothing_or_too_much_are_refused() {
+        refuses(&["--load-period", "0", "--store-period", "0"], &everything(), "sample nothing");
+        refuses(&["--store-period", "99"], &everything(), "the shortest is 100");
+        refuses(&["--period", "3ms"], &everything(), "without a unit");
+    }
+}

@@ -1,0 +1,261 @@
+//! The threads of the process as the reuse detector knows them: who there is, in which domain, how far along.
+//!
+//! Read without a lock, in handlers; changed where threads come and go.
+
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*},
+};
+
+use carom_base::{Nanos, ThreadId};
+use carom_base_reuse::{Domain, sampled::Positions};
+use carom_collect_translate as engine;
+use carom_collect_translate::Watches;
+
+/// Threads that can be watched at a time: as many as there are lanes of translated code.
+pub const MOST: usize = 1024;
+
+/// Domains that are told apart; agents name them by a byte.
+const DOMAINS: usize = 256;
+
+/// One thread, while it is watched.
+#[derive(Default)]
+struct Person {
+    /// One more than its serial number; 0: nobody.
+    serial: AtomicU32,
+    domain: AtomicU32,
+    /// Its kernel thread id.
+    tid: AtomicU32,
+    /// One more than the number of its table of watched lines; 0 where it has none.
+    watches: AtomicU32,
+    /// What the engine calls it.
+    name: AtomicU64,
+}
+
+/// Where a thread is in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(pub usize);
+
+/// A thread to be watched.
+#[derive(Clone, Copy)]
+pub struct Newcomer {
+    /// Its serial number.
+    pub thread: ThreadId,
+    /// Its domain.
+    pub domain: Domain,
+    /// Its kernel thread id.
+    pub tid: i32,
+    /// Its table of watched lines, where its code is translated.
+    pub watches: Option<Watches>,
+    /// What the engine calls it.
+    pub name: u64,
+}
+
+/// All of them.
+pub struct People {
+    persons: Box<[Person]>,
+    /// One past the last place that was ever taken.
+    top: AtomicUsize,
+    /// Accesses of threads that have ended, by domain.
+    ended: Box<[AtomicU64]>,
+}
+
+impl People {
+    /// Nobody.
+    pub fn new() -> Self {
+        Self {
+            persons: (0..MOST).map(|_| Person::default()).collect(),
+            top: AtomicUsize::new(0),
+            ended: (0..DOMAINS).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    /// Enters a thread. `None` where there are too many.
+    pub fn join(&self, newcomer: Newcomer) -> Option<Place> {
+        /// In the making.
+        const TAKEN: u32 = u32::MAX;
+        let free = |person: &Person| person.serial.compare_exchange(0, TAKEN, Acquire, Relaxed).is_ok();
+        let place = self.persons.iter().position(free)?;
+        let person = self.persons.get(place)?;
+        person.domain.store(newcomer.domain.0, Relaxed);
+        person.tid.store(newcomer.tid as u32, Relaxed);
+        person.watches.store(newcomer.watches.map_or(0, |watches| u32::from(watches.index()) + 1), Relaxed);
+        person.name.store(newcomer.name, Relaxed);
+        self.top.fetch_max(place + 1, Relaxed);
+        // ATOMICS: whoever finds the serial finds the rest. Sequentially consistent, because whoever arms a watch looks
+        // for threads after it has published the watch, and the thread looks for watches after this.
+        person.serial.store(newcomer.thread.0.wrapping_add(1), SeqCst);
+        Some(Place(place))
+    }
+
+    /// The thread is gone, having made so many accesses.
+    pub fn leave(&self, place: Place, accesses: u64) {
+        let Some(person) = self.persons.get(place.0) else { return };
+        if let Some(ended) = self.ended.get(person.domain.load(Relaxed) as usize) {
+            ended.fetch_add(accesses, Relaxed);
+        }
+        person.serial.store(0, Release);
+    }
+
+    /// The thread has moved to another domain.
+    pub fn set_domain(&self, place: Place, domain: Domain) {
+        if let Some(person) = self.persons.get(place.0) {
+            person.domain.store(domain.0, Relaxed);
+        }
+    }
+
+    /// Everybody.
+    pub fn all(&self) -> impl Iterator<Item = (Place, Newcomer)> {
+        self.persons.iter().take(self.top.load(Relaxed)).enumerate().filter_map(|(place, person)| {
+            let thread = ThreadId(person.serial.load(SeqCst).checked_sub(1)?);
+            Some((
+                Place(place),
+                Newcomer {
+                    thread,
+                    domain: Domain(person.domain.load(Relaxed)),
+                    tid: person.tid.load(Relaxed) as i32,
+                    watches: (person.watches.load(Relaxed) as u16)
+                        .checked_sub(1)
+                        .and_then(Watches::from_index),
+                    name: person.name.load(Relaxed),
+                },
+            ))
+        })
+    }
+
+    fn find(&self, thread: ThreadId) -> Option<Newcomer> {
+        self.all().find(|(_, person)| person.thread == thread).map(|(_, person)| person)
+    }
+}
+
+/// What tells how far threads are.
+#[derive(Clone, Copy)]
+pub enum Progress<'a> {
+    /// The engine counts their accesses.
+    Engine,
+    /// Nothing counts: time goes by for all alike.
+    Clock(Nanos),
+    /// The engine has said what each thread, by its name, has made in all.
+    Totals(&'a [(u64, u64)]),
+}
+
+/// The positions of all threads, as the calling thread asks for them.
+pub struct Here<'a> {
+    people: &'a People,
+    progress: Progress<'a>,
+    /// The calling thread and its domain.
+    own: (ThreadId, Domain),
+    /// Its position, asked for once.
+    position: Cell<Option<u64>>,
+    /// That of a domain, which takes asking after each of its threads.
+    of_domain: Cell<Option<(Domain, u64)>>,
+}
+
+impl<'a> Here<'a> {
+    /// In the thread `own`, which is in `domain`.
+    pub fn new(people: &'a People, progress: Progress<'a>, own: ThreadId, domain: Domain) -> Self {
+        Self { people, progress, own: (own, domain), position: Cell::new(None), of_domain: Cell::new(None) }
+    }
+
+    /// The same where the calling thread's position is known.
+    pub fn at(self, position: Option<u64>) -> Self {
+        Self { position: Cell::new(position), ..self }
+    }
+
+    fn of_person(&self, person: &Newcomer) -> u64 {
+        match self.progress {
+            Progress::Clock(now) => now.0,
+            Progress::Totals(totals) => {
+                totals.iter().find(|(name, _)| *name == person.name).map_or(0, |(_, accesses)| *accesses)
+            }
+            Progress::Engine if person.thread == self.own.0 => self.own_position(),
+            Progress::Engine => engine::accesses_of(person.name).unwrap_or(0),
+        }
+    }
+
+    fn own_position(&self) -> u64 {
+        let known = self.position.get();
+        let position = known.unwrap_or_else(|| engine::accesses().unwrap_or(0));
+        self.position.set(Some(position));
+        position
+    }
+}
+
+impl Positions for Here<'_> {
+    fn domain(&self, thread: ThreadId) -> Domain {
+        if thread == self.own.0 {
+            return self.own.1;
+        }
+        self.people.find(thread).map_or(Domain(0), |person| person.domain)
+    }
+
+    fn of_thread(&self, thread: ThreadId) -> u64 {
+        match self.progress {
+            Progress::Clock(now) => now.0,
+            Progress::Engine if thread == self.own.0 => self.own_position(),
+            _ => self.people.find(thread).map_or(0, |person| self.of_person(&person)),
+        }
+    }
+
+    fn of_domain(&self, domain: Domain) -> u64 {
+        if let Progress::Clock(now) = self.progress {
+            return now.0;
+        }
+        if let Some((known, position)) = self.of_domain.get()
+            && known == domain
+        {
+            return position;
+        }
+        let ended = self.people.ended.get(domain.0 as usize).map_or(0, |ended| ended.load(Relaxed));
+        let there = self.people.all().filter(|(_, person)| person.domain == domain);
+        let position = there.fold(ended, |sum, (_, person)| sum.saturating_add(self.of_person(&person)));
+        self.of_domain.set(Some((domain, position)));
+        position
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn person(serial: u32, domain: u32) -> Newcomer {
+        Newcomer {
+            thread: ThreadId(serial),
+            domain: Domain(domain),
+            tid: 7,
+            watches: None,
+            name: 100 + u64::from(serial),
+        }
+    }
+
+    #[test]
+    fn a_domain_is_as_far_as_all_its_threads_together() {
+        let people = People::new();
+        let first = people.join(person(0, 0)).unwrap();
+        people.join(person(1, 0)).unwrap();
+        people.join(person(2, 1)).unwrap();
+        let totals = [(100, 10), (101, 5), (102, 1000)];
+        let here = || Here::new(&people, Progress::Totals(&totals), ThreadId(9), Domain(0));
+        assert_eq!((here().of_domain(Domain(0)), here().of_domain(Domain(1))), (15, 1000));
+        assert_eq!((here().of_thread(ThreadId(1)), here().domain(ThreadId(2))), (5, Domain(1)));
+        // It leaves at 12, and who comes into its place begins at 0.
+        people.leave(first, 12);
+        assert_eq!(people.join(person(3, 0)), Some(first));
+        assert_eq!(here().of_domain(Domain(0)), 12 + 5);
+    }
+
+    #[test]
+    fn where_nothing_counts_time_goes_by_for_all() {
+        let people = People::new();
+        let here = Here::new(&people, Progress::Clock(Nanos(77)), ThreadId(0), Domain(0));
+        assert_eq!((here.of_thread(ThreadId(5)), here.of_domain(Domain(3))), (77, 77));
+    }
+
+    #[test]
+    fn there_is_room_for_so_many_and_no_more() {
+        let people = People::new();
+        assert!((0..MOST as u32).all(|serial| people.join(person(serial, 0)).is_some()));
+        assert_eq!(people.join(person(5000, 0)), None);
+        assert_eq!(people.all().count(), MOST);
+    }
+}

@@ -1,0 +1,333 @@
+//! Sampled reuse: a sampled access is watched by all threads of the process until one of them decides what became of
+//! it.
+//!
+//! What is decided is `carom_base_reuse::sampled`'s business, and needs no lock. Who watches what is kept under one:
+//! handlers try it for a moment, and where it is taken a sample is given up, or a watch stays that is over, until its next
+//! touch.
+
+use std::hint;
+
+use carom_base::{Access, AccessKind, Addr, Cpu, Ip, ReuseEvent, StackId, Touch};
+use carom_base_reuse::{
+    Domain,
+    sampled::{Over, Touched, Watch, WatchId},
+};
+use carom_base_sys::{clock, signal};
+use carom_base_wire::{ControlSettings, Counter, Domains, Record, ReuseMethod, WatchChoice};
+use carom_collect_translate as engine;
+
+use super::{
+    armoury::Armoury,
+    people::{Here, Newcomer, People, Progress},
+    questions::{Questions, Spot},
+};
+use crate::{
+    handler::{self, Scene},
+    lock::{Guard, SpinLock},
+    objects,
+    sampler::Mode,
+    thread::State,
+    translated::{self, undisturbed},
+};
+
+/// How often handlers look whether the armoury is free: some microseconds, as long as setting a watch in a few threads takes.
+const TRIES: usize = 1000;
+
+/// Touches of a watched line that may decide nothing, because they are of other bytes. A loop may go on with them for
+/// ever, and each costs as much as hundreds of its accesses: beyond this the use is given up.
+const MOST_UNDECIDED: u32 = 64;
+
+/// The sampled reuse of one process.
+pub struct Sampled {
+    questions: Questions,
+    domains: Domains,
+    registers: bool,
+    people: People,
+    armoury: SpinLock<Armoury>,
+}
+
+impl Sampled {
+    /// As a session asks for it, if it does.
+    pub fn new(settings: &ControlSettings, mode: Mode) -> Option<Self> {
+        let asked = settings.reuse?;
+        let ReuseMethod::Sampled { watch, slots } = asked.method else { return None };
+        let registers = watch == WatchChoice::Registers;
+        let questions = if registers { Questions::drawn() } else { Questions::three(slots as usize) };
+        Some(Self {
+            armoury: SpinLock::new(Armoury::new(registers.then_some(mode), questions.spots())),
+            questions,
+            domains: asked.domains,
+            registers,
+            people: People::new(),
+        })
+    }
+
+    /// Whether the translated code watches.
+    pub fn is_in_software(&self) -> bool {
+        !self.registers
+    }
+
+    /// The calling thread is to be watched from now on, and watches what others have used.
+    pub fn join(&self, state: &mut State) {
+        let newcomer = Newcomer {
+            thread: state.id,
+            domain: self.domain_of(state),
+            tid: signal::thread_id(),
+            watches: engine::watches(),
+            name: translated::name(&state.slot),
+        };
+        undisturbed(|| {
+            let Some(place) = self.people.join(newcomer) else { return };
+            let mut armoury = self.armoury.lock();
+            armoury.make_room(place);
+            for (question, detector) in self.questions.detectors() {
+                for watch in detector.active() {
+                    armoury.set_in(self.questions.spot(question, watch.id).index, &watch, place, &newcomer);
+                }
+            }
+            state.place = Some(place);
+        });
+    }
+
+    /// The calling thread has made so many accesses, and makes no more.
+    pub fn leave(&self, state: &mut State, accesses: u64) {
+        let Some(place) = state.place.take() else { return };
+        let totals = [(translated::name(&state.slot), accesses)];
+        let progress = if translated::is_on() { Progress::Totals(&totals) } else { self.progress() };
+        undisturbed(|| {
+            let mut armoury = self.armoury.lock();
+            let here = Here::new(&self.people, progress, state.id, Domain(0));
+            for (question, detector) in self.questions.detectors() {
+                for over in detector.end_thread(&here, state.id) {
+                    self.remove(&mut armoury, self.questions.spot(question, over.watch.id), over.watch.id);
+                    tell(state, &over.event);
+                }
+            }
+            let own = self.people.all().find(|(at, _)| *at == place);
+            armoury.forget(place, own.and_then(|(_, person)| person.watches));
+            self.people.leave(place, accesses);
+        });
+    }
+
+    /// The process ends. `totals`: what each thread, by its name, has made in all, where that was counted.
+    pub fn end_all(&self, state: &mut State, totals: Option<&[(u64, u64)]>) {
+        let progress = totals.map_or_else(|| self.progress(), Progress::Totals);
+        let here = Here::new(&self.people, progress, state.id, Domain(0));
+        for (_, detector) in self.questions.detectors() {
+            detector.end_all(&here).for_each(|over| tell(state, &over.event));
+        }
+    }
+
+    /// In a forked child: nothing of the parent's is watched any more.
+    pub fn abandon(&self, state: &mut State) {
+        self.armoury.force_open();
+        let mut armoury = self.armoury.lock();
+        armoury.abandon();
+        if let Some(place) = state.place.take() {
+            armoury.forget(place, engine::watches());
+        }
+    }
+
+    /// An access was sampled, which stands for `weight` times as many as the most frequent samples do.
+    pub fn on_sample(&self, scene: &mut Scene<'_>, access: Access, weight: f32) {
+        scene.state.slot.count(Counter::Uses, 1);
+        let Some(place) = scene.state.place else { return };
+        let domain = self.domain_of(scene.state);
+        self.people.set_domain(place, domain);
+        let stack = scene.stack(access.ip.0);
+        let touch = Touch { thread: scene.state.id, time: scene.time, cpu: scene.cpu, access, stack };
+        let here = Here::new(&self.people, self.progress(), scene.state.id, domain);
+        for (question, detector) in self.questions.detectors() {
+            let sampled = detector.on_sample(&here, touch, weight, scene.state.random());
+            if let Some(Over { watch, event }) = &sampled.replaced {
+                // What takes its slot also takes its places.
+                if sampled.arm.is_none_or(|armed| armed.id.slot != watch.id.slot)
+                    && let Some(mut armoury) = self.briefly()
+                {
+                    self.remove(&mut armoury, self.questions.spot(question, watch.id), watch.id);
+                }
+                tell(scene.state, event);
+            }
+            if let Some(watch) = sampled.arm {
+                self.arm(scene.state, self.questions.spot(question, watch.id), &watch, &touch);
+            }
+        }
+    }
+
+    /// Has all threads watch for what becomes of a use.
+    fn arm(&self, state: &State, spot: Spot, watch: &Watch, touch: &Touch) {
+        let slot = state.slot;
+        let Some(detector) = self.questions.detector(spot.question) else { return };
+        let Some(mut armoury) = self.briefly() else {
+            detector.give_up(watch.id);
+            return slot.count(Counter::ArmFailures, 1);
+        };
+        // Another thread may have given its slot to another use meanwhile, and set the watch for that.
+        if !detector.is_active(watch.id) {
+            return;
+        }
+        // Accesses are sampled before they happen.
+        let traps = self.registers && watch.touched_by(touch.access);
+        self.questions.publish(spot, watch, traps.then_some(touch.access));
+        let set = armoury.set(spot.index, watch, &self.people);
+        let armed = clock::now();
+        detector.note_window(touch.time, armed);
+        slot.count(Counter::ThreadsUnarmed, set.unarmed);
+        if set.owner_unarmed {
+            detector.give_up(watch.id);
+            self.remove(&mut armoury, spot, watch.id);
+            return slot.count(Counter::ArmFailures, 1);
+        }
+        slot.count(Counter::UsesArmed, 1);
+        slot.count(Counter::ArmNanos, armed.0.saturating_sub(touch.time.0));
+        // Its own is none of the others'.
+        slot.count(Counter::ThreadsArmed, set.armed.saturating_sub(1));
+    }
+
+    /// The watches that an access at `addr` may be about.
+    pub fn candidates(&self, addr: Addr) -> impl Iterator<Item = (Spot, WatchId)> {
+        self.questions.candidates(addr)
+    }
+
+    /// The calling thread touches a line that it has no watch for any more: none that is over stays.
+    pub fn on_stale(&self, state: &mut State, access: Access) {
+        if let (Some(place), Some(mut armoury)) = (state.place, self.armoury.try_lock()) {
+            let is_over = |index, id| !self.questions.is_active(self.questions.numbered(index), id);
+            armoury.sweep(access.addr, place, engine::watches(), is_over);
+        }
+    }
+
+    /// An access touches what the watch `id` is about, the thread having made `position` before it, where that is known
+    /// better than by asking the engine.
+    pub fn on_touch(
+        &self,
+        scene: &mut Scene<'_>,
+        (spot, id): (Spot, WatchId),
+        access: Access,
+        position: Option<u64>,
+    ) {
+        let Some(detector) = self.questions.detector(spot.question) else { return };
+        let domain = self.domain_of(scene.state);
+        let here = Here::new(&self.people, self.progress(), scene.state.id, domain).at(position);
+        // Most touches decide nothing: the call path waits until one does.
+        let thread = scene.state.id;
+        // Now, because the use may have been sampled after the scene was set.
+        let touch = Touch { thread, time: clock::now(), cpu: scene.cpu, access, stack: StackId::NONE };
+        match detector.on_touch(&here, id, touch) {
+            Touched::Over(mut over) => {
+                scene.state.slot.count(Counter::Traps, 1);
+                let stack = scene.stack(access.ip.0);
+                over.event.later = over.event.later.map(|later| Touch { stack, ..later });
+                self.end(scene.state, spot, &over);
+            }
+            Touched::Active if self.questions.count_undecided(spot) >= MOST_UNDECIDED => {
+                scene.state.slot.count(Counter::Undecided, 1);
+                if let Some(over) = detector.censor(&here, id) {
+                    self.end(scene.state, spot, &over);
+                }
+            }
+            Touched::Active => {}
+            Touched::Late => {
+                scene.state.slot.count(Counter::StaleTraps, 1);
+                if let (Some(place), Some(mut armoury)) = (scene.state.place, self.armoury.try_lock()) {
+                    armoury.remove_in(spot.index, id, place, engine::watches());
+                }
+            }
+        }
+    }
+
+    /// A use is over. Tables in memory are cleared at once; to change another thread's register takes an interrupt, so
+    /// that is left until it traps there, or the slot is used again.
+    fn end(&self, state: &mut State, spot: Spot, over: &Over) {
+        self.questions.withdraw(spot, over.watch.id);
+        if let Some(mut armoury) = self.briefly() {
+            match state.place.filter(|_| self.registers) {
+                Some(place) => armoury.remove_in(spot.index, over.watch.id, place, None),
+                None => armoury.remove(spot.index, over.watch.id, &self.people),
+            }
+        }
+        tell(state, &over.event);
+    }
+
+    /// The debug register `index` has trapped in the calling thread, which had made `accesses` by then, where that is
+    /// counted. `late`: the trap had to wait.
+    pub fn on_trap(&self, scene: &mut Scene<'_>, index: usize, accesses: Option<u64>, late: bool) {
+        let spot = self.questions.numbered(index);
+        let detector = self.questions.detector(spot.question);
+        let watch = detector.and_then(|d| d.active().find(|watch| usize::from(watch.id.slot) == index));
+        let (Some(watch), false) = (watch, late) else {
+            scene.state.slot.count(Counter::StaleTraps, 1);
+            // What is touched again and again while traps are blocked would keep the thread from ever going on.
+            if let (Some(watch), Some(detector)) = (watch, detector)
+                && self.questions.count_undecided(spot) >= MOST_UNDECIDED
+            {
+                let domain = self.domain_of(scene.state);
+                let here = Here::new(&self.people, self.progress(), scene.state.id, domain).at(accesses);
+                if let Some(over) = detector.censor(&here, watch.id) {
+                    scene.state.slot.count(Counter::Undecided, 1);
+                    self.end(scene.state, spot, &over);
+                }
+            }
+            return self.silence(scene.state, spot);
+        };
+        let found = handler::trapping_access(scene, watch.first);
+        let ip = found.ok().map(|access| access.ip);
+        if watch.owner == scene.state.id && self.questions.is_still_to_come(spot, ip) {
+            return;
+        }
+        let access = found.unwrap_or_else(|ip| {
+            let reads = watch.modes(scene.state.id, self.domain_of(scene.state)).reads;
+            let kind = if reads { AccessKind::Load } else { AccessKind::Store };
+            Access { ip: Ip(ip), addr: watch.first, width: watch.bytes, kind }
+        });
+        // It traps behind the access.
+        let own = u64::from(access.kind.reads()) + u64::from(access.kind.writes());
+        let position = accesses.map(|accesses| accesses.saturating_sub(own));
+        self.on_touch(scene, (spot, watch.id), access, position);
+    }
+
+    /// A register that watches for a use that is over is to trap no more in the calling thread.
+    fn silence(&self, state: &State, spot: Spot) {
+        if let (Some(place), Some(mut armoury)) = (state.place, self.briefly())
+            && !armoury.register(spot.index, place).is_some_and(|id| self.questions.is_active(spot, id))
+        {
+            armoury.silence(spot.index, place);
+        }
+    }
+
+    fn remove(&self, armoury: &mut Armoury, spot: Spot, id: WatchId) {
+        self.questions.withdraw(spot, id);
+        armoury.remove(spot.index, id, &self.people);
+    }
+
+    /// The armoury, if it is free within some microseconds.
+    fn briefly(&self) -> Option<Guard<'_, Armoury>> {
+        (0..TRIES).find_map(|_| {
+            hint::spin_loop();
+            self.armoury.try_lock()
+        })
+    }
+
+    fn progress(&self) -> Progress<'static> {
+        if translated::is_on() { Progress::Engine } else { Progress::Clock(clock::now()) }
+    }
+
+    /// Where the calling thread is.
+    fn domain_of(&self, state: &State) -> Domain {
+        let domain = self.domains.domain(state.id, Cpu(clock::current_cpu()));
+        state.slot.header().domain.store(u64::from(domain) + 1, std::sync::atomic::Ordering::Relaxed);
+        Domain(u32::from(domain))
+    }
+}
+
+/// Tells the host what became of a use.
+fn tell(state: &mut State, event: &ReuseEvent) {
+    // Where the weight has passed on to others, nothing is left to be told.
+    if event.weight == 0.0 {
+        return;
+    }
+    state.slot.push(&Record::Reuse(*event));
+    for touch in [Some(event.earlier), event.later].into_iter().flatten() {
+        objects::report_access(state, &touch.access, touch.time);
+    }
+}

@@ -1,0 +1,71 @@
+//! How long a load from memory takes on this machine, now.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use carom_store::CacheInfo;
+
+/// So many times as large as the largest cache, so that few loads find their line there.
+const TIMES_CACHE: u64 = 4;
+
+/// Bounds of what is loaded from: more than the caches of today's processors, less than a small machine has.
+const LEAST_BYTES: u64 = 64 << 20;
+const MOST_BYTES: u64 = 512 << 20;
+
+/// Loads in a row that are timed: some tens of milliseconds.
+const LOADS: u64 = 200_000;
+
+/// A line, which holds where the next one is.
+#[derive(Clone)]
+#[repr(align(64))]
+struct Line(u64);
+
+/// Nanoseconds from one load to the next, each of a line that the one before has named, in a random order over more memory
+/// than caches hold. With pages of 4 KiB this includes looking the page up. `None` where there is no such memory.
+pub(crate) fn memory_ns(caches: &[CacheInfo]) -> Option<u64> {
+    let largest = caches.iter().map(|cache| cache.bytes).max().unwrap_or(0);
+    let bytes = largest.saturating_mul(TIMES_CACHE).clamp(LEAST_BYTES, MOST_BYTES);
+    let lines = circle(usize::try_from(bytes).ok()? / size_of::<Line>())?;
+    let begun = Instant::now();
+    black_box(chase(&lines, LOADS));
+    u64::try_from(begun.elapsed().as_nanos() / u128::from(LOADS)).ok().map(|ns| ns.max(1))
+}
+
+/// Follows the lines for so many loads, and says where that ends.
+fn chase(lines: &[Line], loads: u64) -> u64 {
+    (0..loads).fold(0, |at, _| lines.get(at as usize).map_or(0, |line| line.0))
+}
+
+/// Lines that name each other in one random circle (Sattolo, "An algorithm to generate a random cyclic permutation",
+/// Information Processing Letters 22, 1986).
+fn circle(count: usize) -> Option<Vec<Line>> {
+    let mut lines = Vec::new();
+    lines.try_reserve_exact(count).ok()?;
+    lines.extend((0..count as u64).map(Line));
+    let mut state = 1u64;
+    for last in (1..count).rev() {
+        // Knuth's MMIX constants; the high bits are the better ones.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let other = ((u128::from(state) * last as u128) >> 64) as usize;
+        lines.swap(last, other);
+    }
+    Some(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_lines_are_in_one_circle() {
+        let lines = circle(1000).unwrap();
+        // A walk is back at the beginning after as many steps as there are lines, and not before.
+        assert_eq!(chase(&lines, 1000), 0);
+        assert!((1..1000).all(|steps| chase(&lines, steps) != 0));
+    }
+
+    #[test]
+    fn it_is_not_zero() {
+        assert!(memory_ns(&[]).is_none_or(|ns| ns > 0));
+    }
+}

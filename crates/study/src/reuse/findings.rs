@@ -1,0 +1,215 @@
+//! What the reuse study concludes. Plain values: `carom-view` lays them out.
+
+use carom_base::{Addr, LINE_BYTES, ProcessId, Scope, ThreadId};
+
+use super::{Basis, Cache, Curve, CurveKind, CurveScope, Losses, ReusedBy, Unit};
+use crate::{
+    share::Estimate,
+    symbols::{DataObject, Frame},
+};
+
+/// Everything that `carom reuse` has to say about a recording.
+#[derive(Clone, Debug, Default)]
+pub struct ReuseFindings {
+    /// How much was seen, and what was lost.
+    pub quality: Quality,
+    /// The machine's data caches, the smallest first.
+    pub caches: Vec<Cache>,
+    /// The cache that shares of misses are for, in bytes: the one asked for, or else the machine's private cache of the
+    /// second level.
+    pub chosen_bytes: u64,
+    /// Distances and miss ratios, by whose accesses, in which cache, at which granularity: first the curves of all
+    /// threads, then those of shared caches, then those of each thread.
+    pub curves: Vec<Curve>,
+    /// Uses with their reuses, the pair with the largest share of the misses first, at most [`super::MAX_PAIRS`].
+    pub pairs: Vec<Pair>,
+    /// Pairs beyond that.
+    pub other_pairs: usize,
+    /// What would have to fit, for whoever misses at the chosen size: threads with most misses first.
+    pub fits: Vec<Fit>,
+    /// Lines and objects that threads of one shared cache reuse at different addresses, one of them writing.
+    pub false_sharing: Vec<FalseSharing>,
+    /// Whether fetching the neighbouring line would pay; `None` where it was not asked for, or nothing tells.
+    pub prefetch: Option<Prefetch>,
+    /// Present where too few uses were followed up.
+    pub not_enough: Option<NotEnough>,
+}
+
+impl ReuseFindings {
+    /// The curve from which miss ratios of this scope are read: any reuse, stack distances, lines.
+    pub fn main_curve(&self, scope: CurveScope) -> Option<&Curve> {
+        let fits = |curve: &&Curve| {
+            let lines =
+                u64::from(curve.granularity) == LINE_BYTES && curve.reused_by != ReusedBy::OtherThread;
+            curve.scope == scope && curve.kind == CurveKind::Any && lines && !curve.miss_ratio.is_empty()
+        };
+        // Exact numbers go before modelled ones, whatever the order in the list.
+        self.curves.iter().filter(fits).min_by_key(|curve| curve.basis != Basis::Exact)
+    }
+}
+
+/// Too few uses for a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NotEnough {
+    /// Uses whose end was seen.
+    pub seen: u64,
+    /// Run at least this long, in seconds; `None` where nothing was seen to extrapolate from.
+    pub run_seconds: Option<f64>,
+}
+
+/// Counts that say how far the numbers can be trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Quality {
+    /// Sampled uses that were watched.
+    pub uses: u64,
+    /// Those that were reused.
+    pub reused: u64,
+    /// Those that another thread's write ended.
+    pub invalidated: u64,
+    /// Those whose watch was given to another use. Their distances are lower bounds.
+    pub replaced: u64,
+    /// Those that neither ended nor were replaced. Their distances are lower bounds.
+    pub ended: u64,
+    /// Accesses that were followed exactly, at the granularity of a line.
+    pub exact_accesses: u64,
+    /// Share of the places that were followed in exact mode: 1 is all of them.
+    pub place_rate: f64,
+    /// What was lost while recording.
+    pub losses: Losses,
+}
+
+/// An instruction that uses and one that reuses.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// Where the instructions are.
+    pub process: ProcessId,
+    /// In which cache.
+    pub scope: Scope,
+    /// The call path of the use, innermost function first. In exact mode the instruction alone.
+    pub earlier: Vec<Frame>,
+    /// The call path of the reuse.
+    pub later: Vec<Frame>,
+    /// Threads whose reuses they are.
+    pub threads: Vec<ThreadId>,
+    /// Its share of the misses that each of `threads` has in a cache of its own of the chosen size; empty for pairs in a
+    /// shared cache.
+    pub share_of_thread_misses: Vec<f64>,
+    /// What is reused, where an address tells: that of most of the reuses.
+    pub object: Option<DataObject>,
+    /// Parts of the pair's reuses by kind, in the order of [`carom_base::ReuseKind::ALL`].
+    pub by_kind: [f64; 4],
+    /// Part of the pair's reuses that are of the very bytes used; `None` where that is not known.
+    pub temporal: Option<f64>,
+    /// Share of all accesses.
+    pub share: f64,
+    /// Share of the misses in the chosen cache.
+    pub share_of_misses: f64,
+    /// Part of the pair's own reuses that miss in the chosen cache.
+    pub miss_ratio: f64,
+    /// Time distances, in the unit beside; `None` where only stack distances were followed.
+    pub time: Option<Quantiles>,
+    /// What time distances are counted in.
+    pub unit: Unit,
+    /// Stack distances in bytes.
+    pub stack_bytes: Option<Quantiles>,
+    /// The median of those that miss in the chosen cache.
+    pub missing_bytes: Option<f64>,
+    /// How stack distances came about.
+    pub basis: Basis,
+    /// Reuses seen.
+    pub seen: u64,
+}
+
+/// Where most of a distribution lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Quantiles {
+    /// A tenth is below.
+    pub low: f64,
+    /// Half is below.
+    pub median: f64,
+    /// A tenth is above.
+    pub high: f64,
+}
+
+/// What would have to fit into a cache so that the avoidable misses go.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// Whose misses.
+    pub scope: CurveScope,
+    /// The chosen cache, in bytes.
+    pub cache_bytes: u64,
+    /// Misses by accesses in it.
+    pub ratio: Estimate,
+    /// Misses by accesses that no size avoids: first accesses and invalidated ones.
+    pub compulsory: f64,
+    /// The smallest cache that avoids nine in ten of the avoidable misses, in bytes. `None` where there are none to
+    /// avoid.
+    pub enough_bytes: Option<u64>,
+    /// The pair with most of these misses, as an index into [`ReuseFindings::pairs`].
+    pub worst_pair: Option<usize>,
+    /// Its part of these misses.
+    pub worst_share: f64,
+}
+
+/// An object that threads of one shared cache use and reuse at different addresses of one line, one of them writing
+/// (thesis 6.5.6).
+#[derive(Clone, Debug)]
+pub struct FalseSharing {
+    /// The process whose address this is.
+    pub process: ProcessId,
+    /// First byte of the line with most such reuses.
+    pub line: Addr,
+    /// What lies there.
+    pub object: DataObject,
+    /// Reads after another thread's write to other bytes of the line, and writes after one; in accesses where a sample
+    /// stands for a number of them, else weighted samples.
+    pub read_after_write: f64,
+    /// Writes after another thread's write to other bytes of the line.
+    pub write_after_write: f64,
+    /// Part of all shared-cache reuses.
+    pub share: f64,
+    /// Median of the time distances.
+    pub distance: f64,
+    /// Threads that take part.
+    pub threads: Vec<ThreadId>,
+    /// Call path of the most frequent use.
+    pub earlier: Vec<Frame>,
+    /// Call path of its reuse.
+    pub later: Vec<Frame>,
+    /// Bytes of that use, and of its reuse: what should lie on lines of their own.
+    pub parts: [Part; 2],
+    /// Events seen.
+    pub seen: u64,
+}
+
+/// Bytes of a line that are accessed as one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// First byte, from the start of the line.
+    pub offset: u32,
+    /// Bytes.
+    pub width: u32,
+    /// The variable or field there, where known.
+    pub field: Option<String>,
+}
+
+/// The predictor of thesis 6.5.7: fetching the neighbouring line pays where G = Tm - Tfs is not negative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prefetch {
+    /// Tm - Tfs, in seconds of the accesses' latencies.
+    pub gain_s: f64,
+    /// Reuses of the other line of a 128-byte pair by the same thread that reach memory.
+    pub memory_reuses: f64,
+    /// Latency of memory, in nanoseconds.
+    pub memory_ns: f64,
+    /// Reuses by another thread at another address of the pair, close enough to be false sharing.
+    pub sharing_reuses: f64,
+    /// Latency of a line's way between cores, in nanoseconds.
+    pub transfer_ns: f64,
+    /// Reuses up to this time distance were taken for false sharing.
+    pub cut_off: u64,
+    /// A cache of this many bytes was taken to be the last before memory.
+    pub last_cache_bytes: u64,
+    /// Events that the numbers are from.
+    pub events: u64,
+}

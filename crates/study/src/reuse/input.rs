@@ -1,0 +1,139 @@
+use carom_base::{LINE_BYTES, ReuseCell, ReuseEvent, ThreadId};
+
+use super::Unit;
+use crate::share::ThreadEntry;
+
+/// What the study needs to know of a recording. Filled from a store in `recording.rs`, by hand in tests.
+///
+/// Events and cells are read front to back, so that a recording never has to fit in memory.
+pub trait ReuseInput {
+    /// Every thread, in order of id, which is its index.
+    fn threads(&self) -> &[ThreadEntry];
+
+    /// How many processes there are; ids are below that.
+    fn processes(&self) -> u32;
+
+    /// The thread of the first run that a thread of any run does the same as: its rows count for that one.
+    fn in_first_run(&self, thread: ThreadId) -> ThreadId {
+        thread
+    }
+
+    /// How long the recording is, in seconds.
+    fn seconds(&self) -> f64;
+
+    /// The machine's data and unified caches, in any order.
+    fn caches(&self) -> Vec<Cache>;
+
+    /// What the time distances of events are in: accesses or nanoseconds.
+    fn unit(&self) -> Unit;
+
+    /// Loads and stores that a thread executed, where they were counted.
+    fn accesses(&self, thread: ThreadId) -> Option<u64>;
+
+    /// The group of threads that share a cache with this one.
+    fn domain(&self, thread: ThreadId) -> u32;
+
+    /// Accesses that an event of weight 1 stands for; 1 where samples stand for something else.
+    fn period(&self) -> f64;
+
+    /// Share of the places that the exact mode followed: 1, or the rate of SHARDS.
+    fn place_rate(&self) -> f64;
+
+    /// Latencies of this machine, where they are known.
+    fn latencies(&self) -> Option<Latencies>;
+
+    /// What was lost while recording.
+    fn losses(&self) -> Losses;
+
+    /// Every sampled use with what became of it, in any order.
+    fn events(&self) -> Box<dyn Iterator<Item = ReuseEvent> + '_>;
+
+    /// Counts of the exact mode, in any order; equal keys add up.
+    fn cells(&self) -> Box<dyn Iterator<Item = ReuseCell> + '_>;
+}
+
+/// A data or unified cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cache {
+    /// 1 is the closest to the core.
+    pub level: u32,
+    /// Its size.
+    pub bytes: u64,
+    /// Bytes of a line; 0 where not known.
+    pub line_bytes: u32,
+    /// Lines of a set; 0 where not known.
+    pub ways: u32,
+    /// Logical processors that share one.
+    pub shared_by: u32,
+    /// True where processors of several cores share it.
+    pub shared: bool,
+}
+
+/// What moving a line costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latencies {
+    /// From memory, in nanoseconds.
+    pub memory_ns: f64,
+    /// From another core's cache, in nanoseconds.
+    pub transfer_ns: f64,
+}
+
+/// What was lost or counted while recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Sampled uses shown to the detector.
+    pub offered: u64,
+    /// Those that were watched.
+    pub armed: u64,
+    /// From sample to watch, summed over those, in nanoseconds: in this window an invalidation can be missed (thesis
+    /// 6.3, relaxed definition).
+    pub window_ns: u64,
+    /// Watches that were set in other threads.
+    pub threads_armed: u64,
+    /// Watches that could not be set in a thread.
+    pub threads_unarmed: u64,
+    /// Records that did not fit the ring.
+    pub dropped: u64,
+    /// Counts of the exact mode that found no room.
+    pub cells_lost: u64,
+    /// Threads that ran unprofiled.
+    pub unprofiled_threads: u64,
+}
+
+impl Losses {
+    /// Both together.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            offered: self.offered.saturating_add(other.offered),
+            armed: self.armed.saturating_add(other.armed),
+            window_ns: self.window_ns.saturating_add(other.window_ns),
+            threads_armed: self.threads_armed.saturating_add(other.threads_armed),
+            threads_unarmed: self.threads_unarmed.saturating_add(other.threads_unarmed),
+            dropped: self.dropped.saturating_add(other.dropped),
+            cells_lost: self.cells_lost.saturating_add(other.cells_lost),
+            unprofiled_threads: self.unprofiled_threads.saturating_add(other.unprofiled_threads),
+        }
+    }
+}
+
+/// What is asked of the study.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReuseOptions {
+    /// Bins of the histograms.
+    pub bins: super::Bins,
+    /// The cache that shares of misses are for, in bytes; `None`: the machine's private cache of the second level.
+    pub cache_bytes: Option<u64>,
+    /// Whether to predict what fetching neighbouring lines would do.
+    pub prefetch: bool,
+}
+
+/// What is taken where the recording does not know the machine's caches.
+pub(super) const USUAL_L2_BYTES: u64 = 1 << 20;
+
+/// The cache that shares of misses are for: the largest private one behind the first level, else the largest
+/// private, else a usual one.
+pub(super) fn chosen(caches: &[Cache], options: &ReuseOptions) -> u64 {
+    let private = caches.iter().filter(|cache| !cache.shared);
+    let largest = private.max_by_key(|cache| cache.bytes).map(|cache| cache.bytes);
+    options.cache_bytes.or(largest).unwrap_or(USUAL_L2_BYTES).max(LINE_BYTES)
+}

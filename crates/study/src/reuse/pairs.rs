@@ -1,0 +1,251 @@
+//! Uses and reuses by instruction.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use carom_base::{Addr, Ip, LINE_BYTES, ProcessId, Scope, StackId, ThreadId};
+
+use super::{Basis, MAX_PAIRS, Pair, Quantiles, Unit, tally::Tally};
+use crate::{
+    share::Names,
+    symbols::{DataObject, Frame},
+};
+
+/// Distinct lines of a pair whose objects are looked up: with more, a pair that walks a large object would take long.
+const LINES_LOOKED_UP: usize = 64;
+
+/// Two instructions of a process, and the cache they meet in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct PairKey {
+    pub process: ProcessId,
+    pub scope: Scope,
+    pub earlier: Ip,
+    pub later: Ip,
+}
+
+/// What is known of a pair.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PairTally {
+    /// By time distance; weights or counts.
+    pub time: Tally,
+    /// By stack distance in lines.
+    pub stack: Tally,
+    /// Who reuses, with what of it misses in the chosen cache.
+    pub threads: BTreeMap<ThreadId, f64>,
+    /// Weight of reuses of the very bytes, and of others, where that is known.
+    pub temporal: f64,
+    pub spatial: f64,
+    pub seen: u64,
+    paths: HashMap<(StackId, StackId), f64>,
+    lines: BTreeMap<Addr, f64>,
+}
+
+impl PairTally {
+    /// Where a reuse was seen.
+    pub fn place(&mut self, earlier: StackId, later: StackId, at: Addr, weight: f64) {
+        *self.paths.entry((earlier, later)).or_default() += weight;
+        let line = at.line().start();
+        if self.lines.len() < LINES_LOOKED_UP || self.lines.contains_key(&line) {
+            *self.lines.entry(line).or_default() += weight;
+        }
+    }
+
+    /// Adds what another process or run did. Where that was is told of the first alone: addresses and call paths of
+    /// others mean nothing in it.
+    fn add(&mut self, other: Self) {
+        self.time.add(&other.time);
+        self.stack.add(&other.stack);
+        for (thread, missing) in other.threads {
+            *self.threads.entry(thread).or_default() += missing;
+        }
+        self.temporal += other.temporal;
+        self.spatial += other.spatial;
+        self.seen = self.seen.saturating_add(other.seen);
+    }
+
+    /// Reuses, by weight or count.
+    fn reuses(&self) -> f64 {
+        // Exact mode may have followed only one of the two distances.
+        self.stack.reused().max(self.time.reused())
+    }
+
+    /// The stacks of most of the reuses; the lowest numbers where several are equal.
+    fn path(&self) -> (StackId, StackId) {
+        let most = self.paths.iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)));
+        most.map_or((StackId::NONE, StackId::NONE), |(path, _)| *path)
+    }
+
+    /// The object of most of the reuses.
+    fn object(&self, process: ProcessId, names: &mut dyn Names) -> Option<DataObject> {
+        let mut found: Vec<(DataObject, f64)> = Vec::new();
+        for (line, weight) in &self.lines {
+            let object = names.object(process, *line);
+            match found.iter_mut().find(|(known, _)| same(known, &object)) {
+                Some((_, sum)) => *sum += weight,
+                None => found.push((object, *weight)),
+            }
+        }
+        found.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(object, _)| object)
+    }
+}
+
+/// The same variable, or a block of the same allocation.
+pub(super) fn same(one: &DataObject, other: &DataObject) -> bool {
+    one.kind == other.kind && one.name == other.name && one.declared == other.declared
+}
+
+/// What shares are of, in the threads' own caches and in the shared ones.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wholes {
+    /// Misses of each thread's own cache, by weight or count.
+    pub threads: BTreeMap<ThreadId, f64>,
+    pub private: Whole,
+    pub shared: Whole,
+}
+
+impl Wholes {
+    fn of(&self, scope: Scope) -> Whole {
+        match scope {
+            Scope::Private => self.private,
+            Scope::Shared => self.shared,
+        }
+    }
+}
+
+/// What shares are of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Whole {
+    /// All accesses, by weight or count.
+    pub accesses: f64,
+    /// All misses in the chosen cache.
+    pub misses: f64,
+    /// Places that fit in it.
+    pub lines: u64,
+}
+
+/// How the numbers of the pairs came about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub unit: Unit,
+    pub basis: Basis,
+}
+
+/// The pairs with the largest shares of the misses, and of the accesses where these are equal, and how many were left
+/// out.
+pub(super) fn pairs(
+    tallies: HashMap<PairKey, PairTally>,
+    wholes: Wholes,
+    origin: Origin,
+    names: &mut dyn Names,
+) -> (Vec<Pair>, usize) {
+    let misses = |scope, tally: &PairTally| tally.stack.at_least(wholes.of(scope).lines);
+    let mut ranked: Vec<(PairKey, PairTally)> = tallies.into_iter().collect();
+    let rank = |pairs: &mut Vec<(PairKey, PairTally)>| {
+        pairs.sort_by_cached_key(|(key, tally)| {
+            let by_size = |value: f64| Reverse((value * PRECISION) as u64);
+            (by_size(misses(key.scope, tally)), by_size(tally.reuses()), *key)
+        });
+    };
+    rank(&mut ranked);
+    let mut others = ranked.len().saturating_sub(LOOKED_UP);
+    ranked.truncate(LOOKED_UP);
+    let mut merged = same_instructions(ranked, names);
+    rank(&mut merged);
+    others += merged.len().saturating_sub(MAX_PAIRS);
+    merged.truncate(MAX_PAIRS);
+    let pairs = merged.into_iter().map(|(key, tally)| {
+        let (misses, reuses) = (misses(key.scope, &tally), tally.reuses());
+        Finished { misses, reuses, key, tally }.pair(&wholes, origin, names)
+    });
+    (pairs.collect(), others)
+}
+
+/// Pairs whose instructions are looked up, to see which are the same.
+const LOOKED_UP: usize = 4 * MAX_PAIRS;
+
+/// Weights are compared to this part of one.
+const PRECISION: f64 = 1e6;
+
+/// Pairs of the same instructions of the same modules, together: of several runs, or of several processes of a program.
+fn same_instructions(pairs: Vec<(PairKey, PairTally)>, names: &mut dyn Names) -> Vec<(PairKey, PairTally)> {
+    let mut merged: Vec<(PairKey, PairTally)> = Vec::new();
+    let mut known: HashMap<(Scope, Frame, Frame), usize> = HashMap::new();
+    for (key, tally) in pairs {
+        let mut place = |ip| {
+            let path = names.call_path(key.process, ip, StackId::NONE);
+            path.into_iter().next().filter(|frame| frame.module.is_some())
+        };
+        let places = place(key.earlier).zip(place(key.later));
+        let Some((earlier, later)) = places else {
+            merged.push((key, tally));
+            continue;
+        };
+        let index = *known.entry((key.scope, earlier, later)).or_insert(merged.len());
+        match merged.get_mut(index) {
+            Some((_, all)) => all.add(tally),
+            None => merged.push((key, tally)),
+        }
+    }
+    merged
+}
+
+struct Finished {
+    misses: f64,
+    reuses: f64,
+    key: PairKey,
+    tally: PairTally,
+}
+
+impl Finished {
+    fn pair(self, wholes: &Wholes, origin: Origin, names: &mut dyn Names) -> Pair {
+        let whole = wholes.of(self.key.scope);
+        let of_thread = |thread| wholes.threads.get(thread).copied().unwrap_or(0.0);
+        let Self { misses, reuses, key, tally } = self;
+        let (earlier, later) = tally.path();
+        let mut path = |ip, stack| -> Vec<Frame> { names.call_path(key.process, ip, stack) };
+        let (earlier, later) = (path(key.earlier, earlier), path(key.later, later));
+        let kinds = if tally.stack.reused() > 0.0 { tally.stack.kinds() } else { tally.time.kinds() };
+        let told = tally.temporal + tally.spatial;
+        Pair {
+            process: key.process,
+            scope: key.scope,
+            earlier,
+            later,
+            object: tally.object(key.process, names),
+            by_kind: kinds.map(|kind| part(kind, kinds.iter().sum())),
+            temporal: (told > 0.0).then(|| tally.temporal / told),
+            share: part(reuses, whole.accesses),
+            share_of_misses: part(misses, whole.misses),
+            miss_ratio: part(misses, reuses),
+            time: quantiles(&tally.time, 1.0),
+            unit: origin.unit,
+            missing_bytes: missing_median(&tally.stack, misses),
+            stack_bytes: quantiles(&tally.stack, LINE_BYTES as f64),
+            basis: origin.basis,
+            seen: tally.seen,
+            share_of_thread_misses: match key.scope {
+                Scope::Private => {
+                    tally.threads.iter().map(|(id, missing)| part(*missing, of_thread(id))).collect()
+                }
+                Scope::Shared => Vec::new(),
+            },
+            threads: tally.threads.into_keys().collect(),
+        }
+    }
+}
+
+/// A part of a whole, 0 where there is none.
+pub(super) fn part(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+fn quantiles(tally: &Tally, scale: f64) -> Option<Quantiles> {
+    let at = |q| tally.quantile(q).map(|distance| distance * scale);
+    Some(Quantiles { low: at(0.1)?, median: at(0.5)?, high: at(0.9)? })
+}
+
+/// The median of the longest distances, of this weight together, in bytes.
+fn missing_median(stack: &Tally, misses: f64) -> Option<f64> {
+    let above = part(misses, stack.reused());
+    (above > 0.0).then(|| stack.quantile(1.0 - above / 2.0)).flatten().map(|lines| lines * LINE_BYTES as f64)
+}

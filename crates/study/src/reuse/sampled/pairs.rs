@@ -1,0 +1,78 @@
+//! Pairs of sampled uses and their reuses.
+
+use std::collections::{BTreeMap, HashMap};
+
+use carom_base::{LINE_BYTES, LogBin, ReuseOutcome, Scope, ThreadId};
+
+use super::{Sampled, uses::Use};
+use crate::reuse::{
+    Basis, Model,
+    analyse::Question,
+    pairs::{Origin, PairKey, PairTally, Whole, Wholes},
+};
+
+impl Sampled {
+    /// What the shares of pairs are of, one for each scope.
+    pub fn wholes(&self, question: &Question) -> Wholes {
+        let lines = question.chosen_bytes / LINE_BYTES;
+        let whole = |scope| {
+            let mut whole = Whole { lines, ..Whole::default() };
+            let locality = self.weights.tells_of_lines(scope);
+            for each in self.uses.iter().filter(|each| (each.scope, each.locality) == (scope, locality)) {
+                whole.accesses += each.weight;
+                whole.misses += if misses(each, lines) { each.weight } else { 0.0 };
+            }
+            whole
+        };
+        let mut threads: BTreeMap<ThreadId, f64> = BTreeMap::new();
+        let locality = self.weights.tells_of_lines(Scope::Private);
+        for each in self.uses.iter().filter(|each| (each.scope, each.locality) == (Scope::Private, locality))
+        {
+            if misses(each, lines) {
+                *threads.entry(each.thread).or_default() += each.weight;
+            }
+        }
+        Wholes { threads, private: whole(Scope::Private), shared: whole(Scope::Shared) }
+    }
+
+    /// Uses with their reuses by instruction: in shared caches only by another thread, as the others are private pairs
+    /// already.
+    pub fn pairs(&self, question: &Question) -> (HashMap<PairKey, PairTally>, Origin) {
+        let lines = question.chosen_bytes / LINE_BYTES;
+        let mut pairs: HashMap<PairKey, PairTally> = HashMap::new();
+        for each in &self.uses {
+            let Some(reuse) = each.reuse else { continue };
+            let wanted = each.locality == self.weights.tells_of_lines(each.scope);
+            if !wanted || (each.scope == Scope::Shared && !reuse.by_other) {
+                continue;
+            }
+            let (earlier, later) = (each.site, reuse.site);
+            let key =
+                PairKey { process: each.process, scope: each.scope, earlier: earlier.0, later: later.0 };
+            let pair = pairs.entry(key).or_default();
+            pair.time.reuse(LogBin::of(each.distance), reuse.kind, each.weight);
+            if let Some(stack) = each.stack {
+                pair.stack.reuse(LogBin::of(stack), reuse.kind, each.weight);
+            }
+            if reuse.temporal {
+                pair.temporal += each.weight;
+            } else {
+                pair.spatial += each.weight;
+            }
+            let missing = if each.stack.is_some_and(|stack| stack >= lines) { each.weight } else { 0.0 };
+            *pair.threads.entry(reuse.thread).or_default() += missing;
+            pair.seen += 1;
+            pair.place(earlier.1, later.1, reuse.at, each.weight);
+        }
+        let stacks = self.uses.iter().any(|each| each.stack.is_some());
+        let basis = if stacks { Basis::Modelled(Model::StatStack) } else { Basis::Sampled };
+        (pairs, Origin { unit: self.unit, basis })
+    }
+}
+
+/// Whether the next access to a used line misses in a cache of so many lines, by the model. Of what was given up nothing is
+/// known.
+fn misses(each: &Use, lines: u64) -> bool {
+    let fits = each.stack.is_some_and(|stack| stack < lines);
+    !fits && each.outcome != ReuseOutcome::Replaced
+}

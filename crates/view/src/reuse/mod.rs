@@ -1,0 +1,196 @@
+//! From the findings of `carom reuse` to its report.
+
+mod pairs;
+mod warnings;
+
+use carom_base::DistanceKind;
+use carom_study::{
+    reuse::{
+        self, Basis, Bin, Cache, Curve, CurveKind, CurveScope, ENOUGH_USES, Fit, MissRatio, Model,
+        ReuseFindings, Unit,
+    },
+    share::{self, Estimate},
+};
+
+use crate::{
+    RunInfo,
+    model::{
+        Command, DataCache, Interval, MissRatioPoint, NotEnoughUses, PrefetchAdvice, Real, Report, Reuse,
+        ReuseBasis, ReuseBin, ReuseCurve, ReuseDistance, ReuseFit, ReuseKinds, ReuseModel, ReuseQuality,
+        ReuseScope, ReuseUnit, ReusedBy,
+    },
+    recording, verdict,
+};
+
+/// The report of one recording, or of several as one.
+pub fn report(run: &RunInfo, findings: &ReuseFindings) -> Report {
+    let losses = findings.quality.losses;
+    let counted = share::Quality {
+        step: losses.offered,
+        events: findings.quality.uses,
+        dropped: losses.dropped,
+        armed: losses.armed,
+        traps: findings.quality.reused + findings.quality.invalidated,
+        unprofiled_threads: losses.unprofiled_threads,
+        ..share::Quality::default()
+    };
+    let mut report = recording::report(Command::Reuse, run, &counted);
+    let reuse = Reuse {
+        not_enough: findings.not_enough.map(|few| NotEnoughUses {
+            uses: few.seen,
+            needed: ENOUGH_USES,
+            run_s: few.run_seconds.map(Real),
+        }),
+        caches: findings.caches.iter().map(cache).collect(),
+        cache_bytes: findings.chosen_bytes,
+        curves: findings.curves.iter().map(curve).collect(),
+        fits: findings.fits.iter().map(fit).collect(),
+        pairs: findings.pairs.iter().map(pairs::pair).collect(),
+        other_pairs: findings.other_pairs,
+        false_sharing: findings.false_sharing.iter().map(pairs::false_sharing).collect(),
+        prefetch: findings.prefetch.map(|each| prefetch(&each)),
+        quality: quality(&findings.quality),
+    };
+    report.quality.warnings.extend(warnings::of(run, &reuse));
+    report.verdict = verdict::reuse(&report, &reuse);
+    report.reuse = Some(reuse);
+    report
+}
+
+fn cache(cache: &Cache) -> DataCache {
+    DataCache {
+        level: cache.level,
+        bytes: cache.bytes,
+        line_bytes: Some(cache.line_bytes).filter(|bytes| *bytes > 0),
+        ways: Some(cache.ways).filter(|ways| *ways > 0),
+        shared_by: cache.shared_by,
+        shared: cache.shared,
+    }
+}
+
+/// Whose, with the thread or the group.
+fn scope(scope: CurveScope) -> (ReuseScope, Option<u32>, Option<u32>) {
+    match scope {
+        CurveScope::All => (ReuseScope::All, None, None),
+        CurveScope::Shared(domain) => (ReuseScope::Shared, None, Some(domain)),
+        CurveScope::Thread(thread) => (ReuseScope::Thread, Some(thread.0), None),
+    }
+}
+
+fn curve(curve: &Curve) -> ReuseCurve {
+    let (scope, thread, domain) = scope(curve.scope);
+    ReuseCurve {
+        scope,
+        thread,
+        domain,
+        reused_by: match curve.reused_by {
+            reuse::ReusedBy::SameThread => ReusedBy::SameThread,
+            reuse::ReusedBy::OtherThread => ReusedBy::OtherThread,
+            reuse::ReusedBy::AnyThread => ReusedBy::AnyThread,
+        },
+        kind: match curve.kind {
+            CurveKind::Temporal => ReuseKinds::Temporal,
+            CurveKind::Spatial => ReuseKinds::Spatial,
+            CurveKind::Any => ReuseKinds::Any,
+        },
+        distance: match curve.distance {
+            DistanceKind::Time => ReuseDistance::Time,
+            DistanceKind::Stack => ReuseDistance::Stack,
+        },
+        unit: unit(curve.unit),
+        granularity_bytes: curve.granularity,
+        basis: basis(curve.basis),
+        model: model(curve.basis),
+        accesses: Real(curve.accesses),
+        observations: curve.observations,
+        reused: Real(curve.outcomes.reused),
+        invalidated: Real(curve.outcomes.invalidated),
+        once: Real(curve.outcomes.once),
+        histogram: curve.histogram.iter().map(bin).collect(),
+        miss_ratio: curve.miss_ratio.iter().map(point).collect(),
+    }
+}
+
+const fn unit(unit: Unit) -> ReuseUnit {
+    match unit {
+        Unit::Accesses => ReuseUnit::Accesses,
+        Unit::Nanoseconds => ReuseUnit::Ns,
+        Unit::Places => ReuseUnit::Places,
+    }
+}
+
+const fn basis(basis: Basis) -> ReuseBasis {
+    match basis {
+        Basis::Exact => ReuseBasis::Exact,
+        Basis::Sampled => ReuseBasis::Sampled,
+        Basis::Modelled(_) => ReuseBasis::Modelled,
+    }
+}
+
+const fn model(basis: Basis) -> Option<ReuseModel> {
+    match basis {
+        Basis::Modelled(Model::StatStack) => Some(ReuseModel::Statstack),
+        Basis::Modelled(Model::Footprint) => Some(ReuseModel::Footprint),
+        Basis::Exact | Basis::Sampled => None,
+    }
+}
+
+fn bin(bin: &Bin) -> ReuseBin {
+    ReuseBin {
+        low: bin.low,
+        high: Some(bin.high).filter(|high| *high < u64::MAX),
+        fraction: Real(bin.fraction),
+        by_kind: bin.by_kind.map(Real),
+    }
+}
+
+fn point(point: &MissRatio) -> MissRatioPoint {
+    let Estimate { value, low, high } = point.ratio;
+    MissRatioPoint { bytes: point.bytes, ratio: Real(value), low: Real(low), high: Real(high) }
+}
+
+fn fit(fit: &Fit) -> ReuseFit {
+    let (scope, thread, domain) = scope(fit.scope);
+    let Estimate { value, low, high } = fit.ratio;
+    ReuseFit {
+        scope,
+        thread,
+        domain,
+        miss_ratio: Interval { estimate: Real(value), low: Real(low), high: Real(high) },
+        compulsory: Real(fit.compulsory),
+        enough_bytes: fit.enough_bytes,
+        worst_pair: fit.worst_pair,
+        worst_share: Real(fit.worst_share),
+    }
+}
+
+fn prefetch(found: &reuse::Prefetch) -> PrefetchAdvice {
+    PrefetchAdvice {
+        pays: found.gain_s >= 0.0,
+        gain_s: Real(found.gain_s),
+        memory_reuses: Real(found.memory_reuses),
+        memory_ns: Real(found.memory_ns),
+        sharing_reuses: Real(found.sharing_reuses),
+        transfer_ns: Real(found.transfer_ns),
+        cut_off: found.cut_off,
+        last_cache_bytes: found.last_cache_bytes,
+    }
+}
+
+fn quality(quality: &reuse::Quality) -> ReuseQuality {
+    let losses = quality.losses;
+    ReuseQuality {
+        exact_accesses: quality.exact_accesses,
+        place_rate: Real(quality.place_rate),
+        offered: losses.offered,
+        watched: losses.armed,
+        reused: quality.reused,
+        invalidated: quality.invalidated,
+        replaced: quality.replaced,
+        ended: quality.ended,
+        window_ns: (losses.armed > 0).then(|| Real((losses.window_ns as f64 / losses.armed as f64).round())),
+        threads_armed: losses.threads_armed,
+        threads_unarmed: losses.threads_unarmed,
+        cells_lost: losses.cells_lost,
+    }
+}

@@ -1,0 +1,81 @@
+//! Miss ratios at the machine's caches, and the smallest cache that would do.
+
+use super::whose;
+use crate::{
+    model::{Interval, MissRatioPoint, Reuse, ReuseCurve, ReuseFit},
+    text::{
+        Options,
+        page::{Page, Style},
+    },
+    verdict,
+    words::{self, ThreadNames},
+};
+
+/// Columns of a name, and of a ratio with its error.
+const WHO: usize = 18;
+const CELL: usize = 13;
+
+pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Options) {
+    if reuse.fits.is_empty() {
+        return;
+    }
+    let mut sizes: Vec<u64> =
+        reuse.caches.iter().map(|cache| cache.bytes).chain([reuse.cache_bytes]).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let room = (page.width().saturating_sub(WHO + 2 * CELL) / CELL).max(1);
+    // Where there is no room for all, small caches go first.
+    while let Some(out) =
+        sizes.iter().position(|bytes| *bytes != reuse.cache_bytes).filter(|_| sizes.len() > room)
+    {
+        sizes.remove(out);
+    }
+    page.heading("Misses in this machine's caches, and what would do");
+    page.cell(Style::Dim, "", WHO);
+    for bytes in &sizes {
+        page.put(Style::Dim, &format!("{:>CELL$}", head(reuse, *bytes)));
+    }
+    page.put(Style::Dim, &format!("{:>CELL$}{:>CELL$}", "unavoidable", "enough")).end();
+    for fit in reuse.fits.iter().take(options.lines) {
+        row(page, reuse, fit, &sizes, names);
+    }
+    let more = reuse.fits.len().saturating_sub(options.lines);
+    if more > 0 {
+        page.put(Style::Dim, &format!("… and {}", words::count(more, "more thread"))).end();
+    }
+}
+
+/// `L2 1 MiB`
+fn head(reuse: &Reuse, bytes: u64) -> String {
+    let level =
+        reuse.caches.iter().find(|cache| cache.bytes == bytes).map(|cache| format!("L{} ", cache.level));
+    format!("{}{}", level.unwrap_or_default(), words::size(bytes))
+}
+
+fn row(page: &mut Page, reuse: &Reuse, fit: &ReuseFit, sizes: &[u64], names: &ThreadNames) {
+    page.cell(Style::Plain, &whose(fit.scope, fit.thread, fit.domain, names), WHO);
+    let curve = reuse.curves.iter().find(|curve| {
+        (curve.scope, curve.thread, curve.domain) == (fit.scope, fit.thread, fit.domain)
+            && verdict::is_main(curve)
+    });
+    for bytes in sizes {
+        let text = curve.and_then(|curve| at(curve, *bytes)).map_or("-".into(), ratio);
+        let style = if *bytes == reuse.cache_bytes { Style::Bold } else { Style::Plain };
+        page.put(style, &format!("{text:>CELL$}"));
+    }
+    let enough = fit.enough_bytes.map_or("-".into(), words::size);
+    page.plain(&format!("{:>CELL$}", words::percent(fit.compulsory.0)));
+    page.put(Style::Green, &format!("{enough:>CELL$}")).end();
+}
+
+fn at(curve: &ReuseCurve, bytes: u64) -> Option<&MissRatioPoint> {
+    curve.miss_ratio.iter().find(|point| point.bytes == bytes)
+}
+
+/// With its error, where it has one.
+fn ratio(point: &MissRatioPoint) -> String {
+    if point.low == point.high {
+        return words::percent(point.ratio.0);
+    }
+    words::percent_with_error(&Interval { estimate: point.ratio, low: point.low, high: point.high })
+}

@@ -1,0 +1,77 @@
+//! How far apart the uses of data are, and what caches would miss.
+
+mod curve;
+mod fits;
+mod histogram;
+mod pairs;
+mod sharing;
+
+use super::{Options, page::Page};
+use crate::{
+    model::{Reuse, ReuseBasis, ReuseCurve, ReuseDistance, ReuseScope, ReusedBy},
+    verdict,
+    words::ThreadNames,
+};
+
+/// Curves, histograms, what would have to fit, and the pairs.
+pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Options) {
+    if reuse.not_enough.is_some() {
+        return;
+    }
+    let main = main_curve(reuse, ReuseScope::All);
+    if let Some(curve) = main {
+        curve::print(page, reuse, curve);
+    }
+    fits::print(page, reuse, names, options);
+    for curve in main.or_else(|| times(reuse)).into_iter().chain(shared(reuse)) {
+        histogram::print(page, reuse, curve);
+    }
+    pairs::print(page, reuse, names, options);
+    sharing::print(page, reuse, names);
+}
+
+/// The curve from which miss ratios are read: an exact one before a modelled one.
+fn main_curve(reuse: &Reuse, scope: ReuseScope) -> Option<&ReuseCurve> {
+    let mine = |curve: &&ReuseCurve| curve.scope == scope && verdict::is_main(curve);
+    reuse.curves.iter().filter(mine).min_by_key(|curve| curve.basis != ReuseBasis::Exact)
+}
+
+/// Time distances of all threads, where there are no others.
+fn times(reuse: &Reuse) -> Option<&ReuseCurve> {
+    let time = |curve: &&ReuseCurve| curve.scope == ReuseScope::All && curve.distance == ReuseDistance::Time;
+    reuse.curves.iter().filter(time).max_by_key(|curve| curve.observations)
+}
+
+/// Reuses by other threads, as definition 6.2.3 of the thesis has them, by stack distance where that is known.
+fn shared(reuse: &Reuse) -> Option<&ReuseCurve> {
+    let by_others = |curve: &&ReuseCurve| {
+        curve.reused_by == ReusedBy::OtherThread
+            && !curve.histogram.is_empty()
+            && curve.granularity_bytes == 64
+    };
+    reuse
+        .curves
+        .iter()
+        .filter(by_others)
+        .max_by_key(|curve| (curve.distance == ReuseDistance::Stack, curve.observations))
+}
+
+/// `all threads`, `worker-1`, `shared cache 0`.
+fn whose(scope: ReuseScope, thread: Option<u32>, domain: Option<u32>, names: &ThreadNames) -> String {
+    match scope {
+        ReuseScope::All => "all threads".into(),
+        ReuseScope::Thread => names.get(thread.unwrap_or(0)).into_owned(),
+        ReuseScope::Shared => format!("shared cache {}", domain.unwrap_or(0)),
+    }
+}
+
+/// `exact`, `modelled by StatStack`.
+fn basis(curve: &ReuseCurve) -> String {
+    match curve.model {
+        Some(model) => format!("modelled by {}", model.name()),
+        None => curve.basis.name().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

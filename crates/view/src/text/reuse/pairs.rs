@@ -1,0 +1,118 @@
+//! Uses and reuses by instruction, ranked by misses.
+
+use crate::{
+    model::{Frame, Reuse, ReuseBasis, ReusePair, ReuseScope, ReuseSite},
+    text::{
+        Options,
+        lines::path,
+        page::{Page, Style},
+    },
+    verdict,
+    words::{self, ThreadNames},
+};
+
+const INDENT: usize = 5;
+
+/// Advice is given where a pair has at least this part of all misses.
+const TELLING: f64 = 0.05;
+
+pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Options) {
+    if reuse.pairs.is_empty() {
+        return;
+    }
+    page.heading("Uses and their reuses");
+    let size = verdict::cache(reuse, reuse.cache_bytes);
+    page.put(Style::Dim, &format!("ranked by misses at {size}")).end();
+    for (rank, pair) in reuse.pairs.iter().take(options.lines).enumerate() {
+        head(page, rank + 1, pair);
+        page.indented(Style::Cyan, INDENT, "use       ", &site(&pair.earlier));
+        page.indented(Style::Cyan, INDENT, "reuse     ", &site(&pair.reuse));
+        page.indented(Style::Plain, INDENT, "distance  ", &distance(pair));
+        page.indented(Style::Dim, INDENT, "          ", &who(pair, names));
+        if let Some(text) = remedy(reuse, pair) {
+            page.indented(Style::Green, INDENT, "to fit    ", &text);
+        }
+    }
+    let more = reuse.pairs.len().saturating_sub(options.lines) + reuse.other_pairs;
+    if more > 0 {
+        page.end().put(Style::Dim, &format!("… and {}.", words::count(more, "more pair"))).end();
+    }
+}
+
+/// ` 1.  62% of the misses  8.1% of the accesses  global grid  relax.c:12`
+fn head(page: &mut Page, rank: usize, pair: &ReusePair) {
+    let misses = words::percent(pair.share_of_misses.0);
+    page.put(Style::Bold, &format!("{rank:>2}.  {misses} of the misses"));
+    page.plain(&format!("  {} of the accesses", words::percent(pair.share.0)));
+    if let Some(object) = &pair.object {
+        page.plain("  ");
+        if !object.name.starts_with(object.kind.name()) {
+            page.plain(object.kind.name()).plain(" ");
+        }
+        page.put(Style::Cyan, &object.name);
+        let declared = |frame: &Frame| words::place(frame.file.as_deref(), frame.line);
+        if let Some(place) = object.declared.as_ref().and_then(declared) {
+            page.put(Style::Dim, &format!("  {place}"));
+        }
+    }
+    page.end();
+}
+
+/// `relax relax.c:40 ← main relax.c:99`
+fn site(site: &ReuseSite) -> String {
+    if site.call_path.is_empty() { "(no symbol)".into() } else { path(&site.call_path) }
+}
+
+/// `3.1 MiB (2.9 MiB to 3.3 MiB), 49.2 k accesses; 90% miss`
+fn distance(pair: &ReusePair) -> String {
+    let mut parts = Vec::new();
+    if let Some(stack) = pair.stack_bytes {
+        let [low, median, high] =
+            [stack.p10, stack.median, stack.p90].map(|bytes| words::approximate_size(bytes.0));
+        let how = if pair.basis == ReuseBasis::Modelled { ", modelled" } else { "" };
+        parts.push(format!("{median} ({low} to {high}{how})"));
+    }
+    if let Some(time) = pair.time {
+        parts.push(format!("{} {}", words::measure(time.median.0.max(0.0) as u64), pair.time_unit.name()));
+    }
+    parts.push(format!("{} miss", words::percent(pair.miss_ratio.0)));
+    parts.join("; ")
+}
+
+/// What would have to change for the reuse to hit: how much is accessed in between against what the cache holds.
+fn remedy(reuse: &Reuse, pair: &ReusePair) -> Option<String> {
+    let missing = pair.missing_bytes.filter(|_| pair.share_of_misses.0 >= TELLING)?;
+    let factor = missing.0 / reuse.cache_bytes.max(1) as f64;
+    (factor > 1.0).then(|| {
+        format!(
+            "{factor:.1} times what {} holds: go over a part of the data of at most 1/{:.0} before going on (a tile), or \
+             bring use and reuse together (another order, one loop instead of two)",
+            verdict::cache(reuse, reuse.cache_bytes),
+            factor.ceil()
+        )
+    })
+}
+
+/// `worker-1 and worker-2; read after read 80%, read after write 20%; 12 seen`
+fn who(pair: &ReusePair, names: &ThreadNames) -> String {
+    const KINDS: [&str; 4] = ["read after read", "read after write", "write after write", "write after read"];
+    let mut parts = vec![names.list(&pair.threads)];
+    if pair.scope == ReuseScope::Shared {
+        parts.push("in the shared cache".into());
+    }
+    let kinds: Vec<String> =
+        KINDS
+            .iter()
+            .zip(pair.by_kind)
+            .filter(|(_, part)| part.0 > 0.0)
+            .map(|(kind, part)| {
+                if part.0 >= 1.0 { (*kind).to_owned() } else { format!("{kind} {}", words::percent(part.0)) }
+            })
+            .collect();
+    parts.extend((!kinds.is_empty()).then(|| kinds.join(", ")));
+    if let Some(temporal) = pair.temporal {
+        parts.push(format!("{} of the very bytes", words::percent(temporal.0)));
+    }
+    parts.push(format!("seen {}", words::count(pair.seen as usize, "time")));
+    parts.join("; ")
+}

@@ -1,0 +1,73 @@
+//! False sharing as reuse by other threads, and what the prefetcher of neighbouring lines would do.
+
+use crate::{
+    model::{PrefetchAdvice, Reuse, ReuseFalseSharing, ReusePart},
+    text::{
+        lines::path,
+        page::{Page, Style},
+    },
+    words::{self, ThreadNames},
+};
+
+/// Objects printed.
+const OBJECTS: usize = 5;
+
+const INDENT: usize = 5;
+
+pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames) {
+    if !reuse.false_sharing.is_empty() {
+        page.heading("False sharing in the shared cache");
+        page.put(Style::Dim, "reuses by another thread of other bytes of a line, after a write").end();
+        for (rank, found) in reuse.false_sharing.iter().take(OBJECTS).enumerate() {
+            object(page, rank + 1, found, names);
+        }
+    }
+    if let Some(advice) = &reuse.prefetch {
+        prefetch(page, advice);
+    }
+}
+
+fn object(page: &mut Page, rank: usize, found: &ReuseFalseSharing, names: &ThreadNames) {
+    page.put(
+        Style::Bold,
+        &format!("{rank:>2}.  {} of the reuses by another thread", words::percent(found.share.0)),
+    );
+    page.plain("  ").put(Style::Orange, &found.object.name).end();
+    let text = format!(
+        "line {}; {} reads and {} writes after another's write, estimated; {} accesses apart; {}; seen {}",
+        found.address,
+        words::compact(found.raw.0),
+        words::compact(found.waw.0),
+        words::measure(found.distance.0.max(0.0) as u64),
+        names.list(&found.threads),
+        words::count(found.seen as usize, "time"),
+    );
+    page.indented(Style::Dim, INDENT, "", &text);
+    let parts = format!("{} against {}", part(&found.use_bytes), part(&found.reuse_bytes));
+    page.indented(Style::Plain, INDENT, "bytes     ", &parts);
+    page.indented(Style::Cyan, INDENT, "use       ", &path(&found.earlier.call_path));
+    page.indented(Style::Cyan, INDENT, "reuse     ", &path(&found.reuse.call_path));
+}
+
+/// `0-7 stats.hits`
+fn part(part: &ReusePart) -> String {
+    let bytes = words::byte_range(part.offset_bytes, part.width_bytes);
+    part.field.as_ref().map_or(bytes.clone(), |field| format!("{bytes} {field}"))
+}
+
+fn prefetch(page: &mut Page, advice: &PrefetchAdvice) {
+    page.heading("Fetching neighbouring lines");
+    let will = if advice.pays { "is predicted to pay" } else { "is predicted to cost more than it brings" };
+    let text = format!(
+        "{will}: G = {} of latencies; {} spatial reuses reach memory beyond {} ({:.0} ns each), {} by another thread after \
+         a write come within {} accesses ({:.0} ns each). Estimated.",
+        words::signed_seconds(advice.gain_s.0),
+        words::compact(advice.memory_reuses.0),
+        words::size(advice.last_cache_bytes),
+        advice.memory_ns.0,
+        words::compact(advice.sharing_reuses.0),
+        words::thousands(advice.cut_off),
+        advice.transfer_ns.0,
+    );
+    page.paragraph(Style::Plain, &text);
+}

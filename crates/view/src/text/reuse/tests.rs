@@ -1,0 +1,128 @@
+use crate::{
+    reuse, sample,
+    text::{Options, render},
+};
+
+fn text(sample: (crate::RunInfo, carom_study::reuse::ReuseFindings), options: &Options) -> String {
+    render(&reuse::report(&sample.0, &sample.1), options)
+}
+
+#[track_caller]
+fn check(text: &str, expect: &str) {
+    let expect = expect.trim_matches('\n');
+    assert!(text.contains(expect), "expected\n{expect}\nin\n{text}");
+}
+
+/// 66 columns hold 1 KiB to 96 MiB, 16.6 doublings of 4 columns each: 48 KiB are 5.6 doublings behind the first, 1 MiB
+/// ten, 32 MiB fifteen.
+#[test]
+fn a_curve_with_the_machines_caches() {
+    check(
+        &text(sample::relaxed(), &Options { width: 73, ..Options::default() }),
+        "
+Misses by cache size
+all threads, each in a cache of its own; fully associative, LRU; exact
+ 100% ████
+      ████
+      ████
+      ████
+  50% ████
+      ████
+      ████
+      ████▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+      1 KiB       8 KiB       64 KiB     512 KiB     4 MiB       32 MiB
+                            ↑L1              ↑L2                 ↑L3
+",
+    );
+}
+
+#[test]
+fn misses_at_the_machines_caches_and_what_would_do() {
+    check(
+        &text(sample::sampled_reuse(), &Options::default()),
+        "
+                      L1 48 KiB     L2 1 MiB    L3 32 MiB  unavoidable       enough
+all threads            11% (±2)     11% (±2)      1% (±2)           1%        4 MiB
+worker-2               21% (±2)     21% (±2)      1% (±2)           1%        4 MiB
+worker-1                2% (±2)      2% (±2)      1% (±2)           1%            -
+",
+    );
+}
+
+/// Of 99 reuses 22.25 are at 2 lines, 66.75 at 14 and 15, 10 at 49,152 and more: 22%, 67%, 10%.
+#[test]
+fn a_histogram_leaves_out_empty_doublings() {
+    check(
+        &text(sample::relaxed(), &Options::default()),
+        "
+Stack distances
+all threads, 64-byte lines, exact; 99% reused, 0% invalidated, 1% once
+        128 B to 256 B    22% ████████████████▋
+                     ⋮
+        512 B to 1 KiB    67% ██████████████████████████████████████████████████
+                     ⋮     ←L1, L2
+        2 MiB to 4 MiB    10% ███████▌
+",
+    );
+}
+
+#[test]
+fn pairs_with_their_places_and_distances() {
+    check(
+        &text(sample::relaxed(), &Options { width: 120, ..Options::default() }),
+        "
+ 1.  80% of the misses  17% of the accesses  global grid  relax.c:12
+     use       relax relax.c:40 ← main relax.c:99
+     reuse     relax relax.c:77 ← main relax.c:99
+     distance  3.1 MiB (3 MiB to 3.4 MiB); 412 k accesses; 100% miss
+               worker-2; read after read 80%, read after write 20%; 25% of the very bytes; seen 67,200,000 times
+     to fit    3.1 times what 1 MiB of private L2 holds: go over a part of the data of at most 1/4 before going on (a
+               tile), or bring use and reuse together (another order, one loop instead of two)
+",
+    );
+}
+
+#[test]
+fn modelled_numbers_say_so_and_losses_are_shown() {
+    let text = text(sample::sampled_reuse(), &Options { width: 200, ..Options::default() });
+    check(&text, "fully associative, LRU; modelled by StatStack");
+    check(&text, "3.1 MiB (3 MiB to 3.4 MiB, modelled)");
+    check(
+        &text,
+        "
+uses      4,000 sampled, 3,900 watched: 92% reused, 2.6% invalidated, 1% not used again, 4.1% given up for others
+lost      3 records dropped; 2.4 us from sample to watch on average; 10 of 7,800 watches in other threads not set; \
+         1 thread unprofiled
+",
+    );
+    check(&text, " 1.  62% of the reuses by another thread  stats\n");
+    check(
+        &text,
+        "     bytes     0-7 stats.hits against 8-15 stats.misses\n     use       count relax.c:31\n",
+    );
+    check(&text, "is predicted to cost more than it brings: G = -0.35 s of latencies; 1.0M spatial reuses");
+}
+
+#[test]
+fn too_little_is_no_chart() {
+    let text = text(sample::hardly_reused(), &Options::default());
+    assert!(!text.contains("Misses by cache size") && !text.contains("Stack distances"), "{text}");
+}
+
+#[test]
+fn nothing_wider_than_asked() {
+    for width in [80, 100, 140] {
+        let text = text(sample::sampled_reuse(), &Options { width, ..Options::default() });
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width} columns: {line}");
+        }
+    }
+}
+
+#[test]
+fn colours_only_where_asked() {
+    let plain = text(sample::relaxed(), &Options::default());
+    assert!(!plain.contains('\x1b'));
+    let colour = text(sample::relaxed(), &Options { colour: true, ..Options::default() });
+    assert!(colour.contains("\x1b[34m") && colour.contains("\x1b[32m"));
+}

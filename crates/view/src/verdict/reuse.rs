@@ -1,0 +1,216 @@
+//! The verdict of `carom reuse`.
+
+use crate::{
+    model::{
+        DataCache, NotEnoughUses, Report, Reuse, ReuseBasis, ReuseCurve, ReuseDistance, ReuseFalseSharing,
+        ReuseFit, ReuseKinds, ReuseModel, ReusePair, ReuseScope, ReuseSite, ReusedBy,
+    },
+    words::{self, ThreadNames},
+};
+
+/// Fewer misses than this by accesses are no problem.
+const NEGLIGIBLE: f64 = 0.005;
+
+/// Where a band reaches up to here, it cannot be said that there is no problem.
+const UNCERTAIN: f64 = 0.1;
+
+/// From this part of the misses on, those that no size avoids are the story.
+const NEARLY_ALL: f64 = 0.9;
+
+/// A thread is named alone where it misses this many times as often as all together.
+const STANDS_OUT: f64 = 1.5;
+
+/// A pair with less than this of the misses explains nothing, nor does one that was seen less often.
+const TELLING: f64 = 0.05;
+const TELLING_SEEN: u64 = 5;
+
+/// Fewer events than this, or less of the reuses by other threads, and false sharing is not spoken of.
+const ENOUGH_EVENTS: u64 = 30;
+const TELLING_SHARING: f64 = 0.1;
+
+/// `At 1 MiB of private L2 worker-2 misses 21% of its accesses; 80% of them reuse …`
+pub fn reuse(report: &Report, reuse: &Reuse) -> String {
+    let names = ThreadNames::new(&report.threads);
+    let mut sentences = vec![main(report, reuse, &names)];
+    sentences.extend(reuse.false_sharing.first().and_then(sharing));
+    sentences.extend(reuse.prefetch.map(|advice| {
+        let (will, sign) = if advice.pays { ("pay", "≥") } else { ("cost", "<") };
+        format!(
+            "Fetching neighbouring lines is predicted to {will}: G = {} {sign} 0.",
+            words::signed_seconds(advice.gain_s.0)
+        )
+    }));
+    sentences.join(" ")
+}
+
+fn main(report: &Report, reuse: &Reuse, names: &ThreadNames) -> String {
+    let seen = reuse.quality.exact_accesses + reuse.quality.offered + reuse.quality.reused;
+    if seen == 0 && report.processes.iter().all(|each| !each.coverage.profiled) {
+        return super::unprofiled(report);
+    }
+    if let Some(few) = &reuse.not_enough {
+        return not_enough(report, reuse, few);
+    }
+    match chosen(reuse) {
+        Some(fit) => misses(reuse, fit, names),
+        None => distances(reuse),
+    }
+}
+
+fn not_enough(report: &Report, reuse: &Reuse, few: &NotEnoughUses) -> String {
+    let wall = words::seconds(report.program.wall_s.0);
+    // Where nothing is sampled, a longer run or none at all is what remains.
+    if report.engine.period == 0 {
+        let seen = words::thousands(reuse.quality.exact_accesses);
+        return format!(
+            "Not enough data: {seen} accesses were followed in {wall}, and {} are needed.",
+            few.needed
+        );
+    }
+    let seen = match few.uses {
+        1 => "1 use was followed to its end".into(),
+        uses => format!("{} uses were followed to their end", words::thousands(uses)),
+    };
+    let seen = format!("Not enough data: {seen} in {wall}, and {} are needed.", few.needed);
+    match few.run_s {
+        Some(run) if run.0.is_finite() => format!("{seen} Run for at least {:.0} s.", run.0.ceil()),
+        _ => format!("{seen} Run longer, or sample more often with --period."),
+    }
+}
+
+/// Whose misses to speak of: all threads', or one that stands out.
+fn chosen(reuse: &Reuse) -> Option<&ReuseFit> {
+    let of = |scope| reuse.fits.iter().find(move |fit| fit.scope == scope);
+    let (all, thread) = (of(ReuseScope::All), of(ReuseScope::Thread));
+    let threads = reuse.fits.iter().filter(|fit| fit.scope == ReuseScope::Thread).count();
+    let stands_out = |one: &&ReuseFit| {
+        let (one, all) = (one.miss_ratio, all.map(|all| all.miss_ratio.estimate.0));
+        threads == 1 || all.is_none_or(|all| one.estimate.0 >= STANDS_OUT * all && one.low.0 > all)
+    };
+    thread.filter(stands_out).or(all).or_else(|| reuse.fits.first())
+}
+
+fn misses(reuse: &Reuse, fit: &ReuseFit, names: &ThreadNames) -> String {
+    let curve = curve_of(reuse, fit);
+    let by = match curve.map(|curve| (curve.basis, curve.model)) {
+        Some((ReuseBasis::Modelled, Some(model))) => format!(", by {}", by_model(model)),
+        Some((ReuseBasis::Modelled, None)) => ", by a model".into(),
+        Some((ReuseBasis::Sampled, _)) => ", by a sample of the lines".into(),
+        Some((ReuseBasis::Exact, _)) | None => String::new(),
+    };
+    let (who, verb, their) = match fit.scope {
+        ReuseScope::Thread => (names.get(fit.thread.unwrap_or(0)).into_owned(), "misses", "its"),
+        ReuseScope::All if names.count() == 1 => (names.list(&[0]), "misses", "its"),
+        ReuseScope::All => (format!("the {} threads", names.count()), "miss", "their"),
+        ReuseScope::Shared => (format!("the shared cache {}", fit.domain.unwrap_or(0)), "misses", "its"),
+    };
+    let ratio = fit.miss_ratio.estimate.0;
+    let exact = fit.miss_ratio.low == fit.miss_ratio.high;
+    let part = if exact { words::percent(ratio) } else { words::percent_with_error(&fit.miss_ratio) };
+    let first = format!("At {} {who} {verb} {part} of {their} accesses{by}", cache(reuse, reuse.cache_bytes));
+    if ratio < NEGLIGIBLE && fit.miss_ratio.high.0 < UNCERTAIN {
+        return format!("{first}: what is reused fits.");
+    }
+    if ratio < NEGLIGIBLE {
+        return format!("{first}; too few uses were followed to say that it fits: run longer.");
+    }
+    let unavoidable = fit.compulsory.0 / ratio;
+    if unavoidable >= NEARLY_ALL {
+        let part = words::percent(unavoidable.min(1.0));
+        return format!(
+            "{first}; {part} of them are first accesses or follow another thread's write, which no size avoids."
+        );
+    }
+    let telling = fit.worst_pair.filter(|_| fit.worst_share.0 >= TELLING);
+    let pair = telling.and_then(|index| reuse.pairs.get(index)).filter(|pair| pair.seen >= TELLING_SEEN);
+    let blame = pair.map(|pair| format!("; {}", blame(pair, fit.worst_share.0))).unwrap_or_default();
+    let enough = fit.enough_bytes.map_or_else(String::new, |bytes| {
+        format!(" {} would avoid nine in ten of the misses that size can avoid.", words::size(bytes))
+    });
+    format!("{first}{blame}.{enough}")
+}
+
+/// `StatStack`, `the average footprint`.
+const fn by_model(model: ReuseModel) -> &'static str {
+    match model {
+        ReuseModel::Statstack => "StatStack",
+        ReuseModel::Footprint => "the average footprint",
+    }
+}
+
+/// ``80% of them reuse `grid` between relax.c:40 and relax.c:77 at 3.1 MiB``: so much is accessed in between.
+fn blame(pair: &ReusePair, share: f64) -> String {
+    let what = pair.object.as_ref().map_or("are reuses".into(), |object| format!("reuse `{}`", object.name));
+    let (earlier, later) = (place(&pair.earlier), place(&pair.reuse));
+    let place =
+        if earlier == later { format!("at {later}") } else { format!("between {earlier} and {later}") };
+    let at = pair.missing_bytes.map(|bytes| format!(" at {}", words::approximate_size(bytes.0)));
+    format!("{} of them {what} {place}{}", words::percent(share), at.unwrap_or_default())
+}
+
+fn place(site: &ReuseSite) -> String {
+    let at = words::place(site.file.as_deref(), site.line);
+    let unknown = || site.call_path.first().map_or("an unknown place".into(), |frame| frame.address.clone());
+    at.or_else(|| site.function.clone()).unwrap_or_else(unknown)
+}
+
+/// `1 MiB of private L2`, `3 MiB`.
+pub fn cache(reuse: &Reuse, bytes: u64) -> String {
+    match reuse.caches.iter().find(|cache| cache.bytes == bytes) {
+        Some(DataCache { level, shared, .. }) => {
+            format!("{} of {} L{level}", words::size(bytes), if *shared { "shared" } else { "private" })
+        }
+        None => words::size(bytes),
+    }
+}
+
+/// The curve that a finding is read from.
+fn curve_of<'a>(reuse: &'a Reuse, fit: &ReuseFit) -> Option<&'a ReuseCurve> {
+    let mine = |curve: &&ReuseCurve| {
+        (curve.scope, curve.thread, curve.domain) == (fit.scope, fit.thread, fit.domain) && is_main(curve)
+    };
+    reuse.curves.iter().filter(mine).min_by_key(|curve| curve.basis != ReuseBasis::Exact)
+}
+
+/// Whether miss ratios of lines are read from a curve.
+pub fn is_main(curve: &ReuseCurve) -> bool {
+    let any = curve.kind == ReuseKinds::Any && curve.reused_by != ReusedBy::OtherThread;
+    any && curve.granularity_bytes == 64 && !curve.miss_ratio.is_empty()
+}
+
+/// Without stack distances there is only when.
+fn distances(reuse: &Reuse) -> String {
+    let time = |curve: &&ReuseCurve| curve.distance == ReuseDistance::Time && !curve.histogram.is_empty();
+    let Some(curve) = reuse.curves.iter().find(time) else {
+        return "No reuse was seen.".into();
+    };
+    let mut sum = 0.0;
+    let half = curve.histogram.iter().find(|bin| {
+        sum += bin.fraction.0;
+        sum >= 0.5
+    });
+    let high = half.and_then(|bin| bin.high).unwrap_or(u64::MAX);
+    format!(
+        "Half of the reuses come within {} {}; what caches would miss cannot be told from that.",
+        words::measure(high),
+        curve.unit.name()
+    )
+}
+
+/// ``In the shared cache, 62% of the reuses by another thread are false sharing of `stats` (app.c:12).``
+fn sharing(found: &ReuseFalseSharing) -> Option<String> {
+    if found.seen < ENOUGH_EVENTS || found.share.0 < TELLING_SHARING {
+        return None;
+    }
+    let declared = found.object.declared.as_ref();
+    let at = declared.and_then(|frame| words::place(frame.file.as_deref(), frame.line));
+    let at = at.map(|at| format!(" ({at})")).unwrap_or_default();
+    Some(format!(
+        "In the shared cache {} of the reuses by another thread are false sharing of `{}`{at}.",
+        words::percent(found.share.0),
+        found.object.name
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+// Uses and reuses by instruction: a table to search and sort, each row opening to its call paths.
+
+const PAIR_COLUMNS = [
+  ["#", (pair) => pair.rank, "ascending"],
+  ["Data", (pair) => pair.object?.name ?? "", "ascending"],
+  ["Use → reuse", (pair) => siteName(pair.use) + siteName(pair.reuse), "ascending"],
+  ["Of the misses", (pair) => pair.share_of_misses ?? 0, "descending"],
+  ["Of the accesses", (pair) => pair.share ?? 0, "descending"],
+  ["Distance", (pair) => pair.stack_bytes?.median ?? pair.time?.median ?? 0, "descending"],
+  ["Missing", (pair) => pair.miss_ratio ?? 0, "descending"],
+];
+
+const siteName = (site) => place(site) ?? site.function ?? site.call_path[0]?.address ?? "not known";
+
+/** The value of the quantile beside its name: `3.1 MiB`, `49k accesses`. */
+function distanceText(pair, which = "median") {
+  if (pair.stack_bytes) return byteSize(pair.stack_bytes[which]);
+  if (!pair.time) return "?";
+  return pair.time_unit === "ns" ? duration(pair.time[which]) : `${compact(pair.time[which])} accesses`;
+}
+
+function pairsSection() {
+  if (reuse.pairs.length === 0) return null;
+  const pairs = reuse.pairs.map((pair, index) => ({ ...pair, rank: index + 1 }));
+  let [sorted, direction, wanted] = [0, "ascending", ""];
+  const heads = PAIR_COLUMNS.map(([text, , first], index) => {
+    const button = el("button", { type: "button" }, text);
+    button.addEventListener("click", () => {
+      direction = sorted === index ? (direction === "ascending" ? "descending" : "ascending") : first;
+      sorted = index;
+      fill();
+    });
+    return el("th", { scope: "col" }, button);
+  });
+  const table = el("table", {}, el("thead", {}, el("tr", {}, heads)));
+
+  function fill() {
+    heads.forEach((head, index) => (index === sorted ? head.setAttribute("aria-sort", direction) : head.removeAttribute("aria-sort")));
+    const value = PAIR_COLUMNS[sorted][1];
+    const sign = direction === "ascending" ? 1 : -1;
+    const kept = pairs.filter((pair) => wanted === "" || pairWords(pair).includes(wanted));
+    kept.sort((a, b) => sign * (value(a) > value(b) ? 1 : value(a) < value(b) ? -1 : 0) || a.rank - b.rank);
+    const body = el("tbody", {}, kept.flatMap(pairRows));
+    if (kept.length === 0) body.append(el("tr", {}, el("td", { colspan: PAIR_COLUMNS.length, class: "empty" }, "No pair matches.")));
+    for (const old of table.querySelectorAll(":scope > tbody")) old.remove();
+    table.append(body);
+  }
+  const search = el("input", { type: "search", class: "search", placeholder: "Data, function, file…", "aria-label": "Search pairs" });
+  search.addEventListener("input", () => { wanted = search.value.trim().toLowerCase(); fill(); });
+  fill();
+  return el("section", { "aria-label": "Uses and their reuses" },
+    el("div", { class: "head" }, el("h2", {}, "Uses and their reuses"), el("span", { class: "spring" }), pairs.length > 1 && search,
+      el("p", {}, `Misses are those of a cache of ${byteSize(reuse.cache_bytes)}. A distance is what is accessed between use and reuse: what a cache would have to hold, and what a smaller tile or another order would bring down.`)),
+    el("div", { class: "card scroll" }, table),
+    reuse.other_pairs > 0 && el("p", { class: "muted" }, `${plural(reuse.other_pairs, "more pair")} not listed.`));
+}
+
+function pairWords(pair) {
+  return [pair.object?.name, ...[pair.use, pair.reuse].flatMap((site) => site.call_path.flatMap((frame) => [frame.function, frame.file]))].join("\n").toLowerCase();
+}
+
+function pairRows(pair) {
+  const button = el("button", { type: "button", class: "open", "aria-label": `Details of pair ${pair.rank}`, "aria-expanded": "false" }, "▸");
+  const row = el("tr", { class: "line pair" },
+    el("td", { class: "number" }, button, String(pair.rank)),
+    el("td", {}, pair.object ? [name(pair.object.name, "code", "object"), el("span", { class: "chip" }, pair.object.kind)] : el("span", { class: "muted" }, "not known"),
+      pair.scope === "shared" && el("span", { class: "chip" }, "shared cache")),
+    el("td", {}, name(siteName(pair.use), "code"), " → ", name(siteName(pair.reuse), "code"), el("div", { class: "where name" }, pair.reuse.function ?? "")),
+    el("td", { class: "number" }, el("b", {}, percent(pair.share_of_misses))),
+    el("td", { class: "number" }, percent(pair.share)),
+    el("td", { class: "number" }, distanceText(pair), pair.basis === "modelled" && el("div", { class: "where" }, "modelled")),
+    el("td", { class: "number" }, percent(pair.miss_ratio)));
+  const detail = el("tr", { class: "detail", hidden: true });
+  row.addEventListener("click", () => {
+    if (String(getSelection()) !== "") return;
+    detail.hidden = !detail.hidden;
+    row.toggleAttribute("data-open", !detail.hidden);
+    button.setAttribute("aria-expanded", String(!detail.hidden));
+    if (detail.childElementCount === 0) detail.append(el("td", { colspan: PAIR_COLUMNS.length }, pairDetail(pair)));
+  });
+  return [row, detail];
+}
+
+function pairDetail(pair) {
+  const kinds = REUSE_KINDS.map((kind, index) => [kind, pair.by_kind[index]]).filter(([, part]) => part > 0).map(([kind, part]) => `${kind} ${percent(part)}`);
+  const facts = [`distance ${distanceText(pair, "p10")} to ${distanceText(pair, "p90")} (8 of 10)`,
+    pair.stack_bytes && pair.time && (pair.time_unit === "ns" ? duration(pair.time.median) : `${compact(pair.time.median)} accesses`),
+    ...kinds, pair.temporal !== null && `${percent(pair.temporal)} of the very bytes`, threadList(pair.threads), `seen ${plural(pair.seen, "time")}`];
+  const factor = (pair.missing_bytes ?? 0) / reuse.cache_bytes;
+  const misses = pair.share_of_misses >= 0.05 && factor > 1;
+  return [misses && el("div", { class: "remedy" }, el("strong", {}, `${factor.toFixed(1)} times what ${cacheName(reuse.cache_bytes)} holds`),
+    el("span", {}, `To fit, go over a part of the data of at most 1/${Math.ceil(factor)} before going on (a tile), or bring use and reuse together (another order, one loop instead of two).`)),
+    el("p", { class: "name" }, facts.filter(Boolean).join("; ")),
+    el("h4", {}, "Use"), callPath(pair.use.call_path), el("h4", {}, "Reuse"), callPath(pair.reuse.call_path)].filter(Boolean);
+}

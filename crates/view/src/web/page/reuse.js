@@ -1,0 +1,76 @@
+// The parts of a report on reuse that are neither plot nor table of pairs.
+
+const fitName = (fit) => (fit.scope === "thread" ? threadName(fit.thread) : fit.scope === "all" ? "all threads" : `shared cache ${fit.domain}`);
+
+function cacheName(bytes) {
+  const cache = reuse.caches.find((each) => each.bytes === bytes);
+  return cache ? `${byteSize(bytes)} of ${cache.shared ? "shared" : "private"} L${cache.level}` : byteSize(bytes);
+}
+
+function reuseFacts() {
+  const list = [];
+  const fit = reuse.fits.find((each) => each.scope === "all") ?? reuse.fits[0];
+  if (fit) {
+    const { estimate, low, high } = fit.miss_ratio;
+    list.push(fact(`Misses at ${cacheName(reuse.cache_bytes)}`, percent(estimate), low === high ? "of the accesses; exact" : `of the accesses; 95% band ${percent(low)} to ${percent(high)}`, intervalBar(fit.miss_ratio)));
+    list.push(fact("Unavoidable", percent(fit.compulsory), "first accesses, and those after another thread’s write"));
+    list.push(fact("Would do", fit.enough_bytes === null ? "no size" : byteSize(fit.enough_bytes), "avoids nine in ten of the misses that size can avoid"));
+  }
+  const { exact_accesses: exactly, watched, offered } = reuse.quality;
+  list.push(exactly > 0 ? fact("Accesses followed", compact(exactly), reuse.quality.place_rate < 1 ? `to ${percent(reuse.quality.place_rate)} of the places` : "every one") : fact("Uses watched", thousands(watched), `of ${thousands(offered)} sampled`));
+  return list;
+}
+
+function fitsSection() {
+  if (reuse.fits.length === 0) return null;
+  const sizes = [...new Set([...reuse.caches.map((cache) => cache.bytes), reuse.cache_bytes])].sort((a, b) => a - b);
+  const ratio = (fit, bytes) => {
+    const curves = reuse.curves.filter((curve) => curve.scope === fit.scope && curve.thread === fit.thread && curve.domain === fit.domain && isMissCurve(curve) && curve.granularity_bytes === 64);
+    const curve = curves.find((each) => each.basis === "exact") ?? curves[0];
+    const point = curve?.miss_ratio.find((each) => each.bytes === bytes);
+    return point ? [percent(point.ratio), point.low !== point.high && el("span", { class: "muted" }, ` ${error({ estimate: point.ratio, ...point })}`)] : "";
+  };
+  return el("section", { "aria-label": "What would have to fit" },
+    el("div", { class: "head" }, el("h2", {}, "What would have to fit"), el("p", {}, "Misses by accesses in the machine’s caches, each as if it were fully associative; the part that no size avoids; and the smallest cache that avoids nine in ten of the others.")),
+    el("div", { class: "card scroll" }, el("table", {},
+      el("thead", {}, el("tr", {}, ["", ...sizes.map(cacheName), "Unavoidable", "Enough"].map((head) => el("th", { scope: "col" }, head)))),
+      el("tbody", {}, reuse.fits.map((fit) => el("tr", {}, el("td", {}, name(fitName(fit))),
+        sizes.map((bytes) => el("td", {}, ratio(fit, bytes))), el("td", {}, percent(fit.compulsory)),
+        el("td", {}, fit.enough_bytes === null ? "–" : byteSize(fit.enough_bytes))))))));
+}
+
+const partText = (part) => [byteRange(part.offset_bytes, part.width_bytes), part.field && name(` ${part.field}`, "code")].filter(Boolean);
+
+function reuseSharingSection() {
+  if (reuse.false_sharing.length === 0) return null;
+  return el("section", { "aria-label": "False sharing in the shared cache" },
+    el("div", { class: "head" }, el("h2", {}, "False sharing in the shared cache"), el("p", {}, "Reuses by another thread of other bytes of a line, after a write: the line moves from core to core.")),
+    el("div", { class: "card scroll" }, el("table", {},
+      el("thead", {}, el("tr", {}, ["Data", "Of the reuses by others", "Reads after a write", "Writes after a write", "Bytes", "Use → reuse", "Threads"].map((head) => el("th", { scope: "col" }, head)))),
+      el("tbody", {}, reuse.false_sharing.map((each) => el("tr", {},
+        el("td", {}, name(each.object.name, "code", "object"), el("div", { class: "where" }, each.address)),
+        el("td", {}, percent(each.share)), el("td", {}, compact(each.raw)), el("td", {}, compact(each.waw)),
+        el("td", {}, ...partText(each.use_bytes), " against ", ...partText(each.reuse_bytes)),
+        el("td", {}, name(siteName(each.use), "code"), " → ", name(siteName(each.reuse), "code")), el("td", {}, name(threadList(each.threads)))))))));
+}
+
+function prefetchSection() {
+  const advice = reuse.prefetch;
+  if (advice === null) return null;
+  return el("section", { "aria-label": "Fetching neighbouring lines" },
+    el("div", { class: "head" }, el("h2", {}, "Fetching neighbouring lines")),
+    el("div", { class: "remedy" }, el("strong", {}, advice.pays ? "Is predicted to pay." : "Is predicted to cost more than it brings."),
+      el("span", {}, `G = ${advice.gain_s?.toPrecision(3)} s of latencies, estimated: ${compact(advice.memory_reuses)} spatial reuses reach memory (${Math.round(advice.memory_ns)} ns each), ${compact(advice.sharing_reuses)} by another thread after a write come within ${thousands(advice.cut_off)} accesses (${Math.round(advice.transfer_ns)} ns each).`)));
+}
+
+/** What was followed and lost, for the section on how it was measured. */
+function reuseTerms(term) {
+  const { quality } = reuse;
+  const part = (uses) => percent(uses / Math.max(1, quality.watched));
+  const watched = quality.offered > 0 && `${thousands(quality.offered)} sampled, ${thousands(quality.watched)} watched: ${part(quality.reused)} reused, ${part(quality.invalidated)} invalidated, ${part(quality.ended)} not used again, ${part(quality.replaced)} given up for others`;
+  const followed = quality.exact_accesses > 0 && `${thousands(quality.exact_accesses)} accesses followed`;
+  const set = quality.threads_armed + quality.threads_unarmed;
+  const lost = [`${plural(report.quality.dropped, "record")} dropped`, quality.window_ns !== null && `${duration(quality.window_ns)} from sample to watch on average`,
+    set > 0 && `${thousands(quality.threads_unarmed)} of ${thousands(set)} watches in other threads not set`, quality.cells_lost > 0 && `${plural(quality.cells_lost, "count")} without room`];
+  return [...term("Uses", [followed, watched].filter(Boolean).join("; ") || "none"), ...term("Lost", lost.filter(Boolean).join("; "))];
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Sampled reuse distances of RIBench against its known histogram (thesis 6.5.2 to 6.5.4, tables 6.4 to 6.7)."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from lib import campaign, reuse, stats
+from lib.campaign import Criterion, Summary
+from lib.paths import WORKLOADS
+from lib.table import group_by, markdown, number
+
+EACH_WANTED, MEAN_WANTED, SCALED_WANTED = 0.95, 0.97, 0.95
+# Loads and stores each, as the thesis.
+PERIOD = 100_000
+SAMPLES_WANTED = 2_000
+THREADS = 2
+# Thesis 6.5.4: more and more threads, here with a barrier before each pass.
+SCALED_PRESETS, SCALED_THREADS = ["long-bell-2", "long-decreasing-2"], [1, 2, 4, 8, 16, 32]
+
+
+def presets():
+    listed = json.loads(subprocess.run([WORKLOADS, "ribench", "--list"], capture_output=True, text=True, check=True).stdout)
+    return {preset["name"]: preset for preset in listed["expected"]["presets"]}
+
+
+def plan(options):
+    """(preset, threads, whether they take turns, run)"""
+    names = list(presets())
+    for run in range(options.runs):
+        for preset in names[::7] if options.quick else names:
+            yield preset, THREADS, False, run
+        if options.quick:
+            continue
+        for preset in SCALED_PRESETS:
+            for threads in SCALED_THREADS:
+                yield preset, threads, True, run
+
+
+def measure(options):
+    known = presets()
+    for preset, threads, in_turns, run in plan(options):
+        yield one(known[preset], threads, in_turns, run)
+
+
+def one(preset, threads, in_turns, run):
+    outer = math.ceil(SAMPLES_WANTED * PERIOD / accesses_of_a_round(preset))
+    arguments = ["--preset", preset["name"], "--threads", threads, "--outer", outer, "--pinning", "scatter",
+                 *(["--barrier"] if in_turns else [])]
+    run_of = lambda name, options: reuse.reuse_workload(name, "ribench", arguments, options)
+    sampled = run_of("sampled", ["--period", PERIOD])
+    expected = sampled.workload["expected"]
+    truth, source = expected["histogram"], "known"
+    bins = expected["bins"]
+    if truth is None:
+        truth, source = threads_together(run_of("exact", ["--exact", "--granularity", 1]), "exact"), "exact mode, another run"
+    measured = threads_together(sampled, "sampled")
+    quality = sampled.report["quality"]
+    row = {
+        "preset": preset["name"], "threads": threads, "in_turns": in_turns, "run": run, "outer": outer,
+        "accuracy": reuse.similarity(reuse.rebinned(truth, **bins), reuse.rebinned(measured, **bins)),
+        "truth": source,
+        "samples": quality["samples"],
+        "accesses_per_thread": min(sampled.workload["measured"]["accesses"]),
+    }
+    return row
+
+
+def accesses_of_a_round(preset):
+    """Of one thread, in one iteration of the outer loop."""
+    return sum(preset[name] * (preset[f"{name}1"] + preset["inv"]) for name in "abcde")
+
+
+def threads_together(reused, basis):
+    """The histograms of all workers' reuses of the very bytes, weighted by what each made."""
+    together = {}
+    for curve in reused.curve("thread", "temporal", "time", basis):
+        if not reused.named(curve["thread"]).startswith("worker-"):
+            continue
+        for entry in curve["histogram"]:
+            key = (entry["low"], entry["high"])
+            together[key] = together.get(key, 0) + entry["fraction"] * curve["accesses"] * curve["reused"]
+    return [{"low": low, "high": high, "fraction": fraction} for (low, high), fraction in together.items()]
+
+
+def summarise(rows):
+    table, means, scaled = [], [], []
+    for (preset, threads, in_turns), group in group_by(rows, "preset", "threads", "in_turns").items():
+        accuracy = [row["accuracy"] for row in group]
+        (scaled if in_turns else means).append(stats.mean(accuracy))
+        table.append([preset, threads, "yes" if in_turns else "", len(group), number(stats.mean(accuracy)),
+                      f"{min(accuracy):.3f} to {max(accuracy):.3f}", group[0]["truth"], group[0]["outer"],
+                      round(stats.mean(row["samples"] / row["threads"] for row in group))])
+    criteria = []
+    if means:
+        criteria += [
+            Criterion(f"accuracy at least {EACH_WANTED} in each case (mean over runs)", f"the least is {min(means):.3f}",
+                      min(means) >= EACH_WANTED),
+            Criterion(f"accuracy at least {MEAN_WANTED} in the mean", number(stats.mean(means)),
+                      stats.mean(means) >= MEAN_WANTED)]
+    if scaled:
+        criteria.append(Criterion(f"with a barrier, 1 to 32 threads, accuracy at least {SCALED_WANTED}",
+                                  f"the least is {min(scaled):.3f}", min(scaled) >= SCALED_WANTED))
+    columns = ["preset", "threads", "barrier", "runs", "accuracy S", "its range", "compared with", "outer",
+               "samples per thread"]
+    return Summary(body=[markdown(columns, table)], criteria=criteria)
+
+
+if __name__ == "__main__":
+    campaign.main(__file__, "1. Reuse distances of RIBench",
+                  f"carom reuse --engine translate --period {PERIOD} --json out.json -- carom-workloads ribench --preset P",
+                  measure, summarise, runs=5)
