@@ -37,7 +37,7 @@ impl Observer for Agent {
                 if let Some(reuse) = &state.session.reuse {
                     let weight = period_of(*access, loads, stores) / shortest as f64;
                     handler::with_scene(state, registers, |scene| {
-                        reuse.on_sample(scene, *access, weight as f32)
+                        reuse.on_sample(scene, *access, weight as f32);
                     });
                 } else {
                     let period = if kind.writes() { stores } else { loads };
@@ -98,7 +98,10 @@ impl Observer for Agent {
         own_heap::before_fork();
     }
 
-    fn forked(&self, _child: bool) {
+    fn forked(&self, child: bool) {
+        if child {
+            reuse::exact::forget_waiting();
+        }
         own_heap::after_fork();
     }
 }
@@ -218,6 +221,11 @@ pub fn begin_thread(slot: &Slot) -> bool {
             }
             attached
         })
+}
+
+/// Where the hook whose return address lies at `at` goes back to, where it was called from translated code.
+pub fn goes_back_to(at: u64) -> Option<u64> {
+    if is_on() { undisturbed(|| engine::goes_back_to(at)) } else { None }
 }
 
 /// The calling thread leaves the cache for good.

@@ -238,6 +238,13 @@ pub fn runs_in_cache() -> bool {
     current().is_some_and(|thread| unsafe { (*thread).clock.outside() }.is_none())
 }
 
+/// Where the native function whose return address lies at `at` will go back to, where it was called from the cache: at
+/// `at` itself there is an address of ours. Signals must be blocked.
+pub fn goes_back_to(at: u64) -> Option<u64> {
+    // SAFETY: the calling thread's own, and outside the dispatcher.
+    unsafe { (*current()?).goes_back_to(at) }
+}
+
 /// Whether the calling thread is attached.
 pub fn is_attached() -> bool {
     current().is_some()

@@ -51,7 +51,7 @@ mod watch;
 
 pub use coverage::{Coverage, Leave};
 pub use engine::{
-    Observer, StartError, after_fork, aside, attach, detach, is_attached, is_started, lead_on,
+    Observer, StartError, after_fork, aside, attach, detach, goes_back_to, is_attached, is_started, lead_on,
     mappings_changed, runs_in_cache, set_mode, set_name, start, tell_totals, totals,
 };
 #[doc(hidden)]

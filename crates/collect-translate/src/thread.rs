@@ -183,6 +183,11 @@ impl Thread {
         unsafe { place.write(switch::native_return as *const () as u64) };
     }
 
+    /// Where the native function whose return address lies at `at` was called from.
+    pub fn goes_back_to(&self, at: u64) -> Option<u64> {
+        self.native_calls.iter().find(|call| call.at == at).map(|call| call.back)
+    }
+
     /// Where the native function that has just returned was called from.
     pub fn returned(&mut self) -> Option<u64> {
         // The return took the address off the stack.

@@ -40,7 +40,8 @@ fn keeps(options: &[&str], programs: &[(&str, &[&str])]) {
     }
 }
 
-/// Unwinding makes too many accesses for the exact mode of a build that is not optimised, so exceptions come extra.
+/// Unwinding makes too many accesses for a build that is not optimised and looks at each: exceptions come where none is
+/// looked at.
 const HOSTILE: &[(&str, &[&str])] = &[
     ("trap_handlers.c", &[]),
     ("trap_on_stack.c", &["own"]),
@@ -69,7 +70,6 @@ const HOSTILE: &[(&str, &[&str])] = &[
 #[test]
 fn programs_stay_what_they_are_while_code_watches() {
     keeps(&OFTEN, HOSTILE);
-    keeps(&OFTEN, &[("exceptions.cpp", &[])]);
 }
 
 #[test]

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use carom_base::{Access, ReuseCell, Scope, ThreadId};
 
 use super::{
-    config::{Config, ConfigError, Domain},
+    config::{Config, ConfigError, Domain, Pairs},
     error::SamplingError,
     layer::{Layer, Origin},
     pairs::PairTable,
@@ -23,7 +23,7 @@ pub struct Exact {
     /// Stacks of private layers whose threads have ended.
     vacated: Vec<usize>,
     sites: Option<Sites>,
-    pairs_capacity: usize,
+    pairs: Option<Pairs>,
 }
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Exact {
             domains: BTreeMap::new(),
             vacated: Vec::new(),
             sites: config.pairs.map(|_| Sites::new()),
-            pairs_capacity: config.pairs.map_or(0, |pairs| pairs.capacity),
+            pairs: config.pairs,
         })
     }
 
@@ -74,7 +74,10 @@ impl Exact {
         let threads = self.threads.len();
         let entry = self.threads.entry(thread).or_insert_with(|| {
             let tally = |layer: &Layer| {
-                let pairs = layer.pairs.then(|| PairTable::new(self.pairs_capacity));
+                let pairs = self
+                    .pairs
+                    .filter(|_| layer.pairs)
+                    .map(|pairs| PairTable::new(pairs.capacity, pairs.nearest));
                 Tally::new(pairs, layer.is_sampled())
             };
             // Of all numbers given, those of ended threads are vacant, or there are as many as threads.

@@ -62,6 +62,9 @@ pub struct Pairs {
     /// How many combinations of pair, kind and doubling of the distance are told apart, per thread and scope. Of more,
     /// the rare ones are added up.
     pub capacity: usize,
+    /// Stack distances below the power of two that this is, or is above, are added up whatever the pair: most reuses are
+    /// nearer than any cache is small.
+    pub nearest: u64,
 }
 
 /// Which places are followed.

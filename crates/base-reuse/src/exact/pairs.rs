@@ -73,17 +73,30 @@ const _: () = assert!(size_of::<Option<Counted>>() == 32);
 #[derive(Debug)]
 pub(super) struct PairTable {
     sets: Vec<[Option<Counted>; WAYS]>,
-    /// What was evicted, by octave.
+    /// What was evicted, or is too near, by octave.
     rest: [[u64; COLUMNS]; OCTAVES],
+    /// The first octave that is told apart by pairs.
+    nearest: Octave,
 }
 
 impl PairTable {
-    pub fn new(capacity: usize) -> Self {
-        Self { sets: vec![[None; WAYS]; capacity.div_ceil(WAYS).max(1)], rest: [[0; COLUMNS]; OCTAVES] }
+    /// `nearest`: see [`Pairs`](super::Pairs).
+    pub fn new(capacity: usize, nearest: u64) -> Self {
+        let sets = vec![[None; WAYS]; capacity.div_ceil(WAYS).max(1)];
+        Self { sets, rest: [[0; COLUMNS]; OCTAVES], nearest: Octave::of(nearest) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, what: What, at: Addr, weight: u64) {
+        if what.octave.index() < self.nearest.index() {
+            self.rest[what.octave.index()][what.column.index()] += weight;
+        } else {
+            self.tell_apart(what, at, weight);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_apart(&mut self, what: What, at: Addr, weight: u64) {
         let sets = self.sets.len() as u64;
         let set = &mut self.sets[((u128::from(what.hash()) * u128::from(sets)) >> u64::BITS) as usize];
         for entry in set.iter_mut() {
@@ -141,7 +154,7 @@ mod tests {
 
     #[test]
     fn frequent_pairs_stay_and_the_rest_is_counted() {
-        let mut pairs = PairTable::new(1);
+        let mut pairs = PairTable::new(1, 0);
         let column = Column::new(false, true, false);
         // One set of 8. Pair (1, 2) comes twice as often as all others together, each of which comes once.
         for other in 0..100 {

@@ -44,7 +44,7 @@ fn step(bytes: u64, threads: u32, most: usize) -> impl Strategy<Value = Step> {
 
 /// Runs both and gives what they count.
 fn run(steps: &[Step], granularities: &[u32], sampling: Sampling, capacity: usize) -> (Counts, Counts) {
-    let pairs = Some(Pairs { granularity: 64, capacity });
+    let pairs = Some(Pairs { granularity: 64, capacity, nearest: 0 });
     let config = Config { granularities: granularities.into(), private: true, shared: true, pairs, sampling };
     let mut exact = Exact::new(&config).expect("a valid configuration");
     let mut naive: Vec<Naive> = [Scope::Private, Scope::Shared]

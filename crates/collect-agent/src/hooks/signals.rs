@@ -175,10 +175,11 @@ unsafe extern "C" fn change_action(
         told.sa_mask = library_set(before.mask);
     }
     // SAFETY: the caller's pointer is valid or null.
+    let mut old = unsafe { old.as_mut() };
     if result == 0
-        && let Some(old) = unsafe { old.as_mut() }
+        && let Some(old) = &mut old
     {
-        *old = told;
+        **old = told;
     }
     if result == 0 && (1..=signal::Mask::BITS as i32).contains(&number) {
         let bit = signal::bit(number);
@@ -187,8 +188,7 @@ unsafe extern "C" fn change_action(
             Some(_) => TRAP_IN_MASK.fetch_and(!bit, Relaxed),
             None => TRAP_IN_MASK.load(Relaxed),
         };
-        // SAFETY: the caller's pointer is valid or null.
-        if let Some(old) = unsafe { old.as_mut() }
+        if let Some(old) = old
             && before & bit != 0
         {
             old.sa_mask = library_set(kernel_mask(&old.sa_mask) | TRAP);

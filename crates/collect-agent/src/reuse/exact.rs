@@ -7,7 +7,10 @@
 //! signal handler; under it nothing asks the engine for anything. A fork takes it first, so that the child finds it
 //! whole.
 
-use std::{hint, mem, sync::atomic::Ordering::Relaxed};
+use std::{
+    hint, mem,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
 
 use carom_base::{Access, Cpu, Nanos, ReuseCell, ThreadId};
 use carom_base_reuse::exact::{self, Config, Domain, Exact, Interleaver, Limits, Pairs, Sampling};
@@ -30,22 +33,26 @@ const WRITE_BYTES: usize = 64 << 10;
 /// Pairs of instructions that are told apart, for each thread and scope.
 const MOST_PAIRS: usize = 1 << 14;
 
+/// Pairs that are nearer are added up, as most are: the smallest cache is eight times as large.
+const NEAREST_PAIR_BYTES: u64 = 4 << 10;
+
 /// The granularity at which pairs are counted, where it is one of those asked for.
 const PAIR_BYTES: u32 = carom_base::LINE_BYTES as u32;
 
-/// Of so many accesses one has its heap block looked up while that is live: what matters is accessed more often. A prime, so
-/// that loops do not keep step.
+/// Of so many accesses one has its heap block looked up while that is live: what matters is accessed more often. A
+/// prime, so that loops do not keep step.
 const LOOKED_UP_EVERY: usize = 251;
 
 /// A batch of fewer words than this, half of what there is room for, was not handed over for want of room: its thread may
 /// be about to wait in the kernel.
 const FULL_WORDS: usize = (64 << 10) / size_of::<u64>() / 2;
 
-/// What the analysis of a batch or two takes: for so long its turn is waited for without giving the processor away.
+/// What the analysis of a batch or two takes: for so long the turn is waited for without giving the processor away.
 const SPIN_NS: u64 = 1_000_000;
 
-/// Pauses between two looks.
-const SPINS: u32 = 64;
+/// How many wait for the analysis, and who had it last. For fairness only; it is the lock that protects.
+static WAITING: AtomicU32 = AtomicU32::new(0);
+static LAST: AtomicU32 = AtomicU32::new(u32::MAX);
 
 /// The analysis of the process.
 struct Analysis {
@@ -81,7 +88,11 @@ pub fn start(session: &Session) -> bool {
     let of_pairs =
         granularities.contains(&PAIR_BYTES).then_some(PAIR_BYTES).or(granularities.first().copied());
     let config = Config {
-        pairs: of_pairs.filter(|_| pairs).map(|granularity| Pairs { granularity, capacity: MOST_PAIRS }),
+        pairs: of_pairs.filter(|_| pairs).map(|granularity| Pairs {
+            granularity,
+            capacity: MOST_PAIRS,
+            nearest: NEAREST_PAIR_BYTES / u64::from(granularity),
+        }),
         granularities,
         private: true,
         shared: true,
@@ -111,7 +122,7 @@ pub fn take(header: &SlotHeader, batch: &Batch<'_>) {
     let thread = thread(header);
     // Before the lock: while it waits for that, the thread accesses nothing.
     let at = clock::now();
-    if let Some(analysis) = wait_for_turn().as_mut() {
+    if let Some(analysis) = wait_for_turn(thread).as_mut() {
         let domain = analysis.domains.domain(thread, Cpu(clock::current_cpu()));
         header.domain.store(u64::from(domain) + 1, Relaxed);
         analysis.batch.clear();
@@ -138,19 +149,24 @@ fn report_blocks(accesses: &[Access], at: Nanos) {
     }
 }
 
-/// Waits for its turn. Not at once by giving the processor away, as [`SpinLock::lock`] does: the lock is held most of the
-/// time, and who looks but seldom, on a busy machine, finds it held again and again, while another thread goes on alone.
-fn wait_for_turn() -> Guard<'static, Option<Analysis>> {
+/// Waits for the analysis. Who had it last lets the others go first, for a moment: it is held most of the time, and on a
+/// busy machine who has just given it back would take it again and again, while the others do not run.
+fn wait_for_turn(thread: ThreadId) -> Guard<'static, Option<Analysis>> {
     let begin = clock::now().0;
-    while clock::now().0.saturating_sub(begin) < SPIN_NS {
-        if let Some(guard) = ANALYSIS.try_lock() {
-            return guard;
+    WAITING.fetch_add(1, Relaxed);
+    let guard = loop {
+        let first = LAST.load(Relaxed) != thread.0 || WAITING.load(Relaxed) <= 1;
+        if let Some(guard) = first.then(|| ANALYSIS.try_lock()).flatten() {
+            break guard;
         }
-        for _ in 0..SPINS {
-            hint::spin_loop();
+        if clock::now().0.saturating_sub(begin) >= SPIN_NS {
+            break ANALYSIS.lock();
         }
-    }
-    ANALYSIS.lock()
+        hint::spin_loop();
+    };
+    WAITING.fetch_sub(1, Relaxed);
+    LAST.store(thread.0, Relaxed);
+    guard
 }
 
 /// Writes down everything so far. For when this may be the last that is heard of the process.
@@ -183,9 +199,15 @@ pub fn after_fork() {
     ANALYSIS.force_open();
 }
 
+/// In a forked child: who waited in the parent is not here.
+pub fn forget_waiting() {
+    WAITING.store(0, Relaxed);
+}
+
 /// In a forked child, whose caches are its own: nothing was accessed yet. What the parent's analysis holds was the
 /// parent's; where the fork was not the cache's it may be in the middle of a change.
 pub fn begin_in_child(session: Option<&Session>) {
+    forget_waiting();
     mem::forget(ANALYSIS.lock().take());
     if let Some(session) = session {
         start(session);

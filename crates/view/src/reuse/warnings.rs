@@ -32,8 +32,7 @@ pub fn of(run: &RunInfo, reuse: &Reuse) -> Vec<Warning> {
             "Threads hand their accesses over in batches of up to 8,000, and the time of a single one is not known: those \
              of a batch are taken to have been made at an even pace, and those of different threads are put in order by \
              that. Each thread's own distances are exact; which of two threads was first is known to within a batch, so \
-             that how often a line changes hands is an estimate. On a machine with fewer free processors than the program \
-             has threads, threads take turns of many batches, and it changes hands less often than it otherwise would."
+             that how often a line changes hands is an estimate, and too low where threads had to share processors."
                 .into(),
         );
     }

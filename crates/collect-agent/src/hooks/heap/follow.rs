@@ -8,7 +8,10 @@ use super::{
     COUNT, early, next_aligned_alloc, next_calloc, next_free, next_malloc, next_memalign,
     next_posix_memalign, next_pvalloc, next_realloc, next_reallocarray, next_valloc,
 };
-use crate::objects::{self, Caller};
+use crate::{
+    objects::{self, Caller},
+    translated,
+};
 
 /// The functions of this module in the order of the hooks.
 pub const TARGETS: [*const c_void; COUNT] = [
@@ -32,6 +35,7 @@ type HookStack = *const u64;
 unsafe fn caller(sp: HookStack, fp: u64) -> Caller {
     // SAFETY: the hook was called.
     let ip = unsafe { *sp };
+    let ip = translated::goes_back_to(sp.addr() as u64).unwrap_or(ip);
     Caller { ip, sp: sp.addr() as u64 + 8, fp }
 }
 
