@@ -27,22 +27,27 @@ def presets():
     return {preset["name"]: preset for preset in listed["expected"]["presets"]}
 
 
-def plan(options):
+def plan(options, known):
     """(preset, threads, whether they take turns, run)"""
-    names = list(presets())
+    names = list(known)[::7] if options.quick else list(known)
     for run in range(options.runs):
-        for preset in names[::7] if options.quick else names:
-            yield preset, THREADS, False, run
-        if options.quick:
-            continue
-        for preset in SCALED_PRESETS:
-            for threads in SCALED_THREADS:
-                yield preset, threads, True, run
+        for name in names:
+            # Only turns make it certain what is invalidated.
+            yield name, THREADS, known[name]["inv"] > 0, run
+        if options.free:
+            for name in names:
+                if known[name]["inv"] > 0:
+                    yield name, THREADS, False, run
+        if not options.quick and not options.few:
+            for name in SCALED_PRESETS:
+                for threads in SCALED_THREADS:
+                    if threads != THREADS:
+                        yield name, threads, True, run
 
 
 def measure(options):
     known = presets()
-    for preset, threads, in_turns, run in plan(options):
+    for preset, threads, in_turns, run in plan(options, known):
         yield one(known[preset], threads, in_turns, run)
 
 
@@ -90,7 +95,9 @@ def summarise(rows):
     table, means, scaled = [], [], []
     for (preset, threads, in_turns), group in group_by(rows, "preset", "threads", "in_turns").items():
         accuracy = [row["accuracy"] for row in group]
-        (scaled if in_turns else means).append(stats.mean(accuracy))
+        (means if threads == THREADS else scaled).append(stats.mean(accuracy))
+        if threads == THREADS and preset in SCALED_PRESETS and in_turns:
+            scaled.append(stats.mean(accuracy))
         table.append([preset, threads, "yes" if in_turns else "", len(group), number(stats.mean(accuracy)),
                       f"{min(accuracy):.3f} to {max(accuracy):.3f}", group[0]["truth"], group[0]["outer"],
                       round(stats.mean(row["samples"] / row["threads"] for row in group))])
@@ -109,7 +116,13 @@ def summarise(rows):
     return Summary(body=[markdown(columns, table)], criteria=criteria)
 
 
+def arguments(parser):
+    parser.add_argument("--few", action="store_true", help="leave out other numbers of threads than two")
+    parser.add_argument("--free", action="store_true",
+                        help="also threads that do not take turns, against an exact run (some half a minute each)")
+
+
 if __name__ == "__main__":
     campaign.main(__file__, "1. Reuse distances of RIBench",
                   f"carom reuse --engine translate --period {PERIOD} --json out.json -- carom-workloads ribench --preset P",
-                  measure, summarise, runs=5)
+                  measure, summarise, runs=5, arguments=arguments)

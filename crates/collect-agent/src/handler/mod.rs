@@ -63,8 +63,8 @@ fn memory<'a>(context: &Context<'_>, modules: Option<&'a Modules>, stack_high: u
 /// time would know, but reading it twice costs more than a microsecond.)
 const LONGEST_RUN_NS: u64 = 100_000;
 
-/// A timer sample that comes sooner after the last one: that one took longer than the timer's period, and the thread
-/// has hardly run. Without a pause it would never run again.
+/// A timer sample that comes sooner after the last one, its delivery aside: that one took longer than the timer's
+/// period, and the thread has hardly run. Without a pause it would never run again.
 const NO_RESPITE_NS: u64 = 10_000;
 
 /// Charged for a sample that left no respite, as its true cost is not known: the period grows until there is some.
@@ -131,7 +131,8 @@ fn dispatch(scene: Scene<'_>, origin: Origin, info: signal::TrapInfo) -> Option<
     let late = matches!(origin, Origin::Event { late: true, .. });
     match scene.state.sampler.cause(origin) {
         Some(Cause::Timer) => {
-            let crowded = scene.time.0.saturating_sub(scene.state.left) < NO_RESPITE_NS;
+            let respite = scene.time.0.saturating_sub(scene.state.left).saturating_sub(timer);
+            let crowded = respite < NO_RESPITE_NS;
             timer::on_timer(scene, late, info.code() == signal::SI_TIMER);
             Some(timer.saturating_add(if crowded { CROWDED_COST_NS } else { 0 }))
         }
