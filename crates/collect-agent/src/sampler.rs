@@ -217,6 +217,14 @@ impl Sampler {
         }
     }
 
+    /// Closes a watchpoint that traps though nothing is watched: otherwise every access to its place would trap from now
+    /// on. It is made anew when it is needed. Signal-safe.
+    pub fn close_watch(&mut self, index: usize) {
+        if let Some(event) = self.watches.get_mut(index).and_then(Option::take) {
+            event.close();
+        }
+    }
+
     /// In a forked child: forgets the parent's events, which go on in the parent.
     pub fn abandon(&mut self) {
         if let Some(Timer::Perf(event)) = self.timer.take() {

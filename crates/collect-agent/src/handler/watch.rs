@@ -17,6 +17,8 @@ pub fn on_trap(mut scene: Scene<'_>, index: usize, accesses: Option<u64>, late: 
     let chunk = detector.armed().and_then(|plan| plan.watched().get(index)).copied();
     let Some(chunk) = chunk.filter(|_| !late) else {
         slot.count(Counter::StaleTraps, 1);
+        // Left set, it would trap at every access from now on, each time to be thrown away.
+        scene.state.sampler.close_watch(index);
         return;
     };
     scene.state.sampler.disarm();
