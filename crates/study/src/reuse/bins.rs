@@ -3,7 +3,7 @@ use carom_base::LogBin;
 /// Bins of a histogram of distances. All are half-open: `low` is in, `high` is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Bins {
-    /// Exact below 8, then four to every doubling.
+    /// Those of [`LogBin`]: exact below 64, then 32 to every doubling.
     #[default]
     Logarithmic,
     /// One below `start`, then each `ratio` times as wide as the one before, as ReuseTracker has them
@@ -16,15 +16,11 @@ pub enum Bins {
     },
 }
 
-/// Below this the logarithmic bins are exact.
-const EXACT_BELOW: u64 = 8;
-
 impl Bins {
     /// The bin that a distance is in.
     pub fn index(self, distance: u64) -> u32 {
         match self {
-            Self::Logarithmic if distance < EXACT_BELOW => distance as u32,
-            Self::Logarithmic => octaves(distance),
+            Self::Logarithmic => u32::from(LogBin::of(distance).0),
             Self::Geometric { start, .. } if distance < start => 0,
             Self::Geometric { start, ratio } => {
                 let steps = (distance as f64 / start.max(1) as f64).ln() / sane(ratio).ln();
@@ -40,7 +36,10 @@ impl Bins {
     /// The smallest distance in a bin, and one more than the largest; `u64::MAX` for no bound.
     pub fn edges(self, index: u32) -> (u64, u64) {
         match self {
-            Self::Logarithmic => (logarithmic_edge(index), logarithmic_edge(index.saturating_add(1))),
+            Self::Logarithmic => {
+                let bin = LogBin(u16::try_from(index).unwrap_or(u16::MAX).min(LogBin::COUNT as u16 - 1));
+                (bin.low(), bin.high().saturating_add(1))
+            }
             Self::Geometric { start, ratio } => {
                 // Saturates at the largest.
                 let edge =
@@ -56,20 +55,6 @@ fn sane(ratio: f64) -> f64 {
     /// Finer bins than this would be more than a report can hold.
     const LEAST: f64 = 1.01;
     if ratio.is_finite() { ratio.max(LEAST) } else { 2.0 }
-}
-
-/// Four bins to a doubling, from [`EXACT_BELOW`] on: 8 to 9, 10 to 11, 12 to 13, 14 to 15, 16 to 19, …
-fn octaves(distance: u64) -> u32 {
-    let shift = distance.ilog2() - 2;
-    (shift << 2) + (distance >> shift) as u32
-}
-
-fn logarithmic_edge(index: u32) -> u64 {
-    if index < EXACT_BELOW as u32 {
-        return u64::from(index);
-    }
-    let shift = (index >> 2) - 1;
-    u64::from(4 | (index & 3)).checked_shl(shift).filter(|edge| edge >> shift != 0).unwrap_or(u64::MAX)
 }
 
 /// The middle of a bin of exact mode: what stands for its distances where they are needed as numbers.
@@ -92,8 +77,8 @@ mod tests {
             expected_low = high;
         }
         assert_eq!(expected_low, u64::MAX);
-        // 1000 = 0b1111101000 is in the last quarter of 512 to 1023: from 896 on.
-        assert_eq!(Bins::Logarithmic.edges(Bins::Logarithmic.index(1000)), (896, 1024));
+        // 512 to 1023 in 32 bins of 16: 1000 = 512 + 30 * 16 + 8.
+        assert_eq!(Bins::Logarithmic.edges(Bins::Logarithmic.index(1000)), (992, 1008));
     }
 
     #[test]

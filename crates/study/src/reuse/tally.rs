@@ -163,13 +163,13 @@ mod tests {
         tally.reuse(LogBin::of(8), ReuseKind::Rar, 20.0);
         tally.reuse(LogBin::of(9), ReuseKind::Raw, 40.0);
         tally.reuse(LogBin::of(100), ReuseKind::War, 20.0);
-        let bins = tally.histogram(Bins::Logarithmic);
-        // 8 and 9 are one bin: 60 of 80; 100 lies in 96 to 111.
+        let bins = tally.histogram(Bins::Geometric { start: 8, ratio: 2.0 });
+        // 8 and 9 are in one bin: 60 of 80; 100 lies in 64 to 127.
         assert_eq!(
             bins,
             [
-                Bin { low: 8, high: 10, fraction: 0.75, by_kind: [0.25, 0.5, 0.0, 0.0] },
-                Bin { low: 96, high: 112, fraction: 0.25, by_kind: [0.0, 0.0, 0.0, 0.25] },
+                Bin { low: 8, high: 16, fraction: 0.75, by_kind: [0.25, 0.5, 0.0, 0.0] },
+                Bin { low: 64, high: 128, fraction: 0.25, by_kind: [0.0, 0.0, 0.0, 0.25] },
             ]
         );
         assert_eq!(tally.outcomes(), Outcomes { reused: 0.8, invalidated: 0.15, once: 0.05 });
