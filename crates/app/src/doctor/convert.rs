@@ -28,7 +28,7 @@ impl Report {
 }
 
 /// What runs on the `translate` engine.
-const TRANSLATE_USERS: &str = "`carom count` and `carom share --engine translate`";
+const TRANSLATE_USERS: &str = "`carom count`, `carom reuse` and `carom share --engine translate`";
 
 fn verdict(probes: &Probes, choice: &Result<BurstChoice, String>) -> String {
     match choice {

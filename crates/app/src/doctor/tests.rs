@@ -67,11 +67,9 @@ fn without_any_timer_there_is_no_engine_for_auto() {
         "{}",
         report.verdict
     );
-    assert!(
-        report
-            .verdict
-            .ends_with("`carom count` and `carom share --engine translate` need no timer and work.")
-    );
+    assert!(report.verdict.ends_with(
+        "`carom count`, `carom reuse` and `carom share --engine translate` need no timer and work."
+    ));
     assert!(report.engine.is_none());
 
     facts.machine.cpu.fsgsbase = Some(false);
@@ -92,7 +90,7 @@ fn translate(facts: &Facts) -> Engine {
 fn translate_says_what_it_is_for() {
     let engine = translate(&docker());
     assert!(engine.in_this_version && engine.machine == Answer::Yes);
-    assert_eq!(engine.text, "used by `carom count` and `carom share --engine translate`");
+    assert_eq!(engine.text, "used by `carom count`, `carom reuse` and `carom share --engine translate`");
 }
 
 #[test]
@@ -104,7 +102,7 @@ fn translate_says_what_is_missing_and_the_facility_how_to_get_it() {
     assert_eq!(engine.machine, Answer::No);
     assert_eq!(
         engine.text,
-        "a seccomp filter denies memfd_create; `carom count` and `carom share --engine translate` need this engine"
+        "a seccomp filter denies memfd_create; `carom count`, `carom reuse` and `carom share --engine translate` need this engine"
     );
     let facility = report.facilities.iter().find(|facility| facility.id == "executable-memory").unwrap();
     assert!(facility.remedy.as_ref().unwrap().text.contains("allow memfd_create"));
