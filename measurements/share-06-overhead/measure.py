@@ -40,6 +40,14 @@ def middle(rows, column):
     return stats.median(row[column] for row in rows)
 
 
+def pairs_of(groups):
+    """\"11\", or \"11 (redis-server: 42)\" where a program that varies from run to run was measured more often."""
+    numbers = {name: len(group) for (name,), group in groups.items()}
+    least = min(numbers.values())
+    more = ", ".join(f"{name}: {number}" for name, number in numbers.items() if number > least)
+    return f"{least} ({more})" if more else f"{least}"
+
+
 def summarise(rows):
     groups = group_by(rows, "program")
     table, walls, programs, cpus, memories, memory_met = [], [], [], [], [], True
@@ -63,7 +71,7 @@ def summarise(rows):
     columns = ["program", "native s", "with carom s", "ratio", "its spread (quartiles)", "ratio without carom's host",
                "ratio of CPU time", "native MiB", "with carom MiB", "ratio", "carom's host MiB"]
     explained = (
-        f"Ratios are medians over {len(next(iter(groups.values())))} interleaved pairs. *ratio*: the whole command, from its "
+        f"Ratios are medians over {pairs_of(groups)} interleaved pairs. *ratio*: the whole command, from its "
         "start to the end of carom, report included. *without carom's host*: the program's own run time. CPU time and MiB "
         "are the program's with the agent inside; MiB is the peak resident set of its largest process. carom's host is a "
         "process of its own. *(new)*: not run under carom during its development.")
