@@ -99,7 +99,7 @@ pub fn notes(parameters: &Parameters, threads: u64, in_turns: bool) -> Vec<Strin
          a bin holds low <= distance < high; fractions of the histogram are of reuses, all others of uses"
             .to_owned(),
         "the histogram is of the two loops' accesses alone, all threads together; each pass makes a few more around \
-         them (four for the calls, some 35 with --barrier), and the process before and after"
+         them (four for the calls, some 25 with --barrier), and the process before and after"
             .to_owned(),
         "table_6_4 leaves out what the histogram holds: the last pass of an outer iteration is followed by the first \
          of the next, at a longer distance, or by nothing"
