@@ -26,6 +26,26 @@ fn a_loop_lists_its_accesses() {
     assert!(accesses.iter().all(|access| access["count"] == 1000 && access["width"] == 8));
 }
 
+/// One gather of five lanes, and one copy of three words to behind them.
+#[test]
+fn lanes_and_iterations_are_of_one_instruction() {
+    let listed = |arguments: &str| {
+        let output = json(arguments);
+        let accesses = output["expected"]["accesses"].as_array().unwrap().clone();
+        let column = |key: &str| accesses.iter().map(|access| access[key].to_string()).collect::<Vec<_>>();
+        (column("ip"), column("address"), column("kind"))
+    };
+    let (ips, addresses, kinds) = listed("access-loop --accesses 3 --kind copy --iterations 10");
+    assert!(ips.iter().all(|ip| *ip == ips[0]));
+    assert_eq!(addresses.iter().collect::<BTreeSet<_>>().len(), 6);
+    assert_eq!(kinds.iter().filter(|kind| *kind == "\"store\"").count(), 3);
+    if std::arch::is_x86_feature_detected!("avx2") {
+        let (ips, addresses, kinds) = listed("access-loop --accesses 5 --kind gather --iterations 10");
+        assert_eq!((ips.len(), addresses.iter().collect::<BTreeSet<_>>().len()), (5, 5));
+        assert!(kinds.iter().all(|kind| kind == "\"load\""));
+    }
+}
+
 /// 2^10 addresses, each in bytes of its own, by all of the 18 instructions.
 #[test]
 fn a_log_has_each_address_once() {

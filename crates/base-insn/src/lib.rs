@@ -25,4 +25,5 @@ pub use decoder::{Decoder, Draw, MAX_INSTRUCTION_BYTES, Memory};
 pub use operands::{MAX_ACCESSES, Operands};
 pub use registers::{Known, Registers};
 pub use statics::{Iteration, StaticAccess, Statics};
+pub use vector::{Lanes, Mask};
 pub use walk::{Obstacle, Walk};

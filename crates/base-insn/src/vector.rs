@@ -9,16 +9,16 @@ use crate::registers::Registers;
 use crate::xsave::Layout;
 
 /// Where the mask of active lanes is.
-#[derive(Clone, Copy)]
-enum Mask {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mask {
     /// EVEX: one bit per lane in a mask register.
     Opmask(Register),
-    /// VEX and SSE: the top bit of each lane of a vector register.
+    /// VEX, SSE and MMX: the top bit of each lane of a vector register.
     Signs(Register),
 }
 
 /// How lanes lie in memory.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Placement {
     /// Lane n at address + n * lane bytes.
     InOrder,
@@ -28,14 +28,18 @@ enum Placement {
     Indexed,
 }
 
-/// One access per active lane.
-#[derive(Clone, Copy)]
-pub(crate) struct Lanes {
-    mask: Mask,
+/// An instruction that makes one access per active lane, the lowest lane first.
+#[derive(Clone, Copy, Debug)]
+pub struct Lanes {
+    /// Which lanes are active.
+    pub mask: Mask,
     placement: Placement,
-    kind: AccessKind,
-    count: usize,
-    lane_bytes: u32,
+    /// What each access does: it loads or stores.
+    pub kind: AccessKind,
+    /// How many lanes there are, active or not: 1 to 64. Bits of the mask beyond them mean nothing.
+    pub count: usize,
+    /// Bytes of each access.
+    pub lane_bytes: u32,
 }
 
 impl Lanes {
@@ -70,7 +74,7 @@ impl Lanes {
     }
 
     /// One access per active lane, lowest lane first.
-    pub fn operands(
+    pub(crate) fn operands(
         self,
         decoder: &mut Decoder,
         instruction: &Instruction,

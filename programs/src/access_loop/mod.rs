@@ -9,22 +9,24 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::code::{MOST_ACCESSES, STEP_BYTES, WORD_BYTES};
+use self::code::{MOST_ACCESSES, Place, WORDS};
 use crate::error::Error;
 use crate::output::Output;
 use crate::padded::Padded;
 use crate::rest::Rest;
 
-/// Runs a loop of a few loads or stores of 8 bytes, each at an instruction and an address of its own.
+/// Runs a loop of a few loads or stores, each at an address of its own: of 8 bytes, each at an instruction of its own; or
+/// all by one repeated string instruction, gather or masked store.
 ///
 /// expected.accesses lists them: ip, address, width, kind, and how often each is executed. The program accesses other
 /// memory before and after, at other instructions.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   carom-workloads access-loop --accesses 3 --kind load --iterations 1000000
-  carom-workloads access-loop --accesses 8 --kind mixed --iterations 125000")]
+  carom-workloads access-loop --accesses 8 --kind mixed --iterations 125000
+  carom-workloads access-loop --accesses 5 --kind gather --iterations 200000")]
 pub struct Options {
-    /// Accesses per iteration.
+    /// Accesses of a kind per iteration.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=MOST_ACCESSES as i64))]
     accesses: u8,
 
@@ -50,17 +52,14 @@ pub enum Kind {
     Store,
     /// A load, a store, a load, ...
     Mixed,
-}
-
-impl Kind {
-    /// What the access number `n` is.
-    fn of(self, n: u64) -> Self {
-        match self {
-            Self::Mixed if n.is_multiple_of(2) => Self::Load,
-            Self::Mixed => Self::Store,
-            same => same,
-        }
-    }
+    /// Stores of a repeated string instruction.
+    Fill,
+    /// Loads and stores of a repeated string instruction, as many of each.
+    Copy,
+    /// Loads of 4 bytes, lanes of one gather.
+    Gather,
+    /// Stores of 4 bytes, lanes of one masked store.
+    Masked,
 }
 
 /// Runs the loop.
@@ -70,7 +69,7 @@ impl Kind {
 pub fn run(options: &Options) -> Result<Output, Error> {
     let accesses = usize::from(options.accesses);
     let function = code::find(options.kind, accesses).ok_or(Error::NoSuchLoop { accesses })?;
-    let mut words = Padded([0_u64; MOST_ACCESSES]);
+    let mut words = Padded([0_u64; WORDS]);
     let first = words.as_mut_ptr();
     let stretch =
         options.rest.stretch(options.iterations.saturating_mul(accesses as u64)).div_ceil(accesses as u64);
@@ -79,18 +78,19 @@ pub fn run(options: &Options) -> Result<Output, Error> {
         // Before the first one, too: the way here had samples of its own.
         options.rest.rest();
         let iterations = stretch.min(left);
-        // SAFETY: as many words as the longest loop accesses, and at least one iteration.
+        // SAFETY: as many words as any loop accesses, and at least one iteration.
         unsafe { function(first, iterations) };
         left -= iterations;
     }
 
-    let listed: Vec<Value> = (0..u64::from(options.accesses))
-        .map(|n| {
+    let listed: Vec<Value> = code::places(options.kind, u64::from(options.accesses))
+        .into_iter()
+        .map(|Place { instruction, offset, width, stores }| {
             json!({
-                "ip": format!("{:#x}", function as usize as u64 + n * STEP_BYTES),
-                "address": format!("{:#x}", first as u64 + n * WORD_BYTES),
-                "width": WORD_BYTES,
-                "kind": options.kind.of(n),
+                "ip": format!("{:#x}", function as usize as u64 + instruction),
+                "address": format!("{:#x}", first as u64 + offset),
+                "width": width,
+                "kind": if stores { "store" } else { "load" },
                 "count": options.iterations,
             })
         })
@@ -111,9 +111,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mixed_begins_with_a_load() {
-        assert_eq!([0, 1, 2].map(|n| Kind::Mixed.of(n)), [Kind::Load, Kind::Store, Kind::Load]);
-        assert_eq!(Kind::Store.of(0), Kind::Store);
+    fn loops_have_loads_and_stores() {
+        let stores = |kind| code::places(kind, 3).iter().map(|place| place.stores).collect::<Vec<_>>();
+        assert_eq!(stores(Kind::Mixed), [false, true, false]);
+        assert_eq!(stores(Kind::Store), [true; 3]);
+        assert_eq!(stores(Kind::Copy), [false, false, false, true, true, true]);
     }
 
     #[test]
