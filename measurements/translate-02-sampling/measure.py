@@ -18,8 +18,14 @@ from lib.table import group_by, markdown, number
 # with; so are the round ones of 1, 2, 4, 5 and 8.
 PERIODS = [100, 840, 1000, 10_000, 100_000, 1_000_000]
 ACCESSES = range(1, 9)
+# Kinds of loops: what makes their accesses, and what these are.
+KINDS = {"load": ("instructions", ["load"]), "store": ("instructions", ["store"]), "mixed": ("instructions", ["load", "store"]),
+         "fill": ("iterations", ["store"]), "copy": ("iterations", ["load", "store"]),
+         "gather": ("lanes", ["load"]), "masked": ("lanes", ["store"])}
+# A repeated instruction, a gather and a masked store take much longer than as many loads or stores.
+LONGEST = {"instructions": 1_000_000, "iterations": 100_000, "lanes": 100_000}
 SAMPLES = 10_000
-# The mixed loop: one store is sampled where so many loads are, access by access.
+# The loops of loads and stores: one store is sampled where so many loads are, access by access.
 STORES_TO_LOADS = 3
 # Between two rests of the program: what a thread's ring holds while carom sleeps, with room to spare.
 SAMPLES_A_REST = 300
@@ -35,8 +41,9 @@ def measure(options):
     samples.build_reader()
     for period in PERIODS[:2] if options.quick else PERIODS:
         for accesses in ACCESSES:
-            for kind in ("load", "store", "mixed"):
-                yield from one_loop(period, accesses, kind, SAMPLES // 10 if options.quick else SAMPLES)
+            for kind, (made_by, _) in KINDS.items():
+                if period <= LONGEST[made_by]:
+                    yield from one_loop(period, accesses, kind, SAMPLES // 10 if options.quick else SAMPLES)
     for run in range(options.runs):
         for loads, stores in LOG_PERIODS:
             yield one_log(loads, stores, run)
@@ -44,9 +51,10 @@ def measure(options):
 
 def one_loop(period, accesses, kind, wanted):
     """A row for each kind of access in the loop."""
-    periods = {"load": period, "store": period * (STORES_TO_LOADS if kind == "mixed" else 1)}
-    for other in {"load": ["store"], "store": ["load"], "mixed": []}[kind]:
-        periods[other] = 0
+    _, made = KINDS[kind]
+    both = len(made) > 1
+    periods = {"load": period, "store": period * (STORES_TO_LOADS if both else 1)}
+    periods = {other: of_other if other in made else 0 for other, of_other in periods.items()}
     iterations = -(-wanted * period // accesses)
     shared = carom.share_workload("sampling", "access-loop",
                                   ["--accesses", accesses, "--kind", kind, "--iterations", iterations,
@@ -106,23 +114,25 @@ def summarise(rows):
     loops = [row for row in rows if row["program"] == "loop"]
     logs = [row for row in rows if row["program"] == "log"]
     table, values = [], []
-    for (period, sampled), group in group_by(loops, "period", "sampled").items():
+    loops = [row | {"made by": KINDS[row["kind"]][0]} for row in loops]
+    for (made_by, period, sampled), group in group_by(loops, "made by", "period", "sampled").items():
         total = sum(row["chi_square"] for row in group)
         freedom = sum(row["freedom"] for row in group)
         values.append(chi_square.p_value(total, freedom))
         plain = max(abs(row["samples"] / row["expected"] - 1) for row in group)
-        table.append([period, sampled, len(group), number(sum(row["expected"] for row in group), 0),
+        table.append([made_by, period, sampled, len(group), number(sum(row["expected"] for row in group), 0),
                       sum(row["samples"] for row in group), max(row["dropped"] for row in group), f"{100 * plain:.3f}%",
                       number(total, 1), freedom, number(values[-1]), sum(row["wrong"] for row in group)])
-    columns = ["period", "sampled", "loops", "samples expected", "found", "records dropped, most", "largest deviation of a loop",
-               "chi-square", "degrees of freedom", "p", "wrong"]
+    columns = ["accesses are", "period", "sampled", "loops", "samples expected", "found", "records dropped, most",
+               "largest deviation of a loop", "chi-square", "degrees of freedom", "p", "wrong"]
     log_table = [[row["period"], number(row["expected"], 0), row["samples"], row["dropped"], row["accesses"], row["wrong"]]
                  for row in logs]
     worst = max(map(distance, loops))
     wrong = sum(row["wrong"] for row in rows)
     return Summary(
-        body=["Loops of 1 to 8 accesses. `mixed` has a load, a store, a load, ..., with a period for stores three times as "
-              "long. Dropped records are those of the whole program, most of them from its start; the loop itself rests "
+        body=["Loops of 1 to 8 accesses: each by an instruction of its own, or all as iterations of one repeated string "
+              "instruction, or as lanes of one gather or masked store. Loops of loads and stores have a period for "
+              "stores three times as long. Dropped records are those of the whole program, most of them from its start; the loop itself rests "
               "while carom empties the ring.", markdown(columns, table),
               "A program that logs its own accesses, by 18 forms of instruction at random addresses. Behind each there is a "
               "return in the same block, so that chance decides which of the two a sample of loads meets. Most dropped "
