@@ -1,10 +1,12 @@
 //! The command line.
 
 mod reuse;
+mod window;
 
 use std::path::PathBuf;
 
 pub use reuse::{ReuseArgs, ReuseLayout, WatchArg};
+pub use window::WindowArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -64,6 +66,8 @@ const SHARE_EXAMPLES: &str = "Examples:
   carom share --json out.json -- make -j8       children are followed
   carom share --engine translate --period 500000 -- ./app
                                                 sample every 500,000th load and store
+  carom share --engine translate --watch software -- ./app
+                                                no perf events, as in a container
 
 The program's output and exit status stay its own; the report goes to standard error.";
 
@@ -96,7 +100,10 @@ pub struct ShareArgs {
     /// With --objects: leave out allocations smaller than this
     #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "objects")]
     pub objects_from: u64,
-    /// Hardware watchpoints per thread, for sensitivity studies
+    /// What watches the lines that other threads have written; auto: registers where they can be had, else software
+    #[arg(long, value_enum, default_value_t = WatchArg::Auto)]
+    pub watch: WatchArg,
+    /// Debug registers per thread, for sensitivity studies
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=4))]
     pub watchpoints: u32,
     /// Slots of the bulletin board, for sensitivity studies
@@ -108,6 +115,9 @@ pub struct ShareArgs {
     /// How samples reach the program's threads; for tests
     #[arg(long, value_enum, default_value_t = DeliveryArg::Auto, hide_short_help = true)]
     pub delivery: DeliveryArg,
+    /// When the program is observed.
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// How the report is laid out.
     #[command(flatten)]
     pub layout: ShareLayout,
@@ -122,6 +132,7 @@ pub struct ShareArgs {
 const COUNT_EXAMPLES: &str = "Examples:
   carom count -- ./app --threads 8
   carom count --per-thread -- ./app
+  carom count --after 10 --for 2 -- ./server
   carom count --json out.json --csv tables -- ./app
 
 The program's output and exit status stay its own; the report goes to standard error.";
@@ -130,6 +141,9 @@ The program's output and exit status stay its own; the report goes to standard e
 #[derive(Debug, Args)]
 #[command(after_help = COUNT_EXAMPLES)]
 pub struct CountArgs {
+    /// When the program is observed.
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// How the report is laid out.
     #[command(flatten)]
     pub layout: CountLayout,

@@ -1,6 +1,6 @@
 //! `carom count`: exact totals, by the translate engine.
 
-use carom_collect::{ControlSettings, DeliveryChoice, Engine};
+use carom_collect::{ControlSettings, DeliveryChoice, Engine, WatchChoice, Window};
 
 use crate::{
     cli::CountArgs,
@@ -19,7 +19,7 @@ pub fn run(args: &CountArgs) -> Result<End, Failure> {
     record::run(Job {
         command: "count",
         program: &args.program,
-        settings: settings(),
+        settings: settings(args.window.window()),
         reason: "the only engine in this version that counts exactly".into(),
         output: &args.report,
         layout: Layout { per_thread: args.layout.per_thread, ..Layout::default() },
@@ -29,7 +29,7 @@ pub fn run(args: &CountArgs) -> Result<End, Failure> {
 }
 
 /// Counting alone: nothing is sampled, so nothing is published, watched or timed.
-fn settings() -> ControlSettings {
+fn settings(window: Window) -> ControlSettings {
     ControlSettings {
         engine: Engine::Translate,
         load_period: 0,
@@ -38,9 +38,11 @@ fn settings() -> ControlSettings {
         budget_ppm: 0,
         max_steps: 0,
         watchpoints: 0,
+        watch: WatchChoice::Registers,
         board_slots: 0,
         delivery: DeliveryChoice::Auto,
         objects: None,
+        window,
         reuse: None,
     }
 }

@@ -9,13 +9,15 @@ use carom_study::{
 };
 use carom_view::{WarningInfo, model::Report};
 
-use crate::{failure::Failure, run_info};
+use crate::{failure::Failure, reuse::Peers, run_info};
 
 /// What reports are to answer, beyond what was recorded.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Choices {
     /// Of reuse.
     pub reuse: ReuseOptions,
+    /// Files of other tools, beside a report of reuse.
+    pub peers: Peers,
 }
 
 /// Studies `recordings` as one, by the command that made them.

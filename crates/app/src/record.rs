@@ -99,14 +99,15 @@ fn list(profiles: &[PathBuf]) -> String {
 
 fn report(job: &Job<'_>, profiles: &[PathBuf]) -> Result<(), Failure> {
     let args = job.output;
-    if !output::wanted(args) {
+    if !output::wanted(args) && !job.choices.peers.wanted() {
         return Ok(());
     }
     let recordings: Result<Vec<Recording>, _> = profiles.iter().map(|dir| Recording::open(dir)).collect();
     let report = load::report(&recordings.map_err(Failure::new)?, &job.choices)?;
     output::write(&report, args)?;
+    let compared = job.choices.peers.serve(&report)?;
     if !args.quiet {
-        eprint!("{}", output::text(&report, args, &job.layout, &std::io::stderr()));
+        eprint!("{}{compared}", output::text(&report, args, &job.layout, &std::io::stderr()));
         eprintln!("Profile: {} (print again: carom report)", list(profiles));
     }
     Ok(())

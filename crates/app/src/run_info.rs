@@ -5,7 +5,7 @@ use carom_store::{Exit, Manifest, Recording};
 use carom_study::share::Offsets;
 use carom_view::{
     Coverage, Delivery, EngineInfo, ExitStatus, MachineInfo, ProcessInfo, RunInfo, SampleMeans, ThreadInfo,
-    WarningInfo,
+    WarningInfo, Watch,
 };
 
 /// One run out of all `recordings`, numbered through by `offsets`. Program and engine are the first one's.
@@ -82,6 +82,11 @@ fn engine(manifest: &Manifest) -> EngineInfo {
         },
         // Only samples by time keep to a budget.
         budget_percent: (engine.period_ns > 0).then_some(engine.budget_percent),
+        watch: match engine.watch.as_str() {
+            "software" => Some(Watch::Software),
+            // Older profiles do not say.
+            _ => (engine.watchpoints > 0).then_some(Watch::Registers),
+        },
         watchpoints: engine.watchpoints,
         board_slots: engine.board_slots,
     }

@@ -23,18 +23,35 @@ pub enum Scheme {
     Balanced,
 }
 
+/// What a thread can watch at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// Nothing: look-ups alone serve.
+    Nothing,
+    /// So many chunks of one line by debug registers, up to [`MAX_WATCHPOINTS`]; more count as that, 0 as nothing.
+    Chunks(u8),
+    /// All bytes of one line, by code that looks each of its accesses up.
+    Line,
+}
+
+impl Watch {
+    /// Whether anything can be watched.
+    pub const fn is_possible(self) -> bool {
+        !matches!(self, Self::Nothing | Self::Chunks(0))
+    }
+}
+
 /// How a detector works; the same for all threads of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Watchpoints that this thread can set, 0 (none possible: look-ups alone serve) to
-    /// [`MAX_WATCHPOINTS`]; more count as that.
-    pub watchpoints: u8,
+    /// What this thread can watch.
+    pub watch: Watch,
     /// The rules.
     pub scheme: Scheme,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { watchpoints: MAX_WATCHPOINTS as u8, scheme: Scheme::default() }
+        Self { watch: Watch::Chunks(MAX_WATCHPOINTS as u8), scheme: Scheme::default() }
     }
 }

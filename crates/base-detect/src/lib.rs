@@ -57,7 +57,8 @@
 //!   sample: fractions are off by up to 0.04 where intervals vary.
 //! - A trap counts as line size over watched bytes (3.3), which is exact where a thread touches one chunk of
 //!   the line between two samples. One that touches many is trapped more often: its volume is too high by a
-//!   factor of up to 2 with four watchpoints, up to 8 with one. Likewise accesses wider than a chunk.
+//!   factor of up to 2 with four watchpoints, up to 8 with one. Likewise accesses wider than a chunk. A line that
+//!   is watched as a whole ([`Watch::Line`]) counts as one, and none of this holds.
 //! - A line that is touched less than once in a sample period is found in proportion to how often.
 //! - Each sample examines one write. Two threads that never run at the same time see each other's writes
 //!   only where nobody else's are later: such pairs are under-counted, all alike.
@@ -80,7 +81,7 @@ mod slot;
 mod watch;
 
 pub use board::{Board, DEFAULT_BOARD_SIZE};
-pub use config::{Config, MAX_WATCHPOINTS, Scheme};
-pub use sharing::{Decision, Input, ThreadDetector, Trap};
+pub use config::{Config, MAX_WATCHPOINTS, Scheme, Watch};
+pub use sharing::{Decision, Input, ThreadDetector, Touch, Trap};
 pub use slot::{Entry, Slot};
 pub use watch::{CHUNK_BYTES, WatchPlan};

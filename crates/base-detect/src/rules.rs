@@ -71,9 +71,11 @@ impl ThreadDetector {
     /// Replaces the watchpoints, if any, by new ones, if any.
     fn rearm(&mut self, entry: Option<Entry>, input: &Input, decision: &mut Decision) {
         let had = self.armed.take().is_some();
-        match entry.filter(|_| self.config.watchpoints > 0) {
-            Some(entry) => {
-                let plan = WatchPlan::random(line_of(&entry), self.config.watchpoints, &mut self.random);
+        let watch = self.config.watch;
+        let planned =
+            entry.and_then(|entry| Some((entry, WatchPlan::new(line_of(&entry), watch, &mut self.random)?)));
+        match planned {
+            Some((entry, plan)) => {
                 self.armed = Some(Armed {
                     plan,
                     earlier: entry.write,
@@ -90,7 +92,7 @@ impl ThreadDetector {
     /// One of the entries that the paper allows to be watched, each with equal probability (a reservoir of
     /// one, so that a single scan is enough).
     fn pick_any(&mut self, board: &Board<'_>, now: Nanos) -> Option<Entry> {
-        if self.config.watchpoints == 0 {
+        if !self.config.watch.is_possible() {
             return None;
         }
         let mut picked = None;

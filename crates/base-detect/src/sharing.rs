@@ -46,6 +46,19 @@ pub struct Trap {
     pub ip: Ip,
 }
 
+/// The thread touches a line that it watches as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// What the thread does. One that splits a line touches its first line.
+    pub access: Access,
+    /// When.
+    pub time: Nanos,
+    /// Where the thread runs.
+    pub cpu: Cpu,
+    /// The call path.
+    pub stack: StackId,
+}
+
 /// What a sample leads to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Decision {
@@ -113,7 +126,7 @@ impl ThreadDetector {
             armed.age = armed.age.saturating_add(1);
         }
         let decision = match self.config.scheme {
-            Scheme::Balanced if self.config.watchpoints > 0 => self.sample_balanced(board, &input),
+            Scheme::Balanced if self.config.watch.is_possible() => self.sample_balanced(board, &input),
             Scheme::Balanced | Scheme::Paper => self.sample_by_paper(board, &input),
         };
         if input.access.kind.writes() {
@@ -132,9 +145,6 @@ impl ThreadDetector {
         if !armed.plan.watched().contains(&trap.chunk) {
             return None;
         }
-        self.armed = None;
-        let earlier = armed.earlier;
-        self.latest_counted = self.latest_counted.max(Some(earlier.time));
         let chunk = Access {
             ip: trap.ip,
             addr: trap.chunk,
@@ -142,20 +152,38 @@ impl ThreadDetector {
             kind: trap.kind.unwrap_or(AccessKind::Load),
         };
         let recovered = trap.access.filter(|access| access.overlaps(chunk));
-        let later = recovered.unwrap_or(chunk);
-        Some(SharingEvent {
+        let touch =
+            Touch { access: recovered.unwrap_or(chunk), time: trap.time, cpu: trap.cpu, stack: trap.stack };
+        Some(self.settle(&armed, &touch, recovered.is_some()))
+    }
+
+    /// Takes in a touch of a watched line. Afterwards the detector is disarmed, and the caller watches it no more.
+    ///
+    /// `None` for one of another line: nothing changes then.
+    pub fn on_touch(&mut self, touch: Touch) -> Option<SharingEvent> {
+        let armed = self.armed?;
+        let touched = armed.plan.is_whole_line() && armed.plan.line == touch.access.addr.line();
+        touched.then(|| self.settle(&armed, &touch, true))
+    }
+
+    /// What was watched for has happened.
+    fn settle(&mut self, armed: &Armed, touch: &Touch, exact: bool) -> SharingEvent {
+        self.armed = None;
+        let earlier = armed.earlier;
+        self.latest_counted = self.latest_counted.max(Some(earlier.time));
+        SharingEvent {
             thread: self.thread,
-            time: trap.time,
-            cpu: trap.cpu,
+            time: touch.time,
+            cpu: touch.cpu,
             population: armed.population,
             via: Via::Watchpoint,
-            class: class(later, earlier.access),
+            class: class(touch.access, earlier.access),
             weight: armed.plan.weight() * armed.weight,
-            later,
-            exact: recovered.is_some(),
-            stack: trap.stack,
+            later: touch.access,
+            exact,
+            stack: touch.stack,
             earlier,
-        })
+        }
     }
 
     /// Forgets the watchpoints: the caller has removed them, or could not set them.

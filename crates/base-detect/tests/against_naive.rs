@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU32;
 use carom_base::{
     Access, AccessKind, Addr, Cpu, Ip, Line, Nanos, Population, SharingClass, StackId, ThreadId, Via,
 };
-use carom_base_detect::{Board, Config, Decision, Input, Scheme, Slot, ThreadDetector, Trap};
+use carom_base_detect::{Board, Config, Decision, Input, Scheme, Slot, ThreadDetector, Trap, Watch};
 use proptest::prelude::*;
 
 const THREADS: usize = 3;
@@ -173,7 +173,7 @@ proptest! {
         let slots: Vec<Slot> = (0..size).map(|_| Slot::default()).collect();
         let epochs: Vec<AtomicU32> = (0..THREADS).map(|_| AtomicU32::new(0)).collect();
         let board = Board::new(&slots, &epochs);
-        let config = Config { watchpoints, scheme };
+        let config = Config { watch: Watch::Chunks(watchpoints), scheme };
         let mut detectors: Vec<_> =
             (0..THREADS).map(|i| ThreadDetector::new(ThreadId(i as u32), config, seed ^ i as u64)).collect();
         let mut naive = Naive { slots: vec![None; size], ..Naive::default() };

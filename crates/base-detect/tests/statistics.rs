@@ -6,7 +6,7 @@
 mod common;
 
 use carom_base::{AccessKind, SharingEvent};
-use carom_base_detect::{Config, Scheme};
+use carom_base_detect::{Config, Scheme, Watch};
 use common::{Machine, Sampling, false_sharing, fraction, is_false};
 
 const FRACTIONS: [f64; 7] = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0];
@@ -14,7 +14,7 @@ const FRACTIONS: [f64; 7] = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0];
 const TYPICAL: Machine<'static> = Machine {
     threads: 2,
     board: 127,
-    config: Config { watchpoints: 4, scheme: Scheme::Balanced },
+    config: Config { watch: Watch::Chunks(4), scheme: Scheme::Balanced },
     period: 50.0,
     sampling: Sampling::Jitter(0.1),
     seed: 1,
@@ -45,8 +45,8 @@ fn the_false_fraction_converges_for_every_fraction() {
 fn the_false_fraction_does_not_depend_on_watchpoints_period_or_board() {
     // Boards of one slot, of fewer slots than threads, of the paper's size.
     for threads in [2, 8] {
-        for watchpoints in 1..=4 {
-            let config = Config { watchpoints, ..TYPICAL.config };
+        for watch in [Watch::Chunks(1), Watch::Chunks(2), Watch::Chunks(3), Watch::Line] {
+            let config = Config { watch, ..TYPICAL.config };
             check_false_fraction(&Machine { threads, config, ..TYPICAL }, 0.25);
         }
         for period in [10.0, 100.0, 400.0] {
@@ -71,7 +71,7 @@ fn the_false_fraction_survives_time_slicing() {
 /// documentation of the crate is out of date.
 #[test]
 fn the_papers_scheme_is_biased_toward_one_half() {
-    let config = Config { watchpoints: 4, scheme: Scheme::Paper };
+    let config = Config { watch: Watch::Chunks(4), scheme: Scheme::Paper };
     let check = |threads, sampling, f, expected: f64| {
         let machine = Machine { threads, sampling, config, ..TYPICAL };
         let (measured, error) = fraction(&machine.run(500_000 / threads as u64, false_sharing(f)), is_false);
@@ -92,7 +92,7 @@ fn look_ups_alone_are_nearly_right() {
     for threads in [2, 8] {
         for sampling in [Sampling::Random, Sampling::Jitter(0.3)] {
             for f in [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0] {
-                let config = Config { watchpoints: 0, ..TYPICAL.config };
+                let config = Config { watch: Watch::Nothing, ..TYPICAL.config };
                 let machine = Machine { threads, sampling, config, ..TYPICAL };
                 let (measured, error) =
                     fraction(&machine.run(300_000 / threads as u64, false_sharing(f)), is_false);
@@ -124,6 +124,43 @@ fn volume_is_proportional_to_the_fraction_of_shared_accesses() {
         let error = (2.0 * f / samples).sqrt();
         assert!((per_sample - f).abs() < 4.0 * error + 0.03 * f, "{per_sample} for {f}");
     }
+}
+
+/// As translated code watches and samples.
+#[test]
+fn the_false_fraction_converges_where_whole_lines_are_watched() {
+    let config = Config { watch: Watch::Line, ..TYPICAL.config };
+    for threads in [2, 8] {
+        for f in FRACTIONS {
+            check_false_fraction(&Machine { threads, sampling: Sampling::Stratified, config, ..TYPICAL }, f);
+        }
+    }
+}
+
+/// With probability f a store to any of the eight words of one line, else to a private line. Each examined write is
+/// shared with probability f, and this thread touches the line before its next sample (it misses it 45 times in a row
+/// with probability 0.75^45). Watched as a whole, the line then counts once: f per sample. Four of its chunks trap
+/// as surely (0.875^45 = 0.2%), and count 2 each time, but where the sample itself is in the line, which counts 1:
+/// f · (f + 2 (1 - f)). Whose words are the same, one pair in eight, share truly.
+#[test]
+fn a_line_touched_in_many_places_counts_once_where_it_is_watched_as_a_whole() {
+    const F: f64 = 0.25;
+    let run = |watch| {
+        let machine = Machine { config: Config { watch, ..TYPICAL.config }, ..TYPICAL };
+        let events = machine.run(400_000, |t, dice| {
+            let private = 0x100_0000 * (t as u64 + 1);
+            let shared = 0x40 + 8 * dice.below(8) as u64;
+            (if dice.unit() < F { shared } else { private }, AccessKind::Store)
+        });
+        let samples = 2.0 * 400_000.0 / machine.period;
+        let (is_true, error) = fraction(&events, |event| !is_false(event));
+        assert!((is_true - 0.125).abs() < 4.0 * error, "{watch:?}: {is_true} +- {error}");
+        volume(&events) / samples
+    };
+    // The standard error of a volume per sample of f is sqrt(f / 16,000) < 1%.
+    let (whole, chunks) = (run(Watch::Line), run(Watch::Chunks(4)));
+    assert!((whole - F).abs() < 0.02, "{whole}");
+    assert!((chunks - F * (2.0 - F)).abs() < 0.03, "{chunks}");
 }
 
 /// Pairs (0,1) and (2,3) at sharing fractions 1 and 1/2, in steps of 20 us: samples every 1 ms, slices of
@@ -221,7 +258,7 @@ fn drawn_accesses_find_three_quarters_of_the_volume() {
 /// With every access shared, a slot is taken for two store samples, and each entry is counted once: every fourth sample.
 #[test]
 fn look_ups_alone_find_less_than_half_of_the_volume() {
-    let config = Config { watchpoints: 0, ..TYPICAL.config };
+    let config = Config { watch: Watch::Nothing, ..TYPICAL.config };
     let found =
         |f| found_per_shared_access(&Machine { sampling: Sampling::Stratified, config, ..TYPICAL }, f);
     let volumes = [0.1, 0.3, 0.6, 1.0].map(found);

@@ -10,9 +10,9 @@ use std::sync::atomic::AtomicU32;
 
 use carom_base::{
     Access, AccessKind, Addr, Cpu, Ip, LINE_BYTES, Line, Nanos, Population, SharingClass, SharingEvent,
-    StackId, ThreadId,
+    StackId, ThreadId, Via,
 };
-use carom_base_detect::{Board, Config, Decision, Input, Scheme, Slot, ThreadDetector, Trap};
+use carom_base_detect::{Board, Config, Decision, Input, Scheme, Slot, ThreadDetector, Touch, Trap, Watch};
 
 /// Line A is 65, and so on: with the default board of 7, A and H share a slot.
 fn line_of(letter: char) -> Line {
@@ -57,7 +57,7 @@ fn check(scheme: Scheme, watchpoints: u8, timeline: &str) {
     let slots: Vec<Slot> = (0..7).map(|_| Slot::default()).collect();
     let epochs: Vec<AtomicU32> = (0..4).map(|_| AtomicU32::new(0)).collect();
     let board = Board::new(&slots, &epochs);
-    let config = Config { watchpoints, scheme };
+    let config = Config { watch: Watch::Chunks(watchpoints), scheme };
     let mut detectors: Vec<_> =
         (0..4).map(|i| ThreadDetector::new(ThreadId(i), config, u64::from(i))).collect();
     for row in timeline.lines().map(str::trim).filter(|row| !row.is_empty()) {
@@ -262,9 +262,13 @@ fn entries_from_the_future_wait() {
 
 /// T1, watching line A, on which T0 has written bytes 0 to 63 (so that every chunk is true sharing).
 fn watching(watchpoints: u8) -> ThreadDetector {
+    watching_by(Watch::Chunks(watchpoints))
+}
+
+fn watching_by(watch: Watch) -> ThreadDetector {
     let (slots, epochs) = ([Slot::default()], [AtomicU32::new(0)]);
     let board = Board::new(&slots, &epochs);
-    let config = Config { watchpoints, ..Config::default() };
+    let config = Config { watch, ..Config::default() };
     let input = |letter, width, kind| Input {
         access: Access { ip: Ip(1), addr: line_of(letter).start(), width, kind },
         time: Nanos(10),
@@ -321,6 +325,52 @@ fn a_trap_of_replaced_or_removed_watchpoints_means_nothing() {
     assert_eq!(detector.armed(), Some(&plan), "a stale trap changes nothing");
     detector.disarm();
     assert_eq!(detector.on_trap(trap(plan.watched()[0])), None);
+}
+
+/// T0 has written all 64 bytes, so any touch of the line is true sharing, and one is what it is: 1.
+#[test]
+fn a_line_that_is_watched_as_a_whole_counts_its_first_touch_once() {
+    for (offset, kind) in [(0, AccessKind::Load), (63, AccessKind::Store)] {
+        let mut detector = watching_by(Watch::Line);
+        let plan = *detector.armed().unwrap();
+        assert!(plan.is_whole_line() && plan.watched().is_empty());
+        let access = Access { ip: Ip(9), addr: Addr(plan.line.start().0 + offset), width: 1, kind };
+        let touch = |access| Touch { access, time: Nanos(30), cpu: Cpu(5), stack: StackId(6) };
+        // Another line, which translated code may take for this one.
+        let elsewhere = Access { addr: Addr(access.addr.0 + (64 << 16)), ..access };
+        assert_eq!(detector.on_touch(touch(elsewhere)), None);
+        assert_eq!(detector.armed(), Some(&plan), "another line's touch changes nothing");
+        let event = detector.on_touch(touch(access)).unwrap();
+        assert_eq!((event.weight, event.exact, event.later), (1.0, true, access));
+        assert_eq!((event.via, event.class), (Via::Watchpoint, SharingClass::True));
+        assert_eq!(detector.on_touch(touch(access)), None, "it was settled");
+    }
+}
+
+/// T0 has written bytes 0 to 7 only.
+#[test]
+fn the_bytes_of_the_touch_tell_true_sharing_from_false() {
+    for (offset, class) in [(0, SharingClass::True), (7, SharingClass::True), (8, SharingClass::False)] {
+        let (slots, epochs) = ([Slot::default()], [AtomicU32::new(0)]);
+        let board = Board::new(&slots, &epochs);
+        let config = Config { watch: Watch::Line, ..Config::default() };
+        let (time, cpu, stack) = (Nanos(10), Cpu(0), StackId::NONE);
+        let access = |letter, offset, kind| Access {
+            ip: Ip(1),
+            addr: Addr(line_of(letter).start().0 + offset),
+            width: 8,
+            kind,
+        };
+        let sample = |access| Input { access, time, cpu, stack, population: Population::Step, weight: 3.0 };
+        let mut writer = ThreadDetector::new(ThreadId(0), config, 1);
+        writer.on_sample(&board, sample(access('A', 0, AccessKind::Store)));
+        let mut other = ThreadDetector::new(ThreadId(1), config, 1);
+        other.on_sample(&board, sample(access('B', 0, AccessKind::Load)));
+        let access = Access { width: 1, ..access('A', offset, AccessKind::Load) };
+        let event = other.on_touch(Touch { access, time, cpu, stack }).unwrap();
+        // The weight is that of the write that was published.
+        assert_eq!((event.class, event.weight), (class, 3.0), "byte {offset}");
+    }
 }
 
 #[test]

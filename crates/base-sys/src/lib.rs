@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod door;
 mod error;
+pub mod lock;
 pub mod machine;
 pub mod perf;
 pub mod probe;

@@ -2,7 +2,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use crate::{
     VERSION,
-    reuse::{ReusePage, ReuseSettings},
+    reuse::{ReusePage, ReuseSettings, WatchChoice},
+    window::Window,
 };
 
 /// Name of the control file in the session directory.
@@ -64,14 +65,18 @@ pub struct ControlSettings {
     pub budget_ppm: u32,
     /// Step samples go 0 to `max_steps - 1` instructions on.
     pub max_steps: u32,
-    /// Watchpoints per thread, 0 to 4.
+    /// Debug registers that each thread may watch with, 0 to 4.
     pub watchpoints: u32,
+    /// What watches for sharing: these, or translated code itself. Where code cannot be translated it is these.
+    pub watch: WatchChoice,
     /// Slots of the bulletin board.
     pub board_slots: u32,
     /// How samples are delivered.
     pub delivery: DeliveryChoice,
     /// Track heap objects of at least this many bytes; `None`: do not track.
     pub objects: Option<u64>,
+    /// When to observe. What is looked for by [`reuse`](Self::reuse) is looked for always.
+    pub window: Window,
     /// Look for reuse, and not for sharing.
     pub reuse: Option<ReuseSettings>,
 }
@@ -92,6 +97,9 @@ pub struct Control {
     load_period: AtomicU64,
     store_period: AtomicU64,
     engine: AtomicU32,
+    watch: AtomicU32,
+    opens_ns: AtomicU64,
+    closes_ns: AtomicU64,
     /// Set by the host when recording ends: agents stop sampling at their next sample.
     pub stop: AtomicU32,
     /// 1 while one agent calibrates, 2 once the costs below are there.
@@ -127,6 +135,9 @@ impl Control {
         page.load_period.store(settings.load_period, Relaxed);
         page.store_period.store(settings.store_period, Relaxed);
         page.engine.store(settings.engine as u32, Relaxed);
+        page.watch.store(settings.watch as u32, Relaxed);
+        page.opens_ns.store(settings.window.opens_ns, Relaxed);
+        page.closes_ns.store(settings.window.closes_ns, Relaxed);
         page.objects.store(settings.objects.map_or(0, |least| least.saturating_add(OBJECTS_ON)), Relaxed);
         page
     }
@@ -144,7 +155,12 @@ impl Control {
         for word in [&self.objects, &self.load_period, &self.store_period] {
             bytes.extend(word.load(Relaxed).to_le_bytes());
         }
-        bytes.extend(self.engine.load(Relaxed).to_le_bytes());
+        for word in [&self.engine, &self.watch] {
+            bytes.extend(word.load(Relaxed).to_le_bytes());
+        }
+        for word in [&self.opens_ns, &self.closes_ns] {
+            bytes.extend(word.load(Relaxed).to_le_bytes());
+        }
         bytes.resize(std::mem::offset_of!(Self, reuse), 0);
         bytes.extend(self.reuse.to_bytes());
         bytes.resize(size_of::<Self>(), 0);
@@ -168,6 +184,11 @@ impl Control {
             1 => Engine::Translate,
             _ => return None,
         };
+        let watch = match self.watch.load(Relaxed) {
+            0 => WatchChoice::Software,
+            1 => WatchChoice::Registers,
+            _ => return None,
+        };
         Some(ControlSettings {
             engine,
             load_period: self.load_period.load(Relaxed),
@@ -176,9 +197,11 @@ impl Control {
             budget_ppm: self.budget_ppm.load(Relaxed),
             max_steps: self.max_steps.load(Relaxed),
             watchpoints: self.watchpoints.load(Relaxed),
+            watch,
             board_slots: self.board_slots.load(Relaxed),
             delivery,
             objects: self.objects.load(Relaxed).checked_sub(OBJECTS_ON),
+            window: Window { opens_ns: self.opens_ns.load(Relaxed), closes_ns: self.closes_ns.load(Relaxed) },
             reuse: self.reuse.settings().ok()?,
         })
     }
@@ -212,9 +235,11 @@ mod tests {
             budget_ppm: 2,
             max_steps: 3,
             watchpoints: 4,
+            watch: WatchChoice::Registers,
             board_slots: 5,
             delivery: DeliveryChoice::Setsig,
             objects: Some(0),
+            window: Window { opens_ns: 8, closes_ns: 9 },
             reuse: Some(ReuseSettings { method, domains }),
         };
         let page = Control::new(&settings);
@@ -226,6 +251,9 @@ mod tests {
         assert_eq!(word(std::mem::offset_of!(Control, load_period)), 6);
         assert_eq!(word(std::mem::offset_of!(Control, store_period)), 7);
         assert_eq!(word(std::mem::offset_of!(Control, engine)), 1);
+        assert_eq!(word(std::mem::offset_of!(Control, watch)), 1);
+        assert_eq!(word(std::mem::offset_of!(Control, opens_ns)), 8);
+        assert_eq!(word(std::mem::offset_of!(Control, closes_ns)), 9);
         assert_eq!(word(std::mem::offset_of!(Control, stop)), 0);
         let reuse = std::mem::offset_of!(Control, reuse);
         assert_eq!(bytes.len(), size_of::<Control>());

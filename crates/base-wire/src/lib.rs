@@ -5,6 +5,7 @@
 //!   it; the host only reads and writes it as a file, so nothing that the program does to it can hurt the host.
 //! - `PID.STARTED.journal`: text lines about the process ([`journal`]).
 //! - `PID.STARTED.cells`: records of counts ([`Record::Cell`]), appended: more at a time than a ring holds.
+//! - `PID.STARTED.accesses`: where they are to be kept, all accesses, one word each ([`kept_access`]), appended.
 //!
 //! Every number is little-endian as on x86-64. **Bump [`VERSION`] with every change** of a layout, a counter's
 //! meaning or a record: both sides refuse another version.
@@ -14,26 +15,31 @@
 //! | 1 | the first |
 //! | 2 | engine and access periods in the control page; exact counts and coverage in a slot; the line `engine` |
 //! | 3 | reuse: settings, records of sampled uses and of counts, `.cells` files, counters |
+//! | 4 | `.accesses` files; in the control page, what watches for sharing, and when to observe |
 #![forbid(unsafe_code)]
 
 mod control;
 mod counts;
 pub mod journal;
+mod kept;
 mod record;
 mod reuse;
 mod segment;
+mod window;
 
 pub use control::{CONTROL_FILE, Control, ControlSettings, DeliveryChoice, Engine};
 pub use counts::{COUNT_WORDS, Count, Leave, NOT_COUNTED};
+pub use kept::{kept_access, kept_turn};
 pub use record::{DecodeError, MAX_RECORD_WORDS, MAX_STACK_FRAMES, Record, Stack, decode, encode};
 pub use reuse::{Domains, DomainsOf, MAPPED, ReuseMethod, ReuseSettings, WatchChoice};
 pub use segment::{
     Counter, RING_WORDS, SEGMENT_MAGIC, SLOT_BYTES, SLOT_HEADER_BYTES, STATE_OFFSET, SegmentHeader,
     SlotHeader, SlotSnapshot, SlotState, TAIL_OFFSET, slot_offset,
 };
+pub use window::{Phase, Window};
 
 /// The version of everything in this crate.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The environment variable that tells a new process where its session is.
 pub const SESSION_VARIABLE: &str = "CAROM_SESSION";

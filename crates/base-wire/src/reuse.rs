@@ -7,7 +7,7 @@ use carom_base::{Cpu, ThreadId};
 /// Processors, or threads of a process, that a map of domains has room for.
 pub const MAPPED: usize = 1024;
 
-/// What watches sampled uses.
+/// What watches sampled uses, or lines that other threads have written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchChoice {
     /// The translated code itself compares what it accesses with what is watched.
@@ -98,6 +98,8 @@ pub enum ReuseMethod {
         sample_rate: f64,
         /// Count pairs of instructions too.
         pairs: bool,
+        /// Keep every access, for checks ([`crate::kept_access`]).
+        keep: bool,
     },
 }
 
@@ -113,6 +115,10 @@ pub struct ReuseSettings {
 const SAMPLED: u32 = 1;
 const EXACT: u32 = 2;
 
+/// What [`ReuseMethod::Exact`] does beyond counting distances.
+const PAIRS: u32 = 1;
+const KEEP: u32 = 2;
+
 /// The settings in the control page.
 #[repr(C)]
 #[derive(Debug)]
@@ -123,7 +129,7 @@ pub(crate) struct ReusePage {
     watch: AtomicU32,
     slots: AtomicU32,
     granularities: AtomicU32,
-    pairs: AtomicU32,
+    extras: AtomicU32,
     domains_of: AtomicU32,
     domains: [AtomicU8; MAPPED],
 }
@@ -137,7 +143,7 @@ impl Default for ReusePage {
             watch: zero(),
             slots: zero(),
             granularities: zero(),
-            pairs: zero(),
+            extras: zero(),
             domains_of: zero(),
             domains: [const { AtomicU8::new(0) }; MAPPED],
         }
@@ -154,11 +160,12 @@ impl ReusePage {
                 page.watch.store(watch as u32, Relaxed);
                 page.slots.store(slots, Relaxed);
             }
-            ReuseMethod::Exact { granularities, sample_rate, pairs } => {
+            ReuseMethod::Exact { granularities, sample_rate, pairs, keep } => {
                 page.method.store(EXACT, Relaxed);
                 page.granularities.store(granularities, Relaxed);
                 page.sample_rate.store(sample_rate.to_bits(), Relaxed);
-                page.pairs.store(u32::from(pairs), Relaxed);
+                let extras = if pairs { PAIRS } else { 0 } | if keep { KEEP } else { 0 };
+                page.extras.store(extras, Relaxed);
             }
         }
         page.domains_of.store(settings.domains.of as u32, Relaxed);
@@ -172,7 +179,7 @@ impl ReusePage {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.sample_rate.load(Relaxed).to_le_bytes().to_vec();
         let words =
-            [&self.method, &self.watch, &self.slots, &self.granularities, &self.pairs, &self.domains_of];
+            [&self.method, &self.watch, &self.slots, &self.granularities, &self.extras, &self.domains_of];
         bytes.extend(words.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()));
         bytes.extend(self.domains.iter().map(|domain| domain.load(Relaxed)));
         bytes
@@ -195,10 +202,12 @@ impl ReusePage {
                 if !(sample_rate > 0.0 && sample_rate <= 1.0) {
                     return Err(());
                 }
+                let extras = self.extras.load(Relaxed);
                 ReuseMethod::Exact {
                     granularities: self.granularities.load(Relaxed),
                     sample_rate,
-                    pairs: self.pairs.load(Relaxed) != 0,
+                    pairs: extras & PAIRS != 0,
+                    keep: extras & KEEP != 0,
                 }
             }
             _ => return Err(()),
@@ -229,7 +238,8 @@ mod tests {
         let domains = Domains::new(DomainsOf::Threads, [&[0, 1][..], &[2, 1023, 4000]]);
         let sampled = ReuseMethod::Sampled { watch: WatchChoice::Registers, slots: 4 };
         returns(Some(ReuseSettings { method: sampled, domains }));
-        let exact = ReuseMethod::Exact { granularities: 1 << 6 | 1, sample_rate: 0.01, pairs: true };
+        let exact =
+            ReuseMethod::Exact { granularities: 1 << 6 | 1, sample_rate: 0.01, pairs: true, keep: true };
         returns(Some(ReuseSettings { method: exact, domains }));
     }
 
@@ -247,7 +257,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        let method = ReuseMethod::Exact { granularities: 1, sample_rate: 1.0, pairs: false };
+        let method = ReuseMethod::Exact { granularities: 1, sample_rate: 1.0, pairs: false, keep: true };
         let settings = ReuseSettings { method, domains: Domains::new(DomainsOf::Cpus, []) };
         let broken = |change: fn(&ReusePage)| {
             let page = ReusePage::new(Some(&settings));

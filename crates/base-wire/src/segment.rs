@@ -106,7 +106,7 @@ pub enum Counter {
     ThreadsUnarmed = 22,
     /// Counts of the exact mode that could not be written.
     CellsLost = 23,
-    /// Uses given up because too many touches of their line decided nothing.
+    /// Uses, or watched lines, given up because too many touches decided nothing.
     Undecided = 24,
 }
 
@@ -149,7 +149,8 @@ pub struct SlotHeader {
     /// By [`Counter`].
     pub counters: [AtomicU64; COUNTER_WORDS],
     /// By [`Count`]: what was counted exactly since the thread was met. The agent stores whole values now and
-    /// then, and the last ones before [`SlotState::Ended`]. [`crate::NOT_COUNTED`] where it does not count one.
+    /// then, and the last ones before [`SlotState::Ended`]. [`crate::NOT_COUNTED`] where it does not count one, and in
+    /// threads of which it counts none.
     pub counts: [AtomicU64; COUNT_WORDS],
     /// CPU time of the thread in the code cache, in nanoseconds. Stored together with `counts`.
     pub translated_ns: AtomicU64,
@@ -169,8 +170,11 @@ impl SlotHeader {
         for word in words.into_iter().chain([&self.translated_ns, &self.native_ns, &self.domain]) {
             word.store(0, Relaxed);
         }
-        for word in self.name.iter().chain(&self.counters).chain(&self.counts).chain(&self.leaves) {
+        for word in self.name.iter().chain(&self.counters).chain(&self.leaves) {
             word.store(0, Relaxed);
+        }
+        for word in &self.counts {
+            word.store(crate::NOT_COUNTED, Relaxed);
         }
         self.head.store(0, Relaxed);
         self.tail.store(0, Relaxed);
@@ -310,8 +314,8 @@ mod tests {
         header.reset();
         assert_eq!(
             SlotSnapshot::parse(&bytes(&header)).counts,
-            [0; Count::COUNT],
-            "the next thread starts at 0"
+            [NOT_COUNTED; Count::COUNT],
+            "nothing was counted in the next thread so far"
         );
     }
 }

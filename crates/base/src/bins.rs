@@ -13,6 +13,7 @@ impl LogBin {
     pub const COUNT: usize = ((u64::BITS - KEPT_BITS + 1) as usize) << KEPT_BITS;
 
     /// The bin of a distance.
+    #[inline]
     pub const fn of(distance: u64) -> Self {
         if distance < PER_OCTAVE {
             return Self(distance as u16);

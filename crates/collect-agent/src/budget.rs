@@ -9,6 +9,8 @@ pub struct Budget {
     ppm: u64,
     period: u64,
     credit: i64,
+    /// The thread's CPU time up to which it has earned.
+    earned: u64,
 }
 
 const MILLION: u64 = 1_000_000;
@@ -22,7 +24,19 @@ const LONGEST_PERIOD: u64 = 100_000_000;
 impl Budget {
     /// An empty account: `ppm` millionths of the time, a timer sample every `period` nanoseconds.
     pub fn new(ppm: u32, period: u64) -> Self {
-        Self { ppm: u64::from(ppm), period, credit: 0 }
+        Self { ppm: u64::from(ppm), period, credit: 0, earned: 0 }
+    }
+
+    /// The same with as much credit as is kept, for a thread that has run for `cpu` nanoseconds.
+    pub fn full(ppm: u32, period: u64, cpu: u64) -> Self {
+        let empty = Self::new(ppm, period);
+        Self { credit: empty.most(), earned: cpu, ..empty }
+    }
+
+    /// The thread has run for `cpu` nanoseconds by now.
+    pub fn earn_until(&mut self, cpu: u64) {
+        self.earn(cpu.saturating_sub(self.earned));
+        self.earned = cpu;
     }
 
     /// The thread ran for `elapsed` nanoseconds.
@@ -42,9 +56,21 @@ impl Budget {
     /// Not simply whether there is credit: what costs most (watchpoints set and hit) comes with certain outcomes,
     /// and the samples behind these would be left out.
     pub fn affords(&self, random: u64) -> bool {
+        let (balance, all) = self.balance();
+        random % all < balance
+    }
+
+    /// That chance.
+    pub fn chance(&self) -> f64 {
+        let (balance, all) = self.balance();
+        balance as f64 / all as f64
+    }
+
+    /// The balance above the most debt, and the most that can be.
+    fn balance(&self) -> (u64, u64) {
         let most = self.most();
         let balance = self.credit.clamp(-most, most).saturating_add(most).unsigned_abs();
-        random % most.unsigned_abs().saturating_mul(2).max(1) < balance
+        (balance, most.unsigned_abs().saturating_mul(2).max(1))
     }
 
     /// How long the timer should wait next: the period, or as long as it takes to pay a debt that the step
@@ -114,5 +140,21 @@ mod tests {
         let (share, bursts) = simulate(50_000, 100_000, 15_000, 140_000);
         assert!(share < 0.051, "{share}");
         assert!(bursts < 0.01, "{bursts}");
+    }
+
+    /// 10% of 1 ms, 16 times: 1.6 ms of credit at most, and as much debt. The chance is the balance's place between.
+    #[test]
+    fn the_chance_follows_the_balance() {
+        let mut budget = Budget::full(100_000, 1_000_000, 5);
+        assert_eq!(budget.chance(), 1.0);
+        budget.pay(1_600_000);
+        assert_eq!(budget.chance(), 0.5);
+        budget.pay(2_400_000);
+        assert_eq!(budget.chance(), 0.0);
+        // 24 ms of running pay 2.4 ms: back to nothing.
+        budget.earn_until(24_000_005);
+        assert_eq!(budget.chance(), 0.5);
+        budget.earn_until(24_000_005);
+        assert_eq!(budget.chance(), 0.5);
     }
 }

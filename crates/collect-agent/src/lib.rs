@@ -21,9 +21,9 @@ mod handler;
 mod hooks;
 pub mod init;
 mod journal;
+mod line_watch;
 #[cfg(feature = "static-link")]
 mod linked;
-mod lock;
 mod map;
 mod mappings;
 mod modules;
@@ -42,6 +42,9 @@ mod thread;
 mod translated;
 mod trim;
 mod unwind;
+mod window;
+
+use carom_base_sys::lock;
 
 #[cfg(not(test))]
 #[global_allocator]

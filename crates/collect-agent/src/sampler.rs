@@ -1,5 +1,6 @@
 //! A thread's timer and watchpoints, in whichever way the kernel lets us have them.
 
+use carom_base::Line;
 use carom_base_detect::WatchPlan;
 use carom_base_sys::{
     SysError,
@@ -8,6 +9,8 @@ use carom_base_sys::{
     timer::CpuTimer,
 };
 use carom_base_wire::DeliveryChoice;
+
+use crate::line_watch::{LineWatch, Touched};
 
 /// How samples are delivered in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,12 +147,13 @@ pub struct Sampler {
     mode: Mode,
     timer: Option<Timer>,
     watches: [Option<Event>; WATCHPOINTS],
+    line: LineWatch,
 }
 
 impl Sampler {
     /// A sampler that does nothing yet.
     pub fn idle(mode: Mode) -> Self {
-        Self { mode, timer: None, watches: [const { None }; WATCHPOINTS] }
+        Self { mode, timer: None, watches: [const { None }; WATCHPOINTS], line: LineWatch::default() }
     }
 
     /// Starts sampling the calling thread every `period_ns` of its CPU time.
@@ -192,8 +196,12 @@ impl Sampler {
         };
     }
 
-    /// Sets watchpoints on the chunks of `plan`. False where one could not be set; then none is. Signal-safe.
+    /// Has the thread's code watch the line of `plan`, or sets watchpoints on its chunks. False where one could not be set;
+    /// then none is. Signal-safe.
     pub fn arm(&mut self, plan: &WatchPlan) -> bool {
+        if plan.is_whole_line() {
+            return self.line.set(plan.line);
+        }
         for (index, chunk) in plan.watched().iter().enumerate() {
             let watch = Watch { address: chunk.0, length: CHUNK, reads: true };
             let delivery = self.mode.delivery(index as u64);
@@ -210,8 +218,14 @@ impl Sampler {
         true
     }
 
+    /// What a touch is about that translated code has told of. Signal-safe.
+    pub fn touched(&mut self, line: Line) -> Touched {
+        self.line.touched(line)
+    }
+
     /// Removes all watchpoints. Signal-safe.
-    pub fn disarm(&self) {
+    pub fn disarm(&mut self) {
+        self.line.clear();
         for event in self.watches.iter().flatten() {
             let _ = event.disable();
         }
@@ -233,6 +247,7 @@ impl Sampler {
         for event in self.watches.iter_mut().filter_map(Option::take) {
             event.abandon();
         }
+        self.line.clear();
     }
 
     /// True between [`Self::start`] and [`Self::stop`].
@@ -261,5 +276,6 @@ impl Sampler {
                 event.close();
             }
         }
+        self.line.clear();
     }
 }

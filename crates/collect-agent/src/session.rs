@@ -10,15 +10,16 @@ use std::{
     sync::atomic::{AtomicPtr, AtomicU32, Ordering::*},
 };
 
-use carom_base_detect::{Board, Config, Slot as BoardSlot};
+use carom_base_detect::{Board, Config, MAX_WATCHPOINTS, Slot as BoardSlot, Watch};
 use carom_base_sys::{SysError, clock};
 use carom_base_wire::{
     CONTROL_FILE, Control, ControlSettings, SEGMENT_MAGIC, SLOT_BYTES, SegmentHeader, SlotState, VERSION,
-    journal::Line, slot_offset,
+    WatchChoice, journal::Line, slot_offset,
 };
 
 use crate::{
-    journal::Text, lock::SpinLock, map, mappings, raw, reuse::Sampled, ring::Slot, sampler::Mode, trim,
+    journal::Text, lock::SpinLock, map, mappings, raw, reuse::Sampled, ring::Slot, sampler::Mode, translated,
+    trim,
 };
 
 /// The recording session of this process. Made once and never freed; a forked child makes its own.
@@ -29,6 +30,7 @@ pub struct Session {
     stem: String,
     journal: CString,
     cells: CString,
+    kept: CString,
     control: &'static Control,
     /// What the host asked for.
     pub settings: ControlSettings,
@@ -117,6 +119,7 @@ impl Session {
             pid,
             journal: c_path(&dir.join(format!("{stem}.journal")))?,
             cells: c_path(&dir.join(format!("{stem}.cells")))?,
+            kept: c_path(&dir.join(format!("{stem}.accesses")))?,
             stem,
             control,
             settings,
@@ -148,14 +151,23 @@ impl Session {
         &self.dir
     }
 
-    /// How the detectors of this process work.
-    pub fn detector(&self, watchpoints: bool) -> Config {
-        let count = if watchpoints && self.mode.has_watchpoints() {
-            self.settings.watchpoints.min(4) as u8
+    /// How the detectors of this process work; `watching`, where they may watch.
+    pub fn detector(&self, watching: bool) -> Config {
+        let watch = if !watching {
+            Watch::Nothing
+        } else if translated::is_on() && self.watches_in_software() {
+            Watch::Line
+        } else if self.mode.has_watchpoints() {
+            Watch::Chunks(self.settings.watchpoints.min(MAX_WATCHPOINTS as u32) as u8)
         } else {
-            0
+            Watch::Nothing
         };
-        Config { watchpoints: count, ..Config::default() }
+        Config { watch, ..Config::default() }
+    }
+
+    /// Whether translated code is to watch the lines that other threads have written.
+    pub fn watches_in_software(&self) -> bool {
+        self.settings.reuse.is_none() && self.settings.watch == WatchChoice::Software
     }
 
     /// Writes a line into the journal. Not for handlers. A full disk loses the line.
@@ -172,6 +184,11 @@ impl Session {
     /// Signal-safe, but for errno.
     pub fn append_cells(&self, records: &[u8]) -> bool {
         raw::append(&self.cells, records)
+    }
+
+    /// Writes accesses that are to be kept. False where they are not all there then. Signal-safe, but for errno.
+    pub fn append_kept(&self, words: &[u8]) -> bool {
+        raw::append(&self.kept, words)
     }
 
     /// The number of the next thread of this process.

@@ -327,8 +327,8 @@ pub fn close() {
         if state.sampler.is_running() {
             let alive = state.sampler.is_alive();
             state.slot.count(Counter::SamplerLost, u64::from(!alive));
-            state.sampler.stop();
         }
+        state.sampler.stop();
         note_progress(&state.slot);
         state.slot.header().ended.store(clock::now().0, Relaxed);
         // ATOMICS: everything above belongs to the thread that ended.

@@ -9,7 +9,7 @@ use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
 use carom_base_sys::signal;
 use carom_base_wire::{
-    Count, Engine, Leave, NOT_COUNTED, SlotHeader,
+    Count, Engine, Leave, SlotHeader,
     journal::{Line, NOT_TRANSLATED},
 };
 use carom_collect_translate as engine;
@@ -17,7 +17,7 @@ use carom_collect_translate::{Batch, Mode, Observer, SignalAction, Totals};
 
 use crate::{
     handler, init, init::trouble, own_heap, registry, reuse, reuse::Sampled, ring::Slot, session,
-    session::Session,
+    session::Session, window,
 };
 
 /// Thread CPU time between two signals that bring a thread back into the cache, and write down its counts.
@@ -52,14 +52,13 @@ impl Observer for Agent {
         keeping_errno(|| {
             let Some(thread) = registry::current() else { return };
             thread.visit(|state| {
-                let Some(reuse) = &state.session.reuse else { return };
-                let mut watches = reuse.candidates(access.addr).peekable();
-                if watches.peek().is_none() {
+                let Some(reuse) = &state.session.reuse else {
+                    return handler::on_touch(state, registers, *access);
+                };
+                if !reuse.concerns(access.addr) {
                     return reuse.on_stale(state, *access);
                 }
-                handler::with_scene(state, registers, |scene| {
-                    watches.for_each(|watch| reuse.on_touch(scene, watch, *access, None));
-                });
+                handler::with_scene(state, registers, |scene| reuse.on_touches(scene, *access));
             });
         });
     }
@@ -98,10 +97,7 @@ impl Observer for Agent {
         own_heap::before_fork();
     }
 
-    fn forked(&self, child: bool) {
-        if child {
-            reuse::exact::forget_waiting();
-        }
+    fn forked(&self, _child: bool) {
         own_heap::after_fork();
     }
 }
@@ -162,13 +158,13 @@ pub fn start(session: &Session) {
         Mode::Stream
     } else if (loads, stores) == (0, 0) {
         Mode::Count
-    } else if session.reuse.as_ref().is_some_and(Sampled::is_in_software) {
+    } else if session.reuse.as_ref().is_some_and(Sampled::is_in_software) || session.watches_in_software() {
         Mode::Watch { loads, stores }
     } else {
         Mode::Sample { loads, stores }
     };
     engine::reserve_signals(signal::bit(libc::SIGTRAP));
-    match engine::start(mode, own_code(), &Agent) {
+    match engine::start(window::first_mode(session, mode), own_code(), &Agent) {
         Ok(()) => {
             // What the program's heap does is the program's doing: it is to be counted.
             #[cfg(not(feature = "static-link"))]
@@ -330,6 +326,7 @@ fn write(name: u64, totals: &Totals) {
         (Count::LoadedBytes, totals.loaded_bytes),
         (Count::StoredBytes, totals.stored_bytes),
         (Count::Branches, totals.branches),
+        (Count::BranchesTaken, totals.branches_taken),
         (Count::Calls, totals.calls),
         (Count::Returns, totals.returns),
         (Count::Atomics, totals.atomics),
@@ -339,9 +336,6 @@ fn write(name: u64, totals: &Totals) {
         if let Some(place) = header.counts.get(count as usize) {
             place.store(value as u64, Relaxed);
         }
-    }
-    if let Some(place) = header.counts.get(Count::BranchesTaken as usize) {
-        place.store(NOT_COUNTED, Relaxed);
     }
     let coverage = totals.coverage;
     header.translated_ns.store(coverage.cpu_ns.saturating_sub(coverage.outside_ns), Relaxed);

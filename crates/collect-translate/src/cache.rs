@@ -8,72 +8,43 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     code::{self, Code},
-    emit::{Emitter, Gpr},
+    emit::Emitter,
     evict::MOST_ARENAS,
     exit::{Exit, Reason},
+    filter::IpSet,
     fragment,
+    landings::{Landed, Landings, misses},
     links::Waiting,
-    marks::{Mark, Undo},
-    memory::{Arena, COUNTERS_PER_ARENA, Directory, Lanes, MemoryError, Regions, TableKind, Tables},
+    marks::Mark,
+    memory::{Arena, COUNTERS_PER_ARENA, Lanes, MemoryError, Regions, TableKind, Tables},
     mode::Mode,
-    repeat::Repeated,
     spare::Spare,
     stream::Templates,
-    switch,
+    units::Units,
 };
-
-/// How an indirect transfer arrives at its target.
-#[derive(Clone, Copy, Debug)]
-pub struct Landing {
-    pub table: TableKind,
-    /// What is borrowed on arrival.
-    pub undo: Undo,
-    /// The same with RCX in C.
-    pub undo_with_rcx: Undo,
-    /// Holds the original address that is wanted; its value is in A.
-    pub target: Gpr,
-    /// Held the table's index; its value is in B.
-    pub index: Gpr,
-}
-
-impl Landing {
-    pub const RETURN: Self = Self {
-        table: TableKind::Return,
-        undo: Undo::Return,
-        undo_with_rcx: Undo::Return,
-        target: Gpr::RSI,
-        index: Gpr::RCX,
-    };
-    pub const CALL: Self = Self {
-        table: TableKind::Call,
-        undo: Undo::Call,
-        undo_with_rcx: Undo::CallRcx,
-        target: Gpr::R11,
-        index: Gpr::RAX,
-    };
-    pub const JUMP: Self = Self {
-        table: TableKind::Jump,
-        undo: Undo::Jump,
-        undo_with_rcx: Undo::Jump,
-        target: Gpr::R11,
-        index: Gpr::RCX,
-    };
-}
 
 /// What is to be done in front of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Hook {
-    /// Count the active lanes of the instruction at `pc`.
-    Lanes { pc: u64 },
-    /// In front of a repeated instruction: sample its iterations.
-    Repeat(Repeated),
+    /// Count the lanes of an instruction, and tell them.
+    Lanes(Units),
+    /// The lanes of an instruction were counted, and some are to be sampled.
+    DueLanes(Units),
+    /// In front of a repeated instruction: tell its iterations.
+    Repeat { what: Units, ends_early: bool },
     /// Behind it, where only then it is known how many there were.
     AfterRepeat,
+    /// The iterations of a repeated instruction were counted, and some are to be sampled. `over`: they were made.
+    DueIterations { what: Units, over: bool },
     /// Sample one access of the instruction at `pc`: the nth of its loads or stores. `ahead`: loads and stores of the block
     /// from that instruction on.
     Sample { pc: u64, nth: u32, store: bool, ahead: u32 },
     /// The nth access of the instruction at `pc` goes to a line that is watched. `ahead`: likewise.
     Touch { pc: u64, nth: u32, ahead: u32 },
+    /// An access that the rest of this block makes goes to a watched place.
+    Near { block: u64 },
+    /// A copy of the block with this counter has timed its loads.
+    Timed { arena: usize, id: u64 },
     /// Write down, or look up, all accesses of the instruction at `pc`.
     Accesses { pc: u64, ahead: u32 },
 }
@@ -81,14 +52,15 @@ pub enum Hook {
 /// Everything that is translated. One for the process, used under a lock.
 pub struct Cache {
     pub mode: Mode,
+    /// What is observed one by one.
+    pub filter: IpSet,
     pub regions: Regions,
     pub lanes: Lanes,
     pub tables: Tables,
-    pub directory: Directory,
     pub codes: Vec<Code>,
     /// Block by original address: where it is in the cache.
     pub blocks: FxHashMap<u64, u64>,
-    pub landings: [FxHashMap<u64, u64>; 3],
+    pub landings: Landings,
     /// What the fragment in the making has added to both, and is not there to be run yet.
     fresh: Fresh,
     /// Jumps to blocks that are still to be translated.
@@ -134,7 +106,7 @@ pub struct Cache {
 #[derive(Debug, Default)]
 struct Fresh {
     blocks: Vec<(u64, u64)>,
-    landings: Vec<(TableKind, u64, u64)>,
+    landings: Vec<(TableKind, u64, Landed)>,
 }
 
 /// Blocks of a program that starts and does little, so that their table seldom grows.
@@ -151,14 +123,14 @@ impl Cache {
     pub fn new(mode: Mode, native: Vec<Range<u64>>) -> Result<Self, MemoryError> {
         Ok(Self {
             mode,
+            filter: IpSet::everything(),
             aliases: FxHashMap::default(),
             regions: Regions::new(native.clone())?,
             lanes: Lanes::reserve()?,
             tables: Tables::new(misses())?,
-            directory: Directory::new()?,
             codes: Vec::new(),
             blocks: FxHashMap::with_capacity_and_hasher(TYPICAL_BLOCKS, Default::default()),
-            landings: Default::default(),
+            landings: Landings::default(),
             fresh: Fresh::default(),
             waiting: Waiting::default(),
             spare: Spare::default(),
@@ -204,34 +176,6 @@ impl Cache {
         self.aliases.get(&pc).copied().unwrap_or(pc)
     }
 
-    /// Where an indirect transfer to `pc` lands; also puts that into the table.
-    pub fn land(&mut self, how: Landing, pc: u64) -> Option<u64> {
-        let body = self.get(pc)?;
-        let known = self.landings_mut(how.table).get(&pc).copied();
-        let landing = match known {
-            Some(landing) => landing,
-            None => {
-                let landing = fragment::landing(self, how, pc, body)?;
-                self.landings_mut(how.table).insert(pc, landing);
-                landing
-            }
-        };
-        // What shares its entry with others will be looked for again and again.
-        if !misses().contains(&self.tables.get(how.table, pc)) {
-            self.directory.set(pc, body);
-        }
-        self.tables.set(how.table, pc, landing);
-        Some(body)
-    }
-
-    pub fn landings_mut(&mut self, table: TableKind) -> &mut FxHashMap<u64, u64> {
-        match table {
-            TableKind::Return => &mut self.landings[0],
-            TableKind::Call => &mut self.landings[1],
-            TableKind::Jump => &mut self.landings[2],
-        }
-    }
-
     /// The fragment in the making has the block at `pc` there.
     pub fn begins(&mut self, pc: u64, cache: u64) {
         self.blocks.insert(pc, cache);
@@ -239,9 +183,9 @@ impl Cache {
     }
 
     /// The fragment in the making has a landing for `pc` there.
-    pub fn lands(&mut self, table: TableKind, pc: u64, landing: u64) {
-        self.landings_mut(table).insert(pc, landing);
-        self.fresh.landings.push((table, pc, landing));
+    pub fn lands(&mut self, table: TableKind, pc: u64, landed: Landed) {
+        self.landings.add(table, pc, landed);
+        self.fresh.landings.push((table, pc, landed));
     }
 
     /// The fragment is made, and may be run: jumps that wait for its blocks lead there, and its landings are looked up.
@@ -254,10 +198,10 @@ impl Cache {
                 }
             }
         }
-        for (table, pc, landing) in landings.drain(..) {
-            // Those that are in use keep their entries.
-            if misses().contains(&self.tables.get(table, pc)) {
-                self.tables.set(table, pc, landing);
+        for (table, pc, landed) in landings.drain(..) {
+            // Many are never wanted: those that are in use do not wait behind them.
+            if self.misses(table, pc) {
+                self.put(table, pc, landed);
             }
         }
         self.fresh = Fresh { blocks, landings };
@@ -270,7 +214,7 @@ impl Cache {
             self.blocks.remove(&pc);
         }
         for (table, pc, _) in landings {
-            self.landings_mut(table).remove(&pc);
+            self.landings.remove(table, pc);
         }
     }
 
@@ -379,15 +323,6 @@ impl Cache {
     pub fn mark(&self, address: u64) -> Option<Mark> {
         self.code_at(address)?.1.mark(address)
     }
-}
-
-/// Where landings jump that were not meant, by [`TableKind`].
-fn misses() -> [u64; 3] {
-    [
-        switch::return_miss as *const () as u64,
-        switch::call_miss as *const () as u64,
-        switch::jump_miss as *const () as u64,
-    ]
 }
 
 /// The original code from `pc` to the end of its region, where it may be translated.

@@ -1,4 +1,12 @@
-//! Where the countdowns of one thread are kept.
+//! The countdowns of one thread: its counters hold what is left until the next sample.
+//!
+//! A counter counts units down: executions of a block, iterations of a repeated instruction, active lanes. When one unit
+//! too many has been taken from it, it is negative, and its code leaves: some of the units counted last hold samples.
+//! So the units counted are what was loaded less the counter's value, at any time.
+
+mod thread;
+
+pub use thread::Place;
 
 use crate::{
     block::Sums,
@@ -6,24 +14,34 @@ use crate::{
     sample::{NEVER, Stream},
 };
 
-/// The countdown of one block in one thread.
+/// The countdown of one counter in one thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Countdown {
-    /// Executions put into the counter so far.
+    /// Units put into the counter so far.
     pub loaded: u64,
     /// Loads and stores to come.
     pub streams: [Stream; 2],
 }
 
+/// An access that is to be sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Drawn {
+    /// The number of its unit among the counter's in this thread.
+    pub unit: u64,
+    /// Which of the unit's loads, or of its stores (then true).
+    pub nth: u32,
+    pub store: bool,
+}
+
 impl Countdown {
-    /// Executions from number `execution` on until the next sample, that one excluded.
-    pub fn until(&self, sums: &Sums, execution: u64) -> u64 {
+    /// Units from number `from` on until the next sample, that one excluded.
+    pub fn until(&self, sums: &Sums, from: u64) -> u64 {
         /// Longer than any program runs, and far from overflow.
         const LONG: u64 = 1 << 60;
         let [loads, stores] = self.streams;
-        match loads.execution(sums.loads).min(stores.execution(sums.stores)) {
+        match loads.unit(sums.loads).min(stores.unit(sums.stores)) {
             NEVER => LONG,
-            next => next.saturating_sub(execution).min(LONG),
+            next => next.saturating_sub(from).min(LONG),
         }
     }
 }
@@ -41,12 +59,12 @@ pub struct Countdowns {
 }
 
 impl Countdowns {
-    /// The accesses of all executions that were put into counters.
+    /// The accesses of all units that were put into counters.
     pub const fn loaded_accesses(&self) -> i64 {
         self.loaded_accesses
     }
 
-    /// A counter was loaded with executions of so many accesses.
+    /// A counter was loaded with units of so many accesses.
     pub const fn note_loaded(&mut self, accesses: i64) {
         self.loaded_accesses = self.loaded_accesses.wrapping_add(accesses);
     }

@@ -5,18 +5,21 @@ use carom_base_insn::{Memory, Registers};
 
 use crate::{
     block::{Block, Decoded},
-    cache::{self, Cache, Hook, Landing},
+    cache::{self, Cache, Hook},
+    countdown::Place,
     coverage::Leave,
     engine::{self, Engine},
     evict::Room,
     exit::{Exit, Reason},
     fragment::{self, Hooked},
+    landings::Landing,
     memory::{self, Regions},
     mode::Mode,
     repeat, sample,
     stream::{self, Explicit},
     switch, system,
     thread::Thread,
+    timing, vector,
     watch::Watches,
 };
 
@@ -44,6 +47,7 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
     }
     // Without the lock: what is made of a sample takes longer than the sample, and other threads have theirs.
     engine::tell_noticed(thread);
+    timing::tell(thread);
 }
 
 /// How often, and how long, a thread waits for others to leave an arena before it runs natively.
@@ -66,7 +70,8 @@ fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         Reason::Sample => take_samples(engine, thread, exit),
         Reason::Hook => {
             run_hook(engine, thread, exit);
-            go_on(thread, exit.back, exit.pc);
+            let closer = look_closer(&mut engine.cache, exit);
+            go_on(thread, closer.unwrap_or(exit.back), exit.pc);
         }
         Reason::SystemCall => system::call(engine, thread, exit),
         Reason::Instruction => leave(thread, exit.pc, Leave::Instruction),
@@ -167,13 +172,11 @@ fn arrive(engine: &mut Engine, thread: &mut Thread, landing: Landing) {
 /// New counters begin with the executions until the first sample, in the thread that will use them first.
 pub fn begin_countdowns(engine: &mut Engine, thread: &mut Thread) {
     let cache = &mut engine.cache;
-    let Some(periods) = cache.mode.periods() else {
-        cache.new_counters.clear();
-        return;
-    };
     for (arena, id) in std::mem::take(&mut cache.new_counters) {
-        if let Some(code) = cache.codes.get(arena) {
-            thread.begin_countdown(arena, code, id, periods);
+        let Some(code) = cache.codes.get(arena) else { continue };
+        let place = Place { arena, code, id };
+        if let Some(periods) = place.sums().and_then(|sums| cache.mode.countdown(&sums)) {
+            thread.begin_countdown(place, periods);
         }
     }
 }
@@ -189,7 +192,9 @@ fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         code.count(thread.lane, exit.detail, 1);
         return enter(engine, thread, exit.pc);
     };
-    let due = thread.due(arena, code, exit.detail, periods);
+    let mut due = sample::Due::default();
+    // All in this execution, the one counted last.
+    thread.draw(Place { arena, code, id: exit.detail }, periods, |drawn| due.push(drawn.nth, drawn.store));
     let counted = code.counters().get(exit.detail as usize).map_or(0, |counter| counter.sums().instructions);
     let cache = sampled_copy(&mut engine.cache, exit.pc, &due, counted as usize);
     match cache {
@@ -248,18 +253,11 @@ impl Memory for Code<'_> {
 
 fn run_hook(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     match engine.cache.hook(exit.detail) {
-        Some(Hook::Lanes { pc }) => {
-            let found = operands(engine, thread, pc);
-            if engine.cache.mode == Mode::Stream {
-                thread.stream(&Explicit { ip: pc, times: 1, stride: 0, accesses: &found });
-            }
-            found.iter().for_each(|access| thread.count_access(access));
-        }
-        Some(Hook::Repeat(what)) => repeat::before(engine, thread, what),
-        Some(Hook::AfterRepeat) => {
-            let flags = thread.slots().flags;
-            repeat::after(&engine.cache, thread, flags);
-        }
+        Some(Hook::Lanes(what)) => vector::count(engine, thread, what),
+        Some(Hook::DueLanes(what)) => vector::sample(engine, thread, what),
+        Some(Hook::Repeat { what, ends_early }) => repeat::before(engine, thread, what, ends_early),
+        Some(Hook::AfterRepeat) => repeat::after(engine, thread),
+        Some(Hook::DueIterations { what, over }) => repeat::sample(engine, thread, what, over),
         Some(Hook::Sample { pc, nth, store, ahead }) => {
             let kind = if store { AccessKind::Store } else { AccessKind::Load };
             let wanted = |access: &Access| if store { access.kind.writes() } else { access.kind.reads() };
@@ -274,8 +272,18 @@ fn run_hook(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
             thread.notice(&found, nth as usize, None, i64::from(ahead));
         }
         Some(Hook::Accesses { pc, ahead }) => every_access(engine, thread, pc, i64::from(ahead)),
-        None => {}
+        Some(Hook::Timed { arena, id }) => timing::draw(engine, thread, arena, id),
+        Some(Hook::Near { .. }) | None => {}
     }
+}
+
+/// Where a block goes on that is about to touch a watched place, if not where it left: in a copy that looks up each
+/// access in front of its instruction.
+fn look_closer(cache: &mut Cache, exit: Exit) -> Option<u64> {
+    let Some(Hook::Near { block }) = cache.hook(exit.detail) else { return None };
+    let copy = sampled_copy(cache, block, &sample::Due::default(), 0)?;
+    let (_, code) = cache.code_at(copy)?;
+    code.place_of(copy, exit.pc)
 }
 
 /// The instruction at `pc` is one whose accesses are seen only here.
@@ -286,7 +294,8 @@ fn every_access(engine: &mut Engine, thread: &mut Thread, pc: u64, ahead: i64) {
         Mode::Watch { .. } => {
             let watches = Watches::of(thread.lane);
             for (index, access) in found.iter().enumerate() {
-                if watches.has(access.addr.0, access.kind) {
+                let (address, kind) = (access.addr.0, access.kind);
+                if watches.has_line(address, kind) || watches.has_byte(address, kind) {
                     thread.notice(&found, index, None, ahead);
                 }
             }

@@ -4,6 +4,11 @@
 //! are copied. Encodings: Intel SDM volume 2.
 
 mod address;
+mod edges;
+mod lanes;
+mod timing;
+
+pub use timing::Ahead;
 
 use crate::state::Scratch;
 
@@ -14,6 +19,7 @@ pub struct Gpr(pub u8);
 impl Gpr {
     pub const RAX: Self = Self(0);
     pub const RCX: Self = Self(1);
+    pub const RDX: Self = Self(2);
     pub const RSI: Self = Self(6);
     pub const R11: Self = Self(11);
 
@@ -147,48 +153,16 @@ impl Emitter {
         self.raw(&[1]);
     }
 
-    /// `mov rax, gs:[rip+…]`
-    pub fn load_counter(&mut self, pseudo: u64) {
-        self.raw(&[GS, REX_W, 0x8b, 0x05]);
+    /// `sub gs:[rip+…], rcx`, likewise.
+    pub fn count_down_by_rcx(&mut self, pseudo: u64) {
+        self.raw(&[GS, REX_W, 0x29, 0x0d]);
         self.relative(pseudo, 0);
     }
 
-    /// `mov gs:[rip+…], rax`
-    pub fn store_counter(&mut self, pseudo: u64) {
-        self.raw(&[GS, REX_W, 0x89, 0x05]);
+    /// `add gs:[rip+…], rcx`, likewise.
+    pub fn count_up_by_rcx(&mut self, pseudo: u64) {
+        self.raw(&[GS, REX_W, 0x01, 0x0d]);
         self.relative(pseudo, 0);
-    }
-
-    /// `add gs:[rip+…], rax`: destroys the flags.
-    pub fn add_rax_to_counter(&mut self, pseudo: u64) {
-        self.raw(&[GS, REX_W, 0x01, 0x05]);
-        self.relative(pseudo, 0);
-    }
-
-    /// `kmov rax, k; popcnt rax, rax`: how many of the first `lanes` lanes a mask register has. Destroys the flags.
-    pub fn count_mask(&mut self, mask: u8, lanes: u32) {
-        let operands = 0xc0 | mask & 7;
-        match lanes {
-            64.. => self.raw(&[0xc4, 0xe1, 0xfb, 0x93, operands]),
-            32.. => self.raw(&[0xc5, 0xfb, 0x93, operands]),
-            _ => self.raw(&[0xc5, 0xf8, 0x93, operands]),
-        }
-        if lanes < 16 {
-            // and eax, imm32
-            self.raw(&[0x25]);
-            self.word((1 << lanes) - 1);
-        }
-        self.raw(&[0xf3, 0x48, 0x0f, 0xb8, 0xc0]);
-    }
-
-    /// `lea rax, [rax+rcx]`: an addition that leaves the flags alone.
-    pub fn add_rcx_to_rax(&mut self) {
-        self.raw(&[0x48, 0x8d, 0x04, 0x08]);
-    }
-
-    /// `not rax; lea rax, [rax+rcx]; not rax`: a subtraction that leaves the flags alone, as ~x = -x - 1.
-    pub fn subtract_rcx_from_rax(&mut self) {
-        self.raw(&[0x48, 0xf7, 0xd0, 0x48, 0x8d, 0x04, 0x08, 0x48, 0xf7, 0xd0]);
     }
 
     /// `lahf; seto al`: the arithmetic flags into AX.
@@ -319,14 +293,8 @@ pub mod tests {
         assert_eq!(code(|e| e.spill(Gpr::R11, Scratch::A)), "mov gs:[8],r11");
         assert_eq!(code(|e| e.reload(Gpr::RSI, Scratch::C)), "mov rsi,gs:[18h]");
         assert_eq!(code(|e| e.count_down(0x1000_1000)), "sub qword ptr gs:[10001000h],1");
-        assert_eq!(code(|e| e.load_counter(0x1000_1000)), "mov rax,gs:[10001000h]");
-        assert_eq!(code(|e| e.store_counter(0xff0_1000)), "mov gs:[0FF01000h],rax");
-        assert_eq!(code(|e| e.add_rax_to_counter(0x1000_1000)), "add gs:[10001000h],rax");
-        assert_eq!(code(|e| e.count_mask(2, 32)), "kmovd eax,k2; popcnt rax,rax");
-        assert_eq!(code(|e| e.count_mask(7, 64)), "kmovq rax,k7; popcnt rax,rax");
-        assert_eq!(code(|e| e.count_mask(1, 4)), "kmovw eax,k1; and eax,0Fh; popcnt rax,rax");
-        assert_eq!(code(Emitter::add_rcx_to_rax), "lea rax,[rax+rcx]");
-        assert_eq!(code(Emitter::subtract_rcx_from_rax), "not rax; lea rax,[rax+rcx]; not rax");
+        assert_eq!(code(|e| e.count_down_by_rcx(0x1000_1000)), "sub gs:[10001000h],rcx");
+        assert_eq!(code(|e| e.count_up_by_rcx(0xff0_1000)), "add gs:[0FF01000h],rcx");
         assert_eq!(code(Emitter::flags_to_ax), "lahf; seto al");
         assert_eq!(code(Emitter::flags_from_ax), "add al,7Fh; sahf");
         assert_eq!(code(|e| e.address_of(Gpr(10), 0x1000_0100)), "lea r10,[10000100h]");

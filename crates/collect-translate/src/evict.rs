@@ -9,7 +9,7 @@
 use crate::{
     cache::Cache,
     engine::{self, Engine},
-    memory::{self, TableKind},
+    memory,
     thread::Thread,
 };
 
@@ -147,11 +147,7 @@ impl Cache {
         for code in &mut self.codes {
             code.cut_links();
         }
-        for kind in TableKind::ALL {
-            self.tables.reset(kind);
-        }
-        // Where that fails, a thread may come by a little later.
-        let _ = self.directory.reset();
+        self.empty_tables();
     }
 
     /// The arena's memory is there to be used again. False where it cannot be.

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use crate::{
     cache::Cache,
-    memory::{MemoryError, PAGE_BYTES, TableKind},
+    memory::{MemoryError, PAGE_BYTES},
     mode::Mode,
 };
 
@@ -35,7 +35,11 @@ impl Cache {
 
     /// Everything is translated anew, in another mode.
     pub fn set_mode(&mut self, mode: Mode) {
-        self.mode = mode;
+        let was_off = std::mem::replace(&mut self.mode, mode) == Mode::Off;
+        if was_off {
+            // Threads that ran natively have mapped what they would. Without maps what was known stays.
+            let _ = self.look();
+        }
         let everything = 0..u64::MAX;
         self.forget(std::slice::from_ref(&everything));
     }
@@ -55,7 +59,8 @@ impl Cache {
         self.code_at(address).is_some_and(|(_, code)| code.is_current(address))
     }
 
-    fn forget(&mut self, changed: &[Range<u64>]) {
+    /// Forgets what was made from something in these places.
+    pub fn forget(&mut self, changed: &[Range<u64>]) {
         let mut dead = Vec::new();
         for code in &mut self.codes {
             dead.extend(changed.iter().flat_map(|range| code.disown(range)));
@@ -77,14 +82,9 @@ impl Cache {
             self.blocks.extract_if(|_, cache| is_dead(*cache)).map(|(pc, _)| pc).collect();
         self.variants.retain(|_, cache| !is_dead(*cache));
         self.spawns.retain(|call, _| !is_dead(*call));
-        for (kind, landings) in TableKind::ALL.into_iter().zip(&mut self.landings) {
-            for (pc, _) in landings.extract_if(|pc, landing| gone.contains(pc) || is_dead(*landing)) {
-                self.tables.clear(kind, pc);
-                self.directory.clear(pc);
-            }
-            // By where they lead: several blocks may end with the same call, each with a landing of its own.
-            self.tables.clear_where(kind, is_dead);
-        }
+        self.landings.forget(&gone, is_dead);
+        // One that is gone may be anywhere in a chain.
+        self.empty_tables();
         for code in &mut self.codes {
             for (pc, patch) in code.unlink(&gone) {
                 let target = self.aliases.get(&pc).copied().unwrap_or(pc);

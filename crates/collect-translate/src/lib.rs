@@ -11,12 +11,15 @@
 //!                                        dispatch: translate, link, sample, or leave to native code
 //! ```
 //!
-//! Order of reading: `block` (what is translated at a time), `fragment` (how), `switch` (in and out), `dispatch` (what
-//! an exit does), `sample` (which accesses), `stream` (all of them), `watch` (those to some lines), `system` (processes, threads and mappings), `invalidate` (code that changes), `evict` (full arenas),
-//! `reentry` and `coverage` (threads outside), `memory` (where everything lies).
+//! Order of reading: `block` (what is translated at a time), `fragment` (how), `landings` (indirect transfers),
+//! `switch` (in and out), `dispatch` (what an exit does), `sample` (which accesses), `countdown` (when),
+//! `units`, `repeat` and `vector` (those of iterations and lanes), `stream` (all of them), `watch` (those to
+//! some lines), `system` (processes, threads and mappings), `invalidate` (code that changes), `evict` (full
+//! arenas), `reentry` and `coverage` (threads outside), `memory` (where everything lies).
 
 mod block;
 mod cache;
+mod closer;
 mod code;
 mod countdown;
 mod coverage;
@@ -25,11 +28,12 @@ mod emit;
 mod engine;
 mod evict;
 mod exit;
+mod filter;
 mod fragment;
 mod invalidate;
+mod landings;
 mod links;
 mod liveness;
-mod lock;
 mod marks;
 mod memory;
 mod mode;
@@ -46,7 +50,10 @@ mod stream;
 mod switch;
 mod system;
 mod thread;
+mod timing;
 mod totals;
+mod units;
+mod vector;
 mod watch;
 
 pub use coverage::{Coverage, Leave};
@@ -56,6 +63,7 @@ pub use engine::{
 };
 #[doc(hidden)]
 pub use evict::bound_cache;
+pub use filter::{IpSet, set_filter};
 pub use memory::MemoryError;
 pub use mode::Mode;
 pub use position::{accesses, accesses_at, accesses_of};
@@ -66,5 +74,6 @@ pub use signal::{
 };
 pub use stream::{Batch, flush_streams};
 pub use switch::enter;
+pub use timing::{Calibration, Spread, Timed, calibrate};
 pub use totals::Totals;
-pub use watch::{Watches, watches, watches_of};
+pub use watch::{Watched, Watches, watches, watches_of};

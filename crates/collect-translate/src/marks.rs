@@ -31,22 +31,38 @@ pub enum Undo {
     Repeat,
     /// `Repeat` and `Rax`.
     RepeatRax,
+    /// `Repeat` and `Flags`.
+    RepeatFlags,
     /// The repeated instruction before `pc` ended with RCX iterations to spare, which were counted.
     Spared,
     /// `Spared` and `Rax`.
     SparedRax,
+    /// `Spared` and `Flags`.
+    SparedFlags,
     /// `Call`, and RCX in C.
     CallRcx,
-    /// The instruction at `pc` was counted with as many lanes as its mask register has, although it is still to run.
+    /// The active lanes of the instruction at `pc` were counted although it is still to run.
     Lanes,
-    /// `Lanes`, and RAX is in C.
+    /// `Lanes` and `Rax`.
     LanesRax,
+    /// `Lanes` and `Flags`.
+    LanesFlags,
     /// On the way into a system call: its number is in RCX.
     NumberInRcx,
     /// Likewise, in R11.
     NumberInR11,
     /// An indirect call has loaded its target into R11; R11 in A.
     CallR11,
+    /// A branch has led to `pc` which was assumed not to be taken, and that is still to be counted.
+    Taken,
+    /// `Taken` and `Rax`.
+    TakenRax,
+    /// A branch in front of `pc` was not taken which was assumed to be, likewise.
+    NotTaken,
+    /// `NotTaken` and `Rax`.
+    NotTakenRax,
+    /// RAX and RDX are in the registers that are lent ([`Lent::Two`]), the latter's values where they always are.
+    RaxAndRdx,
     /// The block's accesses up to and with that of the instruction at `pc` are in the thread's buffer ([`Lent::Two`]),
     /// although that instruction is still to run.
     Streamed,
@@ -82,7 +98,7 @@ impl Lent {
 }
 
 impl Undo {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 28] = [
         Self::Nothing,
         Self::Rax,
         Self::Flags,
@@ -94,14 +110,22 @@ impl Undo {
         Self::Jump,
         Self::Repeat,
         Self::RepeatRax,
+        Self::RepeatFlags,
         Self::Spared,
         Self::SparedRax,
+        Self::SparedFlags,
         Self::CallRcx,
         Self::Lanes,
         Self::LanesRax,
+        Self::LanesFlags,
         Self::NumberInRcx,
         Self::NumberInR11,
         Self::CallR11,
+        Self::Taken,
+        Self::TakenRax,
+        Self::NotTaken,
+        Self::NotTakenRax,
+        Self::RaxAndRdx,
         Self::Streamed,
     ];
 
@@ -110,7 +134,29 @@ impl Undo {
 
     /// Whether RCX is a number of iterations that were counted and not made.
     pub const fn counts_iterations(self) -> bool {
-        matches!(self, Self::Repeat | Self::RepeatRax | Self::Spared | Self::SparedRax)
+        matches!(
+            self,
+            Self::Repeat
+                | Self::RepeatRax
+                | Self::RepeatFlags
+                | Self::Spared
+                | Self::SparedRax
+                | Self::SparedFlags
+        )
+    }
+
+    /// What is still to be added to the branches that were taken.
+    pub const fn branches_to_count(self) -> i64 {
+        match self {
+            Self::Taken | Self::TakenRax => 1,
+            Self::NotTaken | Self::NotTakenRax => -1,
+            _ => 0,
+        }
+    }
+
+    /// Whether the lanes of an instruction were counted that is still to run.
+    pub const fn counts_lanes(self) -> bool {
+        matches!(self, Self::Lanes | Self::LanesRax | Self::LanesFlags)
     }
 }
 

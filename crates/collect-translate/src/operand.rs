@@ -1,7 +1,7 @@
 //! Memory operands as code that is put in front of their instruction can compute them.
 
 use carom_base::AccessKind;
-use carom_base_insn::{Decoder as Accesses, StaticAccess};
+use carom_base_insn::{Decoder as Accesses, Lanes, StaticAccess};
 use iced_x86::{
     CodeSize, Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, OpKind,
     Register, UsedMemory,
@@ -76,6 +76,14 @@ impl Finder {
         if operands.len() == known.len() { Addressed::Plain(operands) } else { Addressed::Otherwise }
     }
 
+    /// Where the first lane of an instruction lies whose lanes lie within a vector's length, active or not.
+    pub fn lanes(&mut self, instruction: &Instruction) -> Option<(Operand, Lanes)> {
+        let lanes = Lanes::of(instruction).filter(|_| !instruction.is_vsib())?;
+        let info = self.factory.info_options(instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
+        let memory = info.used_memory().iter().find(|memory| kind(memory.access()).is_some())?;
+        Some((plain(memory, 0, lanes.lane_bytes, lanes.kind)?, lanes))
+    }
+
     /// The general registers that an instruction reads or writes, one bit each.
     pub fn registers(&mut self, instruction: &Instruction) -> u16 {
         self.those(instruction, |_| true)
@@ -99,6 +107,11 @@ impl Operand {
     /// The general registers that its address is made of, one bit each.
     pub fn registers(&self) -> u16 {
         [self.base, self.index].into_iter().flatten().fold(0, |all, register| all | 1 << register.0)
+    }
+
+    /// Whether its address is the same at any time.
+    pub const fn is_constant(&self) -> bool {
+        self.base.is_none() && self.index.is_none() && !self.fs
     }
 }
 

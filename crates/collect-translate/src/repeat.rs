@@ -1,162 +1,150 @@
-//! Samples of repeated string instructions: every iteration is an access of its own.
+//! Repeated string instructions: every iteration is an access of its own, or two.
 
 use std::ops::Range;
 
-use carom_base::{Access, AccessKind, Addr, LINE_BYTES};
+use carom_base::{Access, LINE_BYTES};
 
 use crate::{
     cache::Cache,
-    dispatch::operands,
+    dispatch::accesses,
     engine::Engine,
     mode::Mode,
-    state::number,
+    state::number::RCX,
     stream::Explicit,
-    thread::{Noticed, Thread, loads_and_stores},
+    thread::{Noticed, Thread},
+    units::{Pattern, Seen, Units},
     watch::Watches,
 };
 
 /// The direction flag (Intel SDM volume 1, 3.4.3.2).
 const DIRECTION: u64 = 1 << 10;
 
-/// A repeated comparison under way: only behind it is it known how many iterations there were.
-#[derive(Debug)]
+/// A repeated comparison under way whose accesses are all to be seen: only behind it is it known how many there were.
+#[derive(Clone, Copy, Debug)]
 pub struct Comparison {
-    what: Repeated,
-    first: Vec<Access>,
+    what: Units,
     /// Iterations counted before.
     from: u64,
 }
 
-/// The counter of a repeated instruction: the instruction itself, and where to find the counter.
+/// The program's registers at a repeated instruction, or behind it.
 #[derive(Clone, Copy, Debug)]
-pub struct Repeated {
-    pub pc: u64,
-    pub arena: usize,
-    pub id: u64,
-    pub ends_early: bool,
-    /// Loads and stores of the block behind it.
-    pub ahead: u32,
+pub struct At {
+    /// By hardware number.
+    pub gpr: [u64; 16],
+    pub flags: u64,
 }
 
-/// Iterations that are seen at once.
-struct Iterations<'a> {
-    what: Repeated,
-    /// What the first of them accesses.
-    first: &'a [Access],
-    /// Their numbers among all of the instruction's in this thread.
-    numbers: Range<u64>,
-    /// Whether they are counted already.
-    counted: bool,
-    backwards: bool,
-}
+impl At {
+    /// Where the thread has left the cache.
+    fn exit(thread: &mut Thread) -> Self {
+        let slots = thread.slots();
+        Self { gpr: slots.regs, flags: slots.flags }
+    }
 
-/// In front of the instruction. Iterations of moves and stores are seen now.
-pub fn before(engine: &mut Engine, thread: &mut Thread, what: Repeated) {
-    let times = thread.slots().regs[number::RCX];
-    let first = operands(engine, thread, what.pc);
-    let from = counted(&engine.cache, thread, what);
-    if what.ends_early {
-        thread.comparison = Some(Comparison { what, first, from });
-    } else {
-        let backwards = thread.slots().flags & DIRECTION != 0;
-        let numbers = from..from.saturating_add(times);
-        see(&engine.cache, thread, &Iterations { what, first: &first, numbers, counted: false, backwards });
+    /// What the next iteration accesses, or would.
+    fn next(&self, cache: &mut Cache, thread: &mut Thread, pc: u64) -> Vec<Access> {
+        let mut registers = thread.registers(pc);
+        registers.gpr = self.gpr;
+        registers.rflags = self.flags;
+        registers.gpr[RCX] = registers.gpr[RCX].max(1);
+        accesses(cache, &registers)
+    }
+
+    /// From one iteration to the next, in bytes. All accesses of one are equally wide.
+    fn stride(&self, accesses: &[Access]) -> i64 {
+        let width = accesses.first().map_or(0, |access| i64::from(access.width));
+        if self.flags & DIRECTION == 0 { width } else { -width }
     }
 }
 
-/// Behind an instruction that a comparison may have ended early, or where a signal has interrupted it. `flags`: the
-/// program's.
-pub fn after(cache: &Cache, thread: &mut Thread, flags: u64) {
-    if let Some(Comparison { what, first, from }) = thread.comparison.take() {
-        let numbers = from..counted(cache, thread, what);
-        let backwards = flags & DIRECTION != 0;
-        see(cache, thread, &Iterations { what, first: &first, numbers, counted: true, backwards });
+/// In front of a repeated instruction all accesses of which are to be seen. Those of moves and stores are seen now.
+pub fn before(engine: &mut Engine, thread: &mut Thread, what: Units, ends_early: bool) {
+    let (cache, at) = (&mut engine.cache, At::exit(thread));
+    let from = what.counted(cache, thread);
+    if ends_early {
+        thread.comparison = Some(Comparison { what, from });
+        return;
+    }
+    let first = at.next(cache, thread, what.pc);
+    let pattern = Pattern::Iterations(&first, at.stride(&first));
+    see(cache, thread, &Seen { what, pattern, number: from, end: from }, from, at.gpr[RCX]);
+}
+
+/// Behind a comparison all accesses of which are to be seen.
+pub fn after(engine: &mut Engine, thread: &mut Thread) {
+    let at = At::exit(thread);
+    end_comparison(&mut engine.cache, thread, at);
+}
+
+/// A comparison all accesses of which are to be seen is over, or was interrupted, at these registers.
+pub fn end_comparison(cache: &mut Cache, thread: &mut Thread, at: At) {
+    let Some(Comparison { what, from }) = thread.comparison.take() else { return };
+    let end = what.counted(cache, thread);
+    let next = at.next(cache, thread, what.pc);
+    let seen = Seen { what, pattern: Pattern::Iterations(&next, at.stride(&next)), number: end, end };
+    see(cache, thread, &seen, from, end.saturating_sub(from));
+    if what.is_due(cache, thread) {
+        seen.sample(cache, thread);
     }
 }
 
-fn see(cache: &Cache, thread: &mut Thread, iterations: &Iterations<'_>) {
-    let times = iterations.numbers.end.saturating_sub(iterations.numbers.start);
-    match cache.mode {
-        Mode::Stream => thread.stream(&Explicit {
-            ip: iterations.what.pc,
-            times,
-            stride: iterations.stride(),
-            accesses: iterations.first,
-        }),
-        Mode::Sample { loads, stores } => sample(thread, iterations, [loads, stores]),
-        Mode::Watch { loads, stores } => {
-            touch(thread, iterations, times);
-            sample(thread, iterations, [loads, stores]);
+/// Samples among the iterations that were counted: those to come, or, `over`, of a comparison, those that were made.
+pub fn sample(engine: &mut Engine, thread: &mut Thread, what: Units, over: bool) {
+    let (cache, at) = (&mut engine.cache, At::exit(thread));
+    sample_at(cache, thread, what, at, over);
+}
+
+/// As [`sample`], at these registers.
+pub fn sample_at(cache: &mut Cache, thread: &mut Thread, what: Units, at: At, over: bool) {
+    let end = what.counted(cache, thread);
+    let next = at.next(cache, thread, what.pc);
+    let number = if over { end } else { end.wrapping_sub(at.gpr[RCX]) };
+    Seen { what, pattern: Pattern::Iterations(&next, at.stride(&next)), number, end }.sample(cache, thread);
+}
+
+/// Bytes of one run that are looked at: 16 GiB. A longer one faults before its end.
+const MOST_BYTES: u64 = 16 << 30;
+
+/// All accesses of `times` iterations from number `from` on.
+fn see(cache: &Cache, thread: &mut Thread, seen: &Seen<'_>, from: u64, times: u64) {
+    let width = seen.access(from, 0).map_or(1, |access| u64::from(access.width.max(1)));
+    let times = times.min(MOST_BYTES / width);
+    match (cache.mode, seen.pattern) {
+        (Mode::Stream, Pattern::Iterations(accesses, stride)) => {
+            let first: Vec<_> = (0..accesses.len()).filter_map(|index| seen.access(from, index)).collect();
+            thread.stream(&Explicit { ip: seen.what.pc, times, stride, accesses: &first });
+        }
+        (Mode::Watch { .. }, Pattern::Iterations(accesses, stride)) => {
+            touch(thread, seen, accesses.len(), stride < 0, from..from.saturating_add(times));
         }
         _ => {}
     }
 }
 
-fn counted(cache: &Cache, thread: &Thread, what: Repeated) -> u64 {
-    let code = cache.codes.get(what.arena);
-    code.map_or(0, |code| code.windows().value(thread.lane, what.id as usize) as u64)
-}
-
-impl Iterations<'_> {
-    /// From one iteration to the next, in bytes. All accesses of one are equally wide.
-    fn stride(&self) -> i64 {
-        let width = self.first.first().map_or(0, |access| i64::from(access.width));
-        if self.backwards { -width } else { width }
-    }
-
-    /// One access of one iteration, counted from the first of these.
-    fn notice(&self, index: usize, iteration: u64, drawn_as: Option<AccessKind>) -> Option<Noticed> {
-        let first = self.first.get(index)?;
-        let distance = (self.stride() as u64).wrapping_mul(iteration);
-        let each: i64 = self.first.iter().map(loads_and_stores).sum();
-        let done: i64 = self.first.iter().take(index).map(loads_and_stores).sum();
-        let times = if self.counted { self.numbers.end - self.numbers.start } else { 0 };
-        let to_come = (times as i64 - iteration as i64).wrapping_mul(each).wrapping_sub(done);
-        let access = Access { addr: Addr(first.addr.0.wrapping_add(distance)), ..*first };
-        Some(Noticed { access, drawn_as, ahead: i64::from(self.what.ahead).wrapping_add(to_come) })
-    }
-}
-
-/// Samples among the iterations.
-fn sample(thread: &mut Thread, iterations: &Iterations<'_>, periods: [u64; 2]) {
-    let Iterations { what, first, ref numbers, .. } = *iterations;
-    for store in [false, true] {
-        let kind = if store { AccessKind::Store } else { AccessKind::Load };
-        let wanted = |access: &Access| if store { access.kind.writes() } else { access.kind.reads() };
-        let of_kind: Vec<usize> =
-            (0..).zip(first).filter(|(_, access)| wanted(access)).map(|(n, _)| n).collect();
-        let each = of_kind.len() as u64;
-        let wanted = numbers.start.saturating_mul(each)..numbers.end.saturating_mul(each);
-        if wanted.is_empty() {
-            continue;
-        }
-        for number in thread.due_between(what.arena, what.id, store, periods, wanted) {
-            let iteration = (number / each).wrapping_sub(numbers.start);
-            let index = of_kind.get((number % each) as usize);
-            if let Some(noticed) = index.and_then(|&index| iterations.notice(index, iteration, Some(kind))) {
-                thread.noticed.push(noticed);
-            }
-        }
-    }
-}
-
-/// The first access to each watched line, of each operand.
-fn touch(thread: &mut Thread, iterations: &Iterations<'_>, times: u64) {
+/// Of each operand: the first access to each watched line, and all that begin at a watched byte.
+fn touch(thread: &mut Thread, seen: &Seen<'_>, operands: usize, backwards: bool, iterations: Range<u64>) {
     let watches = Watches::of(thread.lane);
     let mut touched: Vec<(u64, Noticed)> = Vec::new();
-    for index in 0..iterations.first.len() {
-        let mut iteration = 0;
-        while iteration < times
-            && let Some(noticed) = iterations.notice(index, iteration, None)
+    for index in 0..operands {
+        let mut iteration = iterations.start;
+        while iteration < iterations.end
+            && let Some(Access { addr, width, kind, .. }) = seen.access(iteration, index)
         {
-            let Access { addr, width, kind, .. } = noticed.access;
-            if watches.has(addr.0, kind) {
-                touched.push((iteration, noticed));
-            }
             let offset = addr.offset_in_line();
-            let bytes = if iterations.backwards { offset } else { LINE_BYTES - 1 - offset };
+            let bytes = if backwards { offset } else { LINE_BYTES - 1 - offset };
             // The first element that begins in another line.
-            iteration += bytes / u64::from(width.max(1)) + 1;
+            let next = (iteration + bytes / u64::from(width.max(1)) + 1).min(iterations.end);
+            if watches.has_near(addr.0, kind) {
+                let is_told = |number: &u64| {
+                    let first = *number == iteration && watches.has_line(addr.0, kind);
+                    let byte = |access: Access| watches.has_byte(access.addr.0, kind);
+                    first || seen.access(*number, index).is_some_and(byte)
+                };
+                let told = (iteration..next).filter(is_told);
+                touched.extend(told.filter_map(|number| Some((number, seen.notice(number, index, None)?))));
+            }
+            iteration = next;
         }
     }
     // Stable, so that the operands of one iteration stay in their order.

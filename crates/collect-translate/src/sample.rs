@@ -1,12 +1,13 @@
-//! When a block is sampled, and which of its accesses.
+//! Which accesses are sampled.
 //!
 //! The accesses of one kind that one thread makes in one block form a sequence: execution e makes those numbered
-//! e * n to e * n + n - 1. The sequence is cut into strata of one period each, and one access is drawn uniformly in
+//! e * n to e * n + n - 1. So do those of a repeated instruction's iterations, and of the active lanes of an instruction
+//! that accesses each for itself. The sequence is cut into strata of one period each, and one access is drawn uniformly in
 //! each stratum. So every access has the probability 1 / period, no rhythm of the program is met in step, and the
-//! number of samples is never off by more than one per thread, block and kind. (Stratified sampling: Cochran,
+//! number of samples is never off by more than one per thread, sequence and kind. (Stratified sampling: Cochran,
 //! Sampling Techniques, chapter 5.)
 
-/// One kind of access of one thread in one block.
+/// One kind of access in one sequence of one thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stream {
     /// The number of the next access to sample.
@@ -32,8 +33,8 @@ impl Stream {
         Self { next: if period == 0 { NEVER } else { random(period) } }
     }
 
-    /// The execution that holds the next sample, from 0. `accesses`: of this kind, in one execution.
-    pub fn execution(&self, accesses: u32) -> u64 {
+    /// The unit (execution, iteration or lane) that holds the next sample, from 0. `accesses`: of this kind, in one unit.
+    pub fn unit(&self, accesses: u32) -> u64 {
         match accesses {
             0 => NEVER,
             _ if self.next == NEVER => NEVER,
@@ -41,21 +42,31 @@ impl Stream {
         }
     }
 
-    /// If the next sample lies in this execution: which access of the execution it is; the stream moves on.
+    /// The next sample, if it lies in front of the unit `end`: which unit it is in, and which access of that; the stream
+    /// moves on.
     pub fn take(
         &mut self,
-        execution: u64,
+        end: u64,
         accesses: u32,
         period: u64,
         random: &mut impl FnMut(u64) -> u64,
-    ) -> Option<u32> {
-        if self.execution(accesses) != execution || execution == NEVER {
+    ) -> Option<(u64, u32)> {
+        let unit = self.unit(accesses);
+        if unit >= end || unit == NEVER {
             return None;
         }
         let taken = (self.next % u64::from(accesses)) as u32;
         let stratum = self.next / period + 1;
         self.next = stratum.saturating_mul(period).saturating_add(random(period));
-        Some(taken)
+        Some((unit, taken))
+    }
+
+    /// Gives up the samples in front of the unit `end`.
+    pub fn skip(&mut self, end: u64, accesses: u32, period: u64, random: &mut impl FnMut(u64) -> u64) {
+        if self.unit(accesses) < end {
+            let stratum = end.saturating_mul(u64::from(accesses)) / period + 1;
+            self.next = stratum.saturating_mul(period).saturating_add(random(period));
+        }
     }
 }
 
@@ -114,8 +125,8 @@ mod tests {
             let mut stream = Stream::begin(period, &mut random);
             let mut samples = 0;
             for execution in 0..executions {
-                while let Some(access) = stream.take(execution, accesses, period, &mut random) {
-                    prop_assert!(access < accesses);
+                while let Some((unit, access)) = stream.take(execution + 1, accesses, period, &mut random) {
+                    prop_assert!(unit == execution && access < accesses);
                     samples += 1;
                 }
             }
@@ -133,7 +144,7 @@ mod tests {
         let mut stream = Stream::begin(period, &mut random);
         let mut seen = [0f64; 6];
         for execution in 0..6_000_000 {
-            while let Some(access) = stream.take(execution, accesses, period, &mut random) {
+            while let Some((_, access)) = stream.take(execution + 1, accesses, period, &mut random) {
                 seen[access as usize] += 1.0;
             }
         }
@@ -142,10 +153,33 @@ mod tests {
         assert!(chi_square < 20.5, "{seen:?}: {chi_square}");
     }
 
+    /// Iterations come in runs of any length: where they are cut makes no difference to which are sampled.
+    #[test]
+    fn runs_of_units_are_cut_anywhere() {
+        let (period, accesses, units) = (100, 2, 100_000);
+        let drawn = |length: u64| {
+            let mut random = generator(3);
+            let mut stream = Stream::begin(period, &mut random);
+            let mut drawn = Vec::new();
+            for end in (0..=units).step_by(length as usize) {
+                while let Some(found) = stream.take(end, accesses, period, &mut random) {
+                    drawn.push(found);
+                }
+            }
+            drawn
+        };
+        let one_by_one = drawn(1);
+        // 200,000 accesses are 2000 strata.
+        assert_eq!(one_by_one.len(), 2000);
+        assert_eq!(drawn(8), one_by_one);
+        assert_eq!(drawn(5000), one_by_one);
+    }
+
     #[test]
     fn no_period_no_samples() {
         let mut random = generator(2);
-        assert_eq!(Stream::begin(0, &mut random).execution(3), NEVER);
-        assert_eq!(Stream::begin(10, &mut random).execution(0), NEVER);
+        let mut none = Stream::begin(0, &mut random);
+        assert_eq!((none.unit(3), none.take(NEVER, 3, 0, &mut random)), (NEVER, None));
+        assert_eq!(Stream::begin(10, &mut random).unit(0), NEVER);
     }
 }

@@ -37,6 +37,13 @@ pub struct Slots {
     pub resume_pc: u64,
     /// Where the next entry of the thread's buffer goes: bytes from the buffer's end, so that it is not positive.
     pub position: i64,
+    /// The address that watched places are looked up for.
+    pub looked_up: u64,
+    /// Where code goes that has found one near: `closer::look_closer`.
+    pub look_closer: u64,
+    /// The address of the load that is timed, and the lower halves of the time in front of it and behind (`timing`).
+    pub timed_address: u64,
+    pub times: [u32; 2],
 }
 
 /// One of the words that registers are borrowed into.
@@ -60,8 +67,20 @@ impl Scratch {
 /// The position in the thread's buffer, relative to GS.
 pub const POSITION: u32 = offset_of!(Slots, position) as u32;
 
+/// Where the load goes that is timed, relative to GS, and the time in front of it and behind, 32 bits each.
+pub const TIMED_ADDRESS: u32 = offset_of!(Slots, timed_address) as u32;
+pub const TIMES: u32 = offset_of!(Slots, times) as u32;
+pub const TIMED_BEGIN: u32 = TIMES;
+pub const TIMED_END: u32 = TIMES + 4;
+
 /// Where exits jump, relative to GS.
 pub const DISPATCH: u32 = offset_of!(Slots, dispatch) as u32;
+
+/// The address that watched places are looked up for, relative to GS.
+pub const LOOKED_UP: u32 = offset_of!(Slots, looked_up) as u32;
+
+/// Where code goes that has found a watched place near, relative to GS.
+pub const LOOK_CLOSER: u32 = offset_of!(Slots, look_closer) as u32;
 
 /// Where passages out of the dispatcher, and out of signal handlers, jump, relative to GS.
 pub const NEXT: u32 = offset_of!(Slots, next) as u32;

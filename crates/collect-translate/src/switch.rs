@@ -5,17 +5,11 @@
 //! registers and slots, and leave the stack pointer and the flags to the program, so that `signal::passage` can carry
 //! them out to the end on a copy. All passages lie in a section of their own.
 
-use std::{
-    arch::naked_asm,
-    mem::offset_of,
-    ops::Range,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::{arch::naked_asm, mem::offset_of, ops::Range};
 
 use crate::{
     dispatch::dispatch_exit,
     exit::{Exit, Reason},
-    memory::directory,
     state::Slots,
 };
 
@@ -146,140 +140,42 @@ static JUMP_MISS: Exit = Exit { reason: Reason::Jump, detail: 0, pc: 0, back: 0 
 pub static ENTER: Exit = Exit { reason: Reason::Enter, detail: 0, pc: 0, back: 0 };
 static BACK: Exit = Exit { reason: Reason::Back, detail: 0, pc: 0, back: 0 };
 
-/// Where `memory::Directory` lies.
-static DIRECTORY: AtomicU64 = AtomicU64::new(0);
-
-/// Lets misses look into the directory at this address.
-pub fn set_directory(start: u64) {
-    DIRECTORY.store(start, Ordering::Release);
+/// The way to the dispatcher of a kind of transfer whose table does not know the target: this is in `$target`, whose value
+/// is in A; the value of `$index` is in B.
+macro_rules! miss {
+    ($(#[$doc:meta])* $name:ident, $record:ident, $target:literal, $index:literal) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        #[unsafe(link_section = "carom_passages")]
+        pub unsafe extern "C" fn $name() {
+            naked_asm!(
+                concat!("mov gs:[{target}], ", $target),
+                concat!("mov ", $index, ", gs:[{scratch} + 8]"),
+                concat!("mov ", $target, ", gs:[{scratch}]"),
+                "mov gs:[{scratch}], rax",
+                "lea rax, [rip + {record}]",
+                "jmp {dispatch}",
+                target = const offset_of!(Slots, target),
+                scratch = const SCRATCH,
+                record = sym $record,
+                dispatch = sym dispatch,
+            )
+        }
+    };
 }
 
-/// Where misses go: the program's registers in place but for RAX, which is in scratch word A, and the address of the
-/// `Exit` in RAX. Most targets are in the directory, and then the dispatcher is not needed.
-#[unsafe(naked)]
-#[unsafe(link_section = "carom_passages")]
-pub unsafe extern "C" fn look_up() {
-    naked_asm!(
-        "mov gs:[{exit}], rax",
-        "mov gs:[{rax} + 8], rcx",
-        "mov gs:[{rax} + 16], rdx",
-        "mov gs:[{rax} + 24], rbx",
-        "mov rcx, gs:[{target}]",
-        // From here to the next label an interrupted thread is taken to have found nothing.
-        ".globl carom_translate_looking",
-        ".hidden carom_translate_looking",
-        "carom_translate_looking:",
-        "lahf",
-        "seto al",
-        "mov edx, ecx",
-        "shr edx, {grain}",
-        "and edx, {buckets} - 1",
-        "shl rdx, 5",
-        "add rdx, [rip + {directory}]",
-        // The value before the key: see `Directory`.
-        "mov rbx, [rdx + 8]",
-        "cmp [rdx], rcx",
-        "je 3f",
-        "mov rbx, [rdx + 24]",
-        "cmp [rdx + 16], rcx",
-        "jne 2f",
-        "3:",
-        "mov gs:[{next}], rbx",
-        "mov gs:[{pc}], rcx",
-        ".globl carom_translate_looked",
-        ".hidden carom_translate_looked",
-        "carom_translate_looked:",
-        "add al, 127",
-        "sahf",
-        "mov rbx, gs:[{rax} + 24]",
-        "mov rdx, gs:[{rax} + 16]",
-        "mov rcx, gs:[{rax} + 8]",
-        "mov rax, gs:[{scratch}]",
-        "jmp qword ptr gs:[{next}]",
-        "2:",
-        "add al, 127",
-        "sahf",
-        "mov rbx, gs:[{rax} + 24]",
-        "mov rdx, gs:[{rax} + 16]",
-        "mov rcx, gs:[{rax} + 8]",
-        "mov rax, gs:[{exit}]",
-        "jmp {dispatch}",
-        exit = const offset_of!(Slots, exit),
-        rax = const RAX,
-        target = const offset_of!(Slots, target),
-        next = const offset_of!(Slots, next),
-        pc = const offset_of!(Slots, pc),
-        scratch = const SCRATCH,
-        grain = const directory::GRAIN,
-        buckets = const directory::BUCKETS,
-        directory = sym DIRECTORY,
-        dispatch = sym dispatch,
-    )
-}
-
-/// The part of [`look_up`] that a signal must not leave half done.
-pub fn looking() -> Range<u64> {
-    // Defined in `look_up`.
-    unsafe extern "C" {
-        static carom_translate_looking: u8;
-        static carom_translate_looked: u8;
-    }
-    (&raw const carom_translate_looking).addr() as u64..(&raw const carom_translate_looked).addr() as u64
-}
-
-/// A return that the table does not know: target in RSI, RSI in A, RCX in B.
-#[unsafe(naked)]
-#[unsafe(link_section = "carom_passages")]
-pub unsafe extern "C" fn return_miss() {
-    naked_asm!(
-        "mov gs:[{target}], rsi",
-        "mov rcx, gs:[{scratch} + 8]",
-        "mov rsi, gs:[{scratch}]",
-        "mov gs:[{scratch}], rax",
-        "lea rax, [rip + {record}]",
-        "jmp {look_up}",
-        target = const offset_of!(Slots, target),
-        scratch = const SCRATCH,
-        record = sym RETURN_MISS,
-        look_up = sym look_up,
-    )
-}
-
-/// An indirect call that the table does not know: target in R11, R11 in A, RAX in B.
-#[unsafe(naked)]
-#[unsafe(link_section = "carom_passages")]
-pub unsafe extern "C" fn call_miss() {
-    naked_asm!(
-        "mov gs:[{target}], r11",
-        "mov rax, gs:[{scratch} + 8]",
-        "mov r11, gs:[{scratch}]",
-        "mov gs:[{scratch}], rax",
-        "lea rax, [rip + {record}]",
-        "jmp {look_up}",
-        target = const offset_of!(Slots, target),
-        scratch = const SCRATCH,
-        record = sym CALL_MISS,
-        look_up = sym look_up,
-    )
-}
-
-/// An indirect jump that the table does not know: target in R11, R11 in A, RCX in B.
-#[unsafe(naked)]
-#[unsafe(link_section = "carom_passages")]
-pub unsafe extern "C" fn jump_miss() {
-    naked_asm!(
-        "mov gs:[{target}], r11",
-        "mov rcx, gs:[{scratch} + 8]",
-        "mov r11, gs:[{scratch}]",
-        "mov gs:[{scratch}], rax",
-        "lea rax, [rip + {record}]",
-        "jmp {look_up}",
-        target = const offset_of!(Slots, target),
-        scratch = const SCRATCH,
-        record = sym JUMP_MISS,
-        look_up = sym look_up,
-    )
-}
+miss!(
+    /// Of returns.
+    return_miss, RETURN_MISS, "rsi", "rcx"
+);
+miss!(
+    /// Of indirect calls.
+    call_miss, CALL_MISS, "r11", "rax"
+);
+miss!(
+    /// Of indirect jumps.
+    jump_miss, JUMP_MISS, "r11", "rcx"
+);
 
 /// Goes on in the cache with the code at RAX, all other registers and the stack as that code expects them.
 ///

@@ -1,18 +1,18 @@
 //! A thread that runs in the cache.
 
-use std::{arch::asm, ops::Range, ptr::NonNull};
+use std::{arch::asm, ptr::NonNull};
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::{Known, Registers};
 
 use crate::{
     block::Sums,
+    closer,
     code::Code,
-    countdown::{Countdown, Countdowns},
+    countdown::{Countdowns, Place},
     coverage::Clock,
     memory::{LaneId, Lanes},
     repeat::Comparison,
-    sample::{Due, Stream},
     state::Slots,
     stream::{self, Turn},
     switch,
@@ -51,9 +51,10 @@ pub struct Thread {
     /// What the observer calls it.
     pub name: u64,
     pub slots: NonNull<Slots>,
-    /// What counters do not know: lanes, sampled repetitions, and corrections for blocks that were left half way.
+    /// What counters do not know: bytes that depend on registers, and corrections for blocks that were left half way.
     pub extra: Totals,
-    countdowns: Vec<Countdowns>,
+    /// By arena.
+    pub countdowns: Vec<Countdowns>,
     /// How many arenas had been retired when it was last known to be in none of those (`evict`).
     pub seen: u64,
     random: u64,
@@ -66,8 +67,10 @@ pub struct Thread {
     pub turn: Turn,
     /// Words of the last record in its buffer, if that is one in full; 0 otherwise.
     pub explicit: usize,
-    /// A repeated comparison that is being sampled.
+    /// A repeated comparison all accesses of which are to be seen.
     pub comparison: Option<Comparison>,
+    /// It has timed loads in an execution that was drawn.
+    pub has_timed: bool,
     /// Its time in the cache and outside.
     pub clock: Clock,
 }
@@ -92,6 +95,7 @@ impl Thread {
             turn: Turn::default(),
             explicit: 0,
             comparison: None,
+            has_timed: false,
             clock: Clock::start(),
         });
         let this = std::ptr::from_mut(&mut *thread).expose_provenance() as u64;
@@ -102,6 +106,7 @@ impl Thread {
         slots.vectors = base + VECTORS_OFFSET;
         slots.thread = this;
         slots.position = stream::EMPTY;
+        slots.look_closer = closer::look_closer as *const () as u64;
         // SAFETY: the kernel allows it (checked at the start), and the program does not use GS.
         unsafe { asm!("wrgsbase {}", in(reg) base, options(nostack, preserves_flags)) };
         Some(thread)
@@ -200,96 +205,6 @@ impl Thread {
         None
     }
 
-    /// Loads a counter that was just made with the executions until the first sample. `periods`: of loads and stores.
-    pub fn begin_countdown(&mut self, arena: usize, code: &Code, id: u64, periods: [u64; 2]) {
-        let Some(counter) = code.counters().get(id as usize) else { return };
-        if counter.counts_up {
-            return;
-        }
-        let (sums, lane) = (counter.sums(), self.lane);
-        let mut countdown = self.countdown(arena, id, periods);
-        let first = countdown.until(&sums, 0);
-        let before = countdown.loaded;
-        countdown.loaded = first;
-        self.keep(arena, id, countdown);
-        self.note_loaded(arena, first.wrapping_sub(before), &sums);
-        code.windows().set(lane, id as usize, first as i64);
-    }
-
-    /// The countdown of the counter `id` has ended in an execution that is about to happen: what is to be sampled in it.
-    pub fn due(&mut self, arena: usize, code: &Code, id: u64, periods: [u64; 2]) -> Due {
-        let mut due = Due::default();
-        let Some(counter) = code.counters().get(id as usize) else { return due };
-        let (sums, lane) = (counter.sums(), self.lane);
-        let value = code.windows().value(lane, id as usize);
-        let mut countdown = self.countdown(arena, id, periods);
-        let execution = (countdown.loaded as i64 - value - 1) as u64;
-        for (store, accesses) in [(false, sums.loads), (true, sums.stores)] {
-            let kind = usize::from(store);
-            let (Some(stream), Some(&period)) = (countdown.streams.get_mut(kind), periods.get(kind)) else {
-                continue;
-            };
-            while let Some(nth) = stream.take(execution, accesses, period, &mut |n| self.random(n)) {
-                due.push(nth, store);
-            }
-        }
-        let reload = countdown.until(&sums, execution + 1) as i64;
-        countdown.loaded = countdown.loaded.wrapping_add((reload - value) as u64);
-        self.keep(arena, id, countdown);
-        self.note_loaded(arena, (reload - value) as u64, &sums);
-        code.windows().set(lane, id as usize, reload);
-        due
-    }
-
-    /// The accesses numbered `from` to `to` of the repeated instruction that `id` counts, of one kind, that are to be
-    /// sampled.
-    pub fn due_between(
-        &mut self,
-        arena: usize,
-        id: u64,
-        store: bool,
-        periods: [u64; 2],
-        numbers: Range<u64>,
-    ) -> Vec<u64> {
-        let mut countdown = self.countdown(arena, id, periods);
-        let kind = usize::from(store);
-        let mut due = Vec::new();
-        if let (Some(stream), Some(&period)) = (countdown.streams.get_mut(kind), periods.get(kind)) {
-            while stream.next() < numbers.end {
-                let number = stream.next();
-                due.push(number);
-                stream.take(number, 1, period, &mut |n| self.random(n));
-            }
-        }
-        self.keep(arena, id, countdown);
-        due
-    }
-
-    /// A countdown, begun now if it was not.
-    fn countdown(&mut self, arena: usize, id: u64, periods: [u64; 2]) -> Countdown {
-        if self.countdowns.len() <= arena {
-            self.countdowns.resize_with(arena + 1, Countdowns::default);
-        }
-        let known = self.countdowns.get(arena).and_then(|countdowns| countdowns.get(id));
-        known.unwrap_or_else(|| Countdown {
-            loaded: 0,
-            streams: periods.map(|period| Stream::begin(period, &mut |n| self.random(n))),
-        })
-    }
-
-    fn keep(&mut self, arena: usize, id: u64, countdown: Countdown) {
-        if let Some(countdowns) = self.countdowns.get_mut(arena) {
-            countdowns.set(id, countdown);
-        }
-    }
-
-    /// So many more executions were put into a counter.
-    fn note_loaded(&mut self, arena: usize, executions: u64, sums: &Sums) {
-        if let Some(countdowns) = self.countdowns.get_mut(arena) {
-            countdowns.note_loaded((executions as i64).wrapping_mul(sums.accesses()));
-        }
-    }
-
     /// Loads and stores so far, but for what is counted and still to come.
     pub fn accesses(&self, codes: &[Code]) -> u64 {
         let loaded = self.countdowns.iter().map(Countdowns::loaded_accesses);
@@ -302,46 +217,12 @@ impl Thread {
     pub fn totals(&self, codes: &[Code]) -> Totals {
         let mut totals = Totals { coverage: self.clock.coverage(), ..self.extra };
         for (arena, code) in codes.iter().enumerate() {
-            let loaded = self.countdowns.get(arena);
-            for (id, counter) in code.counters().iter().enumerate() {
-                let value = code.windows().value(self.lane, id);
-                if counter.counts_up {
-                    totals.add(value, &counter.sums());
-                } else {
-                    let countdown = loaded.and_then(|countdowns| countdowns.get(id as u64));
-                    totals.add(
-                        countdown.map_or(0, |countdown| countdown.loaded as i64) - value,
-                        &counter.sums(),
-                    );
-                }
+            for (id, counter) in (0..).zip(code.counters()) {
+                totals.add(self.units(Place { arena, code, id }), &counter.sums());
             }
+            totals.branches_taken += code.against_assumption(self.lane);
         }
         totals
-    }
-
-    /// An arena is to be used anew: what was counted there is added to what counters do not know.
-    pub fn fold(&mut self, arena: usize, code: &Code) {
-        for (id, counter) in code.counters().iter().enumerate() {
-            self.extra.add(self.executions(arena, code, id as u64), &counter.sums());
-        }
-        if let Some(countdowns) = self.countdowns.get_mut(arena) {
-            *countdowns = Countdowns::default();
-        }
-    }
-
-    /// What a counter has counted.
-    fn executions(&self, arena: usize, code: &Code, id: u64) -> i64 {
-        let value = code.windows().value(self.lane, id as usize);
-        match code.counters().get(id as usize) {
-            Some(counter) if counter.counts_up => value,
-            _ => self.loaded(arena, id) - value,
-        }
-    }
-
-    /// Executions that were put into a counter.
-    fn loaded(&self, arena: usize, id: u64) -> i64 {
-        let countdown = self.countdowns.get(arena).and_then(|countdowns| countdowns.get(id));
-        countdown.map_or(0, |countdown| countdown.loaded as i64)
     }
 
     /// Takes back what was counted of a block and not executed (`times` -1), or the reverse.
@@ -359,18 +240,6 @@ impl Thread {
         let done: i64 =
             all.iter().enumerate().filter(earlier).map(|(_, access)| loads_and_stores(access)).sum();
         self.noticed.push(Noticed { access: *access, drawn_as, ahead: ahead - done });
-    }
-
-    /// Counts an access that no counter stands for.
-    pub fn count_access(&mut self, access: &Access) {
-        if access.kind.reads() {
-            self.extra.loads += 1;
-            self.extra.loaded_bytes += i64::from(access.width);
-        }
-        if access.kind.writes() {
-            self.extra.stores += 1;
-            self.extra.stored_bytes += i64::from(access.width);
-        }
     }
 }
 

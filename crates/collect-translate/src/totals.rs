@@ -17,6 +17,8 @@ pub struct Totals {
     pub stored_bytes: i64,
     /// Instructions that may transfer control.
     pub branches: i64,
+    /// Those of them that did not fall through: all but conditional ones surely.
+    pub branches_taken: i64,
     /// Calls among them.
     pub calls: i64,
     /// Returns among them.
@@ -38,6 +40,7 @@ impl Totals {
         self.loaded_bytes += times * i64::from(sums.loaded_bytes);
         self.stored_bytes += times * i64::from(sums.stored_bytes);
         self.branches += times * i64::from(sums.branches);
+        self.branches_taken += times * i64::from(sums.branches_taken);
         self.calls += times * i64::from(sums.calls);
         self.returns += times * i64::from(sums.returns);
         self.atomics += times * i64::from(sums.atomics);
@@ -52,6 +55,7 @@ impl Totals {
         self.loaded_bytes -= other.loaded_bytes;
         self.stored_bytes -= other.stored_bytes;
         self.branches -= other.branches;
+        self.branches_taken -= other.branches_taken;
         self.calls -= other.calls;
         self.returns -= other.returns;
         self.atomics -= other.atomics;

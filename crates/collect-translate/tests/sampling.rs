@@ -258,21 +258,105 @@ fn every_form_of_access_is_told_right() {
     }
 }
 
-/// The lanes of gathers and masked moves are counted, each as an access, and none is sampled.
+/// Rounds of each loop of lanes below.
+const ROUNDS: u64 = 60_000;
+
+/// Checks that each lane of a round was sampled equally often, in its place among the accesses. The counts are exact.
+fn check_lanes(function: Function, round: &[lanes::Lane], prepares: u64, periods: [u64; 2]) {
+    let vectors = lanes::Vectors::new();
+    let base = std::ptr::from_ref(&*vectors) as u64;
+    let places = lanes::instructions(function);
+    let run = &sample(periods, &[(function, base, ROUNDS)])[0];
+    let of_kind = |kind: AccessKind| round.iter().filter(move |lane| lane.3 == kind).count() as u64;
+    // And the return address.
+    let loads = (ROUNDS * of_kind(Load) + prepares + 1) as i64;
+    assert_eq!((run.totals.loads, run.totals.stores), (loads, (ROUNDS * of_kind(Store)) as i64));
+    let bytes: u64 = round.iter().filter(|lane| lane.3 == Store).map(|lane| u64::from(lane.2)).sum();
+    assert_eq!(run.totals.stored_bytes, (ROUNDS * bytes) as i64);
+    let mut all = ChiSquare::default();
+    for (kind, period) in [(Load, periods[0]), (Store, periods[1])] {
+        // Each instruction has strata of its own, and so have the blocks in front and behind.
+        assert_number(run, kind, ROUNDS * of_kind(kind), period, 5);
+        let in_loop = run.of(kind).filter(|found| found.access.ip.0 >= places[round[0].0]);
+        let in_loop = in_loop.filter(|found| found.access.ip.0 <= places[round[round.len() - 1].0]);
+        let met = tally(in_loop.map(|found| {
+            let is_it = |lane: &lanes::Lane| {
+                let &(number, offset, width, kind) = lane;
+                let access = found.access;
+                (access.ip.0, access.addr.0) == (places[number], base + offset)
+                    && (access.width, access.kind) == (width, kind)
+            };
+            let index = round.iter().position(is_it);
+            let index = index.unwrap_or_else(|| panic!("no such lane: {found:x?}")) as u64;
+            // The loop counts down in RSI.
+            let before = (ROUNDS - found.registers[6]) * round.len() as u64;
+            assert_eq!(found.position, prepares + before + index, "{found:x?}");
+            index
+        }));
+        all = all.and(ChiSquare::of(&met, of_kind(kind) as usize));
+    }
+    assert!(all.is_likely(), "{all:?}");
+}
+
+/// Each active lane is an access. The second period of loads is a multiple of the lanes of each instruction.
 #[test]
-fn lanes_are_counted_and_not_sampled() {
-    const TIMES: u64 = 10_000;
+fn lanes_by_sign_are_sampled_equally() {
     if !is_x86_feature_detected!("avx2") {
         return;
     }
-    let words = [1u64; 4];
-    let calls =
-        [lanes::gather, lanes::masked].map(|kernel| (kernel as Function, words.as_ptr() as u64, TIMES));
-    let runs = sample([100, 100], &calls);
-    let counts: Vec<_> = runs.iter().map(|run| (run.totals.loads, run.totals.stores)).collect();
-    // And the return address.
-    let loads = (TIMES * lanes::ACTIVE + 1) as i64;
-    assert_eq!(counts, [(loads, 0), (loads, (TIMES * lanes::ACTIVE) as i64)]);
-    // At most the return, which is drawn with a probability of 1%.
-    assert!(runs.iter().all(|run| run.samples.len() <= 1));
+    for function in [lanes::signs as Function, lanes::signs_among_flags] {
+        for periods in [[100, 300], [30 * 16, 100]] {
+            check_lanes(function, &lanes::of_signs(), lanes::SIGNS_PREPARES, periods);
+        }
+    }
+}
+
+/// The same with mask registers, of four to 64 lanes.
+#[test]
+fn lanes_by_mask_register_are_sampled_equally() {
+    if !is_x86_feature_detected!("avx512vl") || !is_x86_feature_detected!("avx512bw") {
+        return;
+    }
+    for function in [lanes::opmasks as Function, lanes::opmasks_among_flags] {
+        for periods in [[100, 300], [24 * 20, 100]] {
+            check_lanes(function, &lanes::of_opmasks(), lanes::OPMASKS_PREPARES, periods);
+        }
+    }
+}
+
+/// What is told of a repeated store is told before it happens: its words are those of the round before. It comes behind
+/// the elements before it.
+#[test]
+fn repeated_stores_are_sampled_before_they_happen() {
+    let buffer = [0u64; ELEMENTS];
+    let base = buffer.as_ptr() as u64;
+    let run = &sample([0, 100], &[(kernels::fill, base, REPETITIONS)])[0];
+    assert_eq!(run.totals.stores, (REPETITIONS * ELEMENTS as u64) as i64);
+    for found in run.of(Store) {
+        let left = found.registers[6];
+        assert_eq!(found.registers[0], left, "what is to be stored");
+        assert_eq!(found.word, if left == REPETITIONS { 0 } else { left + 1 });
+        let element = (found.access.addr.0 - base) / 8;
+        assert_eq!(found.position, (REPETITIONS - left) * ELEMENTS as u64 + element);
+    }
+}
+
+/// A search that may go on for 2^64 bytes ends at the 38th. Its samples are told behind it, in their places.
+#[test]
+fn searches_without_a_bound_are_sampled_up_to_what_they_find() {
+    const LENGTH: u64 = 37;
+    let mut bytes = [1u8; 64];
+    bytes[LENGTH as usize] = 0;
+    let base = bytes.as_ptr() as u64;
+    for period in [100, 10 * (LENGTH + 1)] {
+        let run = &sample([period, 100], &[(kernels::length, base, REPETITIONS)])[0];
+        assert_eq!(run.totals.loads, (REPETITIONS * (LENGTH + 1) + 1) as i64);
+        assert_number(run, Load, REPETITIONS * (LENGTH + 1), period, 2);
+        check_elements(run, Load, base..base + LENGTH + 1, 1);
+        let in_search = run.of(Load).filter(|found| (base..base + LENGTH + 1).contains(&found.access.addr.0));
+        for found in in_search {
+            let before = (REPETITIONS - found.registers[6]) * (LENGTH + 1);
+            assert_eq!(found.position, before + found.access.addr.0 - base);
+        }
+    }
 }

@@ -145,22 +145,28 @@ fn iterations_are_accesses() {
 /// Lanes that are active, the lowest first.
 #[test]
 fn lanes_are_accesses() {
-    use AccessKind::{Load, Store};
     let _turn = turn();
-    if !is_x86_feature_detected!("avx2") {
-        return;
+    let has_masks = is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512bw");
+    let loops = [
+        (
+            is_x86_feature_detected!("avx2"),
+            lanes::signs as Function,
+            lanes::of_signs(),
+            lanes::SIGNS_PREPARES,
+        ),
+        (has_masks, lanes::opmasks, lanes::of_opmasks(), lanes::OPMASKS_PREPARES),
+    ];
+    for (_, function, round, prepares) in loops.into_iter().filter(|(possible, ..)| *possible) {
+        let vectors = lanes::Vectors::new();
+        let base = std::ptr::from_ref(&*vectors) as u64;
+        let places = lanes::instructions(function);
+        let run = stream(function, base, 2);
+        let in_round = &run.accesses[prepares as usize..][..2 * round.len()];
+        let found: Vec<_> = in_round.iter().map(|access| (access.ip.0, what(&[*access])[0])).collect();
+        let once = round.iter().map(|&(number, at, width, kind)| (places[number], (base + at, width, kind)));
+        assert_eq!(found, once.collect::<Vec<_>>().repeat(2));
+        assert_counted(&run);
     }
-    let mut words = [1u64; 4];
-    let base = words.as_mut_ptr() as u64;
-    // Elements 0, 1 and 0.
-    let run = stream(lanes::gather, base, 2);
-    let once = [(base, 8, Load), (base + 8, 8, Load), (base, 8, Load)];
-    assert_eq!(what(&run.accesses)[..6], once.repeat(2));
-    assert_counted(&run);
-    let run = stream(lanes::masked, base, 2);
-    let lanes = |kind| [0, 8, 16].map(|at| (base + at, 8, kind));
-    assert_eq!(what(&run.accesses)[..12], [lanes(Load), lanes(Store)].concat().repeat(2));
-    assert_counted(&run);
 }
 
 /// Functions that nobody here wrote: as many as are counted.

@@ -18,6 +18,8 @@ fn a_loop_is_counted_to_the_unit() {
     assert_eq!((totals.loads, totals.stores), (11, 0));
     assert_eq!((totals.loaded_bytes, totals.stored_bytes), (88, 0));
     assert_eq!((totals.branches, totals.calls, totals.returns), (11, 0, 1));
+    // The last jump falls through.
+    assert_eq!(totals.branches_taken, 10);
 }
 
 /// fib(n) by plain recursion: calls, returns, pushes and pops. The result tells how many calls there were.
@@ -28,6 +30,20 @@ fn recursion_returns_to_where_it_came_from() {
     // fib(15) makes 1973 calls in all (2 * fib(16) - 1), the first of them from outside.
     assert_eq!(totals.calls, 1972);
     assert_eq!(totals.returns, 1973);
+    // Of its branches only those fall through that find 2 or more, in front of two calls each.
+    assert_eq!(totals.branches - totals.branches_taken, 1972 / 2);
+}
+
+/// Conditions of all kinds, taken and not. Two branches follow one comparison: what is counted between them must leave the
+/// flags.
+#[test]
+fn branches_that_fall_through_are_not_taken() {
+    let (result, totals) = counted(kernels::branches, 10, 0);
+    // 10 for each of 6 to 10, 100 for 5, and 1 for each of 1 to 4.
+    assert_eq!(result, 154);
+    // Executions, and how many of them fall through: `jb` 10, 6; `je` 6, 5; both `jmp` 9, 0; `jrcxz` 10, 10; `loop` 30, 10;
+    // `jnz` 10, 1; `ret` 1, 0.
+    assert_eq!((totals.branches, totals.branches_taken), (76, 76 - 32));
 }
 
 /// A repeated store of 100 bytes and a comparison of two strings that differ in the sixth byte.

@@ -4,6 +4,9 @@
 #[path = "sampling/kernels.rs"]
 #[allow(dead_code)]
 mod kernels;
+#[path = "sampling/lanes.rs"]
+#[allow(dead_code)]
+mod lanes;
 #[path = "watching/recorder.rs"]
 mod recorder;
 mod support;
@@ -22,7 +25,7 @@ use std::{
 
 use carom_base::AccessKind;
 use carom_collect_translate::{
-    Watches, accesses_at, accesses_of, original_registers, reserve_signals, watches, watches_of,
+    Watched, Watches, accesses_at, accesses_of, original_registers, reserve_signals, watches, watches_of,
 };
 
 use self::{
@@ -224,7 +227,14 @@ fn repeated_instructions_are_looked_up() {
         let watch = || assert!(watches().unwrap().watch(watched, true, true));
         let (told, _) = run(watch, function, base, 2);
         let in_line = |told: &&Told| told.drawn_as.is_none() && told.access.addr.0 / LINE == watched / LINE;
-        told.iter().filter(in_line).map(|told| (told.access.addr.0, told.position)).collect::<Vec<_>>()
+        // What follows a sample in its line is told, too, whether that is watched or not.
+        let samples: Vec<_> = told.iter().filter(|told| told.drawn_as.is_some()).collect();
+        let follows = |told: &Told| {
+            let is_near = |sample: &&&Told| (1..=2).contains(&told.position.wrapping_sub(sample.position));
+            samples.iter().any(|sample| is_near(&sample) && sample.access.addr.0 / LINE == watched / LINE)
+        };
+        let touched = told.iter().filter(in_line).filter(|told| !follows(told));
+        touched.map(|told| (told.access.addr.0, told.position)).collect::<Vec<_>>()
     };
     let each = ELEMENTS as u64;
     // Upwards: 16 elements before the third line, and all of them before the second time.
@@ -245,6 +255,41 @@ fn repeated_instructions_are_looked_up() {
         touched(base + 4 * each, kernels::compare),
         [(base + 4 * each, 1), (base + 4 * each, 2 * each + 1)]
     );
+}
+
+/// Each active lane is looked up for itself: those of a gather and two masked moves lie in the first line, two of them in
+/// the same words.
+#[test]
+fn lanes_are_looked_up() {
+    const ROUNDS: u64 = 3;
+    let _turn = turn();
+    if !is_x86_feature_detected!("avx2") {
+        return;
+    }
+    let vectors = lanes::Vectors::new();
+    let base = std::ptr::from_ref(&*vectors) as u64;
+    let places = lanes::instructions(lanes::signs);
+    let round = lanes::of_signs();
+    for kind in [AccessKind::Load, AccessKind::Store] {
+        let watch = || {
+            let place = Watched::Line(base);
+            assert!(watches().unwrap().set(place, kind == AccessKind::Load, kind == AccessKind::Store));
+        };
+        let (told, _) = run(watch, lanes::signs, base, ROUNDS);
+        let in_line =
+            |told: &&Told| told.drawn_as.is_none() && (base..base + LINE).contains(&told.access.addr.0);
+        let found: Vec<_> = told.iter().filter(in_line).map(|told| (told.access, told.position)).collect();
+        let found: Vec<_> = found
+            .iter()
+            .map(|(access, position)| (access.ip.0, access.addr.0, access.kind, *position))
+            .collect();
+        let expected = (0..ROUNDS).flat_map(|number| {
+            let in_front = lanes::SIGNS_PREPARES + number * round.len() as u64;
+            let lanes = (in_front..).zip(&round).filter(|(_, lane)| lane.1 < LINE && lane.3 == kind);
+            lanes.map(|(position, lane)| (places[lane.0], base + lane.1, kind, position)).collect::<Vec<_>>()
+        });
+        assert_eq!(found, expected.collect::<Vec<_>>());
+    }
 }
 
 /// One thread sets another's watch while that one runs, and takes it away again.
@@ -291,25 +336,84 @@ unsafe extern "C" fn count_until(_: u64, _: u64) -> u64 {
     naked_asm!("2:", "mov rax, [rsi]", "cmp qword ptr [rdi], 0", "je 2b", "ret")
 }
 
-/// Fifteen may watch loads of the same line, and fifteen its stores; each gives up by itself.
+/// So many may watch loads of the same line, and as many its stores; each gives up by itself.
 #[test]
 fn watches_are_counted() {
+    const MOST: usize = 255;
     let _turn = turn();
     let word = 0u64;
     let address = &raw const word as u64;
     let check = || {
         let watches = watches().unwrap();
-        assert!((0..15).all(|_| watches.watch(address, true, false)));
+        assert!((0..MOST).all(|_| watches.watch(address, true, false)));
         assert!(!watches.watch(address, true, false) && !watches.watch(address, true, true));
         assert!(watches.watch(address, false, true));
-        (0..15).for_each(|_| watches.unwatch(address, true, false));
+        (0..MOST).for_each(|_| watches.unwatch(address, true, false));
         // Nobody watches loads any more, which changes nothing.
         watches.unwatch(address, true, false);
-        assert!((0..14).all(|_| watches.watch(address, false, true)));
+        assert!((0..MOST - 1).all(|_| watches.watch(address, false, true)));
         assert!(!watches.watch(address, false, true));
     };
     let _ = run(check, support::kernels::sum, address, 0);
     assert_eq!(Watches::from_index(u16::MAX), None);
+}
+
+/// Six loads of one line by two registers, in one block, that begin at bytes 8, 16, 24, 0, 8 and 40 of it.
+#[unsafe(naked)]
+unsafe extern "C" fn load_a_line(_: u64, _: u64) -> u64 {
+    naked_asm!(
+        "2:",
+        "mov rax, [rdi + 8]",
+        "mov rax, [rdi + 16]",
+        "mov rax, [rdi + 24]",
+        "mov rcx, rdi",
+        "mov rax, [rcx]",
+        "add rdi, 4",
+        "mov eax, [rdi + 4]",
+        "movzx eax, byte ptr [rdi + 36]",
+        "sub rdi, 4",
+        "dec rsi",
+        "jnz 2b",
+        "ret",
+    )
+}
+
+/// Of one byte, only the accesses that begin there are told, with what comes before them, though all are looked up together.
+#[test]
+fn touches_are_those_that_begin_at_the_byte() {
+    const TIMES: u64 = 50;
+    /// Loads of one round.
+    const ROUND: u64 = 6;
+    #[repr(align(64))]
+    struct Line([u64; 16]);
+    let _turn = turn();
+    let line = Line([0; 16]);
+    let base = line.0.as_ptr() as u64;
+    let told_of = |place: Watched| {
+        let watch = || assert!(watches().unwrap().set(place, true, false));
+        let (told, _) = run(watch, load_a_line, base, TIMES);
+        told.into_iter()
+            .filter(|told| told.drawn_as.is_none() && told.access.addr.0 - base < 128)
+            .collect::<Vec<_>>()
+    };
+    let expected = [8, 16, 24, 0, 8, 40];
+    for byte in [0, 8, 16, 24, 40, 32] {
+        let found: Vec<_> = told_of(Watched::Byte(base + byte)).iter().map(|told| told.position).collect();
+        let at = |round: u64| {
+            (0u64..)
+                .zip(expected)
+                .filter(|(_, at)| *at == byte)
+                .map(move |(n, _)| round * ROUND + n)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(found, (0..TIMES).flat_map(at).collect::<Vec<_>>(), "byte {byte}");
+    }
+    let of_line = told_of(Watched::Line(base));
+    let found: Vec<_> = of_line.iter().map(|told| (told.position, told.access.addr.0 - base)).collect();
+    let all = (0..TIMES * ROUND).map(|n| (n, expected[(n % ROUND) as usize])).collect::<Vec<_>>();
+    assert_eq!(found, all);
+    // Looked up with its neighbour, and not told.
+    assert_eq!(told_of(Watched::Line(base + LINE)).len(), 0);
 }
 
 /// Ten loads, then a futex that waits while the word at `b` is 0; then a return.

@@ -6,7 +6,7 @@ use carom_store::{Leaves, ThreadCounts};
 /// What was counted in the thread of this slot; `None` where nothing was.
 pub fn of(head: &SlotSnapshot) -> Option<ThreadCounts> {
     let of = |count: Count| Some(head.counts[count as usize]).filter(|&number| number != NOT_COUNTED);
-    let instructions = of(Count::Instructions).filter(|&instructions| instructions > 0)?;
+    let instructions = of(Count::Instructions)?;
     Some(ThreadCounts {
         instructions: Some(instructions),
         loads: of(Count::Loads),
@@ -44,9 +44,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_without_instructions_was_not_counted() {
+    fn a_thread_that_was_not_counted_has_no_counts() {
         let mut head = SlotSnapshot { native_ns: 5, ..SlotSnapshot::default() };
-        assert_eq!(of(&head), None);
+        // It slept while all others were counted.
+        assert_eq!(of(&head).unwrap().instructions, Some(0));
         head.counts[Count::Instructions as usize] = NOT_COUNTED;
         assert_eq!(of(&head), None);
     }

@@ -25,7 +25,7 @@ mod warnings;
 
 pub use carom_base_wire::{
     ControlSettings, DeliveryChoice, Domains, DomainsOf, Engine, MAPPED, ReuseMethod, ReuseSettings,
-    WatchChoice,
+    WatchChoice, Window,
 };
 pub use error::CollectError;
 pub use link::{HOOKS, find_archive, link_flags};

@@ -3,13 +3,16 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use carom_base_sys::{clock, machine::Machine};
-use carom_base_wire::{ControlSettings, Engine};
+use carom_base_wire::{ControlSettings, Engine, WatchChoice};
 use carom_store::{CacheInfo, Costs, CpuInfo, EngineInfo, MachineInfo, Manifest};
 
 use crate::{
     drain::Drain, memory::memory_ns, modules::BuildIds, record::Request, reuse, session::Results,
     transfer::transfer_ns, warnings,
 };
+
+/// Places that a thread watches at a time in software: one line.
+const SOFTWARE_WATCHPOINTS: u32 = 1;
 
 /// Delivery of an engine whose samples are taken by the program's own translated code.
 const INLINE: &str = "inline";
@@ -38,10 +41,19 @@ pub fn begin(request: &Request, program: String) -> Manifest {
 }
 
 fn engine_info(settings: &ControlSettings, reason: String) -> EngineInfo {
+    let watch = match settings.engine {
+        Engine::Burst => WatchChoice::Registers,
+        Engine::Translate => settings.watch,
+    };
+    let watchpoints = match watch {
+        WatchChoice::Registers => settings.watchpoints,
+        WatchChoice::Software => SOFTWARE_WATCHPOINTS,
+    };
     let common = EngineInfo {
         name: settings.engine.name().into(),
         reason,
-        watchpoints: settings.watchpoints,
+        watch: if watchpoints == 0 { String::new() } else { watch.name().into() },
+        watchpoints,
         board_slots: settings.board_slots,
         ..EngineInfo::default()
     };
@@ -118,8 +130,8 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
         manifest.reuse = settings.reuse.as_ref().map(|asked| reuse::info(asked, engine));
     }
     if let Some((name, reason)) = people.delivery {
-        if name == "posix-timer" {
-            manifest.engine.watchpoints = 0;
+        if name == "posix-timer" && manifest.engine.watch != WatchChoice::Software.name() {
+            (manifest.engine.watchpoints, manifest.engine.watch) = (0, String::new());
         }
         if manifest.engine.name != Engine::Translate.name() {
             add_reason(&mut manifest.engine, &reason);
@@ -148,6 +160,7 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
         first.exit = Some(manifest.exit);
     }
     warnings::add(manifest, &ended, garbage, results);
+    warnings::add_window(manifest, &settings.window);
     manifest.wall_s = seconds_since(manifest);
     manifest.complete = true;
 }

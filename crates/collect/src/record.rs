@@ -104,6 +104,8 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     manifest.exit = exit;
     finish(&mut manifest, request, drain, session.results());
     let trouble = writer.finish(manifest).err();
+    // Where they cannot be moved, whoever asked for them finds none.
+    let _ = session.hand_over_kept(&dir);
     session.remove();
     Ok(Outcome { dir, exit, trouble })
 }

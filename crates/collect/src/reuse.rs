@@ -29,7 +29,7 @@ pub fn info(settings: &ReuseSettings, engine: Engine) -> ReuseInfo {
             granularities: vec![LINE_BYTES as u32],
             ..common
         },
-        ReuseMethod::Exact { granularities, sample_rate, pairs } => ReuseInfo {
+        ReuseMethod::Exact { granularities, sample_rate, pairs, keep: _ } => ReuseInfo {
             mode: "exact".into(),
             granularities: (0..u32::BITS)
                 .map(|bit| 1 << bit)
@@ -78,8 +78,12 @@ mod tests {
 
     #[test]
     fn places_are_listed_by_size() {
-        let method =
-            ReuseMethod::Exact { granularities: 1 | 1 << 6 | 1 << 12, sample_rate: 0.1, pairs: true };
+        let method = ReuseMethod::Exact {
+            granularities: 1 | 1 << 6 | 1 << 12,
+            sample_rate: 0.1,
+            pairs: true,
+            keep: false,
+        };
         let domains = Domains::new(DomainsOf::Cpus, []);
         let exact = info(&ReuseSettings { method, domains }, Engine::Translate);
         assert_eq!(exact.granularities, [1, 64, 4096]);

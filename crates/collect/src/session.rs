@@ -9,6 +9,9 @@ use std::{
 
 use carom_base_wire::{CONTROL_FILE, Control, ControlSettings};
 
+/// The extension of files with all accesses of a process.
+const KEPT: &str = "accesses";
+
 /// An open session.
 pub struct Session {
     dir: PathBuf,
@@ -59,6 +62,17 @@ impl Session {
             modify_ns: next(),
             unprofiled_threads: next(),
         }
+    }
+
+    /// Moves what agents were asked to keep into `profile`.
+    pub fn hand_over_kept(&self, profile: &Path) -> io::Result<()> {
+        for entry in std::fs::read_dir(&self.dir)? {
+            let path = entry?.path();
+            if let Some(name) = path.file_name().filter(|_| path.extension().is_some_and(|e| e == KEPT)) {
+                std::fs::rename(&path, profile.join(name))?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes the directory with all that is left in it.

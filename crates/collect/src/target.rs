@@ -2,14 +2,14 @@
 
 use std::{
     fs::File,
-    io::{self, Read},
+    io::{self, Read, Seek},
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
 use carom_base_wire::Engine;
 use object::{
-    Endianness, elf,
+    Endianness, ReadCache, ReadRef, elf,
     read::elf::{FileHeader, ProgramHeader},
 };
 
@@ -129,10 +129,9 @@ fn look(path: &Path, scripts_left: usize) -> Result<bool, Obstacle> {
     if mode & 0o4000 != 0 && metadata.uid() != owner.0 || mode & 0o2000 != 0 && metadata.gid() != owner.1 {
         return Err(Obstacle::Refused(Refusal::Privileged));
     }
-    file.read_to_end(&mut start).map_err(Obstacle::Io)?;
-    let refusal = look_at_elf(&start);
-    match refusal {
-        Some(Refusal::Static) if contains(&start, LINKED_IN_MARK) => Ok(true),
+    // Programs can be large: only what is looked at is read.
+    match look_at_elf(&ReadCache::new(&file)) {
+        Some(Refusal::Static) if has_agent(&file).map_err(Obstacle::Io)? => Ok(true),
         Some(refusal) => Err(Obstacle::Refused(refusal)),
         None => Ok(false),
     }
@@ -149,13 +148,20 @@ fn read_up_to(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(length)
 }
 
+fn has_agent(mut program: &File) -> io::Result<bool> {
+    let mut bytes = Vec::new();
+    program.rewind()?;
+    program.read_to_end(&mut bytes)?;
+    Ok(contains(&bytes, LINKED_IN_MARK))
+}
+
 fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     haystack.windows(needle.len()).any(|window| window == needle)
 }
 
 /// Why this file cannot be profiled, if it cannot.
-fn look_at_elf(bytes: &[u8]) -> Option<Refusal> {
-    if bytes.get(..4) != Some(b"\x7fELF") {
+fn look_at_elf<'data>(bytes: impl ReadRef<'data>) -> Option<Refusal> {
+    if bytes.read_bytes_at(0, elf::ELFMAG.len() as u64).ok() != Some(elf::ELFMAG.as_slice()) {
         return Some(Refusal::NotAProgram);
     }
     let Ok(header) = elf::FileHeader64::<Endianness>::parse(bytes) else {
@@ -214,13 +220,13 @@ mod tests {
 
     #[test]
     fn foreign_files_are_refused_by_what_they_are() {
-        assert_eq!(look_at_elf(b"MZ"), Some(Refusal::NotAProgram));
+        assert_eq!(look_at_elf(b"MZ".as_slice()), Some(Refusal::NotAProgram));
         let mut elf = std::fs::read("/bin/ls").unwrap();
         elf[4] = 1; // ELFCLASS32
-        assert!(matches!(look_at_elf(&elf), Some(Refusal::Architecture(_))));
+        assert!(matches!(look_at_elf(elf.as_slice()), Some(Refusal::Architecture(_))));
         elf[4] = 2;
         elf[18] = 183; // EM_AARCH64
-        assert!(matches!(look_at_elf(&elf), Some(Refusal::Architecture(_))));
+        assert!(matches!(look_at_elf(elf.as_slice()), Some(Refusal::Architecture(_))));
         for length in (0..4096).step_by(7) {
             let _ = look_at_elf(&elf[..length]);
         }

@@ -1,6 +1,6 @@
 //! What the reader of a report must know about the whole recording.
 
-use carom_base_wire::{Engine, journal::NOT_TRANSLATED};
+use carom_base_wire::{Engine, Window, journal::NOT_TRANSLATED};
 use carom_store::{Manifest, ProcessInfo, ThreadCounters, Warning};
 
 use crate::session::Results;
@@ -71,6 +71,22 @@ pub fn add(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Resul
 
 /// Why nothing was counted although that was asked for, where no process has said so itself. `cut_short`: the program
 /// ran no exit handlers.
+/// Says which part of the run was observed, where not all of it was to be.
+pub fn add_window(manifest: &mut Manifest, window: &Window) {
+    let of_run = |ns: u64| ns.saturating_sub(manifest.started.0) as f64 / 1e9;
+    let begin =
+        (window.opens_ns > 0).then(|| format!(" from {:.2} s of the run on", of_run(window.opens_ns)));
+    let end = (window.closes_ns < u64::MAX).then(|| format!(" until {:.2} s", of_run(window.closes_ns)));
+    if begin.is_some() || end.is_some() {
+        let text = format!(
+            "As asked for, the program was observed only{}{}.",
+            begin.unwrap_or_default(),
+            end.unwrap_or_default()
+        );
+        manifest.warnings.push(Warning { code: "window".into(), text });
+    }
+}
+
 fn uncounted(manifest: &Manifest, cut_short: bool) -> Option<&'static str> {
     let said = |process: &ProcessInfo| process.warnings.iter().any(|warning| warning.code == NOT_TRANSLATED);
     let asked = manifest.engine.name == Engine::Translate.name();

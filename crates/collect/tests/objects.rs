@@ -8,7 +8,7 @@ use std::{
 };
 
 use carom_base::{Ip, SharingEvent};
-use carom_base_wire::{ControlSettings, DeliveryChoice, Engine};
+use carom_base_wire::{ControlSettings, DeliveryChoice, Engine, WatchChoice, Window};
 use carom_collect::{Request, record};
 use carom_store::{Exit, Recording, check};
 
@@ -72,9 +72,11 @@ fn follow(name: &str, script: &str, least: u64) -> Followed {
         budget_ppm: 100_000,
         max_steps: 64,
         watchpoints: 4,
+        watch: WatchChoice::Registers,
         board_slots: 127,
         delivery: DeliveryChoice::Auto,
         objects: Some(least),
+        window: Window::ALWAYS,
         reuse: None,
     };
     let request = Request {

@@ -20,7 +20,7 @@ mod words;
 
 pub use run::{
     Coverage, Delivery, EngineInfo, ExitStatus, MachineInfo, ProcessInfo, RunInfo, SampleMeans, ThreadInfo,
-    WarningInfo,
+    WarningInfo, Watch,
 };
 
 pub use json::json;

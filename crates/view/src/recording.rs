@@ -4,9 +4,9 @@ use carom_base::Skip;
 use carom_study::share;
 
 use crate::{
-    Coverage, Delivery, ExitStatus, RunInfo, SampleMeans,
+    Coverage, Delivery, ExitStatus, RunInfo, SampleMeans, Watch,
     model::{
-        Carom, Command, Engine, EngineDelivery, Exit, Machine, NotCovered, PeriodUnit, Process,
+        Carom, Command, Engine, EngineDelivery, EngineWatch, Exit, Machine, NotCovered, PeriodUnit, Process,
         ProcessCoverage, Program, Quality, Real, Report, SCHEMA_VERSION, Skipped, Thread, Warning,
     },
 };
@@ -112,6 +112,10 @@ fn engine(run: &RunInfo) -> Engine {
             Delivery::Replay => EngineDelivery::Replay,
         },
         budget_percent: engine.budget_percent.map(Real),
+        watch: engine.watch.map(|watch| match watch {
+            Watch::Registers => EngineWatch::Registers,
+            Watch::Software => EngineWatch::Software,
+        }),
         watchpoints: engine.watchpoints,
         board_slots: engine.board_slots,
     }

@@ -96,7 +96,9 @@ pub struct EngineInfo {
     pub delivery: Delivery,
     /// The agent's share of the program's time that it tries to stay under, in percent, where there is one.
     pub budget_percent: Option<f64>,
-    /// Watchpoints per thread; 0 where there are none.
+    /// What watches for sharing, where anything does.
+    pub watch: Option<Watch>,
+    /// Watchpoints per thread; 0 where there are none, 1 in software.
     pub watchpoints: u32,
     /// Slots of the bulletin board.
     pub board_slots: u32,
@@ -116,6 +118,15 @@ pub enum SampleMeans {
     },
     /// Nothing is sampled: everything is counted (`translate`).
     Nothing,
+}
+
+/// What watches lines that other threads have written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// The processor's debug registers: 8 bytes each.
+    Registers,
+    /// Translated code itself: one whole line at a time.
+    Software,
 }
 
 /// How a sample reaches the agent.

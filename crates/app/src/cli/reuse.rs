@@ -1,9 +1,11 @@
 //! Options of `carom reuse`.
 
+use std::path::PathBuf;
+
 use carom_study::reuse::{Bins, ReuseOptions};
 use clap::{Args, ValueEnum};
 
-use super::{EngineArg, OutputArgs, Period, ProgramArgs, period};
+use super::{EngineArg, OutputArgs, Period, ProgramArgs, percent, period};
 use crate::reuse::{Groups, parse_domains};
 
 const EXAMPLES: &str = "Examples:
@@ -38,7 +40,11 @@ pub struct ReuseArgs {
     /// Stores from one sampled store to the next, on average; 0: none (translate) [default: --period]
     #[arg(long, value_name = "N")]
     pub store_period: Option<u64>,
-    /// What watches for the next access to a sampled place
+    /// The most that following samples may add to the program's CPU time, in percent; where it would add more, fewer are
+    /// followed [default: 10]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub budget: Option<f64>,
+    /// What watches for the next access to a sampled place; auto: software where code is translated, else registers
     #[arg(long, value_enum, default_value_t = WatchArg::Auto)]
     pub watch: WatchArg,
     /// Uses that are watched in software at a time, for each of the three questions that a sample is asked
@@ -57,6 +63,9 @@ pub struct ReuseArgs {
     /// With --exact: do not tell instructions apart
     #[arg(long)]
     pub no_pairs: bool,
+    /// With --exact: keep every access in the profile, eight bytes each, for checks by simulation (docs/format.md)
+    #[arg(long, hide_short_help = true)]
+    pub keep_accesses: bool,
     /// Follow heap allocations, so that objects are named by where they were allocated
     #[arg(long)]
     pub objects: bool,
@@ -90,6 +99,12 @@ pub struct ReuseLayout {
     /// 1100,2 [default: one for each doubling]
     #[arg(long, value_name = "START,RATIO", value_parser = bins, hide_short_help = true)]
     pub bins: Option<Bins>,
+    /// Write histograms as ReuseTracker's .bin files, and footprints as Loca's .dat, into this directory
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    pub peers: Option<PathBuf>,
+    /// Say how alike a ReuseTracker histogram (.bin) or a Loca footprint (.dat) is
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub compare: Vec<PathBuf>,
 }
 
 impl ReuseLayout {
@@ -113,7 +128,7 @@ pub enum Advice {
 /// Watches by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum WatchArg {
-    /// Software where code is translated, else registers
+    /// What is better for the command here
     Auto,
     /// Translated code watches some places itself, without perf events
     Software,

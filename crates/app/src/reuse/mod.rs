@@ -1,6 +1,7 @@
 //! `carom reuse`: record, then report.
 
 mod domains;
+mod peers;
 mod settings;
 
 use carom_base_sys::{
@@ -9,6 +10,7 @@ use carom_base_sys::{
 };
 
 pub use domains::{Groups, parse as parse_domains};
+pub use peers::Peers;
 
 use crate::{
     cli::ReuseArgs,
@@ -25,6 +27,7 @@ use crate::{
 /// it should go.
 pub fn run(args: &ReuseArgs) -> Result<End, Failure> {
     output::check(&args.report)?;
+    let peers = Peers::of(&args.layout)?;
     let method = settings::method(args).map_err(Failure::new)?;
     let means = settings::Means::of(&Probes::judge(&Facts::to_choose()));
     let groups = match &args.cache_domains {
@@ -40,7 +43,7 @@ pub fn run(args: &ReuseArgs) -> Result<End, Failure> {
             reason: plan.reason,
             output: &args.report,
             layout: Layout { lines: args.top, ..Layout::default() },
-            choices: Choices { reuse: args.layout.options() },
+            choices: Choices { reuse: args.layout.options(), peers },
             time_memory: args.layout.advise.is_some(),
         },
         args.runs,

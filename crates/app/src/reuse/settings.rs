@@ -2,7 +2,7 @@
 
 use carom_base_sys::probe::{BurstChoice, DeliveryKind, Probes, Support, choose_burst_delivery};
 use carom_collect::{
-    ControlSettings, DeliveryChoice, Domains, Engine, ReuseMethod, ReuseSettings, WatchChoice,
+    ControlSettings, DeliveryChoice, Domains, Engine, ReuseMethod, ReuseSettings, WatchChoice, Window,
 };
 
 use crate::cli::{EngineArg, Period, ReuseArgs, WatchArg};
@@ -19,8 +19,8 @@ const LEAST_ACCESSES: u64 = 100;
 /// Debug registers of an x86-64 processor.
 const REGISTERS: u32 = 4;
 
-/// The share of the program's time that the burst engine takes, in millionths.
-const BUDGET_PPM: u32 = 100_000;
+/// The share of the program's CPU time that following samples may take by default, in percent.
+const BUDGET: f64 = 10.0;
 
 /// Step samples of the burst engine go up to this many instructions on.
 const MAX_STEPS: u32 = 64;
@@ -63,7 +63,7 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
     /// All accesses.
-    Exact { granularities: u32, sample_rate: f64, pairs: bool },
+    Exact { granularities: u32, sample_rate: f64, pairs: bool, keep: bool },
     /// Some accesses.
     Sampled,
 }
@@ -81,6 +81,9 @@ pub fn method(args: &ReuseArgs) -> Result<Method, String> {
         if !args.granularity.is_empty() {
             return Err(format!("--granularity {only}"));
         }
+        if args.keep_accesses {
+            return Err(format!("--keep-accesses {only}"));
+        }
         return Ok(Method::Sampled);
     }
     if args.engine == EngineArg::Burst {
@@ -93,11 +96,18 @@ pub fn method(args: &ReuseArgs) -> Result<Method, String> {
     if args.watch != WatchArg::Auto {
         return Err(format!("--watch {only}"));
     }
+    if args.budget.is_some() {
+        return Err(format!("--budget {only}"));
+    }
+    if args.layout.advise.is_some() {
+        return Err("--advise prefetch is told by sampled accesses; leave --exact out".into());
+    }
     let granularities = args.granularity.iter().fold(0, |all, bytes| all | bytes);
     Ok(Method::Exact {
         granularities: if granularities == 0 { carom_base::LINE_BYTES as u32 } else { granularities },
         sample_rate: args.sample_rate.unwrap_or(1.0),
         pairs: !args.no_pairs,
+        keep: args.keep_accesses,
     })
 }
 
@@ -108,21 +118,24 @@ pub fn method(args: &ReuseArgs) -> Result<Method, String> {
 pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -> Result<Plan, String> {
     let (engine, reason) = engine(args.engine, method, means)?;
     let reuse = |method| Some(ReuseSettings { method, domains });
+    let budget = args.budget.unwrap_or(BUDGET);
     let base = ControlSettings {
         engine,
         load_period: 0,
         store_period: 0,
         period_ns: 0,
-        budget_ppm: BUDGET_PPM,
+        budget_ppm: (budget * 1e4).round() as u32,
         max_steps: MAX_STEPS,
         watchpoints: 0,
+        watch: WatchChoice::Registers,
         board_slots: 0,
         delivery: delivery(means),
         objects: args.objects.then_some(0),
+        window: Window::ALWAYS,
         reuse: None,
     };
-    if let Method::Exact { granularities, sample_rate, pairs } = method {
-        let method = ReuseMethod::Exact { granularities, sample_rate, pairs };
+    if let Method::Exact { granularities, sample_rate, pairs, keep } = method {
+        let method = ReuseMethod::Exact { granularities, sample_rate, pairs, keep };
         return Ok(Plan { settings: ControlSettings { reuse: reuse(method), ..base }, reason });
     }
     let watch = watch(args.watch, engine, means)?;
@@ -264,7 +277,9 @@ mod tests {
             matches!(method, ReuseMethod::Sampled { watch: WatchChoice::Software, slots: 16 }),
             "{method:?}"
         );
-        assert_eq!(settings.watchpoints, 0);
+        assert_eq!((settings.watchpoints, settings.budget_ppm), (0, 100_000));
+        assert_eq!(planned(&["--budget", "2.5"], &everything()).unwrap().budget_ppm, 25_000);
+        refuses(&["--exact", "--budget", "5"], &everything(), "--exact looks at all");
     }
 
     #[test]
@@ -294,16 +309,28 @@ mod tests {
     #[test]
     fn all_accesses_at_every_granularity_that_is_asked_for() {
         let of = |options: &[&str]| match planned(options, &everything()).unwrap().reuse.unwrap().method {
-            ReuseMethod::Exact { granularities, sample_rate, pairs } => (granularities, sample_rate, pairs),
+            ReuseMethod::Exact { granularities, sample_rate, pairs, keep } => {
+                (granularities, sample_rate, pairs, keep)
+            }
             method => panic!("{method:?}"),
         };
-        assert_eq!(of(&["--exact"]), (64, 1.0, true));
-        let all = ["--exact", "--granularity", "1,64,4096", "--sample-rate", "0.01", "--no-pairs"];
-        assert_eq!(of(&all), (1 + 64 + 4096, 0.01, false));
+        assert_eq!(of(&["--exact"]), (64, 1.0, true, false));
+        let all = [
+            "--exact",
+            "--granularity",
+            "1,64,4096",
+            "--sample-rate",
+            "0.01",
+            "--no-pairs",
+            "--keep-accesses",
+        ];
+        assert_eq!(of(&all), (1 + 64 + 4096, 0.01, false, true));
         refuses(&["--exact", "--period", "1000"], &everything(), "--exact looks at all");
         refuses(&["--exact", "--engine", "burst"], &everything(), "translate engine");
+        refuses(&["--exact", "--advise", "prefetch"], &everything(), "leave --exact out");
         refuses(&["--sample-rate", "0.1"], &everything(), "for --exact");
         refuses(&["--granularity", "64"], &everything(), "for --exact");
+        refuses(&["--keep-accesses"], &everything(), "for --exact");
     }
 
     #[test]

@@ -2,22 +2,28 @@
 
 use std::process::Command;
 
-use crate::support::{DENSE, Share, compare, compile, run};
+use crate::support::{DENSE, Report, Share, carom, compare, compile, run};
 
-/// Under a filter that answers perf_event_open with EPERM. Returns the report.
-fn denied(file: &str, arguments: &[&str]) -> crate::support::Report {
+/// Under a filter that answers perf_event_open with EPERM. Returns the profile and the report.
+fn under_filter(options: &[&str], file: &str, arguments: &[&str]) -> (Share, Report) {
+    let program = compile(file, &[]);
+    let launcher = compile("robust/deny_perf.c", &[]);
+    let alone = run(Command::new(&launcher).arg(&program).args(arguments));
+    let mut share = Share::under("share", Some(&launcher), options, &program, arguments);
+    let shared = share.run();
+    compare(&share.command, &alone, &shared);
+    let report = share.report();
+    (share, report)
+}
+
+/// The same with dense samples by the burst engine. Returns the report.
+fn denied(file: &str, arguments: &[&str]) -> Report {
     denied_share(file, arguments).1
 }
 
 /// The same, with the profile.
-fn denied_share(file: &str, arguments: &[&str]) -> (Share, crate::support::Report) {
-    let program = compile(file, &[]);
-    let launcher = compile("robust/deny_perf.c", &[]);
-    let alone = run(Command::new(&launcher).arg(&program).args(arguments));
-    let mut share = Share::under("share", Some(&launcher), &DENSE, &program, arguments);
-    let shared = share.run();
-    compare(&share.command, &alone, &shared);
-    let report = share.report();
+fn denied_share(file: &str, arguments: &[&str]) -> (Share, Report) {
+    let (share, report) = under_filter(&DENSE, file, arguments);
     assert_eq!(report.delivery(), "posix-timer");
     assert_eq!(report.0["engine"]["watchpoints"], 0);
     (share, report)
@@ -57,7 +63,7 @@ fn few_samples_are_not_enough_and_never_nothing() {
     assert!(not_enough["run_s"].as_f64().expect("run_s") > 2.0 * wall, "{not_enough}");
     assert_eq!(few.0["share"]["false_fraction"], serde_json::Value::Null);
     // The report as text has no matrix at all, not one of dots.
-    let text = run(Command::new(crate::support::carom()).arg("report").arg(share.profile()));
+    let text = run(Command::new(carom()).arg("report").arg(share.profile()));
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.starts_with("Not enough data"), "{text}");
     assert!(!text.contains("Who communicates"), "{text}");
@@ -81,8 +87,70 @@ fn programs_are_the_same_without_perf_events() {
     }
 }
 
+/// Code that is translated samples and watches by itself, without any perf event.
+const TRANSLATED: [&str; 4] = ["--engine", "translate", "--period", "1000"];
+
+/// Per thread 200 million increments, each a load and a store, one in eight of them shared: 20,000 samples, each of which
+/// examines a write of the other thread if there is a new one. One in eight of those is to the shared line, which this
+/// thread then touches at once: some 2,500 events where the two run side by side. Where they take turns on a busy machine
+/// there is a new write once in each of a hundred slices or more, and a dozen events. Look-ups alone find one in eight.
+#[test]
+fn translated_code_watches_what_samples_miss() {
+    let (_, report) = under_filter(&["--engine", "translate", "--period", "20000"], "counters_apart.c", &[]);
+    let engine = &report.0["engine"];
+    assert_eq!(engine["name"], "translate");
+    assert_eq!((&engine["watch"], &engine["watchpoints"]), (&"software".into(), &1.into()));
+    let reason = engine["reason"].as_str().expect("engine.reason");
+    assert!(reason.contains("in software") && reason.contains("perf_event_open"), "{reason}");
+    assert!(
+        !report.warns("no-watchpoints") && !report.verdict().contains("without watchpoints"),
+        "{}",
+        report.verdict()
+    );
+    let (events, traps) = (report.count("events"), report.count("watchpoint_traps"));
+    assert!(traps >= 3 && traps >= events / 2, "{events} events, {traps} of them watched for");
+    let line = &report.0["share"]["lines"][0];
+    assert_eq!(line["object"]["name"], "stats", "{}", report.verdict());
+    // Two counters, each of one thread.
+    assert!(line["false"].as_f64() > Some(0.0) && line["true"] == 0.0, "{line}");
+}
+
+#[test]
+fn registers_that_cannot_be_had_are_refused() {
+    let launcher = compile("robust/deny_perf.c", &[]);
+    let mut command = Command::new(launcher);
+    command.arg(carom()).args(["share", "--engine", "translate", "--watch", "registers", "--", "true"]);
+    let refused = run(&mut command);
+    assert_eq!(refused.code(), Some(125));
+    assert!(refused.complaint().contains("perf_event_open"), "{}", refused.complaint());
+    assert!(refused.complaint().contains("watch in software"), "{}", refused.complaint());
+}
+
+#[test]
+fn translated_programs_are_the_same_without_perf_events() {
+    for (file, arguments) in [
+        ("robust/trap_handlers.c", &[][..]),
+        ("robust/alt_stack.c", &[]),
+        ("robust/masks.c", &[]),
+        ("robust/waits.c", &[]),
+        ("robust/jumps.c", &[]),
+        ("robust/cancel.c", &[]),
+        ("robust/state.c", &[]),
+        ("robust/prof_timer.c", &[]),
+        ("robust/no_eintr.c", &[]),
+        ("robust/forks.c", &["100"]),
+        ("robust/many_threads.c", &["400", "200", "min"]),
+        ("robust/execs.c", &["4"]),
+        ("robust/ends.c", &["main-leaves"]),
+        ("robust/ends.c", &["segv"]),
+    ] {
+        let (_, report) = under_filter(&TRANSLATED, file, arguments);
+        assert_eq!(report.0["engine"]["watch"], "software", "{file}");
+    }
+}
+
 /// With F_SETSIG delivery. Returns the report.
-fn setsig(file: &str, arguments: &[&str]) -> crate::support::Report {
+fn setsig(file: &str, arguments: &[&str]) -> Report {
     let mut options = vec!["--delivery", "setsig"];
     options.extend(DENSE);
     let (_, report) = crate::support::same_with(&options, &compile(file, &[]), arguments);

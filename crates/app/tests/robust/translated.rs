@@ -5,9 +5,20 @@ use crate::support::{compile, same_with};
 /// One access in a thousand is sampled: far more than anybody wants, so every defect has many chances to show.
 const DENSE: [&str; 4] = ["--engine", "translate", "--period", "1000"];
 
+/// The same, and every access is looked up.
+const WATCHING: [&str; 6] = ["--engine", "translate", "--period", "1000", "--watch", "software"];
+
 fn keeps(file: &str, arguments: &[&str]) {
-    let (_, report) = same_with(&DENSE, &compile(&format!("robust/{file}"), &[]), arguments);
-    assert_eq!(report.0["engine"]["name"], "translate", "{file} {arguments:?}");
+    let program = compile(&format!("robust/{file}"), &[]);
+    for (options, watch) in [(&DENSE[..], "registers"), (&WATCHING, "software")] {
+        let (_, report) = same_with(options, &program, arguments);
+        let engine = &report.0["engine"];
+        assert_eq!(
+            (&engine["name"], &engine["watch"]),
+            (&"translate".into(), &watch.into()),
+            "{file} {arguments:?}"
+        );
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 use carom_base::{
     Access, AccessKind, Addr, Cpu, Ip, Nanos, Population, SharingClass, SharingEvent, StackId, ThreadId,
 };
-use carom_base_detect::{Board, Config, Input, Slot, ThreadDetector, Trap, WatchPlan};
+use carom_base_detect::{Board, Config, Input, Slot, ThreadDetector, Touch, Trap, WatchPlan};
 
 /// xorshift64*, independent of the crate's generator.
 pub struct Dice(u64);
@@ -87,6 +87,11 @@ impl Machine<'_> {
                 let (addr, kind) = program(t, &mut dice);
                 let access = Access { ip: Ip(1), addr: Addr(addr), width: 8, kind };
                 let (time, cpu, stack) = (Nanos(time), Cpu(t as u32), StackId::NONE);
+                let whole = plans[t].is_some_and(|p| p.is_whole_line() && p.line == access.addr.line());
+                if whole {
+                    plans[t] = None;
+                    events.extend(detectors[t].on_touch(Touch { access, time, cpu, stack }));
+                }
                 let hit = plans[t].and_then(|p| p.watched().iter().copied().find(|c| c.0 == addr));
                 if let Some(chunk) = hit {
                     plans[t] = None;

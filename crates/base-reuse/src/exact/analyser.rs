@@ -3,35 +3,28 @@ use std::collections::BTreeMap;
 use carom_base::{Access, ReuseCell, Scope, ThreadId};
 
 use super::{
-    config::{Config, ConfigError, Domain, Pairs},
+    config::{Config, ConfigError, Domain},
     error::SamplingError,
     layer::{Layer, Origin},
-    pairs::PairTable,
+    sequence::Sequence,
     sites::Sites,
-    tally::Tally,
 };
 
 /// Exact reuse distances over all accesses of all threads. See the [module](super).
 ///
 /// The order of calls is the order of accesses. Memory: per place and layer (granularity and scope) at most some 40
 /// bytes, and for each thread and layer a histogram. It allocates: not for signal handlers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Exact {
     layers: Vec<Layer>,
-    threads: BTreeMap<ThreadId, Thread>,
+    /// Their numbers.
+    threads: BTreeMap<ThreadId, usize>,
     domains: BTreeMap<Domain, usize>,
-    /// Stacks of private layers whose threads have ended.
+    /// Numbers of threads that have ended.
     vacated: Vec<usize>,
     sites: Option<Sites>,
-    pairs: Option<Pairs>,
-}
-
-#[derive(Debug)]
-struct Thread {
-    /// The number of its stack in private layers.
-    holder: usize,
-    /// One for each layer.
-    tallies: Vec<Tally>,
+    /// Of the sources of the sequence that is being taken in.
+    origins: Vec<Origin>,
 }
 
 impl Exact {
@@ -47,10 +40,9 @@ impl Exact {
         granularities.sort_unstable();
         granularities.dedup();
         let layers = scopes.iter().filter(|(wanted, _)| *wanted).flat_map(|&(_, scope)| {
-            granularities.iter().map(move |&granularity| {
-                let pairs = config.pairs.is_some_and(|pairs| pairs.granularity == granularity);
-                Layer::new(scope, granularity, pairs, config.sampling)
-            })
+            granularities
+                .iter()
+                .map(move |&granularity| Layer::new(scope, granularity, config.pairs, config.sampling))
         });
         Ok(Self {
             layers: layers.collect(),
@@ -58,7 +50,7 @@ impl Exact {
             domains: BTreeMap::new(),
             vacated: Vec::new(),
             sites: config.pairs.map(|_| Sites::new()),
-            pairs: config.pairs,
+            origins: Vec::new(),
         })
     }
 
@@ -69,38 +61,56 @@ impl Exact {
 
     /// Accesses of one thread, in their order, made while it ran in this domain.
     pub fn accesses(&mut self, thread: ThreadId, domain: Domain, batch: &[Access]) {
+        let origin = self.origin(thread, domain);
+        for layer in &mut self.layers {
+            layer.accesses(origin, batch, self.sites.as_mut());
+        }
+    }
+
+    /// Accesses of several threads.
+    ///
+    /// All that most accesses need is part of the calling function, so that a caller may have it compiled for what its
+    /// processor can do: of counting bits and finding the first one, some take a tenth of the time.
+    #[inline(always)]
+    pub fn sequence(&mut self, sequence: &Sequence) {
+        self.origins.clear();
+        for &(thread, domain) in sequence.sources() {
+            let origin = self.origin(thread, domain);
+            self.origins.push(origin);
+        }
+        for layer in &mut self.layers {
+            layer.sequence(&self.origins, sequence, self.sites.as_mut());
+        }
+    }
+
+    fn origin(&mut self, thread: ThreadId, domain: Domain) -> Origin {
         let domains = self.domains.len();
         let domain = *self.domains.entry(domain).or_insert(domains);
         let threads = self.threads.len();
-        let entry = self.threads.entry(thread).or_insert_with(|| {
-            let tally = |layer: &Layer| {
-                let pairs = self
-                    .pairs
-                    .filter(|_| layer.pairs)
-                    .map(|pairs| PairTable::new(pairs.capacity, pairs.nearest));
-                Tally::new(pairs, layer.is_sampled())
-            };
+        let number = *self.threads.entry(thread).or_insert_with(|| {
             // Of all numbers given, those of ended threads are vacant, or there are as many as threads.
-            Thread {
-                holder: self.vacated.pop().unwrap_or(threads),
-                tallies: self.layers.iter().map(tally).collect(),
-            }
+            let number = self.vacated.pop().unwrap_or(threads);
+            self.layers.iter_mut().for_each(|layer| layer.begin(number));
+            number
         });
-        for (layer, tally) in self.layers.iter_mut().zip(&mut entry.tallies) {
-            let holder = match layer.scope() {
-                Scope::Private => entry.holder,
-                Scope::Shared => domain,
-            };
-            layer.accesses(Origin { holder, who: thread.0 }, batch, tally, self.sites.as_mut());
-        }
+        Origin { thread, number, domain }
+    }
+
+    /// What the shared caches have seen where these are the private ones and there has been one thread at most, in one
+    /// domain: its cache and the domain's were the same, so one of them need be looked at.
+    pub fn shared_by_one(&self) -> Self {
+        debug_assert!(self.threads.len() <= 1 && self.domains.len() <= 1 && self.vacated.is_empty());
+        let mut shared = self.clone();
+        shared.layers.iter_mut().for_each(Layer::share);
+        shared
     }
 
     /// What a thread's accesses were, since this was last asked. Where places are sampled: estimated for all places.
     pub fn drain(&mut self, thread: ThreadId) -> Vec<ReuseCell> {
         let mut cells = Vec::new();
-        if let Some(found) = self.threads.get_mut(&thread) {
-            for (layer, tally) in self.layers.iter().zip(&mut found.tallies) {
-                tally.drain(thread, layer, self.sites.as_ref(), &mut cells);
+        if let Some(&number) = self.threads.get(&thread) {
+            for layer in &mut self.layers {
+                layer.drain(thread, number, &mut cells);
             }
         }
         cells
@@ -110,11 +120,9 @@ impl Exact {
     /// thread.
     pub fn end(&mut self, thread: ThreadId) -> Vec<ReuseCell> {
         let cells = self.drain(thread);
-        if let Some(ended) = self.threads.remove(&thread) {
-            for layer in self.layers.iter_mut().filter(|layer| layer.scope() == Scope::Private) {
-                layer.end(ended.holder);
-            }
-            self.vacated.push(ended.holder);
+        if let Some(number) = self.threads.remove(&thread) {
+            self.layers.iter_mut().for_each(|layer| layer.end(number));
+            self.vacated.push(number);
         }
         cells
     }
@@ -126,9 +134,7 @@ impl Exact {
 
     /// How far the miss ratios of a thread may be off, up to now. `None` where nothing is sampled or counted.
     pub fn sampling(&self, thread: ThreadId, scope: Scope, granularity: u32) -> Option<SamplingError> {
-        let tallies = &self.threads.get(&thread)?.tallies;
-        let wanted = |layer: &Layer| (layer.scope(), layer.granularity()) == (scope, granularity);
-        let (layer, tally) = self.layers.iter().zip(tallies).find(|(layer, _)| wanted(layer))?;
-        tally.error(layer.rate())
+        let number = *self.threads.get(&thread)?;
+        self.layers.iter().find(|layer| layer.is(scope, granularity))?.error(number)
     }
 }

@@ -1,9 +1,8 @@
 //! What is remembered of a place.
 
-use super::{
-    grid::{Key, VACANT},
-    order::SLOT_LIMIT,
-};
+use carom_base::Ip;
+
+use super::order::SLOT_LIMIT;
 
 /// Bits of [`Stamp`] that tell the thread: of more than half a million, some are taken for each other.
 const WHO_BITS: u32 = 19;
@@ -63,18 +62,21 @@ impl Stamp {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Last {
     pub stamp: Stamp,
-    /// The instruction, see [`Sites`](super::sites::Sites).
-    pub site: u32,
+    /// The instruction.
+    pub ip: Ip,
 }
 
-/// In 24 bytes: all that there is about a place.
+/// All that there is about a place but its name. In 16 bytes, none of which is in another cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
 pub(super) struct Entry {
-    pub key: Key,
     stamp: Stamp,
+    /// The instruction, see [`Sites`](super::sites::Sites).
     site: u32,
     slot: u32,
 }
+
+const _: () = assert!(size_of::<Entry>() == 16);
 
 /// Not in the [`Order`](super::order::Order).
 const NO_SLOT: u32 = u32::MAX;
@@ -83,13 +85,8 @@ const NO_SLOT: u32 = u32::MAX;
 pub(super) const MAX_PLACES: usize = SLOT_LIMIT / 2;
 
 impl Entry {
-    /// Of no place.
-    pub const EMPTY: Self = Self::new(VACANT);
-
     /// Without a slot.
-    pub const fn new(key: Key) -> Self {
-        Self { key, stamp: Stamp(0), site: 0, slot: NO_SLOT }
-    }
+    pub const EMPTY: Self = Self { stamp: Stamp(0), site: 0, slot: NO_SLOT };
 
     /// Its slot in the [`Order`](super::order::Order). `None`: it is among the few most recent, or was invalidated.
     #[inline(always)]
@@ -98,8 +95,13 @@ impl Entry {
     }
 
     #[inline(always)]
-    pub fn last(&self) -> Last {
-        Last { stamp: self.stamp, site: self.site }
+    pub fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    #[inline(always)]
+    pub fn site(&self) -> u32 {
+        self.site
     }
 
     #[inline(always)]
@@ -108,8 +110,8 @@ impl Entry {
     }
 
     #[inline(always)]
-    pub fn set_last(&mut self, last: Last) {
-        (self.stamp, self.site) = (last.stamp, last.site);
+    pub fn set_last(&mut self, stamp: Stamp, site: u32) {
+        (self.stamp, self.site) = (stamp, site);
     }
 
     pub fn share(&mut self) {
@@ -123,18 +125,18 @@ mod tests {
 
     #[test]
     fn an_entry_keeps_what_it_is_told() {
-        let mut entry = Entry::new(7);
+        let mut entry = Entry::EMPTY;
         let mut stamp = Stamp::new(1000, 3, true);
         stamp.set_exclusive(true);
-        entry.set_last(Last { stamp, site: 9 });
+        entry.set_last(stamp, 9);
         assert_eq!(entry.slot(), None);
         for slot in [Some(12), None, Some(0)] {
             entry.set_slot(slot);
             assert_eq!(entry.slot(), slot);
-            assert!(entry.last().stamp.exclusive() && entry.last().site == 9);
+            assert!(entry.stamp().exclusive() && entry.site() == 9);
         }
         entry.share();
-        assert_eq!(entry.last().stamp, Stamp::new(1000, 3, true));
+        assert_eq!(entry.stamp(), Stamp::new(1000, 3, true));
     }
 
     /// The clock wraps at 2^43: from 5 before that to 7 after it are 12.

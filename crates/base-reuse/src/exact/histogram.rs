@@ -6,7 +6,9 @@ use carom_base::{LogBin, ReuseKind};
 pub(super) const UNIT: u64 = 1 << 16;
 
 /// Kinds of reuse, of own uses and of another thread's.
-pub(super) const COLUMNS: usize = 2 * ReuseKind::ALL.len();
+pub(super) const COLUMNS: usize = 2 * HALF;
+
+const HALF: usize = ReuseKind::ALL.len();
 
 /// The kind of a reuse, and whose use it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,17 @@ impl Column {
         usize::from(self.0) % COLUMNS
     }
 
+    /// 0 for own uses, 1 for another thread's.
+    #[inline(always)]
+    fn half(self) -> usize {
+        self.index() / HALF
+    }
+
+    #[inline(always)]
+    fn in_half(self) -> usize {
+        self.index() % HALF
+    }
+
     pub fn kind(self) -> ReuseKind {
         match (self.0 & 1 != 0, self.0 & 2 != 0) {
             (false, false) => ReuseKind::Rar,
@@ -40,18 +53,23 @@ impl Column {
     }
 }
 
+/// A row for each bin.
+type Rows = Vec<[u64; HALF]>;
+
 /// As long as the largest distance so far needs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histogram {
-    rows: Vec<[u64; COLUMNS]>,
+    /// Of own uses, and of another thread's: apart, as one thread alone has only the former, and what is counted all the
+    /// time is to stay near the processor.
+    halves: [Rows; 2],
 }
 
 impl Histogram {
     #[inline(always)]
     pub fn add(&mut self, distance: u64, column: Column, weight: u64) {
         let bin = usize::from(LogBin::of(distance).0);
-        match self.rows.get_mut(bin) {
-            Some(row) => row[column.index()] += weight,
+        match self.halves[column.half()].get_mut(bin) {
+            Some(row) => row[column.in_half()] += weight,
             None => self.extend(bin, column, weight),
         }
     }
@@ -59,18 +77,32 @@ impl Histogram {
     #[cold]
     #[inline(never)]
     fn extend(&mut self, bin: usize, column: Column, weight: u64) {
-        self.rows.resize(bin + 1, [0; COLUMNS]);
-        self.rows[bin][column.index()] = weight;
+        let rows = &mut self.halves[column.half()];
+        rows.resize(bin + 1, Default::default());
+        rows[bin][column.in_half()] = weight;
+    }
+
+    /// All that may not be 0, by bin and then by column.
+    fn counts(&mut self) -> impl Iterator<Item = (usize, Column, &mut u64)> {
+        let bins = self.halves.iter().map(Vec::len).max().unwrap_or_default();
+        let [own, others] = self.halves.each_mut().map(|rows| {
+            let rows = rows.iter_mut().map(Some);
+            rows.chain(std::iter::repeat_with(|| None)).take(bins)
+        });
+        own.zip(others).enumerate().flat_map(|(bin, (own, others))| {
+            let counts = own.into_iter().flatten().enumerate();
+            let further =
+                others.into_iter().flatten().enumerate().map(|(index, count)| (index + HALF, count));
+            counts.chain(further).map(move |(index, count)| (bin, Column(index as u8), count))
+        })
     }
 
     /// Takes out whole counts; what is less than one stays.
     pub fn drain(&mut self, mut taken: impl FnMut(LogBin, Column, u64)) {
-        for (bin, row) in self.rows.iter_mut().enumerate() {
-            for column in Column::all() {
-                let count = take_whole(&mut row[column.index()]);
-                if count > 0 {
-                    taken(LogBin(bin as u16), column, count);
-                }
+        for (bin, column, count) in self.counts() {
+            let count = take_whole(count);
+            if count > 0 {
+                taken(LogBin(bin as u16), column, count);
             }
         }
     }
@@ -83,12 +115,10 @@ impl Histogram {
             return 0;
         }
         let mut left = difference.unsigned_abs();
-        for row in &mut self.rows {
-            for column in Column::all().filter(|column| column.kind_writes() == writes) {
-                let taken = row[column.index()].min(left);
-                row[column.index()] -= taken;
-                left -= taken;
-            }
+        for (_, _, count) in self.counts().filter(|(_, column, _)| column.kind_writes() == writes) {
+            let taken = left.min(*count);
+            *count -= taken;
+            left -= taken;
             if left == 0 {
                 return 0;
             }

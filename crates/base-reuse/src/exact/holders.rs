@@ -11,7 +11,7 @@ use super::{
 /// Among them holds what the MESI protocol keeps (Papamarcos and Patel, ISCA 1984), but for dirtiness: a place is
 /// *exclusive* to one stack, or several have it, or were invalidated. A touch concerns the others only if its place is
 /// not exclusive and it writes, or if its stack did not have the place.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Holders {
     grid: Grid,
     stacks: Vec<Option<Box<Stack>>>,
@@ -31,6 +31,11 @@ impl Holders {
         self.stacks.iter_mut().flatten().map(|stack| &mut **stack)
     }
 
+    /// A stack that is not taken out.
+    pub fn get(&self, holder: usize) -> Option<&Stack> {
+        self.stacks.get(holder)?.as_deref()
+    }
+
     /// Forgets a stack.
     pub fn end(&mut self, holder: usize) {
         if let Some(stack) = self.stacks.get_mut(holder) {
@@ -39,6 +44,7 @@ impl Holders {
     }
 
     /// Puts it back.
+    #[inline(always)]
     pub fn put(&mut self, holder: usize, stack: Box<Stack>) {
         if let Some(place) = self.stacks.get_mut(holder) {
             *place = Some(stack);
@@ -101,12 +107,17 @@ impl Holders {
     }
 
     /// The stack of a holder, which is put back later.
+    #[inline(always)]
     pub fn take(&mut self, holder: usize) -> Box<Stack> {
+        let stack = self.stacks.get_mut(holder).and_then(Option::take);
+        stack.unwrap_or_else(|| self.add(holder))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self, holder: usize) -> Box<Stack> {
         if self.stacks.len() <= holder {
             self.stacks.resize_with(holder + 1, || None);
-        }
-        if let Some(stack) = self.stacks[holder].take() {
-            return stack;
         }
         if self.presence.is_none() && self.stacks.iter().any(Option::is_some) {
             let mut presence = Presence::new();

@@ -14,11 +14,7 @@
 //! An access is given on as soon as all running threads are known to have got beyond it. Who may be waiting in the
 //! kernel is not waited for, nor who has not been heard of for too long.
 
-use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, VecDeque},
-    mem,
-};
+use std::{collections::VecDeque, mem};
 
 use carom_base::{Access, Nanos, ThreadId};
 
@@ -28,6 +24,11 @@ use super::config::Domain;
 pub trait Sink {
     /// The next accesses, which are of one thread.
     fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Access]);
+
+    /// The same, in a vector that may be exchanged for one that is empty.
+    fn batch(&mut self, thread: ThreadId, domain: Domain, accesses: &mut Vec<Access>) {
+        self.accesses(thread, domain, accesses);
+    }
 
     /// There are no more of this thread.
     fn ended(&mut self, thread: ThreadId);
@@ -77,8 +78,8 @@ pub struct Interleaver {
     /// Accesses up to this time were given on.
     given: u64,
     hurried: u64,
-    /// The next access of each lane, while accesses are given on.
-    next: BinaryHeap<Reverse<(u64, usize)>>,
+    /// While accesses are given on: when each lane makes its next one, and the number of the lane. The first is last.
+    next: Vec<(u64, usize)>,
     /// Vectors to use again.
     spare: Vec<Vec<Access>>,
 }
@@ -126,7 +127,7 @@ impl Interleaver {
             held: 0,
             given: 0,
             hurried: 0,
-            next: BinaryHeap::new(),
+            next: Vec::new(),
             spare: Vec::new(),
         }
     }
@@ -152,7 +153,7 @@ impl Interleaver {
         lane.state = if waits { State::Away } else { State::Running };
         if self.held == 0 && self.known() >= end {
             self.given = end;
-            return sink.accesses(thread, domain, accesses);
+            return sink.batch(thread, domain, accesses);
         }
         if !accesses.is_empty()
             && let Some(lane) = self.lanes.get_mut(index)
@@ -233,9 +234,10 @@ impl Interleaver {
         let before = self.held;
         let mut next = mem::take(&mut self.next);
         next.extend(self.lanes.iter().enumerate().filter_map(|(index, lane)| lane.next(known, index)));
-        while let Some(Reverse((_, index))) = next.pop() {
+        next.sort_unstable_by(|one, other| other.cmp(one));
+        while let Some((_, index)) = next.pop() {
             // As far as the next access of another thread.
-            let until = next.peek().map_or(known, |Reverse((time, other))| {
+            let until = next.last().map_or(known, |(time, other)| {
                 // Of two at the same time the one of the lower number is first, so that they alternate.
                 known.min(if index < *other { *time } else { time.saturating_sub(1) })
             });
@@ -255,7 +257,9 @@ impl Interleaver {
                 accesses.clear();
                 self.spare.push(accesses);
             }
-            next.extend(lane.next(known, index));
+            if let Some(entry) = lane.next(known, index) {
+                insert(&mut next, entry);
+            }
         }
         self.next = next;
         self.lanes.retain(|lane| {
@@ -270,10 +274,24 @@ impl Interleaver {
 }
 
 impl Lane {
-    /// When the next access was made, if that is up to `known`, for the queue.
-    fn next(&self, known: u64, index: usize) -> Option<Reverse<(u64, usize)>> {
+    /// When the next access was made, if that is up to `known`, and the number of the lane.
+    fn next(&self, known: u64, index: usize) -> Option<(u64, usize)> {
         let time = self.batches.front()?.time(1);
-        (time <= known).then_some(Reverse((time, index)))
+        (time <= known).then_some((time, index))
+    }
+}
+
+/// Keeps the first one last. Few threads run at once, and who has just been given on is mostly the last of them: that
+/// needs fewer comparisons than a heap.
+#[inline]
+fn insert(next: &mut Vec<(u64, usize)>, entry: (u64, usize)) {
+    let mut at = next.len();
+    next.push(entry);
+    while let Some(before) = at.checked_sub(1)
+        && next.get(before).is_some_and(|other| *other < entry)
+    {
+        next.swap(before, at);
+        at = before;
     }
 }
 
@@ -294,10 +312,15 @@ impl Held {
 
     /// The accesses that were made up to `until`.
     fn take(&mut self, until: u64) -> &[Access] {
-        let made = until.saturating_sub(self.begin).checked_div(self.step);
         let all = self.accesses.len();
-        let made = made.map_or(all, |made| all.min(usize::try_from(made).unwrap_or(all)));
         let begin = self.given;
+        // Where threads alternate it is the next one alone, and to divide would take longer than all else.
+        let made = if begin + 1 < all && self.time(1) <= until && until < self.time(2) {
+            begin + 1
+        } else {
+            let made = until.saturating_sub(self.begin).checked_div(self.step);
+            made.map_or(all, |made| all.min(usize::try_from(made).unwrap_or(all)))
+        };
         self.given = made.max(begin);
         self.accesses.get(begin..self.given).unwrap_or_default()
     }

@@ -43,7 +43,7 @@
 //! # Who is first
 //!
 //! The order of calls is that of accesses. Where threads' accesses come in batches, an [`Interleaver`] in front puts them
-//! in order, as far as that is known.
+//! in order, as far as that is known. Behind it, a [`Router`] and two [`Stage`]s share the work between processors.
 //!
 //! # How
 //!
@@ -71,15 +71,21 @@ mod interleave;
 mod layer;
 mod order;
 mod pairs;
+mod pool;
 mod presence;
 mod recent;
+mod sequence;
 mod sieve;
 mod sites;
 mod stack;
+mod stages;
 mod table;
 mod tally;
+mod walk;
 
 pub use analyser::Exact;
 pub use config::{Config, ConfigError, Domain, Pairs, Sampling};
 pub use error::SamplingError;
 pub use interleave::{Batch, Interleaver, Limits, Sink};
+pub use sequence::Sequence;
+pub use stages::{Router, Stage, Task, Tasks};

@@ -3,59 +3,112 @@
 /// Slots to a word.
 const WORD: usize = u64::BITS as usize;
 
-/// Words of a lowest node: their counts fill a cache line.
-const FINE: usize = 32;
+/// Words of a lowest node: their counts, a byte each, fill a register.
+const FINE: usize = 8;
 
-/// Children of a node above: their counts fill a cache line.
-const COARSE: usize = 16;
+/// Slots of a lowest node.
+const NODE: usize = FINE * WORD;
+
+/// Children of a node above: their counts fill a few vector registers.
+const FAN: usize = 16;
 
 /// Slots for each place: the more, the rarer everything is renumbered.
 const SLOTS_PER_PLACE: usize = 8;
 
-/// For each child of a lowest node, a one for every later sibling.
-static LATER_FINE: [[u16; FINE]; FINE] = {
-    let mut rows = [[0; FINE]; FINE];
-    let mut pair = 0;
-    while pair < FINE * FINE {
-        let (child, sibling) = (pair / FINE, pair % FINE);
-        rows[child][sibling] = (sibling > child) as u16;
-        pair += 1;
-    }
-    rows
-};
-
-/// The same for the nodes above.
-static LATER_COARSE: [[u32; COARSE]; COARSE] = {
-    let mut rows = [[0; COARSE]; COARSE];
-    let mut pair = 0;
-    while pair < COARSE * COARSE {
-        let (child, sibling) = (pair / COARSE, pair % COARSE);
-        rows[child][sibling] = (sibling > child) as u32;
-        pair += 1;
-    }
-    rows
-};
-
 /// The least number of slots.
-const FEWEST_SLOTS: usize = FINE * WORD;
+const FEWEST_SLOTS: usize = FAN * NODE;
 
 /// One past the largest slot.
 pub(super) const SLOT_LIMIT: usize = 1 << 30;
 
+/// A bit for each slot, and the count of each word, the first in the lowest byte.
+#[derive(Clone, Copy, Debug)]
+struct Fine {
+    words: [u64; FINE],
+    counts: u64,
+}
+
+/// Counts of a node above, which never lie across cache lines.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Middle([u16; FAN]);
+
+/// Counts of a node further up.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Coarse([u32; FAN]);
+
+/// For each child, all bits of its earlier siblings.
+static EARLIER: ([Middle; FAN], [Coarse; FAN]) = {
+    let mut rows = ([Middle([0; FAN]); FAN], [Coarse([0; FAN]); FAN]);
+    let mut pair = 0;
+    while pair < FAN * FAN {
+        let (child, sibling) = (pair / FAN, pair % FAN);
+        if sibling < child {
+            rows.0[child].0[sibling] = u16::MAX;
+            rows.1[child].0[sibling] = u32::MAX;
+        }
+        pair += 1;
+    }
+    rows
+};
+
+impl Fine {
+    const EMPTY: Self = Self { words: [0; FINE], counts: 0 };
+
+    /// Live slots before this one.
+    #[inline(always)]
+    fn before(&self, slot: usize) -> u32 {
+        const EVEN: u64 = 0x00FF_00FF_00FF_00FF;
+        const ALL: u64 = 0x0001_0001_0001_0001;
+        let word = slot / WORD % FINE;
+        let bits = self.words[word] & ((1 << (slot % WORD)) - 1);
+        let counts = self.counts & ((1 << (word * 8)) - 1);
+        // Their sum is seven times 64 at most, which is more than a byte holds.
+        let pairs = (counts & EVEN) + (counts >> 8 & EVEN);
+        bits.count_ones() + (pairs.wrapping_mul(ALL) >> 48) as u32
+    }
+
+    #[inline(always)]
+    fn take(&mut self, slot: usize) {
+        let word = slot / WORD % FINE;
+        self.words[word] &= !(1 << (slot % WORD));
+        self.counts -= 1 << (word * 8);
+    }
+}
+
+impl Middle {
+    /// Live slots in the children before this one: fewer than 2^16.
+    #[inline(always)]
+    fn before(&self, child: usize) -> u32 {
+        let earlier = &EARLIER.0[child].0;
+        (0..FAN).map(|nth| self.0[nth] & earlier[nth]).fold(0, u16::wrapping_add).into()
+    }
+}
+
+impl Coarse {
+    /// Live slots in the children before this one.
+    #[inline(always)]
+    fn before(&self, child: usize) -> u32 {
+        let earlier = &EARLIER.1[child].0;
+        (0..FAN).map(|nth| self.0[nth] & earlier[nth]).fold(0, u32::wrapping_add)
+    }
+}
+
 /// A sequence of slots, taken in order of time, of which some are *live*: some place's last access.
 ///
-/// A bit per slot, and above it a tree in which each node has, for each of its children, how many live slots lie in
-/// the children before. So the count below a slot is one load per level and one count of bits, and taking a slot away
-/// is a subtraction from all later siblings, level by level, which compilers turn into vector instructions. Appending
-/// costs nothing but at the beginning of a word, as nothing lies behind. (Bennett and Kruskal's tree of partial sums,
-/// 1975, with wide nodes and their prefix sums in place.)
-#[derive(Debug)]
+/// A bit per slot, and above it a tree whose nodes have the number of live slots of each of their children. So taking a
+/// slot away is a subtraction per level, and counting those before it adds up siblings in a register or a few vector
+/// registers per level. (Bennett and Kruskal's tree of partial sums, 1975, with wide nodes.)
+///
+/// All slots of a word count as live from when the first one is taken: those to come are before no other.
+#[derive(Clone, Debug)]
 pub(super) struct Order {
-    words: Vec<u64>,
-    /// For each word, the live slots in the words before it under the same node.
-    fine: Vec<[u16; FINE]>,
+    fine: Vec<Fine>,
+    /// Live slots of each node of `fine`.
+    middle: Vec<Middle>,
     /// The levels above, the lowest first; the last has one node.
-    coarse: Vec<Vec<[u32; COARSE]>>,
+    coarse: Vec<Vec<Coarse>>,
     /// The next slot to be taken.
     next: usize,
     live: u32,
@@ -65,22 +118,21 @@ impl Order {
     /// The first `places` slots are live, and there is room for more.
     pub fn new(places: usize) -> Self {
         let slots = places.saturating_mul(SLOTS_PER_PLACE).clamp(FEWEST_SLOTS, SLOT_LIMIT);
-        let words = slots.div_ceil(WORD);
-        let mut nodes = words.div_ceil(FINE);
-        let fine = vec![[0; FINE]; nodes];
+        let fine = vec![Fine::EMPTY; slots.div_ceil(NODE)];
+        let middle = vec![Middle([0; FAN]); fine.len().div_ceil(FAN)];
         let mut coarse = Vec::new();
+        let mut nodes = middle.len();
         while nodes > 1 {
-            nodes = nodes.div_ceil(COARSE);
-            coarse.push(vec![[0; COARSE]; nodes]);
+            nodes = nodes.div_ceil(FAN);
+            coarse.push(vec![Coarse([0; FAN]); nodes]);
         }
-        let mut order = Self { words: vec![0; words], fine, coarse, next: 0, live: 0 };
-        for word in 0..places.min(slots).div_ceil(WORD) {
-            order.open(word);
-            let bits = (places - word * WORD).min(WORD);
-            order.words[word] = u64::MAX >> (WORD - bits);
-            order.live += bits as u32;
+        let next = places.min(slots);
+        let mut order = Self { fine, middle, coarse, next, live: next as u32 };
+        for first in (0..next).step_by(WORD) {
+            order.open(first);
+            order.fine[first / NODE].words[first / WORD % FINE] =
+                u64::MAX >> (WORD - (next - first).min(WORD));
         }
-        order.next = places.min(slots);
         order
     }
 
@@ -90,16 +142,16 @@ impl Order {
     }
 
     /// The slot of the newest access, now live. `None` where all have been used: it is time to renumber.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self) -> Option<u32> {
         let slot = self.next;
         if slot.is_multiple_of(WORD) {
-            if slot / WORD == self.words.len() {
+            if slot / NODE == self.fine.len() {
                 return None;
             }
-            self.open(slot / WORD);
+            self.open(slot);
         }
-        self.words[slot / WORD] |= 1 << (slot % WORD);
+        self.fine[slot / NODE].words[slot / WORD % FINE] |= 1 << (slot % WORD);
         self.next += 1;
         self.live += 1;
         Some(slot as u32)
@@ -107,13 +159,12 @@ impl Order {
 
     /// How many live slots are before this one.
     pub fn older(&self, slot: u32) -> u32 {
-        let word = slot as usize / WORD;
-        let earlier_bits = self.words[word] & ((1 << (slot as usize % WORD)) - 1);
-        let mut older = earlier_bits.count_ones() + u32::from(self.fine[word / FINE][word % FINE]);
-        let mut child = word / FINE;
+        let slot = slot as usize;
+        let mut child = slot / NODE;
+        let mut older = self.fine[child].before(slot) + self.middle[child / FAN].before(child % FAN);
         for level in &self.coarse {
-            older += level[child / COARSE][child % COARSE];
-            child /= COARSE;
+            child /= FAN;
+            older += level[child / FAN].before(child % FAN);
         }
         older
     }
@@ -121,49 +172,42 @@ impl Order {
     /// Makes a live slot dead; returns how many live ones are after it.
     #[inline(always)]
     pub fn take(&mut self, slot: u32) -> u64 {
-        let word = slot as usize / WORD;
-        let bit = 1 << (slot as usize % WORD);
-        let bits = &mut self.words[word];
-        let mut older = (*bits & (bit - 1)).count_ones();
-        *bits &= !bit;
-        // What lies in nodes that are not open yet is overwritten when they are.
-        let siblings = &mut self.fine[word / FINE];
-        older += u32::from(siblings[word % FINE]);
-        *siblings = without(*siblings, &LATER_FINE[word % FINE], u16::wrapping_sub);
-        let mut child = word / FINE;
+        let slot = slot as usize;
+        let mut child = slot / NODE;
+        let fine = &mut self.fine[child];
+        let mut older = fine.before(slot);
+        fine.take(slot);
+        let middle = &mut self.middle[child / FAN];
+        older += middle.before(child % FAN);
+        middle.0[child % FAN] -= 1;
         for level in &mut self.coarse {
-            let siblings = &mut level[child / COARSE];
-            older += siblings[child % COARSE];
-            *siblings = without(*siblings, &LATER_COARSE[child % COARSE], u32::wrapping_sub);
-            child /= COARSE;
+            child /= FAN;
+            let coarse = &mut level[child / FAN];
+            older += coarse.before(child % FAN);
+            coarse.0[child % FAN] -= 1;
         }
         self.live -= 1;
         (self.live - older).into()
     }
 
-    /// Prepares the next word, and each node that begins with it.
-    fn open(&mut self, word: usize) {
-        let mut before = 0;
-        for (height, level) in self.coarse.iter_mut().enumerate().rev() {
-            let child_bits = FINE.ilog2() + COARSE.ilog2() * height as u32;
-            let child = word >> child_bits;
-            let entry = &mut level[child / COARSE][child % COARSE];
-            if word == child << child_bits {
-                *entry = self.live - before;
-            }
-            before += *entry;
-        }
-        self.fine[word / FINE][word % FINE] = (self.live - before) as u16;
+    /// Brings near what taking this slot will need. The result means nothing.
+    #[inline(always)]
+    pub fn touch_ahead(&self, slot: u32) -> u64 {
+        self.fine.get(slot as usize / NODE).map_or(0, |fine| fine.counts)
     }
-}
 
-/// Element by element. By value, for compilers to see that vector instructions may be used.
-#[inline(always)]
-fn without<T: Copy, const N: usize>(mut row: [T; N], other: &[T; N], sub: impl Fn(T, T) -> T) -> [T; N] {
-    for (one, other) in row.iter_mut().zip(other) {
-        *one = sub(*one, *other);
+    /// Prepares the word that begins with this slot.
+    #[cold]
+    #[inline(never)]
+    fn open(&mut self, slot: usize) {
+        let mut child = slot / NODE;
+        self.fine[child].counts += (WORD as u64) << (slot / WORD % FINE * 8);
+        self.middle[child / FAN].0[child % FAN] += WORD as u16;
+        for level in &mut self.coarse {
+            child /= FAN;
+            level[child / FAN].0[child % FAN] += WORD as u32;
+        }
     }
-    row
 }
 
 #[cfg(test)]
@@ -227,8 +271,8 @@ mod tests {
                 live -= 1;
             }
         }
-        // 5000 * 8 slots, rounded up to words.
-        assert_eq!(last, Some(40_000 - 1));
+        // 5000 * 8 slots, rounded up to nodes of 512.
+        assert_eq!(last, Some(79 * 512 - 1));
         assert_eq!(order.live(), u64::from(live));
         assert_eq!(order.take(4999), u64::from(live) - 5000);
     }

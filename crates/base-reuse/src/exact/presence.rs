@@ -10,7 +10,7 @@ const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A set of stacks for each block of neighbouring places. Blocks may fall together, and nothing is ever taken out: it
 /// names too many stacks sometimes, too few never. One word per block, where a directory would need an entry per place.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Presence {
     words: Vec<u64>,
     /// Words that are not empty.

@@ -2,62 +2,82 @@
 
 use carom_base::Ip;
 
-const FEWEST: usize = 1 << 10;
+const FEWEST: usize = 1 << 12;
+
+/// Places for each instruction.
+const ROOM: usize = 8;
 
 /// From the fraction of the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Numbers instructions in the order in which they are met, from 0.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Sites {
     ips: Vec<Ip>,
-    /// By hash, with linear probing: one more than the number, 0 where vacant. At most half full.
-    numbers: Vec<u32>,
+    /// By hash, with linear probing, a power of two of them. So much room that most are found at once.
+    places: Vec<Place>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    ip: Ip,
+    /// One more than the number, 0 where vacant.
+    next: u32,
 }
 
 impl Sites {
     pub fn new() -> Self {
-        Self { ips: Vec::new(), numbers: vec![0; FEWEST] }
+        Self { ips: Vec::new(), places: vec![Place::default(); FEWEST] }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn number(&mut self, ip: Ip) -> u32 {
-        let mut at = self.first(ip);
-        loop {
-            match self.numbers[at].checked_sub(1) {
-                None => return self.insert(ip, at),
-                Some(number) if self.ips[number as usize] == ip => return number,
-                Some(_) => at = (at + 1) % self.numbers.len(),
+        let first = hash(ip) & (self.places.len() - 1);
+        match self.places.get(first) {
+            Some(place) if place.ip == ip && place.next != 0 => place.next - 1,
+            _ => self.look_further(ip),
+        }
+    }
+
+    #[inline(never)]
+    fn look_further(&mut self, ip: Ip) -> u32 {
+        let at = self.find(ip);
+        if let Some(number) = self.places[at].next.checked_sub(1) {
+            return number;
+        }
+        self.ips.push(ip);
+        let next = self.ips.len() as u32;
+        self.places[at] = Place { ip, next };
+        if self.ips.len() * ROOM > self.places.len() {
+            self.places = vec![Place::default(); self.places.len() * 2];
+            for number in 0..self.ips.len() {
+                let ip = self.ips[number];
+                let at = self.find(ip);
+                self.places[at] = Place { ip, next: number as u32 + 1 };
             }
         }
+        next - 1
+    }
+
+    /// Where it is, or would be.
+    fn find(&self, ip: Ip) -> usize {
+        let mut at = hash(ip) & (self.places.len() - 1);
+        while self.places[at].next != 0 && self.places[at].ip != ip {
+            at = (at + 1) % self.places.len();
+        }
+        at
     }
 
     /// The inverse.
     pub fn ip(&self, number: u32) -> Ip {
         self.ips.get(number as usize).copied().unwrap_or_default()
     }
+}
 
-    fn first(&self, ip: Ip) -> usize {
-        (ip.0.wrapping_mul(MULTIPLIER) >> (u64::BITS - self.numbers.len().ilog2())) as usize
-    }
-
-    #[cold]
-    fn insert(&mut self, ip: Ip, vacant: usize) -> u32 {
-        let number = self.ips.len() as u32;
-        self.ips.push(ip);
-        self.numbers[vacant] = number + 1;
-        if self.ips.len() * 2 > self.numbers.len() {
-            self.numbers = vec![0; self.numbers.len() * 2];
-            for number in 0..self.ips.len() {
-                let mut at = self.first(self.ips[number]);
-                while self.numbers[at] != 0 {
-                    at = (at + 1) % self.numbers.len();
-                }
-                self.numbers[at] = number as u32 + 1;
-            }
-        }
-        number
-    }
+/// The upper half of the product depends on all of the address.
+#[inline(always)]
+fn hash(ip: Ip) -> usize {
+    (ip.0.wrapping_mul(MULTIPLIER) >> u32::BITS) as usize
 }
 
 #[cfg(test)]

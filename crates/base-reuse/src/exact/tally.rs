@@ -5,25 +5,25 @@ use carom_base::{Addr, CellClass, DistanceKind, LogBin, ReuseCell, Scope, Thread
 use super::{
     error::{RandomGroups, SamplingError},
     histogram::{Column, Histogram, UNIT, take_whole},
-    layer::Layer,
     pairs::{PairTable, What},
-    sites::Sites,
     stack::{Now, Reuse, Seen},
 };
 
 /// See the [module](self).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Tally {
     time: Histogram,
     stack: Histogram,
     first: u64,
     invalidated: u64,
     pairs: Option<PairTable>,
+    /// Reuses from this distance on are counted by pairs too, one by one; nearer ones when counts are taken out.
+    nearest_pair: u64,
     estimate: Option<Estimate>,
 }
 
 /// Where only some places are followed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Estimate {
     groups: RandomGroups,
     touches: u64,
@@ -41,6 +41,7 @@ impl Tally {
             stack: Histogram::default(),
             first: 0,
             invalidated: 0,
+            nearest_pair: pairs.as_ref().map_or(u64::MAX, PairTable::nearest),
             pairs,
             estimate,
         }
@@ -63,8 +64,10 @@ impl Tally {
         let column = Column::new(earlier.stamp.wrote(), now.writes(), from_other);
         self.time.add(reuse.time, column, weight);
         self.stack.add(reuse.stack, column, weight);
-        if let Some(pairs) = &mut self.pairs {
-            let what = What::new(earlier.site, now.last.site, column, reuse.stack);
+        if reuse.stack >= self.nearest_pair
+            && let Some(pairs) = &mut self.pairs
+        {
+            let what = What::new(earlier.ip, now.last.ip, column, reuse.stack);
             pairs.add(what, now.at, weight);
         }
     }
@@ -104,15 +107,14 @@ impl Tally {
     pub fn drain(
         &mut self,
         thread: ThreadId,
-        layer: &Layer,
-        sites: Option<&Sites>,
+        (scope, granularity): (Scope, u32),
         cells: &mut Vec<ReuseCell>,
     ) {
         let common = ReuseCell {
             thread,
-            scope: layer.scope(),
+            scope,
             distance: DistanceKind::Time,
-            granularity: layer.granularity(),
+            granularity,
             class: CellClass::First,
             bin: LogBin::default(),
             from_other: false,
@@ -137,13 +139,18 @@ impl Tally {
                 }
             }
             histogram.drain(|bin, column, count| {
+                if let Some(pairs) = self.pairs.as_mut().filter(|_| distance == DistanceKind::Stack)
+                    && bin.low() < self.nearest_pair
+                {
+                    pairs.add_near(bin.low(), column, count);
+                }
                 cells.push(ReuseCell { distance, bin, count, ..of_column(common, column) });
             });
         }
-        if let (Some(pairs), Some(sites)) = (&mut self.pairs, sites) {
+        if let Some(pairs) = &mut self.pairs {
             pairs.drain(|pair, bin, column, count| {
                 let (pair, at) = match pair {
-                    Some(((earlier, later), at)) => ((sites.ip(earlier), sites.ip(later)), at),
+                    Some((pair, at)) => (pair, at),
                     None => (ReuseCell::REST, Addr(0)),
                 };
                 let (distance, pair) = (DistanceKind::Stack, Some(pair));

@@ -29,7 +29,8 @@ impl Use {
 
     pub fn watch(&self, id: WatchId) -> Watch {
         let Place { first, bytes, .. } = self.place;
-        Watch { id, first, bytes, owner: self.touch.thread, scope: self.scope, domain: self.domain }
+        let only = (self.locality == Locality::Temporal).then_some(self.touch.access.addr);
+        Watch { id, first, bytes, owner: self.touch.thread, scope: self.scope, domain: self.domain, only }
     }
 
     /// What became of it, at a position of the same clock before the access that decided.

@@ -44,6 +44,8 @@ pub struct Watch {
     pub scope: Scope,
     /// The owner's shared cache at that time.
     pub domain: Domain,
+    /// Only an access that begins here can reuse it; `None`: any that touches the bytes.
+    pub only: Option<Addr>,
 }
 
 /// Which accesses of a thread are to be caught.
@@ -59,6 +61,11 @@ impl Watch {
     /// How a thread is to watch it: for all that could be a reuse, and for writes that could invalidate (thesis 6.4).
     pub fn modes(&self, thread: ThreadId, domain: Domain) -> Modes {
         Modes { reads: reuses(self.scope, (self.owner, self.domain), (thread, domain)), writes: true }
+    }
+
+    /// Where an access of `thread` must begin to concern the use; `None`: wherever it touches the bytes.
+    pub fn start(&self, thread: ThreadId, domain: Domain) -> Option<Addr> {
+        self.only.filter(|_| reuses(self.scope, (self.owner, self.domain), (thread, domain)))
     }
 
     /// Whether an access touches what is watched.

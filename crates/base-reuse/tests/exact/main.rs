@@ -5,3 +5,4 @@ mod naive;
 mod properties;
 mod ribench;
 mod shards;
+mod stages;

@@ -15,7 +15,7 @@ mod watch;
 pub use burst::Burst;
 pub use entry::{call_on, install};
 pub use foreign::{ProgramAction, program_action, set_program_action};
-pub use translated::{on_sample as on_translated_sample, with_scene};
+pub use translated::{on_sample as on_translated_sample, on_touch, with_scene};
 pub use watch::trapping_access;
 
 use carom_base::{Cpu, Nanos};
@@ -28,6 +28,7 @@ use crate::{
     registry,
     sampler::{Cause, Origin},
     thread::State,
+    window,
 };
 
 /// What one run of the handler works with.
@@ -81,6 +82,7 @@ fn handle(info: signal::TrapInfo, ucontext: *mut libc::c_void) -> bool {
     let Some(thread) = registry::find(fs_base) else {
         return origin != Origin::Step || calibrate::is_stepping();
     };
+    window::follow();
     let mut ours = true;
     let entered = thread.enter(|state| {
         let started = clock::now();

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use carom_base::Population;
 use carom_base_wire::Counter;
 
-use super::{Scene, burst, restart};
+use super::{Scene, burst, restart, watch};
 use crate::{modules, thread};
 
 /// How often, in timer samples, name and CPU time are written down for the case that the thread is killed.
@@ -44,6 +44,10 @@ pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
         if stale {
             scene.context.set_single_step(false);
         }
+        return;
+    }
+    let time = scene.time;
+    if !watch::keep_to_window(scene.state, time) {
         return;
     }
     let unloads = modules::unloads();

@@ -2,13 +2,15 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use carom_base::{Access, AccessKind, Cpu, Nanos};
+use carom_base::{Access, AccessKind, Cpu, Nanos, Population};
 use carom_base_insn::Registers;
 use carom_base_sys::clock;
+use carom_base_wire::Counter;
 
 use super::{Scene, watch};
 use crate::{
     context::Context,
+    line_watch::Touched,
     modules::{self, Modules},
     sampler::{Cause, Origin},
     thread::{self, State},
@@ -36,6 +38,7 @@ pub fn on_signal(
                 thread::note_progress(&state.slot);
                 translated::write_here(&state.slot);
             }
+            watch::keep_to_window(state, time);
             translated::reenter(context.raw());
         }
         Some(Cause::Watch(index)) => {
@@ -70,6 +73,22 @@ pub fn on_sample(
         scene.weight = weight;
         scene.sampled_as(access, kind);
     });
+}
+
+/// An access is about to happen to a line that the thread's code watches, or takes for it.
+pub fn on_touch(state: &mut State, registers: &Registers<'_>, access: Access) {
+    match state.sampler.touched(access.addr.line()) {
+        Touched::Watched => {
+            state.sampler.disarm();
+            with_scene(state, registers, |scene| watch::on_touch(scene, access));
+        }
+        Touched::OtherAgain => {
+            state.sampler.disarm();
+            state.detectors[Population::Step as usize].disarm();
+            state.slot.count(Counter::Undecided, 1);
+        }
+        Touched::Other => {}
+    }
 }
 
 /// Works in front of an access of translated code, while the host wants to know.

@@ -1,11 +1,11 @@
-//! A watchpoint trap: this thread touched a line that another has published.
+//! A watchpoint trap, or a touch that translated code tells of: this thread came to a line that another has published.
 
-use carom_base::{Access, Addr, Ip, Population};
-use carom_base_detect::Trap;
+use carom_base::{Access, Addr, Ip, Nanos, Population, SharingEvent};
+use carom_base_detect::{Touch, Trap};
 use carom_base_wire::{Counter, Record};
 
 use super::Scene;
-use crate::objects;
+use crate::{objects, thread::State};
 
 /// Takes a trap of watchpoint `index`. `accesses`: what the thread had made by then, where that is counted.
 pub fn on_trap(mut scene: Scene<'_>, index: usize, accesses: Option<u64>, late: bool) {
@@ -29,9 +29,34 @@ pub fn on_trap(mut scene: Scene<'_>, index: usize, accesses: Option<u64>, late: 
     };
     let stack = scene.stack(ip);
     let trap = Trap { chunk, time: scene.time, cpu: scene.cpu, stack, access, kind: None, ip: Ip(ip) };
-    if let Some(event) = scene.state.detectors[Population::Step as usize].on_trap(trap) {
-        slot.push(&Record::Event(event));
-        objects::report(scene.state, &event);
+    let event = scene.state.detectors[Population::Step as usize].on_trap(trap);
+    tell(scene.state, event);
+}
+
+/// Takes a touch of the line that this thread's code watched until now.
+pub fn on_touch(scene: &mut Scene<'_>, access: Access) {
+    scene.state.slot.count(Counter::Traps, 1);
+    let stack = scene.stack(access.ip.0);
+    let touch = Touch { access, time: scene.time, cpu: scene.cpu, stack };
+    let event = scene.state.detectors[Population::Step as usize].on_touch(touch);
+    tell(scene.state, event);
+}
+
+/// Whether the session's window is open. Where it is not, nothing is watched.
+pub fn keep_to_window(state: &mut State, time: Nanos) -> bool {
+    let open = state.session.settings.window.is_open(time.0);
+    let step = &mut state.detectors[Population::Step as usize];
+    if !open && step.armed().is_some() {
+        step.disarm();
+        state.sampler.disarm();
+    }
+    open
+}
+
+fn tell(state: &mut State, event: Option<SharingEvent>) {
+    if let Some(event) = event {
+        state.slot.push(&Record::Event(event));
+        objects::report(state, &event);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use carom_base::Addr;
 use carom_base_reuse::sampled::{Modes, Watch, WatchId};
-use carom_collect_translate::Watches;
+use carom_collect_translate::{Watched, Watches};
 
 use super::{
     people::{Newcomer, People, Place},
@@ -69,7 +69,9 @@ impl Armoury {
         let name = watch.id.to_bits();
         match self {
             Self::Software(tables) => {
-                let mark = Mark::new(name, watch.first, modes);
+                let start = watch.start(person.thread, person.domain);
+                let watched = start.map_or(Watched::Line(watch.first.0), |start| Watched::Byte(start.0));
+                let mark = Mark { name, watched, modes };
                 person.watches.is_some_and(|table| tables.set(place, spot, mark, &table))
             }
             Self::Registers(registers) => {

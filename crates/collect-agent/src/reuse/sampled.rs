@@ -17,6 +17,7 @@ use carom_base_wire::{ControlSettings, Counter, Domains, Record, ReuseMethod, Wa
 use carom_collect_translate as engine;
 
 use super::{
+    account,
     armoury::Armoury,
     people::{Here, Newcomer, People, Progress},
     questions::{Questions, Spot},
@@ -36,6 +37,11 @@ const TRIES: usize = 1000;
 /// Touches of a watched line that may decide nothing, because they are of other bytes. A loop may go on with them for
 /// ever, and each costs as much as hundreds of its accesses: beyond this the use is given up.
 const MOST_UNDECIDED: u32 = 64;
+
+/// How often translated code is left for a sample: at the end of its countdown, and in front of the access; and for a touch:
+/// where it is found, and in front of the access.
+const EXITS_OF_A_SAMPLE: u64 = 2;
+const EXITS_OF_A_TOUCH: u64 = 2;
 
 /// The sampled reuse of one process.
 pub struct Sampled {
@@ -87,6 +93,9 @@ impl Sampled {
             }
             state.place = Some(place);
         });
+        if translated::is_on() {
+            account::open(state);
+        }
     }
 
     /// The calling thread has made so many accesses, and makes no more.
@@ -130,7 +139,23 @@ impl Sampled {
 
     /// An access was sampled, which stands for `weight` times as many as the most frequent samples do.
     pub fn on_sample(&self, scene: &mut Scene<'_>, access: Access, weight: f32) {
+        let Some(more) = self.follows(scene) else {
+            return scene.state.slot.count(Counter::BudgetSkipped, 1);
+        };
         scene.state.slot.count(Counter::Uses, 1);
+        self.follow(scene, access, weight * more);
+        if translated::is_on() {
+            account::pay(scene.state, scene.time, EXITS_OF_A_SAMPLE);
+        }
+    }
+
+    /// By how much more a sample weighs that is followed now; `None` where the budget does not allow it. Bursts are paid for
+    /// by whoever makes them.
+    fn follows(&self, scene: &mut Scene<'_>) -> Option<f32> {
+        if translated::is_on() { account::follows(scene.state) } else { Some(1.0) }
+    }
+
+    fn follow(&self, scene: &mut Scene<'_>, access: Access, weight: f32) {
         let Some(place) = scene.state.place else { return };
         let domain = self.domain_of(scene.state);
         self.people.set_domain(place, domain);
@@ -184,9 +209,17 @@ impl Sampled {
         slot.count(Counter::ThreadsArmed, set.armed.saturating_sub(1));
     }
 
-    /// The watches that an access at `addr` may be about.
-    pub fn candidates(&self, addr: Addr) -> impl Iterator<Item = (Spot, WatchId)> {
-        self.questions.candidates(addr)
+    /// Whether an access at `addr` may be about any watch.
+    pub fn concerns(&self, addr: Addr) -> bool {
+        self.questions.candidates(addr).next().is_some()
+    }
+
+    /// Translated code is about to make an access that may be about some watches.
+    pub fn on_touches(&self, scene: &mut Scene<'_>, access: Access) {
+        for watch in self.questions.candidates(access.addr) {
+            self.on_touch(scene, watch, access, None);
+        }
+        account::pay(scene.state, scene.time, EXITS_OF_A_TOUCH);
     }
 
     /// The calling thread touches a line that it has no watch for any more: none that is over stays.

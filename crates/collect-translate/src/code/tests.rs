@@ -1,5 +1,11 @@
+use rustc_hash::FxHashSet;
+
 use super::*;
-use crate::memory::{Lanes, testing::low_memory};
+use crate::{
+    exit::{Exit, Reason},
+    marks::{Marks, Undo},
+    memory::{Lanes, testing::low_memory},
+};
 
 const PC: u64 = 0x40_1000;
 
@@ -45,7 +51,7 @@ fn a_block_out_of_reach_is_jumped_to_all_the_same() {
     assert_eq!(near.mark(springboard).map(|mark| mark.pc), Some(PC));
     // A second link, by a thread that was on its way out meanwhile, changes nothing.
     near.link(PC, patch, to);
-    assert_eq!((near.target(patch), near.links.len()), (Some(springboard), 1));
+    assert_eq!((near.target(patch), near.jumps.links.len()), (Some(springboard), 1));
     let gone = FxHashSet::from_iter([PC]);
     assert_eq!(near.unlink(&gone), [(PC, patch)]);
     assert_eq!(near.target(patch), Some(stub));
@@ -67,4 +73,24 @@ fn an_arena_is_used_again() {
     assert!(code.has_room(COUNTERS_PER_ARENA) && code.mark(patch).is_none());
     // SAFETY: the arena's own memory, mapped to be read.
     assert_eq!(unsafe { (patch as *const u32).read_unaligned() }, 0);
+}
+
+/// A landing is made otherwise than it was meant: the next one of its chain is 4 GiB away at least, or in the same arena.
+#[test]
+fn a_landing_leads_on_wherever_the_next_one_is() {
+    let _turn = low_memory();
+    let mut lanes = Lanes::reserve().expect("lanes");
+    let [mut near, far] = arenas(&mut lanes);
+    let mut emitter = Emitter::at(near.next_hot());
+    let patch = emitter.jump_if(5, |_| near.miss(TableKind::Return));
+    let (marks, _) = Marks::new(emitter.start(), PC).finish();
+    assert!(near.add_fragment(&emitter, marks, PC..PC + 5));
+    assert_eq!(near.target(patch), Some(near.miss(TableKind::Return)));
+    assert!(near.lead_on(patch, far.next_hot(), PC, Undo::Return));
+    let hop = near.target(patch).expect("a jump");
+    // A signal there finds a return under way.
+    assert!(near.contains(hop) && near.mark(hop).map(|mark| mark.undo) == Some(Undo::Return));
+    let next = near.next_hot();
+    assert!(near.lead_on(patch, next, PC, Undo::Return));
+    assert_eq!(near.target(patch), Some(next));
 }

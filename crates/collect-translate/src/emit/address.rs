@@ -6,6 +6,8 @@ use crate::{marks::Lent, operand::Operand, state::Scratch};
 /// In ModRM: a SIB byte follows; in SIB: no index.
 const SIB: u8 = 4;
 const NO_INDEX: u8 = 4;
+/// In SIB, with mode 0 in ModRM: none, and a displacement of 32 bits.
+const NO_BASE: u8 = 5;
 
 impl Emitter {
     /// Gives what is lent the program's values.
@@ -45,11 +47,22 @@ impl Emitter {
         self.word(constant);
     }
 
-    /// `test byte gs:[base+displacement], bits`
-    pub fn test_behind(&mut self, base: Gpr, displacement: u32, bits: u8) {
-        self.raw(&[GS, 0x40 | base.high(), 0xf6]);
-        self.based(0, base, displacement);
-        self.raw(&[bits]);
+    /// Looks at the bytes of an entry that a mask has, the entry being at `gs:[index*2+table]`, or at `gs:[table]`: not zero
+    /// where they are not.
+    pub fn test_entry(&mut self, index: Option<Gpr>, table: u32, mask: u16) {
+        let [loads, stores] = mask.to_le_bytes().map(|byte| byte != 0);
+        let rex = 0x40 | index.map_or(0, Gpr::high) << 1;
+        // 7: cmp.
+        let operands = [7 << 3 | SIB, 1 << 6 | index.map_or(NO_INDEX, Gpr::low) << 3 | NO_BASE];
+        // cmp word, 0 or cmp byte, 0
+        if loads && stores {
+            self.raw(&[GS, 0x66, rex, 0x83]);
+        } else {
+            self.raw(&[GS, rex, 0x80]);
+        }
+        self.raw(&operands);
+        self.word(if loads { table } else { table + 1 });
+        self.raw(&[0]);
     }
 
     /// ModRM, SIB and displacement of `[base+displacement]`.
@@ -99,8 +112,6 @@ impl Emitter {
             (Some(_), Some(_)) => 1,
             (Some(_), None) => 2,
         };
-        /// With mode 0: none, and a displacement of 32 bits.
-        const NO_BASE: u8 = 5;
         let scale = scale.trailing_zeros() as u8;
         let (index, base) = (index.map_or(NO_INDEX, Gpr::low), base.map_or(NO_BASE, Gpr::low));
         self.raw(&[mode << 6 | into.low() << 3 | SIB, scale << 6 | index << 3 | base]);
@@ -156,8 +167,10 @@ mod tests {
         assert_eq!(code(|e| e.store_behind(Gpr(13), 0x24000, Gpr(4))), "mov gs:[r13+24000h],rsp");
         let token = code(|e| e.store_constant_behind(Gpr(12), 0x24000, 77));
         assert_eq!(token, "mov qword ptr gs:[r12+24000h],4Dh");
-        assert_eq!(code(|e| e.test_behind(Gpr(12), 0x4000, 15)), "test byte ptr gs:[r12+4000h],0Fh");
-        assert_eq!(code(|e| e.test_behind(Gpr(3), 0x4000, 255)), "test byte ptr gs:[rbx+4000h],0FFh");
+        assert_eq!(code(|e| e.test_entry(Some(Gpr(12)), 0x4000, 0xff)), "cmp byte ptr gs:[r12*2+4000h],0");
+        assert_eq!(code(|e| e.test_entry(Some(Gpr(3)), 0x4000, 0xff00)), "cmp byte ptr gs:[rbx*2+4001h],0");
+        assert_eq!(code(|e| e.test_entry(Some(Gpr(8)), 0x4000, 0xffff)), "cmp word ptr gs:[r8*2+4000h],0");
+        assert_eq!(code(|e| e.test_entry(None, 0x4002, 0xff)), "cmp byte ptr gs:[4002h],0");
         assert_eq!(code(|e| e.line_of(Gpr(9))), "shr r9,6; movzx r9d,r9w");
         assert_eq!(code(|e| e.line_of(Gpr(7))), "shr rdi,6; movzx edi,di");
         assert_eq!(code(|e| e.load_slot(Gpr(9), 0x100)), "mov r9,gs:[100h]");

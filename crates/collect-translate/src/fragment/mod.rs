@@ -1,10 +1,19 @@
 //! From the program's code to the cache: one fragment, of up to [`MOST_BLOCKS`] blocks that follow each other.
 
 mod count;
+mod edges;
+mod group;
 mod plan;
 mod stream;
+mod timed;
 mod transfer;
+mod units;
 mod watch;
+
+pub use group::{Group, Member};
+
+use plan::Plan;
+use timed::{Pending, ToCopy};
 
 use std::ops::Range;
 
@@ -12,9 +21,10 @@ use iced_x86::{Code as Opcode, FlowControl, Instruction};
 
 use crate::{
     block::{Block, Decoded},
-    cache::{Cache, Landing},
-    emit::Emitter,
+    cache::Cache,
+    emit::{Ahead, Emitter},
     exit::{Exit, Reason},
+    landings::{Landed, Landing},
     marks::{Lent, Marks, Undo},
     mode::Mode,
     operand::{Addressed, Finder},
@@ -43,6 +53,18 @@ pub struct Hooked {
     pub hook: u64,
 }
 
+/// How the instructions of a block are translated.
+#[derive(Clone, Copy)]
+struct How<'h> {
+    hooks: &'h [Hooked],
+    /// For everybody's use, not a copy.
+    shared: bool,
+    /// Loads are timed.
+    timed: bool,
+    /// The hook for when that is over.
+    over: Option<u64>,
+}
+
 /// A fragment in the making.
 struct Builder<'c> {
     cache: &'c mut Cache,
@@ -55,10 +77,17 @@ struct Builder<'c> {
     /// Where its cold code begins.
     cold: u64,
     finder: Finder,
+    /// How much the block that was decoded last is observed.
+    mode: Mode,
     /// What the instructions of the block that was decoded last access.
     found: Vec<Addressed>,
     /// What added code has borrowed at this point.
     lent: Lent,
+    /// The jump to a copy of the block in the making in which its loads are timed, and the blocks whose copies are to be made.
+    to_copy: Option<ToCopy>,
+    pending: Vec<Pending>,
+    /// Branches that are counted where they are taken, and where they lead.
+    taken: Vec<(Ahead, u64)>,
 }
 
 /// Translates the code at `pc` for everybody's use. The cache address, or `None` where it cannot be translated.
@@ -69,7 +98,7 @@ pub fn translate(cache: &mut Cache, pc: u64) -> Option<u64> {
     for _ in 0..MOST_BLOCKS {
         let Some(block) = builder.decode(next) else { break };
         let after = builder.block(&block, &[], true);
-        builder.cache.spare.instructions = block.instructions;
+        builder.copy_later(block);
         match after {
             Some(after) if builder.goes_on(pc, after) => next = after,
             Some(after) => {
@@ -106,14 +135,36 @@ impl<'c> Builder<'c> {
         let code = Emitter::reusing(start, std::mem::take(code));
         let marks = Marks::reusing(start, pc, std::mem::take(marks));
         let (finder, lent) = (finder.take().unwrap_or_else(Finder::new), Lent::None);
-        Some(Self { cache, index, code, marks, original: pc..pc + 1, cold, finder, found: Vec::new(), lent })
+        let (mode, found, original) = (cache.mode, Vec::new(), pc..pc + 1);
+        let (to_copy, pending, taken) = (None, Vec::new(), Vec::new());
+        Some(Self {
+            cache,
+            index,
+            code,
+            marks,
+            original,
+            cold,
+            finder,
+            mode,
+            found,
+            lent,
+            to_copy,
+            pending,
+            taken,
+        })
     }
 
     fn decode(&mut self, pc: u64) -> Option<Block> {
         let code = self.cache.code_after(pc)?;
         let spare = std::mem::take(&mut self.cache.spare.instructions);
         let mut block = Block::decode_into(spare, pc, code, &mut self.cache.accesses)?;
-        if self.cache.mode.sees_every_access() {
+        let filter = &self.cache.filter;
+        self.mode = if filter.contains(pc) { self.cache.mode } else { self.cache.mode.elsewhere() };
+        let end = filter.changes_behind(pc);
+        if end < block.end() {
+            block.truncate(block.instructions.partition_point(|decoded| decoded.instruction.ip() < end));
+        }
+        if self.mode.sees_every_access() {
             self.shorten(&mut block);
         }
         Some(block)
@@ -122,13 +173,16 @@ impl<'c> Builder<'c> {
     /// Whether the fragment that began at `first` goes on with the block at `next`.
     fn goes_on(&self, first: u64, next: u64) -> bool {
         let cold = self.cache.codes.get(self.index).map_or(0, |arena| arena.next_cold() - self.cold);
-        let room = self.code.bytes().len() < MOST_HOT / 2 && cold < MOST_COLD as u64 / 2;
-        (room || !self.cache.mode.sees_every_access())
+        let copies: usize = self.pending.iter().map(Pending::bytes).sum();
+        let room = self.code.bytes().len() + copies < MOST_HOT / 2 && cold < MOST_COLD as u64 / 2;
+        (room || !self.cache.mode.adds_much())
             && !self.cache.blocks.contains_key(&next)
             && self.cache.regions.contains(first) == self.cache.regions.contains(next)
     }
 
-    fn finish(self) -> bool {
+    fn finish(mut self) -> bool {
+        self.copies();
+        self.count_taken();
         let Self { cache, index, code, marks, original, finder, .. } = self;
         let (marks, spare) = marks.finish();
         let arena = cache.codes.get_mut(index);
@@ -155,19 +209,25 @@ impl<'c> Builder<'c> {
             self.leave_at(block.pc);
             return None;
         }
-        let counted = self.cache.mode != Mode::Bare;
         let mut first = Undo::Nothing;
         if shared {
             let entry = self.code.here();
             self.cache.begins(block.pc, entry);
-            if counted {
+            if self.mode != Mode::Bare {
                 self.count_block(block, &plan, entry);
                 first = Undo::Counted;
             }
         }
-        self.begin_watching(block.pc, &plan, first);
-        let looked_up = matches!(self.lent, Lent::One(_));
-        let places = if looked_up { self.places(block, &plan) } else { Vec::new() };
+        let timed = !self.times_in_copies();
+        self.instructions(block, &plan, How { hooks, shared, timed, over: None }, first)
+    }
+
+    /// The instructions of a block; the state in front of them is `first`. Returns the same.
+    fn instructions(&mut self, block: &Block, plan: &Plan, how: How<'_>, first: Undo) -> Option<u64> {
+        let How { hooks, shared, timed, over } = how;
+        let counted = self.mode != Mode::Bare;
+        self.begin_watching(block.pc, plan, first);
+        let groups = self.groups(block, plan, shared);
         let (mut written, mut ahead) = (0, block.sums.accesses() as u32);
         let transfers =
             block.last().is_some_and(|last| last.flow_control() != FlowControl::Next && !is_syscall(last));
@@ -177,19 +237,20 @@ impl<'c> Builder<'c> {
             let pc = instruction.ip();
             self.mark(pc, if index == 0 { first } else { Undo::Nothing });
             for operand in plan.operands.get(index).into_iter().flatten() {
-                self.write_address(&plan, written, operand);
+                self.write_address(plan, written, operand);
                 written += 1;
             }
-            self.look_up_at(block, &plan, &places, index);
+            self.look_up_at(block, &groups, index);
             if plan.otherwise {
-                self.otherwise(decoded, ahead);
+                self.otherwise(plan, decoded, ahead);
             }
             ahead -= statics.loads + statics.stores;
             for hooked in hooks.iter().filter(|hooked| hooked.instruction == index) {
                 self.hook(pc, hooked.hook);
             }
             if index + 1 == block.instructions.len() {
-                self.end_record(pc, &plan);
+                self.end_record(pc, plan);
+                self.end_copy(over, block, false);
             }
             if index == copied {
                 return self.transfer(instruction, shared);
@@ -198,9 +259,11 @@ impl<'c> Builder<'c> {
                 self.system_call(instruction);
                 true
             } else if counted && statics.lanes {
-                self.lanes(decoded)
+                self.lanes(decoded, ahead)
             } else if counted && statics.repeated.is_some() {
                 self.repeated(decoded, ahead)
+            } else if let Some(Some(operand)) = plan.timed.get(index).filter(|_| timed) {
+                self.timed(decoded, operand)
             } else {
                 self.copy(decoded)
             };
@@ -209,6 +272,7 @@ impl<'c> Builder<'c> {
                 return None;
             }
         }
+        self.end_copy(over, block, true);
         Some(block.end())
     }
 
@@ -266,17 +330,16 @@ impl<'c> Builder<'c> {
 }
 
 /// A landing for `pc` by itself, in front of its translation at `body`.
-pub fn landing(cache: &mut Cache, landing: Landing, pc: u64, body: u64) -> Option<u64> {
+pub fn landing(cache: &mut Cache, landing: Landing, pc: u64, body: u64) -> Option<Landed> {
     let code = cache.stands_for(pc);
     let mut builder = Builder::begin(cache, code)?;
-    let entry = builder.code.here();
-    builder.landing(landing, pc);
+    let landed = builder.landing(landing, pc)?;
     if builder.code.reaches(body) {
         builder.code.jump(|_| body);
     } else {
         builder.link(code);
     }
-    builder.finish().then_some(entry)
+    builder.finish().then_some(landed)
 }
 
 fn is_syscall(instruction: &Instruction) -> bool {

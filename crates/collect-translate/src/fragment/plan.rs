@@ -1,6 +1,6 @@
 //! How the accesses of a block are seen one by one: its operands, and the registers that are borrowed for them.
 
-use super::Builder;
+use super::{Builder, group::Group};
 use crate::{
     block::{Block, Decoded},
     emit::Gpr,
@@ -20,8 +20,12 @@ pub struct Plan {
     pub template: Option<u32>,
     /// The block is one instruction, the accesses of which take a look at all registers.
     pub otherwise: bool,
+    /// That look is needed only where one of these goes to a watched place.
+    pub lanes: Option<Group>,
     /// There is no room to say what the block accesses.
     pub failed: bool,
+    /// From where each instruction loads that is timed; none where none is.
+    pub timed: Vec<Option<Operand>>,
 }
 
 /// Registers that may be borrowed: those that compiled code uses last come first. RAX is borrowed for the flags, RSP is
@@ -49,7 +53,7 @@ impl Builder<'_> {
     /// Finds what the block's instructions access, and shortens it so that there are registers to borrow, and that an instruction which takes a look at all registers
     /// is alone.
     pub(super) fn shorten(&mut self, block: &mut Block) {
-        let wanted = if self.cache.mode == Mode::Stream { 2 } else { 1 };
+        let wanted = if self.mode == Mode::Stream { 2 } else { 1 };
         let mut used = 0;
         self.found.clear();
         for index in 0..block.instructions.len() {
@@ -75,7 +79,10 @@ impl Builder<'_> {
     /// How the accesses of a block that was shortened are seen.
     pub(super) fn plan(&mut self, block: &Block) -> Plan {
         let mut plan = Plan::default();
-        if !self.cache.mode.sees_every_access() {
+        if matches!(self.mode, Mode::Time { .. }) {
+            return Plan { timed: self.timable(block), ..plan };
+        }
+        if !self.mode.sees_every_access() {
             return plan;
         }
         let (mut used, mut accesses) = (0, 0);
@@ -83,9 +90,14 @@ impl Builder<'_> {
         for (index, (Decoded { instruction, .. }, found)) in block.instructions.iter().zip(found).enumerate()
         {
             match found {
-                Addressed::Otherwise => return Plan { otherwise: true, ..Plan::default() },
+                Addressed::Otherwise => {
+                    let (lanes, lent) = self.lanes_to_look_up(instruction).unzip();
+                    let lent = lent.unwrap_or_default();
+                    return Plan { otherwise: true, lanes, lent, ..Plan::default() };
+                }
                 Addressed::Plain(operands) => {
-                    accesses += operands.len();
+                    let borrows = |operand: &&Operand| self.mode == Mode::Stream || !operand.is_constant();
+                    accesses += operands.iter().filter(borrows).count();
                     used |= operands.iter().fold(0, |all, operand| all | operand.registers());
                     plan.operands.push(operands);
                 }
@@ -95,7 +107,7 @@ impl Builder<'_> {
             }
         }
         let mut free = free(used);
-        plan.lent = match (accesses, self.cache.mode, free.next(), free.next()) {
+        plan.lent = match (accesses, self.mode, free.next(), free.next()) {
             (0, ..) => Lent::None,
             (_, Mode::Stream, Some(position), Some(address)) => Lent::Two(position, address),
             (_, Mode::Watch { .. }, Some(address), _) => Lent::One(address),
@@ -115,6 +127,6 @@ impl Builder<'_> {
 }
 
 /// The registers that may be borrowed where these are in use.
-fn free(used: u16) -> impl Iterator<Item = Gpr> {
+pub fn free(used: u16) -> impl Iterator<Item = Gpr> {
     CANDIDATES.into_iter().filter(move |register| used >> register.0 & 1 == 0)
 }

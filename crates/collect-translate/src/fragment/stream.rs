@@ -59,10 +59,13 @@ impl Builder<'_> {
     }
 
     /// In front of an instruction whose accesses take a look at all registers. Iterations and lanes have hooks anyway.
-    pub(super) fn otherwise(&mut self, decoded: &Decoded, ahead: u32) {
+    pub(super) fn otherwise(&mut self, plan: &Plan, decoded: &Decoded, ahead: u32) {
         let Decoded { instruction, statics, .. } = decoded;
         let pc = instruction.ip();
-        let has_hook = statics.repeated.is_some() || statics.lanes && self.cache.mode == Mode::Stream;
+        if let Some(lanes) = &plan.lanes {
+            return self.look_up(pc, lanes, Hook::Accesses { pc, ahead });
+        }
+        let has_hook = statics.repeated.is_some() || statics.lanes && self.mode == Mode::Stream;
         if !has_hook {
             let hook = self.cache.add_hook(Hook::Accesses { pc, ahead });
             self.hook(pc, hook);

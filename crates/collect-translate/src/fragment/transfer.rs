@@ -4,7 +4,14 @@ use iced_x86::{Code as Opcode, FlowControl, Instruction};
 
 use super::Builder;
 use crate::{
-    cache::Landing, emit::Gpr, liveness::flags_matter, marks::Undo, memory::TableKind, relocate,
+    block::is_assumed_taken,
+    emit::Gpr,
+    landings::{Landed, Landing},
+    liveness::flags_matter,
+    marks::Undo,
+    memory::TableKind,
+    mode::Mode,
+    relocate,
     state::Scratch,
 };
 
@@ -50,10 +57,21 @@ impl Builder<'_> {
     }
 
     fn conditional(&mut self, last: &Instruction) {
+        let (target, next) = (last.near_branch_target(), last.next_ip());
         if last.is_jcc_short_or_near() {
             // iced numbers conditions from 1 in the order of the opcodes.
             let condition = last.condition_code() as u8 - 1;
-            self.link_if(condition, last.near_branch_target());
+            if target == next {
+                const JCC_SHORT: u8 = 0x70;
+                self.code.raw(&[JCC_SHORT | condition, 0]);
+            } else if self.mode == Mode::Bare {
+                self.link_if(condition, target);
+            } else if is_assumed_taken(last) {
+                self.link_if(condition, target);
+                self.count_edge(next, false);
+            } else {
+                self.taken.push((self.code.jump_if_ahead(condition), target));
+            }
             return;
         }
         // loop, jrcxz and jecxz have short forms only: they hop over a jump that goes on to the jump that leads there.
@@ -61,20 +79,27 @@ impl Builder<'_> {
         const OVER_TAKEN: u8 = 5;
         let original = self.cache.original(last);
         let opcodes = original.get(..original.len() - 1).unwrap_or_default();
-        self.code.align_for_jump_behind(opcodes.len() as u64 + 3);
-        self.code.raw(opcodes);
-        self.code.raw(&[TO_TAKEN]);
-        self.mark(last.next_ip(), Undo::Nothing);
-        self.code.raw(&[0xeb, OVER_TAKEN]);
-        self.link(last.near_branch_target());
+        if target == next {
+            self.code.raw(opcodes);
+            self.code.raw(&[0]);
+        } else {
+            self.code.align_for_jump_behind(opcodes.len() as u64 + 3);
+            self.code.raw(opcodes);
+            self.code.raw(&[TO_TAKEN]);
+            self.mark(next, if self.mode == Mode::Bare { Undo::Nothing } else { Undo::NotTaken });
+            self.code.raw(&[0xeb, OVER_TAKEN]);
+            self.link(target);
+        }
+        if self.mode != Mode::Bare {
+            self.count_edge(next, false);
+        }
     }
 
     /// Where calls come back to: a landing, then the program's code there.
     fn return_point(&mut self, pc: u64, shared: bool) -> Option<u64> {
-        let landing = self.code.here();
-        self.landing(Landing::RETURN, pc);
-        if shared {
-            self.cache.lands(TableKind::Return, pc, landing);
+        let landed = self.landing(Landing::RETURN, pc);
+        if let Some(landed) = landed.filter(|_| shared) {
+            self.cache.lands(TableKind::Return, pc, landed);
         }
         Some(pc)
     }
@@ -137,48 +162,57 @@ impl Builder<'_> {
     }
 
     /// Where an indirect transfer arrives: makes sure that it wanted to come here.
-    pub(super) fn landing(&mut self, landing: Landing, pc: u64) {
+    pub(super) fn landing(&mut self, landing: Landing, pc: u64) -> Option<Landed> {
+        let at = self.code.here();
         self.mark(pc, landing.undo);
-        let miss = self.cache.codes.get(self.index).map_or(0, |arena| arena.miss(landing.table));
+        let miss = self.cache.codes.get(self.index)?.miss(landing.table);
         let (target, index) = (landing.target, landing.index);
+        let on;
         // Jumps to other targets that share the entry may come by here, and carry flags.
         if landing.table == TableKind::Jump || flags_matter(&self.cache.regions, pc) {
             // jrcxz is the one test that leaves the flags alone; it wants the difference in RCX.
             const IF_RCX_ZERO: u8 = 0xe3;
             const OVER_JUMP: u8 = 5;
+            // mov rcx, imm64; lea rcx, [rcx+target]; jrcxz
+            const BEFORE_JUMP: u64 = 10 + 4 + 2;
             let borrowed = index == Gpr::RCX;
             if !borrowed {
                 self.code.spill(Gpr::RCX, Scratch::C);
                 self.mark(pc, landing.undo_with_rcx);
             }
+            self.code.align_for_jump_behind(BEFORE_JUMP);
             self.code.constant(Gpr::RCX, pc.wrapping_neg());
             self.code.add_flagless(Gpr::RCX, target);
             self.code.raw(&[IF_RCX_ZERO, OVER_JUMP]);
-            let miss = if borrowed { miss } else { self.rcx_stub(miss) };
-            self.code.raw(&[0xe9]);
-            let end = self.code.here() + 4;
-            self.code.raw(&(miss.wrapping_sub(end) as u32).to_le_bytes());
-            if !borrowed {
+            if borrowed {
+                on = self.code.jump(|_| miss);
+            } else {
+                let arena = self.cache.codes.get_mut(self.index)?;
+                let (reload, patch) = arena.reload_rcx_and_jump(miss, pc, &landing)?;
+                on = patch;
+                self.code.jump(|_| reload);
                 self.code.reload(Gpr::RCX, Scratch::C);
             }
         } else {
             const IF_NOT_EQUAL: u8 = 5;
-            if self.code.reaches(pc) {
+            // lea index, [rip+…] or mov index, imm64; cmp index, target; the first byte of jne. The nop goes in front of
+            // all of them: cmp and jne are one operation to the processor if nothing is between them.
+            const BEFORE_JUMP: u64 = 3 + 1;
+            const LEA: u64 = 7;
+            const MOV: u64 = 10;
+            let reaches = self.code.reaches(pc);
+            self.code.align_for_jump_behind(BEFORE_JUMP + if reaches { LEA } else { MOV });
+            if reaches {
                 self.code.address_of(index, pc);
             } else {
                 self.code.constant(index, pc);
             }
             self.code.compare(index, target);
-            self.code.raw(&[0x0f, 0x80 | IF_NOT_EQUAL]);
-            let end = self.code.here() + 4;
-            self.code.raw(&(miss.wrapping_sub(end) as u32).to_le_bytes());
+            on = self.code.jump_if(IF_NOT_EQUAL, |_| miss);
         }
         self.code.reload(index, Scratch::B);
         self.code.reload(target, Scratch::A);
         self.mark(pc, Undo::Nothing);
-    }
-
-    fn rcx_stub(&mut self, miss: u64) -> u64 {
-        self.cache.codes.get_mut(self.index).map_or(0, |arena| arena.reload_rcx_and_jump(miss))
+        Some(Landed { at, on })
     }
 }

@@ -1,26 +1,23 @@
-//! Code that looks every access up in the thread's table of watched lines.
+//! Code that looks every access up in the thread's tables of watched places.
 
-use super::{Builder, plan::Plan};
+use super::{
+    Builder,
+    group::{Group, Member, groups},
+    plan::{Plan, free},
+};
+use iced_x86::Instruction;
+
 use crate::{
     block::Block,
     cache::Hook,
     emit::Gpr,
     exit::{Exit, Reason},
-    liveness::flags_matter_within,
+    liveness::{flags_matter, flags_matter_within},
     marks::{Lent, Undo},
-    operand::Operand,
+    mode::Mode,
     state::Scratch,
     watch,
 };
-
-/// Where the accesses of one instruction are looked up.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    /// In front of which instruction of the block.
-    pub at: usize,
-    /// The flags are to stay.
-    pub live: bool,
-}
 
 impl Builder<'_> {
     /// At a block's entry: borrows a register.
@@ -32,61 +29,89 @@ impl Builder<'_> {
         }
     }
 
-    /// Where the accesses of a block are looked up: in front of their instruction, or before that, where the flags are dead
-    /// and the address is the same. What is found there is told with the registers of an earlier moment, which differ in
-    /// nothing that tells the call path.
-    pub(super) fn places(&mut self, block: &Block, plan: &Plan) -> Vec<Place> {
-        const FRAME: u16 = 1 << 4 | 1 << 5; // RSP and RBP
+    /// What is looked up together, and where. `shared`: the code is not a copy for one execution. There, what a group is
+    /// looked up for is not told at once: some of its accesses are still to come, with other registers, and others of the
+    /// block before them. The thread goes on in such a copy, where each access has a look of its own, and tells there.
+    pub(super) fn groups(&mut self, block: &Block, plan: &Plan, shared: bool) -> Vec<Group> {
+        if !matches!(self.mode, Mode::Watch { .. }) || plan.operands.iter().all(Vec::is_empty) {
+            return Vec::new();
+        }
         let live = flags_matter_within(&self.cache.regions, block);
-        let finder = &mut self.finder;
-        let written: Vec<u16> =
-            block.instructions.iter().map(|decoded| finder.written(&decoded.instruction)).collect();
-        let place = |(index, operands): (usize, &Vec<Operand>)| {
-            let fixed = operands.iter().fold(FRAME, |all, operand| all | operand.registers());
-            let back = written.iter().zip(&live).take(index).rev();
-            let reached = back.take_while(|(written, _)| **written & fixed == 0);
-            let steps = reached.map(|(_, live)| *live).position(|live| !live).map_or(0, |steps| steps + 1);
-            let is_live = live.get(index) != Some(&false);
-            let earlier = if is_live { steps } else { 0 };
-            Place { at: index - earlier, live: is_live && earlier == 0 }
+        groups(&mut self.finder, block, &plan.operands, &live, !shared)
+    }
+
+    /// The lanes of an instruction that have to be looked up, active or not, and what is borrowed for that.
+    pub(super) fn lanes_to_look_up(&mut self, instruction: &Instruction) -> Option<(Group, Lent)> {
+        if !matches!(self.mode, Mode::Watch { .. }) {
+            return None;
+        }
+        let (first, lanes) = self.finder.lanes(instruction)?;
+        let used = first.registers() | self.finder.registers(instruction);
+        let lent = match free(used).next() {
+            _ if first.is_constant() => Lent::None,
+            Some(address) => Lent::One(address),
+            None => return None,
         };
-        plan.operands.iter().enumerate().map(place).collect()
+        let member =
+            |lane: u32| Member { offset: (lane * lanes.lane_bytes) as u16, mask: watch::mask(lanes.kind) };
+        let members = (0..lanes.count as u32).map(member).collect();
+        let live = flags_matter(&self.cache.regions, instruction.ip());
+        Some((Group { at: 0, live, first, members, alone: None }, lent))
     }
 
     /// What is to be looked up in front of the instruction with this number.
-    pub(super) fn look_up_at(&mut self, block: &Block, plan: &Plan, places: &[Place], index: usize) {
+    pub(super) fn look_up_at(&mut self, block: &Block, groups: &[Group], index: usize) {
         let Some(at) = block.instructions.get(index).map(|decoded| decoded.instruction.ip()) else { return };
-        let mut ahead = block.sums.accesses() as u32;
-        for ((decoded, operands), place) in block.instructions.iter().zip(&plan.operands).zip(places) {
-            if place.at == index {
-                for operand in operands {
-                    self.look_up(at, decoded.instruction.ip(), operand, ahead, place.live);
+        for group in groups.iter().filter(|group| group.at == index) {
+            let hook = match group.alone.and_then(|alone| Some((alone, block.instructions.get(alone)?))) {
+                None => Hook::Near { block: block.pc },
+                Some((alone, decoded)) => {
+                    let rest = block.instructions.iter().skip(alone);
+                    let ahead = rest.map(|decoded| decoded.statics.loads + decoded.statics.stores).sum();
+                    Hook::Touch { pc: decoded.instruction.ip(), nth: group.first.nth, ahead }
                 }
-            }
-            ahead -= decoded.statics.loads + decoded.statics.stores;
+            };
+            self.look_up(at, group, hook);
         }
     }
 
-    /// In front of the instruction at `at`: leaves if the access to `operand` by the instruction at `pc` goes to a line that
-    /// is watched. `ahead`: loads and stores of the block from that instruction on. `live`: the flags are to stay.
-    fn look_up(&mut self, at: u64, pc: u64, operand: &Operand, ahead: u32, live: bool) {
-        let Lent::One(address) = self.lent else { return };
-        self.code.effective_address(address, operand);
-        if live {
+    /// In front of the instruction at `at`: leaves for `hook` if one of the accesses goes to a watched place.
+    pub(super) fn look_up(&mut self, at: u64, group: &Group, hook: Hook) {
+        let mask = group.members.iter().fold(0, |all, member| all | member.mask);
+        let entry = match self.lent {
+            _ if group.first.is_constant() => None,
+            Lent::One(address) => Some(address),
+            _ => return,
+        };
+        if let Some(address) = entry {
+            self.code.effective_address(address, &group.first);
+        }
+        if group.live {
             self.code.spill(Gpr::RAX, Scratch::C);
             self.mark(at, Undo::Rax);
             self.code.flags_to_ax();
             self.mark(at, Undo::Flags);
         }
-        self.code.line_of(address);
-        self.code.test_behind(address, watch::TABLE, watch::bits(operand.kind));
-        let hook = self.cache.add_hook(Hook::Touch { pc, nth: operand.nth, ahead });
+        match entry {
+            Some(address) => {
+                self.code.line_of(address);
+                self.code.test_entry(entry, watch::NEAR, mask);
+            }
+            None => {
+                let line = group.first.displacement >> watch::LINE_SHIFT;
+                self.code.test_entry(None, watch::near(line) as u32, mask);
+            }
+        }
+        let hook = self.cache.add_hook(hook);
         // The stub comes first, and the place where it comes back is known by the length of what is left.
-        let rest = JNZ_BYTES + if live { RESTORE_BYTES } else { 0 };
+        let rest = JNZ_BYTES + if group.live { RESTORE_BYTES } else { 0 };
         let back = self.code.here() + rest;
-        let stub = self.stub(Exit { reason: Reason::Hook, detail: hook, pc: at, back }, live);
+        let exit = Exit { reason: Reason::Hook, detail: hook, pc: at, back };
+        let (index, lent) = (self.index, self.lent);
+        let arena = self.cache.codes.get_mut(index);
+        let stub = arena.map_or(0, |arena| arena.closer_look(exit, group, lent));
         self.code.jump_if_not_zero(stub);
-        if live {
+        if group.live {
             self.code.flags_from_ax();
             self.mark(at, Undo::Rax);
             self.code.reload(Gpr::RAX, Scratch::C);

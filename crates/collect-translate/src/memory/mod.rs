@@ -12,7 +12,6 @@
 
 mod arena;
 mod diagnosis;
-pub mod directory;
 mod error;
 mod holes;
 mod lanes;
@@ -22,21 +21,19 @@ mod reservation;
 mod sys;
 mod table;
 mod task;
+mod windows;
 
 pub use arena::{Arena, ArenaCopy};
-pub use directory::Directory;
 pub use error::MemoryError;
 pub use holes::{Prefer, find_hole};
-pub use lanes::{
-    BUFFER_BYTES, BUFFER_OFFSET, COUNTERS_PER_ARENA, LANE_BYTES, LaneId, Lanes, WATCHED_BYTES,
-    WATCHED_OFFSET, Windows,
-};
+pub use lanes::{BUFFER_BYTES, BUFFER_OFFSET, LANE_BYTES, LaneId, Lanes, WATCHED_BYTES, WATCHED_OFFSET};
 pub use maps::{Mapping, MappingKind};
 pub use regions::Regions;
 pub use reservation::Reservation;
 pub use sys::{Errno, call};
 pub use table::{TableKind, Tables};
 pub use task::waits_at;
+pub use windows::{COUNTERS_PER_ARENA, Windows};
 
 /// Where user addresses end: the last page below 2^47 is never mapped (x86-64, `TASK_SIZE_MAX`).
 pub const USER_END: u64 = (1 << 47) - PAGE_BYTES;

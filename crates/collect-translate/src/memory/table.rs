@@ -95,15 +95,6 @@ impl Tables {
         self.entry(kind, original).load(Ordering::Acquire)
     }
 
-    /// Lets all jumps miss that continue now at a landing for which `is_gone` holds.
-    pub fn clear_where(&self, kind: TableKind, mut is_gone: impl FnMut(u64) -> bool) {
-        for original in 0..ENTRIES as u64 {
-            if is_gone(self.get(kind, original)) {
-                self.clear(kind, original);
-            }
-        }
-    }
-
     /// Empties a table.
     pub fn reset(&self, kind: TableKind) {
         (0..ENTRIES as u64).for_each(|entry| self.clear(kind, entry));
@@ -174,8 +165,5 @@ mod tests {
         }
         tables.reset(TableKind::Call);
         assert_eq!(TableKind::ALL.map(|kind| get(&tables, kind, 5)), [0xabc0, MISS[1], 0xabc0]);
-        tables.set(TableKind::Jump, 6, 0xabd0);
-        tables.clear_where(TableKind::Jump, |landing| landing == 0xabc0);
-        assert_eq!([5, 6].map(|original| get(&tables, TableKind::Jump, original)), [MISS[2], 0xabd0]);
     }
 }

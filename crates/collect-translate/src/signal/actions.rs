@@ -3,11 +3,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use carom_base_sys::lock::SpinLock;
+
 use super::{
     MOST, bit, deliver,
     kernel::{self, Action, SET_BYTES, rt_sigaction},
 };
-use crate::{engine, lock::SpinLock, memory::Errno};
+use crate::{engine, memory::Errno};
 
 /// The program's latest function for each signal.
 static FUNCTIONS: SpinLock<[Action; MOST]> =

@@ -10,13 +10,14 @@ use libc::{
 use super::passage::{self, End};
 use crate::{
     cache::Cache,
+    emit::Gpr,
     engine,
     exit::{Exit, Reason},
     fragment::HOOK_BYTES,
     marks::{Lent, Mark, Undo},
     state::{
         Slots,
-        number::{R11, RAX, RCX, RSI, RSP},
+        number::{R11, RAX, RCX, RDX, RSI, RSP},
     },
     switch,
     thread::Thread,
@@ -128,9 +129,22 @@ fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> 
     let mut original = Original { rip: mark.pc, ..registers };
     let gpr = &mut original.gpr;
     match mark.undo {
-        Undo::Nothing | Undo::Counted | Undo::Repeat | Undo::Spared | Undo::Lanes | Undo::Streamed => {}
-        Undo::Rax | Undo::CountedRax | Undo::RepeatRax | Undo::SparedRax | Undo::LanesRax => gpr[RAX] = c,
-        Undo::Flags | Undo::CountedFlags => {
+        Undo::Nothing
+        | Undo::Counted
+        | Undo::Repeat
+        | Undo::Spared
+        | Undo::Lanes
+        | Undo::Taken
+        | Undo::NotTaken
+        | Undo::Streamed => {}
+        Undo::TakenRax
+        | Undo::NotTakenRax
+        | Undo::Rax
+        | Undo::CountedRax
+        | Undo::RepeatRax
+        | Undo::SparedRax
+        | Undo::LanesRax => gpr[RAX] = c,
+        Undo::Flags | Undo::CountedFlags | Undo::RepeatFlags | Undo::SparedFlags | Undo::LanesFlags => {
             original.flags_from_ax();
             original.gpr[RAX] = c;
         }
@@ -153,6 +167,13 @@ fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> 
         }
         Undo::NumberInRcx => gpr[RAX] = gpr[RCX],
         Undo::NumberInR11 => gpr[RAX] = gpr[R11],
+        Undo::RaxAndRdx => {
+            if let Lent::Two(rax, rdx) = mark.lent {
+                let of =
+                    |register: Gpr| registers.gpr.get(usize::from(register.0)).copied().unwrap_or_default();
+                [gpr[RAX], gpr[RDX]] = [of(rax), of(rdx)];
+            }
+        }
     }
     if mark.undo == Undo::CallRcx {
         original.gpr[RCX] = c;

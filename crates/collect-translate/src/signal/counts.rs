@@ -16,14 +16,16 @@ use super::{
 use crate::{
     block::{Block, Decoded, Sums},
     cache::{Cache, Hook},
-    code::{Code, Counter},
+    code::{Code, Counter, Unit},
     dispatch,
     engine::Engine,
     fragment::{HOOK_BYTES, HOOK_JUMP},
     marks::Undo,
     mode::Mode,
+    repeat,
     state::number::RCX,
     thread::{Thread, loads_and_stores},
+    units::Units,
 };
 
 /// Takes back what the thread has counted and not executed. `context`: where `found` was found.
@@ -36,9 +38,11 @@ pub fn take_back(engine: &mut Engine, thread: &mut Thread, found: &Found, contex
             }
         }
         Place::Fragment(address) => {
-            let left = iterations(&engine.cache, thread, address, found.original.gpr[RCX]);
+            let mark = engine.cache.mark(address);
+            thread.extra.branches_taken += mark.map_or(0, |mark| mark.undo.branches_to_count());
+            let left = iterations(&mut engine.cache, thread, address, &found.original);
             let rest = Rest::at(&mut engine.cache, address);
-            streamed::take_back(&engine.cache, thread, address, &found.original, rest.as_ref(), left);
+            streamed::take_back(&mut engine.cache, thread, address, &found.original, rest.as_ref(), left);
             if let Some(rest) = rest {
                 if rest.lanes_counted {
                     lanes(&mut engine.cache, thread, &found.original, context);
@@ -58,7 +62,7 @@ pub fn ahead(engine: &mut Engine, found: &Found, context: &ucontext_t) -> i64 {
         Place::Fragment(address) => {
             let left = cache.code_at(address).and_then(|(_, code)| {
                 let mark = code.mark(address).filter(|mark| mark.undo.counts_iterations())?;
-                let (_, counter) = last_counter(code, mark.cache, true)?;
+                let (_, counter) = last_counter(code, mark.cache, Unit::Iteration)?;
                 Some(counter.sums().accesses().wrapping_mul(found.original.gpr[RCX] as i64))
             });
             let Some(rest) = Rest::at(cache, address) else { return left.unwrap_or_default() };
@@ -89,7 +93,7 @@ pub fn take_back_one(engine: &mut Engine, thread: &mut Thread, pc: u64) {
         && let Some(first) = block.instructions.first()
     {
         let mut sums = Sums::default();
-        sums.add(&first.statics);
+        sums.add(first);
         thread.correct(-1, &sums);
     }
 }
@@ -100,24 +104,31 @@ fn add(code: &Code, thread: &Thread, id: u64, difference: i64) {
 }
 
 /// Takes the iterations back that a repeated instruction did not make: how many.
-fn iterations(cache: &Cache, thread: &Thread, address: u64, left: u64) -> u64 {
-    let Some((_, code)) = cache.code_at(address) else { return 0 };
+fn iterations(cache: &mut Cache, thread: &mut Thread, address: u64, original: &Original) -> u64 {
+    let Some((arena, code)) = cache.code_at(address) else { return 0 };
     let Some(mark) = code.mark(address) else { return 0 };
     if mark.undo.counts_iterations()
-        && let Some((id, _)) = last_counter(code, address, true)
+        && let Some((id, counter)) = last_counter(code, address, Unit::Iteration)
     {
-        add(code, thread, id, (left as i64).wrapping_neg());
+        let left = original.gpr[RCX];
+        add(code, thread, id, left as i64);
+        let what = Units { pc: counter.pc, arena, id, ahead: 0 };
+        // Of a comparison, whose registers tell for the last time where it was.
+        if thread.comparison.is_none() && what.is_due(cache, thread) {
+            let at = repeat::At { gpr: original.gpr, flags: original.rflags };
+            repeat::sample_at(cache, thread, what, at, true);
+        }
         return left;
     }
     0
 }
 
-/// The last counter whose code begins at or before `address`: of iterations (then true), or of a block.
-pub fn last_counter(code: &Code, address: u64, counts_up: bool) -> Option<(u64, Counter)> {
+/// The last counter of such units whose code begins at or before `address`.
+pub fn last_counter(code: &Code, address: u64, unit: Unit) -> Option<(u64, Counter)> {
     let counters = code.counters();
     let after = counters.partition_point(|counter| counter.cache <= address);
     let before = counters.get(..after)?;
-    let id = before.iter().rposition(|counter| counter.counts_up == counts_up)?;
+    let id = before.iter().rposition(|counter| counter.unit == unit)?;
     Some((id as u64, *before.get(id)?))
 }
 
@@ -139,14 +150,14 @@ impl Rest {
         let (_, code) = cache.code_at(address)?;
         let (start, marks) = code.marks_until(address)?;
         let behind = hook_before(code, address).and_then(|id| cache.hook(id));
-        let own = last_counter(code, address, false).filter(|(_, counter)| counter.cache >= start);
+        let own = last_counter(code, address, Unit::Execution).filter(|(_, counter)| counter.cache >= start);
         // A sampled copy has no counter; the block that it is a copy of was counted.
         let is_copy = own.is_none() && cache.variants.values().any(|&copy| copy == start);
         let (at, (id, counter)) = match own {
             Some(own) => (address, own),
             None if is_copy => {
                 let counted = cache.blocks.get(&code.mark(start)?.pc).copied()?;
-                (counted, last_counter(cache.code_at(counted)?.1, counted, false)?)
+                (counted, last_counter(cache.code_at(counted)?.1, counted, Unit::Execution)?)
             }
             None => return None,
         };
@@ -156,7 +167,7 @@ impl Rest {
         let mut block = Block::decode(counter.pc, code, &mut cache.accesses)?;
         block.truncate(counter.sums().instructions as usize);
         let last = block.last()?.ip();
-        let lanes_added = marks.last().is_some_and(|mark| matches!(mark.undo, Undo::Lanes | Undo::LanesRax));
+        let lanes_added = marks.last().is_some_and(|mark| mark.undo.counts_lanes());
         let mut inside = is_copy;
         let mut pc = counter.pc;
         for mark in marks {
@@ -171,7 +182,7 @@ impl Rest {
         }
         let to_come = |decoded: &&Decoded| decoded.instruction.ip() >= pc;
         let mut part = Sums::default();
-        block.instructions.iter().filter(to_come).for_each(|decoded| part.add(&decoded.statics));
+        block.instructions.iter().filter(to_come).for_each(|decoded| part.add(decoded));
         let first = block.instructions.iter().find(to_come);
         inside.then_some(Self {
             counter: (at, id),
@@ -227,7 +238,7 @@ fn lanes_to_come(cache: &mut Cache, original: &Original, context: &ucontext_t) -
 fn lanes(cache: &mut Cache, thread: &mut Thread, original: &Original, context: &ucontext_t) {
     let left = lanes_to_come(cache, original, context);
     left.iter().for_each(|access| thread.correct(-1, &sums(access)));
-    if cache.mode == Mode::Stream {
+    if cache.mode == Mode::Stream && cache.filter.contains(original.rip) {
         thread.take_accesses_back(left.len());
     }
 }

@@ -4,15 +4,16 @@
 //! and slots only. A signal may interrupt it anywhere. What the program would have is known at its end, so that is where
 //! the copy goes.
 
-use std::mem::offset_of;
+use std::{arch::asm, mem::offset_of};
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
 use super::Original;
 use crate::{
+    closer,
     state::{
-        DISPATCH, NEXT, RESUME, Slots,
-        number::{RAX, RBX, RCX, RDX},
+        DISPATCH, LOOK_CLOSER, NEXT, RESUME, Slots,
+        number::{RAX, RBX, RCX, RDI, RDX, RSI},
     },
     switch,
 };
@@ -57,8 +58,8 @@ pub fn finish(registers: &mut Original, slots: &mut Slots) -> Option<End> {
 impl Machine<'_> {
     fn run(&mut self) -> Option<End> {
         for _ in 0..MOST_INSTRUCTIONS {
-            if switch::looking().contains(&self.registers.rip) {
-                self.find_nothing();
+            if closer::looking().contains(&self.registers.rip) {
+                self.leave(closer::looking().start, &[RCX, RDX, RBX, RSI, RDI]);
             }
             let at = self.registers.rip;
             let code = std::ptr::with_exposed_provenance::<u8>(at as usize);
@@ -77,6 +78,7 @@ impl Machine<'_> {
                     None => continue,
                 },
                 Mnemonic::Add => {}
+                Mnemonic::Rdfsbase => *self.register(instruction.op0_register())? = fs_base(),
                 Mnemonic::Sahf => self.registers.flags_from_ax(),
                 Mnemonic::Nop => {}
                 Mnemonic::Syscall => return Some(End::Dispatcher),
@@ -86,17 +88,16 @@ impl Machine<'_> {
         None
     }
 
-    /// A look into the directory ends as if there had been nothing: the dispatcher will look again.
-    fn find_nothing(&mut self) {
+    /// A look among watched places ends as if there had been something: the dispatcher looks again. `start`: of the look. `used`: the registers that it has changed beside RAX.
+    fn leave(&mut self, start: u64, used: &[usize]) {
         // lahf, seto al: from the third instruction on the flags are in AX.
         const LAHF_AND_SETO: u64 = 4;
-        if self.registers.rip >= switch::looking().start + LAHF_AND_SETO {
+        if self.registers.rip >= start + LAHF_AND_SETO {
             self.registers.flags_from_ax();
         }
-        let slot = |offset: usize| self.slots.get(offset / 8).copied().unwrap_or_default();
-        let kept = |number: usize| slot(offset_of!(Slots, regs) + 8 * number);
-        let [rax, rcx, rdx, rbx] = [slot(offset_of!(Slots, exit)), kept(RCX), kept(RDX), kept(RBX)];
-        for (number, value) in [(RAX, rax), (RCX, rcx), (RDX, rdx), (RBX, rbx)] {
+        let kept = used.iter().map(|&number| (number, offset_of!(Slots, regs) + 8 * number));
+        for (number, offset) in kept.chain([(RAX, offset_of!(Slots, exit))]) {
+            let value = self.slots.get(offset / 8).copied().unwrap_or_default();
             if let Some(register) = self.registers.gpr.get_mut(number) {
                 *register = value;
             }
@@ -127,7 +128,7 @@ impl Machine<'_> {
                 match u32::try_from(instruction.memory_displacement64()) {
                     Ok(NEXT) => return Some(Some(End::Next)),
                     Ok(RESUME) => return Some(Some(End::Resume)),
-                    Ok(DISPATCH) => *self.slot(instruction)?,
+                    Ok(DISPATCH | LOOK_CLOSER) => *self.slot(instruction)?,
                     _ => return None,
                 }
             }
@@ -145,11 +146,14 @@ impl Machine<'_> {
         if instruction.is_ip_rel_memory_operand() {
             return Some(instruction.ip_rel_memory_address());
         }
-        if instruction.memory_index() != Register::None {
-            return None;
-        }
-        let base = *self.register(instruction.memory_base())?;
-        Some(base.wrapping_add(instruction.memory_displacement64()))
+        let mut part = |register| match register {
+            Register::None => Some(0),
+            register => self.register(register).map(|value| *value),
+        };
+        let index =
+            part(instruction.memory_index())?.wrapping_mul(u64::from(instruction.memory_index_scale()));
+        let base = part(instruction.memory_base())?;
+        Some(base.wrapping_add(index).wrapping_add(instruction.memory_displacement64()))
     }
 
     fn register(&mut self, register: Register) -> Option<&mut u64> {
@@ -167,4 +171,12 @@ impl Machine<'_> {
         }
         self.slots.get_mut(instruction.memory_displacement64() as usize / 8)
     }
+}
+
+/// The calling thread's, which is the one that was interrupted.
+fn fs_base() -> u64 {
+    let base: u64;
+    // SAFETY: reads a register; that the instruction is there was checked at the start.
+    unsafe { asm!("rdfsbase {}", out(reg) base, options(nostack, nomem, preserves_flags)) };
+    base
 }

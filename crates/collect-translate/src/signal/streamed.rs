@@ -6,15 +6,16 @@ use super::{
 };
 use crate::{
     cache::{Cache, Hook},
+    code::Unit,
     marks::{Lent, Undo},
-    repeat,
+    repeat::{self, At},
     thread::Thread,
 };
 
 /// The thread's buffer tells of what it has done in front of `original.rip`, and of nothing else. It was interrupted at
 /// `address` in a fragment. `rest`: what is still to come of its block; `left`: iterations that were taken back.
 pub fn take_back(
-    cache: &Cache,
+    cache: &mut Cache,
     thread: &mut Thread,
     address: u64,
     original: &Original,
@@ -25,12 +26,16 @@ pub fn take_back(
     let Some(mark) = code.mark(address) else { return };
     if thread.comparison.is_some() {
         // Its iterations are known now, and the hook behind it will not be met.
-        return repeat::after(cache, thread, original.rflags);
+        return repeat::end_comparison(cache, thread, At { gpr: original.gpr, flags: original.rflags });
+    }
+    let counter = last_counter(code, address, Unit::Execution).map(|(_, counter)| counter);
+    if counter.is_some_and(|counter| !cache.filter.contains(counter.pc)) {
+        return;
     }
     if left > 0 {
         thread.take_repetitions_back(left);
     }
-    let template = last_counter(code, address, false).and_then(|(_, counter)| counter.template);
+    let template = counter.and_then(|counter| counter.template);
     match (mark.lent, template) {
         (Lent::Two(..), Some(template)) if mark.undo != Undo::Streamed => {
             thread.stream_until(template, mark.pc, false);
@@ -48,5 +53,6 @@ pub fn take_back(
 
 /// Whether all of an instruction by itself was written down: behind its hook, and before its iterations are counted.
 const fn was_written(rest: &Rest, undo: Undo) -> bool {
-    matches!(rest.behind, Some(Hook::Accesses { .. } | Hook::Repeat(_))) || matches!(undo, Undo::Rax)
+    matches!(rest.behind, Some(Hook::Accesses { .. } | Hook::Repeat { .. }))
+        || matches!(undo, Undo::Rax | Undo::Flags)
 }

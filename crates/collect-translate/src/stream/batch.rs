@@ -4,9 +4,10 @@ use carom_base::{Access, AccessKind, Addr, Ip};
 
 use super::{
     Token,
-    record::{EXPLICIT_ACCESS_WORDS, EXPLICIT_WORDS, KIND_SHIFT},
+    record::{EXPLICIT_ACCESS_WORDS, EXPLICIT_WORDS, KIND_SHIFT, TIMED_WORDS},
     templates,
 };
+use crate::timing::Timed;
 
 /// Accesses of one thread, in the order of the program. Up to 64 KiB of it: some 8000, and more where repeated
 /// instructions are among them.
@@ -30,32 +31,62 @@ impl<'a> Batch<'a> {
         self.words
     }
 
-    /// Calls `each` for every access. One that reads and writes is one.
+    /// Calls `each` for every access but loads that were timed. One that reads and writes is one.
     #[inline]
-    pub fn for_each(&self, mut each: impl FnMut(&Access)) {
+    pub fn for_each(&self, each: impl FnMut(&Access)) {
+        self.walk(each, |_| {});
+    }
+
+    /// Calls `each` for every load that was timed.
+    pub fn for_each_timed(&self, each: impl FnMut(&Timed)) {
+        self.walk(|_| {}, each);
+    }
+
+    #[inline]
+    fn walk(&self, mut each: impl FnMut(&Access), mut each_timed: impl FnMut(&Timed)) {
         let mut words = self.words;
         while let Some((&token, rest)) = words.split_first() {
             let token = Token(token);
-            words = if token.template() == Token::EXPLICIT {
-                explicit(token, rest, &mut each)
+            let behind = if token.is_timed() {
+                timed(token, rest, &mut each_timed)
+            } else if token.template() == Token::EXPLICIT {
+                Some(explicit(token, rest, &mut each))
             } else {
-                let most = if token.accesses() == 0 { u32::MAX } else { token.accesses() };
-                let known = templates::from(token.template());
-                if known.is_empty() {
-                    return;
-                }
-                let mut done = 0;
-                for (template, &address) in known.iter().zip(rest) {
-                    each(&template.at(address));
-                    done += 1;
-                    if template.is_last() || done == most {
-                        break;
-                    }
-                }
-                rest.get(done as usize..).unwrap_or_default()
+                block(token, rest, &mut each)
             };
+            match behind {
+                Some(behind) => words = behind,
+                None => return,
+            }
         }
     }
+}
+
+/// A load that was timed, and the words behind it. `None` where there is no such load.
+fn timed<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Timed)) -> Option<&'a [u64]> {
+    let template = templates::from(token.template()).first()?;
+    let (&[address, times], behind) = rest.split_first_chunk::<{ TIMED_WORDS - 1 }>()?;
+    each(&Timed::new(template.at(address), times));
+    Some(behind)
+}
+
+/// The accesses of a block, and the words behind them. `None` where there is no such block.
+#[inline]
+fn block<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Access)) -> Option<&'a [u64]> {
+    let most = if token.accesses() == 0 { u32::MAX } else { token.accesses() };
+    let known = templates::from(token.template());
+    if known.is_empty() {
+        return None;
+    }
+    let mut done = 0;
+    for (template, &address) in known.iter().zip(rest) {
+        each(&template.at(address));
+        done += 1;
+        if template.is_last() || done == most {
+            break;
+        }
+    }
+    Some(rest.get(done as usize..).unwrap_or_default())
 }
 
 /// The accesses of an explicit record, and the words behind it.
@@ -89,6 +120,29 @@ mod tests {
         let mut found = Vec::new();
         Batch::new(words).for_each(|a| found.push((a.ip.0, a.addr.0, a.width, a.kind)));
         found
+    }
+
+    /// A load that was timed between two blocks: its counter passed 2^32 meanwhile.
+    #[test]
+    fn timed_loads_lie_among_accesses() {
+        use AccessKind::{ReadModifyWrite, Store};
+        let _turn = templates::tests::turn();
+        let mut templates = Templates::default();
+        let block = templates.add(&[Template::new(40, 8, Store)]).unwrap();
+        let timed = templates.add(&[Template::new(44, 4, ReadModifyWrite)]).unwrap();
+        // What an instruction stores of a constant of 32 bits.
+        let token = i64::from(Token::timed(timed) as i32) as u64;
+        let times = 0xffff_fff0 | 0x20 << 32;
+        let words = [u64::from(block), 0x100, token, 0x200, times, u64::from(block), 0x300];
+        assert_eq!(all(&words), [(40, 0x100, 8, Store), (40, 0x300, 8, Store)]);
+        let mut found = Vec::new();
+        Batch::new(&words).for_each_timed(|load| found.push(*load));
+        let access = Access { ip: Ip(44), addr: Addr(0x200), width: 4, kind: ReadModifyWrite };
+        assert_eq!(found, [Timed { access, ticks: 0x30 }]);
+        for length in 0..words.len() {
+            Batch::new(&words[..length])
+                .for_each_timed(|load| assert_eq!((load.ticks, length > 4), (0x30, true)));
+        }
     }
 
     /// A block of two accesses, all of it and cut behind the first; then three times a copy from the end downwards.

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
 pub use batch::Batch;
 pub use explicit::Explicit;
-pub use record::Token;
+pub use record::{TIMED_BYTES, Token};
 pub use templates::{Template, Templates};
 
 use crate::{
@@ -78,7 +78,8 @@ impl Turn {
 /// What is to be handed over before an exit is dealt with, because there is no room, or because it may take long.
 pub fn before_exit(thread: &mut Thread, exit: &Exit) {
     match exit.reason {
-        Reason::Full => hand_over(thread),
+        // Samples are taken where nothing is written, or where a copy that times loads has found something.
+        Reason::Full | Reason::Sample => hand_over(thread),
         Reason::SystemCall => {
             // The kernel looks at the lower half of RAX.
             let number = i64::from(thread.slots().regs[number::RAX] as i32);

@@ -18,9 +18,23 @@ impl Token {
         Self(Self::EXPLICIT as u64 | (accesses as u64) << 32)
     }
 
+    /// In place of a template's number's uppermost bit, and of all above: a load that was timed follows. So an instruction
+    /// can store it as a constant of 32 bits.
+    const TIMED: i32 = i32::MIN;
+
+    /// The constant whose sign, extended, makes the token of a load that was timed.
+    pub const fn timed(template: u32) -> u32 {
+        template | Self::TIMED as u32
+    }
+
+    /// Whether a load that was timed follows.
+    pub const fn is_timed(self) -> bool {
+        (self.0 as i64) < 0
+    }
+
     /// The number of the block's first template.
     pub const fn template(self) -> u32 {
-        self.0 as u32
+        self.0 as u32 & !(Self::TIMED as u32)
     }
 
     /// How many accesses the record has; 0: as many as the block.
@@ -28,6 +42,13 @@ impl Token {
         (self.0 >> 32) as u32
     }
 }
+
+/// Words of a load that was timed: token, address, and when it began and ended, the lower halves of what the time-stamp
+/// counter said.
+pub const TIMED_WORDS: usize = 3;
+
+/// The same in bytes.
+pub const TIMED_BYTES: u8 = (TIMED_WORDS * size_of::<u64>()) as u8;
 
 /// Words of an explicit record in front of its accesses: token, instruction, repetitions, stride.
 pub const EXPLICIT_WORDS: usize = 4;

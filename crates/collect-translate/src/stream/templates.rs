@@ -63,6 +63,7 @@ static MEMORY: OnceLock<Reservation> = OnceLock::new();
 static LENGTH: AtomicU32 = AtomicU32::new(0);
 
 /// Where the template of a number lies.
+#[inline]
 fn place(number: u32) -> Option<*mut Template> {
     let address = MEMORY.get()?.range().start + u64::from(number) * TEMPLATE_BYTES;
     Some(std::ptr::with_exposed_provenance_mut(address as usize))

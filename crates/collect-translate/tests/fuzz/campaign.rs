@@ -14,9 +14,11 @@ use crate::child::{DONE, FAILED, FAILURE, LISTING, NO_SUCH, Order, Pass};
 const BATCH: u64 = 2000;
 /// Steps are slow, so there are fewer.
 const BATCH_OF_TOTALS: u64 = 100;
+/// All is translated anew for every mode and state.
+const BATCH_OF_MODES: u64 = 200;
 /// No child takes so long unless it hangs: for itself, and for each sequence.
 const PATIENCE: Duration = Duration::from_secs(8);
-const PATIENCE_PER_SEQUENCE: Duration = Duration::from_millis(20);
+const PATIENCE_PER_SEQUENCE: Duration = Duration::from_millis(60);
 
 /// Tells a child what to do.
 pub const ORDER: &str = "CAROM_FUZZ_ORDER";
@@ -75,7 +77,11 @@ pub struct Done {
 pub fn run(pass: Pass, extent: Extent) -> Done {
     let begin = Instant::now();
     let mut all = Done::default();
-    let batch = if pass.is_stepped() { BATCH_OF_TOTALS } else { BATCH };
+    let batch = match pass {
+        _ if pass.is_stepped() => BATCH_OF_TOTALS,
+        Pass::Sampled => BATCH_OF_MODES,
+        _ => BATCH,
+    };
     while all.sequences < extent.sequences && (all.sequences == 0 || begin.elapsed() < extent.time) {
         let count = batch.min(extent.sequences - all.sequences);
         let order = Order { pass, seed: extent.seed, first: all.sequences, count, path: Vec::new() };

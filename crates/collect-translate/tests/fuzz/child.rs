@@ -8,7 +8,9 @@ use std::sync::{
 
 use carom_base::{Access, AccessKind, LINE_BYTES};
 use carom_base_insn::Registers;
-use carom_collect_translate::{Batch, Coverage, Mode, Observer, Totals, attach, detach, start, watches};
+use carom_collect_translate::{
+    Batch, Coverage, Mode, Observer, Totals, attach, detach, set_mode, start, watches,
+};
 use iced_x86::Code;
 
 use crate::{
@@ -38,6 +40,12 @@ pub enum Pass {
     Watch,
     /// The accesses that are streamed, with those of single steps.
     Accesses,
+    /// The accesses that are sampled, with those that are streamed, and the counts of both.
+    Sampled,
+    /// What is left behind while every load is timed.
+    Time,
+    /// The same while blocks are timed in copies, once in a while.
+    TimeSampled,
 }
 
 impl Pass {
@@ -76,7 +84,10 @@ impl Order {
             2 => Pass::Totals,
             3 => Pass::Stream,
             4 => Pass::Watch,
-            _ => Pass::Accesses,
+            5 => Pass::Accesses,
+            6 => Pass::Sampled,
+            7 => Pass::Time,
+            _ => Pass::TimeSampled,
         };
         let (seed, first, count) = (word()?, word()?, word()?);
         let path = words.flatten().map(|choice| choice as usize).collect();
@@ -95,6 +106,9 @@ pub const NO_SUCH: i32 = 4;
 
 /// Sampling periods of the pass in sample mode: the shortest there are.
 const PERIOD: u64 = 100;
+const SAMPLING: Mode = Mode::Sample { loads: PERIOD, stores: PERIOD };
+/// That of loads that are timed: each sequence runs a few times.
+const TIMED_PERIOD: u64 = 2;
 /// Times that a sequence runs with the same state: cold, linked, and once more.
 const RUNS: usize = 3;
 const STATES: u64 = 2;
@@ -109,23 +123,23 @@ static SAMPLES: AtomicU64 = AtomicU64::new(0);
 struct Counts;
 
 impl Observer for Counts {
-    fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind) {
+    fn sampled(&self, _: &Registers<'_>, access: &Access, _: AccessKind) {
         SAMPLES.fetch_add(1, Relaxed);
+        SAMPLED.lock().expect("one thread").push(Seen::of(access));
     }
+
     fn touched(&self, _: &Registers<'_>, _: &Access) {
         SAMPLES.fetch_add(1, Relaxed);
     }
 
     fn streamed(&self, _: u64, batch: &Batch<'_>) {
         let mut streamed = STREAMED.lock().expect("one thread");
-        batch.for_each(|access| {
-            streamed.push(Seen {
-                ip: access.ip.0,
-                addr: access.addr.0,
-                bytes: u64::from(access.width),
-                reads: access.kind.reads(),
-                writes: access.kind.writes(),
-            });
+        batch.for_each(|access| streamed.push(Seen::of(access)));
+    }
+
+    fn timed(&self, _: u64, loads: &Batch<'_>, _: Option<&Registers<'_>>) {
+        loads.for_each_timed(|_| {
+            SAMPLES.fetch_add(1, Relaxed);
         });
     }
 
@@ -134,6 +148,7 @@ impl Observer for Counts {
 
 /// What was streamed. Sequences do not allocate, so that the observer may.
 static STREAMED: Mutex<Vec<Seen>> = Mutex::new(Vec::new());
+static SAMPLED: Mutex<Vec<Seen>> = Mutex::new(Vec::new());
 
 /// Sequences laid out one behind the other.
 pub struct Laid {
@@ -208,10 +223,12 @@ pub fn obey(order: &Order) -> ! {
     let (expected, discarded) = run_natively(order, &laid.starts);
     machine::watch(false);
     let mode = match order.pass {
-        Pass::Sample => Mode::Sample { loads: PERIOD, stores: PERIOD },
+        Pass::Sample => SAMPLING,
         Pass::Count | Pass::Totals => Mode::Count,
-        Pass::Stream | Pass::Accesses => Mode::Stream,
+        Pass::Stream | Pass::Accesses | Pass::Sampled => Mode::Stream,
         Pass::Watch => Mode::Watch { loads: PERIOD, stores: PERIOD },
+        Pass::Time => Mode::Time { period: 1 },
+        Pass::TimeSampled => Mode::Time { period: TIMED_PERIOD },
     };
     start(mode, vec![machine::native_code()], &Counts).expect("an engine");
     assert!(attach(NAME));
@@ -222,6 +239,7 @@ pub fn obey(order: &Order) -> ! {
     for case in &expected {
         RUNNING.store(case.index, Relaxed);
         match &case.expected {
+            Expected::State(_) if order.pass == Pass::Sampled => instructions += compare_samples(case),
             Expected::State(state) => compare_states(order, case, state),
             Expected::Totals(totals, accesses) => {
                 instructions += compare_totals(case, totals, order.pass == Pass::Accesses, accesses);
@@ -289,14 +307,8 @@ fn compare_states(order: &Order, case: &Case, expected: &State) {
 /// A translated run counts what single steps count, and if `streamed` tells what they see. Returns the instructions.
 fn compare_totals(case: &Case, expected: &Totals, streamed: bool, accesses: &[Seen]) -> i64 {
     let before = State::random(&mut case.random.clone());
-    // So that only this run is counted.
-    detach();
-    STREAMED.lock().expect("one thread").clear();
-    assert!(attach(NAME));
-    machine::translated(case.entry, &before);
-    let counted = detach().expect("attached");
-    assert!(attach(NAME));
-    if (Totals { coverage: Coverage::default(), ..counted }) != *expected {
+    let counted = count(case, &before, NAME);
+    if counted != *expected {
         fail(case.index, &format!("stepped: {expected:?}; counted: {counted:?}"));
     }
     let found = std::mem::take(&mut *STREAMED.lock().expect("one thread"));
@@ -306,6 +318,41 @@ fn compare_totals(case: &Case, expected: &Totals, streamed: bool, accesses: &[Se
         fail(case.index, &format!("access {at}: stepped: {seen:x?}; streamed: {found:x?}"));
     }
     counted.instructions
+}
+
+/// What one run counts, by itself, in a thread of that name.
+fn count(case: &Case, before: &State, name: u64) -> Totals {
+    detach();
+    STREAMED.lock().expect("one thread").clear();
+    SAMPLED.lock().expect("one thread").clear();
+    assert!(attach(name));
+    machine::translated(case.entry, before);
+    let counted = detach().expect("attached");
+    assert!(attach(NAME));
+    Totals { coverage: Coverage::default(), ..counted }
+}
+
+/// Sampled runs count what a streamed one counts, and what they sample is among what that tells. Returns the instructions.
+fn compare_samples(case: &Case) -> i64 {
+    const SAMPLED_RUNS: u64 = 3;
+    let before = State::random(&mut case.random.clone());
+    set_mode(Mode::Stream);
+    let streamed = count(case, &before, NAME);
+    let accesses = std::mem::take(&mut *STREAMED.lock().expect("one thread"));
+    set_mode(SAMPLING);
+    for run in 0..SAMPLED_RUNS {
+        // The thread's name seeds its draws.
+        let sampled = count(case, &before, SAMPLED_RUNS * case.index + run);
+        if sampled != streamed {
+            fail(case.index, &format!("run {run}: streamed: {streamed:?}; sampled: {sampled:?}"));
+        }
+        let strange =
+            SAMPLED.lock().expect("one thread").iter().find(|seen| !accesses.contains(seen)).copied();
+        if let Some(strange) = strange {
+            fail(case.index, &format!("run {run}: sampled and not streamed: {strange:x?}"));
+        }
+    }
+    streamed.instructions
 }
 
 /// Watches half of all lines, for loads, stores, or both.

@@ -71,8 +71,26 @@ fn watching_changes_nothing() {
     assert!(done.samples > done.sequences, "hardly anything was touched: {done:?}");
 }
 
+/// In blocks themselves, and in copies that run every other time.
+#[test]
+fn timing_changes_nothing() {
+    let done = campaign::run(Pass::Time, Extent::from_environment(SECONDS));
+    println!("{done:?}");
+    assert!(done.samples > 10 * done.sequences, "hardly anything was timed: {done:?}");
+    let sampled = campaign::run(Pass::TimeSampled, Extent::from_environment(SECONDS));
+    println!("{sampled:?}");
+    assert!(sampled.samples > 5 * sampled.sequences, "hardly anything was timed: {sampled:?}");
+}
+
 #[test]
 fn streamed_accesses_are_those_of_single_steps() {
     let done = campaign::run(Pass::Accesses, Extent::from_environment(SECONDS));
     println!("{done:?}");
+}
+
+#[test]
+fn sampled_accesses_are_those_that_are_streamed() {
+    let done = campaign::run(Pass::Sampled, Extent::from_environment(SECONDS));
+    println!("{done:?}");
+    assert!(done.samples > done.sequences / 20, "{done:?}");
 }

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 
+use carom_base::Access;
 use carom_collect_translate::Totals;
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, MemorySize, Mnemonic,
@@ -26,12 +27,22 @@ pub struct Seen {
     pub writes: bool,
 }
 
+impl Seen {
+    /// An access that the engine tells.
+    pub fn of(access: &Access) -> Self {
+        let (reads, writes) = (access.kind.reads(), access.kind.writes());
+        Self { ip: access.ip.0, addr: access.addr.0, bytes: u64::from(access.width), reads, writes }
+    }
+}
+
 struct Counting {
     totals: Totals,
     accesses: Vec<Seen>,
     factory: InstructionInfoFactory,
     /// The last instruction seen, where it is a repeated one.
     repeating: Option<u64>,
+    /// Where the last instruction seen leads if it is a conditional branch that is not taken.
+    falls_through_to: Option<u64>,
 }
 
 thread_local! {
@@ -40,6 +51,7 @@ thread_local! {
         accesses: Vec::new(),
         factory: InstructionInfoFactory::new(),
         repeating: None,
+        falls_through_to: None,
     });
 }
 
@@ -49,6 +61,7 @@ pub fn count(entry: u64, before: &State) -> Option<(Totals, Vec<Seen>)> {
         counting.totals = Totals::default();
         counting.accesses.clear();
         counting.repeating = None;
+        counting.falls_through_to = None;
     });
     match machine::stepped(entry, before, |rip, registers| {
         COUNTING.with_borrow_mut(|counting| counting.see(rip, registers));
@@ -70,6 +83,9 @@ impl Counting {
             && (instruction.has_rep_prefix()
                 || instruction.has_repne_prefix()
                 || instruction.has_repe_prefix());
+        self.totals.branches_taken -= i64::from(self.falls_through_to == Some(rip));
+        let is_conditional = instruction.flow_control() == FlowControl::ConditionalBranch;
+        self.falls_through_to = is_conditional.then(|| instruction.next_ip());
         if self.repeating != Some(rip) {
             self.count_instruction(&instruction);
         }
@@ -84,6 +100,8 @@ impl Counting {
         totals.instructions += 1;
         let call = matches!(instruction.flow_control(), FlowControl::Call | FlowControl::IndirectCall);
         totals.branches += i64::from(instruction.flow_control() != FlowControl::Next);
+        // As far as is known here.
+        totals.branches_taken += i64::from(instruction.flow_control() != FlowControl::Next);
         totals.calls += i64::from(call);
         totals.returns += i64::from(instruction.flow_control() == FlowControl::Return);
         let exchange = instruction.mnemonic() == Mnemonic::Xchg && instruction.op0_kind() == OpKind::Memory;

@@ -38,12 +38,12 @@ pub unsafe extern "C" fn updates<const N: usize>(_a: u64, _b: u64) -> u64 {
 /// Elements that the repeated instructions below go through each time.
 pub const ELEMENTS: usize = 64;
 
-/// `b` times: writes [`ELEMENTS`] words from `a` on.
+/// `b` times: writes [`ELEMENTS`] words from `a` on, each the times that are left.
 #[unsafe(naked)]
 pub unsafe extern "C" fn fill(_a: u64, _b: u64) -> u64 {
     naked_asm!(
         "mov rdx, rdi",
-        "2:", "mov rdi, rdx", "mov ecx, {n}", "rep stosq", "dec rsi", "jnz 2b", "ret",
+        "2:", "mov rdi, rdx", "mov ecx, {n}", "mov rax, rsi", "rep stosq", "dec rsi", "jnz 2b", "ret",
         n = const ELEMENTS,
     )
 }
@@ -67,5 +67,21 @@ pub unsafe extern "C" fn compare(_a: u64, _b: u64) -> u64 {
         "2:", "mov rsi, rdx", "lea rdi, [rdx + 4 * {n}]", "mov ecx, {n}", "repe cmpsd",
         "dec r8", "jnz 2b", "ret",
         n = const ELEMENTS,
+    )
+}
+
+/// `b` times: looks for a zero among the bytes from `a` on, however many there are.
+#[unsafe(naked)]
+pub unsafe extern "C" fn length(_a: u64, _b: u64) -> u64 {
+    naked_asm!(
+        "mov rdx, rdi",
+        "2:",
+        "mov rdi, rdx",
+        "xor eax, eax",
+        "mov rcx, -1",
+        "repne scasb",
+        "sub rsi, 1",
+        "jnz 2b",
+        "ret",
     )
 }

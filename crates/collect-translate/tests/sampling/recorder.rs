@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
-use carom_collect_translate::{Mode, Observer, Totals};
+use carom_collect_translate::{Mode, Observer, Totals, accesses};
 
 use crate::support::{self, Function, heap};
 
@@ -15,8 +15,12 @@ pub struct Sampled {
     pub access: Access,
     /// Whether it was drawn among the loads or among the stores.
     pub drawn_as: AccessKind,
-    /// What the program's registers held in front of the instruction, by their numbers.
+    /// What the program's registers held in front of the instruction, by their numbers; behind a comparison.
     pub registers: [u64; 16],
+    /// Loads and stores before it.
+    pub position: u64,
+    /// The eight bytes at its address when it was told.
+    pub word: u64,
 }
 
 /// What one function did.
@@ -56,7 +60,11 @@ impl Observer for Recorder {
         let length = unsafe { &(*shared).length };
         let index = length.fetch_add(1, Relaxed) as usize;
         if index < ROOM {
-            let sampled = Sampled { access: *access, drawn_as, registers: registers.gpr };
+            let place = access.addr.0 as *const u64;
+            // SAFETY: what the tests' programs access has so many bytes.
+            let word = unsafe { place.read_unaligned() };
+            let position = accesses().unwrap_or_default();
+            let sampled = Sampled { access: *access, drawn_as, registers: registers.gpr, position, word };
             // SAFETY: as above, and in its bounds.
             let samples = unsafe { &raw mut (*shared).samples };
             // SAFETY: as above.

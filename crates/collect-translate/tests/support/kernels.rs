@@ -30,6 +30,33 @@ pub unsafe extern "C" fn fib(_a: u64, _b: u64) -> u64 {
     )
 }
 
+/// Branches for each of `a`, less one, and so on: below 5, equal to 5, above; one that is never taken, and a loop of three.
+#[unsafe(naked)]
+pub unsafe extern "C" fn branches(_a: u64, _b: u64) -> u64 {
+    naked_asm!(
+        "xor eax, eax",
+        "2:",
+        "cmp rdi, 5",
+        "jb 3f",
+        "je 4f",
+        "add rax, 10",
+        "jmp 5f",
+        "3:",
+        "add rax, 1",
+        "jmp 5f",
+        "4:",
+        "add rax, 100",
+        "5:",
+        "mov ecx, 3",
+        "jrcxz 2b",
+        "6:",
+        "loop 6b",
+        "dec rdi",
+        "jnz 2b",
+        "ret",
+    )
+}
+
 /// Writes `b` times 'x' at `a`.
 #[unsafe(naked)]
 pub unsafe extern "C" fn fill(_a: u64, _b: u64) -> u64 {

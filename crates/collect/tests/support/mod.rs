@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, OnceLock},
 };
 
-use carom_base_wire::{ControlSettings, DeliveryChoice, Engine};
+use carom_base_wire::{ControlSettings, DeliveryChoice, Engine, WatchChoice, Window};
 use carom_collect::{Request, record};
 use carom_store::{Exit, Manifest, Recording};
 
@@ -76,9 +76,11 @@ impl Folder {
             budget_ppm: 50_000,
             max_steps: 64,
             watchpoints: 4,
+            watch: WatchChoice::Registers,
             board_slots: 127,
             delivery: DeliveryChoice::Auto,
             objects: None,
+            window: Window::ALWAYS,
             reuse: None,
         };
         let outcome = record(&Request {

@@ -23,7 +23,9 @@ pub struct EngineInfo {
     pub budget_percent: f64,
     /// The most instructions that one burst steps over.
     pub max_steps: u32,
-    /// Hardware watchpoints in use per thread.
+    /// What watches for sharing: `registers`, the processor's; `software`, translated code; empty where nothing does.
+    pub watch: String,
+    /// Watchpoints in use per thread: so many registers, or the one line that code watches.
     pub watchpoints: u32,
     /// Slots of the bulletin board.
     pub board_slots: u32,

@@ -9,6 +9,7 @@
 //! | the same, of a program that goes through phases | [`phased_stack_distances`], [`phased_places`] |
 //! | with bands | [`sampled()`] |
 //! | the same, from stack distances | [`MissRatioCurve::of_stack_distances`] |
+//! | what if a cache has sets? | [`part_missing`] |
 //! | of lines from temporal and spatial reuse; of a shared cache from private and shared | [`Distances::first_of`] |
 //! | do two histograms agree? | [`accuracy`], [`GeometricBins`] |
 //!
@@ -26,6 +27,7 @@ mod footprint;
 mod incidence;
 mod phased;
 mod sampled;
+mod sets;
 mod stat_stack;
 #[cfg(test)]
 mod tests;
@@ -38,4 +40,5 @@ pub use footprint::Footprint;
 pub use incidence::{End, Incidence, Observation};
 pub use phased::{phased_places, phased_stack_distances};
 pub use sampled::{Bootstrap, Model, sampled};
+pub use sets::part_missing;
 pub use stat_stack::stat_stack;

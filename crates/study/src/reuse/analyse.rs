@@ -63,7 +63,8 @@ pub fn analyse(input: &dyn ReuseInput, names: &mut dyn Names, options: &ReuseOpt
         prefetch: None,
         not_enough: not_enough(&quality, input.seconds()),
     };
-    findings.fits = fits(&findings);
+    // Wide bins would put distances on the wrong side of a cache's size.
+    findings.fits = fits(&findings, options.bins == Bins::Logarithmic);
     if options.prefetch {
         findings.prefetch = prefetch(input, &findings);
     }

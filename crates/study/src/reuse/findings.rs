@@ -149,6 +149,19 @@ pub struct Fit {
     pub worst_pair: Option<usize>,
     /// Its part of these misses.
     pub worst_share: f64,
+    /// Misses in the machine's caches with the sets that they have, modelled. Without those whose sets are not known.
+    pub by_geometry: Vec<ByGeometry>,
+}
+
+/// What a cache with sets misses, by Smith's model ([`carom_study_stats::reuse::part_missing`]) from stack distances.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ByGeometry {
+    /// The size of the cache.
+    pub bytes: u64,
+    /// Lines of a set.
+    pub ways: u32,
+    /// Misses by accesses.
+    pub ratio: f64,
 }
 
 /// An object that threads of one shared cache use and reuse at different addresses of one line, one of them writing

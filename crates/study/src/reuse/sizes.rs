@@ -77,12 +77,12 @@ const LEFT: f64 = 0.1;
 const NOTHING: f64 = 1e-4;
 
 /// The smallest size on the curve, above `bytes`, that avoids nine in ten of the misses that a larger cache than
-/// `bytes` can avoid. `None` where there are next to none.
+/// `bytes` can avoid. `None` where there are next to none, or by the band may be none.
 pub(super) fn enough(curve: &[MissRatio], bytes: u64) -> Option<u64> {
-    let here = at(curve, bytes)?.value;
+    let here = at(curve, bytes)?;
     let floor = curve.last()?.ratio.value;
-    let avoidable = here - floor;
-    if avoidable < NOTHING {
+    let avoidable = here.value - floor;
+    if avoidable < NOTHING || here.low < floor {
         return None;
     }
     curve
@@ -121,6 +121,14 @@ mod tests {
         assert_eq!(at(512), None, "no such small cache was looked at");
         assert_eq!(enough(&curve, 32 * KIB), Some(64 * KIB));
         assert_eq!(enough(&curve, 64 * KIB), None);
+        let uncertain =
+            |point: &MissRatio| MissRatio { ratio: Estimate { low: 0.05, ..point.ratio }, ..*point };
+        let curve: Vec<_> = curve.iter().map(uncertain).collect();
+        assert_eq!(
+            enough(&curve, 32 * KIB),
+            None,
+            "40% may as well be 5%, less than the 10% that no size avoids"
+        );
     }
 
     #[test]

@@ -31,6 +31,12 @@ const ALLOCATORS: [&str; 6] = ["operator new", "__rust_", "__rustc::", "__rdl_",
 const LIBRARIES: [&str; 8] =
     ["__gnu_cxx::", "std::", "void std::", "<std::", "alloc::", "<alloc::", "core::", "<core::"];
 
+/// Parts of the paths where the sources of these libraries lie, for functions that DWARF names without their scope, as it
+/// does those that were inlined: Rust's (`/rustc/HASH/library/…`, or below the toolchain), what Rust's are made of, and the
+/// headers of libstdc++ and libc++.
+const SOURCES: [&str; 5] =
+    ["/library/alloc/src/", "/library/std/src/", "/library/core/src/", "/rust/deps/", "/include/c++/"];
+
 /// The layer of one frame.
 pub(crate) fn layer(frame: &Frame) -> Layer {
     let agent = || {
@@ -39,9 +45,10 @@ pub(crate) fn layer(frame: &Frame) -> Layer {
     };
     let name = frame.function.as_deref().unwrap_or_default();
     let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let file = frame.file.as_deref().unwrap_or_default();
     if C.contains(&name) || begins(&ALLOCATORS) || agent() {
         Layer::Allocator
-    } else if begins(&LIBRARIES) {
+    } else if begins(&LIBRARIES) || SOURCES.iter().any(|part| file.contains(part)) {
         Layer::Library
     } else {
         Layer::Program
@@ -60,5 +67,35 @@ pub(super) fn count_bytes(allocator: &str) -> u64 {
         Some(parameters) if parameters.contains("align_val_t") => LINE_BYTES,
         Some(_) => 8,
         None => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(function: &str, file: &str, expect: Layer) {
+        let file = Some(file.to_owned()).filter(|file| !file.is_empty());
+        let frame = Frame { function: Some(function.to_owned()), file, ..Frame::default() };
+        assert_eq!(layer(&frame), expect, "{function} {:?}", frame.file);
+    }
+
+    #[test]
+    fn scopes_tell_libraries_from_programs() {
+        check("calloc", "", Layer::Allocator);
+        check("operator new(unsigned long)", "", Layer::Allocator);
+        check("alloc::raw_vec::RawVec<T>::reserve", "", Layer::Library);
+        check("std::vector<int>::push_back(int const&)", "", Layer::Library);
+        check("allocate_nodes", "src/list.rs", Layer::Program);
+    }
+
+    /// Inlined into the program, a function has its own name alone.
+    #[test]
+    fn sources_tell_where_scopes_are_missing() {
+        let rust = "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/alloc/src/alloc.rs";
+        check("alloc_zeroed", rust, Layer::Library);
+        check("alloc_zeroed", "src/arena.rs", Layer::Program);
+        check("new_uninitialized<Global>", "/rust/deps/hashbrown-0.15.5/src/raw/mod.rs", Layer::Library);
+        check("allocate", "/usr/include/c++/12/bits/new_allocator.h", Layer::Library);
     }
 }

@@ -96,7 +96,9 @@ pub struct Engine {
     pub delivery: EngineDelivery,
     /// The agent's share of the program's time that it tries to stay under, in percent.
     pub budget_percent: Option<Real>,
-    /// Watchpoints per thread; 0 where there are none.
+    /// What watches for sharing; null where nothing does.
+    pub watch: Option<EngineWatch>,
+    /// Watchpoints per thread: registers of 8 bytes each, or one line in software; 0 where there are none.
     pub watchpoints: u32,
     /// Slots of the bulletin board on which threads publish what they wrote.
     pub board_slots: u32,
@@ -110,6 +112,16 @@ pub enum PeriodUnit {
     Ns,
     /// Accesses.
     Accesses,
+}
+
+/// What watches lines that other threads have written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineWatch {
+    /// The processor's debug registers, up to four of 8 bytes.
+    Registers,
+    /// Translated code, which looks its accesses up: one whole line at a time.
+    Software,
 }
 
 /// How samples reach the agent.

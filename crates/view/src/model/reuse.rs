@@ -77,6 +77,20 @@ pub struct ReuseFit {
     pub worst_pair: Option<usize>,
     /// Its share of the misses.
     pub worst_share: Real,
+    /// Misses by accesses in those of the machine's caches whose sets are known, by Smith's model from the stack
+    /// distances: modelled, whatever these are.
+    pub by_geometry: Vec<ReuseGeometry>,
+}
+
+/// What a cache with sets misses, modelled.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct ReuseGeometry {
+    /// The size of the cache.
+    pub bytes: u64,
+    /// Lines of a set.
+    pub ways: u32,
+    /// Misses by accesses.
+    pub ratio: Real,
 }
 
 /// An instruction that uses and one that reuses.

@@ -6,8 +6,8 @@ mod warnings;
 use carom_base::DistanceKind;
 use carom_study::{
     reuse::{
-        self, Basis, Bin, Cache, Curve, CurveKind, CurveScope, ENOUGH_USES, Fit, MissRatio, Model,
-        ReuseFindings, Unit,
+        self, Basis, Bin, ByGeometry, Cache, Curve, CurveKind, CurveScope, ENOUGH_USES, Fit, MissRatio,
+        Model, ReuseFindings, Unit,
     },
     share::{self, Estimate},
 };
@@ -16,8 +16,8 @@ use crate::{
     RunInfo,
     model::{
         Command, DataCache, Interval, MissRatioPoint, NotEnoughUses, PrefetchAdvice, Real, Report, Reuse,
-        ReuseBasis, ReuseBin, ReuseCurve, ReuseDistance, ReuseFit, ReuseKinds, ReuseModel, ReuseQuality,
-        ReuseScope, ReuseUnit, ReusedBy,
+        ReuseBasis, ReuseBin, ReuseCurve, ReuseDistance, ReuseFit, ReuseGeometry, ReuseKinds, ReuseModel,
+        ReuseQuality, ReuseScope, ReuseUnit, ReusedBy,
     },
     recording, verdict,
 };
@@ -161,7 +161,12 @@ fn fit(fit: &Fit) -> ReuseFit {
         enough_bytes: fit.enough_bytes,
         worst_pair: fit.worst_pair,
         worst_share: Real(fit.worst_share),
+        by_geometry: fit.by_geometry.iter().map(geometry).collect(),
     }
+}
+
+fn geometry(found: &ByGeometry) -> ReuseGeometry {
+    ReuseGeometry { bytes: found.bytes, ways: found.ways, ratio: Real(found.ratio) }
 }
 
 fn prefetch(found: &reuse::Prefetch) -> PrefetchAdvice {

@@ -2,7 +2,7 @@
 
 use super::page::{Page, Style};
 use crate::{
-    model::{Command, CountCoverage, Exit, PeriodUnit, Report, Reuse},
+    model::{Command, CountCoverage, Engine, EngineWatch, Exit, PeriodUnit, Report, Reuse},
     words,
 };
 
@@ -95,9 +95,17 @@ fn engine(report: &Report) -> String {
         "{who}; a sample stands for {}{period}{budget}; {}; {}, {} on the board",
         engine.sample_means,
         engine.delivery.describe(),
-        words::count(engine.watchpoints as usize, "watchpoint"),
+        watched(engine),
         words::count(engine.board_slots as usize, "slot"),
     )
+}
+
+/// What a thread watches at a time.
+fn watched(engine: &Engine) -> String {
+    match engine.watch {
+        Some(EngineWatch::Software) => "one line watched in software".into(),
+        Some(EngineWatch::Registers) | None => words::count(engine.watchpoints as usize, "watchpoint"),
+    }
 }
 
 fn samples(report: &Report) -> String {

@@ -21,8 +21,8 @@ const NEARLY_ALL: f64 = 0.9;
 const STANDS_OUT: f64 = 1.5;
 
 /// A pair with less than this of the misses explains nothing, nor does one that was seen less often.
-const TELLING: f64 = 0.05;
-const TELLING_SEEN: u64 = 5;
+pub const TELLING: f64 = 0.05;
+pub const TELLING_SEEN: u64 = 5;
 
 /// Fewer events than this, or less of the reuses by other threads, and false sharing is not spoken of.
 const ENOUGH_EVENTS: u64 = 30;
@@ -151,7 +151,12 @@ fn blame(pair: &ReusePair, share: f64) -> String {
 fn place(site: &ReuseSite) -> String {
     let at = words::place(site.file.as_deref(), site.line);
     let unknown = || site.call_path.first().map_or("an unknown place".into(), |frame| frame.address.clone());
-    at.or_else(|| site.function.clone()).unwrap_or_else(unknown)
+    at.unwrap_or_else(|| {
+        let name = site.function.clone().unwrap_or_else(unknown);
+        let module = site.call_path.first().and_then(|frame| frame.module.as_deref());
+        let file = module.and_then(|path| path.rsplit('/').next());
+        file.map_or(name.clone(), |file| format!("{name} in {file}"))
+    })
 }
 
 /// `1 MiB of private L2`, `3 MiB`.

@@ -14,6 +14,7 @@ pub fn counted() -> (RunInfo, CountFindings) {
         period_ns: 0,
         delivery: Delivery::Inline,
         budget_percent: None,
+        watch: None,
         watchpoints: 0,
         board_slots: 0,
     };

@@ -17,6 +17,7 @@ pub fn every_nth() -> (RunInfo, ShareFindings) {
         period_ns: 0,
         delivery: Delivery::Inline,
         budget_percent: None,
+        watch: Some(carom_view::Watch::Registers),
         watchpoints: 4,
         board_slots: 127,
     };

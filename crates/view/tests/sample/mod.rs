@@ -51,6 +51,7 @@ pub fn run(argv: &[&str], threads: &[String]) -> RunInfo {
             period_ns: 2_500_000,
             delivery: Delivery::Sigtrap,
             budget_percent: Some(5.0),
+            watch: Some(carom_view::Watch::Registers),
             watchpoints: 4,
             board_slots: 127,
         },

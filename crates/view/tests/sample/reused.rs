@@ -3,8 +3,8 @@
 use super::*;
 use carom_base::{DistanceKind, Scope};
 use carom_study::reuse::{
-    Basis, Bin, Cache, Curve, CurveKind, CurveScope, FalseSharing, Fit, Losses, MissRatio, Model, NotEnough,
-    Outcomes, Pair, Part, Prefetch, Quality as Followed, Quantiles, ReuseFindings, ReusedBy, Unit,
+    Basis, Bin, ByGeometry, Cache, Curve, CurveKind, CurveScope, FalseSharing, Fit, Losses, MissRatio, Model,
+    NotEnough, Outcomes, Pair, Part, Prefetch, Quality as Followed, Quantiles, ReuseFindings, ReusedBy, Unit,
 };
 
 const KIB: u64 = 1 << 10;
@@ -19,6 +19,7 @@ fn relaxed_run() -> RunInfo {
         period_ns: 0,
         delivery: Delivery::Inline,
         budget_percent: None,
+        watch: None,
         watchpoints: 0,
         board_slots: 0,
     };
@@ -125,6 +126,7 @@ pub fn relaxed() -> (RunInfo, ReuseFindings) {
         enough_bytes: Some(4 * MIB),
         worst_pair,
         worst_share: 0.8,
+        by_geometry: vec![ByGeometry { bytes: MIB, ways: 16, ratio: ratio + 0.01 }],
     };
     let worker = CurveScope::Thread(ThreadId(2));
     let time = Curve {

@@ -2,7 +2,7 @@
 
 use super::whose;
 use crate::{
-    model::{Interval, MissRatioPoint, Reuse, ReuseCurve, ReuseFit},
+    model::{Interval, MissRatioPoint, Reuse, ReuseCurve, ReuseFit, ReuseScope},
     text::{
         Options,
         page::{Page, Style},
@@ -38,6 +38,9 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
     page.put(Style::Dim, &format!("{:>CELL$}{:>CELL$}", "unavoidable", "enough")).end();
     for fit in reuse.fits.iter().take(options.lines) {
         row(page, reuse, fit, &sizes, names);
+        if fit.scope == ReuseScope::All {
+            by_geometry(page, fit, &sizes);
+        }
     }
     let more = reuse.fits.len().saturating_sub(options.lines);
     if more > 0 {
@@ -66,6 +69,21 @@ fn row(page: &mut Page, reuse: &Reuse, fit: &ReuseFit, sizes: &[u64], names: &Th
     let enough = fit.enough_bytes.map_or("-".into(), words::size);
     page.plain(&format!("{:>CELL$}", words::percent(fit.compulsory.0)));
     page.put(Style::Green, &format!("{enough:>CELL$}")).end();
+}
+
+/// What the caches miss with the sets that they have.
+fn by_geometry(page: &mut Page, fit: &ReuseFit, sizes: &[u64]) {
+    let of = |bytes: &u64| fit.by_geometry.iter().find(|found| found.bytes == *bytes);
+    let cells: Vec<String> = sizes
+        .iter()
+        .map(|bytes| of(bytes).map_or(String::new(), |found| words::percent(found.ratio.0)))
+        .collect();
+    if cells.iter().all(String::is_empty) {
+        return;
+    }
+    page.cell(Style::Dim, "  sets, modelled", WHO);
+    let cells: String = cells.iter().map(|cell| format!("{cell:>CELL$}")).collect();
+    page.put(Style::Dim, cells.trim_end()).end();
 }
 
 fn at(curve: &ReuseCurve, bytes: u64) -> Option<&MissRatioPoint> {

@@ -13,8 +13,9 @@ use crate::{
 
 const INDENT: usize = 5;
 
-/// Advice is given where a pair has at least this part of all misses.
-const TELLING: f64 = 0.05;
+/// Pairs with fewer of the misses than this are told only where there is nothing else to tell, and no more than so many.
+const SOME: f64 = 0.0005;
+const WITHOUT_MISSES: usize = 3;
 
 pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Options) {
     if reuse.pairs.is_empty() {
@@ -23,7 +24,9 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
     page.heading("Uses and their reuses");
     let size = verdict::cache(reuse, reuse.cache_bytes);
     page.put(Style::Dim, &format!("ranked by misses at {size}")).end();
-    for (rank, pair) in reuse.pairs.iter().take(options.lines).enumerate() {
+    let with_misses = reuse.pairs.iter().take_while(|pair| pair.share_of_misses.0 >= SOME).count();
+    let shown = with_misses.max(WITHOUT_MISSES).min(options.lines);
+    for (rank, pair) in reuse.pairs.iter().take(shown).enumerate() {
         head(page, rank + 1, pair);
         page.indented(Style::Cyan, INDENT, "use       ", &site(&pair.earlier));
         page.indented(Style::Cyan, INDENT, "reuse     ", &site(&pair.reuse));
@@ -33,7 +36,7 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
             page.indented(Style::Green, INDENT, "to fit    ", &text);
         }
     }
-    let more = reuse.pairs.len().saturating_sub(options.lines) + reuse.other_pairs;
+    let more = reuse.pairs.len().saturating_sub(shown) + reuse.other_pairs;
     if more > 0 {
         page.end().put(Style::Dim, &format!("… and {}.", words::count(more, "more pair"))).end();
     }
@@ -81,7 +84,8 @@ fn distance(pair: &ReusePair) -> String {
 
 /// What would have to change for the reuse to hit: how much is accessed in between against what the cache holds.
 fn remedy(reuse: &Reuse, pair: &ReusePair) -> Option<String> {
-    let missing = pair.missing_bytes.filter(|_| pair.share_of_misses.0 >= TELLING)?;
+    let telling = pair.share_of_misses.0 >= verdict::TELLING && pair.seen >= verdict::TELLING_SEEN;
+    let missing = pair.missing_bytes.filter(|_| telling)?;
     let factor = missing.0 / reuse.cache_bytes.max(1) as f64;
     (factor > 1.0).then(|| {
         format!(

@@ -43,6 +43,7 @@ fn misses_at_the_machines_caches_and_what_would_do() {
         "
                       L1 48 KiB     L2 1 MiB    L3 32 MiB  unavoidable       enough
 all threads            11% (±2)     11% (±2)      1% (±2)           1%        4 MiB
+  sets, modelled                         12%
 worker-2               21% (±2)     21% (±2)      1% (±2)           1%        4 MiB
 worker-1                2% (±2)      2% (±2)      1% (±2)           1%            -
 ",

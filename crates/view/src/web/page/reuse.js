@@ -28,10 +28,12 @@ function fitsSection() {
     const curves = reuse.curves.filter((curve) => curve.scope === fit.scope && curve.thread === fit.thread && curve.domain === fit.domain && isMissCurve(curve) && curve.granularity_bytes === 64);
     const curve = curves.find((each) => each.basis === "exact") ?? curves[0];
     const point = curve?.miss_ratio.find((each) => each.bytes === bytes);
-    return point ? [percent(point.ratio), point.low !== point.high && el("span", { class: "muted" }, ` ${error({ estimate: point.ratio, ...point })}`)] : "";
+    const sets = fit.by_geometry.find((each) => each.bytes === bytes);
+    return point ? [percent(point.ratio), point.low !== point.high && el("span", { class: "muted" }, ` ${error({ estimate: point.ratio, ...point })}`),
+      sets && el("div", { class: "muted" }, `${percent(sets.ratio)} with ${sets.ways} ways, modelled`)] : "";
   };
   return el("section", { "aria-label": "What would have to fit" },
-    el("div", { class: "head" }, el("h2", {}, "What would have to fit"), el("p", {}, "Misses by accesses in the machine’s caches, each as if it were fully associative; the part that no size avoids; and the smallest cache that avoids nine in ten of the others.")),
+    el("div", { class: "head" }, el("h2", {}, "What would have to fit"), el("p", {}, "Misses by accesses in the machine’s caches, each as if it were fully associative, and with the sets that it has; the part that no size avoids; and the smallest cache that avoids nine in ten of the others.")),
     el("div", { class: "card scroll" }, el("table", {},
       el("thead", {}, el("tr", {}, ["", ...sizes.map(cacheName), "Unavoidable", "Enough"].map((head) => el("th", { scope: "col" }, head)))),
       el("tbody", {}, reuse.fits.map((fit) => el("tr", {}, el("td", {}, name(fitName(fit))),

@@ -1,20 +1,11 @@
-//! `carom share`: record, then report.
+//! How often to sample.
 
-use carom_base_sys::probe::{BurstChoice, DeliveryKind, Facts, Probes, choose_burst_delivery};
-use carom_collect::{ControlSettings, DeliveryChoice, Engine};
-
-use crate::{
-    cli::{DeliveryArg, EngineArg, Period, ShareArgs},
-    failure::{End, Failure},
-    load::Choices,
-    output::{self, Layout},
-    record::{self, Job},
-};
+use crate::cli::{EngineArg, Period, ShareArgs};
 
 /// Mean thread CPU time between samples by default. A timer sample and a walked step sample cost about 30 us on a
 /// virtual machine, and setting and hitting watchpoints as much again; what they cost the program beyond that, in
 /// cold caches and in threads that wait for the interrupted one, is of the same order (`docs/benchmarks.md`).
-const DEFAULT_PERIOD_NS: u64 = 3_000_000;
+pub const DEFAULT_PERIOD_NS: u64 = 3_000_000;
 
 /// Accesses between two samples at least, on average: more than a block of translated code has.
 const LEAST_ACCESSES: u64 = 100;
@@ -22,38 +13,22 @@ const LEAST_ACCESSES: u64 = 100;
 /// Mean number of loads, and of stores, between sampled ones by default: the period of the ComDetective paper.
 const DEFAULT_ACCESSES: u64 = 500_000;
 
-/// Records the program and reports.
-///
-/// # Errors
-/// Before the program runs: it cannot be profiled, options contradict each other, or a report cannot be written where
-/// it should go.
-pub fn run(args: &ShareArgs) -> Result<End, Failure> {
-    output::check(&args.report)?;
-    let periods = periods(args).map_err(Failure::new)?;
-    let choice = choose(args, &periods)?;
-    record::run(Job {
-        command: "share",
-        program: &args.program,
-        settings: settings(args, &periods, &choice),
-        reason: choice.reason,
-        output: &args.report,
-        layout: Layout { lines: args.layout.top, directed: args.layout.directed, ..Layout::default() },
-        choices: Choices::default(),
-        time_memory: false,
-    })
-}
-
 /// The engine, and how often it samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Periods {
+pub enum Periods {
     /// `burst`, every so much thread CPU time.
     Time { ns: u64 },
     /// `translate`, every so many accesses.
     Accesses { loads: u64, stores: u64 },
 }
 
+/// Reads the options.
+///
 /// `auto` is `burst` until `translate` has shown on enough programs that it changes none of them.
-fn periods(args: &ShareArgs) -> Result<Periods, String> {
+///
+/// # Errors
+/// They contradict each other, or do not belong to the engine.
+pub fn periods(args: &ShareArgs) -> Result<Periods, String> {
     const NS_PER_S: u64 = 1_000_000_000;
     match args.engine {
         EngineArg::Auto | EngineArg::Burst => {
@@ -105,58 +80,6 @@ fn periods(args: &ShareArgs) -> Result<Periods, String> {
                 }
             }
         }
-    }
-}
-
-/// How to sample on this machine: as asked for, or what works best, as `carom doctor` explains it.
-fn choose(args: &ShareArgs, periods: &Periods) -> Result<BurstChoice, Failure> {
-    let delivery = match args.delivery {
-        DeliveryArg::Auto => {
-            let probes = Probes::judge(&Facts::to_choose());
-            let choice = choose_burst_delivery(&probes);
-            return match periods {
-                Periods::Time { .. } => {
-                    choice.map_err(|cause| Failure::new(format!("{cause}; `carom doctor` explains")))
-                }
-                Periods::Accesses { .. } => Ok(watchpoints_of(choice)),
-            };
-        }
-        DeliveryArg::Sigtrap => DeliveryKind::Sigtrap,
-        DeliveryArg::Setsig => DeliveryKind::Setsig,
-        DeliveryArg::PosixTimer => DeliveryKind::PosixTimer,
-    };
-    Ok(BurstChoice { delivery, watchpoints: u32::MAX, reason: "asked for".into() })
-}
-
-/// The translate engine takes its samples without signals, but sets what watchpoints there are.
-fn watchpoints_of(choice: Result<BurstChoice, String>) -> BurstChoice {
-    let (delivery, watchpoints) =
-        choice.map_or((DeliveryKind::PosixTimer, 0), |choice| (choice.delivery, choice.watchpoints));
-    BurstChoice { delivery, watchpoints, reason: "asked for".into() }
-}
-
-fn settings(args: &ShareArgs, periods: &Periods, choice: &BurstChoice) -> ControlSettings {
-    let (engine, period_ns, load_period, store_period) = match *periods {
-        Periods::Time { ns } => (Engine::Burst, ns, 0, 0),
-        // The period in time serves processes in which code cannot be translated.
-        Periods::Accesses { loads, stores } => (Engine::Translate, DEFAULT_PERIOD_NS, loads, stores),
-    };
-    ControlSettings {
-        engine,
-        load_period,
-        store_period,
-        period_ns,
-        budget_ppm: (args.budget * 1e4).round() as u32,
-        max_steps: args.max_steps,
-        watchpoints: args.watchpoints.min(choice.watchpoints),
-        board_slots: args.board,
-        delivery: match choice.delivery {
-            DeliveryKind::Sigtrap => DeliveryChoice::Sigtrap,
-            DeliveryKind::Setsig => DeliveryChoice::Setsig,
-            DeliveryKind::PosixTimer => DeliveryChoice::PosixTimer,
-        },
-        objects: args.objects.then_some(args.objects_from),
-        reuse: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The lock around the cache. Held only with all signals blocked, so its holder always goes on.
+//! A lock for code inside a stranger's process: the C library's locks are the program's business, and std's may park.
 
 use std::{
     cell::UnsafeCell,
@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::*},
 };
 
-/// Mutual exclusion by spinning: a parked thread would need the C library.
+/// Mutual exclusion by spinning. A handler only ever tries, unless the lock is held with all signals blocked.
 pub struct SpinLock<T> {
     held: AtomicBool,
     value: UnsafeCell<T>,
@@ -24,20 +24,34 @@ impl<T> SpinLock<T> {
         Self { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
     }
 
+    /// Takes the lock if it is free.
+    pub fn try_lock(&self) -> Option<Guard<'_, T>> {
+        // ATOMICS: pairs with the release in `drop`.
+        let taken = self.held.compare_exchange(false, true, Acquire, Relaxed).is_ok();
+        // Made only where the lock was taken: a guard that is made and dropped opens the lock.
+        taken.then(|| Guard(self))
+    }
+
     /// Waits for the lock, giving the processor away: the holder may be preempted on a busy machine.
     pub fn lock(&self) -> Guard<'_, T> {
-        // ATOMICS: the acquire pairs with the release in `drop`.
-        while self.held.compare_exchange_weak(false, true, Acquire, Relaxed).is_err() {
+        loop {
+            if let Some(guard) = self.try_lock() {
+                return guard;
+            }
             // SAFETY: no arguments.
             unsafe { libc::sched_yield() };
         }
-        Guard(self)
     }
 
     /// The byte that is not 0 while the lock is held: for whoever leaves it without a stack to return on. x86 stores
     /// release.
     pub const fn held(&self) -> *mut u8 {
         self.held.as_ptr().cast()
+    }
+
+    /// Opens the lock whoever holds it: a forked child has no other threads.
+    pub fn force_open(&self) {
+        self.held.store(false, Release);
     }
 }
 
@@ -59,5 +73,21 @@ impl<T> DerefMut for Guard<'_, T> {
 impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
         self.0.held.store(false, Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trying_does_not_open_what_another_holds() {
+        let lock = SpinLock::new(0);
+        let guard = lock.try_lock();
+        assert!(guard.is_some());
+        assert!(lock.try_lock().is_none());
+        assert!(lock.try_lock().is_none(), "the first attempt must not have opened it");
+        drop(guard);
+        assert!(lock.try_lock().is_some());
     }
 }

@@ -1,0 +1,167 @@
+//! How samples come, and what watches the lines that other threads have written.
+
+use carom_base_sys::probe::{BurstChoice, DeliveryKind, Facts, Probes, choose_burst_delivery};
+use carom_collect::WatchChoice;
+
+use super::Periods;
+use crate::cli::{DeliveryArg, ShareArgs, WatchArg};
+
+/// What is used on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// How signals come: samples of the burst engine, and what brings threads back into translated code.
+    pub delivery: DeliveryKind,
+    /// Debug registers that each thread may watch with.
+    pub watchpoints: u32,
+    /// What watches where code is translated.
+    pub watch: WatchChoice,
+    /// Why so. A clause without a full stop.
+    pub reason: String,
+}
+
+/// What can be had.
+struct Found {
+    /// Signals and debug registers, or why there are no signals.
+    signals: Result<BurstChoice, String>,
+    /// Why there are no debug registers, where there are none.
+    no_registers: Option<String>,
+}
+
+/// As asked for, or what works best, as `carom doctor` explains it.
+///
+/// # Errors
+/// What was asked for cannot be done here, or options contradict each other.
+pub fn choose(args: &ShareArgs, periods: &Periods) -> Result<Means, String> {
+    let found = match args.delivery {
+        DeliveryArg::Auto => Found::of(&Probes::judge(&Facts::to_choose())),
+        DeliveryArg::Sigtrap => Found::asked(DeliveryKind::Sigtrap),
+        DeliveryArg::Setsig => Found::asked(DeliveryKind::Setsig),
+        DeliveryArg::PosixTimer => Found::asked(DeliveryKind::PosixTimer),
+    };
+    found.means(args.watch, args.watchpoints, periods)
+}
+
+impl Found {
+    fn of(probes: &Probes) -> Self {
+        Self {
+            signals: choose_burst_delivery(probes),
+            no_registers: probes.watchpoints.cause().map(str::to_owned),
+        }
+    }
+
+    fn asked(delivery: DeliveryKind) -> Self {
+        let on_perf = delivery != DeliveryKind::PosixTimer;
+        Self {
+            signals: Ok(BurstChoice {
+                delivery,
+                watchpoints: if on_perf { u32::MAX } else { 0 },
+                reason: "asked for".into(),
+            }),
+            no_registers: (!on_perf).then(|| "POSIX timers were asked for".into()),
+        }
+    }
+
+    fn means(self, asked: WatchArg, most: u32, periods: &Periods) -> Result<Means, String> {
+        let watchpoints = self.signals.as_ref().map_or(0, |choice| choice.watchpoints).min(most);
+        if asked == WatchArg::Registers && watchpoints == 0 {
+            let why = self.why_no_registers();
+            return Err(format!(
+                "debug registers cannot be had here: {why}; --engine translate can watch in software; \
+                 `carom doctor` explains"
+            ));
+        }
+        match periods {
+            Periods::Time { .. } => self.by_time(asked, watchpoints),
+            Periods::Accesses { .. } => Ok(self.by_accesses(asked, watchpoints)),
+        }
+    }
+
+    fn by_time(self, asked: WatchArg, watchpoints: u32) -> Result<Means, String> {
+        if asked == WatchArg::Software {
+            return Err("--watch software needs --engine translate, whose code does the watching".into());
+        }
+        let BurstChoice { delivery, reason, .. } =
+            self.signals.map_err(|cause| format!("{cause}; `carom doctor` explains"))?;
+        Ok(Means { delivery, watchpoints, watch: WatchChoice::Registers, reason })
+    }
+
+    /// Samples come without signals. To look every access up costs about a quarter more than registers, which watch for
+    /// nothing, and finds no more: these come first (`docs/algorithms.md`).
+    fn by_accesses(self, asked: WatchArg, watchpoints: u32) -> Means {
+        let asked_for = || "asked for".to_owned();
+        let (watch, reason) = match asked {
+            WatchArg::Software => (WatchChoice::Software, asked_for()),
+            WatchArg::Auto if watchpoints == 0 => (
+                WatchChoice::Software,
+                format!("asked for; lines are watched in software, as {}", self.why_no_registers()),
+            ),
+            WatchArg::Auto | WatchArg::Registers => (WatchChoice::Registers, asked_for()),
+        };
+        let delivery = self.signals.map_or(DeliveryKind::PosixTimer, |choice| choice.delivery);
+        Means { delivery, watchpoints, watch, reason }
+    }
+
+    fn why_no_registers(&self) -> &str {
+        self.no_registers.as_deref().unwrap_or("there are none")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIME: Periods = Periods::Time { ns: 1 };
+    const ACCESSES: Periods = Periods::Accesses { loads: 1, stores: 1 };
+
+    fn everything() -> Found {
+        let burst = BurstChoice { delivery: DeliveryKind::Sigtrap, watchpoints: 4, reason: "best".into() };
+        Found { signals: Ok(burst), no_registers: None }
+    }
+
+    /// As in a default container.
+    fn denied() -> Found {
+        let cause = "perf_event_open is denied";
+        let burst = BurstChoice { delivery: DeliveryKind::PosixTimer, watchpoints: 0, reason: cause.into() };
+        Found { signals: Ok(burst), no_registers: Some(cause.into()) }
+    }
+
+    #[test]
+    fn registers_watch_where_there_are_some() {
+        for periods in [TIME, ACCESSES] {
+            for asked in [WatchArg::Auto, WatchArg::Registers] {
+                let means = everything().means(asked, 3, &periods).unwrap();
+                assert_eq!((means.watch, means.watchpoints), (WatchChoice::Registers, 3), "{periods:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn translated_code_watches_where_there_are_none_and_the_report_says_why() {
+        let means = denied().means(WatchArg::Auto, 4, &ACCESSES).unwrap();
+        assert_eq!((means.watch, means.watchpoints), (WatchChoice::Software, 0));
+        assert_eq!(means.reason, "asked for; lines are watched in software, as perf_event_open is denied");
+        let nothing = Found { signals: Err("no timer works".into()), ..denied() };
+        assert!(nothing.means(WatchArg::Auto, 4, &ACCESSES).is_ok(), "samples come without signals");
+        let error = denied().means(WatchArg::Registers, 4, &ACCESSES).unwrap_err();
+        assert!(error.contains("perf_event_open is denied"), "{error}");
+    }
+
+    /// The registers serve processes whose code cannot be translated.
+    #[test]
+    fn software_watches_where_it_is_asked_for() {
+        let means = everything().means(WatchArg::Software, 4, &ACCESSES).unwrap();
+        assert_eq!((means.watch, means.watchpoints), (WatchChoice::Software, 4));
+        assert_eq!(means.reason, "asked for");
+    }
+
+    #[test]
+    fn the_burst_engine_does_without_and_cannot_watch_in_software() {
+        let means = denied().means(WatchArg::Auto, 4, &TIME).unwrap();
+        assert_eq!(
+            (means.watch, means.watchpoints, means.reason.as_str()),
+            (WatchChoice::Registers, 0, "perf_event_open is denied")
+        );
+        assert!(everything().means(WatchArg::Software, 4, &TIME).unwrap_err().contains("--engine translate"));
+        assert!(denied().means(WatchArg::Registers, 4, &TIME).is_err());
+    }
+}

@@ -1,0 +1,80 @@
+//! Programs whose counts are known to the unit: the comments of their assembly say what each instruction counts as, and
+//! `counts.json` has the sums.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde_json::Value;
+
+use crate::support::{Recorded, compile};
+
+const ITERATIONS: i64 = 100;
+const THREADS: usize = 2;
+
+/// Folder of the programs.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs/targets/counts");
+
+/// Counts by event.
+type Counts = BTreeMap<String, i64>;
+
+/// What each thread of a program counts, by the program's name; without those that this processor cannot run.
+fn known() -> BTreeMap<String, Counts> {
+    let json = fs::read(Path::new(SOURCES).join("counts.json")).expect("counts.json");
+    let tables: Value = serde_json::from_slice(&json).expect("JSON");
+    let info = fs::read_to_string("/proc/cpuinfo").expect("/proc/cpuinfo");
+    let flags = info.lines().find(|line| line.starts_with("flags")).expect("flags");
+    let mut known = BTreeMap::new();
+    for (name, table) in tables.as_object().expect("tables") {
+        let mut needs = table["needs"].as_array().expect("flags").iter().filter_map(Value::as_str);
+        if let Some(missing) = needs.find(|need| !flags.split(' ').any(|flag| flag == *need)) {
+            eprintln!("skipped: {name} needs {missing}");
+            continue;
+        }
+        let number = |table: &Value| table.as_i64().expect("a number");
+        let once = table["once"].as_object().expect("counts");
+        let counts = once
+            .iter()
+            .map(|(event, once)| (event.clone(), number(once) + ITERATIONS * number(&table["each"][event])));
+        known.insert(name.clone(), counts.collect());
+    }
+    known
+}
+
+/// What was counted in each thread.
+fn counted(flags: &[&str], name: &str, arguments: &[&str]) -> Vec<Counts> {
+    let iterations = format!("-DITERATIONS={ITERATIONS}");
+    let flags: Vec<&str> = flags.iter().copied().chain([iterations.as_str()]).collect();
+    let program = compile(&format!("counts/{name}.S"), &flags);
+    let mut count = Recorded::by("count", &[], &program, arguments);
+    let ending = count.run();
+    assert_eq!(ending.code(), Some(0), "{name}: {}", ending.complaint());
+    let report = count.report().0;
+    let events = report["count"]["events"].as_array().expect("events");
+    let threads = report["threads"].as_array().expect("threads").len();
+    let of_thread = |thread: usize| {
+        let count = |event: &Value| {
+            let name = event["name"].as_str().expect("a name").replace('-', "_");
+            (name, event["values"][thread].as_i64().unwrap_or(-1))
+        };
+        events.iter().map(count).collect()
+    };
+    (0..threads).map(of_thread).collect()
+}
+
+#[test]
+fn every_event_is_counted_to_the_unit() {
+    let known = known();
+    assert!(known.len() > 5, "{:?}", known.keys());
+    for (name, expected) in &known {
+        assert_eq!(counted(&[], name, &[]), std::slice::from_ref(expected), "{name}");
+    }
+}
+
+#[test]
+fn every_event_of_every_thread_is() {
+    let threads_c = format!("{SOURCES}/threads.c");
+    for (name, expected) in &known() {
+        let found = counted(&[&threads_c, "-DTHREADS"], name, &[&THREADS.to_string()]);
+        // The first thread makes the others, with the help of the C library, whose counts nobody knows.
+        assert_eq!(found.get(1..), Some(vec![expected.clone(); THREADS].as_slice()), "{name}");
+    }
+}

@@ -1,0 +1,147 @@
+//! What accesses do to one stack, and by that to the others.
+
+use carom_base::{Access, AccessKind};
+
+use super::{
+    grid::{Grid, Key},
+    histogram::UNIT,
+    holders::Holders,
+    sieve::Sieve,
+    sites::Sites,
+    stack::{AHEAD, Now, Seen, Stack},
+    tally::Tally,
+};
+
+/// From so many places on, a stack's table is larger than a core's caches, and is worth reading ahead in.
+const LARGE: usize = 1 << 15;
+
+/// Accesses of one thread in a row.
+#[derive(Debug)]
+pub(super) struct Walk<'a> {
+    pub grid: Grid,
+    /// The number of the stack.
+    pub holder: usize,
+    /// The thread.
+    pub who: u32,
+    pub stack: &'a mut Stack,
+    pub holders: &'a mut Holders,
+    pub tally: &'a mut Tally,
+    /// Where pairs are counted.
+    pub sites: Option<&'a mut Sites>,
+}
+
+impl Walk<'_> {
+    /// Every place is followed.
+    #[inline(always)]
+    pub fn all(&mut self, batch: &[Access]) {
+        for batch in batch.chunks(AHEAD) {
+            // For shorter ones that has been done.
+            if batch.len() == AHEAD {
+                read_ahead(self.grid, self.stack, batch);
+            }
+            for access in batch {
+                let now = tick(self.stack, self.who, access);
+                match self.grid.only(access.addr.0, access.width) {
+                    Some(key) => self.one(key, &now),
+                    None => self.several(access, &now),
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn one(&mut self, key: Key, now: &Now) {
+        match self.stack.touch_recent(key, now) {
+            Some(reuse) => {
+                self.holders.settle(self.holder, self.stack, key, false, now.writes());
+                self.tally.record_reuse(&reuse, now, UNIT);
+            }
+            None => self.one_older(key, now),
+        }
+    }
+
+    #[inline(always)]
+    fn one_older(&mut self, key: Key, now: &Now) {
+        let seen = self.stack.touch_older(key, now, self.sites.as_deref_mut());
+        self.holders.settle(self.holder, self.stack, key, !matches!(seen, Seen::Reuse(_)), now.writes());
+        self.tally.record(&seen, now, UNIT);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn several(&mut self, access: &Access, now: &Now) {
+        self.grid.each(access.addr.0, access.width, |key| self.one(key, now));
+    }
+
+    /// Places that pass the sieve are followed.
+    pub fn some(&mut self, batch: &[Access], sieve: &mut Sieve) {
+        let (mut touches, mut writes) = (batch.len() as u64, 0);
+        let mut rest = batch;
+        loop {
+            let (skipped, counts) = sieve.skip(self.grid, rest);
+            self.stack.clock += skipped as u64 + counts.doubles();
+            writes += counts.writes();
+            let Some((access, after)) = rest.get(skipped..).and_then(<[Access]>::split_first) else { break };
+            rest = after;
+            let now = tick(self.stack, self.who, access);
+            let touched = self.followed(access, &now, sieve);
+            touches += touched - 1;
+            writes += if now.writes() { touched } else { 0 };
+        }
+        self.tally.met(touches, writes);
+    }
+
+    /// An access to a place that is followed, or to several that may be. How many there are.
+    #[inline(never)]
+    fn followed(&mut self, access: &Access, now: &Now, sieve: &mut Sieve) -> u64 {
+        let grid = self.grid;
+        let mut touches = 0;
+        grid.each(access.addr.0, access.width, |key| {
+            touches += 1;
+            let hash = Sieve::hash(grid.sampling_unit(key));
+            if !sieve.passes(hash) {
+                return;
+            }
+            let recent = self.stack.touch_recent(key, now).map(Seen::Reuse);
+            let seen = recent.unwrap_or_else(|| self.stack.touch_older(key, now, self.sites.as_deref_mut()));
+            self.holders.settle(self.holder, self.stack, key, !matches!(seen, Seen::Reuse(_)), now.writes());
+            self.tally.record_sampled(seen, now, hash, sieve.rate(), sieve.weight());
+            if matches!(seen, Seen::First) {
+                self.make_room(sieve);
+            }
+        });
+        touches
+    }
+
+    /// If too many places are followed, fewer are from now on.
+    fn make_room(&mut self, sieve: &mut Sieve) {
+        let others: usize = self.holders.others().map(|other| other.len()).sum();
+        if sieve.tighten(self.stack.len() + others) {
+            let (sieve, grid) = (*sieve, self.grid);
+            let keep = |key| sieve.passes(Sieve::hash(grid.sampling_unit(key)));
+            self.stack.retain(keep);
+            self.holders.others().for_each(|other| other.retain(keep));
+        }
+    }
+}
+
+/// Has the memory of several places on its way at once, where there is much of it.
+#[inline(always)]
+pub(super) fn read_ahead(grid: Grid, stack: &Stack, batch: &[Access]) {
+    if stack.len() > LARGE {
+        stack.read_ahead(batch.iter().filter_map(|access| grid.only(access.addr.0, access.width)));
+    }
+}
+
+/// Accesses that one instruction's access is: a read-modify-write is a load and a store.
+#[inline(always)]
+fn duration(kind: AccessKind) -> u64 {
+    1 + u64::from(kind == AccessKind::ReadModifyWrite)
+}
+
+#[inline(always)]
+fn tick(stack: &mut Stack, who: u32, access: &Access) -> Now {
+    let begin = stack.clock;
+    stack.clock += duration(access.kind);
+    Now::new(begin, stack.clock, who, access)
+}

@@ -1,0 +1,80 @@
+//! The line that the calling thread's translated code watches: the debug registers' stand-in for sharing.
+
+use carom_base::Line;
+use carom_collect_translate as engine;
+
+/// Touches of other lines that the thread's tables cannot tell from the watched one (see [`engine::Watches`]), after which
+/// a watch is given up: each leaves the cache, and costs as much as hundreds of accesses.
+const MOST_OTHERS: u32 = 64;
+
+/// What one thread watches. Used by the thread itself.
+#[derive(Debug, Default)]
+pub struct LineWatch {
+    line: Option<Line>,
+    /// Touches of other lines since it was set.
+    others: u32,
+}
+
+/// What a touch that was told is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touched {
+    /// The watched line.
+    Watched,
+    /// Another line.
+    Other,
+    /// Another line, as too often before.
+    OtherAgain,
+}
+
+impl LineWatch {
+    /// Has the thread's code tell of all its accesses to this line, and of no others. False where it cannot.
+    /// Signal-safe.
+    pub fn set(&mut self, line: Line) -> bool {
+        self.clear();
+        let set = engine::watches().is_some_and(|table| table.watch(line.start().0, true, true));
+        *self = Self { line: set.then_some(line), others: 0 };
+        set
+    }
+
+    /// Watches nothing any more. Signal-safe.
+    pub fn clear(&mut self) {
+        // The table of a thread that has been detached is gone with its watches.
+        if let (Some(line), Some(table)) = (self.line.take(), engine::watches()) {
+            table.unwatch(line.start().0, true, true);
+        }
+    }
+
+    /// An access to `line` was told.
+    pub fn touched(&mut self, line: Line) -> Touched {
+        if self.line == Some(line) {
+            return Touched::Watched;
+        }
+        self.others = self.others.saturating_add(1);
+        if self.others < MOST_OTHERS { Touched::Other } else { Touched::OtherAgain }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No thread of this test is translated: nothing can be watched, and nothing is undone.
+    #[test]
+    fn without_a_table_there_is_no_watch() {
+        let mut watch = LineWatch::default();
+        assert!(!watch.set(Line(7)));
+        assert_eq!(watch.touched(Line(7)), Touched::Other);
+        watch.clear();
+    }
+
+    #[test]
+    fn other_lines_are_borne_so_many_times() {
+        let mut watch = LineWatch { line: Some(Line(7)), others: 0 };
+        let others: Vec<_> = (0..MOST_OTHERS).map(|_| watch.touched(Line(7 + (1 << 16)))).collect();
+        assert_eq!(
+            others.iter().position(|each| *each == Touched::OtherAgain),
+            Some(MOST_OTHERS as usize - 1)
+        );
+        assert_eq!(watch.touched(Line(7)), Touched::Watched);
+    }
+}

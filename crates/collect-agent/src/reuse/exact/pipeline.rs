@@ -1,0 +1,171 @@
+//! The two stages of the analysis, and their tasks.
+//!
+//! No thread is there for them: whoever hands accesses over does some of what there is to do, so that two threads have
+//! both stages going at once, and one alone does everything itself.
+//!
+//! Locks, in the order in which they are taken: of the private stage, of the shared stage; of what puts accesses in order
+//! (`super::FRONT`); of tasks; of spare vectors.
+
+use std::{collections::VecDeque, mem, sync::Arc};
+
+use carom_base::Access;
+use carom_base_reuse::exact::{Exact, Sequence, Stage, Task, Tasks};
+
+use super::{cells::put_down, wide};
+use crate::lock::SpinLock;
+
+/// Tasks that may wait for a stage: so much may one thread be ahead of another. Of 8 Ki accesses each, they are 1.5 MiB.
+const MOST_WAITING: usize = 8;
+
+/// Tasks that are done in a row, so that nobody is kept from going on with the program for long.
+const AT_ONCE: usize = 4;
+
+/// A stage, and what it is to do.
+struct Place {
+    stage: SpinLock<Stage>,
+    tasks: SpinLock<VecDeque<Task>>,
+}
+
+static PRIVATE: Place = Place::new();
+static SHARED: Place = Place::new();
+
+/// Vectors to use again.
+struct Spare {
+    batches: Vec<Vec<Access>>,
+    sequences: Vec<Sequence>,
+}
+
+static SPARE: SpinLock<Spare> = SpinLock::new(Spare { batches: Vec::new(), sequences: Vec::new() });
+
+/// The stages begin; `exact` is to count private caches.
+pub fn start(exact: Exact) {
+    *PRIVATE.stage.lock() = Stage::private(exact);
+}
+
+/// What the stages are to do next.
+pub fn hand_over(tasks: &mut Tasks) {
+    PRIVATE.add(&mut tasks.private);
+    SHARED.add(&mut tasks.shared);
+}
+
+/// Does some of what there is to do, and goes on for as long as too much is.
+pub fn work() {
+    loop {
+        let done = [PRIVATE.work(AT_ONCE), SHARED.work(AT_ONCE)];
+        if !PRIVATE.is_crowded() && !SHARED.is_crowded() {
+            return;
+        }
+        if done == [false; 2] {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Does all that there is to do, and writes down what was counted.
+pub fn finish() {
+    for place in [&PRIVATE, &SHARED] {
+        let mut stage = place.stage.lock();
+        place.go_on(&mut stage, usize::MAX);
+        stage.drain(put_down);
+    }
+}
+
+/// Writes down what was counted.
+pub fn write() {
+    for place in [&PRIVATE, &SHARED] {
+        place.stage.lock().drain(put_down);
+    }
+}
+
+/// A vector for a batch.
+pub fn spare_batch() -> Vec<Access> {
+    SPARE.lock().batches.pop().unwrap_or_default()
+}
+
+/// It is no longer needed.
+pub fn give_back(mut batch: Vec<Access>) {
+    batch.clear();
+    SPARE.lock().batches.push(batch);
+}
+
+/// Sequences that are no longer needed.
+pub fn spare_sequences(mut take: impl FnMut(Sequence)) {
+    while let Some(sequence) = { SPARE.lock().sequences.pop() } {
+        take(sequence);
+    }
+}
+
+/// Takes the locks of the stages for the length of a fork.
+pub fn before_fork() {
+    mem::forget(PRIVATE.stage.lock());
+    mem::forget(SHARED.stage.lock());
+}
+
+/// Takes the others, which are taken after that of what puts accesses in order.
+pub fn before_fork_last() {
+    mem::forget(PRIVATE.tasks.lock());
+    mem::forget(SHARED.tasks.lock());
+    mem::forget(SPARE.lock());
+}
+
+/// Gives them all back, on both sides.
+pub fn after_fork() {
+    SPARE.force_open();
+    for place in [&PRIVATE, &SHARED] {
+        place.tasks.force_open();
+        place.stage.force_open();
+    }
+}
+
+/// In a forked child: all this is the parent's, and may be in the middle of a change.
+pub fn forget() {
+    for place in [&PRIVATE, &SHARED] {
+        mem::forget(mem::take(&mut *place.stage.lock()));
+        mem::forget(mem::take(&mut *place.tasks.lock()));
+    }
+    let mut spare = SPARE.lock();
+    mem::forget(mem::replace(&mut *spare, Spare { batches: Vec::new(), sequences: Vec::new() }));
+}
+
+impl Place {
+    const fn new() -> Self {
+        Self { stage: SpinLock::new(Stage::shared()), tasks: SpinLock::new(VecDeque::new()) }
+    }
+
+    fn add(&self, tasks: &mut Vec<Task>) {
+        self.tasks.lock().extend(tasks.drain(..));
+    }
+
+    fn next(&self) -> Option<Task> {
+        self.tasks.lock().pop_front()
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.tasks.lock().len() > MOST_WAITING
+    }
+
+    /// Does so many tasks at most, unless somebody else is at it. False where there was nothing to do.
+    fn work(&self, most: usize) -> bool {
+        self.stage.try_lock().is_some_and(|mut stage| self.go_on(&mut stage, most))
+    }
+
+    fn go_on(&self, stage: &mut Stage, most: usize) -> bool {
+        let mut done = 0;
+        while done < most
+            && stage.has_begun()
+            && let Some(task) = self.next()
+        {
+            if let Some(exact) = stage.take(&task, wide::sequence, put_down) {
+                SHARED.stage.lock().begin(exact);
+            }
+            if let Task::Accesses(sequence) = task
+                && let Some(mut sequence) = Arc::into_inner(sequence)
+            {
+                sequence.clear();
+                SPARE.lock().sequences.push(sequence);
+            }
+            done += 1;
+        }
+        done > 0
+    }
+}

@@ -1,0 +1,130 @@
+//! The calling thread: the GS register says which of ours it is.
+
+use std::sync::atomic::Ordering::*;
+
+use super::{LANES, OPENED, ThreadPointer, is_started, with};
+use crate::{state::Slots, stream, thread::Thread, totals::Totals};
+
+/// Makes the calling thread one that can enter the cache, to be named `name` to the observer. Signals must be blocked.
+/// False where it cannot be.
+pub fn attach(name: u64) -> bool {
+    let mut attached = false;
+    if !is_started() {
+        return attached;
+    }
+    with(|engine| {
+        if let Some(thread) = Thread::attach(&mut engine.cache.lanes, name) {
+            // ATOMICS: a number that only grows, each lane below which was opened before.
+            OPENED.fetch_max(thread.lane.index() as u64 + 1, Release);
+            engine.threads.push(ThreadPointer(Box::into_raw(thread)));
+            attached = true;
+        }
+    });
+    attached
+}
+
+/// The calling thread will not enter the cache again: native code that was called from it returns to native code.
+/// Returns what the thread executed, `None` where it is not attached. Signals must be blocked.
+pub fn detach() -> Option<Totals> {
+    let pointer = current()?;
+    // SAFETY: the calling thread's, and outside the dispatcher.
+    let thread = unsafe { &mut *pointer };
+    stream::hand_over(thread);
+    thread.turn.wait();
+    let mut totals = None;
+    with(|engine| {
+        let Some(mut thread) = engine.take(pointer) else { return };
+        totals = Some(thread.totals(&engine.cache.codes));
+        thread.detach();
+        // What cannot be given back stays taken.
+        let _ = engine.cache.lanes.release(thread.lane);
+    });
+    totals
+}
+
+/// Whether the calling function was called from the cache, and returns there.
+pub fn runs_in_cache() -> bool {
+    // SAFETY: the calling thread's own, and outside the dispatcher.
+    current().is_some_and(|thread| unsafe { (*thread).clock.outside() }.is_none())
+}
+
+/// Where the native function whose return address lies at `at` will go back to, where it was called from the cache: at
+/// `at` itself there is an address of ours. Signals must be blocked.
+pub fn goes_back_to(at: u64) -> Option<u64> {
+    // SAFETY: the calling thread's own, and outside the dispatcher.
+    unsafe { (*current()?).goes_back_to(at) }
+}
+
+/// Whether the calling thread is attached.
+pub fn is_attached() -> bool {
+    current().is_some()
+}
+
+/// What the calling thread has executed so far. Signals must be blocked.
+pub fn totals() -> Option<Totals> {
+    let pointer = current()?;
+    let mut totals = None;
+    with(|engine| {
+        // SAFETY: the calling thread's, and outside the dispatcher.
+        totals = Some(unsafe { (*pointer).totals(&engine.cache.codes) });
+    });
+    totals
+}
+
+/// The observer is to know the calling thread by another name. Signals must be blocked.
+pub fn set_name(name: u64) {
+    if let Some(pointer) = current() {
+        // SAFETY: the calling thread's own, while it is not in the dispatcher.
+        let place = unsafe { &raw mut (*pointer).name };
+        // Under the lock, because others may be told of it.
+        // SAFETY: as above.
+        with(|_| unsafe { place.write(name) });
+    }
+}
+
+/// Does something with GS cleared, as a thread would have it that is not attached: for making threads, which inherit it.
+pub fn aside<R>(work: impl FnOnce() -> R) -> R {
+    if !is_started() {
+        return work();
+    }
+    let base = gs_base();
+    set_gs_base(0);
+    let result = work();
+    set_gs_base(base);
+    result
+}
+
+fn gs_base() -> u64 {
+    let base: u64;
+    // SAFETY: reads a register; that the instruction is there was checked at the start.
+    unsafe { std::arch::asm!("rdgsbase {}", out(reg) base, options(nostack, nomem, preserves_flags)) };
+    base
+}
+
+/// Sets the GS base of the calling thread.
+pub fn set_gs_base(base: u64) {
+    // SAFETY: nothing but the engine uses GS.
+    unsafe { std::arch::asm!("wrgsbase {}", in(reg) base, options(nostack, nomem, preserves_flags)) };
+}
+
+/// The calling thread, where it is attached.
+pub fn current() -> Option<*mut Thread> {
+    let base = if is_started() { gs_base() } else { 0 };
+    let [start, end] = &LANES;
+    // The program may have set GS itself.
+    if !(start.load(Relaxed)..end.load(Relaxed)).contains(&base) {
+        return None;
+    }
+    let slots = std::ptr::with_exposed_provenance::<Slots>(base as usize);
+    // SAFETY: GS is ours where it lies among the lanes, and then points to a thread's slots.
+    let thread = unsafe { (*slots).thread };
+    let thread = std::ptr::with_exposed_provenance_mut::<Thread>(thread as usize);
+    if thread.is_null() {
+        return None;
+    }
+    // A thread that native code made has inherited it.
+    // SAFETY: it stays attached as long as its slots are in use.
+    let tid = unsafe { &(*thread).clock }.tid();
+    // SAFETY: no arguments.
+    (tid == unsafe { libc::gettid() } as u32).then_some(thread)
+}

@@ -1,0 +1,96 @@
+//! Whom the engine tells what it sees.
+
+use std::sync::OnceLock;
+
+use carom_base::{Access, AccessKind};
+use carom_base_insn::Registers;
+
+use crate::{
+    stream::Batch,
+    thread::{Noticed, Thread},
+    timing,
+    totals::Totals,
+};
+
+/// What the engine tells whoever uses it. Called in the thread concerned, with all signals blocked, on the engine's
+/// stack: it must not call the C library beyond async-signal-safe functions. All but [`sampled`](Self::sampled),
+/// [`touched`](Self::touched), [`streamed`](Self::streamed) and [`timed`](Self::timed) are called under the engine's lock and must not call the
+/// engine.
+pub trait Observer: Sync {
+    /// An access is about to happen and was sampled as one of its `kind` (a read-modify-write may be either). Of a repeated
+    /// string instruction: at once for all of its iterations that were sampled, in front of it; where a comparison may end it,
+    /// when it is over.
+    fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind);
+
+    /// An access is about to happen that goes to a line whose byte in the thread's table is set for what it does
+    /// ([`Watches`](crate::Watches)), which may be another line. It is told before it is [`sampled`](Self::sampled). Of a repeated
+    /// string instruction: the first access to each such line; where a comparison may end it, when it is over.
+    fn touched(&self, _registers: &Registers<'_>, _access: &Access) {}
+
+    /// The thread of this name has made these accesses, behind those that it was said to have made before. Mostly told by
+    /// the thread itself; by another one in [`flush_streams`](crate::flush_streams) and when the process ends, which never
+    /// are two at once for the same thread. It must not wait for what a thread holds that calls the engine.
+    fn streamed(&self, _thread: u64, _batch: &Batch<'_>) {}
+
+    /// The thread of this name has timed these loads ([`Mode::Time`](crate::Mode::Time), [`Batch::for_each_timed`]), told
+    /// as with [`streamed`](Self::streamed). `at`: the program's registers behind them, where they were drawn one execution
+    /// at a time, and the thread has just come out of the block that they belong to.
+    fn timed(&self, _thread: u64, _loads: &Batch<'_>, _at: Option<&Registers<'_>>) {}
+
+    /// The process is about to end, or to try to execute another program, these threads having executed so much. A thread is named by what was given to
+    /// [`attach`](crate::attach).
+    fn ending(&self, threads: &mut dyn Iterator<Item = (u64, Totals)>);
+
+    /// The calling thread is about to end by a system call of the program, having executed so much. It is not attached
+    /// any more.
+    fn thread_ending(&self, _thread: u64, _totals: &Totals) {}
+
+    /// The process is about to fork, in the calling thread. What is needed in the child must not be left in the
+    /// middle by other threads: locks, that of the allocator too, are taken here and given back in
+    /// [`forked`](Self::forked).
+    fn forking(&self) {}
+
+    /// It has forked, or failed to. In the `child` the calling thread is the only one, and has executed nothing; its
+    /// name is still the parent's ([`set_name`]).
+    fn forked(&self, _child: bool) {}
+}
+
+/// The observer, for those that do not have the lock.
+static OBSERVER: OnceLock<&'static dyn Observer> = OnceLock::new();
+
+/// Whom the engine is to tell, once and for all.
+pub fn tell_it_to(observer: &'static dyn Observer) {
+    OBSERVER.get_or_init(|| observer);
+}
+
+/// Tells the observer what a thread has noticed.
+pub fn tell_noticed(thread: &mut Thread) {
+    let mut noticed = std::mem::take(&mut thread.noticed);
+    for Noticed { access, drawn_as, ahead } in noticed.drain(..) {
+        thread.ahead = ahead;
+        match (OBSERVER.get(), drawn_as) {
+            (Some(observer), Some(kind)) => observer.sampled(&thread.registers(access.ip.0), &access, kind),
+            (Some(observer), None) => observer.touched(&thread.registers(access.ip.0), &access),
+            (None, _) => {}
+        }
+    }
+    thread.ahead = 0;
+    thread.noticed = noticed;
+}
+
+/// Tells the observer what a thread has streamed.
+pub fn tell_streamed(name: u64, batch: &Batch<'_>) {
+    if let Some(observer) = OBSERVER.get() {
+        observer.streamed(name, batch);
+        if timing::is_used() {
+            observer.timed(name, batch, None);
+        }
+    }
+}
+
+/// Tells the observer what the calling thread has timed and not told yet.
+pub fn tell_timed(thread: &mut Thread) {
+    let Some(observer) = OBSERVER.get() else { return };
+    let (name, pc, words) = (thread.name, thread.slots().pc, thread.streamed().to_vec());
+    observer.timed(name, &Batch::new(&words), Some(&thread.registers(pc)));
+}

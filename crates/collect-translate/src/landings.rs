@@ -1,0 +1,165 @@
+//! Landings: where indirect transfers arrive in the cache.
+//!
+//! Three tables lead to them, each with one entry for every value of the low 16 bits of a target. So a landing compares
+//! the whole target first. Those that share an entry form a chain: the entry leads to the one that was put there last,
+//! each leads on to the one that was there before it, and the dispatcher is asked at the end.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::{cache::Cache, code::Code, emit::Gpr, fragment, marks::Undo, memory::TableKind, switch};
+
+/// How an indirect transfer arrives at its target.
+#[derive(Clone, Copy, Debug)]
+pub struct Landing {
+    pub table: TableKind,
+    /// What is borrowed on arrival.
+    pub undo: Undo,
+    /// The same with RCX in C.
+    pub undo_with_rcx: Undo,
+    /// Holds the original address that is wanted; its value is in A.
+    pub target: Gpr,
+    /// Held the table's index; its value is in B.
+    pub index: Gpr,
+}
+
+impl Landing {
+    pub const RETURN: Self = Self {
+        table: TableKind::Return,
+        undo: Undo::Return,
+        undo_with_rcx: Undo::Return,
+        target: Gpr::RSI,
+        index: Gpr::RCX,
+    };
+    pub const CALL: Self = Self {
+        table: TableKind::Call,
+        undo: Undo::Call,
+        undo_with_rcx: Undo::CallRcx,
+        target: Gpr::R11,
+        index: Gpr::RAX,
+    };
+    pub const JUMP: Self = Self {
+        table: TableKind::Jump,
+        undo: Undo::Jump,
+        undo_with_rcx: Undo::Jump,
+        target: Gpr::R11,
+        index: Gpr::RCX,
+    };
+
+    /// The one that leads through a table.
+    const fn through(table: TableKind) -> Self {
+        match table {
+            TableKind::Return => Self::RETURN,
+            TableKind::Call => Self::CALL,
+            TableKind::Jump => Self::JUMP,
+        }
+    }
+}
+
+/// A landing that was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Landed {
+    /// Where it begins.
+    pub at: u64,
+    /// Where the displacement is of its jump for other targets.
+    pub on: u64,
+}
+
+/// All of them, by table and original address.
+#[derive(Debug, Default)]
+pub struct Landings {
+    all: [FxHashMap<u64, (Landed, Filling)>; TableKind::ALL.len()],
+    /// How often the tables were emptied.
+    filling: u64,
+}
+
+/// Which filling of the tables a landing was put into last: it is in them if that is the present one.
+type Filling = Option<u64>;
+
+impl Landings {
+    /// A landing for the code at `pc`, which is in no table yet.
+    pub fn add(&mut self, table: TableKind, pc: u64, landed: Landed) {
+        self.of(table).insert(pc, (landed, None));
+    }
+
+    /// Forgets the one for the code at `pc`.
+    pub fn remove(&mut self, table: TableKind, pc: u64) {
+        self.of(table).remove(&pc);
+    }
+
+    /// Forgets those for blocks that are `gone`, and those that lie where `is_dead` holds.
+    pub fn forget(&mut self, gone: &FxHashSet<u64>, is_dead: impl Fn(u64) -> bool) {
+        for landings in &mut self.all {
+            landings.retain(|pc, (landed, _)| !gone.contains(pc) && !is_dead(landed.at));
+        }
+    }
+
+    fn of(&mut self, table: TableKind) -> &mut FxHashMap<u64, (Landed, Filling)> {
+        let [returns, calls, jumps] = &mut self.all;
+        match table {
+            TableKind::Return => returns,
+            TableKind::Call => calls,
+            TableKind::Jump => jumps,
+        }
+    }
+}
+
+impl Cache {
+    /// Where an indirect transfer to `pc` lands; also puts that into the table.
+    pub fn land(&mut self, how: Landing, pc: u64) -> Option<u64> {
+        let body = self.get(pc)?;
+        let known = self.landings.of(how.table).get(&pc).map(|(landed, _)| *landed);
+        let landed = match known {
+            Some(landed) => landed,
+            None => {
+                let landed = fragment::landing(self, how, pc, body)?;
+                self.landings.add(how.table, pc, landed);
+                landed
+            }
+        };
+        self.put(how.table, pc, landed);
+        Some(body)
+    }
+
+    /// Puts a landing into its table, in front of those that share its entry.
+    pub fn put(&mut self, table: TableKind, pc: u64, landed: Landed) {
+        let Self { landings, tables, codes, .. } = self;
+        let filling = Some(landings.filling);
+        let Some((_, put)) = landings.of(table).get_mut(&pc) else { return };
+        // Another thread that missed it at the same time may have been here before: a chain must have an end.
+        if *put == filling {
+            return;
+        }
+        let Some(code) = codes.iter_mut().find(|code| code.contains(landed.at)) else { return };
+        // Without room for a way to the next one, each such transfer leaves.
+        if lead_on(code, table, pc, landed, tables.get(table, pc)) {
+            tables.set(table, pc, landed.at);
+            *put = filling;
+        }
+    }
+
+    /// Whether transfers to `pc` find no landing at all in their entry.
+    pub fn misses(&self, table: TableKind, pc: u64) -> bool {
+        misses().contains(&self.tables.get(table, pc))
+    }
+
+    /// No transfer finds its landing any more: each is put into its table again when it is wanted.
+    pub fn empty_tables(&mut self) {
+        TableKind::ALL.into_iter().for_each(|table| self.tables.reset(table));
+        self.landings.filling += 1;
+    }
+}
+
+/// Makes a landing lead on to `next`, the address in its entry.
+fn lead_on(code: &mut Code, table: TableKind, pc: u64, landed: Landed, next: u64) -> bool {
+    let next = if misses().contains(&next) { code.miss(table) } else { next };
+    code.lead_on(landed.on, next, pc, Landing::through(table).undo)
+}
+
+/// Where landings lead in the end, by [`TableKind`].
+pub fn misses() -> [u64; TableKind::ALL.len()] {
+    [
+        switch::return_miss as *const () as u64,
+        switch::call_miss as *const () as u64,
+        switch::jump_miss as *const () as u64,
+    ]
+}

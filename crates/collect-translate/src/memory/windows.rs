@@ -1,0 +1,125 @@
+//! Windows: the counters of each thread beside one arena.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicI64, Ordering},
+};
+
+use super::{
+    FLOOR, REACH, USER_END,
+    lanes::{ALL_LANES_BYTES, LANE_BYTES, LaneId},
+};
+
+/// Counters of one thread for one arena.
+pub const COUNTERS_PER_ARENA: usize = (LANE_BYTES / COUNTER_BYTES) as usize;
+
+/// A counter's size.
+pub const COUNTER_BYTES: u64 = 8;
+
+/// How far counters may lie from code. Less than 2 GiB, so that an instruction's length and the counter's own never
+/// matter.
+const COUNTER_REACH: u64 = REACH - LANE_BYTES;
+
+/// The counters beside one arena: a window for each lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// From a lane to its window (modulo 2^64): counter `id` is `gs:[v + 8 * id]`.
+    pub v: u64,
+    start: u64,
+}
+
+impl Windows {
+    /// Those that begin at `start`, of lanes that begin at `lanes_start`.
+    pub(super) const fn at(start: u64, lanes_start: u64) -> Self {
+        Self { v: start.wrapping_sub(lanes_start), start }
+    }
+
+    /// Where the first of them begins.
+    pub(super) const fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Where the counter `id` (less than [`COUNTERS_PER_ARENA`]) of a lane is.
+    pub fn counter_address(&self, lane: LaneId, id: usize) -> *mut i64 {
+        debug_assert!(id < COUNTERS_PER_ARENA);
+        let address = self.start + lane.offset() + id as u64 * COUNTER_BYTES;
+        std::ptr::with_exposed_provenance_mut(address as usize)
+    }
+
+    /// A counter of a lane; 0 for numbers too large.
+    ///
+    /// The lane is one that was taken, and the windows are open still. Its thread may be counting meanwhile.
+    pub fn value(&self, lane: LaneId, id: usize) -> i64 {
+        self.counter(lane, id).map_or(0, |counter| counter.load(Ordering::Relaxed))
+    }
+
+    /// Gives a counter of a lane a value, as [`value`](Self::value) reads it. What its thread counts meanwhile may be
+    /// lost, so it is that thread itself that does this, or that thread does not run translated code.
+    pub fn set(&self, lane: LaneId, id: usize, value: i64) {
+        if let Some(counter) = self.counter(lane, id) {
+            counter.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// The sum of the first counters of a lane, each times its weight.
+    pub fn weighted(&self, lane: LaneId, weights: &[i32]) -> i64 {
+        let first = self.counter_address(lane, 0);
+        let weights = weights.get(..weights.len().min(COUNTERS_PER_ARENA)).unwrap_or_default();
+        let products = weights.iter().enumerate().map(|(id, &weight)| {
+            // SAFETY: as in `counter`.
+            let counter = unsafe { AtomicI64::from_ptr(first.wrapping_add(id)) };
+            counter.load(Ordering::Relaxed).wrapping_mul(i64::from(weight))
+        });
+        products.fold(0, i64::wrapping_add)
+    }
+
+    // ATOMICS: relaxed throughout: a counter orders nothing, and translated code counts with plain instructions.
+    fn counter(&self, lane: LaneId, id: usize) -> Option<&AtomicI64> {
+        let place = (id < COUNTERS_PER_ARENA).then(|| self.counter_address(lane, id))?;
+        // SAFETY: aligned; a lane that was taken once has its windows open until they are closed for good.
+        Some(unsafe { AtomicI64::from_ptr(place) })
+    }
+}
+
+/// Where a window region may lie: for every offset less than [`LANE_BYTES`] and every byte `a` of `near`,
+/// `|v + offset - a| < COUNTER_REACH`. The region begins at `v + lanes_start`.
+pub(super) fn windows_within(near: &Range<u64>, lanes_start: u64) -> Range<u64> {
+    let lowest = near.end.saturating_add(lanes_start).saturating_sub(COUNTER_REACH);
+    let highest = near.start.saturating_add(lanes_start).saturating_add(COUNTER_REACH - LANE_BYTES);
+    lowest.max(FLOOR)..highest.saturating_add(ALL_LANES_BYTES).min(USER_END)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{super::lanes::LANES_START, *};
+
+    proptest! {
+        /// The contract of `windows_within`, at its extremes: the first and the last byte of the arena, the first
+        /// and the last counter.
+        #[test]
+        fn every_counter_is_in_reach(start in FLOOR..USER_END - (16 << 20), lanes_start in (64u64 << 20)..1 << 30,
+                                     shift in prop::sample::select(vec![0.0, 0.5, 1.0f64])) {
+            let near = start..start + (16 << 20);
+            let within = windows_within(&near, lanes_start);
+            prop_assume!(within.end.saturating_sub(within.start) >= ALL_LANES_BYTES);
+            let room = within.end - within.start - ALL_LANES_BYTES;
+            let region = within.start + (room as f64 * shift) as u64;
+            let v = i128::from(region) - i128::from(lanes_start);
+            for address in [near.start, near.end - 1] {
+                for offset in [0, LANE_BYTES - 1] {
+                    let distance = v + i128::from(offset) - i128::from(address);
+                    prop_assert!(distance.unsigned_abs() < u128::from((2u64 << 30) - (1 << 20)), "{distance:#x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn windows_have_room_on_both_sides() {
+        // 4 GiB of places for the start, less the arena's 16 MiB and thrice 1 MiB, and 1 GiB for the last region.
+        let within = windows_within(&(0x5555_0000_0000..0x5555_0100_0000), LANES_START);
+        assert_eq!(within.end - within.start, (5 << 30) - (16 << 20) - (3 << 20));
+    }
+}

@@ -1,0 +1,19 @@
+//! Signals of a program whose loads are timed once in a while.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
+
+#[path = "signals/basics.rs"]
+mod basics;
+#[path = "signals/faults.rs"]
+mod faults;
+#[path = "signals/mix.rs"]
+mod mix;
+#[path = "signals/steps.rs"]
+mod steps;
+#[path = "signals/storm.rs"]
+mod storm;
+mod support;
+
+const MODE: carom_collect_translate::Mode = carom_collect_translate::Mode::Time { period: 3 };
+
+/// A cache of the usual size.
+const BOUND: Option<(usize, usize)> = None;

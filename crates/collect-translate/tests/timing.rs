@@ -1,0 +1,186 @@
+//! Loads are timed, each one that is said to be and no other, and nothing else changes.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
+
+#[path = "timing/chase.rs"]
+mod chase;
+#[path = "timing/recorder.rs"]
+mod recorder;
+mod support;
+#[path = "sampling/zoo.rs"]
+#[allow(dead_code)]
+mod zoo;
+
+use std::collections::BTreeMap;
+
+use carom_base::AccessKind;
+use carom_collect_translate::{Coverage, IpSet, Mode, Timed, Totals, calibrate};
+
+use self::{
+    recorder::{run, turn},
+    zoo::{KNOWN, Known, NODES, Node, Place},
+};
+use crate::support::unsignalled;
+
+/// Of the accesses of [`zoo::walk`], those of instructions that make one, a load; but for the bit test, which goes where a
+/// register says.
+fn timable() -> Vec<Known> {
+    const BIT_TEST: usize = 18;
+    let alone = |known: &&Known| KNOWN.iter().filter(|other| other.0 == known.0).count() == 1;
+    let wanted = |known: &&Known| known.3.reads() && known.0 != BIT_TEST;
+    let known: Vec<_> = KNOWN.iter().filter(alone).filter(wanted).copied().collect();
+    assert_eq!(known.len(), 11);
+    known
+}
+
+type What = (u64, u64, u32, AccessKind);
+
+fn what(load: &Timed) -> What {
+    (load.access.ip.0, load.access.addr.0, load.access.width, load.access.kind)
+}
+
+/// What [`zoo::walk`] loads in `visits` that can be timed, where the word is at `popped` that is popped.
+fn walked(nodes: &[Node; NODES], visits: usize, popped: u64) -> Vec<What> {
+    let places = zoo::instructions();
+    let visited = (0..visits).map(|visit| std::ptr::from_ref(&nodes[5 * visit % NODES]) as u64);
+    let known = timable();
+    let of = |base: u64| {
+        let address = move |place| match place {
+            Place::Node(offset) => base + offset,
+            Place::Stack(_) => popped,
+        };
+        known.iter().map(move |&(at, place, width, kind)| (at, address(place), width, kind))
+    };
+    visited.flat_map(of).map(|(at, address, width, kind)| (places[at], address, width, kind)).collect()
+}
+
+fn popped(timed: &[Timed]) -> u64 {
+    let pop = zoo::instructions()[14];
+    timed.iter().find(|load| load.access.ip.0 == pop).unwrap().access.addr.0
+}
+
+fn counts(totals: Totals) -> Totals {
+    Totals { coverage: Coverage::default(), ..totals }
+}
+
+/// 11 loads in each of 20,000 visits: the buffer is handed over again and again.
+#[test]
+fn every_load_is_timed_where_all_are() {
+    const VISITS: u64 = 20_000;
+    let _turn = turn();
+    let nodes = zoo::ring();
+    let start = nodes.as_ptr() as u64;
+    let (_, plain, nothing) = run(Mode::Count, None, 1, zoo::walk, start, VISITS);
+    assert_eq!(nothing.timed.len(), 0);
+    let (_, totals, told) = run(Mode::Time { period: 1 }, None, 1, zoo::walk, start, VISITS);
+    assert_eq!(counts(totals), counts(plain));
+    let found: Vec<_> = told.timed.iter().map(what).collect();
+    let expected = walked(&nodes, VISITS as usize, popped(&told.timed));
+    let different = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+    assert_eq!(different.map(|at| (at, found[at], expected[at])), None);
+    assert_eq!((found.len(), told.streamed.len()), (expected.len(), 0));
+}
+
+/// One execution in each stretch of 50, drawn anew by each thread, the second of which finds copies that the first has made.
+#[test]
+fn loads_are_timed_once_a_period() {
+    const VISITS: u64 = 100_000;
+    const PERIOD: u64 = 50;
+    /// chi-square with 15 degrees of freedom, p = 0.0001.
+    const MOST: f64 = 44.3;
+    let _turn = turn();
+    let nodes = zoo::ring();
+    let start = nodes.as_ptr() as u64;
+    let (_, plain, _) = run(Mode::Count, None, 1, zoo::walk, start, VISITS);
+    for name in [1, 2] {
+        let (_, totals, told) = run(Mode::Time { period: PERIOD }, None, name, zoo::walk, start, VISITS);
+        assert_eq!(counts(totals), counts(plain));
+        assert_eq!(told.with_registers, told.timed.len());
+        let possible = walked(&nodes, NODES, popped(&told.timed));
+        let mut times = BTreeMap::new();
+        for load in &told.timed {
+            *times.entry(what(load)).or_insert(0u64) += 1;
+        }
+        assert!(times.keys().all(|what| possible.contains(what)));
+        for &(instruction, ..) in &timable() {
+            let ip = zoo::instructions()[instruction];
+            let by_node: Vec<u64> =
+                times.iter().filter(|(what, _)| what.0 == ip).map(|(_, times)| *times).collect();
+            // The first visit is part of another block, with a countdown of its own; without it the last stretch is not whole.
+            let timed = by_node.iter().sum::<u64>();
+            assert!(timed.abs_diff(VISITS / PERIOD) <= 1, "instruction {instruction}: {timed}");
+            if by_node.len() == NODES {
+                let expected = (VISITS / PERIOD) as f64 / NODES as f64;
+                let distance = |times: &u64| (*times as f64 - expected).powi(2) / expected;
+                assert!(by_node.iter().map(distance).sum::<f64>() < MOST, "{by_node:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_period_no_times() {
+    let _turn = turn();
+    let nodes = zoo::ring();
+    let (.., told) = run(Mode::Time { period: 0 }, None, 1, zoo::walk, nodes.as_ptr() as u64, 1000);
+    assert_eq!(told.timed.len(), 0);
+}
+
+/// Two loads by their addresses, in the middle of a block and in another; one load and its neighbours.
+#[test]
+fn what_is_not_in_the_filter_is_left_alone() {
+    const VISITS: u64 = 10_000;
+    const PERIOD: u64 = 100;
+    let _turn = turn();
+    let nodes = zoo::ring();
+    let start = nodes.as_ptr() as u64;
+    let places = zoo::instructions();
+    let chosen = [places[4], places[26]];
+    let set: IpSet = chosen.into_iter().collect();
+    let (_, plain, _) = run(Mode::Count, None, 1, zoo::walk, start, VISITS);
+
+    let (_, totals, told) = run(Mode::Time { period: 1 }, Some(set.clone()), 1, zoo::walk, start, VISITS);
+    assert_eq!(counts(totals), counts(plain));
+    let ips: Vec<u64> = told.timed.iter().map(|load| load.access.ip.0).collect();
+    assert_eq!(ips, chosen.repeat(VISITS as usize));
+
+    let (_, totals, told) = run(Mode::Stream, Some(set.clone()), 1, zoo::walk, start, VISITS);
+    assert_eq!(counts(totals), counts(plain));
+    let ips: Vec<u64> = told.streamed.iter().map(|access| access.ip.0).collect();
+    assert_eq!(ips, chosen.repeat(VISITS as usize));
+
+    let sampling = Mode::Sample { loads: PERIOD, stores: PERIOD };
+    let (_, totals, told) = run(sampling, Some(set), 1, zoo::walk, start, VISITS);
+    assert_eq!(counts(totals), counts(plain));
+    let times = |ip| told.sampled.iter().filter(|access| access.ip.0 == ip).count() as u64;
+    assert_eq!(chosen.map(times), [VISITS / PERIOD; 2]);
+    assert_eq!(told.sampled.len() as u64, 2 * VISITS / PERIOD);
+
+    // From the first push to the bit test, string instructions beyond: the pops and what is pushed from memory.
+    let range: IpSet = std::iter::once(places[13]..places[17]).collect();
+    let (_, totals, told) = run(Mode::Stream, Some(range), 1, zoo::walk, start, VISITS);
+    assert_eq!(counts(totals), counts(plain));
+    let expected = [13, 14, 15, 15, 16, 16].map(|instruction| places[instruction]);
+    let ips: Vec<u64> = told.streamed.iter().map(|access| access.ip.0).collect();
+    assert_eq!(ips, expected.repeat(VISITS as usize));
+}
+
+/// What surely hits costs more than nothing, and what surely misses far more. Quartiles, because others use the machine.
+#[test]
+fn near_loads_take_less_than_far_ones() {
+    let _turn = turn();
+    let [near, far] = [chase::NEAR_LINES, chase::FAR_LINES].map(|lines| {
+        let chain = chase::chain(lines);
+        let (.., told) = run(Mode::Time { period: 1 }, None, 1, chase::walk, chain.first(), chase::VISITS);
+        let chased = told.timed.iter().filter(|load| load.access.ip.0 == chase::load());
+        let mut ticks: Vec<u32> = chased.map(|load| load.ticks).collect();
+        assert_eq!(ticks.len() as u64, chase::VISITS);
+        ticks.sort_unstable();
+        [1, 2, 3].map(|quarter| ticks[ticks.len() * quarter / 4])
+    });
+    let calibration = unsignalled(calibrate).unwrap();
+    println!("near {near:?}, far {far:?}, {calibration:?}");
+    assert!(far[0] > near[2], "near {near:?}, far {far:?}");
+    assert!(calibration.nothing.median <= calibration.hit.median, "{calibration:?}");
+    // The same load, as often as not in the same number of the counter's steps.
+    assert!(far[0] > calibration.hit.median, "{calibration:?}, far {far:?}");
+}
