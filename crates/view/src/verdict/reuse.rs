@@ -17,7 +17,8 @@ const UNCERTAIN: f64 = 0.1;
 /// From this part of the misses on, those that no size avoids are the story.
 const NEARLY_ALL: f64 = 0.9;
 
-/// A thread is named alone where it misses this many times as often as all together.
+/// A thread is named alone where it misses this many times as often as all together, and has a part in their misses that
+/// matters: one that does next to nothing misses most of what it accesses.
 const STANDS_OUT: f64 = 1.5;
 
 /// A pair with less than this of the misses explains nothing, nor does one that was seen less often.
@@ -83,9 +84,14 @@ fn chosen(reuse: &Reuse) -> Option<&ReuseFit> {
     let of = |scope| reuse.fits.iter().find(move |fit| fit.scope == scope);
     let (all, thread) = (of(ReuseScope::All), of(ReuseScope::Thread));
     let threads = reuse.fits.iter().filter(|fit| fit.scope == ReuseScope::Thread).count();
+    let misses = |fit: &ReuseFit| {
+        curve_of(reuse, fit).map_or(0.0, |curve| fit.miss_ratio.estimate.0 * curve.accesses.0)
+    };
     let stands_out = |one: &&ReuseFit| {
-        let (one, all) = (one.miss_ratio, all.map(|all| all.miss_ratio.estimate.0));
-        threads == 1 || all.is_none_or(|all| one.estimate.0 >= STANDS_OUT * all && one.low.0 > all)
+        let Some(all) = all.filter(|_| threads > 1) else { return true };
+        let (ratio, of_all) = (one.miss_ratio, all.miss_ratio.estimate.0);
+        let often = ratio.estimate.0 >= STANDS_OUT * of_all && ratio.low.0 > of_all;
+        often && misses(one) >= TELLING * misses(all)
     };
     thread.filter(stands_out).or(all).or_else(|| reuse.fits.first())
 }

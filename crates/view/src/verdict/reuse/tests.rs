@@ -32,6 +32,18 @@ fn threads_that_miss_alike_are_named_together() {
     );
 }
 
+/// Worker 2 misses as often as before, but of a hundred accesses: none of the misses of all matter to it.
+#[test]
+fn a_thread_that_does_next_to_nothing_is_not_named_alone() {
+    let (run, mut findings) = sample::relaxed();
+    let thread = findings.fits[1].scope;
+    for curve in findings.curves.iter_mut().filter(|curve| curve.scope == thread) {
+        curve.accesses = 100.0;
+    }
+    let text = verdict((run, findings));
+    assert!(text.starts_with("At 1 MiB of private L2 the 3 threads miss 11% of their accesses"), "{text}");
+}
+
 #[test]
 fn a_model_is_named_with_its_band() {
     let text = verdict(sample::sampled_reuse());
