@@ -96,12 +96,12 @@ def screenshot(page, picture):
 def summarise(rows):
     loop = inner_loop()
     naive, tiled = ([row for row in rows if row["variant"] == variant] for variant in VARIANTS)
-    named = [row for row in naive if row["function"] == row["reuse_function"] == "carom_workloads::matmul::multiply::multiply_naive"
+    named = [row for row in naive if short(row["function"]) == short(row["reuse_function"]) == "multiply_naive"
              and {row["use_line"], row["reuse_line"]} <= set(loop)]
     near = [abs(row["missing_bytes"] / row["expected_bytes"] - 1) for row in naive]
     by_mode = {mode: [stats.mean(row["miss_ratio"] for row in side if row["mode"] == mode) for side in (naive, tiled)]
                for mode in MODES}
-    objects = [row for row in naive if row["object"] and "matmul::run" in row["object"]]
+    objects = [row for row in naive if row["object"] and short(row["object"]).endswith("run")]
     table = [[variant, mode, number(stats.median(row["native_s"] for row in group), 2),
               f"{stats.mean(row['miss_ratio'] for row in group):.2%}", f"{stats.mean(row['compulsory'] for row in group):.2%}",
               f"`{short(group[0]['function'])}`:{group[0]['use_line']}" if group[0]["function"] else "-",
@@ -112,7 +112,7 @@ def summarise(rows):
     return Summary(
         body=[markdown(["order", "mode", "native s", "misses at L2", "unavoidable", "worst reuse at", "its distance", "enough"], table),
               "Verdicts of the first runs:", verdicts,
-              "![misses by cache size, naive and tiled](pictures/reuse-matmul.svg)"],
+              "![misses by cache size, naive and tiled](../../docs/pictures/reuse-matmul.svg)"],
         criteria=[
             Criterion("naive: the worst pair is in the loops of multiply_naive", f"{len(named)} of {len(naive)} runs",
                       len(named) == len(naive)),
