@@ -12,10 +12,10 @@ use crate::{
     session::Session,
 };
 
-/// Repetitions that are timed together, and how often: the least of a few means is not raised by an interrupt, and all
-/// together pass unnoticed (under 2 ms where traps are dear).
+/// Repetitions that are timed together, and how often: the median of a few means is not raised by an interrupt, and
+/// all together pass unnoticed (under 2 ms where traps are dear).
 const ROUNDS: u64 = 8;
-const TIMES: usize = 4;
+const TIMES: usize = 5;
 
 /// Single steps are ours meanwhile, although no thread is in a burst.
 static STEPPING: AtomicBool = AtomicBool::new(false);
@@ -50,19 +50,21 @@ pub fn calibrate_once(session: &Session) {
 
 /// The time that one of the rounds takes that `rounds` goes through. In CPU time: on a busy machine other threads' time
 /// slices fall into it, and one of them would make a cost a hundred times what it is.
-fn least_mean(mut rounds: impl FnMut()) -> u64 {
-    let mean = |_| {
+fn median_mean(mut rounds: impl FnMut()) -> u64 {
+    let mean = |_: usize| {
         let before = clock::thread_cpu();
         rounds();
         clock::thread_cpu().saturating_sub(before) / ROUNDS
     };
-    (0..TIMES).map(mean).min().unwrap_or(0)
+    let mut means: [u64; TIMES] = std::array::from_fn(mean);
+    means.sort_unstable();
+    means[TIMES / 2]
 }
 
 /// Time of one single step through an installed handler that does nothing.
 fn measure_step() -> u64 {
     STEPPING.store(true, Relaxed);
-    let step = least_mean(|| {
+    let step = median_mean(|| {
         // SAFETY: single-steps over instructions that touch nothing; the handler in place finds no thread that is
         // being sampled and returns.
         unsafe {
@@ -88,8 +90,8 @@ fn measure_watch() -> Option<(u64, u64)> {
     let word = std::sync::atomic::AtomicU64::new(0);
     let watch = Watch { address: word.as_ptr().addr() as u64, length: 8, reads: true };
     let event = Event::watchpoint(watch, CALIBRATION).ok()?;
-    let trap = least_mean(|| (0..ROUNDS).for_each(|round| word.store(round, Relaxed)));
-    let modify = least_mean(|| {
+    let trap = median_mean(|| (0..ROUNDS).for_each(|round| word.store(round, Relaxed)));
+    let modify = median_mean(|| {
         for _ in 0..ROUNDS {
             let _ = event.move_watch(watch, CALIBRATION);
         }

@@ -13,8 +13,9 @@ fn ends(how: &str, status: i32) {
     let (ending, report) = same("ends.c", &[how]);
     let expected = if status < 0 { (None, Some(-status)) } else { (Some(status), None) };
     assert_eq!((ending.code(), ending.signal()), expected, "{how}");
-    // 60 ms of two threads at a sample every 60 us are 2,000; a tenth of that is a profile that was kept.
-    assert!(report.samples() > 200, "{how}: {} samples", report.samples());
+    // 60 ms of two threads at a sample every 60 us are 2,000, and a few dozen where traps are dear at the moment: then the
+    // budget stretches the period. What matters is that the profile was kept.
+    assert!(report.samples() > 20, "{how}: {} samples", report.samples());
     assert_eq!(report.warns("cut-short"), status < 0, "{how}");
     let exit = &report.0["program"]["exit"];
     let known = if status < 0 { exit["signal"].as_i64() } else { exit["code"].as_i64() };
