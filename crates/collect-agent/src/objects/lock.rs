@@ -1,12 +1,8 @@
-//! A spin lock that knows its holder.
+//! A lock that knows its holder: it never waits for the calling thread itself, nor for one that will not come back.
 
-use std::{
-    cell::UnsafeCell,
-    ops::{Deref, DerefMut},
-    sync::atomic::{AtomicU64, Ordering::*},
-};
+use carom_base_sys::{clock, lock::SpinLock};
 
-use carom_base_sys::clock;
+pub use carom_base_sys::lock::Guard;
 
 use crate::registry;
 
@@ -17,18 +13,8 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 /// Attempts between two looks at the clock.
 const ATTEMPTS: u32 = 64;
 
-/// Mutual exclusion that never waits for the calling thread itself.
-pub struct HolderLock<T> {
-    /// The holder's thread pointer, 0 while the lock is open.
-    holder: AtomicU64,
-    value: UnsafeCell<T>,
-}
-
-// SAFETY: the value is reached only through the guard, by one thread at a time.
-unsafe impl<T: Send> Sync for HolderLock<T> {}
-
-/// Releases the lock when dropped.
-pub struct Guard<'a, T>(&'a HolderLock<T>);
+/// Held in the name of the holder's thread pointer.
+pub struct HolderLock<T>(SpinLock<T>);
 
 /// Why a lock was not had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,19 +28,12 @@ pub enum Shut {
 impl<T> HolderLock<T> {
     /// An open lock.
     pub const fn new(value: T) -> Self {
-        Self { holder: AtomicU64::new(0), value: UnsafeCell::new(value) }
+        Self(SpinLock::new(value))
     }
 
     /// Takes the lock if it is free. Signal-safe.
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
-        self.take().ok()
-    }
-
-    /// Takes the lock, or says who has it.
-    fn take(&self) -> Result<Guard<'_, T>, u64> {
-        // ATOMICS: pairs with the release in `drop`.
-        let taken = self.holder.compare_exchange(0, registry::thread_pointer(), Acquire, Relaxed);
-        taken.map(|_| Guard(self))
+        self.0.try_lock_as(registry::thread_pointer()).ok()
     }
 
     /// Waits for the lock, giving the processor away: the holder may be preempted on a busy machine.
@@ -62,15 +41,15 @@ impl<T> HolderLock<T> {
     /// # Errors
     /// See [`Shut`].
     pub fn lock(&self) -> Result<Guard<'_, T>, Shut> {
+        let own = registry::thread_pointer();
         let mut since = None;
         loop {
             for _ in 0..ATTEMPTS {
-                match self.take() {
+                match self.0.try_lock_as(own) {
                     Ok(guard) => return Ok(guard),
-                    Err(holder) if holder == registry::thread_pointer() => return Err(Shut::Mine),
-                    // SAFETY: no arguments.
-                    Err(_) => unsafe { libc::sched_yield() },
-                };
+                    Err(holder) if holder == own => return Err(Shut::Mine),
+                    Err(_) => std::thread::yield_now(),
+                }
             }
             let now = clock::now().0;
             if now.saturating_sub(*since.get_or_insert(now)) > PATIENCE_NS {
@@ -82,32 +61,12 @@ impl<T> HolderLock<T> {
     /// In a forked child: where a thread that is not here held the lock, opens it with `fresh` behind it. The
     /// old value may be half changed and is left alone.
     pub fn after_fork(&self, fresh: T) {
-        if self.holder.load(Relaxed) != 0 {
-            // SAFETY: the child has one thread, which does not hold the lock.
-            unsafe { self.value.get().write(fresh) };
-            self.holder.store(0, Release);
+        if self.0.is_held() {
+            self.0.force_open();
+            if let Some(mut value) = self.try_lock() {
+                std::mem::forget(std::mem::replace(&mut *value, fresh));
+            }
         }
-    }
-}
-
-impl<T> Deref for Guard<'_, T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        // SAFETY: the guard is the only access.
-        unsafe { &*self.0.value.get() }
-    }
-}
-
-impl<T> DerefMut for Guard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the guard is the only access.
-        unsafe { &mut *self.0.value.get() }
-    }
-}
-
-impl<T> Drop for Guard<'_, T> {
-    fn drop(&mut self) {
-        self.0.holder.store(0, Release);
     }
 }
 
