@@ -1,0 +1,46 @@
+//! The checker finds each way to break a rule, and nothing else.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod events;
+mod files;
+mod manifest;
+mod reuse;
+mod samples;
+mod stacks;
+
+use carom_base::{Nanos, ThreadId};
+use carom_store::{Kind, Rule, Violation, check};
+use common::{Small, small};
+
+const MANIFEST: &str = "manifest.json";
+const SAMPLES: &str = Kind::Sample.file_name();
+const EVENTS: &str = Kind::SharingEvent.file_name();
+const STACKS: &str = Kind::Stack.file_name();
+const OBJECTS: &str = Kind::HeapObject.file_name();
+const REUSE: &str = Kind::ReuseEvent.file_name();
+const CELLS: &str = Kind::ReuseCell.file_name();
+
+/// Changes the good recording, and expects exactly these broken rules of one file: of row 0, or of no row in
+/// the manifest.
+fn expect(file: &str, rules: &[Rule], change: impl FnOnce(&mut Small)) {
+    let mut small = small();
+    change(&mut small);
+    let (_parent, dir) = small.write();
+    let row = (file != MANIFEST).then_some(0);
+    let expected: Vec<_> =
+        rules.iter().map(|rule| Violation { file: file.to_owned(), row, rule: rule.clone() }).collect();
+    assert_eq!(check(&dir).unwrap(), expected);
+}
+
+/// A thousand seconds into the run of one second.
+const LATE: Nanos = Nanos(2_000_000_000_000);
+
+#[test]
+fn a_flood_is_cut_off() {
+    let mut small = small();
+    small.samples = vec![carom_base::Sample { thread: ThreadId(9), ..small.samples[0] }; 1500];
+    let (_parent, dir) = small.write();
+    assert_eq!(check(&dir).unwrap().len(), 1000);
+}
