@@ -46,15 +46,16 @@ impl Drain {
         }
     }
 
-    /// Reads everything that is new.
-    pub fn once(&mut self, writer: &mut Writer) {
+    /// Reads everything that is new. Returns how full the fullest ring was: 1 where there was no room left.
+    pub fn once(&mut self, writer: &mut Writer) -> f64 {
         self.discover();
         let mut segments = std::mem::take(&mut self.segments);
         // A call path may come through another thread's ring than what refers to it.
         let mut records = Vec::new();
+        let mut fullness: f64 = 0.0;
         for (process, segment) in segments.values() {
             for slot in 0..segment.slots() {
-                self.visit(*process, segment, slot, &mut records);
+                fullness = fullness.max(self.visit(*process, segment, slot, &mut records));
             }
         }
         records.iter().for_each(|(process, _, record)| self.keep_stack(*process, record, writer));
@@ -64,6 +65,7 @@ impl Drain {
         self.read_cells(writer);
         segments.retain(|path, (process, _)| !self.is_over(path, *process));
         self.segments = segments;
+        fullness
     }
 
     /// A process that ended in an orderly way has written all that it will; its file can go.
@@ -105,18 +107,20 @@ impl Drain {
         }
     }
 
+    /// Reads what is new in one ring, and says how full it was.
     fn visit(
         &mut self,
         process: ProcessId,
         segment: &Segment,
         slot: usize,
         records: &mut Vec<(ProcessId, ThreadId, Record)>,
-    ) {
-        let Some(visit) = segment.visit(slot) else { return };
+    ) -> f64 {
+        let Some(visit) = segment.visit(slot) else { return 0.0 };
         let thread = self.people.thread(process, visit.head.serial);
         self.people.update(thread, &visit.head);
         self.garbage = self.garbage.saturating_add(visit.garbage);
         records.extend(visit.records.into_iter().map(|record| (process, thread, record)));
+        visit.fullness
     }
 
     fn keep_stack(&mut self, process: ProcessId, record: &Record, writer: &mut Writer) {

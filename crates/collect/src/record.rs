@@ -48,11 +48,15 @@ pub struct Outcome {
     pub trouble: Option<StoreError>,
 }
 
-/// Rings hold about a third of a second at the default period; this leaves room for a busy machine.
+/// Pause between two looks into the rings, which hold about a third of a second at the default period: this leaves room
+/// for a busy machine.
 const TICK: Duration = Duration::from_millis(40);
 
 /// Where each sample tells what became of several uses.
 const SHORT_TICK: Duration = Duration::from_millis(10);
+
+/// Shorter pauses would take more from the program than they bring.
+const SHORTEST_TICK: Duration = Duration::from_millis(1);
 
 /// The manifest is renewed this often, so that a killed host leaves a readable profile.
 const CHECKPOINT: Duration = Duration::from_secs(2);
@@ -97,8 +101,8 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
         }
     };
     let mut drain = Drain::new(session.dir());
-    let tick = if request.settings.reuse.is_some() { SHORT_TICK } else { TICK };
-    let exit = follow(&mut child, tick, &mut drain, &mut writer, &mut manifest);
+    let longest = if request.settings.reuse.is_some() { SHORT_TICK } else { TICK };
+    let exit = follow(&mut child, longest, &mut drain, &mut writer, &mut manifest);
     session.stop();
     drain.once(&mut writer);
     manifest.exit = exit;
@@ -112,13 +116,14 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
 
 fn follow(
     child: &mut Child,
-    tick: Duration,
+    longest: Duration,
     drain: &mut Drain,
     writer: &mut Writer,
     manifest: &mut Manifest,
 ) -> Exit {
     let end = ExitWatch::new(child.id());
     let mut last = Instant::now();
+    let mut tick = longest;
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return launch::exit(status),
@@ -126,7 +131,7 @@ fn follow(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return Exit::Unknown,
         }
-        drain.once(writer);
+        tick = next_tick(tick, longest, drain.once(writer));
         if last.elapsed() >= CHECKPOINT {
             last = Instant::now();
             manifest.wall_s = seconds_since(manifest);
@@ -135,5 +140,42 @@ fn follow(
             writer.checkpoint(manifest);
         }
         end.pause(tick);
+    }
+}
+
+/// The pause to come after one in which the fullest ring has become so full (1: there was no room left).
+fn next_tick(tick: Duration, longest: Duration, fullness: f64) -> Duration {
+    let next = if fullness > 0.5 {
+        tick / 2
+    } else if fullness < 0.125 {
+        tick * 2
+    } else {
+        tick
+    };
+    next.clamp(SHORTEST_TICK, longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ring that takes 20 ms to fill is three quarters full after 15 ms: pauses settle at 10 ms, when it is half full,
+    /// and go back to the longest when nothing more comes.
+    #[test]
+    fn pauses_follow_how_fast_rings_fill() {
+        let mut tick = TICK;
+        for _ in 0..20 {
+            tick = next_tick(tick, TICK, (tick.as_secs_f64() / 0.020).min(1.0));
+        }
+        assert_eq!(tick, Duration::from_millis(10));
+        for _ in 0..20 {
+            tick = next_tick(tick, TICK, 0.0);
+        }
+        assert_eq!(tick, TICK);
+    }
+
+    #[test]
+    fn no_pause_is_too_short() {
+        assert_eq!(next_tick(SHORTEST_TICK, TICK, 1.0), SHORTEST_TICK);
     }
 }

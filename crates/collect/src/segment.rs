@@ -25,6 +25,8 @@ pub struct Visit {
     pub records: Vec<Record>,
     /// Words that were no record.
     pub garbage: u64,
+    /// The part of the ring that was in use, to 1.
+    pub fullness: f64,
 }
 
 impl Segment {
@@ -70,7 +72,8 @@ impl Segment {
         if head.state == Some(SlotState::Ended) {
             self.write(slot, STATE_OFFSET, &(SlotState::Free as u32).to_le_bytes());
         }
-        Some(Visit { head, records, garbage })
+        let fullness = (head.head.wrapping_sub(head.tail) as f64 / RING_WORDS as f64).min(1.0);
+        Some(Visit { head, records, garbage, fullness })
     }
 
     fn write(&self, slot: usize, offset: usize, bytes: &[u8]) {
