@@ -7,6 +7,16 @@ use crate::slot::{Entry, Slot};
 /// Slots that the paper uses (ComDetective 4); a prime, so that strides do not pile up.
 pub const DEFAULT_BOARD_SIZE: usize = 127;
 
+/// What a board keeps for each thread beside the entries.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Publisher {
+    /// Its store samples.
+    epoch: AtomicU32,
+    /// One more than the slot that it wrote last; 0: none.
+    latest: AtomicU32,
+}
+
 /// The bulletin board: where the threads of a process publish the lines that they write.
 ///
 /// A hash table with one slot per bucket: a line belongs in slot (line number modulo size). An entry knows
@@ -16,15 +26,17 @@ pub const DEFAULT_BOARD_SIZE: usize = 127;
 #[derive(Clone, Copy, Debug)]
 pub struct Board<'a> {
     slots: &'a [Slot],
-    epochs: &'a [AtomicU32],
+    publishers: &'a [Publisher],
+    /// One more than the highest number of a thread that has published.
+    threads: &'a AtomicU32,
 }
 
 impl<'a> Board<'a> {
-    /// A board of any size over storage that starts zeroed. `epochs` should have an element per thread;
+    /// A board of any size over storage that starts zeroed. `publishers` should have an element per thread;
     /// threads that share one age each other's entries faster. Without slots nothing can be published,
-    /// without epochs entries age by the looking thread's samples only.
-    pub const fn new(slots: &'a [Slot], epochs: &'a [AtomicU32]) -> Self {
-        Self { slots, epochs }
+    /// without publishers entries age by the looking thread's samples only.
+    pub const fn new(slots: &'a [Slot], publishers: &'a [Publisher], threads: &'a AtomicU32) -> Self {
+        Self { slots, publishers, threads }
     }
 
     /// What the line's slot holds, be it this line or another.
@@ -34,7 +46,18 @@ impl<'a> Board<'a> {
 
     /// Puts an entry in its slot, whatever was there. False where another thread was just writing it.
     pub fn try_put(&self, entry: &Entry) -> bool {
-        self.slot(entry.write.access.addr.line()).is_some_and(|slot| slot.try_write(entry))
+        let Some(index) = self.index(entry.write.access.addr.line()) else { return false };
+        let put = self.slots.get(index).is_some_and(|slot| slot.try_write(entry));
+        let thread = entry.write.thread;
+        if put && let Some(publisher) = self.publisher(thread) {
+            // ATOMICS: hints; the slot itself says whether it is complete.
+            publisher.latest.store((index as u32).wrapping_add(1), Ordering::Relaxed);
+            let beyond = thread.0.saturating_add(1);
+            if self.threads.load(Ordering::Relaxed) < beyond {
+                self.threads.fetch_max(beyond, Ordering::Relaxed);
+            }
+        }
+        put
     }
 
     /// All entries, each read once. Costs one cache line per slot, and those that others have written since
@@ -43,17 +66,32 @@ impl<'a> Board<'a> {
         self.slots.iter().filter_map(Slot::read)
     }
 
+    /// The entries in the slots that threads wrote last, be they theirs or another's by now; all entries where there are as
+    /// many threads as slots. What is not among them is older than something that is, or than something of the same thread
+    /// that another has replaced.
+    pub fn latest(&self) -> impl Iterator<Item = Entry> + 'a {
+        let threads = self.threads.load(Ordering::Relaxed) as usize;
+        let publishers = self.publishers.get(..threads).filter(|_| threads < self.slots.len());
+        let slots = self.slots;
+        let latest = |publisher: &'a Publisher| {
+            slots.get((publisher.latest.load(Ordering::Relaxed) as usize).checked_sub(1)?)
+        };
+        let all = if publishers.is_some() { &[] } else { slots };
+        publishers.into_iter().flatten().filter_map(latest).chain(all).filter_map(Slot::read)
+    }
+
     /// Counts a store sample of a thread and returns the thread's new store epoch.
     pub fn note_store(&self, thread: ThreadId) -> u32 {
         // ATOMICS: a counter by itself; no other data hangs on its value.
-        self.epoch_cell(thread).map_or(0, |epoch| epoch.fetch_add(1, Ordering::Relaxed).wrapping_add(1))
+        self.publisher(thread)
+            .map_or(0, |publisher| publisher.epoch.fetch_add(1, Ordering::Relaxed).wrapping_add(1))
     }
 
     /// Store samples of the publisher since it published this entry.
     pub fn store_samples_since(&self, entry: &Entry) -> u32 {
         // ATOMICS: as in `note_store`.
-        self.epoch_cell(entry.write.thread)
-            .map_or(0, |epoch| epoch.load(Ordering::Relaxed).wrapping_sub(entry.epoch))
+        self.publisher(entry.write.thread)
+            .map_or(0, |publisher| publisher.epoch.load(Ordering::Relaxed).wrapping_sub(entry.epoch))
     }
 
     /// Empties every slot. Only for when no other thread uses the board, as in the child of a fork.
@@ -61,13 +99,15 @@ impl<'a> Board<'a> {
         self.slots.iter().for_each(Slot::clear);
     }
 
-    fn slot(&self, line: Line) -> Option<&'a Slot> {
-        let index = line.0.checked_rem(self.slots.len() as u64)?;
-        self.slots.get(index as usize)
+    fn index(&self, line: Line) -> Option<usize> {
+        line.0.checked_rem(self.slots.len() as u64).map(|index| index as usize)
     }
 
-    fn epoch_cell(&self, thread: ThreadId) -> Option<&'a AtomicU32> {
-        let index = (thread.0 as usize).checked_rem(self.epochs.len())?;
-        self.epochs.get(index)
+    fn slot(&self, line: Line) -> Option<&'a Slot> {
+        self.slots.get(self.index(line)?)
+    }
+
+    fn publisher(&self, thread: ThreadId) -> Option<&'a Publisher> {
+        self.publishers.get((thread.0 as usize).checked_rem(self.publishers.len())?)
     }
 }

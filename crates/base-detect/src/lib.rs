@@ -7,14 +7,12 @@
 //! at once, and runs unchanged over a recorded trace.
 //!
 //! ```
-//! use std::sync::atomic::AtomicU32;
-//!
 //! use carom_base::{Access, AccessKind, Addr, Cpu, Ip, Nanos, Population, SharingClass, StackId, ThreadId};
-//! use carom_base_detect::{Board, Config, Input, Slot, ThreadDetector};
+//! use carom_base_detect::{Board, Config, Input, Publisher, Slot, ThreadDetector};
 //!
-//! let epochs = [const { AtomicU32::new(0) }; 2];
+//! let (publishers, threads): ([Publisher; 2], _) = Default::default();
 //! let slots: [Slot; 127] = std::array::from_fn(|_| Slot::default());
-//! let board = Board::new(&slots, &epochs);
+//! let board = Board::new(&slots, &publishers, &threads);
 //! let sample = |time, addr, kind| Input {
 //!     access: Access { ip: Ip(1), addr: Addr(addr), width: 8, kind },
 //!     time: Nanos(time),
@@ -22,6 +20,7 @@
 //!     stack: StackId::NONE,
 //!     population: Population::Step,
 //!     weight: 1.0,
+//!     watch: Some(1.0),
 //! };
 //! let mut writer = ThreadDetector::new(ThreadId(0), Config::default(), 1);
 //! let mut reader = ThreadDetector::new(ThreadId(1), Config::default(), 2);
@@ -65,6 +64,13 @@
 //! - If all threads were sampled at exactly equal intervals, each would always see the writes of the one
 //!   sampled just before it. Let intervals vary by some 5% or more.
 //!
+//! # Samples that may not watch
+//!
+//! Setting watchpoints, and being trapped by them, costs tens of microseconds, a look-up some tenths of one. So where
+//! samples are dense only some may watch ([`Input::watch`]), by a chance that is settled before the access is known; what
+//! they find weighs one over it. All others are looked up and published like any, and end what is watched when it is
+//! due: what is examined, and for how long, is the same as if all watched, and so are all expectations.
+//!
 //! # Samples that are not accesses
 //!
 //! They are not fed in: the paper's "previous sample" is one of a memory access. Nor are two populations
@@ -80,7 +86,7 @@ mod sharing;
 mod slot;
 mod watch;
 
-pub use board::{Board, DEFAULT_BOARD_SIZE};
+pub use board::{Board, DEFAULT_BOARD_SIZE, Publisher};
 pub use config::{Config, MAX_WATCHPOINTS, Scheme, Watch};
 pub use sharing::{Decision, Input, ThreadDetector, Touch, Trap};
 pub use slot::{Entry, Slot};

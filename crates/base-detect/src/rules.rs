@@ -69,17 +69,22 @@ impl ThreadDetector {
     }
 
     /// Replaces the watchpoints, if any, by new ones, if any.
+    ///
+    /// They go also where the sample may not set new ones: how long a write is watched for does not depend on how many
+    /// are.
     fn rearm(&mut self, entry: Option<Entry>, input: &Input, decision: &mut Decision) {
         let had = self.armed.take().is_some();
         let watch = self.config.watch;
-        let planned =
-            entry.and_then(|entry| Some((entry, WatchPlan::new(line_of(&entry), watch, &mut self.random)?)));
+        decision.declined = entry.is_some() && watch.is_possible() && input.watch.is_none();
+        let planned = entry.zip(input.watch).and_then(|(entry, samples)| {
+            Some((entry, samples, WatchPlan::new(line_of(&entry), watch, &mut self.random)?))
+        });
         match planned {
-            Some((entry, plan)) => {
+            Some((entry, samples, plan)) => {
                 self.armed = Some(Armed {
                     plan,
                     earlier: entry.write,
-                    weight: entry.weight,
+                    weight: entry.weight * samples,
                     population: input.population,
                     age: 0,
                 });
@@ -111,11 +116,26 @@ impl ThreadDetector {
 
     /// The latest recent entry of another thread. Nothing that this thread publishes can hide it: what came
     /// after the previous sample came after all that this thread has published.
+    ///
+    /// So it is in the slot that its thread wrote last: had another thread replaced it there, that one's entry would be
+    /// later. Unless its thread has published since this sample began, when all slots are searched.
     fn pick_latest(&self, board: &Board<'_>, now: Nanos) -> Option<Entry> {
-        board
-            .entries()
-            .filter(|entry| self.recent(entry) && self.foreign(entry, now))
-            .max_by_key(|entry| entry.write.time)
+        let (mut latest, mut hidden) = (None, false);
+        for entry in board.latest() {
+            hidden |= entry.write.time > now;
+            latest = self.later(latest, entry, now);
+        }
+        if hidden {
+            board.entries().fold(None, |latest, entry| self.later(latest, entry, now))
+        } else {
+            latest
+        }
+    }
+
+    /// The later one of two, of which the second need be neither recent nor foreign.
+    fn later(&self, latest: Option<Entry>, entry: Entry, now: Nanos) -> Option<Entry> {
+        let is_later = latest.is_none_or(|latest| latest.write.time <= entry.write.time);
+        if is_later && self.recent(&entry) && self.foreign(&entry, now) { Some(entry) } else { latest }
     }
 
     fn watchpoints_are_old(&self) -> bool {

@@ -25,6 +25,10 @@ pub struct Input {
     /// several accesses was drawn, less than 1: an access drawn twice as readily counts half. Where loads and stores
     /// have periods of their own, more than 1 for those sampled less often.
     pub weight: f32,
+    /// How many samples one whose write is watched for stands for: 1 where all may set watchpoints; where only some may,
+    /// one over the chance of this one, which must not depend on its access (Horvitz and Thompson, J. Am. Stat.
+    /// Assoc. 47, 1952). `None`: it may not.
+    pub watch: Option<f32>,
 }
 
 /// A watchpoint was hit.
@@ -68,6 +72,8 @@ pub struct Decision {
     pub arm: Option<WatchPlan>,
     /// All watchpoints are to be removed: what they are for is old or settled, and there is nothing to watch.
     pub disarm: bool,
+    /// There was a write to watch for, and the sample may not ([`Input::watch`]).
+    pub declined: bool,
     /// The sample is now on the board.
     pub published: bool,
     /// A store met a live entry of another line in its slot: not published ([`Scheme::Paper`]), or published in
@@ -81,7 +87,7 @@ pub(crate) struct Armed {
     pub plan: WatchPlan,
     /// The write whose line is watched.
     pub earlier: EarlierWrite,
-    /// The weight of the sample that published it.
+    /// The weight of the sample that published it, times how many samples the one that set them stands for.
     pub weight: f32,
     /// Which kind of sample set them.
     pub population: Population,
@@ -119,8 +125,8 @@ impl ThreadDetector {
 
     /// Takes in a sample.
     ///
-    /// Costs at most one read of every slot: with 127, some 8 KiB, of which those lines that others have written
-    /// since the last sample come from their caches.
+    /// Costs at most one read of every slot, with 127 some 8 KiB, in [`Scheme::Paper`]; one for each thread in
+    /// [`Scheme::Balanced`]. Those that others have written since the last sample come from their caches.
     pub fn on_sample(&mut self, board: &Board<'_>, input: Input) -> Decision {
         if let Some(armed) = &mut self.armed {
             armed.age = armed.age.saturating_add(1);

@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicU32;
 use carom_base::{
     Access, AccessKind, Addr, Cpu, Ip, Line, Nanos, Population, SharingClass, StackId, ThreadId, Via,
 };
-use carom_base_detect::{Board, Config, Decision, Input, Scheme, Slot, ThreadDetector, Trap, Watch};
+use carom_base_detect::{
+    Board, Config, Decision, Input, Publisher, Scheme, Slot, ThreadDetector, Trap, Watch,
+};
 use proptest::prelude::*;
 
 const THREADS: usize = 3;
@@ -155,7 +157,15 @@ fn happening() -> impl Strategy<Value = Happening> {
 fn input(sample: Sample, kind: AccessKind) -> Input {
     let access = Access { ip: Ip(1), addr: Addr(sample.addr), width: sample.width, kind };
     let time = Nanos(sample.time);
-    Input { access, time, cpu: Cpu(0), stack: StackId::NONE, population: Population::Step, weight: 1.0 }
+    Input {
+        access,
+        time,
+        cpu: Cpu(0),
+        stack: StackId::NONE,
+        population: Population::Step,
+        weight: 1.0,
+        watch: Some(1.0),
+    }
 }
 
 proptest! {
@@ -171,8 +181,9 @@ proptest! {
     ) {
         let scheme = if paper { Scheme::Paper } else { Scheme::Balanced };
         let slots: Vec<Slot> = (0..size).map(|_| Slot::default()).collect();
-        let epochs: Vec<AtomicU32> = (0..THREADS).map(|_| AtomicU32::new(0)).collect();
-        let board = Board::new(&slots, &epochs);
+        let publishers: Vec<_> = (0..THREADS).map(|_| Publisher::default()).collect();
+        let threads = AtomicU32::new(0);
+        let board = Board::new(&slots, &publishers, &threads);
         let config = Config { watch: Watch::Chunks(watchpoints), scheme };
         let mut detectors: Vec<_> =
             (0..THREADS).map(|i| ThreadDetector::new(ThreadId(i as u32), config, seed ^ i as u64)).collect();

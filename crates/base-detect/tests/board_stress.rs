@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use carom_base::{Access, AccessKind, Addr, Cpu, EarlierWrite, Ip, Nanos, StackId, ThreadId};
-use carom_base_detect::{Board, Entry, Slot};
+use carom_base_detect::{Board, Entry, Publisher, Slot};
 
 /// An entry all of whose fields follow from one number, each in another way.
 fn entry(n: u64) -> Entry {
@@ -31,7 +31,8 @@ fn no_reader_sees_a_torn_entry() {
     const WRITERS: u64 = 3;
     const WRITES: u64 = 100_000;
     let slots: Vec<Slot> = (0..3).map(|_| Slot::default()).collect();
-    let board = Board::new(&slots, &[]);
+    let threads = AtomicU32::new(0);
+    let board = Board::new(&slots, &[], &threads);
     let done = AtomicBool::new(false);
     let (written, read) = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS)
@@ -65,22 +66,46 @@ fn no_reader_sees_a_torn_entry() {
 
 #[test]
 fn store_samples_of_all_threads_are_counted() {
-    let (slots, epochs) = ([Slot::default()], [AtomicU32::new(0), AtomicU32::new(u32::MAX - 1)]);
-    let board = Board::new(&slots, &epochs);
+    let (slots, publishers, threads): ([Slot; 1], [Publisher; 2], _) = Default::default();
+    let board = Board::new(&slots, &publishers, &threads);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| (0..1000).for_each(|_| _ = board.note_store(ThreadId(1))));
         }
     });
     let mut published = entry(1);
+    published.epoch = 1;
+    assert_eq!(board.store_samples_since(&published), 3999);
     published.epoch = u32::MAX - 1;
-    assert_eq!(board.store_samples_since(&published), 4000, "also across the end of the counter");
+    assert_eq!(board.store_samples_since(&published), 4002, "also across the end of the counter");
+}
+
+/// Threads 3 and 7 publish twice each, and the second time 7 takes 3's slot: what 3 published first is in no slot that a
+/// thread wrote last.
+#[test]
+fn the_latest_entries_are_those_in_the_slots_that_threads_wrote_last() {
+    let slots: Vec<Slot> = (0..16).map(|_| Slot::default()).collect();
+    let (publishers, threads): ([Publisher; 8], _) = Default::default();
+    let board = Board::new(&slots, &publishers, &threads);
+    let write = |thread, time, line: u64| {
+        let mut write = entry(time).write;
+        (write.thread, write.access.addr) = (ThreadId(thread), Addr(64 * line));
+        assert!(board.try_put(&Entry { write, ..entry(time) }));
+    };
+    write(3, 1, 1);
+    write(7, 2, 2);
+    write(3, 3, 3);
+    write(7, 4, 3);
+    assert_eq!(board.entries().count(), 3);
+    let latest: Vec<_> = board.latest().map(|entry| (entry.write.thread.0, entry.write.time.0)).collect();
+    // Slot 3 is the one that either wrote last.
+    assert_eq!(latest, [(7, 4), (7, 4)]);
 }
 
 #[test]
 fn a_cleared_board_is_empty() {
-    let slots = [Slot::default()];
-    let board = Board::new(&slots, &[]);
+    let (slots, threads) = ([Slot::default()], AtomicU32::new(0));
+    let board = Board::new(&slots, &[], &threads);
     assert!(board.try_put(&entry(5)));
     assert_eq!(board.entries().count(), 1);
     board.clear();

@@ -12,7 +12,9 @@ use carom_base::{
     Access, AccessKind, Addr, Cpu, Ip, LINE_BYTES, Line, Nanos, Population, SharingClass, SharingEvent,
     StackId, ThreadId, Via,
 };
-use carom_base_detect::{Board, Config, Decision, Input, Scheme, Slot, ThreadDetector, Touch, Trap, Watch};
+use carom_base_detect::{
+    Board, Config, Decision, Input, Publisher, Scheme, Slot, ThreadDetector, Touch, Trap, Watch,
+};
 
 /// Line A is 65, and so on: with the default board of 7, A and H share a slot.
 fn line_of(letter: char) -> Line {
@@ -55,8 +57,8 @@ fn access(operation: &str, place: &str, detector: &ThreadDetector) -> Access {
 
 fn check(scheme: Scheme, watchpoints: u8, timeline: &str) {
     let slots: Vec<Slot> = (0..7).map(|_| Slot::default()).collect();
-    let epochs: Vec<AtomicU32> = (0..4).map(|_| AtomicU32::new(0)).collect();
-    let board = Board::new(&slots, &epochs);
+    let (publishers, threads): ([Publisher; 4], _) = Default::default();
+    let board = Board::new(&slots, &publishers, &threads);
     let config = Config { watch: Watch::Chunks(watchpoints), scheme };
     let mut detectors: Vec<_> =
         (0..4).map(|i| ThreadDetector::new(ThreadId(i), config, u64::from(i))).collect();
@@ -73,7 +75,8 @@ fn check(scheme: Scheme, watchpoints: u8, timeline: &str) {
                 Trap { chunk: access.addr, time, cpu, stack, access: Some(access), kind: None, ip: Ip(2) };
             hit.then(|| detector.on_trap(trap)).flatten().as_ref().map(describe).unwrap_or_default()
         } else {
-            let input = Input { access, time, cpu, stack, population: Population::Step, weight: 1.0 };
+            let population = Population::Step;
+            let input = Input { access, time, cpu, stack, population, weight: 1.0, watch: Some(1.0) };
             describe_decision(&detector.on_sample(&board, input))
         };
         assert_eq!(outcome, expected.trim(), "in row: {row}");
@@ -266,8 +269,8 @@ fn watching(watchpoints: u8) -> ThreadDetector {
 }
 
 fn watching_by(watch: Watch) -> ThreadDetector {
-    let (slots, epochs) = ([Slot::default()], [AtomicU32::new(0)]);
-    let board = Board::new(&slots, &epochs);
+    let (slots, publishers, threads): ([Slot; 1], [Publisher; 1], _) = Default::default();
+    let board = Board::new(&slots, &publishers, &threads);
     let config = Config { watch, ..Config::default() };
     let input = |letter, width, kind| Input {
         access: Access { ip: Ip(1), addr: line_of(letter).start(), width, kind },
@@ -276,6 +279,7 @@ fn watching_by(watch: Watch) -> ThreadDetector {
         stack: StackId(4),
         population: Population::LastInstruction,
         weight: 1.0,
+        watch: Some(1.0),
     };
     ThreadDetector::new(ThreadId(0), config, 1).on_sample(&board, input('A', 64, AccessKind::Store));
     let mut detector = ThreadDetector::new(ThreadId(1), config, 1);
@@ -351,8 +355,8 @@ fn a_line_that_is_watched_as_a_whole_counts_its_first_touch_once() {
 #[test]
 fn the_bytes_of_the_touch_tell_true_sharing_from_false() {
     for (offset, class) in [(0, SharingClass::True), (7, SharingClass::True), (8, SharingClass::False)] {
-        let (slots, epochs) = ([Slot::default()], [AtomicU32::new(0)]);
-        let board = Board::new(&slots, &epochs);
+        let (slots, publishers, threads): ([Slot; 1], [Publisher; 1], _) = Default::default();
+        let board = Board::new(&slots, &publishers, &threads);
         let config = Config { watch: Watch::Line, ..Config::default() };
         let (time, cpu, stack) = (Nanos(10), Cpu(0), StackId::NONE);
         let access = |letter, offset, kind| Access {
@@ -361,21 +365,52 @@ fn the_bytes_of_the_touch_tell_true_sharing_from_false() {
             width: 8,
             kind,
         };
-        let sample = |access| Input { access, time, cpu, stack, population: Population::Step, weight: 3.0 };
+        let population = Population::Step;
+        let sample = |access, watch| Input { access, time, cpu, stack, population, weight: 3.0, watch };
         let mut writer = ThreadDetector::new(ThreadId(0), config, 1);
-        writer.on_sample(&board, sample(access('A', 0, AccessKind::Store)));
+        writer.on_sample(&board, sample(access('A', 0, AccessKind::Store), None));
         let mut other = ThreadDetector::new(ThreadId(1), config, 1);
-        other.on_sample(&board, sample(access('B', 0, AccessKind::Load)));
+        other.on_sample(&board, sample(access('B', 0, AccessKind::Load), Some(5.0)));
         let access = Access { width: 1, ..access('A', offset, AccessKind::Load) };
         let event = other.on_touch(Touch { access, time, cpu, stack }).unwrap();
-        // The weight is that of the write that was published.
-        assert_eq!((event.class, event.weight), (class, 3.0), "byte {offset}");
+        // The weight of the write that was published, as often as the sample that watches stands for others.
+        assert_eq!((event.class, event.weight), (class, 15.0), "byte {offset}");
     }
+}
+
+/// The first sample of B finds A's write and watches; the second finds a newer one, may not watch, and ends the watch as
+/// if it did. Look-ups need no permission.
+#[test]
+fn a_sample_that_may_not_watch_ends_what_is_watched() {
+    let (slots, publishers, threads): ([Slot; 2], [Publisher; 1], _) = Default::default();
+    let board = Board::new(&slots, &publishers, &threads);
+    let sample = |time, letter, kind, watch| Input {
+        access: Access { ip: Ip(1), addr: line_of(letter).start(), width: 8, kind },
+        time: Nanos(time),
+        cpu: Cpu(0),
+        stack: StackId::NONE,
+        population: Population::Step,
+        weight: 1.0,
+        watch,
+    };
+    let mut writer = ThreadDetector::new(ThreadId(0), Config::default(), 1);
+    let mut other = ThreadDetector::new(ThreadId(1), Config::default(), 1);
+    writer.on_sample(&board, sample(10, 'A', AccessKind::Store, None));
+    let watches = other.on_sample(&board, sample(20, 'B', AccessKind::Load, Some(1.0)));
+    assert!(watches.arm.is_some() && !watches.declined);
+    writer.on_sample(&board, sample(30, 'A', AccessKind::Store, None));
+    let declines = other.on_sample(&board, sample(40, 'B', AccessKind::Load, None));
+    assert!(declines.arm.is_none() && declines.disarm && declines.declined);
+    assert!(other.armed().is_none());
+    writer.on_sample(&board, sample(50, 'A', AccessKind::Store, None));
+    let meets = other.on_sample(&board, sample(60, 'A', AccessKind::Load, None));
+    assert!(meets.event.is_some_and(|event| event.weight == 1.0) && !meets.declined);
 }
 
 #[test]
 fn a_board_without_storage_is_an_empty_board() {
-    let board = Board::new(&[], &[]);
+    let threads = AtomicU32::new(0);
+    let board = Board::new(&[], &[], &threads);
     let access = Access { ip: Ip(1), addr: Addr(64), width: 8, kind: AccessKind::Store };
     let input = Input {
         access,
@@ -384,6 +419,7 @@ fn a_board_without_storage_is_an_empty_board() {
         stack: StackId::NONE,
         population: Population::Step,
         weight: 1.0,
+        watch: Some(1.0),
     };
     for scheme in [Scheme::Paper, Scheme::Balanced] {
         let config = Config { scheme, ..Config::default() };

@@ -84,7 +84,7 @@ pub enum Counter {
     TruncatedStacks = 11,
     /// 1 where the program closed our descriptors.
     SamplerLost = 12,
-    /// Timer samples that the budget left without a step sample.
+    /// What the budget left out: step samples (`burst`), watchpoints (`share`) or samples (`reuse`) of the translate engine.
     BudgetSkipped = 13,
     /// Watchpoints that could not be set.
     ArmFailures = 14,

@@ -11,7 +11,12 @@ pub struct Budget {
     credit: i64,
     /// The thread's CPU time up to which it has earned.
     earned: u64,
+    /// When that was asked for.
+    asked: u64,
 }
+
+/// The thread's CPU time, which takes a system call, is not asked for again within so many nanoseconds.
+const ASK_EVERY_NS: u64 = 50_000;
 
 const MILLION: u64 = 1_000_000;
 
@@ -24,7 +29,7 @@ const LONGEST_PERIOD: u64 = 100_000_000;
 impl Budget {
     /// An empty account: `ppm` millionths of the time, a timer sample every `period` nanoseconds.
     pub fn new(ppm: u32, period: u64) -> Self {
-        Self { ppm: u64::from(ppm), period, credit: 0, earned: 0 }
+        Self { ppm: u64::from(ppm), period, credit: 0, earned: 0, asked: 0 }
     }
 
     /// The same with as much credit as is kept, for a thread that has run for `cpu` nanoseconds.
@@ -37,6 +42,14 @@ impl Budget {
     pub fn earn_until(&mut self, cpu: u64) {
         self.earn(cpu.saturating_sub(self.earned));
         self.earned = cpu;
+    }
+
+    /// It is `now`, in nanoseconds by any clock: [`Self::earn_until`] what `cpu` says, where that was not asked for lately.
+    pub fn keep_up(&mut self, now: u64, cpu: impl FnOnce() -> u64) {
+        if now.saturating_sub(self.asked) >= ASK_EVERY_NS {
+            self.asked = now;
+            self.earn_until(cpu());
+        }
     }
 
     /// The thread ran for `elapsed` nanoseconds.
@@ -140,6 +153,19 @@ mod tests {
         let (share, bursts) = simulate(50_000, 100_000, 15_000, 140_000);
         assert!(share < 0.051, "{share}");
         assert!(bursts < 0.01, "{bursts}");
+    }
+
+    /// 5% of 50 us, twice: what happens in between is made up for at the next look.
+    #[test]
+    fn the_clock_of_cpu_time_is_not_read_too_often() {
+        let mut budget = Budget::full(50_000, 1_000_000, 0);
+        budget.pay(800_000);
+        let half = budget.chance();
+        budget.keep_up(60_000, || 50_000);
+        let once = budget.chance();
+        budget.keep_up(100_000, || unreachable!());
+        budget.keep_up(110_000, || 100_000);
+        assert_eq!((half, once, budget.chance()), (0.5, 802_500.0 / 1_600_000.0, 805_000.0 / 1_600_000.0));
     }
 
     /// 10% of 1 ms, 16 times: 1.6 ms of credit at most, and as much debt. The chance is the balance's place between.

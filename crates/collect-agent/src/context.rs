@@ -154,7 +154,8 @@ pub struct OwnMemory<'a> {
     modules: Option<&'a Modules>,
     /// The part of the thread's stack that is in use.
     stack: Range<u64>,
-    blocks: RefCell<Blocks>,
+    /// Most need none.
+    blocks: RefCell<Option<Blocks>>,
 }
 
 /// Bytes of a block. A read through the kernel costs about a microsecond whether it is 8 bytes or this many.
@@ -173,6 +174,10 @@ impl Blocks {
     /// No block begins here: its address is not a multiple of the block size.
     const NONE: u64 = 1;
 
+    const fn new() -> Self {
+        Self { addresses: [Self::NONE; BLOCKS], bytes: [[0; BLOCK_BYTES]; BLOCKS], next: 0 }
+    }
+
     /// The block at `address`, a multiple of [`BLOCK_BYTES`], or `None` where it cannot be read.
     fn at(&mut self, address: u64) -> Option<&[u8; BLOCK_BYTES]> {
         if let Some(index) = self.addresses.iter().position(|&known| known == address) {
@@ -190,8 +195,7 @@ impl Blocks {
 impl<'a> OwnMemory<'a> {
     /// `stack` runs from the stack pointer to the end of the thread's stack; empty where that is unknown.
     pub fn new(modules: Option<&'a Modules>, stack: Range<u64>) -> Self {
-        let blocks = Blocks { addresses: [Blocks::NONE; BLOCKS], bytes: [[0; BLOCK_BYTES]; BLOCKS], next: 0 };
-        Self { modules, stack, blocks: RefCell::new(blocks) }
+        Self { modules, stack, blocks: RefCell::new(None) }
     }
 
     /// An aligned or unaligned word.
@@ -208,7 +212,7 @@ impl<'a> OwnMemory<'a> {
     fn read_block(&self, address: u64, buffer: &mut [u8]) -> Option<usize> {
         let offset = (address % BLOCK_BYTES as u64) as usize;
         let mut blocks = self.blocks.try_borrow_mut().ok()?;
-        let block = blocks.at(address - offset as u64)?;
+        let block = blocks.get_or_insert_with(Blocks::new).at(address - offset as u64)?;
         buffer.copy_from_slice(block.get(offset..offset.checked_add(buffer.len())?)?);
         Some(buffer.len())
     }

@@ -10,6 +10,7 @@
 //!
 //! Order of reading: [`init`] (how recording begins), `hooks` (what is interposed), `handler` (what a sample does).
 
+mod account;
 #[cfg(not(test))]
 mod alloc;
 mod budget;

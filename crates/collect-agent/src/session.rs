@@ -10,7 +10,7 @@ use std::{
     sync::atomic::{AtomicPtr, AtomicU32, Ordering::*},
 };
 
-use carom_base_detect::{Board, Config, MAX_WATCHPOINTS, Slot as BoardSlot, Watch};
+use carom_base_detect::{Board, Config, MAX_WATCHPOINTS, Publisher, Slot as BoardSlot, Watch};
 use carom_base_sys::{SysError, clock};
 use carom_base_wire::{
     CONTROL_FILE, Control, ControlSettings, SEGMENT_MAGIC, SLOT_BYTES, SegmentHeader, SlotState, VERSION,
@@ -54,8 +54,8 @@ unsafe impl Send for Segment {}
 
 static CURRENT: AtomicPtr<Session> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Counters of store samples on a board; threads beyond this share one, which only makes entries expire sooner.
-const EPOCHS: usize = 1024;
+/// Threads that a board tells apart; those beyond share one's place, which makes entries expire sooner and looks longer.
+const PUBLISHERS: usize = 1024;
 
 /// Slots of the first segment of a process; later ones double up to [`MOST_SLOTS`]. Most processes are small.
 const FIRST_SLOTS: usize = 4;
@@ -82,8 +82,8 @@ fn c_path(path: &Path) -> Result<CString, SysError> {
 
 fn board(slots: usize) -> Board<'static> {
     let slots: Vec<BoardSlot> = (0..slots.max(1)).map(|_| BoardSlot::default()).collect();
-    let epochs: Vec<AtomicU32> = (0..EPOCHS).map(|_| AtomicU32::new(0)).collect();
-    Board::new(slots.leak(), epochs.leak())
+    let publishers: Vec<Publisher> = (0..PUBLISHERS).map(|_| Publisher::default()).collect();
+    Board::new(slots.leak(), publishers.leak(), Box::leak(Box::default()))
 }
 
 /// The program's name and arguments as the kernel has them.

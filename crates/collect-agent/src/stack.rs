@@ -37,10 +37,8 @@ impl Stacks {
         slot: &Slot,
     ) -> StackId {
         let Some(modules) = modules else { return StackId::NONE };
-        let mut frames = [0; MAX_STACK_FRAMES];
-        frames[0] = ip;
-        let mut depth = 1;
-        let mut truncated = true;
+        let mut stack = Stack { id: StackId::NONE, frames: [0; MAX_STACK_FRAMES], depth: 1, truncated: true };
+        stack.frames[0] = ip;
         if ip == context.ip() || modules.function_start(ip) == modules.function_start(context.ip()) {
             let registers = UnwindRegsX86_64::new(context.ip(), context.sp(), context.fp());
             let mut read = |address| memory.word(address).ok_or(());
@@ -49,23 +47,23 @@ impl Stacks {
             loop {
                 match path.next() {
                     Ok(Some(FrameAddress::InstructionPointer(_))) => {}
-                    Ok(Some(frame)) if depth < MAX_STACK_FRAMES => {
-                        frames[depth] = frame.address();
-                        depth += 1;
+                    Ok(Some(frame)) if stack.depth < MAX_STACK_FRAMES => {
+                        stack.frames[stack.depth] = frame.address();
+                        stack.depth += 1;
                     }
                     Ok(None) => {
-                        truncated = false;
+                        stack.truncated = false;
                         break;
                     }
                     Ok(Some(_)) | Err(_) => break,
                 }
             }
         }
-        self.send(Stack { id: StackId::NONE, frames, depth, truncated }, slot)
+        self.send(&mut stack, slot)
     }
 
     /// Tells the host about a path, unless it knows, and returns its number.
-    pub fn send(&mut self, mut stack: Stack, slot: &Slot) -> StackId {
+    pub fn send(&mut self, stack: &mut Stack, slot: &Slot) -> StackId {
         stack.id = StackId(hash(&stack.frames[..stack.depth]));
         if stack.truncated {
             slot.count(Counter::TruncatedStacks, 1);
@@ -73,7 +71,7 @@ impl Stacks {
         let place = stack.id.0 as usize % REMEMBERED;
         let known = self.sent.get(place) == Some(&stack.id.0);
         if !known
-            && slot.push(&Record::Stack(stack))
+            && slot.push(&Record::Stack(*stack))
             && let Some(place) = self.sent.get_mut(place)
         {
             *place = stack.id.0;

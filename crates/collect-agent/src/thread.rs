@@ -13,8 +13,8 @@ use carom_base_sys::{SysError, clock, signal};
 use carom_base_wire::{Counter, SlotState};
 
 use crate::{
-    budget::Budget, handler::Burst, lock::SpinLock, map, objects::ThreadHeap, registry, reuse::Place,
-    ring::Slot, sampler::Sampler, session::Session, stack::Stacks, translated,
+    account, budget::Budget, handler::Burst, lock::SpinLock, map, objects::ThreadHeap, registry,
+    reuse::Place, ring::Slot, sampler::Sampler, session::Session, stack::Stacks, translated,
 };
 
 /// Bytes of the stack that handlers run on. A signal frame with AVX-512 state (3.5 KiB), the unwinder and the decoder
@@ -250,7 +250,11 @@ fn start_sampling(
         decoder,
         stacks,
         heap: session.settings.objects.map(|_| Box::new(ThreadHeap::new())),
-        budget: Budget::new(session.settings.budget_ppm, period),
+        budget: if translated::is_on() {
+            account::open(session)
+        } else {
+            Budget::new(session.settings.budget_ppm, period)
+        },
         open: true,
         burst: None,
         random: seed,

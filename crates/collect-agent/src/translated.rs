@@ -48,6 +48,11 @@ impl Observer for Agent {
         });
     }
 
+    fn takes_samples_early(&self) -> bool {
+        // A use must not come before what is accessed ahead of it.
+        session::current().is_some_and(|session| session.reuse.is_none())
+    }
+
     fn touched(&self, registers: &Registers<'_>, access: &Access) {
         keeping_errno(|| {
             let Some(thread) = registry::current() else { return };

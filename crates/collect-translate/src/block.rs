@@ -22,7 +22,7 @@ pub struct Sums {
     pub loaded_bytes: u32,
     pub stored_bytes: u32,
     pub branches: u32,
-    /// Those that are taken, or assumed to be ([`is_assumed_taken`]).
+    /// Those that are taken, or counted as such ([`counts_as_taken`]).
     pub branches_taken: u32,
     pub calls: u32,
     pub returns: u32,
@@ -39,7 +39,7 @@ impl Sums {
         self.loaded_bytes += statics.loaded_bytes;
         self.stored_bytes += statics.stored_bytes;
         self.branches += u32::from(statics.branch);
-        self.branches_taken += u32::from(statics.branch && is_assumed_taken(instruction));
+        self.branches_taken += u32::from(statics.branch && counts_as_taken(instruction));
         self.calls += u32::from(statics.call);
         self.returns += u32::from(statics.ret);
         self.atomics += u32::from(statics.atomic);
@@ -187,11 +187,15 @@ fn when_it_runs(instruction: &Instruction, statics: Statics) -> Statics {
     }
 }
 
-/// Whether a branch is counted as taken with its block; where a conditional one goes the other way, that is counted there
-/// (`fragment::edges`). As a rule those back are loops, which go round, and those ahead lead to what is seldom (Smith, A
-/// Study of Branch Prediction Strategies, 1981, strategy 4).
-pub fn is_assumed_taken(branch: &Instruction) -> bool {
-    !branch.is_jcc_short_or_near() || branch.near_branch_target() < branch.next_ip()
+/// Whether a branch is counted as taken with its block. Where a conditional one falls through, that is taken back there
+/// (`fragment::follower`); but for those that lead to where they fall through to, of which nobody can tell.
+pub fn counts_as_taken(branch: &Instruction) -> bool {
+    branch.flow_control() != FlowControl::ConditionalBranch || branch.near_branch_target() != branch.next_ip()
+}
+
+/// Whether a branch may fall through, which is then to be counted.
+pub fn may_fall_through(branch: &Instruction) -> bool {
+    branch.flow_control() == FlowControl::ConditionalBranch && counts_as_taken(branch)
 }
 
 /// Whether a block ends behind this instruction: at transfers of control, and at system calls, which may never

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     code::{self, Code},
+    early::Split,
     emit::Emitter,
     evict::MOST_ARENAS,
     exit::{Exit, Reason},
@@ -18,6 +19,7 @@ use crate::{
     marks::Mark,
     memory::{Arena, COUNTERS_PER_ARENA, Lanes, MemoryError, Regions, TableKind, Tables},
     mode::Mode,
+    sample::Due,
     spare::Spare,
     stream::Templates,
     units::Units,
@@ -60,6 +62,8 @@ pub struct Cache {
     pub codes: Vec<Code>,
     /// Block by original address: where it is in the cache.
     pub blocks: FxHashMap<u64, u64>,
+    /// Blocks that nobody is led to, because they follow a branch that counts on them (`fragment::follower`).
+    pub followers: FxHashMap<u64, Follower>,
     pub landings: Landings,
     /// What the fragment in the making has added to both, and is not there to be run yet.
     fresh: Fresh,
@@ -74,7 +78,9 @@ pub struct Cache {
     /// Numbers of those that are not used any more.
     pub unused_hooks: Vec<u64>,
     /// Sampled copies of blocks, by block and accesses.
-    pub variants: FxHashMap<(u64, [u8; 4]), u64>,
+    pub variants: FxHashMap<(u64, [u8; Due::MOST]), u64>,
+    /// Which of such accesses are told at the block's beginning.
+    pub splits: FxHashMap<(u64, [u8; Due::MOST]), Split>,
     /// Where system calls happen that make threads, by the address of the call in the cache.
     pub spawns: FxHashMap<u64, u64>,
     /// Counters made since this was last emptied: arena and number.
@@ -102,10 +108,20 @@ pub struct Cache {
     pub most_blocks: usize,
 }
 
+/// Where in the cache a block lies that follows a branch.
+#[derive(Clone, Copy, Debug)]
+pub struct Follower {
+    /// Where the branch falls through to.
+    pub entry: u64,
+    /// Behind what counts that.
+    pub body: u64,
+}
+
 /// Blocks and landings by original address.
 #[derive(Debug, Default)]
 struct Fresh {
     blocks: Vec<(u64, u64)>,
+    followers: Vec<u64>,
     landings: Vec<(TableKind, u64, Landed)>,
 }
 
@@ -130,6 +146,7 @@ impl Cache {
             tables: Tables::new(misses())?,
             codes: Vec::new(),
             blocks: FxHashMap::with_capacity_and_hasher(TYPICAL_BLOCKS, Default::default()),
+            followers: FxHashMap::default(),
             landings: Landings::default(),
             fresh: Fresh::default(),
             waiting: Waiting::default(),
@@ -146,6 +163,7 @@ impl Cache {
             most_arenas: MOST_ARENAS,
             most_blocks: COUNTERS_PER_ARENA,
             variants: FxHashMap::default(),
+            splits: FxHashMap::default(),
             spawns: FxHashMap::default(),
             new_counters: Vec::new(),
             native,
@@ -160,10 +178,23 @@ impl Cache {
             return None;
         }
         let pc = self.stands_for(pc);
-        match self.blocks.get(&pc) {
-            Some(&cache) => Some(cache),
-            None => fragment::translate(self, pc),
+        if let Some(&cache) = self.blocks.get(&pc) {
+            return Some(cache);
         }
+        let follower = self.followers.get(&pc).copied();
+        let beside = follower.and_then(|follower| fragment::side_entry(self, pc, follower));
+        beside.or_else(|| fragment::translate(self, pc))
+    }
+
+    /// Whether there is a translation of the block at `pc`.
+    pub fn is_translated(&self, pc: u64) -> bool {
+        self.blocks.contains_key(&pc) || self.followers.contains_key(&pc)
+    }
+
+    /// Where the block at `pc` is counted, if it is translated.
+    pub fn counted_at(&self, pc: u64) -> Option<u64> {
+        let follower = || self.followers.get(&pc).map(|follower| follower.entry);
+        self.blocks.get(&pc).copied().or_else(follower)
     }
 
     /// Whether the code at `pc` is ours.
@@ -182,6 +213,12 @@ impl Cache {
         self.fresh.blocks.push((pc, cache));
     }
 
+    /// The fragment in the making has the block at `pc` there, behind a branch that counts on it.
+    pub fn follows(&mut self, pc: u64, follower: Follower) {
+        self.followers.insert(pc, follower);
+        self.fresh.followers.push(pc);
+    }
+
     /// The fragment in the making has a landing for `pc` there.
     pub fn lands(&mut self, table: TableKind, pc: u64, landed: Landed) {
         self.landings.add(table, pc, landed);
@@ -190,7 +227,8 @@ impl Cache {
 
     /// The fragment is made, and may be run: jumps that wait for its blocks lead there, and its landings are looked up.
     pub fn publish(&mut self) {
-        let Fresh { mut blocks, mut landings } = std::mem::take(&mut self.fresh);
+        let Fresh { mut blocks, mut followers, mut landings } = std::mem::take(&mut self.fresh);
+        followers.clear();
         for (pc, cache) in blocks.drain(..) {
             for patch in self.waiting.take(pc).into_iter().flatten() {
                 if let Some(code) = self.codes.iter_mut().find(|code| code.contains(patch)) {
@@ -204,14 +242,17 @@ impl Cache {
                 self.put(table, pc, landed);
             }
         }
-        self.fresh = Fresh { blocks, landings };
+        self.fresh = Fresh { blocks, followers, landings };
     }
 
     /// The fragment could not be made.
     pub fn retract(&mut self) {
-        let Fresh { blocks, landings } = std::mem::take(&mut self.fresh);
+        let Fresh { blocks, followers, landings } = std::mem::take(&mut self.fresh);
         for (pc, _) in blocks {
             self.blocks.remove(&pc);
+        }
+        for pc in followers {
+            self.followers.remove(&pc);
         }
         for (table, pc, _) in landings {
             self.landings.remove(table, pc);

@@ -32,7 +32,7 @@ pub struct Code {
     counters: Vec<Counter>,
     /// Accesses that one unit of each counter stands for.
     weights: Vec<i32>,
-    /// Branches that are counted where they do not go as assumed. Their counters are the last ones of a window.
+    /// Branches whose falling through has counters of its own: the last ones of a window.
     edges: usize,
     fragments: Fragments,
     jumps: Jumps,
@@ -191,17 +191,16 @@ impl Code {
         (id, self.windows().v.wrapping_add(8 * id))
     }
 
-    /// A new counter for a branch that is not assumed to be taken, which counts up where it is, or for one that is assumed to
-    /// be, which counts down where it is not: its place relative to GS.
+    /// A new counter for a branch that falls through, which counts down there: its place relative to GS.
     pub fn add_edge(&mut self) -> u64 {
         self.edges += 1;
         self.windows().v.wrapping_add(8 * (COUNTERS_PER_ARENA - self.edges) as u64)
     }
 
-    /// How much more often branches of a lane were taken than assumed.
-    pub fn against_assumption(&self, lane: LaneId) -> i64 {
+    /// How often branches of a lane fell through, where that has counters of its own.
+    pub fn falls(&self, lane: LaneId) -> i64 {
         let windows = self.windows();
-        (1..=self.edges).map(|edge| windows.value(lane, COUNTERS_PER_ARENA - edge)).sum()
+        (1..=self.edges).map(|edge| -windows.value(lane, COUNTERS_PER_ARENA - edge)).sum()
     }
 
     /// Loads and stores of a lane's counters, but for the units that were loaded into them.

@@ -4,10 +4,11 @@ use carom_base::{Access, AccessKind};
 use carom_base_insn::{Memory, Registers};
 
 use crate::{
-    block::{Block, Decoded},
+    block::Block,
     cache::{self, Cache, Hook},
     countdown::Place,
     coverage::Leave,
+    early,
     engine::{self, Engine},
     evict::Room,
     exit::{Exit, Reason},
@@ -189,20 +190,24 @@ fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     let Some((arena, code)) = engine.cache.code_at(record) else { return enter(engine, thread, exit.pc) };
     let Some(periods) = engine.cache.mode.periods() else {
         // The mode is another one by now: the block is counted again where it is translated for that.
-        code.count(thread.lane, exit.detail, 1);
+        thread.uncount(code, exit.detail);
         return enter(engine, thread, exit.pc);
     };
     let mut due = sample::Due::default();
     // All in this execution, the one counted last.
     thread.draw(Place { arena, code, id: exit.detail }, periods, |drawn| due.push(drawn.nth, drawn.store));
     let counted = code.counters().get(exit.detail as usize).map_or(0, |counter| counter.sums().instructions);
+    let due = early::tell(engine, thread, exit.pc, due, counted as usize);
+    if due == sample::Due::default() && exit.back != 0 {
+        return go_on(thread, exit.back, exit.pc);
+    }
     let cache = sampled_copy(&mut engine.cache, exit.pc, &due, counted as usize);
     match cache {
         Some(cache) => go_on(thread, cache, exit.pc),
         None => {
             // Counted, and it will be again.
             if let Some((_, code)) = engine.cache.code_at(record) {
-                code.count(thread.lane, exit.detail, 1);
+                thread.uncount(code, exit.detail);
             }
             cannot_translate(engine, thread, exit.pc, false);
         }
@@ -218,18 +223,8 @@ fn sampled_copy(cache: &mut Cache, pc: u64, due: &sample::Due, counted: usize) -
     let block = Block::decode(pc, code, &mut cache.accesses)?;
     let mut hooked: Vec<Hooked> = Vec::new();
     for (wanted, store) in due.accesses() {
-        let mut before = 0;
-        for (index, Decoded { instruction, statics, .. }) in block.instructions.iter().enumerate() {
-            let here = if store { statics.stores } else { statics.loads };
-            if wanted < before + here {
-                let rest = block.instructions.iter().skip(index).take(counted - index);
-                let ahead = rest.map(|decoded| decoded.statics.loads + decoded.statics.stores).sum();
-                let (pc, nth) = (instruction.ip(), wanted - before);
-                let hook = cache.add_hook(Hook::Sample { pc, nth, store, ahead });
-                hooked.push(Hooked { instruction: index, hook });
-                break;
-            }
-            before += here;
+        if let Some((instruction, hook)) = block.sampled(wanted, store, counted) {
+            hooked.push(Hooked { instruction, hook: cache.add_hook(hook) });
         }
     }
     let copy = fragment::variant(cache, pc, &hooked)?;
@@ -258,15 +253,7 @@ fn run_hook(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         Some(Hook::Repeat { what, ends_early }) => repeat::before(engine, thread, what, ends_early),
         Some(Hook::AfterRepeat) => repeat::after(engine, thread),
         Some(Hook::DueIterations { what, over }) => repeat::sample(engine, thread, what, over),
-        Some(Hook::Sample { pc, nth, store, ahead }) => {
-            let kind = if store { AccessKind::Store } else { AccessKind::Load };
-            let wanted = |access: &Access| if store { access.kind.writes() } else { access.kind.reads() };
-            let found = operands(engine, thread, pc);
-            let places = found.iter().enumerate().filter(|(_, access)| wanted(access));
-            if let Some((index, _)) = places.clone().nth(nth as usize) {
-                thread.notice(&found, index, Some(kind), i64::from(ahead));
-            }
-        }
+        Some(hook @ Hook::Sample { .. }) => notice_sample(engine, thread, hook),
         Some(Hook::Touch { pc, nth, ahead }) => {
             let found = operands(engine, thread, pc);
             thread.notice(&found, nth as usize, None, i64::from(ahead));
@@ -274,6 +261,18 @@ fn run_hook(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         Some(Hook::Accesses { pc, ahead }) => every_access(engine, thread, pc, i64::from(ahead)),
         Some(Hook::Timed { arena, id }) => timing::draw(engine, thread, arena, id),
         Some(Hook::Near { .. }) | None => {}
+    }
+}
+
+/// The access of a [`Hook::Sample`] was drawn.
+fn notice_sample(engine: &mut Engine, thread: &mut Thread, hook: Hook) {
+    let Hook::Sample { pc, nth, store, ahead } = hook else { return };
+    let kind = if store { AccessKind::Store } else { AccessKind::Load };
+    let wanted = |access: &Access| if store { access.kind.writes() } else { access.kind.reads() };
+    let found = operands(engine, thread, pc);
+    let mut places = found.iter().enumerate().filter(|(_, access)| wanted(access));
+    if let Some((index, _)) = places.nth(nth as usize) {
+        thread.notice(&found, index, Some(kind), i64::from(ahead));
     }
 }
 

@@ -120,7 +120,10 @@ impl Engine {
                 continue;
             }
             // SAFETY: it was a box, and its thread does not exist here.
-            let thread = unsafe { Box::from_raw(other.0) };
+            let mut thread = unsafe { Box::from_raw(other.0) };
+            // It may have been in the middle of telling these, which it does without the lock: half moved, they cannot be
+            // freed.
+            std::mem::forget(std::mem::take(&mut thread.noticed));
             // What cannot be given back stays taken.
             let _ = self.cache.lanes.release(thread.lane);
         }

@@ -6,7 +6,8 @@
 pub enum Reason {
     /// On to the code at `pc`, for which no link was there when this was written. `detail`: where the link goes.
     Link = 0,
-    /// The countdown of a block is over. `detail`: its counter.
+    /// The countdown of a block is over. `detail`: its counter. `back`: the block itself, behind that; 0 where it is to run in
+    /// a copy.
     Sample,
     /// Something is to be done in front of the instruction at `pc`. `detail`: which hook.
     Hook,

@@ -80,7 +80,9 @@ impl Cache {
         };
         let gone: FxHashSet<u64> =
             self.blocks.extract_if(|_, cache| is_dead(*cache)).map(|(pc, _)| pc).collect();
+        self.followers.retain(|_, follower| !is_dead(follower.entry));
         self.variants.retain(|_, cache| !is_dead(*cache));
+        self.splits.clear();
         self.spawns.retain(|call, _| !is_dead(*call));
         self.landings.forget(&gone, is_dead);
         // One that is gone may be anywhere in a chain.

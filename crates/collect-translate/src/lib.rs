@@ -24,6 +24,7 @@ mod code;
 mod countdown;
 mod coverage;
 mod dispatch;
+mod early;
 mod emit;
 mod engine;
 mod evict;

@@ -53,14 +53,12 @@ pub enum Undo {
     NumberInR11,
     /// An indirect call has loaded its target into R11; R11 in A.
     CallR11,
-    /// A branch has led to `pc` which was assumed not to be taken, and that is still to be counted.
-    Taken,
-    /// `Taken` and `Rax`.
-    TakenRax,
-    /// A branch in front of `pc` was not taken which was assumed to be, likewise.
-    NotTaken,
-    /// `NotTaken` and `Rax`.
-    NotTakenRax,
+    /// The branch in front of `pc` was counted as taken and has fallen through.
+    Fallen,
+    /// `Fallen` and `Rax`.
+    FallenRax,
+    /// `Fallen` and `Flags`.
+    FallenFlags,
     /// RAX and RDX are in the registers that are lent ([`Lent::Two`]), the latter's values where they always are.
     RaxAndRdx,
     /// The block's accesses up to and with that of the instruction at `pc` are in the thread's buffer ([`Lent::Two`]),
@@ -98,7 +96,7 @@ impl Lent {
 }
 
 impl Undo {
-    const ALL: [Self; 28] = [
+    const ALL: [Self; 27] = [
         Self::Nothing,
         Self::Rax,
         Self::Flags,
@@ -121,10 +119,9 @@ impl Undo {
         Self::NumberInRcx,
         Self::NumberInR11,
         Self::CallR11,
-        Self::Taken,
-        Self::TakenRax,
-        Self::NotTaken,
-        Self::NotTakenRax,
+        Self::Fallen,
+        Self::FallenRax,
+        Self::FallenFlags,
         Self::RaxAndRdx,
         Self::Streamed,
     ];
@@ -148,8 +145,7 @@ impl Undo {
     /// What is still to be added to the branches that were taken.
     pub const fn branches_to_count(self) -> i64 {
         match self {
-            Self::Taken | Self::TakenRax => 1,
-            Self::NotTaken | Self::NotTakenRax => -1,
+            Self::Fallen | Self::FallenRax | Self::FallenFlags => -1,
             _ => 0,
         }
     }

@@ -74,11 +74,14 @@ impl Stream {
 /// execution lies in two strata at most: two of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Due {
-    key: [u8; 4],
+    key: [u8; Self::MOST],
     count: usize,
 }
 
 impl Due {
+    /// Accesses of one execution at most.
+    pub const MOST: usize = 4;
+
     const STORE: u8 = 0x80;
 
     /// Adds the nth load or store of the block.
@@ -91,7 +94,7 @@ impl Due {
     }
 
     /// Equal for equal accesses.
-    pub const fn key(&self) -> [u8; 4] {
+    pub const fn key(&self) -> [u8; Self::MOST] {
         self.key
     }
 

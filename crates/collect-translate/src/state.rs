@@ -93,6 +93,7 @@ pub mod number {
     pub const RDX: usize = 2;
     pub const RBX: usize = 3;
     pub const RSP: usize = 4;
+    pub const RBP: usize = 5;
     pub const RSI: usize = 6;
     pub const RDI: usize = 7;
     pub const R10: usize = 10;

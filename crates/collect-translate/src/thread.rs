@@ -218,11 +218,19 @@ impl Thread {
         let mut totals = Totals { coverage: self.clock.coverage(), ..self.extra };
         for (arena, code) in codes.iter().enumerate() {
             for (id, counter) in (0..).zip(code.counters()) {
-                totals.add(self.units(Place { arena, code, id }), &counter.sums());
+                counter.add(self.units(Place { arena, code, id }), &mut totals);
             }
-            totals.branches_taken += code.against_assumption(self.lane);
+            totals.branches_taken -= code.falls(self.lane);
         }
         totals
+    }
+
+    /// Takes back one execution of a block that was counted, and has not begun, as if it had not been: samples stay where they
+    /// are. The branch in front of it has been executed.
+    pub fn uncount(&mut self, code: &Code, id: u64) {
+        code.count(self.lane, id, 1);
+        let falls = code.counters().get(id as usize).map_or(0, |counter| counter.falls(1));
+        self.extra.branches_taken -= falls;
     }
 
     /// Takes back what was counted of a block and not executed (`times` -1), or the reverse.

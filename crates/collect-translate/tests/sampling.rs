@@ -13,11 +13,14 @@ mod support;
 #[path = "sampling/zoo.rs"]
 mod zoo;
 
-use carom_base::AccessKind::{self, Load, ReadModifyWrite, Store};
+use carom_base::{
+    Access,
+    AccessKind::{self, Load, ReadModifyWrite, Store},
+};
 
 use self::{
     kernels::{ELEMENTS, STEP_BYTES},
-    recorder::{Run, sample},
+    recorder::{Run, sample, sample_when},
     statistics::{ChiSquare, tally},
     zoo::{KNOWN, NODES, Place, RETURN},
 };
@@ -255,6 +258,35 @@ fn every_form_of_access_is_told_right() {
             let all = accesses.and(ChiSquare::of(&visited, NODES));
             assert!(all.is_likely(), "{all:?}: {met:?} {visited:?}");
         }
+    }
+}
+
+/// The draws are the same, and so is what is said of each, whether it is told at once or in front of the access. Within one
+/// execution the order may differ.
+#[test]
+fn early_samples_are_the_same_samples() {
+    const VISITS: u64 = 60_000;
+    let nodes = zoo::ring();
+    let calls = [(zoo::walk as Function, nodes.as_ptr() as u64, VISITS)];
+    for periods in [[100, 100], [1000, 300]] {
+        let [late, early] = [false, true].map(|early| {
+            let mut samples: Vec<_> = sample_when(early, periods, &calls)[0]
+                .samples
+                .iter()
+                .map(|found| {
+                    let Access { ip, addr, width, kind } = found.access;
+                    let said = (found.position, found.drawn_as as u8, ip.0, addr.0, width, kind as u8);
+                    (said, found.registers)
+                })
+                .collect();
+            samples.sort_unstable();
+            samples
+        });
+        let said = |samples: &[(_, _)]| samples.iter().map(|(said, _)| *said).collect::<Vec<_>>();
+        assert_eq!(said(&early), said(&late));
+        // Registers that instructions in between have written.
+        let differ = early.iter().zip(&late).filter(|(early, late)| early.1 != late.1).count();
+        assert!(differ > 100, "{differ} of {} were told ahead of their instruction", late.len());
     }
 }
 

@@ -46,6 +46,22 @@ fn branches_that_fall_through_are_not_taken() {
     assert_eq!((totals.branches, totals.branches_taken), (76, 76 - 32));
 }
 
+/// A block that a branch falls through to is counted with that branch; whoever jumps there comes in by another way. In the
+/// first run of ten rounds both are made, the second one finds them, and the third jumps behind the loop.
+#[test]
+fn blocks_behind_branches_are_counted_whichever_way_they_are_reached() {
+    for rounds in [10, 10, 0] {
+        let (result, totals) = counted(kernels::followers, rounds, 0);
+        assert_eq!(result, rounds);
+        // xor, test and jz; three for each round; ret.
+        assert_eq!(totals.instructions, 3 + 3 * rounds as i64 + 1);
+        // jz, jnz for each round, ret.
+        assert_eq!(totals.branches, 1 + rounds as i64 + 1);
+        // With rounds, jz falls through once, and so does the last jnz.
+        assert_eq!(totals.branches - totals.branches_taken, if rounds == 0 { 0 } else { 2 });
+    }
+}
+
 /// A repeated store of 100 bytes and a comparison of two strings that differ in the sixth byte.
 #[test]
 fn repeated_instructions_count_their_iterations() {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 use carom_base::{
     Access, AccessKind, Addr, Cpu, Ip, Nanos, Population, SharingClass, SharingEvent, StackId, ThreadId,
 };
-use carom_base_detect::{Board, Config, Input, Slot, ThreadDetector, Touch, Trap, WatchPlan};
+use carom_base_detect::{Board, Config, Input, Publisher, Slot, ThreadDetector, Touch, Trap, WatchPlan};
 
 /// xorshift64*, independent of the crate's generator.
 pub struct Dice(u64);
@@ -43,6 +43,20 @@ pub enum Sampling {
     Stratified,
 }
 
+/// What a thread may spend on setting watchpoints and on traps, each of which costs 1: so much for each access.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget(pub f64);
+
+impl Budget {
+    /// Credit and debt at most: of some ten watchpoints, set and hit.
+    const MOST: f64 = 20.0;
+
+    /// The chance of a sample to watch, with such a balance.
+    fn chance(balance: f64) -> f64 {
+        (0.5 + 0.5 * balance / Self::MOST).clamp(1.0 / 64.0, 1.0)
+    }
+}
+
 #[derive(Clone, Copy)]
 pub struct Machine<'a> {
     pub threads: usize,
@@ -52,6 +66,8 @@ pub struct Machine<'a> {
     pub period: f64,
     pub sampling: Sampling,
     pub seed: u64,
+    /// What may be spent on watching, where that is limited.
+    pub budget: Option<Budget>,
     /// Which threads run at this step: one bit each.
     pub running: &'a dyn Fn(u64) -> u64,
 }
@@ -64,8 +80,9 @@ impl Machine<'_> {
         mut program: impl FnMut(usize, &mut Dice) -> (u64, AccessKind),
     ) -> Vec<SharingEvent> {
         let slots: Vec<Slot> = (0..self.board).map(|_| Slot::default()).collect();
-        let epochs: Vec<AtomicU32> = (0..self.threads).map(|_| AtomicU32::new(0)).collect();
-        let board = Board::new(&slots, &epochs);
+        let publishers: Vec<_> = (0..self.threads).map(|_| Publisher::default()).collect();
+        let threads = AtomicU32::new(0);
+        let board = Board::new(&slots, &publishers, &threads);
         let mut dice = Dice::new(self.seed);
         let mut detectors: Vec<_> = (0..self.threads)
             .map(|i| ThreadDetector::new(ThreadId(i as u32), self.config, dice.next()))
@@ -74,6 +91,7 @@ impl Machine<'_> {
         let mut next: Vec<f64> = (0..self.threads).map(|_| dice.unit() * self.period).collect();
         // Where in its period the latest sample was.
         let mut offsets = next.clone();
+        let mut balances = vec![0.0f64; self.threads];
         let mut events = vec![];
         let mut order: Vec<usize> = (0..self.threads).collect();
         let mut time = 0;
@@ -87,14 +105,19 @@ impl Machine<'_> {
                 let (addr, kind) = program(t, &mut dice);
                 let access = Access { ip: Ip(1), addr: Addr(addr), width: 8, kind };
                 let (time, cpu, stack) = (Nanos(time), Cpu(t as u32), StackId::NONE);
+                if let Some(Budget(rate)) = self.budget {
+                    balances[t] = (balances[t] + rate).min(Budget::MOST);
+                }
                 let whole = plans[t].is_some_and(|p| p.is_whole_line() && p.line == access.addr.line());
                 if whole {
                     plans[t] = None;
+                    balances[t] -= 1.0;
                     events.extend(detectors[t].on_touch(Touch { access, time, cpu, stack }));
                 }
                 let hit = plans[t].and_then(|p| p.watched().iter().copied().find(|c| c.0 == addr));
                 if let Some(chunk) = hit {
                     plans[t] = None;
+                    balances[t] -= 1.0;
                     let trap = Trap { chunk, time, cpu, stack, access: Some(access), kind: None, ip: Ip(2) };
                     events.extend(detectors[t].on_trap(trap));
                 }
@@ -110,10 +133,17 @@ impl Machine<'_> {
                         self.period - before + offsets[t]
                     }
                 };
-                let decision = detectors[t].on_sample(
-                    &board,
-                    Input { access, time, cpu, stack, population: Population::Step, weight: 1.0 },
-                );
+                let watch = match self.budget {
+                    Some(_) => {
+                        let chance = Budget::chance(balances[t]);
+                        (dice.unit() < chance).then_some(1.0 / chance as f32)
+                    }
+                    None => Some(1.0),
+                };
+                let population = Population::Step;
+                let input = Input { access, time, cpu, stack, population, weight: 1.0, watch };
+                let decision = detectors[t].on_sample(&board, input);
+                balances[t] -= f64::from(u8::from(decision.arm.is_some()));
                 events.extend(decision.event);
                 if decision.arm.is_some() || decision.disarm {
                     plans[t] = decision.arm;
@@ -158,7 +188,10 @@ pub fn false_sharing(f: f64) -> impl FnMut(usize, &mut Dice) -> (u64, AccessKind
 
 impl std::fmt::Debug for Machine<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { threads, board, config, period, sampling, seed, running: _ } = self;
-        write!(f, "{threads} threads, board {board}, {config:?}, period {period}, {sampling:?}, seed {seed}")
+        let Self { threads, board, config, period, sampling, seed, budget, running: _ } = self;
+        write!(
+            f,
+            "{threads} threads, board {board}, {config:?}, period {period}, {sampling:?}, seed {seed}, {budget:?}"
+        )
     }
 }

@@ -1,11 +1,12 @@
 //! From an access to what follows from it: records for the host, watchpoints on this thread.
 
 use carom_base::{Access, AccessKind, Ip, Population, Sample, SampleOutcome, Skip, StackId};
-use carom_base_detect::Input;
+use carom_base_detect::{Decision, Input};
+use carom_base_sys::clock;
 use carom_base_wire::{Counter, Record};
 
 use super::Scene;
-use crate::objects;
+use crate::{account, objects, translated};
 
 impl Scene<'_> {
     /// Records a sample of `population` that has the accesses `accesses`, or none because of `skip`.
@@ -25,16 +26,16 @@ impl Scene<'_> {
         let stack = self.stack(ip);
         for (part, access) in (0u8..).zip(accesses) {
             self.record(population, part, SampleOutcome::Access(*access), stack);
-            self.look_up(population, *access, stack);
+            self.look_up(population, *access, stack, Some(1.0));
         }
     }
 
     /// Records an access that was sampled as one of `kind`: a read-modify-write is both a load and a store, and the
-    /// detector must meet it as the one that was counted down to.
-    pub fn sampled_as(&mut self, access: Access, kind: AccessKind) {
+    /// detector must meet it as the one that was counted down to. `watch`: see [`Input::watch`].
+    pub fn sampled_as(&mut self, access: Access, kind: AccessKind, watch: Option<f32>) {
         let stack = self.stack(access.ip.0);
         self.record(Population::Step, 0, SampleOutcome::Access(access), stack);
-        self.look_up(Population::Step, Access { kind, ..access }, stack);
+        self.look_up(Population::Step, Access { kind, ..access }, stack, watch);
     }
 
     /// The call path of an access at `ip`.
@@ -49,20 +50,35 @@ impl Scene<'_> {
         self.state.slot.push(&Record::Sample(sample));
     }
 
-    /// Shows an access to the detector of its population and does what it decides.
-    fn look_up(&mut self, population: Population, access: Access, stack: StackId) {
+    /// Shows an access to the detector of its population and does what it decides. `watch`: see [`Input::watch`].
+    fn look_up(&mut self, population: Population, access: Access, stack: StackId, watch: Option<f32>) {
         let index = population as usize;
         let board = &self.state.session.boards[index];
-        let input = Input { access, time: self.time, cpu: self.cpu, stack, population, weight: self.weight };
+        let (time, cpu, weight) = (self.time, self.cpu, self.weight);
+        let input = Input { access, time, cpu, stack, population, weight, watch };
         let decision = self.state.detectors[index].on_sample(board, input);
         let slot = self.state.slot;
         slot.count(Counter::Lookups, 1);
         slot.count(Counter::Published, u64::from(decision.published));
         slot.count(Counter::Collisions, u64::from(decision.collision));
+        slot.count(Counter::BudgetSkipped, u64::from(decision.declined));
         if let Some(event) = decision.event {
             slot.push(&Record::Event(event));
             objects::report(self.state, &event);
         }
+        if decision.disarm || decision.arm.is_some() {
+            let begin = clock::now();
+            self.watch(index, &decision);
+            // Bursts are paid for by the handler that makes them.
+            if translated::is_on() {
+                account::pay(self.state, begin, 0);
+            }
+        }
+    }
+
+    /// Moves or removes the thread's watchpoints, as the detector of this number has decided.
+    fn watch(&mut self, index: usize, decision: &Decision) {
+        let slot = self.state.slot;
         if decision.disarm {
             self.state.sampler.disarm();
         }

@@ -9,6 +9,7 @@ use carom_base_wire::Counter;
 
 use super::{Scene, watch};
 use crate::{
+    account,
     context::Context,
     line_watch::Touched,
     modules::{self, Modules},
@@ -52,7 +53,9 @@ pub fn on_signal(
                 original.put(&found.gpr, found.rip, found.rflags);
             }
             let scene = Scene { state, context: original, modules, fs_base, time, cpu, weight: 1.0 };
+            let trap = scene.state.session.control().trap_ns.load(Relaxed);
             watch::on_trap(scene, index, accesses, late);
+            return Some(trap);
         }
         None if origin == Origin::Step => return None,
         None => {}
@@ -71,7 +74,8 @@ pub fn on_sample(
 ) {
     with_scene(state, registers, |scene| {
         scene.weight = weight;
-        scene.sampled_as(access, kind);
+        let watch = account::follows(scene.state, scene.time);
+        scene.sampled_as(access, kind, watch);
     });
 }
 
@@ -80,14 +84,17 @@ pub fn on_touch(state: &mut State, registers: &Registers<'_>, access: Access) {
     match state.sampler.touched(access.addr.line()) {
         Touched::Watched => {
             state.sampler.disarm();
-            with_scene(state, registers, |scene| watch::on_touch(scene, access));
+            with_scene(state, registers, |scene| {
+                watch::on_touch(scene, access);
+                account::pay(scene.state, scene.time, account::EXITS_OF_A_TOUCH);
+            });
         }
         Touched::OtherAgain => {
             state.sampler.disarm();
             state.detectors[Population::Step as usize].disarm();
             state.slot.count(Counter::Undecided, 1);
         }
-        Touched::Other => {}
+        Touched::Other => account::pay_exits(state, account::EXITS_OF_A_TOUCH),
     }
 }
 

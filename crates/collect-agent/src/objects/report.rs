@@ -73,7 +73,7 @@ fn send(state: &mut State, object: Object, seen: Nanos) {
         return;
     }
     if let Some(site) = object.site {
-        stacks.send(site.stack(), slot);
+        stacks.send(&mut site.stack(), slot);
     }
     if slot.push(&Record::Object { base: Addr(object.base), size: object.size, site, seen }) {
         *remembered = this;

@@ -3,7 +3,6 @@
 //! Either all accesses are looked at ([`exact`]), or some are sampled and watched ([`sampled`]): `questions` says what for,
 //! `people` who there is, `armoury` who watches what, be it in `tables` of lines or in debug `registers`.
 
-mod account;
 mod armoury;
 pub mod exact;
 mod kept;

@@ -8,6 +8,9 @@ use carom_base_reuse::sampled::{Config, Detector, Odds, REGISTERS, Reach, Slot, 
 /// Accesses that may lie between a sample and the instruction that it is of, at most: as many as are walked ahead.
 const FAR: u32 = 64;
 
+/// Questions that are asked of one sample, at most.
+pub const MOST_QUESTIONS: usize = 3;
+
 /// A place for one watched use: a slot of one of the questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
@@ -48,11 +51,14 @@ pub struct Questions {
 impl Questions {
     /// Three questions for each sample, with so many uses watched at a time for each: where watches are many. When does the
     /// thread itself use these bytes again, when this line; and one of the others, drawn, each of which costs as much.
+    ///
+    /// That one is the first to be watched for, since it may be about a shared cache, where the reads of other threads
+    /// count as well as their writes.
     pub fn three(slots: usize) -> Self {
-        let asked = [
+        let asked: [Odds; MOST_QUESTIONS] = [
+            Odds { private_temporal: 0, private_line: 0, ..Odds::ALL },
             Odds { private_temporal: 1, ..Odds::NONE },
             Odds { private_line: 1, ..Odds::NONE },
-            Odds { private_temporal: 0, private_line: 0, ..Odds::ALL },
         ];
         Self::new(asked.map(|odds| Config { odds, reach: Reach::Line, ..Config::default() }), slots)
     }
@@ -150,5 +156,21 @@ impl Questions {
             watched.to_come.store(0, Relaxed);
         }
         to_come != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread that is stopped by what waits for its writes alone would be met at a write by what waits for its reads too.
+    #[test]
+    fn what_the_reads_of_others_settle_is_watched_for_first() {
+        let questions = Questions::three(4);
+        let of_others = |question: &Question| {
+            let Odds { shared_temporal, shared_spatial, shared_line, .. } = question.config.odds;
+            shared_temporal + shared_spatial + shared_line > 0
+        };
+        assert_eq!(questions.all.iter().map(of_others).collect::<Vec<_>>(), [true, false, false]);
     }
 }

@@ -17,12 +17,12 @@ use carom_base_wire::{ControlSettings, Counter, Domains, Record, ReuseMethod, Wa
 use carom_collect_translate as engine;
 
 use super::{
-    account,
     armoury::Armoury,
     people::{Here, Newcomer, People, Progress},
-    questions::{Questions, Spot},
+    questions::{MOST_QUESTIONS, Questions, Spot},
 };
 use crate::{
+    account,
     handler::{self, Scene},
     lock::{Guard, SpinLock},
     objects,
@@ -37,11 +37,6 @@ const TRIES: usize = 1000;
 /// Touches of a watched line that may decide nothing, because they are of other bytes. A loop may go on with them for
 /// ever, and each costs as much as hundreds of its accesses: beyond this the use is given up.
 const MOST_UNDECIDED: u32 = 64;
-
-/// How often translated code is left for a sample: at the end of its countdown, and in front of the access; and for a touch:
-/// where it is found, and in front of the access.
-const EXITS_OF_A_SAMPLE: u64 = 2;
-const EXITS_OF_A_TOUCH: u64 = 2;
 
 /// The sampled reuse of one process.
 pub struct Sampled {
@@ -93,9 +88,6 @@ impl Sampled {
             }
             state.place = Some(place);
         });
-        if translated::is_on() {
-            account::open(state);
-        }
     }
 
     /// The calling thread has made so many accesses, and makes no more.
@@ -145,14 +137,14 @@ impl Sampled {
         scene.state.slot.count(Counter::Uses, 1);
         self.follow(scene, access, weight * more);
         if translated::is_on() {
-            account::pay(scene.state, scene.time, EXITS_OF_A_SAMPLE);
+            account::pay(scene.state, scene.time, account::EXITS_OF_A_SAMPLE);
         }
     }
 
     /// By how much more a sample weighs that is followed now; `None` where the budget does not allow it. Bursts are paid for
     /// by whoever makes them.
     fn follows(&self, scene: &mut Scene<'_>) -> Option<f32> {
-        if translated::is_on() { account::follows(scene.state) } else { Some(1.0) }
+        if translated::is_on() { account::follows(scene.state, scene.time) } else { Some(1.0) }
     }
 
     fn follow(&self, scene: &mut Scene<'_>, access: Access, weight: f32) {
@@ -162,7 +154,8 @@ impl Sampled {
         let stack = scene.stack(access.ip.0);
         let touch = Touch { thread: scene.state.id, time: scene.time, cpu: scene.cpu, access, stack };
         let here = Here::new(&self.people, self.progress(), scene.state.id, domain);
-        for (question, detector) in self.questions.detectors() {
+        let mut asked: [Option<(Spot, Watch)>; MOST_QUESTIONS] = [None; MOST_QUESTIONS];
+        for ((question, detector), asked) in self.questions.detectors().zip(&mut asked) {
             let sampled = detector.on_sample(&here, touch, weight, scene.state.random());
             if let Some(Over { watch, event }) = &sampled.replaced {
                 // What takes its slot also takes its places.
@@ -173,34 +166,53 @@ impl Sampled {
                 }
                 tell(scene.state, event);
             }
-            if let Some(watch) = sampled.arm {
-                self.arm(scene.state, self.questions.spot(question, watch.id), &watch, &touch);
-            }
+            *asked = sampled.arm.map(|watch| (self.questions.spot(question, watch.id), watch));
         }
+        self.arm(scene.state, &asked, &touch);
     }
 
     /// Has all threads watch for what becomes of a use.
-    fn arm(&self, state: &State, spot: Spot, watch: &Watch, touch: &Touch) {
-        let slot = state.slot;
-        let Some(detector) = self.questions.detector(spot.question) else { return };
-        let Some(mut armoury) = self.briefly() else {
-            detector.give_up(watch.id);
-            return slot.count(Counter::ArmFailures, 1);
-        };
-        // Another thread may have given its slot to another use meanwhile, and set the watch for that.
-        if !detector.is_active(watch.id) {
+    ///
+    /// All that is asked is published before the first watch is set. A watch stops the thread that touches it for longer
+    /// than it takes to set the others: published after that, they would miss what it was stopped at, and meet the thread
+    /// where the first had stopped it. (Shared reuses came out as writes ten times as often as they are, when the watch
+    /// before waited for writes alone.)
+    fn arm(&self, state: &State, asked: &[Option<(Spot, Watch)>], touch: &Touch) {
+        let asked = || asked.iter().flatten();
+        if asked().next().is_none() {
             return;
         }
-        // Accesses are sampled before they happen.
-        let traps = self.registers && watch.touched_by(touch.access);
-        self.questions.publish(spot, watch, traps.then_some(touch.access));
+        let Some(mut armoury) = self.briefly() else {
+            for (spot, watch) in asked() {
+                if let Some(detector) = self.questions.detector(spot.question) {
+                    detector.give_up(watch.id);
+                }
+                state.slot.count(Counter::ArmFailures, 1);
+            }
+            return;
+        };
+        // Another thread may have given its slot to another use meanwhile, and set the watch for that.
+        for (spot, watch) in asked().filter(|(spot, watch)| self.questions.is_active(*spot, watch.id)) {
+            // Accesses are sampled before they happen.
+            let traps = self.registers && watch.touched_by(touch.access);
+            self.questions.publish(*spot, watch, traps.then_some(touch.access));
+        }
+        for (spot, watch) in asked().filter(|(spot, watch)| self.questions.is_active(*spot, watch.id)) {
+            self.set(state, &mut armoury, *spot, watch, touch);
+        }
+    }
+
+    /// Sets a watch in all threads.
+    fn set(&self, state: &State, armoury: &mut Armoury, spot: Spot, watch: &Watch, touch: &Touch) {
+        let slot = state.slot;
+        let Some(detector) = self.questions.detector(spot.question) else { return };
         let set = armoury.set(spot.index, watch, &self.people);
         let armed = clock::now();
         detector.note_window(touch.time, armed);
         slot.count(Counter::ThreadsUnarmed, set.unarmed);
         if set.owner_unarmed {
             detector.give_up(watch.id);
-            self.remove(&mut armoury, spot, watch.id);
+            self.remove(armoury, spot, watch.id);
             return slot.count(Counter::ArmFailures, 1);
         }
         slot.count(Counter::UsesArmed, 1);
@@ -219,7 +231,7 @@ impl Sampled {
         for watch in self.questions.candidates(access.addr) {
             self.on_touch(scene, watch, access, None);
         }
-        account::pay(scene.state, scene.time, EXITS_OF_A_TOUCH);
+        account::pay(scene.state, scene.time, account::EXITS_OF_A_TOUCH);
     }
 
     /// The calling thread touches a line that it has no watch for any more: none that is over stays.

@@ -93,6 +93,12 @@ impl Code {
         self.fragments.find(address).is_some_and(|fragment| !fragment.original.is_empty())
     }
 
+    /// What the fragment was made from that `address` lies in: from its first to its last byte, if these have not changed.
+    pub fn original(&self, address: u64) -> Option<Range<u64>> {
+        let original = &self.fragments.find(address)?.original;
+        (!original.is_empty()).then(|| original.clone())
+    }
+
     /// The state that holds at a cache address, in a fragment.
     pub fn mark(&self, address: u64) -> Option<Mark> {
         self.fragments.find(address).map(|fragment| fragment.marks.find(address))

@@ -66,9 +66,9 @@ impl Thread {
     /// An arena is to be used anew: what was counted there is added to what counters do not know.
     pub fn fold(&mut self, arena: usize, code: &Code) {
         for (id, counter) in (0..).zip(code.counters()) {
-            self.extra.add(self.units(Place { arena, code, id }), &counter.sums());
+            counter.add(self.units(Place { arena, code, id }), &mut self.extra);
         }
-        self.extra.branches_taken += code.against_assumption(self.lane);
+        self.extra.branches_taken -= code.falls(self.lane);
         if let Some(countdowns) = self.countdowns.get_mut(arena) {
             *countdowns = Countdowns::default();
         }

@@ -22,6 +22,13 @@ pub trait Observer: Sync {
     /// when it is over.
     fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind);
 
+    /// Whether [`sampled`](Self::sampled) may come when the block begins in which the access lies, some instructions ahead of
+    /// it, where its address is known there. The registers are those of that moment then; those that tell the frame hold
+    /// what they will. If an instruction in between faults, the access does not happen. That takes half the time.
+    fn takes_samples_early(&self) -> bool {
+        false
+    }
+
     /// An access is about to happen that goes to a line whose byte in the thread's table is set for what it does
     /// ([`Watches`](crate::Watches)), which may be another line. It is told before it is [`sampled`](Self::sampled). Of a repeated
     /// string instruction: the first access to each such line; where a comparison may end it, when it is over.

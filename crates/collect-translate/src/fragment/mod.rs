@@ -1,7 +1,7 @@
 //! From the program's code to the cache: one fragment, of up to [`MOST_BLOCKS`] blocks that follow each other.
 
 mod count;
-mod edges;
+mod follower;
 mod group;
 mod plan;
 mod stream;
@@ -10,6 +10,7 @@ mod transfer;
 mod units;
 mod watch;
 
+pub use follower::side_entry;
 pub use group::{Group, Member};
 
 use plan::Plan;
@@ -20,9 +21,9 @@ use std::ops::Range;
 use iced_x86::{Code as Opcode, FlowControl, Instruction};
 
 use crate::{
-    block::{Block, Decoded},
-    cache::Cache,
-    emit::{Ahead, Emitter},
+    block::{Block, Decoded, may_fall_through},
+    cache::{Cache, Follower},
+    emit::Emitter,
     exit::{Exit, Reason},
     landings::{Landed, Landing},
     marks::{Lent, Marks, Undo},
@@ -51,6 +52,17 @@ pub struct Hooked {
     pub instruction: usize,
     /// Which hook.
     pub hook: u64,
+}
+
+/// How executions of a block come to its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// From anywhere.
+    Entered,
+    /// The branch before it in the fragment falls through.
+    Fallen,
+    /// They have been counted elsewhere, and are to run in a copy.
+    Copied,
 }
 
 /// How the instructions of a block are translated.
@@ -86,23 +98,23 @@ struct Builder<'c> {
     /// The jump to a copy of the block in the making in which its loads are timed, and the blocks whose copies are to be made.
     to_copy: Option<ToCopy>,
     pending: Vec<Pending>,
-    /// Branches that are counted where they are taken, and where they lead.
-    taken: Vec<(Ahead, u64)>,
 }
 
 /// Translates the code at `pc` for everybody's use. The cache address, or `None` where it cannot be translated.
 pub fn translate(cache: &mut Cache, pc: u64) -> Option<u64> {
     let mut builder = Builder::begin(cache, pc)?;
     let entry = builder.code.here();
-    let mut next = pc;
+    let (mut next, mut fallen) = (pc, false);
     for _ in 0..MOST_BLOCKS {
         let Some(block) = builder.decode(next) else { break };
-        let after = builder.block(&block, &[], true);
+        let way = if fallen { Way::Fallen } else { Way::Entered };
+        let after = builder.block(&block, &[], way);
+        fallen = block.last().is_some_and(may_fall_through);
         builder.copy_later(block);
         match after {
             Some(after) if builder.goes_on(pc, after) => next = after,
             Some(after) => {
-                builder.link(after);
+                builder.link_behind(after, fallen);
                 return builder.finish().then_some(entry);
             }
             None => return builder.finish().then_some(entry),
@@ -111,7 +123,7 @@ pub fn translate(cache: &mut Cache, pc: u64) -> Option<u64> {
     if builder.code.here() == entry {
         return None;
     }
-    builder.link(next);
+    builder.link_behind(next, fallen);
     builder.finish().then_some(entry)
 }
 
@@ -120,8 +132,8 @@ pub fn variant(cache: &mut Cache, pc: u64, hooks: &[Hooked]) -> Option<u64> {
     let mut builder = Builder::begin(cache, pc)?;
     let entry = builder.code.here();
     let block = builder.decode(pc)?;
-    if let Some(after) = builder.block(&block, hooks, false) {
-        builder.link(after);
+    if let Some(after) = builder.block(&block, hooks, Way::Copied) {
+        builder.link_behind(after, block.last().is_some_and(may_fall_through));
     }
     builder.finish().then_some(entry)
 }
@@ -136,22 +148,8 @@ impl<'c> Builder<'c> {
         let marks = Marks::reusing(start, pc, std::mem::take(marks));
         let (finder, lent) = (finder.take().unwrap_or_else(Finder::new), Lent::None);
         let (mode, found, original) = (cache.mode, Vec::new(), pc..pc + 1);
-        let (to_copy, pending, taken) = (None, Vec::new(), Vec::new());
-        Some(Self {
-            cache,
-            index,
-            code,
-            marks,
-            original,
-            cold,
-            finder,
-            mode,
-            found,
-            lent,
-            to_copy,
-            pending,
-            taken,
-        })
+        let (to_copy, pending) = (None, Vec::new());
+        Some(Self { cache, index, code, marks, original, cold, finder, mode, found, lent, to_copy, pending })
     }
 
     fn decode(&mut self, pc: u64) -> Option<Block> {
@@ -176,13 +174,12 @@ impl<'c> Builder<'c> {
         let copies: usize = self.pending.iter().map(Pending::bytes).sum();
         let room = self.code.bytes().len() + copies < MOST_HOT / 2 && cold < MOST_COLD as u64 / 2;
         (room || !self.cache.mode.adds_much())
-            && !self.cache.blocks.contains_key(&next)
+            && !self.cache.is_translated(next)
             && self.cache.regions.contains(first) == self.cache.regions.contains(next)
     }
 
     fn finish(mut self) -> bool {
         self.copies();
-        self.count_taken();
         let Self { cache, index, code, marks, original, finder, .. } = self;
         let (marks, spare) = marks.finish();
         let arena = cache.codes.get_mut(index);
@@ -202,20 +199,29 @@ impl<'c> Builder<'c> {
     }
 
     /// One block. Returns where the program goes on behind it, `None` where the block's end leads elsewhere.
-    fn block(&mut self, block: &Block, hooks: &[Hooked], shared: bool) -> Option<u64> {
+    fn block(&mut self, block: &Block, hooks: &[Hooked], way: Way) -> Option<u64> {
         self.original = self.original.start.min(block.pc)..self.original.end.max(block.end());
         let plan = self.plan(block);
+        let follows = way == Way::Fallen && !plan.failed && self.counts_falls_in_followers();
+        if way == Way::Fallen && !follows {
+            self.count_fall(block.pc);
+        }
         if plan.failed {
             self.leave_at(block.pc);
             return None;
         }
-        let mut first = Undo::Nothing;
+        let (mut first, shared) = (Undo::Nothing, way != Way::Copied);
         if shared {
             let entry = self.code.here();
-            self.cache.begins(block.pc, entry);
+            if !follows {
+                self.cache.begins(block.pc, entry);
+            }
             if self.mode != Mode::Bare {
-                self.count_block(block, &plan, entry);
+                self.count_block(block, &plan, entry, follows);
                 first = Undo::Counted;
+            }
+            if follows {
+                self.cache.follows(block.pc, Follower { entry, body: self.code.here() });
             }
         }
         let timed = !self.times_in_copies();
@@ -320,6 +326,14 @@ impl<'c> Builder<'c> {
         let Self { cache, index, code, .. } = self;
         let known = cache.known(pc, code);
         code.jump(|patch| cache.link_to(*index, pc, patch, known));
+    }
+
+    /// The same behind a block, whose last instruction may have been a branch that has `fallen` through.
+    fn link_behind(&mut self, pc: u64, fallen: bool) {
+        if fallen {
+            self.count_fall(pc);
+        }
+        self.link(pc);
     }
 
     fn link_if(&mut self, condition: u8, pc: u64) {

@@ -7,7 +7,7 @@ use super::{
     plan::{Plan, free},
 };
 use crate::{
-    block::{Block, Decoded},
+    block::{Block, Decoded, may_fall_through},
     cache::Hook,
     code::Counter,
     emit::{Ahead, Gpr},
@@ -139,7 +139,7 @@ impl Builder<'_> {
         let plan = Plan { timed: operands, ..Plan::default() };
         let how = How { hooks: &[], shared: false, timed: true, over: Some(over) };
         if let Some(after) = self.instructions(block, &plan, how, Undo::Counted) {
-            self.link(after);
+            self.link_behind(after, block.last().is_some_and(may_fall_through));
         }
     }
 

@@ -4,7 +4,6 @@ use iced_x86::{Code as Opcode, FlowControl, Instruction};
 
 use super::Builder;
 use crate::{
-    block::is_assumed_taken,
     emit::Gpr,
     landings::{Landed, Landing},
     liveness::flags_matter,
@@ -64,13 +63,8 @@ impl Builder<'_> {
             if target == next {
                 const JCC_SHORT: u8 = 0x70;
                 self.code.raw(&[JCC_SHORT | condition, 0]);
-            } else if self.mode == Mode::Bare {
-                self.link_if(condition, target);
-            } else if is_assumed_taken(last) {
-                self.link_if(condition, target);
-                self.count_edge(next, false);
             } else {
-                self.taken.push((self.code.jump_if_ahead(condition), target));
+                self.link_if(condition, target);
             }
             return;
         }
@@ -86,12 +80,9 @@ impl Builder<'_> {
             self.code.align_for_jump_behind(opcodes.len() as u64 + 3);
             self.code.raw(opcodes);
             self.code.raw(&[TO_TAKEN]);
-            self.mark(next, if self.mode == Mode::Bare { Undo::Nothing } else { Undo::NotTaken });
+            self.mark(next, if self.mode == Mode::Bare { Undo::Nothing } else { Undo::Fallen });
             self.code.raw(&[0xeb, OVER_TAKEN]);
             self.link(target);
-        }
-        if self.mode != Mode::Bare {
-            self.count_edge(next, false);
         }
     }
 

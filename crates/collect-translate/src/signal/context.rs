@@ -134,17 +134,20 @@ fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> 
         | Undo::Repeat
         | Undo::Spared
         | Undo::Lanes
-        | Undo::Taken
-        | Undo::NotTaken
+        | Undo::Fallen
         | Undo::Streamed => {}
-        Undo::TakenRax
-        | Undo::NotTakenRax
+        Undo::FallenRax
         | Undo::Rax
         | Undo::CountedRax
         | Undo::RepeatRax
         | Undo::SparedRax
         | Undo::LanesRax => gpr[RAX] = c,
-        Undo::Flags | Undo::CountedFlags | Undo::RepeatFlags | Undo::SparedFlags | Undo::LanesFlags => {
+        Undo::Flags
+        | Undo::FallenFlags
+        | Undo::CountedFlags
+        | Undo::RepeatFlags
+        | Undo::SparedFlags
+        | Undo::LanesFlags => {
             original.flags_from_ax();
             original.gpr[RAX] = c;
         }

@@ -34,7 +34,7 @@ pub fn take_back(engine: &mut Engine, thread: &mut Thread, found: &Found, contex
         Place::Native | Place::Between => {}
         Place::Counted(id, address) => {
             if let Some((_, code)) = engine.cache.code_at(address) {
-                add(code, thread, id, 1);
+                thread.uncount(code, id);
             }
         }
         Place::Fragment(address) => {
@@ -156,7 +156,7 @@ impl Rest {
         let (at, (id, counter)) = match own {
             Some(own) => (address, own),
             None if is_copy => {
-                let counted = cache.blocks.get(&code.mark(start)?.pc).copied()?;
+                let counted = cache.counted_at(code.mark(start)?.pc)?;
                 (counted, last_counter(cache.code_at(counted)?.1, counted, Unit::Execution)?)
             }
             None => return None,
@@ -198,7 +198,7 @@ impl Rest {
         match (&self.part, cache.code_at(address)) {
             (Some(part), _) => thread.correct(-1, part),
             // As if it had never begun, so that samples stay where they are, too.
-            (None, Some((_, code))) => add(code, thread, id, 1),
+            (None, Some((_, code))) => thread.uncount(code, id),
             (None, None) => {}
         }
     }

@@ -1,6 +1,6 @@
 //! Runs functions in Sample mode, in a child process because a process has one engine, and tells what was sampled.
 
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
@@ -51,6 +51,9 @@ struct Shared {
 /// Where the child's present run is recorded.
 static RECORD: AtomicU64 = AtomicU64::new(0);
 
+/// Whether the child takes samples when their blocks begin.
+static EARLY: AtomicBool = AtomicBool::new(false);
+
 struct Recorder;
 
 impl Observer for Recorder {
@@ -74,12 +77,21 @@ impl Observer for Recorder {
         }
     }
 
+    fn takes_samples_early(&self) -> bool {
+        EARLY.load(Relaxed)
+    }
+
     fn ending(&self, _: &mut dyn Iterator<Item = (u64, Totals)>) {}
 }
 
 /// Calls functions in the cache, each with two arguments and in a thread of its own to the engine, whose number seeds
 /// its draws. `periods`: of loads and of stores.
 pub fn sample(periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
+    sample_when(false, periods, calls)
+}
+
+/// The same, samples being taken `early` or not.
+pub fn sample_when(early: bool, periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
     let bytes = calls.len() * size_of::<Shared>();
     // SAFETY: a new mapping.
     let shared = unsafe {
@@ -101,6 +113,7 @@ pub fn sample(periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
     let child = unsafe { libc::fork() };
     heap::HEAP.unlock();
     if child == 0 {
+        EARLY.store(early, Relaxed);
         run_all(periods, calls, shared);
     }
     let mut status = -1;

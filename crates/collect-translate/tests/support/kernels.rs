@@ -57,6 +57,12 @@ pub unsafe extern "C" fn branches(_a: u64, _b: u64) -> u64 {
     )
 }
 
+/// `a` rounds of a loop whose head, and what lies behind it, both follow a branch and are jumped to as well.
+#[unsafe(naked)]
+pub unsafe extern "C" fn followers(_a: u64, _b: u64) -> u64 {
+    naked_asm!("xor eax, eax", "test rdi, rdi", "jz 3f", "2:", "inc rax", "dec rdi", "jnz 2b", "3:", "ret")
+}
+
 /// Writes `b` times 'x' at `a`.
 #[unsafe(naked)]
 pub unsafe extern "C" fn fill(_a: u64, _b: u64) -> u64 {

@@ -31,6 +31,11 @@ struct Tester;
 impl Observer for Tester {
     fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind) {}
 
+    /// Those that cannot be taken early are taken as ever.
+    fn takes_samples_early(&self) -> bool {
+        true
+    }
+
     fn ending(&self, threads: &mut dyn Iterator<Item = (u64, Totals)>) {
         let place = ENDING.load(Relaxed) as *mut i64;
         if !place.is_null() {

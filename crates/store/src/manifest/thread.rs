@@ -94,7 +94,7 @@ counters! {
     sampler_lost,
     /// Samples of memory accesses whose address could not be told.
     unaddressed,
-    /// Timer samples that the budget left without a step sample.
+    /// What the budget left out: step samples (`burst`), watchpoints (`share`) or samples (`reuse`) of the translate engine.
     budget_skipped,
     /// Watchpoints that could not be set.
     arm_failures,
