@@ -3,15 +3,22 @@
 use std::io;
 
 use carom_base::{Access, CellClass, DistanceKind, LINE_BYTES, LogBin, ReuseCell, ThreadId};
-use carom_base_reuse::exact::{Config, Domain, Exact, Sampling};
+use carom_base_reuse::exact::{Config, Domain, Exact, Sampling, Sequence};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::trace::{BATCH, Packed};
+use crate::trace::{self, BATCH, Packed};
+
+/// More than the analysis keeps apart as recent.
+const WARM_LINES: u64 = 1 << 10;
 
 /// An analysis of one thread's accesses in one cache, and what it has cost.
 pub struct Analysis {
     exact: Exact,
+    /// Of a few accesses, so that its code is resident before anything is measured. Kept, so that its memory is not used
+    /// again.
+    _warm: Exact,
     batch: Vec<Access>,
+    sequence: Sequence,
     accesses: u64,
     cpu_s: f64,
     /// What asking for the time twice takes.
@@ -35,21 +42,29 @@ pub struct Outcome {
 
 impl Analysis {
     pub fn new(sampling: Sampling) -> Result<Self, Box<dyn std::error::Error>> {
-        let exact = Exact::new(&Config { sampling, ..Config::default() })?;
+        let config = Config { sampling, ..Config::default() };
+        let (exact, mut warm) = (Exact::new(&config)?, Exact::new(&config)?);
+        let few: Vec<Access> = trace::make("mixed", WARM_LINES).take(BATCH).map(Packed::access).collect();
+        warm.accesses(ThreadId(0), Domain(0), &few);
         // Touched, so that it is not counted as the analyser's.
         let batch = vec![Packed(0).access(); BATCH];
+        let mut sequence = Sequence::default();
+        sequence.push(ThreadId(0), Domain(0), &batch);
+        sequence.clear();
         let clock_s = (0..1000).map(|_| -(cpu_time() - cpu_time())).fold(f64::MAX, f64::min);
         let before = resident("VmRSS")?;
         // Makes the peak what is resident now (proc_pid_clear_refs(5)).
         std::fs::write("/proc/self/clear_refs", "5")?;
-        Ok(Self { exact, batch, accesses: 0, cpu_s: 0.0, clock_s, before })
+        Ok(Self { exact, _warm: warm, batch, sequence, accesses: 0, cpu_s: 0.0, clock_s, before })
     }
 
     pub fn take(&mut self, batch: &[Packed]) {
         self.batch.clear();
         self.batch.extend(batch.iter().map(|packed| packed.access()));
         let start = cpu_time();
-        self.exact.accesses(ThreadId(0), Domain(0), &self.batch);
+        self.sequence.push_all(ThreadId(0), Domain(0), &mut self.batch);
+        sequence(&mut self.exact, &self.sequence);
+        self.sequence.clear();
         self.cpu_s += (cpu_time() - start - self.clock_s).max(0.0);
         self.accesses += batch.len() as u64;
     }
@@ -65,6 +80,26 @@ impl Analysis {
             curve: curve(&cells),
         })
     }
+}
+
+/// [`Exact::sequence`], compiled for what most processors can do, as the agent has it.
+fn sequence(exact: &mut Exact, sequence: &Sequence) {
+    if is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
+    {
+        // SAFETY: the processor has these features.
+        unsafe { wide(exact, sequence) }
+    } else {
+        exact.sequence(sequence);
+    }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn wide(exact: &mut Exact, sequence: &Sequence) {
+    exact.sequence(sequence);
 }
 
 /// Touches that are of interest, of those that have a stack distance.

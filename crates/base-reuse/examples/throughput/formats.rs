@@ -8,7 +8,7 @@ use std::{
 
 use carom_base::{AccessKind, LINE_BYTES};
 
-use crate::trace::{self, Packed};
+use crate::trace::{Packed, Reader};
 
 /// Writes the first `most` accesses of a trace in another format.
 pub fn convert(format: &str, from: &Path, most: u64, to: &Path) -> io::Result<()> {
@@ -26,7 +26,7 @@ pub fn convert(format: &str, from: &Path, most: u64, to: &Path) -> io::Result<()
 fn oracle_general(from: &Path, most: u64, file: &mut impl Write) -> io::Result<()> {
     const NEVER: i64 = -1;
     let mut time = 0u32;
-    trace::read(from, most, |batch| {
+    Reader::open(from, most)?.read(|batch| {
         for packed in batch {
             for line in lines(*packed) {
                 file.write_all(&time.to_le_bytes())?;
@@ -72,7 +72,7 @@ fn drmemtrace(from: &Path, most: u64, file: &mut impl Write) -> io::Result<()> {
     put(PROCESS, 0, ID)?;
     put(MARKER, MARKER_LINE_BYTES, LINE_BYTES)?;
     put(INSTRUCTION, 0, 0x40_0000)?;
-    trace::read(from, most, |batch| {
+    Reader::open(from, most)?.read(|batch| {
         for packed in batch {
             let kind = if packed.access().kind == AccessKind::Load { READ } else { WRITE };
             for line in lines(*packed) {

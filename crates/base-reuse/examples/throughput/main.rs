@@ -38,8 +38,9 @@ fn lines(mib: u64) -> u64 {
 }
 
 fn analyse_file(path: &Path, most: u64, rate: f64) -> Result<(), Box<dyn Error>> {
+    let mut reader = trace::Reader::open(path, most)?;
     let mut analysis = Analysis::new(sampling(rate))?;
-    trace::read(path, most, |batch| {
+    reader.read(|batch| {
         analysis.take(batch);
         Ok(())
     })?;

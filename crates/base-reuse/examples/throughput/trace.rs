@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, BufWriter, Read, Write},
+    io::{self, BufRead, BufReader, BufWriter, Read, Take, Write},
     path::Path,
 };
 
@@ -114,25 +114,37 @@ pub fn write(path: &Path, trace: impl Iterator<Item = Packed>) -> io::Result<()>
     file.flush()
 }
 
-/// Reads the first `most` accesses of a trace, batch by batch.
-pub fn read(path: &Path, most: u64, mut take: impl FnMut(&[Packed]) -> io::Result<()>) -> io::Result<()> {
-    let mut file = File::open(path)?.take(most.saturating_mul(8));
-    let mut bytes = vec![0; BATCH * 8];
-    let mut batch = Vec::with_capacity(BATCH);
-    loop {
-        let mut filled = 0;
-        while filled < bytes.len() {
-            match file.read(&mut bytes[filled..])? {
-                0 => break,
-                more => filled += more,
+/// A trace that is read batch by batch.
+pub struct Reader {
+    file: Take<File>,
+    bytes: Vec<u8>,
+    batch: Vec<Packed>,
+}
+
+impl Reader {
+    /// Of the first `most` accesses. All its memory is resident from now on.
+    pub fn open(path: &Path, most: u64) -> io::Result<Self> {
+        let file = File::open(path)?.take(most.saturating_mul(8));
+        Ok(Self { file, bytes: vec![1; BATCH * 8], batch: vec![Packed(1); BATCH] })
+    }
+
+    /// Calls for each batch.
+    pub fn read(&mut self, mut take: impl FnMut(&[Packed]) -> io::Result<()>) -> io::Result<()> {
+        loop {
+            let mut filled = 0;
+            while filled < self.bytes.len() {
+                match self.file.read(&mut self.bytes[filled..])? {
+                    0 => break,
+                    more => filled += more,
+                }
             }
+            self.batch.clear();
+            let words = self.bytes[..filled].chunks_exact(8).filter_map(|word| word.try_into().ok());
+            self.batch.extend(words.map(|word| Packed(u64::from_le_bytes(word))));
+            if self.batch.is_empty() {
+                return Ok(());
+            }
+            take(&self.batch)?;
         }
-        batch.clear();
-        let words = bytes[..filled].chunks_exact(8).filter_map(|word| word.try_into().ok());
-        batch.extend(words.map(|word| Packed(u64::from_le_bytes(word))));
-        if batch.is_empty() {
-            return Ok(());
-        }
-        take(&batch)?;
     }
 }

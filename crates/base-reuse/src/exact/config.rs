@@ -59,8 +59,8 @@ impl Default for Config {
 pub struct Pairs {
     /// At which of the granularities.
     pub granularity: u32,
-    /// How many combinations of pair, kind and doubling of the distance are told apart, per thread and scope. Of more,
-    /// the rare ones are added up.
+    /// How many combinations of pair, kind and quarter of a doubling of the distance are told apart, per thread and scope.
+    /// Of more, the rare ones are added up.
     pub capacity: usize,
     /// Stack distances below the power of two that this is, or is above, are added up whatever the pair: most reuses are
     /// nearer than any cache is small.

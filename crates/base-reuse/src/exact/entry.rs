@@ -20,6 +20,9 @@ const WHO_MASK: u64 = ((1 << WHO_BITS) - 1) << 2;
 pub(super) struct Stamp(u64);
 
 impl Stamp {
+    /// Of no access.
+    pub const NONE: Self = Self(0);
+
     #[inline(always)]
     pub fn new(time: u64, who: u32, wrote: bool) -> Self {
         Self(time << TIME_SHIFT | (u64::from(who) << 2 & WHO_MASK) | u64::from(wrote))
@@ -59,11 +62,16 @@ impl Stamp {
 }
 
 /// The last access to a place.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Last {
     pub stamp: Stamp,
     /// The instruction.
     pub ip: Ip,
+}
+
+impl Last {
+    /// Of a place that was not accessed.
+    pub const NEVER: Self = Self { stamp: Stamp::NONE, ip: Ip(0) };
 }
 
 /// All that there is about a place but its name. In 16 bytes, none of which is in another cache line.
@@ -86,9 +94,10 @@ pub(super) const MAX_PLACES: usize = SLOT_LIMIT / 2;
 
 impl Entry {
     /// Without a slot.
-    pub const EMPTY: Self = Self { stamp: Stamp(0), site: 0, slot: NO_SLOT };
+    pub const EMPTY: Self = Self { stamp: Stamp::NONE, site: 0, slot: NO_SLOT };
 
-    /// Its slot in the [`Order`](super::order::Order). `None`: it is among the few most recent, or was invalidated.
+    /// Its slot in the [`Order`](super::order::Order). `None`: it is among the few most recent, or was
+    /// invalidated.
     #[inline(always)]
     pub fn slot(&self) -> Option<u32> {
         (self.slot != NO_SLOT).then_some(self.slot)
@@ -105,13 +114,21 @@ impl Entry {
     }
 
     #[inline(always)]
-    pub fn set_slot(&mut self, slot: Option<u32>) {
-        self.slot = slot.unwrap_or(NO_SLOT);
+    pub fn set_slot(&mut self, slot: u32) {
+        self.slot = slot;
+    }
+
+    /// It has none any more.
+    #[inline(always)]
+    pub fn take_slot(&mut self) -> Option<u32> {
+        let slot = self.slot();
+        self.slot = NO_SLOT;
+        slot
     }
 
     #[inline(always)]
-    pub fn set_last(&mut self, stamp: Stamp, site: u32) {
-        (self.stamp, self.site) = (stamp, site);
+    pub fn set(&mut self, stamp: Stamp, site: u32, slot: u32) {
+        *self = Self { stamp, site, slot };
     }
 
     pub fn share(&mut self) {
@@ -128,13 +145,10 @@ mod tests {
         let mut entry = Entry::EMPTY;
         let mut stamp = Stamp::new(1000, 3, true);
         stamp.set_exclusive(true);
-        entry.set_last(stamp, 9);
-        assert_eq!(entry.slot(), None);
-        for slot in [Some(12), None, Some(0)] {
-            entry.set_slot(slot);
-            assert_eq!(entry.slot(), slot);
-            assert!(entry.stamp().exclusive() && entry.site() == 9);
-        }
+        entry.set(stamp, 9, 12);
+        assert_eq!((entry.slot(), entry.take_slot(), entry.slot()), (Some(12), Some(12), None));
+        entry.set_slot(0);
+        assert!(entry.slot() == Some(0) && entry.stamp().exclusive() && entry.site() == 9);
         entry.share();
         assert_eq!(entry.stamp(), Stamp::new(1000, 3, true));
     }

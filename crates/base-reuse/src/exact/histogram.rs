@@ -24,6 +24,7 @@ impl Column {
         (0..COLUMNS as u8).map(Self)
     }
 
+    #[inline(always)]
     pub fn index(self) -> usize {
         usize::from(self.0) % COLUMNS
     }
@@ -53,40 +54,42 @@ impl Column {
     }
 }
 
-/// A row for each bin.
-type Rows = Vec<[u64; HALF]>;
+/// Counts of own uses in all bins; those of another thread's lie behind. One thread alone has only the former, and what is
+/// counted all the time is to stay near the processor.
+const OF_HALF: usize = LogBin::COUNT * HALF;
 
 /// As long as the largest distance so far needs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histogram {
-    /// Of own uses, and of another thread's: apart, as one thread alone has only the former, and what is counted all the
-    /// time is to stay near the processor.
-    halves: [Rows; 2],
+    /// By half, by bin, and by column in the half.
+    counts: Vec<u64>,
 }
 
 impl Histogram {
     #[inline(always)]
     pub fn add(&mut self, distance: u64, column: Column, weight: u64) {
         let bin = usize::from(LogBin::of(distance).0);
-        match self.halves[column.half()].get_mut(bin) {
-            Some(row) => row[column.in_half()] += weight,
-            None => self.extend(bin, column, weight),
+        let at = column.half() * OF_HALF + bin * HALF + column.in_half();
+        match self.counts.get_mut(at) {
+            Some(count) => *count += weight,
+            None => self.extend(at, weight),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn extend(&mut self, bin: usize, column: Column, weight: u64) {
-        let rows = &mut self.halves[column.half()];
-        rows.resize(bin + 1, Default::default());
-        rows[bin][column.in_half()] = weight;
+    fn extend(&mut self, at: usize, weight: u64) {
+        self.counts.resize((at / HALF + 1) * HALF, 0);
+        self.counts[at] = weight;
     }
 
     /// All that may not be 0, by bin and then by column.
     fn counts(&mut self) -> impl Iterator<Item = (usize, Column, &mut u64)> {
-        let bins = self.halves.iter().map(Vec::len).max().unwrap_or_default();
-        let [own, others] = self.halves.each_mut().map(|rows| {
-            let rows = rows.iter_mut().map(Some);
+        let own = OF_HALF.min(self.counts.len());
+        let (own, others) = self.counts.split_at_mut(own);
+        let bins = own.len().max(others.len()) / HALF;
+        let [own, others] = [own, others].map(|counts| {
+            let rows = counts.chunks_mut(HALF).map(Some);
             rows.chain(std::iter::repeat_with(|| None)).take(bins)
         });
         own.zip(others).enumerate().flat_map(|(bin, (own, others))| {

@@ -31,11 +31,6 @@ impl Holders {
         self.stacks.iter_mut().flatten().map(|stack| &mut **stack)
     }
 
-    /// A stack that is not taken out.
-    pub fn get(&self, holder: usize) -> Option<&Stack> {
-        self.stacks.get(holder)?.as_deref()
-    }
-
     /// Forgets a stack.
     pub fn end(&mut self, holder: usize) {
         if let Some(stack) = self.stacks.get_mut(holder) {

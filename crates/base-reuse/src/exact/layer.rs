@@ -11,7 +11,7 @@ use super::{
     sequence::Sequence,
     sieve::Sieve,
     sites::Sites,
-    stack::AHEAD,
+    stack::{AHEAD, Stack},
     tally::Tally,
     walk::{Walk, read_ahead},
 };
@@ -107,37 +107,73 @@ impl Layer {
     /// Accesses of one thread in a row.
     #[inline(always)]
     pub fn accesses(&mut self, origin: Origin, batch: &[Access], sites: Option<&mut Sites>) {
-        let holder = self.holder(origin);
-        let Some(tally) = self.tallies.get_mut(origin.number) else { return };
-        let mut stack = self.holders.take(holder);
-        let (grid, who, holders) = (self.grid, origin.thread.0, &mut self.holders);
-        let sites = sites.filter(|_| self.pairs.is_some());
-        let mut walk = Walk { grid, holder, who, stack: &mut stack, holders, tally, sites };
-        if self.sampled {
-            walk.some(batch, &mut self.sieve);
-        } else {
-            walk.all(batch);
-        }
-        self.holders.put(holder, stack);
+        let mut hand = None;
+        self.walk(&mut hand, origin, batch, sites);
+        self.put_back(&mut hand);
     }
 
     /// Accesses of several threads, whose sources have these origins.
     #[inline(always)]
     pub fn sequence(&mut self, origins: &[Origin], sequence: &Sequence, mut sites: Option<&mut Sites>) {
+        let mut hand = None;
         for group in sequence.groups(AHEAD) {
             if !group.is_one_run() {
                 for (source, accesses) in group.runs() {
-                    let stack = origins.get(source).and_then(|origin| self.holders.get(self.holder(*origin)));
-                    if let Some(stack) = stack {
+                    if let Some(origin) = origins.get(source) {
+                        let stack = self.in_hand(&mut hand, self.holder(*origin));
                         read_ahead(self.grid, stack, accesses);
                     }
                 }
             }
             for (source, accesses) in group.runs() {
                 if let Some(origin) = origins.get(source) {
-                    self.accesses(*origin, accesses, sites.as_deref_mut());
+                    self.walk(&mut hand, *origin, accesses, sites.as_deref_mut());
                 }
             }
         }
+        self.put_back(&mut hand);
     }
+
+    #[inline(always)]
+    fn walk(
+        &mut self,
+        hand: &mut Option<InHand>,
+        origin: Origin,
+        batch: &[Access],
+        sites: Option<&mut Sites>,
+    ) {
+        let holder = self.holder(origin);
+        let stack = self.in_hand(hand, holder);
+        let Some(tally) = self.tallies.get_mut(origin.number) else { return };
+        let (grid, who, holders) = (self.grid, origin.thread.0, &mut self.holders);
+        let sites = sites.filter(|_| self.pairs.is_some());
+        let mut walk = Walk { grid, holder, who, stack, holders, tally, sites };
+        if self.sampled {
+            walk.some(batch, &mut self.sieve);
+        } else {
+            walk.all(batch);
+        }
+    }
+
+    /// The stack of a holder, taken out, for the one that is. Threads may alternate all the time while they share one.
+    #[inline(always)]
+    fn in_hand<'a>(&mut self, hand: &'a mut Option<InHand>, holder: usize) -> &'a mut Stack {
+        if hand.as_ref().is_none_or(|hand| hand.holder != holder) {
+            self.put_back(hand);
+        }
+        &mut hand.get_or_insert_with(|| InHand { holder, stack: self.holders.take(holder) }).stack
+    }
+
+    #[inline(always)]
+    fn put_back(&mut self, hand: &mut Option<InHand>) {
+        if let Some(InHand { holder, stack }) = hand.take() {
+            self.holders.put(holder, stack);
+        }
+    }
+}
+
+/// A stack that is taken out of the layer's.
+struct InHand {
+    holder: usize,
+    stack: Box<Stack>,
 }

@@ -50,9 +50,10 @@
 //! LRU stack distance as the number of places accessed later than the last access to this one (Bennett and Kruskal,
 //! IBM J. Res. Dev. 19(4), 1975; Olken, LBL-12370, 1981). Each place is found in a hash table with the *slot* of its
 //! last access; a bit per slot says whether it is still some place's last, so that a distance is a count of bits
-//! ([`order`]). The few most recent places are kept apart, in order, and need neither ([`recent`]). Invalidation works
-//! like the coherence protocol that it stands for: a place is exclusive to one stack or not, and only touches that
-//! would cause a message on a bus look further ([`holders`]).
+//! ([`order`]). The few most recent places are kept apart, in order, and need neither ([`recent`]); where the entries of
+//! those are that were recent a little longer ago is remembered apart from the table ([`near`]). Invalidation works like
+//! the coherence protocol that it stands for: a place is exclusive to one stack or not, and only touches that would cause
+//! a message on a bus look further ([`holders`]).
 //!
 //! With [`Sampling`] only places whose hash is small are followed, and distances and counts are scaled up: SHARDS
 //! (Waldspurger, Park, Garthwaite, Ahmad, FAST 2015), with its correction "SHARDS-adj" and an estimate of its error.
@@ -69,6 +70,7 @@ mod histogram;
 mod holders;
 mod interleave;
 mod layer;
+mod near;
 mod order;
 mod pairs;
 mod pool;

@@ -13,7 +13,7 @@ const NODE: usize = FINE * WORD;
 const FAN: usize = 16;
 
 /// Slots for each place: the more, the rarer everything is renumbered.
-const SLOTS_PER_PLACE: usize = 8;
+const SLOTS_PER_PLACE: usize = 16;
 
 /// The least number of slots.
 const FEWEST_SLOTS: usize = FAN * NODE;
@@ -28,30 +28,23 @@ struct Fine {
     counts: u64,
 }
 
-/// Counts of a node above, which never lie across cache lines.
+/// For each child of a node above, how many live slots are in the children before it: 16 numbers of a part of a word each,
+/// the first in the lowest bits. Never across cache lines.
+///
+/// Sums, not counts: to read is to load one word, to take a slot away is to subtract from all at once. Loads of a whole node
+/// right behind a store of a part of it, which adding up counts would need, would wait for the store to reach the cache.
+///
+/// What is subtracted for children to come means nothing, and may borrow from those further to come: they are
+/// [set](Self::set) before they are read.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Middle([u16; FAN]);
+struct Sums<const WORDS: usize>([u64; WORDS]);
 
-/// Counts of a node further up.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Coarse([u32; FAN]);
+/// Of nodes of `Fine`, fewer than 2^16 slots.
+type Middle = Sums<4>;
 
-/// For each child, all bits of its earlier siblings.
-static EARLIER: ([Middle; FAN], [Coarse; FAN]) = {
-    let mut rows = ([Middle([0; FAN]); FAN], [Coarse([0; FAN]); FAN]);
-    let mut pair = 0;
-    while pair < FAN * FAN {
-        let (child, sibling) = (pair / FAN, pair % FAN);
-        if sibling < child {
-            rows.0[child].0[sibling] = u16::MAX;
-            rows.1[child].0[sibling] = u32::MAX;
-        }
-        pair += 1;
-    }
-    rows
-};
+/// Further up: fewer than 2^32.
+type Coarse = Sums<8>;
 
 impl Fine {
     const EMPTY: Self = Self { words: [0; FINE], counts: 0 };
@@ -77,68 +70,102 @@ impl Fine {
     }
 }
 
-impl Middle {
-    /// Live slots in the children before this one: fewer than 2^16.
-    #[inline(always)]
-    fn before(&self, child: usize) -> u32 {
-        let earlier = &EARLIER.0[child].0;
-        (0..FAN).map(|nth| self.0[nth] & earlier[nth]).fold(0, u16::wrapping_add).into()
-    }
-}
+impl<const WORDS: usize> Sums<WORDS> {
+    const EMPTY: Self = Self([0; WORDS]);
 
-impl Coarse {
-    /// Live slots in the children before this one.
+    /// Numbers in a word.
+    const LANES: usize = FAN / WORDS;
+
+    const BITS: usize = WORD / Self::LANES;
+
+    const MASK: u64 = u64::MAX >> (WORD - Self::BITS);
+
+    /// For each child, a one for all of its later siblings.
+    const LATER: [[u64; WORDS]; FAN] = {
+        let mut rows = [[0; WORDS]; FAN];
+        let mut pair = 0;
+        while pair < FAN * FAN {
+            let (child, sibling) = (pair / FAN, pair % FAN);
+            if sibling > child {
+                rows[child][sibling / Self::LANES] |= 1 << (sibling % Self::LANES * Self::BITS);
+            }
+            pair += 1;
+        }
+        rows
+    };
+
     #[inline(always)]
     fn before(&self, child: usize) -> u32 {
-        let earlier = &EARLIER.1[child].0;
-        (0..FAN).map(|nth| self.0[nth] & earlier[nth]).fold(0, u32::wrapping_add)
+        (self.0[child / Self::LANES] >> (child % Self::LANES * Self::BITS) & Self::MASK) as u32
+    }
+
+    /// A slot of this child is live no longer.
+    #[inline(always)]
+    fn take(&mut self, child: usize) {
+        let later = &Self::LATER[child % FAN];
+        self.0 = std::array::from_fn(|word| self.0[word].wrapping_sub(later[word]));
+    }
+
+    /// The child is the next one, behind so many live slots.
+    fn set(&mut self, child: usize, before: u32) {
+        let (word, shift) = (&mut self.0[child / Self::LANES], child % Self::LANES * Self::BITS);
+        *word = *word & !(Self::MASK << shift) | u64::from(before) << shift;
     }
 }
 
 /// A sequence of slots, taken in order of time, of which some are *live*: some place's last access.
 ///
-/// A bit per slot, and above it a tree whose nodes have the number of live slots of each of their children. So taking a
-/// slot away is a subtraction per level, and counting those before it adds up siblings in a register or a few vector
-/// registers per level. (Bennett and Kruskal's tree of partial sums, 1975, with wide nodes.)
-///
-/// All slots of a word count as live from when the first one is taken: those to come are before no other.
+/// A bit per slot, and above it a tree whose nodes have, for each of their children, the number of live slots in its
+/// earlier siblings. (Bennett and Kruskal's tree of partial sums, 1975, with wide nodes.) The node at the end, where most
+/// slots are taken and given, needs nothing from above: what is later than a slot of it is in it.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     fine: Vec<Fine>,
-    /// Live slots of each node of `fine`.
+    /// Sums of the nodes of `fine`.
     middle: Vec<Middle>,
     /// The levels above, the lowest first; the last has one node.
     coarse: Vec<Vec<Coarse>>,
     /// The next slot to be taken.
     next: usize,
+    /// The node of the last one that was.
+    node: usize,
+    /// Live slots before that node. Not as wide as the next: so that no compiler changes both by one instruction, which
+    /// would have to wait for what changes one of them.
+    earlier: usize,
     live: u32,
 }
 
 impl Order {
-    /// The first `places` slots are live, and there is room for more.
-    pub fn new(places: usize) -> Self {
-        let slots = places.saturating_mul(SLOTS_PER_PLACE).clamp(FEWEST_SLOTS, SLOT_LIMIT);
+    /// The first `live` slots are live; there is room for as many accesses as befits so many `places`.
+    pub fn new(live: usize, places: usize) -> Self {
+        let slots = places.max(live).saturating_mul(SLOTS_PER_PLACE).clamp(FEWEST_SLOTS, SLOT_LIMIT);
         let fine = vec![Fine::EMPTY; slots.div_ceil(NODE)];
-        let middle = vec![Middle([0; FAN]); fine.len().div_ceil(FAN)];
+        let middle = vec![Middle::EMPTY; fine.len().div_ceil(FAN)];
         let mut coarse = Vec::new();
         let mut nodes = middle.len();
         while nodes > 1 {
             nodes = nodes.div_ceil(FAN);
-            coarse.push(vec![Coarse([0; FAN]); nodes]);
+            coarse.push(vec![Coarse::EMPTY; nodes]);
         }
-        let next = places.min(slots);
-        let mut order = Self { fine, middle, coarse, next, live: next as u32 };
-        for first in (0..next).step_by(WORD) {
+        let mut order = Self { fine, middle, coarse, next: 0, node: 0, earlier: 0, live: 0 };
+        for first in (0..live.min(slots)).step_by(WORD) {
+            let count = (live - first).min(WORD);
             order.open(first);
-            order.fine[first / NODE].words[first / WORD % FINE] =
-                u64::MAX >> (WORD - (next - first).min(WORD));
+            order.fine[first / NODE].words[first / WORD % FINE] = u64::MAX >> (WORD - count);
+            order.advance(count);
         }
         order
     }
 
+    #[inline(always)]
+    fn advance(&mut self, count: usize) {
+        self.next += count;
+        self.live += count as u32;
+    }
+
     /// How many slots are live.
-    pub fn live(&self) -> u64 {
-        self.live.into()
+    pub fn live(&self) -> usize {
+        self.live as usize
     }
 
     /// The slot of the newest access, now live. `None` where all have been used: it is time to renumber.
@@ -146,14 +173,13 @@ impl Order {
     pub fn push(&mut self) -> Option<u32> {
         let slot = self.next;
         if slot.is_multiple_of(WORD) {
-            if slot / NODE == self.fine.len() {
+            if slot == self.fine.len() * NODE {
                 return None;
             }
             self.open(slot);
         }
-        self.fine[slot / NODE].words[slot / WORD % FINE] |= 1 << (slot % WORD);
-        self.next += 1;
-        self.live += 1;
+        self.fine[self.node].words[slot / WORD % FINE] |= 1 << (slot % WORD);
+        self.advance(1);
         Some(slot as u32)
     }
 
@@ -173,21 +199,30 @@ impl Order {
     #[inline(always)]
     pub fn take(&mut self, slot: u32) -> u64 {
         let slot = slot as usize;
-        let mut child = slot / NODE;
-        let fine = &mut self.fine[child];
-        let mut older = fine.before(slot);
+        let node = slot / NODE;
+        let fine = &mut self.fine[node];
+        let older = fine.before(slot);
         fine.take(slot);
+        self.live -= 1;
+        let earlier = if node == self.node { self.earlier as u32 } else { self.take_above(node) };
+        (self.live - earlier - older).into()
+    }
+
+    /// Takes a slot of an earlier node out of the sums; returns how many live ones are in the nodes before it.
+    #[inline(always)]
+    fn take_above(&mut self, node: usize) -> u32 {
+        self.earlier -= 1;
+        let mut child = node;
         let middle = &mut self.middle[child / FAN];
-        older += middle.before(child % FAN);
-        middle.0[child % FAN] -= 1;
+        let mut older = middle.before(child % FAN);
+        middle.take(child % FAN);
         for level in &mut self.coarse {
             child /= FAN;
             let coarse = &mut level[child / FAN];
             older += coarse.before(child % FAN);
-            coarse.0[child % FAN] -= 1;
+            coarse.take(child % FAN);
         }
-        self.live -= 1;
-        (self.live - older).into()
+        older
     }
 
     /// Brings near what taking this slot will need. The result means nothing.
@@ -196,16 +231,36 @@ impl Order {
         self.fine.get(slot as usize / NODE).map_or(0, |fine| fine.counts)
     }
 
-    /// Prepares the word that begins with this slot.
+    /// Prepares the word that begins with this slot. All its slots count as live from now on: those to come are before no
+    /// other.
     #[cold]
     #[inline(never)]
     fn open(&mut self, slot: usize) {
-        let mut child = slot / NODE;
-        self.fine[child].counts += (WORD as u64) << (slot / WORD % FINE * 8);
-        self.middle[child / FAN].0[child % FAN] += WORD as u16;
+        let node = slot / NODE;
+        if node != self.node {
+            self.open_node(node);
+        }
+        self.fine[node].counts += (WORD as u64) << (slot / WORD % FINE * 8);
+    }
+
+    /// Slots of this node come next: the sums of what is before it are known.
+    fn open_node(&mut self, node: usize) {
+        // Live slots in the siblings of its parents, and so on, that are before it: as far as they are needed.
+        let mut earlier = self.live - self.earlier as u32;
+        (self.node, self.earlier) = (node, self.live as usize);
+        let (mut parent, mut child) = (node / FAN, node % FAN);
+        if let Some(before) = child.checked_sub(1) {
+            let sums = &mut self.middle[parent];
+            return sums.set(child, sums.before(before) + earlier);
+        }
+        earlier += self.middle[parent - 1].before(FAN - 1);
         for level in &mut self.coarse {
-            child /= FAN;
-            level[child / FAN].0[child % FAN] += WORD as u32;
+            (parent, child) = (parent / FAN, parent % FAN);
+            if let Some(before) = child.checked_sub(1) {
+                let sums = &mut level[parent];
+                return sums.set(child, sums.before(before) + earlier);
+            }
+            earlier += level[parent - 1].before(FAN - 1);
         }
     }
 }
@@ -229,15 +284,16 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20))]
 
-        /// Some slots live from the start, then pushes and takes; the larger ones need four levels.
+        /// Some slots live from the start, then pushes, up to some hundred at once, and takes; the larger ones need four
+        /// levels, and many pushes several nodes of 512 slots.
         #[test]
         fn counts_as_a_plain_list_does(
-            places in prop_oneof![0..300usize, 32_000..36_000usize],
-            steps in prop::collection::vec((any::<prop::sample::Index>(), 0..3u8), 1..400),
+            places in prop_oneof![0..600usize, 16_000..20_000usize],
+            steps in prop::collection::vec((any::<prop::sample::Index>(), 0..3u8, 1..99usize), 1..400),
         ) {
-            let mut order = Order::new(places);
+            let mut order = Order::new(places, 20_000);
             let mut plain = Plain(vec![true; places]);
-            for (index, action) in steps {
+            for (index, action, pushes) in steps {
                 let slot = (action > 0 && !plain.0.is_empty()).then(|| index.index(plain.0.len()));
                 match slot.filter(|slot| plain.0[*slot]) {
                     Some(slot) => {
@@ -245,22 +301,22 @@ mod tests {
                         prop_assert_eq!(order.take(slot as u32), plain.count(slot + 1, plain.0.len()));
                         plain.0[slot] = false;
                     }
-                    None => {
+                    None => for _ in 0..pushes {
                         prop_assert_eq!(order.push(), Some(plain.0.len() as u32));
                         plain.0.push(true);
-                    }
+                    },
                 }
-                prop_assert_eq!(order.live(), plain.count(0, plain.0.len()));
+                prop_assert_eq!(order.live() as u64, plain.count(0, plain.0.len()));
             }
         }
     }
 
-    /// Takes behind the last open word must not disturb the words that are opened later: fills all slots, taking every
-    /// third as soon as it is there.
+    /// Takes behind the last open word must not disturb the words that are opened later, nor those in earlier nodes the
+    /// nodes to come: fills all slots, taking every third as soon as it is there, and the first ones that were live.
     #[test]
     fn fills_up() {
-        let mut order = Order::new(5000);
-        let mut live = 5000;
+        let mut order = Order::new(5000, 5000);
+        let (mut live, mut first) = (5000, 0);
         let mut last = None;
         while let Some(slot) = order.push() {
             live += 1;
@@ -270,10 +326,17 @@ mod tests {
                 assert_eq!(order.take(slot), 0);
                 live -= 1;
             }
+            if slot % 17 == 0 && first < 4000 {
+                assert_eq!(order.older(first), 0);
+                assert_eq!(order.take(first), u64::from(live) - 1);
+                (live, first) = (live - 1, first + 1);
+            }
         }
-        // 5000 * 8 slots, rounded up to nodes of 512.
-        assert_eq!(last, Some(79 * 512 - 1));
-        assert_eq!(order.live(), u64::from(live));
-        assert_eq!(order.take(4999), u64::from(live) - 5000);
+        // 5000 * 16 slots, rounded up to nodes of 512.
+        assert_eq!(last, Some(157 * 512 - 1));
+        assert_eq!(order.live(), live as usize);
+        // Of the first 5000 those from 4000 on are live.
+        assert_eq!((first, order.older(4999)), (4000, 999));
+        assert_eq!(order.take(4999), u64::from(live) - 1000);
     }
 }

@@ -4,59 +4,49 @@ use std::num::NonZero;
 
 use carom_base::{Addr, Ip, LogBin};
 
-use super::histogram::{COLUMNS, Column, UNIT, take_whole};
+use super::histogram::{Column, Histogram, UNIT, take_whole};
 
 /// Entries that one combination may be put in.
 const WAYS: usize = 8;
 
-/// Doublings of a `u64`, and 0.
-const OCTAVES: usize = u64::BITS as usize + 1;
+/// Neighbouring bins that are one combination: of a pair's distances their mean is kept, so that a pair whose distances
+/// are all much the same has them to within a bin, and takes no more room than it would with wider ones. They are a
+/// quarter of a doubling.
+const BINS: u16 = 8;
 
 /// From the fraction of the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// What is told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct What {
+struct What {
     earlier: Ip,
     later: Ip,
     column: Column,
-    octave: Octave,
+    bins: Bins,
 }
 
 impl What {
-    /// Of two instructions, and of this distance.
-    #[inline(always)]
-    pub fn new(earlier: Ip, later: Ip, column: Column, distance: u64) -> Self {
-        Self { earlier, later, column, octave: Octave::of(distance) }
-    }
-
     fn hash(self) -> u64 {
         let both = self.earlier.0.rotate_left(u32::BITS) ^ self.later.0;
-        let rest = (self.column.index() * OCTAVES + self.octave.index()) as u64;
+        let rest = u64::from(self.bins.0.get()) << 3 | self.column.index() as u64;
         let product = u128::from(both.wrapping_add(rest << 24) ^ MULTIPLIER) * u128::from(MULTIPLIER);
         product as u64 ^ (product >> u64::BITS) as u64
     }
 }
 
-/// The doubling that a distance is in. One more than its bits, so that a vacant entry needs no room to say so.
+/// [`BINS`] of them. One more than their number, so that a vacant entry needs no room to say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Octave(NonZero<u8>);
+struct Bins(NonZero<u16>);
 
-impl Octave {
+impl Bins {
     #[inline(always)]
-    fn of(distance: u64) -> Self {
-        Self(NonZero::<u8>::MIN.saturating_add((u64::BITS - distance.leading_zeros()) as u8))
+    fn of(bin: LogBin) -> Self {
+        Self(NonZero::<u16>::MIN.saturating_add(bin.0 / BINS))
     }
 
-    /// From 0.
-    fn index(self) -> usize {
-        usize::from(self.0.get() - 1)
-    }
-
-    /// The least distance in it: 0, or a power of two.
-    fn low(self) -> u64 {
-        low(self.index())
+    fn first(self) -> LogBin {
+        LogBin((self.0.get() - 1) * BINS)
     }
 }
 
@@ -66,83 +56,99 @@ struct Counted {
     /// Of the latest.
     at: Addr,
     count: u64,
+    /// The sum of which of the [`Bins`] it was, from 0.
+    nth: u64,
 }
 
-const _: () = assert!(size_of::<Option<Counted>>() == 40);
+const _: () = assert!(size_of::<Option<Counted>>() == 48);
 
-/// The frequent combinations of a pair of instructions, a column and an octave of the distance.
+impl Counted {
+    fn new(what: What, bin: LogBin, at: Addr, weight: u64) -> Self {
+        Self { what, at, count: weight, nth: weight * u64::from(bin.0 % BINS) }
+    }
+
+    /// The bin of the mean.
+    fn bin(&self) -> LogBin {
+        let nth = (self.nth + self.count / 2) / self.count.max(1);
+        LogBin(self.what.bins.first().0 + (nth as u16).min(BINS - 1))
+    }
+
+    #[inline(always)]
+    fn add(&mut self, bin: LogBin, at: Addr, weight: u64) {
+        self.at = at;
+        self.count += weight;
+        self.nth += weight * u64::from(bin.0 % BINS);
+    }
+}
+
+/// The frequent combinations of a pair of instructions, a column and some bins of the distance.
 ///
 /// A new one takes the place of the rarest of the few that share its set, whose count goes to the rest: as with a
 /// cache that evicts the least frequently used, what is frequent stays.
 #[derive(Clone, Debug)]
 pub(super) struct PairTable {
     sets: Vec<[Option<Counted>; WAYS]>,
-    /// What was evicted, or is too near, by octave.
-    rest: [[u64; COLUMNS]; OCTAVES],
-    /// The first octave that is told apart by pairs.
-    nearest: Octave,
+    /// What was evicted, or is too near.
+    rest: Histogram,
+    nearest: u64,
 }
 
 impl PairTable {
     /// `nearest`: see [`Pairs`](super::Pairs).
     pub fn new(capacity: usize, nearest: u64) -> Self {
         let sets = vec![[None; WAYS]; capacity.div_ceil(WAYS).max(1)];
-        Self { sets, rest: [[0; COLUMNS]; OCTAVES], nearest: Octave::of(nearest) }
+        let nearest = nearest.checked_ilog2().map_or(0, |bit| 1 << bit);
+        Self { sets, rest: Histogram::default(), nearest }
     }
 
     /// The least distance that is told apart by pairs. Nearer ones are not to be [added](Self::add) one by one.
     pub fn nearest(&self) -> u64 {
-        self.nearest.low()
+        self.nearest
     }
 
     /// So many reuses at this distance, nearer than what is told apart.
     pub fn add_near(&mut self, distance: u64, column: Column, count: u64) {
-        self.rest[Octave::of(distance).index()][column.index()] += count * UNIT;
+        self.rest.add(distance, column, count * UNIT);
     }
 
-    /// A reuse at [`nearest`](Self::nearest) or further.
+    /// A reuse at [`nearest`](Self::nearest) or further, by `pair`.
     #[inline(never)]
-    pub fn add(&mut self, what: What, at: Addr, weight: u64) {
+    pub fn add(&mut self, pair: (Ip, Ip), column: Column, distance: u64, at: Addr, weight: u64) {
+        let bin = LogBin::of(distance);
+        let what = What { earlier: pair.0, later: pair.1, column, bins: Bins::of(bin) };
         let sets = self.sets.len() as u64;
         let set = &mut self.sets[((u128::from(what.hash()) * u128::from(sets)) >> u64::BITS) as usize];
         for way in 0..WAYS {
             match &mut set[way] {
                 Some(counted) if counted.what == what => {
-                    counted.count += weight;
-                    counted.at = at;
+                    counted.add(bin, at, weight);
                     return move_up(set, way);
                 }
                 Some(_) => {}
                 None => {
-                    set[way] = Some(Counted { what, at, count: weight });
+                    set[way] = Some(Counted::new(what, bin, at, weight));
                     return;
                 }
             }
         }
         let rarest = set.iter_mut().flatten().min_by_key(|counted| counted.count);
         if let Some(rarest) = rarest {
-            let evicted = std::mem::replace(rarest, Counted { what, at, count: weight });
-            self.rest[evicted.what.octave.index()][evicted.what.column.index()] += evicted.count;
+            let evicted = std::mem::replace(rarest, Counted::new(what, bin, at, weight));
+            self.rest.add(evicted.bin().low(), evicted.what.column, evicted.count);
         }
     }
 
     /// Takes out whole counts, with the pair of instructions and the latest address, `None` for the rest.
     pub fn drain(&mut self, mut taken: impl FnMut(Option<((Ip, Ip), Addr)>, LogBin, Column, u64)) {
         for counted in self.sets.iter_mut().flatten().flatten() {
-            let What { earlier, later, column, octave } = counted.what;
+            let (What { earlier, later, column, .. }, bin) = (counted.what, counted.bin());
             let count = take_whole(&mut counted.count);
             if count > 0 {
-                taken(Some(((earlier, later), counted.at)), bin(octave.index()), column, count);
+                counted.nth = counted.count * u64::from(bin.0 % BINS);
+                taken(Some(((earlier, later), counted.at)), bin, column, count);
             }
         }
-        for (octave, row) in self.rest.iter_mut().enumerate() {
-            for column in Column::all() {
-                let count = take_whole(&mut row[column.index()]);
-                if count > 0 {
-                    taken(None, bin(octave), column, count);
-                }
-            }
-        }
+        self.rest.drain(|bin, column, count| taken(None, bin, column, count));
     }
 }
 
@@ -155,16 +161,6 @@ fn move_up(set: &mut [Option<Counted>; WAYS], way: usize) {
     }
 }
 
-/// The least distance in an octave: 0, or a power of two.
-fn low(octave: usize) -> u64 {
-    octave.checked_sub(1).map_or(0, |bit| 1 << bit)
-}
-
-/// The bin of that.
-fn bin(octave: usize) -> LogBin {
-    LogBin::of(low(octave))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,17 +169,19 @@ mod tests {
     fn frequent_pairs_stay_and_the_rest_is_counted() {
         let mut pairs = PairTable::new(1, 0);
         let column = Column::new(false, true, false);
-        // One set of 8. Pair (1, 2) comes twice as often as all others together, each of which comes once.
+        // One set of 8. Pair (1, 2) comes twice as often as all others together, each of which comes once. Its distances
+        // are in the last two of the eight bins of 16 from 896 on.
         for other in 0..100u64 {
-            pairs.add(What::new(Ip(1), Ip(2), column, 1000), Addr(0x1000), UNIT);
-            pairs.add(What::new(Ip(1), Ip(2), column, 1023), Addr(0x2000 + other), UNIT);
-            pairs.add(What::new(Ip(100 + other), Ip(3), column, 0), Addr(100 + other), UNIT);
+            pairs.add((Ip(1), Ip(2)), column, 1000, Addr(0x1000), UNIT);
+            pairs.add((Ip(1), Ip(2)), column, 1010, Addr(0x2000 + other), UNIT);
+            pairs.add((Ip(100 + other), Ip(3)), column, 0, Addr(100 + other), UNIT);
         }
         let (mut of_pair, mut of_others, mut of_rest) = (0, 0, 0);
         pairs.drain(|pair, bin, _, count| match pair {
             Some(((Ip(1), Ip(2)), at)) => {
-                // The hundredth time, at the second of the two.
-                assert_eq!((bin.low(), at), (512, Addr(0x2063)));
+                // Half is in the bin from 992, half in that from 1008, which is where the mean is rounded to. The
+                // hundredth time, at the second of the two.
+                assert_eq!((bin.low(), at), (1008, Addr(0x2063)));
                 of_pair += count;
             }
             Some(((earlier, _), at)) => {
@@ -196,5 +194,29 @@ mod tests {
             }
         });
         assert_eq!((of_pair, of_others, of_rest), (200, 7, 93));
+    }
+
+    /// 2 MiB are 32,768 lines, the first of a doubling; each bin is 1024 wide. A pair that always has this distance keeps
+    /// it, also what is put in between two drains.
+    #[test]
+    fn a_distance_is_kept_within_its_bin() {
+        let mut pairs = PairTable::new(8, 64);
+        let column = Column::new(false, false, false);
+        for distance in [32_768, 32_768 + 3 * 1024 + 1, 40_000, 65_535] {
+            for weight in [UNIT, UNIT / 2, UNIT / 2, UNIT] {
+                pairs.add((Ip(1), Ip(2)), column, distance, Addr(1), weight);
+                pairs.drain(|_, bin, _, count| assert_eq!((bin, count), (LogBin::of(distance), 1)));
+            }
+        }
+    }
+
+    /// A third at 64 lines, two thirds at 70, where bins are 2 wide: the mean bin is 3 * 2 / 3 = 2 beyond the first.
+    #[test]
+    fn near_distances_of_a_pair_are_averaged() {
+        let mut pairs = PairTable::new(8, 64);
+        for distance in [64, 70, 70] {
+            pairs.add((Ip(1), Ip(2)), Column::new(true, false, false), distance, Addr(1), UNIT);
+        }
+        pairs.drain(|_, bin, _, count| assert_eq!((bin.low(), count), (68, 3)));
     }
 }

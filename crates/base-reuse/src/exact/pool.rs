@@ -88,7 +88,7 @@ mod tests {
             let first = pool.take(size);
             for number in first..first + (1 << size) {
                 assert_eq!(pool.at(number).slot(), None);
-                pool.at(number).set_slot(Some(nth));
+                pool.at(number).set_slot(nth);
             }
             pieces.push((first, size, nth));
         }

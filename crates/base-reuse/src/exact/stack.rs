@@ -1,10 +1,11 @@
 //! One LRU stack: the places that one cache of unlimited size would hold.
 
-use carom_base::{Access, Addr, Ip};
+use carom_base::{Access, Ip};
 
 use super::{
-    entry::{Entry, Last, MAX_PLACES, Stamp},
+    entry::{Last, MAX_PLACES, Stamp},
     grid::{Grid, Key, VACANT},
+    near::Near,
     order::Order,
     recent::{Place, Recent},
     sites::Sites,
@@ -14,34 +15,67 @@ use super::{
 /// How many places are read ahead for.
 pub(super) const AHEAD: usize = 32;
 
+/// If so many of those had to be looked for in the table, much of what is touched is far.
+const FAR: u32 = AHEAD as u32 / 4;
+
 /// A touch of a place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Now {
+pub(super) struct Now<'a> {
     /// The clock before the access.
     pub begin: u64,
-    /// What its place will remember of it.
-    pub last: Last,
-    /// The first byte of the access.
-    pub at: Addr,
+    /// What its place will remember of it, with the instruction.
+    pub stamp: Stamp,
+    pub access: &'a Access,
 }
 
-impl Now {
+impl<'a> Now<'a> {
     #[inline(always)]
-    pub fn new(begin: u64, end: u64, who: u32, access: &Access) -> Self {
-        let stamp = Stamp::new(end, who, access.kind.writes());
-        Self { begin, last: Last { stamp, ip: access.ip }, at: access.addr }
+    pub fn new(begin: u64, end: u64, who: u32, access: &'a Access) -> Self {
+        Self { begin, stamp: Stamp::new(end, who, access.kind.writes()), access }
     }
 
     #[inline(always)]
-    pub fn writes(&self) -> bool {
-        self.last.stamp.wrote()
+    pub fn writes(self) -> bool {
+        self.stamp.wrote()
+    }
+
+    /// What its place will remember of it, beside whether it was exclusive.
+    #[inline(always)]
+    fn last(self, earlier: Stamp) -> Last {
+        Last { stamp: self.stamp.after(earlier), ip: self.access.ip }
+    }
+
+    /// The place, whose last touch was another one, remembers this now.
+    #[inline(always)]
+    fn reuse(self, last: &mut Last, stack: u64) -> Reuse {
+        let Last { stamp: earlier, ip } = std::mem::replace(last, self.last(last.stamp));
+        Reuse { earlier, by: By::Ip(ip), time: earlier.before(self.begin), stack }
+    }
+}
+
+/// The instruction of an earlier touch. What it is need not be known mostly.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum By {
+    Ip(Ip),
+    /// By its number among [`Sites`].
+    Site(u32),
+}
+
+impl By {
+    #[inline(always)]
+    pub fn ip(self, sites: Option<&Sites>) -> Ip {
+        match self {
+            Self::Ip(ip) => ip,
+            Self::Site(site) => sites.map_or(Ip(0), |sites| sites.ip(site)),
+        }
     }
 }
 
 /// A touch of a place that the stack has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reuse {
-    pub earlier: Last,
+    pub earlier: Stamp,
+    pub by: By,
     /// Accesses in between.
     pub time: u64,
     /// Places in between.
@@ -60,15 +94,20 @@ pub(super) enum Seen {
 #[derive(Clone, Debug)]
 pub(super) struct Stack {
     recent: Recent,
+    near: Near,
     table: Table,
+    /// Of the places that are not among the few most recent.
     order: Order,
+    /// Looked for in the table since [`was_far`](Self::was_far) was asked.
+    far: u32,
     /// Accesses so far.
     pub clock: u64,
 }
 
 impl Stack {
     pub fn new(grid: Grid) -> Self {
-        Self { recent: Recent::new(), table: Table::new(grid), order: Order::new(0), clock: 0 }
+        let (recent, near, table, order) = (Recent::new(), Near::new(), Table::new(grid), Order::new(0, 0));
+        Self { recent, near, table, order, far: 0, clock: 0 }
     }
 
     /// Places, also those that are gone.
@@ -76,44 +115,49 @@ impl Stack {
         self.table.len()
     }
 
-    /// If the place is among the few most recent, it becomes the most recent one. It stays exclusive if it was.
+    /// A touch of the place that was touched last, if that is this one. It stays exclusive if it was.
     #[inline(always)]
-    pub fn touch_recent(&mut self, key: Key, now: &Now) -> Option<Reuse> {
-        let (stack, last) = self.recent.touch(key)?;
-        let earlier = *last;
-        *last = Last { stamp: now.last.stamp.after(earlier.stamp), ..now.last };
-        Some(Reuse { earlier, time: earlier.stamp.before(now.begin), stack })
+    pub fn touch_again(&mut self, key: Key, now: Now<'_>) -> Option<Reuse> {
+        self.recent.again(key).map(|last| now.reuse(last, 0))
     }
 
-    /// The place, which is not among the few most recent, becomes the most recent one. It stays exclusive if it was.
+    /// The place becomes the most recent one, if it is among the few most recent. It stays exclusive if it was.
     #[inline(always)]
-    pub fn touch_older(&mut self, key: Key, now: &Now, mut sites: Option<&mut Sites>) -> Seen {
-        let Some((home, entry)) = self.table.find(key) else { return self.touch_new(key, now, sites) };
-        let Some(slot) = entry.slot() else {
-            self.push(key, home, now.last, sites);
+    pub fn touch_recent(&mut self, key: Key, now: Now<'_>) -> Option<Reuse> {
+        self.recent.touch(key).map(|(stack, last)| now.reuse(last, stack))
+    }
+
+    /// The place, which is not among these, becomes the most recent one. It stays exclusive if it was.
+    #[inline(always)]
+    pub fn touch_older(&mut self, key: Key, now: Now<'_>, sites: Option<&mut Sites>) -> Seen {
+        let Some(home) = self.home(key) else {
+            self.touch_new(key, now, sites);
+            return Seen::First;
+        };
+        let entry = self.table.at(home);
+        let (earlier, site) = (entry.stamp(), entry.site());
+        let Some(slot) = entry.take_slot() else {
+            self.push(key, home, now.last(Stamp::NONE), sites);
             return Seen::Invalidated;
         };
-        let ip = sites.as_mut().map_or(Ip(0), |sites| sites.ip(entry.site()));
-        let earlier = Last { stamp: entry.stamp(), ip };
-        entry.set_slot(None);
         let stack = self.order.take(slot) + self.recent.count();
-        self.push(key, home, Last { stamp: now.last.stamp.after(earlier.stamp), ..now.last }, sites);
-        Seen::Reuse(Reuse { earlier, time: earlier.stamp.before(now.begin), stack })
+        self.push(key, home, now.last(earlier), sites);
+        Seen::Reuse(Reuse { earlier, by: By::Site(site), time: earlier.before(now.begin), stack })
     }
 
     /// Beyond [`MAX_PLACES`] (some 20 GB of memory) all others are forgotten.
-    #[cold]
     #[inline(never)]
-    fn touch_new(&mut self, key: Key, now: &Now, sites: Option<&mut Sites>) -> Seen {
+    fn touch_new(&mut self, key: Key, now: Now<'_>, sites: Option<&mut Sites>) {
         if self.table.len() >= MAX_PLACES {
             self.retain(|_| false);
         }
         let (home, moved) = self.table.insert(key);
         if let Some(moved) = moved {
             self.recent.iter_mut().for_each(|(_, place)| moved.follow(&mut place.home));
+            self.table.neighbours(key).for_each(|key| self.near.follow(key, moved));
         }
-        self.push(key, home, now.last, sites);
-        Seen::First
+        self.near.put(key, home);
+        self.push(key, home, now.last(Stamp::NONE), sites);
     }
 
     /// A new most recent place; the last of those that were takes a slot. Only then is the number of its instruction
@@ -125,9 +169,8 @@ impl Stack {
                 Some(slot) => slot,
                 None => self.renumber(),
             };
-            let entry = self.table.at(fallen.home);
-            entry.set_last(fallen.last.stamp, sites.map_or(0, |sites| sites.number(fallen.last.ip)));
-            entry.set_slot(Some(slot));
+            let site = sites.map_or(0, |sites| sites.number(fallen.last.ip));
+            self.table.at(fallen.home).set(fallen.last.stamp, site, slot);
         }
     }
 
@@ -137,23 +180,26 @@ impl Stack {
     fn renumber(&mut self) -> u32 {
         for entry in self.table.entries_mut() {
             if let Some(slot) = entry.slot() {
-                entry.set_slot(Some(self.order.older(slot)));
+                entry.set_slot(self.order.older(slot));
             }
         }
-        let live = self.order.live() as usize;
-        self.order = Order::new(live);
+        let live = self.order.live();
+        // The old one goes first: they need not fit into memory both.
+        self.order = Order::new(0, 0);
+        self.order = Order::new(live, self.table.len());
         // There is room: an order has several slots for each place.
         self.order.push().unwrap_or_default()
     }
 
-    #[cold]
-    #[inline(never)]
-    fn find_homes(&mut self) {
-        for (key, place) in self.recent.iter_mut() {
-            if let Some((home, _)) = self.table.find(key) {
-                place.home = home;
-            }
+    #[inline(always)]
+    fn home(&mut self, key: Key) -> Option<Home> {
+        if let Some(home) = self.near.get(key) {
+            return Some(home);
         }
+        self.far = self.far.saturating_add(1);
+        let home = self.table.home(key)?;
+        self.near.put(key, home);
+        Some(home)
     }
 
     /// Another stack's place was touched that this one may have too; true if it has.
@@ -169,12 +215,12 @@ impl Stack {
 
     /// Another stack's place was written that this one may have too.
     pub fn invalidate(&mut self, key: Key) {
-        self.recent.remove(key);
-        let Some((_, entry)) = self.table.find(key) else { return };
-        if let Some(slot) = entry.slot() {
+        if self.recent.remove(key).is_none()
+            && let Some((_, entry)) = self.table.find(key)
+            && let Some(slot) = entry.take_slot()
+        {
             self.order.take(slot);
         }
-        entry.set_slot(None);
     }
 
     /// The place that was just touched is in no other stack.
@@ -188,33 +234,38 @@ impl Stack {
         self.recent.top().last.stamp.exclusive()
     }
 
+    /// Whether much was far of what was touched since this was last asked.
+    #[inline(always)]
+    pub fn was_far(&mut self) -> bool {
+        std::mem::take(&mut self.far) >= FAR
+    }
+
     /// Brings near what touching these places, of which the first [`AHEAD`] count, will need: for all of them at once, as
     /// each step needs the one before.
     #[inline(always)]
-    pub fn read_ahead(&self, keys: impl Iterator<Item = Key>) {
+    pub fn read_ahead(&mut self, keys: impl Iterator<Item = Key>) {
         let (mut places, mut slots) = ([VACANT; AHEAD], [0; AHEAD]);
         let (mut count, mut last, mut read) = (0, VACANT, 0);
         for key in keys.take(AHEAD) {
             // Without a branch: who stays at a place is overwritten.
             places[count % AHEAD] = key;
-            count += usize::from(key != last);
+            count += usize::from(key != last && self.near.get(key).is_none());
             last = key;
         }
         for key in &places[..count] {
             read ^= self.table.touch_ahead(*key);
         }
         for (key, slot) in places[..count].iter().zip(&mut slots) {
-            *slot = self.entry(*key).and_then(Entry::slot).unwrap_or_default();
+            if let Some(home) = self.table.home(*key) {
+                self.near.put(*key, home);
+                *slot = self.table.at(home).slot().unwrap_or_default();
+            }
         }
         for slot in &slots[..count] {
             read ^= self.order.touch_ahead(*slot);
         }
         std::hint::black_box(read);
-    }
-
-    #[inline(always)]
-    fn entry(&self, key: Key) -> Option<&Entry> {
-        self.table.get(self.table.home(key)?)
+        self.far = self.far.saturating_add(count as u32);
     }
 
     /// The keys of all places.
@@ -233,6 +284,11 @@ impl Stack {
             }
             kept
         });
-        self.find_homes();
+        self.near.clear();
+        for (key, place) in self.recent.iter_mut() {
+            if let Some(home) = self.table.home(key) {
+                place.home = home;
+            }
+        }
     }
 }

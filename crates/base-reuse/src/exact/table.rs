@@ -18,10 +18,10 @@ const BLOCK_BITS: u32 = LARGEST.ilog2();
 const LANES: usize = 4;
 
 /// A segment is full at this many blocks in so many lanes ...
-const FULL: (usize, usize) = (2, 3);
+const FULL: (usize, usize) = (4, 5);
 
 /// ... and then becomes larger by one bucket in so many.
-const GROWTH: usize = 8;
+const GROWTH: usize = 3;
 
 /// From the fraction of the golden ratio: no arithmetic progression has a pattern under it.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -38,6 +38,11 @@ const NO_SEAT: u32 = 0xF;
 /// Where an entry is, until a place of the same block is put in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Home(u32);
+
+impl Home {
+    /// As good as any other.
+    pub const FIRST: Self = Self(0);
+}
 
 /// Entries of a block that have gone elsewhere.
 #[derive(Clone, Copy, Debug)]
@@ -146,10 +151,10 @@ impl Table {
         self.pool.at(home.0)
     }
 
-    /// The entry at a home.
-    #[inline(always)]
-    pub fn get(&self, home: Home) -> Option<&Entry> {
-        self.pool.get(home.0)
+    /// The keys of a place's block.
+    pub fn neighbours(&self, key: Key) -> impl Iterator<Item = Key> + use<> {
+        let (split, (block, _)) = (self.split, self.split.parts(key));
+        (0..LARGEST as u32).map(move |neighbour| split.key(block, neighbour))
     }
 
     /// Makes an entry, without a slot, for a place that has none. Those of its block may have to move.
@@ -344,12 +349,12 @@ mod tests {
                 let (home, _) = table.insert(key);
                 assert_eq!(table.len(), nth + 1);
                 assert_eq!(table.at(home).slot(), None);
-                table.at(home).set_slot(Some(nth as u32));
+                table.at(home).set_slot(nth as u32);
             }
             for (nth, &key) in keys.iter().enumerate() {
                 let (home, entry) = table.find(key).expect("it was put in");
                 assert_eq!(entry.slot(), Some(nth as u32));
-                assert_eq!(table.get(home).and_then(Entry::slot), Some(nth as u32));
+                assert_eq!(table.at(home).slot(), Some(nth as u32));
             }
             let all: HashSet<Key> = table.iter().map(|(key, _)| key).collect();
             assert_eq!(all, keys.iter().copied().collect());
@@ -370,13 +375,13 @@ mod tests {
         let mut first = Home::default();
         for key in keys.clone() {
             let (home, moved) = table.insert(key);
-            table.at(home).set_slot(Some(key as u32));
+            table.at(home).set_slot(key as u32);
             if key == 0 {
                 first = home;
             } else if let Some(moved) = moved {
                 moved.follow(&mut first);
             }
-            assert_eq!(table.get(first).and_then(Entry::slot), Some(0));
+            assert_eq!(table.at(first).slot(), Some(0));
         }
         for key in keys {
             assert_eq!(table.find(key).and_then(|(_, entry)| entry.slot()), Some(key as u32));

@@ -4,8 +4,10 @@ use carom_base::{Addr, CellClass, DistanceKind, LogBin, ReuseCell, Scope, Thread
 
 use super::{
     error::{RandomGroups, SamplingError},
-    histogram::{Column, Histogram, UNIT, take_whole},
-    pairs::{PairTable, What},
+    histogram::{COLUMNS, Column, Histogram, UNIT, take_whole},
+    pairs::PairTable,
+    sieve::Sieve,
+    sites::Sites,
     stack::{Now, Reuse, Seen},
 };
 
@@ -14,6 +16,8 @@ use super::{
 pub(super) struct Tally {
     time: Histogram,
     stack: Histogram,
+    /// Reuses with nothing in between, which most are.
+    again: [u64; COLUMNS],
     first: u64,
     invalidated: u64,
     pairs: Option<PairTable>,
@@ -39,6 +43,7 @@ impl Tally {
         Self {
             time: Histogram::default(),
             stack: Histogram::default(),
+            again: [0; COLUMNS],
             first: 0,
             invalidated: 0,
             nearest_pair: pairs.as_ref().map_or(u64::MAX, PairTable::nearest),
@@ -47,38 +52,55 @@ impl Tally {
         }
     }
 
-    /// A touch that stands for so many parts of one.
-    #[inline(always)]
-    pub fn record(&mut self, seen: &Seen, now: &Now, weight: u64) {
+    /// A touch that was no reuse, and stands for so many parts of one.
+    pub fn miss(&mut self, seen: Seen, weight: u64) {
         match seen {
-            Seen::Reuse(reuse) => self.record_reuse(reuse, now, weight),
+            Seen::Reuse(_) => {}
             Seen::First => self.first += weight,
             Seen::Invalidated => self.invalidated += weight,
         }
     }
 
+    /// A reuse of the most recent place, where all are followed.
     #[inline(always)]
-    pub fn record_reuse(&mut self, reuse: &Reuse, now: &Now, weight: u64) {
-        let earlier = reuse.earlier;
-        let from_other = !earlier.stamp.same_thread(now.last.stamp);
-        let column = Column::new(earlier.stamp.wrote(), now.writes(), from_other);
+    pub fn record_again(&mut self, reuse: Reuse, now: Now<'_>) {
+        // What was touched in between may be there no longer.
+        if reuse.time > 0 || self.nearest_pair == 0 {
+            return self.record_reuse(reuse, now, UNIT, None);
+        }
+        self.again[column(reuse, now).index()] += UNIT;
+    }
+
+    #[inline(always)]
+    pub fn record_reuse(&mut self, reuse: Reuse, now: Now<'_>, weight: u64, sites: Option<&Sites>) {
+        let column = column(reuse, now);
         self.time.add(reuse.time, column, weight);
         self.stack.add(reuse.stack, column, weight);
         if reuse.stack >= self.nearest_pair
             && let Some(pairs) = &mut self.pairs
         {
-            let what = What::new(earlier.ip, now.last.ip, column, reuse.stack);
-            pairs.add(what, now.at, weight);
+            pairs.add((reuse.by.ip(sites), now.access.ip), column, reuse.stack, now.access.addr, weight);
         }
     }
 
-    /// A touch of a place with this hash, one of those that are followed, which are this part of all.
-    pub fn record_sampled(&mut self, seen: Seen, now: &Now, hash: u64, rate: f64, weight: u64) {
+    /// A touch of a place with this hash, one of those that the sieve lets through.
+    pub fn record_sampled(
+        &mut self,
+        seen: Seen,
+        now: Now<'_>,
+        hash: u64,
+        sieve: &Sieve,
+        sites: Option<&Sites>,
+    ) {
+        let (rate, weight) = (sieve.rate(), sieve.weight());
         let scaled = match seen {
             Seen::Reuse(reuse) => Seen::Reuse(Reuse { stack: (reuse.stack as f64 / rate) as u64, ..reuse }),
             other => other,
         };
-        self.record(&scaled, now, weight);
+        match scaled {
+            Seen::Reuse(reuse) => self.record_reuse(reuse, now, weight, sites),
+            missed => self.miss(missed, weight),
+        }
         if let Some(estimate) = &mut self.estimate {
             let distance = if let Seen::Reuse(reuse) = scaled { Some(reuse.stack) } else { None };
             estimate.groups.add(hash, distance, weight);
@@ -129,6 +151,10 @@ impl Tally {
                 }
             }
         }
+        for (column, count) in Column::all().zip(std::mem::take(&mut self.again)) {
+            self.time.add(0, column, count);
+            self.stack.add(0, column, count);
+        }
         let (first, invalidated) = (take_whole(&mut self.first), take_whole(&mut self.invalidated));
         for (histogram, distance) in
             [(&mut self.time, DistanceKind::Time), (&mut self.stack, DistanceKind::Stack)]
@@ -158,6 +184,12 @@ impl Tally {
             });
         }
     }
+}
+
+#[inline(always)]
+fn column(reuse: Reuse, now: Now<'_>) -> Column {
+    let earlier = reuse.earlier;
+    Column::new(earlier.wrote(), now.writes(), !earlier.same_thread(now.stamp))
 }
 
 /// The other thread matters in a shared cache only.

@@ -12,8 +12,11 @@ use super::{
     tally::Tally,
 };
 
-/// From so many places on, a stack's table is larger than a core's caches, and is worth reading ahead in.
+/// From so many places on, a stack's table is larger than a core's second cache, and is worth reading ahead in.
 const LARGE: usize = 1 << 15;
+
+/// From so many on it is larger than the first cache, which is worth it where much of what is touched is far.
+const MIDDLING: usize = 1 << 13;
 
 /// Accesses of one thread in a row.
 #[derive(Debug)]
@@ -39,37 +42,50 @@ impl Walk<'_> {
             if batch.len() == AHEAD {
                 read_ahead(self.grid, self.stack, batch);
             }
+            // Not by `for_each`: as a function of its own it would not be compiled for what the caller's processor can do.
             for access in batch {
-                let now = tick(self.stack, self.who, access);
-                match self.grid.only(access.addr.0, access.width) {
-                    Some(key) => self.one(key, &now),
-                    None => self.several(access, &now),
-                }
+                self.each(access);
             }
         }
     }
 
     #[inline(always)]
-    fn one(&mut self, key: Key, now: &Now) {
-        match self.stack.touch_recent(key, now) {
-            Some(reuse) => {
+    fn each(&mut self, access: &Access) {
+        let now = tick(self.stack, self.who, access);
+        match self.grid.only(access.addr.0, access.width) {
+            Some(key) => self.one(key, now),
+            None => self.several(access, now),
+        }
+    }
+
+    #[inline(always)]
+    fn one(&mut self, key: Key, now: Now<'_>) {
+        if let Some(reuse) = self.stack.touch_again(key, now) {
+            self.holders.settle(self.holder, self.stack, key, false, now.writes());
+            return self.tally.record_again(reuse, now);
+        }
+        if let Some(reuse) = self.stack.touch_recent(key, now) {
+            self.holders.settle(self.holder, self.stack, key, false, now.writes());
+            return self.tally.record_reuse(reuse, now, UNIT, None);
+        }
+        match self.stack.touch_older(key, now, self.sites.as_deref_mut()) {
+            Seen::Reuse(reuse) => {
                 self.holders.settle(self.holder, self.stack, key, false, now.writes());
-                self.tally.record_reuse(&reuse, now, UNIT);
+                self.tally.record_reuse(reuse, now, UNIT, self.sites.as_deref());
             }
-            None => self.one_older(key, now),
+            missed => self.missed(missed, key, now),
         }
     }
 
-    #[inline(always)]
-    fn one_older(&mut self, key: Key, now: &Now) {
-        let seen = self.stack.touch_older(key, now, self.sites.as_deref_mut());
-        self.holders.settle(self.holder, self.stack, key, !matches!(seen, Seen::Reuse(_)), now.writes());
-        self.tally.record(&seen, now, UNIT);
+    #[inline(never)]
+    fn missed(&mut self, missed: Seen, key: Key, now: Now<'_>) {
+        self.holders.settle(self.holder, self.stack, key, true, now.writes());
+        self.tally.miss(missed, UNIT);
     }
 
     #[cold]
     #[inline(never)]
-    fn several(&mut self, access: &Access, now: &Now) {
+    fn several(&mut self, access: &Access, now: Now<'_>) {
         self.grid.each(access.addr.0, access.width, |key| self.one(key, now));
     }
 
@@ -84,7 +100,7 @@ impl Walk<'_> {
             let Some((access, after)) = rest.get(skipped..).and_then(<[Access]>::split_first) else { break };
             rest = after;
             let now = tick(self.stack, self.who, access);
-            let touched = self.followed(access, &now, sieve);
+            let touched = self.followed(access, now, sieve);
             touches += touched - 1;
             writes += if now.writes() { touched } else { 0 };
         }
@@ -93,7 +109,7 @@ impl Walk<'_> {
 
     /// An access to a place that is followed, or to several that may be. How many there are.
     #[inline(never)]
-    fn followed(&mut self, access: &Access, now: &Now, sieve: &mut Sieve) -> u64 {
+    fn followed(&mut self, access: &Access, now: Now<'_>, sieve: &mut Sieve) -> u64 {
         let grid = self.grid;
         let mut touches = 0;
         grid.each(access.addr.0, access.width, |key| {
@@ -105,7 +121,7 @@ impl Walk<'_> {
             let recent = self.stack.touch_recent(key, now).map(Seen::Reuse);
             let seen = recent.unwrap_or_else(|| self.stack.touch_older(key, now, self.sites.as_deref_mut()));
             self.holders.settle(self.holder, self.stack, key, !matches!(seen, Seen::Reuse(_)), now.writes());
-            self.tally.record_sampled(seen, now, hash, sieve.rate(), sieve.weight());
+            self.tally.record_sampled(seen, now, hash, sieve, self.sites.as_deref());
             if matches!(seen, Seen::First) {
                 self.make_room(sieve);
             }
@@ -127,8 +143,9 @@ impl Walk<'_> {
 
 /// Has the memory of several places on its way at once, where there is much of it.
 #[inline(always)]
-pub(super) fn read_ahead(grid: Grid, stack: &Stack, batch: &[Access]) {
-    if stack.len() > LARGE {
+pub(super) fn read_ahead(grid: Grid, stack: &mut Stack, batch: &[Access]) {
+    let was_far = stack.was_far();
+    if stack.len() > LARGE || (stack.len() > MIDDLING && was_far) {
         stack.read_ahead(batch.iter().filter_map(|access| grid.only(access.addr.0, access.width)));
     }
 }
@@ -140,7 +157,7 @@ fn duration(kind: AccessKind) -> u64 {
 }
 
 #[inline(always)]
-fn tick(stack: &mut Stack, who: u32, access: &Access) -> Now {
+fn tick<'a>(stack: &mut Stack, who: u32, access: &'a Access) -> Now<'a> {
     let begin = stack.clock;
     stack.clock += duration(access.kind);
     Now::new(begin, stack.clock, who, access)

@@ -44,12 +44,17 @@ pub fn add(counts: &mut Counts, cells: &[ReuseCell]) {
             distance: cell.distance,
             granularity: cell.granularity,
             class: cell.class.code(),
-            bin: cell.bin.0,
+            bin: if cell.pair.is_some() { of_pair(cell.bin).0 } else { cell.bin.0 },
             from_other: cell.from_other,
             pair: cell.pair,
         };
         counts.entry(key).or_default().add(cell.count, cell.at);
     }
+}
+
+/// Of pairs, eight bins are one; which of them comes out is their mean.
+fn of_pair(bin: LogBin) -> LogBin {
+    LogBin(bin.0 / 8 * 8)
 }
 
 /// First byte and one past the last.
@@ -136,9 +141,8 @@ impl Naive {
         self.count(&now, DistanceKind::Time, class, LogBin::of(time), other, None);
         self.count(&now, DistanceKind::Stack, class, LogBin::of(depth), other, None);
         if self.pairs {
-            let octave = depth.checked_ilog2().map_or(0, |bit| 1 << bit);
             let pair = Some((earlier.ip, now.ip));
-            self.count(&now, DistanceKind::Stack, class, LogBin::of(octave), other, pair);
+            self.count(&now, DistanceKind::Stack, class, of_pair(LogBin::of(depth)), other, pair);
         }
     }
 

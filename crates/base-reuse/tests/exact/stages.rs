@@ -11,7 +11,7 @@ use super::naive::{Counts, Naive, add};
 const GRANULARITIES: [u32; 3] = [1, 64, 4096];
 
 /// Pairs nearer than so many places are not told apart.
-const NEAREST: u64 = 4;
+const NEAREST: u64 = 8;
 
 #[derive(Clone, Debug)]
 enum Step {

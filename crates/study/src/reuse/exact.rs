@@ -69,7 +69,7 @@ impl Exact {
         let CellClass::Reuse(kind) = cell.class else { return };
         let pair = self.pairs.entry(key).or_default();
         let mut one = Tally::default();
-        one.doubling(cell.bin, kind, cell.count as f64);
+        one.reuse(cell.bin, kind, cell.count as f64);
         let (tally, missing) = match cell.distance {
             DistanceKind::Time => (&mut pair.time, 0.0),
             DistanceKind::Stack => (&mut pair.stack, one.at_least(lines)),

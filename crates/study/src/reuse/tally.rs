@@ -23,19 +23,6 @@ impl Tally {
         }
     }
 
-    /// Reuses of which only the power of two is known: taken to be spread evenly over the four quarters of the doubling
-    /// that begins with the bin.
-    pub fn doubling(&mut self, bin: LogBin, kind: ReuseKind, count: f64) {
-        let low = bin.low();
-        let quarter = low / 4;
-        if quarter == 0 {
-            return self.reuse(bin, kind, count);
-        }
-        for step in 0..4 {
-            self.reuse(LogBin::of(low.saturating_add(step * quarter)), kind, count / 4.0);
-        }
-    }
-
     pub fn add(&mut self, other: &Self) {
         for (bin, kinds) in &other.reuses {
             let sums = self.reuses.entry(*bin).or_default();

@@ -1,0 +1,71 @@
+//! Where the entries of places are that were touched not long ago.
+
+use super::{
+    grid::{Key, VACANT},
+    table::{Home, Moved},
+};
+
+/// Bits of a seat's number.
+const SEAT_BITS: u32 = 9;
+
+/// How many places: 8 KiB of them, so that they stay in a core's first cache beside what else is needed all the time.
+const SEATS: usize = 1 << SEAT_BITS;
+
+/// From the fraction of the golden ratio.
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// A cache of the [table](super::table), with one seat for each value of a hash: most touches are of places that were
+/// touched a moment ago, and need no more than one look to be found.
+#[derive(Clone, Debug)]
+pub(super) struct Near {
+    seats: Box<[Seat; SEATS]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seat {
+    key: Key,
+    home: Home,
+}
+
+impl Near {
+    pub fn new() -> Self {
+        let vacant = Seat { key: VACANT, home: Home::FIRST };
+        Self { seats: Box::new([vacant; SEATS]) }
+    }
+
+    #[inline(always)]
+    pub fn get(&self, key: Key) -> Option<Home> {
+        let seat = &self.seats[index(key)];
+        (seat.key == key).then_some(seat.home)
+    }
+
+    /// The place's entry is there; another place's that had its seat is forgotten.
+    #[inline(always)]
+    pub fn put(&mut self, key: Key, home: Home) {
+        self.seats[index(key)] = Seat { key, home };
+    }
+
+    /// Entries have moved, which may be this place's.
+    pub fn follow(&mut self, key: Key, moved: Moved) {
+        let seat = &mut self.seats[index(key)];
+        if seat.key == key {
+            moved.follow(&mut seat.home);
+        }
+    }
+
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        *self = Self::new();
+    }
+}
+
+#[inline(always)]
+fn index(key: Key) -> usize {
+    (product(key) >> (u64::BITS - SEAT_BITS)) as usize % SEATS
+}
+
+/// Its upper bits are a hash: no arithmetic progression has a pattern under it.
+#[inline(always)]
+pub(super) fn product(key: Key) -> u64 {
+    key.wrapping_mul(MULTIPLIER)
+}
