@@ -2,7 +2,8 @@
 """How many accesses per second the exact analyser of reuse distances takes, on one core, beside DynamoRIO's and
 libCacheSim's, on the same accesses; what sampling makes of that; and the memory for each line.
 
-CAROM_DRMEMTRACE names DynamoRIO's drmemtrace_launcher, CAROM_DISTUTIL libCacheSim's distUtil, where they are not in PATH.
+CAROM_DRMEMTRACE names DynamoRIO's drmemtrace_launcher, or a program that takes its -infile and -tool, and CAROM_DISTUTIL
+libCacheSim's distUtil, where they are not in PATH. With CAROM_DRMEMTRACE the summary says that such a program was used.
 """
 
 import sys
@@ -61,7 +62,8 @@ def measure(options):
                 yield {"trace": trace.name, "footprint": trace.footprint, "tool": tool, "accesses": accesses, "turn": turn,
                        "process_s": done.process_s, "analysis_s": done.analysis_s, "lines": done.lines,
                        "bytes_per_line": done.bytes_per_line,
-                       "curve_error": curve_error(exact, done.curve) if tool == SAMPLED else None}
+                       "curve_error": curve_error(exact, done.curve) if tool == SAMPLED else None,
+                       "launcher": tools.LAUNCHER if tool in (DYNAMORIO, READING) else None}
 
 
 def curve_error(exact, sampled):
@@ -145,6 +147,11 @@ def summarise(rows):
     if peer_table:
         body.append(markdown(["trace", "tool", "accesses", "its s", "of that reading", "carom's s", "its M/s", "carom's M/s",
                               "times"], peer_table))
+    if any(row.get("launcher") == tools.OWN_LAUNCHER for row in rows):
+        body.append(
+            "DynamoRIO's `reuse_distance` and `basic_counts`, its analyzer and its reader of trace files are its own sources, "
+            "compiled with `g++ -O3`. Its launcher was not built: a small one in its place opens the file and starts the one "
+            "tool, with the tool's default options.")
     missing = [peer for peer, rows_of in slower.items() if not rows_of]
     if missing:
         body.append(f"Not there when this was measured: {', '.join(missing)}.")

@@ -13,6 +13,9 @@ from traces import THROUGHPUT
 
 # Programs built elsewhere; they are no part of carom.
 DYNAMORIO = os.environ.get("CAROM_DRMEMTRACE") or shutil.which("drmemtrace_launcher")
+# Which launcher that is.
+OWN_LAUNCHER = "small, instead of drmemtrace_launcher"
+LAUNCHER = OWN_LAUNCHER if os.environ.get("CAROM_DRMEMTRACE") else "drmemtrace_launcher"
 LIBCACHESIM = os.environ.get("CAROM_DISTUTIL") or shutil.which("distUtil")
 TIMEOUT_S = 600
 

@@ -16,7 +16,8 @@ from lib.table import group_by, markdown, number
 THREADS = ["--threads", 2, "--pinning", "scatter"]
 # Whose false sharing padding removes, with the name that the report has to give to the data.
 PLANTED = {"hash-table": "BUCKETS", "linked-list": "allocate_nodes"}
-# Nothing but noise is allowed after padding: fewer events than the verdict speaks of, or a smaller part of the reuses by others.
+# Nothing but noise is allowed after padding: fewer events than the verdict speaks of, or a smaller part of what others reuse
+# after a write.
 EVENTS_ALLOWED, SHARE_ALLOWED = 30, 0.1
 # Arrays of 64 MiB each: more than any last cache of a small machine. The stencil's grids take 128 MiB each.
 DOUBLES, PASSES = 8 << 20, 6
@@ -39,7 +40,7 @@ def native(workload, words):
     return json.loads(done.stdout)["measured"]["operations_per_s"]
 
 
-COLUMNS = ["use", "program", "padded", "run", "native_per_s", "object", "share", "raw", "waw", "seen", "named", "found", "parts",
+COLUMNS = ["use", "program", "padded", "run", "native_per_s", "object", "share", "of_accesses", "raw", "waw", "seen", "named", "found", "parts",
            "wanted", "gain_s", "memory_reuses", "memory_ns", "sharing_reuses", "transfer_ns", "cut_off", "samples", "verdict"]
 
 
@@ -54,6 +55,7 @@ def sharing(workload, wanted, padded, run, words):
         "samples": found.report["quality"]["samples"], "verdict": found.report["verdict"]}
     if first:
         row |= {"object": first["object"]["name"], **{key: first[key] for key in ("share", "raw", "waw", "seen")},
+                "of_accesses": first["share_of_accesses"],
                 "parts": " against ".join(part(first[side]) for side in ("use_bytes", "reuse_bytes"))}
     return row
 
@@ -112,7 +114,7 @@ def summarise(rows):
                               f"{sum(signs)} of {len(signs)} programs", all(signs)))
     return Summary(body=[
         "False sharing, found as spatial reuse after another thread's write:",
-        markdown(["program", "data", "parts", "of the reuses by others", "RAW", "WAW", "gone with padding", "operations/s",
+        markdown(["program", "data", "parts", "of the reuses by others after a write", "RAW", "WAW", "gone with padding", "operations/s",
                   "with padding", "times"], table),
         "The adjacent-line prefetcher, G = Tm - Tfs:",
         markdown(["program", "wanted", "G in s, each run", "spatial reuses from memory", "ns each", "falsely shared", "ns each",

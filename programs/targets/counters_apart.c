@@ -1,9 +1,11 @@
 /* Two counters in one global structure, each incremented by a thread of its own once in eight times, and else a
- * private one: false sharing between `hits` and `misses` that the threads are seldom both sampled at.
+ * private one: false sharing between `hits` and `misses` that the threads are seldom both sampled at. Both give the
+ * processor away every now and then, so that they take many turns where they have to share one.
  *
  *     cc -g -O1 -pthread counters_apart.c -o counters_apart && ./counters_apart [EIGHTS]
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,12 +25,17 @@ struct own owns[2];
 
 static long eights = 25000000;
 
+/* Eights from one turn to the next. */
+enum { TURN = 25000 };
+
 static void count(volatile unsigned long *shared, volatile unsigned long *own)
 {
     for (long i = 0; i < eights; i++) {
         *shared += 1;
         for (int j = 1; j < 8; j++)
             *own += 1;
+        if (i % TURN == TURN - 1)
+            sched_yield();
     }
 }
 

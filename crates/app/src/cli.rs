@@ -5,7 +5,7 @@ mod window;
 
 use std::path::PathBuf;
 
-pub use reuse::{ReuseArgs, ReuseLayout, WatchArg};
+pub use reuse::{Budget, ReuseArgs, ReuseLayout, WatchArg};
 pub use window::WindowArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -85,6 +85,7 @@ fn reusing(recordings: &[Recording], options: &ReuseOptions) -> Report {
         // The threads of all runs are taken for those of the first.
         let only = run_info::of(std::slice::from_ref(first), &[*none]);
         (run.processes, run.threads) = (only.processes, only.threads);
+        run.runs = recordings.len() as u32;
     }
     run.warnings.extend(unnamed(&names));
     run.warnings.extend(damaged(inputs.iter().map(RecordedReuse::unreadable).sum()));

@@ -15,6 +15,7 @@ pub fn of(recordings: &[Recording], offsets: &[Offsets]) -> RunInfo {
     let first = recordings.first().map(|recording| recording.manifest().clone()).unwrap_or_default();
     RunInfo {
         argv: first.argv.clone(),
+        runs: 1,
         exit: exit(Some(first.exit)),
         wall_s: all.iter().map(|(manifest, _)| manifest.wall_s).fold(0.0, f64::max),
         complete: all.iter().all(|(manifest, _)| manifest.complete),
@@ -28,7 +29,7 @@ pub fn of(recordings: &[Recording], offsets: &[Offsets]) -> RunInfo {
             kernel: first.machine.kernel.clone(),
             hypervisor: first.machine.hypervisor.clone(),
         },
-        warnings: all.iter().flat_map(|(manifest, _)| warnings(manifest)).collect(),
+        warnings: each_once(all.iter().flat_map(|(manifest, _)| warnings(manifest))),
     }
 }
 
@@ -80,8 +81,7 @@ fn engine(manifest: &Manifest) -> EngineInfo {
             "inline" => Delivery::Inline,
             _ => Delivery::Sigtrap,
         },
-        // Only samples by time keep to a budget.
-        budget_percent: (engine.period_ns > 0).then_some(engine.budget_percent),
+        budget_percent: budget(manifest),
         watch: match engine.watch.as_str() {
             "software" => Some(Watch::Software),
             // Older profiles do not say.
@@ -90,6 +90,24 @@ fn engine(manifest: &Manifest) -> EngineInfo {
         watchpoints: engine.watchpoints,
         board_slots: engine.board_slots,
     }
+}
+
+/// Whoever samples keeps to one. More than all of the time is no limit, and older profiles do not say.
+fn budget(manifest: &Manifest) -> Option<f64> {
+    let engine = &manifest.engine;
+    let limit = Some(engine.budget_percent).filter(|percent| *percent > 0.0 && *percent <= 100.0);
+    limit.filter(|_| engine.sample_means != "nothing")
+}
+
+/// Processes and runs often have the same to say.
+fn each_once(all: impl Iterator<Item = WarningInfo>) -> Vec<WarningInfo> {
+    let mut once = Vec::new();
+    for warning in all {
+        if !once.contains(&warning) {
+            once.push(warning);
+        }
+    }
+    once
 }
 
 fn warnings(manifest: &Manifest) -> impl Iterator<Item = WarningInfo> + '_ {

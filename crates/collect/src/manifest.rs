@@ -55,12 +55,12 @@ fn engine_info(settings: &ControlSettings, reason: String) -> EngineInfo {
         watch: if watchpoints == 0 { String::new() } else { watch.name().into() },
         watchpoints,
         board_slots: settings.board_slots,
+        budget_percent: f64::from(settings.budget_ppm) / 1e4,
         ..EngineInfo::default()
     };
     match settings.engine {
         Engine::Burst => EngineInfo {
             period_ns: settings.period_ns,
-            budget_percent: f64::from(settings.budget_ppm) / 1e4,
             max_steps: settings.max_steps,
             sample_means: "thread time".into(),
             ..common

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod count;
+mod recorded;
 pub mod reuse;
 pub mod share;
 pub mod symbols;

@@ -301,7 +301,9 @@ mod tests {
         let sampled = self::files(&crate::reuse::report(&run, &findings));
         let sharing = file(&sampled, "reuse-false-sharing.csv").lines().last().unwrap_or_default().to_owned();
         assert!(
-            sharing.ends_with(",0,8,stats.hits,8,8,stats.misses,worker-1 worker-2,0.62,1200000,300000,95,48"),
+            sharing.ends_with(
+                ",0,8,stats.hits,8,8,stats.misses,worker-1 worker-2,0.62,0.03,1200000,300000,95,48"
+            ),
             "{sharing}"
         );
         for file in files.iter().chain(&sampled) {

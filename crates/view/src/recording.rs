@@ -19,6 +19,7 @@ pub fn report(command: Command, run: &RunInfo, quality: &share::Quality) -> Repo
         verdict: String::new(),
         program: Program {
             argv: run.argv.clone(),
+            runs: run.runs,
             exit: exit(run.exit),
             wall_s: Real(run.wall_s),
             complete: run.complete,
@@ -161,6 +162,7 @@ fn quality(run: &RunInfo, quality: &share::Quality) -> Quality {
                 samples,
             })
             .collect(),
+        budget_skipped: quality.budget_skipped,
         collisions: quality.collisions,
         watchpoints_armed: quality.armed,
         watchpoint_traps: quality.traps,

@@ -7,6 +7,8 @@ use carom_base::{ProcessId, ThreadId};
 pub struct RunInfo {
     /// The program and its arguments.
     pub argv: Vec<String>,
+    /// Runs of it that the report is on: end and threads are the first's, the wall-clock time that of the longest.
+    pub runs: u32,
     /// How it ended.
     pub exit: ExitStatus,
     /// Wall-clock time from start to end, in seconds.
@@ -94,7 +96,7 @@ pub struct EngineInfo {
     pub period_ns: u64,
     /// How samples reach the agent.
     pub delivery: Delivery,
-    /// The agent's share of the program's time that it tries to stay under, in percent, where there is one.
+    /// The agent's share of the program's CPU time that it tries to stay under, in percent, where there is one.
     pub budget_percent: Option<f64>,
     /// What watches for sharing, where anything does.
     pub watch: Option<Watch>,

@@ -14,7 +14,7 @@ use crate::{
 };
 
 pub use count::{count, missing};
-pub use reuse::{TELLING, TELLING_SEEN, cache, is_main, reuse};
+pub use reuse::{TELLING, TELLING_SEEN, cache, effect, is_main, reuse};
 
 /// From here on sharing is called false, and below one minus this true.
 const NEARLY_ALL: f64 = 0.9;

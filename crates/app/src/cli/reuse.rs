@@ -11,7 +11,7 @@ use crate::reuse::{Groups, parse_domains};
 const EXAMPLES: &str = "Examples:
   carom reuse -- ./app --threads 8
   carom reuse --html report.html -- ./app       curves for the browser
-  carom reuse --exact -- ./app                  every access, 10 to 20 times slower
+  carom reuse --exact -- ./app                  every access, tens of times slower
   carom reuse --exact --sample-rate 0.01 -- ./app
                                                 every access to one line in a hundred
   carom reuse --cache 256K -- ./app             what a cache of 256 KiB would miss
@@ -40,10 +40,10 @@ pub struct ReuseArgs {
     /// Stores from one sampled store to the next, on average; 0: none (translate) [default: --period]
     #[arg(long, value_name = "N")]
     pub store_period: Option<u64>,
-    /// The most that following samples may add to the program's CPU time, in percent; where it would add more, fewer are
-    /// followed [default: 10]
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
-    pub budget: Option<f64>,
+    /// The most that following samples may add to the program's CPU time, in percent, by what they are estimated to cost;
+    /// where they would add more, fewer are followed; none: all are [default: 10]
+    #[arg(long, value_name = "PERCENT|none", value_parser = budget)]
+    pub budget: Option<Budget>,
     /// What watches for the next access to a sampled place; auto: software where code is translated, else registers
     #[arg(long, value_enum, default_value_t = WatchArg::Auto)]
     pub watch: WatchArg,
@@ -118,6 +118,15 @@ impl ReuseLayout {
     }
 }
 
+/// The part of the program's CPU time that following samples may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Budget {
+    /// At most so many percent.
+    Percent(f64),
+    /// As much as it takes.
+    Unlimited,
+}
+
 /// What can be advised on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Advice {
@@ -134,6 +143,13 @@ pub enum WatchArg {
     Software,
     /// The four debug registers of each thread, by perf events
     Registers,
+}
+
+fn budget(text: &str) -> Result<Budget, String> {
+    if text == "none" {
+        return Ok(Budget::Unlimited);
+    }
+    percent(text).map(Budget::Percent).map_err(|problem| format!("{problem}, or none"))
 }
 
 fn granularity(text: &str) -> Result<u32, String> {
@@ -190,6 +206,13 @@ mod tests {
         for bad in ["", "K", "63", "1T", "99999999999G", "-1"] {
             assert!(bytes(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_budget_can_be_left_out() {
+        assert_eq!(budget("2.5%"), Ok(Budget::Percent(2.5)));
+        assert_eq!(budget("none"), Ok(Budget::Unlimited));
+        assert_eq!(budget("100"), Err("must be between 0.1 and 90, or none".into()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use carom_collect::{
     ControlSettings, DeliveryChoice, Domains, Engine, ReuseMethod, ReuseSettings, WatchChoice, Window,
 };
 
-use crate::cli::{EngineArg, Period, ReuseArgs, WatchArg};
+use crate::cli::{Budget, EngineArg, Period, ReuseArgs, WatchArg};
 
 /// Mean thread CPU time between samples of the burst engine by default.
 const DEFAULT_PERIOD_NS: u64 = 1_000_000;
@@ -20,7 +20,7 @@ const LEAST_ACCESSES: u64 = 100;
 const REGISTERS: u32 = 4;
 
 /// The share of the program's CPU time that following samples may take by default, in percent.
-const BUDGET: f64 = 10.0;
+const BUDGET: Budget = Budget::Percent(10.0);
 
 /// Step samples of the burst engine go up to this many instructions on.
 const MAX_STEPS: u32 = 64;
@@ -118,13 +118,12 @@ pub fn method(args: &ReuseArgs) -> Result<Method, String> {
 pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -> Result<Plan, String> {
     let (engine, reason) = engine(args.engine, method, means)?;
     let reuse = |method| Some(ReuseSettings { method, domains });
-    let budget = args.budget.unwrap_or(BUDGET);
     let base = ControlSettings {
         engine,
         load_period: 0,
         store_period: 0,
         period_ns: 0,
-        budget_ppm: (budget * 1e4).round() as u32,
+        budget_ppm: ppm(args.budget.unwrap_or(BUDGET)),
         max_steps: MAX_STEPS,
         watchpoints: 0,
         watch: WatchChoice::Registers,
@@ -156,6 +155,14 @@ pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -
         }
     };
     Ok(Plan { settings, reason })
+}
+
+/// Millionths; without a limit as many as can be said, which is thousands of times what a thread has.
+fn ppm(budget: Budget) -> u32 {
+    match budget {
+        Budget::Percent(percent) => (percent * 1e4).round() as u32,
+        Budget::Unlimited => u32::MAX,
+    }
 }
 
 /// `auto`: distances are counted where code can be translated, and only timed where it cannot.
@@ -279,6 +286,7 @@ mod tests {
         );
         assert_eq!((settings.watchpoints, settings.budget_ppm), (0, 100_000));
         assert_eq!(planned(&["--budget", "2.5"], &everything()).unwrap().budget_ppm, 25_000);
+        assert_eq!(planned(&["--budget", "none"], &everything()).unwrap().budget_ppm, u32::MAX);
         refuses(&["--exact", "--budget", "5"], &everything(), "--exact looks at all");
     }
 

@@ -41,22 +41,23 @@ struct LineTally {
     pairs: HashMap<(Side, Side), f64>,
 }
 
-/// Reuses in the shared cache of bytes that another thread had just written beside: those alone are sure to move the
-/// line from core to core. By object, the one with most first.
+/// Reuses in the shared cache of bytes that another thread had just written beside. A reuse by another thread moves the
+/// line from core to core for sure only where a write came before it, so that reuses after reads have no part in the shares
+/// either: data that all threads read would hide what is written. By object, the one with most first.
 pub(super) fn false_sharing(input: &dyn ReuseInput, names: &mut dyn Names) -> Vec<FalseSharing> {
     let mut lines: BTreeMap<(ProcessId, Addr), LineTally> = BTreeMap::new();
-    let mut shared = 0.0;
+    let mut moved = 0.0;
     let weights = Weights::of(input);
     let told_by = weights.tells_of_lines(Scope::Shared);
     for event in input.events().filter(|event| event.locality == told_by) {
         let Some(later) = by_another(&event) else { continue };
-        let weight = weights.accesses(&event);
-        shared += weight;
         let written = match ReuseKind::of(event.earlier.access.kind, later.access.kind) {
             ReuseKind::Raw => 0,
             ReuseKind::Waw => 1,
             ReuseKind::Rar | ReuseKind::War => continue,
         };
+        let weight = weights.accesses(&event);
+        moved += weight;
         if event.earlier.access.overlaps(later.access) {
             continue;
         }
@@ -71,7 +72,14 @@ pub(super) fn false_sharing(input: &dyn ReuseInput, names: &mut dyn Names) -> Ve
         let pair = (Side::of(&event.earlier), Side::of(&later));
         *line.pairs.entry(pair).or_default() += weight;
     }
-    findings(lines, shared, names)
+    findings(lines, &Wholes { moved, accesses: weights.all() }, names)
+}
+
+/// What shares are of.
+struct Wholes {
+    /// Reuses by another thread after a write.
+    moved: f64,
+    accesses: f64,
 }
 
 /// The reuse, where another thread of the domain made it.
@@ -83,7 +91,7 @@ fn by_another(event: &ReuseEvent) -> Option<Touch> {
 /// One finding per object: the lines of an array of counters are one problem.
 fn findings(
     lines: BTreeMap<(ProcessId, Addr), LineTally>,
-    shared: f64,
+    wholes: &Wholes,
     names: &mut dyn Names,
 ) -> Vec<FalseSharing> {
     let mut ranked: Vec<_> = lines.into_iter().collect();
@@ -111,6 +119,7 @@ fn findings(
             read_after_write: 0.0,
             write_after_write: 0.0,
             share: 0.0,
+            share_of_accesses: 0.0,
             distance: 0.0,
             threads: Vec::new(),
             earlier,
@@ -121,7 +130,7 @@ fn findings(
         found.push((finding, tally));
     }
     let mut found: Vec<FalseSharing> =
-        found.into_iter().map(|(finding, tally)| finding.with(tally, shared)).collect();
+        found.into_iter().map(|(finding, tally)| finding.with(tally, wholes)).collect();
     found.sort_by(|a, b| b.share.total_cmp(&a.share));
     found
 }
@@ -131,12 +140,13 @@ fn sum(tally: &LineTally) -> f64 {
 }
 
 impl FalseSharing {
-    fn with(self, tally: LineTally, shared: f64) -> Self {
+    fn with(self, tally: LineTally, wholes: &Wholes) -> Self {
         let [read_after_write, write_after_write] = tally.after_write;
         Self {
             read_after_write,
             write_after_write,
-            share: part(sum(&tally), shared),
+            share: part(sum(&tally), wholes.moved),
+            share_of_accesses: part(sum(&tally), wholes.accesses),
             distance: carom_study_stats::median(&tally.distances).unwrap_or(0.0),
             seen: tally.distances.len() as u64,
             threads: tally.threads.into_iter().collect(),

@@ -179,8 +179,10 @@ pub struct FalseSharing {
     pub read_after_write: f64,
     /// Writes after another thread's write to other bytes of the line.
     pub write_after_write: f64,
-    /// Part of all shared-cache reuses.
+    /// Part of the reuses by another thread after a write, of which each moves a line between cores.
     pub share: f64,
+    /// Part of all accesses.
+    pub share_of_accesses: f64,
     /// Median of the time distances.
     pub distance: f64,
     /// Threads that take part.

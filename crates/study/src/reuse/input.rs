@@ -83,6 +83,8 @@ pub struct Latencies {
 pub struct Losses {
     /// Sampled uses shown to the detector.
     pub offered: u64,
+    /// Samples that were not shown to it, so as to stay within the budget. Those that were weigh more instead.
+    pub budget_skipped: u64,
     /// Those that were watched.
     pub armed: u64,
     /// From sample to watch, summed over those, in nanoseconds: in this window an invalidation can be missed (thesis
@@ -105,6 +107,7 @@ impl Losses {
     pub fn plus(self, other: Self) -> Self {
         Self {
             offered: self.offered.saturating_add(other.offered),
+            budget_skipped: self.budget_skipped.saturating_add(other.budget_skipped),
             armed: self.armed.saturating_add(other.armed),
             window_ns: self.window_ns.saturating_add(other.window_ns),
             threads_armed: self.threads_armed.saturating_add(other.threads_armed),

@@ -1,28 +1,23 @@
 //! A recording on disk as input of the study.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use carom_base::{ReuseCell, ReuseEvent, ThreadId};
-use carom_store::{CacheInfo, CpuInfo, Recording, ReuseInfo, Row, Rows};
+use carom_store::{CacheInfo, CpuInfo, Recording, ReuseInfo};
 
 use super::{Cache, Latencies, Losses, ReuseInput, Unit};
-use crate::share::ThreadEntry;
+use crate::{recorded::Recorded, share::ThreadEntry};
 
 /// A recording, read anew from disk for each pass.
 pub struct RecordedReuse<'a> {
-    recording: &'a Recording,
-    threads: Vec<ThreadEntry>,
+    recorded: Recorded<'a>,
     latencies: Option<Latencies>,
-    unreadable: Cell<u64>,
 }
 
 impl<'a> RecordedReuse<'a> {
     /// Prepares the study of `recording`.
     pub fn new(recording: &'a Recording) -> Self {
-        let manifest = recording.manifest();
-        let threads = manifest.threads.iter().map(|t| ThreadEntry { id: t.id, process: t.process }).collect();
-        Self { recording, threads, latencies: None, unreadable: Cell::new(0) }
+        Self { recorded: Recorded::new(recording), latencies: None }
     }
 
     /// The same, with latencies that were measured on the machine.
@@ -33,20 +28,11 @@ impl<'a> RecordedReuse<'a> {
     /// Damaged chunks and unreadable files met so far. Their rows are missing from the findings, which the
     /// report must say.
     pub fn unreadable(&self) -> u64 {
-        self.unreadable.get()
-    }
-
-    fn readable<R: Row + 'a>(&self, rows: Rows<R>) -> Box<dyn Iterator<Item = R> + '_> {
-        Box::new(rows.filter_map(|row| {
-            if row.is_err() {
-                self.unreadable.set(self.unreadable.get().saturating_add(1));
-            }
-            row.ok()
-        }))
+        self.recorded.unreadable()
     }
 
     fn info(&self) -> Option<&ReuseInfo> {
-        self.recording.manifest().reuse.as_ref()
+        self.recorded.manifest().reuse.as_ref()
     }
 }
 
@@ -66,20 +52,20 @@ fn cache(info: &CacheInfo, cpus: &[CpuInfo]) -> Cache {
 
 impl ReuseInput for RecordedReuse<'_> {
     fn threads(&self) -> &[ThreadEntry] {
-        &self.threads
+        &self.recorded.threads
     }
 
     fn processes(&self) -> u32 {
-        self.recording.manifest().processes.len() as u32
+        self.recorded.manifest().processes.len() as u32
     }
 
     fn seconds(&self) -> f64 {
-        self.recording.manifest().wall_s
+        self.recorded.manifest().wall_s
     }
 
     /// One of each kind: machines of unequal cores have several, of which all are listed.
     fn caches(&self) -> Vec<Cache> {
-        let machine = &self.recording.manifest().machine;
+        let machine = &self.recorded.manifest().machine;
         let data = machine.caches.iter().filter(|cache| cache.kind != "instruction" && cache.bytes > 0);
         let mut caches: Vec<Cache> = data.map(|info| cache(info, &machine.cpus)).collect();
         caches.sort_by_key(|cache| (cache.level, cache.bytes, cache.ways, cache.shared_by));
@@ -95,16 +81,16 @@ impl ReuseInput for RecordedReuse<'_> {
     }
 
     fn accesses(&self, thread: ThreadId) -> Option<u64> {
-        let counts = self.recording.manifest().threads.get(thread.0 as usize)?.counts?;
+        let counts = self.recorded.manifest().threads.get(thread.0 as usize)?.counts?;
         Some(counts.loads?.saturating_add(counts.stores?))
     }
 
     fn domain(&self, thread: ThreadId) -> u32 {
-        self.recording.manifest().threads.get(thread.0 as usize).and_then(|thread| thread.domain).unwrap_or(0)
+        self.recorded.manifest().threads.get(thread.0 as usize).and_then(|thread| thread.domain).unwrap_or(0)
     }
 
     fn period(&self) -> f64 {
-        let engine = &self.recording.manifest().engine;
+        let engine = &self.recorded.manifest().engine;
         let periods = [engine.load_period, engine.store_period];
         periods.into_iter().filter(|period| *period > 0).min().map_or(1.0, |period| period as f64)
     }
@@ -118,9 +104,10 @@ impl ReuseInput for RecordedReuse<'_> {
     }
 
     fn losses(&self) -> Losses {
-        let manifest = self.recording.manifest();
+        let manifest = self.recorded.manifest();
         let by_thread = manifest.threads.iter().map(|thread| Losses {
             offered: thread.counters.uses,
+            budget_skipped: thread.counters.budget_skipped,
             armed: thread.counters.uses_armed,
             window_ns: thread.counters.arm_ns,
             threads_armed: thread.counters.threads_armed,
@@ -137,11 +124,11 @@ impl ReuseInput for RecordedReuse<'_> {
     }
 
     fn events(&self) -> Box<dyn Iterator<Item = ReuseEvent> + '_> {
-        self.readable(self.recording.reuse())
+        self.recorded.readable(self.recorded.recording.reuse())
     }
 
     fn cells(&self) -> Box<dyn Iterator<Item = ReuseCell> + '_> {
-        self.readable(self.recording.cells())
+        self.recorded.readable(self.recorded.recording.cells())
     }
 }
 
@@ -164,7 +151,12 @@ mod tests {
         let thread = |id| ThreadInfo {
             id: ThreadId(id),
             domain: id.checked_sub(1),
-            counters: ThreadCounters { uses: 7, uses_armed: 5, ..ThreadCounters::default() },
+            counters: ThreadCounters {
+                uses: 7,
+                uses_armed: 5,
+                budget_skipped: 2,
+                ..ThreadCounters::default()
+            },
             ..ThreadInfo::default()
         };
         Manifest {
@@ -199,7 +191,8 @@ mod tests {
         // Nobody asked for the domain of the first; a thread that does not exist is in the first domain as well.
         assert_eq!([0, 1, 2, 3].map(|id| input.domain(ThreadId(id))), [0, 0, 1, 0]);
         assert_eq!((input.unit(), input.place_rate(), input.period()), (Unit::Nanoseconds, 0.01, 1000.0));
-        assert_eq!((input.losses().offered, input.losses().armed), (21, 15));
+        let losses = input.losses();
+        assert_eq!((losses.offered, losses.armed, losses.budget_skipped), (21, 15, 6));
         assert_eq!((input.events().count(), input.cells().count(), input.unreadable()), (0, 0, 0));
         assert_eq!(input.accesses(ThreadId(0)), None);
     }

@@ -44,6 +44,11 @@ impl Weights {
         if self.total(scope, Locality::Line) > 0.0 { Locality::Line } else { Locality::Spatial }
     }
 
+    /// Accesses of all threads.
+    pub fn all(&self) -> f64 {
+        self.accesses
+    }
+
     /// Accesses that an event stands for.
     pub fn accesses(&self, event: &ReuseEvent) -> f64 {
         let total = self.total(event.scope, event.locality);

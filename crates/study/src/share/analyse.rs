@@ -52,6 +52,7 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     samples.count_into(&mut quality);
     let losses = input.losses();
     quality.dropped = losses.dropped;
+    quality.budget_skipped = losses.budget_skipped;
     quality.collisions = losses.collisions;
     quality.armed = losses.armed;
     quality.traps = losses.traps;

@@ -99,6 +99,8 @@ pub struct Quality {
     pub skipped: Vec<(carom_base::Skip, u64)>,
     /// Records that did not fit the ring.
     pub dropped: u64,
+    /// What was left out to stay within the budget: step samples, or watches of samples by accesses.
+    pub budget_skipped: u64,
     /// Addresses that found their slot on the board taken.
     pub collisions: u64,
     /// Watchpoints set and watchpoints that trapped.

@@ -57,6 +57,8 @@ pub struct ThreadEntry {
 pub struct Losses {
     /// Records that did not fit the ring.
     pub dropped: u64,
+    /// What was left out to stay within the budget: step samples, or watches of samples by accesses.
+    pub budget_skipped: u64,
     /// Addresses that found their slot on the board taken.
     pub collisions: u64,
     /// Watchpoints set.
@@ -72,6 +74,7 @@ impl Losses {
     pub fn plus(self, other: Self) -> Self {
         Self {
             dropped: self.dropped.saturating_add(other.dropped),
+            budget_skipped: self.budget_skipped.saturating_add(other.budget_skipped),
             collisions: self.collisions.saturating_add(other.collisions),
             armed: self.armed.saturating_add(other.armed),
             traps: self.traps.saturating_add(other.traps),

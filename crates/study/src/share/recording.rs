@@ -1,12 +1,12 @@
 //! A recording on disk as input of the study.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use carom_base::{Cpu, Sample, SharingEvent, ThreadId};
-use carom_store::{CpuInfo, ProcessInfo, Recording, Row, Rows};
+use carom_store::{CpuInfo, ProcessInfo, Recording};
 
 use super::{Losses, Periods, ShareInput, ThreadEntry};
+use crate::recorded::Recorded;
 
 /// What is assumed of a machine whose topology is not in the recording: the most that x86-64 kernels support, so
 /// that merged machines keep apart.
@@ -18,33 +18,20 @@ const NOT_TRANSLATED: &str = "not-translated";
 
 /// A recording, read anew from disk for each pass.
 pub struct RecordedInput<'a> {
-    recording: &'a Recording,
-    threads: Vec<ThreadEntry>,
+    recorded: Recorded<'a>,
     cores: BTreeMap<Cpu, u32>,
-    unreadable: Cell<u64>,
 }
 
 impl<'a> RecordedInput<'a> {
     /// Prepares the study of `recording`.
     pub fn new(recording: &'a Recording) -> Self {
-        let manifest = recording.manifest();
-        let threads = manifest.threads.iter().map(|t| ThreadEntry { id: t.id, process: t.process }).collect();
-        Self { recording, threads, cores: cores(&manifest.machine.cpus), unreadable: Cell::new(0) }
+        Self { recorded: Recorded::new(recording), cores: cores(&recording.manifest().machine.cpus) }
     }
 
     /// Damaged chunks and unreadable files met so far. Their rows are missing from the findings, which the
     /// report must say.
     pub fn unreadable(&self) -> u64 {
-        self.unreadable.get()
-    }
-
-    fn readable<R: Row + 'a>(&self, rows: Rows<R>) -> Box<dyn Iterator<Item = R> + '_> {
-        Box::new(rows.filter_map(|row| {
-            if row.is_err() {
-                self.unreadable.set(self.unreadable.get().saturating_add(1));
-            }
-            row.ok()
-        }))
+        self.recorded.unreadable()
     }
 }
 
@@ -61,11 +48,11 @@ fn cores(cpus: &[CpuInfo]) -> BTreeMap<Cpu, u32> {
 
 impl ShareInput for RecordedInput<'_> {
     fn threads(&self) -> &[ThreadEntry] {
-        &self.threads
+        &self.recorded.threads
     }
 
     fn processes(&self) -> u32 {
-        self.recording.manifest().processes.len() as u32
+        self.recorded.manifest().processes.len() as u32
     }
 
     fn cpus(&self) -> u32 {
@@ -73,7 +60,7 @@ impl ShareInput for RecordedInput<'_> {
     }
 
     fn machine(&self) -> Option<&str> {
-        self.recording.manifest().machine.hostname.as_deref()
+        self.recorded.manifest().machine.hostname.as_deref()
     }
 
     fn core_of(&self, cpu: Cpu) -> Option<u32> {
@@ -81,12 +68,12 @@ impl ShareInput for RecordedInput<'_> {
     }
 
     fn seconds(&self) -> f64 {
-        self.recording.manifest().wall_s
+        self.recorded.manifest().wall_s
     }
 
     fn periods(&self, thread: ThreadId) -> Option<Periods> {
-        let manifest = self.recording.manifest();
-        let process = self.threads.get(thread.0 as usize)?.process;
+        let manifest = self.recorded.manifest();
+        let process = self.recorded.threads.get(thread.0 as usize)?.process;
         let by_time = |process: &ProcessInfo| process.warnings.iter().any(|each| each.code == NOT_TRANSLATED);
         if manifest.processes.get(process.0 as usize).is_some_and(by_time) {
             return None;
@@ -95,14 +82,15 @@ impl ShareInput for RecordedInput<'_> {
     }
 
     fn transfer_ns(&self) -> Option<f64> {
-        let ns = self.recording.manifest().engine.costs_ns.transfer;
+        let ns = self.recorded.manifest().engine.costs_ns.transfer;
         (ns > 0).then_some(ns as f64)
     }
 
     fn losses(&self) -> Losses {
-        let manifest = self.recording.manifest();
+        let manifest = self.recorded.manifest();
         let by_thread = manifest.threads.iter().map(|thread| Losses {
             dropped: thread.counters.dropped_records,
+            budget_skipped: thread.counters.budget_skipped,
             collisions: thread.counters.collisions,
             armed: thread.counters.armed,
             traps: thread.counters.traps,
@@ -116,11 +104,11 @@ impl ShareInput for RecordedInput<'_> {
     }
 
     fn events(&self) -> Box<dyn Iterator<Item = SharingEvent> + '_> {
-        self.readable(self.recording.events())
+        self.recorded.readable(self.recorded.recording.events())
     }
 
     fn samples(&self) -> Box<dyn Iterator<Item = Sample> + '_> {
-        self.readable(self.recording.samples())
+        self.recorded.readable(self.recorded.recording.samples())
     }
 }
 
@@ -136,7 +124,12 @@ mod tests {
     fn manifest() -> Manifest {
         let thread = |id, armed| ThreadInfo {
             id: ThreadId(id),
-            counters: ThreadCounters { armed, dropped_records: 1, ..ThreadCounters::default() },
+            counters: ThreadCounters {
+                armed,
+                dropped_records: 1,
+                budget_skipped: 4,
+                ..ThreadCounters::default()
+            },
             ..ThreadInfo::default()
         };
         let cpu = |cpu, package| CpuInfo { cpu: Cpu(cpu), core: 0, package, node: 0 };
@@ -161,10 +154,8 @@ mod tests {
         let input = RecordedInput::new(&recording);
         let found = analyse(&input, &mut NoNames);
         assert_eq!((found.lines.len(), found.lines[0].process, found.lines[0].events), (1, ProcessId(0), 6));
-        assert_eq!(
-            (found.quality.armed, found.quality.dropped, found.quality.unprofiled_threads),
-            (30, 2, 3)
-        );
+        assert_eq!((found.quality.armed, found.quality.dropped), (30, 2));
+        assert_eq!((found.quality.budget_skipped, found.quality.unprofiled_threads), (8, 3));
         // 6 events in 2 s: 30 take 10 s.
         assert_eq!(found.not_enough.and_then(|n| n.run_seconds), Some(10.0));
         assert_eq!(found.distance.smt_siblings, 6.0);

@@ -107,9 +107,11 @@ impl Symbols {
         self
     }
 
-    /// What went wrong with the modules that were needed so far.
+    /// What went wrong with the modules that were needed so far. The kernel's own (`linux-vdso.so.1`) is in no file, and
+    /// that is nothing wrong.
     pub fn notes(&self) -> Vec<Note> {
-        let problems = self.modules.iter().filter_map(|loaded| {
+        let of_files = self.modules.iter().filter(|loaded| loaded.module.path.is_absolute());
+        let problems = of_files.filter_map(|loaded| {
             let problem = loaded.image.get()?.problem.clone()?;
             Some(Note { module: loaded.module.path.clone(), problem })
         });

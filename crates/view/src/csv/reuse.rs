@@ -153,7 +153,7 @@ fn false_sharing(reuse: &Reuse, names: &ThreadNames) -> String {
         "reuse_width_bytes",
         "reuse_field",
     ]);
-    table.header(&["threads", "share", "raw", "waw", "distance", "seen"]);
+    table.header(&["threads", "share", "share_of_accesses", "raw", "waw", "distance", "seen"]);
     for (rank, found) in (1_u32..).zip(&reuse.false_sharing) {
         table.whole(Some(rank)).whole(Some(found.process)).name(&found.address);
         table.name(found.object.kind.name()).name(&found.object.name);
@@ -163,8 +163,8 @@ fn false_sharing(reuse: &Reuse, names: &ThreadNames) -> String {
             table.whole(Some(part.offset_bytes)).whole(Some(part.width_bytes));
             table.name(part.field.as_deref().unwrap_or(""));
         }
-        table.name(&listed(&found.threads, names)).number(found.share).number(found.raw).number(found.waw);
-        table.number(found.distance).whole(Some(found.seen)).end();
+        table.name(&listed(&found.threads, names)).number(found.share).number(found.share_of_accesses);
+        table.number(found.raw).number(found.waw).number(found.distance).whole(Some(found.seen)).end();
     }
     table.text
 }

@@ -10,6 +10,9 @@ use super::Real;
 pub struct Program {
     /// The program and its arguments.
     pub argv: Vec<String>,
+    /// Runs that the report is on, as one (`carom reuse --runs`): processes, threads and `exit` are the first's, `wall_s`
+    /// is that of the longest.
+    pub runs: u32,
     /// How it ended; null where nobody saw its end.
     pub exit: Option<Exit>,
     /// Wall-clock time from start to end, in seconds.
@@ -94,7 +97,8 @@ pub struct Engine {
     pub period_unit: PeriodUnit,
     /// How samples reach the agent.
     pub delivery: EngineDelivery,
-    /// The agent's share of the program's time that it tries to stay under, in percent.
+    /// The agent's share of the program's CPU time that it tries to stay under, in percent; null where it keeps to
+    /// none. Some of what it spends cannot be seen from within and is charged at a price that was calibrated or estimated.
     pub budget_percent: Option<Real>,
     /// What watches for sharing; null where nothing does.
     pub watch: Option<EngineWatch>,
@@ -184,6 +188,9 @@ pub struct Quality {
     pub unattributed: u64,
     /// Samples without an address, by reason.
     pub skipped: Vec<Skipped>,
+    /// What was left out to stay within the budget: samples by execution (`share` by time), watchpoints (`share` by accesses),
+    /// or samples (`reuse`). What was not left out weighs more instead.
+    pub budget_skipped: u64,
     /// Published addresses that found their slot on the board taken.
     pub collisions: u64,
     /// Watchpoints set.

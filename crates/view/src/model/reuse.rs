@@ -170,8 +170,10 @@ pub struct ReuseFalseSharing {
     pub raw: Real,
     /// Writes after one.
     pub waw: Real,
-    /// Share of the reuses by another thread.
+    /// Share of the reuses by another thread after a write, of which each moves a line between cores.
     pub share: Real,
+    /// Share of all accesses.
+    pub share_of_accesses: Real,
     /// Median time distance.
     pub distance: Real,
     /// Ids of the threads.
@@ -207,6 +209,8 @@ pub struct PrefetchAdvice {
     pub pays: bool,
     /// G, in seconds of latencies.
     pub gain_s: Real,
+    /// G by the program's CPU time: what is next to nothing makes next to no difference, whatever its sign.
+    pub gain_by_cpu_time: Real,
     /// Spatial reuses by the same thread that reach memory.
     pub memory_reuses: Real,
     /// Latency of memory.

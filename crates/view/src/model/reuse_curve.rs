@@ -112,6 +112,15 @@ impl ReuseUnit {
             Self::Places => "places",
         }
     }
+
+    /// The noun for so many.
+    pub const fn name_of(self, number: u64) -> &'static str {
+        match (self, number) {
+            (Self::Accesses, 1) => "access",
+            (Self::Places, 1) => "place",
+            _ => self.name(),
+        }
+    }
 }
 
 /// How numbers came about.

@@ -31,6 +31,7 @@ pub fn report(run: &RunInfo, findings: &ReuseFindings) -> Report {
         dropped: losses.dropped,
         armed: losses.armed,
         traps: findings.quality.reused + findings.quality.invalidated,
+        budget_skipped: losses.budget_skipped,
         unprofiled_threads: losses.unprofiled_threads,
         ..share::Quality::default()
     };
@@ -48,7 +49,7 @@ pub fn report(run: &RunInfo, findings: &ReuseFindings) -> Report {
         pairs: findings.pairs.iter().map(pairs::pair).collect(),
         other_pairs: findings.other_pairs,
         false_sharing: findings.false_sharing.iter().map(pairs::false_sharing).collect(),
-        prefetch: findings.prefetch.map(|each| prefetch(&each)),
+        prefetch: findings.prefetch.map(|each| prefetch(&each, run)),
         quality: quality(&findings.quality),
     };
     report.quality.warnings.extend(warnings::of(run, &reuse));
@@ -169,10 +170,14 @@ fn geometry(found: &ByGeometry) -> ReuseGeometry {
     ReuseGeometry { bytes: found.bytes, ways: found.ways, ratio: Real(found.ratio) }
 }
 
-fn prefetch(found: &reuse::Prefetch) -> PrefetchAdvice {
+fn prefetch(found: &reuse::Prefetch, run: &RunInfo) -> PrefetchAdvice {
+    let cpu_ns: u64 = run.threads.iter().map(|thread| thread.cpu_ns).sum();
+    // The threads are those of one of the runs.
+    let cpu_s = cpu_ns as f64 / 1e9 * f64::from(run.runs.max(1));
     PrefetchAdvice {
         pays: found.gain_s >= 0.0,
         gain_s: Real(found.gain_s),
+        gain_by_cpu_time: Real(found.gain_s / cpu_s),
         memory_reuses: Real(found.memory_reuses),
         memory_ns: Real(found.memory_ns),
         sharing_reuses: Real(found.sharing_reuses),

@@ -51,6 +51,7 @@ pub fn false_sharing(found: &FalseSharing) -> ReuseFalseSharing {
         raw: Real(found.read_after_write),
         waw: Real(found.write_after_write),
         share: Real(found.share),
+        share_of_accesses: Real(found.share_of_accesses),
         distance: Real(found.distance),
         threads: ids(&found.threads),
         earlier: site(&found.earlier),

@@ -19,7 +19,7 @@ pub fn print(page: &mut Page, report: &Report) {
         row("coverage", &coverage(&counts.coverage));
     }
     if let Some(reuse) = &report.reuse {
-        row("uses", &uses(reuse));
+        row("uses", &uses(report, reuse));
         row("lost", &lost_uses(report, reuse));
     }
     if report.share.is_some() {
@@ -63,11 +63,14 @@ fn program(report: &Report) -> String {
         None if !program.complete => "; the recording is incomplete".into(),
         None => String::new(),
     };
+    let wall = words::seconds(program.wall_s.0);
+    let end = match program.runs {
+        0 | 1 => format!("{end} in {wall}"),
+        runs => format!("{runs} runs, the longest of {wall}; the first {end}"),
+    };
     format!(
-        "{}; {} in {}, {} in {}{cut}",
+        "{}; {end}, {} in {}{cut}",
         program.argv.join(" "),
-        end,
-        words::seconds(program.wall_s.0),
         words::count(report.threads.len(), "thread"),
         if report.processes.len() == 1 {
             "1 process".into()
@@ -87,10 +90,10 @@ fn engine(report: &Report) -> String {
         PeriodUnit::Ns => format!(", one every {:.2} ms of thread CPU time", engine.period as f64 / 1e6),
         PeriodUnit::Accesses => String::new(),
     };
-    if report.command == Command::Reuse {
-        return format!("{who}; a sample stands for {}{period}", engine.sample_means);
-    }
     let budget = engine.budget_percent.map(|budget| format!(", budget {}%", budget.0)).unwrap_or_default();
+    if report.command == Command::Reuse {
+        return format!("{who}; a sample stands for {}{period}{budget}", engine.sample_means);
+    }
     format!(
         "{who}; a sample stands for {}{period}{budget}; {}; {}, {} on the board",
         engine.sample_means,
@@ -114,17 +117,29 @@ fn samples(report: &Report) -> String {
         PeriodUnit::Accesses if quality.last_instruction == 0 => String::new(),
         _ => format!("{} by time and ", words::thousands(quality.last_instruction)),
     };
-    format!(
+    let sampled = format!(
         "{by_time}{} by execution; {} of sharing; {} set, {} trapped",
         words::thousands(quality.step),
         words::count(quality.events as usize, "event"),
         words::count(quality.watchpoints_armed as usize, "watchpoint"),
         words::thousands(quality.watchpoint_traps),
-    )
+    );
+    [Some(sampled), left_out(report)].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// What the budget did not allow, where there is any.
+fn left_out(report: &Report) -> Option<String> {
+    let what = match (report.command, report.engine.period_unit) {
+        (Command::Reuse, _) => "more",
+        (_, PeriodUnit::Ns) => "more by execution",
+        (_, PeriodUnit::Accesses) => "watchpoints",
+    };
+    let number = report.quality.budget_skipped;
+    (number > 0).then(|| format!("{} {what} left out to keep to the budget", words::thousands(number)))
 }
 
 /// What was followed, and how it ended.
-fn uses(reuse: &Reuse) -> String {
+fn uses(report: &Report, reuse: &Reuse) -> String {
     let quality = &reuse.quality;
     let exact = (quality.exact_accesses > 0).then(|| {
         let of = if quality.place_rate.0 < 1.0 {
@@ -146,7 +161,7 @@ fn uses(reuse: &Reuse) -> String {
             part(quality.replaced),
         )
     });
-    let parts: Vec<String> = exact.into_iter().chain(watched).collect();
+    let parts: Vec<String> = exact.into_iter().chain(watched).chain(left_out(report)).collect();
     if parts.is_empty() { "none".into() } else { parts.join("; ") }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{
     model::{
-        DataCache, NotEnoughUses, Report, Reuse, ReuseBasis, ReuseCurve, ReuseDistance, ReuseFalseSharing,
-        ReuseFit, ReuseKinds, ReuseModel, ReusePair, ReuseScope, ReuseSite, ReusedBy,
+        DataCache, NotEnoughUses, PrefetchAdvice, Report, Reuse, ReuseBasis, ReuseCurve, ReuseDistance,
+        ReuseFalseSharing, ReuseFit, ReuseKinds, ReuseModel, ReusePair, ReuseScope, ReuseSite, ReusedBy,
     },
     words::{self, ThreadNames},
 };
@@ -25,7 +25,8 @@ const STANDS_OUT: f64 = 1.5;
 pub const TELLING: f64 = 0.05;
 pub const TELLING_SEEN: u64 = 5;
 
-/// Fewer events than this, or less of the reuses by other threads, and false sharing is not spoken of.
+/// Fewer events than this, or less of the reuses by other threads after a write, and false sharing is not spoken of; nor
+/// where it makes a [`NEGLIGIBLE`] part of the accesses miss.
 const ENOUGH_EVENTS: u64 = 30;
 const TELLING_SHARING: f64 = 0.1;
 
@@ -35,11 +36,9 @@ pub fn reuse(report: &Report, reuse: &Reuse) -> String {
     let mut sentences = vec![main(report, reuse, &names)];
     sentences.extend(reuse.false_sharing.first().and_then(sharing));
     sentences.extend(reuse.prefetch.map(|advice| {
-        let (will, sign) = if advice.pays { ("pay", "≥") } else { ("cost", "<") };
-        format!(
-            "Fetching neighbouring lines is predicted to {will}: G = {} {sign} 0.",
-            words::signed_seconds(advice.gain_s.0)
-        )
+        let sign = if advice.pays { "≥" } else { "<" };
+        let gain = words::signed_seconds(advice.gain_s.0);
+        format!("Fetching neighbouring lines is predicted to {}: G = {gain} {sign} 0.", effect(&advice))
     }));
     sentences.join(" ")
 }
@@ -73,9 +72,16 @@ fn not_enough(report: &Report, reuse: &Reuse, few: &NotEnoughUses) -> String {
         uses => format!("{} uses were followed to their end", words::thousands(uses)),
     };
     let seen = format!("Not enough data: {seen} in {wall}, and {} are needed.", few.needed);
+    let more = if report.quality.budget_skipped > reuse.quality.offered {
+        "allow them more time with --budget"
+    } else {
+        "sample more often with --period"
+    };
     match few.run_s {
-        Some(run) if run.0.is_finite() => format!("{seen} Run for at least {:.0} s.", run.0.ceil()),
-        _ => format!("{seen} Run longer, or sample more often with --period."),
+        Some(run) if run.0.is_finite() => {
+            format!("{seen} Run for at least {:.0} s, or {more}.", run.0.ceil())
+        }
+        _ => format!("{seen} Run longer, or {more}."),
     }
 }
 
@@ -208,17 +214,32 @@ fn distances(reuse: &Reuse) -> String {
     )
 }
 
-/// ``In the shared cache, 62% of the reuses by another thread are false sharing of `stats` (app.c:12).``
+/// What fetching neighbouring lines is predicted to do.
+pub fn effect(advice: &PrefetchAdvice) -> &'static str {
+    if advice.gain_by_cpu_time.0.abs() < NEGLIGIBLE {
+        "make next to no difference"
+    } else if advice.pays {
+        "pay"
+    } else {
+        "cost more than it brings"
+    }
+}
+
+/// ``In the shared cache 62% of the reuses by another thread after a write, 3% of all accesses, are false sharing of `stats`
+/// (app.c:12).``
 fn sharing(found: &ReuseFalseSharing) -> Option<String> {
-    if found.seen < ENOUGH_EVENTS || found.share.0 < TELLING_SHARING {
+    let negligible = found.share.0 < TELLING_SHARING || found.share_of_accesses.0 < NEGLIGIBLE;
+    if found.seen < ENOUGH_EVENTS || negligible {
         return None;
     }
     let declared = found.object.declared.as_ref();
     let at = declared.and_then(|frame| words::place(frame.file.as_deref(), frame.line));
     let at = at.map(|at| format!(" ({at})")).unwrap_or_default();
     Some(format!(
-        "In the shared cache {} of the reuses by another thread are false sharing of `{}`{at}.",
+        "In the shared cache {} of the reuses by another thread after a write, {} of all accesses, are false sharing of \
+         `{}`{at}.",
         words::percent(found.share.0),
+        words::percent(found.share_of_accesses.0),
         found.object.name
     ))
 }

@@ -14,12 +14,13 @@ const STYLES: [&str; 4] = [
 ];
 
 /// In order of dependency: each file uses only what stands before it.
-const SCRIPTS: [&str; 16] = [
+const SCRIPTS: [&str; 17] = [
     include_str!("page/dom.js"),
     include_str!("page/data.js"),
     include_str!("page/colour.js"),
     include_str!("page/bytes.js"),
     include_str!("page/sites.js"),
+    include_str!("page/table.js"),
     include_str!("page/lines.js"),
     include_str!("page/matrix.js"),
     include_str!("page/heat.js"),

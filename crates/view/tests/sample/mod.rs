@@ -30,6 +30,7 @@ pub fn run(argv: &[&str], threads: &[String]) -> RunInfo {
     let argv: Vec<String> = argv.iter().map(|&each| each.to_owned()).collect();
     RunInfo {
         argv: argv.clone(),
+        runs: 1,
         exit: ExitStatus::Code(0),
         wall_s: 4.02,
         complete: true,
@@ -83,6 +84,7 @@ pub fn nothing(threads: usize) -> ShareFindings {
                 (Skip::UnknownPredecessor, 96),
                 (Skip::AddressLost, 61),
             ],
+            budget_skipped: 2_100,
             collisions: 14,
             armed: 870,
             ..Quality::default()

@@ -170,6 +170,7 @@ pub fn relaxed() -> (RunInfo, ReuseFindings) {
 pub fn sampled_reuse() -> (RunInfo, ReuseFindings) {
     let (mut run, mut findings) = relaxed();
     run.engine.sample_means = SampleMeans::Accesses { loads: 100_000, stores: 100_000 };
+    run.engine.budget_percent = Some(10.0);
     let basis = Basis::Modelled(Model::StatStack);
     for curve in &mut findings.curves {
         curve.basis = if curve.distance == DistanceKind::Time { Basis::Sampled } else { basis };
@@ -190,6 +191,7 @@ pub fn sampled_reuse() -> (RunInfo, ReuseFindings) {
         place_rate: 1.0,
         losses: Losses {
             offered: 4_000,
+            budget_skipped: 1_000,
             armed: 3_900,
             window_ns: 3_900 * 2_400,
             threads_armed: 7_790,
@@ -206,6 +208,7 @@ pub fn sampled_reuse() -> (RunInfo, ReuseFindings) {
         read_after_write: 1.2e6,
         write_after_write: 3e5,
         share: 0.62,
+        share_of_accesses: 0.03,
         distance: 95.0,
         threads: vec![ThreadId(1), ThreadId(2)],
         earlier: vec![frame("count", "relax.c", 31)],

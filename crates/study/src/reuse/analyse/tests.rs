@@ -139,9 +139,9 @@ fn pairs_are_ranked_by_their_misses() {
         [(0x40, 0.05, 1.0 / 3.0, 1.0), (0x20, 0.85, 0.0, 0.0)]
     );
     assert_eq!(found.pairs[1].threads, [ThreadId(0), ThreadId(1)]);
-    // Pairs are counted by doublings: 32,768 to 65,535 lines are 2 to 4 MiB.
+    // 32,768 lines are 2 MiB, and so are up to 33,791 of the same bin, but for 1/32.
     let stack = found.pairs[0].stack_bytes.unwrap();
-    assert!(((2 << 20) as f64..(4 << 20) as f64).contains(&stack.median), "{stack:?}");
+    assert!((2.0..2.0 * 33.0 / 32.0).contains(&(stack.median / (1 << 20) as f64)), "{stack:?}");
     // All of its reuses miss, none of the other's.
     assert_eq!((found.pairs[0].missing_bytes, found.pairs[1].missing_bytes), (Some(stack.median), None));
     assert_eq!((found.fits[0].worst_pair, found.fits[0].worst_share), (Some(0), 1.0 / 3.0));
@@ -313,10 +313,30 @@ fn writes_beside_each_other_are_false_sharing() {
     let found = study(&Synthetic { period: 10.0, ..Synthetic::new(2).events(shared_events()) });
     let [sharing] = found.false_sharing.as_slice() else { panic!("{:?}", found.false_sharing) };
     assert_eq!((sharing.line, sharing.seen, sharing.distance), (Addr(0x1000), 40, 95.0));
-    // 40 events of 10 accesses each, all writes after a write, and all that others reuse.
+    // 40 of 100 events of 10 accesses each, all writes after a write, and all that others reuse.
     assert_eq!((sharing.write_after_write, sharing.read_after_write, sharing.share), (400.0, 0.0, 1.0));
+    assert_eq!(sharing.share_of_accesses, 0.4);
     assert_eq!(sharing.threads, [ThreadId(0), ThreadId(1)]);
     assert_eq!(sharing.parts.clone().map(|part| (part.offset, part.width)), [(0, 8), (8, 8)]);
+}
+
+/// Beside the 40 writes to other bytes come 10 reads of the very bytes that another thread has written, which is true
+/// sharing, and 150 reads after reads, which move no line: four in five of the moves are false sharing.
+#[test]
+fn what_all_threads_read_does_not_hide_false_sharing() {
+    let by_other = |earlier| ReuseEvent {
+        scope: Scope::Shared,
+        earlier: touch(0, earlier, 0x2000, 0x40),
+        later: Some(touch(1, AccessKind::Load, 0x2000, 0x50)),
+        ..line_reuse(50)
+    };
+    let others =
+        (0..160).map(|index| by_other(if index < 10 { AccessKind::Store } else { AccessKind::Load }));
+    let found =
+        study(&Synthetic { period: 10.0, ..Synthetic::new(2).events(shared_events()).events(others) });
+    let [sharing] = found.false_sharing.as_slice() else { panic!("{:?}", found.false_sharing) };
+    assert!((sharing.share - 0.8).abs() < 1e-9, "{}", sharing.share);
+    assert!((sharing.share_of_accesses - 40.0 / 260.0).abs() < 1e-9, "{}", sharing.share_of_accesses);
 }
 
 /// 100 reuses of other bytes at 5,000 accesses are beyond 64 KiB and reach memory, at 100 ns; 40 by another thread, at 50 ns, do not count

@@ -1,8 +1,10 @@
 //! Miss ratios at the machine's caches, and the smallest cache that would do.
 
+use carom_study::reuse::ENOUGH_USES;
+
 use super::whose;
 use crate::{
-    model::{Interval, MissRatioPoint, Reuse, ReuseCurve, ReuseFit, ReuseScope},
+    model::{Interval, MissRatioPoint, Reuse, ReuseBasis, ReuseCurve, ReuseFit, ReuseScope},
     text::{
         Options,
         page::{Page, Style},
@@ -36,16 +38,35 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
         page.put(Style::Dim, &format!("{:>CELL$}", head(reuse, *bytes)));
     }
     page.put(Style::Dim, &format!("{:>CELL$}{:>CELL$}", "unavoidable", "enough")).end();
-    for fit in reuse.fits.iter().take(options.lines) {
+    let (few, told): (Vec<&ReuseFit>, Vec<_>) =
+        reuse.fits.iter().partition(|fit| hardly_followed(reuse, fit));
+    for fit in told.iter().take(options.lines) {
         row(page, reuse, fit, &sizes, names);
         if fit.scope == ReuseScope::All {
             by_geometry(page, fit, &sizes);
         }
     }
-    let more = reuse.fits.len().saturating_sub(options.lines);
+    let more = told.len().saturating_sub(options.lines);
     if more > 0 {
         page.put(Style::Dim, &format!("… and {}", words::count(more, "more thread"))).end();
     }
+    if !few.is_empty() {
+        let threads = words::count(few.len(), "more thread");
+        page.put(Style::Dim, &format!("… and {threads} with fewer than {ENOUGH_USES} uses")).end();
+    }
+}
+
+/// Whether so few uses of a thread were followed that its ratios say nothing.
+fn hardly_followed(reuse: &Reuse, fit: &ReuseFit) -> bool {
+    let few = |curve: &ReuseCurve| curve.basis != ReuseBasis::Exact && curve.observations < ENOUGH_USES;
+    fit.scope == ReuseScope::Thread && curve_of(reuse, fit).is_some_and(few)
+}
+
+fn curve_of<'a>(reuse: &'a Reuse, fit: &ReuseFit) -> Option<&'a ReuseCurve> {
+    reuse.curves.iter().find(|curve| {
+        (curve.scope, curve.thread, curve.domain) == (fit.scope, fit.thread, fit.domain)
+            && verdict::is_main(curve)
+    })
 }
 
 /// `L2 1 MiB`
@@ -57,10 +78,7 @@ fn head(reuse: &Reuse, bytes: u64) -> String {
 
 fn row(page: &mut Page, reuse: &Reuse, fit: &ReuseFit, sizes: &[u64], names: &ThreadNames) {
     page.cell(Style::Plain, &whose(fit.scope, fit.thread, fit.domain, names), WHO);
-    let curve = reuse.curves.iter().find(|curve| {
-        (curve.scope, curve.thread, curve.domain) == (fit.scope, fit.thread, fit.domain)
-            && verdict::is_main(curve)
-    });
+    let curve = curve_of(reuse, fit);
     for bytes in sizes {
         let text = curve.and_then(|curve| at(curve, *bytes)).map_or("-".into(), ratio);
         let style = if *bytes == reuse.cache_bytes { Style::Bold } else { Style::Plain };

@@ -24,9 +24,12 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
     page.heading("Uses and their reuses");
     let size = verdict::cache(reuse, reuse.cache_bytes);
     page.put(Style::Dim, &format!("ranked by misses at {size}")).end();
-    let with_misses = reuse.pairs.iter().take_while(|pair| pair.share_of_misses.0 >= SOME).count();
+    let mut pairs: Vec<&ReusePair> = reuse.pairs.iter().collect();
+    // What was seen a few times may be chance, however much each of its samples stands for.
+    pairs.sort_by_key(|pair| pair.seen < verdict::TELLING_SEEN);
+    let with_misses = pairs.iter().take_while(|pair| pair.share_of_misses.0 >= SOME).count();
     let shown = with_misses.max(WITHOUT_MISSES).min(options.lines);
-    for (rank, pair) in reuse.pairs.iter().take(shown).enumerate() {
+    for (rank, pair) in pairs.into_iter().take(shown).enumerate() {
         head(page, rank + 1, pair);
         page.indented(Style::Cyan, INDENT, "use       ", &site(&pair.earlier));
         page.indented(Style::Cyan, INDENT, "reuse     ", &site(&pair.reuse));
@@ -76,7 +79,8 @@ fn distance(pair: &ReusePair) -> String {
         parts.push(format!("{median} ({low} to {high}{how})"));
     }
     if let Some(time) = pair.time {
-        parts.push(format!("{} {}", words::measure(time.median.0.max(0.0) as u64), pair.time_unit.name()));
+        let median = time.median.0.max(0.0) as u64;
+        parts.push(format!("{} {}", words::measure(median), pair.time_unit.name_of(median)));
     }
     parts.push(format!("{} miss", words::percent(pair.miss_ratio.0)));
     parts.join("; ")

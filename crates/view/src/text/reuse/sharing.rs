@@ -1,11 +1,12 @@
 //! False sharing as reuse by other threads, and what the prefetcher of neighbouring lines would do.
 
 use crate::{
-    model::{PrefetchAdvice, Reuse, ReuseFalseSharing, ReusePart},
+    model::{PrefetchAdvice, Reuse, ReuseFalseSharing, ReusePart, ReuseUnit},
     text::{
         lines::path,
         page::{Page, Style},
     },
+    verdict,
     words::{self, ThreadNames},
 };
 
@@ -17,7 +18,10 @@ const INDENT: usize = 5;
 pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames) {
     if !reuse.false_sharing.is_empty() {
         page.heading("False sharing in the shared cache");
-        page.put(Style::Dim, "reuses by another thread of other bytes of a line, after a write").end();
+        page.paragraph(
+            Style::Dim,
+            "Each reuse by another thread after a write moves the line between cores; these are of other bytes than the written.",
+        );
         for (rank, found) in reuse.false_sharing.iter().take(OBJECTS).enumerate() {
             object(page, rank + 1, found, names);
         }
@@ -28,17 +32,17 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames) {
 }
 
 fn object(page: &mut Page, rank: usize, found: &ReuseFalseSharing, names: &ThreadNames) {
-    page.put(
-        Style::Bold,
-        &format!("{rank:>2}.  {} of the reuses by another thread", words::percent(found.share.0)),
-    );
+    page.put(Style::Bold, &format!("{rank:>2}.  {} of the moves", words::percent(found.share.0)));
+    page.plain(&format!("  {} of the accesses", words::percent(found.share_of_accesses.0)));
     page.plain("  ").put(Style::Orange, &found.object.name).end();
+    let distance = found.distance.0.max(0.0) as u64;
     let text = format!(
-        "line {}; {} reads and {} writes after another's write, estimated; {} accesses apart; {}; seen {}",
+        "line {}; {} reads and {} writes after another's write, estimated; {} {} apart; {}; seen {}",
         found.address,
         words::compact(found.raw.0),
         words::compact(found.waw.0),
-        words::measure(found.distance.0.max(0.0) as u64),
+        words::measure(distance),
+        ReuseUnit::Accesses.name_of(distance),
         names.list(&found.threads),
         words::count(found.seen as usize, "time"),
     );
@@ -57,10 +61,10 @@ fn part(part: &ReusePart) -> String {
 
 fn prefetch(page: &mut Page, advice: &PrefetchAdvice) {
     page.heading("Fetching neighbouring lines");
-    let will = if advice.pays { "is predicted to pay" } else { "is predicted to cost more than it brings" };
     let text = format!(
-        "{will}: G = {} of latencies; {} spatial reuses reach memory beyond {} ({:.0} ns each), {} by another thread after \
+        "is predicted to {}: G = {} of latencies; {} spatial reuses reach memory beyond {} ({:.0} ns each), {} by another thread after \
          a write come within {} accesses ({:.0} ns each). Estimated.",
+        verdict::effect(advice),
         words::signed_seconds(advice.gain_s.0),
         words::compact(advice.memory_reuses.0),
         words::size(advice.last_cache_bytes),

@@ -50,6 +50,32 @@ worker-1                2% (±2)      2% (±2)      1% (±2)           1%       
     );
 }
 
+/// 99 uses of worker 1 say nothing about it; the exact ratios of as few accesses would.
+#[test]
+fn threads_that_were_hardly_followed_have_no_row() {
+    let few = |mut sample: (crate::RunInfo, carom_study::reuse::ReuseFindings)| {
+        let thread = sample.1.fits[2].scope;
+        for curve in sample.1.curves.iter_mut().filter(|curve| curve.scope == thread) {
+            curve.observations = 99;
+        }
+        text(sample, &Options::default())
+    };
+    let sampled = few(sample::sampled_reuse());
+    check(&sampled, "\n… and 1 more thread with fewer than 100 uses\n");
+    assert!(!sampled.contains("worker-1    "), "{sampled}");
+    check(&few(sample::relaxed()), "worker-1       ");
+}
+
+/// What was seen four times may be chance.
+#[test]
+fn pairs_that_were_hardly_seen_come_last() {
+    let (run, mut findings) = sample::relaxed();
+    findings.pairs[0].seen = 4;
+    let text = text((run, findings), &Options::default());
+    check(&text, " 1.  0% of the misses  70% of the accesses\n");
+    check(&text, " 2.  80% of the misses");
+}
+
 /// Of 99 reuses 22.25 are at 2 lines, 66.75 at 14 and 15, 10 at 49,152 and more: 22%, 67%, 10%.
 #[test]
 fn a_histogram_leaves_out_empty_doublings() {
@@ -91,12 +117,13 @@ fn modelled_numbers_say_so_and_losses_are_shown() {
     check(
         &text,
         "
-uses      4,000 sampled, 3,900 watched: 92% reused, 2.6% invalidated, 1% not used again, 4.1% given up for others
+uses      4,000 sampled, 3,900 watched: 92% reused, 2.6% invalidated, 1% not used again, 4.1% given up for others; \
+         1,000 more left out to keep to the budget
 lost      3 records dropped; 2.4 us from sample to watch on average; 10 of 7,800 watches in other threads not set; \
          1 thread unprofiled
 ",
     );
-    check(&text, " 1.  62% of the reuses by another thread  stats\n");
+    check(&text, " 1.  62% of the moves  3% of the accesses  stats\n");
     check(
         &text,
         "     bytes     0-7 stats.hits against 8-15 stats.misses\n     use       count relax.c:31\n",

@@ -54,9 +54,15 @@ fn a_model_is_named_with_its_band() {
         "{text}"
     );
     assert!(text.contains(
-        "In the shared cache 62% of the reuses by another thread are false sharing of `stats` (relax.c:14)."
+        "In the shared cache 62% of the reuses by another thread after a write, 3% of all accesses, are false sharing of \
+         `stats` (relax.c:14)."
     ));
-    assert!(text.ends_with("Fetching neighbouring lines is predicted to cost: G = -0.35 s < 0."), "{text}");
+    assert!(
+        text.ends_with(
+            "Fetching neighbouring lines is predicted to cost more than it brings: G = -0.35 s < 0."
+        ),
+        "{text}"
+    );
 }
 
 #[test]
@@ -116,12 +122,41 @@ fn a_cache_that_the_machine_does_not_have() {
 fn too_little_data_says_how_long_to_run() {
     check(
         sample::hardly_reused(),
-        "Not enough data: 12 uses were followed to their end in 4.0 s, and 100 are needed. Run for at least 34 s.",
+        "Not enough data: 12 uses were followed to their end in 4.0 s, and 100 are needed. Run for at least 34 s, or \
+         sample more often with --period.",
     );
     let (run, mut findings) = sample::hardly_reused();
     findings.not_enough = Some(carom_study::reuse::NotEnough { seen: 0, run_seconds: None });
     let text = verdict((run, findings));
     assert!(text.ends_with("are needed. Run longer, or sample more often with --period."), "{text}");
+}
+
+/// Sampling more often would not help where most samples are left out.
+#[test]
+fn where_the_budget_leaves_samples_out_it_is_named() {
+    let (run, mut findings) = sample::hardly_reused();
+    findings.quality.losses.offered = 14;
+    findings.quality.losses.budget_skipped = 15;
+    let text = verdict((run, findings));
+    assert!(text.ends_with("Run for at least 34 s, or allow them more time with --budget."), "{text}");
+}
+
+/// False sharing in one access of a thousand is not worth a sentence, however large its part of what little is shared.
+#[test]
+fn a_line_that_hardly_moves_is_not_spoken_of() {
+    let (run, mut findings) = sample::sampled_reuse();
+    findings.false_sharing[0].share_of_accesses = 0.001;
+    let text = verdict((run, findings));
+    assert!(!text.contains("false sharing"), "{text}");
+}
+
+/// 4 ms of 7.8 s: half a thousandth.
+#[test]
+fn a_prediction_of_next_to_nothing_is_none() {
+    let (run, mut findings) = sample::sampled_reuse();
+    findings.prefetch.as_mut().unwrap().gain_s = 0.004;
+    let text = verdict((run, findings));
+    assert!(text.contains("is predicted to make next to no difference: G = +"), "{text}");
 }
 
 #[test]

@@ -7,46 +7,15 @@ const COLUMNS = [
   ["False and true sharing", (line) => line.false / (line.true + line.false) || 0, "descending"],
   ["Threads", (line) => threadsOf(line).length, "descending"],
 ];
-const LINES_AT_FIRST = 100;
 
 function linesSection() {
   const lines = share.lines.map((line, index) => ({ ...line, rank: index + 1 }));
   const largest = Math.max(...lines.map((line) => line.share_interval.high ?? 0), 1e-9);
-  let [sorted, direction, wanted, limit] = [0, "ascending", "", LINES_AT_FIRST];
   const opened = new Set(lines.length > 0 ? [1] : []);
-  const heads = COLUMNS.map(([text, , first], index) => {
-    const button = el("button", { type: "button" }, text);
-    button.addEventListener("click", () => {
-      direction = sorted === index ? (direction === "ascending" ? "descending" : "ascending") : first;
-      sorted = index;
-      fill();
-    });
-    return el("th", { scope: "col" }, button);
-  });
-  const table = el("table", {}, el("thead", {}, el("tr", {}, heads)));
-  const holder = el("div", { class: "card scroll" }, table);
-
-  function fill() {
-    heads.forEach((head, index) => (index === sorted ? head.setAttribute("aria-sort", direction) : head.removeAttribute("aria-sort")));
-    const value = COLUMNS[sorted][1];
-    const sign = direction === "ascending" ? 1 : -1;
-    const kept = lines.filter((line) => wanted === "" || haystack(line).includes(wanted));
-    kept.sort((a, b) => sign * (value(a) > value(b) ? 1 : value(a) < value(b) ? -1 : 0) || a.rank - b.rank);
-    const body = el("tbody", {}, kept.slice(0, limit).flatMap((line) => lineRows(line, largest, opened)));
-    if (kept.length === 0) body.append(el("tr", {}, el("td", { colspan: COLUMNS.length, class: "empty" }, "No line matches.")));
-    if (kept.length > limit) {
-      const more = el("button", { type: "button", class: "quiet" }, `Show ${thousands(kept.length - limit)} more`);
-      more.addEventListener("click", () => { limit = Infinity; fill(); });
-      body.append(el("tr", {}, el("td", { colspan: COLUMNS.length, class: "empty" }, more)));
-    }
-    for (const old of table.querySelectorAll(":scope > tbody")) old.remove();
-    table.append(body);
-  }
-  const search = el("input", { type: "search", class: "search", placeholder: "Object, function, file, thread…", "aria-label": "Search lines" });
-  search.addEventListener("input", () => { wanted = search.value.trim().toLowerCase(); fill(); });
-  fill();
+  const { table, search } = sortedTable(COLUMNS, lines, haystack, (line) => lineRows(line, largest, opened),
+    { wanted: "Object, function, file, thread…", search: "Search lines", none: "No line matches." });
   return el("section", { "aria-label": "Contended lines" },
-    el("div", { class: "head" }, el("h2", {}, "Contended lines"), el("span", { class: "spring" }), lines.length > 1 && search), holder,
+    el("div", { class: "head" }, el("h2", {}, "Contended lines"), el("span", { class: "spring" }), search), el("div", { class: "card scroll" }, table),
     share.other_lines > 0 && el("p", { class: "muted" }, `${plural(share.other_lines, "line")} with a few events of sharing not listed.`));
 }
 

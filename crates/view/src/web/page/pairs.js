@@ -12,44 +12,22 @@ const PAIR_COLUMNS = [
 
 const siteName = (site) => place(site) ?? site.function ?? site.call_path[0]?.address ?? "not known";
 
+const inAccesses = (number) => `${compact(number)} access${compact(number) === "1" ? "" : "es"}`;
+
 /** The value of the quantile beside its name: `3.1 MiB`, `49k accesses`. */
 function distanceText(pair, which = "median") {
   if (pair.stack_bytes) return byteSize(pair.stack_bytes[which]);
   if (!pair.time) return "?";
-  return pair.time_unit === "ns" ? duration(pair.time[which]) : `${compact(pair.time[which])} accesses`;
+  return pair.time_unit === "ns" ? duration(pair.time[which]) : inAccesses(pair.time[which]);
 }
 
 function pairsSection() {
   if (reuse.pairs.length === 0) return null;
   const pairs = reuse.pairs.map((pair, index) => ({ ...pair, rank: index + 1 }));
-  let [sorted, direction, wanted] = [0, "ascending", ""];
-  const heads = PAIR_COLUMNS.map(([text, , first], index) => {
-    const button = el("button", { type: "button" }, text);
-    button.addEventListener("click", () => {
-      direction = sorted === index ? (direction === "ascending" ? "descending" : "ascending") : first;
-      sorted = index;
-      fill();
-    });
-    return el("th", { scope: "col" }, button);
-  });
-  const table = el("table", {}, el("thead", {}, el("tr", {}, heads)));
-
-  function fill() {
-    heads.forEach((head, index) => (index === sorted ? head.setAttribute("aria-sort", direction) : head.removeAttribute("aria-sort")));
-    const value = PAIR_COLUMNS[sorted][1];
-    const sign = direction === "ascending" ? 1 : -1;
-    const kept = pairs.filter((pair) => wanted === "" || pairWords(pair).includes(wanted));
-    kept.sort((a, b) => sign * (value(a) > value(b) ? 1 : value(a) < value(b) ? -1 : 0) || a.rank - b.rank);
-    const body = el("tbody", {}, kept.flatMap(pairRows));
-    if (kept.length === 0) body.append(el("tr", {}, el("td", { colspan: PAIR_COLUMNS.length, class: "empty" }, "No pair matches.")));
-    for (const old of table.querySelectorAll(":scope > tbody")) old.remove();
-    table.append(body);
-  }
-  const search = el("input", { type: "search", class: "search", placeholder: "Data, function, file…", "aria-label": "Search pairs" });
-  search.addEventListener("input", () => { wanted = search.value.trim().toLowerCase(); fill(); });
-  fill();
+  const { table, search } = sortedTable(PAIR_COLUMNS, pairs, pairWords, pairRows,
+    { wanted: "Data, function, file…", search: "Search pairs", none: "No pair matches." });
   return el("section", { "aria-label": "Uses and their reuses" },
-    el("div", { class: "head" }, el("h2", {}, "Uses and their reuses"), el("span", { class: "spring" }), pairs.length > 1 && search,
+    el("div", { class: "head" }, el("h2", {}, "Uses and their reuses"), el("span", { class: "spring" }), search,
       el("p", {}, `Misses are those of a cache of ${byteSize(reuse.cache_bytes)}. A distance is what is accessed between use and reuse: what a cache would have to hold, and what a smaller tile or another order would bring down.`)),
     el("div", { class: "card scroll" }, table),
     reuse.other_pairs > 0 && el("p", { class: "muted" }, `${plural(reuse.other_pairs, "more pair")} not listed.`));
@@ -84,7 +62,7 @@ function pairRows(pair) {
 function pairDetail(pair) {
   const kinds = REUSE_KINDS.map((kind, index) => [kind, pair.by_kind[index]]).filter(([, part]) => part > 0).map(([kind, part]) => `${kind} ${percent(part)}`);
   const facts = [`distance ${distanceText(pair, "p10")} to ${distanceText(pair, "p90")} (8 of 10)`,
-    pair.stack_bytes && pair.time && (pair.time_unit === "ns" ? duration(pair.time.median) : `${compact(pair.time.median)} accesses`),
+    pair.stack_bytes && pair.time && (pair.time_unit === "ns" ? duration(pair.time.median) : inAccesses(pair.time.median)),
     ...kinds, pair.temporal !== null && `${percent(pair.temporal)} of the very bytes`, threadList(pair.threads), `seen ${plural(pair.seen, "time")}`];
   const factor = (pair.missing_bytes ?? 0) / reuse.cache_bytes;
   const misses = pair.share_of_misses >= 0.05 && pair.seen >= 5 && factor > 1;

@@ -46,12 +46,12 @@ const partText = (part) => [byteRange(part.offset_bytes, part.width_bytes), part
 function reuseSharingSection() {
   if (reuse.false_sharing.length === 0) return null;
   return el("section", { "aria-label": "False sharing in the shared cache" },
-    el("div", { class: "head" }, el("h2", {}, "False sharing in the shared cache"), el("p", {}, "Reuses by another thread of other bytes of a line, after a write: the line moves from core to core.")),
+    el("div", { class: "head" }, el("h2", {}, "False sharing in the shared cache"), el("p", {}, "Each reuse by another thread after a write moves the line from core to core; these are of other bytes than the written.")),
     el("div", { class: "card scroll" }, el("table", {},
-      el("thead", {}, el("tr", {}, ["Data", "Of the reuses by others", "Reads after a write", "Writes after a write", "Bytes", "Use → reuse", "Threads"].map((head) => el("th", { scope: "col" }, head)))),
+      el("thead", {}, el("tr", {}, ["Data", "Of the moves", "Of the accesses", "Reads after a write", "Writes after a write", "Bytes", "Use → reuse", "Threads"].map((head) => el("th", { scope: "col" }, head)))),
       el("tbody", {}, reuse.false_sharing.map((each) => el("tr", {},
         el("td", {}, name(each.object.name, "code", "object"), el("div", { class: "where" }, each.address)),
-        el("td", {}, percent(each.share)), el("td", {}, compact(each.raw)), el("td", {}, compact(each.waw)),
+        el("td", {}, percent(each.share)), el("td", {}, percent(each.share_of_accesses)), el("td", {}, compact(each.raw)), el("td", {}, compact(each.waw)),
         el("td", {}, ...partText(each.use_bytes), " against ", ...partText(each.reuse_bytes)),
         el("td", {}, name(siteName(each.use), "code"), " → ", name(siteName(each.reuse), "code")), el("td", {}, name(threadList(each.threads)))))))));
 }
@@ -61,7 +61,7 @@ function prefetchSection() {
   if (advice === null) return null;
   return el("section", { "aria-label": "Fetching neighbouring lines" },
     el("div", { class: "head" }, el("h2", {}, "Fetching neighbouring lines")),
-    el("div", { class: "remedy" }, el("strong", {}, advice.pays ? "Is predicted to pay." : "Is predicted to cost more than it brings."),
+    el("div", { class: "remedy" }, el("strong", {}, Math.abs(advice.gain_by_cpu_time ?? 1) < 0.005 ? "Is predicted to make next to no difference." : advice.pays ? "Is predicted to pay." : "Is predicted to cost more than it brings."),
       el("span", {}, `G = ${advice.gain_s?.toPrecision(3)} s of latencies, estimated: ${compact(advice.memory_reuses)} spatial reuses reach memory (${Math.round(advice.memory_ns)} ns each), ${compact(advice.sharing_reuses)} by another thread after a write come within ${thousands(advice.cut_off)} accesses (${Math.round(advice.transfer_ns)} ns each).`)));
 }
 
@@ -74,5 +74,5 @@ function reuseTerms(term) {
   const set = quality.threads_armed + quality.threads_unarmed;
   const lost = [`${plural(report.quality.dropped, "record")} dropped`, quality.window_ns !== null && `${duration(quality.window_ns)} from sample to watch on average`,
     set > 0 && `${thousands(quality.threads_unarmed)} of ${thousands(set)} watches in other threads not set`, quality.cells_lost > 0 && `${plural(quality.cells_lost, "count")} without room`];
-  return [...term("Uses", [followed, watched].filter(Boolean).join("; ") || "none"), ...term("Lost", lost.filter(Boolean).join("; "))];
+  return [...term("Uses", [followed, watched, leftOut()].filter(Boolean).join("; ") || "none"), ...term("Lost", lost.filter(Boolean).join("; "))];
 }

@@ -2,13 +2,20 @@
 
 const ending = (exit) => (exit === null ? "end not seen" : "signal" in exit ? `ended by signal ${exit.signal}` : exit.code === 0 ? "ended normally" : `exit status ${exit.code}`);
 
+/** What the budget did not allow, where there is any. */
+function leftOut() {
+  const what = reuse ? "more" : report.engine.period_unit === "ns" ? "more by execution" : "watchpoints";
+  return report.quality.budget_skipped > 0 && `${thousands(report.quality.budget_skipped)} ${what} left out to keep to the budget`;
+}
+
 function trustSection() {
   const { engine, quality, machine, program } = report;
   const term = (title, ...content) => [el("dt", {}, title), el("dd", {}, ...content)];
   const period = engine.period_unit === "ns" ? `, one every ${(engine.period / 1e6).toFixed(2)} ms of thread CPU time` : "";
+  const budget = engine.budget_percent === null ? "" : `; budget ${engine.budget_percent}%`;
   const how = engine.period === 0 ? "everything is counted, nothing sampled"
-    : reuse ? `a sample stands for ${engine.sample_means}${period}`
-    : `a sample stands for ${engine.sample_means}${period}${engine.budget_percent === null ? "" : `; budget ${engine.budget_percent}%`}; delivery: ${engine.delivery}; ${plural(engine.watchpoints, "watchpoint")}; ${plural(engine.board_slots, "slot")} on the board`;
+    : reuse ? `a sample stands for ${engine.sample_means}${period}${budget}`
+    : `a sample stands for ${engine.sample_means}${period}${budget}; delivery: ${engine.delivery}; ${plural(engine.watchpoints, "watchpoint")}; ${plural(engine.board_slots, "slot")} on the board`;
   const leaves = (counts?.coverage.leaves ?? []).filter((each) => each.times > 0).sort((a, b) => b.times - a.times);
   const skipped = quality.skipped.filter((each) => each.samples > 0).sort((a, b) => b.samples - a.samples);
   const distance = share && [[share.distance.cross_core, "between cores"], [share.distance.smt_siblings, "between hardware threads of one core"], [share.distance.same_cpu, "on one processor, where no line moves"]];
@@ -18,7 +25,7 @@ function trustSection() {
     el("div", { class: "head" }, el("h2", {}, "How this was measured")),
     ...quality.warnings.map((warning) => el("p", { class: "warning" }, el("strong", {}, "Note "), name(warning.text))),
     el("dl", { class: "card trust" },
-      ...term("Program", name(program.argv.join(" "), "code"), el("div", { class: "muted" }, `${ending(program.exit)} after ${seconds(program.wall_s)}; ${plural(report.threads.length, "thread")} in ${report.processes.length === 1 ? "1 process" : `${report.processes.length} processes`}`),
+      ...term("Program", name(program.argv.join(" "), "code"), el("div", { class: "muted" }, `${program.runs > 1 ? `${program.runs} runs, the longest of ${seconds(program.wall_s)}; the first ${ending(program.exit)}` : `${ending(program.exit)} after ${seconds(program.wall_s)}`}; ${plural(report.threads.length, "thread")} in ${report.processes.length === 1 ? "1 process" : `${report.processes.length} processes`}`),
         program.cut_short && el("div", { class: "is-false name" }, `The recording was cut short: ${program.cut_short}.`),
         !program.cut_short && !program.complete && el("div", { class: "is-false" }, "The recording is incomplete.")),
       ...term("Engine", el("b", {}, engine.name), name(` (${engine.reason})`), el("div", { class: "muted" }, how)),
@@ -26,7 +33,7 @@ function trustSection() {
         counts.coverage.uncounted_threads > 0 && `, ${plural(counts.coverage.uncounted_threads, "thread")} not counted`,
         ...leaves.map((each) => el("div", { class: "muted" }, `${plural(each.times, "time")} left for native code: ${each.text}`))) : []),
       ...(reuse ? reuseTerms(term) : []),
-      ...(!share ? [] : term("Samples", `${engine.period_unit === "ns" || quality.last_instruction > 0 ? `${thousands(quality.last_instruction)} by time, ` : ""}${thousands(quality.step)} by execution`, el("div", { class: "muted" }, `${plural(quality.events, "event")} of sharing; ${plural(quality.watchpoints_armed, "watchpoint")} set, ${thousands(quality.watchpoint_traps)} trapped`))),
+      ...(!share ? [] : term("Samples", `${engine.period_unit === "ns" || quality.last_instruction > 0 ? `${thousands(quality.last_instruction)} by time, ` : ""}${thousands(quality.step)} by execution`, el("div", { class: "muted" }, `${plural(quality.events, "event")} of sharing; ${plural(quality.watchpoints_armed, "watchpoint")} set, ${thousands(quality.watchpoint_traps)} trapped`), leftOut() && el("div", { class: "muted" }, leftOut()))),
       ...(!share ? [] : term("Lost", `${plural(quality.dropped, "record")} dropped, ${plural(quality.collisions, "collision")} on the board`, quality.unprofiled_threads > 0 && `, ${plural(quality.unprofiled_threads, "thread")} unprofiled`,
         ...skipped.map((each) => el("div", { class: "muted" }, `${percent(each.samples / Math.max(1, quality.samples))} without an address: ${each.text}`)))),
       ...term("Not seen", quality.not_covered.map((part) => part.text).join("; ")),
