@@ -152,7 +152,7 @@ def summarise(rows):
                          f"{inside['footprint']} of {len(by_model['footprint'])}.",
                          "The machine's own caches, set-associative:", geometry_table(rows),
                          "*modelled*: Smith's model of sets, from exact stack distances.",
-                         *(f"![{name}](pictures/reuse-curve-{name}.svg)" for (name,) in group_by(rows, "program"))],
+                         *(f"![{name}](../../docs/pictures/reuse-curve-{name}.svg)" for (name,) in group_by(rows, "program"))],
                    criteria=criteria, pictures=pictures(rows))
 
 

@@ -30,7 +30,7 @@ def summarise(rows):
               "A swap does not move the line each time: a core keeps a contended line for several swaps, the more readily "
               "the more often it comes back to it. So changes of owner are not proportional to shared accesses (last "
               "column), and no multiple of a count of accesses estimates them.",
-              *(f"![{title}](pictures/{name})" for name, (title, _) in pictures.items())],
+              *(f"![{title}](../../docs/pictures/{name})" for name, (title, _) in pictures.items())],
         criteria=criteria,
         pictures={name: picture for name, (_, picture) in pictures.items()})
 
