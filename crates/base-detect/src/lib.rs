@@ -69,7 +69,8 @@
 //! Setting watchpoints, and being trapped by them, costs tens of microseconds, a look-up some tenths of one. So where
 //! samples are dense only some may watch ([`Input::watch`]), by a chance that is settled before the access is known; what
 //! they find weighs one over it. All others are looked up and published like any, and end what is watched when it is
-//! due: what is examined, and for how long, is the same as if all watched, and so are all expectations.
+//! due: in [`Scheme::Balanced`] what is examined, and for how long, is the same as if all watched, and so are all
+//! expectations. In [`Scheme::Paper`], where what is watched keeps new writes from being examined, all samples should watch.
 //!
 //! # Samples that are not accesses
 //!

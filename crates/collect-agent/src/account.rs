@@ -1,4 +1,4 @@
-//! How many of the samples of translated code are followed: as many as the thread's budget allows.
+//! How many of the samples of translated code are followed, or may set watchpoints: as many as the thread's budget allows.
 //!
 //! What it costs to follow one depends on the program: on how many accesses it makes to what is watched, and how many
 //! threads it has. So whether a sample is followed is left to a chance that follows the balance. What is followed weighs

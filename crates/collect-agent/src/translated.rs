@@ -339,7 +339,8 @@ fn write(name: u64, totals: &Totals) {
     ];
     for (count, value) in counts {
         if let Some(place) = header.counts.get(count as usize) {
-            place.store(value as u64, Relaxed);
+            // What takes back is read after what it takes from, while the thread runs on.
+            place.store(value.max(0) as u64, Relaxed);
         }
     }
     let coverage = totals.coverage;

@@ -5,6 +5,7 @@
 
 use carom_base::{Access, AccessKind, Addr, Ip};
 use carom_base_insn::Registers;
+use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
 use crate::{
     block::{Block, Decoded},
@@ -17,6 +18,10 @@ use crate::{
     state::number::{RBP, RSP},
     thread::{Noticed, Thread},
 };
+
+/// Decisions that are remembered. They take a few hundred bytes each, and nothing else empties them in a program that
+/// makes no new code.
+const MOST_SPLITS: usize = 1 << 14;
 
 /// What becomes of the accesses that are due in one execution of a block.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +55,9 @@ pub fn tell(engine: &mut Engine, thread: &mut Thread, pc: u64, due: Due, counted
         Some(known) => *known,
         None => {
             let Some(split) = split(&mut engine.cache, pc, &due, counted) else { return due };
+            if engine.cache.splits.len() >= MOST_SPLITS {
+                engine.cache.splits.clear();
+            }
             engine.cache.splits.insert(key, split);
             split
         }
@@ -79,7 +87,8 @@ fn split(cache: &mut Cache, pc: u64, due: &Due, counted: usize) -> Option<Split>
 }
 
 /// The access of a [`Hook::Sample`] in front of one of a block's instructions, if the registers hold in front of the block
-/// what makes up its address, and that instruction's frame.
+/// what makes up its address, and that instruction's frame: RSP, and RBP where the caller's is, be it in the register or, as
+/// at the access, saved.
 fn known(cache: &mut Cache, finder: &mut Finder, block: &Block, index: usize, hook: Hook) -> Option<Known> {
     let Hook::Sample { pc, nth, store, ahead } = hook else { return None };
     let Addressed::Plain(operands) = finder.operands(block.instructions.get(index)?, &mut cache.accesses)
@@ -91,13 +100,24 @@ fn known(cache: &mut Cache, finder: &mut Finder, block: &Block, index: usize, ho
     let operand = *operands.iter().filter(is_wanted).nth(nth as usize)?;
     let used = 1 << RSP | 1 << RBP | operand.registers();
     let mut before = block.instructions.iter().take(index);
-    if before.any(|decoded| finder.written(&decoded.instruction) & used != 0) {
+    let changes = |decoded: &Decoded| {
+        finder.written(&decoded.instruction) & used != 0
+            || decoded.statics.stores > 0 && names_rbp(&decoded.instruction)
+            || operand.fs && decoded.instruction.mnemonic() == Mnemonic::Wrfsbase
+    };
+    if before.any(changes) {
         return None;
     }
     // They are in the order in which they happen.
     let earlier = operands.iter().take_while(|other| **other != operand);
     let done: i64 = earlier.map(|other| i64::from(other.kind.reads()) + i64::from(other.kind.writes())).sum();
     Some(Known { pc, operand, drawn_as, ahead: i64::from(ahead) - done })
+}
+
+/// Whether RBP is an operand as a whole: one that also stores may be saving it.
+fn names_rbp(instruction: &Instruction) -> bool {
+    (0..instruction.op_count())
+        .any(|n| instruction.op_kind(n) == OpKind::Register && instruction.op_register(n) == Register::RBP)
 }
 
 impl Operand {

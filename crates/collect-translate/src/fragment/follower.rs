@@ -30,6 +30,7 @@ pub fn side_entry(cache: &mut Cache, pc: u64, follower: Follower) -> Option<u64>
     }
     builder.cache.begins(pc, entry);
     builder.count_block(&block, &plan, entry, false);
+    builder.mark(pc, Undo::Counted);
     builder.code.jump(|_| follower.body);
     builder.cache.spare.instructions = block.instructions;
     builder.finish().then_some(entry)
