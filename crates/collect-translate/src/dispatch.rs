@@ -201,6 +201,8 @@ fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     if due == sample::Due::default() && exit.back != 0 {
         return go_on(thread, exit.back, exit.pc);
     }
+    // Nobody goes back: the arena may be emptied for the copy.
+    engine.cache.pinned = 0;
     let cache = sampled_copy(&mut engine.cache, exit.pc, &due, counted as usize);
     match cache {
         Some(cache) => go_on(thread, cache, exit.pc),
