@@ -19,6 +19,7 @@ mod context;
 mod eh_frame;
 mod extent;
 mod handler;
+mod handler_stack;
 mod hooks;
 pub mod init;
 mod journal;

@@ -2,7 +2,6 @@
 
 use std::{
     cell::UnsafeCell,
-    ptr::NonNull,
     sync::atomic::{AtomicBool, Ordering::*},
 };
 
@@ -13,14 +12,10 @@ use carom_base_sys::{SysError, clock, signal};
 use carom_base_wire::{Counter, SlotState};
 
 use crate::{
-    account, budget::Budget, handler::Burst, lock::SpinLock, map, objects::ThreadHeap, registry,
-    reuse::Place, ring::Slot, sampler::Sampler, session::Session, stack::Stacks, translated,
+    account, budget::Budget, handler::Burst, handler_stack::HandlerStack, lock::SpinLock,
+    objects::ThreadHeap, registry, reuse::Place, ring::Slot, sampler::Sampler, session::Session,
+    stack::Stacks, translated,
 };
-
-/// Bytes of the stack that handlers run on. A signal frame with AVX-512 state (3.5 KiB), the unwinder and the decoder
-/// touch 28 KiB in a release build; untouched pages cost nothing.
-/// Unoptimised code moves the unwinder's cache through several frames: it takes 140 KiB.
-pub const HANDLER_STACK_BYTES: usize = if cfg!(debug_assertions) { 512 << 10 } else { 128 << 10 };
 
 /// One profiled thread. Never freed: when the thread ends, the next one takes it over.
 pub struct Thread {
@@ -28,7 +23,7 @@ pub struct Thread {
     in_handler: AtomicBool,
     /// Set while code outside handlers uses `state`; a handler that finds it set does nothing.
     busy: AtomicBool,
-    handler_stack: NonNull<u8>,
+    handler_stack: HandlerStack,
 }
 
 // SAFETY: `state` is used only by the thread it describes, through `enter` and `visit`.
@@ -99,23 +94,9 @@ impl Thread {
         self.in_handler.load(Relaxed)
     }
 
-    /// The top of the handler stack, and whether `sp` is on it already.
-    pub fn handler_stack(&self, sp: u64) -> (u64, bool) {
-        let low = self.handler_stack.as_ptr().addr() as u64;
-        let top = low + HANDLER_STACK_BYTES as u64;
-        (top, sp > low && sp <= top)
-    }
-
-    /// Makes the handler stack the calling thread's alternate stack. False, with errno set, where the thread runs on
-    /// another one.
-    pub fn lend_stack(&self) -> bool {
-        let stack = libc::stack_t {
-            ss_sp: self.handler_stack.as_ptr().cast(),
-            ss_flags: 0,
-            ss_size: HANDLER_STACK_BYTES,
-        };
-        // SAFETY: the memory is this thread's for good, and only handlers use it.
-        unsafe { signal::alternate_stack(&raw const stack, std::ptr::null_mut()) }.is_ok()
+    /// Where its handlers run.
+    pub fn handler_stack(&self) -> HandlerStack {
+        self.handler_stack
     }
 
     /// The caches of an idle thread, which is in nobody's hands but the caller's.
@@ -160,7 +141,7 @@ pub enum Vacancy {
     /// An ended thread's.
     Used(&'static Thread),
     /// A fresh handler stack.
-    New(NonNull<u8>),
+    New(HandlerStack),
 }
 
 impl Vacancy {
@@ -171,17 +152,16 @@ impl Vacancy {
     pub fn find() -> Result<Self, SysError> {
         match IDLE.lock().pop() {
             Some(thread) => Ok(Self::Used(thread)),
-            None => map::stack(HANDLER_STACK_BYTES).map(Self::New),
+            None => HandlerStack::allocate().map(Self::New),
         }
     }
 
-    /// One past the highest byte of the handler stack.
-    pub fn stack_top(self) -> u64 {
-        let low = match self {
+    /// Its handler stack.
+    pub fn handler_stack(self) -> HandlerStack {
+        match self {
             Self::Used(thread) => thread.handler_stack,
             Self::New(stack) => stack,
-        };
-        low.as_ptr().addr() as u64 + HANDLER_STACK_BYTES as u64
+        }
     }
 }
 
@@ -279,7 +259,7 @@ fn start_sampling(
             handler_stack,
         })),
     };
-    install_stack(thread);
+    thread.handler_stack.lend_where_none_is();
     if !registry::insert(registry::thread_pointer(), thread) {
         retire(thread);
         return Err(SysError { call: "registry", errno: libc::EAGAIN });
@@ -359,29 +339,8 @@ fn leave_cache() {
 
 /// Takes the handler stack away from the calling thread and keeps it, with the caches, for the next one.
 fn retire(thread: &'static Thread) {
-    let (top, _) = thread.handler_stack(0);
-    let ours = (top - HANDLER_STACK_BYTES as u64) as *mut libc::c_void;
-    // SAFETY: all zeroes is a valid `stack_t`.
-    let mut installed: libc::stack_t = unsafe { std::mem::zeroed() };
-    // SAFETY: only asks.
-    let asked = unsafe { signal::alternate_stack(std::ptr::null(), &raw mut installed) };
-    if asked.is_ok() && installed.ss_sp == ours {
-        let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
-        // SAFETY: removes the stack; nothing runs on it, for this is not a handler.
-        let _ = unsafe { signal::alternate_stack(&raw const none, std::ptr::null_mut()) };
-    }
+    thread.handler_stack.take_back();
     IDLE.lock().push(thread);
-}
-
-/// Makes the handler stack the thread's alternate stack, unless the program has one of its own.
-fn install_stack(thread: &Thread) {
-    // SAFETY: all zeroes is a valid `stack_t`.
-    let mut program: libc::stack_t = unsafe { std::mem::zeroed() };
-    // SAFETY: only asks.
-    let asked = unsafe { signal::alternate_stack(std::ptr::null(), &raw mut program) };
-    if asked.is_ok() && program.ss_flags & libc::SS_DISABLE != 0 {
-        thread.lend_stack();
-    }
 }
 
 /// In a forked child: the lists of the parent's threads may have been locked by a thread that is not here.

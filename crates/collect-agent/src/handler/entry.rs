@@ -5,7 +5,7 @@ use std::arch::naked_asm;
 use carom_base_sys::{SysError, signal};
 
 use super::{foreign, handle};
-use crate::registry;
+use crate::{context::Context, registry, thread::Thread};
 
 /// Installs the handler for SIGTRAP and returns what was there before.
 ///
@@ -41,12 +41,17 @@ extern "C" fn on_sigtrap(_signal: libc::c_int, info: *mut libc::siginfo_t, ucont
     // Where the program has an alternate stack of its own, the kernel's frame lies there; the rest of the
     // handler goes to ours, because theirs may be small.
     let place = &raw mut arguments;
-    match registry::current().map(|thread| thread.handler_stack(place.addr() as u64)) {
-        Some((top, false)) => {
-            // SAFETY: the thread's own handler stack, on which nothing runs: a handler would be on it now.
+    let stack = registry::current().map(Thread::handler_stack);
+    match stack.filter(|stack| !stack.holds(place.addr() as u64)) {
+        Some(stack) => {
+            // SAFETY: the kernel's argument.
+            let interrupted = unsafe { Context::new(ucontext) }.sp();
+            let top = stack.free_below(interrupted);
+            // SAFETY: the thread's own handler stack, below what was interrupted on it; another handler would be on it
+            // now.
             unsafe { call_on(top, run, place.cast()) };
         }
-        _ => run(place.cast()),
+        None => run(place.cast()),
     }
     if !arguments.ours {
         // On the stack of the kernel's frame, so that the kernel sees that it is in use while the handler runs.

@@ -36,7 +36,7 @@ fn seen(thread: &Thread, before: Option<libc::stack_t>) -> Option<libc::stack_t>
     match before {
         None => Some(libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 }),
         Some(stack) if is_small(&stack) => {
-            let (_, on_ours) = thread.handler_stack((&raw const here).addr() as u64);
+            let on_ours = thread.handler_stack().holds((&raw const here).addr() as u64);
             Some(libc::stack_t { ss_flags: if on_ours { libc::SS_ONSTACK } else { 0 }, ..stack })
         }
         Some(_) => None,
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::
     // SAFETY: the caller's arguments.
     let result = unsafe { next_sigaltstack(if small { std::ptr::null() } else { new }, old) };
     // The kernel refuses to change the stack that it runs on, ours or theirs.
-    if result != 0 || small && !thread.lend_stack() {
+    if result != 0 || small && !thread.handler_stack().lend() {
         return -1;
     }
     // SAFETY: the caller's pointer is valid or null.
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::
         let stack = libc::stack_t { ss_flags: wish.ss_flags & !libc::SS_ONSTACK, ..wish };
         thread.visit(|state| state.program_stack = (!disabled).then_some(stack));
         if disabled {
-            thread.lend_stack();
+            thread.handler_stack().lend();
         }
     }
     result

@@ -184,7 +184,7 @@ fn begin_on_handler_stack(session: &'static Session, serial: u32, main: bool, st
     // Opening files is a cancellation point, and there is nothing to unwind to.
     let cancellation = set_cancellation(CANCEL_DISABLE);
     // SAFETY: the vacancy's stack is in nobody's hands but ours.
-    unsafe { call_on(vacancy.stack_top(), begin, (&raw mut beginning).cast()) };
+    unsafe { call_on(vacancy.handler_stack().top(), begin, (&raw mut beginning).cast()) };
     watch_end();
     set_cancellation(cancellation);
 }
