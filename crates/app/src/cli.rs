@@ -8,6 +8,7 @@ use std::path::PathBuf;
 pub use reuse::{Budget, ReuseArgs, ReuseLayout, WatchArg};
 pub use window::WindowArgs;
 
+use carom_collect::Trial;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// See how a multithreaded program moves its data between threads, caches and memory.
@@ -141,6 +142,9 @@ The program's output and exit status stay its own; the report goes to standard e
 #[derive(Debug, Args)]
 #[command(after_help = COUNT_EXAMPLES)]
 pub struct CountArgs {
+    /// What is done instead of counting, to measure what a part of the engine costs by itself
+    #[arg(long, value_enum, default_value_t = TrialArg::Counts, hide_short_help = true)]
+    pub trial: TrialArg,
     /// When the program is observed.
     #[command(flatten)]
     pub window: WindowArgs,
@@ -261,6 +265,31 @@ pub enum DeliveryArg {
     Setsig,
     /// POSIX timers, no watchpoints
     PosixTimer,
+}
+
+/// Parts of the translate engine, for measuring what they cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TrialArg {
+    /// No trial: count
+    Counts,
+    /// Translate only; all counts are 0
+    Translation,
+    /// Count, and write every access into the thread's buffer, over and over
+    Stream,
+    /// As stream, and each thread adds up the addresses that it has written
+    Checksums,
+}
+
+impl TrialArg {
+    /// What the agents are to do.
+    pub fn trial(self) -> Trial {
+        match self {
+            Self::Counts => Trial::Counts,
+            Self::Translation => Trial::Translation,
+            Self::Stream => Trial::Stream,
+            Self::Checksums => Trial::Checksums,
+        }
+    }
 }
 
 /// When to colour.

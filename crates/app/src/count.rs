@@ -1,6 +1,6 @@
 //! `carom count`: exact totals, by the translate engine.
 
-use carom_collect::{ControlSettings, DeliveryChoice, Engine, WatchChoice, Window};
+use carom_collect::{ControlSettings, DeliveryChoice, Engine, Trial, WatchChoice, Window};
 
 use crate::{
     cli::CountArgs,
@@ -16,11 +16,17 @@ use crate::{
 /// Before the program runs: it cannot be profiled, or a report cannot be written where it should go.
 pub fn run(args: &CountArgs) -> Result<End, Failure> {
     output::check(&args.report)?;
+    let trial = args.trial.trial();
     record::run(Job {
         command: "count",
         program: &args.program,
-        settings: settings(args.window.window()),
-        reason: "the only engine in this version that counts exactly".into(),
+        settings: settings(args.window.window(), trial),
+        reason: match trial {
+            Trial::Counts => "the only engine in this version that counts exactly".into(),
+            Trial::Translation => "a trial: code is translated, and nothing is counted".into(),
+            Trial::Stream => "a trial: counts, and every access written down for nobody".into(),
+            Trial::Checksums => "a trial: counts, and every access written down and added up".into(),
+        },
         output: &args.report,
         layout: Layout { per_thread: args.layout.per_thread, ..Layout::default() },
         choices: Choices::default(),
@@ -29,7 +35,7 @@ pub fn run(args: &CountArgs) -> Result<End, Failure> {
 }
 
 /// Counting alone: nothing is sampled, so nothing is published, watched or timed.
-fn settings(window: Window) -> ControlSettings {
+fn settings(window: Window, trial: Trial) -> ControlSettings {
     ControlSettings {
         engine: Engine::Translate,
         load_period: 0,
@@ -39,6 +45,7 @@ fn settings(window: Window) -> ControlSettings {
         max_steps: 0,
         watchpoints: 0,
         watch: WatchChoice::Registers,
+        trial,
         board_slots: 0,
         delivery: DeliveryChoice::Auto,
         objects: None,

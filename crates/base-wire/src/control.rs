@@ -36,6 +36,19 @@ impl Engine {
     }
 }
 
+/// What translated code does where neither samples nor reuse are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// It counts.
+    Counts,
+    /// Nothing. This one and those below measure what parts of the engine cost by themselves.
+    Translation,
+    /// It counts and writes every access down; nobody reads what is overwritten.
+    Stream,
+    /// As `Stream`, and each thread adds up the addresses.
+    Checksums,
+}
+
 /// How samples are to be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryChoice {
@@ -69,6 +82,8 @@ pub struct ControlSettings {
     pub watchpoints: u32,
     /// What watches for sharing: these, or translated code itself. Where code cannot be translated it is these.
     pub watch: WatchChoice,
+    /// What translated code does where there is nothing else to do for it.
+    pub trial: Trial,
     /// Slots of the bulletin board.
     pub board_slots: u32,
     /// How samples are delivered.
@@ -98,6 +113,7 @@ pub struct Control {
     store_period: AtomicU64,
     engine: AtomicU32,
     watch: AtomicU32,
+    trial: AtomicU32,
     opens_ns: AtomicU64,
     closes_ns: AtomicU64,
     /// Set by the host when recording ends: agents stop sampling at their next sample.
@@ -136,6 +152,7 @@ impl Control {
         page.store_period.store(settings.store_period, Relaxed);
         page.engine.store(settings.engine as u32, Relaxed);
         page.watch.store(settings.watch as u32, Relaxed);
+        page.trial.store(settings.trial as u32, Relaxed);
         page.opens_ns.store(settings.window.opens_ns, Relaxed);
         page.closes_ns.store(settings.window.closes_ns, Relaxed);
         page.objects.store(settings.objects.map_or(0, |least| least.saturating_add(OBJECTS_ON)), Relaxed);
@@ -155,9 +172,10 @@ impl Control {
         for word in [&self.objects, &self.load_period, &self.store_period] {
             bytes.extend(word.load(Relaxed).to_le_bytes());
         }
-        for word in [&self.engine, &self.watch] {
+        for word in [&self.engine, &self.watch, &self.trial] {
             bytes.extend(word.load(Relaxed).to_le_bytes());
         }
+        bytes.resize(std::mem::offset_of!(Self, opens_ns), 0);
         for word in [&self.opens_ns, &self.closes_ns] {
             bytes.extend(word.load(Relaxed).to_le_bytes());
         }
@@ -189,6 +207,13 @@ impl Control {
             1 => WatchChoice::Registers,
             _ => return None,
         };
+        let trial = match self.trial.load(Relaxed) {
+            0 => Trial::Counts,
+            1 => Trial::Translation,
+            2 => Trial::Stream,
+            3 => Trial::Checksums,
+            _ => return None,
+        };
         Some(ControlSettings {
             engine,
             load_period: self.load_period.load(Relaxed),
@@ -198,6 +223,7 @@ impl Control {
             max_steps: self.max_steps.load(Relaxed),
             watchpoints: self.watchpoints.load(Relaxed),
             watch,
+            trial,
             board_slots: self.board_slots.load(Relaxed),
             delivery,
             objects: self.objects.load(Relaxed).checked_sub(OBJECTS_ON),
@@ -236,6 +262,7 @@ mod tests {
             max_steps: 3,
             watchpoints: 4,
             watch: WatchChoice::Registers,
+            trial: Trial::Checksums,
             board_slots: 5,
             delivery: DeliveryChoice::Setsig,
             objects: Some(0),
@@ -252,6 +279,7 @@ mod tests {
         assert_eq!(word(std::mem::offset_of!(Control, store_period)), 7);
         assert_eq!(word(std::mem::offset_of!(Control, engine)), 1);
         assert_eq!(word(std::mem::offset_of!(Control, watch)), 1);
+        assert_eq!(word(std::mem::offset_of!(Control, trial)), 3);
         assert_eq!(word(std::mem::offset_of!(Control, opens_ns)), 8);
         assert_eq!(word(std::mem::offset_of!(Control, closes_ns)), 9);
         assert_eq!(word(std::mem::offset_of!(Control, stop)), 0);

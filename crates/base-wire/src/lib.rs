@@ -16,6 +16,7 @@
 //! | 2 | engine and access periods in the control page; exact counts and coverage in a slot; the line `engine` |
 //! | 3 | reuse: settings, records of sampled uses and of counts, `.cells` files, counters |
 //! | 4 | `.accesses` files; in the control page, what watches for sharing, and when to observe |
+//! | 5 | in the control page, trials of the engine's parts |
 #![forbid(unsafe_code)]
 
 mod control;
@@ -27,7 +28,7 @@ mod reuse;
 mod segment;
 mod window;
 
-pub use control::{CONTROL_FILE, Control, ControlSettings, DeliveryChoice, Engine};
+pub use control::{CONTROL_FILE, Control, ControlSettings, DeliveryChoice, Engine, Trial};
 pub use counts::{COUNT_WORDS, Count, Leave, NOT_COUNTED};
 pub use kept::{kept_access, kept_turn};
 pub use record::{DecodeError, MAX_RECORD_WORDS, MAX_STACK_FRAMES, Record, Stack, decode, encode};
@@ -39,7 +40,7 @@ pub use segment::{
 pub use window::{Phase, Window};
 
 /// The version of everything in this crate.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The environment variable that tells a new process where its session is.
 pub const SESSION_VARIABLE: &str = "CAROM_SESSION";

@@ -42,6 +42,7 @@ mod session;
 mod stack;
 mod thread;
 mod translated;
+mod trial;
 mod trim;
 mod unwind;
 mod window;

@@ -17,7 +17,7 @@ use carom_collect_translate::{Batch, Mode, Observer, SignalAction, Totals};
 
 use crate::{
     handler, init, init::trouble, own_heap, registry, reuse, reuse::Sampled, ring::Slot, session,
-    session::Session, window,
+    session::Session, trial, window,
 };
 
 /// Thread CPU time between two signals that bring a thread back into the cache, and write down its counts.
@@ -69,10 +69,12 @@ impl Observer for Agent {
     }
 
     fn streamed(&self, name: u64, batch: &Batch<'_>) {
-        keeping_errno(|| {
-            if let Some(header) = header(name) {
-                reuse::exact::take(header, batch);
-            }
+        let trial =
+            session::current().map(|session| &session.settings).filter(|settings| settings.reuse.is_none());
+        keeping_errno(|| match (trial, header(name)) {
+            (Some(settings), _) => trial::take(settings.trial, batch),
+            (None, Some(header)) => reuse::exact::take(header, batch),
+            (None, None) => {}
         });
     }
 
@@ -162,7 +164,7 @@ pub fn start(session: &Session) {
     let mode = if reuse::exact::start(session) {
         Mode::Stream
     } else if (loads, stores) == (0, 0) {
-        Mode::Count
+        trial::mode(session.settings.trial)
     } else if session.reuse.as_ref().is_some_and(Sampled::is_in_software) || session.watches_in_software() {
         Mode::Watch { loads, stores }
     } else {

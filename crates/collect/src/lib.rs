@@ -24,7 +24,7 @@ mod transfer;
 mod warnings;
 
 pub use carom_base_wire::{
-    ControlSettings, DeliveryChoice, Domains, DomainsOf, Engine, MAPPED, ReuseMethod, ReuseSettings,
+    ControlSettings, DeliveryChoice, Domains, DomainsOf, Engine, MAPPED, ReuseMethod, ReuseSettings, Trial,
     WatchChoice, Window,
 };
 pub use error::CollectError;

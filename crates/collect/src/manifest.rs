@@ -160,7 +160,7 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
         first.exit = Some(manifest.exit);
     }
     warnings::add(manifest, &ended, garbage, results);
-    warnings::add_window(manifest, &settings.window);
+    warnings::add_asked(manifest, settings);
     manifest.wall_s = seconds_since(manifest);
     manifest.complete = true;
 }

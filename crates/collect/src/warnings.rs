@@ -1,6 +1,6 @@
 //! What the reader of a report must know about the whole recording.
 
-use carom_base_wire::{Engine, Window, journal::NOT_TRANSLATED};
+use carom_base_wire::{ControlSettings, Engine, Trial, Window, journal::NOT_TRANSLATED};
 use carom_store::{Manifest, ProcessInfo, ThreadCounters, Warning};
 
 use crate::session::Results;
@@ -69,10 +69,17 @@ pub fn add(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Resul
     }
 }
 
-/// Why nothing was counted although that was asked for, where no process has said so itself. `cut_short`: the program
-/// ran no exit handlers.
+/// Says what was asked for that a reader would miss in the numbers.
+pub fn add_asked(manifest: &mut Manifest, settings: &ControlSettings) {
+    add_window(manifest, &settings.window);
+    if settings.trial == Trial::Translation {
+        let text = "As asked for, code was translated without counting: that all counts are 0 says nothing.";
+        manifest.warnings.push(Warning { code: "trial".into(), text: text.into() });
+    }
+}
+
 /// Says which part of the run was observed, where not all of it was to be.
-pub fn add_window(manifest: &mut Manifest, window: &Window) {
+fn add_window(manifest: &mut Manifest, window: &Window) {
     let of_run = |ns: u64| ns.saturating_sub(manifest.started.0) as f64 / 1e9;
     let begin =
         (window.opens_ns > 0).then(|| format!(" from {:.2} s of the run on", of_run(window.opens_ns)));
@@ -87,6 +94,8 @@ pub fn add_window(manifest: &mut Manifest, window: &Window) {
     }
 }
 
+/// Why nothing was counted although that was asked for, where no process has said so itself. `cut_short`: the program
+/// ran no exit handlers.
 fn uncounted(manifest: &Manifest, cut_short: bool) -> Option<&'static str> {
     let said = |process: &ProcessInfo| process.warnings.iter().any(|warning| warning.code == NOT_TRANSLATED);
     let asked = manifest.engine.name == Engine::Translate.name();

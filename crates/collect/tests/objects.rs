@@ -8,7 +8,7 @@ use std::{
 };
 
 use carom_base::{Ip, SharingEvent};
-use carom_base_wire::{ControlSettings, DeliveryChoice, Engine, WatchChoice, Window};
+use carom_base_wire::{ControlSettings, DeliveryChoice, Engine, Trial, WatchChoice, Window};
 use carom_collect::{Request, record};
 use carom_store::{Exit, Recording, check};
 
@@ -73,6 +73,7 @@ fn follow(name: &str, script: &str, least: u64) -> Followed {
         max_steps: 64,
         watchpoints: 4,
         watch: WatchChoice::Registers,
+        trial: Trial::Counts,
         board_slots: 127,
         delivery: DeliveryChoice::Auto,
         objects: Some(least),

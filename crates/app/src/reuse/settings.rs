@@ -2,7 +2,7 @@
 
 use carom_base_sys::probe::{BurstChoice, DeliveryKind, Probes, Support, choose_burst_delivery};
 use carom_collect::{
-    ControlSettings, DeliveryChoice, Domains, Engine, ReuseMethod, ReuseSettings, WatchChoice, Window,
+    ControlSettings, DeliveryChoice, Domains, Engine, ReuseMethod, ReuseSettings, Trial, WatchChoice, Window,
 };
 
 use crate::cli::{Budget, EngineArg, Period, ReuseArgs, WatchArg};
@@ -127,6 +127,7 @@ pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -
         max_steps: MAX_STEPS,
         watchpoints: 0,
         watch: WatchChoice::Registers,
+        trial: Trial::Counts,
         board_slots: 0,
         delivery: delivery(means),
         objects: args.objects.then_some(0),

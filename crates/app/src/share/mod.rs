@@ -4,7 +4,7 @@ mod means;
 mod periods;
 
 use carom_base_sys::probe::DeliveryKind;
-use carom_collect::{ControlSettings, DeliveryChoice, Engine};
+use carom_collect::{ControlSettings, DeliveryChoice, Engine, Trial};
 
 use self::{
     means::Means,
@@ -54,6 +54,7 @@ fn settings(args: &ShareArgs, periods: &Periods, means: &Means) -> ControlSettin
         max_steps: args.max_steps,
         watchpoints: means.watchpoints,
         watch: means.watch,
+        trial: Trial::Counts,
         board_slots: args.board,
         delivery: match means.delivery {
             DeliveryKind::Sigtrap => DeliveryChoice::Sigtrap,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::Value;
 
-use crate::support::{Recorded, compile};
+use crate::support::{Recorded, Report, compile};
 
 const ITERATIONS: i64 = 100;
 const THREADS: usize = 2;
@@ -41,13 +41,21 @@ fn known() -> BTreeMap<String, Counts> {
 
 /// What was counted in each thread.
 fn counted(flags: &[&str], name: &str, arguments: &[&str]) -> Vec<Counts> {
+    by_thread(&reported(&[], flags, name, arguments))
+}
+
+/// The report of `carom count` with these options.
+fn reported(options: &[&str], flags: &[&str], name: &str, arguments: &[&str]) -> Report {
     let iterations = format!("-DITERATIONS={ITERATIONS}");
     let flags: Vec<&str> = flags.iter().copied().chain([iterations.as_str()]).collect();
     let program = compile(&format!("counts/{name}.S"), &flags);
-    let mut count = Recorded::by("count", &[], &program, arguments);
+    let mut count = Recorded::by("count", options, &program, arguments);
     let ending = count.run();
     assert_eq!(ending.code(), Some(0), "{name}: {}", ending.complaint());
-    let report = count.report().0;
+    count.report()
+}
+
+fn by_thread(Report(report): &Report) -> Vec<Counts> {
     let events = report["count"]["events"].as_array().expect("events");
     let threads = report["threads"].as_array().expect("threads").len();
     let of_thread = |thread: usize| {
@@ -77,4 +85,25 @@ fn every_event_of_every_thread_is() {
         // The first thread makes the others, with the help of the C library, whose counts nobody knows.
         assert_eq!(found.get(1..), Some(vec![expected.clone(); THREADS].as_slice()), "{name}");
     }
+}
+
+/// Accesses that are written down and added up are counted all the same.
+#[test]
+fn trials_that_stream_count() {
+    for trial in ["stream", "checksums"] {
+        for (name, expected) in &known() {
+            let report = reported(&["--trial", trial], &[], name, &[]);
+            assert_eq!(by_thread(&report), std::slice::from_ref(expected), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_trial_of_translation_counts_nothing_and_says_so() {
+    let report = reported(&["--trial", "translation"], &[], "memory", &[]);
+    let all: i64 = by_thread(&report).iter().flat_map(Counts::values).sum();
+    assert_eq!(all, 0);
+    assert!(report.warns("trial"));
+    let coverage = &report.0["count"]["coverage"]["fraction"];
+    assert!(coverage.as_f64().expect("a fraction") > 0.5, "it was translated: {coverage}");
 }

@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, OnceLock},
 };
 
-use carom_base_wire::{ControlSettings, DeliveryChoice, Engine, WatchChoice, Window};
+use carom_base_wire::{ControlSettings, DeliveryChoice, Engine, Trial, WatchChoice, Window};
 use carom_collect::{Request, record};
 use carom_store::{Exit, Manifest, Recording};
 
@@ -77,6 +77,7 @@ impl Folder {
             max_steps: 64,
             watchpoints: 4,
             watch: WatchChoice::Registers,
+            trial: Trial::Counts,
             board_slots: 127,
             delivery: DeliveryChoice::Auto,
             objects: None,
