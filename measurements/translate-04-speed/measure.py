@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The translate engine's cost: exact counts, and counts with samples, over native, on programs that people run."""
+"""The translate engine's cost over native, part by part, on programs that people run."""
 
 import sys
 from pathlib import Path
@@ -9,43 +9,53 @@ from lib import campaign, carom, stats
 from lib.campaign import Criterion, Summary
 from lib.programs import add_only, selected
 from lib.table import group_by, markdown, number
+from more import more_programs
 
 # What is compared with native: carom's command and its options.
 SIDES = {
+    "translation": ("count", ["--trial", "translation"]),
     "count": ("count", []),
+    "sample 500K": ("share", ["--engine", "translate", "--period", "500000"]),
     "sample 100K": ("share", ["--engine", "translate", "--period", "100000"]),
     "sample 10K": ("share", ["--engine", "translate", "--period", "10000"]),
+    "stream": ("count", ["--trial", "stream"]),
+    "checksums": ("count", ["--trial", "checksums"]),
 }
-ALLOWED = {"count": 1.20, "sample 100K": 1.30, "sample 10K": 1.50}
+# In the first turn of so many: they are long.
+SELDOM, SELDOM_TURNS = ["stream", "checksums"], 4
+ALLOWED = {"translation": 1.12, "count": 1.20, "sample 500K": 1.35, "sample 100K": 1.30, "sample 10K": 1.50, "stream": 5}
 WORST_ALLOWED = 1.8
 # They run code that the program reads, or makes: another bound holds.
-INTERPRETERS = {"python3", "nodejs"}
+INTERPRETERS = {"python3", "nodejs", "perl"}
 INTERPRETERS_ALLOWED = 2.2
 MEMORY_ALLOWED, MEMORY_ALWAYS_ALLOWED_MIB = 1.3, 64
 
 
 def measure(options):
-    for program in selected(options):
+    for program in selected(options, more_programs(options.quick)):
         # Once unmeasured: the input and the program are in the page cache for everybody.
         program.run([])
         for turn in range(options.runs):
-            sides = ["native", *SIDES]
+            sides = [side for side in ("native", *SIDES) if side not in SELDOM or turn % SELDOM_TURNS == 0]
             # Another side comes first each time, so that slow drifts cancel.
             sides = sides[turn % len(sides):] + sides[:turn % len(sides)]
             row = {"program": program.name, "turn": turn, "first": sides[0]}
-            for side in sides:
-                prefix = []
-                if side != "native":
-                    command, arguments = SIDES[side]
-                    prefix = carom.prefix("overhead", arguments, command=command)
-                used, _ = program.run(prefix)
-                row |= used.row(side.replace(" ", "_"))
+            for side in ["native", *SIDES]:
+                command, arguments = SIDES.get(side, ("", []))
+                prefix = carom.prefix("overhead", arguments, command=command) if command else []
+                name = column(side)
+                used = program.run(prefix)[0].row(name) if side in sides else None
+                row |= used or {key.replace("native", name, 1): None for key in row if key.startswith("native_")}
             yield row
 
 
-def ratios(rows, side, column):
-    side = side.replace(" ", "_")
-    return [row[f"{side}_{column}"] / row[f"native_{column}"] for row in rows]
+def column(side):
+    return side.replace(" ", "_")
+
+
+def ratios(rows, side, of):
+    side = column(side)
+    return [row[f"{side}_{of}"] / row[f"native_{of}"] for row in rows if row[f"{side}_{of}"] is not None]
 
 
 def summarise(rows):
@@ -56,16 +66,16 @@ def summarise(rows):
         for side in SIDES:
             wall = ratios(group, side, "wall_s")
             time[side][name] = stats.median(wall)
-            cells.append(f"{time[side][name]:.2f} ({min(wall):.2f} to {max(wall):.2f})")
+            cells.append(f"{time[side][name]:.2f}" + (f" ({min(wall):.2f} to {max(wall):.2f})" if len(wall) > 1 else ""))
         native, counted = (stats.median(row[f"{side}_program_mib"] for row in group) for side in ("native", "count"))
         memory_met &= counted / native <= MEMORY_ALLOWED or counted - native <= MEMORY_ALWAYS_ALLOWED_MIB
         table.append([*cells, number(native, 0), number(counted, 0)])
-    compiled = {side: [ratio for name, ratio in by.items() if name not in INTERPRETERS] for side, by in time.items()}
-    criteria = [
-        Criterion(f"{side}: geometric mean of compiled programs at most {ALLOWED[side]}",
-                  number(stats.geometric_mean(compiled[side])), stats.geometric_mean(compiled[side]) <= ALLOWED[side])
-        for side in SIDES if compiled[side]]
-    worst = max(ratio for ratio in [*compiled["count"], *compiled["sample 100K"]])
+    means = {side: stats.geometric_mean(ratio for name, ratio in by.items() if name not in INTERPRETERS)
+             for side, by in time.items()}
+    table.append(["compiled programs, geometric mean", "", *(f"{mean:.3f}" for mean in means.values()), "", ""])
+    criteria = [Criterion(f"{side}: geometric mean of compiled programs at most {allowed}", number(means[side]),
+                          means[side] <= allowed) for side, allowed in ALLOWED.items()]
+    worst = max(ratio for side in ("count", "sample 100K") for name, ratio in time[side].items() if name not in INTERPRETERS)
     criteria.append(Criterion(f"no compiled program above {WORST_ALLOWED}, counts and samples every 100K", number(worst),
                               worst <= WORST_ALLOWED))
     interpreters = [ratio for name, ratio in time["sample 100K"].items() if name in INTERPRETERS]
@@ -74,13 +84,15 @@ def summarise(rows):
                                   number(max(interpreters)), max(interpreters) <= INTERPRETERS_ALLOWED))
     criteria.append(Criterion(f"peak memory at most {MEMORY_ALLOWED} or {MEMORY_ALWAYS_ALLOWED_MIB} MiB over native",
                               "all" if memory_met else "not all", memory_met))
-    failed = [row for row in rows for side in ("native", *SIDES) if row[f"{side.replace(' ', '_')}_status"] != 0]
+    failed = [row for row in rows for side in ("native", *SIDES) if row[f"{column(side)}_status"] not in (0, None)]
     criteria.append(Criterion("every run succeeded", f"{len(failed)} failed", not failed))
     columns = ["program", "native s", *SIDES, "native MiB", "with counts MiB"]
     explained = (
-        f"Ratios to native are medians over {len(next(iter(groups.values())))} turns in which all four ran one after another, "
-        "with their spread; the whole command counts, carom's own start and report included. Loads and stores have "
-        "periods of their own, here the same. MiB: the peak resident set of the program's largest process.")
+        f"Ratios to native are medians over {len(next(iter(groups.values())))} turns in which all ran one after another, "
+        "with their spread (*stream* and *checksums*: in one turn of four); the whole command counts, carom's own start and "
+        "report included. *translation*: nothing is counted. *stream*: every access is written into a ring of its thread, "
+        "which nobody reads; *checksums*: the thread itself adds the addresses up. Loads and stores have periods of their "
+        "own, here the same. MiB: the peak resident set of the program's largest process.")
     return Summary(body=[markdown(columns, table), explained], criteria=criteria)
 
 
