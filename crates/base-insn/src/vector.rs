@@ -73,6 +73,11 @@ impl Lanes {
         Some(Self { mask, placement, kind, count, lane_bytes })
     }
 
+    /// Whether inactive lanes are left out in memory, so that the active ones follow each other.
+    pub fn is_packed(&self) -> bool {
+        self.placement == Placement::Packed
+    }
+
     /// One access per active lane, lowest lane first.
     pub(crate) fn operands(
         self,

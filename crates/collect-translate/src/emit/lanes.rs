@@ -9,14 +9,14 @@ use super::{Emitter, Gpr};
 const WIDE: u8 = 0b100;
 const PREFIX_66: u8 = 0b01;
 
+/// In the first byte of a VEX prefix behind the escape: the destination is one of the first eight registers.
+const VEX_LOW: u8 = 0x80;
+
 impl Emitter {
     /// `into` becomes the number of active lanes: the mask as bits, then `popcnt`. Destroys the flags. `into` is one of the
     /// eight registers that need no prefix.
     pub fn count_lanes(&mut self, into: Gpr, lanes: &Lanes) {
-        let bits = match lanes.mask {
-            Mask::Opmask(mask) => self.bits_of_opmask(into, mask, lanes.count),
-            Mask::Signs(mask) => self.bits_of_signs(into, mask, lanes.lane_bytes),
-        };
+        let bits = self.bits_of_lanes(into, lanes);
         if lanes.count < bits {
             // and into, imm32
             self.raw(&[0x81, 0xe0 | into.low()]);
@@ -26,13 +26,24 @@ impl Emitter {
         self.raw(&[0xf3, 0x48, 0x0f, 0xb8, operands(into, into.low())]);
     }
 
+    /// `into` becomes the mask of active lanes, as bits: how many, those beyond the lanes meaning nothing. Leaves the flags
+    /// alone.
+    pub fn bits_of_lanes(&mut self, into: Gpr, lanes: &Lanes) -> usize {
+        match lanes.mask {
+            Mask::Opmask(mask) => self.bits_of_opmask(into, mask, lanes.count),
+            Mask::Signs(mask) => self.bits_of_signs(into, mask, lanes.lane_bytes),
+        }
+    }
+
     /// `kmov into, mask`, with as many bits as there are lanes, or sixteen. How many bits that are.
     fn bits_of_opmask(&mut self, into: Gpr, mask: Register, lanes: usize) -> usize {
         let operands = operands(into, mask.number() as u8);
+        // The uppermost bit of a register's number is inverted in a VEX prefix.
+        let low = VEX_LOW * (1 - into.high());
         match lanes {
-            33.. => self.raw(&[0xc4, 0xe1, 0xfb, 0x93, operands]),
-            17.. => self.raw(&[0xc5, 0xfb, 0x93, operands]),
-            _ => self.raw(&[0xc5, 0xf8, 0x93, operands]),
+            33.. => self.raw(&[0xc4, low | 0x61, 0xfb, 0x93, operands]),
+            17.. => self.raw(&[0xc5, low | 0x7b, 0x93, operands]),
+            _ => self.raw(&[0xc5, low | 0x78, 0x93, operands]),
         }
         match lanes {
             33.. => 64,
@@ -51,15 +62,17 @@ impl Emitter {
             _ => (PMOVMSKB, PREFIX_66),
         };
         let number = mask.number() as u8;
+        let rex = 0x40 | into.high() << 2;
         if mask.is_mm() {
-            self.raw(&[0x0f, opcode]);
+            self.raw(&[rex, 0x0f, opcode]);
         } else if lane_bytes == 1 {
             // Of bytes there are moves without VEX, too, on processors that do not have it.
-            self.raw(&[0x66, 0x40 | number >> 3, 0x0f, opcode]);
+            self.raw(&[0x66, rex | number >> 3, 0x0f, opcode]);
         } else {
             let wide = if mask.is_ymm() { WIDE } else { 0 };
-            let extended = if number < 8 { 0xe1 } else { 0xc1 };
-            self.raw(&[0xc4, extended, 0x78 | wide | prefix, opcode]);
+            let low = VEX_LOW * (1 - into.high());
+            let extended = if number < 8 { 0x61 } else { 0x41 };
+            self.raw(&[0xc4, low | extended, 0x78 | wide | prefix, opcode]);
         }
         self.raw(&[operands(into, number)]);
         mask.size() / lane_bytes.max(1) as usize
@@ -108,5 +121,21 @@ mod tests {
         // maskmovdqu xmm1, xmm10; maskmovq mm1, mm2
         assert_eq!(code(&[0x66, 0x41, 0x0f, 0xf7, 0xca]), "pmovmskb ecx,xmm10; popcnt rcx,rcx");
         assert_eq!(code(&[0x0f, 0xf7, 0xca]), "pmovmskb ecx,mm2; popcnt rcx,rcx");
+    }
+    /// The same masks, into any register.
+    #[test]
+    fn masks_go_to_any_register() {
+        let code = |bytes: &[u8]| {
+            let lanes = Lanes::of(&Decoder::new(64, bytes, DecoderOptions::NONE).decode()).expect("lanes");
+            let into = |register| listing(|e| _ = e.bits_of_lanes(register, &lanes)).join("; ");
+            [into(Gpr::RCX), into(Gpr(11))]
+        };
+        assert_eq!(code(&[0x62, 0xf1, 0x7e, 0x4a, 0x6f, 0x0f]), ["kmovw ecx,k2", "kmovw r11d,k2"]);
+        assert_eq!(code(&[0x62, 0xf1, 0x7f, 0x2f, 0x6f, 0x0f]), ["kmovd ecx,k7", "kmovd r11d,k7"]);
+        assert_eq!(code(&[0x62, 0xf1, 0x7f, 0x4f, 0x6f, 0x0f]), ["kmovq rcx,k7", "kmovq r11,k7"]);
+        assert_eq!(code(&[0xc4, 0xe2, 0x65, 0x8c, 0x0f]), ["vmovmskps ecx,ymm3", "vmovmskps r11d,ymm3"]);
+        assert_eq!(code(&[0xc4, 0xe2, 0x91, 0x8c, 0x0f]), ["vmovmskpd ecx,xmm13", "vmovmskpd r11d,xmm13"]);
+        assert_eq!(code(&[0x66, 0x41, 0x0f, 0xf7, 0xca]), ["pmovmskb ecx,xmm10", "pmovmskb r11d,xmm10"]);
+        assert_eq!(code(&[0x0f, 0xf7, 0xca]), ["pmovmskb ecx,mm2", "pmovmskb r11d,mm2"]);
     }
 }

@@ -246,6 +246,7 @@ impl<'c> Builder<'c> {
                 self.write_address(plan, written, operand);
                 written += 1;
             }
+            self.write_mask(plan);
             self.look_up_at(block, &groups, index);
             if plan.otherwise {
                 self.otherwise(plan, decoded, ahead);
@@ -265,7 +266,7 @@ impl<'c> Builder<'c> {
                 self.system_call(instruction);
                 true
             } else if counted && statics.lanes {
-                self.lanes(decoded, ahead)
+                self.lanes(decoded, plan, ahead)
             } else if counted && statics.repeated.is_some() {
                 self.repeated(decoded, ahead)
             } else if let Some(Some(operand)) = plan.timed.get(index).filter(|_| timed) {

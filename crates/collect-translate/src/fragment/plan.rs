@@ -1,6 +1,8 @@
 //! How the accesses of a block are seen one by one: its operands, and the registers that are borrowed for them.
 
 use super::{Builder, group::Group};
+use carom_base_insn::Lanes;
+
 use crate::{
     block::{Block, Decoded},
     emit::Gpr,
@@ -22,6 +24,8 @@ pub struct Plan {
     pub otherwise: bool,
     /// That look is needed only where one of these goes to a watched place.
     pub lanes: Option<Group>,
+    /// The block is one instruction, the active ones of whose lanes are written down.
+    pub mask: Option<Lanes>,
     /// There is no room to say what the block accesses.
     pub failed: bool,
     /// From where each instruction loads that is timed; none where none is.
@@ -45,7 +49,7 @@ impl Plan {
     /// Bytes of the block in the thread's buffer.
     pub fn streamed_bytes(&self) -> u32 {
         let accesses: usize = self.operands.iter().map(Vec::len).sum();
-        (accesses as u32 + 1) * size_of::<u64>() as u32
+        (accesses as u32 + 1 + u32::from(self.mask.is_some())) * size_of::<u64>() as u32
     }
 }
 
@@ -91,6 +95,9 @@ impl Builder<'_> {
         {
             match found {
                 Addressed::Otherwise => {
+                    if let Some(plan) = self.lanes_to_write(instruction) {
+                        return plan;
+                    }
                     let (lanes, lent) = self.lanes_to_look_up(instruction).unzip();
                     let lent = lent.unwrap_or_default();
                     return Plan { otherwise: true, lanes, lent, ..Plan::default() };

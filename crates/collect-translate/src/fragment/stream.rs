@@ -1,6 +1,12 @@
 //! Code that writes a block's accesses down.
 
-use super::{Builder, plan::Plan};
+use super::{
+    Builder,
+    plan::{Plan, free},
+    units::is_told,
+};
+use iced_x86::Instruction;
+
 use crate::{
     block::Decoded,
     cache::Hook,
@@ -10,7 +16,7 @@ use crate::{
     mode::Mode,
     operand::Operand,
     state::{POSITION, Scratch},
-    stream::BUFFER_END,
+    stream::{BUFFER_END, Template},
 };
 
 /// Where a word of the block's record goes, relative to GS and the position behind the record.
@@ -56,6 +62,27 @@ impl Builder<'_> {
             }
         };
         self.code.store_behind(position, at, register);
+    }
+
+    /// How an instruction is written down whose lanes lie within a vector's length.
+    pub(super) fn lanes_to_write(&mut self, instruction: &Instruction) -> Option<Plan> {
+        if self.mode != Mode::Stream {
+            return None;
+        }
+        let (first, lanes) = self.finder.lanes(instruction).filter(|(_, lanes)| is_told(lanes))?;
+        let mut free = free(first.registers());
+        let lent = Lent::Two(free.next()?, free.next()?);
+        let template = self.cache.templates.add(&[Template::lanes(instruction.ip(), &lanes)]);
+        let (operands, failed) = (vec![vec![first]], template.is_none());
+        Some(Plan { lent, operands, template, mask: Some(lanes), failed, ..Plan::default() })
+    }
+
+    /// Which lanes are active, behind the address of the first.
+    pub(super) fn write_mask(&mut self, plan: &Plan) {
+        if let (Lent::Two(position, bits), Some(lanes)) = (plan.lent, &plan.mask) {
+            self.code.bits_of_lanes(bits, lanes);
+            self.code.store_behind(position, word(plan.streamed_bytes(), 2), bits);
+        }
     }
 
     /// In front of an instruction whose accesses take a look at all registers. Iterations and lanes have hooks anyway.

@@ -3,7 +3,7 @@
 use carom_base::AccessKind;
 use carom_base_insn::{Lanes, Mask, StaticAccess};
 
-use super::Builder;
+use super::{Builder, plan::Plan};
 use crate::{
     block::Decoded,
     cache::Hook,
@@ -81,7 +81,7 @@ impl Builder<'_> {
     }
 
     /// A gather, scatter or masked move, or one that stores as much as registers say. `ahead`: likewise.
-    pub(super) fn lanes(&mut self, decoded: &Decoded, ahead: u32) -> bool {
+    pub(super) fn lanes(&mut self, decoded: &Decoded, plan: &Plan, ahead: u32) -> bool {
         let instruction = &decoded.instruction;
         let pc = instruction.ip();
         let lanes = Lanes::of(instruction);
@@ -96,9 +96,8 @@ impl Builder<'_> {
         let Some((what, place)) = self.counter(Counter::lanes(pc, self.code.here(), unit), ahead) else {
             return false;
         };
-        // The dispatcher does not save MMX registers: nobody can tell the lanes that these mask.
-        let is_told = |lanes: &Lanes| !matches!(lanes.mask, Mask::Signs(mask) if mask.is_mm());
-        match lanes.filter(|lanes| self.mode != Mode::Stream || !is_told(lanes)) {
+        let has_hook = |lanes: &Lanes| self.mode == Mode::Stream && plan.mask.is_none() && is_told(lanes);
+        match lanes.filter(|lanes| !has_hook(lanes)) {
             Some(lanes) => {
                 let hook = Some(Hook::DueLanes(what));
                 let change = Change { pc, before: NOTHING, after: LANES, hook };
@@ -162,6 +161,11 @@ impl Builder<'_> {
         }
         self.mark(pc, after.plain);
     }
+}
+
+/// Whether anybody can tell the active lanes: the dispatcher does not save MMX registers.
+pub fn is_told(lanes: &Lanes) -> bool {
+    !matches!(lanes.mask, Mask::Signs(mask) if mask.is_mm())
 }
 
 /// `js rel32`

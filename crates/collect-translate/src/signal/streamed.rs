@@ -40,7 +40,7 @@ pub fn take_back(
         (Lent::Two(..), Some(template)) if mark.undo != Undo::Streamed => {
             thread.stream_until(template, mark.pc, false);
         }
-        (Lent::Two(..) | Lent::None, Some(template)) if rest.is_some() => {
+        (_, Some(template)) if rest.is_some() => {
             thread.stream_until(template, mark.pc, true);
         }
         // Written down in full, and still to run. Lanes are taken back one by one.

@@ -78,6 +78,11 @@ fn block<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Access)) -> O
     if known.is_empty() {
         return None;
     }
+    if let Some(lanes) = known.first().filter(|template| template.has_mask()) {
+        let (&[address, mask], behind) = rest.split_first_chunk()?;
+        lanes.each_lane(address, mask, each);
+        return Some(behind);
+    }
     let mut done = 0;
     for (template, &address) in known.iter().zip(rest) {
         each(&template.at(address));
@@ -113,6 +118,9 @@ fn explicit<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Access)) -
 
 #[cfg(test)]
 mod tests {
+    use carom_base_insn::Lanes;
+    use iced_x86::{Decoder, DecoderOptions};
+
     use super::*;
     use crate::stream::{Explicit, Template, Templates};
 
@@ -143,6 +151,32 @@ mod tests {
             Batch::new(&words[..length])
                 .for_each_timed(|load| assert_eq!((load.ticks, length > 4), (0x30, true)));
         }
+    }
+
+    /// Four lanes of 4 bytes, of which the second and the fourth are active, in their places and packed; and a mask with bits
+    /// beyond the lanes.
+    #[test]
+    fn active_lanes_are_accesses() {
+        use AccessKind::Load;
+        let _turn = templates::tests::turn();
+        let mut templates = Templates::default();
+        // vmovdqu32 xmm1 {k2}, [rdi]; vpexpandd xmm1 {k2}, [rdi]
+        let lanes =
+            |bytes: &[u8]| Lanes::of(&Decoder::new(64, bytes, DecoderOptions::NONE).decode()).unwrap();
+        let moved = lanes(&[0x62, 0xf1, 0x7e, 0x0a, 0x6f, 0x0f]);
+        let packed = lanes(&[0x62, 0xf2, 0x7d, 0x0a, 0x89, 0x0f]);
+        let mut add = |ip, lanes| u64::from(templates.add(&[Template::lanes(ip, lanes)]).unwrap());
+        let words =
+            [add(50, &moved), 0x100, 0b1010, add(56, &packed), 0x200, 0b1010, add(50, &moved), 0x300, 0xf4];
+        let expected = [
+            (50, 0x104, 4, Load),
+            (50, 0x10c, 4, Load),
+            (56, 0x200, 4, Load),
+            (56, 0x204, 4, Load),
+            (50, 0x308, 4, Load),
+        ];
+        assert_eq!(all(&words[..8]), expected[..4], "a record that is cut off is none");
+        assert_eq!(all(&words), expected);
     }
 
     /// A block of two accesses, all of it and cut behind the first; then three times a copy from the end downwards.

@@ -1,4 +1,4 @@
-//! Records in full: iterations of string instructions, lanes, and addresses that no `lea` computes.
+//! Records in full: iterations of string instructions, gathered lanes, and addresses that no `lea` computes.
 
 use carom_base::Access;
 

@@ -8,7 +8,8 @@
 //! A block's code writes the block's *token* and the address of each of its accesses; what else is to be known of them
 //! lies in a table, from the token on (`templates`). The position moves on when the block's last instruction is
 //! about to run, so that a block which a signal interrupts can be written down as far as it got (`signal::streamed`).
-//! What takes a look at all registers, iterations and lanes, is written in full by the dispatcher (`explicit`).
+//! A masked move is a block by itself: behind the first lane's address its code writes the mask. What takes a look at all
+//! registers, as iterations and gathered lanes do, is written in full by the dispatcher (`explicit`).
 //!
 //! A buffer is handed to the observer when it is full, and in front of system calls that make others wait or may take
 //! long (`system::gate`), so that accesses of different threads are told in the order in which these synchronised by

@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use carom_base::{Access, AccessKind, Addr, Ip};
+use carom_base_insn::Lanes;
 use rustc_hash::FxHashMap;
 
 use super::Token;
@@ -17,16 +18,53 @@ use crate::memory::{MemoryError, Reservation};
 pub struct Template {
     ip: u64,
     width: u32,
-    /// Its kind; `LAST` for the block's last one.
+    /// Its kind; `LAST` for the block's last one. Of an instruction's lanes, how many there are, active or not, and whether
+    /// these are `PACKED`.
     code: u32,
 }
 
 impl Template {
     const LAST: u32 = 1 << 8;
+    const PACKED: u32 = 1 << 9;
+    const LANES_SHIFT: u32 = 16;
 
     /// An access of the instruction at `ip`.
     pub const fn new(ip: u64, width: u32, kind: AccessKind) -> Self {
         Self { ip, width, code: kind as u32 }
+    }
+
+    /// The accesses of an instruction that makes one for each active lane: behind the first one's address, a word has a bit
+    /// for each. It is a block by itself.
+    pub fn lanes(ip: u64, lanes: &Lanes) -> Self {
+        let packed = if lanes.is_packed() { Self::PACKED } else { 0 };
+        let code = lanes.kind as u32 | packed | (lanes.count as u32) << Self::LANES_SHIFT;
+        Self { ip, width: lanes.lane_bytes, code }
+    }
+
+    /// How many lanes there are; 0 where it is one access.
+    #[inline]
+    const fn lane_count(self) -> u32 {
+        self.code >> Self::LANES_SHIFT
+    }
+
+    /// Whether it has a mask behind its address.
+    #[inline]
+    pub const fn has_mask(self) -> bool {
+        self.lane_count() != 0
+    }
+
+    /// Calls `each` for the access of every active lane, the lowest one first.
+    pub fn each_lane(self, address: u64, mask: u64, mut each: impl FnMut(&Access)) {
+        let active = (0..self.lane_count().min(u64::BITS)).filter(|lane| mask >> lane & 1 == 1);
+        for (nth, lane) in (0..).zip(active) {
+            let place = if self.code & Self::PACKED != 0 { nth } else { lane };
+            each(&self.at(address.wrapping_add(u64::from(place * self.width))));
+        }
+    }
+
+    /// How many words it has behind the block's token.
+    const fn words(self) -> u32 {
+        1 + self.has_mask() as u32
     }
 
     /// The access, at this address.
@@ -142,12 +180,13 @@ pub fn from(first: u32) -> &'static [Template] {
     unsafe { std::slice::from_raw_parts(place, (length - first) as usize) }
 }
 
-/// How many accesses the block has whose first template that is: all of them, and those in front of the instruction at `pc`.
+/// How many words the accesses of the block take whose first template that is: of all of them, and of those in front of the
+/// instruction at `pc`.
 pub fn count(first: u32, pc: u64) -> [u32; 2] {
     let mut counts = [0; 2];
     for template in from(first) {
-        counts[0] += 1;
-        counts[1] += u32::from(template.ip < pc);
+        counts[0] += template.words();
+        counts[1] += if template.ip < pc { template.words() } else { 0 };
         if template.is_last() {
             break;
         }

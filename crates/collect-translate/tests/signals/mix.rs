@@ -169,3 +169,22 @@ pub unsafe extern "C" fn gathers(_a: u64, _b: u64) -> u64 {
         "ret",
     )
 }
+
+/// `a` loads of the bytes at `b`, 11 of 32 lanes active, and stores of the same to where they were; the sum of the first four.
+#[unsafe(naked)]
+pub unsafe extern "C" fn masked(_a: u64, _b: u64) -> u64 {
+    naked_asm!(
+        "xor eax, eax",
+        "mov ecx, 0x0ff7",
+        "kmovd k1, ecx",
+        "2:",
+        "vmovdqu8 ymm16{{k1}}{{z}}, [rsi]",
+        "vmovd edx, xmm16",
+        "add rax, rdx",
+        "vmovdqu8 [rsi]{{k1}}, ymm16",
+        "dec rdi",
+        "jnz 2b",
+        "vzeroupper",
+        "ret",
+    )
+}

@@ -7,7 +7,7 @@ use libc::{SA_RESTART, SIGUSR1};
 
 use super::{
     basics::{RAISE_AT_SAMPLES, STREAMED, Timer, install, turn},
-    mix::{Buffer, gathers, mix},
+    mix::{Buffer, gathers, masked, mix},
 };
 use crate::support::{Function, counted};
 
@@ -119,6 +119,14 @@ fn every_kind_of_code_is_interrupted() {
         _ => 60_000,
     };
     check(mix, rounds, 100);
+}
+
+#[test]
+fn masked_moves_are_interrupted() {
+    let rounds = if is_sampled() || crate::MODE == Mode::Stream { 200_000 } else { 2_000_000 };
+    if std::is_x86_feature_detected!("avx512vl") && std::is_x86_feature_detected!("avx512bw") {
+        check(masked, rounds, 100);
+    }
 }
 
 #[test]
