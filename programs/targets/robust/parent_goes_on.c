@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 static _Alignas(64) volatile unsigned long pair[2];
+static volatile int forked;
 
 static void *count(void *which)
 {
@@ -14,17 +15,26 @@ static void *count(void *which)
     return which;
 }
 
+static void *count_later(void *which)
+{
+    burn(1);
+    while (!forked)
+        usleep(100);
+    return count(which);
+}
+
 int main(void)
 {
     pthread_t thread;
     pid_t child;
     int status;
-    NEED(!pthread_create(&thread, NULL, count, (void *)1));
+    NEED(!pthread_create(&thread, NULL, count_later, (void *)1));
     burn(1);
     child = fork();
     if (child == 0)
         _exit(0);
     NEED(waitpid(child, &status, 0) == child);
+    forked = 1;
     count((void *)0);
     pthread_join(thread, NULL);
     printf("counted\n");

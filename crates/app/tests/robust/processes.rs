@@ -13,11 +13,11 @@ fn five_hundred_children() {
 
 #[test]
 fn the_parent_stays_sampled_after_fork() {
-    // Two threads for 400 ms: at 60 us between samples more than 10,000, and a third of them where handlers take so
-    // long that they pause. Before the fork there is a millisecond: some dozens. Events, which need both threads to be
+    // Two threads for 400 ms each: at 60 us between samples more than 10,000, and a tenth of them where handlers take so
+    // long that they pause. Before the fork each has a millisecond: some dozens. Events, which need both threads to be
     // sampled, all lie behind it.
     let report = keeps("parent_goes_on.c", &[]);
-    assert!(report.samples() > 2000, "{} samples", report.samples());
+    assert!(report.samples() > 300, "{} samples", report.samples());
     assert!(report.count("events") > 30, "{} events", report.count("events"));
 }
 
