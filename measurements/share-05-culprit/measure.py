@@ -91,5 +91,5 @@ def summarise(rows):
 
 
 if __name__ == "__main__":
-    campaign.main(__file__, "5. A known culprit", "carom share [--objects] --json out.json -- counters[_heap]",
+    campaign.main(__file__, "5. A known culprit", "carom share --engine burst [--objects] --json out.json -- counters[_heap]",
                   measure, summarise, runs=5)

@@ -25,7 +25,7 @@ def measure(options):
             sides = ["native", "carom"] if pair % 2 == 0 else ["carom", "native"]
             used = {}
             for side in sides:
-                prefix = [] if side == "native" else carom.prefix("overhead")
+                prefix = [] if side == "native" else carom.prefix("overhead", ["--engine", "burst"])
                 used[side], _ = program.run(prefix)
             yield {"program": program.name, "in_development": program.in_development, "pair": pair, "first": sides[0],
                    **used["native"].row("native"), **used["carom"].row("carom")}
@@ -90,4 +90,4 @@ def summarise(rows):
 
 
 if __name__ == "__main__":
-    campaign.main(__file__, "6. Overhead", "carom share -q -- PROGRAM", measure, summarise, runs=11, arguments=add_only)
+    campaign.main(__file__, "6. Overhead", "carom share -q --engine burst -- PROGRAM", measure, summarise, runs=11, arguments=add_only)

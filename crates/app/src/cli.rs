@@ -65,10 +65,8 @@ const SHARE_EXAMPLES: &str = "Examples:
   carom share --objects -- ./app                name heap objects by where they were allocated
   carom share --budget 1 -- ./server            on a production machine
   carom share --json out.json -- make -j8       children are followed
-  carom share --engine translate --period 500000 -- ./app
-                                                sample every 500,000th load and store
-  carom share --engine translate --watch software -- ./app
-                                                no perf events, as in a container
+  carom share --engine burst -- ./app           by time, at a few percent of overhead
+  carom share --period 100000 -- ./app          sample every 100,000th load and store
 
 The program's output and exit status stay its own; the report goes to standard error.";
 
@@ -76,12 +74,14 @@ The program's output and exit status stay its own; the report goes to standard e
 #[derive(Debug, Args)]
 #[command(after_help = SHARE_EXAMPLES)]
 pub struct ShareArgs {
-    /// What observes the accesses; auto is burst in this version
+    /// What observes the accesses; auto: translate, but burst where code cannot be translated, or with a period in time,
+    /// --rate, --budget or --delivery
     #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
     pub engine: EngineArg,
-    /// The most that profiling may add to the program's CPU time, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
-    pub budget: f64,
+    /// The most that sampling may add to the program's CPU time, in percent [default: 5]; what translation itself costs is
+    /// not in it
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub budget: Option<f64>,
     /// From one sample to the next, on average: thread CPU time with its unit, such as 1ms or 500us (burst), or a
     /// number of loads and of stores (translate)
     #[arg(long, value_name = "TIME|N", value_parser = period, conflicts_with = "rate")]

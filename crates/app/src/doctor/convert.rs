@@ -2,7 +2,10 @@
 
 use carom_base_sys::{
     machine::{Seccomp, ShadowStack},
-    probe::{BurstChoice, DeliveryKind, Facts, Finding, Probes, Remedy, Support, choose_burst_delivery},
+    probe::{
+        BurstChoice, DeliveryKind, Facts, Finding, Probes, Remedy, Support, choose_burst_delivery,
+        why_no_watchpoints,
+    },
 };
 
 use super::model::{self, Answer, Carom, Choice, Cpu, Delivery, Engine, Facility, Machine, Report};
@@ -19,7 +22,7 @@ impl Report {
             carom: Carom { version: env!("CARGO_PKG_VERSION").into(), schema: SCHEMA },
             command: "doctor".into(),
             verdict: verdict(&probes, &choice),
-            engine: choice.as_ref().ok().map(|choice| chosen(choice, probes.tick_hz)),
+            engine: chosen(&probes, &choice),
             engines: vec![pmu(&probes), translate(&probes), burst(&probes, &choice)],
             facilities: probes.all().map(facility).collect(),
             machine: machine(facts),
@@ -28,13 +31,20 @@ impl Report {
 }
 
 /// What runs on the `translate` engine.
-const TRANSLATE_USERS: &str = "`carom count`, `carom reuse` and `carom share --engine translate`";
+const TRANSLATE_USERS: &str = "`carom count`, `carom reuse` and `carom share`";
 
 fn verdict(probes: &Probes, choice: &Result<BurstChoice, String>) -> String {
+    const CAN: &str = "carom can profile programs here. --engine auto takes";
     match choice {
+        _ if probes.translate == Support::Yes => {
+            let watch = match why_no_watchpoints(probes) {
+                Some(cause) => format!("lines are watched in software, as {cause}"),
+                None => "lines are watched by debug registers".into(),
+            };
+            format!("{CAN} translate, whose samples stand for accesses; {watch}.{}", better(probes))
+        }
         Ok(choice) => {
-            let taken =
-                format!("carom can profile programs here. --engine auto takes {}.", choice.describe());
+            let taken = format!("{CAN} {}.", choice.describe());
             match choice.delivery {
                 DeliveryKind::Sigtrap => taken,
                 kind => format!("{taken} The price: {}.{}", kind.costs(probes.tick_hz), better(probes)),
@@ -42,9 +52,6 @@ fn verdict(probes: &Probes, choice: &Result<BurstChoice, String>) -> String {
         }
         Err(cause) if unknown(probes) => {
             format!("carom cannot tell whether it can profile programs here: {cause}.")
-        }
-        Err(cause) if probes.translate == Support::Yes => {
-            format!("carom cannot sample by time here: {cause}. {TRANSLATE_USERS} need no timer and work.")
         }
         Err(cause) => format!("carom cannot profile programs here: {cause}."),
     }
@@ -65,14 +72,28 @@ fn unknown(probes: &Probes) -> bool {
     probes.timers.iter().any(|timer| answer(&timer.support) == Answer::Unknown)
 }
 
-fn chosen(choice: &BurstChoice, tick_hz: Option<u32>) -> Choice {
-    Choice {
+/// What `--engine auto` takes.
+fn chosen(probes: &Probes, choice: &Result<BurstChoice, String>) -> Option<Choice> {
+    let watchpoints = choice.as_ref().map_or(0, |choice| choice.watchpoints);
+    if probes.translate == Support::Yes {
+        return Some(Choice {
+            name: "translate".into(),
+            delivery: "inline".into(),
+            watchpoints,
+            reason: "code can be translated".into(),
+            costs: "samples stand for accesses; the translated code itself takes longer, by how much depends on the \
+                    program (docs/benchmarks.md)"
+                .into(),
+        });
+    }
+    let choice = choice.as_ref().ok()?;
+    Some(Choice {
         name: "burst".into(),
         delivery: choice.delivery.name().into(),
-        watchpoints: choice.watchpoints,
+        watchpoints,
         reason: choice.reason.clone(),
-        costs: choice.delivery.costs(tick_hz),
-    }
+        costs: choice.delivery.costs(probes.tick_hz),
+    })
 }
 
 fn pmu(probes: &Probes) -> Engine {

@@ -36,9 +36,9 @@ pub struct Carom {
 pub struct Choice {
     /// The engine.
     pub name: String,
-    /// `sigtrap`, `setsig` or `posix-timer`.
+    /// `inline` (translate), `sigtrap`, `setsig` or `posix-timer`.
     pub delivery: String,
-    /// Watchpoints per thread; 0 where there are none.
+    /// Debug registers that watch, per thread; 0 where there are none.
     pub watchpoints: u32,
     /// Why.
     pub reason: String,

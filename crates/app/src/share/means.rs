@@ -1,6 +1,8 @@
 //! How samples come, and what watches the lines that other threads have written.
 
-use carom_base_sys::probe::{BurstChoice, DeliveryKind, Facts, Probes, choose_burst_delivery};
+use std::ops::Deref;
+
+use carom_base_sys::probe::{BurstChoice, DeliveryKind, Probes, choose_burst_delivery, why_no_watchpoints};
 use carom_collect::WatchChoice;
 
 use super::Periods;
@@ -27,26 +29,29 @@ struct Found {
     no_registers: Option<String>,
 }
 
-/// As asked for, or what works best, as `carom doctor` explains it.
+/// As asked for, or what works best, as `carom doctor` explains it. `engine`: why the engine was chosen, where nobody asked
+/// for it. `probes`: looked at only where that decides.
 ///
 /// # Errors
 /// What was asked for cannot be done here, or options contradict each other.
-pub fn choose(args: &ShareArgs, periods: &Periods) -> Result<Means, String> {
+pub fn choose(
+    args: &ShareArgs,
+    periods: &Periods,
+    engine: Option<String>,
+    probes: &impl Deref<Target = Probes>,
+) -> Result<Means, String> {
     let found = match args.delivery {
-        DeliveryArg::Auto => Found::of(&Probes::judge(&Facts::to_choose())),
+        DeliveryArg::Auto => Found::of(probes),
         DeliveryArg::Sigtrap => Found::asked(DeliveryKind::Sigtrap),
         DeliveryArg::Setsig => Found::asked(DeliveryKind::Setsig),
         DeliveryArg::PosixTimer => Found::asked(DeliveryKind::PosixTimer),
     };
-    found.means(args.watch, args.watchpoints, periods)
+    found.means(args.watch, args.watchpoints, periods, engine)
 }
 
 impl Found {
     fn of(probes: &Probes) -> Self {
-        Self {
-            signals: choose_burst_delivery(probes),
-            no_registers: probes.watchpoints.cause().map(str::to_owned),
-        }
+        Self { signals: choose_burst_delivery(probes), no_registers: why_no_watchpoints(probes) }
     }
 
     fn asked(delivery: DeliveryKind) -> Self {
@@ -61,7 +66,13 @@ impl Found {
         }
     }
 
-    fn means(self, asked: WatchArg, most: u32, periods: &Periods) -> Result<Means, String> {
+    fn means(
+        self,
+        asked: WatchArg,
+        most: u32,
+        periods: &Periods,
+        engine: Option<String>,
+    ) -> Result<Means, String> {
         let watchpoints = self.signals.as_ref().map_or(0, |choice| choice.watchpoints).min(most);
         if asked == WatchArg::Registers && watchpoints == 0 {
             let why = self.why_no_registers();
@@ -71,31 +82,35 @@ impl Found {
             ));
         }
         match periods {
-            Periods::Time { .. } => self.by_time(asked, watchpoints),
-            Periods::Accesses { .. } => Ok(self.by_accesses(asked, watchpoints)),
+            Periods::Time { .. } => self.by_time(asked, watchpoints, engine),
+            Periods::Accesses { .. } => Ok(self.by_accesses(asked, watchpoints, engine)),
         }
     }
 
-    fn by_time(self, asked: WatchArg, watchpoints: u32) -> Result<Means, String> {
+    fn by_time(self, asked: WatchArg, watchpoints: u32, engine: Option<String>) -> Result<Means, String> {
         if asked == WatchArg::Software {
             return Err("--watch software needs --engine translate, whose code does the watching".into());
         }
         let BurstChoice { delivery, reason, .. } =
             self.signals.map_err(|cause| format!("{cause}; `carom doctor` explains"))?;
+        let reason = match engine {
+            Some(engine) => format!("{engine}; {reason}"),
+            None => reason,
+        };
         Ok(Means { delivery, watchpoints, watch: WatchChoice::Registers, reason })
     }
 
     /// Samples come without signals. To look every access up costs about a quarter more than registers, which watch for
     /// nothing, and finds no more: these come first (`docs/algorithms.md`).
-    fn by_accesses(self, asked: WatchArg, watchpoints: u32) -> Means {
-        let asked_for = || "asked for".to_owned();
+    fn by_accesses(self, asked: WatchArg, watchpoints: u32, engine: Option<String>) -> Means {
+        let reason = engine.unwrap_or_else(|| "asked for".to_owned());
         let (watch, reason) = match asked {
-            WatchArg::Software => (WatchChoice::Software, asked_for()),
+            WatchArg::Software => (WatchChoice::Software, reason),
             WatchArg::Auto if watchpoints == 0 => (
                 WatchChoice::Software,
-                format!("asked for; lines are watched in software, as {}", self.why_no_registers()),
+                format!("{reason}; lines are watched in software, as {}", self.why_no_registers()),
             ),
-            WatchArg::Auto | WatchArg::Registers => (WatchChoice::Registers, asked_for()),
+            WatchArg::Auto | WatchArg::Registers => (WatchChoice::Registers, reason),
         };
         let delivery = self.signals.map_or(DeliveryKind::PosixTimer, |choice| choice.delivery);
         Means { delivery, watchpoints, watch, reason }
@@ -129,7 +144,7 @@ mod tests {
     fn registers_watch_where_there_are_some() {
         for periods in [TIME, ACCESSES] {
             for asked in [WatchArg::Auto, WatchArg::Registers] {
-                let means = everything().means(asked, 3, &periods).unwrap();
+                let means = everything().means(asked, 3, &periods, None).unwrap();
                 assert_eq!((means.watch, means.watchpoints), (WatchChoice::Registers, 3), "{periods:?}");
             }
         }
@@ -137,31 +152,41 @@ mod tests {
 
     #[test]
     fn translated_code_watches_where_there_are_none_and_the_report_says_why() {
-        let means = denied().means(WatchArg::Auto, 4, &ACCESSES).unwrap();
+        let means = denied().means(WatchArg::Auto, 4, &ACCESSES, None).unwrap();
         assert_eq!((means.watch, means.watchpoints), (WatchChoice::Software, 0));
         assert_eq!(means.reason, "asked for; lines are watched in software, as perf_event_open is denied");
+        let auto = Some("auto takes it".to_owned());
+        let means = denied().means(WatchArg::Auto, 4, &ACCESSES, auto.clone()).unwrap();
+        assert!(means.reason.starts_with("auto takes it; lines are watched"), "{}", means.reason);
+        let means = everything().means(WatchArg::Auto, 4, &TIME, auto).unwrap();
+        assert_eq!(means.reason, "auto takes it; best");
         let nothing = Found { signals: Err("no timer works".into()), ..denied() };
-        assert!(nothing.means(WatchArg::Auto, 4, &ACCESSES).is_ok(), "samples come without signals");
-        let error = denied().means(WatchArg::Registers, 4, &ACCESSES).unwrap_err();
+        assert!(nothing.means(WatchArg::Auto, 4, &ACCESSES, None).is_ok(), "samples come without signals");
+        let error = denied().means(WatchArg::Registers, 4, &ACCESSES, None).unwrap_err();
         assert!(error.contains("perf_event_open is denied"), "{error}");
     }
 
     /// The registers serve processes whose code cannot be translated.
     #[test]
     fn software_watches_where_it_is_asked_for() {
-        let means = everything().means(WatchArg::Software, 4, &ACCESSES).unwrap();
+        let means = everything().means(WatchArg::Software, 4, &ACCESSES, None).unwrap();
         assert_eq!((means.watch, means.watchpoints), (WatchChoice::Software, 4));
         assert_eq!(means.reason, "asked for");
     }
 
     #[test]
     fn the_burst_engine_does_without_and_cannot_watch_in_software() {
-        let means = denied().means(WatchArg::Auto, 4, &TIME).unwrap();
+        let means = denied().means(WatchArg::Auto, 4, &TIME, None).unwrap();
         assert_eq!(
             (means.watch, means.watchpoints, means.reason.as_str()),
             (WatchChoice::Registers, 0, "perf_event_open is denied")
         );
-        assert!(everything().means(WatchArg::Software, 4, &TIME).unwrap_err().contains("--engine translate"));
-        assert!(denied().means(WatchArg::Registers, 4, &TIME).is_err());
+        assert!(
+            everything()
+                .means(WatchArg::Software, 4, &TIME, None)
+                .unwrap_err()
+                .contains("--engine translate")
+        );
+        assert!(denied().means(WatchArg::Registers, 4, &TIME, None).is_err());
     }
 }

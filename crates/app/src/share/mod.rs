@@ -1,9 +1,12 @@
 //! `carom share`: record, then report.
 
+mod engine;
 mod means;
 mod periods;
 
-use carom_base_sys::probe::DeliveryKind;
+use std::cell::LazyCell;
+
+use carom_base_sys::probe::{DeliveryKind, Facts, Probes};
 use carom_collect::{ControlSettings, DeliveryChoice, Engine, Trial};
 
 use self::{
@@ -18,6 +21,9 @@ use crate::{
     record::{self, Job},
 };
 
+/// What sampling may add to the program's CPU time by default, in percent.
+const DEFAULT_BUDGET: f64 = 5.0;
+
 /// Records the program and reports.
 ///
 /// # Errors
@@ -25,8 +31,10 @@ use crate::{
 /// it should go.
 pub fn run(args: &ShareArgs) -> Result<End, Failure> {
     output::check(&args.report)?;
-    let periods = periods::periods(args).map_err(Failure::new)?;
-    let means = means::choose(args, &periods).map_err(Failure::new)?;
+    let probes = LazyCell::new(|| Probes::judge(&Facts::to_choose()));
+    let choice = engine::choose(args, || probes.translate.clone());
+    let periods = periods::periods(args, choice.engine).map_err(Failure::new)?;
+    let means = means::choose(args, &periods, choice.reason, &probes).map_err(Failure::new)?;
     record::run(Job {
         command: "share",
         program: &args.program,
@@ -50,7 +58,7 @@ fn settings(args: &ShareArgs, periods: &Periods, means: &Means) -> ControlSettin
         load_period,
         store_period,
         period_ns,
-        budget_ppm: (args.budget * 1e4).round() as u32,
+        budget_ppm: (args.budget.unwrap_or(DEFAULT_BUDGET) * 1e4).round() as u32,
         max_steps: args.max_steps,
         watchpoints: means.watchpoints,
         watch: means.watch,

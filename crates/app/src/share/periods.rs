@@ -1,6 +1,8 @@
 //! How often to sample.
 
-use crate::cli::{EngineArg, Period, ShareArgs};
+use carom_collect::Engine;
+
+use crate::cli::{Period, ShareArgs};
 
 /// Mean thread CPU time between samples by default. A timer sample and a walked step sample cost about 30 us on a
 /// virtual machine, and setting and hitting watchpoints as much again; what they cost the program beyond that, in
@@ -22,16 +24,14 @@ pub enum Periods {
     Accesses { loads: u64, stores: u64 },
 }
 
-/// Reads the options.
-///
-/// `auto` is `burst` until `translate` has shown on enough programs that it changes none of them.
+/// Reads the options of an engine.
 ///
 /// # Errors
 /// They contradict each other, or do not belong to the engine.
-pub fn periods(args: &ShareArgs) -> Result<Periods, String> {
+pub fn periods(args: &ShareArgs, engine: Engine) -> Result<Periods, String> {
     const NS_PER_S: u64 = 1_000_000_000;
-    match args.engine {
-        EngineArg::Auto | EngineArg::Burst => {
+    match engine {
+        Engine::Burst => {
             if args.load_period.is_some() || args.store_period.is_some() {
                 let text = "--load-period and --store-period count accesses, which the burst engine does not; \
                             use --period with a time, such as 3ms, or --engine translate";
@@ -47,7 +47,7 @@ pub fn periods(args: &ShareArgs) -> Result<Periods, String> {
                 None => Ok(Periods::Time { ns: by_rate.unwrap_or(DEFAULT_PERIOD_NS) }),
             }
         }
-        EngineArg::Translate => {
+        Engine::Translate => {
             if args.rate.is_some() {
                 return Err("--rate is in samples a second, which the translate engine does not keep; \
                             use --period with a number of accesses, such as 500000"
@@ -90,10 +90,10 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
 
-    fn check(options: &[&str], expect: Result<Periods, &str>) {
+    fn check(engine: Engine, options: &[&str], expect: Result<Periods, &str>) {
         let line = ["carom", "share"].iter().chain(options).chain(&["--", "app"]);
         let Command::Share(args) = Cli::try_parse_from(line).unwrap().command else { panic!("share") };
-        match (periods(&args), expect) {
+        match (periods(&args, engine), expect) {
             (Err(text), Err(part)) => assert!(text.contains(part), "{options:?}: {text}"),
             (found, expect) => assert_eq!(found, expect.map_err(str::to_owned), "{options:?}"),
         }
@@ -101,8 +101,9 @@ mod tests {
 
     #[test]
     fn burst_samples_by_time() {
+        let check = |options: &[&str], expect| check(Engine::Burst, options, expect);
         check(&[], Ok(Periods::Time { ns: DEFAULT_PERIOD_NS }));
-        check(&["--period", "1ms", "--engine", "burst"], Ok(Periods::Time { ns: 1_000_000 }));
+        check(&["--period", "1ms"], Ok(Periods::Time { ns: 1_000_000 }));
         check(&["--rate", "1000"], Ok(Periods::Time { ns: 1_000_000 }));
         check(&["--period", "500000"], Err("--period 500000: the burst engine samples by thread CPU time"));
         check(&["--load-period", "9"], Err("--engine translate"));
@@ -111,14 +112,14 @@ mod tests {
     #[test]
     fn translate_samples_by_accesses() {
         let accesses = |loads, stores| Ok(Periods::Accesses { loads, stores });
-        let translate = |options: &[&'static str]| [&["--engine", "translate"], options].concat();
-        check(&translate(&[]), accesses(DEFAULT_ACCESSES, DEFAULT_ACCESSES));
-        check(&translate(&["--period", "20000"]), accesses(20_000, 20_000));
-        check(&translate(&["--period", "20000", "--store-period", "0"]), accesses(20_000, 0));
-        check(&translate(&["--load-period", "700", "--store-period", "900"]), accesses(700, 900));
-        check(&translate(&["--store-period", "99"]), Err("the shortest is 100"));
-        check(&translate(&["--period", "3ms"]), Err("without a unit, such as 500000"));
-        check(&translate(&["--rate", "100"]), Err("--rate"));
-        check(&translate(&["--load-period", "0", "--store-period", "0"]), Err("carom count"));
+        let check = |options: &[&str], expect| check(Engine::Translate, options, expect);
+        check(&[], accesses(DEFAULT_ACCESSES, DEFAULT_ACCESSES));
+        check(&["--period", "20000"], accesses(20_000, 20_000));
+        check(&["--period", "20000", "--store-period", "0"], accesses(20_000, 0));
+        check(&["--load-period", "700", "--store-period", "900"], accesses(700, 900));
+        check(&["--store-period", "99"], Err("the shortest is 100"));
+        check(&["--period", "3ms"], Err("without a unit, such as 500000"));
+        check(&["--rate", "100"], Err("--rate"));
+        check(&["--load-period", "0", "--store-period", "0"], Err("carom count"));
     }
 }

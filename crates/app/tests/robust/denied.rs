@@ -99,7 +99,7 @@ const TRANSLATED: [&str; 4] = ["--engine", "translate", "--period", "1000"];
 /// there is a new write in each of their 1,000 turns: some 125 events of each. Look-ups alone find one in eight of them.
 #[test]
 fn translated_code_watches_what_samples_miss() {
-    let (_, report) = under_filter(&["--engine", "translate", "--period", "20000"], "counters_apart.c", &[]);
+    let (_, report) = under_filter(&["--period", "20000"], "counters_apart.c", &[]);
     let engine = &report.0["engine"];
     assert_eq!(engine["name"], "translate");
     assert_eq!((&engine["watch"], &engine["watchpoints"]), (&"software".into(), &1.into()));

@@ -14,7 +14,7 @@ pub struct BurstChoice {
 }
 
 impl BurstChoice {
-    /// What `--engine auto` prints: the engine, how it samples, and why. A sentence without a full stop.
+    /// The engine, how it samples, and why. A sentence without a full stop.
     pub fn describe(&self) -> String {
         let Self { delivery, reason, .. } = self;
         format!("burst, sampling by {}: {reason}", delivery.words())
@@ -50,6 +50,12 @@ pub fn choose_burst_delivery(probes: &Probes) -> Result<BurstChoice, String> {
         DeliveryKind::PosixTimer => why_no_perf(probes),
     };
     Ok(BurstChoice { delivery, watchpoints, reason })
+}
+
+/// Why threads have no debug registers to watch with, a clause without a full stop; `None` where they have some.
+pub fn why_no_watchpoints(probes: &Probes) -> Option<String> {
+    let cause = probes.watchpoints.cause()?;
+    Some(if probes.perf.works() { cause.to_owned() } else { why_no_perf(probes) })
 }
 
 fn why_no_perf(probes: &Probes) -> String {

@@ -19,7 +19,7 @@ mod tried;
 mod watch;
 
 pub use cache::Limits;
-pub use choice::{BurstChoice, choose_burst_delivery};
+pub use choice::{BurstChoice, choose_burst_delivery, why_no_watchpoints};
 pub use support::{Finding, Remedy, Support};
 pub use trial::{DeliveryKind, Outcome, Trial, attempt};
 pub use tried::{Slots, Tried};
