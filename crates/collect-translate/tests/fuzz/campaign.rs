@@ -16,9 +16,11 @@ const BATCH: u64 = 2000;
 const BATCH_OF_TOTALS: u64 = 100;
 /// All is translated anew for every mode and state.
 const BATCH_OF_MODES: u64 = 200;
-/// No child takes so long unless it hangs: for itself, and for each sequence.
+/// No child takes so much processor time unless it hangs: for itself, and for each sequence.
 const PATIENCE: Duration = Duration::from_secs(8);
 const PATIENCE_PER_SEQUENCE: Duration = Duration::from_millis(60);
+/// One that waits for ever takes none. Others may keep a child from running for so many times as long.
+const STARVED: u32 = 30;
 
 /// Tells a child what to do.
 pub const ORDER: &str = "CAROM_FUZZ_ORDER";
@@ -160,7 +162,8 @@ fn child(order: &Order) -> Outcome {
         if let Some(status) = child.try_wait().expect("a child") {
             break Some(status);
         }
-        if begin.elapsed() > patience {
+        let waited = begin.elapsed();
+        if waited > patience && (cpu_time(child.id()) > patience || waited > patience * STARVED) {
             child.kill().expect("a child");
             child.wait().expect("a child");
             break None;
@@ -194,6 +197,17 @@ fn child(order: &Order) -> Outcome {
     let output: Vec<_> = output.lines().filter(|line| !line.starts_with(LISTING)).collect();
     let how = format!("the child ended with {status:?}\n{}\n{errors}", output.join("\n"));
     Outcome::Failed { index: None, how, listing }
+}
+
+/// What a process has taken so far (proc(5), `/proc/PID/stat`: utime and stime, the 14th and the 15th field).
+fn cpu_time(process: u32) -> Duration {
+    /// Of the clock ticks in which Linux tells times to programs (`USER_HZ`).
+    const TICK: Duration = Duration::from_millis(10);
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The second field, the name, may have spaces, and ends with the last parenthesis.
+    let behind_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = behind_name.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u32>().ok());
+    TICK * ticks.sum::<u32>()
 }
 
 fn read(from: &mut impl Read) -> String {
