@@ -91,17 +91,64 @@ impl Grid {
         if self.by_range() { 1 << ((range(key).1 - 1) & u64::from(u64::BITS - 1)) } else { 1 }
     }
 
-    /// Calls for each place that has a byte in common with this one and whose width is in the set.
-    pub fn overlapping(self, key: Key, widths: u64, mut found: impl FnMut(Key)) {
+    /// The place's kind.
+    pub fn kind(self, key: Key) -> Kinds {
+        if !self.by_range() {
+            return Kinds::default();
+        }
+        let (addr, width) = range(key);
+        match width {
+            _ if !width.is_power_of_two() => Kinds::ODD,
+            _ if addr % width == 0 => Kinds::aligned(width),
+            _ => Kinds::unaligned(width),
+        }
+    }
+
+    /// Calls for each place that has a byte in common with this one, and is of one of these kinds and `widths`.
+    pub fn overlapping(self, key: Key, kinds: Kinds, widths: u64, mut found: impl FnMut(Key)) {
         if !self.by_range() {
             return found(key);
         }
         let (addr, width) = range(key);
-        for other in (1..=u64::from(WIDEST)).filter(|other| widths >> (other - 1) & 1 != 0) {
-            for start in (addr + 1).saturating_sub(other)..addr + width {
-                found(range_key(start, other as u32));
+        for other in (0..=WIDEST.ilog2()).map(|log| 1 << log) {
+            let from = (addr + 1).saturating_sub(other);
+            if kinds.have(Kinds::unaligned(other)) {
+                (from..addr + width).for_each(|start| found(range_key(start, other as u32)));
+            } else if kinds.have(Kinds::aligned(other)) {
+                let starts = ((from + other - 1) & !(other - 1)..addr + width).step_by(other as usize);
+                starts.for_each(|start| found(range_key(start, other as u32)));
             }
         }
+        if kinds.have(Kinds::ODD) {
+            let odd = (1..=u64::from(WIDEST)).filter(|other| !other.is_power_of_two());
+            for other in odd.filter(|other| widths >> (other - 1) & 1 != 0) {
+                let starts = (addr + 1).saturating_sub(other)..addr + width;
+                starts.for_each(|start| found(range_key(start, other as u32)));
+            }
+        }
+    }
+}
+
+/// Kinds of ranges, one bit each: of each power of two those that are aligned to it and those that are not, and all of other
+/// widths. Where places are no ranges there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kinds(pub u16);
+
+impl Kinds {
+    /// Powers of two up to [`WIDEST`].
+    const POWERS: u32 = WIDEST.ilog2() + 1;
+    const ODD: Self = Self(1 << (2 * Self::POWERS));
+
+    const fn aligned(width: u64) -> Self {
+        Self(1 << width.ilog2())
+    }
+
+    const fn unaligned(width: u64) -> Self {
+        Self(1 << (Self::POWERS + width.ilog2()))
+    }
+
+    const fn have(self, kind: Self) -> bool {
+        self.0 & kind.0 != 0
     }
 }
 
@@ -139,14 +186,26 @@ mod tests {
         assert_eq!(keys(Grid::new(1), 10, 150), [range_key(10, 64), range_key(74, 64), range_key(138, 22)]);
     }
 
-    /// Widths 2 and 4 are in use. With the bytes 8 and 9 overlap: of width 2 those that begin at 7, 8, 9, of width 4
-    /// those at 5 to 9.
+    /// What overlaps with the bytes 8 and 9 is found if it is of the kind that it is of.
     #[test]
     fn overlapping_ranges_are_found() {
         let grid = Grid::new(1);
-        let mut found = Vec::new();
-        grid.overlapping(range_key(8, 2), 0b1010, |key| found.push(range(key)));
-        assert_eq!(found, [(7, 2), (8, 2), (9, 2), (5, 4), (6, 4), (7, 4), (8, 4), (9, 4)]);
+        let found = |places: &[(u64, u32)]| {
+            let keys: Vec<_> = places.iter().map(|&(addr, width)| range_key(addr, width)).collect();
+            let kinds = keys.iter().fold(0, |all, key| all | grid.kind(*key).0);
+            let widths = keys.iter().fold(0, |all, key| all | grid.width_bit(*key));
+            let mut found = Vec::new();
+            grid.overlapping(range_key(8, 2), Kinds(kinds), widths, |key| found.push(range(key)));
+            found
+        };
+        // Aligned: of width 2 only itself, of width 4 that from 8 on, single bytes, and the line's.
+        assert_eq!(found(&[(100, 2), (100, 4)]), [(8, 2), (8, 4)]);
+        assert_eq!(found(&[(100, 1), (64, 64)]), [(8, 1), (9, 1), (0, 64)]);
+        // Not aligned: of width 2 those that begin at 7, 8, 9, of width 4 those at 5 to 9.
+        assert_eq!(found(&[(101, 2)]), [(7, 2), (8, 2), (9, 2)]);
+        assert_eq!(found(&[(101, 4)]), [(5, 4), (6, 4), (7, 4), (8, 4), (9, 4)]);
+        assert_eq!(found(&[(99, 3)]), [(6, 3), (7, 3), (8, 3), (9, 3)]);
+        assert_eq!(found(&[]), []);
         assert_eq!(grid.width_bit(range_key(8, 2)), 0b10);
         assert_eq!(grid.width_bit(range_key(8, 64)), 1 << 63);
     }

@@ -65,7 +65,7 @@ impl Holders {
         let mut shared = false;
         for other in Presence::members(set, self.stacks.len()) {
             let Some(Some(other)) = self.stacks.get_mut(other) else { continue };
-            self.grid.overlapping(key, self.widths, |key| {
+            self.grid.overlapping(key, Presence::kinds(set), self.widths, |key| {
                 if writes {
                     other.invalidate(key);
                 } else {
@@ -124,7 +124,7 @@ impl Holders {
 }
 
 fn note(presence: &mut Presence, grid: Grid, key: Key, holder: usize) {
-    let (first, last) = grid.blocks(key);
-    presence.note(first, holder);
-    presence.note(last, holder);
+    let ((first, last), kind) = (grid.blocks(key), grid.kind(key));
+    presence.note(first, holder, kind);
+    presence.note(last, holder, kind);
 }

@@ -1,15 +1,17 @@
-//! Which stacks may have places of a block.
+//! Which stacks may have places of a block, and of which kinds.
+
+use super::grid::Kinds;
 
 /// Stacks that are told apart; of more, those with equal remainders look alike.
-const BITS: usize = u64::BITS as usize;
+const BITS: usize = 48;
 
 const FEWEST_WORDS: usize = 1 << 10;
 
 /// From the fraction of the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A set of stacks for each block of neighbouring places. Blocks may fall together, and nothing is ever taken out: it
-/// names too many stacks sometimes, too few never. One word per block, where a directory would need an entry per place.
+/// A set of stacks for each block of neighbouring places, and one of the places' [kinds](super::grid::Kinds) behind it. Blocks
+/// may fall together, and nothing is ever taken out: it names too many sometimes, too few never. One word per block, where a directory would need an entry per place.
 #[derive(Clone, Debug)]
 pub(super) struct Presence {
     words: Vec<u64>,
@@ -32,14 +34,14 @@ impl Presence {
         self.used * 2 > self.words.len()
     }
 
-    /// The stack has places of this block.
-    pub fn note(&mut self, block: u64, stack: usize) {
+    /// The stack has places of this block, of these kinds.
+    pub fn note(&mut self, block: u64, stack: usize, kinds: Kinds) {
         let at = self.at(block);
         self.used += usize::from(self.words[at] == 0);
-        self.words[at] |= bit(stack);
+        self.words[at] |= bit(stack) | u64::from(kinds.0) << BITS;
     }
 
-    /// Stacks that may have, for [`members`](Self::members).
+    /// Stacks that may have some, for [`members`](Self::members), and of which [`kinds`](Self::kinds).
     pub fn of(&self, block: u64) -> u64 {
         self.words[self.at(block)]
     }
@@ -48,6 +50,11 @@ impl Presence {
     pub fn members(set: u64, count: usize) -> impl Iterator<Item = usize> {
         let bits = (0..BITS.min(count)).filter(move |bit| set >> bit & 1 != 0);
         bits.flat_map(move |bit| (bit..count).step_by(BITS))
+    }
+
+    /// The kinds that a set may mean.
+    pub fn kinds(set: u64) -> Kinds {
+        Kinds((set >> BITS) as u16)
     }
 
     fn at(&self, block: u64) -> usize {
@@ -66,15 +73,16 @@ mod tests {
     #[test]
     fn a_set_names_every_stack_that_was_noted() {
         let mut presence = Presence::new();
-        for stack in [0, 3, 64 + 3, 130] {
-            presence.note(17, stack);
+        for (stack, kinds) in [(0, 1), (3, 1), (48 + 3, 1 << 15), (98, 0)] {
+            presence.note(17, stack, Kinds(kinds));
         }
         // Bits 0, 2 and 3.
-        let members: Vec<usize> = Presence::members(presence.of(17), 131).collect();
-        assert_eq!(members, [0, 64, 128, 2, 66, 130, 3, 67]);
+        let members: Vec<usize> = Presence::members(presence.of(17), 99).collect();
+        assert_eq!(members, [0, 48, 96, 2, 50, 98, 3, 51]);
+        assert_eq!(Presence::kinds(presence.of(17)), Kinds(1 | 1 << 15));
         assert_eq!(presence.larger().of(17), 0);
         assert!(!presence.is_crowded());
-        (0..1000).for_each(|block| presence.note(block, 1));
+        (0..1000).for_each(|block| presence.note(block, 1, Kinds::default()));
         assert!(presence.is_crowded());
     }
 }
