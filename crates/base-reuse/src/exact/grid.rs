@@ -110,21 +110,21 @@ impl Grid {
             return found(key);
         }
         let (addr, width) = range(key);
-        for other in (0..=WIDEST.ilog2()).map(|log| 1 << log) {
-            let from = (addr + 1).saturating_sub(other);
-            if kinds.have(Kinds::unaligned(other)) {
-                (from..addr + width).for_each(|start| found(range_key(start, other as u32)));
-            } else if kinds.have(Kinds::aligned(other)) {
-                let starts = ((from + other - 1) & !(other - 1)..addr + width).step_by(other as usize);
-                starts.for_each(|start| found(range_key(start, other as u32)));
+        let mut each = |other: u64, step: u64| {
+            let first = (addr + 1).saturating_sub(other).next_multiple_of(step);
+            let starts = (first..addr + width).step_by(step as usize);
+            starts.for_each(|start| found(range_key(start, other as u32)));
+        };
+        for power in (0..=WIDEST.ilog2()).map(|log| 1 << log) {
+            if kinds.have(Kinds::unaligned(power)) {
+                each(power, 1);
+            } else if kinds.have(Kinds::aligned(power)) {
+                each(power, power);
             }
         }
         if kinds.have(Kinds::ODD) {
             let odd = (1..=u64::from(WIDEST)).filter(|other| !other.is_power_of_two());
-            for other in odd.filter(|other| widths >> (other - 1) & 1 != 0) {
-                let starts = (addr + 1).saturating_sub(other)..addr + width;
-                starts.for_each(|start| found(range_key(start, other as u32)));
-            }
+            odd.filter(|other| widths >> (other - 1) & 1 != 0).for_each(|other| each(other, 1));
         }
     }
 }

@@ -10,8 +10,9 @@ const FEWEST_WORDS: usize = 1 << 10;
 /// From the fraction of the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A set of stacks for each block of neighbouring places, and one of the places' [kinds](super::grid::Kinds) behind it. Blocks
-/// may fall together, and nothing is ever taken out: it names too many sometimes, too few never. One word per block, where a directory would need an entry per place.
+/// A set of stacks for each block of neighbouring places, and one of the places' [kinds](Kinds) behind it. Blocks may fall
+/// together, and nothing is ever taken out: it names too many sometimes, too few never. One word per block, where a
+/// directory would need an entry per place.
 #[derive(Clone, Debug)]
 pub(super) struct Presence {
     words: Vec<u64>,

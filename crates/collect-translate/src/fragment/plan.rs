@@ -1,8 +1,8 @@
 //! How the accesses of a block are seen one by one: its operands, and the registers that are borrowed for them.
 
-use super::{Builder, group::Group};
 use carom_base_insn::Lanes;
 
+use super::{Builder, group::Group};
 use crate::{
     block::{Block, Decoded},
     emit::Gpr,

@@ -1,12 +1,12 @@
 //! Code that writes a block's accesses down.
 
+use iced_x86::Instruction;
+
 use super::{
     Builder,
     plan::{Plan, free},
     units::is_told,
 };
-use iced_x86::Instruction;
-
 use crate::{
     block::Decoded,
     cache::Hook,
