@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -40,12 +41,18 @@ def build():
 
 def measure(options):
     program = build()
-    for run in range(options.runs):
-        for name, (test, many) in PASSES.items():
-            yield one_run(program, name, test, run, QUICK[name] if options.quick else many)
+    with ThreadPoolExecutor(options.jobs) as side_by_side:
+        yield from side_by_side.map(lambda job: one_run(program, *job, options.quick), plan(options.runs))
 
 
-def one_run(program, name, test, run, sequences):
+def plan(runs):
+    """(pass, run), all passes of a run before the next."""
+    return [(name, run) for run in range(runs) for name in PASSES]
+
+
+def one_run(program, name, run, quick):
+    test, many = PASSES[name]
+    sequences = QUICK[name] if quick else many
     # Every run draws other sequences; the seed makes them again.
     seed = run + 1
     environment = {**os.environ, "CAROM_FUZZ_SEQUENCES": str(sequences), "CAROM_FUZZ_SEED": str(seed)}
@@ -57,6 +64,10 @@ def one_run(program, name, test, run, sequences):
     return {"pass": name, "run": run, "seed": seed, "equal": test.returncode == 0, "seconds": time.monotonic() - begin,
             **{key: int(found[key]) if key in found else None for key in NUMBERS},
             "difference": None if test.returncode == 0 else test.stdout}
+
+
+def arguments(parser):
+    parser.add_argument("--jobs", type=int, default=1, help="runs side by side [default: %(default)s]")
 
 
 def summarise(rows):
@@ -82,4 +93,4 @@ def summarise(rows):
 
 if __name__ == "__main__":
     campaign.main(__file__, "6. Fuzzing", "cargo test --release -p carom-collect-translate --test fuzz", measure, summarise,
-                  runs=50)
+                  runs=50, arguments=arguments)
