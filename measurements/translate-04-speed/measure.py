@@ -15,16 +15,22 @@ from more import more_programs
 SIDES = {
     "translation": ("count", ["--trial", "translation"]),
     "count": ("count", []),
-    "sample 500K": ("share", ["--engine", "translate", "--period", "500000"]),
-    "sample 100K": ("share", ["--engine", "translate", "--period", "100000"]),
-    "sample 10K": ("share", ["--engine", "translate", "--period", "10000"]),
+    "samples 100K": ("count", ["--trial", "samples", "--trial-period", "100000"]),
+    "samples 10K": ("count", ["--trial", "samples", "--trial-period", "10000"]),
+    "share 500K": ("share", ["--engine", "translate", "--period", "500000"]),
+    "share 100K": ("share", ["--engine", "translate", "--period", "100000"]),
+    "share 10K": ("share", ["--engine", "translate", "--period", "10000"]),
     "stream": ("count", ["--trial", "stream"]),
     "checksums": ("count", ["--trial", "checksums"]),
 }
 # In the first turn of so many: they are long.
 SELDOM, SELDOM_TURNS = ["stream", "checksums"], 4
-ALLOWED = {"translation": 1.12, "count": 1.20, "sample 500K": 1.35, "sample 100K": 1.30, "sample 10K": 1.50, "stream": 5}
+# Geometric means of compiled programs. `share` is more than the engine: it is held to the same, and said apart.
+ALLOWED = {"translation": 1.12, "count": 1.20, "samples 100K": 1.30, "samples 10K": 1.50, "share 500K": 1.35,
+           "share 100K": 1.30, "share 10K": 1.50, "stream": 5}
 WORST_ALLOWED = 1.8
+# No program may take longer with these.
+EACH = ["count", "samples 100K", "share 100K"]
 # They run code that the program reads, or makes: another bound holds.
 INTERPRETERS = {"python3", "nodejs", "perl"}
 INTERPRETERS_ALLOWED = 2.2
@@ -75,13 +81,16 @@ def summarise(rows):
     table.append(["compiled programs, geometric mean", "", *(f"{mean:.3f}" for mean in means.values()), "", ""])
     criteria = [Criterion(f"{side}: geometric mean of compiled programs at most {allowed}", number(means[side]),
                           means[side] <= allowed) for side, allowed in ALLOWED.items()]
-    worst = max(ratio for side in ("count", "sample 100K") for name, ratio in time[side].items() if name not in INTERPRETERS)
-    criteria.append(Criterion(f"no compiled program above {WORST_ALLOWED}, counts and samples every 100K", number(worst),
-                              worst <= WORST_ALLOWED))
-    interpreters = [ratio for name, ratio in time["sample 100K"].items() if name in INTERPRETERS]
-    if interpreters:
-        criteria.append(Criterion(f"interpreters, samples every 100K: at most {INTERPRETERS_ALLOWED}",
-                                  number(max(interpreters)), max(interpreters) <= INTERPRETERS_ALLOWED))
+    for side in EACH:
+        worst, worst_name = max((ratio, name) for name, ratio in time[side].items() if name not in INTERPRETERS)
+        criteria.append(Criterion(f"{side}: no compiled program above {WORST_ALLOWED}", f"{number(worst)} ({worst_name})",
+                                  worst <= WORST_ALLOWED))
+    for side in EACH[1:]:
+        interpreters = [(ratio, name) for name, ratio in time[side].items() if name in INTERPRETERS]
+        if interpreters:
+            slowest, name = max(interpreters)
+            criteria.append(Criterion(f"{side}: interpreters at most {INTERPRETERS_ALLOWED}", f"{number(slowest)} ({name})",
+                                      slowest <= INTERPRETERS_ALLOWED))
     criteria.append(Criterion(f"peak memory at most {MEMORY_ALLOWED} or {MEMORY_ALWAYS_ALLOWED_MIB} MiB over native",
                               "all" if memory_met else "not all", memory_met))
     failed = [row for row in rows for side in ("native", *SIDES) if row[f"{column(side)}_status"] not in (0, None)]
@@ -90,7 +99,9 @@ def summarise(rows):
     explained = (
         f"Ratios to native are medians over {len(next(iter(groups.values())))} turns in which all ran one after another, "
         "with their spread (*stream* and *checksums*: in one turn of four); the whole command counts, carom's own start and "
-        "report included. *translation*: nothing is counted. *stream*: every access is written into a ring of its thread, "
+        "report included. *translation*: nothing is counted. "
+        "*samples*: counts, and samples of loads and of stores that nobody keeps; *share*: all that `carom share` does, with "
+        "call paths, watchpoints and its report. *stream*: every access is written into a ring of its thread, "
         "which nobody reads; *checksums*: the thread itself adds the addresses up. Loads and stores have periods of their "
         "own, here the same. MiB: the peak resident set of the program's largest process.")
     return Summary(body=[markdown(columns, table), explained], criteria=criteria)

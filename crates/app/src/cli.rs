@@ -145,6 +145,10 @@ pub struct CountArgs {
     /// What is done instead of counting, to measure what a part of the engine costs by itself
     #[arg(long, value_enum, default_value_t = TrialArg::Counts, hide_short_help = true)]
     pub trial: TrialArg,
+    /// The trial of samples takes one load and one store in so many
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..),
+          hide_short_help = true)]
+    pub trial_period: u64,
     /// When the program is observed.
     #[command(flatten)]
     pub window: WindowArgs,
@@ -278,6 +282,8 @@ pub enum TrialArg {
     Stream,
     /// As stream, and each thread adds up the addresses that it has written
     Checksums,
+    /// Count, and take samples that nobody keeps (see --trial-period)
+    Samples,
 }
 
 impl TrialArg {
@@ -288,6 +294,7 @@ impl TrialArg {
             Self::Translation => Trial::Translation,
             Self::Stream => Trial::Stream,
             Self::Checksums => Trial::Checksums,
+            Self::Samples => Trial::Samples,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `carom count`: exact totals, by the translate engine.
 
-use carom_collect::{ControlSettings, DeliveryChoice, Engine, Trial, WatchChoice, Window};
+use carom_collect::{ControlSettings, DeliveryChoice, Engine, Trial, WatchChoice};
 
 use crate::{
     cli::CountArgs,
@@ -16,16 +16,16 @@ use crate::{
 /// Before the program runs: it cannot be profiled, or a report cannot be written where it should go.
 pub fn run(args: &CountArgs) -> Result<End, Failure> {
     output::check(&args.report)?;
-    let trial = args.trial.trial();
     record::run(Job {
         command: "count",
         program: &args.program,
-        settings: settings(args.window.window(), trial),
-        reason: match trial {
+        settings: settings(args),
+        reason: match args.trial.trial() {
             Trial::Counts => "the only engine in this version that counts exactly".into(),
             Trial::Translation => "a trial: code is translated, and nothing is counted".into(),
             Trial::Stream => "a trial: counts, and every access written down for nobody".into(),
             Trial::Checksums => "a trial: counts, and every access written down and added up".into(),
+            Trial::Samples => "a trial: counts, and samples taken for nobody".into(),
         },
         output: &args.report,
         layout: Layout { per_thread: args.layout.per_thread, ..Layout::default() },
@@ -34,12 +34,14 @@ pub fn run(args: &CountArgs) -> Result<End, Failure> {
     })
 }
 
-/// Counting alone: nothing is sampled, so nothing is published, watched or timed.
-fn settings(window: Window, trial: Trial) -> ControlSettings {
+/// Counting alone: no sample is kept, so nothing is published, watched or timed.
+fn settings(args: &CountArgs) -> ControlSettings {
+    let trial = args.trial.trial();
+    let period = if trial == Trial::Samples { args.trial_period } else { 0 };
     ControlSettings {
         engine: Engine::Translate,
-        load_period: 0,
-        store_period: 0,
+        load_period: period,
+        store_period: period,
         period_ns: 0,
         budget_ppm: 0,
         max_steps: 0,
@@ -49,7 +51,7 @@ fn settings(window: Window, trial: Trial) -> ControlSettings {
         board_slots: 0,
         delivery: DeliveryChoice::Auto,
         objects: None,
-        window,
+        window: args.window.window(),
         reuse: None,
     }
 }

@@ -36,7 +36,7 @@ impl Engine {
     }
 }
 
-/// What translated code does where neither samples nor reuse are asked for.
+/// What translated code does where neither sharing nor reuse are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trial {
     /// It counts.
@@ -47,6 +47,8 @@ pub enum Trial {
     Stream,
     /// As `Stream`, and each thread adds up the addresses.
     Checksums,
+    /// It counts and takes samples with the periods of [`ControlSettings`], which nobody keeps.
+    Samples,
 }
 
 /// How samples are to be delivered.
@@ -212,6 +214,7 @@ impl Control {
             1 => Trial::Translation,
             2 => Trial::Stream,
             3 => Trial::Checksums,
+            4 => Trial::Samples,
             _ => return None,
         };
         Some(ControlSettings {

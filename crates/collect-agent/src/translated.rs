@@ -9,7 +9,7 @@ use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
 use carom_base_sys::signal;
 use carom_base_wire::{
-    Count, Engine, Leave, SlotHeader,
+    Count, Engine, Leave, SlotHeader, Trial,
     journal::{Line, NOT_TRANSLATED},
 };
 use carom_collect_translate as engine;
@@ -32,6 +32,9 @@ impl Observer for Agent {
             let Some(thread) = registry::current() else { return };
             thread.visit(|state| {
                 let settings = &state.session.settings;
+                if settings.trial == Trial::Samples {
+                    return trial::take_sample(*access);
+                }
                 let (loads, stores) = (settings.load_period, settings.store_period);
                 let shortest = [loads, stores].into_iter().filter(|period| *period != 0).min().unwrap_or(1);
                 if let Some(reuse) = &state.session.reuse {

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use carom_base::Access;
 use carom_base_wire::Trial;
 use carom_collect_translate::{Batch, Mode};
 
@@ -11,7 +12,8 @@ static SUM: AtomicU64 = AtomicU64::new(0);
 /// What the engine does for `trial`.
 pub fn mode(trial: Trial) -> Mode {
     match trial {
-        Trial::Counts => Mode::Count,
+        // Samples with no period are none.
+        Trial::Counts | Trial::Samples => Mode::Count,
         Trial::Translation => Mode::Bare,
         Trial::Stream | Trial::Checksums => Mode::Stream,
     }
@@ -24,4 +26,9 @@ pub fn take(trial: Trial, batch: &Batch<'_>) {
         batch.for_each(|access| sum = sum.wrapping_add(access.addr.0));
         SUM.fetch_add(sum, Relaxed);
     }
+}
+
+/// What becomes of a sample that nobody asked for.
+pub fn take_sample(access: Access) {
+    SUM.fetch_add(access.addr.0, Relaxed);
 }

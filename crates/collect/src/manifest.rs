@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use carom_base_sys::{clock, machine::Machine};
-use carom_base_wire::{ControlSettings, Engine, WatchChoice};
+use carom_base_wire::{ControlSettings, Engine, Trial, WatchChoice};
 use carom_store::{CacheInfo, Costs, CpuInfo, EngineInfo, MachineInfo, Manifest};
 
 use crate::{
@@ -66,10 +66,15 @@ fn engine_info(settings: &ControlSettings, reason: String) -> EngineInfo {
             ..common
         },
         Engine::Translate => {
-            let counts_only = settings.load_period == 0 && settings.store_period == 0;
+            let (load_period, store_period) = match settings.trial {
+                // They are taken, but nobody keeps them.
+                Trial::Samples => (0, 0),
+                _ => (settings.load_period, settings.store_period),
+            };
+            let counts_only = load_period == 0 && store_period == 0;
             EngineInfo {
-                load_period: settings.load_period,
-                store_period: settings.store_period,
+                load_period,
+                store_period,
                 delivery: INLINE.into(),
                 sample_means: if counts_only { "nothing" } else { "accesses" }.into(),
                 ..common

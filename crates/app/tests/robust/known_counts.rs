@@ -87,12 +87,12 @@ fn every_event_of_every_thread_is() {
     }
 }
 
-/// Accesses that are written down and added up are counted all the same.
+/// Accesses that are written down, added up or sampled for nobody are counted all the same.
 #[test]
-fn trials_that_stream_count() {
-    for trial in ["stream", "checksums"] {
+fn trials_count() {
+    for trial in ["stream", "checksums", "samples"] {
         for (name, expected) in &known() {
-            let report = reported(&["--trial", trial], &[], name, &[]);
+            let report = reported(&["--trial", trial, "--trial-period", "100"], &[], name, &[]);
             assert_eq!(by_thread(&report), std::slice::from_ref(expected), "{name}");
         }
     }
