@@ -148,6 +148,11 @@ impl Code {
             && self.counters.len() + self.edges + 2 * MOST_NEW < COUNTERS_PER_ARENA
     }
 
+    /// Sees to it that the next fragment finds memory. `None` where there is none.
+    pub fn make_ready(&mut self) -> Option<()> {
+        self.memory.make_ready(MOST_HOT, MOST_COLD).ok()
+    }
+
     /// Whether operands anywhere in it can name all of `code`: relative to themselves, or by its address.
     pub fn reaches(&self, code: &Range<u64>) -> bool {
         self.memory.reaches(code) || self.memory.is_far() && is_low(code)

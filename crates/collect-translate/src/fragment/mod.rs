@@ -141,7 +141,9 @@ pub fn variant(cache: &mut Cache, pc: u64, hooks: &[Hooked]) -> Option<u64> {
 impl<'c> Builder<'c> {
     fn begin(cache: &'c mut Cache, pc: u64) -> Option<Self> {
         let index = cache.room_near(pc)?;
-        let arena = cache.codes.get(index)?;
+        let arena = cache.codes.get_mut(index)?;
+        // Now: what the fragment enters as it is made is not taken back.
+        arena.make_ready()?;
         let (start, cold) = (arena.next_hot(), arena.next_cold());
         let Spare { code, marks, finder, .. } = &mut cache.spare;
         let code = Emitter::reusing(start, std::mem::take(code));

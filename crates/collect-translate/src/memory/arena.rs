@@ -135,6 +135,17 @@ impl Arena {
         hot <= HALF_BYTES - self.hot.used && cold <= HALF_BYTES - self.cold.used
     }
 
+    /// Sees to it that so many more bytes of each half can be taken without asking the system for memory.
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate).
+    pub fn make_ready(&mut self, hot: usize, cold: usize) -> Result<(), MemoryError> {
+        let used = (self.hot.used, self.cold.used);
+        self.allocate(hot, cold)?;
+        (self.hot.used, self.cold.used) = used;
+        Ok(())
+    }
+
     /// Takes bytes from [`hot`](Self::hot) and from [`cold`](Self::cold) on, to be written next.
     ///
     /// # Errors

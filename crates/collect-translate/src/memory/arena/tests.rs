@@ -132,6 +132,23 @@ fn memory_is_used_as_code_grows() {
     assert_eq!(resident(&arena), 3 * 16);
 }
 
+/// A fragment that is begun can be ended, whatever happens to the memory meanwhile.
+#[test]
+fn what_was_made_ready_needs_no_memory() {
+    let _turn = low_memory();
+    let mut lanes = Lanes::reserve().expect("lanes");
+    let mut arena = arena(&mut lanes, 1);
+    let (hot, cold, before) = (arena.hot(), arena.cold(), arena.hot.populated);
+    arena.make_ready(before + 1, 1).expect("memory");
+    assert_eq!((arena.hot(), arena.cold()), (hot, cold));
+    let ready = arena.hot.populated;
+    assert!(ready > before);
+    arena.allocate(before + 1, 1).expect("room");
+    assert_eq!(arena.hot.populated, ready);
+    assert!(arena.make_ready(HALF_BYTES, 0).is_err());
+    assert_eq!(arena.hot(), hot + before as u64 + 1);
+}
+
 #[test]
 fn a_full_half_takes_no_more() {
     let _turn = low_memory();
