@@ -55,6 +55,10 @@ impl Stream {
         if unit >= end || unit == NEVER {
             return None;
         }
+        if period == 0 {
+            self.next = NEVER;
+            return None;
+        }
         let taken = (self.next % u64::from(accesses)) as u32;
         let stratum = self.next / period + 1;
         self.next = stratum.saturating_mul(period).saturating_add(random(period));
@@ -63,7 +67,9 @@ impl Stream {
 
     /// Gives up the samples in front of the unit `end`.
     pub fn skip(&mut self, end: u64, accesses: u32, period: u64, random: &mut impl FnMut(u64) -> u64) {
-        if self.unit(accesses) < end {
+        if period == 0 {
+            self.next = NEVER;
+        } else if self.unit(accesses) < end {
             let stratum = end.saturating_mul(u64::from(accesses)) / period + 1;
             self.next = stratum.saturating_mul(period).saturating_add(random(period));
         }
@@ -136,6 +142,17 @@ mod tests {
             let whole = executions * u64::from(accesses) / period;
             prop_assert!(samples == whole || samples == whole + 1, "{samples} samples in {whole} strata");
         }
+    }
+
+    /// The mode has changed to one that samples none of the kind, while a block still counts down for the one before.
+    #[test]
+    fn a_period_of_zero_ends_the_samples() {
+        let mut random = generator(1);
+        let begun = Stream::begin(100, &mut random);
+        let (mut taken, mut skipped) = (begun, begun);
+        assert_eq!(taken.take(1000, 1, 0, &mut random), None);
+        skipped.skip(1000, 1, 0, &mut random);
+        assert_eq!((taken.unit(1), skipped.unit(1)), (NEVER, NEVER));
     }
 
     /// 6 accesses, a period that is a multiple of 6: a sampler that counts would always meet the same one. 60,000 strata
