@@ -55,8 +55,8 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
 const MOST_WAITS: u32 = 20;
 static A_MOMENT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 50_000 };
 
-/// Where a thread goes on that is to be dispatched once more.
-const LATER: u64 = 0;
+/// Where a thread goes on that is to be dispatched once more: no address that a program could go to, as 0 is.
+const LATER: u64 = 1 << 63;
 
 /// Whether an exit can be dispatched once more where it found no room.
 const fn is_repeatable(reason: Reason) -> bool {

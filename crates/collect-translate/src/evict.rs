@@ -70,7 +70,7 @@ impl Engine {
     fn reuse(&mut self, index: usize) -> Room {
         let Some(code) = self.cache.codes.get(index) else { return Room::None };
         for thread in self.threads() {
-            // SAFETY: attached; its dispatcher waits for the lock that we hold, or is this one.
+            // SAFETY: attached. What this changes its dispatcher uses under the lock that we hold, or is this one.
             unsafe { (*thread.cast_mut()).fold(index, code) };
         }
         if self.cache.empty(index) { Room::Made } else { Room::None }
