@@ -13,7 +13,7 @@ mod reuse;
 mod skip;
 
 pub use access::{Access, AccessKind};
-pub use address::{Addr, Ip, LINE_BYTES, Line};
+pub use address::{Addr, Ip, LARGEST_PLACE_BYTES, LINE_BYTES, Line};
 pub use bins::LogBin;
 pub use event::{EarlierWrite, Population, Sample, SampleOutcome, SharingClass, SharingEvent, Via};
 pub use id::{Cpu, Nanos, ProcessId, StackId, ThreadId};

@@ -17,7 +17,7 @@ use carom_collect_translate::{Batch, Mode, Observer, SignalAction, Totals};
 
 use crate::{
     handler, init, init::trouble, own_heap, registry, reuse, reuse::Sampled, ring::Slot, session,
-    session::Session, trial, window,
+    session::Session, thread::State, trial, window,
 };
 
 /// Thread CPU time between two signals that bring a thread back into the cache, and write down its counts.
@@ -127,17 +127,22 @@ fn period_of(access: Access, loads: u64, stores: u64) -> f64 {
     if rate > 0.0 { 1.0 / rate } else { 1.0 }
 }
 
-/// Loads and stores.
+/// Loads and stores. What takes back is read after what it takes from, while the thread may run on.
 fn accesses(totals: &Totals) -> u64 {
-    totals.loads.saturating_add(totals.stores) as u64
+    totals.loads.saturating_add(totals.stores).max(0) as u64
 }
 
 /// What is still watched for reuse is over: the process ends. `totals`: what each thread, by its name, has made.
 pub fn end_reuse(totals: Option<&[(u64, u64)]>) {
+    with_reuse(|reuse, state| reuse.end_all(state, totals));
+}
+
+/// Does something with the sampled reuse of the calling thread, where that is looked for.
+fn with_reuse(work: impl FnOnce(&Sampled, &mut State)) {
     let Some(thread) = registry::current() else { return };
     thread.visit(|state| {
         if let Some(reuse) = &state.session.reuse {
-            reuse.end_all(state, totals);
+            work(reuse, state);
         }
     });
 }
@@ -162,6 +167,13 @@ pub fn is_on() -> bool {
 pub fn start(session: &Session) {
     if session.settings.engine != Engine::Translate {
         return;
+    }
+    if cfg!(feature = "static-link") {
+        return trouble(
+            session,
+            NOT_TRANSLATED,
+            "the agent is linked into the program, and the two are not told apart",
+        );
     }
     let (loads, stores) = (session.settings.load_period, session.settings.store_period);
     let mode = if reuse::exact::start(session) {
@@ -238,6 +250,8 @@ pub fn goes_back_to(at: u64) -> Option<u64> {
 pub fn end_thread(slot: &Slot) {
     if is_on() {
         undisturbed(|| {
+            // Another thread may have its tables as soon as it is detached.
+            with_reuse(Sampled::lay_down);
             if let Some(totals) = engine::detach() {
                 end_counts(name(slot), &totals);
             }
@@ -248,13 +262,7 @@ pub fn end_thread(slot: &Slot) {
 /// The thread executes nothing more, or nothing more that counts.
 fn end_counts(name: u64, totals: &Totals) {
     write(name, totals);
-    if let Some(thread) = registry::current() {
-        thread.visit(|state| {
-            if let Some(reuse) = &state.session.reuse {
-                reuse.leave(state, accesses(totals));
-            }
-        });
-    }
+    with_reuse(|reuse, state| reuse.leave(state, accesses(totals)));
     if let Some(header) = header(name) {
         reuse::exact::end_thread(header);
     }

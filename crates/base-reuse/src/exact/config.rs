@@ -19,8 +19,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// The largest granularity, a huge page.
-    pub const MAX_GRANULARITY: u32 = 2 << 20;
+    /// The largest granularity.
+    pub const MAX_GRANULARITY: u32 = carom_base::LARGEST_PLACE_BYTES;
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         if let Some(&bytes) = self

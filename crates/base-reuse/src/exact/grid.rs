@@ -15,6 +15,9 @@ const WIDTH_BITS: u32 = 7;
 /// Addresses of user space are shorter than this, even with five levels of page tables.
 const ADDRESS_BITS: u32 = u64::BITS - WIDTH_BITS;
 
+/// Bytes of a word, as a power of two.
+const WORD_BITS: u32 = 3;
+
 /// Neighbouring places that share a word of [`Presence`](super::presence::Presence), as a power of two.
 const BLOCK_BITS: u32 = 3;
 
@@ -64,9 +67,10 @@ impl Grid {
         }
     }
 
-    /// How keys hash: those with equal upper bits are neighbours, [`Neighbours`](Self::neighbour_bits) tells which.
+    /// How many of their lowest bits the keys of neighbours have in common. In those of ranges the width is there, and most
+    /// ranges are aligned words of the same width.
     pub fn neighbour_bits(self) -> u32 {
-        if self.by_range() { WIDTH_BITS + BLOCK_BITS } else { BLOCK_BITS }
+        if self.by_range() { WIDTH_BITS + WORD_BITS } else { 0 }
     }
 
     /// The first and the last block that the place lies in.

@@ -79,8 +79,11 @@ impl Histogram {
     #[cold]
     #[inline(never)]
     fn extend(&mut self, at: usize, weight: u64) {
-        self.counts.resize((at / HALF + 1) * HALF, 0);
-        self.counts[at] = weight;
+        // Another thread's uses lie far behind, and no count of them is no reason to go there.
+        if weight > 0 {
+            self.counts.resize((at / HALF + 1) * HALF, 0);
+            self.counts[at] = weight;
+        }
     }
 
     /// All that may not be 0, by bin and then by column.
@@ -163,6 +166,16 @@ mod tests {
         histogram.add(40, column, UNIT / 2);
         assert_eq!(drained(&mut histogram), [(40, ReuseKind::Raw, 1)]);
         assert_eq!(drained(&mut histogram), []);
+    }
+
+    #[test]
+    fn no_count_needs_no_room() {
+        let mut histogram = Histogram::default();
+        Column::all().for_each(|column| histogram.add(0, column, 0));
+        assert_eq!(histogram.correct(true, 0), 0);
+        assert!(histogram.counts.is_empty());
+        histogram.add(0, Column::new(false, false, false), UNIT);
+        assert_eq!(histogram.counts.len(), HALF);
     }
 
     /// Three reads at 5 and three at 9; four too many: none is left at 5 and two at 9. Writes are not touched. Of another

@@ -77,7 +77,6 @@ pub struct Interleaver {
     held: usize,
     /// Accesses up to this time were given on.
     given: u64,
-    hurried: u64,
     /// While accesses are given on: when each lane makes its next one, and the number of the lane. The first is last.
     next: Vec<(u64, usize)>,
     /// Vectors to use again.
@@ -126,7 +125,6 @@ impl Interleaver {
             lanes: Vec::new(),
             held: 0,
             given: 0,
-            hurried: 0,
             next: Vec::new(),
             spare: Vec::new(),
         }
@@ -166,7 +164,7 @@ impl Interleaver {
         }
         self.give_on(self.known(), sink);
         while self.is_too_much() && self.leave_behind() {
-            self.hurried += self.give_on(self.known(), sink);
+            self.give_on(self.known(), sink);
         }
     }
 
@@ -187,12 +185,6 @@ impl Interleaver {
     /// Accesses that are held back.
     pub fn held(&self) -> usize {
         self.held
-    }
-
-    /// Accesses that were given on before all threads had got there, because a thread was not heard of while others
-    /// filled what may be held back.
-    pub fn hurried(&self) -> u64 {
-        self.hurried
     }
 
     fn time(&self, at: Nanos) -> u64 {
@@ -229,9 +221,8 @@ impl Interleaver {
         last.map(|lane| lane.state = State::Away).is_some()
     }
 
-    /// Gives on what was accessed up to `known`, and says how much.
-    fn give_on(&mut self, known: u64, sink: &mut impl Sink) -> u64 {
-        let before = self.held;
+    /// Gives on what was accessed up to `known`.
+    fn give_on(&mut self, known: u64, sink: &mut impl Sink) {
         let mut next = mem::take(&mut self.next);
         next.extend(self.lanes.iter().enumerate().filter_map(|(index, lane)| lane.next(known, index)));
         next.sort_unstable_by(|one, other| other.cmp(one));
@@ -269,7 +260,6 @@ impl Interleaver {
             }
             !over
         });
-        (before - self.held) as u64
     }
 }
 

@@ -66,6 +66,7 @@ mod config;
 mod entry;
 mod error;
 mod grid;
+mod hash;
 mod histogram;
 mod holders;
 mod interleave;

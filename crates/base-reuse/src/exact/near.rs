@@ -2,6 +2,7 @@
 
 use super::{
     grid::{Key, VACANT},
+    hash::product,
     table::{Home, Moved},
 };
 
@@ -10,9 +11,6 @@ const SEAT_BITS: u32 = 9;
 
 /// How many places: 8 KiB of them, so that they stay in a core's first cache beside what else is needed all the time.
 const SEATS: usize = 1 << SEAT_BITS;
-
-/// From the fraction of the golden ratio.
-const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A cache of the [table](super::table), with one seat for each value of a hash: most touches are of places that were
 /// touched a moment ago, and need no more than one look to be found.
@@ -62,10 +60,4 @@ impl Near {
 #[inline(always)]
 fn index(key: Key) -> usize {
     (product(key) >> (u64::BITS - SEAT_BITS)) as usize % SEATS
-}
-
-/// Its upper bits are a hash: no arithmetic progression has a pattern under it.
-#[inline(always)]
-pub(super) fn product(key: Key) -> u64 {
-    key.wrapping_mul(MULTIPLIER)
 }

@@ -4,7 +4,10 @@ use std::num::NonZero;
 
 use carom_base::{Addr, Ip, LogBin};
 
-use super::histogram::{Column, Histogram, UNIT, take_whole};
+use super::{
+    hash::{GOLDEN, folded},
+    histogram::{Column, Histogram, UNIT, take_whole},
+};
 
 /// Entries that one combination may be put in.
 const WAYS: usize = 8;
@@ -13,9 +16,6 @@ const WAYS: usize = 8;
 /// are all much the same has them to within a bin, and takes no more room than it would with wider ones. They are a
 /// quarter of a doubling.
 const BINS: u16 = 8;
-
-/// From the fraction of the golden ratio.
-const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// What is told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +30,7 @@ impl What {
     fn hash(self) -> u64 {
         let both = self.earlier.0.rotate_left(u32::BITS) ^ self.later.0;
         let rest = u64::from(self.bins.0.get()) << 3 | self.column.index() as u64;
-        let product = u128::from(both.wrapping_add(rest << 24) ^ MULTIPLIER) * u128::from(MULTIPLIER);
-        product as u64 ^ (product >> u64::BITS) as u64
+        folded(both.wrapping_add(rest << 24), GOLDEN)
     }
 }
 

@@ -1,14 +1,11 @@
 //! Which stacks may have places of a block, and of which kinds.
 
-use super::grid::Kinds;
+use super::{grid::Kinds, hash::product};
 
 /// Stacks that are told apart; of more, those with equal remainders look alike.
 const BITS: usize = 48;
 
 const FEWEST_WORDS: usize = 1 << 10;
-
-/// From the fraction of the golden ratio.
-const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A set of stacks for each block of neighbouring places, and one of the places' [kinds](Kinds) behind it. Blocks may fall
 /// together, and nothing is ever taken out: it names too many sometimes, too few never. One word per block, where a
@@ -59,7 +56,7 @@ impl Presence {
     }
 
     fn at(&self, block: u64) -> usize {
-        (block.wrapping_mul(MULTIPLIER) >> (u64::BITS - self.words.len().ilog2())) as usize
+        (product(block) >> (u64::BITS - self.words.len().ilog2())) as usize
     }
 }
 

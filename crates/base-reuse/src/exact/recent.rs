@@ -3,7 +3,7 @@
 use super::{
     entry::Last,
     grid::{Key, VACANT},
-    near::product,
+    hash::product,
     table::Home,
 };
 

@@ -3,7 +3,7 @@
 
 use carom_base::{Access, AccessKind};
 
-use super::{config::Sampling, grid::Grid, histogram::UNIT};
+use super::{config::Sampling, grid::Grid, hash::folded, histogram::UNIT};
 
 /// Which part of the places stays when there are too many. The paper takes out one place at a time, by a queue of their
 /// hashes; a tenth at once needs no queue, and the places followed are between nine tenths of the limit and all of it.
@@ -116,8 +116,7 @@ impl Sieve {
     /// The hash of a [sampling unit](super::grid::Grid::sampling_unit).
     #[inline(always)]
     pub fn hash(unit: u64) -> u64 {
-        let product = u128::from(unit ^ MULTIPLIER) * u128::from(MULTIPLIER);
-        product as u64 ^ (product >> u64::BITS) as u64
+        folded(unit, MULTIPLIER)
     }
 
     /// Is it followed?

@@ -2,13 +2,12 @@
 
 use carom_base::Ip;
 
+use super::hash::product;
+
 const FEWEST: usize = 1 << 12;
 
 /// Places for each instruction.
 const ROOM: usize = 8;
-
-/// From the fraction of the golden ratio.
-const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Numbers instructions in the order in which they are met, from 0.
 #[derive(Clone, Debug)]
@@ -77,7 +76,7 @@ impl Sites {
 /// The upper half of the product depends on all of the address.
 #[inline(always)]
 fn hash(ip: Ip) -> usize {
-    (ip.0.wrapping_mul(MULTIPLIER) >> u32::BITS) as usize
+    (product(ip.0) >> u32::BITS) as usize
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::{
     entry::Entry,
     grid::{Grid, Key},
+    hash::{GOLDEN, folded},
     pool::{LARGEST, Pool},
 };
 
@@ -22,9 +23,6 @@ const FULL: (usize, usize) = (4, 5);
 
 /// ... and then becomes larger by one bucket in so many.
 const GROWTH: usize = 3;
-
-/// From the fraction of the golden ratio: no arithmetic progression has a pattern under it.
-const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The number of no block: their numbers are shorter.
 const VACANT: u64 = u64::MAX;
@@ -109,8 +107,7 @@ struct Found {
 
 impl Table {
     pub fn new(grid: Grid) -> Self {
-        // Keys of ranges have the width in their lowest bits; most ranges are aligned words of the same width.
-        Self::empty(Split(if grid.granularity() == 1 { grid.neighbour_bits() } else { 0 }))
+        Self::empty(Split(grid.neighbour_bits()))
     }
 
     fn empty(split: Split) -> Self {
@@ -248,8 +245,7 @@ impl Split {
 /// The segment of a block, and the hash without the bits that choose it.
 #[inline(always)]
 fn hash(block: u64) -> (usize, u64) {
-    let product = u128::from(block ^ MULTIPLIER) * u128::from(MULTIPLIER);
-    let hash = product as u64 ^ (product >> u64::BITS) as u64;
+    let hash = folded(block, GOLDEN);
     ((hash >> (u64::BITS - SEGMENT_BITS)) as usize, hash << SEGMENT_BITS)
 }
 

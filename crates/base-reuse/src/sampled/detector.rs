@@ -1,11 +1,11 @@
-use carom_base::{Access, Nanos, ReuseEvent, ReuseOutcome, Scope, ThreadId, Touch};
+use carom_base::{ReuseEvent, ReuseOutcome, Scope, ThreadId, Touch};
 
 use super::config::{Config, MAX_SLOTS, Positions};
 use super::placing::Newcomer;
 use super::random::Random;
 use super::slot::{Slot, Use};
 use super::state::{Phase, State};
-use super::tally::{Count, Counts, Tally};
+use super::tally::Tally;
 use super::watch::{Place, Watch, WatchId};
 use crate::Domain;
 
@@ -32,7 +32,7 @@ pub struct Over {
 /// What a sample leads to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sampled {
-    /// To be set in all threads, each in its [mode](Watch::modes). `None`: the sample was dropped, and counted.
+    /// To be set in all threads, each in its [mode](Watch::modes). `None`: the sample was dropped.
     pub arm: Option<Watch>,
     /// The use that had the same slot up to now.
     pub replaced: Option<Over>,
@@ -63,10 +63,7 @@ impl<'a> Detector<'a> {
         let number = self.tally.sample();
         let mut random = Random::new(random);
         let drawn = self.config.odds.draw(&mut random).filter(|_| weight > 0.0 && weight.is_finite());
-        let Some((scope, locality, odds)) = drawn else {
-            self.tally.count(Count::Unusable);
-            return Sampled::default();
-        };
+        let Some((scope, locality, odds)) = drawn else { return Sampled::default() };
         let domain = positions.domain(touch.thread);
         let held = Use {
             touch,
@@ -85,30 +82,16 @@ impl<'a> Detector<'a> {
     /// Where it could not be recovered: the watched bytes, and what the watch was set for.
     pub fn on_touch(self, positions: &impl Positions, id: WatchId, touch: Touch) -> Touched {
         let held = self.slot(id).and_then(Slot::read).filter(|(generation, _)| *generation == id.generation);
-        let Some((_, held)) = held else {
-            self.tally.count(Count::Late);
-            return Touched::Late;
-        };
+        let Some((_, held)) = held else { return Touched::Late };
         let Some(outcome) = held.verdict(&touch, positions.domain(touch.thread)) else {
             return Touched::Active;
         };
-        match self.settle(positions, id, &held, outcome, Some(touch)) {
-            Some(over) => Touched::Over(over),
-            None => {
-                self.tally.count(Count::Late);
-                Touched::Late
-            }
-        }
+        self.settle(positions, id, &held, outcome, Some(touch)).map_or(Touched::Late, Touched::Over)
     }
 
     /// What is watched now: to be set in a thread that starts.
     pub fn active(self) -> impl Iterator<Item = Watch> + use<'a> {
         self.uses().map(|(id, held)| held.watch(id))
-    }
-
-    /// Those of them that an access touches: for a filter that knows lines and not uses.
-    pub fn touched_by(self, access: Access) -> impl Iterator<Item = Watch> + use<'a> {
-        self.active().filter(move |watch| watch.touched_by(access))
     }
 
     /// Whether the use is not over yet.
@@ -117,13 +100,9 @@ impl<'a> Detector<'a> {
         self.slot(id).is_some_and(|slot| slot.state() == active)
     }
 
-    /// The watch could not be set: the use is forgotten, and counted. False where it was over already.
+    /// The watch could not be set: the use is forgotten. False where it was over already.
     pub fn give_up(self, id: WatchId) -> bool {
-        let freed = self.slot(id).is_some_and(|slot| slot.settle(id.generation));
-        if freed {
-            self.tally.count(Count::GivenUp);
-        }
-        freed
+        self.slot(id).and_then(|slot| slot.settle(id.generation)).is_some()
     }
 
     /// Watching on would cost too much: the use is given up, its distance being a lower bound and its weight its own.
@@ -131,12 +110,6 @@ impl<'a> Detector<'a> {
     pub fn censor(self, positions: &impl Positions, id: WatchId) -> Option<Over> {
         let (_, held) = self.slot(id)?.read().filter(|(generation, _)| *generation == id.generation)?;
         self.settle(positions, id, &held, ReuseOutcome::Replaced, None)
-    }
-
-    /// When an access was sampled, and when the last of its watches was set: in between an invalidation can be missed
-    /// (thesis 6.3, relaxed definition).
-    pub fn note_window(self, sampled: Nanos, armed: Nanos) {
-        self.tally.window(sampled, armed);
     }
 
     /// A thread ends: what it could still have reused itself is over. What others may reuse is not.
@@ -156,17 +129,6 @@ impl<'a> Detector<'a> {
     /// Uses end as the iterator is advanced.
     pub fn end_all<P: Positions>(self, positions: &P) -> impl Iterator<Item = Over> + use<'a, '_, P> {
         self.end(positions, |_| true)
-    }
-
-    /// Forgets all uses and counts. Only for when no other thread uses the detector, as in the child of a fork.
-    pub fn clear(self) {
-        self.slots.iter().for_each(Slot::clear);
-        self.tally.clear();
-    }
-
-    /// What was counted so far.
-    pub fn counts(self) -> Counts {
-        self.tally.counts()
     }
 
     fn slot(self, id: WatchId) -> Option<&'a Slot> {
@@ -195,10 +157,7 @@ impl<'a> Detector<'a> {
         outcome: ReuseOutcome,
         later: Option<Touch>,
     ) -> Option<Over> {
-        let slot = self.slot(id).filter(|slot| slot.settle(id.generation))?;
-        let weight = slot.weight();
-        slot.welcome();
-        self.tally.count(Count::Outcome(outcome));
+        let weight = self.slot(id)?.settle(id.generation)?;
         let now = clock(positions, held.scope, held.touch.thread, held.domain);
         Some(Over { watch: held.watch(id), event: held.event(outcome, later, now, weight) })
     }

@@ -90,7 +90,7 @@
 //!
 //! # What remains
 //!
-//! - Between sample and watch an access can be missed (thesis 6.3): [`Detector::note_window`].
+//! - Between sample and watch an access can be missed (thesis 6.3, relaxed definition).
 //! - A line is that of the use's first byte, also where the use reaches into the next.
 //! - When two threads change the weight of one use in the same instant, one sample's weight can be lost.
 
@@ -110,5 +110,5 @@ mod watch;
 pub use config::{Config, MAX_SLOTS, Odds, Positions, REGISTERS, Reach, Replacement};
 pub use detector::{Detector, Over, Sampled, Touched};
 pub use slot::Slot;
-pub use tally::{Counts, Tally};
+pub use tally::Tally;
 pub use watch::{Modes, Watch, WatchId};

@@ -8,7 +8,6 @@ use super::random::Random;
 use super::reservoir::{gives_way, varopt};
 use super::slot::{Slot, Use};
 use super::state::{Phase, State};
-use super::tally::Count;
 use super::watch::{Watch, WatchId};
 
 /// How often a sample looks for a slot when other threads have just changed the one that it chose. Two in a row are
@@ -70,7 +69,6 @@ impl<'a> Detector<'a> {
                 return sampled;
             }
         }
-        self.tally.count(Count::Contended);
         Sampled::default()
     }
 
@@ -80,8 +78,8 @@ impl<'a> Detector<'a> {
             let state = slot.state();
             let taken = state.phase == Phase::Free && slot.take(state);
             taken.then(|| {
-                slot.offer();
-                self.arm(Occupied { index, slot, state }, new, new.weight)
+                slot.offer_first();
+                Occupied { index, slot, state }.arm(new, new.weight)
             })
         })
     }
@@ -99,7 +97,8 @@ impl<'a> Detector<'a> {
         random: &mut Random,
     ) -> Option<Sampled> {
         let trial = self.config.trial(self.slots.len());
-        let tried = |it: &Occupied<'_>| new.number.wrapping_sub(it.slot.number()) >= trial.max(1);
+        // Another thread may have put in a later sample meanwhile: that is on trial, too.
+        let tried = |it: &Occupied<'_>| new.number >= it.slot.number().saturating_add(trial);
         let mut candidates = Candidates::of(self.occupied().filter(tried));
         let safe = trial > 0 && candidates.count > 1;
         if !safe {
@@ -111,8 +110,8 @@ impl<'a> Detector<'a> {
         let own = if safe { new.weight } else { new.weight.max(plan.threshold) };
         let sampled = match candidates.occupied.get(plan.victim).copied().flatten() {
             // Its weight passes to those that stay.
-            Some(victim) => self.replace(positions, victim, new, own, |_| 0.0)?,
-            None => self.reject(),
+            Some(victim) => victim.replace(positions, new, own, |_| 0.0)?,
+            None => Sampled::default(),
         };
         for (index, (it, weight)) in candidates.occupied.iter().zip(weights).enumerate() {
             if let Some(it) = it.filter(|_| index != plan.victim && *weight < plan.threshold) {
@@ -130,44 +129,38 @@ impl<'a> Detector<'a> {
         random: &mut Random,
     ) -> Option<Sampled> {
         match self.occupied().find(|it| gives_way(it.slot.offer(), random)) {
-            Some(victim) => self.replace(positions, victim, new, new.weight, Slot::weight),
-            None => Some(self.reject()),
+            Some(victim) => victim.replace(positions, new, new.weight, Slot::weight),
+            None => Some(Sampled::default()),
         }
     }
+}
 
-    fn reject(self) -> Sampled {
-        self.tally.count(Count::Rejected);
-        Sampled::default()
-    }
-
-    /// Puts a use in the place of another, which is reported with the weight that it has left. `None`: another thread
+impl Occupied<'_> {
+    /// Puts a use in the place of this one, which is reported with the weight that it has left. `None`: another thread
     /// was faster.
     fn replace(
         self,
         positions: &impl Positions,
-        victim: Occupied<'a>,
         new: &Newcomer,
         weight: f64,
         weight_left: impl Fn(&Slot) -> f64,
     ) -> Option<Sampled> {
-        let Occupied { index, slot, state } = victim;
+        let Self { index, slot, state } = self;
         if !slot.take(state) {
             return None;
         }
         let replaced = slot.taken_use().map(|held| {
-            self.tally.count(Count::Outcome(ReuseOutcome::Replaced));
             let now = clock(positions, held.scope, held.touch.thread, held.domain);
             let id = WatchId { slot: index, generation: state.generation };
             let event = held.event(ReuseOutcome::Replaced, None, now, weight_left(slot));
             Over { watch: held.watch(id), event }
         });
-        Some(Sampled { arm: Some(self.arm(victim, new, weight)), replaced })
+        Some(Sampled { arm: Some(self.arm(new, weight)), replaced })
     }
 
-    /// Writes a use in a slot that was taken.
-    fn arm(self, taken: Occupied<'a>, new: &Newcomer, weight: f64) -> Watch {
-        let generation = taken.slot.write(taken.state, &new.held, new.number, weight);
-        self.tally.count(Count::Armed);
-        new.held.watch(WatchId { slot: taken.index, generation })
+    /// Writes a use in the slot, which was taken.
+    fn arm(self, new: &Newcomer, weight: f64) -> Watch {
+        let generation = self.slot.write(self.state, &new.held, new.number, weight);
+        new.held.watch(WatchId { slot: self.index, generation })
     }
 }

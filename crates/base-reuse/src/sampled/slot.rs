@@ -71,7 +71,7 @@ pub struct Slot {
     state: AtomicU64,
     /// Weight of the use, in [`MASS_UNIT`]s. Changes while the use is active.
     mass: AtomicU64,
-    /// Samples that have been offered since the latest reuse was found here.
+    /// Samples that have been offered since it was free, as it is when a reuse was found.
     offered: AtomicU32,
     width: AtomicU32,
     addr: AtomicU64,
@@ -114,10 +114,12 @@ impl Slot {
         self.read_fields()
     }
 
-    /// Frees it. True for the one caller that ends this use.
-    pub(super) fn settle(&self, generation: u32) -> bool {
+    /// Frees it. The weight of its use, for the one caller that ends this one.
+    pub(super) fn settle(&self, generation: u32) -> Option<f64> {
+        // While it is this use's: the next one may be in the slot as soon as that is free.
+        let weight = self.weight();
         let freed = State { generation, phase: Phase::Free };
-        self.replace_state(State { generation, phase: Phase::Active }, freed)
+        self.replace_state(State { generation, phase: Phase::Active }, freed).then_some(weight)
     }
 
     /// Takes it for writing from the state that was read. True for the one caller that then has to
@@ -137,14 +139,6 @@ impl Slot {
         // ATOMICS: pairs with the acquire load in `state`.
         self.state.store(State { generation, phase: Phase::Active }.to_bits(), Ordering::Release);
         generation
-    }
-
-    /// Frees it, whoever has it. Only for when no other thread uses it, as in the child of a fork. Generations go on,
-    /// so that watches that the child inherited mean nothing.
-    pub(super) fn clear(&self) {
-        let State { generation, .. } = self.state();
-        self.state.store(State { generation, phase: Phase::Free }.to_bits(), Ordering::Release);
-        self.offered.store(0, Ordering::Relaxed);
     }
 
     /// Which sample the use was.
@@ -168,16 +162,16 @@ impl Slot {
         self.offered.fetch_add(1, Ordering::Relaxed).saturating_add(1)
     }
 
-    /// A reuse was found (Algorithm 3, line 11): the next sample is welcome.
-    pub(super) fn welcome(&self) {
-        self.offered.store(0, Ordering::Relaxed);
+    /// The same, by who has [taken](Self::take) the slot when it was free: the first one since (Algorithm 3, line 11).
+    pub(super) fn offer_first(&self) {
+        self.offered.store(1, Ordering::Relaxed);
     }
 
     fn replace_state(&self, from: State, to: State) -> bool {
         // ATOMICS: acquire pairs with the previous writer's release, so that our fields come after its fields in every
-        // word's modification order.
+        // word's modification order; release with the next one's acquire, so that its fields are not what we have read.
         let exchanged =
-            self.state.compare_exchange(from.to_bits(), to.to_bits(), Ordering::Acquire, Ordering::Relaxed);
+            self.state.compare_exchange(from.to_bits(), to.to_bits(), Ordering::AcqRel, Ordering::Relaxed);
         exchanged.is_ok()
     }
 
@@ -301,12 +295,13 @@ mod tests {
     fn a_use_ends_once() {
         let slot = Slot::default();
         let first = fill(&slot, &load());
-        assert!(slot.settle(first));
-        assert!(!slot.settle(first));
+        slot.add_weight(1.0);
+        assert_eq!(slot.settle(first), Some(3.5));
+        assert_eq!(slot.settle(first), None);
         assert_eq!(slot.read(), None);
         let second = fill(&slot, &load());
-        assert!(!slot.settle(first), "the watch of the first use means nothing to the second");
-        assert!(slot.settle(second));
+        assert_eq!(slot.settle(first), None, "the watch of the first use means nothing to the second");
+        assert_eq!(slot.settle(second), Some(2.5));
     }
 
     #[test]
@@ -315,11 +310,8 @@ mod tests {
         let first = fill(&slot, &load());
         assert!(slot.take(slot.state()));
         assert_eq!(slot.read(), None);
-        assert!(!slot.settle(first));
+        assert_eq!(slot.settle(first), None);
         assert!(!slot.take(slot.state()));
-        slot.clear();
-        // The writer that stopped would have been the second.
-        assert_eq!(fill(&slot, &load()), 3);
     }
 
     #[test]

@@ -51,6 +51,9 @@ pub struct Newcomer {
     pub name: u64,
 }
 
+/// The serial of a person in the making.
+const TAKEN: u32 = u32::MAX;
+
 /// All of them.
 pub struct People {
     persons: Box<[Person]>,
@@ -72,8 +75,6 @@ impl People {
 
     /// Enters a thread. `None` where there are too many.
     pub fn join(&self, newcomer: Newcomer) -> Option<Place> {
-        /// In the making.
-        const TAKEN: u32 = u32::MAX;
         let free = |person: &Person| person.serial.compare_exchange(0, TAKEN, Acquire, Relaxed).is_ok();
         let place = self.persons.iter().position(free)?;
         let person = self.persons.get(place)?;
@@ -97,6 +98,13 @@ impl People {
         person.serial.store(0, Release);
     }
 
+    /// The thread has no tables to watch with any more.
+    pub fn lay_down(&self, place: Place) {
+        if let Some(person) = self.persons.get(place.0) {
+            person.watches.store(0, Relaxed);
+        }
+    }
+
     /// The thread has moved to another domain.
     pub fn set_domain(&self, place: Place, domain: Domain) {
         if let Some(person) = self.persons.get(place.0) {
@@ -107,7 +115,8 @@ impl People {
     /// Everybody.
     pub fn all(&self) -> impl Iterator<Item = (Place, Newcomer)> {
         self.persons.iter().take(self.top.load(Relaxed)).enumerate().filter_map(|(place, person)| {
-            let thread = ThreadId(person.serial.load(SeqCst).checked_sub(1)?);
+            let serial = person.serial.load(SeqCst);
+            let thread = ThreadId(serial.checked_sub(1).filter(|_| serial != TAKEN)?);
             Some((
                 Place(place),
                 Newcomer {
@@ -249,6 +258,15 @@ mod tests {
         let people = People::new();
         let here = Here::new(&people, Progress::Clock(Nanos(77)), ThreadId(0), Domain(0));
         assert_eq!((here.of_thread(ThreadId(5)), here.of_domain(Domain(3))), (77, 77));
+    }
+
+    #[test]
+    fn who_is_being_entered_is_not_there_yet() {
+        let people = People::new();
+        let place = people.join(person(5, 0)).unwrap();
+        assert_eq!(people.all().map(|(_, person)| person.thread).collect::<Vec<_>>(), [ThreadId(5)]);
+        people.persons[place.0].serial.store(TAKEN, SeqCst);
+        assert_eq!(people.all().count(), 0);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! handlers try it for a moment, and where it is taken a sample is given up, or a watch stays that is over, until its next
 //! touch.
 
-use std::hint;
+use std::{hint, mem};
 
 use carom_base::{Access, AccessKind, Addr, Cpu, Ip, ReuseEvent, StackId, Touch};
 use carom_base_reuse::{
@@ -42,7 +42,8 @@ const MOST_UNDECIDED: u32 = 64;
 pub struct Sampled {
     questions: Questions,
     domains: Domains,
-    registers: bool,
+    /// How debug registers are delivered, where these watch.
+    delivery: Option<Mode>,
     people: People,
     armoury: SpinLock<Armoury>,
 }
@@ -54,18 +55,19 @@ impl Sampled {
         let ReuseMethod::Sampled { watch, slots } = asked.method else { return None };
         let registers = watch == WatchChoice::Registers;
         let questions = if registers { Questions::drawn() } else { Questions::three(slots as usize) };
+        let delivery = registers.then_some(mode);
         Some(Self {
-            armoury: SpinLock::new(Armoury::new(registers.then_some(mode), questions.spots())),
+            armoury: SpinLock::new(Armoury::new(delivery, questions.spots())),
             questions,
             domains: asked.domains,
-            registers,
+            delivery,
             people: People::new(),
         })
     }
 
     /// Whether the translated code watches.
     pub fn is_in_software(&self) -> bool {
-        !self.registers
+        self.delivery.is_none()
     }
 
     /// The calling thread is to be watched from now on, and watches what others have used.
@@ -87,6 +89,17 @@ impl Sampled {
                 }
             }
             state.place = Some(place);
+        });
+    }
+
+    /// The calling thread is about to give its tables back to the engine: it watches for nothing any more.
+    pub fn lay_down(&self, state: &mut State) {
+        let Some(place) = state.place.filter(|_| self.is_in_software()) else { return };
+        undisturbed(|| {
+            let mut armoury = self.armoury.lock();
+            armoury.forget(place, engine::watches());
+            // Under the lock, so that nobody enters anything afterwards.
+            self.people.lay_down(place);
         });
     }
 
@@ -121,10 +134,20 @@ impl Sampled {
 
     /// In a forked child: nothing of the parent's is watched any more.
     pub fn abandon(&self, state: &mut State) {
+        let whole = !self.armoury.is_held();
         self.armoury.force_open();
         let mut armoury = self.armoury.lock();
+        let place = state.place.take();
+        if !whole {
+            // Another thread was changing it, and what is half changed cannot be read, nor freed. What this thread watched
+            // stays in its tables: its touches cost some time, and are about nothing.
+            return mem::forget(mem::replace(
+                &mut *armoury,
+                Armoury::new(self.delivery, self.questions.spots()),
+            ));
+        }
         armoury.abandon();
-        if let Some(place) = state.place.take() {
+        if let Some(place) = place {
             armoury.forget(place, engine::watches());
         }
     }
@@ -194,7 +217,7 @@ impl Sampled {
         // Another thread may have given its slot to another use meanwhile, and set the watch for that.
         for (spot, watch) in asked().filter(|(spot, watch)| self.questions.is_active(*spot, watch.id)) {
             // Accesses are sampled before they happen.
-            let traps = self.registers && watch.touched_by(touch.access);
+            let traps = !self.is_in_software() && watch.touched_by(touch.access);
             self.questions.publish(*spot, watch, traps.then_some(touch.access));
         }
         for (spot, watch) in asked().filter(|(spot, watch)| self.questions.is_active(*spot, watch.id)) {
@@ -208,7 +231,6 @@ impl Sampled {
         let Some(detector) = self.questions.detector(spot.question) else { return };
         let set = armoury.set(spot.index, watch, &self.people);
         let armed = clock::now();
-        detector.note_window(touch.time, armed);
         slot.count(Counter::ThreadsUnarmed, set.unarmed);
         if set.owner_unarmed {
             detector.give_up(watch.id);
@@ -286,7 +308,7 @@ impl Sampled {
     fn end(&self, state: &mut State, spot: Spot, over: &Over) {
         self.questions.withdraw(spot, over.watch.id);
         if let Some(mut armoury) = self.briefly() {
-            match state.place.filter(|_| self.registers) {
+            match state.place.filter(|_| !self.is_in_software()) {
                 Some(place) => armoury.remove_in(spot.index, over.watch.id, place, None),
                 None => armoury.remove(spot.index, over.watch.id, &self.people),
             }

@@ -105,13 +105,26 @@ impl Filter {
     }
 }
 
-/// Runs a program to its end; what became of all uses, and the counts.
+/// What became of the samples of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub samples: u64,
+    /// Were watched.
+    pub armed: u64,
+    /// Gave way to those watched already.
+    pub rejected: u64,
+    /// Were watched, and gave way then.
+    pub replaced: u64,
+}
+
+/// Runs a program to its end; what became of all uses, and of the samples.
 pub fn run(setup: Setup, domains: &[u32], trace: &[Step]) -> (Vec<ReuseEvent>, Counts) {
     let slots: Vec<Slot> = (0..setup.slots).map(|_| Slot::default()).collect();
     let tally = Tally::default();
     let detector = Detector::new(&slots, &tally, setup.config);
     let mut random = Random::new(setup.seed);
     let (mut clocks, mut filter, mut events) = (Clocks::new(domains), Filter::default(), Vec::new());
+    let mut counts = Counts::default();
     for (index, step) in trace.iter().enumerate() {
         for watch in filter.hit(&clocks, step) {
             match detector.on_touch(&clocks, watch.id, touch(index, step)) {
@@ -125,6 +138,10 @@ pub fn run(setup: Setup, domains: &[u32], trace: &[Step]) -> (Vec<ReuseEvent>, C
         }
         if random.unit() < setup.rate {
             let sampled = detector.on_sample(&clocks, touch(index, step), 1.0, random.next());
+            counts.samples += 1;
+            counts.armed += u64::from(sampled.arm.is_some());
+            counts.rejected += u64::from(sampled.arm.is_none());
+            counts.replaced += u64::from(sampled.replaced.is_some());
             if let Some(over) = sampled.replaced {
                 filter.remove(&over.watch);
                 events.push(over.event);
@@ -136,7 +153,7 @@ pub fn run(setup: Setup, domains: &[u32], trace: &[Step]) -> (Vec<ReuseEvent>, C
         clocks.pass(step);
     }
     events.extend(detector.end_all(&clocks).map(|over| over.event));
-    (events, detector.counts())
+    (events, counts)
 }
 
 /// What becomes of the use in step `index`: outcome and distance, [`ReuseOutcome::Ended`] where nothing does.

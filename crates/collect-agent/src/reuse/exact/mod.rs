@@ -12,7 +12,7 @@ mod cells;
 mod pipeline;
 mod wide;
 
-use std::{mem, sync::atomic::Ordering::Relaxed};
+use std::{mem, ptr, sync::atomic::Ordering::Relaxed};
 
 use carom_base::{Access, Cpu, Nanos, ThreadId};
 use carom_base_reuse::exact::{self, Config, Domain, Exact, Interleaver, Limits, Pairs, Router, Sampling};
@@ -21,7 +21,7 @@ use carom_base_wire::{Domains, ReuseMethod, SlotHeader};
 use carom_collect_translate::Batch;
 
 use super::kept::Kept;
-use crate::{lock::SpinLock, objects, registry, session::Session};
+use crate::{init, lock::SpinLock, objects, registry, session::Session, thread::Thread};
 
 /// How often counts are written down for the case that the process is killed.
 const WRITE_EVERY_NS: u64 = 1_000_000_000;
@@ -42,6 +42,12 @@ const LOOKED_UP_EVERY: usize = 251;
 /// A batch of fewer words than this, half of what there is room for, was not handed over for want of room: its thread may
 /// be about to wait in the kernel.
 const FULL_WORDS: usize = (64 << 10) / size_of::<u64>() / 2;
+
+/// The code of the trouble that accesses cannot be analysed as asked for.
+const NOT_ANALYSED: &str = "not-analysed";
+
+/// So many accesses are handed over at once at most: a single repeated instruction may make a billion.
+const MOST_AT_ONCE: usize = 64 << 10;
 
 /// What puts accesses in order.
 struct Front {
@@ -99,7 +105,13 @@ pub fn start(session: &Session) -> bool {
         shared: false,
         sampling: if sample_rate < 1.0 { Sampling::Rate(sample_rate) } else { Sampling::All },
     };
-    let Ok(exact) = Exact::new(&config) else { return false };
+    let exact = match Exact::new(&config) {
+        Ok(exact) => exact,
+        Err(error) => {
+            init::trouble(session, NOT_ANALYSED, &error.to_string());
+            return false;
+        }
+    };
     pipeline::start(exact);
     let now = clock::now();
     *FRONT.lock() = Some(Front {
@@ -128,19 +140,35 @@ pub fn begin_thread(header: &SlotHeader) {
 
 /// Takes in what the thread that writes into the slot of `header` has accessed.
 pub fn take(header: &SlotHeader, batch: &Batch<'_>) {
-    let thread = thread(header);
     // Before anything else: while that goes on, the thread accesses nothing.
     let at = clock::now();
     let mut accesses = pipeline::spare_batch();
     // One per word at most, but for iterations.
     accesses.reserve(batch.words().len());
-    batch.for_each(|access| accesses.push(*access));
-    report_blocks(&accesses, at);
-    let waits = batch.words().len() < FULL_WORDS;
+    batch.for_each(|access| {
+        if accesses.len() >= MOST_AT_ONCE {
+            hand_over(header, at, false, &mut accesses);
+            accesses.clear();
+        }
+        accesses.push(*access);
+    });
+    hand_over(header, at, batch.words().len() < FULL_WORDS, &mut accesses);
+    if accesses.capacity() <= MOST_AT_ONCE {
+        pipeline::give_back(accesses);
+    }
+}
+
+/// Has accesses put in order, and does some of the analysis. They were made until `at`, and the vector may be exchanged.
+/// `waits`: see [`exact::Batch`].
+fn hand_over(header: &SlotHeader, at: Nanos, waits: bool, accesses: &mut Vec<Access>) {
+    let thread = thread(header);
+    report_blocks(accesses, at);
     let due = in_front(|front| {
-        let domain = front.domains.domain(thread, Cpu(clock::current_cpu()));
-        header.domain.store(u64::from(domain) + 1, Relaxed);
-        let (domain, accesses) = (Domain(u32::from(domain)), &mut accesses);
+        // Another thread that hands them over may run elsewhere.
+        let known = header.domain.load(Relaxed).checked_sub(1).filter(|_| !is_of_caller(header));
+        let domain = known.unwrap_or_else(|| front.domains.domain(thread, Cpu(clock::current_cpu())).into());
+        header.domain.store(domain + 1, Relaxed);
+        let domain = Domain(domain as u32);
         front.interleaver.take(exact::Batch { thread, domain, at, waits, accesses }, &mut front.ordered);
         let due = at.0.saturating_sub(front.written.0) >= WRITE_EVERY_NS;
         if due {
@@ -149,11 +177,16 @@ pub fn take(header: &SlotHeader, batch: &Batch<'_>) {
         }
         due
     });
-    pipeline::give_back(accesses);
     pipeline::work();
     if due == Some(true) {
         pipeline::write();
     }
+}
+
+/// Whether the calling thread writes into the slot of `header`.
+fn is_of_caller(header: &SlotHeader) -> bool {
+    let is_it = |thread: &Thread| thread.visit(|state| ptr::eq(state.slot.header(), header));
+    registry::current().and_then(is_it).unwrap_or(false)
 }
 
 /// Tells the host which heap blocks these are in, so that the addresses of pairs have a name.
