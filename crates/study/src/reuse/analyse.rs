@@ -16,6 +16,14 @@ pub(super) struct Question {
     pub chosen_bytes: u64,
 }
 
+impl Question {
+    /// Places of so many bytes that fit into the chosen cache. Of places smaller than a line no fewer than what they
+    /// fill has to fit.
+    pub fn places(&self, granularity: u32) -> u64 {
+        self.chosen_bytes / u64::from(granularity.max(1))
+    }
+}
+
 /// Concludes how far apart reuses are and what caches would miss, from everything that a recording holds.
 ///
 /// Cells are summed up by key; of events their distance, outcome and instructions are kept.
@@ -44,8 +52,7 @@ pub fn analyse(input: &dyn ReuseInput, names: &mut dyn Names, options: &ReuseOpt
     // Both at once in one recording would be two runs merged; the exact one tells more.
     let uses_only = exact.is_empty();
     let wholes = if uses_only { sampled.wholes(&question) } else { exact.wholes(&question) };
-    let (tallies, origin) =
-        if uses_only { sampled.pairs(&question) } else { (exact.pairs, Exact::origin(rate)) };
+    let (tallies, origin) = if uses_only { sampled.pairs(&question) } else { exact.pairs(rate) };
     let (pairs, other_pairs) = pairs(tallies, wholes, origin, names);
     let pairs = pairs.into_iter().map(|pair| Pair { process: home(input, pair.process), ..pair }).collect();
     let mut findings = ReuseFindings {

@@ -7,7 +7,7 @@ use carom_base::{Addr, CellClass, DistanceKind, LINE_BYTES, ProcessId, ReuseCell
 use super::{
     Basis, Curve, CurveKind, CurveScope, MAX_THREAD_CURVES, ReuseInput, ReusedBy, Unit,
     analyse::Question,
-    pairs::{Origin, PairKey, PairTally, Whole, Wholes},
+    pairs::{Origin, PairKey, PairTally, Wholes},
     sizes::{miss_ratios, sizes},
     tally::Tally,
 };
@@ -22,14 +22,16 @@ type Key = (CurveScope, ReusedBy, u32, DistanceKind);
 #[derive(Default)]
 pub(super) struct Exact {
     tallies: BTreeMap<Key, Tally>,
-    pub pairs: HashMap<PairKey, PairTally>,
+    pairs: HashMap<PairKey, PairTally>,
+    /// Bytes of a place in `pairs`, where there are any: those of a line, unless only others were asked for. Of
+    /// recordings that differ the first decides, since what is counted in different places does not add up.
+    pair_bytes: Option<u32>,
 }
 
 impl Exact {
     /// Reads all cells.
     pub fn of(input: &dyn ReuseInput, question: &Question) -> Self {
         let mut exact = Self::default();
-        let lines = question.chosen_bytes / LINE_BYTES;
         for cell in input.cells() {
             match cell.pair {
                 None => exact.count(&cell, input),
@@ -39,8 +41,8 @@ impl Exact {
                 Some((earlier, later)) => {
                     let thread = input.threads().get(cell.thread.0 as usize);
                     let process = thread.map_or_else(ProcessId::default, |thread| thread.process);
-                    let thread = input.in_first_run(cell.thread);
-                    exact.pair(&cell, thread, lines, PairKey { process, scope: cell.scope, earlier, later });
+                    let key = PairKey { process, scope: cell.scope, earlier, later };
+                    exact.pair(&cell, input, question, key);
                 }
             }
         }
@@ -64,15 +66,17 @@ impl Exact {
         }
     }
 
-    /// `lines`: how many fit into the chosen cache.
-    fn pair(&mut self, cell: &ReuseCell, thread: ThreadId, lines: u64, key: PairKey) {
+    fn pair(&mut self, cell: &ReuseCell, input: &dyn ReuseInput, question: &Question, key: PairKey) {
         let CellClass::Reuse(kind) = cell.class else { return };
+        if *self.pair_bytes.get_or_insert(cell.granularity) != cell.granularity {
+            return;
+        }
         let pair = self.pairs.entry(key).or_default();
         let mut one = Tally::default();
         one.reuse(cell.bin, kind, cell.count as f64);
         let (tally, missing) = match cell.distance {
             DistanceKind::Time => (&mut pair.time, 0.0),
-            DistanceKind::Stack => (&mut pair.stack, one.at_least(lines)),
+            DistanceKind::Stack => (&mut pair.stack, one.at_least(question.places(cell.granularity))),
         };
         tally.add(&one);
         tally.observations = tally.observations.saturating_add(cell.count);
@@ -80,7 +84,8 @@ impl Exact {
         if cell.at != Addr(0) {
             pair.place(StackId::NONE, StackId::NONE, cell.at, cell.count as f64);
         }
-        *pair.threads.entry(thread).or_default() += missing;
+        pair.threads.insert(input.in_first_run(cell.thread));
+        *pair.missing.entry(owner(cell, input)).or_default() += missing;
     }
 
     /// Whether anything was followed.
@@ -97,32 +102,22 @@ impl Exact {
 
     /// What the shares of pairs are of.
     pub fn wholes(&self, question: &Question) -> Wholes {
-        let lines = question.chosen_bytes / LINE_BYTES;
-        let of = |wanted: fn(&CurveScope) -> bool, by| {
-            let mut whole = Whole { lines, ..Whole::default() };
-            let key = |key: &Key| wanted(&key.0) && (key.1, key.2, key.3) == (by, LINE, DistanceKind::Stack);
-            for (_, tally) in self.tallies.iter().filter(|(each, _)| key(each)) {
-                whole.accesses += tally.total();
-                whole.misses += tally.first + tally.invalidated + tally.at_least(lines);
+        let bytes = self.pair_bytes.unwrap_or(LINE);
+        let mut wholes = Wholes::of_places(question.places(bytes));
+        for (&(scope, by, granularity, distance), tally) in &self.tallies {
+            let counts = scope != CurveScope::All && by != ReusedBy::OtherThread;
+            if counts && (granularity, distance) == (bytes, DistanceKind::Stack) {
+                let misses = tally.first + tally.invalidated + tally.at_least(wholes.places);
+                wholes.add(scope, tally.total(), misses);
             }
-            whole
-        };
-        let own = |(key, tally): (&Key, &Tally)| match *key {
-            (CurveScope::Thread(thread), ReusedBy::SameThread, LINE, DistanceKind::Stack) => {
-                Some((thread, tally.first + tally.invalidated + tally.at_least(lines)))
-            }
-            _ => None,
-        };
-        Wholes {
-            threads: self.tallies.iter().filter_map(own).collect(),
-            private: of(|scope| *scope == CurveScope::All, ReusedBy::SameThread),
-            shared: of(|scope| matches!(scope, CurveScope::Shared(_)), ReusedBy::AnyThread),
         }
+        wholes
     }
 
-    /// How the numbers came about.
-    pub fn origin(rate: f64) -> Origin {
-        Origin { unit: Unit::Accesses, basis: basis(rate) }
+    /// The pairs, and how their numbers came about.
+    pub fn pairs(self, rate: f64) -> (HashMap<PairKey, PairTally>, Origin) {
+        let place_bytes = self.pair_bytes.unwrap_or(LINE);
+        (self.pairs, Origin { unit: Unit::Accesses, basis: basis(rate), place_bytes })
     }
 
     /// The curves, those of the busiest threads only.
@@ -188,14 +183,17 @@ fn basis(rate: f64) -> Basis {
 
 /// The curves that a cell belongs to.
 fn curves_of(cell: &ReuseCell, input: &dyn ReuseInput) -> [(CurveScope, ReusedBy); 2] {
+    let owner = owner(cell, input);
     match cell.scope {
-        Scope::Private => {
-            let thread = CurveScope::Thread(input.in_first_run(cell.thread));
-            [CurveScope::All, thread].map(|of| (of, ReusedBy::SameThread))
-        }
-        Scope::Shared => {
-            let domain = CurveScope::Shared(input.domain(cell.thread));
-            [ReusedBy::AnyThread, ReusedBy::OtherThread].map(|by| (domain, by))
-        }
+        Scope::Private => [CurveScope::All, owner].map(|of| (of, ReusedBy::SameThread)),
+        Scope::Shared => [ReusedBy::AnyThread, ReusedBy::OtherThread].map(|by| (owner, by)),
+    }
+}
+
+/// Whose cache a cell is about.
+fn owner(cell: &ReuseCell, input: &dyn ReuseInput) -> CurveScope {
+    match cell.scope {
+        Scope::Private => CurveScope::Thread(input.in_first_run(cell.thread)),
+        Scope::Shared => CurveScope::Shared(input.domain(cell.thread)),
     }
 }

@@ -91,9 +91,9 @@ pub struct Pair {
     pub later: Vec<Frame>,
     /// Threads whose reuses they are.
     pub threads: Vec<ThreadId>,
-    /// Its share of the misses that each of `threads` has in a cache of its own of the chosen size; empty for pairs in a
-    /// shared cache.
-    pub share_of_thread_misses: Vec<f64>,
+    /// Its share of the misses of each cache that it is in, of the chosen size: of the threads' own ones, or of those of
+    /// domains.
+    pub share_by_cache: Vec<(CurveScope, f64)>,
     /// What is reused, where an address tells: that of most of the reuses.
     pub object: Option<DataObject>,
     /// Parts of the pair's reuses by kind, in the order of [`carom_base::ReuseKind::ALL`].

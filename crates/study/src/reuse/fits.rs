@@ -54,15 +54,12 @@ fn by_geometry(findings: &ReuseFindings, stack: &Curve) -> Vec<ByGeometry> {
 
 /// The pair with most of the misses of a scope, and its share of them.
 fn worst(findings: &ReuseFindings, scope: CurveScope) -> Option<(usize, f64)> {
-    let share = |pair: &Pair| match (scope, pair.scope) {
-        (CurveScope::All, Scope::Private) | (CurveScope::Shared(_), Scope::Shared) => {
-            Some(pair.share_of_misses)
+    let share = |pair: &Pair| match scope {
+        CurveScope::All => (pair.scope == Scope::Private).then_some(pair.share_of_misses),
+        CurveScope::Thread(_) | CurveScope::Shared(_) => {
+            let own = pair.share_by_cache.iter().find(|(cache, _)| *cache == scope);
+            own.map(|(_, share)| *share)
         }
-        (CurveScope::Thread(thread), Scope::Private) => {
-            let index = pair.threads.iter().position(|each| *each == thread)?;
-            pair.share_of_thread_misses.get(index).copied()
-        }
-        _ => None,
     };
     let shares =
         findings.pairs.iter().enumerate().rev().filter_map(|(index, pair)| Some((index, share(pair)?)));

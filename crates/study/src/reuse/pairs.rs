@@ -1,11 +1,11 @@
 //! Uses and reuses by instruction.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use carom_base::{Addr, Ip, LINE_BYTES, ProcessId, Scope, StackId, ThreadId};
+use carom_base::{Addr, Ip, ProcessId, Scope, StackId, ThreadId};
 
-use super::{Basis, MAX_PAIRS, Pair, Quantiles, Unit, tally::Tally};
+use super::{Basis, CurveScope, MAX_PAIRS, Pair, Quantiles, Unit, tally::Tally};
 use crate::{
     share::Names,
     symbols::{DataObject, Frame},
@@ -28,10 +28,12 @@ pub(super) struct PairKey {
 pub(super) struct PairTally {
     /// By time distance; weights or counts.
     pub time: Tally,
-    /// By stack distance in lines.
+    /// By stack distance in places.
     pub stack: Tally,
-    /// Who reuses, with what of it misses in the chosen cache.
-    pub threads: BTreeMap<ThreadId, f64>,
+    /// Who reuses.
+    pub threads: BTreeSet<ThreadId>,
+    /// What misses in a cache of the chosen size, by whose cache it is.
+    pub missing: BTreeMap<CurveScope, f64>,
     /// Weight of reuses of the very bytes, and of others, where that is known.
     pub temporal: f64,
     pub spatial: f64,
@@ -55,8 +57,9 @@ impl PairTally {
     fn add(&mut self, other: Self) {
         self.time.add(&other.time);
         self.stack.add(&other.stack);
-        for (thread, missing) in other.threads {
-            *self.threads.entry(thread).or_default() += missing;
+        self.threads.extend(other.threads);
+        for (owner, missing) in other.missing {
+            *self.missing.entry(owner).or_default() += missing;
         }
         self.temporal += other.temporal;
         self.spatial += other.spatial;
@@ -97,13 +100,31 @@ pub(super) fn same(one: &DataObject, other: &DataObject) -> bool {
 /// What shares are of, in the threads' own caches and in the shared ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wholes {
-    /// Misses of each thread's own cache, by weight or count.
-    pub threads: BTreeMap<ThreadId, f64>,
-    pub private: Whole,
-    pub shared: Whole,
+    /// Places that fit in the chosen cache.
+    pub places: u64,
+    /// Misses by whose cache it is, by weight or count.
+    misses: BTreeMap<CurveScope, f64>,
+    private: Whole,
+    shared: Whole,
 }
 
 impl Wholes {
+    /// Of nothing yet.
+    pub fn of_places(places: u64) -> Self {
+        Self { places, ..Self::default() }
+    }
+
+    /// So much belongs to the cache of one thread, or to one that is shared.
+    pub fn add(&mut self, owner: CurveScope, accesses: f64, misses: f64) {
+        let whole = match owner {
+            CurveScope::Shared(_) => &mut self.shared,
+            CurveScope::All | CurveScope::Thread(_) => &mut self.private,
+        };
+        whole.accesses += accesses;
+        whole.misses += misses;
+        *self.misses.entry(owner).or_default() += misses;
+    }
+
     fn of(&self, scope: Scope) -> Whole {
         match scope {
             Scope::Private => self.private,
@@ -114,13 +135,11 @@ impl Wholes {
 
 /// What shares are of.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Whole {
+struct Whole {
     /// All accesses, by weight or count.
-    pub accesses: f64,
+    accesses: f64,
     /// All misses in the chosen cache.
-    pub misses: f64,
-    /// Places that fit in it.
-    pub lines: u64,
+    misses: f64,
 }
 
 /// How the numbers of the pairs came about.
@@ -128,6 +147,8 @@ pub(super) struct Whole {
 pub(super) struct Origin {
     pub unit: Unit,
     pub basis: Basis,
+    /// Bytes of a place.
+    pub place_bytes: u32,
 }
 
 /// The pairs with the largest shares of the misses, and of the accesses where these are equal, and how many were left
@@ -138,12 +159,12 @@ pub(super) fn pairs(
     origin: Origin,
     names: &mut dyn Names,
 ) -> (Vec<Pair>, usize) {
-    let misses = |scope, tally: &PairTally| tally.stack.at_least(wholes.of(scope).lines);
+    let misses = |tally: &PairTally| tally.stack.at_least(wholes.places);
     let mut ranked: Vec<(PairKey, PairTally)> = tallies.into_iter().collect();
     let rank = |pairs: &mut Vec<(PairKey, PairTally)>| {
         pairs.sort_by_cached_key(|(key, tally)| {
             let by_size = |value: f64| Reverse((value * PRECISION) as u64);
-            (by_size(misses(key.scope, tally)), by_size(tally.reuses()), *key)
+            (by_size(misses(tally)), by_size(tally.reuses()), *key)
         });
     };
     rank(&mut ranked);
@@ -154,7 +175,7 @@ pub(super) fn pairs(
     others += merged.len().saturating_sub(MAX_PAIRS);
     merged.truncate(MAX_PAIRS);
     let pairs = merged.into_iter().map(|(key, tally)| {
-        let (misses, reuses) = (misses(key.scope, &tally), tally.reuses());
+        let (misses, reuses) = (misses(&tally), tally.reuses());
         Finished { misses, reuses, key, tally }.pair(&wholes, origin, names)
     });
     (pairs.collect(), others)
@@ -199,13 +220,16 @@ struct Finished {
 impl Finished {
     fn pair(self, wholes: &Wholes, origin: Origin, names: &mut dyn Names) -> Pair {
         let whole = wholes.of(self.key.scope);
-        let of_thread = |thread| wholes.threads.get(thread).copied().unwrap_or(0.0);
+        let place = f64::from(origin.place_bytes);
         let Self { misses, reuses, key, tally } = self;
         let (earlier, later) = tally.path();
         let mut path = |ip, stack| -> Vec<Frame> { names.call_path(key.process, ip, stack) };
         let (earlier, later) = (path(key.earlier, earlier), path(key.later, later));
         let kinds = if tally.stack.reused() > 0.0 { tally.stack.kinds() } else { tally.time.kinds() };
         let told = tally.temporal + tally.spatial;
+        let of_owner = |owner| wholes.misses.get(owner).copied().unwrap_or(0.0);
+        let shares = tally.missing.iter().map(|(owner, missing)| (*owner, part(*missing, of_owner(owner))));
+        let share_by_cache = shares.collect();
         Pair {
             process: key.process,
             scope: key.scope,
@@ -219,17 +243,12 @@ impl Finished {
             miss_ratio: part(misses, reuses),
             time: quantiles(&tally.time, 1.0),
             unit: origin.unit,
-            missing_bytes: missing_median(&tally.stack, misses),
-            stack_bytes: quantiles(&tally.stack, LINE_BYTES as f64),
+            missing_bytes: missing_median(&tally.stack, misses).map(|places| places * place),
+            stack_bytes: quantiles(&tally.stack, place),
             basis: origin.basis,
             seen: tally.seen,
-            share_of_thread_misses: match key.scope {
-                Scope::Private => {
-                    tally.threads.iter().map(|(id, missing)| part(*missing, of_thread(id))).collect()
-                }
-                Scope::Shared => Vec::new(),
-            },
-            threads: tally.threads.into_keys().collect(),
+            share_by_cache,
+            threads: tally.threads.into_iter().collect(),
         }
     }
 }
@@ -244,8 +263,8 @@ fn quantiles(tally: &Tally, scale: f64) -> Option<Quantiles> {
     Some(Quantiles { low: at(0.1)?, median: at(0.5)?, high: at(0.9)? })
 }
 
-/// The median of the longest distances, of this weight together, in bytes.
+/// The median of the longest distances, of this weight together.
 fn missing_median(stack: &Tally, misses: f64) -> Option<f64> {
     let above = part(misses, stack.reused());
-    (above > 0.0).then(|| stack.quantile(1.0 - above / 2.0)).flatten().map(|lines| lines * LINE_BYTES as f64)
+    (above > 0.0).then(|| stack.quantile(1.0 - above / 2.0)).flatten()
 }

@@ -31,10 +31,9 @@ impl Sampled {
     pub fn of(input: &dyn ReuseInput) -> Self {
         let mut uses: Vec<Use> = input.events().map(|event| Use::of(&event, input)).collect();
         uses.sort_by_key(|each| each.time);
-        let groups = groups(&uses, input);
-        let scopes = groups.keys().map(|key| (key.0, accesses(key.0, &uses, input))).collect();
-        let mut sampled =
-            Self { uses, unit: input.unit(), weights: Weights::of(input), groups, accesses: scopes };
+        let (groups, weights) = (groups(&uses), Weights::of(input));
+        let accesses = groups.keys().map(|key| (key.0, accesses(key.0, &uses, &weights, input))).collect();
+        let mut sampled = Self { uses, unit: input.unit(), weights, groups, accesses };
         if sampled.unit == Unit::Accesses {
             sampled.find_stack_distances();
         }
@@ -193,7 +192,7 @@ fn outcomes(distances: &Distances) -> Outcomes {
 }
 
 /// Accesses that a scope has: counted where they were, else estimated from all uses of these threads.
-fn accesses(scope: CurveScope, uses: &[Use], input: &dyn ReuseInput) -> f64 {
+fn accesses(scope: CurveScope, uses: &[Use], weights: &Weights, input: &dyn ReuseInput) -> f64 {
     let mine = |thread: ThreadId| match scope {
         CurveScope::All => true,
         CurveScope::Thread(own) => own == input.in_first_run(thread),
@@ -201,8 +200,8 @@ fn accesses(scope: CurveScope, uses: &[Use], input: &dyn ReuseInput) -> f64 {
     };
     let mut threads = input.threads().iter().filter(|entry| mine(entry.id));
     let counted = threads.try_fold(0_u64, |sum, entry| Some(sum.saturating_add(input.accesses(entry.id)?)));
-    let weights = || uses.iter().filter(|each| mine(each.thread)).map(|each| each.weight).sum::<f64>();
+    let weight = || uses.iter().filter(|each| mine(each.thread)).map(|each| each.weight).sum::<f64>();
     counted
         .filter(|counted| *counted > 0)
-        .map_or_else(|| weights() * input.period(), |counted| counted as f64)
+        .map_or_else(|| weights.estimate(weight()), |counted| counted as f64)
 }

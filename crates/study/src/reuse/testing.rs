@@ -19,6 +19,8 @@ pub(super) struct Synthetic {
     pub rate: f64,
     pub nanoseconds: bool,
     pub latencies: Option<Latencies>,
+    /// By thread; 0 for those that are not there.
+    pub domains: Vec<u32>,
 }
 
 impl Synthetic {
@@ -65,8 +67,8 @@ impl ReuseInput for Synthetic {
     fn accesses(&self, _: ThreadId) -> Option<u64> {
         None
     }
-    fn domain(&self, _: ThreadId) -> u32 {
-        0
+    fn domain(&self, thread: ThreadId) -> u32 {
+        self.domains.get(thread.0 as usize).copied().unwrap_or(0)
     }
     fn period(&self) -> f64 {
         self.period

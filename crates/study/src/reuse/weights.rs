@@ -9,25 +9,34 @@ use super::ReuseInput;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weights {
     by: [[f64; 3]; 2],
+    /// Accesses of all threads.
     accesses: f64,
+    period: f64,
 }
 
 impl Weights {
     /// Of all events of a recording.
     pub fn of(input: &dyn ReuseInput) -> Self {
-        let mut weights = Self::default();
-        let mut estimated = 0.0;
+        let mut weights = Self { period: input.period(), ..Self::default() };
         for event in input.events() {
-            let weight = f64::from(event.weight);
-            estimated += weight * input.period();
             if let Some(sum) = weights.of_way(event.scope, event.locality) {
-                *sum += weight;
+                *sum += f64::from(event.weight);
             }
         }
         let counted = input.threads().iter().map(|thread| input.accesses(thread.id));
         let counted = counted.sum::<Option<u64>>().filter(|counted| *counted > 0);
-        weights.accesses = counted.map_or(estimated, |counted| counted as f64);
+        let all = weights.by.as_flattened().iter().sum();
+        weights.accesses = counted.map_or_else(|| weights.estimate(all), |counted| counted as f64);
         weights
+    }
+
+    /// Accesses that uses of this weight together stand for, in whichever ways they were watched: the mean of what those
+    /// of each way stand for. It varies less than that of one way, since only the sum over all ways does not depend on
+    /// what was drawn for each use. Ways in which these uses were not watched, but others were, count: few uses are not
+    /// watched in every way.
+    pub fn estimate(&self, weight: f64) -> f64 {
+        let ways = self.by.as_flattened().iter().filter(|sum| **sum > 0.0).count();
+        weight * self.period / (ways as f64).max(1.0)
     }
 
     fn of_way(&mut self, scope: Scope, locality: Locality) -> Option<&mut f64> {
@@ -53,5 +62,26 @@ impl Weights {
     pub fn accesses(&self, event: &ReuseEvent) -> f64 {
         let total = self.total(event.scope, event.locality);
         if total > 0.0 { f64::from(event.weight) / total * self.accesses } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reuse::testing::{Synthetic, reuse};
+
+    /// Each of six samples of 1,000 accesses was watched in one of six ways, drawn with equal odds, so that it weighs six:
+    /// with 36 in all, they stand for 6,000 accesses, and one of them alone for 1,000.
+    #[test]
+    fn weights_that_make_up_for_a_draw_count_once() {
+        let ways = [Scope::Private, Scope::Shared].into_iter().flat_map(|scope| {
+            let localities = [Locality::Temporal, Locality::Spatial, Locality::Line];
+            localities.map(|locality| ReuseEvent { scope, locality, weight: 6.0, ..reuse(10) })
+        });
+        let input = Synthetic { period: 1000.0, ..Synthetic::new(1).events(ways) };
+        let weights = Weights::of(&input);
+        assert_eq!((weights.all(), weights.estimate(6.0)), (6_000.0, 1_000.0));
+        // Those of one way stand for all, as where accesses were counted.
+        assert_eq!(input.events.first().map(|event| weights.accesses(event)), Some(6_000.0));
     }
 }

@@ -82,7 +82,7 @@ fn far_pair() -> Pair {
         earlier: vec![frame("relax", "relax.c", 40), main.clone()],
         later: vec![frame("relax", "relax.c", 77), main],
         threads: vec![ThreadId(2)],
-        share_of_thread_misses: vec![0.8],
+        share_by_cache: vec![(CurveScope::Thread(ThreadId(2)), 0.8)],
         object: Some(global("grid", 0, 32 * MIB, "relax.c", 12)),
         by_kind: [0.8, 0.2, 0.0, 0.0],
         temporal: Some(0.25),

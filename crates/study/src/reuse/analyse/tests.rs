@@ -1,15 +1,16 @@
 use carom_base::{
-    AccessKind, Addr, CellClass, DistanceKind, Ip, Line, Locality, ReuseCell, ReuseEvent, ReuseKind,
-    ReuseOutcome, Scope, StackId, ThreadId,
+    AccessKind, Addr, CellClass, DistanceKind, Locality, ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome,
+    Scope, ThreadId,
 };
 
 use super::*;
 use crate::reuse::{
-    Basis, Combine, Curve, CurveKind, CurveScope, Latencies, MergedReuse, Model, Pair, ReusedBy, Unit, at,
+    Basis, Combine, Curve, CurveKind, CurveScope, Latencies, MergedReuse, Model, ReusedBy, Unit, at,
     testing::{Synthetic, cell, reads, reuse, touch},
 };
-use crate::share::{NamedBytes, NoNames};
-use crate::symbols::{DataObject, Frame};
+use crate::share::NoNames;
+
+mod pairs;
 
 fn study(input: &Synthetic) -> ReuseFindings {
     analyse(input, &mut NoNames, &ReuseOptions::default())
@@ -118,74 +119,6 @@ fn a_sample_of_the_places_is_called_so() {
     assert!(ratio.value == 0.15 && ratio.low < 0.05 && ratio.high > 0.5, "{ratio:?}");
 }
 
-fn pair_cell(thread: u32, (earlier, later): (u64, u64), distance: u64, count: u64) -> ReuseCell {
-    ReuseCell { pair: Some((Ip(earlier), Ip(later))), ..reads(thread, distance, count) }
-}
-
-#[test]
-fn pairs_are_ranked_by_their_misses() {
-    let rest = ReuseCell { pair: Some(ReuseCell::REST), ..reads(0, 1 << 15, 999) };
-    let input = two_threads().cells([
-        pair_cell(0, (0x10, 0x20), 8, 700),
-        pair_cell(1, (0x10, 0x20), 8, 2_700),
-        pair_cell(0, (0x30, 0x40), 1 << 15, 200),
-        rest,
-    ]);
-    let found = study(&input);
-    let shown = |pair: &Pair| (pair.later[0].address, pair.share, pair.share_of_misses, pair.miss_ratio);
-    // 200 of 4,000 accesses, all beyond 1 MiB: 200 of 600 misses. The other never misses.
-    assert_eq!(
-        found.pairs.iter().map(shown).collect::<Vec<_>>(),
-        [(0x40, 0.05, 1.0 / 3.0, 1.0), (0x20, 0.85, 0.0, 0.0)]
-    );
-    assert_eq!(found.pairs[1].threads, [ThreadId(0), ThreadId(1)]);
-    // 32,768 lines are 2 MiB, and so are up to 33,791 of the same bin, but for 1/32.
-    let stack = found.pairs[0].stack_bytes.unwrap();
-    assert!((2.0..2.0 * 33.0 / 32.0).contains(&(stack.median / (1 << 20) as f64)), "{stack:?}");
-    // All of its reuses miss, none of the other's.
-    assert_eq!((found.pairs[0].missing_bytes, found.pairs[1].missing_bytes), (Some(stack.median), None));
-    assert_eq!((found.fits[0].worst_pair, found.fits[0].worst_share), (Some(0), 1.0 / 3.0));
-    // Of thread 0's own 300 misses it is two thirds; thread 1 has none of it.
-    let of = |id| found.fits.iter().find(|fit| fit.scope == CurveScope::Thread(ThreadId(id))).unwrap();
-    assert_eq!((of(0).worst_pair, of(0).worst_share), (Some(0), 2.0 / 3.0));
-    assert_eq!(of(1).worst_pair, None);
-}
-
-/// A matrix `a` in front of 0x2000, and a matrix `b` behind.
-struct Matrices;
-
-impl Names for Matrices {
-    fn call_path(&mut self, process: ProcessId, ip: Ip, stack: StackId) -> Vec<Frame> {
-        NoNames.call_path(process, ip, stack)
-    }
-    fn object(&mut self, process: ProcessId, at: Addr) -> DataObject {
-        let name = if at < Addr(0x2000) { "a" } else { "b" };
-        DataObject { name: name.to_owned(), ..NoNames.object(process, at) }
-    }
-    fn field(&mut self, _: ProcessId, _: Addr, _: u32) -> Option<String> {
-        None
-    }
-    fn layout(&mut self, _: ProcessId, _: Line) -> Vec<NamedBytes> {
-        Vec::new()
-    }
-}
-
-/// The first pair reuses `a` 250 times, in two rows, and `b` 200 times; nobody knows where the second pair does.
-#[test]
-fn pairs_have_the_object_of_most_of_their_reuses() {
-    let at = |at, count| ReuseCell { at: Addr(at), ..pair_cell(0, (0x10, 0x20), 8, count) };
-    let input = Synthetic::new(1).cells([
-        reads(0, 8, 550),
-        at(0x1000, 150),
-        at(0x2000, 200),
-        at(0x1fff, 100),
-        pair_cell(0, (0x30, 0x40), 8, 100),
-    ]);
-    let found = analyse(&input, &mut Matrices, &ReuseOptions::default());
-    let named = |pair: &Pair| pair.object.as_ref().map(|object| object.name.clone());
-    assert_eq!(found.pairs.iter().map(named).collect::<Vec<_>>(), [Some("a".to_owned()), None]);
-}
-
 #[test]
 fn nothing_seen_is_not_enough() {
     let few = study(&Synthetic::new(1)).not_enough.unwrap();
@@ -202,6 +135,11 @@ fn line_reuse(distance: u64) -> ReuseEvent {
         later: Some(touch(0, AccessKind::Load, 8, 0x20)),
         ..reuse(distance)
     }
+}
+
+/// The same, where a draw among the ways to watch a use makes up for those that it was not watched in.
+fn weighing(weight: f32, event: ReuseEvent) -> ReuseEvent {
+    ReuseEvent { weight, ..event }
 }
 
 fn never(event: ReuseEvent) -> ReuseEvent {
@@ -244,9 +182,12 @@ fn samples_give_times_and_models_stack_distances() {
 
 #[test]
 fn kinds_of_watch_are_not_mixed() {
-    let spatial = |distance| ReuseEvent { locality: Locality::Spatial, ..line_reuse(distance) };
-    let input = a_loop().events((0..200).map(|_| reuse(7))).events((0..200).map(|_| spatial(70)));
-    let found = study(&input);
+    // Watched in one of three ways, lines with odds of 1 in 2 and the others with 1 in 4.
+    let spatial = ReuseEvent { locality: Locality::Spatial, ..line_reuse(70) };
+    let lines = a_loop();
+    let events = lines.events.iter().map(|line| weighing(2.0, *line));
+    let others = [reuse(7), spatial].map(|event| [weighing(4.0, event); 200]).into_iter().flatten();
+    let found = study(&Synthetic { events: events.chain(others).collect(), ..lines });
     let low = |kind| {
         let curve = curve(&found, kind, DistanceKind::Time).unwrap();
         (curve.histogram.len(), curve.histogram[0].low)
@@ -256,7 +197,7 @@ fn kinds_of_watch_are_not_mixed() {
         ((1, 7), (1, 70), (1, 992))
     );
     assert_eq!(curve(&found, CurveKind::Temporal, DistanceKind::Stack), None);
-    // Each of 800 uses stands for 1,000 accesses, whichever way it was watched.
+    // Each of 800 uses stands for 1,000 accesses, whichever way it was watched and whatever it weighs for that.
     assert_eq!(curve(&found, CurveKind::Any, DistanceKind::Time).unwrap().accesses, 800_000.0);
 }
 
@@ -339,25 +280,26 @@ fn what_all_threads_read_does_not_hide_false_sharing() {
     assert!((sharing.share_of_accesses - 40.0 / 260.0).abs() < 1e-9, "{}", sharing.share_of_accesses);
 }
 
-/// 100 reuses of other bytes at 5,000 accesses are beyond 64 KiB and reach memory, at 100 ns; 40 by another thread, at 50 ns, do not count
-/// against it: of 240 uses of 10 accesses each, those of one scope stand for all, 2,400.
+/// 70 reuses of other bytes at 5,000 accesses are beyond 64 KiB and reach memory, at 100 ns; 40 by another thread, at 50 ns, do not
+/// count against it: of 200 uses of 10 accesses each, half were watched in either scope, and stand for all, 2,000.
 #[test]
 fn prefetching_weighs_memory_against_false_sharing() {
     let far = line_reuse(5_000);
-    let private = (0..140).map(|index| if index < 100 { far } else { line_reuse(1) });
+    let private = (0..100).map(|index| if index < 70 { far } else { line_reuse(1) });
+    let events = private.chain(shared_events()).map(|event| weighing(2.0, event));
     let input = Synthetic {
         period: 10.0,
         latencies: Some(Latencies { memory_ns: 100.0, transfer_ns: 50.0 }),
         caches: [(16 << 10, false), (64 << 10, true)]
             .map(|(bytes, shared)| Cache { bytes, shared, ..Cache::default() })
             .into(),
-        ..Synthetic::new(2).events(private).events(shared_events())
+        ..Synthetic::new(2).events(events)
     };
     let options = ReuseOptions { prefetch: true, ..ReuseOptions::default() };
     let found = analyse(&input, &mut NoNames, &options);
     let advice = found.prefetch.unwrap();
-    let memory = 2_400.0 * 100.0 / 140.0;
-    let sharing = 2_400.0 * 40.0 / 100.0;
+    let memory = 2_000.0 * 70.0 / 100.0;
+    let sharing = 2_000.0 * 40.0 / 100.0;
     assert!(
         (advice.memory_reuses - memory).abs() < 1e-6 && (advice.sharing_reuses - sharing).abs() < 1e-6,
         "{advice:?}"
@@ -377,39 +319,4 @@ fn runs_of_one_program_add_up() {
     assert_eq!(found.quality.exact_accesses, 8_000);
     assert_eq!(threads.len(), 3, "{threads:?}");
     assert_eq!(found.main_curve(CurveScope::Thread(ThreadId(0))).unwrap().accesses, 2_000.0);
-}
-
-/// Every process has the program at another multiple of 64 KiB.
-struct Relocated;
-
-impl Names for Relocated {
-    fn call_path(&mut self, _: ProcessId, ip: Ip, _: StackId) -> Vec<Frame> {
-        vec![Frame { address: ip.0 % 0x1_0000, module: Some("app".into()), ..Frame::default() }]
-    }
-    fn object(&mut self, process: ProcessId, at: Addr) -> DataObject {
-        NoNames.object(process, at)
-    }
-    fn field(&mut self, _: ProcessId, _: Addr, _: u32) -> Option<String> {
-        None
-    }
-    fn layout(&mut self, _: ProcessId, _: Line) -> Vec<NamedBytes> {
-        Vec::new()
-    }
-}
-
-/// The same pair of instructions, 200 times in the first run and 300 times in the second.
-#[test]
-fn pairs_of_several_runs_are_one_where_their_instructions_are() {
-    let run = |base: u64, count| {
-        Synthetic::new(1)
-            .cells([reads(0, 1 << 15, 1_000), pair_cell(0, (base + 0x30, base + 0x40), 1 << 15, count)])
-    };
-    let runs = [run(0x1_0000, 200), run(0x5_0000, 300)];
-    let merged = MergedReuse::new(runs.iter().map(|run| run as &dyn ReuseInput), Combine::Runs);
-    let found = analyse(&merged, &mut Relocated, &ReuseOptions::default());
-    let [pair] = found.pairs.as_slice() else { panic!("{:?}", found.pairs) };
-    assert_eq!(
-        (pair.share, pair.seen, pair.process, pair.threads.as_slice()),
-        (0.25, 500, ProcessId(0), &[ThreadId(0)][..])
-    );
 }

@@ -1,49 +1,42 @@
 //! Pairs of sampled uses and their reuses.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use carom_base::{LINE_BYTES, LogBin, ReuseOutcome, Scope, ThreadId};
+use carom_base::{LINE_BYTES, LogBin, ReuseOutcome, Scope};
 
 use super::{Sampled, uses::Use};
 use crate::reuse::{
     Basis, Model,
     analyse::Question,
-    pairs::{Origin, PairKey, PairTally, Whole, Wholes},
+    pairs::{Origin, PairKey, PairTally, Wholes},
 };
 
+/// What the pairs are about.
+const LINE: u32 = LINE_BYTES as u32;
+
 impl Sampled {
-    /// What the shares of pairs are of, one for each scope.
+    /// What the shares of pairs are of.
     pub fn wholes(&self, question: &Question) -> Wholes {
-        let lines = question.chosen_bytes / LINE_BYTES;
-        let whole = |scope| {
-            let mut whole = Whole { lines, ..Whole::default() };
-            let locality = self.weights.tells_of_lines(scope);
-            for each in self.uses.iter().filter(|each| (each.scope, each.locality) == (scope, locality)) {
-                whole.accesses += each.weight;
-                whole.misses += if misses(each, lines) { each.weight } else { 0.0 };
-            }
-            whole
-        };
-        let mut threads: BTreeMap<ThreadId, f64> = BTreeMap::new();
-        let locality = self.weights.tells_of_lines(Scope::Private);
-        for each in self.uses.iter().filter(|each| (each.scope, each.locality) == (Scope::Private, locality))
-        {
-            if misses(each, lines) {
-                *threads.entry(each.thread).or_default() += each.weight;
-            }
+        let mut wholes = Wholes::of_places(question.places(LINE));
+        for each in self.uses.iter().filter(|each| self.tells_of_lines(each)) {
+            let missing = if misses(each, wholes.places) { each.weight } else { 0.0 };
+            wholes.add(each.owner, each.weight, missing);
         }
-        Wholes { threads, private: whole(Scope::Private), shared: whole(Scope::Shared) }
+        wholes
+    }
+
+    fn tells_of_lines(&self, each: &Use) -> bool {
+        each.locality == self.weights.tells_of_lines(each.scope)
     }
 
     /// Uses with their reuses by instruction: in shared caches only by another thread, as the others are private pairs
     /// already.
     pub fn pairs(&self, question: &Question) -> (HashMap<PairKey, PairTally>, Origin) {
-        let lines = question.chosen_bytes / LINE_BYTES;
+        let lines = question.places(LINE);
         let mut pairs: HashMap<PairKey, PairTally> = HashMap::new();
         for each in &self.uses {
             let Some(reuse) = each.reuse else { continue };
-            let wanted = each.locality == self.weights.tells_of_lines(each.scope);
-            if !wanted || (each.scope == Scope::Shared && !reuse.by_other) {
+            if !self.tells_of_lines(each) || (each.scope == Scope::Shared && !reuse.by_other) {
                 continue;
             }
             let (earlier, later) = (each.site, reuse.site);
@@ -60,13 +53,14 @@ impl Sampled {
                 pair.spatial += each.weight;
             }
             let missing = if each.stack.is_some_and(|stack| stack >= lines) { each.weight } else { 0.0 };
-            *pair.threads.entry(reuse.thread).or_default() += missing;
+            pair.threads.insert(reuse.thread);
+            *pair.missing.entry(each.owner).or_default() += missing;
             pair.seen += 1;
             pair.place(earlier.1, later.1, reuse.at, each.weight);
         }
         let stacks = self.uses.iter().any(|each| each.stack.is_some());
         let basis = if stacks { Basis::Modelled(Model::StatStack) } else { Basis::Sampled };
-        (pairs, Origin { unit: self.unit, basis })
+        (pairs, Origin { unit: self.unit, basis, place_bytes: LINE })
     }
 }
 

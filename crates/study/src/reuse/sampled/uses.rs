@@ -19,6 +19,8 @@ pub struct Use {
     pub thread: ThreadId,
     pub process: ProcessId,
     pub scope: Scope,
+    /// Whose cache it is in.
+    pub owner: CurveScope,
     pub locality: Locality,
     pub outcome: ReuseOutcome,
     pub distance: u64,
@@ -56,11 +58,16 @@ impl Use {
             at: later.access.addr,
         });
         let entry = input.threads().get(earlier.thread.0 as usize);
+        let thread = input.in_first_run(earlier.thread);
         Self {
             time: earlier.time,
-            thread: input.in_first_run(earlier.thread),
+            thread,
             process: entry.map_or_else(ProcessId::default, |entry| entry.process),
             scope: event.scope,
+            owner: match event.scope {
+                Scope::Private => CurveScope::Thread(thread),
+                Scope::Shared => CurveScope::Shared(input.domain(thread)),
+            },
             locality: event.locality,
             outcome: event.outcome,
             distance: event.distance,
@@ -87,7 +94,7 @@ impl Use {
 }
 
 /// The curves that each use belongs to, with the uses by index.
-pub fn groups(uses: &[Use], input: &dyn ReuseInput) -> BTreeMap<Key, Vec<usize>> {
+pub fn groups(uses: &[Use]) -> BTreeMap<Key, Vec<usize>> {
     let mut groups: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
     for (index, each) in uses.iter().enumerate() {
         let kind = match each.locality {
@@ -96,13 +103,8 @@ pub fn groups(uses: &[Use], input: &dyn ReuseInput) -> BTreeMap<Key, Vec<usize>>
             Locality::Line => CurveKind::Any,
         };
         let scopes = match each.scope {
-            Scope::Private => {
-                [CurveScope::All, CurveScope::Thread(each.thread)].map(|of| (of, ReusedBy::SameThread))
-            }
-            Scope::Shared => {
-                let domain = CurveScope::Shared(input.domain(each.thread));
-                [ReusedBy::AnyThread, ReusedBy::OtherThread].map(|by| (domain, by))
-            }
+            Scope::Private => [CurveScope::All, each.owner].map(|of| (of, ReusedBy::SameThread)),
+            Scope::Shared => [ReusedBy::AnyThread, ReusedBy::OtherThread].map(|by| (each.owner, by)),
         };
         for (scope, by) in scopes {
             groups.entry((scope, by, kind)).or_default().push(index);
