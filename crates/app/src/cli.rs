@@ -57,7 +57,9 @@ pub enum Command {
 }
 
 const LINK_EXAMPLES: &str = "Example:
-  cc -static -pthread app.c $(carom link-flags) -o app && carom share -- ./app";
+  cc -static -pthread app.c $(carom link-flags) -o app && carom share -- ./app
+
+Such programs are sampled by the burst engine.";
 
 const SHARE_EXAMPLES: &str = "Examples:
   carom share -- ./app --threads 8
@@ -78,8 +80,8 @@ pub struct ShareArgs {
     /// --rate, --budget or --delivery
     #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
     pub engine: EngineArg,
-    /// The most that sampling may add to the program's CPU time, in percent [default: 5]; what translation itself costs is
-    /// not in it
+    /// The most that sampling (burst), or watching what samples miss (translate), may add to the program's CPU time, in
+    /// percent [default: 5]; what translation itself costs is not in it
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub budget: Option<f64>,
     /// From one sample to the next, on average: thread CPU time with its unit, such as 1ms or 500us (burst), or a
@@ -263,7 +265,7 @@ pub enum Period {
 pub enum DeliveryArg {
     /// The best that works here
     Auto,
-    /// perf events with sigtrap (Linux 5.13)
+    /// perf events with sigtrap (Linux 5.18)
     Sigtrap,
     /// perf events with F_SETSIG
     Setsig,

@@ -16,6 +16,7 @@ mod reuse;
 mod run_info;
 mod share;
 mod tools;
+mod translatable;
 
 use std::process::ExitCode;
 

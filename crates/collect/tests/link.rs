@@ -5,6 +5,7 @@ mod support;
 
 use std::{collections::BTreeSet, path::PathBuf};
 
+use carom_base_wire::{Engine, journal::NOT_TRANSLATED};
 use carom_collect::{HOOKS, examine, link_flags};
 use carom_store::{Exit, Manifest};
 use object::{Object, ObjectSymbol, read::archive::ArchiveFile};
@@ -47,10 +48,7 @@ fn a_linked_in_agent_records_and_lists_what_it_cannot_follow() {
     let flags = link_flags(&archive());
     let flags: Vec<&str> = ["-static"].into_iter().chain(flags.iter().map(String::as_str)).collect();
     let threads = folder.compile("threads.c", "threads", &flags);
-    assert!(
-        examine(threads.to_str().unwrap(), None, carom_base_wire::Engine::Burst)
-            .is_ok_and(|target| target.linked_in)
-    );
+    assert!(examine(threads.to_str().unwrap(), None, Engine::Burst).is_ok_and(|target| target.linked_in));
     let native = folder.native(&[threads.to_str().unwrap()]);
     assert_eq!(native.stdout, "42\n");
     let (exit, manifest) = folder.record_directly(&[threads.to_str().unwrap()]);
@@ -59,6 +57,14 @@ fn a_linked_in_agent_records_and_lists_what_it_cannot_follow() {
     let [_, workers @ ..] = &samples(&manifest)[..] else { panic!("{manifest:?}") };
     assert!(workers.len() == 3 && workers.iter().all(|&samples| samples > 25), "{workers:?}");
     assert_eq!(manifest.processes[0].argv, [threads.to_str().unwrap()]);
+
+    // Its code is not translated: it is sampled by time all the same, and the recording says why.
+    let (exit, manifest) = folder.record_by(Engine::Translate, &[threads.to_str().unwrap()]);
+    assert_eq!(exit, Exit::Code(0));
+    let warnings = &manifest.processes[0].warnings;
+    assert!(warnings.iter().any(|warning| warning.code == NOT_TRANSLATED), "{warnings:?}");
+    let [_, workers @ ..] = &samples(&manifest)[..] else { panic!("{manifest:?}") };
+    assert!(workers.len() == 3 && workers.iter().all(|&samples| samples > 25), "{workers:?}");
 
     // A dynamic program that starts it follows it, though it lies behind an empty environment.
     let launcher = folder.compile("launcher.c", "launcher", &[]);

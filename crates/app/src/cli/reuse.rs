@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use carom_base::LARGEST_PLACE_BYTES;
 use carom_study::reuse::{Bins, ReuseOptions};
 use clap::{Args, ValueEnum};
 
@@ -95,7 +96,7 @@ pub struct ReuseLayout {
     /// What the program would gain by what
     #[arg(long, value_enum)]
     pub advise: Option<Advice>,
-    /// Bins of histograms: the first ends at START accesses, each other is RATIO times as wide as the one before, such as
+    /// Bins of histograms: the first ends at START accesses, each other at RATIO times the end of the one before, such as
     /// 1100,2 [default: one for each doubling]
     #[arg(long, value_name = "START,RATIO", value_parser = bins, hide_short_help = true)]
     pub bins: Option<Bins>,
@@ -154,10 +155,10 @@ fn budget(text: &str) -> Result<Budget, String> {
 
 fn granularity(text: &str) -> Result<u32, String> {
     let bytes: u32 = text.trim().parse().map_err(|_| "not a number".to_owned())?;
-    if bytes.is_power_of_two() && bytes <= 1 << 30 {
+    if bytes.is_power_of_two() && bytes <= LARGEST_PLACE_BYTES {
         Ok(bytes)
     } else {
-        Err("must be a power of two".to_owned())
+        Err(format!("must be a power of two up to {LARGEST_PLACE_BYTES}"))
     }
 }
 
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn granularities_and_rates_have_bounds() {
         assert_eq!((granularity("1"), granularity("4096")), (Ok(1), Ok(4096)));
-        for bad in ["0", "48", "4294967296", "x"] {
+        for bad in ["0", "48", "4194304", "4294967296", "x"] {
             assert!(granularity(bad).is_err(), "{bad}");
         }
         assert_eq!(rate("0.01"), Ok(0.01));

@@ -30,9 +30,6 @@ impl Report {
     }
 }
 
-/// What runs on the `translate` engine.
-const TRANSLATE_USERS: &str = "`carom count`, `carom reuse` and `carom share`";
-
 fn verdict(probes: &Probes, choice: &Result<BurstChoice, String>) -> String {
     const CAN: &str = "carom can profile programs here. --engine auto takes";
     match choice {
@@ -117,9 +114,9 @@ fn pmu(probes: &Probes) -> Engine {
 
 fn translate(probes: &Probes) -> Engine {
     let text = match &probes.translate {
-        Support::Yes => format!("used by {TRANSLATE_USERS}"),
+        Support::Yes => "used by `carom count`, `carom reuse` and `carom share`".into(),
         Support::No { cause, .. } | Support::Unknown { cause } => {
-            format!("{cause}; {TRANSLATE_USERS} need this engine")
+            format!("{cause}; `carom count` and `carom reuse --exact` need this engine, others take burst")
         }
     };
     Engine {

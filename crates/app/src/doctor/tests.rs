@@ -114,7 +114,7 @@ fn translate_says_what_is_missing_and_the_facility_how_to_get_it() {
     assert_eq!(engine.machine, Answer::No);
     assert_eq!(
         engine.text,
-        "a seccomp filter denies memfd_create; `carom count`, `carom reuse` and `carom share` need this engine"
+        "a seccomp filter denies memfd_create; `carom count` and `carom reuse --exact` need this engine, others take burst"
     );
     let facility = report.facilities.iter().find(|facility| facility.id == "executable-memory").unwrap();
     assert!(facility.remedy.as_ref().unwrap().text.contains("allow memfd_create"));

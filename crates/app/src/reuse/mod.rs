@@ -29,7 +29,7 @@ pub fn run(args: &ReuseArgs) -> Result<End, Failure> {
     output::check(&args.report)?;
     let peers = Peers::of(&args.layout)?;
     let method = settings::method(args).map_err(Failure::new)?;
-    let means = settings::Means::of(&Probes::judge(&Facts::to_choose()));
+    let means = settings::Means::of(&args.program, &Probes::judge(&Facts::to_choose()));
     let groups = match &args.cache_domains {
         Some(groups) => groups.clone(),
         None => Groups::of_machine(&Machine::here().caches),

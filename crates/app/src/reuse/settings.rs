@@ -1,11 +1,14 @@
 //! From options to what the agents are to do.
 
-use carom_base_sys::probe::{BurstChoice, DeliveryKind, Probes, Support, choose_burst_delivery};
+use carom_base_sys::probe::{BurstChoice, DeliveryKind, Probes, choose_burst_delivery};
 use carom_collect::{
     ControlSettings, DeliveryChoice, Domains, Engine, ReuseMethod, ReuseSettings, Trial, WatchChoice, Window,
 };
 
-use crate::cli::{Budget, EngineArg, Period, ReuseArgs, WatchArg};
+use crate::{
+    cli::{Budget, EngineArg, Period, ProgramArgs, ReuseArgs, WatchArg},
+    translatable::translatable,
+};
 
 /// Mean thread CPU time between samples of the burst engine by default.
 const DEFAULT_PERIOD_NS: u64 = 1_000_000;
@@ -35,15 +38,9 @@ pub struct Means {
 }
 
 impl Means {
-    /// What the probes found.
-    pub fn of(probes: &Probes) -> Self {
-        Self {
-            translate: match &probes.translate {
-                Support::Yes => Ok(()),
-                Support::No { cause, .. } | Support::Unknown { cause } => Err(cause.to_string()),
-            },
-            burst: choose_burst_delivery(probes),
-        }
+    /// For this program, as the probes found.
+    pub fn of(program: &ProgramArgs, probes: &Probes) -> Self {
+        Self { translate: translatable(program, probes), burst: choose_burst_delivery(probes) }
     }
 
     /// The debug registers that threads can watch with.

@@ -1,6 +1,5 @@
 //! Which engine serves.
 
-use carom_base_sys::probe::Support;
 use carom_collect::Engine;
 
 use crate::cli::{DeliveryArg, EngineArg, Period, ShareArgs};
@@ -15,19 +14,15 @@ pub struct Choice {
 }
 
 /// The engine that was asked for. `auto` is `translate`, whose samples stand for accesses and need no perf events, where
-/// code can be translated, as `translate` finds out; it is `burst` where an option asks for what only that keeps.
-pub fn choose(args: &ShareArgs, translate: impl FnOnce() -> Support) -> Choice {
+/// code can be translated, as `translatable` finds out; it is `burst` where an option asks for what only that keeps.
+pub fn choose(args: &ShareArgs, translatable: impl FnOnce() -> Result<(), String>) -> Choice {
     let (engine, reason) = match (args.engine, only_burst(args)) {
         (EngineArg::Burst, _) => (Engine::Burst, None),
         (EngineArg::Translate, _) => (Engine::Translate, None),
         (EngineArg::Auto, Some(option)) => (Engine::Burst, Some(format!("auto takes it with {option}"))),
-        (EngineArg::Auto, None) => match translate() {
-            Support::Yes => {
-                (Engine::Translate, Some("auto takes it where code can be translated".to_owned()))
-            }
-            Support::No { cause, .. } | Support::Unknown { cause } => {
-                (Engine::Burst, Some(format!("code cannot be translated here ({cause})")))
-            }
+        (EngineArg::Auto, None) => match translatable() {
+            Ok(()) => (Engine::Translate, Some("auto takes it where code can be translated".to_owned())),
+            Err(cause) => (Engine::Burst, Some(format!("code cannot be translated here ({cause})"))),
         },
     };
     Choice { engine, reason }
@@ -55,22 +50,22 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
 
-    fn chosen(options: &[&str], translate: Support) -> (Engine, String) {
+    fn chosen(options: &[&str], translatable: Result<(), String>) -> (Engine, String) {
         let line = ["carom", "share"].iter().chain(options).chain(&["--", "app"]);
         let Command::Share(args) = Cli::try_parse_from(line).unwrap().command else { panic!("share") };
-        let Choice { engine, reason } = choose(&args, || translate);
+        let Choice { engine, reason } = choose(&args, || translatable);
         (engine, reason.unwrap_or_default())
     }
 
-    fn denied() -> Support {
-        Support::Unknown { cause: "memfd_create is denied".into() }
+    fn denied() -> Result<(), String> {
+        Err("memfd_create is denied".into())
     }
 
     #[test]
     fn auto_translates_where_that_can_be_done() {
         let auto = (Engine::Translate, "auto takes it where code can be translated".to_owned());
-        assert_eq!(chosen(&[], Support::Yes), auto);
-        assert_eq!(chosen(&["--period", "100000"], Support::Yes), auto);
+        assert_eq!(chosen(&[], Ok(())), auto);
+        assert_eq!(chosen(&["--period", "100000"], Ok(())), auto);
         let cannot = "code cannot be translated here (memfd_create is denied)".to_owned();
         assert_eq!(chosen(&[], denied()), (Engine::Burst, cannot));
     }
@@ -85,7 +80,7 @@ mod tests {
         ];
         for (option, name) in options {
             let because = format!("auto takes it with {name}");
-            assert_eq!(chosen(option, Support::Yes), (Engine::Burst, because));
+            assert_eq!(chosen(option, Ok(())), (Engine::Burst, because));
         }
     }
 
@@ -93,6 +88,6 @@ mod tests {
     fn who_is_asked_for_by_name_is_taken() {
         let asked = |name| ["--engine", name, "--budget", "1"];
         assert_eq!(chosen(&asked("translate"), denied()), (Engine::Translate, String::new()));
-        assert_eq!(chosen(&asked("burst"), Support::Yes), (Engine::Burst, String::new()));
+        assert_eq!(chosen(&asked("burst"), Ok(())), (Engine::Burst, String::new()));
     }
 }

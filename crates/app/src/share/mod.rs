@@ -19,6 +19,7 @@ use crate::{
     load::Choices,
     output::{self, Layout},
     record::{self, Job},
+    translatable::translatable,
 };
 
 /// What sampling may add to the program's CPU time by default, in percent.
@@ -32,7 +33,7 @@ const DEFAULT_BUDGET: f64 = 5.0;
 pub fn run(args: &ShareArgs) -> Result<End, Failure> {
     output::check(&args.report)?;
     let probes = LazyCell::new(|| Probes::judge(&Facts::to_choose()));
-    let choice = engine::choose(args, || probes.translate.clone());
+    let choice = engine::choose(args, || translatable(&args.program, &probes));
     let periods = periods::periods(args, choice.engine).map_err(Failure::new)?;
     let means = means::choose(args, &periods, choice.reason, &probes).map_err(Failure::new)?;
     record::run(Job {

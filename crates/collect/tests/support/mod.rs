@@ -62,6 +62,11 @@ impl Folder {
 
     /// Records `argv` with its output where the test's goes.
     pub fn record_directly(&self, argv: &[&str]) -> (Exit, Manifest) {
+        self.record_by(Engine::Burst, argv)
+    }
+
+    /// The same by any engine.
+    pub fn record_by(&self, engine: Engine, argv: &[&str]) -> (Exit, Manifest) {
         // The host's signal handlers are one per process, and processors are few.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         build_agent();
@@ -69,9 +74,9 @@ impl Folder {
         let dir = self.path("profile");
         let _ = std::fs::remove_dir_all(&dir);
         let settings = ControlSettings {
-            engine: Engine::Burst,
-            load_period: 0,
-            store_period: 0,
+            engine,
+            load_period: 500_000,
+            store_period: 500_000,
             period_ns: 1_000_000,
             budget_ppm: 50_000,
             max_steps: 64,

@@ -1,0 +1,20 @@
+//! Whether a program's code can be translated.
+
+use carom_base_sys::probe::{Probes, Support};
+use carom_collect::{Engine, examine};
+
+use crate::cli::ProgramArgs;
+
+/// Whether it can, on this machine, and why not. A clause without a full stop. A program that cannot run at all is another
+/// matter.
+pub fn translatable(program: &ProgramArgs, probes: &Probes) -> Result<(), String> {
+    let path = std::env::var("PATH").ok();
+    let name = program.program.first().map_or("", String::as_str);
+    match &probes.translate {
+        _ if examine(name, path.as_deref(), Engine::Translate).is_ok_and(|target| target.linked_in) => {
+            Err("the agent is linked into the program".into())
+        }
+        Support::Yes => Ok(()),
+        Support::No { cause, .. } | Support::Unknown { cause } => Err(cause.to_string()),
+    }
+}
