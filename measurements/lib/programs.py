@@ -132,9 +132,9 @@ def programs(quick=False):
     ]
 
 
-def selected(options, more=()):
-    """The programs that `--only` names, or all: these and `more`."""
-    everything = [*programs(options.quick), *more]
+def selected(options, more=(), quick=False):
+    """The programs that `--only` names, or all: these and `more`. `quick`: also where the whole campaign is not."""
+    everything = [*programs(quick or options.quick), *more]
     return [program for program in everything if not options.only or program.name.split()[0] in options.only]
 
 
