@@ -68,7 +68,7 @@ pub enum DeliveryChoice {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ControlSettings {
     /// What observes accesses. Where code cannot be translated in a process, a `trouble` line says why, and the
-    /// process runs unobserved, or by burst where `period_ns` is not 0, which an `engine` line then says.
+    /// process runs unobserved, or is sampled by burst where `period_ns` is not 0.
     pub engine: Engine,
     /// Mean number of loads between two sampled ones (translate); 0: sample none, only count.
     pub load_period: u64,
