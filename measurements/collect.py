@@ -39,14 +39,15 @@ def machines():
     for path in sorted(MEASUREMENTS.glob("*/run.json")):
         run = json.loads(path.read_text(encoding="utf-8"))
         key = "\n".join(f"- {name}: {value}" for name, value in run.items() if name not in NOT_THE_MACHINE)
-        found.setdefault(key, []).append((path.parent.name, run["doctor"]))
+        found.setdefault(key, []).append((path.parent.name, run["date"], run["doctor"]))
     if not found:
         return NOT_MEASURED
     parts = []
     for machine, runs in found.items():
         if len(found) > 1:
-            parts.append("Of " + ", ".join(name for name, _ in runs) + ":")
-        parts += [machine, "Output of `carom doctor`:", f"```\n{runs[-1][1]}\n```"]
+            parts.append("Of " + ", ".join(name for name, *_ in runs) + ":")
+        _, _, doctor = max(runs, key=lambda run: run[1])
+        parts += [machine, "Output of `carom doctor`:", f"```\n{doctor}\n```"]
     return "\n\n".join(parts)
 
 

@@ -56,6 +56,9 @@ pub enum Command {
     },
 }
 
+/// Accesses between two samples at least, on average: more than a block of translated code has.
+pub const LEAST_ACCESSES: u64 = 100;
+
 const LINK_EXAMPLES: &str = "Example:
   cc -static -pthread app.c $(carom link-flags) -o app && carom share -- ./app
 
@@ -148,7 +151,7 @@ pub struct CountArgs {
     #[arg(long, value_enum, default_value_t = TrialArg::Counts, hide_short_help = true)]
     pub trial: TrialArg,
     /// The trial of samples takes one load and one store in so many
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..),
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(LEAST_ACCESSES..),
           hide_short_help = true)]
     pub trial_period: u64,
     /// When the program is observed.

@@ -6,7 +6,7 @@ use carom_collect::{
 };
 
 use crate::{
-    cli::{Budget, EngineArg, Period, ProgramArgs, ReuseArgs, WatchArg},
+    cli::{Budget, EngineArg, LEAST_ACCESSES, Period, ProgramArgs, ReuseArgs, WatchArg},
     translatable::translatable,
 };
 
@@ -15,9 +15,6 @@ const DEFAULT_PERIOD_NS: u64 = 1_000_000;
 
 /// Mean number of loads, and of stores, between sampled ones by default: that of the ReuseTracker thesis (6.5.1).
 const DEFAULT_ACCESSES: u64 = 100_000;
-
-/// Accesses between two samples at least, on average: more than a block of translated code has.
-const LEAST_ACCESSES: u64 = 100;
 
 /// Debug registers of an x86-64 processor.
 const REGISTERS: u32 = 4;

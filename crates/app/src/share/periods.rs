@@ -2,15 +2,12 @@
 
 use carom_collect::Engine;
 
-use crate::cli::{Period, ShareArgs};
+use crate::cli::{LEAST_ACCESSES, Period, ShareArgs};
 
 /// Mean thread CPU time between samples by default. A timer sample and a walked step sample cost about 30 us on a
 /// virtual machine, and setting and hitting watchpoints as much again; what they cost the program beyond that, in
 /// cold caches and in threads that wait for the interrupted one, is of the same order (`docs/benchmarks.md`).
 pub const DEFAULT_PERIOD_NS: u64 = 3_000_000;
-
-/// Accesses between two samples at least, on average: more than a block of translated code has.
-const LEAST_ACCESSES: u64 = 100;
 
 /// Mean number of loads, and of stores, between sampled ones by default: the period of the ComDetective paper.
 const DEFAULT_ACCESSES: u64 = 500_000;
