@@ -10,7 +10,6 @@ pub use thread::Place;
 
 use crate::{
     block::Sums,
-    memory::COUNTERS_PER_ARENA,
     sample::{NEVER, Stream},
 };
 
@@ -46,14 +45,24 @@ impl Countdown {
     }
 }
 
-/// The countdowns of one thread in one arena, by counter. Columns of numbers, because those of unused counters then
-/// stay untouched pages of zeroes.
+/// Countdowns that are kept together: 6 KiB of them. The counters of one fragment, and of those translated with it, lie side
+/// by side, so a thread fills most of what it has.
+const CHUNK: usize = 256;
+
+/// As a [`Countdown`] is kept.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kept {
+    /// One more than [`Countdown::loaded`]; 0 where nothing was set.
+    loaded: u64,
+    /// [`Stream::next`] of loads and of stores.
+    next: [u64; 2],
+}
+
+/// The countdowns of one thread in one arena, by counter. An arena has room for many more counters than a thread uses, so
+/// there is memory only for those around some that it does.
 #[derive(Debug, Default)]
 pub struct Countdowns {
-    /// One more than [`Countdown::loaded`]; 0 where nothing was set.
-    loaded: Vec<u64>,
-    loads: Vec<u64>,
-    stores: Vec<u64>,
+    chunks: Vec<Option<Box<[Kept; CHUNK]>>>,
     /// Of all counters: the accesses of what was loaded, modulo 2^64.
     loaded_accesses: i64,
 }
@@ -72,30 +81,21 @@ impl Countdowns {
     /// What was set last.
     pub fn get(&self, id: u64) -> Option<Countdown> {
         let id = id as usize;
-        let loaded = self.loaded.get(id)?.checked_sub(1)?;
-        Some(Countdown {
-            loaded,
-            streams: [Stream::at(*self.loads.get(id)?), Stream::at(*self.stores.get(id)?)],
-        })
+        let kept = self.chunks.get(id / CHUNK)?.as_ref()?.get(id % CHUNK)?;
+        Some(Countdown { loaded: kept.loaded.checked_sub(1)?, streams: kept.next.map(Stream::at) })
     }
 
     /// Keeps a countdown.
     pub fn set(&mut self, id: u64, countdown: Countdown) {
-        if self.loaded.is_empty() {
-            for column in [&mut self.loaded, &mut self.loads, &mut self.stores] {
-                *column = vec![0; COUNTERS_PER_ARENA];
-            }
+        let id = id as usize;
+        if self.chunks.len() <= id / CHUNK {
+            self.chunks.resize_with(id / CHUNK + 1, || None);
         }
-        let [loads, stores] = countdown.streams;
-        let columns = [
-            (&mut self.loaded, countdown.loaded.wrapping_add(1)),
-            (&mut self.loads, loads.next()),
-            (&mut self.stores, stores.next()),
-        ];
-        for (column, value) in columns {
-            if let Some(place) = column.get_mut(id as usize) {
-                *place = value;
-            }
+        let Some(chunk) = self.chunks.get_mut(id / CHUNK) else { return };
+        let chunk = chunk.get_or_insert_with(|| Box::new([Kept::default(); CHUNK]));
+        if let Some(kept) = chunk.get_mut(id % CHUNK) {
+            let next = countdown.streams.map(|stream| stream.next());
+            *kept = Kept { loaded: countdown.loaded.wrapping_add(1), next };
         }
     }
 }
