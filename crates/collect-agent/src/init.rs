@@ -32,7 +32,7 @@ pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
     modules::refresh(session);
     // The first decoder has iced build its tables.
     drop(pack::packed(Decoder::new));
-    if session.settings.period_ns != 0 {
+    if session.settings.period_ns != 0 || session.settings.watchpoints != 0 {
         calibrate::calibrate_once(session);
     }
     translated::start(session);

@@ -27,7 +27,7 @@ pub const TIMER_NS: u64 = 10_000_000;
 struct Agent;
 
 impl Observer for Agent {
-    fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind) {
+    fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind, followed: f32) {
         keeping_errno(|| {
             let Some(thread) = registry::current() else { return };
             thread.visit(|state| {
@@ -40,7 +40,7 @@ impl Observer for Agent {
                 if let Some(reuse) = &state.session.reuse {
                     let weight = period_of(*access, loads, stores) / shortest as f64;
                     handler::with_scene(state, registers, |scene| {
-                        reuse.on_sample(scene, *access, weight as f32);
+                        reuse.on_sample(scene, *access, weight as f32 * followed);
                     });
                 } else {
                     let period = if kind.writes() { stores } else { loads };
@@ -49,6 +49,12 @@ impl Observer for Agent {
                 }
             });
         });
+    }
+
+    fn weighs(&self, drawn: usize) -> Option<f32> {
+        let mut weight = Some(1.0);
+        with_reuse(|reuse, state| weight = reuse.weighs(state, drawn));
+        weight
     }
 
     fn takes_samples_early(&self) -> bool {

@@ -197,7 +197,15 @@ fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     // All in this execution, the one counted last.
     thread.draw(Place { arena, code, id: exit.detail }, periods, |drawn| due.push(drawn.nth, drawn.store));
     let counted = code.counters().get(exit.detail as usize).map_or(0, |counter| counter.sums().instructions);
-    let due = early::tell(engine, thread, exit.pc, due, counted as usize);
+    if due.count() > 0 {
+        match engine.observer.weighs(due.count()) {
+            Some(weight) => {
+                thread.weight = weight;
+                due = early::tell(engine, thread, exit.pc, due, counted as usize);
+            }
+            None => due = sample::Due::default(),
+        }
+    }
     if due == sample::Due::default() && exit.back != 0 {
         return go_on(thread, exit.back, exit.pc);
     }

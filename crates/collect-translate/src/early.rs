@@ -65,7 +65,7 @@ pub fn tell(engine: &mut Engine, thread: &mut Thread, pc: u64, due: Due, counted
     for Known { pc, operand, drawn_as, ahead } in split.now.into_iter().flatten() {
         let addr = Addr(operand.address(&thread.registers(pc)));
         let access = Access { ip: Ip(pc), addr, width: operand.width, kind: operand.kind };
-        thread.noticed.push(Noticed { access, drawn_as: Some(drawn_as), ahead });
+        thread.noticed.push(Noticed { access, drawn_as: Some(drawn_as), weight: Some(thread.weight), ahead });
     }
     split.later
 }

@@ -99,6 +99,11 @@ impl Due {
         }
     }
 
+    /// How many.
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
     /// Equal for equal accesses.
     pub const fn key(&self) -> [u8; Self::MOST] {
         self.key

@@ -34,6 +34,8 @@ pub struct Noticed {
     pub access: Access,
     /// What it was sampled as; `None`: it goes to a watched line.
     pub drawn_as: Option<AccessKind>,
+    /// What [`Observer::weighs`](crate::Observer::weighs) has said when it was drawn, where it was asked then.
+    pub weight: Option<f32>,
     /// How many accesses are counted and still to come, this one included.
     pub ahead: i64,
 }
@@ -61,6 +63,8 @@ pub struct Thread {
     pub native_calls: Vec<NativeCall>,
     /// Accesses that the observer is to be told of when the dispatcher is done.
     pub noticed: Vec<Noticed>,
+    /// What the samples of the block that began last weigh.
+    pub weight: f32,
     /// Accesses that are counted and still to come, while the observer is told of one of them.
     pub ahead: i64,
     /// Whose turn it is to hand over what it has streamed.
@@ -91,6 +95,7 @@ impl Thread {
             random: name,
             native_calls: Vec::new(),
             noticed: Vec::new(),
+            weight: 1.0,
             ahead: 0,
             turn: Turn::default(),
             explicit: 0,
@@ -247,7 +252,10 @@ impl Thread {
         let earlier = |other: &(usize, &Access)| order(*other) < order((index, access));
         let done: i64 =
             all.iter().enumerate().filter(earlier).map(|(_, access)| loads_and_stores(access)).sum();
-        self.noticed.push(Noticed { access: *access, drawn_as, ahead: ahead - done });
+        // A handler of the program may have run since the block began, and had samples of its own: no matter, what they
+        // weigh changes slowly.
+        let weight = drawn_as.map(|_| self.weight);
+        self.noticed.push(Noticed { access: *access, drawn_as, weight, ahead: ahead - done });
     }
 }
 

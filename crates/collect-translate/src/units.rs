@@ -91,7 +91,12 @@ impl Seen<'_> {
         let each: i64 = self.of_a_unit().iter().map(loads_and_stores).sum();
         let done: i64 = self.of_a_unit().iter().take(index).map(loads_and_stores).sum();
         let to_come = (self.end.wrapping_sub(unit) as i64).wrapping_mul(each).wrapping_sub(done);
-        Some(Noticed { access, drawn_as, ahead: i64::from(self.what.ahead).wrapping_add(to_come) })
+        Some(Noticed {
+            access,
+            drawn_as,
+            weight: None,
+            ahead: i64::from(self.what.ahead).wrapping_add(to_come),
+        })
     }
 
     /// Notices what is to be sampled among the units that were counted, and loads the counter anew.

@@ -270,7 +270,7 @@ fn early_samples_are_the_same_samples() {
     let calls = [(zoo::walk as Function, nodes.as_ptr() as u64, VISITS)];
     for periods in [[100, 100], [1000, 300]] {
         let [late, early] = [false, true].map(|early| {
-            let mut samples: Vec<_> = sample_when(early, periods, &calls)[0]
+            let mut samples: Vec<_> = sample_when(early, 1, periods, &calls)[0]
                 .samples
                 .iter()
                 .map(|found| {
@@ -287,6 +287,24 @@ fn early_samples_are_the_same_samples() {
         // Registers that instructions in between have written.
         let differ = early.iter().zip(&late).filter(|(early, late)| early.1 != late.1).count();
         assert!(differ > 100, "{differ} of {} were told ahead of their instruction", late.len());
+    }
+}
+
+/// What is not wanted is not told, and what is weighs as it was said to: together as much as all that were drawn.
+#[test]
+fn of_some_samples_nothing_is_told() {
+    const VISITS: u64 = 60_000;
+    const ONE_IN: u64 = 3;
+    let nodes = zoo::ring();
+    let calls = [(zoo::walk as Function, nodes.as_ptr() as u64, VISITS)];
+    for early in [false, true] {
+        let [all, some] = [1, ONE_IN].map(|one_in| {
+            let run = &sample_when(early, one_in, [100, 100], &calls)[0];
+            assert!(run.samples.iter().all(|sample| sample.weight == one_in as f32));
+            run.samples.len() as u64
+        });
+        // Mostly one is drawn at a time, of which every third is told.
+        assert!((some * ONE_IN).abs_diff(all) < all / 20, "{some} of {all}");
     }
 }
 

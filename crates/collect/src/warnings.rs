@@ -1,6 +1,8 @@
 //! What the reader of a report must know about the whole recording.
 
-use carom_base_wire::{ControlSettings, Engine, Trial, Window, journal::NOT_TRANSLATED};
+use carom_base_wire::{
+    ControlSettings, Engine, ReuseMethod, Trial, WatchChoice, Window, journal::NOT_TRANSLATED,
+};
 use carom_store::{Manifest, ProcessInfo, ThreadCounters, Warning};
 
 use crate::session::Results;
@@ -72,6 +74,13 @@ pub fn add(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Resul
 /// Says what was asked for that a reader would miss in the numbers.
 pub fn add_asked(manifest: &mut Manifest, settings: &ControlSettings) {
     add_window(manifest, &settings.window);
+    let method = settings.reuse.as_ref().map(|reuse| reuse.method);
+    if let Some(ReuseMethod::Sampled { watch: WatchChoice::Registers, .. }) = method {
+        let text = "A debug register watches 8 bytes of a line, and what the program does with the others first goes \
+                    unseen: lines seem to be reused later than they are, and caches to miss more. Reuses of the very \
+                    bytes are right. Whole lines are watched with --watch software.";
+        manifest.warnings.push(Warning { code: "parts-of-lines".into(), text: text.into() });
+    }
     if settings.trial == Trial::Translation {
         let text = "As asked for, code was translated without counting: that all counts are 0 says nothing.";
         manifest.warnings.push(Warning { code: "trial".into(), text: text.into() });

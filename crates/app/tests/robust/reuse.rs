@@ -153,6 +153,7 @@ fn registers_find_it_too() {
     let (program, _) = one_distance();
     let (recorded, report) = same(&REGISTERS, &program, &["8000", "2048"]);
     assert_eq!(report.0["engine"]["watchpoints"], 4);
+    assert!(report.warns("parts-of-lines"));
     let found = load_distances(&recorded.profile(), Locality::Temporal);
     let total: usize = found.iter().map(|(_, count)| count).sum();
     // What a trap interrupts was counted as a whole block.

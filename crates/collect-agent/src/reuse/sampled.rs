@@ -152,22 +152,24 @@ impl Sampled {
         }
     }
 
-    /// An access was sampled, which stands for `weight` times as many as the most frequent samples do.
+    /// So many accesses are to be sampled. By how much more they weigh if they are followed now; `None` where the budget does
+    /// not allow it.
+    pub fn weighs(&self, state: &mut State, drawn: usize) -> Option<f32> {
+        let weight = account::follows(state, clock::now());
+        if weight.is_none() {
+            state.slot.count(Counter::BudgetSkipped, drawn as u64);
+        }
+        weight
+    }
+
+    /// An access was sampled, which stands for `weight` times as many as the most frequent samples do. Bursts are paid for by
+    /// whoever makes them.
     pub fn on_sample(&self, scene: &mut Scene<'_>, access: Access, weight: f32) {
-        let Some(more) = self.follows(scene) else {
-            return scene.state.slot.count(Counter::BudgetSkipped, 1);
-        };
         scene.state.slot.count(Counter::Uses, 1);
-        self.follow(scene, access, weight * more);
+        self.follow(scene, access, weight);
         if translated::is_on() {
             account::pay(scene.state, scene.time, account::EXITS_OF_A_SAMPLE);
         }
-    }
-
-    /// By how much more a sample weighs that is followed now; `None` where the budget does not allow it. Bursts are paid for
-    /// by whoever makes them.
-    fn follows(&self, scene: &mut Scene<'_>) -> Option<f32> {
-        if translated::is_on() { account::follows(scene.state, scene.time) } else { Some(1.0) }
     }
 
     fn follow(&self, scene: &mut Scene<'_>, access: Access, weight: f32) {
@@ -200,7 +202,7 @@ impl Sampled {
     /// than it takes to set the others: published after that, they would miss what it was stopped at, and meet the thread
     /// where the first had stopped it. (Shared reuses came out as writes ten times as often as they are, when the watch
     /// before waited for writes alone.)
-    fn arm(&self, state: &State, asked: &[Option<(Spot, Watch)>], touch: &Touch) {
+    fn arm(&self, state: &mut State, asked: &[Option<(Spot, Watch)>], touch: &Touch) {
         let asked = || asked.iter().flatten();
         if asked().next().is_none() {
             return;
@@ -226,11 +228,16 @@ impl Sampled {
     }
 
     /// Sets a watch in all threads.
-    fn set(&self, state: &State, armoury: &mut Armoury, spot: Spot, watch: &Watch, touch: &Touch) {
+    fn set(&self, state: &mut State, armoury: &mut Armoury, spot: Spot, watch: &Watch, touch: &Touch) {
         let slot = state.slot;
         let Some(detector) = self.questions.detector(spot.question) else { return };
+        let begin = clock::now();
         let set = armoury.set(spot.index, watch, &self.people);
         let armed = clock::now();
+        if !self.is_in_software() && set.armed > 1 {
+            // The others were interrupted for about as long, and their time is the program's as well.
+            account::pay(state, begin, 0);
+        }
         slot.count(Counter::ThreadsUnarmed, set.unarmed);
         if set.owner_unarmed {
             detector.give_up(watch.id);

@@ -123,7 +123,7 @@ static SAMPLES: AtomicU64 = AtomicU64::new(0);
 struct Counts;
 
 impl Observer for Counts {
-    fn sampled(&self, _: &Registers<'_>, access: &Access, _: AccessKind) {
+    fn sampled(&self, _: &Registers<'_>, access: &Access, _: AccessKind, _: f32) {
         SAMPLES.fetch_add(1, Relaxed);
         SAMPLED.lock().expect("one thread").push(Seen::of(access));
     }

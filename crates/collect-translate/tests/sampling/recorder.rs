@@ -21,6 +21,8 @@ pub struct Sampled {
     pub position: u64,
     /// The eight bytes at its address when it was told.
     pub word: u64,
+    /// What it was said to weigh.
+    pub weight: f32,
 }
 
 /// What one function did.
@@ -54,10 +56,14 @@ static RECORD: AtomicU64 = AtomicU64::new(0);
 /// Whether the child takes samples when their blocks begin.
 static EARLY: AtomicBool = AtomicBool::new(false);
 
+/// It takes them every so many times that it is asked, and has been asked so often.
+static ONE_IN: AtomicU64 = AtomicU64::new(1);
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
 struct Recorder;
 
 impl Observer for Recorder {
-    fn sampled(&self, registers: &Registers<'_>, access: &Access, drawn_as: AccessKind) {
+    fn sampled(&self, registers: &Registers<'_>, access: &Access, drawn_as: AccessKind, weight: f32) {
         let shared = RECORD.load(Relaxed) as *mut Shared;
         // SAFETY: mapped before the run began.
         let length = unsafe { &(*shared).length };
@@ -67,7 +73,8 @@ impl Observer for Recorder {
             // SAFETY: what the tests' programs access has so many bytes.
             let word = unsafe { place.read_unaligned() };
             let position = accesses().unwrap_or_default();
-            let sampled = Sampled { access: *access, drawn_as, registers: registers.gpr, position, word };
+            let registers = registers.gpr;
+            let sampled = Sampled { access: *access, drawn_as, registers, position, word, weight };
             // SAFETY: as above, and in its bounds.
             let samples = unsafe { &raw mut (*shared).samples };
             // SAFETY: as above.
@@ -75,6 +82,12 @@ impl Observer for Recorder {
             // SAFETY: as above.
             unsafe { place.write(sampled) };
         }
+    }
+
+    fn weighs(&self, drawn: usize) -> Option<f32> {
+        assert!(drawn > 0);
+        let one_in = ONE_IN.load(Relaxed);
+        ASKED.fetch_add(1, Relaxed).is_multiple_of(one_in).then_some(one_in as f32)
     }
 
     fn takes_samples_early(&self) -> bool {
@@ -87,11 +100,11 @@ impl Observer for Recorder {
 /// Calls functions in the cache, each with two arguments and in a thread of its own to the engine, whose number seeds
 /// its draws. `periods`: of loads and of stores.
 pub fn sample(periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
-    sample_when(false, periods, calls)
+    sample_when(false, 1, periods, calls)
 }
 
-/// The same, samples being taken `early` or not.
-pub fn sample_when(early: bool, periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
+/// The same, samples being taken `early` or not, and `one_in` so many times.
+pub fn sample_when(early: bool, one_in: u64, periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
     let bytes = calls.len() * size_of::<Shared>();
     // SAFETY: a new mapping.
     let shared = unsafe {
@@ -114,6 +127,7 @@ pub fn sample_when(early: bool, periods: [u64; 2], calls: &[(Function, u64, u64)
     heap::HEAP.unlock();
     if child == 0 {
         EARLY.store(early, Relaxed);
+        ONE_IN.store(one_in, Relaxed);
         run_all(periods, calls, shared);
     }
     let mut status = -1;

@@ -98,7 +98,7 @@ pub static RAISE_AT_SAMPLES: AtomicU64 = AtomicU64::new(0);
 struct Raiser;
 
 impl Observer for Raiser {
-    fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind) {
+    fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind, _: f32) {
         let signal = RAISE_AT_SAMPLES.load(Relaxed) as i32;
         if signal != 0 {
             raise(signal);

@@ -28,7 +28,7 @@ static IS_CHILD: AtomicBool = AtomicBool::new(false);
 struct Recorder;
 
 impl Observer for Recorder {
-    fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind) {}
+    fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind, _: f32) {}
 
     fn streamed(&self, name: u64, batch: &Batch<'_>) {
         let half = if IS_CHILD.load(Relaxed) { MOST } else { 0 };

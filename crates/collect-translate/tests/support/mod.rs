@@ -29,7 +29,7 @@ pub static ENDING: AtomicU64 = AtomicU64::new(0);
 struct Tester;
 
 impl Observer for Tester {
-    fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind) {}
+    fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind, _: f32) {}
 
     /// Those that cannot be taken early are taken as ever.
     fn takes_samples_early(&self) -> bool {

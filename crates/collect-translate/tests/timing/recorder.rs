@@ -29,7 +29,7 @@ fn told() -> MutexGuard<'static, Told> {
 struct Recorder;
 
 impl Observer for Recorder {
-    fn sampled(&self, _: &Registers<'_>, access: &Access, _: AccessKind) {
+    fn sampled(&self, _: &Registers<'_>, access: &Access, _: AccessKind, _: f32) {
         told().sampled.push(*access);
     }
 

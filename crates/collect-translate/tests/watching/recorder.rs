@@ -41,7 +41,7 @@ pub static ARM: AtomicBool = AtomicBool::new(false);
 pub struct Recorder;
 
 impl Observer for Recorder {
-    fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind) {
+    fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind, _: f32) {
         tell(registers, access, Some(kind));
         if ARM.swap(false, Relaxed) {
             assert!(watches().unwrap().watch(access.addr.0, true, true));
