@@ -123,7 +123,7 @@ def programs(quick=False):
         Program("stencil (OpenMP)", [stencil, 1024, 6000 // part], env={"OMP_NUM_THREADS": "2"}),
         Program("carom-rayon", [RAYON, "--numbers", 4_000_000, "--rounds", max(1, 50 // part)],
                 env={"RAYON_NUM_THREADS": "2"}),
-        Program("python3", ["python3", python], env={"PYTHONHASHSEED": "0"}),
+        Program("python3", ["/usr/bin/python3", python], env={"PYTHONHASHSEED": "0"}),
         Program("lbzip2", ["lbzip2", "-n2", "-k", "-c", text(96)], in_development=False),
         Program("nodejs", ["node", node], in_development=False),
         Program("graphicsmagick", ["gm", "convert", "-size", f"1600x{1200 // part}", "gradient:navy-gold", "-swirl", 720,
