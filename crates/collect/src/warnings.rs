@@ -78,7 +78,7 @@ pub fn add_asked(manifest: &mut Manifest, settings: &ControlSettings) {
     if let Some(ReuseMethod::Sampled { watch: WatchChoice::Registers, .. }) = method {
         let text = "A debug register watches 8 bytes of a line, and what the program does with the others first goes \
                     unseen: lines seem to be reused later than they are, and caches to miss more. Reuses of the very \
-                    bytes are right. Whole lines are watched with --watch software.";
+                    bytes are right. The translate engine watches whole lines, by --watch software.";
         manifest.warnings.push(Warning { code: "parts-of-lines".into(), text: text.into() });
     }
     if settings.trial == Trial::Translation {
