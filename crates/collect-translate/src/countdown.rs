@@ -99,3 +99,24 @@ impl Countdowns {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_found_and_nothing_else() {
+        let mut countdowns = Countdowns::default();
+        let ids = [0, 255, 256, 100_000];
+        for id in ids {
+            countdowns.set(id, Countdown { loaded: id, streams: [Stream::at(id + 1), Stream::at(id + 2)] });
+        }
+        for id in ids {
+            let Countdown { loaded, streams } = countdowns.get(id).expect("kept");
+            assert_eq!([loaded, streams[0].next(), streams[1].next()], [id, id + 1, id + 2]);
+        }
+        assert!([1, 254, 257, 512, 99_999, 1 << 40].iter().all(|id| countdowns.get(*id).is_none()));
+        let chunks = countdowns.chunks.iter().flatten().count();
+        assert_eq!(chunks, 3, "memory for those around them alone");
+    }
+}
