@@ -65,7 +65,7 @@ def run_here():
 
 def printed_report(printed):
     """The report alone, without the build's messages: from carom's verdict on."""
-    match = re.search(r"^.*cache lines? takes?.*", printed, re.MULTILINE | re.DOTALL)
+    match = re.search(r"^[^\n]*cache lines? takes?.*", printed, re.MULTILINE | re.DOTALL)
     return printed[match.start():][:4000] if match else None
 
 
