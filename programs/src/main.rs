@@ -3,14 +3,15 @@
 //! The first four follow listings 5.1 to 5.4 of the thesis behind ComDetective (section 5.4.1), the fifth
 //! places one contended access anywhere in a loop of chosen length, and the next two tell every access that a
 //! sampler may meet. `ribench` (listing 6.1), `matmul` and `trace-pattern` have known reuses; `hash-table` and
-//! `linked-list` have false sharing that padding removes. Each prints one JSON object on stdout: what it was asked for, what follows from that, and
-//! what it counted while it ran.
+//! `linked-list` have false sharing that padding removes; `alternation` knows how often a line changed owners. Each
+//! prints one JSON object on stdout: what it was asked for, what follows from that, and what it counted while it ran.
 //!
 //! Nothing is shared beyond what a workload says: every shared word has cache lines of its own, counters
 //! live in registers (or on lines of the counting thread) and are merged after the threads have ended.
 
 mod access_log;
 mod access_loop;
+mod alternation;
 mod choose;
 mod contended_loop;
 mod counts;
@@ -66,6 +67,7 @@ enum Workload {
     Matmul(matmul::Options),
     HashTable(hash_table::Options),
     LinkedList(linked_list::Options),
+    Alternation(alternation::Options),
     TracePattern(trace_pattern::Options),
 }
 
@@ -82,6 +84,7 @@ fn run(workload: &Workload) -> Result<Output, Error> {
         Workload::Matmul(options) => matmul::run(options),
         Workload::HashTable(options) => hash_table::run(options),
         Workload::LinkedList(options) => linked_list::run(options),
+        Workload::Alternation(options) => alternation::run(options),
         Workload::TracePattern(options) => trace_pattern::run(options),
     }
 }

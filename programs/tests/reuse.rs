@@ -89,6 +89,28 @@ fn planted_false_sharing_is_told_by_line_and_gone_when_padded() {
     }
 }
 
+/// Who finds another's has been found by it, but for the first and the last: both meet each other as often. How often, the
+/// machine decides: not at all where one is done before the other begins.
+#[test]
+fn alternation_knows_how_often_the_owner_changed() {
+    let measured = |arguments: &str| json(&format!("alternation {arguments}"))["measured"].clone();
+    let two = measured("--private 64,128 --writes 3 --shared-bytes 10 --iterations 20000");
+    assert_eq!(two["sequence_writes"], serde_json::json!([60_000, 60_000]));
+    assert_eq!(two["other_stores"], serde_json::json!([40_000, 40_000]));
+    assert_eq!(two["private_accesses"], serde_json::json!([1_920_000, 1_920_000]));
+    let met = sum(&two["alternations"]);
+    assert_eq!(two["invalidations"], met);
+    assert!(met <= 120_000, "{met}");
+    let each: Vec<u64> =
+        two["alternations"].as_array().unwrap().iter().map(|met| met.as_u64().unwrap()).collect();
+    assert!(each[0].abs_diff(each[1]) <= 1, "{each:?}");
+    let alone = measured("--threads 1 --iterations 1000");
+    assert_eq!(
+        (&alone["alternations"], &alone["alternated_fraction"]),
+        (&serde_json::json!([0]), &0.0.into())
+    );
+}
+
 /// A footprint of 64 KiB is 1024 lines. A stream of 10,240 accesses misses all in 63 KiB, and the first of each line, a
 /// tenth, in 64 KiB. Random ones miss a half in 32 KiB, once that is full.
 #[test]

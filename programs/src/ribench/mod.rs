@@ -1,7 +1,7 @@
 //! Listing 6.1, *RIBench*: reuses at five distances that can be chosen, and invalidations.
 
 mod bins;
-mod code;
+pub mod code;
 mod expected;
 mod outcomes;
 mod parameters;
