@@ -69,7 +69,7 @@ pub fn tell_totals() {
 /// To be called when code was mapped or unmapped natively, as dlopen and dlclose do when the embedder calls them, before
 /// anything else is mapped there. Signals must be blocked.
 pub fn mappings_changed() {
-    // Where the look fails, what was known stays.
+    // Where the look fails, everything is forgotten.
     with(|engine| drop(engine.cache.look()));
 }
 

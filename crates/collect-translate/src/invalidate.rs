@@ -17,27 +17,29 @@ impl Cache {
     /// Something else may be at these addresses now.
     pub fn code_changed(&mut self, changed: &Range<u64>) {
         self.forget(std::slice::from_ref(changed));
-        // Where the look fails, there is no code: it will be looked for again.
+        // Where the look fails, everything is forgotten, and code will be looked for again.
         let _ = self.look();
     }
 
     /// Looks at what is mapped, and forgets what is not there any more.
     ///
     /// # Errors
-    /// [`MemoryError::NoMaps`]: what was known stays.
+    /// [`MemoryError::NoMaps`]: everything is forgotten. What cannot be told to be the code that was translated runs
+    /// natively, until a look succeeds.
     pub fn look(&mut self) -> Result<(), MemoryError> {
-        let gone = self.regions.refresh()?;
-        self.stale = false;
         self.foreign.clear();
-        self.forget(&gone);
-        Ok(())
+        let looked = self.regions.refresh();
+        self.stale = looked.is_err();
+        let everything = 0..u64::MAX;
+        self.forget(looked.as_deref().unwrap_or(std::slice::from_ref(&everything)));
+        looked.map(drop)
     }
 
     /// Everything is translated anew, in another mode.
     pub fn set_mode(&mut self, mode: Mode) {
         let was_off = std::mem::replace(&mut self.mode, mode) == Mode::Off;
         if was_off {
-            // Threads that ran natively have mapped what they would. Without maps what was known stays.
+            // Threads that ran natively have mapped what they would.
             let _ = self.look();
         }
         let everything = 0..u64::MAX;

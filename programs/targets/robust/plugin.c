@@ -10,3 +10,6 @@ long plugin_work(long times)
         sum += (i ^ calls) & 7;
     return sum;
 }
+
+/* The same length whatever the number. */
+long plugin_number(void) { return NUMBER; }

@@ -31,9 +31,12 @@ impl Regions {
     /// Returns what was code and is none any more.
     ///
     /// # Errors
-    /// [`MemoryError::NoMaps`]; what was known stays.
+    /// [`MemoryError::NoMaps`]; nothing is code then, since anything may be where code was.
     pub fn refresh(&mut self) -> Result<Vec<Range<u64>>, MemoryError> {
-        let mappings = maps::read()?;
+        let mappings = maps::read().inspect_err(|_| {
+            self.code.clear();
+            self.files.clear();
+        })?;
         let before = std::mem::replace(&mut self.code, translatable(&mappings, &self.excluded));
         let files = mappings.iter().filter(|mapping| mapping.kind == MappingKind::File && !mapping.shared);
         self.files = files.map(Mapping::range).collect();
@@ -116,7 +119,7 @@ fn without(range: Range<u64>, holes: &[Range<u64>]) -> Vec<Range<u64>> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{super::testing::forked, *};
 
     fn regions(text: &str, excluded: &[Range<u64>]) -> Vec<Range<u64>> {
         translatable(&maps::parse(text.as_bytes()), excluded)
@@ -183,6 +186,21 @@ b000-c000 r-xp 0 0 0 [vdso]
         regions.code.insert(0, 0x100..0x200);
         assert_eq!(regions.refresh().expect("maps"), vec![0x100..0x200; 1]);
         assert_eq!(regions.refresh().expect("maps"), []);
+    }
+
+    #[test]
+    fn a_look_that_fails_leaves_no_code() {
+        let status = forked(|| {
+            let Ok(mut regions) = Regions::new(Vec::new()) else { return 2 };
+            let here = a_look_that_fails_leaves_no_code as fn() as usize as u64;
+            let known = regions.contains(here).is_some();
+            let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+            // SAFETY: a valid limit, of the child alone.
+            unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const none) };
+            let failed = regions.refresh().is_err();
+            i32::from(!(known && failed && regions.contains(here).is_none()))
+        });
+        assert_eq!(status, 0);
     }
 
     proptest! {
