@@ -75,7 +75,7 @@ fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
             go_on(thread, closer.unwrap_or(exit.back), exit.pc);
         }
         Reason::SystemCall => system::call(engine, thread, exit),
-        Reason::Instruction => leave(thread, exit.pc, Leave::Instruction),
+        Reason::Instruction => system::leave_for_instruction(engine, thread, exit),
         Reason::Return => arrive(engine, thread, Landing::RETURN),
         Reason::Call => arrive(engine, thread, Landing::CALL),
         Reason::Jump => arrive(engine, thread, Landing::JUMP),

@@ -61,10 +61,16 @@ fn absolute(instruction: &Instruction, before: &[u8], target: u64, behind: &[u8]
     same.then_some(moved)
 }
 
-/// The program's own use of the register that we find the thread's state with.
-fn uses_gs(instruction: &Instruction) -> bool {
+/// The program's own use of the register that we find the thread's state with: its base is read or written, by itself,
+/// with the selector, or as part of an address.
+pub fn uses_gs(instruction: &Instruction) -> bool {
+    use Mnemonic::{Lgs, Mov, Pop, Rdgsbase, Swapgs, Wrgsbase};
     instruction.segment_prefix() == Register::GS
-        || matches!(instruction.mnemonic(), Mnemonic::Rdgsbase | Mnemonic::Wrgsbase | Mnemonic::Swapgs)
+        || match instruction.mnemonic() {
+            Rdgsbase | Wrgsbase | Swapgs | Lgs => true,
+            Mov | Pop => instruction.op0_register() == Register::GS,
+            _ => false,
+        }
 }
 
 /// Appends `mov r11, operand` for the operand of an indirect jump or call, whose original bytes are `original`.

@@ -9,7 +9,7 @@ use crate::{state::Slots, stream, thread::Thread, totals::Totals};
 /// False where it cannot be.
 pub fn attach(name: u64) -> bool {
     let mut attached = false;
-    if !is_started() {
+    if !is_started() || has_gs_of_program() {
         return attached;
     }
     with(|engine| {
@@ -26,7 +26,7 @@ pub fn attach(name: u64) -> bool {
 /// The calling thread will not enter the cache again: native code that was called from it returns to native code.
 /// Returns what the thread executed, `None` where it is not attached. Signals must be blocked.
 pub fn detach() -> Option<Totals> {
-    let pointer = current()?;
+    let Some(pointer) = current() else { return detach_without_gs() };
     // SAFETY: the calling thread's, and outside the dispatcher.
     let thread = unsafe { &mut *pointer };
     stream::hand_over(thread);
@@ -36,6 +36,26 @@ pub fn detach() -> Option<Totals> {
         let Some(mut thread) = engine.take(pointer) else { return };
         totals = Some(thread.totals(&engine.cache.codes));
         thread.detach();
+        // What cannot be given back stays taken.
+        let _ = engine.cache.lanes.release(thread.lane);
+    });
+    totals
+}
+
+/// As [`detach`], for a thread that left for good because the program uses GS itself: its GS stays the program's.
+fn detach_without_gs() -> Option<Totals> {
+    // SAFETY: no arguments.
+    let tid = unsafe { libc::gettid() } as u32;
+    let mut totals = None;
+    with(|engine| {
+        // SAFETY: attached, under the lock under which threads are taken off the list.
+        let is_calling = |thread: &ThreadPointer| unsafe { &(*thread.0).clock }.tid() == tid;
+        let Some(pointer) = engine.threads.iter().find(|thread| is_calling(thread)).map(|thread| thread.0)
+        else {
+            return;
+        };
+        let Some(thread) = engine.take(pointer) else { return };
+        totals = Some(thread.totals(&engine.cache.codes));
         // What cannot be given back stays taken.
         let _ = engine.cache.lanes.release(thread.lane);
     });
@@ -84,10 +104,11 @@ pub fn set_name(name: u64) {
 
 /// Does something with GS cleared, as a thread would have it that is not attached: for making threads, which inherit it.
 pub fn aside<R>(work: impl FnOnce() -> R) -> R {
-    if !is_started() {
+    let base = if is_started() { gs_base() } else { 0 };
+    // What the program has set itself is inherited.
+    if !is_ours(base) {
         return work();
     }
-    let base = gs_base();
     set_gs_base(0);
     let result = work();
     set_gs_base(base);
@@ -107,12 +128,22 @@ pub fn set_gs_base(base: u64) {
     unsafe { std::arch::asm!("wrgsbase {}", in(reg) base, options(nostack, nomem, preserves_flags)) };
 }
 
+/// Whether the calling thread was made by one that the program had given a GS of its own.
+fn has_gs_of_program() -> bool {
+    let base = gs_base();
+    base != 0 && !is_ours(base)
+}
+
+/// Whether a GS base is one of ours: the program may have set its own.
+fn is_ours(base: u64) -> bool {
+    let [start, end] = &LANES;
+    (start.load(Relaxed)..end.load(Relaxed)).contains(&base)
+}
+
 /// The calling thread, where it is attached.
 pub fn current() -> Option<*mut Thread> {
     let base = if is_started() { gs_base() } else { 0 };
-    let [start, end] = &LANES;
-    // The program may have set GS itself.
-    if !(start.load(Relaxed)..end.load(Relaxed)).contains(&base) {
+    if !is_ours(base) {
         return None;
     }
     let slots = std::ptr::with_exposed_provenance::<Slots>(base as usize);

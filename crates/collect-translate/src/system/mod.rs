@@ -9,6 +9,8 @@ mod mapping;
 mod segment;
 mod spawn;
 
+pub use segment::leave_for_instruction;
+
 use crate::{
     dispatch::go_on,
     engine::Engine,

@@ -1,15 +1,25 @@
-//! arch_prctl: what the program does with the register that the thread's state is found with.
+//! What the program does with the register that the thread's state is found with: a thread that uses GS itself leaves
+//! for good, with the base that it would have natively.
 
 use std::arch::naked_asm;
 
+use iced_x86::{Decoder, DecoderOptions};
+
 use super::{arguments, finish, in_place};
 use crate::{
+    code::Code,
     coverage::Leave,
     dispatch::leave,
+    emit::{Emitter, Gpr},
     engine::Engine,
     exit::Exit,
+    marks::{Marks, Undo},
     memory::{self, USER_END},
-    state::number::{R11, RCX},
+    relocate,
+    state::{
+        Scratch,
+        number::{R11, RAX, RCX},
+    },
     thread::Thread,
 };
 
@@ -17,6 +27,47 @@ use crate::{
 const ARCH_SET_GS: u64 = 0x1001;
 const ARCH_GET_GS: u64 = 0x1004;
 const ARCH_SHSTK_ENABLE: u64 = 0x5001;
+
+/// The instruction at `exit.pc` must run in its own place.
+pub fn leave_for_instruction(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
+    let uses_gs = engine.cache.code_after(exit.pc).is_some_and(|code| {
+        let instruction = Decoder::with_ip(64, code, exit.pc, DecoderOptions::NONE).decode();
+        relocate::uses_gs(&instruction)
+    });
+    if !uses_gs {
+        return leave(thread, exit.pc, Leave::Instruction);
+    }
+    thread.give_back();
+    leave(thread, exit.pc, Leave::ProgramGs);
+    let rax = thread.slots().regs[RAX];
+    let arena = engine.cache.codes.iter_mut().find(|code| code.contains(exit.detail));
+    // Where there is no room the program finds our base, as long as it does not set its own.
+    if let Some(entry) = arena.and_then(|arena| emit_way_out(arena, exit.pc, rax)) {
+        thread.slots().next = entry;
+    }
+}
+
+/// Code for one way out: it clears GS and goes on at `pc`, all registers being the program's. From where GS is clear, the
+/// thread is none of ours any more, so that nothing can be kept behind GS.
+fn emit_way_out(arena: &mut Code, pc: u64, rax: u64) -> Option<u64> {
+    const MOV_EAX_0: [u8; 5] = [0xb8, 0, 0, 0, 0];
+    const WRGSBASE_RAX: [u8; 5] = [0xf3, 0x48, 0x0f, 0xae, 0xd8];
+    const MOV_RAX_RIP: [u8; 3] = [0x48, 0x8b, 0x05];
+    const JMP_RIP: [u8; 2] = [0xff, 0x25];
+    let (rax, target) = (arena.literal(rax), arena.literal(pc));
+    let mut code = Emitter::at(arena.next_cold());
+    let mut marks = Marks::new(code.start(), pc);
+    code.spill(Gpr::RAX, Scratch::C);
+    marks.push(code.here(), pc, Undo::Rax);
+    code.raw(&MOV_EAX_0);
+    code.raw(&WRGSBASE_RAX);
+    for (instruction, literal) in [(&MOV_RAX_RIP[..], rax), (&JMP_RIP, target)] {
+        code.raw(instruction);
+        let end = code.here() + 4;
+        code.raw(&(literal.wrapping_sub(end) as u32).to_le_bytes());
+    }
+    arena.add_piece(&code, marks)
+}
 
 /// A thread that sets GS leaves for good.
 pub fn call(_engine: &mut Engine, thread: &mut Thread, exit: Exit) {
