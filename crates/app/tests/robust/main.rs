@@ -3,6 +3,7 @@
 //! Every program here runs alone and under `carom share`, and the two runs are compared byte by byte; the profile
 //! must pass the checker and the report must parse.
 
+mod aside;
 mod command_line;
 mod denied;
 mod descriptors;

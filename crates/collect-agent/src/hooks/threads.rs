@@ -223,16 +223,30 @@ pub fn prepare() {
     }
 }
 
+/// How often the C library goes through the keys of a thread that ends, as long as destructors set values again
+/// (`PTHREAD_DESTRUCTOR_ITERATIONS` of glibc's `limits.h`).
+const ROUNDS: usize = 4;
+
 fn watch_end() {
+    call_at_end(1);
+}
+
+/// Has the destructor called with this round.
+fn call_at_end(round: usize) {
     let key = KEY.load(Relaxed);
     if key != u32::MAX {
-        // Any value but null has the destructor called.
         // SAFETY: an existing key.
-        unsafe { libc::pthread_setspecific(key, std::ptr::from_ref(&KEY).cast()) };
+        unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(round)) };
     }
 }
 
-/// Runs after `thread_local` destructors of C++ and Rust, also on `pthread_exit` and cancellation.
-unsafe extern "C" fn on_thread_end(_value: *mut c_void) {
-    thread::end();
+/// Runs after `thread_local` destructors of C++ and Rust, also on `pthread_exit` and cancellation. Keys of the program,
+/// which were mostly made after ours, have their destructors called after this one: the thread goes on until the last
+/// round.
+unsafe extern "C" fn on_thread_end(round: *mut c_void) {
+    if round.addr() < ROUNDS {
+        call_at_end(round.addr() + 1);
+    } else {
+        thread::end();
+    }
 }

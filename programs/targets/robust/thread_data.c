@@ -1,0 +1,35 @@
+/* thread_data: what a thread executes in the destructors of its keys is known: LOOPS times two instructions in each of
+ * two rounds, and a little. */
+#include "robust.h"
+
+enum { LOOPS = 10000000 };
+static pthread_key_t key;
+
+static void count(void)
+{
+    long left = LOOPS;
+    __asm__ volatile("1: dec %0; jnz 1b" : "+r"(left)::"cc");
+}
+
+static void destroy(void *round)
+{
+    count();
+    if (round == (void *)1)
+        NEED(!pthread_setspecific(key, (void *)2));
+}
+
+static void *work(void *unused)
+{
+    NEED(!pthread_setspecific(key, (void *)1));
+    return unused;
+}
+
+int main(void)
+{
+    NEED(!pthread_key_create(&key, destroy));
+    pthread_t thread;
+    NEED(!pthread_create(&thread, NULL, work, NULL));
+    NEED(!pthread_join(thread, NULL));
+    puts("done");
+    return 0;
+}
