@@ -1,9 +1,11 @@
 //! What an ELF file says without its DWARF: sections, symbols, unwind ranges, links to debug information.
 
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
 use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::{fs, io};
 
 use gimli::UnwindSection;
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind, SymbolSection, elf};
@@ -39,12 +41,39 @@ pub(super) struct Symbol {
     pub(super) name: String,
 }
 
-/// The whole of a regular file; a fifo or a device under a recorded name is never opened.
+/// From `asm-generic/fcntl.h`: opening a pipe without a writer does not wait.
+const O_NONBLOCK: i32 = 0o4000;
+
+/// Of a file that is read at all. Debug information of the largest programs comes to some 5 GiB.
+const MOST_BYTES: u64 = 16 << 30;
+
+/// The whole of an ELF file. Anybody may have written the name into the profile: a pipe or a device under it is never
+/// opened, and of other files that have no size (those of procfs, some of which block) nothing is read.
 pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let refused = |why| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        return refused("not a regular file");
     }
-    fs::read(path)
+    let mut file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
+    // What was there a moment ago may have been exchanged.
+    let status = file.metadata()?;
+    if !status.is_file() {
+        return refused("not a regular file");
+    }
+    match status.len() {
+        0 => return refused("an empty file, or none that is kept on a disk"),
+        bytes if bytes > MOST_BYTES => return refused("larger than any program"),
+        _ => {}
+    }
+    let mut head = [0; elf::ELFMAG.len()];
+    if file.read_exact(&mut head).is_err() || head != elf::ELFMAG {
+        return refused("not an ELF file");
+    }
+    let mut bytes = Vec::with_capacity(status.len() as usize);
+    bytes.extend_from_slice(&head);
+    let rest = status.len() - head.len() as u64;
+    file.take(rest).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The file's headers, checked.
@@ -175,4 +204,45 @@ pub(super) fn unwind_index(file: &object::File<'_>) -> Intervals<()> {
         }
     }
     Intervals::new(ranges)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_elf_files_are_read() {
+        let this = std::env::current_exe().expect("this program");
+        assert_eq!(read_file(&this).expect("readable"), fs::read(&this).expect("readable"));
+        let folder = tempfile::tempdir().expect("a directory");
+        let put = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            fs::write(&path, bytes).expect("written");
+            path
+        };
+        let huge = put("huge", elf::ELFMAG.as_slice());
+        OpenOptions::new()
+            .write(true)
+            .open(&huge)
+            .and_then(|file| file.set_len(MOST_BYTES + 1))
+            .expect("sparse");
+        let refused = [
+            (put("empty", b""), "an empty file, or none that is kept on a disk"),
+            (put("text", b"text"), "not an ELF file"),
+            (put("short", b"\x7fE"), "not an ELF file"),
+            (huge, "larger than any program"),
+            // The last one waits for messages of the kernel where it is read by root.
+            ("/proc/self/maps".into(), "an empty file, or none that is kept on a disk"),
+            ("/proc/kmsg".into(), "an empty file, or none that is kept on a disk"),
+            ("/dev/zero".into(), "not a regular file"),
+            ("/".into(), "not a regular file"),
+        ];
+        for (path, why) in refused {
+            match read_file(&path) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                Err(error) => assert_eq!(error.to_string(), why, "{}", path.display()),
+                Ok(_) => panic!("{} was read", path.display()),
+            }
+        }
+    }
 }
