@@ -13,5 +13,6 @@ pub mod probe;
 pub mod process;
 pub mod signal;
 pub mod timer;
+pub mod user_memory;
 
 pub use error::SysError;

@@ -2,9 +2,9 @@
 //!
 //! `thread_local!` in a preloaded library may allocate at first use, and GS is inherited by new threads, so
 //! that a thread made behind our back would find its creator's state. The thread pointer (FS base) is unique
-//! among live threads and one load away at `fs:0`: a lock-free table keyed by it serves all engines.
+//! among live threads and one instruction away: a lock-free table keyed by it serves all engines.
 
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering::*};
 
 use crate::thread::Thread;
 
@@ -24,13 +24,40 @@ static TABLE: Table = Table {
     threads: [const { AtomicPtr::new(std::ptr::null_mut()) }; CAPACITY],
 };
 
-/// The calling thread's pointer to its control block: the word at `fs:0` holds its own address (x86-64 ELF
-/// TLS ABI), in every C library.
+/// The calling thread's pointer to its control block (x86-64 ELF TLS ABI).
 pub fn thread_pointer() -> u64 {
     let pointer: u64;
-    // SAFETY: every thread of a dynamically linked program has its control block at FS.
-    unsafe { std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, readonly, preserves_flags)) };
+    if has_fsgsbase() {
+        // The block itself may be gone: a thread that ends by a system call may have unmapped it.
+        // SAFETY: reads a register.
+        unsafe { std::arch::asm!("rdfsbase {}", out(reg) pointer, options(nomem, nostack, preserves_flags)) };
+    } else {
+        // The word at its start holds its own address.
+        // SAFETY: every thread of a dynamically linked program has its control block at FS.
+        unsafe {
+            std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, readonly, preserves_flags));
+        }
+    }
     pointer
+}
+
+/// Whether the kernel lets us use the FSGSBASE instructions.
+fn has_fsgsbase() -> bool {
+    const UNKNOWN: u8 = 0;
+    const NO: u8 = 1;
+    const YES: u8 = 2;
+    /// Of AT_HWCAP2 (Linux, Documentation/arch/x86/x86_64/fsgs.rst).
+    const HWCAP2_FSGSBASE: u64 = 1 << 1;
+    static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
+    match KNOWN.load(Relaxed) {
+        UNKNOWN => {
+            // SAFETY: reads the auxiliary vector.
+            let has = unsafe { libc::getauxval(libc::AT_HWCAP2) } & HWCAP2_FSGSBASE != 0;
+            KNOWN.store(if has { YES } else { NO }, Relaxed);
+            has
+        }
+        known => known == YES,
+    }
 }
 
 /// Places at the front that are tried first, and how many of them: so that most programs touch one page of either

@@ -4,6 +4,7 @@
 //! must pass the checker and the report must parse.
 
 mod aside;
+mod calls;
 mod command_line;
 mod denied;
 mod descriptors;

@@ -1,17 +1,14 @@
 //! fork, vfork, clone and clone3: what the program asks for.
 
-use super::{Arguments, arguments, fork, in_place, spawn};
-use crate::{engine::Engine, exit::Exit, memory, thread::Thread};
+use carom_base_sys::user_memory::Reader;
 
-const FLAGS: usize = 0;
-const STACK: usize = 5;
-const STACK_BYTES: usize = 6;
-
-/// `struct clone_args` (Linux, include/uapi/linux/sched.h), as of version 2.
-const CLONE_ARGS: usize = 11;
-
-/// Its first version.
-const CLONE_ARGS_0: usize = 8;
+use super::{Arguments, arguments, fork, spawn};
+use crate::{
+    engine::Engine,
+    exit::Exit,
+    memory::{PAGE_BYTES, USER_END},
+    thread::Thread,
+};
 
 /// A system call that makes a thread or a process.
 pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
@@ -36,56 +33,96 @@ fn shares(flags: u64) -> bool {
     flags & (libc::CLONE_VM | libc::CLONE_VFORK) as u64 != 0
 }
 
+/// The kernel judges the program's own arguments, but where the child is to have a stack of its own: it begins on its
+/// parent's, as the engine does, and gets the other one later.
 fn clone3(engine: &mut Engine, thread: &mut Thread, exit: Exit, given: Arguments) {
     let [place, bytes, ..] = given;
-    let words = (bytes as usize / 8).min(CLONE_ARGS);
-    // Where it cannot be read, or is too short, the kernel says so.
-    let Some(mut asked) = (words >= CLONE_ARGS_0).then(|| read_words(place, words)).flatten() else {
-        return in_place(thread, exit);
-    };
-    if shares(asked[FLAGS]) {
+    let mut asked = Asked::default();
+    let is_read = asked.read(place, bytes).is_some();
+    if is_read && shares(asked.word(FLAGS)) {
         return spawn::call(engine, thread, exit);
     }
-    let stack = asked[STACK].wrapping_add(asked[STACK_BYTES]);
-    asked[STACK] = 0;
-    asked[STACK_BYTES] = 0;
-    let arguments = [asked.as_ptr() as u64, 8 * words as u64, 0, 0, 0, 0];
+    let Some(stack) = asked.take_stack().filter(|_| is_read) else {
+        return fork::call(engine, thread, exit, libc::SYS_clone3, given, 0);
+    };
+    let arguments = [asked.0.as_ptr() as u64, bytes, 0, 0, 0, 0];
     fork::call(engine, thread, exit, libc::SYS_clone3, arguments, stack);
 }
 
-/// The program's words at `place`, where it has memory there. At most a page.
-fn read_words(place: u64, words: usize) -> Option<[u64; CLONE_ARGS]> {
-    let last = place.checked_add(8 * words.checked_sub(1)? as u64)?;
-    if !is_readable(place) || !is_readable(last) {
-        return None;
+/// A copy of `struct clone_args` (Linux, include/uapi/linux/sched.h). The kernel takes at most a page, of which what it
+/// does not know must be zero.
+struct Asked([u8; PAGE_BYTES as usize]);
+
+/// Words of the structure.
+const FLAGS: usize = 0;
+const STACK: usize = 5;
+const STACK_BYTES: usize = 6;
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self([0; PAGE_BYTES as usize])
     }
-    let mut read = [0; CLONE_ARGS];
-    let from = std::ptr::with_exposed_provenance::<u8>(place as usize);
-    // SAFETY: no longer than a page, and readable at both ends.
-    unsafe { std::ptr::copy_nonoverlapping(from, read.as_mut_ptr().cast(), 8 * words.min(CLONE_ARGS)) };
-    Some(read)
 }
 
-/// Whether the word at `place` can be read: the kernel reads a new signal mask before it looks at what to do with it.
-fn is_readable(place: u64) -> bool {
-    /// None that the kernel knows.
-    const HOW: u64 = u32::MAX as u64;
-    // SAFETY: changes nothing.
-    let answer = unsafe { memory::call(libc::SYS_rt_sigprocmask, [HOW, place, 0, 8, 0, 0]) };
-    answer == Err(libc::EINVAL)
+impl Asked {
+    /// `None` where nothing can be read, or too much is to be.
+    fn read(&mut self, place: u64, bytes: u64) -> Option<()> {
+        let into = self.0.get_mut(..usize::try_from(bytes).ok()?)?;
+        Reader::default().bytes(place, into)
+    }
+
+    fn word(&self, index: usize) -> u64 {
+        let word = self.0.as_chunks().0.get(index);
+        word.map_or(0, |&word| u64::from_ne_bytes(word))
+    }
+
+    fn clear(&mut self, index: usize) {
+        if let Some(word) = self.0.as_chunks_mut::<{ size_of::<u64>() }>().0.get_mut(index) {
+            word.fill(0);
+        }
+    }
+
+    /// Takes the end of the child's stack out, if there is one that the kernel accepts.
+    fn take_stack(&mut self) -> Option<u64> {
+        let (stack, bytes) = (self.word(STACK), self.word(STACK_BYTES));
+        let end = stack.checked_add(bytes).filter(|&end| stack != 0 && bytes != 0 && end <= USER_END)?;
+        self.clear(STACK);
+        self.clear(STACK_BYTES);
+        Some(end)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn asked(stack: u64, bytes: u64) -> Asked {
+        let mut words = [7u64; 11];
+        (words[STACK], words[STACK_BYTES]) = (stack, bytes);
+        let mut asked = Asked::default();
+        assert_eq!(asked.read(words.as_ptr() as u64, size_of_val(&words) as u64), Some(()));
+        asked
+    }
+
     #[test]
-    fn only_readable_words_are_read() {
-        let words: Vec<u64> = (1..=11).collect();
-        assert_eq!(read_words(words.as_ptr() as u64, 11).unwrap()[..], words);
-        assert_eq!(read_words(words.as_ptr() as u64, 8).unwrap(), [1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0]);
-        for nowhere in [0, 8, u64::MAX - 7, 1 << 47] {
-            assert_eq!(read_words(nowhere, 8), None, "{nowhere:x}");
+    fn only_a_stack_that_the_kernel_accepts_is_taken_out() {
+        let mut good = asked(0x10_000, 0x2000);
+        assert_eq!(good.take_stack(), Some(0x12_000));
+        let words: Vec<u64> = (0..12).map(|index| good.word(index)).collect();
+        assert_eq!(words, [7, 7, 7, 7, 7, 0, 0, 7, 7, 7, 7, 0]);
+        for (stack, bytes) in [(0, 0), (0, 8), (8, 0), (USER_END, 8), (u64::MAX, 8)] {
+            let mut bad = asked(stack, bytes);
+            assert_eq!(bad.take_stack(), None, "{stack:x} {bytes:x}");
+            assert_eq!((bad.word(STACK), bad.word(STACK_BYTES)), (stack, bytes));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_or_is_too_long_is_left_to_the_kernel() {
+        let mut asked = Asked::default();
+        for (place, bytes) in [(8, 88), (0, 88), (u64::MAX, 88), ((&raw const asked) as u64, PAGE_BYTES + 1)]
+        {
+            assert_eq!(asked.read(place, bytes), None);
         }
     }
 }

@@ -6,6 +6,8 @@ use std::{
     mem::MaybeUninit,
 };
 
+use carom_base_sys::user_memory::Reader;
+
 /// What `execve` calls `envp`.
 pub type Environment = *const *const c_char;
 
@@ -32,12 +34,13 @@ enum Entry<'a> {
 
 impl Ours {
     /// Calls `run` with `environment` made fit for a new program that is `profiled`, or not. It stays as it is
-    /// where nothing needs to change, and where it is so large that a copy would not fit the stack.
+    /// where nothing needs to change, where it cannot be read, so that the kernel says what is wrong with it, and where it
+    /// is so large that a copy would not fit the stack.
     ///
     /// The copy lies on the stack: a `vfork` child whose exec succeeds has nobody left to free anything.
     ///
     /// # Safety
-    /// `environment` is null or an array of strings that ends with null.
+    /// What can be read of `environment` and its strings stays as it is meanwhile.
     pub unsafe fn with<R>(
         &self,
         environment: Environment,
@@ -49,6 +52,7 @@ impl Ours {
         let mut bytes = 0;
         let (mut count, mut changes, mut preload, mut session) = (0, 0, false, false);
         for entry in entries() {
+            let Ok(entry) = entry else { return run(environment) };
             count += 1;
             preload |= entry.to_bytes().starts_with(PRELOAD);
             session |= self.is_session(entry);
@@ -72,7 +76,7 @@ impl Ours {
             let Some(block) = block else { return run(environment) };
             let (pointers, text) = block.split_at_mut(pointers);
             let mut copy = Copy { pointers, length: 0, text: Bytes::new(text) };
-            for entry in entries() {
+            for entry in entries().take(count).flatten() {
                 match self.judge(entry, profiled) {
                     Entry::Kept => copy.push(entry.as_ptr()),
                     Entry::Ours(ours) => copy.push(ours.as_ptr()),
@@ -137,25 +141,34 @@ fn items(list: &[u8]) -> impl Iterator<Item = &[u8]> {
     list.split(|&byte| byte == b':' || byte == b' ').filter(|item| !item.is_empty())
 }
 
-/// The strings of an array that ends with null.
+/// An array or one of its strings cannot be read, or the string is longer than the kernel takes.
+struct Unreadable;
+
+/// The longest string that the kernel takes, with its end (`MAX_ARG_STRLEN`).
+const MOST_STRING: usize = 32 * 4096;
+
+/// The strings of an array that ends with null. What is behind an unreadable one is not looked at.
 ///
 /// # Safety
-/// `array` is null or such an array, unchanged while the iterator lives.
-unsafe fn strings<'a>(array: Environment) -> impl Iterator<Item = &'a CStr> {
+/// The strings stay as they are while those returned are in use.
+unsafe fn strings<'a>(array: Environment) -> impl Iterator<Item = Result<&'a CStr, Unreadable>> {
     let mut next = array;
+    let (mut pointers, mut texts) = (Reader::default(), Reader::default());
     std::iter::from_fn(move || {
         if next.is_null() {
             return None;
         }
-        // SAFETY: inside the array, whose end has not been met.
-        let string = unsafe { *next };
-        if string.is_null() {
+        let Some(string) = pointers.word(next.cast()) else {
+            next = std::ptr::null();
+            return Some(Err(Unreadable));
+        };
+        if string == 0 {
             return None;
         }
-        // SAFETY: not the end, so there is one more.
-        next = unsafe { next.add(1) };
+        next = next.wrapping_add(1);
+        let string = std::ptr::with_exposed_provenance(string);
         // SAFETY: the caller's promise.
-        Some(unsafe { CStr::from_ptr(string) })
+        Some(unsafe { texts.string(string, MOST_STRING) }.ok_or(Unreadable))
     })
 }
 
@@ -234,7 +247,10 @@ mod tests {
         array.push(std::ptr::null());
         let collect = |environment| {
             // SAFETY: made by the function under test.
-            unsafe { strings(environment) }.map(|entry| entry.to_str().unwrap().to_owned()).collect()
+            unsafe { strings(environment) }
+                .flatten()
+                .map(|entry| entry.to_str().unwrap().to_owned())
+                .collect()
         };
         // SAFETY: an array of strings that ends with null.
         unsafe { ours.with(array.as_ptr(), profiled, collect) }
@@ -280,6 +296,18 @@ mod tests {
         };
         // SAFETY: null stands for an empty array.
         assert_eq!(unsafe { OURS.with(std::ptr::null(), true, count) }, 2);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_passed_on_itself() {
+        let nowhere = std::ptr::without_provenance::<c_char>(8);
+        let array = [c"A=1".as_ptr(), nowhere, std::ptr::null()];
+        let long = CString::new(vec![b'a'; MOST_STRING]).unwrap();
+        let endless = [long.as_ptr(), std::ptr::null()];
+        for environment in [nowhere.cast(), array.as_ptr(), endless.as_ptr()] {
+            // SAFETY: nobody changes it.
+            unsafe { OURS.with(environment, true, |given| assert_eq!(given, environment)) };
+        }
     }
 
     #[test]

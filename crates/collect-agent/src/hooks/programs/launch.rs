@@ -5,7 +5,7 @@ use std::{
     io::Write,
 };
 
-use carom_base_sys::signal;
+use carom_base_sys::{signal, user_memory::Reader};
 
 use super::{
     OURS,
@@ -28,7 +28,7 @@ pub struct Program<'a> {
 /// Starts a program by `start` with the environment that it should have instead of `environment`.
 ///
 /// # Safety
-/// `environment` is as execve(2) wants it.
+/// What can be read of `environment` stays as it is meanwhile.
 pub unsafe fn launch(
     program: &Program<'_>,
     environment: Environment,
@@ -41,16 +41,39 @@ pub unsafe fn launch(
         last_words(session);
         note(session, program, refusal);
     }
-    // SAFETY: the caller's promise.
-    let result = unsafe {
-        ours.with(environment, refusal.is_none(), |environment| {
-            signal::set_errno(before);
-            start(environment)
-        })
+    let start = |environment| {
+        signal::set_errno(before);
+        start(environment)
     };
+    // SAFETY: the caller's promise.
+    let result = unsafe { ours.with(environment, refusal.is_none(), start) };
+    if refusal.is_none() && is_too_long(program, result) {
+        if !program.spawned {
+            note(session, program, Some(Refusal::NoRoom));
+        }
+        // SAFETY: the caller's promise.
+        let result = unsafe { ours.with(environment, false, start) };
+        return ended(session, program, Some(Refusal::NoRoom), before, result);
+    }
+    ended(session, program, refusal, before, result)
+}
+
+/// Did the program fail to start because arguments and environment are too long? Our entries may be what is too much.
+fn is_too_long(program: &Program<'_>, result: c_int) -> bool {
+    if program.spawned { result == libc::E2BIG } else { result == -1 && signal::errno() == libc::E2BIG }
+}
+
+/// The call has come back, as it does where a program was spawned or could not be started.
+fn ended(
+    session: &Session,
+    program: &Program<'_>,
+    refusal: Option<Refusal>,
+    errno: c_int,
+    result: c_int,
+) -> c_int {
     if program.spawned && result == 0 {
         note(session, program, refusal);
-        signal::set_errno(before);
+        signal::set_errno(errno);
     }
     result
 }
@@ -67,26 +90,32 @@ fn refusal(session: &Session, program: &Program<'_>) -> Option<Refusal> {
 /// As [`launch`], for a program that `execve` finds at `path`.
 ///
 /// # Safety
-/// `path` is null or a string; `environment` is as execve(2) wants it.
+/// What can be read of `path` and `environment` stays as it is meanwhile.
 pub unsafe fn launch_path(
     path: *const c_char,
     spawned: bool,
     environment: Environment,
     start: impl Fn(Environment) -> c_int,
 ) -> c_int {
-    if path.is_null() {
-        return start(environment);
-    }
-    // SAFETY: not null, so a string.
-    let path = unsafe { CStr::from_ptr(path) };
+    // SAFETY: the caller's promise.
+    let Some(path) = (unsafe { readable(path) }) else { return start(environment) };
     // SAFETY: the caller's promise.
     unsafe { launch(&Program { dir: libc::AT_FDCWD, path, spawned }, environment, start) }
+}
+
+/// The path that the program names. `None` where the kernel takes none from there, which it will say itself.
+///
+/// # Safety
+/// It stays as it is while the answer is in use.
+pub unsafe fn readable<'a>(path: *const c_char) -> Option<&'a CStr> {
+    // SAFETY: the caller's promise.
+    unsafe { Reader::default().string(path, libc::PATH_MAX as usize) }
 }
 
 /// As [`launch`], for a program that `execvp` looks for.
 ///
 /// # Safety
-/// `file` is null or a string; `environment` is as execve(2) wants it.
+/// What can be read of `file` and `environment` stays as it is meanwhile.
 pub unsafe fn launch_file(
     file: *const c_char,
     spawned: bool,
@@ -94,17 +123,17 @@ pub unsafe fn launch_file(
     start: impl Fn(Environment) -> c_int,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    let name = (!file.is_null()).then(|| unsafe { CStr::from_ptr(file) });
+    let name = unsafe { readable(file) };
     let mut place = [0; libc::PATH_MAX as usize];
     let path = name.and_then(|name| search(name, &mut place));
-    // SAFETY: a string or null, and the caller's promise.
+    // SAFETY: a string, or the caller's promise.
     unsafe { launch_path(path.map_or(file, CStr::as_ptr), spawned, environment, start) }
 }
 
 /// As [`launch`], for an open file.
 ///
 /// # Safety
-/// `environment` is as execve(2) wants it.
+/// What can be read of `environment` stays as it is meanwhile.
 pub unsafe fn launch_fd(fd: c_int, environment: Environment, start: impl Fn(Environment) -> c_int) -> c_int {
     /// As long as the longest number.
     const LINK_BYTES: usize = "/proc/self/fd/-2147483648\0".len();

@@ -22,6 +22,8 @@ pub enum Refusal {
     Go,
     /// A debugger has started it.
     Traced,
+    /// Its arguments and environment are as long as may be, and leave no room for ours.
+    NoRoom,
     /// The agent is linked into the program that starts it, so there is no library to preload.
     #[cfg(feature = "static-link")]
     NoLibrary,
@@ -37,6 +39,7 @@ impl Refusal {
             Self::Loader => "uses another loader than glibc's",
             Self::Go => "a Go program",
             Self::Traced => "under a debugger",
+            Self::NoRoom => "arguments and environment leave no room for carom's",
             #[cfg(feature = "static-link")]
             Self::NoLibrary => "started by a program with the agent linked in",
         }

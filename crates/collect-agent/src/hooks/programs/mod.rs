@@ -23,7 +23,7 @@ use std::{
 
 use carom_base_wire::SESSION_VARIABLE;
 use environment::{Environment, Ours};
-use launch::{Program, launch, launch_fd, launch_file, launch_path};
+use launch::{Program, launch, launch_fd, launch_file, launch_path, readable};
 
 use super::next::next;
 
@@ -178,11 +178,8 @@ pub unsafe extern "C" fn execveat(
 ) -> c_int {
     // SAFETY: the caller's arguments.
     let start = |envp| unsafe { next_execveat(dir, path, argv, envp, flags) };
-    if path.is_null() {
-        return start(envp);
-    }
-    // SAFETY: not null, so a string.
-    let name = unsafe { CStr::from_ptr(path) };
+    // SAFETY: the caller's arguments.
+    let Some(name) = (unsafe { readable(path) }) else { return start(envp) };
     if name.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
         // SAFETY: the caller's arguments.
         return unsafe { launch_fd(dir, envp, start) };

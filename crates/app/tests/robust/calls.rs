@@ -1,0 +1,34 @@
+//! System calls answer what they would answer natively, whatever they are given.
+
+use std::process::Command;
+
+use crate::support::{DENSE, Recorded, compare, compile, run};
+
+/// Natively, from the code cache without and with samples, and under the other engine: the same.
+fn keeps(file: &str) {
+    let program = compile(&format!("robust/{file}"), &[]);
+    let alone = run(&mut Command::new(&program));
+    assert_eq!(alone.code(), Some(0), "{file}: {}", alone.complaint());
+    let translate = ["--engine", "translate", "--period", "1000"];
+    for (command, options) in [("count", &[][..]), ("share", &translate), ("share", &DENSE)] {
+        let mut recorded = Recorded::by(command, options, &program, &[]);
+        let ending = recorded.run();
+        compare(&recorded.command, &alone, &ending);
+        recorded.report();
+    }
+}
+
+#[test]
+fn what_it_refuses_it_refuses_for_the_same_reason() {
+    keeps("arguments.c");
+}
+
+#[test]
+fn arguments_may_be_as_long() {
+    keeps("long_arguments.c");
+}
+
+#[test]
+fn a_thread_may_unmap_its_own_stack() {
+    keeps("unmapped_stack.c");
+}
