@@ -8,6 +8,7 @@ pub mod door;
 mod error;
 pub mod lock;
 pub mod machine;
+pub mod own_room;
 pub mod perf;
 pub mod probe;
 pub mod process;

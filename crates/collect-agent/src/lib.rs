@@ -32,6 +32,7 @@ mod modules;
 mod objects;
 #[cfg_attr(test, allow(dead_code))]
 mod own_heap;
+mod own_pages;
 mod pack;
 mod raw;
 mod registry;

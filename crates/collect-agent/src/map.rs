@@ -6,7 +6,7 @@ use std::{
     ptr::NonNull,
 };
 
-use carom_base_sys::SysError;
+use carom_base_sys::{SysError, own_room};
 
 /// Creates `path` (which must not exist) with `bytes` allocated bytes and maps it.
 ///
@@ -119,10 +119,7 @@ pub fn has_room() -> bool {
 
 fn map(bytes: usize, flags: i32, fd: i32) -> Result<NonNull<u8>, SysError> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a fresh mapping at an address of the kernel's choice.
-    let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, fd, 0) };
-    if address == libc::MAP_FAILED {
-        return Err(SysError::last("mmap"));
-    }
-    NonNull::new(address.cast()).ok_or(SysError { call: "mmap", errno: libc::ENOMEM })
+    let error = |errno| SysError { call: "mmap", errno };
+    let place = own_room::map(bytes as u64, protection, flags, fd).map_err(error)?;
+    NonNull::new(std::ptr::with_exposed_provenance_mut(place as usize)).ok_or(error(libc::ENOMEM))
 }

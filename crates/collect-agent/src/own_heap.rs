@@ -8,7 +8,7 @@ use std::{
 
 use dlmalloc::Dlmalloc;
 
-use crate::{registry::thread_pointer, reuse::exact};
+use crate::{own_pages::OwnPages, registry::thread_pointer, reuse::exact};
 
 /// dlmalloc under a lock.
 ///
@@ -17,7 +17,7 @@ use crate::{registry::thread_pointer, reuse::exact};
 pub struct OwnHeap {
     /// The holder's thread pointer, perhaps with [`FORKING`]; 0 where it is open.
     holder: AtomicU64,
-    heap: UnsafeCell<Dlmalloc>,
+    heap: UnsafeCell<Dlmalloc<OwnPages>>,
 }
 
 // SAFETY: the heap is used by the holder of the lock alone.
@@ -27,10 +27,11 @@ unsafe impl Sync for OwnHeap {}
 const FORKING: u64 = 1;
 
 /// The only one.
-pub static HEAP: OwnHeap = OwnHeap { holder: AtomicU64::new(0), heap: UnsafeCell::new(Dlmalloc::new()) };
+pub static HEAP: OwnHeap =
+    OwnHeap { holder: AtomicU64::new(0), heap: UnsafeCell::new(Dlmalloc::new_with_allocator(OwnPages)) };
 
 impl OwnHeap {
-    fn with<R>(&self, work: impl FnOnce(&mut Dlmalloc) -> R) -> R {
+    fn with<R>(&self, work: impl FnOnce(&mut Dlmalloc<OwnPages>) -> R) -> R {
         let this = thread_pointer();
         // Between `before_fork` and `after_fork` the heap is whole.
         let held = self.holder.load(Relaxed) == this | FORKING;

@@ -254,17 +254,29 @@ impl Emitter {
         self.align_patch(opcodes + 1);
     }
 
-    /// `movzx index, target16; jmp [index*8 + table]`
-    pub fn jump_through(&mut self, target: Gpr, index: Gpr, table: u32) {
-        if target.high() | index.high() != 0 {
-            self.raw(&[0x40 | index.high() << 2 | target.high()]);
+    /// `mov index, table/8; mov index16, target16; jmp [index*8 + rest]`: through the entry for the low 16 bits of the
+    /// target. The table, a multiple of its size, is nearly 34 GiB high at most: 32 GiB by the constant, 2 GiB by the rest.
+    pub fn jump_through(&mut self, target: Gpr, index: Gpr, table: u64) {
+        const ENTRY_BYTES: u64 = 8;
+        /// All that a 32-bit register holds above the index.
+        const MOST: u64 = 0xffff_0000;
+        let constant = (table / ENTRY_BYTES).min(MOST);
+        let rest = table - constant * ENTRY_BYTES;
+        if index.high() != 0 {
+            self.raw(&[0x41]);
         }
-        self.raw(&[0x0f, 0xb7, 0xc0 | index.low() << 3 | target.low()]);
+        self.raw(&[0xb8 | index.low()]);
+        self.word(constant as u32);
+        self.raw(&[0x66]);
+        if target.high() | index.high() != 0 {
+            self.raw(&[0x40 | target.high() << 2 | index.high()]);
+        }
+        self.raw(&[0x89, 0xc0 | target.low() << 3 | index.low()]);
         if index.high() != 0 {
             self.raw(&[0x42]);
         }
         self.raw(&[0xff, 0x24, 0xc5 | index.low() << 3]);
-        self.word(table);
+        self.word(rest as u32);
     }
 }
 
@@ -307,15 +319,15 @@ pub mod tests {
         assert_eq!(code(|e| e.push_literal(0x1000_0040)), "push qword ptr [10000040h]");
         assert_eq!(
             code(|e| e.jump_through(Gpr::RSI, Gpr::RCX, 0x1c00_0000)),
-            "movzx ecx,si; jmp qword ptr [rcx*8+1C000000h]"
+            "mov ecx,3800000h; mov cx,si; jmp qword ptr [rcx*8]"
         );
         assert_eq!(
-            code(|e| e.jump_through(Gpr::R11, Gpr(10), 0x1c00_0000)),
-            "movzx r10d,r11w; jmp qword ptr [r10*8+1C000000h]"
+            code(|e| e.jump_through(Gpr::R11, Gpr(10), 0x7_ff80_0000)),
+            "mov r10d,0FFF00000h; mov r10w,r11w; jmp qword ptr [r10*8]"
         );
         assert_eq!(
-            code(|e| e.jump_through(Gpr::R11, Gpr::RAX, 0x1c00_0000)),
-            "movzx eax,r11w; jmp qword ptr [rax*8+1C000000h]"
+            code(|e| e.jump_through(Gpr::R11, Gpr::RAX, 0x8_7ff0_0000)),
+            "mov eax,0FFFF0000h; mov ax,r11w; jmp qword ptr [rax*8+7FF80000h]"
         );
         assert_eq!(code(|e| e.jump_gs(0x28)), "jmp qword ptr gs:[28h]");
     }

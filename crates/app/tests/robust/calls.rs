@@ -6,11 +6,15 @@ use crate::support::{DENSE, Recorded, compare, compile, run};
 
 /// Natively, from the code cache without and with samples, and under the other engine: the same.
 fn keeps(file: &str) {
+    let translate = ["--engine", "translate", "--period", "1000"];
+    keeps_under(file, &[("count", &[]), ("share", &translate), ("share", &DENSE)]);
+}
+
+fn keeps_under(file: &str, commands: &[(&str, &[&str])]) {
     let program = compile(&format!("robust/{file}"), &[]);
     let alone = run(&mut Command::new(&program));
     assert_eq!(alone.code(), Some(0), "{file}: {}", alone.complaint());
-    let translate = ["--engine", "translate", "--period", "1000"];
-    for (command, options) in [("count", &[][..]), ("share", &translate), ("share", &DENSE)] {
+    for (command, options) in commands {
         let mut recorded = Recorded::by(command, options, &program, &[]);
         let ending = recorded.run();
         compare(&recorded.command, &alone, &ending);
@@ -31,4 +35,9 @@ fn arguments_may_be_as_long() {
 #[test]
 fn a_thread_may_unmap_its_own_stack() {
     keeps("unmapped_stack.c");
+}
+
+#[test]
+fn address_space_is_as_free() {
+    keeps("room.c");
 }

@@ -7,15 +7,13 @@ use crate::{SysError, machine::Root};
 
 /// Bytes of one arena of translated code, in a file of its own.
 const ARENA_BYTES: usize = 16 << 20;
-/// Bytes that a thread needs of the threads' region, and of each region of counters.
+/// One near the program, one near its libraries.
+const ARENAS: usize = 2;
+/// Bytes that a thread has for itself, and for its counters beside each arena.
 const THREAD_BYTES: usize = 1 << 20;
-/// Bytes of each region: 1024 threads.
-const REGION_BYTES: usize = 1024 * THREAD_BYTES;
-/// The threads' own, and the counters of two arenas: one near the program, one near its libraries.
-const REGIONS: usize = 3;
 
-/// Address space of a small program's cache, in bytes; a few MiB of it become memory.
-pub(super) const ADDRESS_SPACE_BYTES: u64 = (REGIONS * REGION_BYTES) as u64;
+/// Address space of a small program's cache with one thread, in bytes; a few MiB of it become memory.
+pub(super) const ADDRESS_SPACE_BYTES: u64 = (2 * ARENAS * ARENA_BYTES + (1 + ARENAS) * THREAD_BYTES) as u64;
 
 /// Limits that explain a refusal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,18 +47,17 @@ fn soft_address_space() -> Option<u64> {
     (answer == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
-/// Reserves the regions and opens the first thread's part of each.
+/// Reserves arenas, twice each, and opens the first thread's memory.
 ///
 /// # Errors
 /// ENOMEM: limits, or strict accounting.
 pub(super) fn address_space() -> Result<bool, SysError> {
-    for _ in 0..REGIONS {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let region = map(REGION_BYTES, libc::PROT_NONE, flags, -1)?;
-        // SAFETY: inside of what was mapped just now, which nobody uses.
-        if unsafe { libc::mprotect(region, THREAD_BYTES, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
-            return Err(SysError::last("mprotect"));
-        }
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    for _ in 0..2 * ARENAS {
+        map(ARENA_BYTES, libc::PROT_NONE, flags, -1)?;
+    }
+    for _ in 0..1 + ARENAS {
+        map(THREAD_BYTES, libc::PROT_READ | libc::PROT_WRITE, flags, -1)?;
     }
     Ok(true)
 }

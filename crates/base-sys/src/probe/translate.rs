@@ -100,16 +100,16 @@ fn without_file(machine: &Machine, tried: &Tried, outcome: Outcome) -> Support {
     }
 }
 
-/// Room for the state and the counters of 1024 threads.
+/// Room for code, and for the state and the counters of a thread.
 pub(super) fn address_space(tried: &Tried) -> Finding {
     let limits = tried.limits;
-    let gibibytes = ADDRESS_SPACE_BYTES >> 30;
+    let mebibytes = ADDRESS_SPACE_BYTES >> 20;
     let support = match (tried.address_space, limits.address_space) {
         (Ok(Outcome::Worked), _) => Support::Yes,
         // The kernel looks at this limit before it accounts for memory.
         (Ok(Outcome::Refused(libc::ENOMEM)), Some(limit)) => no(
             format!(
-                "RLIMIT_AS is {} MiB; the code cache reserves {gibibytes} GiB beside what the program takes, \
+                "RLIMIT_AS is {} MiB; the code cache takes {mebibytes} MiB beside what the program takes, \
                  though little of it becomes memory",
                 limit >> 20
             ),
@@ -128,7 +128,7 @@ pub(super) fn address_space(tried: &Tried) -> Finding {
     };
     let limit = limits.address_space.filter(|_| support == Support::Yes);
     let note = limit.map(|limit| {
-        format!("RLIMIT_AS is {} MiB, of which the code cache reserves {gibibytes} GiB", limit >> 20)
+        format!("RLIMIT_AS is {} MiB, of which the code cache takes {mebibytes} MiB", limit >> 20)
     });
     Finding { id: "address-space", title: "address space of a code cache", support, note }
 }

@@ -58,9 +58,13 @@ impl Arena {
     /// # Errors
     /// No hole near `code`, executable memory denied, limits on memory: [`MemoryError`].
     pub fn new(code: Range<u64>, lanes: &mut Lanes) -> Result<Self, MemoryError> {
+        let within = code_within(&code);
+        // Above the libraries rather than below, where the kernel maps what comes next.
+        let above = lanes.above_libraries().filter(|above| within.contains(above));
         // Where the counters find no room beside the nearest place, they may beside another.
-        let preferences = [Prefer::Near(code.start), Prefer::High, Prefer::Low];
-        Self::within(&code_within(&code), &preferences, lanes)
+        let nearest = Prefer::Near(above.unwrap_or(code.start));
+        let preferences = [nearest, Prefer::Near(code.start), Prefer::High, Prefer::Low];
+        Self::within(&within, &preferences, lanes)
     }
 
     /// Makes an arena far from the code it is for, whose operands relative to RIP all name something below 2 GiB: that can be

@@ -6,11 +6,11 @@ use super::{Mapping, MappingKind};
 
 /// Kept free below the main thread's stack for it to grow. Its usual limit is 8 MiB, and without address space
 /// randomisation the kernel keeps 128 MiB free there (`MIN_GAP`, arch/x86/mm/mmap.c): one arena still fits.
-const STACK_ROOM: u64 = 96 << 20;
+pub(super) const STACK_ROOM: u64 = 96 << 20;
 
 /// Kept free above the heap, the first that leaves any hole. 1 TiB: nothing of ours above the heap at all before the
 /// next area of the address space; position-dependent programs share the lowest 2 GiB with us and get what is left.
-const HEAP_ROOMS: [u64; 5] = [1 << 40, 1 << 30, 256 << 20, 64 << 20, 0];
+const HEAP_ROOMS: [u64; 6] = [1 << 40, 32 << 30, 1 << 30, 256 << 20, 64 << 20, 0];
 
 /// Which of several possible addresses to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Lanes: where each translated thread has its state and its stack, and its counters beside each arena.
 //!
 //! ```text
-//!   lane (1 MiB)   | slots, xsave: 16 KiB | watches: 136 KiB | buffer: 64 KiB | no access ... | engine's stack: 128 KiB |
+//!   lane (1 MiB)   | slots, xsave: 16 KiB | watches: 136 KiB | buffer: 64 KiB | nothing ...   | engine's stack: 128 KiB |
 //!                  ^ X = GS base                                                      the stack grows down <-- ^
 //!   window (1 MiB) | counter 0, 1, 2, ...  (8 bytes each)                                              |
 //!                  ^ X + V, V being the same for all threads of one arena
@@ -15,12 +15,15 @@ mod tests;
 use std::ops::Range;
 
 use super::{
-    MemoryError, Prefer, REACH,
-    reservation::{Reservation, Wish},
+    MemoryError, Prefer,
+    claim::Claim,
+    maps,
+    placement::{Layout, Site},
+    reservation::Wish,
     windows::{Windows, windows_within},
 };
 
-/// How many threads can be translated at a time.
+/// How many threads can be translated at a time, where there is room for so many.
 pub const LANES: usize = 1024;
 
 /// From one lane to the next, and from one window to the next.
@@ -40,21 +43,8 @@ pub const BUFFER_BYTES: u64 = 64 << 10;
 /// All of that. What is not used has no memory.
 pub const STATE_BYTES: u64 = BUFFER_OFFSET + BUFFER_BYTES;
 
-/// The engine's stack, at the end of a lane. Below it nothing is accessible.
+/// The engine's stack, at the end of a lane. Below it nothing is mapped.
 pub const STACK_BYTES: u64 = 128 << 10;
-
-/// Where the lanes lie if nothing else does.
-pub const LANES_START: u64 = 512 << 20;
-
-/// All lanes, and all windows of an arena.
-pub(super) const ALL_LANES_BYTES: u64 = LANE_BYTES * LANES as u64;
-
-/// Where they lie in nearly all programs. Counters are as far above their arena's reach as the lanes are above zero, so
-/// lanes are low, and all of a position-independent program's address space stays untouched.
-const LANES_WITHIN: Range<u64> = 64 << 20..REACH - LANE_BYTES;
-
-/// Where they lie if a position-dependent program's heap is in the middle of that.
-const LANES_ELSE_WITHIN: Range<u64> = REACH..64 << 30;
 
 const WHAT: &str = "lanes";
 
@@ -76,34 +66,54 @@ impl LaneId {
 
 /// All lanes, and the windows that belong to them.
 ///
-/// Lanes are opened in ascending order and stay open, so opening one is at most two system calls and one for each
-/// arena; open windows merge into one mapping, lanes into two for each of them.
+/// Lanes are opened in ascending order and stay open, so opening one is a few system calls and as many for each
+/// arena; open windows merge into one mapping.
 ///
 /// Dropping it unmaps everything: no thread may use a lane then.
 #[derive(Debug)]
 pub struct Lanes {
-    region: Reservation,
+    region: Claim,
+    layout: Layout,
     /// Lanes below this one are accessible, in use or not.
     opened: usize,
     used: [bool; LANES],
-    windows: Vec<Reservation>,
+    windows: Vec<Claim>,
 }
 
 impl Lanes {
-    /// Reserves address space for all lanes: 1 GiB, without memory.
+    /// Chooses address space for all lanes: 1 GiB in most programs, of which nothing is mapped yet.
     ///
     /// # Errors
-    /// Limits on memory ([`MemoryError`]), or no hole of 1 GiB at low addresses.
+    /// No hole that is large enough.
     pub fn reserve() -> Result<Self, MemoryError> {
-        let reserve = |within: Range<u64>| {
-            let prefer = Prefer::Near(LANES_START);
-            Reservation::find(&Wish { what: WHAT, bytes: ALL_LANES_BYTES, align: LANE_BYTES, within, prefer })
+        let layout = Layout::of(&maps::read()?);
+        let reserve = |Site { lanes, within, prefer }| {
+            let bytes = LANE_BYTES * lanes as u64;
+            Claim::find(&Wish { what: WHAT, bytes, align: LANE_BYTES, within, prefer }, std::iter::empty())
         };
-        let region = match reserve(LANES_WITHIN) {
-            Err(MemoryError::NoHole { .. }) => reserve(LANES_ELSE_WITHIN)?,
-            found => found?,
-        };
-        Ok(Self { region, opened: 0, used: [false; LANES], windows: Vec::new() })
+        let mut region = Err(MemoryError::NoLane { most: 0 });
+        for site in layout.sites() {
+            region = reserve(site);
+            if !matches!(region, Err(MemoryError::NoHole { .. })) {
+                break;
+            }
+        }
+        Ok(Self { region: region?, layout, opened: 0, used: [false; LANES], windows: Vec::new() })
+    }
+
+    /// All lanes, and all windows of an arena.
+    fn bytes(&self) -> u64 {
+        self.region.range().end - self.region.range().start
+    }
+
+    /// How many there are.
+    fn count(&self) -> usize {
+        (self.bytes() / LANE_BYTES) as usize
+    }
+
+    /// Where nothing grows, as near to the libraries as that goes.
+    pub fn above_libraries(&self) -> Option<u64> {
+        self.layout.above_libraries()
     }
 
     /// Where GS bases lie.
@@ -132,14 +142,15 @@ impl Lanes {
     /// # Errors
     /// [`MemoryError::NoLane`], or limits on memory.
     pub fn take(&mut self) -> Result<LaneId, MemoryError> {
-        let full = MemoryError::NoLane { most: LANES };
-        let Some(index) = self.used.iter().position(|&used| !used) else { return Err(full) };
+        let full = MemoryError::NoLane { most: self.count() };
+        let mut free = self.used.iter().take(self.count());
+        let Some(index) = free.position(|&used| !used) else { return Err(full) };
         let lane = LaneId(index as u16);
         if index >= self.opened {
             for part in parts(lane) {
                 self.region.open(part)?;
             }
-            for window in &self.windows {
+            for window in &mut self.windows {
                 window.open(lane.offset()..lane.offset() + LANE_BYTES)?;
             }
             self.opened = index + 1;
@@ -169,20 +180,21 @@ impl Lanes {
         Ok(())
     }
 
-    /// Reserves windows (1 GiB of address space) such that every counter is in reach of every byte of `near`.
+    /// Chooses windows (as much address space as the lanes have) such that every counter is in reach of every byte of `near`.
     ///
     /// # Errors
     /// No hole, or limits on memory.
     pub fn open_windows(&mut self, near: Range<u64>) -> Result<Windows, MemoryError> {
         let lanes_start = self.region.range().start;
-        let windows = Reservation::find(&Wish {
+        let wish = Wish {
             what: "counters",
-            bytes: ALL_LANES_BYTES,
+            bytes: self.bytes(),
             align: LANE_BYTES,
-            within: windows_within(&near, lanes_start),
+            within: windows_within(&near, lanes_start, self.bytes()),
             // Above code there is less that grows: the kernel maps downwards, the heap has room of its own.
             prefer: Prefer::High,
-        })?;
+        };
+        let mut windows = Claim::find(&wish, self.windows.iter().chain([&self.region]))?;
         windows.open(0..self.opened as u64 * LANE_BYTES)?;
         let start = windows.range().start;
         self.windows.push(windows);
@@ -194,7 +206,7 @@ impl Lanes {
     /// # Errors
     /// The kernel does not take the memory back; the counters stay as they are.
     pub fn clear_windows(&self, windows: Windows) -> Result<(), MemoryError> {
-        let same = |window: &&Reservation| window.range().start == windows.start();
+        let same = |window: &&Claim| window.range().start == windows.start();
         let window = self.windows.iter().find(same);
         window.map_or(Ok(()), |window| window.discard(0..self.opened as u64 * LANE_BYTES))
     }

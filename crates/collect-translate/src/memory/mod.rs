@@ -2,20 +2,26 @@
 //! is code.
 //!
 //! ```text
-//!   below 2 GiB             tables (1.5 MiB), lanes (1024 × 1 MiB: state and stack of one thread each; GS = its lane)
-//!   near the program's code arenas (16 MiB of translated code each) and one window region (1024 × 1 MiB of counters,
-//!                           a window for each lane) per arena
+//!   34 GiB                  tables (1.5 MiB)
+//!   40 GiB                  lanes (1024 × 1 MiB: state and stack of one thread each; GS = its lane)
+//!   near the program's code arenas (16 MiB of translated code each)
+//!   40 GiB above each arena windows (1024 × 1 MiB of counters, a window for each lane)
 //! ```
 //!
-//! Everything is reserved as address space first and given memory as it is used. All system calls are made without
+//! These places are where the program is least likely to look for room (`placement`).
+//!
+//! Arenas and tables are reserved as address space first and given memory as it is used; lanes and windows are mapped when
+//! a thread needs them. All system calls are made without
 //! the C library, so `errno` stays as it was and nothing is a cancellation point.
 
 mod arena;
+mod claim;
 mod diagnosis;
 mod error;
 mod holes;
 mod lanes;
 mod maps;
+mod placement;
 mod regions;
 mod reservation;
 mod sys;
@@ -54,7 +60,7 @@ pub(crate) mod testing {
 
     static LOW_MEMORY: Mutex<()> = Mutex::new(());
 
-    /// Below 2 GiB there is room for one set of lanes: tests that reserve some take turns.
+    /// There may be room for one set of lanes only: tests that reserve some take turns.
     pub(crate) fn low_memory() -> MutexGuard<'static, ()> {
         LOW_MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use carom_base_sys::own_room;
+
 use super::{
     MemoryError, Prefer,
     diagnosis::explain,
@@ -48,29 +50,26 @@ impl Reservation {
         for _trial in 0..MOST_TRIALS {
             let mappings = maps::read()?;
             let Some(start) = find_hole(&mappings, bytes, align, within.clone(), prefer) else { break };
-            match Self::map(start, bytes, FLAGS | libc::MAP_FIXED_NOREPLACE, what) {
-                // Kernels before 4.17 take the address for a hint.
-                Ok(reservation) if reservation.start == start => return Ok(reservation),
-                Ok(_) | Err(libc::EEXIST) => {}
+            match reserve_at(start, bytes) {
+                Ok(true) => return Ok(Self::begin(start, bytes, what)),
+                Ok(false) => {}
                 Err(errno) => return Err(explain(what, "mmap", bytes, errno)),
             }
         }
         Err(MemoryError::NoHole { what, bytes, low: within.start, high: within.end })
     }
 
-    /// Reserves a place of the kernel's choice.
+    /// Reserves a place that is nobody's.
     pub fn anywhere(what: &'static str, bytes: u64) -> Result<Self, MemoryError> {
-        Self::map(0, bytes, FLAGS, what).map_err(|errno| explain(what, "mmap", bytes, errno))
+        let start = own_room::map(bytes, libc::PROT_NONE, FLAGS, -1);
+        start
+            .map(|start| Self::begin(start, bytes, what))
+            .map_err(|errno| explain(what, "mmap", bytes, errno))
     }
 
-    fn map(at: u64, bytes: u64, flags: i32, what: &'static str) -> Result<Self, Errno> {
-        // SAFETY: not MAP_FIXED, so nothing is replaced.
-        let start = unsafe { sys::mmap(at, bytes, libc::PROT_NONE, flags, -1) }?;
-        let reservation = Self { start, bytes, what };
-        // Where the program has called mlockall(MCL_FUTURE), all of it would get memory when opened.
-        let _no_lock = sys::munlock(start, bytes);
-        reservation.advise();
-        Ok(reservation)
+    fn begin(start: u64, bytes: u64, what: &'static str) -> Self {
+        make_ours(start, bytes);
+        Self { start, bytes, what }
     }
 
     /// Its addresses.
@@ -87,21 +86,6 @@ impl Reservation {
         // SAFETY: inside of this reservation, which is ours; more rights break no use.
         unsafe { sys::mprotect(at, bytes, libc::PROT_READ | libc::PROT_WRITE) }
             .map_err(|errno| explain(self.what, "mprotect", bytes, errno))
-    }
-
-    /// Gives the memory of an open part back; it reads as zero from now on.
-    pub fn discard(&self, part: Range<u64>) -> Result<(), MemoryError> {
-        let (at, bytes) = self.part(part);
-        if bytes == 0 {
-            return Ok(());
-        }
-        let discard = || {
-            // SAFETY: inside of this reservation, whose contents are to vanish.
-            unsafe { sys::madvise(at, bytes, libc::MADV_DONTNEED) }
-        };
-        // Locked memory (a later mlockall(MCL_CURRENT)) cannot be discarded.
-        let unlocked = || sys::munlock(at, bytes).and_then(|()| discard());
-        discard().or_else(|_| unlocked()).map_err(|errno| explain(self.what, "madvise", bytes, errno))
     }
 
     /// Unmaps the pages of a shared mapping; what is in them stays, and comes back where it is used.
@@ -137,16 +121,8 @@ impl Reservation {
         let flags = libc::MAP_SHARED | libc::MAP_FIXED;
         // SAFETY: exactly this reservation is replaced, which the caller has exclusively.
         unsafe { sys::mmap(self.start, self.bytes, protection, flags, file.number()) }?;
-        self.advise();
+        make_ours(self.start, self.bytes);
         Ok(())
-    }
-
-    fn advise(&self) {
-        for advice in ADVICE {
-            // Kernels without huge pages say EINVAL, and need no advice.
-            // SAFETY: ours; neither advice changes contents.
-            let _ignored = unsafe { sys::madvise(self.start, self.bytes, advice) };
-        }
     }
 
     /// Address and length of what lies between two offsets, cut to the reservation.
@@ -154,6 +130,58 @@ impl Reservation {
         let end = part.end.min(self.bytes);
         let start = part.start.min(end);
         (self.start + start, end - start)
+    }
+}
+
+/// Reserves this place. False where something is there.
+fn reserve_at(at: u64, bytes: u64) -> Result<bool, Errno> {
+    // SAFETY: not MAP_FIXED, so nothing is replaced.
+    match unsafe { sys::mmap(at, bytes, libc::PROT_NONE, FLAGS | libc::MAP_FIXED_NOREPLACE, -1) } {
+        Ok(start) if start == at => Ok(true),
+        // Kernels before 4.17 take the address for a hint.
+        Ok(start) => {
+            // SAFETY: mapped just now.
+            unsafe { sys::munmap(start, bytes) }?;
+            Ok(false)
+        }
+        Err(libc::EEXIST) => Ok(false),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Maps readable and writable memory at this place. False where something is there.
+pub(super) fn map_at(at: u64, bytes: u64) -> Result<bool, Errno> {
+    if !reserve_at(at, bytes)? {
+        return Ok(false);
+    }
+    make_ours(at, bytes);
+    // SAFETY: mapped just now.
+    let opened = unsafe { sys::mprotect(at, bytes, libc::PROT_READ | libc::PROT_WRITE) };
+    if opened.is_err() {
+        // SAFETY: as above. The error that counts is the first.
+        let _unmapped = unsafe { sys::munmap(at, bytes) };
+    }
+    opened.map(|()| true)
+}
+
+/// Gives memory of ours back; it reads as zero from now on.
+pub(super) fn discard(at: u64, bytes: u64) -> Result<(), Errno> {
+    let discard = || {
+        // SAFETY: ours, and its contents are to vanish.
+        unsafe { sys::madvise(at, bytes, libc::MADV_DONTNEED) }
+    };
+    // Locked memory (a later mlockall(MCL_CURRENT)) cannot be discarded.
+    discard().or_else(|_| sys::munlock(at, bytes).and_then(|()| discard()))
+}
+
+/// A new mapping is to have no more memory than is used, and to be in no core dump.
+fn make_ours(at: u64, bytes: u64) {
+    // Where the program has called mlockall(MCL_FUTURE), all of it would get memory when opened.
+    let _no_lock = sys::munlock(at, bytes);
+    for advice in ADVICE {
+        // Kernels without huge pages say EINVAL, and need no advice.
+        // SAFETY: ours; neither advice changes contents.
+        let _ignored = unsafe { sys::madvise(at, bytes, advice) };
     }
 }
 

@@ -7,7 +7,6 @@ use std::{
 
 use super::{
     FLOOR, MemoryError, Prefer, REACH,
-    lanes::LANES_START,
     reservation::{Reservation, Wish},
 };
 
@@ -35,10 +34,15 @@ pub const ENTRY_BYTES: u64 = 8;
 
 const TABLE_BYTES: u64 = ENTRIES as u64 * ENTRY_BYTES;
 
+const WHAT: &str = "look-up tables";
+
 const ALL_BYTES: u64 = TABLE_BYTES * TableKind::ALL.len() as u64;
 
-/// In reach of a sign-extended 32-bit displacement, index included.
-const WITHIN: Range<u64> = FLOOR..REACH;
+/// Where a jump can name them ([`crate::emit::Emitter::jump_through`]), and nobody misses the room.
+const WITHIN: Range<u64> = REACH..(34 << 30) - TABLE_BYTES;
+
+/// Where they lie if all of that is taken.
+const ELSE_WITHIN: Range<u64> = FLOOR..REACH;
 
 /// Three tables, one for each [`TableKind`], shared by all threads.
 ///
@@ -50,20 +54,20 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Makes tables below 2 GiB whose entries are the address, for each kind in the order of [`TableKind::ALL`], of the
+    /// Makes tables whose entries are the address, for each kind in the order of [`TableKind::ALL`], of the
     /// code that deals with a target not in the table.
     ///
     /// # Errors
     /// No hole, or limits on memory.
     pub fn new(miss: [u64; TableKind::ALL.len()]) -> Result<Self, MemoryError> {
-        let memory = Reservation::find(&Wish {
-            what: "look-up tables",
-            bytes: ALL_BYTES,
-            align: TABLE_BYTES,
-            within: WITHIN,
-            // Just below the lanes, so as not to split what little there is.
-            prefer: Prefer::Near(LANES_START - ALL_BYTES),
-        })?;
+        let reserve = |within| {
+            let prefer = Prefer::High;
+            Reservation::find(&Wish { what: WHAT, bytes: ALL_BYTES, align: TABLE_BYTES, within, prefer })
+        };
+        let memory = match reserve(WITHIN) {
+            Err(MemoryError::NoHole { .. }) => reserve(ELSE_WITHIN)?,
+            found => found?,
+        };
         memory.open(0..ALL_BYTES)?;
         // All of them are written now: one call costs less than a fault for each page.
         memory.populate(0..ALL_BYTES)?;
@@ -72,9 +76,9 @@ impl Tables {
         Ok(tables)
     }
 
-    /// The address of a table, as a 32-bit displacement that is not negative.
-    pub fn address(&self, kind: TableKind) -> u32 {
-        (self.memory.range().start + kind as u64 * TABLE_BYTES) as u32
+    /// The address of a table, a multiple of its size.
+    pub fn address(&self, kind: TableKind) -> u64 {
+        self.memory.range().start + kind as u64 * TABLE_BYTES
     }
 
     /// Lets jumps to `original` continue at `landing`.
@@ -106,7 +110,7 @@ impl Tables {
 
     fn entry(&self, kind: TableKind, original: u64) -> &AtomicU64 {
         let index = original % ENTRIES as u64;
-        let address = u64::from(self.address(kind)) + index * ENTRY_BYTES;
+        let address = self.address(kind) + index * ENTRY_BYTES;
         let place = std::ptr::with_exposed_provenance_mut(address as usize);
         // SAFETY: an aligned entry of a table owned by `self`; we access it atomically only, translated code with
         // single loads.
@@ -144,16 +148,16 @@ mod tests {
     }
 
     #[test]
-    fn translated_code_finds_the_entry_by_displacement_and_index() {
+    fn translated_code_finds_the_entry_by_address_and_index() {
         let _turn = low_memory();
         let tables = Tables::new(MISS).expect("tables");
         tables.set(TableKind::Jump, 0x9_ffff, 0xabc0);
-        // mov rax, [disp32 + 8 * index]
-        let address = i64::from(tables.address(TableKind::Jump) as i32) + 8 * 0xffff;
+        let address = tables.address(TableKind::Jump) + 8 * 0xffff;
         // SAFETY: the last entry of the last table.
         assert_eq!(unsafe { *(address as *const u64) }, 0xabc0);
-        assert_eq!(address as u64 + ENTRY_BYTES, tables.memory.range().end);
-        assert!(tables.memory.range().end <= 2 << 30);
+        assert_eq!(address + ENTRY_BYTES, tables.memory.range().end);
+        let Range { start, end } = tables.memory.range();
+        assert!(start % TABLE_BYTES == 0 && WITHIN.start <= start && end <= WITHIN.end);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     FLOOR, REACH, USER_END,
-    lanes::{ALL_LANES_BYTES, LANE_BYTES, LaneId},
+    lanes::{LANE_BYTES, LaneId},
 };
 
 /// Counters of one thread for one arena.
@@ -82,29 +82,32 @@ impl Windows {
 }
 
 /// Where a window region may lie: for every offset less than [`LANE_BYTES`] and every byte `a` of `near`,
-/// `|v + offset - a| < COUNTER_REACH`. The region begins at `v + lanes_start`.
-pub(super) fn windows_within(near: &Range<u64>, lanes_start: u64) -> Range<u64> {
+/// `|v + offset - a| < COUNTER_REACH`. The region, of so many `bytes`, begins at `v + lanes_start`.
+pub(super) fn windows_within(near: &Range<u64>, lanes_start: u64, bytes: u64) -> Range<u64> {
     let lowest = near.end.saturating_add(lanes_start).saturating_sub(COUNTER_REACH);
     let highest = near.start.saturating_add(lanes_start).saturating_add(COUNTER_REACH - LANE_BYTES);
-    lowest.max(FLOOR)..highest.saturating_add(ALL_LANES_BYTES).min(USER_END)
+    lowest.max(FLOOR)..highest.saturating_add(bytes).min(USER_END)
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{super::lanes::LANES_START, *};
+    use super::*;
+
+    /// Of all windows.
+    const BYTES: u64 = 1 << 30;
 
     proptest! {
         /// The contract of `windows_within`, at its extremes: the first and the last byte of the arena, the first
         /// and the last counter.
         #[test]
-        fn every_counter_is_in_reach(start in FLOOR..USER_END - (16 << 20), lanes_start in (64u64 << 20)..1 << 30,
+        fn every_counter_is_in_reach(start in FLOOR..USER_END - (16 << 20), lanes_start in (64u64 << 20)..48 << 30,
                                      shift in prop::sample::select(vec![0.0, 0.5, 1.0f64])) {
             let near = start..start + (16 << 20);
-            let within = windows_within(&near, lanes_start);
-            prop_assume!(within.end.saturating_sub(within.start) >= ALL_LANES_BYTES);
-            let room = within.end - within.start - ALL_LANES_BYTES;
+            let within = windows_within(&near, lanes_start, BYTES);
+            prop_assume!(within.end.saturating_sub(within.start) >= BYTES);
+            let room = within.end - within.start - BYTES;
             let region = within.start + (room as f64 * shift) as u64;
             let v = i128::from(region) - i128::from(lanes_start);
             for address in [near.start, near.end - 1] {
@@ -119,7 +122,7 @@ mod tests {
     #[test]
     fn windows_have_room_on_both_sides() {
         // 4 GiB of places for the start, less the arena's 16 MiB and thrice 1 MiB, and 1 GiB for the last region.
-        let within = windows_within(&(0x5555_0000_0000..0x5555_0100_0000), LANES_START);
+        let within = windows_within(&(0x5555_0000_0000..0x5555_0100_0000), 40 << 30, BYTES);
         assert_eq!(within.end - within.start, (5 << 30) - (16 << 20) - (3 << 20));
     }
 }

@@ -1,0 +1,148 @@
+//! Address space that we count on without having it: nothing is mapped before it is needed, so that the program's limit on
+//! address space (RLIMIT_AS) is left to the program. It lies where nobody else looks for room; who does take a part of it
+//! keeps it.
+
+use std::ops::Range;
+
+use super::{
+    Mapping, MappingKind, MemoryError,
+    diagnosis::explain,
+    find_hole, maps,
+    reservation::{self, Wish},
+    sys,
+};
+
+/// Address space of which parts are mapped, one by one.
+#[derive(Debug)]
+pub struct Claim {
+    start: u64,
+    bytes: u64,
+    /// For messages.
+    what: &'static str,
+    /// The parts that are mapped, as offsets.
+    opened: Vec<Range<u64>>,
+}
+
+impl Claim {
+    /// The best place that is free and not in one of the other claims.
+    ///
+    /// # Errors
+    /// No hole, or the list of mappings cannot be read.
+    pub fn find<'a>(wish: &Wish, others: impl Iterator<Item = &'a Self>) -> Result<Self, MemoryError> {
+        let Wish { what, bytes, align, ref within, prefer } = *wish;
+        let mut mappings = maps::read()?;
+        mappings.extend(others.map(Self::as_mapping));
+        match find_hole(&mappings, bytes, align, within.clone(), prefer) {
+            Some(start) => Ok(Self { start, bytes, what, opened: Vec::new() }),
+            None => Err(MemoryError::NoHole { what, bytes, low: within.start, high: within.end }),
+        }
+    }
+
+    fn as_mapping(&self) -> Mapping {
+        let Range { start, end } = self.range();
+        Mapping {
+            start,
+            end,
+            readable: false,
+            writable: false,
+            executable: false,
+            shared: false,
+            kind: MappingKind::Other,
+        }
+    }
+
+    /// Its addresses.
+    pub fn range(&self) -> Range<u64> {
+        self.start..self.start.saturating_add(self.bytes)
+    }
+
+    /// Maps a part (offsets in the claim), which is zero.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoHole`] where somebody else has mapped something there, or limits on memory.
+    pub fn open(&mut self, part: Range<u64>) -> Result<(), MemoryError> {
+        if part.is_empty() || self.opened.contains(&part) {
+            return Ok(());
+        }
+        let (at, bytes) = (self.start + part.start, part.end - part.start);
+        match reservation::map_at(at, bytes) {
+            Ok(true) => {
+                self.opened.push(part);
+                Ok(())
+            }
+            Ok(false) => Err(MemoryError::NoHole { what: self.what, bytes, low: at, high: at + bytes }),
+            Err(errno) => Err(explain(self.what, "mmap", bytes, errno)),
+        }
+    }
+
+    /// Gives the memory of an open part back; it reads as zero from now on.
+    ///
+    /// # Errors
+    /// The kernel does not take it.
+    pub fn discard(&self, part: Range<u64>) -> Result<(), MemoryError> {
+        if part.is_empty() {
+            return Ok(());
+        }
+        let (at, bytes) = (self.start + part.start, part.end - part.start);
+        reservation::discard(at, bytes).map_err(|errno| explain(self.what, "madvise", bytes, errno))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        for part in &self.opened {
+            // SAFETY: ours, and used no more by whoever had it. There is nothing to do about an error.
+            let _unmapped = unsafe { sys::munmap(self.start + part.start, part.end - part.start) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Prefer, testing::low_memory},
+        *,
+    };
+
+    const PAGE: u64 = 4096;
+
+    fn wish() -> Wish {
+        let within = 80 << 30..90 << 30;
+        Wish { what: "test", bytes: 1 << 20, align: PAGE, within, prefer: Prefer::Low }
+    }
+
+    fn mapped_in(range: &Range<u64>) -> Vec<Range<u64>> {
+        let inside = |mapping: &Mapping| range.contains(&mapping.start);
+        maps::read().expect("maps").iter().filter(|mapping| inside(mapping)).map(Mapping::range).collect()
+    }
+
+    #[test]
+    fn only_what_is_opened_is_mapped() {
+        let _turn = low_memory();
+        let mut claim = Claim::find(&wish(), std::iter::empty()).expect("room");
+        let range = claim.range();
+        assert_eq!(mapped_in(&range), []);
+        claim.open(PAGE..3 * PAGE).expect("mapped");
+        claim.open(PAGE..3 * PAGE).expect("mapped already");
+        claim.open(5 * PAGE..5 * PAGE).expect("nothing");
+        assert_eq!(mapped_in(&range), [range.start + PAGE..range.start + 3 * PAGE]);
+        let other = Claim::find(&wish(), [&claim].into_iter()).expect("room");
+        assert!(other.range().start >= range.end, "{other:x?}");
+        drop(claim);
+        assert_eq!(mapped_in(&range), []);
+    }
+
+    #[test]
+    fn what_somebody_else_has_mapped_is_theirs() {
+        let _turn = low_memory();
+        let mut mine = Claim::find(&wish(), std::iter::empty()).expect("room");
+        let mut theirs = Claim::find(&wish(), std::iter::empty()).expect("the same room");
+        assert_eq!(mine.range(), theirs.range());
+        theirs.open(0..2 * PAGE).expect("mapped");
+        assert!(matches!(mine.open(PAGE..3 * PAGE), Err(MemoryError::NoHole { .. })));
+        mine.open(2 * PAGE..3 * PAGE).expect("free");
+        let range = mine.range();
+        drop(mine);
+        assert_eq!(mapped_in(&range), [range.start..range.start + 2 * PAGE]);
+    }
+}
