@@ -156,14 +156,15 @@ impl Sampler {
         Self { mode, timer: None, watches: [const { None }; WATCHPOINTS], line: LineWatch::default() }
     }
 
-    /// Starts sampling the calling thread every `period_ns` of its CPU time.
+    /// Starts sampling the calling thread every `period_ns` of its CPU time. `steady`: the period stays.
     ///
     /// # Errors
     /// As [`Event::task_clock`] and [`CpuTimer::start`].
-    pub fn start(&mut self, period_ns: u64) -> Result<(), SysError> {
+    pub fn start(&mut self, period_ns: u64, steady: bool) -> Result<(), SysError> {
+        let open = if steady { Event::steady_task_clock } else { Event::task_clock };
         let timer = match self.mode {
             Mode::PosixTimer => Timer::Posix(CpuTimer::start(period_ns, COOKIE | TIMER)?),
-            mode => Timer::Perf(Event::task_clock(0, period_ns, mode.delivery(TIMER))?),
+            mode => Timer::Perf(open(0, period_ns, mode.delivery(TIMER))?),
         };
         self.timer = Some(timer);
         Ok(())

@@ -268,13 +268,14 @@ fn start_sampling(
         watch_reuse();
     }
     // Last, so that the first sample finds everything in place.
-    let period = if translated::is_on() { translated::TIMER_NS } else { period };
+    let steady = translated::is_on();
+    let period = if steady { translated::TIMER_NS } else { period };
     if period == 0 {
         return Ok(());
     }
-    let started = thread.visit(|state| state.sampler.start(period)).unwrap_or(Ok(()));
+    let started = thread.visit(|state| state.sampler.start(period, steady)).unwrap_or(Ok(()));
     // Counts do without.
-    if translated::is_on() { Ok(()) } else { started }
+    if steady { Ok(()) } else { started }
 }
 
 /// Makes the calling thread one that runs in the code cache. False where it cannot.

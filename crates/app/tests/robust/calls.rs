@@ -41,3 +41,8 @@ fn a_thread_may_unmap_its_own_stack() {
 fn address_space_is_as_free() {
     keeps("room.c");
 }
+
+#[test]
+fn counting_keeps_no_descriptor() {
+    keeps_under("open_files.c", &[("count", &[])]);
+}

@@ -2,9 +2,11 @@ use std::os::fd::RawFd;
 
 use perf_event_open_sys::bindings as raw;
 
+use super::descriptor;
 use crate::{
     SysError,
     door::{Call, call},
+    own_room,
 };
 
 /// How an event's overflow reaches the thread.
@@ -37,9 +39,20 @@ pub struct Watch {
 /// An open perf event. Closing is explicit ([`Event::close`]): handlers and forked children must decide.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Event {
-    fd: RawFd,
+    hold: Hold,
     id: u64,
 }
+
+/// What the event is kept by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hold {
+    Descriptor(RawFd),
+    /// A page at this address, which the kernel does not give to forked children.
+    Page(u64),
+}
+
+/// Of a kernel's page about an event.
+const PAGE_BYTES: usize = 4096;
 
 fn base(kind: u32, config: u64, period: u64, delivery: Delivery) -> raw::perf_event_attr {
     let mut attr = raw::perf_event_attr {
@@ -60,6 +73,10 @@ fn base(kind: u32, config: u64, period: u64, delivery: Delivery) -> raw::perf_ev
     attr
 }
 
+fn clock_attr(period_ns: u64, delivery: Delivery) -> raw::perf_event_attr {
+    base(raw::PERF_TYPE_SOFTWARE, u64::from(raw::PERF_COUNT_SW_TASK_CLOCK), period_ns, delivery)
+}
+
 fn watch_attr(watch: Watch, delivery: Delivery) -> raw::perf_event_attr {
     let mut attr = base(raw::PERF_TYPE_BREAKPOINT, 0, 1, delivery);
     attr.bp_type = if watch.reads { raw::HW_BREAKPOINT_RW } else { raw::HW_BREAKPOINT_W };
@@ -76,8 +93,22 @@ impl Event {
     /// As perf_event_open(2): EACCES and EPERM where the user may not, EINVAL before Linux 5.13 with
     /// [`Delivery::Sigtrap`], EMFILE.
     pub fn task_clock(thread: i32, period_ns: u64, delivery: Delivery) -> Result<Self, SysError> {
-        let config = u64::from(raw::PERF_COUNT_SW_TASK_CLOCK);
-        Self::open(base(raw::PERF_TYPE_SOFTWARE, config, period_ns, delivery), thread, delivery)
+        let mut event = Self::open_low(clock_attr(period_ns, delivery), thread)?;
+        event.keep_high(delivery)?;
+        Ok(event)
+    }
+
+    /// The same, without a descriptor: the program finds none that is not its own, and can open as many as natively. The
+    /// period stays as it is. Where that is not possible, and with [`Delivery::Setsig`], it has one.
+    ///
+    /// # Errors
+    /// As [`Event::task_clock`].
+    pub fn steady_task_clock(thread: i32, period_ns: u64, delivery: Delivery) -> Result<Self, SysError> {
+        let mut event = Self::open_low(clock_attr(period_ns, delivery), thread)?;
+        if !matches!(delivery, Delivery::Sigtrap { .. }) || !event.keep_by_page() {
+            event.keep_high(delivery)?;
+        }
+        Ok(event)
     }
 
     /// A data watchpoint on the calling thread, armed at once. Signal-safe.
@@ -97,26 +128,54 @@ impl Event {
         Self::open(watch_attr(watch, delivery), thread, delivery)
     }
 
-    fn open(mut attr: raw::perf_event_attr, thread: i32, delivery: Delivery) -> Result<Self, SysError> {
-        let fd = call(Call::Open { attr: &mut attr, thread, cpu: -1 })? as RawFd;
-        let mut event = Self { fd, id: 0 };
-        event.fd = keep_high(fd);
-        event.id = event.read_id().unwrap_or(0);
-        if let Delivery::Setsig { thread } = delivery {
-            event.signal_by_fd(thread)?;
-        }
+    fn open(attr: raw::perf_event_attr, thread: i32, delivery: Delivery) -> Result<Self, SysError> {
+        let mut event = Self::open_low(attr, thread)?;
+        event.keep_high(delivery)?;
         Ok(event)
     }
 
-    /// The file descriptor, for recognising `si_fd`.
+    /// With the lowest free descriptor, which the program is about to want.
+    fn open_low(mut attr: raw::perf_event_attr, thread: i32) -> Result<Self, SysError> {
+        let fd = call(Call::Open { attr: &mut attr, thread, cpu: -1 })? as RawFd;
+        let mut event = Self { hold: Hold::Descriptor(fd), id: 0 };
+        event.id = event.read_id().unwrap_or(0);
+        Ok(event)
+    }
+
+    fn keep_high(&mut self, delivery: Delivery) -> Result<(), SysError> {
+        if let Hold::Descriptor(fd) = self.hold {
+            self.hold = Hold::Descriptor(descriptor::keep_high(fd));
+        }
+        match delivery {
+            Delivery::Setsig { thread } => self.signal_by_fd(thread),
+            Delivery::Sigtrap { .. } => Ok(()),
+        }
+    }
+
+    /// Maps the kernel's page about the event, which then lives as long as that, and closes the descriptor. False where the
+    /// page cannot be had.
+    fn keep_by_page(&mut self) -> bool {
+        let Hold::Descriptor(fd) = self.hold else { return true };
+        let Ok(page) = own_room::map(PAGE_BYTES as u64, libc::PROT_READ, libc::MAP_SHARED, fd) else {
+            return false;
+        };
+        descriptor::close(fd);
+        self.hold = Hold::Page(page);
+        true
+    }
+
+    /// The file descriptor, for recognising `si_fd`; -1 for none.
     pub fn fd(&self) -> RawFd {
-        self.fd
+        match self.hold {
+            Hold::Descriptor(fd) => fd,
+            Hold::Page(_) => -1,
+        }
     }
 
     /// Starts counting. Signal-safe.
     ///
     /// # Errors
-    /// EBADF or ENOTTY where the program closed the descriptor.
+    /// EBADF or ENOTTY where the program closed the descriptor, or there is none.
     pub fn enable(&self) -> Result<(), SysError> {
         self.ioctl(raw::ENABLE, 0)
     }
@@ -150,22 +209,31 @@ impl Event {
     /// False where the program closed our descriptor behind our back (and perhaps reuses its number).
     /// Signal-safe.
     pub fn is_ours(&self) -> bool {
-        self.id != 0 && self.read_id() == Ok(self.id)
+        matches!(self.hold, Hold::Page(_)) || self.id != 0 && self.read_id() == Ok(self.id)
     }
 
     /// Closes the event, unless the descriptor is no longer ours. Signal-safe.
     pub fn close(self) {
-        if self.is_ours() {
-            // A forked child may still hold a copy of the descriptor, which would keep the event going.
-            let _ = self.disable();
-            close_descriptor(self.fd);
+        match self.hold {
+            Hold::Descriptor(fd) if self.is_ours() => {
+                // A forked child may still hold a copy of the descriptor, which would keep the event going.
+                let _ = self.disable();
+                descriptor::close(fd);
+            }
+            Hold::Descriptor(_) => {}
+            Hold::Page(page) => {
+                // SAFETY: mapped for this event, which is used no more.
+                unsafe { libc::syscall(libc::SYS_munmap, page, PAGE_BYTES) };
+            }
         }
     }
 
     /// In a forked child: closes its copy of the descriptor. The event goes on in the parent. Signal-safe.
     pub fn abandon(self) {
-        if self.is_ours() {
-            close_descriptor(self.fd);
+        if let Hold::Descriptor(fd) = self.hold
+            && self.is_ours()
+        {
+            descriptor::close(fd);
         }
     }
 
@@ -176,17 +244,17 @@ impl Event {
     }
 
     fn ioctl(&self, request: u32, argument: usize) -> Result<(), SysError> {
-        call(Call::Ioctl { fd: self.fd, request, argument }).map(|_| ())
+        call(Call::Ioctl { fd: self.fd(), request, argument }).map(|_| ())
     }
 
     fn signal_by_fd(&self, thread: i32) -> Result<(), SysError> {
         let owner = OwnerEx { kind: F_OWNER_TID, pid: thread };
         // SAFETY: F_SETOWN_EX reads one `f_owner_ex`, which lives across the call.
-        let owned = unsafe { libc::fcntl(self.fd, F_SETOWN_EX, &raw const owner) };
+        let owned = unsafe { libc::fcntl(self.fd(), F_SETOWN_EX, &raw const owner) };
         // SAFETY: integer argument only.
-        let signalled = unsafe { libc::fcntl(self.fd, F_SETSIG, libc::SIGTRAP) };
+        let signalled = unsafe { libc::fcntl(self.fd(), F_SETSIG, libc::SIGTRAP) };
         // SAFETY: integer argument only.
-        let asynchronous = unsafe { libc::fcntl(self.fd, libc::F_SETFL, libc::O_ASYNC) };
+        let asynchronous = unsafe { libc::fcntl(self.fd(), libc::F_SETFL, libc::O_ASYNC) };
         if owned < 0 || signalled < 0 || asynchronous < 0 {
             return Err(SysError::last("fcntl(perf event)"));
         }
@@ -207,43 +275,51 @@ const F_SETOWN_EX: i32 = 15;
 /// From `asm-generic/fcntl.h`.
 const F_OWNER_TID: i32 = 0;
 
-/// Descriptors below this are left to the program: it sees the numbers that it would see natively, and a
-/// `close` loop over the usual range does not hit ours.
-const FIRST_HIGH_FD: i32 = 4096;
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
 
-/// close(2) without the C library, whose function is a cancellation point: a thread that is about to be cancelled
-/// would be unwound out of a signal handler.
-fn close_descriptor(fd: RawFd) {
-    // SAFETY: integer argument only; the callers own the descriptor and do not use it again.
-    unsafe { libc::syscall(libc::SYS_close, fd) };
-}
+    use super::*;
+    use crate::signal;
 
-/// Another thread that does the same restores the limit in between, so once may not be enough.
-const ATTEMPTS: usize = 16;
+    /// So long that it never fires.
+    const NEVER: u64 = 3_600_000_000_000;
 
-/// Moves `fd` to [`FIRST_HIGH_FD`] or above where the hard limit allows, else leaves it.
-fn keep_high(fd: RawFd) -> RawFd {
-    let Some(high) = (0..ATTEMPTS).find_map(|_| high_copy(fd)) else { return fd };
-    close_descriptor(fd);
-    high
-}
-
-/// A copy of `fd` at [`FIRST_HIGH_FD`] or above.
-fn high_copy(fd: RawFd) -> Option<RawFd> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is a valid place for the answer.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
-    let raised = libc::rlimit { rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max };
-    // Limits are only looked at when a descriptor is made: raise, move, restore.
-    if limit.rlim_cur < limit.rlim_max {
-        // SAFETY: a valid limit structure; the soft limit may always be raised up to the hard one.
-        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) };
+    #[test]
+    fn a_steady_clock_has_no_descriptor_and_ends_when_it_is_closed() {
+        let delivery = Delivery::Sigtrap { cookie: 1 };
+        let Ok(event) = Event::steady_task_clock(0, NEVER, delivery) else {
+            eprintln!("no perf events here");
+            return;
+        };
+        assert_eq!(event.fd(), -1, "{event:?}");
+        assert!(event.is_ours());
+        assert!(event.set_period(1).is_err() && event.disable().is_err());
+        event.close();
     }
-    // SAFETY: integer arguments only.
-    let high = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, FIRST_HIGH_FD) };
-    if limit.rlim_cur < limit.rlim_max {
-        // SAFETY: as above; puts back what was there.
-        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+
+    #[test]
+    fn a_steady_clock_fires() {
+        static FIRED: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        extern "C" fn count(_: i32) {
+            FIRED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+        // SAFETY: a function that may be called at any time.
+        unsafe { libc::signal(libc::SIGTRAP, count as *const () as libc::sighandler_t) };
+        signal::set_mask(libc::SIG_UNBLOCK, signal::bit(libc::SIGTRAP));
+        let Ok(event) = Event::steady_task_clock(0, 1_000_000, Delivery::Sigtrap { cookie: 1 }) else {
+            eprintln!("no perf events here");
+            return;
+        };
+        let fired = || FIRED.load(std::sync::atomic::Ordering::Relaxed);
+        let patience = Instant::now() + Duration::from_secs(20);
+        while fired() < 3 && Instant::now() < patience {
+            std::hint::spin_loop();
+        }
+        assert!(fired() >= 3);
+        event.close();
+        let before = fired();
+        (0..10_000_000).for_each(|_| std::hint::spin_loop());
+        assert!(fired() <= before + 1, "one may have been on its way");
     }
-    (high >= 0).then_some(high)
 }

@@ -3,6 +3,7 @@
 //! Facts and costs: `docs/algorithms.md`. Both kinds of event belong to one thread, count in user mode only and are
 //! closed by exec.
 
+mod descriptor;
 mod event;
 
 pub use event::{Delivery, Event, Watch};
