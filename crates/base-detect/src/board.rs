@@ -17,6 +17,26 @@ pub struct Publisher {
     latest: AtomicU32,
 }
 
+/// The board of memory that processes share, beside one of a process.
+///
+/// Anybody may scribble on memory that several processes map: what is read here is looked at before it is believed.
+#[derive(Clone, Copy, Debug)]
+struct Common<'a> {
+    board: &'a Board<'a>,
+    /// Whether the calling process has the line.
+    reaches: fn(Line) -> bool,
+}
+
+impl Common<'_> {
+    /// Whether the entry may be one of a board of memory that this process has a part in.
+    fn may_be(self, entry: &Entry) -> bool {
+        let access = entry.write.access;
+        let published = entry.write.thread.number_among_processes().is_some() && access.kind.writes();
+        let sound = access.width > 0 && entry.weight.is_finite() && entry.weight > 0.0;
+        published && sound && access.addr.line().is_shared() && (self.reaches)(access.addr.line())
+    }
+}
+
 /// The bulletin board: where the threads of a process publish the lines that they write.
 ///
 /// A hash table with one slot per bucket: a line belongs in slot (line number modulo size). An entry knows
@@ -29,6 +49,7 @@ pub struct Board<'a> {
     publishers: &'a [Publisher],
     /// One more than the highest number of a thread that has published.
     threads: &'a AtomicU32,
+    common: Option<Common<'a>>,
 }
 
 impl<'a> Board<'a> {
@@ -36,23 +57,36 @@ impl<'a> Board<'a> {
     /// threads that share one age each other's entries faster. Without slots nothing can be published,
     /// without publishers entries age by the looking thread's samples only.
     pub const fn new(slots: &'a [Slot], publishers: &'a [Publisher], threads: &'a AtomicU32) -> Self {
-        Self { slots, publishers, threads }
+        Self { slots, publishers, threads, common: None }
+    }
+
+    /// This board for what threads do in memory of their own process, and `common` for what they do in memory that
+    /// processes share ([`Line::is_shared`]), where they are known by their numbers among all processes
+    /// ([`ThreadId::among_processes`]). `reaches` says whether the calling process has a line.
+    pub const fn with_common(self, common: &'a Self, reaches: fn(Line) -> bool) -> Self {
+        Self { common: Some(Common { board: common, reaches }), ..self }
     }
 
     /// What the line's slot holds, be it this line or another.
     pub fn occupant(&self, line: Line) -> Option<Entry> {
-        self.slot(line)?.read()
+        match self.common_of(line) {
+            Some(common) => common.board.slot(line)?.read().filter(|entry| common.may_be(entry)),
+            None => self.slot(line)?.read(),
+        }
     }
 
     /// Puts an entry in its slot, whatever was there. False where another thread was just writing it.
     pub fn try_put(&self, entry: &Entry) -> bool {
+        if let Some(common) = self.common_of(entry.write.access.addr.line()) {
+            return common.board.try_put(entry);
+        }
         let Some(index) = self.index(entry.write.access.addr.line()) else { return false };
         let put = self.slots.get(index).is_some_and(|slot| slot.try_write(entry));
         let thread = entry.write.thread;
         if put && let Some(publisher) = self.publisher(thread) {
             // ATOMICS: hints; the slot itself says whether it is complete.
             publisher.latest.store((index as u32).wrapping_add(1), Ordering::Relaxed);
-            let beyond = thread.0.saturating_add(1);
+            let beyond = number(thread).saturating_add(1);
             if self.threads.load(Ordering::Relaxed) < beyond {
                 self.threads.fetch_max(beyond, Ordering::Relaxed);
             }
@@ -63,13 +97,22 @@ impl<'a> Board<'a> {
     /// All entries, each read once. Costs one cache line per slot, and those that others have written since
     /// the last time have to come from their caches.
     pub fn entries(&self) -> impl Iterator<Item = Entry> + 'a {
-        self.slots.iter().filter_map(Slot::read)
+        let common = self.common;
+        let others = common.into_iter().flat_map(|common| common.board.slots).filter_map(Slot::read);
+        self.slots.iter().filter_map(Slot::read).chain(others.filter(move |entry| believable(common, entry)))
     }
 
     /// The entries in the slots that threads wrote last, be they theirs or another's by now; all entries where there are as
     /// many threads as slots. What is not among them is older than something that is, or than something of the same thread
     /// that another has replaced.
     pub fn latest(&self) -> impl Iterator<Item = Entry> + 'a {
+        let common = self.common;
+        let others = common.into_iter().flat_map(|common| common.board.own_latest());
+        self.own_latest().chain(others.filter(move |entry| believable(common, entry)))
+    }
+
+    /// [`latest`](Self::latest) of this board alone.
+    fn own_latest(&self) -> impl Iterator<Item = Entry> + 'a {
         let threads = self.threads.load(Ordering::Relaxed) as usize;
         let publishers = self.publishers.get(..threads).filter(|_| threads < self.slots.len());
         let slots = self.slots;
@@ -94,7 +137,7 @@ impl<'a> Board<'a> {
             .map_or(0, |publisher| publisher.epoch.load(Ordering::Relaxed).wrapping_sub(entry.epoch))
     }
 
-    /// Empties every slot. Only for when no other thread uses the board, as in the child of a fork.
+    /// Empties every slot of this board, not those of memory that processes share. Only for when no other thread uses the board, as in the child of a fork.
     pub fn clear(&self) {
         self.slots.iter().for_each(Slot::clear);
     }
@@ -107,7 +150,23 @@ impl<'a> Board<'a> {
         self.slots.get(self.index(line)?)
     }
 
-    fn publisher(&self, thread: ThreadId) -> Option<&'a Publisher> {
-        self.publishers.get((thread.0 as usize).checked_rem(self.publishers.len())?)
+    /// The board of memory that processes share, where the line is one of it.
+    fn common_of(&self, line: Line) -> Option<Common<'a>> {
+        self.common.filter(|_| line.is_shared())
     }
+
+    fn publisher(&self, thread: ThreadId) -> Option<&'a Publisher> {
+        let common = self.common.filter(|_| thread.number_among_processes().is_some());
+        let publishers = common.map_or(self.publishers, |common| common.board.publishers);
+        publishers.get((number(thread) as usize).checked_rem(publishers.len())?)
+    }
+}
+
+/// A thread's number among those that publish on its board.
+fn number(thread: ThreadId) -> u32 {
+    thread.number_among_processes().unwrap_or(thread.0)
+}
+
+fn believable(common: Option<Common<'_>>, entry: &Entry) -> bool {
+    common.is_some_and(|common| common.may_be(entry))
 }

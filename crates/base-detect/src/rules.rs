@@ -18,7 +18,7 @@ impl ThreadDetector {
     /// PMUSampleHandler in Algorithm 1. The numbers are its lines.
     pub(crate) fn sample_by_paper(&mut self, board: &Board<'_>, input: &Input) -> Decision {
         let line = input.access.addr.line();
-        let epoch = input.access.kind.writes().then(|| board.note_store(self.thread));
+        let epoch = input.access.kind.writes().then(|| self.note_store(board, line));
         let mut decision = Decision::default();
         // 6
         let occupant = board.occupant(line);
@@ -60,7 +60,7 @@ impl ThreadDetector {
             None => {}
         }
         if input.access.kind.writes() {
-            let epoch = board.note_store(self.thread);
+            let epoch = self.note_store(board, line);
             let overwritten = board.occupant(line).filter(|entry| line_of(entry) != line);
             decision.collision = overwritten.is_some_and(|entry| !self.expired(board, &entry));
             decision.published = board.try_put(&self.entry(input, epoch));
@@ -144,7 +144,8 @@ impl ThreadDetector {
 
     /// From another thread, and not from after this sample, which began before the entry was read.
     fn foreign(&self, entry: &Entry, now: Nanos) -> bool {
-        entry.write.thread != self.thread && entry.write.time <= now
+        let thread = Some(entry.write.thread);
+        thread != Some(self.thread) && thread != self.among_processes && entry.write.time <= now
     }
 
     /// Foreign, and newer than all that this thread has counted.
@@ -165,9 +166,18 @@ impl ThreadDetector {
         by_publisher || by_us
     }
 
+    /// Counts a store sample in `line`, on every board where the thread is known. Returns its epoch on that of the line.
+    fn note_store(&self, board: &Board<'_>, line: Line) -> u32 {
+        let own = board.note_store(self.thread);
+        let common = self.among_processes.map(|thread| board.note_store(thread));
+        common.filter(|_| line.is_shared()).unwrap_or(own)
+    }
+
     fn entry(&self, input: &Input, epoch: u32) -> Entry {
         let &Input { access, time, cpu, stack, weight, .. } = input;
-        Entry { write: EarlierWrite { thread: self.thread, time, cpu, access, stack }, epoch, weight }
+        let common = self.among_processes.filter(|_| access.addr.line().is_shared());
+        let thread = common.unwrap_or(self.thread);
+        Entry { write: EarlierWrite { thread, time, cpu, access, stack }, epoch, weight }
     }
 
     /// Sharing stands for the write that was published: its weight makes up for how readily it was drawn.

@@ -99,6 +99,8 @@ pub(crate) struct Armed {
 #[derive(Clone, Debug)]
 pub struct ThreadDetector {
     pub(crate) thread: ThreadId,
+    /// What it is called on the board of memory that processes share, once it is.
+    pub(crate) among_processes: Option<ThreadId>,
     pub(crate) config: Config,
     pub(crate) random: Random,
     pub(crate) previous_sample: Option<Nanos>,
@@ -114,6 +116,7 @@ impl ThreadDetector {
     pub const fn new(thread: ThreadId, config: Config, seed: u64) -> Self {
         Self {
             thread,
+            among_processes: None,
             config,
             random: Random::new(seed),
             previous_sample: None,
@@ -121,6 +124,17 @@ impl ThreadDetector {
             latest_counted: None,
             armed: None,
         }
+    }
+
+    /// The thread has a number among all processes ([`ThreadId::among_processes`]). Needed before its first sample in memory
+    /// that processes share.
+    pub const fn number_among_processes(&mut self, number: u32) {
+        self.among_processes = Some(ThreadId::among_processes(number));
+    }
+
+    /// Whether it has such a number.
+    pub const fn is_numbered(&self) -> bool {
+        self.among_processes.is_some()
     }
 
     /// Takes in a sample.

@@ -11,12 +11,16 @@
 //! | `module` | time (ns), load bias, low, high (hex), path |
 //! | `unload` | time (ns), low (hex) |
 //! | `map` | low, high (hex), path: memory that is not a module |
+//! | `shared` | low, high (hex), segment, offset in it (hex), device (hex), inode, 1 where it may be written, path: memory that processes may share, as met |
 //! | `trouble` | code, text: something that the report should say |
 //! | `unprofiled` | program, why: a child that could not be profiled |
 //! | `end` | time (ns) |
 
 /// The code of a [`Line::Trouble`] that says why code could not be translated in a process.
 pub const NOT_TRANSLATED: &str = "not-translated";
+
+/// The code of a [`Line::Trouble`] that says why memory was not compared that processes share.
+pub const NOT_COMPARED: &str = "shared-memory-not-compared";
 
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +80,8 @@ pub enum Line {
         /// What `/proc/PID/maps` calls it.
         path: String,
     },
+    /// Memory that processes may share, mapped at these addresses when it was met.
+    Shared(SharedMapping),
     /// Something that the report should say.
     Trouble {
         /// A short stable code.
@@ -95,6 +101,27 @@ pub enum Line {
         /// CLOCK_MONOTONIC nanoseconds.
         time: u64,
     },
+}
+
+/// A mapping of memory that processes may share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SharedMapping {
+    /// First byte.
+    pub low: u64,
+    /// One past the last.
+    pub high: u64,
+    /// The number of the segment ([`carom_base::SegmentId`]).
+    pub segment: u32,
+    /// Where the first byte lies in the segment.
+    pub offset: u64,
+    /// Device of the file, as the kernel numbers it.
+    pub device: u64,
+    /// The file on that device.
+    pub inode: u64,
+    /// Whether the process may write there.
+    pub writable: bool,
+    /// What `/proc/PID/maps` calls it.
+    pub path: String,
 }
 
 /// Makes a name safe for one field.
@@ -152,6 +179,11 @@ impl Line {
             }
             Self::Unload { time, low } => format!("unload\t{time}\t{low:x}\n"),
             Self::Map { low, high, path } => format!("map\t{low:x}\t{high:x}\t{}\n", escape(path)),
+            Self::Shared(SharedMapping { low, high, segment, offset, device, inode, writable, path }) => {
+                let (path, writable) = (escape(path), u8::from(*writable));
+                let of = format!("{device:x}\t{inode}\t{writable}\t{path}");
+                format!("shared\t{low:x}\t{high:x}\t{segment}\t{offset:x}\t{of}\n")
+            }
             Self::Trouble { code, text } => format!("trouble\t{code}\t{}\n", escape(text)),
             Self::End { time } => format!("end\t{time}\n"),
         }
@@ -182,6 +214,16 @@ impl Line {
             },
             "unload" => Self::Unload { time: next()?.parse().ok()?, low: hex(next()?)? },
             "map" => Self::Map { low: hex(next()?)?, high: hex(next()?)?, path: unescape(next()?) },
+            "shared" => Self::Shared(SharedMapping {
+                low: hex(next()?)?,
+                high: hex(next()?)?,
+                segment: next()?.parse().ok()?,
+                offset: hex(next()?)?,
+                device: hex(next()?)?,
+                inode: next()?.parse().ok()?,
+                writable: next()? == "1",
+                path: unescape(next()?),
+            }),
             "trouble" => Self::Trouble { code: next()?.into(), text: unescape(next()?) },
             "end" => Self::End { time: next()?.parse().ok()? },
             _ => return None,
@@ -206,6 +248,16 @@ mod tests {
             Line::Unprofiled { program: nasty.clone(), reason: "static".into() },
             Line::Unload { time: 9, low: 0xabc },
             Line::Map { low: 1, high: 2, path: nasty.clone() },
+            Line::Shared(SharedMapping {
+                low: 0x7000,
+                high: 0x9000,
+                segment: 12,
+                offset: 0xff0,
+                device: 0x1a,
+                inode: 99,
+                writable: true,
+                path: nasty.clone(),
+            }),
             Line::Trouble { code: "x".into(), text: nasty },
             Line::End { time: 4 },
         ];

@@ -1,6 +1,8 @@
 //! What the agent in the profiled process and the host share: files that both open, and their layout.
 //!
 //! - `control`: one page, written by the host before the program starts ([`Control`]).
+//! - `common`: the bulletin boards of memory that processes share ([`CommonHeader`]), written by the host, mapped by all
+//!   agents.
 //! - `PID.STARTED.N.seg`: a [`SegmentHeader`] and slots of one [`SlotHeader`] and one ring each. The agent maps
 //!   it; the host only reads and writes it as a file, so nothing that the program does to it can hurt the host.
 //! - `PID.STARTED.journal`: text lines about the process ([`journal`]).
@@ -17,8 +19,10 @@
 //! | 3 | reuse: settings, records of sampled uses and of counts, `.cells` files, counters |
 //! | 4 | `.accesses` files; in the control page, what watches for sharing, and when to observe |
 //! | 5 | in the control page, trials of the engine's parts |
+//! | 6 | memory shared between processes: the file `common`, the line `shared`, numbers among processes in slots and events |
 #![forbid(unsafe_code)]
 
+mod common;
 mod control;
 mod counts;
 pub mod journal;
@@ -28,6 +32,7 @@ mod reuse;
 mod segment;
 mod window;
 
+pub use common::{COMMON_BOARDS, COMMON_FILE, COMMON_PUBLISHERS, CommonHeader, MOST_SEGMENTS};
 pub use control::{CONTROL_FILE, Control, ControlSettings, DeliveryChoice, Engine, Trial};
 pub use counts::{COUNT_WORDS, Count, Leave, NOT_COUNTED};
 pub use kept::{kept_access, kept_turn};
@@ -40,7 +45,7 @@ pub use segment::{
 pub use window::{Phase, Window};
 
 /// The version of everything in this crate.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// The environment variable that tells a new process where its session is.
 pub const SESSION_VARIABLE: &str = "CAROM_SESSION";

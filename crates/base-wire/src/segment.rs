@@ -160,14 +160,21 @@ pub struct SlotHeader {
     pub leaves: [AtomicU64; Leave::COUNT],
     /// One more than the domain of shared caches that the thread is in; 0 where nobody asked.
     pub domain: AtomicU64,
-    padding: [u64; 10],
+    /// One more than the thread's number among all processes; 0 where it was not seen in memory that processes share.
+    pub among_processes: AtomicU64,
+    padding: [u64; 9],
 }
 
 impl SlotHeader {
     /// Makes the slot ready for a new thread; the caller owns it.
     pub fn reset(&self) {
         let words = [&self.started, &self.ended, &self.cpu_ns, &self.stack_low, &self.stack_high];
-        for word in words.into_iter().chain([&self.translated_ns, &self.native_ns, &self.domain]) {
+        for word in words.into_iter().chain([
+            &self.translated_ns,
+            &self.native_ns,
+            &self.domain,
+            &self.among_processes,
+        ]) {
             word.store(0, Relaxed);
         }
         for word in self.name.iter().chain(&self.counters).chain(&self.leaves) {
@@ -220,6 +227,8 @@ pub struct SlotSnapshot {
     pub leaves: [u64; Leave::COUNT],
     /// As [`SlotHeader::domain`].
     pub domain: u64,
+    /// As [`SlotHeader::among_processes`].
+    pub among_processes: u64,
 }
 
 /// Bytes of a slot's head.
@@ -259,6 +268,7 @@ impl SlotSnapshot {
             native_ns: word(offset_of!(SlotHeader, native_ns)),
             leaves: std::array::from_fn(|i| word(offset_of!(SlotHeader, leaves) + i * 8)),
             domain: word(offset_of!(SlotHeader, domain)),
+            among_processes: word(offset_of!(SlotHeader, among_processes)),
         }
     }
 }
@@ -290,7 +300,7 @@ mod tests {
         words.extend([&header.stack_low, &header.stack_high]);
         words.extend(header.name.iter().chain([&header.head, &header.tail]).chain(&header.counters));
         words.extend(header.counts.iter().chain([&header.translated_ns, &header.native_ns]));
-        words.extend(header.leaves.iter().chain([&header.domain]));
+        words.extend(header.leaves.iter().chain([&header.domain, &header.among_processes]));
         words.iter().for_each(|word| bytes.extend(word.load(Relaxed).to_le_bytes()));
         bytes.resize(SLOT_HEADER_BYTES, 0);
         bytes.try_into().unwrap()
@@ -306,11 +316,12 @@ mod tests {
         header.native_ns.store(10, Relaxed);
         header.leaves[Leave::Other as usize].store(3, Relaxed);
         header.domain.store(2, Relaxed);
+        header.among_processes.store(5, Relaxed);
         let read = SlotSnapshot::parse(&bytes(&header));
         assert_eq!(read.counts, [1_000, 0, 0, 0, 0, 0, NOT_COUNTED, 0, 0, 0, 7]);
         assert_eq!((read.translated_ns, read.native_ns), (90, 10));
         assert_eq!(read.leaves, [0, 0, 0, 0, 0, 0, 0, 3]);
-        assert_eq!(read.domain, 2);
+        assert_eq!((read.domain, read.among_processes), (2, 5));
         header.reset();
         assert_eq!(
             SlotSnapshot::parse(&bytes(&header)).counts,

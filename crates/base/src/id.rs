@@ -7,6 +7,22 @@ pub struct ProcessId(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(pub u32);
 
+impl ThreadId {
+    /// Marks the numbers that threads have among all processes of a recording while it is being made.
+    const AMONG_PROCESSES: u32 = 1 << 31;
+
+    /// The thread with this number among all processes, below 2^31: so it is known to threads of other processes, until the
+    /// host gives it the number in the store.
+    pub const fn among_processes(number: u32) -> Self {
+        Self(number | Self::AMONG_PROCESSES)
+    }
+
+    /// Its number among all processes; `None` for one that counts in its own process.
+    pub const fn number_among_processes(self) -> Option<u32> {
+        if self.0 & Self::AMONG_PROCESSES == 0 { None } else { Some(self.0 & !Self::AMONG_PROCESSES) }
+    }
+}
+
 /// A logical processor, as the kernel numbers them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cpu(pub u32);

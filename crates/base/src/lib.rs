@@ -10,6 +10,7 @@ mod bins;
 mod event;
 mod id;
 mod reuse;
+mod shared;
 mod skip;
 
 pub use access::{Access, AccessKind};
@@ -20,4 +21,5 @@ pub use id::{Cpu, Nanos, ProcessId, StackId, ThreadId};
 pub use reuse::{
     CellClass, DistanceKind, Locality, ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Scope, Touch,
 };
+pub use shared::SegmentId;
 pub use skip::Skip;

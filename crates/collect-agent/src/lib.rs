@@ -40,6 +40,7 @@ mod reuse;
 mod ring;
 mod sampler;
 mod session;
+mod shared;
 mod stack;
 mod thread;
 mod translated;

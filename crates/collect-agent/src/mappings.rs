@@ -33,12 +33,28 @@ pub fn announce(session: &Session) {
     let Some(mut buffers) = BUFFERS.try_lock() else { return };
     let Buffers { read, written } = &mut *buffers;
     let mut told = 0;
-    each(read, |range, name| {
+    each(read, |Mapping { range, name, .. }, _| {
         if told < MOST_MAPPINGS && is_data(session, &range, name) {
             told += 1;
             session.append(written.line("map").number(range.start, 16).number(range.end, 16).name(name));
         }
     });
+}
+
+/// The only thread of a forked child holds none of the parent's buffers.
+pub fn after_fork() {
+    BUFFERS.force_open();
+}
+
+/// Visits every mapping whose memory other processes may see, in order of address. False where that cannot be told now.
+/// Signal-safe, but for errno.
+pub fn shared(session: &Session, mut visit: impl FnMut(&Mapping<'_>)) -> bool {
+    let Some(mut buffers) = BUFFERS.try_lock() else { return true };
+    each(&mut buffers.read, |mapping, shared| {
+        if shared && !is_ours(session, mapping.name) && is_memory(mapping.name) {
+            visit(&mapping);
+        }
+    })
 }
 
 /// The main thread's stack, if it holds `sp`: the lowest byte that it may grow to, and one past the highest. A child
@@ -49,7 +65,7 @@ pub fn announce(session: &Session) {
 pub fn main_stack(sp: u64) -> Option<(u64, u64)> {
     let mut buffers = BUFFERS.try_lock()?;
     let (mut found, mut below) = (None, 0);
-    each(&mut buffers.read, |range, name| {
+    each(&mut buffers.read, |Mapping { range, name, .. }, _| {
         if name == b"[stack]" && range.contains(&sp) {
             let lowest = range.end.saturating_sub(raw::limit(libc::RLIMIT_STACK));
             found = Some((lowest.max(below), range.end));
@@ -59,20 +75,20 @@ pub fn main_stack(sp: u64) -> Option<(u64, u64)> {
     found
 }
 
-/// Visits every mapping: its addresses and its name, empty where it has none. Signal-safe, but for errno.
-fn each(buffer: &mut [u8], mut visit: impl FnMut(Range<u64>, &[u8])) {
-    let Some(file) = File::open(libc::AT_FDCWD, MAPS) else { return };
+/// Visits every mapping, with whether it is shared. False where there is nothing to read. Signal-safe, but for errno.
+fn each(buffer: &mut [u8], mut visit: impl FnMut(Mapping<'_>, bool)) -> bool {
+    let Some(file) = File::open(libc::AT_FDCWD, MAPS) else { return false };
     let (mut offset, mut kept) = (0, 0);
     loop {
         let read = file.read_at(&mut buffer[kept..], offset);
         if read == 0 {
-            return;
+            return offset > 0;
         }
         offset += read as u64;
         let filled = kept + read;
         let whole = buffer[..filled].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        for (range, name) in buffer[..whole].split(|&byte| byte == b'\n').filter_map(parse) {
-            visit(range, name);
+        for (mapping, shared) in buffer[..whole].split(|&byte| byte == b'\n').filter_map(parse) {
+            visit(mapping, shared);
         }
         buffer.copy_within(whole..filled, 0);
         kept = filled - whole;
@@ -81,13 +97,42 @@ fn each(buffer: &mut [u8], mut visit: impl FnMut(Range<u64>, &[u8])) {
 
 fn is_data(session: &Session, range: &Range<u64>, name: &[u8]) -> bool {
     let kernels: [&[u8]; 4] = [b"[vdso]", b"[vvar", b"[vsyscall]", b"anon_inode:"];
-    let ours = name.starts_with(session.dir().as_os_str().as_bytes());
     let module = || modules::with(|modules| modules.is_some_and(|modules| modules.hold(range.start)));
-    !name.is_empty() && !ours && !kernels.iter().any(|kernel| name.starts_with(kernel)) && !module()
+    let of_kernel = || kernels.iter().any(|kernel| name.starts_with(kernel));
+    !name.is_empty() && !is_ours(session, name) && !of_kernel() && !module()
 }
 
-/// A line of `/proc/PID/maps` (proc(5)): addresses, permissions, offset, device, inode, name, which may be missing.
-fn parse(line: &[u8]) -> Option<(Range<u64>, &[u8])> {
+/// Session files, and translated code.
+fn is_ours(session: &Session, name: &[u8]) -> bool {
+    name.starts_with(session.dir().as_os_str().as_bytes()) || name.starts_with(b"/memfd:carom-code")
+}
+
+/// Whether equal offsets of equal inodes are equal bytes. Not in devices, nor in what has no file.
+fn is_memory(name: &[u8]) -> bool {
+    let memory: [&[u8]; 3] = [b"/dev/shm/", b"/dev/hugepages/", b"/dev/zero (deleted)"];
+    let device = name.starts_with(b"/dev/") && !memory.iter().any(|memory| name.starts_with(memory));
+    name.starts_with(b"/") && !device
+}
+
+/// A line of `/proc/PID/maps`.
+pub struct Mapping<'a> {
+    /// Its addresses.
+    pub range: Range<u64>,
+    /// Where the first byte lies in the file.
+    pub offset: u64,
+    /// The device of the file: major times 2^20 plus minor, as in the kernel.
+    pub device: u64,
+    /// The file's number there.
+    pub inode: u64,
+    /// Whether the process may write there.
+    pub writable: bool,
+    /// Its name; empty where it has none.
+    pub name: &'a [u8],
+}
+
+/// A line of `/proc/PID/maps` (proc(5)): addresses, permissions, offset, device, inode, name, which may be missing. Also
+/// whether it is shared.
+fn parse(line: &[u8]) -> Option<(Mapping<'_>, bool)> {
     let mut rest = line;
     let mut field = || {
         let end = rest.iter().position(|&byte| byte == b' ')?;
@@ -95,20 +140,39 @@ fn parse(line: &[u8]) -> Option<(Range<u64>, &[u8])> {
         rest = after.trim_ascii_start();
         Some(field)
     };
-    let addresses = field()?;
-    for _other in 0..4 {
-        field()?;
-    }
-    let between = addresses.iter().position(|&byte| byte == b'-')?;
-    let (low, high) = addresses.split_at(between);
-    Some((hexadecimal(low)?..hexadecimal(high.get(1..)?)?, rest))
+    let [addresses, permissions, offset, device, inode] = [field()?, field()?, field()?, field()?, field()?];
+    let (low, high) = around(addresses, b'-')?;
+    let (major, minor) = around(device, b':')?;
+    let mapping = Mapping {
+        range: hexadecimal(low)?..hexadecimal(high)?,
+        offset: hexadecimal(offset)?,
+        device: hexadecimal(major)? << 20 | hexadecimal(minor)?,
+        inode: decimal(inode)?,
+        writable: permissions.get(1) == Some(&b'w'),
+        name: rest,
+    };
+    Some((mapping, permissions.ends_with(b"s")))
+}
+
+/// What stands before and behind the first `mark`.
+fn around(text: &[u8], mark: u8) -> Option<(&[u8], &[u8])> {
+    let at = text.iter().position(|&byte| byte == mark)?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
 /// Not the standard library's way, which would bring back pages that `trim` dropped, when the process ends.
 fn hexadecimal(digits: &[u8]) -> Option<u64> {
+    number(digits, 16)
+}
+
+fn decimal(digits: &[u8]) -> Option<u64> {
+    number(digits, 10)
+}
+
+fn number(digits: &[u8], radix: u32) -> Option<u64> {
     digits.iter().try_fold(0u64, |value, &digit| {
-        let digit = char::from(digit).to_digit(16)?;
-        value.checked_mul(16)?.checked_add(digit.into())
+        let digit = char::from(digit).to_digit(radix)?;
+        value.checked_mul(radix.into())?.checked_add(digit.into())
     })
 }
 
@@ -118,11 +182,11 @@ mod tests {
 
     #[test]
     fn named_mappings_are_read() {
-        let parsed = |line: &str| parse(line.as_bytes()).map(|(range, name)| (range, name.to_vec()));
-        assert_eq!(
-            parsed("7f00-7fff rw-s 00001000 fe:00 1234                       /tmp/a b (deleted)"),
-            Some((0x7f00..0x7fff, b"/tmp/a b (deleted)".to_vec()))
-        );
+        let parsed = |line: &str| parse(line.as_bytes()).map(|(line, _)| (line.range, line.name.to_vec()));
+        let shared = "7f00-7fff rw-s 00001000 fe:02 1234                       /tmp/a b (deleted)";
+        assert_eq!(parsed(shared), Some((0x7f00..0x7fff, b"/tmp/a b (deleted)".to_vec())));
+        let (Mapping { offset, device, inode, writable, .. }, shared) = parse(shared.as_bytes()).unwrap();
+        assert_eq!((offset, device, inode, writable, shared), (0x1000, 0xfe0_0002, 1234, true, true));
         assert_eq!(
             parsed("55d0-55e0 rw-p 00000000 00:00 0                          [heap]"),
             Some((0x55d0..0x55e0, b"[heap]".to_vec()))
@@ -130,6 +194,19 @@ mod tests {
         assert_eq!(parsed("55d0-55e0 rw-p 00000000 00:00 0 "), Some((0x55d0..0x55e0, Vec::new())));
         for line in ["", "55d0-55e0 rw-p 00000000 00:00 0", "x-y a b c d e"] {
             assert_eq!(parsed(line), None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn devices_are_no_memory() {
+        for memory in
+            ["/dev/shm/x", "/dev/zero (deleted)", "/SYSV0000002a (deleted)", "/memfd:a (deleted)", "/tmp/f"]
+        {
+            assert!(is_memory(memory.as_bytes()), "{memory}");
+        }
+        for other in ["/dev/dri/renderD128", "anon_inode:[io_uring]", "socket:[1]", "[heap]", "", "/dev/zero"]
+        {
+            assert!(!is_memory(other.as_bytes()), "{other}");
         }
     }
 

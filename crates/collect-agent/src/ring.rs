@@ -35,6 +35,11 @@ impl Slot {
         word.store(word.load(Relaxed).wrapping_add(amount), Relaxed);
     }
 
+    /// Says which number the thread has among all processes. Signal-safe.
+    pub fn number_among_processes(&self, number: u32) {
+        self.header.among_processes.store(u64::from(number) + 1, Relaxed);
+    }
+
     /// Appends a record; false (and counted) where the ring is full. Signal-safe.
     pub fn push(&self, record: &Record) -> bool {
         let mut words = [0; MAX_RECORD_WORDS];

@@ -13,13 +13,19 @@ use std::{
 use carom_base_detect::{Board, Config, MAX_WATCHPOINTS, Publisher, Slot as BoardSlot, Watch};
 use carom_base_sys::{SysError, clock};
 use carom_base_wire::{
-    CONTROL_FILE, Control, ControlSettings, SEGMENT_MAGIC, SLOT_BYTES, SegmentHeader, SlotState, VERSION,
-    WatchChoice, journal::Line, slot_offset,
+    COMMON_FILE, CONTROL_FILE, Control, ControlSettings, SEGMENT_MAGIC, SLOT_BYTES, SegmentHeader, SlotState,
+    VERSION, WatchChoice, journal::Line, slot_offset,
 };
 
 use crate::{
-    journal::Text, lock::SpinLock, map, mappings, raw, reuse::Sampled, ring::Slot, sampler::Mode, translated,
-    trim,
+    journal::Text,
+    lock::SpinLock,
+    map, mappings, raw,
+    reuse::Sampled,
+    ring::Slot,
+    sampler::Mode,
+    shared::{self, CommonBoards},
+    translated, trim,
 };
 
 /// The recording session of this process. Made once and never freed; a forked child makes its own.
@@ -38,6 +44,8 @@ pub struct Session {
     pub mode: Mode,
     /// The bulletin board of time-weighted samples and that of step samples, kept apart.
     pub boards: [Board<'static>; 2],
+    /// Those of memory that processes share, which they go on to; `None` where nothing is sampled.
+    pub common: Option<CommonBoards>,
     /// Sampled reuse, where that is asked for.
     pub reuse: Option<Sampled>,
     segments: SpinLock<Vec<Segment>>,
@@ -114,6 +122,11 @@ impl Session {
         let pid = raw::process_id();
         let started = clock::now().0;
         let stem = format!("{pid}.{started}");
+        let common = shared::boards(&c_path(&dir.join(COMMON_FILE))?, settings.board_slots);
+        let board = |population: usize| {
+            let own = board(settings.board_slots as usize);
+            common.map_or(own, |common| own.with_common(&common.boards[population], shared::reaches))
+        };
         let session: &'static Self = Box::leak(Box::new(Self {
             dir: dir.to_owned(),
             pid,
@@ -125,7 +138,8 @@ impl Session {
             settings,
             mode,
             reuse: Sampled::new(&settings, mode),
-            boards: [board(settings.board_slots as usize), board(settings.board_slots as usize)],
+            boards: std::array::from_fn(board),
+            common,
             segments: SpinLock::new(Vec::new()),
             next_serial: AtomicU32::new(0),
         }));
@@ -221,6 +235,7 @@ impl Session {
     /// The process is ending in an orderly way, perhaps by `_exit` in a handler of the program. Signal-safe.
     pub fn end(&self) {
         mappings::announce(self);
+        shared::announce(self);
         self.append(Text::<64>::new().line("end").number(clock::now().0, 10));
     }
 

@@ -17,7 +17,7 @@ use carom_collect_translate::{Batch, Mode, Observer, SignalAction, Totals};
 
 use crate::{
     handler, init, init::trouble, own_heap, registry, reuse, reuse::Sampled, ring::Slot, session,
-    session::Session, thread::State, trial, window,
+    session::Session, shared, thread::State, trial, window,
 };
 
 /// Thread CPU time between two signals that bring a thread back into the cache, and write down its counts.
@@ -107,6 +107,10 @@ impl Observer for Agent {
 
     fn thread_ending(&self, name: u64, totals: &Totals) {
         end_counts(name, totals);
+    }
+
+    fn mapping_changed(&self, at: Option<&Range<u64>>, shared: bool) {
+        shared::mapping_changed(at, shared);
     }
 
     fn forking(&self) {

@@ -7,11 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use carom_base::{Ip, ProcessId, ReuseCell, StackId, ThreadId, Touch};
+use carom_base::{Ip, ProcessId, ReuseCell, SharingEvent, StackId, ThreadId, Touch};
 use carom_base_wire::{Record, journal::Line};
 use carom_store::{HeapObject, Stack, Writer};
 
 use crate::{cells::CellFile, processes::People, segment::Segment};
+
+/// Events that wait at most.
+const MOST_WAITING: usize = 1 << 16;
 
 /// One drain of a session: what has been read so far.
 pub struct Drain {
@@ -21,7 +24,9 @@ pub struct Drain {
     segments: HashMap<PathBuf, (ProcessId, Segment)>,
     cells: HashMap<PathBuf, (ProcessId, CellFile)>,
     /// Words in rings that were no record.
-    pub garbage: u64,
+    garbage: u64,
+    /// Events about a thread of another process whose slot has not been seen yet.
+    waiting: Vec<(ProcessId, SharingEvent)>,
     /// Call paths in the store, which has each once.
     stacks: HashSet<(ProcessId, StackId)>,
 }
@@ -42,6 +47,7 @@ impl Drain {
             segments: HashMap::new(),
             cells: HashMap::new(),
             garbage: 0,
+            waiting: Vec::new(),
             stacks: HashSet::new(),
         }
     }
@@ -59,6 +65,9 @@ impl Drain {
             }
         }
         records.iter().for_each(|(process, _, record)| self.keep_stack(*process, record, writer));
+        for (process, event) in std::mem::take(&mut self.waiting) {
+            self.keep_event(process, event, writer);
+        }
         for (process, thread, record) in records {
             self.keep(process, thread, record, writer);
         }
@@ -139,13 +148,7 @@ impl Drain {
                 sample.stack = self.known(process, sample.stack);
                 writer.samples(&[sample]);
             }
-            Record::Event(mut event) => {
-                event.earlier.thread = self.people.thread(process, event.earlier.thread.0);
-                event.thread = thread;
-                event.stack = self.known(process, event.stack);
-                event.earlier.stack = self.known(process, event.earlier.stack);
-                writer.events(&[event]);
-            }
+            Record::Event(event) => self.keep_event(process, SharingEvent { thread, ..event }, writer),
             Record::Stack(_) => {}
             Record::Reuse(mut event) => {
                 event.earlier = self.touch(process, event.earlier);
@@ -158,6 +161,32 @@ impl Drain {
                 writer.objects(&[HeapObject { process, base, size, site, seen }]);
             }
         }
+    }
+
+    /// An event whose thread has the recording's number, and the thread before it that of the agent.
+    fn keep_event(&mut self, process: ProcessId, mut event: SharingEvent, writer: &mut Writer) {
+        let earlier = match event.earlier.thread.number_among_processes() {
+            None => self.people.thread(process, event.earlier.thread.0),
+            Some(number) => match self.people.among_processes(number) {
+                Some(thread) => thread,
+                // Nobody's: somebody has written over the boards.
+                None if self.waiting.len() == MOST_WAITING => return self.garbage += 1,
+                None => return self.waiting.push((process, event)),
+            },
+        };
+        if earlier == event.thread {
+            return self.garbage += 1;
+        }
+        let of_earlier = self.people.threads.get(earlier.0 as usize).map_or(process, |thread| thread.process);
+        event.earlier.thread = earlier;
+        event.stack = self.known(process, event.stack);
+        event.earlier.stack = self.known(of_earlier, event.earlier.stack);
+        writer.events(&[event]);
+    }
+
+    /// How many words and records in session memory meant nothing, now that all have been read.
+    pub fn nonsense(&self) -> u64 {
+        self.garbage.saturating_add(self.waiting.len() as u64)
     }
 
     /// One half of a pair, with the recording's numbers.
@@ -225,8 +254,9 @@ impl Journal {
 mod tests {
     use std::{mem::offset_of, os::unix::fs::FileExt};
 
+    use carom_base::{Access, AccessKind, Addr, Cpu, EarlierWrite, Nanos, Population, SharingClass, Via};
     use carom_base_wire::{
-        Count, Engine, SEGMENT_MAGIC, STATE_OFFSET, SlotHeader, SlotState, VERSION, slot_offset,
+        Count, Engine, SEGMENT_MAGIC, STATE_OFFSET, SlotHeader, SlotSnapshot, SlotState, VERSION, slot_offset,
     };
     use carom_store::Manifest;
 
@@ -264,6 +294,53 @@ mod tests {
         fn note(&self, line: &Line) {
             std::fs::write(self.dir.path().join("7.1.journal"), line.format()).unwrap();
         }
+    }
+
+    /// A thread of another process is known by its number among all processes, once its slot has been seen.
+    #[test]
+    fn events_wait_for_the_other_process() {
+        let access = Access { ip: Ip(1), addr: Addr(0), width: 8, kind: AccessKind::Store };
+        let earlier = EarlierWrite {
+            thread: ThreadId::among_processes(4),
+            time: Nanos(1),
+            cpu: Cpu(0),
+            access,
+            stack: StackId::NONE,
+        };
+        let event = SharingEvent {
+            thread: ThreadId(0),
+            time: Nanos(2),
+            cpu: Cpu(0),
+            population: Population::Step,
+            via: Via::Lookup,
+            class: SharingClass::True,
+            weight: 1.0,
+            later: access,
+            exact: true,
+            stack: StackId::NONE,
+            earlier,
+        };
+        let profile = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(profile.path(), Manifest::default()).unwrap();
+        let mut drain = Drain::new(profile.path());
+        let (one, other) = (drain.people.process("7.1"), drain.people.process("8.1"));
+        let thread = drain.people.thread(one, 0);
+        drain.keep(one, thread, Record::Event(event), &mut writer);
+        assert_eq!(drain.nonsense(), 1, "it waits");
+        let elsewhere = drain.people.thread(other, 0);
+        drain.people.update(elsewhere, &SlotSnapshot { among_processes: 5, ..SlotSnapshot::default() });
+        drain.once(&mut writer);
+        assert_eq!(drain.nonsense(), 0);
+        // Somebody has written a thread's own number on the board.
+        drain.people.update(thread, &SlotSnapshot { among_processes: 10, ..SlotSnapshot::default() });
+        let earlier = EarlierWrite { thread: ThreadId::among_processes(9), ..earlier };
+        drain.keep(one, thread, Record::Event(SharingEvent { earlier, ..event }), &mut writer);
+        assert_eq!(drain.nonsense(), 1);
+        writer.finish(Manifest::default()).unwrap();
+        let recording = carom_store::Recording::open(profile.path()).unwrap();
+        let kept: Vec<_> =
+            recording.events().flatten().map(|event| (event.thread, event.earlier.thread)).collect();
+        assert_eq!(kept, [(thread, elsewhere)]);
     }
 
     #[test]

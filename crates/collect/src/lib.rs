@@ -14,6 +14,7 @@ mod link;
 mod manifest;
 mod memory;
 mod modules;
+mod outside;
 mod processes;
 mod record;
 mod reuse;

@@ -120,10 +120,12 @@ fn rank() -> Option<u32> {
 /// Fills in what was learned by the end.
 pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results: Results) {
     let settings = &request.settings;
-    let Drain { people, garbage, .. } = drain;
+    let garbage = drain.nonsense();
+    let Drain { people, .. } = drain;
     let ended: Vec<bool> = people.processes.iter().map(|process| people.ended(process.id)).collect();
     manifest.processes = people.processes;
     manifest.threads = people.threads;
+    manifest.segments = people.segments.into_values().collect();
     for thread in manifest.threads.iter_mut().filter(|thread| thread.tid == 0) {
         // Made but never met: its process was gone, or it could not be profiled.
         thread.started = manifest.started;

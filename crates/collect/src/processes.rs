@@ -1,10 +1,15 @@
 //! Processes and threads as the host gets to know them from journals and slots.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use carom_base::{Nanos, ProcessId, ThreadId};
-use carom_base_wire::{Counter, Engine, SlotSnapshot, journal::Line};
-use carom_store::{MappingInfo, ModuleInfo, ProcessInfo, ThreadCounters, ThreadInfo, Warning};
+use carom_base::{Nanos, ProcessId, SegmentId, ThreadId};
+use carom_base_wire::{
+    Counter, Engine, MOST_SEGMENTS, SlotSnapshot,
+    journal::{Line, SharedMapping},
+};
+use carom_store::{
+    MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo, ThreadCounters, ThreadInfo, Warning,
+};
 
 use crate::counts;
 
@@ -23,6 +28,10 @@ pub struct People {
     by_stem: HashMap<String, ProcessId>,
     /// Threads by process and serial.
     serials: HashMap<ProcessId, Vec<ThreadId>>,
+    /// Threads by their numbers among all processes.
+    among_processes: HashMap<u32, ThreadId>,
+    /// Memory that processes may share.
+    pub segments: BTreeMap<SegmentId, SegmentInfo>,
     /// Processes that ended in an orderly way.
     ended: Vec<ProcessId>,
 }
@@ -69,7 +78,14 @@ impl People {
         }
         info.counters = counters(head);
         info.counts = counts::of(head);
+        let number = head.among_processes.checked_sub(1).and_then(|number| number.try_into().ok());
+        self.among_processes.extend(number.map(|number| (number, thread)));
         info.domain = head.domain.checked_sub(1).and_then(|domain| domain.try_into().ok());
+    }
+
+    /// The thread with this number among all processes, once its slot has been seen.
+    pub fn among_processes(&self, number: u32) -> Option<ThreadId> {
+        self.among_processes.get(&number).copied()
     }
 
     /// Takes in a line of the journal of `process`.
@@ -110,6 +126,14 @@ impl People {
                 }
             }
             Line::Map { low, high, path } => info.mappings.push(MappingInfo { low, high, path }),
+            Line::Shared(SharedMapping { low, high, segment, offset, device, inode, writable, path }) => {
+                let id = SegmentId(segment);
+                info.shared.push(SharedMappingInfo { low, high, segment: id, offset, writable });
+                let known = SegmentInfo { id, path, device, inode };
+                if self.segments.len() < MOST_SEGMENTS {
+                    self.segments.entry(id).or_insert(known);
+                }
+            }
             Line::Trouble { code, text } => info.warnings.push(Warning { code, text }),
             Line::Unprofiled { program, reason } => self.processes.push(ProcessInfo {
                 id: next,

@@ -16,6 +16,7 @@ use crate::{
     error::CollectError,
     launch,
     manifest::{begin, finish, seconds_since},
+    outside::Outside,
     session::Session,
     target::{self, Obstacle},
 };
@@ -102,9 +103,12 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     };
     let mut drain = Drain::new(session.dir());
     let longest = if request.settings.reuse.is_some() { SHORT_TICK } else { TICK };
-    let exit = follow(&mut child, longest, &mut drain, &mut writer, &mut manifest);
+    let mut outside = Outside::new(session.dir());
+    let exit = follow(&mut child, longest, (&mut drain, &mut outside), &mut writer, &mut manifest);
     session.stop();
     drain.once(&mut writer);
+    outside.look(&drain.people);
+    manifest.warnings.extend(outside.warning(&drain.people));
     manifest.exit = exit;
     finish(&mut manifest, request, drain, session.results());
     let trouble = writer.finish(manifest).err();
@@ -117,7 +121,7 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
 fn follow(
     child: &mut Child,
     longest: Duration,
-    drain: &mut Drain,
+    (drain, outside): (&mut Drain, &mut Outside),
     writer: &mut Writer,
     manifest: &mut Manifest,
 ) -> Exit {
@@ -132,6 +136,7 @@ fn follow(
             Err(_) => return Exit::Unknown,
         }
         tick = next_tick(tick, longest, drain.once(writer));
+        outside.look_where_new(&drain.people);
         if last.elapsed() >= CHECKPOINT {
             last = Instant::now();
             manifest.wall_s = seconds_since(manifest);

@@ -1,13 +1,13 @@
-//! The session directory: the control page and what the agents put beside it.
+//! The session directory: the control page, the boards of shared memory, and what the agents put beside them.
 
 use std::{
     fs::{DirBuilder, File, OpenOptions},
-    io,
+    io::{self, Write},
     os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
-use carom_base_wire::{CONTROL_FILE, Control, ControlSettings};
+use carom_base_wire::{COMMON_FILE, CONTROL_FILE, CommonHeader, Control, ControlSettings};
 
 /// The extension of files with all accesses of a process.
 const KEPT: &str = "accesses";
@@ -28,6 +28,12 @@ pub struct Results {
     pub unprofiled_threads: u64,
 }
 
+/// Whether it matters which memory processes share: where they do more than count.
+fn takes_samples(settings: &ControlSettings) -> bool {
+    let samples = [settings.load_period, settings.store_period, settings.period_ns];
+    settings.reuse.is_some() || samples.iter().any(|period| *period != 0)
+}
+
 impl Session {
     /// Makes the directory and the control page in it.
     pub fn create(dir: &Path, settings: &ControlSettings) -> io::Result<Self> {
@@ -35,6 +41,16 @@ impl Session {
         let path = dir.join(CONTROL_FILE);
         let control = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
         control.write_all_at(&Control::new(settings).to_bytes(), 0)?;
+        if takes_samples(settings) {
+            // Written, and not only made so long: a hole on a full file system would end whoever maps it.
+            let file = CommonHeader::file(settings.board_slots);
+            OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(dir.join(COMMON_FILE))?
+                .write_all(&file)?;
+        }
         Ok(Self { dir: dir.to_owned(), control })
     }
 

@@ -1,7 +1,11 @@
 //! What the reader of a report must know about the whole recording.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use carom_base::{ProcessId, SegmentId};
 use carom_base_wire::{
-    ControlSettings, Engine, ReuseMethod, Trial, WatchChoice, Window, journal::NOT_TRANSLATED,
+    ControlSettings, Engine, ReuseMethod, Trial, WatchChoice, Window,
+    journal::{NOT_COMPARED, NOT_TRANSLATED},
 };
 use carom_store::{Manifest, ProcessInfo, ThreadCounters, Warning};
 
@@ -74,6 +78,9 @@ pub fn add(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Resul
 /// Says what was asked for that a reader would miss in the numbers.
 pub fn add_asked(manifest: &mut Manifest, settings: &ControlSettings) {
     add_window(manifest, &settings.window);
+    if settings.reuse.is_some() {
+        add_shared(manifest);
+    }
     let method = settings.reuse.as_ref().map(|reuse| reuse.method);
     if let Some(ReuseMethod::Sampled { watch: WatchChoice::Registers, .. }) = method {
         let text = "A debug register watches 8 bytes of a line, and what the program does with the others first goes \
@@ -84,6 +91,28 @@ pub fn add_asked(manifest: &mut Manifest, settings: &ControlSettings) {
     if settings.trial == Trial::Translation {
         let text = "As asked for, code was translated without counting: that all counts are 0 says nothing.";
         manifest.warnings.push(Warning { code: "trial".into(), text: text.into() });
+    }
+}
+
+/// Says what reuse does not see of processes that share memory.
+fn add_shared(manifest: &mut Manifest) {
+    let mut of: BTreeMap<SegmentId, (BTreeSet<ProcessId>, bool)> = BTreeMap::new();
+    for process in &manifest.processes {
+        for mapping in &process.shared {
+            let (processes, written) = of.entry(mapping.segment).or_default();
+            processes.insert(process.id);
+            *written |= mapping.writable;
+        }
+    }
+    let shared = of.into_values().filter(|(processes, written)| *written && processes.len() > 1);
+    let processes: BTreeSet<ProcessId> = shared.flat_map(|(processes, _)| processes).collect();
+    if !processes.is_empty() {
+        let text = format!(
+            "Shared memory of {} processes was not compared: what one of them does there neither invalidates nor reuses \
+             what another has used.",
+            processes.len()
+        );
+        manifest.warnings.push(Warning { code: NOT_COMPARED.into(), text });
     }
 }
 

@@ -46,8 +46,8 @@ pub use error::{Damage, StoreError};
 pub use fresh::fresh_dir;
 pub use manifest::{
     CacheInfo, Costs, CpuInfo, EngineInfo, Exit, FileInfo, Leaves, MANIFEST_NAME, MachineInfo, Manifest,
-    MappingInfo, ModuleInfo, ProcessInfo, ReuseInfo, SCHEMA, ThreadCounters, ThreadCounts, ThreadInfo,
-    Warning,
+    MappingInfo, ModuleInfo, ProcessInfo, ReuseInfo, SCHEMA, SegmentInfo, SharedMappingInfo, ThreadCounters,
+    ThreadCounts, ThreadInfo, Warning,
 };
 pub use read::{Recording, Rows};
 pub use rows::{HeapObject, MAX_FRAMES, Row, Stack};

@@ -19,7 +19,7 @@ impl<'a> Recorded<'a> {
     /// Of this recording.
     pub fn new(recording: &'a Recording) -> Self {
         let threads = recording.manifest().threads.iter();
-        let threads = threads.map(|thread| ThreadEntry { id: thread.id, process: thread.process }).collect();
+        let threads = threads.map(|thread| ThreadEntry::new(thread.id, thread.process)).collect();
         Self { recording, threads, unreadable: Cell::new(0) }
     }
 

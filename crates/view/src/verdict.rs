@@ -28,6 +28,9 @@ const NEGLIGIBLE: f64 = 0.01;
 /// Fewer samples than this say nothing about what is absent.
 const ENOUGH_SAMPLES: u64 = 30;
 
+/// The code of the warning that memory of several processes was not compared.
+const NOT_COMPARED: &str = "shared-memory-not-compared";
+
 /// A line that two threads share equally is sampled in both with 95% probability when it is expected to be
 /// sampled this often altogether: (1 - exp(-x/2))^2 = 0.95, samples being independent (Poisson).
 const SAMPLES_TO_SEE_A_LINE: f64 = 7.35;
@@ -57,6 +60,7 @@ pub fn share(report: &Report, share: &Share) -> String {
     } else {
         found(report, share)
     };
+    let main = if share.lines.is_empty() { with_what_was_not_compared(report, main) } else { main };
     match report.engine.delivery {
         EngineDelivery::PosixTimer if report.quality.samples > 0 => format!(
             "{main} Sampled with POSIX timers and without watchpoints: coarse, and lines that bounce rarely are \
@@ -75,6 +79,12 @@ fn ranking(report: &Report, share: &Share) -> u64 {
         MatrixUnit::Samples => report.quality.last_instruction,
         MatrixUnit::Accesses | MatrixUnit::Transfers => report.quality.step,
     }
+}
+
+/// That nothing was found says nothing of memory that nobody compared.
+fn with_what_was_not_compared(report: &Report, found: String) -> String {
+    let not_compared = report.quality.warnings.iter().filter(|warning| warning.code == NOT_COMPARED);
+    not_compared.fold(found, |said, warning| format!("{said} {}", warning.text))
 }
 
 fn unprofiled(report: &Report) -> String {

@@ -7,19 +7,24 @@ use crate::model::{Interval, Thread};
 /// More names than this are counted instead of listed.
 const LISTED: usize = 3;
 
-/// What each thread is called in the report: its name, with the id added where the name is not unique.
+/// What each thread is called in the report: its name, with its process added where the name is not unique, or its id where
+/// it is not unique there either.
 pub struct ThreadNames(HashMap<u32, String>);
 
 impl ThreadNames {
     /// Names for all threads of a report.
     pub fn new(threads: &[Thread]) -> Self {
-        let mut uses: HashMap<&str, usize> = HashMap::new();
+        let (mut uses, mut of_process) = (HashMap::<&str, usize>::new(), HashMap::new());
         for thread in threads {
             *uses.entry(&thread.name).or_default() += 1;
+            *of_process.entry((thread.name.as_str(), thread.process)).or_insert(0) += 1;
         }
         let label = |thread: &Thread| match uses.get(thread.name.as_str()) {
             _ if thread.name.is_empty() => format!("thread {}", thread.id),
             Some(1) => thread.name.clone(),
+            _ if of_process.get(&(thread.name.as_str(), thread.process)) == Some(&1) => {
+                format!("{} of process {}", thread.name, thread.process)
+            }
             _ => format!("{} #{}", thread.name, thread.id),
         };
         Self(threads.iter().map(|thread| (thread.id, label(thread))).collect())

@@ -15,6 +15,7 @@ mod libraries;
 mod processes;
 mod reuse;
 mod reuse_files;
+mod shared_memory;
 mod signals;
 mod state;
 mod support;

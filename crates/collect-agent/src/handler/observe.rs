@@ -6,7 +6,7 @@ use carom_base_sys::clock;
 use carom_base_wire::{Counter, Record};
 
 use super::Scene;
-use crate::{account, objects, translated};
+use crate::{account, objects, shared, translated};
 
 impl Scene<'_> {
     /// Records a sample of `population` that has the accesses `accesses`, or none because of `skip`.
@@ -25,8 +25,9 @@ impl Scene<'_> {
         }
         let stack = self.stack(ip);
         for (part, access) in (0u8..).zip(accesses) {
-            self.record(population, part, SampleOutcome::Access(*access), stack);
-            self.look_up(population, *access, stack, Some(1.0));
+            let access = shared::common(self.state, *access, self.time);
+            self.record(population, part, SampleOutcome::Access(access), stack);
+            self.look_up(population, access, stack, Some(1.0));
         }
     }
 
@@ -34,6 +35,7 @@ impl Scene<'_> {
     /// detector must meet it as the one that was counted down to. `watch`: see [`Input::watch`].
     pub fn sampled_as(&mut self, access: Access, kind: AccessKind, watch: Option<f32>) {
         let stack = self.stack(access.ip.0);
+        let access = shared::common(self.state, access, self.time);
         self.record(Population::Step, 0, SampleOutcome::Access(access), stack);
         self.look_up(Population::Step, Access { kind, ..access }, stack, watch);
     }
@@ -83,7 +85,7 @@ impl Scene<'_> {
             self.state.sampler.disarm();
         }
         if let Some(plan) = decision.arm {
-            if self.state.sampler.arm(&plan) {
+            if shared::local_plan(&plan).is_some_and(|plan| self.state.sampler.arm(&plan)) {
                 slot.count(Counter::Armed, 1);
             } else {
                 slot.count(Counter::ArmFailures, 1);

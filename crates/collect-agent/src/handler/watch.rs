@@ -5,7 +5,7 @@ use carom_base_detect::{Touch, Trap};
 use carom_base_wire::{Counter, Record};
 
 use super::Scene;
-use crate::{objects, thread::State};
+use crate::{objects, shared, thread::State};
 
 /// Takes a trap of watchpoint `index`. `accesses`: what the thread had made by then, where that is counted.
 pub fn on_trap(mut scene: Scene<'_>, index: usize, accesses: Option<u64>, late: bool) {
@@ -23,8 +23,9 @@ pub fn on_trap(mut scene: Scene<'_>, index: usize, accesses: Option<u64>, late: 
     };
     scene.state.sampler.disarm();
     slot.count(Counter::Traps, 1);
-    let (access, ip) = match trapping_access(&mut scene, chunk) {
-        Ok(access) => (Some(access), access.ip.0),
+    let watched = shared::local(chunk).unwrap_or(chunk);
+    let (access, ip) = match trapping_access(&mut scene, watched) {
+        Ok(access) => (Some(shared::common(scene.state, access, scene.time)), access.ip.0),
         Err(ip) => (None, ip),
     };
     let stack = scene.stack(ip);
@@ -37,6 +38,7 @@ pub fn on_trap(mut scene: Scene<'_>, index: usize, accesses: Option<u64>, late: 
 pub fn on_touch(scene: &mut Scene<'_>, access: Access) {
     scene.state.slot.count(Counter::Traps, 1);
     let stack = scene.stack(access.ip.0);
+    let access = shared::common(scene.state, access, scene.time);
     let touch = Touch { access, time: scene.time, cpu: scene.cpu, stack };
     let event = scene.state.detectors[Population::Step as usize].on_touch(touch);
     tell(scene.state, event);

@@ -2,7 +2,7 @@
 
 use carom_base_sys::signal;
 
-use crate::{modules, registry, reuse, session, session::Session, translated, trim};
+use crate::{mappings, modules, registry, reuse, session, session::Session, shared, translated, trim};
 
 /// Has [`in_child`] called in every child that `fork` makes. A `vfork` child shares its parent's memory for a
 /// moment, has no events of its own and is left alone.
@@ -27,6 +27,8 @@ unsafe extern "C" fn in_child() {
     });
     registry::clear();
     modules::after_fork();
+    mappings::after_fork();
+    shared::after_fork();
     crate::objects::after_fork();
     crate::thread::after_fork();
     let child = Session::open(parent.dir()).ok();

@@ -1,6 +1,6 @@
 //! Whom the engine tells what it sees.
 
-use std::sync::OnceLock;
+use std::{ops::Range, sync::OnceLock};
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
@@ -57,6 +57,10 @@ pub trait Observer: Sync {
     /// The calling thread is about to end by a system call of the program, having executed so much. It is not attached
     /// any more.
     fn thread_ending(&self, _thread: u64, _totals: &Totals) {}
+
+    /// The calling thread has mapped something, unmapped or moved it. What was `at` these addresses may be gone; `shared`:
+    /// other processes may see what is mapped now.
+    fn mapping_changed(&self, _at: Option<&Range<u64>>, _shared: bool) {}
 
     /// The process is about to fork, in the calling thread. What is needed in the child must not be left in the
     /// middle by other threads: locks, that of the allocator too, are taken here and given back in

@@ -9,7 +9,7 @@ const KNOWN: u32 = 512;
 pub const TABLE_BYTES: usize = KNOWN as usize / 8;
 
 /// The calls that concern the translator.
-const OURS: [i64; 20] = [
+const OURS: [i64; 21] = [
     libc::SYS_rt_sigaction,
     libc::SYS_rt_sigreturn,
     libc::SYS_clone,
@@ -27,6 +27,7 @@ const OURS: [i64; 20] = [
     libc::SYS_mmap,
     libc::SYS_arch_prctl,
     libc::SYS_shmat,
+    libc::SYS_shmdt,
     libc::SYS_kill,
     libc::SYS_tkill,
     libc::SYS_tgkill,

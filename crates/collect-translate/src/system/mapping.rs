@@ -23,7 +23,15 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
         // How long the segment is, only the kernel knows.
         let _ = cache.look();
     }
+    let shared = maps_shared(number, given);
+    if shared && result.is_ok() {
+        engine.observer.mapping_changed(None, shared);
+    }
+    let cache = &mut engine.cache;
     for range in changed(number, given, result).into_iter().flatten() {
+        if replaces_memory(number) {
+            engine.observer.mapping_changed(Some(&range), false);
+        }
         if cache.regions.overlap(&range) {
             cache.code_changed(&range);
         }
@@ -50,6 +58,22 @@ fn makes_code(regions: &Regions, number: i64, given: Arguments) -> bool {
     }
 }
 
+/// Whether something else is mapped afterwards, and not the same with other rights.
+fn replaces_memory(number: i64) -> bool {
+    !matches!(number, libc::SYS_mprotect | libc::SYS_pkey_mprotect)
+}
+
+/// Whether other processes may see what is mapped.
+fn maps_shared(number: i64, given: Arguments) -> bool {
+    let [.., flags, _, _] = given;
+    match number {
+        libc::SYS_mmap => flags & libc::MAP_TYPE as u64 != libc::MAP_PRIVATE as u64,
+        // What is moved may be shared.
+        libc::SYS_shmat | libc::SYS_mremap => true,
+        _ => false,
+    }
+}
+
 /// The addresses at which something else may be now. A call that failed may have done some of its work.
 fn changed(number: i64, given: Arguments, result: Result<u64, Errno>) -> [Option<Range<u64>>; 2] {
     let [at, bytes, third, ..] = given;
@@ -57,6 +81,8 @@ fn changed(number: i64, given: Arguments, result: Result<u64, Errno>) -> [Option
         libc::SYS_mmap => [result.ok().map(|new| pages(new, bytes)), None],
         libc::SYS_mremap => [Some(pages(at, bytes)), result.ok().map(|new| pages(new, third))],
         libc::SYS_shmat => [None, None],
+        // How long the segment was, only the kernel knows: whoever knows its beginning forgets all of it.
+        libc::SYS_shmdt => [Some(pages(at, 1)), None],
         _ => [Some(pages(at, bytes)), None],
     }
 }
@@ -94,5 +120,16 @@ mod tests {
         let mremap = [0x5000, 0x2000, 0x3000, 1, 0, 0];
         let both = [Some(0x5000..0x7000), Some(0x9000..0xc000)];
         assert_eq!(changed(libc::SYS_mremap, mremap, Ok(0x9000)), both);
+        let shmdt = [0x5000, 0xdead_beef, 0, 0, 0, 0];
+        assert_eq!(changed(libc::SYS_shmdt, shmdt, Ok(0)), [Some(0x5000..0x6000), None]);
+    }
+
+    #[test]
+    fn what_others_may_see() {
+        let mmap = |flags: i32| maps_shared(libc::SYS_mmap, [0, 0, 0, flags as u64, 0, 0]);
+        assert!(mmap(libc::MAP_SHARED | libc::MAP_ANONYMOUS) && mmap(libc::MAP_SHARED_VALIDATE));
+        assert!(!mmap(libc::MAP_PRIVATE | libc::MAP_FIXED));
+        assert!(maps_shared(libc::SYS_shmat, [0; 6]) && !maps_shared(libc::SYS_munmap, [0; 6]));
+        assert!(replaces_memory(libc::SYS_munmap) && !replaces_memory(libc::SYS_mprotect));
     }
 }

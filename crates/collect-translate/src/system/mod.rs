@@ -46,7 +46,8 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         | libc::SYS_mremap
         | libc::SYS_mprotect
         | libc::SYS_pkey_mprotect
-        | libc::SYS_shmat => mapping::call(engine, thread, exit, number),
+        | libc::SYS_shmat
+        | libc::SYS_shmdt => mapping::call(engine, thread, exit, number),
         libc::SYS_rt_sigaction | libc::SYS_rt_sigreturn => signal::call(engine, thread, exit),
         libc::SYS_kill | libc::SYS_tkill | libc::SYS_tgkill => death::call(engine, thread, exit, number),
         libc::SYS_arch_prctl => segment::call(engine, thread, exit),

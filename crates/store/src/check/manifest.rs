@@ -59,6 +59,12 @@ fn check_process(index: usize, process: &ProcessInfo, run: &Run<'_>, broken: &mu
             broken(Rule::EmptyRange(mapping.path.clone()));
         }
     }
+    for mapping in &process.shared {
+        let end = mapping.offset.checked_add(mapping.high.saturating_sub(mapping.low));
+        if mapping.low >= mapping.high || end.is_none() {
+            broken(Rule::EmptyRange(format!("segment {}", mapping.segment.0)));
+        }
+    }
 }
 
 fn check_thread(index: usize, thread: &ThreadInfo, run: &Run<'_>, broken: &mut impl FnMut(Rule)) {

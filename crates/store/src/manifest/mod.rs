@@ -20,12 +20,12 @@ pub use engine::{Costs, EngineInfo};
 pub use file::MANIFEST_NAME;
 pub(crate) use file::{FILE_MODE, open_regular, read, write};
 pub use machine::{CacheInfo, CpuInfo, MachineInfo};
-pub use process::{Exit, MappingInfo, ModuleInfo, ProcessInfo};
+pub use process::{Exit, MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo};
 pub use reuse::ReuseInfo;
 pub use thread::{ThreadCounters, ThreadInfo};
 
 /// The version of the manifest and of what its files mean. Readers refuse higher ones.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Everything about a recording that is not a row. The default has this carom's versions and is empty
 /// otherwise.
@@ -69,6 +69,9 @@ pub struct Manifest {
     pub processes: Vec<ProcessInfo>,
     /// Every thread, in the order of its id, which is its index.
     pub threads: Vec<ThreadInfo>,
+    /// Memory that processes may share, in order of its ids. Segments that were met too late have no entry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<SegmentInfo>,
     /// What the reader of a report must know about the whole recording.
     pub warnings: Vec<Warning>,
     /// The files of rows as they were when the recording was finished; empty before.
@@ -95,6 +98,7 @@ impl Default for Manifest {
             rank: None,
             processes: Vec::new(),
             threads: Vec::new(),
+            segments: Vec::new(),
             warnings: Vec::new(),
             files: Vec::new(),
         }

@@ -1,6 +1,6 @@
 //! The vocabulary's newtypes as plain JSON numbers: `carom-base` knows nothing of serialisation.
 
-use carom_base::{Cpu, Nanos, ProcessId, ThreadId};
+use carom_base::{Cpu, Nanos, ProcessId, SegmentId, ThreadId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A newtype and the number inside.
@@ -25,7 +25,7 @@ macro_rules! plain {
     };
 }
 
-plain!(Cpu(u32), Nanos(u64), ProcessId(u32), ThreadId(u32));
+plain!(Cpu(u32), Nanos(u64), ProcessId(u32), SegmentId(u32), ThreadId(u32));
 
 pub fn serialize<T: Plain, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     value.number().serialize(serializer)

@@ -1,4 +1,4 @@
-use carom_base::{Nanos, ProcessId};
+use carom_base::{Nanos, ProcessId, SegmentId};
 use serde::{Deserialize, Serialize};
 
 use super::{Warning, plain};
@@ -40,8 +40,41 @@ pub struct ProcessInfo {
     pub modules: Vec<ModuleInfo>,
     /// Other mappings that a data address may lie in.
     pub mappings: Vec<MappingInfo>,
+    /// Memory that other processes may share, where it was met here. The same addresses may be listed again later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<SharedMappingInfo>,
     /// What the reader of a report must know about this process.
     pub warnings: Vec<Warning>,
+}
+
+/// A part of a shared segment at addresses of a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedMappingInfo {
+    /// Its first byte.
+    pub low: u64,
+    /// One past its last byte.
+    pub high: u64,
+    /// The segment.
+    #[serde(with = "plain")]
+    pub segment: SegmentId,
+    /// Where the first byte lies in the segment.
+    pub offset: u64,
+    /// Whether the process may write there.
+    pub writable: bool,
+}
+
+/// Memory that processes may share.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentInfo {
+    /// Its number.
+    #[serde(with = "plain")]
+    pub id: SegmentId,
+    /// The file behind it, or the kernel's name for it, as in `/proc/PID/maps`.
+    pub path: String,
+    /// The file's device: major number times 2^20 plus minor number.
+    pub device: u64,
+    /// The file's number on that device; of a segment of System V its id.
+    pub inode: u64,
 }
 
 /// An executable or library while it is mapped.

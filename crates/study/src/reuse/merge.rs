@@ -32,6 +32,7 @@ impl<'a> MergedReuse<'a> {
             let entry = |t: &ThreadEntry| ThreadEntry {
                 id: ThreadId(t.id.0.saturating_add(next.thread)),
                 process: ProcessId(t.process.0.saturating_add(next.process)),
+                recording: ProcessId(t.recording.0.saturating_add(next.process)),
             };
             merged.threads.extend(input.threads().iter().map(entry));
             merged.inputs.push((input, next));

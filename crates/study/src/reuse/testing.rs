@@ -25,8 +25,7 @@ pub(super) struct Synthetic {
 
 impl Synthetic {
     pub fn new(threads: u32) -> Self {
-        let threads =
-            (0..threads).map(|id| ThreadEntry { id: ThreadId(id), process: ProcessId(0) }).collect();
+        let threads = (0..threads).map(|id| ThreadEntry::new(ThreadId(id), ProcessId(0))).collect();
         let cache = |level, bytes, shared| Cache { level, bytes, shared, ..Cache::default() };
         Self {
             threads,

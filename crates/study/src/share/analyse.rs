@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use carom_base::{Nanos, Population, ProcessId, Sample, SampleOutcome, Skip, ThreadId};
+use carom_base::{Line, Nanos, Population, ProcessId, Sample, SampleOutcome, Skip, ThreadId};
 use carom_study_stats::TimeBlocks;
 
 use super::estimate::WeightedCount;
@@ -39,14 +39,14 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
         let weight = scale.event(&event);
         volumes.add(&event, weight, |cpu| input.core_of(cpu));
         let line = meeting_line(event.later, event.earlier.access);
-        lines.entry((roster.process(event.thread), line)).or_default().event(&event, weight, line);
+        lines.entry((roster.keeper(event.thread, line), line)).or_default().event(&event, weight, line);
     }
     let shared_lines = lines.len();
     lines.retain(|_, tally| tally.events() >= MIN_LINE_EVENTS);
 
     let mut samples = Samples::of(scale, lines);
     for sample in input.samples() {
-        samples.add(&sample, roster.process(sample.thread));
+        samples.add(&sample, roster);
     }
     samples.end();
     samples.count_into(&mut quality);
@@ -65,7 +65,7 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     let communication = communication(&volumes, samples.contended_accesses, transfers, scale.unit);
     let threads = volumes.threads.finish(everybody());
     let contended_share = share(&samples.contended, &samples.whole);
-    let lines = findings(samples.lines, &samples.whole, names);
+    let lines = findings(samples.lines, &samples.whole, roster, names);
     ShareFindings {
         communication,
         unit: scale.unit,
@@ -99,12 +99,20 @@ fn communication(
 
 /// Which process a thread belongs to.
 #[derive(Clone, Copy)]
-struct Roster<'a>(&'a [ThreadEntry]);
+pub(super) struct Roster<'a>(&'a [ThreadEntry]);
 
 impl Roster<'_> {
     /// The first process for a thread that the recording does not list: a valid one lists all.
-    fn process(self, thread: ThreadId) -> ProcessId {
-        self.0.get(thread.0 as usize).map_or_else(ProcessId::default, |t| t.process)
+    fn entry(self, thread: ThreadId) -> ThreadEntry {
+        self.0.get(thread.0 as usize).copied().unwrap_or(ThreadEntry::new(thread, ProcessId(0)))
+    }
+
+    pub fn process(self, thread: ThreadId) -> ProcessId {
+        self.entry(thread).process
+    }
+
+    fn keeper(self, thread: ThreadId, line: Line) -> ProcessId {
+        self.entry(thread).keeper(line)
     }
 }
 
@@ -156,7 +164,7 @@ impl<'a> Samples<'a> {
         }
     }
 
-    fn add(&mut self, sample: &Sample, process: ProcessId) {
+    fn add(&mut self, sample: &Sample, roster: Roster<'_>) {
         let weight = self.scale.sample(sample);
         if sample.part == 0 || !self.scale.by_instruction() {
             self.whole.observe(self.scale.time(sample), false, weight);
@@ -172,6 +180,8 @@ impl<'a> Samples<'a> {
                 return;
             }
         };
+        let (first, last) = lines(access);
+        let process = roster.keeper(sample.thread, first);
         if sample.population == Population::Step {
             let (accesses, operations) = self.scale.step(sample.thread, access.kind);
             let core = self.scale.input.core_of(sample.cpu).unwrap_or(sample.cpu.0);
@@ -181,7 +191,6 @@ impl<'a> Samples<'a> {
                 self.in_order(&next);
             }
         }
-        let (first, last) = lines(access);
         let mut contended = false;
         for ((_, line), tally) in self.lines.range_mut((process, first)..=(process, last)) {
             tally.sample(sample, access, *line, self.scale);

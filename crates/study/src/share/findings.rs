@@ -1,6 +1,6 @@
 //! What the sharing study concludes. Plain values: `carom-view` lays them out.
 
-use carom_base::{AccessKind, Addr, Cpu, Population, ProcessId, ThreadId};
+use carom_base::{AccessKind, Addr, Cpu, Population, ProcessId, SegmentId, ThreadId};
 
 use crate::symbols::{DataObject, Frame};
 
@@ -167,10 +167,12 @@ pub enum Pattern {
 /// One contended cache line.
 #[derive(Clone, Debug)]
 pub struct LineFinding {
-    /// The process whose address this is.
+    /// The process whose address this is; where several share it, the first of them.
     pub process: ProcessId,
     /// First byte of the line.
     pub address: Addr,
+    /// Where the line is in memory that processes may share, if it is.
+    pub shared: Option<SharedLine>,
     /// Share of all last-instruction samples, or of the sampled accesses, that went to this line.
     pub share: Estimate,
     /// True sharing on this line, in the findings' unit.
@@ -196,6 +198,17 @@ pub struct LineFinding {
     pub layout: Vec<ByteRange>,
     /// What to do.
     pub remedy: Remedy,
+}
+
+/// A line of memory that processes may share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedLine {
+    /// Which memory.
+    pub segment: SegmentId,
+    /// Where in it the line begins.
+    pub offset: u64,
+    /// The processes that were seen to touch the line, and where it lies in each, as far as known.
+    pub places: Vec<(ProcessId, Option<Addr>)>,
 }
 
 /// Two threads and what passes between them, in both directions.

@@ -1,4 +1,4 @@
-use carom_base::{Cpu, ProcessId, Sample, SharingEvent, ThreadId};
+use carom_base::{Cpu, Line, ProcessId, Sample, SharingEvent, ThreadId};
 
 use super::Periods;
 
@@ -50,6 +50,21 @@ pub struct ThreadEntry {
     pub id: ThreadId,
     /// Where it belongs.
     pub process: ProcessId,
+    /// The first process of its recording, for all processes that may share memory with its own.
+    pub recording: ProcessId,
+}
+
+impl ThreadEntry {
+    /// A thread of a recording by itself.
+    pub const fn new(id: ThreadId, process: ProcessId) -> Self {
+        Self { id, process, recording: ProcessId(0) }
+    }
+
+    /// The process under which a line that the thread touches is kept: its own or, for memory that processes share, the
+    /// first of the recording.
+    pub const fn keeper(self, line: Line) -> ProcessId {
+        if line.is_shared() { self.recording } else { self.process }
+    }
 }
 
 /// Counters of a recording that go into [`super::Quality`] as they are.

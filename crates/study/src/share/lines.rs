@@ -1,21 +1,23 @@
 //! Contended lines: which they are, in which order, and what is said of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use carom_base::{Addr, Line, ProcessId};
 use carom_study_stats::TimeBlocks;
 
+use super::analyse::Roster;
 use super::layout::{Cell, cells};
 use super::remedy::remedy;
 use super::tally::{Exchange, LineKey, LineTally, SiteKey, SiteTally};
 use super::volumes::fraction;
-use super::{ByteRange, Estimate, LineFinding, MAX_LINES, MAX_SITES, Names, Site, ThreadPair};
+use super::{ByteRange, Estimate, LineFinding, MAX_LINES, MAX_SITES, Names, SharedLine, Site, ThreadPair};
 
 /// The findings, worst first: by share of thread time or of accesses, then by events. `all` are the samples of the
 /// whole recording of which these are shares.
 pub(super) fn findings(
     lines: BTreeMap<LineKey, LineTally>,
     all: &TimeBlocks,
+    roster: Roster<'_>,
     names: &mut dyn Names,
 ) -> Vec<LineFinding> {
     let mut ranked: Vec<(LineKey, LineTally)> = lines.into_iter().collect();
@@ -24,7 +26,7 @@ pub(super) fn findings(
         hits(b).total_cmp(&hits(a)).then(b.events().cmp(&a.events())).then(ka.cmp(kb))
     });
     ranked.truncate(MAX_LINES);
-    ranked.into_iter().map(|(key, tally)| finding(key, &tally, all, names)).collect()
+    ranked.into_iter().map(|(key, tally)| finding(key, &tally, all, roster, names)).collect()
 }
 
 /// The share of `all` samples that `hits` are.
@@ -36,9 +38,11 @@ fn finding(
     (process, line): LineKey,
     tally: &LineTally,
     all: &TimeBlocks,
+    roster: Roster<'_>,
     names: &mut dyn Names,
 ) -> LineFinding {
     let sites = tally.sites();
+    let (found_in, address, shared) = whereabouts(process, line, &sites, roster, names);
     let cells = cells(sites.iter().copied());
     let layout = layout(process, line, &cells, names);
     let name =
@@ -47,8 +51,9 @@ fn finding(
     let samples = all.total().weight;
     let busiest = sites.first().map_or(0, |(key, _)| key.extent.offset);
     LineFinding {
-        process,
-        address: line.start(),
+        process: found_in,
+        address,
+        shared,
         share: share(&tally.hits, all),
         true_sharing: exchange.volume.true_sharing,
         false_sharing: exchange.volume.false_sharing,
@@ -62,17 +67,38 @@ fn finding(
         sites: sites
             .into_iter()
             .take(MAX_SITES)
-            .map(|(key, site)| named_site(process, line, key, site, samples, names))
+            .map(|(key, site)| {
+                named_site((roster.process(key.thread), process), line, key, site, samples, names)
+            })
             .collect(),
     }
+}
+
+/// A process that has the line and its address there; where processes share it, what of.
+fn whereabouts(
+    keeper: ProcessId,
+    line: Line,
+    sites: &[(SiteKey, &SiteTally)],
+    roster: Roster<'_>,
+    names: &mut dyn Names,
+) -> (ProcessId, Addr, Option<SharedLine>) {
+    let start = line.start();
+    let Some((segment, offset)) = start.segment() else { return (keeper, start, None) };
+    let processes: BTreeSet<ProcessId> = sites.iter().map(|(key, _)| roster.process(key.thread)).collect();
+    let places: Vec<_> =
+        processes.into_iter().map(|process| (process, names.local(process, start))).collect();
+    let known = places.iter().find_map(|(process, address)| address.map(|address| (*process, address)));
+    let (process, address) = known.unwrap_or((places.first().map_or(keeper, |place| place.0), start));
+    (process, address, Some(SharedLine { segment, offset, places }))
 }
 
 fn byte(line: Line, offset: u32) -> Addr {
     Addr(line.start().0.saturating_add(u64::from(offset)))
 }
 
+/// The code is that of the first of these processes, the data are kept under the second.
 fn named_site(
-    process: ProcessId,
+    (process, keeper): (ProcessId, ProcessId),
     line: Line,
     key: SiteKey,
     tally: &SiteTally,
@@ -84,7 +110,7 @@ fn named_site(
         kind: key.kind,
         offset: key.extent.offset,
         width: key.extent.width,
-        field: names.field(process, byte(line, key.extent.offset), key.extent.width),
+        field: names.field(keeper, byte(line, key.extent.offset), key.extent.width),
         frames: names.call_path(process, key.ip, tally.stack()),
         share: if samples > 0.0 { tally.hits / samples } else { 0.0 },
         seen: tally.seen,

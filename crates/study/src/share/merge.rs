@@ -118,8 +118,9 @@ impl Offsets {
     }
 
     fn entry(self, entry: ThreadEntry) -> ThreadEntry {
-        let process = ProcessId(entry.process.0.saturating_add(self.process));
-        ThreadEntry { id: self.thread(entry.id), process }
+        let moved = |process: ProcessId| ProcessId(process.0.saturating_add(self.process));
+        let ThreadEntry { id, process, recording } = entry;
+        ThreadEntry { id: self.thread(id), process: moved(process), recording: moved(recording) }
     }
 
     fn sample(self, sample: Sample) -> Sample {
@@ -168,6 +169,10 @@ impl Names for MergedNames<'_> {
 
     fn field(&mut self, process: ProcessId, at: Addr, width: u32) -> Option<String> {
         self.ask(process, |names, process| names.field(process, at, width))
+    }
+
+    fn local(&mut self, process: ProcessId, shared: Addr) -> Option<Addr> {
+        self.ask(process, |names, process| names.local(process, shared))
     }
 
     fn layout(&mut self, process: ProcessId, line: Line) -> Vec<NamedBytes> {

@@ -30,6 +30,7 @@ mod periods;
 mod recording;
 mod remedy;
 mod scale;
+mod segments;
 mod symbolised;
 mod tally;
 #[cfg(test)]

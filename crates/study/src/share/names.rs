@@ -14,6 +14,11 @@ pub trait Names {
     /// The variable or field that covers these bytes.
     fn field(&mut self, process: ProcessId, at: Addr, width: u32) -> Option<String>;
 
+    /// Where a byte of memory that processes share ([`Addr::segment`]) lies in this one.
+    fn local(&mut self, _process: ProcessId, _shared: Addr) -> Option<Addr> {
+        None
+    }
+
     /// Every variable and field that lies in the line, as far as known.
     fn layout(&mut self, process: ProcessId, line: Line) -> Vec<NamedBytes>;
 }

@@ -7,6 +7,7 @@ use carom_base::{Addr, Ip, LINE_BYTES, Line, ProcessId, StackId};
 use carom_store::{HeapObject, ProcessInfo, Recording, ThreadInfo};
 
 use super::heap::{HeapBlocks, heap_object};
+use super::segments::Segments;
 use super::{NamedBytes, Names};
 use crate::symbols::{DataObject, Frame, HeapType, Mapping, Module, Note, Symbols, ThreadStack};
 
@@ -17,6 +18,7 @@ pub struct RecordedNames<'a> {
     stacks: HashMap<(ProcessId, StackId), Vec<Ip>>,
     blocks: HeapBlocks,
     symbols: BTreeMap<ProcessId, Symbols>,
+    segments: Segments<'a>,
     /// What blocks of one site, size and position in the line were found to be.
     types: HashMap<(ProcessId, StackId, u64, u64), Option<HeapType>>,
 }
@@ -26,7 +28,8 @@ impl<'a> RecordedNames<'a> {
     pub fn new(recording: &'a Recording) -> Self {
         let stacks = recording.stacks().flatten().map(|s| ((s.process, s.id), s.frames)).collect();
         let blocks = HeapBlocks::new(recording.objects().flatten());
-        Self { recording, stacks, blocks, symbols: BTreeMap::new(), types: HashMap::new() }
+        let segments = Segments::new(recording.manifest());
+        Self { recording, stacks, blocks, symbols: BTreeMap::new(), segments, types: HashMap::new() }
     }
 
     /// Modules that gave no names, and why, for the report's warnings. Ask after the study.
@@ -111,6 +114,9 @@ impl Names for RecordedNames<'_> {
     }
 
     fn object(&mut self, process: ProcessId, at: Addr) -> DataObject {
+        if let Some(segment) = self.segments.object(at) {
+            return segment;
+        }
         let Some(block) = self.blocks.at(process, at) else { return self.symbols(process).object(at) };
         let of = self.heap_type(block);
         let path = self.site(block);
@@ -123,6 +129,10 @@ impl Names for RecordedNames<'_> {
         let start = at.0 - block.base.0;
         let bytes = start..start.saturating_add(u64::from(width).max(1));
         self.symbols(process).heap_field(&of, bytes)
+    }
+
+    fn local(&mut self, process: ProcessId, shared: Addr) -> Option<Addr> {
+        self.segments.local(process, shared)
     }
 
     fn layout(&mut self, process: ProcessId, line: Line) -> Vec<NamedBytes> {

@@ -13,7 +13,7 @@ use super::extent::Extent;
 use super::matrix::Volume;
 use super::scale::Scale;
 
-/// A line of a process.
+/// A line of a process, or of memory that the processes of a recording share: see [`super::ThreadEntry::keeper`].
 pub(super) type LineKey = (ProcessId, Line);
 
 /// One line: who exchanged it, and who touched which bytes of it from where.

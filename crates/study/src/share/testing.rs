@@ -118,7 +118,7 @@ pub(super) struct Synthetic {
 impl Synthetic {
     /// `threads` threads of process 0, for one second.
     pub fn new(threads: u32) -> Self {
-        let threads = (0..threads).map(|i| ThreadEntry { id: ThreadId(i), process: ProcessId(0) }).collect();
+        let threads = (0..threads).map(|i| ThreadEntry::new(ThreadId(i), ProcessId(0))).collect();
         Self { threads, seconds: 1.0, ..Self::default() }
     }
 

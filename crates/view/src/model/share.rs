@@ -172,10 +172,12 @@ pub struct SharingDistance {
 /// One contended cache line.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Line {
-    /// Id of the process whose address this is.
+    /// Id of the process whose address this is; where processes share the line, of one of them.
     pub process: u32,
     /// First byte of the line, in hexadecimal.
     pub address: String,
+    /// Which memory this is a line of, where processes may share it; null for memory of one process.
+    pub shared: Option<SharedMemory>,
     /// Share of all last-instruction samples, or of the sampled accesses, that went to this line: see
     /// `contended_share`.
     pub share_of_samples: Real,
@@ -203,6 +205,26 @@ pub struct Line {
     pub layout: Vec<Bytes>,
     /// What would end the contention.
     pub remedy: Remedy,
+}
+
+/// A line of memory that processes may share: by this it is known, for its addresses differ from process to process.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SharedMemory {
+    /// The file, or what people know the memory by.
+    pub segment: String,
+    /// Where in it the line begins.
+    pub offset_bytes: u64,
+    /// The processes that were seen to touch the line.
+    pub processes: Vec<SharedPlace>,
+}
+
+/// A line of shared memory in one process.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SharedPlace {
+    /// Id of the process.
+    pub process: u32,
+    /// First byte of the line there, in hexadecimal; null where it is not known.
+    pub address: Option<String>,
 }
 
 /// Kinds of sample that lead to events.

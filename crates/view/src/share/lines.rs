@@ -1,14 +1,17 @@
 //! Contended lines, laid out.
 
-use carom_base::{AccessKind, Population, ThreadId};
+use carom_base::{AccessKind, Addr, Population, ProcessId, ThreadId};
 use carom_study::{
-    share::{ByteRange, LineFinding},
+    share::{ByteRange, LineFinding, SharedLine},
     symbols::{self, DataObject},
 };
 
 use super::{interval, remedy};
 use crate::{
-    model::{Basis, Bytes, Frame, Line, Object, ObjectKind, Real, Site, SiteKind, ThreadPair},
+    model::{
+        Basis, Bytes, Frame, Line, Object, ObjectKind, Real, SharedMemory, SharedPlace, Site, SiteKind,
+        ThreadPair,
+    },
     words::ThreadNames,
 };
 
@@ -17,6 +20,7 @@ pub fn line(finding: &LineFinding, names: &ThreadNames) -> Line {
     Line {
         process: finding.process.0,
         address: hexadecimal(finding.address.0),
+        shared: finding.shared.as_ref().map(|line| shared(line, &finding.object)),
         share_of_samples: Real(finding.share.value),
         share_interval: interval(finding.share),
         true_sharing: Real(finding.true_sharing),
@@ -34,6 +38,18 @@ pub fn line(finding: &LineFinding, names: &ThreadNames) -> Line {
         sites: finding.sites.iter().map(site).collect(),
         layout: finding.layout.iter().map(bytes).collect(),
         remedy: remedy::remedy(finding, names),
+    }
+}
+
+fn shared(line: &SharedLine, object: &DataObject) -> SharedMemory {
+    let place = |(process, address): &(ProcessId, Option<Addr>)| SharedPlace {
+        process: process.0,
+        address: address.map(|address| hexadecimal(address.0)),
+    };
+    SharedMemory {
+        segment: object.name.clone(),
+        offset_bytes: line.offset,
+        processes: line.places.iter().map(place).collect(),
     }
 }
 

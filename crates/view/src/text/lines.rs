@@ -8,12 +8,15 @@ use super::{
     picture,
 };
 use crate::{
-    model::{Frame, Line, Share, Site},
+    model::{Frame, Line, Share, SharedPlace, Site},
     words::{self, ThreadNames},
 };
 
 /// Sites printed per line.
 const SITES: usize = 8;
+
+/// More processes than this are counted instead of listed.
+const PLACES: usize = 3;
 
 /// Call-path frames printed per site.
 const FRAMES: usize = 4;
@@ -66,6 +69,20 @@ fn head(page: &mut Page, rank: usize, line: &Line) {
         format!("from offset {offset} of the object")
     };
     let size = size.map(|size| format!(" ({} bytes)", words::thousands(size))).unwrap_or_default();
+    if let Some(shared) = &line.shared {
+        let place = |place: &SharedPlace| match &place.address {
+            Some(address) => format!("process {} at {address}", place.process),
+            None => format!("process {}", place.process),
+        };
+        let places: Vec<String> = shared.processes.iter().map(place).collect();
+        let places = match places.len() {
+            many if many > PLACES => format!("{many} processes"),
+            _ => words::sentence_list(&places),
+        };
+        let text = format!("     line at offset {:#x}{size}: {places}", shared.offset_bytes);
+        page.put(Style::Dim, &text).end();
+        return;
+    }
     let process = if line.process == 0 { String::new() } else { format!(" of process {}", line.process) };
     page.put(Style::Dim, &format!("     line {}{process}, {position}{size}", line.address)).end();
     if !line.object.allocation.is_empty() {

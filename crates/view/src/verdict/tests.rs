@@ -70,6 +70,15 @@ fn nothing_found_states_what_would_have_shown_up() {
 }
 
 #[test]
+fn nothing_was_found_where_something_was_looked_at() {
+    let (mut run, _) = sample::two();
+    let text = "Shared memory of a process (pid 7) outside of this recording was not compared.";
+    run.warnings.push(crate::WarningInfo { code: "shared-memory-not-compared".into(), text: text.into() });
+    let verdict = report(&run, &sample::nothing(3)).verdict;
+    assert!(verdict.starts_with("No line was seen to bounce") && verdict.ends_with(text), "{verdict}");
+}
+
+#[test]
 fn a_few_events_on_many_samples_are_nothing() {
     let (run, _) = sample::two();
     let mut findings = sample::nothing(3);

@@ -186,6 +186,7 @@ pub fn line(
     LineFinding {
         process: ProcessId(0),
         address: Addr(address),
+        shared: None,
         share,
         true_sharing,
         false_sharing,

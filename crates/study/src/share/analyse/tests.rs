@@ -272,3 +272,28 @@ fn samples_by_time_are_no_accesses() {
     assert_eq!(lines, [(0, 0.5, 30.0), (1, 0.0, 0.0)]);
     assert_eq!(found.communication.map(|c| c.accesses.value), Some(30.0));
 }
+
+#[test]
+fn a_line_that_processes_share_is_one_line() {
+    let shared = |offset| Addr::shared(carom_base::SegmentId(1), offset).unwrap().0;
+    // Process 1 has threads 1 and 2, process 0 thread 0. The private lines of the two have equal addresses.
+    let between =
+        |earlier, later, at: u64| Event::new(earlier, later).earlier_at(at, 8).later(Load, at + 8, 8);
+    let events = (0..3)
+        .flat_map(|i| [between(0, 1, shared(64)), between(1, 2, 640)].map(|e| e.class_false(true).at_ms(i)));
+    let samples = [0, 1].map(|thread| TestSample::new(thread, Load, shared(72), 8));
+    let mut input = Synthetic::new(3).events(events).samples(samples);
+    for thread in [1, 2] {
+        input.threads[thread].process = ProcessId(1);
+    }
+    // Of two recordings that are merged, each has memory of its own.
+    let merged = Merged::new([&input as &dyn ShareInput, &input]);
+    let found = analyse(&merged, &mut Table::default());
+    let lines: Vec<_> =
+        found.lines.iter().map(|l| (l.process.0, l.shared.is_some(), l.share.value)).collect();
+    assert_eq!(lines, [(0, true, 0.5), (2, true, 0.5), (1, false, 0.0), (3, false, 0.0)]);
+    let line = found.lines[0].shared.as_ref().unwrap();
+    assert_eq!((line.segment.0, line.offset), (1, 64));
+    assert_eq!(line.places, [(ProcessId(0), None), (ProcessId(1), None)]);
+    assert_eq!(found.lines[0].pair.map(|pair| (pair.first.0, pair.second.0)), Some((0, 1)));
+}

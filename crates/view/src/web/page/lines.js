@@ -66,6 +66,11 @@ function whereInObject(line) {
   const { offset_bytes: offset, size_bytes: size } = line.object;
   const position = offset < 0 ? `begins at byte ${-offset} of the line` : offset > 0 ? `from offset ${offset}` : null;
   const process = line.process === 0 ? null : `process ${line.process}`;
+  if (line.shared) {
+    const places = line.shared.processes.map((place) => `process ${place.process}${place.address ? ` at ${place.address}` : ""}`);
+    const shown = places.length > 3 ? `${places.length} processes` : places.join(", ");
+    return [position ?? "from offset 0", size === null ? null : plural(size, "byte"), plural(line.events, "event"), shown].filter(Boolean).join(" · ");
+  }
   return [line.address, position, size === null ? null : plural(size, "byte"), plural(line.events, "event"), process].filter(Boolean).join(" · ");
 }
 

@@ -1,0 +1,199 @@
+//! What is mapped of memory that processes may share, as the kernel tells it.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::*},
+};
+
+use carom_base::{Addr, Nanos, SegmentId};
+use carom_base_sys::clock;
+use carom_base_wire::{CommonHeader, journal::NOT_COMPARED};
+
+use super::{RANGES, ranges};
+use crate::{
+    journal::Text,
+    lock::SpinLock,
+    mappings::{self, Mapping},
+    session::Session,
+};
+
+/// When to look again, in nanoseconds: what is mapped by code that nobody watches is found then.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// The program has mapped, unmapped or moved such memory since the last look.
+static CHANGED: AtomicBool = AtomicBool::new(false);
+
+/// So many times as long as it took to look is the pause before the next one: a thousandth of the time.
+const PAUSE: u64 = 1000;
+
+/// The same where something has changed: a hundredth.
+const PAUSE_OF_CHANGE: u64 = 100;
+
+/// Pauses are at least this long, in nanoseconds.
+const SHORTEST_PAUSE_NS: u64 = 20_000_000;
+
+/// Lines of the journal that tell of mappings: what comes later has no name.
+const MOST_TOLD: usize = 1024;
+
+/// A path of PATH_MAX, and the numbers around it.
+const LINE_BYTES: usize = 5 << 10;
+
+struct Look {
+    found: [ranges::Shared; ranges::MOST],
+    text: Text<LINE_BYTES>,
+    /// Mappings told so far.
+    told: usize,
+    /// How long the last look took, in nanoseconds.
+    cost: u64,
+    /// A trouble was noted.
+    troubled: bool,
+}
+
+/// Not on the stack, which may be a handler's.
+static LOOK: SpinLock<Look> = SpinLock::new(Look {
+    found: [ranges::Shared { low: 0, high: 0, at: Addr(0) }; ranges::MOST],
+    text: Text::new(),
+    told: 0,
+    cost: 0,
+    troubled: false,
+});
+
+/// Something was mapped, unmapped or moved; what was at `bytes` is not there any more.
+pub fn note_change(bytes: Option<&Range<u64>>) {
+    CHANGED.store(true, Relaxed);
+    // Whoever holds it looks, and then looks again.
+    let Some(mut look) = LOOK.try_lock() else { return };
+    let soon = clock::now().0.saturating_add(look.cost.saturating_mul(PAUSE_OF_CHANGE));
+    NEXT.store(NEXT.load(Relaxed).min(soon), Relaxed);
+    if let Some(bytes) = bytes {
+        look.forget(bytes);
+    }
+}
+
+/// The child of a fork has the same mappings, and a journal of its own.
+pub fn after_fork() {
+    LOOK.force_open();
+    if let Some(mut look) = LOOK.try_lock() {
+        (look.told, look.troubled) = (0, false);
+    }
+    // Another thread may have been writing.
+    RANGES.set(&[]);
+    NEXT.store(0, Relaxed);
+}
+
+/// Looks where that is due. Signal-safe, but for errno.
+pub fn where_due(session: &Session, common: &CommonHeader, now: Nanos) {
+    if now.0 >= NEXT.load(Relaxed) {
+        at_once(session, common);
+    }
+}
+
+/// Looks, unless another thread does. Signal-safe, but for errno.
+pub fn at_once(session: &Session, common: &CommonHeader) {
+    let Some(mut look) = LOOK.try_lock() else { return };
+    CHANGED.store(false, Relaxed);
+    let begun = clock::now().0;
+    look.all(session, common);
+    let cost = clock::now().0.saturating_sub(begun);
+    look.cost = cost;
+    let pause = cost.saturating_mul(PAUSE).max(SHORTEST_PAUSE_NS);
+    NEXT.store(begun.saturating_add(pause), Relaxed);
+    if CHANGED.load(Relaxed) {
+        // What was found may be gone.
+        RANGES.set(&[]);
+        NEXT.store(begun.saturating_add(cost.saturating_mul(PAUSE_OF_CHANGE)), Relaxed);
+    }
+}
+
+impl Look {
+    /// Takes ranges that overlap `bytes` out of the table.
+    fn forget(&mut self, bytes: &Range<u64>) {
+        let kept =
+            RANGES.copy_to(&mut self.found, |range| range.high <= bytes.start || bytes.end <= range.low);
+        RANGES.set(self.found.get(..kept).unwrap_or_default());
+    }
+
+    fn all(&mut self, session: &Session, common: &CommonHeader) {
+        let (mut count, mut lost) = (0, false);
+        let read = mappings::shared(session, |mapping| {
+            let Some(at) = address(common, mapping) else {
+                lost = true;
+                return;
+            };
+            let range = ranges::Shared { low: mapping.range.start, high: mapping.range.end, at };
+            let Some(place) = self.found.get_mut(count) else {
+                lost = true;
+                return;
+            };
+            *place = range;
+            count += 1;
+            if (self.told == 0 || !RANGES.hold(range)) && self.told < MOST_TOLD {
+                self.told += 1;
+                tell(session, &mut self.text, range, mapping);
+            }
+        });
+        let found = self.found.get(..count).unwrap_or_default();
+        if !RANGES.are(found) {
+            RANGES.set(found);
+        }
+        let trouble = match (read, lost) {
+            (false, _) => {
+                "What a process does in shared memory was not compared: it cannot read /proc/self/maps."
+            }
+            (true, true) => "Not all shared memory was compared: a process maps more than can be told apart.",
+            (true, false) => return,
+        };
+        if !std::mem::replace(&mut self.troubled, true) {
+            let text = &mut self.text;
+            session.append(text.line("trouble").name(NOT_COMPARED.as_bytes()).name(trouble.as_bytes()));
+        }
+    }
+}
+
+/// The shared address of a mapping's first byte.
+fn address(common: &CommonHeader, mapping: &Mapping<'_>) -> Option<Addr> {
+    let part = mapping.offset / SegmentId::BYTES;
+    // What reaches into the next part of a file is compared as far as it goes.
+    let segment = SegmentId(common.segment(identity(mapping, part))?);
+    Addr::shared(segment, mapping.offset % SegmentId::BYTES)
+}
+
+/// What tells a file, or memory that the kernel treats as one, from all others of the machine. Segments of System V and
+/// anonymous memory are on one device, and number themselves.
+fn identity(mapping: &Mapping<'_>, part: u64) -> u64 {
+    let of_system_v = mapping.name.starts_with(b"/SYSV");
+    [mapping.device, mapping.inode, part << 1 | u64::from(of_system_v)].into_iter().fold(0, mix)
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn mix(hash: u64, word: u64) -> u64 {
+    let z = (hash ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ z >> 31
+}
+
+/// Writes a [`carom_base_wire::journal::Line::Shared`] into the journal.
+fn tell(session: &Session, text: &mut Text<LINE_BYTES>, range: ranges::Shared, mapping: &Mapping<'_>) {
+    let Some((segment, offset)) = range.at.segment() else { return };
+    let text = text.line("shared").number(range.low, 16).number(range.high, 16).number(segment.0.into(), 10);
+    let text = text.number(offset, 16).number(mapping.device, 16).number(mapping.inode, 10);
+    let text = text.number(mapping.writable.into(), 10);
+    session.append(text.name(mapping.name));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_v_segment_is_no_anonymous_memory_of_its_number() {
+        let named = |name| Mapping { range: 0..1, offset: 0, device: 1, inode: 3, writable: true, name };
+        let anonymous = identity(&named(b"/dev/zero (deleted)"), 0);
+        assert_eq!(anonymous, identity(&named(b"/dev/zero (deleted)"), 0));
+        assert_ne!(anonymous, identity(&named(b"/SYSV00000000 (deleted)"), 0));
+        assert_ne!(anonymous, identity(&named(b"/dev/zero (deleted)"), 1));
+        assert_ne!(anonymous, identity(&Mapping { inode: 4, ..named(b"") }, 0));
+        assert_ne!(anonymous, identity(&Mapping { device: 3, inode: 1, ..named(b"") }, 0));
+    }
+}

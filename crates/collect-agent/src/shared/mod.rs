@@ -1,0 +1,65 @@
+//! Memory that processes share: its lines have addresses that are the same in all of them, and boards of their own, which all
+//! of them map.
+
+mod common;
+mod look;
+mod ranges;
+
+use std::ops::Range;
+
+use carom_base::{Access, Addr, Line, Nanos};
+use carom_base_detect::WatchPlan;
+
+pub use common::{CommonBoards, boards};
+pub use look::after_fork;
+
+use crate::{session::Session, thread::State};
+
+static RANGES: ranges::Ranges = ranges::Ranges::new();
+
+/// Whether this process has a line of shared memory mapped. Signal-safe.
+pub fn reaches(line: Line) -> bool {
+    RANGES.local(line.start()).is_some()
+}
+
+/// The access as all processes know it, where it goes to memory that they may share; else the access itself. For handlers.
+pub fn common(state: &mut State, access: Access, now: Nanos) -> Access {
+    let Some(common) = state.session.common.filter(|_| state.session.settings.reuse.is_none()) else {
+        return access;
+    };
+    look::where_due(state.session, common.header, now);
+    let Some(addr) = RANGES.common(access.addr) else { return access };
+    if !state.detectors.iter().all(carom_base_detect::ThreadDetector::is_numbered) {
+        let number = common.next_number();
+        state.detectors.iter_mut().for_each(|detector| detector.number_among_processes(number));
+        state.slot.number_among_processes(number);
+    }
+    Access { addr, ..access }
+}
+
+/// Writes down what is mapped, as the process ends: nobody may have looked before. Signal-safe, but for errno.
+pub fn announce(session: &Session) {
+    if let Some(common) = session.common {
+        look::at_once(session, common.header);
+    }
+}
+
+/// The address of this process that stands for `addr`, which may be a shared one. `None` where it is not mapped here.
+/// Signal-safe.
+pub fn local(addr: Addr) -> Option<Addr> {
+    if addr.segment().is_some() { RANGES.local(addr) } else { Some(addr) }
+}
+
+/// The plan in addresses of this process. Signal-safe.
+pub fn local_plan(plan: &WatchPlan) -> Option<WatchPlan> {
+    let start = local(plan.line.start())?;
+    let moved = |chunk: Addr| Addr(start.0.wrapping_add(chunk.offset_in_line()));
+    Some(WatchPlan { line: start.line(), chunks: plan.chunks.map(moved), count: plan.count })
+}
+
+/// The program has mapped something at `bytes`, or unmapped what was there; `shared`: others may see what is there now.
+pub fn mapping_changed(bytes: Option<&Range<u64>>, shared: bool) {
+    if shared || bytes.is_some_and(|bytes| RANGES.overlap(bytes)) {
+        look::note_change(bytes);
+    }
+}
