@@ -29,8 +29,10 @@ const PAUSE: u64 = 1000;
 /// The same where something has changed: a hundredth.
 const PAUSE_OF_CHANGE: u64 = 100;
 
-/// Pauses are at least this long, in nanoseconds.
-const SHORTEST_PAUSE_NS: u64 = 20_000_000;
+/// The pause after something was found, in nanoseconds, and the longest: it doubles each time that nothing is new. Looking
+/// takes a descriptor for a moment, which other threads of the program may notice by the numbers of theirs.
+const FIRST_PAUSE_NS: u64 = 20_000_000;
+const LONGEST_PAUSE_NS: u64 = 320_000_000;
 
 /// Lines of the journal that tell of mappings: what comes later has no name.
 const MOST_TOLD: usize = 1024;
@@ -45,6 +47,8 @@ struct Look {
     told: usize,
     /// How long the last look took, in nanoseconds.
     cost: u64,
+    /// The pause after it, as far as it does not depend on the cost.
+    pause: u64,
     /// A trouble was noted.
     troubled: bool,
 }
@@ -55,6 +59,7 @@ static LOOK: SpinLock<Look> = SpinLock::new(Look {
     text: Text::new(),
     told: 0,
     cost: 0,
+    pause: 0,
     troubled: false,
 });
 
@@ -96,7 +101,7 @@ pub fn at_once(session: &Session, common: &CommonHeader) {
     look.all(session, common);
     let cost = clock::now().0.saturating_sub(begun);
     look.cost = cost;
-    let pause = cost.saturating_mul(PAUSE).max(SHORTEST_PAUSE_NS);
+    let pause = cost.saturating_mul(PAUSE).max(look.pause);
     NEXT.store(begun.saturating_add(pause), Relaxed);
     if CHANGED.load(Relaxed) {
         // What was found may be gone.
@@ -133,9 +138,12 @@ impl Look {
             }
         });
         let found = self.found.get(..count).unwrap_or_default();
-        if !RANGES.are(found) {
+        self.pause = if RANGES.are(found) {
+            self.pause.saturating_mul(2).clamp(FIRST_PAUSE_NS, LONGEST_PAUSE_NS)
+        } else {
             RANGES.set(found);
-        }
+            FIRST_PAUSE_NS
+        };
         let trouble = match (read, lost) {
             (false, _) => {
                 "What a process does in shared memory was not compared: it cannot read /proc/self/maps."

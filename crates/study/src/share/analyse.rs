@@ -116,14 +116,19 @@ impl Roster<'_> {
     }
 }
 
-/// The pattern of the process that has nearly all of the volume. That processes keep to themselves is no
-/// pattern: their memory is their own.
+/// The pattern of the process that has nearly all of the volume, or of processes where nearly all of it goes between them.
+/// That processes keep to themselves is no pattern: their memory is their own.
 fn pattern_of_program(matrix: &Matrix<ThreadId>, events: usize, roster: Roster<'_>) -> Option<Pattern> {
-    let mut by_process: BTreeMap<ProcessId, f64> = BTreeMap::new();
-    for (thread, row) in matrix.labels.iter().zip(&matrix.all) {
-        *by_process.entry(roster.process(*thread)).or_default() += row.iter().sum::<f64>();
+    // `None` for what goes from one to another.
+    let mut volumes: BTreeMap<Option<ProcessId>, f64> = BTreeMap::new();
+    for (writer, row) in matrix.labels.iter().zip(&matrix.all) {
+        let process = roster.process(*writer);
+        for (accessor, volume) in matrix.labels.iter().zip(row) {
+            let within = (roster.process(*accessor) == process).then_some(process);
+            *volumes.entry(within).or_default() += volume;
+        }
     }
-    let busiest = by_process.values().copied().fold(0.0, f64::max);
+    let busiest = volumes.values().copied().fold(0.0, f64::max);
     (busiest >= ONE_PROCESS * (matrix.volume() + matrix.unlisted)).then(|| pattern(matrix, events)).flatten()
 }
 

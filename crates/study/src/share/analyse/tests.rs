@@ -188,6 +188,11 @@ fn processes_are_no_groups_but_a_busy_process_has_its_pattern() {
     input.threads[2].process = ProcessId(1);
     input.threads[3].process = ProcessId(1);
     assert_eq!(findings_of(&input).pattern, None);
+    // And over four, which then share memory.
+    for thread in &mut input.threads {
+        thread.process = ProcessId(thread.id.0);
+    }
+    assert!(matches!(findings_of(&input).pattern, Some(Pattern::Groups(_))));
 }
 
 #[test]
