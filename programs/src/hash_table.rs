@@ -1,5 +1,5 @@
 //! A hash table whose neighbouring buckets belong to different threads: false sharing, as in a table that is divided
-//! among threads by the low bits of a hash.
+//! among threads by the low bits of a hash. With `--sync` all threads use all of it.
 
 use std::hint::spin_loop;
 use std::mem::offset_of;
@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relax
 use clap::Args;
 use serde_json::{Value, json};
 
+use crate::concurrent_set::{self, Sync};
 use crate::error::Error;
 use crate::neighbours::{self, Field};
 use crate::options::Common;
@@ -21,9 +22,12 @@ use crate::runner;
 ///
 /// An operation draws one of the thread's keys and deletes it if it is there, else inserts it. No datum is ever accessed
 /// by two threads, so all sharing is false; with --padded there is none.
+///
+/// With --sync spinlock, mutex or lock-free all threads look up, insert and remove keys in all buckets, each a sorted list.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   carom-workloads hash-table --threads 2 --seconds 4
+  carom-workloads hash-table --sync mutex --updates 40 --range 65536 --buckets 1024
   carom-workloads hash-table --threads 2 --seconds 4 --padded")]
 pub struct Options {
     #[command(flatten)]
@@ -36,6 +40,9 @@ pub struct Options {
     /// Give each bucket lines of its own.
     #[arg(long)]
     padded: bool,
+
+    #[command(flatten)]
+    shared: concurrent_set::Settings,
 }
 
 /// What the static tables have room for.
@@ -155,6 +162,9 @@ impl Part<'_> {
 /// # Errors
 /// Where threads have no bucket, or cannot be started or pinned.
 pub fn run(options: &Options) -> Result<Output, Error> {
+    if options.shared.sync != Sync::Partitioned {
+        return concurrent_set::run("hash-table", &options.shared, &options.common, options.buckets);
+    }
     let (threads, padded) = (options.common.threads, options.padded);
     let own = options.buckets / threads as u64;
     if own == 0 {

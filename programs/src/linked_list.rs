@@ -1,5 +1,5 @@
 //! Lists of different threads whose nodes alternate in memory: false sharing, as between nodes that several threads
-//! took from one allocator.
+//! took from one allocator. With `--sync` all threads use one list.
 
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use clap::Args;
 use serde_json::{Value, json};
 
+use crate::concurrent_set::{self, Sync};
 use crate::error::Error;
 use crate::neighbours::{self, Field};
 use crate::options::Common;
@@ -20,9 +21,12 @@ use crate::runner;
 ///
 /// An operation walks to a node drawn by chance and adds 1 to its value. No datum is ever accessed by two threads, so
 /// all sharing is false; with --padded there is none.
+///
+/// With --sync spinlock, mutex or lock-free all threads look up, insert and remove keys in one sorted list.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   carom-workloads linked-list --threads 2 --seconds 4
+  carom-workloads linked-list --sync lock-free --updates 5 --range 256
   carom-workloads linked-list --threads 2 --seconds 4 --padded")]
 pub struct Options {
     #[command(flatten)]
@@ -35,6 +39,9 @@ pub struct Options {
     /// Give each node lines of its own.
     #[arg(long)]
     padded: bool,
+
+    #[command(flatten)]
+    shared: concurrent_set::Settings,
 }
 
 /// With the most threads, lists of this length take 128 MiB when padded.
@@ -101,6 +108,9 @@ fn visit<'a>(node: impl Fn(usize) -> &'a Node, first: usize, steps: u64) {
 /// # Errors
 /// Where its threads cannot be started or pinned.
 pub fn run(options: &Options) -> Result<Output, Error> {
+    if options.shared.sync != Sync::Partitioned {
+        return concurrent_set::run("linked-list", &options.shared, &options.common, 1);
+    }
     let threads = options.common.threads;
     let number = threads * options.nodes as usize;
     let nodes = allocate_nodes(number, threads, options.padded);

@@ -57,6 +57,19 @@ fn a_hash_table_holds_what_was_inserted() {
 }
 
 #[test]
+fn a_set_that_threads_share_holds_what_was_inserted() {
+    for sync in ["spinlock", "mutex", "lock-free"] {
+        for workload in ["hash-table --buckets 64", "linked-list --range 64"] {
+            let arguments = format!("{workload} --sync {sync} --updates 40 --threads 3 --iterations 20000");
+            let output = json(&arguments);
+            let measured = &output["measured"];
+            assert_eq!(measured["entries"], output["expected"]["entries"], "{arguments}");
+            assert!(sum(&measured["inserted"]) > 0 && sum(&measured["found"]) > 0, "{arguments}");
+        }
+    }
+}
+
+#[test]
 fn a_linked_list_counts_every_visit() {
     for arguments in ["", "--padded", "--threads 5 --nodes 1", "--threads 1 --nodes 100"] {
         let measured = json(&format!("linked-list --iterations 20000 {arguments}"))["measured"].clone();
