@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""A soak: forks, execs, threads, libraries, signals, timers, faults and made code at random, for a time under each command."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from lib import campaign, carom
+from lib.campaign import Criterion, Summary
+from lib.paths import compile_c
+from lib.table import group_by, markdown
+
+COMMANDS = {
+    "count": ["count"],
+    "share": ["share", "--period", "10000"],
+    "share by burst": ["share", "--engine", "burst"],
+    "reuse": ["reuse"],
+    "reuse, exact": ["reuse", "--exact"],
+}
+OPERATIONS = 300
+# A run takes some seconds; what is still there then hangs.
+HANG_S = 120
+
+
+def measure(options):
+    program = compile_c(Path(__file__).parent / "soak.c", "soak", "-pthread", "-ldl")
+    minutes = options.minutes if not options.quick else 0.2
+    for name, words in COMMANDS.items():
+        end = time.monotonic() + 60 * minutes
+        seed = 0
+        while time.monotonic() < end:
+            seed += 1
+            argv = [program, str(seed), str(OPERATIONS)]
+            native = run(argv)
+            ours = run([*carom.prefix("soak", words[1:], command=words[0]), *argv])
+            yield {"command": name, "seed": seed, "result": judged(native, ours), "native_status": native[0], "status": ours[0],
+                   "native": native[1], "printed": ours[1]}
+
+
+def run(argv):
+    """Its status, `hung` where it has none, and what it printed."""
+    try:
+        done = subprocess.run([str(word) for word in argv], capture_output=True, text=True, timeout=HANG_S, check=False)
+    except subprocess.TimeoutExpired:
+        return "hung", ""
+    return done.returncode, (done.stdout + done.stderr).strip()[-100:]
+
+
+def judged(native, ours):
+    if native[0] != 0:
+        return "fails natively"
+    if ours == native:
+        return "same"
+    return "hung" if ours[0] == "hung" else "differs"
+
+
+def summarise(rows):
+    table, bad = [], 0
+    for (command,), group in group_by(rows, "command").items():
+        results = [row["result"] for row in group]
+        table.append([command, len(group), *(results.count(result) for result in ("same", "differs", "hung", "fails natively"))])
+        bad += results.count("differs") + results.count("hung")
+    return Summary(body=[markdown(["command", "runs", "as natively", "differ", "hang", "fail natively"], table)],
+                   criteria=[Criterion("no hang, no crash, no difference", f"{bad} of {len(rows)} runs", bad == 0)])
+
+
+def arguments(parser):
+    parser.add_argument("--minutes", type=float, default=30, help="minutes for each command [default: 30]")
+
+
+if __name__ == "__main__":
+    campaign.main(__file__, "12. A soak", "carom COMMAND -q -- soak SEED 300", measure, summarise, arguments=arguments)
