@@ -108,11 +108,13 @@ pub enum Counter {
     CellsLost = 23,
     /// Uses, or watched lines, given up because too many touches decided nothing.
     Undecided = 24,
+    /// Uses that another thread touched while the using one was held, and would have touched later.
+    EarlyTouches = 25,
 }
 
 impl Counter {
     /// How many there are.
-    pub const COUNT: usize = 25;
+    pub const COUNT: usize = 26;
 }
 
 /// Room for counters to come without moving the rest.

@@ -13,6 +13,7 @@ use crate::{
     evict::Room,
     exit::{Exit, Reason},
     fragment::{self, Hooked},
+    hold,
     landings::Landing,
     memory::{self, Regions},
     mode::Mode,
@@ -31,6 +32,8 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
     let thread = unsafe { &mut *thread };
     // SAFETY: records are never changed once code refers to them.
     let mut exit = unsafe { *exit };
+    // The program's system calls are its own time.
+    let _held = hold::begin((exit.reason != Reason::SystemCall).then_some(thread.lane));
     stream::before_exit(thread, &exit);
     for trial in 0..=MOST_WAITS {
         engine::with(|engine| {

@@ -14,7 +14,7 @@
 //! Order of reading: `block` (what is translated at a time), `fragment` (how), `landings` (indirect transfers),
 //! `switch` (in and out), `dispatch` (what an exit does), `sample` (which accesses), `early` (those told at once), `countdown` (when),
 //! `units`, `repeat` and `vector` (those of iterations and lanes), `stream` (all of them), `watch` (those to
-//! some lines), `system` (processes, threads and mappings), `invalidate` (code that changes), `evict` (full
+//! some lines), `hold` (how long threads stand for all that), `system` (processes, threads and mappings), `invalidate` (code that changes), `evict` (full
 //! arenas), `reentry` and `coverage` (threads outside), `memory` (where everything lies).
 
 mod block;
@@ -31,6 +31,7 @@ mod evict;
 mod exit;
 mod filter;
 mod fragment;
+mod hold;
 mod invalidate;
 mod landings;
 mod links;
@@ -65,6 +66,7 @@ pub use engine::{
 #[doc(hidden)]
 pub use evict::bound_cache;
 pub use filter::{IpSet, set_filter};
+pub use hold::{Held, Hold, hold, ticks};
 pub use memory::MemoryError;
 pub use mode::Mode;
 pub use position::{accesses, accesses_at, accesses_of};

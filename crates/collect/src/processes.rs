@@ -192,6 +192,7 @@ fn counters(head: &SlotSnapshot) -> ThreadCounters {
         threads_unarmed: of(Counter::ThreadsUnarmed),
         cells_lost: of(Counter::CellsLost),
         undecided: of(Counter::Undecided),
+        early_touches: of(Counter::EarlyTouches),
         ..ThreadCounters::default()
     }
 }

@@ -1,5 +1,6 @@
 use carom_base::{Locality, Scope, ThreadId};
 
+use super::clocks::Clocks;
 use super::random::Random;
 use crate::Domain;
 
@@ -144,6 +145,18 @@ pub trait Positions {
 
     /// The sum over the threads of a domain, those that have ended included.
     fn of_domain(&self, domain: Domain) -> u64;
+
+    /// Where clocks of time stand for `thread` among the threads of `domain`. `None` where threads are not held, or nothing
+    /// is known of it: then what all did up to now is taken for what they would have done.
+    fn clocks(&self, _thread: ThreadId, _domain: Domain) -> Option<Clocks> {
+        None
+    }
+
+    /// How long the asking thread had run since then when it was stopped. `None` where it was stopped before, or it was so
+    /// long ago that nobody knows.
+    fn ran_since(&self, _at: u64) -> Option<u64> {
+        None
+    }
 }
 
 #[cfg(test)]

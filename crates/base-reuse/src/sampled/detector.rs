@@ -1,13 +1,14 @@
 use carom_base::{ReuseEvent, ReuseOutcome, Scope, ThreadId, Touch};
 
+use super::clocks::{Stand, Until};
 use super::config::{Config, MAX_SLOTS, Positions};
+use super::early::Early;
 use super::placing::Newcomer;
 use super::random::Random;
 use super::slot::{Slot, Use};
 use super::state::{Phase, State};
 use super::tally::Tally;
 use super::watch::{Place, Watch, WatchId};
-use crate::Domain;
 
 /// The detector that all threads of a process share.
 ///
@@ -27,6 +28,9 @@ pub struct Over {
     pub watch: Watch,
     /// What became of it, to record.
     pub event: ReuseEvent,
+    /// Another thread had touched the place before, while the using one was held; that would have come later, and does not
+    /// count.
+    pub was_early: bool,
 }
 
 /// What a sample leads to.
@@ -70,23 +74,59 @@ impl<'a> Detector<'a> {
             scope,
             locality,
             domain,
-            position: clock(positions, scope, touch.thread, domain),
+            start: Stand::of(positions, scope, touch.thread, domain),
             place: Place::choose(self.config.reach, locality, touch.access, &mut random),
         };
         let newcomer = Newcomer { held, number, weight: f64::from(weight) * odds };
         self.place(positions, &newcomer, &mut random)
     }
 
+    /// Watches for the use are set from now on; what others touched before was not seen.
+    pub fn arm(self, id: WatchId, at: u64) {
+        if let Some(slot) = self.slot(id).filter(|_| self.is_active(id)) {
+            slot.arm(at);
+        }
+    }
+
     /// Watched bytes were touched: a trap, or a hit of the filter. The access may as well touch other bytes near by.
     ///
     /// Where it could not be recovered: the watched bytes, and what the watch was set for.
+    ///
+    /// A thread that is held lags behind the others, so that what touches come first does not decide, but which would have:
+    /// those of other threads wait until the using thread has run for as long.
     pub fn on_touch(self, positions: &impl Positions, id: WatchId, touch: Touch) -> Touched {
-        let held = self.slot(id).and_then(Slot::read).filter(|(generation, _)| *generation == id.generation);
+        let Some(slot) = self.slot(id) else { return Touched::Late };
+        let held = slot.read().filter(|(generation, _)| *generation == id.generation);
         let Some((_, held)) = held else { return Touched::Late };
+        let own = touch.thread == held.touch.thread;
+        let now = Stand::at(positions, held.touch.thread, held.domain, own);
+        let window = now.window(&held.start, own);
+        let early = slot.early.read(id.generation);
+        if let Some(early) = early.filter(|early| early.after <= window) {
+            return self
+                .settle(positions, id, &held, Became::early(&early))
+                .map_or(Touched::Late, Touched::Over);
+        }
         let Some(outcome) = held.verdict(&touch, positions.domain(touch.thread)) else {
             return Touched::Active;
         };
-        self.settle(positions, id, &held, outcome, Some(touch)).map_or(Touched::Late, Touched::Over)
+        let until = match now.clocks {
+            Some(clocks) if !own => {
+                // Whoever was stopped before has done nothing since.
+                let Some(armed) = slot.armed().filter(|armed| *armed <= clocks.stopped) else {
+                    return Touched::Active;
+                };
+                let after = positions.ran_since(armed).unwrap_or(window).max(window);
+                if after > window {
+                    slot.early.keep(id.generation, &Early { after, outcome, touch });
+                    return Touched::Active;
+                }
+                Until::After(after)
+            }
+            _ => Until::Stopped,
+        };
+        let became = Became { outcome, later: Some(touch), until, was_early: early.is_some() };
+        self.settle(positions, id, &held, became).map_or(Touched::Late, Touched::Over)
     }
 
     /// What is watched now: to be set in a thread that starts.
@@ -109,7 +149,7 @@ impl<'a> Detector<'a> {
     /// `None` where it was over already.
     pub fn censor(self, positions: &impl Positions, id: WatchId) -> Option<Over> {
         let (_, held) = self.slot(id)?.read().filter(|(generation, _)| *generation == id.generation)?;
-        self.settle(positions, id, &held, ReuseOutcome::Replaced, None)
+        self.settle(positions, id, &held, Became::nothing(ReuseOutcome::Replaced))
     }
 
     /// A thread ends: what it could still have reused itself is over. What others may reuse is not.
@@ -144,29 +184,39 @@ impl<'a> Detector<'a> {
 
     fn end<P: Positions>(self, positions: &P, which: impl Fn(&Use) -> bool) -> impl Iterator<Item = Over> {
         self.uses().filter_map(move |(id, held)| {
-            if which(&held) { self.settle(positions, id, &held, ReuseOutcome::Ended, None) } else { None }
+            let nothing = Became::nothing(ReuseOutcome::Ended);
+            if which(&held) { self.settle(positions, id, &held, nothing) } else { None }
         })
     }
 
     /// Ends a use, where no other thread has been faster.
-    fn settle(
-        self,
-        positions: &impl Positions,
-        id: WatchId,
-        held: &Use,
-        outcome: ReuseOutcome,
-        later: Option<Touch>,
-    ) -> Option<Over> {
+    fn settle(self, positions: &impl Positions, id: WatchId, held: &Use, became: Became) -> Option<Over> {
         let weight = self.slot(id)?.settle(id.generation)?;
-        let now = clock(positions, held.scope, held.touch.thread, held.domain);
-        Some(Over { watch: held.watch(id), event: held.event(outcome, later, now, weight) })
+        let Became { outcome, later, until, was_early } = became;
+        let now = Stand::of(positions, held.scope, held.touch.thread, held.domain);
+        Some(Over {
+            watch: held.watch(id),
+            event: held.event(outcome, later, (&now, until), weight),
+            was_early,
+        })
     }
 }
 
-/// Where the clock of a use's distances stands.
-pub(super) fn clock(positions: &impl Positions, scope: Scope, owner: ThreadId, domain: Domain) -> u64 {
-    match scope {
-        Scope::Private => positions.of_thread(owner),
-        Scope::Shared => positions.of_domain(domain),
+/// What ends a use.
+struct Became {
+    outcome: ReuseOutcome,
+    later: Option<Touch>,
+    until: Until,
+    was_early: bool,
+}
+
+impl Became {
+    const fn nothing(outcome: ReuseOutcome) -> Self {
+        Self { outcome, later: None, until: Until::Now, was_early: false }
+    }
+
+    const fn early(early: &Early) -> Self {
+        let Early { after, outcome, touch } = *early;
+        Self { outcome, later: Some(touch), until: Until::After(after), was_early: false }
     }
 }

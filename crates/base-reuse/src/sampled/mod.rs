@@ -94,8 +94,10 @@
 //! - A line is that of the use's first byte, also where the use reaches into the next.
 //! - When two threads change the weight of one use in the same instant, one sample's weight can be lost.
 
+mod clocks;
 mod config;
 mod detector;
+mod early;
 mod placing;
 mod random;
 mod reservoir;
@@ -107,6 +109,7 @@ mod tally;
 mod tests;
 mod watch;
 
+pub use clocks::Clocks;
 pub use config::{Config, MAX_SLOTS, Odds, Positions, REGISTERS, Reach, Replacement};
 pub use detector::{Detector, Over, Sampled, Touched};
 pub use slot::Slot;

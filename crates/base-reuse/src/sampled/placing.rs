@@ -2,8 +2,9 @@
 
 use carom_base::ReuseOutcome;
 
+use super::clocks::{Stand, Until};
 use super::config::{MAX_SLOTS, Positions, Replacement};
-use super::detector::{Detector, Over, Sampled, clock};
+use super::detector::{Detector, Over, Sampled};
 use super::random::Random;
 use super::reservoir::{gives_way, varopt};
 use super::slot::{Slot, Use};
@@ -150,10 +151,10 @@ impl Occupied<'_> {
             return None;
         }
         let replaced = slot.taken_use().map(|held| {
-            let now = clock(positions, held.scope, held.touch.thread, held.domain);
+            let now = Stand::of(positions, held.scope, held.touch.thread, held.domain);
             let id = WatchId { slot: index, generation: state.generation };
-            let event = held.event(ReuseOutcome::Replaced, None, now, weight_left(slot));
-            Over { watch: held.watch(id), event }
+            let event = held.event(ReuseOutcome::Replaced, None, (&now, Until::Now), weight_left(slot));
+            Over { watch: held.watch(id), event, was_early: false }
         });
         Some(Sampled { arm: Some(self.arm(new, weight)), replaced })
     }

@@ -5,6 +5,8 @@ use carom_base::{
     Touch,
 };
 
+use super::clocks::{Clocks, Stand, Until};
+use super::early::EarlyTouch;
 use super::state::{Phase, State};
 use super::watch::{Place, Watch, WatchId};
 use crate::Domain;
@@ -16,8 +18,8 @@ pub(super) struct Use {
     pub scope: Scope,
     pub locality: Locality,
     pub domain: Domain,
-    /// Where the clock of its distances stood before the access.
-    pub position: u64,
+    /// Where clocks stood before the access.
+    pub start: Stand,
     pub place: Place,
 }
 
@@ -33,12 +35,12 @@ impl Use {
         Watch { id, first, bytes, owner: self.touch.thread, scope: self.scope, domain: self.domain, only }
     }
 
-    /// What became of it, at a position of the same clock before the access that decided.
+    /// What became of it, and when.
     pub fn event(
         &self,
         outcome: ReuseOutcome,
         later: Option<Touch>,
-        position: u64,
+        (now, until): (&Stand, Until),
         weight: f64,
     ) -> ReuseEvent {
         // Its own accesses are not between: a read-modify-write is two.
@@ -50,7 +52,7 @@ impl Use {
             outcome,
             earlier: self.touch,
             later,
-            distance: position.saturating_sub(self.position).saturating_sub(own),
+            distance: now.distance(&self.start, until).saturating_sub(own),
             weight: weight as f32,
         }
     }
@@ -86,9 +88,29 @@ pub struct Slot {
     time: AtomicU64,
     ip: AtomicU64,
     stack: AtomicU64,
+    /// Of the use's start: accesses of its thread, how long that had run, and when others were asked, and how long they
+    /// had been held. The first two are told apart from no clocks by the third, which is 0 there.
+    own: AtomicU64,
+    ran: AtomicU64,
+    asked: AtomicU64,
+    held: AtomicU64,
+    /// When the first watch for the use was set; 0 before.
+    armed: AtomicU64,
+    /// A touch by another thread that the using one lags behind.
+    pub(super) early: EarlyTouch,
 }
 
 impl Slot {
+    /// Watches for this use are being set.
+    pub(super) fn arm(&self, at: u64) {
+        self.armed.store(at, Ordering::Relaxed);
+    }
+
+    /// Since when they are, where that is known.
+    pub(super) fn armed(&self) -> Option<u64> {
+        Some(self.armed.load(Ordering::Relaxed)).filter(|at| *at != 0)
+    }
+
     pub(super) fn state(&self) -> State {
         // ATOMICS: pairs with the release store that ends `write`: an active state makes the fields visible.
         State::from_bits(self.state.load(Ordering::Acquire))
@@ -195,7 +217,7 @@ impl Slot {
             scope: Scope::from_u8(scope_locality >> 4)?,
             locality: Locality::from_u8(scope_locality & 0xf)?,
             domain: Domain(upper(domain_codes)),
-            position: self.position.load(Ordering::Relaxed),
+            start: self.read_start(),
             place: Place {
                 first: Addr(self.first.load(Ordering::Relaxed)),
                 bytes: u32::from(bytes),
@@ -204,8 +226,26 @@ impl Slot {
         })
     }
 
+    fn read_start(&self) -> Stand {
+        let asked = self.asked.load(Ordering::Relaxed);
+        let ran = self.ran.load(Ordering::Relaxed);
+        let held = self.held.load(Ordering::Relaxed);
+        let clocks = Clocks { ran, asked, ran_when_asked: ran, held, ..Clocks::default() };
+        Stand {
+            own: self.own.load(Ordering::Relaxed),
+            all: self.position.load(Ordering::Relaxed),
+            clocks: (asked != 0).then_some(clocks),
+        }
+    }
+
     fn write_fields(&self, held: &Use) {
-        let Use { touch, scope, locality, domain, position, place } = *held;
+        let Use { touch, scope, locality, domain, start, place } = *held;
+        let clocks = start.clocks.unwrap_or_default();
+        self.own.store(start.own, Ordering::Relaxed);
+        self.ran.store(clocks.ran, Ordering::Relaxed);
+        self.asked.store(clocks.asked, Ordering::Relaxed);
+        self.held.store(clocks.held, Ordering::Relaxed);
+        self.armed.store(0, Ordering::Relaxed);
         let scope_locality = (scope as u8) << 4 | locality as u8;
         let codes = [touch.access.kind as u8, scope_locality, place.bytes as u8, place.choices];
         self.width.store(touch.access.width, Ordering::Relaxed);
@@ -213,7 +253,7 @@ impl Slot {
         self.first.store(place.first.0, Ordering::Relaxed);
         self.domain_codes.store(pack(domain.0, u32::from_le_bytes(codes)), Ordering::Relaxed);
         self.thread_cpu.store(pack(touch.thread.0, touch.cpu.0), Ordering::Relaxed);
-        self.position.store(position, Ordering::Relaxed);
+        self.position.store(start.all, Ordering::Relaxed);
         self.time.store(touch.time.0, Ordering::Relaxed);
         self.ip.store(touch.access.ip.0, Ordering::Relaxed);
         self.stack.store(touch.stack.0, Ordering::Relaxed);
@@ -238,7 +278,7 @@ const fn lower(word: u64) -> u32 {
 }
 
 // What every sample reads of every slot is its first line.
-const _: () = assert!(size_of::<Slot>() == 2 * carom_base::LINE_BYTES as usize);
+const _: () = assert!(size_of::<Slot>() == 3 * carom_base::LINE_BYTES as usize);
 
 #[cfg(test)]
 mod tests {
@@ -257,7 +297,11 @@ mod tests {
             scope,
             locality,
             domain: Domain(u32::MAX - 1),
-            position: u64::MAX,
+            start: Stand {
+                own: u64::MAX - 1,
+                all: u64::MAX,
+                clocks: Some(Clocks { ran: 1, asked: 2, ran_when_asked: 1, held: 3, ..Clocks::default() }),
+            },
             place: Place { first: Addr(0x1000), bytes: 64, choices: 8 },
         }
     }

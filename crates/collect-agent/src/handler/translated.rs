@@ -45,6 +45,7 @@ pub fn on_signal(
         Some(Cause::Watch(index)) => {
             // The trap is the cache's; what it says is the program's.
             // The block that was interrupted counts as a whole.
+            let _held = carom_collect_translate::hold();
             let accesses = carom_collect_translate::accesses();
             let mut program = *context.raw();
             // SAFETY: our own copy.

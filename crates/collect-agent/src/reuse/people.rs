@@ -8,7 +8,10 @@ use std::{
 };
 
 use carom_base::{Nanos, ThreadId};
-use carom_base_reuse::{Domain, sampled::Positions};
+use carom_base_reuse::{
+    Domain,
+    sampled::{Clocks, Positions},
+};
 use carom_collect_translate as engine;
 use carom_collect_translate::Watches;
 
@@ -30,7 +33,38 @@ struct Person {
     watches: AtomicU32,
     /// What the engine calls it.
     name: AtomicU64,
+    pace: Pace,
 }
+
+/// Accesses of a thread per time that it runs, of late. Noted by the thread itself.
+#[derive(Default)]
+struct Pace {
+    /// Bits of an `f64`.
+    latest: AtomicU64,
+    /// What it was reckoned from last.
+    accesses: AtomicU64,
+    ran: AtomicU64,
+}
+
+impl Pace {
+    fn note(&self, accesses: u64, ran: u64) {
+        let time = ran.saturating_sub(self.ran.load(Relaxed));
+        if time < GRAIN {
+            return;
+        }
+        let made = accesses.saturating_sub(self.accesses.load(Relaxed));
+        self.latest.store((made as f64 / time as f64).to_bits(), Relaxed);
+        self.begin(accesses, ran);
+    }
+
+    fn begin(&self, accesses: u64, ran: u64) {
+        self.accesses.store(accesses, Relaxed);
+        self.ran.store(ran, Relaxed);
+    }
+}
+
+/// Ticks of the time-stamp counter that are many times what it takes to stop a thread: some 40 us.
+const GRAIN: u64 = 100_000;
 
 /// Where a thread is in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +116,8 @@ impl People {
         person.tid.store(newcomer.tid as u32, Relaxed);
         person.watches.store(newcomer.watches.map_or(0, |watches| u32::from(watches.index()) + 1), Relaxed);
         person.name.store(newcomer.name, Relaxed);
+        person.pace.latest.store(0, Relaxed);
+        person.pace.begin(0, newcomer.watches.map_or(0, |watches| watches.held().ran(engine::ticks())));
         self.top.fetch_max(place + 1, Relaxed);
         // ATOMICS: whoever finds the serial finds the rest. Sequentially consistent, because whoever arms a watch looks
         // for threads after it has published the watch, and the thread looks for watches after this.
@@ -110,6 +146,17 @@ impl People {
         if let Some(person) = self.persons.get(place.0) {
             person.domain.store(domain.0, Relaxed);
         }
+    }
+
+    /// The calling thread has made so many accesses.
+    pub fn note_pace(&self, place: Place, accesses: u64) {
+        if let (Some(person), Some(watches)) = (self.persons.get(place.0), engine::watches()) {
+            person.pace.note(accesses, watches.held().ran(engine::ticks()));
+        }
+    }
+
+    fn pace(&self, place: Place) -> f64 {
+        self.persons.get(place.0).map_or(0.0, |person| f64::from_bits(person.pace.latest.load(Relaxed)))
     }
 
     /// Everybody.
@@ -220,6 +267,32 @@ impl Positions for Here<'_> {
         let position = there.fold(ended, |sum, (_, person)| sum.saturating_add(self.of_person(&person)));
         self.of_domain.set(Some((domain, position)));
         position
+    }
+
+    fn ran_since(&self, at: u64) -> Option<u64> {
+        engine::watches()?.ran_since(at)
+    }
+
+    fn clocks(&self, thread: ThreadId, domain: Domain) -> Option<Clocks> {
+        if !matches!(self.progress, Progress::Engine) {
+            return None;
+        }
+        let asking = engine::watches()?.held();
+        let asked = engine::ticks();
+        let stopped = asking.since.unwrap_or(asked);
+        let mut clocks = Clocks { stopped, asked, grain: GRAIN, ..Clocks::default() };
+        for (place, person) in self.people.all() {
+            let Some(held) = person.watches.map(Watches::held) else { continue };
+            if person.thread == thread {
+                clocks.ran = held.ran(stopped);
+                clocks.ran_when_asked = held.ran(asked);
+                clocks.pace = self.people.pace(place);
+            } else if person.domain == domain {
+                clocks.others += 1;
+                clocks.held = clocks.held.saturating_add(held.held(asked));
+            }
+        }
+        Some(clocks)
     }
 }
 

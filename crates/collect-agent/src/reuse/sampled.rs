@@ -12,7 +12,7 @@ use std::{hint, mem};
 use carom_base::{Access, Addr, Cpu, ReuseEvent, StackId, Touch};
 use carom_base_reuse::{
     Domain,
-    sampled::{Over, Touched, Watch, WatchId},
+    sampled::{Over, Positions, Touched, Watch, WatchId},
 };
 use carom_base_sys::{clock, signal};
 use carom_base_wire::{ControlSettings, Counter, Domains, Record, ReuseMethod, WatchChoice};
@@ -181,10 +181,11 @@ impl Sampled {
         let stack = scene.stack(access.ip.0);
         let touch = Touch { thread: scene.state.id, time: scene.time, cpu: scene.cpu, access, stack };
         let here = Here::new(&self.people, self.progress(), scene.state.id, domain);
+        self.people.note_pace(place, here.of_thread(scene.state.id));
         let mut asked: [Option<(Spot, Watch)>; MOST_QUESTIONS] = [None; MOST_QUESTIONS];
         for ((question, detector), asked) in self.questions.detectors().zip(&mut asked) {
             let sampled = detector.on_sample(&here, touch, weight, scene.state.random());
-            if let Some(Over { watch, event }) = &sampled.replaced {
+            if let Some(Over { watch, event, .. }) = &sampled.replaced {
                 // What takes its slot also takes its places.
                 if sampled.arm.is_none_or(|armed| armed.id.slot != watch.id.slot)
                     && let Some(mut armoury) = self.briefly()
@@ -234,6 +235,7 @@ impl Sampled {
         let slot = state.slot;
         let Some(detector) = self.questions.detector(spot.question) else { return };
         let begin = clock::now();
+        detector.arm(watch.id, engine::ticks());
         let set = armoury.set(spot.index, watch, &self.people);
         let armed = clock::now();
         if !self.is_in_software() && set.armed > 1 {
@@ -292,8 +294,11 @@ impl Sampled {
         match detector.on_touch(&here, id, touch) {
             Touched::Over(mut over) => {
                 scene.state.slot.count(Counter::Traps, 1);
-                let stack = scene.stack(access.ip.0);
-                over.event.later = over.event.later.map(|later| Touch { stack, ..later });
+                scene.state.slot.count(Counter::EarlyTouches, u64::from(over.was_early));
+                // Of what another thread did before, only the instruction is known.
+                if let Some(later) = over.event.later.as_mut().filter(|later| later.thread == thread) {
+                    later.stack = scene.stack(access.ip.0);
+                }
                 self.end(scene.state, spot, &over);
             }
             Touched::Active if self.questions.count_undecided(spot) >= MOST_UNDECIDED => {

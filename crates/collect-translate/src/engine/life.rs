@@ -8,6 +8,7 @@ use std::{
 use super::{ENGINE, Engine, LANES, Observer, current, observer};
 use crate::{
     cache::Cache,
+    hold,
     memory::{self, MemoryError},
     mode::Mode,
     signal,
@@ -57,6 +58,7 @@ pub fn start(mode: Mode, native: Vec<Range<u64>>, observer: &'static dyn Observe
     is_this_process();
     *ENGINE.lock() = Some(Engine { cache, observer, ended: None, threads: Vec::new() });
     observer::tell_it_to(observer);
+    hold::calibrate();
     STARTED.store(true, Release);
     signal::adopt();
     Ok(())

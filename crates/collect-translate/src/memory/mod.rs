@@ -32,7 +32,9 @@ mod windows;
 pub use arena::{Arena, ArenaCopy};
 pub use error::MemoryError;
 pub use holes::{Prefer, find_hole};
-pub use lanes::{BUFFER_BYTES, BUFFER_OFFSET, LANE_BYTES, LaneId, Lanes, WATCHED_BYTES, WATCHED_OFFSET};
+pub use lanes::{
+    BUFFER_BYTES, BUFFER_OFFSET, LANE_BYTES, LANES, LaneId, Lanes, WATCHED_BYTES, WATCHED_OFFSET,
+};
 pub use maps::{Mapping, MappingKind};
 pub use regions::Regions;
 pub use reservation::Reservation;

@@ -118,4 +118,6 @@ counters! {
     cells_lost,
     /// Uses that were given up because too many accesses to other bytes of their line came in between.
     undecided,
+    /// Uses that another thread touched while their own stood in the profiler, and their own would have touched before.
+    early_touches,
 }

@@ -94,6 +94,9 @@ pub struct Losses {
     pub threads_armed: u64,
     /// Watches that could not be set in a thread.
     pub threads_unarmed: u64,
+    /// Uses that another thread touched while their own was held, and that their own would have touched before: the former
+    /// is left out.
+    pub early_touches: u64,
     /// Records that did not fit the ring.
     pub dropped: u64,
     /// Counts of the exact mode that found no room.
@@ -112,6 +115,7 @@ impl Losses {
             window_ns: self.window_ns.saturating_add(other.window_ns),
             threads_armed: self.threads_armed.saturating_add(other.threads_armed),
             threads_unarmed: self.threads_unarmed.saturating_add(other.threads_unarmed),
+            early_touches: self.early_touches.saturating_add(other.early_touches),
             dropped: self.dropped.saturating_add(other.dropped),
             cells_lost: self.cells_lost.saturating_add(other.cells_lost),
             unprofiled_threads: self.unprofiled_threads.saturating_add(other.unprofiled_threads),

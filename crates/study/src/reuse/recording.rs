@@ -112,6 +112,7 @@ impl ReuseInput for RecordedReuse<'_> {
             window_ns: thread.counters.arm_ns,
             threads_armed: thread.counters.threads_armed,
             threads_unarmed: thread.counters.threads_unarmed,
+            early_touches: thread.counters.early_touches,
             dropped: thread.counters.dropped_records,
             cells_lost: thread.counters.cells_lost,
             unprofiled_threads: 0,

@@ -250,6 +250,9 @@ pub struct ReuseQuality {
     pub threads_armed: u64,
     /// Watches of other threads that could not be set.
     pub threads_unarmed: u64,
+    /// Uses that another thread touched while their own was held by the profiler, and that their own would have touched
+    /// before: the former is left out.
+    pub early_touches: u64,
     /// Counts of the exact mode that found no room.
     pub cells_lost: u64,
 }

@@ -201,6 +201,7 @@ fn quality(quality: &reuse::Quality) -> ReuseQuality {
         window_ns: (losses.armed > 0).then(|| Real((losses.window_ns as f64 / losses.armed as f64).round())),
         threads_armed: losses.threads_armed,
         threads_unarmed: losses.threads_unarmed,
+        early_touches: losses.early_touches,
         cells_lost: losses.cells_lost,
     }
 }

@@ -181,6 +181,10 @@ fn lost_uses(report: &Report, reuse: &Reuse) -> String {
             words::thousands(quality.threads_armed.saturating_add(quality.threads_unarmed))
         ));
     }
+    if quality.early_touches > 0 {
+        let uses = words::count(quality.early_touches as usize, "use");
+        parts.push(format!("{uses} touched by others only while their thread was held"));
+    }
     if quality.cells_lost > 0 {
         parts.push(format!("{} without room", words::count(quality.cells_lost as usize, "count")));
     }

@@ -196,6 +196,7 @@ pub fn sampled_reuse() -> (RunInfo, ReuseFindings) {
             window_ns: 3_900 * 2_400,
             threads_armed: 7_790,
             threads_unarmed: 10,
+            early_touches: 7,
             dropped: 3,
             cells_lost: 0,
             unprofiled_threads: 1,

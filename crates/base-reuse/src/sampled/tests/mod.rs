@@ -1,5 +1,6 @@
 //! The detector under simulated programs whose every access is seen.
 
+mod held;
 mod phases;
 mod program;
 mod properties;

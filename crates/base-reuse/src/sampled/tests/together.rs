@@ -78,7 +78,7 @@ fn no_use_ends_twice() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), over.len());
-    for Over { event, watch } in &over {
+    for Over { event, watch, .. } in &over {
         // `access` derives the instruction from the address.
         assert_eq!(event.earlier.access.ip.0, event.earlier.access.addr.0 ^ 0x55);
         assert_eq!(watch.first, event.earlier.access.addr.line().start());

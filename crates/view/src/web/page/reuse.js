@@ -73,6 +73,6 @@ function reuseTerms(term) {
   const followed = quality.exact_accesses > 0 && `${thousands(quality.exact_accesses)} accesses followed`;
   const set = quality.threads_armed + quality.threads_unarmed;
   const lost = [`${plural(report.quality.dropped, "record")} dropped`, quality.window_ns !== null && `${duration(quality.window_ns)} from sample to watch on average`,
-    set > 0 && `${thousands(quality.threads_unarmed)} of ${thousands(set)} watches in other threads not set`, quality.cells_lost > 0 && `${plural(quality.cells_lost, "count")} without room`];
+    set > 0 && `${thousands(quality.threads_unarmed)} of ${thousands(set)} watches in other threads not set`, quality.early_touches > 0 && `${plural(quality.early_touches, "use")} touched by others only while their thread was held`, quality.cells_lost > 0 && `${plural(quality.cells_lost, "count")} without room`];
   return [...term("Uses", [followed, watched, leftOut()].filter(Boolean).join("; ") || "none"), ...term("Lost", lost.filter(Boolean).join("; "))];
 }
