@@ -2,6 +2,8 @@
 
 use std::{ffi::CStr, ops::Range, os::unix::ffi::OsStrExt};
 
+use carom_base_sys::SysError;
+
 use crate::{
     journal::Text,
     lock::SpinLock,
@@ -73,6 +75,32 @@ pub fn main_stack(sp: u64) -> Option<(u64, u64)> {
         below = range.end;
     });
     found
+}
+
+/// What is mapped at `addr` and shared, without its name. Signal-safe, but for errno.
+///
+/// # Errors
+/// The kernel is older than Linux 6.11, or there is no /proc.
+pub fn shared_at(addr: u64) -> Result<Option<Mapping<'static>>, SysError> {
+    const UNKNOWN: SysError = SysError { call: "PROCMAP_QUERY", errno: libc::ENOTTY };
+    /// In the answer: the process may write there; others see what it writes.
+    const WRITABLE: u64 = 2;
+    const SHARED: u64 = 8;
+    let file = File::open(libc::AT_FDCWD, MAPS).ok_or(UNKNOWN)?;
+    let mut query = raw::MapQuery::at(addr);
+    let found = match query.ask(&file) {
+        Err(libc::ENOENT) => return Ok(None),
+        Err(errno) => return Err(SysError { errno, ..UNKNOWN }),
+        Ok(()) => query,
+    };
+    Ok((found.flags & SHARED != 0).then_some(Mapping {
+        range: found.start..found.end,
+        offset: found.offset,
+        device: u64::from(found.major) << 20 | u64::from(found.minor),
+        inode: found.inode,
+        writable: found.flags & WRITABLE != 0,
+        name: b"",
+    }))
 }
 
 /// Visits every mapping, with whether it is shared. False where there is nothing to read. Signal-safe, but for errno.
@@ -195,6 +223,34 @@ mod tests {
         for line in ["", "55d0-55e0 rw-p 00000000 00:00 0", "x-y a b c d e"] {
             assert_eq!(parsed(line), None, "{line:?}");
         }
+    }
+
+    #[test]
+    fn one_mapping_is_what_all_of_them_say() {
+        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&file);
+        let map = |flags| {
+            // SAFETY: a fresh mapping at an address of the kernel's choice.
+            let at = unsafe { libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ, flags, fd, 4096) };
+            assert_ne!(at, libc::MAP_FAILED);
+            at.addr() as u64
+        };
+        let at = map(libc::MAP_SHARED);
+        let Ok(found) = shared_at(at + 100) else { return eprintln!("skipped: an older kernel") };
+        let found = found.expect("what was mapped");
+        let mut buffer = vec![0; 2 * LINE_BYTES];
+        let mut seen = false;
+        each(&mut buffer, |mapping, shared| {
+            if shared && mapping.range.contains(&at) {
+                seen = true;
+                let said =
+                    |one: &Mapping<'_>| (one.range.clone(), one.offset, one.device, one.inode, one.writable);
+                assert_eq!(said(&found), said(&mapping));
+            }
+        });
+        assert!(seen && found.offset == 4096);
+        // Nothing is mapped at the lowest page, and a copy of one's own is not shared.
+        assert!([0, map(libc::MAP_PRIVATE)].iter().all(|at| matches!(shared_at(*at), Ok(None))));
     }
 
     #[test]

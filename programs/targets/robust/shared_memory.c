@@ -6,7 +6,8 @@
 //   exec     children execute this program again, and map the memory anew
 //   offset   children map it from its second page on, elsewhere
 //   threads  each process counts by two threads, in words of their own
-//   long     ten times as many counts, for samples by time
+//   again    then each counts in the first word of memory of its own, at the same address
+//   long     four times as many counts, for samples by time
 // The line is the third one of the second page.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +26,7 @@
 #define LINE_AT (PAGE + 128)
 
 static const char *way, *fields;
-static int threads, offset;
+static int threads, offset, again;
 static long times = 40000000L;
 
 static void fail(const char *what) {
@@ -69,6 +70,10 @@ static void forget(const char *where) {
     if (is("sysv")) shmctl(atoi(where), IPC_RMID, NULL);
 }
 
+// What is mapped, and how much of it.
+static char *mapped;
+static size_t length;
+
 // The line, in memory that is mapped from `from` on.
 static volatile long *map(const char *where, long from) {
     char *memory;
@@ -85,7 +90,16 @@ static volatile long *map(const char *where, long from) {
         if (!is("memfd")) close(fd);
     }
     if (memory == (void *)-1) fail("map");
+    mapped = memory;
+    length = BYTES - from;
     return (volatile long *)(memory + LINE_AT - from);
+}
+
+// Puts memory of this process in place of what is shared.
+static void replace(void) {
+    if (is("sysv") ? shmdt(mapped) : munmap(mapped, length)) fail("unmap");
+    void *own = mmap(mapped, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (own != mapped) fail("map again");
 }
 
 // Not inlined, so that reports can name it.
@@ -104,6 +118,10 @@ static void work(volatile long *line, int process) {
     if (threads && pthread_create(&other, NULL, count_by_thread, (void *)(line + 4 + process))) fail("thread");
     count_in(line + word);
     if (threads) pthread_join(other, NULL);
+    if (again) {
+        replace();
+        count_in(line);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -116,7 +134,8 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "exec") == 0) execs = 1;
         if (strcmp(argv[i], "offset") == 0) offset = 1;
         if (strcmp(argv[i], "threads") == 0) threads = 1;
-        if (strcmp(argv[i], "long") == 0) times *= 10;
+        if (strcmp(argv[i], "again") == 0) again = 1;
+        if (strcmp(argv[i], "long") == 0) times *= 4;
         if (strcmp(argv[i], "child") == 0) {
             child = atoi(argv[i + 1]);
             given = argv[i + 2];
@@ -135,15 +154,15 @@ int main(int argc, char **argv) {
         if (pid < 0) fail("fork");
         if (pid > 0) continue;
         if (execs) {
-            char *again[16], number[16];
+            char *same[16], number[16];
             int n = 0;
-            for (; n < argc && n < 10; n++) again[n] = argv[n];
+            for (; n < argc && n < 10; n++) same[n] = argv[n];
             snprintf(number, sizeof number, "%d", i);
-            again[n++] = "child";
-            again[n++] = number;
-            again[n++] = where;
-            again[n] = NULL;
-            execv("/proc/self/exe", again);
+            same[n++] = "child";
+            same[n++] = number;
+            same[n++] = where;
+            same[n] = NULL;
+            execv("/proc/self/exe", same);
             fail("exec");
         }
         work(offset ? map(where, PAGE) : line, i);
@@ -153,6 +172,9 @@ int main(int argc, char **argv) {
     int good = 1, status;
     while (wait(&status) > 0) good &= status == 0;
     forget(where);
+    // What was counted is gone then.
+    if (again) line[0] = times;
+    if (again) processes = 1;
     // Words of their own are exact; those that all share lose updates.
     long most = strcmp(fields, "same") == 0 ? times * processes : times;
     for (int i = 0; i < (most > times ? 1 : processes); i++) {

@@ -23,6 +23,9 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// The program has mapped, unmapped or moved such memory since the last look.
 static CHANGED: AtomicBool = AtomicBool::new(false);
 
+/// The kernel cannot be asked what is mapped at an address ([`holds`]).
+static UNASKED: AtomicBool = AtomicBool::new(false);
+
 /// So many times as long as it took to look is the pause before the next one: a thousandth of the time.
 const PAUSE: u64 = 1000;
 
@@ -110,6 +113,23 @@ pub fn at_once(session: &Session, common: &CommonHeader) {
     }
 }
 
+/// Whether `local` still is the byte that processes share as `shared`. True where the kernel cannot be asked for a single
+/// mapping: looks come often enough there. Signal-safe, but for errno.
+pub fn holds(common: &CommonHeader, local: Addr, shared: Addr) -> bool {
+    if UNASKED.load(Relaxed) {
+        return true;
+    }
+    let Ok(found) = mappings::shared_at(local.0) else {
+        UNASKED.store(true, Relaxed);
+        return true;
+    };
+    let Some((mapping, (segment, offset))) = found.zip(shared.segment()) else { return false };
+    let place = mapping.offset.wrapping_add(local.0.wrapping_sub(mapping.range.start));
+    let known = common.segments.get(segment.0 as usize).map_or(0, |known| known.load(Relaxed));
+    let same = |system_v| known == identity(&mapping, mapping.offset / SegmentId::BYTES, system_v);
+    place % SegmentId::BYTES == offset && (same(false) || same(true))
+}
+
 impl Look {
     /// Takes ranges that overlap `bytes` out of the table.
     fn forget(&mut self, bytes: &Range<u64>) {
@@ -138,8 +158,9 @@ impl Look {
             }
         });
         let found = self.found.get(..count).unwrap_or_default();
+        let longest = if UNASKED.load(Relaxed) { FIRST_PAUSE_NS } else { LONGEST_PAUSE_NS };
         self.pause = if RANGES.are(found) {
-            self.pause.saturating_mul(2).clamp(FIRST_PAUSE_NS, LONGEST_PAUSE_NS)
+            self.pause.saturating_mul(2).clamp(FIRST_PAUSE_NS, longest)
         } else {
             RANGES.set(found);
             FIRST_PAUSE_NS
@@ -162,14 +183,14 @@ impl Look {
 fn address(common: &CommonHeader, mapping: &Mapping<'_>) -> Option<Addr> {
     let part = mapping.offset / SegmentId::BYTES;
     // What reaches into the next part of a file is compared as far as it goes.
-    let segment = SegmentId(common.segment(identity(mapping, part))?);
+    let of_system_v = mapping.name.starts_with(b"/SYSV");
+    let segment = SegmentId(common.segment(identity(mapping, part, of_system_v))?);
     Addr::shared(segment, mapping.offset % SegmentId::BYTES)
 }
 
 /// What tells a file, or memory that the kernel treats as one, from all others of the machine. Segments of System V and
 /// anonymous memory are on one device, and number themselves.
-fn identity(mapping: &Mapping<'_>, part: u64) -> u64 {
-    let of_system_v = mapping.name.starts_with(b"/SYSV");
+fn identity(mapping: &Mapping<'_>, part: u64, of_system_v: bool) -> u64 {
     [mapping.device, mapping.inode, part << 1 | u64::from(of_system_v)].into_iter().fold(0, mix)
 }
 
@@ -196,12 +217,13 @@ mod tests {
 
     #[test]
     fn a_system_v_segment_is_no_anonymous_memory_of_its_number() {
-        let named = |name| Mapping { range: 0..1, offset: 0, device: 1, inode: 3, writable: true, name };
-        let anonymous = identity(&named(b"/dev/zero (deleted)"), 0);
-        assert_eq!(anonymous, identity(&named(b"/dev/zero (deleted)"), 0));
-        assert_ne!(anonymous, identity(&named(b"/SYSV00000000 (deleted)"), 0));
-        assert_ne!(anonymous, identity(&named(b"/dev/zero (deleted)"), 1));
-        assert_ne!(anonymous, identity(&Mapping { inode: 4, ..named(b"") }, 0));
-        assert_ne!(anonymous, identity(&Mapping { device: 3, inode: 1, ..named(b"") }, 0));
+        let mapping =
+            |device, inode| Mapping { range: 0..1, offset: 0, device, inode, writable: true, name: b"" };
+        let one = identity(&mapping(1, 3), 0, false);
+        assert_eq!(one, identity(&mapping(1, 3), 0, false));
+        let others = [(1, 3, 0, true), (1, 3, 1, false), (1, 4, 0, false), (3, 1, 0, false)];
+        let differs =
+            |(device, inode, part, system_v)| identity(&mapping(device, inode), part, system_v) != one;
+        assert!(others.into_iter().all(differs));
     }
 }

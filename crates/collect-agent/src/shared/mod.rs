@@ -13,7 +13,7 @@ use carom_base_detect::WatchPlan;
 pub use common::{CommonBoards, boards};
 pub use look::after_fork;
 
-use crate::{session::Session, thread::State};
+use crate::{session::Session, thread::State, translated};
 
 static RANGES: ranges::Ranges = ranges::Ranges::new();
 
@@ -28,7 +28,14 @@ pub fn common(state: &mut State, access: Access, now: Nanos) -> Access {
         return access;
     };
     look::where_due(state.session, common.header, now);
-    let Some(addr) = RANGES.common(access.addr) else { return access };
+    let found = RANGES.common(access.addr);
+    // Translated code tells what it maps.
+    let stale =
+        found.is_some_and(|addr| !translated::is_on() && !look::holds(common.header, access.addr, addr));
+    if stale {
+        look::at_once(state.session, common.header);
+    }
+    let Some(addr) = (if stale { RANGES.common(access.addr) } else { found }) else { return access };
     if !state.detectors.iter().all(carom_base_detect::ThreadDetector::is_numbered) {
         let number = common.next_number();
         state.detectors.iter_mut().for_each(|detector| detector.number_among_processes(number));
