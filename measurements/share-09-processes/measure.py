@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Show 25: lines that processes share, for every way to share memory, and those of PostgreSQL."""
+"""Show 28: lines that processes share, for every way to share memory, and those of PostgreSQL."""
 
 import sys
 from pathlib import Path
@@ -22,6 +22,15 @@ TRANSACTIONS = 20_000
 COST_ALLOWED = 1.5
 
 
+# Runs of the program and of the server have columns of their own.
+COLUMNS = ["what", "engine", "run", "way", "fields", "found", "first", "segment", "named", "processes", "words", "false", "right",
+           "seconds", "lines", "with_code", "worst", "verdict"]
+
+
+def row(**values):
+    return {**dict.fromkeys(COLUMNS), **values}
+
+
 def measure(options):
     source = REPOSITORY / "programs" / "targets" / "robust" / "shared_memory.c"
     program = compile_c(source, "shared_memory", "-O1", "-pthread")
@@ -30,13 +39,13 @@ def measure(options):
             for way in WAYS:
                 for fields in ("neighbours", "same"):
                     shared = carom.share("processes", [program, way, fields, 2, "long"], flags, engine=engine)
-                    yield {"what": "way", "engine": engine, "way": way, "fields": fields, "run": run, **found(shared, way, fields)}
+                    yield row(what="way", engine=engine, way=way, fields=fields, run=run, **found(shared, way, fields))
     transactions = TRANSACTIONS // 20 if options.quick else TRANSACTIONS
     for run in range(max(1, options.runs // 2)):
         sides = ["native", *ENGINES] if run % 2 == 0 else [*ENGINES, "native"]
         for side in sides:
             seconds, report = postgres.run(transactions, None if side == "native" else ["--engine", side])
-            yield {"what": "postgres", "engine": side, "run": run, "seconds": seconds, **(of_server(report) if report else {})}
+            yield row(what="postgres", engine=side, run=run, seconds=seconds, **(of_server(report) if report else {}))
 
 
 def found(shared, way, fields):
@@ -73,7 +82,7 @@ def code_of(line):
 
 
 def summarise(rows):
-    ways = [row for row in rows if row["what"] == "way"]
+    ways = [each for each in rows if each["what"] == "way"]
     table, criteria = [], []
     for (engine, way, fields), group in group_by(ways, "engine", "way", "fields").items():
         good = [row for row in group if row["found"] and row["named"] and row["processes"] == 2 and row["words"] and row["right"]]
@@ -83,7 +92,7 @@ def summarise(rows):
         good = [row for row in group if row["found"] and row["named"] and row["processes"] == 2 and row["words"] and row["right"]]
         criteria.append(Criterion(f"`{engine}`: found, named, words and verdict right in every run",
                                   f"{len(good)} of {len(group)} runs", len(good) == len(group)))
-    server = group_by([row for row in rows if row["what"] == "postgres"], "engine")
+    server = group_by([each for each in rows if each["what"] == "postgres"], "engine")
     native = stats.median(row["seconds"] for row in server[("native",)])
     costs, body = [], []
     for (engine,), group in server.items():
@@ -104,4 +113,4 @@ def summarise(rows):
 
 
 if __name__ == "__main__":
-    campaign.main(__file__, "25. Memory shared between processes", "carom share -- postgres -D data", measure, summarise, runs=10)
+    campaign.main(__file__, "28. Memory shared between processes", "carom share -- postgres -D data", measure, summarise, runs=10)

@@ -7,7 +7,7 @@
 //   offset   children map it from its second page on, elsewhere
 //   threads  each process counts by two threads, in words of their own
 //   again    then each counts in the first word of memory of its own, at the same address
-//   long     four times as many counts, for samples by time
+//   long     ten times as many counts, for samples by time
 // The line is the third one of the second page.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "offset") == 0) offset = 1;
         if (strcmp(argv[i], "threads") == 0) threads = 1;
         if (strcmp(argv[i], "again") == 0) again = 1;
-        if (strcmp(argv[i], "long") == 0) times *= 4;
+        if (strcmp(argv[i], "long") == 0) times *= 10;
         if (strcmp(argv[i], "child") == 0) {
             child = atoi(argv[i + 1]);
             given = argv[i + 2];
