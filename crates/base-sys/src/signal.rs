@@ -88,6 +88,14 @@ pub fn set_errno(value: i32) {
     unsafe { *place = value };
 }
 
+/// Leaves errno as it was before `work`.
+pub fn with_errno_kept<T>(work: impl FnOnce() -> T) -> T {
+    let before = errno();
+    let result = work();
+    set_errno(before);
+    result
+}
+
 /// A kernel signal set: bit n-1 is signal n.
 pub type Mask = u64;
 

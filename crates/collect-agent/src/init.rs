@@ -3,7 +3,7 @@
 use std::{env, path::PathBuf};
 
 use carom_base_insn::Decoder;
-use carom_base_sys::SysError;
+use carom_base_sys::{SysError, signal};
 use carom_base_wire::{SESSION_VARIABLE, journal::Line};
 
 use crate::{
@@ -23,7 +23,7 @@ pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
         flags: before.sa_flags,
         mask: 0,
     });
-    carom_base_sys::signal::set_mask(libc::SIG_UNBLOCK, carom_base_sys::signal::bit(libc::SIGTRAP));
+    signal::set_mask(libc::SIG_UNBLOCK, signal::bit(libc::SIGTRAP));
     hooks::prepare_threads();
     hooks::prepare_programs(dir);
     hooks::register_fork_handlers();
@@ -48,8 +48,9 @@ pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
 extern "C" fn on_load() {
     own_heap::OwnHeap::register_fork_handlers();
     let Some(dir) = env::var_os(SESSION_VARIABLE).map(PathBuf::from) else { return };
-    // A program that cannot be recorded runs on; the host sees that no journal came.
-    let _ = start(&dir);
+    // A program begins with an errno of 0 (C17, 7.5). One that cannot be recorded runs on; the host sees that no journal
+    // came.
+    let _ = signal::with_errno_kept(|| start(&dir));
 }
 
 /// Runs after the program's exit handlers and destructors.

@@ -1,6 +1,8 @@
-/* errno stays what the program made it, wherever it is interrupted or sampled: also where no call path leads out,
- * because nothing says how to unwind a function whose frame pointer points nowhere. */
+/* errno is 0 where the program and its threads begin, and what they made it in a forked child. It stays that wherever the
+ * program is interrupted or sampled: also where no call path leads out, because nothing says how to unwind a function
+ * whose frame pointer points nowhere. */
 #include "robust.h"
+#include <sys/wait.h>
 
 void unwindable_by_nobody(void);
 
@@ -17,8 +19,37 @@ __asm__(".text\n"
         "    pop %rbp\n"
         "    ret\n");
 
+static int at_start = -1;
+
+static void __attribute__((constructor)) early(void)
+{
+    at_start = errno;
+}
+
+static void *thread(void *unused)
+{
+    NEED(errno == 0);
+    return unused;
+}
+
+static void begins_as_natively(void)
+{
+    NEED(at_start == 0 && errno == 0);
+    errno = EDOM;
+    pthread_t made;
+    NEED(pthread_create(&made, NULL, thread, NULL) == 0 && pthread_join(made, NULL) == 0);
+    NEED(errno == EDOM);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(errno == EDOM ? 0 : 1);
+    int status;
+    NEED(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    NEED(errno == EDOM);
+}
+
 int main(void)
 {
+    begins_as_natively();
     for (int i = 0; i < 10; i++) {
         errno = i % 2 ? EDOM : 0;
         unwindable_by_nobody();

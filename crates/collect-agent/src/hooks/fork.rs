@@ -8,10 +8,14 @@ use crate::{mappings, modules, registry, reuse, session, session::Session, share
 /// moment, has no events of its own and is left alone.
 pub fn register() {
     // SAFETY: a function of the right type that lives as long as the process.
-    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
 }
 
-unsafe extern "C" fn in_child() {
+unsafe extern "C" fn after_fork_in_child() {
+    signal::with_errno_kept(in_child);
+}
+
+fn in_child() {
     carom_collect_translate::after_fork();
     translated::set_slot(None);
     let Some(parent) = session::current() else { return };

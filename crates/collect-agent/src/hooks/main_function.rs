@@ -6,6 +6,8 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
+use carom_base_sys::signal;
+
 use super::next::next;
 use crate::thread;
 
@@ -69,5 +71,5 @@ extern "C" fn begin_main(_argc: c_int, _argv: *mut *mut c_char, _environment: *m
 }
 
 extern "C" fn begin() -> c_int {
-    c_int::from(thread::translate())
+    c_int::from(signal::with_errno_kept(thread::translate))
 }
