@@ -95,6 +95,7 @@ fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         Reason::Full => go_on(thread, exit.back, exit.pc),
     }
     begin_countdowns(engine, thread);
+    thread.make_stamp_due();
     engine.cache.note_where(thread);
 }
 

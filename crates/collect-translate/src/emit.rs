@@ -6,6 +6,7 @@
 mod address;
 mod edges;
 mod lanes;
+mod stamp;
 mod timing;
 
 pub use timing::Ahead;

@@ -75,7 +75,7 @@ pub use signal::{
     Action as SignalAction, Original, changed_natively as signal_changed_natively, original_registers,
     reserve_signals,
 };
-pub use stream::{Batch, flush_streams};
+pub use stream::{Batch, Event, flush_streams, is_invariant as stamps_are_invariant, now as stamp_now};
 pub use switch::enter;
 pub use timing::{Calibration, Spread, Timed, calibrate};
 pub use totals::Totals;

@@ -64,6 +64,10 @@ pub enum Undo {
     /// The block's accesses up to and with that of the instruction at `pc` are in the thread's buffer ([`Lent::Two`]),
     /// although that instruction is still to run.
     Streamed,
+    /// A stamp is being written: RAX, RCX and RDX are in `Slots::stamping`.
+    Stamp,
+    /// `Stamp`; then RAX is in C, the arithmetic flags in AX.
+    StampFlags,
 }
 
 /// General registers that added code has borrowed across several instructions of the program.
@@ -96,7 +100,7 @@ impl Lent {
 }
 
 impl Undo {
-    const ALL: [Self; 27] = [
+    const ALL: [Self; 29] = [
         Self::Nothing,
         Self::Rax,
         Self::Flags,
@@ -124,6 +128,8 @@ impl Undo {
         Self::FallenFlags,
         Self::RaxAndRdx,
         Self::Streamed,
+        Self::Stamp,
+        Self::StampFlags,
     ];
 
     /// In an encoded mark: what is lent follows.

@@ -2,6 +2,8 @@
 
 use std::mem::offset_of;
 
+use crate::emit::Gpr;
+
 /// The words at a thread's GS base. Their offsets are compiled into translated code and into `switch`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +39,10 @@ pub struct Slots {
     pub resume_pc: u64,
     /// Where the next entry of the thread's buffer goes: bytes from the buffer's end, so that it is not positive.
     pub position: i64,
+    /// The position behind which a record begins with a stamp (`stream`).
+    pub stamp_at: i64,
+    /// RAX, RCX and RDX, while a stamp is written.
+    pub stamping: [u64; 3],
     /// The address that watched places are looked up for.
     pub looked_up: u64,
     /// Where code goes that has found one near: `closer::look_closer`.
@@ -66,6 +72,15 @@ impl Scratch {
 
 /// The position in the thread's buffer, relative to GS.
 pub const POSITION: u32 = offset_of!(Slots, position) as u32;
+
+/// The position behind which a stamp is due, relative to GS.
+pub const STAMP_AT: u32 = offset_of!(Slots, stamp_at) as u32;
+
+/// What is kept while a stamp is written, and where, relative to GS.
+pub const STAMPING: [(Gpr, u32); 3] = {
+    let first = offset_of!(Slots, stamping) as u32;
+    [(Gpr::RAX, first), (Gpr::RCX, first + 8), (Gpr::RDX, first + 16)]
+};
 
 /// Where the load goes that is timed, relative to GS, and the time in front of it and behind, 32 bits each.
 pub const TIMED_ADDRESS: u32 = offset_of!(Slots, timed_address) as u32;

@@ -111,6 +111,7 @@ impl Thread {
         slots.vectors = base + VECTORS_OFFSET;
         slots.thread = this;
         slots.position = stream::EMPTY;
+        slots.stamp_at = stream::NO_STAMP_YET;
         slots.look_closer = closer::look_closer as *const () as u64;
         // SAFETY: the kernel allows it (checked at the start), and the program does not use GS.
         unsafe { asm!("wrgsbase {}", in(reg) base, options(nostack, preserves_flags)) };
@@ -141,6 +142,7 @@ impl Thread {
         // Its parent hands over what it had.
         self.turn = Turn::default();
         self.slots().position = stream::EMPTY;
+        self.make_stamp_due();
     }
 
     /// The words behind GS.

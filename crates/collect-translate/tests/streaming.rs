@@ -107,6 +107,81 @@ fn every_form_of_access_is_handed_over_in_order() {
     }
 }
 
+/// Between two times no more than 64 accesses, the first in front of all, and none goes back.
+#[test]
+fn times_lie_densely_among_accesses() {
+    let _turn = turn();
+    let nodes = zoo::ring();
+    let run = stream(zoo::walk, nodes.as_ptr() as u64, 50_000);
+    assert_eq!(run.stamps[0].0, 0);
+    let end = (run.accesses.len(), u64::MAX);
+    let mut before = run.stamps[0];
+    for &stamp in run.stamps.iter().chain([&end]) {
+        assert!(stamp.0 - before.0 <= 64 && stamp.1 >= before.1, "{before:?} {stamp:?}");
+        before = stamp;
+    }
+    let mut numbers: Vec<u32> = (0..5000u32).map(|n| n.wrapping_mul(2_654_435_761) % 1000).collect();
+    let run = stream(support::sort, numbers.as_mut_ptr() as u64, numbers.len() as u64);
+    // Loops without locked instructions: seldom more often than needed.
+    let words = run.accesses.len() * 2;
+    assert!(run.stamps.len() < words / 64 * 2, "{} in {} accesses", run.stamps.len(), run.accesses.len());
+}
+
+/// Five accesses a round, of which three are locked, with all arithmetic flags set across one, and a result that depends on
+/// RAX, RCX, RDX and them.
+#[unsafe(naked)]
+unsafe extern "C" fn locked(_: u64, _: u64) -> u64 {
+    naked_asm!(
+        "mov ecx, 1000",
+        "xor eax, eax",
+        "2:",
+        "mov edx, 3",
+        "lock xadd [rdi], rdx",
+        "adc rax, rdx",
+        "mov [rdi + 8], rax",
+        "xchg [rdi + 16], rdx",
+        "add rax, rdx",
+        "lea r8, [rcx + rcx]",
+        "stc",
+        "lock inc qword ptr [rdi + 24]",
+        "adc rax, 0",
+        "add rax, [rdi + 32]",
+        "dec ecx",
+        "jnz 2b",
+        "ret",
+    )
+}
+
+/// The time is known right behind each locked instruction, and registers and flags are the program's.
+#[test]
+fn times_follow_locked_instructions() {
+    use AccessKind::{Load, ReadModifyWrite, Store};
+    let _turn = turn();
+    let mut words = [0u64; 5];
+    words[4] = 5;
+    let mut natively = words;
+    // SAFETY: it works on five words.
+    let expected = unsafe { locked(natively.as_mut_ptr() as u64, 0) };
+    let base = words.as_mut_ptr() as u64;
+    let run = stream(locked, base, 0);
+    assert_eq!((run.result, words), (expected, natively));
+    let once = [
+        (base, 8, ReadModifyWrite),
+        (base + 8, 8, Store),
+        (base + 16, 8, ReadModifyWrite),
+        (base + 24, 8, ReadModifyWrite),
+        (base + 32, 8, Load),
+    ];
+    let (_, before) = run.accesses.split_last().unwrap();
+    assert_eq!(what(before), once.repeat(1000));
+    for round in 0..1000 {
+        for behind in [1, 3, 4].map(|nth| 5 * round + nth) {
+            assert!(run.stamps.iter().any(|stamp| stamp.0 == behind), "none behind access {behind}");
+        }
+    }
+    assert!(run.stamps.is_sorted_by_key(|stamp| stamp.1));
+}
+
 /// The iterations of repeated instructions, forwards, backwards and up to a difference.
 #[test]
 fn iterations_are_accesses() {

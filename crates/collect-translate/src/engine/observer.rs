@@ -6,7 +6,7 @@ use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
 
 use crate::{
-    stream::Batch,
+    stream::{self, Batch},
     thread::{Noticed, Thread},
     timing,
     totals::Totals,
@@ -114,5 +114,5 @@ pub fn tell_streamed(name: u64, batch: &Batch<'_>) {
 pub fn tell_timed(thread: &mut Thread) {
     let Some(observer) = OBSERVER.get() else { return };
     let (name, pc, words) = (thread.name, thread.slots().pc, thread.streamed().to_vec());
-    observer.timed(name, &Batch::new(&words), Some(&thread.registers(pc)));
+    observer.timed(name, &Batch::new(&words, stream::now()), Some(&thread.registers(pc)));
 }

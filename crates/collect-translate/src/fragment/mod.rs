@@ -4,6 +4,7 @@ mod count;
 mod follower;
 mod group;
 mod plan;
+mod stamp;
 mod stream;
 mod timed;
 mod transfer;
@@ -165,6 +166,7 @@ impl<'c> Builder<'c> {
             block.truncate(block.instructions.partition_point(|decoded| decoded.instruction.ip() < end));
         }
         if self.mode.sees_every_access() {
+            self.end_at_stamp(&mut block);
             self.shorten(&mut block);
         }
         Some(block)
@@ -281,6 +283,7 @@ impl<'c> Builder<'c> {
                 return None;
             }
         }
+        self.stamp_behind(block, block.end());
         self.end_copy(over, block, true);
         Some(block.end())
     }
@@ -304,6 +307,9 @@ impl<'c> Builder<'c> {
         debug_assert_eq!(self.code.here(), back);
         self.code.raw(&[0x0f, 0x05]);
         self.mark(instruction.next_ip(), Undo::Nothing);
+        if waiting {
+            self.code.make_stamp_due();
+        }
     }
 
     /// The end of the translated way: the thread goes on natively at `pc`.

@@ -40,6 +40,7 @@ impl Builder<'_> {
         let full = Exit { reason: Reason::Full, detail: 0, pc, back: entry };
         let stub = self.stub(full, flags_in_ax);
         self.code.jump_if_positive(stub);
+        self.stamp_if_due(pc, plan, flags_in_ax);
     }
 
     /// The token of the block, when the flags are the program's again.

@@ -127,6 +127,9 @@ pub fn find(cache: &Cache, thread: &mut Thread, registers: Original) -> Found {
 fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> {
     let [a, b, c, p, t] = slots.scratch;
     let mut original = Original { rip: mark.pc, ..registers };
+    if matches!(mark.undo, Undo::Stamp | Undo::StampFlags) {
+        [original.gpr[RAX], original.gpr[RCX], original.gpr[RDX]] = slots.stamping;
+    }
     let gpr = &mut original.gpr;
     match mark.undo {
         Undo::Nothing
@@ -135,7 +138,8 @@ fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> 
         | Undo::Spared
         | Undo::Lanes
         | Undo::Fallen
-        | Undo::Streamed => {}
+        | Undo::Streamed
+        | Undo::Stamp => {}
         Undo::FallenRax
         | Undo::Rax
         | Undo::CountedRax
@@ -147,7 +151,8 @@ fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> 
         | Undo::CountedFlags
         | Undo::RepeatFlags
         | Undo::SparedFlags
-        | Undo::LanesFlags => {
+        | Undo::LanesFlags
+        | Undo::StampFlags => {
             original.flags_from_ax();
             original.gpr[RAX] = c;
         }

@@ -14,11 +14,23 @@ use crate::timing::Timed;
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     words: &'a [u64],
+    until: u64,
+}
+
+/// What a thread has written down.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// An access. One that reads and writes is one.
+    Access(&'a Access),
+    /// Everything before had been accessed when the time-stamp counter said this, and nothing behind had been.
+    Stamp(u64),
+    /// A load that was timed.
+    Timed(&'a Timed),
 }
 
 impl<'a> Batch<'a> {
-    pub(crate) const fn new(words: &'a [u64]) -> Self {
-        Self { words }
+    pub(crate) const fn new(words: &'a [u64], until: u64) -> Self {
+        Self { words, until }
     }
 
     /// Whether there is nothing in it.
@@ -31,28 +43,48 @@ impl<'a> Batch<'a> {
         self.words
     }
 
+    /// What the time-stamp counter said before it was looked at what there is: what the thread writes down later was
+    /// accessed after that, but for what was under way.
+    pub const fn until(&self) -> u64 {
+        self.until
+    }
+
     /// Calls `each` for every access but loads that were timed. One that reads and writes is one.
     #[inline]
-    pub fn for_each(&self, each: impl FnMut(&Access)) {
-        self.walk(each, |_| {});
+    pub fn for_each(&self, mut each: impl FnMut(&Access)) {
+        self.for_each_event(|event| {
+            if let Event::Access(access) = event {
+                each(access);
+            }
+        });
     }
 
     /// Calls `each` for every load that was timed.
-    pub fn for_each_timed(&self, each: impl FnMut(&Timed)) {
-        self.walk(|_| {}, each);
+    pub fn for_each_timed(&self, mut each: impl FnMut(&Timed)) {
+        self.for_each_event(|event| {
+            if let Event::Timed(load) = event {
+                each(load);
+            }
+        });
     }
 
+    /// Calls `each` for all that there is, in its order.
     #[inline]
-    fn walk(&self, mut each: impl FnMut(&Access), mut each_timed: impl FnMut(&Timed)) {
+    pub fn for_each_event(&self, mut each: impl FnMut(Event<'_>)) {
         let mut words = self.words;
         while let Some((&token, rest)) = words.split_first() {
             let token = Token(token);
             let behind = if token.is_timed() {
-                timed(token, rest, &mut each_timed)
+                timed(token, rest, &mut |load| each(Event::Timed(load)))
             } else if token.template() == Token::EXPLICIT {
-                Some(explicit(token, rest, &mut each))
+                Some(explicit(token, rest, &mut |access| each(Event::Access(access))))
+            } else if token.template() == Token::STAMP {
+                rest.split_first().map(|(&time, behind)| {
+                    each(Event::Stamp(time));
+                    behind
+                })
             } else {
-                block(token, rest, &mut each)
+                block(token, rest, &mut |access| each(Event::Access(access)))
             };
             match behind {
                 Some(behind) => words = behind,
@@ -126,7 +158,7 @@ mod tests {
 
     fn all(words: &[u64]) -> Vec<(u64, u64, u32, AccessKind)> {
         let mut found = Vec::new();
-        Batch::new(words).for_each(|a| found.push((a.ip.0, a.addr.0, a.width, a.kind)));
+        Batch::new(words, 0).for_each(|a| found.push((a.ip.0, a.addr.0, a.width, a.kind)));
         found
     }
 
@@ -144,13 +176,34 @@ mod tests {
         let words = [u64::from(block), 0x100, token, 0x200, times, u64::from(block), 0x300];
         assert_eq!(all(&words), [(40, 0x100, 8, Store), (40, 0x300, 8, Store)]);
         let mut found = Vec::new();
-        Batch::new(&words).for_each_timed(|load| found.push(*load));
+        Batch::new(&words, 0).for_each_timed(|load| found.push(*load));
         let access = Access { ip: Ip(44), addr: Addr(0x200), width: 4, kind: ReadModifyWrite };
         assert_eq!(found, [Timed { access, ticks: 0x30 }]);
         for length in 0..words.len() {
-            Batch::new(&words[..length])
+            Batch::new(&words[..length], 0)
                 .for_each_timed(|load| assert_eq!((load.ticks, length > 4), (0x30, true)));
         }
+    }
+
+    /// Three accesses, and the times in front of them, between the second and the third, and behind.
+    #[test]
+    fn stamps_lie_among_accesses() {
+        let _turn = templates::tests::turn();
+        let mut templates = Templates::default();
+        let block = u64::from(templates.add(&[Template::new(60, 8, AccessKind::Load)]).unwrap());
+        let stamp = u64::from(Token::STAMP);
+        let words =
+            [stamp, 1000, block, 0x100, block, 0x200, stamp, 1 << 40, block, 0x300, stamp, 1 << 41, stamp];
+        let mut found = Vec::new();
+        Batch::new(&words, 0).for_each_event(|event| match event {
+            Event::Access(access) => found.push((false, access.addr.0)),
+            Event::Stamp(time) => found.push((true, time)),
+            Event::Timed(_) => panic!("none was timed"),
+        });
+        let [at, stamped] = [false, true];
+        let expected =
+            [(stamped, 1000), (at, 0x100), (at, 0x200), (stamped, 1 << 40), (at, 0x300), (stamped, 1 << 41)];
+        assert_eq!(found, expected);
     }
 
     /// Four lanes of 4 bytes, of which the second and the fourth are active, in their places and packed; and a mask with bits
@@ -213,6 +266,6 @@ mod tests {
             assert!(all(&words[..length]).len() < expected.len());
         }
         assert_eq!(all(&[u64::MAX, 1, 2]), []);
-        assert_eq!(all(&[u64::from(Token::EXPLICIT) - 1, 1]), []);
+        assert_eq!(all(&[u64::from(Token::STAMP) - 1, 1]), []);
     }
 }

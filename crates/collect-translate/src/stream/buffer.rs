@@ -5,7 +5,7 @@ use std::sync::atomic::{
     Ordering::{Acquire, Release},
 };
 
-use super::EMPTY;
+use super::{EMPTY, RECORDS_BYTES};
 use crate::{
     memory::{BUFFER_BYTES, BUFFER_OFFSET},
     thread::Thread,
@@ -36,7 +36,7 @@ impl Thread {
 
     /// So many words are in use: those before the last `words` stay. Another thread may be reading these.
     pub fn set_streamed(&mut self, words: usize) {
-        let position = EMPTY.saturating_add(8 * words as i64).min(0);
+        let position = EMPTY.saturating_add(8 * words as i64).min((BUFFER_BYTES - RECORDS_BYTES) as i64);
         let place = &raw mut self.slots().position;
         // SAFETY: the thread's own slots.
         let position_now = unsafe { AtomicI64::from_ptr(place) };
@@ -48,6 +48,6 @@ impl Thread {
 
 /// Words in front of a position; none where it is no position.
 fn words(position: i64) -> usize {
-    let bytes = BUFFER_BYTES.checked_add_signed(position).filter(|&bytes| bytes <= BUFFER_BYTES);
+    let bytes = RECORDS_BYTES.checked_add_signed(position).filter(|&bytes| bytes <= BUFFER_BYTES);
     bytes.map_or(0, |bytes| bytes as usize / size_of::<u64>())
 }

@@ -4,7 +4,7 @@ use carom_base::Access;
 
 use super::{
     Token,
-    record::{EXPLICIT_ACCESS_WORDS, EXPLICIT_WORDS, KIND_SHIFT},
+    record::{EXPLICIT_ACCESS_WORDS, EXPLICIT_WORDS, KIND_SHIFT, STAMP_WORDS},
     templates,
 };
 use crate::thread::Thread;
@@ -18,8 +18,9 @@ pub struct Explicit<'a> {
     pub accesses: &'a [Access],
 }
 
-/// Room that any of them has.
-pub const MOST_WORDS: usize = EXPLICIT_WORDS + EXPLICIT_ACCESS_WORDS * carom_base_insn::MAX_ACCESSES;
+/// Room that any of them has, with a stamp in front of it.
+pub const MOST_WORDS: usize =
+    STAMP_WORDS + EXPLICIT_WORDS + EXPLICIT_ACCESS_WORDS * carom_base_insn::MAX_ACCESSES;
 
 impl Explicit<'_> {
     /// Its words, in their order.
@@ -40,6 +41,7 @@ impl Thread {
         if record.times == 0 || record.accesses.is_empty() {
             return;
         }
+        self.stamp();
         let start = self.streamed().len();
         let mut end = start;
         let buffer = self.buffer_mut();

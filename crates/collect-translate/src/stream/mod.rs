@@ -19,13 +19,15 @@ mod batch;
 mod buffer;
 mod explicit;
 mod record;
+mod stamp;
 mod templates;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
-pub use batch::Batch;
+pub use batch::{Batch, Event};
 pub use explicit::Explicit;
 pub use record::{TIMED_BYTES, Token};
+pub use stamp::{NO_STAMP_YET, STAMP_BYTES, STAMP_EVERY_BYTES, is_fence, is_invariant, is_stamped, now};
 pub use templates::{Template, Templates};
 
 use crate::{
@@ -36,11 +38,14 @@ use crate::{
     thread::Thread,
 };
 
-/// One past the buffer, relative to GS.
-pub const BUFFER_END: u32 = (BUFFER_OFFSET + BUFFER_BYTES) as u32;
+/// Bytes of a buffer that records may take.
+pub const RECORDS_BYTES: u64 = BUFFER_BYTES - stamp::ROOM_FOR_STAMPS;
+
+/// One past these, relative to GS.
+pub const BUFFER_END: u32 = (BUFFER_OFFSET + RECORDS_BYTES) as u32;
 
 /// An empty buffer's position.
-pub const EMPTY: i64 = -(BUFFER_BYTES as i64);
+pub const EMPTY: i64 = -(RECORDS_BYTES as i64);
 
 /// Whose turn it is to hand a thread's buffer over: the thread itself, or one that flushes.
 #[derive(Debug, Default)]
@@ -98,7 +103,9 @@ pub fn before_exit(thread: &mut Thread, exit: &Exit) {
 }
 
 /// Hands over what all attached threads have streamed so far, the calling one too. For those that wait in a system
-/// call, or run outside the cache. Signals must be blocked. Not to be called from an [`Observer`](crate::Observer).
+/// call, or run outside the cache. Signals must be blocked. Of an [`Observer`](crate::Observer), only
+/// [`streamed`](crate::Observer::streamed) may call it, when it is told what the calling thread has; it is then told what
+/// all others have, but for those that are being handed over, in calls of its own.
 pub fn flush_streams() {
     let mut taken: Vec<*const Thread> = Vec::new();
     // Whoever is handing over now need not be told to.
@@ -128,11 +135,13 @@ pub fn hand_over(thread: &mut Thread) {
     thread.turn.give();
 }
 
-/// Hands over what a thread has in its buffer, which may be another one's. The caller has its turn.
+/// Hands over what a thread has in its buffer, which may be another one's, or nothing: that it has accessed nothing else
+/// is worth knowing. The caller has its turn.
 pub fn tell(thread: &Thread) {
+    let until = now();
     let all = thread.streamed();
     let from = thread.turn.handed.load(Relaxed);
-    let Some(words) = all.get(from..).filter(|words| !words.is_empty()) else { return };
-    engine::tell_streamed(thread.name, &Batch::new(words));
+    let words = all.get(from..).unwrap_or_default();
+    engine::tell_streamed(thread.name, &Batch::new(words, until));
     thread.turn.handed.store(all.len(), Relaxed);
 }

@@ -8,6 +8,9 @@ impl Token {
     /// In place of a template's number: an explicit record follows, of as many accesses as the upper half says.
     pub const EXPLICIT: u32 = i32::MAX as u32;
 
+    /// In place of a template's number: a stamp follows, a reading of the time-stamp counter.
+    pub const STAMP: u32 = Self::EXPLICIT - 1;
+
     /// A block of which only the first `accesses` have taken place.
     pub const fn cut(template: u32, accesses: u32) -> Self {
         Self(template as u64 | (accesses as u64) << 32)
@@ -49,6 +52,9 @@ pub const TIMED_WORDS: usize = 3;
 
 /// The same in bytes.
 pub const TIMED_BYTES: u8 = (TIMED_WORDS * size_of::<u64>()) as u8;
+
+/// Words of a stamp: token and time.
+pub const STAMP_WORDS: usize = 2;
 
 /// Words of an explicit record in front of its accesses: token, instruction, repetitions, stride.
 pub const EXPLICIT_WORDS: usize = 4;

@@ -127,7 +127,7 @@ impl Templates {
         }
         let first = LENGTH.load(Relaxed);
         let end = first.checked_add(u32::try_from(block.len()).ok()?)?;
-        if end > MOST || end > Token::EXPLICIT {
+        if end > MOST || end > Token::STAMP {
             return None;
         }
         while self.opened < end {

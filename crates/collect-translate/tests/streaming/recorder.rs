@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
-use carom_collect_translate::{Batch, Mode, Observer, Totals};
+use carom_collect_translate::{Batch, Event, Mode, Observer, Totals};
 
 use crate::support::{self, Function, heap};
 
@@ -18,8 +18,13 @@ const MOST: usize = 16;
 #[repr(C)]
 struct Record {
     length: AtomicU64,
+    stamped: AtomicU64,
     accesses: [Access; ROOM],
+    stamps: [Stamp; ROOM],
 }
+
+/// How many accesses had been made when the time-stamp counter said this.
+pub type Stamp = (usize, u64);
 
 /// By the thread's name; the second half is for children.
 static RECORDS: [AtomicU64; 2 * MOST] = [const { AtomicU64::new(0) }; 2 * MOST];
@@ -33,15 +38,27 @@ impl Observer for Recorder {
     fn streamed(&self, name: u64, batch: &Batch<'_>) {
         let half = if IS_CHILD.load(Relaxed) { MOST } else { 0 };
         let record = RECORDS[half + name as usize].load(Acquire) as *mut Record;
-        batch.for_each(|access| {
-            // SAFETY: mapped before the run began.
-            let length = unsafe { &(*record).length };
-            let index = length.fetch_add(1, Relaxed) as usize;
-            assert!(index < ROOM);
-            // SAFETY: as above, and in its bounds.
-            let accesses = unsafe { &raw mut (*record).accesses };
-            // SAFETY: as above.
-            unsafe { accesses.cast::<Access>().wrapping_add(index).write(*access) };
+        // SAFETY: mapped before the run began.
+        let (length, stamped) = unsafe { (&(*record).length, &(*record).stamped) };
+        batch.for_each_event(|event| match event {
+            Event::Access(access) => {
+                let index = length.fetch_add(1, Relaxed) as usize;
+                assert!(index < ROOM);
+                // SAFETY: as above, and in its bounds.
+                let accesses = unsafe { &raw mut (*record).accesses };
+                // SAFETY: as above.
+                unsafe { accesses.cast::<Access>().wrapping_add(index).write(*access) };
+            }
+            Event::Stamp(time) => {
+                let index = stamped.fetch_add(1, Relaxed) as usize;
+                assert!(index < ROOM);
+                // SAFETY: as above, and in its bounds.
+                let stamps = unsafe { &raw mut (*record).stamps };
+                let stamp = (length.load(Relaxed) as usize, time);
+                // SAFETY: as above.
+                unsafe { stamps.cast::<Stamp>().wrapping_add(index).write(stamp) };
+            }
+            Event::Timed(_) => {}
         });
     }
 
@@ -64,6 +81,7 @@ pub struct Run {
     pub result: u64,
     pub totals: Option<Totals>,
     pub accesses: Vec<Access>,
+    pub stamps: Vec<Stamp>,
     /// Those of its child, where it made one.
     pub of_child: Vec<Access>,
 }
@@ -99,17 +117,23 @@ pub fn stream_as(name: u64, function: Function, a: u64, b: u64) -> Run {
     }
     support::begin(Mode::Stream, &Recorder);
     let (result, totals) = support::run_as(name, function, a, b);
-    let [accesses, of_child] = places.map(|place| {
+    let [(accesses, stamps), (of_child, _)] = places.map(|place| {
         let record = RECORDS[place].swap(0, AcqRel) as *mut Record;
         // SAFETY: of this run, which is over.
         let length = unsafe { (*record).length.load(Acquire) } as usize;
         // SAFETY: as above.
+        let stamped = unsafe { (*record).stamped.load(Acquire) } as usize;
+        // SAFETY: as above.
         let first = unsafe { &raw const (*record).accesses }.cast::<Access>();
         // SAFETY: so many were written.
         let accesses = unsafe { std::slice::from_raw_parts(first, length) }.to_vec();
+        // SAFETY: as above.
+        let first = unsafe { &raw const (*record).stamps }.cast::<Stamp>();
+        // SAFETY: as above.
+        let stamps = unsafe { std::slice::from_raw_parts(first, stamped) }.to_vec();
         // SAFETY: nobody knows it any more.
         unsafe { libc::munmap(record.cast(), size_of::<Record>()) };
-        accesses
+        (accesses, stamps)
     });
-    Run { result, totals, accesses, of_child }
+    Run { result, totals, accesses, stamps, of_child }
 }

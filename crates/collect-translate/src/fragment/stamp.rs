@@ -1,0 +1,58 @@
+//! Code that writes down when accesses are made.
+
+use super::{Builder, plan::Plan};
+use crate::{
+    block::Block,
+    marks::{Lent, Undo},
+    mode::Mode,
+    state::POSITION,
+    stream::{is_fence, is_stamped},
+};
+
+impl Builder<'_> {
+    /// Has a block end behind an instruction behind which the time is to be known.
+    pub(super) fn end_at_stamp(&self, block: &mut Block) {
+        if self.mode == Mode::Stream
+            && let Some(index) = block.instructions.iter().position(|it| is_stamped(it) || is_fence(it))
+        {
+            block.truncate(index + 1);
+        }
+    }
+
+    /// At a block's entry, where its record is about to begin: writes a stamp first if one is due. `flags_in_ax`: the flags
+    /// are there, and RAX in C.
+    pub(super) fn stamp_if_due(&mut self, pc: u64, plan: &Plan, flags_in_ax: bool) {
+        const LESS_OR_EQUAL: u8 = 0xe;
+        let Lent::Two(position, _) = plan.lent else { return };
+        let [before, during] =
+            if flags_in_ax { [Undo::Flags, Undo::StampFlags] } else { [Undo::Nothing, Undo::Stamp] };
+        self.code.compare_with_stamp_at(position);
+        let over = self.code.jump_if_ahead(LESS_OR_EQUAL);
+        self.stamp(pc, [before, during], false);
+        // There is still room: for a stamp in front of each record, too.
+        self.code.load_slot(position, POSITION);
+        self.code.add_constant(position, plan.streamed_bytes());
+        self.code.lead(over);
+    }
+
+    /// Behind a block's last instruction, in front of what is at `next`: the time, where that is to be known.
+    pub(super) fn stamp_behind(&mut self, block: &Block, next: u64) {
+        let Some(last) = block.instructions.last().filter(|_| self.mode == Mode::Stream) else { return };
+        if is_stamped(last) {
+            self.mark(next, Undo::Nothing);
+            self.stamp(next, [Undo::Nothing, Undo::Stamp], true);
+        } else if is_fence(last) {
+            self.mark(next, Undo::Nothing);
+            self.code.make_stamp_due();
+        }
+    }
+
+    /// Writes a stamp in front of the instruction at `pc`. What is to be undone before and behind, and meanwhile.
+    fn stamp(&mut self, pc: u64, [before, during]: [Undo; 2], fenced: bool) {
+        self.code.keep_for_stamp();
+        self.mark(pc, during);
+        self.code.stamp(fenced);
+        self.code.give_back_after_stamp();
+        self.mark(pc, before);
+    }
+}
