@@ -199,7 +199,7 @@ fn the_keys_of_reuse_are_there() {
     assert_eq!((&pair["object"]["name"], &pair["share_of_misses"]), (&"grid".into(), &0.8.into()));
     assert_eq!(report["reuse"]["fits"][1]["enough_bytes"], 4 << 20);
     // Three threads, all accesses of which were followed.
-    assert_eq!(report["quality"]["warnings"][0]["code"], "order-by-batches");
+    assert_eq!(report["quality"]["warnings"][0]["code"], "order-of-this-run");
     let (run, findings) = sample::sampled_reuse();
     let report = value(&reuse::report(&run, &findings));
     let curve = &report["reuse"]["curves"][0];

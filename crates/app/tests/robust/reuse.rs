@@ -148,6 +148,36 @@ fn the_only_distance_is_found_by_looking_at_all() {
     }
 }
 
+/// How often each private cache lost a line to another thread's write.
+fn invalidations(profile: &Path) -> u64 {
+    let recording = Recording::open(profile).expect("a profile");
+    let cells = recording.cells().map(|row| row.expect("a row"));
+    let counts = cells.filter(|cell| {
+        cell.class == CellClass::Invalidated
+            && cell.scope == Scope::Private
+            && cell.distance == DistanceKind::Time
+    });
+    counts.map(|cell| cell.count).sum()
+}
+
+/// Two threads know how often one wrote where the other had written before. In turns that is at every write; where they
+/// write freely it is seldom, since each stands still while its accesses are analysed.
+#[test]
+fn invalidations_are_as_many_as_the_threads_know() {
+    let program = compile("ping_pong.c", &[]);
+    // Where they begin and end they meet at some lines more.
+    const MORE: u64 = 40;
+    for (arguments, within_percent) in [(["turns", "300"], 10), (["free", "100000"], 10)] {
+        let mut recorded = Recorded::by("reuse", &["--exact", "--no-pairs"], &program, &arguments);
+        let ending = recorded.run();
+        assert_eq!(ending.code(), Some(0), "{}", ending.complaint());
+        let known: u64 = String::from_utf8_lossy(&ending.stdout).trim().parse().expect("a number");
+        let found = invalidations(&recorded.profile());
+        let wrong = found.saturating_sub(MORE).saturating_sub(known).max(known.saturating_sub(found));
+        assert!(wrong * 100 <= known * within_percent, "{arguments:?}: {found}, not {known}");
+    }
+}
+
 #[test]
 fn registers_find_it_too() {
     let (program, _) = one_distance();

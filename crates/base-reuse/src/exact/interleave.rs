@@ -1,24 +1,27 @@
 //! The accesses of several threads in the order of time, from batches of one thread each.
 //!
 //! ```text
-//!   thread 0  |   .    .    .    .    | .  .              |: handed over   .: an access
-//!   thread 1      |  .  .  .  .  .  .  .  |
+//!   thread 0  |   .  '  .    .   '| .  .              |: handed over   .: an access   ': a stamp
+//!   thread 1      |  .  . '.  .  .' .  .  |
 //!                                     ^ both are known up to here: the accesses before it are given on
 //! ```
 //!
-//! Nobody notes the time of an access. A batch is taken to have been made at an even pace between two hand-overs: the
-//! thread's last one, or what is known better, and its own. What the analysis takes is part of that time: threads that
-//! wait for each other's analysis would otherwise seem to take turns at running. So the order of two threads' accesses
-//! is known to within a batch, as before, but threads that do the same all the time alternate as often as they did.
+//! A batch has *stamps*: at these times so many of its accesses had been made. Between two of them the pace is taken to be
+//! even; behind the last one it stays what it was. A batch without stamps is taken to have been made at an even pace since
+//! what is known of its thread.
 //!
-//! An access is given on as soon as all running threads are known to have got beyond it. Who may be waiting in the
-//! kernel is not waited for, nor who has not been heard of for too long.
+//! An access is given on as soon as all running threads are known to have got beyond it. A thread that makes no accesses
+//! for a while, because what it handed over is analysed, is not waited for; nor who has not been heard of while more was
+//! held back than may be. What such a thread hands over later may be out of order, and is counted.
 
 use std::{collections::VecDeque, mem};
 
 use carom_base::{Access, Nanos, ThreadId};
 
-use super::config::Domain;
+use super::{
+    config::Domain,
+    slices::{Held, Slice, slice},
+};
 
 /// Where the accesses go.
 pub trait Sink {
@@ -41,12 +44,23 @@ pub struct Batch<'a> {
     pub thread: ThreadId,
     /// The shared cache that it ran on.
     pub domain: Domain,
-    /// When the last access had been made.
+    /// When all of them had been made: what the thread hands over later was accessed after that.
     pub at: Nanos,
-    /// Whether the thread may be about to wait in the kernel.
-    pub waits: bool,
+    /// Whether the thread accesses nothing until it [begins](Interleaver::begin) again.
+    pub pauses: bool,
+    /// In the order of the program.
+    pub stamps: &'a [Stamp],
     /// In the order of the program. May be exchanged for a vector that is empty.
     pub accesses: &'a mut Vec<Access>,
+}
+
+/// When so many accesses of a batch had been made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// How many.
+    pub accesses: usize,
+    /// When. A clock that goes back is taken to stand still.
+    pub at: Nanos,
 }
 
 /// How many accesses are held back at most, of 24 bytes each.
@@ -59,10 +73,10 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 3 MiB and 24 MiB. A thread may make 16 times as many accesses as another one, at batches of 8 Ki, or run as many
-    /// batches long while the other is not given a processor.
+    /// 24 MiB and 72 MiB. A thread may hand over a hundred batches of 8 Ki while another one, which is about to hand its
+    /// own over, is not given a processor.
     fn default() -> Self {
-        Self { of_thread: 128 << 10, of_all: 1 << 20 }
+        Self { of_thread: 1 << 20, of_all: 3 << 20 }
     }
 }
 
@@ -79,8 +93,10 @@ pub struct Interleaver {
     given: u64,
     /// While accesses are given on: when each lane makes its next one, and the number of the lane. The first is last.
     next: Vec<(u64, usize)>,
+    /// Accesses that were known too late to be given on in their order.
+    late: u64,
     /// Vectors to use again.
-    spare: Vec<Vec<Access>>,
+    spare: Vec<(Vec<Access>, Vec<Slice>)>,
 }
 
 /// A thread.
@@ -90,6 +106,8 @@ struct Lane {
     state: State,
     /// All its accesses before this are known.
     known: u64,
+    /// From access to access, between its last stamps.
+    pace: u64,
     held: usize,
     batches: VecDeque<Held>,
 }
@@ -97,24 +115,17 @@ struct Lane {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Running,
-    /// It waits in the kernel, or was not heard of for long.
+    /// It accesses nothing, or was not heard of for long.
     Away,
     Ended,
 }
 
-/// A batch that is held back, or what is left of it.
-#[derive(Debug)]
-struct Held {
-    domain: Domain,
-    accesses: Vec<Access>,
-    given: usize,
-    begin: u64,
-    /// From access to access.
-    step: u64,
-}
-
 /// Times are kept in fractions of a nanosecond, in which there may be several accesses: 2 to the power of this.
 const FRACTION_BITS: u32 = 8;
+
+/// What was accessed so much before what has been given on is late. Less than that, clocks and what one processor sees
+/// of another may be apart.
+const TOLERANCE: u64 = 1000 << FRACTION_BITS;
 
 impl Interleaver {
     /// Nothing was accessed before `now`.
@@ -126,13 +137,14 @@ impl Interleaver {
             held: 0,
             given: 0,
             next: Vec::new(),
+            late: 0,
             spare: Vec::new(),
         }
     }
 
     /// A thread accesses from now on what it will hand over later.
     pub fn begin(&mut self, thread: ThreadId, now: Nanos) {
-        let now = self.time(now);
+        let now = self.time(now).max(self.given);
         let index = self.lane(thread);
         if let Some(lane) = self.lanes.get_mut(index) {
             lane.known = lane.known.max(now);
@@ -142,13 +154,17 @@ impl Interleaver {
 
     /// Takes a batch in, and gives on what has become known. With one thread that runs, that is the batch itself.
     pub fn take(&mut self, batch: Batch<'_>, sink: &mut impl Sink) {
-        let Batch { thread, domain, at, waits, accesses } = batch;
-        let (now, index, given) = (self.time(at), self.lane(thread), self.given);
+        let Batch { thread, domain, at, pauses, stamps, accesses } = batch;
+        let last = stamps.last().map_or(at, |stamp| stamp.at.max(at));
+        let (origin, now, index, given) = (self.origin, self.time(last), self.lane(thread), self.given);
         let Some(lane) = self.lanes.get_mut(index) else { return };
         let begin = lane.known.max(given);
         let end = now.max(begin);
         lane.known = end;
-        lane.state = if waits { State::Away } else { State::Running };
+        lane.state = if pauses { State::Away } else { State::Running };
+        let time = |stamp: &Stamp| (stamp.accesses, time(origin, stamp.at));
+        let made_before = stamps.iter().map(time).take_while(|(_, at)| at + TOLERANCE < begin).last();
+        self.late += made_before.map_or(0, |(accesses, _)| accesses) as u64;
         if self.held == 0 && self.known() >= end {
             self.given = end;
             return sink.batch(thread, domain, accesses);
@@ -158,9 +174,11 @@ impl Interleaver {
         {
             self.held += accesses.len();
             lane.held += accesses.len();
-            let step = (end - begin) / accesses.len() as u64;
-            let accesses = mem::replace(accesses, self.spare.pop().unwrap_or_default());
-            lane.batches.push_back(Held { domain, accesses, given: 0, begin, step });
+            let (vector, mut slices) = self.spare.pop().unwrap_or_default();
+            let accesses = mem::replace(accesses, vector);
+            let stamps = stamps.iter().map(time);
+            lane.pace = slice(&mut slices, stamps, accesses.len(), begin..end, lane.pace);
+            lane.batches.push_back(Held::new(domain, accesses, slices));
         }
         self.give_on(self.known(), sink);
         while self.is_too_much() && self.leave_behind() {
@@ -187,8 +205,13 @@ impl Interleaver {
         self.held
     }
 
+    /// Accesses that could not be given on in their order, because others that were made later had been.
+    pub fn late(&self) -> u64 {
+        self.late
+    }
+
     fn time(&self, at: Nanos) -> u64 {
-        at.0.saturating_sub(self.origin.0).saturating_mul(1 << FRACTION_BITS)
+        time(self.origin, at)
     }
 
     /// The number of a thread's lane, which runs.
@@ -197,7 +220,7 @@ impl Interleaver {
             return index;
         }
         let (state, known) = (State::Running, self.given);
-        self.lanes.push(Lane { thread, state, known, held: 0, batches: VecDeque::new() });
+        self.lanes.push(Lane { thread, state, known, pace: u64::MAX, held: 0, batches: VecDeque::new() });
         self.lanes.len() - 1
     }
 
@@ -235,18 +258,17 @@ impl Interleaver {
             let Some(lane) = self.lanes.get_mut(index) else { continue };
             let Some(batch) = lane.batches.front_mut() else { continue };
             let domain = batch.domain;
-            let accesses = batch.take(until);
+            let (accesses, last) = batch.take(until);
             let count = accesses.len();
             sink.accesses(lane.thread, domain, accesses);
-            self.given = self.given.max(batch.last());
+            self.given = self.given.max(last);
             lane.held -= count;
             self.held -= count;
             if batch.is_over()
-                && let Some(Held { mut accesses, .. }) = lane.batches.pop_front()
+                && let Some((accesses, slices)) = lane.batches.pop_front().map(Held::into_spare)
                 && accesses.capacity() <= self.limits.of_thread
             {
-                accesses.clear();
-                self.spare.push(accesses);
+                self.spare.push((accesses, slices));
             }
             if let Some(entry) = lane.next(known, index) {
                 insert(&mut next, entry);
@@ -266,7 +288,7 @@ impl Interleaver {
 impl Lane {
     /// When the next access was made, if that is up to `known`, and the number of the lane.
     fn next(&self, known: u64, index: usize) -> Option<(u64, usize)> {
-        let time = self.batches.front()?.time(1);
+        let time = self.batches.front()?.next();
         (time <= known).then_some((time, index))
     }
 }
@@ -285,33 +307,7 @@ fn insert(next: &mut Vec<(u64, usize)>, entry: (u64, usize)) {
     }
 }
 
-impl Held {
-    /// When the so-manieth access from here was made; 0 is the last that was given on. The last of all is made at the
-    /// end of the batch at the latest, no matter how the step was rounded.
-    fn time(&self, ahead: u64) -> u64 {
-        self.begin + self.step * (self.given as u64 + ahead)
-    }
-
-    fn last(&self) -> u64 {
-        self.time(0)
-    }
-
-    fn is_over(&self) -> bool {
-        self.given == self.accesses.len()
-    }
-
-    /// The accesses that were made up to `until`.
-    fn take(&mut self, until: u64) -> &[Access] {
-        let all = self.accesses.len();
-        let begin = self.given;
-        // Where threads alternate it is the next one alone, and to divide would take longer than all else.
-        let made = if begin + 1 < all && self.time(1) <= until && until < self.time(2) {
-            begin + 1
-        } else {
-            let made = until.saturating_sub(self.begin).checked_div(self.step);
-            made.map_or(all, |made| all.min(usize::try_from(made).unwrap_or(all)))
-        };
-        self.given = made.max(begin);
-        self.accesses.get(begin..self.given).unwrap_or_default()
-    }
+/// Since the origin, in fractions of a nanosecond.
+fn time(origin: Nanos, at: Nanos) -> u64 {
+    at.0.saturating_sub(origin.0).saturating_mul(1 << FRACTION_BITS)
 }

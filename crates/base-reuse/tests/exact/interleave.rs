@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use carom_base::{Access, AccessKind, Addr, CellClass, DistanceKind, Ip, Nanos, ReuseCell, ThreadId};
-use carom_base_reuse::exact::{Batch, Config, Domain, Exact, Interleaver, Limits, Sink};
+use carom_base_reuse::exact::{Batch, Config, Domain, Exact, Interleaver, Limits, Sink, Stamp};
 use proptest::prelude::*;
 
 /// What came out, with the length of each piece.
@@ -45,12 +45,12 @@ fn take(
     sink: &mut impl Sink,
     thread: u32,
     at: u64,
-    waits: bool,
+    pauses: bool,
     accesses: impl IntoIterator<Item = u64>,
 ) {
     let mut accesses: Vec<Access> = accesses.into_iter().map(store).collect();
     let (thread, domain, at) = (ThreadId(thread), Domain(0), Nanos(at));
-    interleaver.take(Batch { thread, domain, at, waits, accesses: &mut accesses }, sink);
+    interleaver.take(Batch { thread, domain, at, pauses, stamps: &[], accesses: &mut accesses }, sink);
 }
 
 fn begun(threads: u32, limits: Limits) -> Interleaver {
@@ -80,6 +80,81 @@ fn accesses_are_in_the_order_of_time() {
     assert_eq!((out.ended, interleaver.held()), (vec![(0, 8)], 0));
 }
 
+/// A thread's accesses with their times, handed over in batches of so many, with a stamp behind every so many of a batch's.
+#[derive(Clone, Debug)]
+struct Stamped {
+    times: Vec<u64>,
+    batch: usize,
+    every: usize,
+}
+
+impl Stamped {
+    /// Of each batch: when it is handed over, its stamps, and the numbers of its accesses.
+    fn batches(&self) -> Vec<(u64, Vec<Stamp>, std::ops::Range<usize>)> {
+        let begins = (0..self.times.len()).step_by(self.batch);
+        let batch = |begin: usize| {
+            let end = (begin + self.batch).min(self.times.len());
+            let stamped = (begin..end).filter(|nth| (nth + 1 - begin).is_multiple_of(self.every));
+            let stamp = |nth: usize| Stamp { accesses: nth + 1 - begin, at: Nanos(self.times[nth]) };
+            (self.times[end - 1], stamped.map(stamp).collect(), begin..end)
+        };
+        begins.map(batch).collect()
+    }
+}
+
+/// What comes out of the batches of several threads, which are handed over in their order of time.
+fn merged(threads: &[Stamped]) -> (Vec<(u32, u64)>, u64) {
+    let (mut interleaver, mut out) = (begun(threads.len() as u32, Limits::default()), Recorder::default());
+    let of = |(thread, stamped): (u32, &Stamped)| {
+        stamped
+            .batches()
+            .into_iter()
+            .map(move |(at, stamps, numbers)| (at, thread, stamps, numbers))
+            .collect::<Vec<_>>()
+    };
+    let mut batches: Vec<_> = (0..).zip(threads).flat_map(of).collect();
+    batches.sort_by_key(|(at, thread, ..)| (*at, *thread));
+    for (at, thread, stamps, numbers) in batches {
+        let mut accesses: Vec<Access> = numbers.map(|number| store(number as u64)).collect();
+        let (thread, domain, at) = (ThreadId(thread), Domain(0), Nanos(at));
+        let batch = Batch { thread, domain, at, pauses: false, stamps: &stamps, accesses: &mut accesses };
+        interleaver.take(batch, &mut out);
+    }
+    interleaver.flush(&mut out);
+    (out.accesses, interleaver.late())
+}
+
+/// ```text
+///   thread 0   0  1  2                          3         at 10 20 30 400, a stamp at each
+///   thread 1                  0 1 2 3                     at 200 210 220 230, one stamp
+/// ```
+/// At an even pace since 0, thread 0's would be at 100, 200, 300 and 400, and thread 1's at 57, 115, 172 and 230.
+#[test]
+fn stamps_tell_the_order() {
+    let one = Stamped { times: vec![10, 20, 30, 400], batch: 4, every: 1 };
+    let other = Stamped { times: vec![200, 210, 220, 230], batch: 4, every: 1 };
+    let expected = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (1, 3), (0, 3)];
+    assert_eq!(merged(&[one, other]), (expected.to_vec(), 0));
+}
+
+/// What is handed over after others that were made later had been given on goes behind them, and is counted where that is
+/// more than what clocks may be apart.
+#[test]
+fn what_comes_late_is_counted() {
+    let (mut interleaver, mut out) = (begun(2, Limits::default()), Recorder::default());
+    take(&mut interleaver, &mut out, 0, 0, true, []);
+    take(&mut interleaver, &mut out, 1, 10_000, false, 0..4);
+    let stamps = [(1, 8000), (2, 8500), (3, 9500), (4, 10_500)]
+        .map(|(accesses, at)| Stamp { accesses, at: Nanos(at) });
+    let mut accesses: Vec<Access> = (10..14).map(store).collect();
+    let (thread, domain, at) = (ThreadId(0), Domain(0), Nanos(10_500));
+    let batch = Batch { thread, domain, at, pauses: true, stamps: &stamps, accesses: &mut accesses };
+    interleaver.take(batch, &mut out);
+    interleaver.flush(&mut out);
+    assert_eq!(out.accesses, [(1, 0), (1, 1), (1, 2), (1, 3), (0, 10), (0, 11), (0, 12), (0, 13)]);
+    assert_eq!(interleaver.late(), 2);
+}
+
 /// Whoever runs alone has its batches analysed where they lie.
 #[test]
 fn what_one_thread_hands_over_is_given_on_at_once() {
@@ -92,7 +167,10 @@ fn what_one_thread_hands_over_is_given_on_at_once() {
     let (thread, domain, place) = (ThreadId(1), Domain(0), accesses.as_ptr());
     for at in 0..10 {
         let at = Nanos(20 + at);
-        interleaver.take(Batch { thread, domain, at, waits: false, accesses: &mut accesses }, &mut out);
+        interleaver.take(
+            Batch { thread, domain, at, pauses: false, stamps: &[], accesses: &mut accesses },
+            &mut out,
+        );
         assert_eq!((accesses.len(), interleaver.held()), (8000, 0));
     }
     assert_eq!(out.places, [place; 10]);
@@ -199,7 +277,10 @@ fn three_ways(traces: &[Trace]) -> [Counts; 3] {
         let mut accesses: Vec<Access> = batch.iter().map(|(_, access)| *access).collect();
         as_they_come.accesses(ThreadId(thread), Domain(0), &accesses);
         let (thread, domain) = (ThreadId(thread), Domain(0));
-        interleaver.take(Batch { thread, domain, at, waits: false, accesses: &mut accesses }, &mut sink);
+        interleaver.take(
+            Batch { thread, domain, at, pauses: false, stamps: &[], accesses: &mut accesses },
+            &mut sink,
+        );
     }
     interleaver.flush(&mut sink);
     [truth, as_they_come, sink.0].map(|mut exact| counts(&mut exact))
@@ -257,10 +338,22 @@ fn trace(thread: u64, (batch, paces, seed): Pace) -> Trace {
     Trace { accesses, batch }
 }
 
+/// Times from access to access; how many are handed over at a time; how many are between two stamps.
+fn stamped(every: impl Strategy<Value = usize>) -> impl Strategy<Value = Stamped> {
+    (prop::collection::vec(1..300u64, 1..200), 1..50usize, every).prop_map(|(pauses, batch, every)| {
+        let mut now = 0;
+        let times = pauses.into_iter().map(|pause| {
+            now += pause;
+            now
+        });
+        Stamped { times: times.collect(), batch, every }
+    })
+}
+
 #[derive(Clone, Debug)]
 enum Event {
     Begin(u32),
-    Take { thread: u32, accesses: usize, waits: bool },
+    Take { thread: u32, accesses: usize, pauses: bool },
     End(u32),
 }
 
@@ -268,7 +361,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         1 => (0..4u32).prop_map(Event::Begin),
         8 => (0..4u32, 0..40usize, 0..4u32)
-            .prop_map(|(thread, accesses, waits)| Event::Take { thread, accesses, waits: waits == 0 }),
+            .prop_map(|(thread, accesses, pauses)| Event::Take { thread, accesses, pauses: pauses == 0 }),
         1 => (0..4u32).prop_map(Event::End),
     ]
 }
@@ -289,6 +382,33 @@ proptest! {
 }
 
 proptest! {
+    /// With a stamp at each access, what comes out is sorted by time; with fewer stamps, whatever lies more than the time
+    /// between two stamps apart is.
+    #[test]
+    fn what_is_merged_is_sorted_by_time(
+        exact in prop::collection::vec(stamped(Just(1)), 1..4),
+        rough in prop::collection::vec(stamped(1..8usize), 1..4),
+    ) {
+        let mut expected: Vec<_> = (0..).zip(&exact)
+            .flat_map(|(thread, of): (u32, _)| (0..).zip(&of.times).map(move |(number, at)| (*at, thread, number)))
+            .collect();
+        expected.sort_unstable();
+        let expected: Vec<_> = expected.into_iter().map(|(_, thread, number)| (thread, number)).collect();
+        prop_assert_eq!(merged(&exact), (expected, 0));
+
+        let (order, late) = merged(&rough);
+        prop_assert_eq!(late, 0);
+        // Between two stamps lie 7 accesses at most, 300 ns apart at most.
+        let mut latest = 0;
+        for (thread, number) in order {
+            let at = rough[thread as usize].times[number as usize];
+            prop_assert!(at + 2 * 8 * 300 > latest);
+            latest = latest.max(at);
+        }
+    }
+}
+
+proptest! {
     /// Whatever happens: each thread's accesses come out once and in their order, all before its end is told, and no more is
     /// held back than may be.
     #[test]
@@ -302,13 +422,13 @@ proptest! {
             now += pause;
             match event {
                 Event::Begin(thread) => interleaver.begin(ThreadId(thread), Nanos(now)),
-                Event::Take { thread, accesses, waits } => {
+                Event::Take { thread, accesses, pauses } => {
                     // Read before others had their turn.
                     let at = now.saturating_sub(30);
                     let numbers = number..number + accesses as u64;
                     number = numbers.end;
                     told.entry(thread).or_default().extend(numbers.clone());
-                    take(&mut interleaver, &mut out, thread, at, waits, numbers);
+                    take(&mut interleaver, &mut out, thread, at, pauses, numbers);
                 }
                 Event::End(thread) => interleaver.end(ThreadId(thread), &mut out),
             }

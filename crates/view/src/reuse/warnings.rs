@@ -28,11 +28,10 @@ pub fn of(run: &RunInfo, reuse: &Reuse) -> Vec<Warning> {
     }
     if quality.exact_accesses > 0 && run.threads.len() > 1 {
         warn(
-            "order-by-batches",
-            "Threads hand their accesses over in batches of up to 8,000, and the time of a single one is not known: those \
-             of a batch are taken to have been made at an even pace, and those of different threads are put in order by \
-             that. Each thread's own distances are exact; which of two threads was first is known to within a batch, so \
-             that how often a line changes hands is an estimate, and too low where threads had to share processors."
+            "order-of-this-run",
+            "Each thread's own distances are exact. How often a line changes hands, and who uses it next in a shared cache, is \
+             as it was in this run: threads stood still in turns while up to 8,000 accesses of theirs were analysed, and had \
+             lines to themselves for longer than they have natively."
                 .into(),
         );
     }

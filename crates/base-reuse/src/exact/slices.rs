@@ -1,0 +1,179 @@
+//! A batch of one thread, cut into slices at its stamps.
+
+use std::ops::Range;
+
+use carom_base::Access;
+
+use super::config::Domain;
+
+/// Accesses that were made at an even pace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slice {
+    /// How many accesses of the batch are in it or before.
+    end: usize,
+    /// When the last one before it was made.
+    begin: u64,
+    /// From access to access.
+    step: u64,
+}
+
+/// Cuts a batch of `count` accesses, which were made in `during`, at its stamps: times at which so many of its accesses had
+/// been made. Behind the last one they follow each other at `pace`, or faster if that is too slow. Returns the pace of
+/// the last slice between two times.
+pub(super) fn slice(
+    slices: &mut Vec<Slice>,
+    stamps: impl Iterator<Item = (usize, u64)>,
+    count: usize,
+    during: Range<u64>,
+    mut pace: u64,
+) -> u64 {
+    let (mut done, mut begin) = (0, during.start);
+    let mut has_stamps = false;
+    for (accesses, at) in stamps {
+        let (accesses, at) = (accesses.min(count), at.clamp(begin, during.end));
+        has_stamps = true;
+        if accesses > done {
+            let step = (at - begin) / (accesses - done) as u64;
+            slices.push(Slice { end: accesses, begin, step });
+            (done, pace) = (accesses, step);
+        }
+        begin = at;
+    }
+    if count > done {
+        let even = (during.end - begin) / (count - done) as u64;
+        slices.push(Slice { end: count, begin, step: if has_stamps { even.min(pace) } else { even } });
+    }
+    pace
+}
+
+/// A batch that is held back, or what is left of it.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub domain: Domain,
+    accesses: Vec<Access>,
+    slices: Vec<Slice>,
+    given: usize,
+    /// The number of the slice with the next access, and how many accesses are before it.
+    current: usize,
+    before: usize,
+}
+
+impl Held {
+    pub fn new(domain: Domain, accesses: Vec<Access>, slices: Vec<Slice>) -> Self {
+        Self { domain, accesses, slices, given: 0, current: 0, before: 0 }
+    }
+
+    /// Its vectors, to use again.
+    pub fn into_spare(self) -> (Vec<Access>, Vec<Slice>) {
+        let Self { mut accesses, mut slices, .. } = self;
+        accesses.clear();
+        slices.clear();
+        (accesses, slices)
+    }
+
+    /// When the next access was made; the end of time where there is none.
+    pub fn next(&self) -> u64 {
+        self.slices.get(self.current).map_or(u64::MAX, |slice| self.time(slice, 1))
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.given == self.accesses.len()
+    }
+
+    /// The accesses that were made up to `until`, and when the last of them was.
+    pub fn take(&mut self, until: u64) -> (&[Access], u64) {
+        let begin = self.given;
+        let mut last = 0;
+        while let Some(&slice) = self.slices.get(self.current) {
+            self.given = self.made(&slice, until);
+            if self.given > self.before {
+                last = self.time(&slice, 0);
+            }
+            if self.given < slice.end {
+                break;
+            }
+            self.before = slice.end;
+            self.current += 1;
+        }
+        (self.accesses.get(begin..self.given).unwrap_or_default(), last)
+    }
+
+    /// When the so-manieth access from here was made, which is of this slice; 0 is the last that was given on.
+    fn time(&self, slice: &Slice, ahead: usize) -> u64 {
+        slice.begin + slice.step * (self.given - self.before + ahead) as u64
+    }
+
+    /// How many accesses were made up to `until`, as far as this slice goes.
+    fn made(&self, slice: &Slice, until: u64) -> usize {
+        // Where threads alternate it is the next one alone, and to divide would take longer than all else.
+        if self.given + 1 < slice.end && self.time(slice, 1) <= until && until < self.time(slice, 2) {
+            return self.given + 1;
+        }
+        let Some(passed) = until.checked_sub(slice.begin) else { return self.given };
+        let made = passed.checked_div(slice.step).and_then(|made| usize::try_from(made).ok());
+        made.map_or(slice.end, |made| slice.end.min(self.before.saturating_add(made))).max(self.given)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use carom_base::{AccessKind, Addr, Ip};
+
+    use super::*;
+
+    fn cut(stamps: &[(usize, u64)], count: usize, during: Range<u64>, pace: u64) -> (Vec<u64>, u64) {
+        let mut slices = Vec::new();
+        let pace = slice(&mut slices, stamps.iter().copied(), count, during, pace);
+        let access = Access { ip: Ip(1), addr: Addr(0), width: 8, kind: AccessKind::Load };
+        let mut held = Held::new(Domain(0), vec![access; count], slices);
+        let mut times = Vec::new();
+        while !held.is_over() {
+            let next = held.next();
+            let (accesses, last) = held.take(next);
+            assert!(last == next && !accesses.is_empty());
+            times.extend(accesses.iter().map(|_| next));
+        }
+        assert_eq!(held.next(), u64::MAX);
+        (times, pace)
+    }
+
+    /// Three accesses up to 130, from 100 on; two more up to 150; then two at that pace of 10.
+    #[test]
+    fn accesses_lie_evenly_between_stamps() {
+        let (times, pace) = cut(&[(0, 100), (3, 130), (5, 150)], 7, 90..1000, 5);
+        assert_eq!((times, pace), (vec![110, 120, 130, 140, 150, 160, 170], 10));
+        // There is no time for that pace.
+        assert_eq!(cut(&[(0, 100), (1, 110)], 3, 90..114, 5).0, [110, 112, 114]);
+    }
+
+    #[test]
+    fn without_stamps_the_pace_is_even() {
+        assert_eq!(cut(&[], 4, 100..200, 1), (vec![125, 150, 175, 200], 1));
+        assert_eq!(cut(&[], 0, 100..200, 1), (Vec::new(), 1));
+    }
+
+    /// A stamp from before what is known, one that goes back, and one behind the end; and two at once.
+    #[test]
+    fn times_never_go_back() {
+        let (times, _) = cut(&[(1, 50), (2, 120), (3, 110), (4, 300), (4, 310)], 5, 100..200, 5);
+        assert_eq!(times, [100, 120, 120, 200, 200]);
+    }
+
+    /// What was made up to some time may end within a slice, between two, or be nothing.
+    #[test]
+    fn slices_are_given_in_pieces() {
+        let mut slices = Vec::new();
+        slice(&mut slices, [(0, 100), (3, 130), (5, 170)].into_iter(), 5, 100..170, 1);
+        let access = Access { ip: Ip(1), addr: Addr(0), width: 8, kind: AccessKind::Load };
+        let mut held = Held::new(Domain(0), vec![access; 5], slices);
+        let mut taken = |until| {
+            let (accesses, last) = held.take(until);
+            (accesses.len(), last)
+        };
+        assert_eq!(taken(109).0, 0);
+        assert_eq!(taken(125), (2, 120));
+        assert_eq!(taken(150), (2, 150));
+        assert_eq!(taken(u64::MAX), (1, 170));
+        assert_eq!(taken(u64::MAX).0, 0);
+    }
+}

@@ -1,0 +1,124 @@
+//! What puts accesses in order, and what becomes of them then.
+
+use std::mem;
+
+use carom_base::{Access, Nanos, ThreadId};
+use carom_base_reuse::exact::{Domain, Interleaver, Limits, Router, Sink};
+use carom_base_sys::clock;
+use carom_base_wire::Domains;
+
+use super::{super::kept::Kept, pipeline};
+use crate::{init, lock::SpinLock, session};
+
+/// The code of the trouble that accesses are not in order.
+const OUT_OF_ORDER: &str = "out-of-order";
+
+/// One access in so many may be out of order without a word.
+const TOLERATED_LATE: u64 = 1000;
+
+/// What puts accesses in order.
+pub struct Front {
+    pub interleaver: Interleaver,
+    pub ordered: Ordered,
+    pub domains: Domains,
+    /// When counts were written down last.
+    pub written: Nanos,
+    /// Accesses that were handed over.
+    pub taken: u64,
+    /// The trouble with the order was told.
+    told: bool,
+}
+
+/// What becomes of accesses that are in order.
+pub struct Ordered {
+    router: Router,
+    kept: Option<Kept>,
+}
+
+impl Sink for Ordered {
+    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Access]) {
+        if let Some(kept) = &mut self.kept {
+            kept.keep(thread, domain, accesses);
+        }
+        self.router.accesses(thread, domain, accesses);
+    }
+
+    fn batch(&mut self, thread: ThreadId, domain: Domain, accesses: &mut Vec<Access>) {
+        if let Some(kept) = &mut self.kept {
+            kept.keep(thread, domain, accesses);
+        }
+        self.router.batch(thread, domain, accesses);
+    }
+
+    fn ended(&mut self, thread: ThreadId) {
+        self.router.ended(thread);
+    }
+}
+
+static FRONT: SpinLock<Option<Front>> = SpinLock::new(None);
+
+/// Begins with nothing.
+pub fn start(domains: Domains, keep: bool) {
+    let now = clock::now();
+    *FRONT.lock() = Some(Front {
+        interleaver: Interleaver::new(now, Limits::default()),
+        ordered: Ordered { router: Router::default(), kept: keep.then(Kept::default) },
+        domains,
+        written: now,
+        taken: 0,
+        told: false,
+    });
+}
+
+/// Does something with what puts accesses in order. `None` where nothing is analysed.
+pub fn with<R>(work: impl FnOnce(&mut Front) -> R) -> Option<R> {
+    FRONT.lock().as_mut().map(work)
+}
+
+/// The same, and hands over what has come of it.
+pub fn in_order<R>(work: impl FnOnce(&mut Front) -> R) -> Option<R> {
+    with(|front| {
+        pipeline::spare_sequences(|sequence| front.ordered.router.give_back(sequence));
+        let result = work(front);
+        pipeline::hand_over(front.ordered.router.tasks());
+        result
+    })
+}
+
+/// Takes the lock for the length of a fork.
+pub fn before_fork() {
+    mem::forget(FRONT.lock());
+}
+
+/// Gives it back, on both sides.
+pub fn after_fork() {
+    FRONT.force_open();
+}
+
+/// In a forked child: what is there was the parent's, and may be in the middle of a change.
+pub fn forget() {
+    mem::forget(FRONT.lock().take());
+}
+
+impl Front {
+    /// Says so, once, where the order was lost.
+    pub fn tell_trouble(&mut self) {
+        let late = self.interleaver.late();
+        if late > self.taken / TOLERATED_LATE
+            && !self.told
+            && let Some(session) = session::current().filter(|session| session.is_of_this_process())
+        {
+            self.told = true;
+            init::trouble(session, OUT_OF_ORDER, &format!("{late} of {} accesses", self.taken));
+        }
+    }
+}
+
+impl Ordered {
+    /// Writes down what is kept.
+    pub fn write(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept.write();
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What threads have streamed, on its way to be put in order.
+
+use std::{ptr, sync::atomic::Ordering::Relaxed};
+
+use carom_base::{Access, Cpu, Nanos};
+use carom_base_reuse::exact::{self, Domain, Stamp};
+use carom_base_sys::clock as system;
+use carom_base_wire::SlotHeader;
+use carom_collect_translate::{Batch, Event, flush_streams};
+
+use super::{
+    clock::Clock,
+    front::{self, Front},
+    pipeline, thread,
+};
+use crate::{objects, registry, thread::Thread};
+
+/// How often counts are written down for the case that the process is killed.
+const WRITE_EVERY_NS: u64 = 1_000_000_000;
+
+/// Of so many accesses one has its heap block looked up while that is live: what matters is accessed more often. A
+/// prime, so that loops do not keep step.
+const LOOKED_UP_EVERY: usize = 251;
+
+/// So many accesses are handed over at once at most: a single repeated instruction may make a billion.
+const MOST_AT_ONCE: usize = 64 << 10;
+
+/// Takes in what the thread that writes into the slot of `header` has accessed.
+pub fn take(header: &SlotHeader, batch: &Batch<'_>) {
+    let clock = Clock::of_process();
+    let at = clock.map_or_else(system::now, |clock| clock.at(batch.until()));
+    let is_own = is_of_caller(header);
+    if is_own {
+        flush_streams();
+    }
+    let mut accesses = pipeline::spare_batch();
+    let mut stamps = Vec::new();
+    // One per word at most, but for iterations.
+    accesses.reserve(batch.words().len());
+    batch.for_each_event(|event| match (event, clock) {
+        (Event::Access(access), _) => {
+            if accesses.len() >= MOST_AT_ONCE {
+                // The rest is made up to the next stamp.
+                let at = stamps.last().map_or(Nanos(0), |stamp: &Stamp| stamp.at);
+                hand_over(header, &Handed { at, pauses: false, is_own, stamps: &stamps }, &mut accesses);
+                accesses.clear();
+                stamps.clear();
+                stamps.push(Stamp { accesses: 0, at });
+            }
+            accesses.push(*access);
+        }
+        (Event::Stamp(ticks), Some(clock)) => {
+            stamps.push(Stamp { accesses: accesses.len(), at: clock.at(ticks) });
+        }
+        (Event::Stamp(_), None) | (Event::Timed(_), _) => {}
+    });
+    hand_over(header, &Handed { at, pauses: is_own, is_own, stamps: &stamps }, &mut accesses);
+    if accesses.capacity() <= MOST_AT_ONCE {
+        pipeline::give_back(accesses);
+    }
+    if is_own {
+        super::begin_thread(header);
+    }
+}
+
+/// What is known of accesses that are handed over: see [`exact::Batch`].
+struct Handed<'a> {
+    at: Nanos,
+    pauses: bool,
+    /// By the thread that has made them.
+    is_own: bool,
+    stamps: &'a [Stamp],
+}
+
+/// Has accesses put in order. The thread that has made them does some of the analysis, too. The vector may be exchanged.
+fn hand_over(header: &SlotHeader, handed: &Handed<'_>, accesses: &mut Vec<Access>) {
+    let Handed { at, pauses, is_own, stamps } = *handed;
+    let thread = thread(header);
+    report_blocks(accesses, at);
+    let take = |front: &mut Front| {
+        // Another thread that hands them over may run elsewhere.
+        let known = header.domain.load(Relaxed).checked_sub(1).filter(|_| !is_own);
+        let domain = known.unwrap_or_else(|| front.domains.domain(thread, Cpu(system::current_cpu())).into());
+        header.domain.store(domain + 1, Relaxed);
+        let domain = Domain(domain as u32);
+        front.taken += accesses.len() as u64;
+        front
+            .interleaver
+            .take(exact::Batch { thread, domain, at, pauses, stamps, accesses }, &mut front.ordered);
+        let due = is_own && at.0.saturating_sub(front.written.0) >= WRITE_EVERY_NS;
+        if due {
+            front.written = at;
+            front.ordered.write();
+        }
+        due
+    };
+    if !is_own {
+        // Who takes them from another thread hands over its own next.
+        front::with(take);
+        return;
+    }
+    let due = front::in_order(take);
+    pipeline::work();
+    if due == Some(true) {
+        pipeline::write();
+    }
+}
+
+/// Whether the calling thread writes into the slot of `header`.
+fn is_of_caller(header: &SlotHeader) -> bool {
+    let is_it = |thread: &Thread| thread.visit(|state| ptr::eq(state.slot.header(), header));
+    registry::current().and_then(is_it).unwrap_or(false)
+}
+
+/// Tells the host which heap blocks these are in, so that the addresses of pairs have a name.
+fn report_blocks(accesses: &[Access], at: Nanos) {
+    if let Some(thread) = registry::current() {
+        thread.visit(|state| {
+            for access in accesses.iter().step_by(LOOKED_UP_EVERY) {
+                objects::report_access(state, access, at);
+            }
+        });
+    }
+}
