@@ -67,18 +67,12 @@ impl Stand {
         Self { own, all, clocks: positions.clocks(thread, domain) }
     }
 
-    /// What decides which of two threads comes first: accesses only where it is the asking thread's `own` stand.
-    pub fn at(positions: &impl Positions, thread: ThreadId, domain: Domain, own: bool) -> Self {
-        let clocks = positions.clocks(thread, domain);
-        let own = if own && clocks.is_some() { positions.of_thread(thread) } else { 0 };
-        Self { own, all: own, clocks }
-    }
-
-    /// For how long the thread has run since `start`, when the asking thread was stopped. `own`: that is this thread.
-    pub fn window(&self, start: &Self, own: bool) -> u64 {
+    /// For how long the thread has run since `start`, when the asking thread was stopped: no longer than it takes it to make
+    /// the accesses that it has made by now.
+    pub fn window(&self, start: &Self) -> u64 {
         let (Some(begin), Some(end)) = (&start.clocks, &self.clocks) else { return 0 };
         let ran = end.ran.saturating_sub(begin.ran);
-        if own && ran < end.grain && end.pace > 0.0 {
+        if ran < end.grain && end.pace > 0.0 {
             return ran.min((self.own.saturating_sub(start.own) as f64 / end.pace) as u64);
         }
         ran
@@ -92,7 +86,7 @@ impl Stand {
         let made = self.own.saturating_sub(start.own);
         let ran = end.ran_when_asked.saturating_sub(begin.ran);
         let (own, window) = match until {
-            Until::Stopped => (made, self.window(start, true)),
+            Until::Stopped => (made, self.window(start)),
             Until::Now => (made, ran),
             Until::After(window) if window <= ran => (scaled(made, window, ran), window),
             // The thread lags behind.
@@ -160,6 +154,6 @@ mod tests {
     #[test]
     fn where_nobody_is_held_positions_say_it_all() {
         let [start, end] = [(10, 30), (15, 50)].map(|(own, all)| Stand { own, all, clocks: None });
-        assert_eq!((end.distance(&start, Until::Now), end.window(&start, true)), (20, 0));
+        assert_eq!((end.distance(&start, Until::Now), end.window(&start)), (20, 0));
     }
 }

@@ -99,8 +99,8 @@ impl<'a> Detector<'a> {
         let held = slot.read().filter(|(generation, _)| *generation == id.generation);
         let Some((_, held)) = held else { return Touched::Late };
         let own = touch.thread == held.touch.thread;
-        let now = Stand::at(positions, held.touch.thread, held.domain, own);
-        let window = now.window(&held.start, own);
+        let now = Stand::of(positions, Scope::Private, held.touch.thread, held.domain);
+        let window = now.window(&held.start);
         let early = slot.early.read(id.generation);
         if let Some(early) = early.filter(|early| early.after <= window) {
             return self
@@ -116,7 +116,8 @@ impl<'a> Detector<'a> {
                 let Some(armed) = slot.armed().filter(|armed| *armed <= clocks.stopped) else {
                     return Touched::Active;
                 };
-                let after = positions.ran_since(armed).unwrap_or(window).max(window);
+                // Who does not remember has run for long.
+                let after = positions.ran_since(armed).unwrap_or(clocks.grain).max(window);
                 if after > window {
                     slot.early.keep(id.generation, &Early { after, outcome, touch });
                     return Touched::Active;
