@@ -30,6 +30,9 @@ const BELOW_STACK: u64 = 1 << 40;
 /// More pieces than this in the way are not chance.
 const MOST_TRIALS: usize = 64;
 
+/// How far to go on where something is in the way: what is mapped here once lies close together.
+const STRIDE: u64 = 64 << 20;
+
 /// Where it begins; 0 before that was asked for.
 static START: AtomicU64 = AtomicU64::new(0);
 
@@ -45,7 +48,9 @@ pub fn map(bytes: u64, protection: i32, flags: i32, fd: i32) -> Result<u64, i32>
         let Some(place) = next(bytes) else { break };
         // Kernels before 4.17 take the place for a wish, which serves as well.
         match mmap(place, bytes, protection, flags | libc::MAP_FIXED_NOREPLACE, fd) {
-            Err(libc::EEXIST) => {}
+            Err(libc::EEXIST) => {
+                NEXT.fetch_add(STRIDE, Relaxed);
+            }
             result => return result,
         }
     }
@@ -55,7 +60,7 @@ pub fn map(bytes: u64, protection: i32, flags: i32, fd: i32) -> Result<u64, i32>
 /// The place behind the last one, or the first one after the last of all.
 fn next(bytes: u64) -> Option<u64> {
     let bytes = bytes.checked_next_multiple_of(PAGE_BYTES).filter(|&bytes| bytes <= ROOM_BYTES)?;
-    let begin = |next: u64| if next + bytes <= ROOM_BYTES { next } else { 0 };
+    let begin = |next: u64| if next.saturating_add(bytes) <= ROOM_BYTES { next } else { 0 };
     let taken = NEXT.fetch_update(Relaxed, Relaxed, |next| Some(begin(next) + bytes)).map_or(0, begin);
     Some(start() + taken)
 }
@@ -114,6 +119,14 @@ mod tests {
         let place = map(ROOM_BYTES + 1, libc::PROT_NONE, FLAGS, -1).expect("mapped");
         assert!(!(start()..start() + ROOM_BYTES).contains(&place));
         assert_eq!(map(0, libc::PROT_NONE, FLAGS, -1), Err(libc::EINVAL));
+        // Past what is there, and from the end back to the start.
+        let first = places.first().expect("three");
+        NEXT.store(first - start(), Relaxed);
+        let place = map(5000, libc::PROT_NONE, FLAGS, -1).expect("mapped");
+        assert!(place >= first + STRIDE && place < start() + ROOM_BYTES);
+        NEXT.store(ROOM_BYTES - PAGE_BYTES, Relaxed);
+        let place = map(5000, libc::PROT_NONE, FLAGS, -1).expect("mapped");
+        assert!((start()..start() + ROOM_BYTES / 2).contains(&place), "{place:x}");
     }
 
     #[test]

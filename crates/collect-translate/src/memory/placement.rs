@@ -24,8 +24,9 @@ pub struct Site {
     pub prefer: Prefer,
 }
 
-/// Where lanes lie mostly. Java keeps its heap below 32 GiB where it can, and its classes right behind that.
-const USUAL: Range<u64> = 40 * GIB..48 * GIB;
+/// Where lanes lie mostly. Java keeps its heap below 32 GiB where it can, and its classes right behind that. It is no round
+/// address, which a program might have chosen for something of its own.
+const USUAL: Range<u64> = 40 * GIB + (0x2b7 << 20)..48 * GIB;
 
 /// What is left below the stack then, at least.
 const SPARE: u64 = 8 * GIB;
@@ -74,7 +75,7 @@ impl Layout {
         [
             Site { lanes: LANES, within: usual, prefer: Prefer::Low },
             // Windows take as much as the lanes, within 2 GiB of where the arena is plus the lanes.
-            Site { lanes: LANES, within: REACH..headroom.clamp(REACH, USUAL.start), prefer: Prefer::High },
+            Site { lanes: LANES, within: REACH..headroom.clamp(REACH, 32 * GIB), prefer: Prefer::High },
             // The arena lies nearly 2 GiB below the code, and windows as much below that, plus the lanes.
             Site { lanes: FEW, within: REACH..REACH + GIB, prefer: Prefer::Low },
             Site { lanes: LANES, within: LOW, prefer: Prefer::Near(LOW_START) },
@@ -103,7 +104,7 @@ mod tests {
     fn low_memory_is_taken_only_where_nothing_else_is_free() {
         let stack = "7ffffffde000-7ffffffff000 rw-p 0 0 0 [stack]";
         let with_library = |at: &str| format!("{at} r-xp 0 0 1 /lib/ld.so\n{stack}");
-        assert_eq!(site_of(&with_library("7f8000000000-7f8000100000")), (LANES, 40 * GIB));
+        assert_eq!(site_of(&with_library("7f8000000000-7f8000100000")), (LANES, USUAL.start));
         // 10 GiB below the stack, less what is kept free for it: counters are 9 GiB above the code.
         let (lanes, start) = site_of(&with_library("7ffd7fe00000-7ffd7ff00000"));
         assert!(lanes == LANES && (8 * GIB..9 * GIB).contains(&start), "{start:x}");
@@ -111,7 +112,7 @@ mod tests {
         assert_eq!(site_of(&with_library("7ffff7e00000-7ffff7fff000")), (FEW, REACH));
         // The stack is unlimited.
         let upwards = with_library("2aaaaaaab000-2aaaaabab000");
-        assert_eq!(site_of(&upwards), (LANES, 40 * GIB));
+        assert_eq!(site_of(&upwards), (LANES, USUAL.start));
         assert_eq!(Layout::of(&maps::parse(upwards.as_bytes())).above_libraries(), None);
         // A sanitizer's shadow.
         let shadow =
@@ -120,6 +121,6 @@ mod tests {
         // The kernel's code at the top is nobody's.
         let vsyscall = "ffffffffff600000-ffffffffff601000 --xp 0 0 0 [vsyscall]";
         let text = format!("{}\n{vsyscall}", with_library("7f8000000000-7f8000100000"));
-        assert_eq!(site_of(&text), (LANES, 40 * GIB));
+        assert_eq!(site_of(&text), (LANES, USUAL.start));
     }
 }
