@@ -39,7 +39,9 @@ impl Observer for Recorder {
         let half = if IS_CHILD.load(Relaxed) { MOST } else { 0 };
         let record = RECORDS[half + name as usize].load(Acquire) as *mut Record;
         // SAFETY: mapped before the run began.
-        let (length, stamped) = unsafe { (&(*record).length, &(*record).stamped) };
+        let length = unsafe { &(*record).length };
+        // SAFETY: as above.
+        let stamped = unsafe { &(*record).stamped };
         batch.for_each_event(|event| match event {
             Event::Access(access) => {
                 let index = length.fetch_add(1, Relaxed) as usize;
