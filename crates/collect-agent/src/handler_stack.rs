@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 
 use carom_base_sys::{SysError, signal};
+use carom_collect_translate::{OwnSignals, Stack};
 
 use crate::map;
 
@@ -52,28 +53,42 @@ impl HandlerStack {
         }
     }
 
-    /// Makes it the calling thread's alternate stack. False, with errno set, where the thread runs on another one.
-    pub fn lend(self) -> bool {
-        let stack = libc::stack_t { ss_sp: self.0.as_ptr().cast(), ss_flags: 0, ss_size: BYTES };
+    /// What the program believes of the signals of a thread with this stack.
+    pub fn signals(self) -> OwnSignals {
+        OwnSignals::new(self.0.as_ptr().addr() as u64, BYTES as u64)
+    }
+
+    /// Makes it the calling thread's alternate stack, in place of the program's.
+    pub fn lend(self, signals: &OwnSignals) {
+        let ours = libc::stack_t { ss_sp: self.0.as_ptr().cast(), ss_flags: 0, ss_size: BYTES };
+        // SAFETY: all zeroes is a valid `stack_t`.
+        let mut before: libc::stack_t = unsafe { std::mem::zeroed() };
+        // Where the thread runs on the program's, that stays.
         // SAFETY: the memory is this thread's for good, and only handlers use it.
-        unsafe { signal::alternate_stack(&raw const stack, std::ptr::null_mut()) }.is_ok()
-    }
-
-    /// [`Self::lend`], unless the program has a stack of its own.
-    pub fn lend_where_none_is(self) {
-        if installed().is_some_and(|stack| stack.ss_flags & libc::SS_DISABLE != 0) {
-            self.lend();
+        let lent = unsafe { signal::alternate_stack(&raw const ours, &raw mut before) };
+        signals.set_hidden(0);
+        signals.set_stack(Stack::NONE);
+        if lent.is_ok() && before.ss_flags & libc::SS_DISABLE == 0 {
+            let flags = before.ss_flags as u32;
+            let low = before.ss_sp.expose_provenance() as u64;
+            signals.set_stack(Stack { flags, ..Stack::new(low, before.ss_size as u64) });
         }
     }
 
-    /// Takes it away from the calling thread.
-    pub fn take_back(self) {
+    /// Takes it away from the calling thread: the program's is in its place.
+    pub fn take_back(self, signals: &OwnSignals) {
         if installed().is_some_and(|stack| stack.ss_sp == self.0.as_ptr().cast()) {
-            let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
-            // SAFETY: removes the stack; nothing runs on it, for this is not a handler.
-            let _ = unsafe { signal::alternate_stack(&raw const none, std::ptr::null_mut()) };
+            install(signals.stack());
         }
     }
+}
+
+/// Gives the kernel a stack that the program has set.
+pub fn install(stack: Stack) {
+    let place = std::ptr::with_exposed_provenance_mut(stack.low as usize);
+    let stack = libc::stack_t { ss_sp: place, ss_flags: stack.flags as i32, ss_size: stack.bytes as usize };
+    // SAFETY: what the program has asked for.
+    let _ = unsafe { signal::alternate_stack(&raw const stack, std::ptr::null_mut()) };
 }
 
 /// The calling thread's alternate stack as the kernel has it.

@@ -7,9 +7,11 @@ use carom_base_sys::{SysError, signal};
 use carom_base_wire::{SESSION_VARIABLE, journal::Line};
 
 use crate::{
-    calibrate, handler, hooks, modules, objects, own_heap, pack, session, session::Session, thread,
+    calibrate, handler, hooks, modules, objects, own_heap, pack, registry, session, session::Session, thread,
     translated, trim,
 };
+
+const TRAP: signal::Mask = signal::bit(libc::SIGTRAP);
 
 /// Starts recording in this process: callable in any thread at any time, before `main` or long after.
 ///
@@ -18,12 +20,9 @@ use crate::{
 pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
     let session = Session::open(dir)?;
     let before = handler::install()?;
-    handler::set_program_action(handler::ProgramAction {
-        handler: before.sa_sigaction,
-        flags: before.sa_flags,
-        mask: 0,
-    });
-    signal::set_mask(libc::SIG_UNBLOCK, signal::bit(libc::SIGTRAP));
+    hooks::keep_signals(&before);
+    // The program may have been started with it blocked.
+    let hidden = signal::set_mask(libc::SIG_UNBLOCK, TRAP) & TRAP;
     hooks::prepare_threads();
     hooks::prepare_programs(dir);
     hooks::register_fork_handlers();
@@ -37,6 +36,12 @@ pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
     }
     translated::start(session);
     hooks::begin_main(session);
+    match registry::current() {
+        Some(thread) => thread.signals().set_hidden(hidden),
+        None => {
+            signal::set_mask(libc::SIG_BLOCK, hidden);
+        }
+    }
     if let Some(least) = session.settings.objects {
         objects::start(least);
     }

@@ -2,6 +2,7 @@
 
 use std::{
     cell::UnsafeCell,
+    ops::Range,
     sync::atomic::{AtomicBool, Ordering::*},
 };
 
@@ -10,6 +11,7 @@ use carom_base_detect::ThreadDetector;
 use carom_base_insn::Decoder;
 use carom_base_sys::{SysError, clock, signal};
 use carom_base_wire::{Counter, SlotState};
+use carom_collect_translate::OwnSignals;
 
 use crate::{
     account, budget::Budget, handler::Burst, handler_stack::HandlerStack, lock::SpinLock,
@@ -24,6 +26,7 @@ pub struct Thread {
     /// Set while code outside handlers uses `state`; a handler that finds it set does nothing.
     busy: AtomicBool,
     handler_stack: HandlerStack,
+    signals: OwnSignals,
 }
 
 // SAFETY: `state` is used only by the thread it describes, through `enter` and `visit`.
@@ -65,14 +68,10 @@ pub struct State {
     pub samples: u64,
     /// When the handler of the last one was done, in nanoseconds.
     pub left: u64,
-    /// End of the thread's stack, 0 where unknown.
-    pub stack_high: u64,
+    /// The thread's stack when it began; empty where unknown.
+    pub stack: Range<u64>,
     /// [`crate::modules::unloads`] when the decoder's caches were good.
     pub unloads: usize,
-    /// Signals that the program believes it blocks although the kernel does not: SIGTRAP or nothing.
-    pub hidden_mask: signal::Mask,
-    /// The alternate stack as the program set it.
-    pub program_stack: Option<libc::stack_t>,
 }
 
 /// Threads to take over.
@@ -97,6 +96,11 @@ impl Thread {
     /// Where its handlers run.
     pub fn handler_stack(&self) -> HandlerStack {
         self.handler_stack
+    }
+
+    /// What the program believes of its signals.
+    pub fn signals(&self) -> &OwnSignals {
+        &self.signals
     }
 
     /// The caches of an idle thread, which is in nobody's hands but the caller's.
@@ -196,7 +200,7 @@ fn begin_or_fail(
     note_progress(&slot);
     // ATOMICS: the host reads the state first; what it finds behind `Live` is this thread's.
     header.state.store(SlotState::Live as u32, Release);
-    let started = start_sampling(session, slot, ThreadId(serial), high, vacancy);
+    let started = start_sampling(session, slot, ThreadId(serial), low..high, vacancy);
     if started.is_err() {
         header.state.store(SlotState::Ended as u32, Release);
     }
@@ -207,7 +211,7 @@ fn start_sampling(
     session: &'static Session,
     slot: Slot,
     id: ThreadId,
-    stack_high: u64,
+    stack: Range<u64>,
     vacancy: Vacancy,
 ) -> Result<(), SysError> {
     let period = session.settings.period_ns;
@@ -241,10 +245,8 @@ fn start_sampling(
         programmed_ns: period,
         samples: 0,
         left: 0,
-        stack_high,
+        stack,
         unloads: crate::modules::unloads(),
-        hidden_mask: 0,
-        program_stack: None,
     };
     let thread: &'static Thread = match vacancy {
         Vacancy::Used(thread) => {
@@ -257,9 +259,10 @@ fn start_sampling(
             in_handler: AtomicBool::new(false),
             busy: AtomicBool::new(false),
             handler_stack,
+            signals: handler_stack.signals(),
         })),
     };
-    thread.handler_stack.lend_where_none_is();
+    thread.handler_stack.lend(&thread.signals);
     if !registry::insert(registry::thread_pointer(), thread) {
         retire(thread);
         return Err(SysError { call: "registry", errno: libc::EAGAIN });
@@ -340,7 +343,7 @@ fn leave_cache() {
 
 /// Takes the handler stack away from the calling thread and keeps it, with the caches, for the next one.
 fn retire(thread: &'static Thread) {
-    thread.handler_stack.take_back();
+    thread.handler_stack.take_back(&thread.signals);
     IDLE.lock().push(thread);
 }
 

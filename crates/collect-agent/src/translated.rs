@@ -13,7 +13,7 @@ use carom_base_wire::{
     journal::{Line, NOT_TRANSLATED},
 };
 use carom_collect_translate as engine;
-use carom_collect_translate::{Batch, Mode, Observer, SignalAction, Totals};
+use carom_collect_translate::{Batch, Mode, Observer, Totals};
 
 use crate::{
     handler, init, init::trouble, own_heap, registry, reuse, reuse::Sampled, ring::Slot, session,
@@ -195,7 +195,6 @@ pub fn start(session: &Session) {
     } else {
         Mode::Sample { loads, stores }
     };
-    engine::reserve_signals(signal::bit(libc::SIGTRAP));
     match engine::start(window::first_mode(session, mode), own_code(), &Agent) {
         Ok(()) => {
             // What the program's heap does is the program's doing: it is to be counted.
@@ -287,16 +286,6 @@ pub fn set_slot(slot: Option<Slot>) {
 
 /// The name of a thread that has no slot.
 const NOWHERE: u64 = 0;
-
-/// The calling thread, which runs natively, has changed an action or asked for it ([`engine::signal_changed_natively`]).
-pub fn action_changed(signal: libc::c_int, told: usize) -> Option<SignalAction> {
-    // A `vfork` child has actions of its own, and its parent's memory.
-    let here = session::current().is_some_and(Session::is_of_this_process);
-    if !is_on() || !here || signal <= 0 {
-        return None;
-    }
-    undisturbed(|| engine::signal_changed_natively(signal as u64, told as u64))
-}
 
 /// Code was mapped or unmapped by a function that ran natively.
 pub fn code_changed() {

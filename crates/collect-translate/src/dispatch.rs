@@ -17,7 +17,7 @@ use crate::{
     landings::Landing,
     memory::{self, Regions},
     mode::Mode,
-    repeat, sample,
+    repeat, sample, signal,
     stream::{self, Explicit},
     switch, system,
     thread::Thread,
@@ -68,6 +68,7 @@ const fn is_repeatable(reason: Reason) -> bool {
 
 fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     thread.clock.come_back();
+    signal::hide_mask(thread);
     engine.cache.pinned = exit.back;
     match exit.reason {
         Reason::Link => link(engine, thread, exit),

@@ -11,7 +11,8 @@ use carom_base_sys::lock::SpinLock;
 use crate::{cache::Cache, memory::LANE_BYTES, mode::Mode, thread::Thread};
 
 pub use calling::{
-    aside, attach, current, detach, goes_back_to, is_attached, runs_in_cache, set_gs_base, set_name, totals,
+    aside, attach, current, detach, goes_back_to, is_attached, is_called_from_cache, runs_in_cache,
+    set_gs_base, set_name, totals,
 };
 pub use life::{StartError, after_fork, is_started, start, stop};
 pub use observer::{Observer, tell_noticed, tell_streamed, tell_timed};

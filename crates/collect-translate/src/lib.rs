@@ -60,8 +60,8 @@ mod watch;
 
 pub use coverage::{Coverage, Leave};
 pub use engine::{
-    Observer, StartError, after_fork, aside, attach, detach, goes_back_to, is_attached, is_started, lead_on,
-    mappings_changed, runs_in_cache, set_mode, set_name, start, tell_totals, totals,
+    Observer, StartError, after_fork, aside, attach, detach, goes_back_to, is_attached, is_called_from_cache,
+    is_started, lead_on, mappings_changed, runs_in_cache, set_mode, set_name, start, tell_totals, totals,
 };
 #[doc(hidden)]
 pub use evict::bound_cache;
@@ -72,8 +72,10 @@ pub use mode::Mode;
 pub use position::{accesses, accesses_at, accesses_of};
 pub use reentry::reenter;
 pub use signal::{
-    Action as SignalAction, Original, changed_natively as signal_changed_natively, original_registers,
-    reserve_signals,
+    Action as SignalAction, Original, OwnSignals, Stack, adopt as adopt_actions,
+    change_natively as change_action, change_stack_natively as change_stack, entry as deliver_signal,
+    find_own_signals, kernel_action, original_registers, program_action, reserve_signals, restrict_calls,
+    set_program_action,
 };
 pub use stream::{Batch, Event, flush_streams, is_invariant as stamps_are_invariant, now as stamp_now};
 pub use switch::enter;

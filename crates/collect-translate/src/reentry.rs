@@ -1,6 +1,6 @@
 //! Back into the cache, for threads that left it for code that cannot be translated and are long past that.
 
-use crate::{coverage::Leave, engine, mode::Mode, state::Scratch, switch};
+use crate::{coverage::Leave, engine, state::Scratch, switch};
 
 /// Lets a thread that runs natively, and was interrupted at `context`, go on in the cache where that can be. To be called
 /// from a handler of a signal of the embedder's own, with all signals blocked. True where it will.
@@ -17,20 +17,17 @@ pub fn reenter(context: &mut libc::ucontext_t) -> bool {
     let registers = &mut context.uc_mcontext.gregs;
     let (Some(&rax), Some(rip)) = (registers.get(RAX), registers.get(RIP).copied()) else { return false };
     let pc = rip as u64;
-    let mut found = false;
-    if !switch::passages().contains(&pc) {
-        engine::with(|engine| found = engine.cache.mode != Mode::Off && engine.cache.find_code(pc));
+    // Whether there is code to translate the dispatcher finds out, which may allocate.
+    if switch::passages().contains(&pc) {
+        return false;
     }
-    if found {
-        let slots = thread.slots();
-        slots.target = pc;
-        if let (Some(place), Some(rip)) = (slots.scratch.get_mut(Scratch::A as usize), registers.get_mut(RIP))
-        {
-            *place = rax as u64;
-            *rip = switch::reenter as *const () as i64;
-        }
+    let slots = thread.slots();
+    slots.target = pc;
+    if let (Some(place), Some(rip)) = (slots.scratch.get_mut(Scratch::A as usize), registers.get_mut(RIP)) {
+        *place = rax as u64;
+        *rip = switch::reenter as *const () as i64;
     }
-    found
+    true
 }
 
 const RAX: usize = libc::REG_RAX as usize;

@@ -13,6 +13,7 @@ use crate::{
     coverage::Clock,
     memory::{LaneId, Lanes},
     repeat::Comparison,
+    signal,
     state::Slots,
     stream::{self, Turn},
     switch,
@@ -75,6 +76,10 @@ pub struct Thread {
     pub comparison: Option<Comparison>,
     /// It has timed loads in an execution that was drawn.
     pub has_timed: bool,
+    /// Signals that are blocked for the program that the thread is about to become (`signal`).
+    pub shown: u64,
+    /// The frame of the signal handler that returned last, as the kernel is to read it.
+    pub left: [u64; signal::CONTEXT_WORDS],
     /// Its time in the cache and outside.
     pub clock: Clock,
 }
@@ -101,6 +106,8 @@ impl Thread {
             explicit: 0,
             comparison: None,
             has_timed: false,
+            shown: 0,
+            left: [0; signal::CONTEXT_WORDS],
             clock: Clock::start(),
         });
         let this = std::ptr::from_mut(&mut *thread).expose_provenance() as u64;
@@ -125,7 +132,7 @@ impl Thread {
         unsafe { asm!("wrgsbase {}", in(reg) 0u64, options(nostack, preserves_flags)) };
     }
 
-    /// Native functions that were called from the cache return to where they were called.
+    /// Native functions that were called from the cache return to where they were called. Signals must be blocked.
     pub fn give_back(&mut self) {
         for call in std::mem::take(&mut self.native_calls) {
             give_back(call);
@@ -267,11 +274,9 @@ pub fn loads_and_stores(access: &Access) -> i64 {
 }
 
 fn give_back(call: NativeCall) {
-    let place = std::ptr::with_exposed_provenance_mut::<u64>(call.at as usize);
     let ours = switch::native_return as *const () as u64;
-    // SAFETY: the frame is still there: its function has not returned, or this is a stale entry of the same stack.
-    if unsafe { place.read() } == ours {
-        // SAFETY: as above.
-        unsafe { place.write(call.back) };
+    // What a jump has left may be another's memory by now, or nobody's.
+    if signal::read(call.at) == Some(ours) {
+        signal::write(call.at, call.back);
     }
 }

@@ -8,8 +8,10 @@ use std::{
 /// The functions that the agent hooks, by `ld --wrap`. The archive has a `__wrap_` function for each.
 pub const HOOKS: &[&str] = &[
     "_Exit",
+    "__sysv_signal",
     "_exit",
     "aligned_alloc",
+    "bsd_signal",
     "calloc",
     "execl",
     "execle",
@@ -33,8 +35,17 @@ pub const HOOKS: &[&str] = &[
     "reallocarray",
     "sigaction",
     "sigaltstack",
+    "sigblock",
+    "sighold",
+    "sigignore",
+    "siginterrupt",
     "signal",
     "sigprocmask",
+    "sigrelse",
+    "sigset",
+    "sigsetmask",
+    "ssignal",
+    "sysv_signal",
     "thrd_create",
     "valloc",
 ];

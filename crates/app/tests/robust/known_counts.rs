@@ -107,3 +107,17 @@ fn a_trial_of_translation_counts_nothing_and_says_so() {
     let coverage = &report.0["count"]["coverage"]["fraction"];
     assert!(coverage.as_f64().expect("a fraction") > 0.5, "it was translated: {coverage}");
 }
+
+/// Its handlers run when their signals are released, or leave the call that does so: six rounds of 6 million instructions, and
+/// little else.
+#[test]
+fn handlers_of_released_signals_are_counted() {
+    const ROUNDS: i64 = 36_000_000;
+    let program = compile("robust/released.c", &[]);
+    let mut count = Recorded::by("count", &[], &program, &[]);
+    let ending = count.run();
+    assert_eq!(ending.code(), Some(0), "{}", ending.complaint());
+    let counts = by_thread(&count.report());
+    let instructions = counts[0]["instructions"];
+    assert!((ROUNDS..ROUNDS + 100_000).contains(&instructions), "{instructions}");
+}

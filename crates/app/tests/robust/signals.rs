@@ -1,6 +1,8 @@
 //! Handlers, masks and alternate stacks.
 
-use crate::support::keeps;
+use crate::support::{keeps, same};
+
+const SIGTRAP: i32 = 5;
 
 #[test]
 fn its_own_sigtrap_handlers_get_its_own_traps() {
@@ -31,6 +33,33 @@ fn its_own_profiling_timer_ticks() {
 #[test]
 fn alternate_stacks_are_its_own_however_small() {
     keeps("alt_stack.c", &[]);
+}
+
+#[test]
+fn handlers_run_where_the_kernel_would_run_them() {
+    keeps("handler_stacks.c", &[]);
+    keeps("preempted.c", &[]);
+}
+
+#[test]
+fn a_page_between_coroutine_and_thread_stays_unread() {
+    keeps("guarded_coroutine.c", &[]);
+}
+
+#[test]
+fn instructions_that_fault_are_named() {
+    keeps("fault_address.c", &[]);
+}
+
+#[test]
+fn older_names_do_what_they_did() {
+    let (ending, _) = same("old_names.c", &[]);
+    assert_eq!(ending.signal(), Some(SIGTRAP), "{}", ending.complaint());
+}
+
+#[test]
+fn programs_begin_with_the_mask_of_their_makers() {
+    keeps("trap_blocked.c", &[]);
 }
 
 #[test]

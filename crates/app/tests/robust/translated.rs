@@ -32,12 +32,23 @@ fn signals_masks_and_stacks_stay_its_own() {
         ("prof_timer.c", &[]),
         ("alt_stack.c", &[]),
         ("masks.c", &[]),
+        ("handler_stacks.c", &[]),
+        ("handler_stacks.c", &["raw"]),
+        ("preempted.c", &[]),
+        ("fault_address.c", &[]),
+        ("trap_blocked.c", &["raw"]),
+        ("guarded_coroutine.c", &[]),
         ("waits.c", &[]),
         ("jumps.c", &[]),
         ("state.c", &[]),
     ] {
         keeps(file, arguments);
     }
+}
+
+#[test]
+fn signals_by_older_names_are_signals() {
+    keeps("old_names.c", &[]);
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub fn begin(scene: &mut Scene<'_>) {
     let slot = scene.state.slot;
     slot.count(Counter::Bursts, 1);
     let most = scene.state.session.settings.max_steps.max(1);
-    let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
+    let memory = super::memory(&scene.context, scene.modules, &scene.state.stack);
     let registers = scene.context.registers(scene.fs_base);
     let mut seed = scene.state.random();
     let below = |n: u32| {
@@ -62,7 +62,7 @@ pub fn begin(scene: &mut Scene<'_>) {
 #[inline(never)]
 fn step_to_one(scene: &mut Scene<'_>, most: u32) {
     let steps = (((scene.state.random() >> 32) * u64::from(most)) >> 32) as u32;
-    let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
+    let memory = super::memory(&scene.context, scene.modules, &scene.state.stack);
     let registers = scene.context.registers(scene.fs_base);
     match scene.state.decoder.walk(&registers, steps, &memory) {
         Walk::Arrived(there) => {
@@ -101,7 +101,7 @@ fn proceed(scene: &mut Scene<'_>) {
     let Some(Burst { left, weight }) = scene.state.burst else { return };
     scene.weight = weight;
     let ip = scene.context.ip();
-    let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
+    let memory = super::memory(&scene.context, scene.modules, &scene.state.stack);
     if left > 0 && may_step(ip, &memory) && !blocks_trap(scene) {
         scene.context.set_single_step(true);
         return;

@@ -28,18 +28,48 @@ fn handler_address() -> libc::sighandler_t {
     on_sigtrap as *const () as libc::sighandler_t
 }
 
-/// What `on_sigtrap` passes across the change of stacks, and gets back.
+/// The kernel's handler. What is the program's own goes on as its other signals do, with the kernel's frame.
+///
+/// # Safety
+/// Called by the kernel only.
+#[unsafe(naked)]
+unsafe extern "C" fn on_sigtrap() {
+    naked_asm!(
+        // The kernel gives the registers that are used here back from its frame.
+        "mov r12, rdi",
+        "mov r13, rsi",
+        "mov r14, rdx",
+        "sub rsp, 8",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "call {take}",
+        "add rsp, 8",
+        "test al, al",
+        "jz 2f",
+        "ret",
+        "2:",
+        "mov rdi, r12",
+        "mov rsi, r13",
+        "mov rdx, r14",
+        "jmp {forward}",
+        take = sym take,
+        forward = sym carom_collect_translate::deliver_signal,
+    )
+}
+
+/// What [`take`] passes across the change of stacks, and gets back.
 struct Arguments {
     info: *const libc::siginfo_t,
     ucontext: *mut libc::c_void,
-    ours: bool,
+    done: bool,
 }
 
-extern "C" fn on_sigtrap(_signal: libc::c_int, info: *mut libc::siginfo_t, ucontext: *mut libc::c_void) {
+/// False where the program's own handler is to run.
+extern "C" fn take(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) -> bool {
     let errno = signal::errno();
-    let mut arguments = Arguments { info, ucontext, ours: true };
-    // Where the program has an alternate stack of its own, the kernel's frame lies there; the rest of the
-    // handler goes to ours, because theirs may be small.
+    let mut arguments = Arguments { info, ucontext, done: true };
+    // The kernel's frame lies elsewhere while a thread begins, or where the program changed its alternate stack behind our
+    // back: that one may be small.
     let place = &raw mut arguments;
     let stack = registry::current().map(Thread::handler_stack);
     match stack.filter(|stack| !stack.holds(place.addr() as u64)) {
@@ -53,18 +83,16 @@ extern "C" fn on_sigtrap(_signal: libc::c_int, info: *mut libc::siginfo_t, ucont
         }
         None => run(place.cast()),
     }
-    if !arguments.ours {
-        // On the stack of the kernel's frame, so that the kernel sees that it is in use while the handler runs.
-        foreign::forward(info, ucontext);
-    }
     signal::set_errno(errno);
+    arguments.done
 }
 
 extern "C" fn run(arguments: *mut libc::c_void) {
-    // SAFETY: the `Arguments` of `on_sigtrap`, which waits for us.
+    // SAFETY: the `Arguments` of `take`, which waits for us.
     let arguments = unsafe { &mut *arguments.cast::<Arguments>() };
     // SAFETY: the kernel's argument.
-    arguments.ours = handle(unsafe { signal::TrapInfo::new(arguments.info) }, arguments.ucontext);
+    let ours = handle(unsafe { signal::TrapInfo::new(arguments.info) }, arguments.ucontext);
+    arguments.done = ours || foreign::is_settled(arguments.info, arguments.ucontext);
 }
 
 /// Calls `function(argument)` on the stack that ends at `top`.

@@ -1,108 +1,54 @@
 //! SIGTRAPs that are the program's own: its breakpoints, its `raise`, its handler.
 
-use std::sync::atomic::{AtomicU64, Ordering::*};
-
 use carom_base_sys::signal;
+use carom_collect_translate::program_action;
 
 use crate::{context::Context, registry, thread::State};
 
-/// What the program wants done on SIGTRAP; the kernel has our handler instead.
-#[derive(Clone, Copy)]
-pub struct ProgramAction {
-    /// `SIG_DFL`, `SIG_IGN` or a function.
-    pub handler: libc::sighandler_t,
-    /// `SA_*`.
-    pub flags: libc::c_int,
-    /// Blocked meanwhile.
-    pub mask: signal::Mask,
-}
-
-static HANDLER: AtomicU64 = AtomicU64::new(libc::SIG_DFL as u64);
-static FLAGS: AtomicU64 = AtomicU64::new(0);
-static MASK: AtomicU64 = AtomicU64::new(0);
-
-/// What the program asked for last.
-pub fn program_action() -> ProgramAction {
-    ProgramAction {
-        handler: HANDLER.load(Acquire) as libc::sighandler_t,
-        flags: FLAGS.load(Relaxed) as libc::c_int,
-        mask: MASK.load(Relaxed),
-    }
-}
-
-/// Remembers what the program asks for.
-pub fn set_program_action(action: ProgramAction) {
-    FLAGS.store(action.flags as u64, Relaxed);
-    MASK.store(action.mask, Relaxed);
-    // ATOMICS: the handler is read first, so it never meets older flags.
-    HANDLER.store(action.handler as u64, Release);
-}
-
-/// Does what would have happened without us.
-pub fn forward(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) {
-    let action = program_action();
+/// Does what would have happened without us, but for running a handler of the program's: false where there is one to run.
+pub fn is_settled(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) -> bool {
+    let own = signal::bit(libc::SIGTRAP);
+    let handler = program_action(libc::SIGTRAP as u64).handler as libc::sighandler_t;
     // SAFETY: the kernel's argument.
     let sent = unsafe { (*info).si_code } <= 0;
-    if sent && hold_back(info, ucontext) {
-        return;
-    }
-    if action.handler == libc::SIG_IGN && sent {
-        return;
-    }
-    // The kernel does not let a thread ignore its own trap: it dies of it.
-    if action.handler == libc::SIG_DFL || action.handler == libc::SIG_IGN {
-        return die();
-    }
-    if action.flags & libc::SA_RESETHAND != 0 {
-        set_program_action(ProgramAction { handler: libc::SIG_DFL, ..action });
-    }
-    // SAFETY: the kernel's argument.
-    let context = unsafe { Context::new(ucontext) };
-    let own = if action.flags & libc::SA_NODEFER != 0 { 0 } else { signal::bit(libc::SIGTRAP) };
-    // Our own handler keeps SIGTRAP open where it can: a burst cannot be going on here.
-    signal::set_mask(libc::SIG_SETMASK, context.mask() | action.mask | own);
-    if action.flags & libc::SA_SIGINFO != 0 {
-        // SAFETY: the program registered a handler of this type.
-        let handler = unsafe {
-            std::mem::transmute::<
-                libc::sighandler_t,
-                extern "C" fn(libc::c_int, *const libc::siginfo_t, *mut libc::c_void),
-            >(action.handler)
-        };
-        handler(libc::SIGTRAP, info, ucontext);
+    let blocked = registry::current().is_some_and(|thread| thread.signals().hidden() & own != 0);
+    if sent && blocked {
+        hold_back(info, ucontext);
+    } else if !sent && blocked || handler == libc::SIG_DFL || handler == libc::SIG_IGN && !sent {
+        // The kernel lets a thread neither block nor ignore its own trap: it dies of it.
+        die();
     } else {
-        // SAFETY: the program registered a handler of this type.
-        let handler =
-            unsafe { std::mem::transmute::<libc::sighandler_t, extern "C" fn(libc::c_int)>(action.handler) };
-        handler(libc::SIGTRAP);
+        return handler == libc::SIG_IGN;
     }
+    true
 }
 
 /// Where the program believes that it blocks SIGTRAP, a SIGTRAP that was sent waits until it no longer does, or takes
-/// it by `sigwait`: from now on the kernel blocks it in this thread. True where that was done.
+/// it by `sigwait`: from now on the kernel blocks it in this thread.
 ///
 /// Samples would wait with it and be taken for it, so there are no more in this thread.
-fn hold_back(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) -> bool {
-    let own = signal::bit(libc::SIGTRAP);
+fn hold_back(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) {
     let stop = |state: &mut State| {
-        let blocked = state.hidden_mask & own != 0;
-        if blocked {
-            state.burst = None;
-            state.sampler.stop();
-        }
-        blocked
+        state.burst = None;
+        state.sampler.stop();
     };
-    if registry::current().and_then(|thread| thread.visit(stop)) != Some(true) {
-        return false;
-    }
+    registry::current().and_then(|thread| thread.visit(stop));
     // SAFETY: the kernel's argument.
-    let mut context = unsafe { Context::new(ucontext) };
-    context.block(own);
+    unsafe { Context::new(ucontext) }.block(signal::bit(libc::SIGTRAP));
     // SAFETY: no arguments.
     let process = unsafe { libc::getpid() };
-    // SAFETY: what the kernel itself passed, sent on to the same thread.
-    unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, signal::thread_id(), libc::SIGTRAP, info) };
-    true
+    // SAFETY: the kernel's argument.
+    let whole = unsafe { (*info).si_code } == libc::SI_USER;
+    if whole {
+        // Another thread may be waiting for it.
+        // SAFETY: what the kernel itself passed, sent on to the same process.
+        unsafe { libc::syscall(libc::SYS_rt_sigqueueinfo, process, libc::SIGTRAP, info) };
+    } else {
+        // SAFETY: as above, to the same thread.
+        unsafe {
+            libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, signal::thread_id(), libc::SIGTRAP, info)
+        };
+    }
 }
 
 /// The default action: the process ends by SIGTRAP as soon as this handler returns.

@@ -14,9 +14,10 @@ mod watch;
 
 pub use burst::Burst;
 pub use entry::{call_on, install};
-pub use foreign::{ProgramAction, program_action, set_program_action};
 pub use translated::{on_sample as on_translated_sample, on_touch, with_scene};
 pub use watch::trapping_access;
+
+use std::ops::Range;
 
 use carom_base::{Cpu, Nanos};
 use carom_base_sys::{clock, signal};
@@ -46,18 +47,15 @@ pub struct Scene<'a> {
 impl Scene<'_> {
     /// The process's memory as this thread may read it.
     pub fn memory(&self) -> OwnMemory<'_> {
-        memory(&self.context, self.modules, self.state.stack_high)
+        memory(&self.context, self.modules, &self.state.stack)
     }
 }
 
-/// The part of the interrupted thread's stack that is in use is read directly. Anything else (coroutines,
-/// alternate stacks) lies outside and is read through the kernel.
-fn memory<'a>(context: &Context<'_>, modules: Option<&'a Modules>, stack_high: u64) -> OwnMemory<'a> {
-    /// Further from the end of the stack than any stack is deep: the thread is on another one.
-    const DEEPEST: u64 = 1 << 30;
+/// The part of the interrupted thread's `stack` that is in use is read directly. Anything else (coroutines, alternate
+/// stacks, what the main thread's stack has grown by) lies outside and is read through the kernel.
+fn memory<'a>(context: &Context<'_>, modules: Option<&'a Modules>, stack: &Range<u64>) -> OwnMemory<'a> {
     let sp = context.sp();
-    let on_stack = sp < stack_high && stack_high - sp < DEEPEST;
-    OwnMemory::new(modules, if on_stack { sp..stack_high } else { 0..0 })
+    OwnMemory::new(modules, if stack.contains(&sp) { sp..stack.end } else { 0..0 })
 }
 
 /// Longer than the handler ever computes: beyond this the thread was preempted in it. (The clock of the thread's own

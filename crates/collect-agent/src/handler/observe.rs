@@ -42,7 +42,7 @@ impl Scene<'_> {
 
     /// The call path of an access at `ip`.
     pub fn stack(&mut self, ip: u64) -> StackId {
-        let memory = super::memory(&self.context, self.modules, self.state.stack_high);
+        let memory = super::memory(&self.context, self.modules, &self.state.stack);
         self.state.stacks.take(ip, &self.context, self.modules, &memory, &self.state.slot)
     }
 

@@ -77,7 +77,7 @@ fn vary_period(scene: &mut Scene<'_>) {
 fn sample_last_instruction(scene: &mut Scene<'_>) {
     let ip = scene.context.ip();
     let start = scene.modules.and_then(|modules| modules.function_start(ip));
-    let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
+    let memory = super::memory(&scene.context, scene.modules, &scene.state.stack);
     match scene.state.decoder.predecessor(ip, start, &memory) {
         Ok(last) => {
             let registers = scene.context.registers(scene.fs_base);

@@ -67,7 +67,7 @@ fn tell(state: &mut State, event: Option<SharingEvent>) {
 pub fn trapping_access(scene: &mut Scene<'_>, chunk: Addr) -> Result<Access, u64> {
     let ip = scene.context.ip();
     let start = scene.modules.and_then(|modules| modules.function_start(ip));
-    let memory = super::memory(&scene.context, scene.modules, scene.state.stack_high);
+    let memory = super::memory(&scene.context, scene.modules, &scene.state.stack);
     let last = scene.state.decoder.predecessor(ip, start, &memory).map_err(|_| ip)?;
     let registers = scene.context.registers(scene.fs_base);
     let operands = scene.state.decoder.operands_after(&registers, last, &memory);

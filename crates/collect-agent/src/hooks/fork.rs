@@ -2,7 +2,9 @@
 
 use carom_base_sys::signal;
 
-use crate::{mappings, modules, registry, reuse, session, session::Session, shared, translated, trim};
+use crate::{
+    handler_stack, mappings, modules, registry, reuse, session, session::Session, shared, translated, trim,
+};
 
 /// Has [`in_child`] called in every child that `fork` makes. A `vfork` child shares its parent's memory for a
 /// moment, has no events of its own and is left alone.
@@ -17,17 +19,18 @@ unsafe extern "C" fn after_fork_in_child() {
 
 fn in_child() {
     carom_collect_translate::after_fork();
+    super::signals::keep_in_child();
     translated::set_slot(None);
     let Some(parent) = session::current() else { return };
     // The parent's events stay the parent's, and go on; the child's copies of their descriptors are closed.
-    let kept = registry::current().and_then(|thread| {
+    let kept = registry::current().map(|thread| {
         thread.visit(|state| {
             state.sampler.abandon();
             if let Some(reuse) = &state.session.reuse {
                 reuse.abandon(state);
             }
-            (state.hidden_mask, state.program_stack)
-        })
+        });
+        (thread.signals().hidden(), thread.signals().stack())
     });
     registry::clear();
     modules::after_fork();
@@ -50,10 +53,12 @@ fn in_child() {
     // The thread is another process's now, but its signals and stacks are what they were.
     match (registry::current(), kept) {
         (Some(thread), Some((mask, stack))) => {
-            thread.visit(|state| (state.hidden_mask, state.program_stack) = (mask, stack));
+            thread.signals().set_hidden(mask);
+            thread.signals().set_stack(stack);
         }
         // Nobody hides anything any more where the child cannot be recorded, on a full disk for example.
-        (None, Some((mask, _))) => {
+        (None, Some((mask, stack))) => {
+            handler_stack::install(stack);
             signal::set_mask(libc::SIG_BLOCK, mask);
         }
         (_, None) => {}

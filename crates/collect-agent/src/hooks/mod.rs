@@ -22,5 +22,5 @@ pub use heap::follow_heap;
 #[cfg(not(feature = "static-link"))]
 pub use heap::{careful_code, ways_to_library};
 pub use programs::prepare as prepare_programs;
-pub use signals::{library_set, real_sigaction};
+pub use signals::{keep as keep_signals, library_set, real_sigaction};
 pub use threads::{begin_main, prepare as prepare_threads};

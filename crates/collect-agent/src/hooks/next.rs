@@ -48,9 +48,9 @@ impl Next {
 }
 
 /// Declares `static $place: Next` for the C function `$name`, whose `ld --wrap` name is `$real`, and a function
-/// `$call` with its signature. A macro because the declaration differs between the two ways of linking.
+/// `$call` with its signature where that is wanted. A macro because the declaration differs between the two ways of linking.
 macro_rules! next {
-    ($place:ident, $name:literal, $real:ident, fn $call:ident($($arg:ident: $type:ty),*) -> $result:ty) => {
+    ($place:ident, $name:literal, $real:ident) => {
         static $place: $crate::hooks::next::Next = {
             #[cfg(feature = "static-link")]
             {
@@ -64,6 +64,9 @@ macro_rules! next {
                 $crate::hooks::next::Next::new($name)
             }
         };
+    };
+    ($place:ident, $name:literal, $real:ident, fn $call:ident($($arg:ident: $type:ty),*) -> $result:ty) => {
+        next!($place, $name, $real);
 
         /// # Safety
         /// As the C function of this name.

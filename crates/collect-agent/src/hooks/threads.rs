@@ -103,8 +103,7 @@ fn create(
 ) -> libc::c_int {
     // Numbered here and not when it starts to run: users count threads in the order in which they were made.
     let serial = session.next_serial();
-    let hidden_mask =
-        registry::current().and_then(|maker| maker.visit(|state| state.hidden_mask)).unwrap_or(0);
+    let hidden_mask = registry::current().map_or(0, |maker| maker.signals().hidden());
     let newcomer = Box::into_raw(Box::new(Newcomer { start, serial, hidden_mask, stack }));
     // A thread begins with its maker's GS.
     let result = carom_collect_translate::aside(|| make(newcomer.cast()));
@@ -144,9 +143,7 @@ extern "C" fn unpack_and_begin(start: *mut c_void, translate: &mut u64) -> Start
         let errno = signal::errno();
         begin_on_handler_stack(session, serial, false, stack);
         match registry::current() {
-            Some(thread) => {
-                thread.visit(|state| state.hidden_mask = hidden_mask);
-            }
+            Some(thread) => thread.signals().set_hidden(hidden_mask),
             // Nobody hides anything in a thread that cannot be recorded.
             None => {
                 signal::set_mask(libc::SIG_BLOCK, hidden_mask);

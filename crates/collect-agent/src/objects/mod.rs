@@ -124,13 +124,13 @@ const ROOM: u64 = if cfg!(debug_assertions) { 64 << 10 } else { 24 << 10 };
 /// on another stack than its own (a coroutine's, a signal handler's), only the caller itself.
 fn site_of(state: &mut State, caller: Caller) -> Option<&'static Site> {
     let low = state.slot.header().stack_low.load(Relaxed);
-    let enough = low.saturating_add(ROOM)..state.stack_high;
+    let enough = low.saturating_add(ROOM)..state.stack.end;
     let heap = state.heap.as_mut()?;
     if low == 0 || !enough.contains(&caller.sp) {
         return heap.paths.site(caller, None, &OwnMemory::new(None, 0..0));
     }
     modules::with(|modules| {
-        let memory = OwnMemory::new(modules, caller.sp..state.stack_high);
+        let memory = OwnMemory::new(modules, caller.sp..state.stack.end);
         heap.paths.site(caller, modules, &memory)
     })
 }

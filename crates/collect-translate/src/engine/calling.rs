@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::*;
 
 use super::{LANES, OPENED, ThreadPointer, is_started, with};
-use crate::{state::Slots, stream, thread::Thread, totals::Totals};
+use crate::{state::Slots, stream, switch, thread::Thread, totals::Totals};
 
 /// Makes the calling thread one that can enter the cache, to be named `name` to the observer. Signals must be blocked.
 /// False where it cannot be.
@@ -73,6 +73,11 @@ pub fn runs_in_cache() -> bool {
 pub fn goes_back_to(at: u64) -> Option<u64> {
     // SAFETY: the calling thread's own, and outside the dispatcher.
     unsafe { (*current()?).goes_back_to(at) }
+}
+
+/// Whether a function that returns to `back` was called from the cache.
+pub fn is_called_from_cache(back: u64) -> bool {
+    back == switch::native_return as *const () as u64
 }
 
 /// Whether the calling thread is attached.

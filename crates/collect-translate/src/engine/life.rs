@@ -88,6 +88,7 @@ pub fn is_this_process() {
 /// To be called in every child of a fork, before anything else here. Where it was not the cache that forked, the child
 /// runs natively, because its translated code is its parent's.
 pub fn after_fork() {
+    signal::after_fork();
     if !is_started() || PROCESS.load(Relaxed) == std::process::id() {
         return;
     }

@@ -6,28 +6,52 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use carom_base_sys::lock::SpinLock;
 
 use super::{
-    MOST, bit, deliver,
-    kernel::{self, Action, SET_BYTES, rt_sigaction},
+    FIXED, MOST, bit, deliver,
+    kernel::{self, Action, SET_BYTES, rt_sigaction, undisturbed},
+    wishes,
 };
-use crate::{engine, memory::Errno};
+use crate::memory::Errno;
 
-/// The program's latest function for each signal.
-static FUNCTIONS: SpinLock<[Action; MOST]> =
-    SpinLock::new([Action { handler: 0, flags: 0, restorer: 0, mask: 0 }; MOST]);
+/// Held by whoever changes an action, so that the kernel and [`wishes`] see changes in the same order. Handlers do not
+/// need it.
+static CHANGE: SpinLock<()> = SpinLock::new(());
 
-/// Signals that are left alone.
+/// Signals whose handlers are the embedder's.
 static RESERVED: AtomicU64 = AtomicU64::new(0);
 
-/// Leaves these signals to whoever calls, one bit each from bit 0 for signal 1: their actions reach the kernel as they
-/// are. To be called before [`crate::start`].
+/// Leaves these signals to whoever calls, one bit each from bit 0 for signal 1: what the program wants done on them is kept
+/// in mind ([`program_action`]), and reaches the kernel as little as the program's blocking them ([`super::OwnSignals`]). To be
+/// called before [`crate::start`].
 pub fn reserve_signals(mask: u64) {
     RESERVED.store(mask, Relaxed);
 }
 
-/// Whether the signal is the program's to change, and ours to handle.
+/// The reserved ones.
+pub fn reserved() -> u64 {
+    RESERVED.load(Relaxed)
+}
+
+/// In the child of a fork: another thread may have been changing an action.
+pub fn after_fork() {
+    CHANGE.force_open();
+}
+
+/// Whether the signal is the program's to change.
 fn is_ours(signal: u64) -> bool {
-    let fixed = bit(libc::SIGKILL as u64) | bit(libc::SIGSTOP as u64);
-    bit(signal) & !(RESERVED.load(Relaxed) | fixed) != 0
+    bit(signal) & !FIXED != 0
+}
+
+/// What the program wants done on a reserved signal.
+pub fn program_action(signal: u64) -> Action {
+    wishes::get(signal).unwrap_or_default()
+}
+
+/// The program wants this done on a reserved signal. Not in handlers.
+pub fn set_program_action(signal: u64, action: &Action) {
+    undisturbed(|| {
+        let _turn = CHANGE.lock();
+        wishes::set(signal, action);
+    });
 }
 
 fn is_function(action: &Action) -> bool {
@@ -44,7 +68,9 @@ fn for_kernel(action: &Action) -> Action {
     if !is_function(action) {
         return *action;
     }
-    let flags = action.flags & !(libc::SA_NODEFER as u64) | libc::SA_SIGINFO as u64;
+    // The frame is moved to where the program wants it.
+    const WANTED: u64 = (libc::SA_SIGINFO | libc::SA_ONSTACK) as u64;
+    let flags = action.flags & !(libc::SA_NODEFER as u64) | WANTED;
     Action { handler: entry(), flags, mask: u64::MAX, ..*action }
 }
 
@@ -80,40 +106,64 @@ pub fn change(signal: u64, new: u64, old: u64, set_bytes: u64) -> Option<Result<
     Some(if old == 0 || kernel::write(old, before) { Ok(()) } else { Err(libc::EFAULT) })
 }
 
-/// Sets an action and tells the one before.
-fn exchange(signal: u64, wish: Option<&Action>) -> Result<Action, Errno> {
-    let mut functions = FUNCTIONS.lock();
-    let Some(place) = functions.get_mut(signal as usize - 1) else { return Err(libc::EINVAL) };
-    let function = *place;
-    if let Some(wish) = wish.filter(|wish| is_function(wish)) {
-        // Before the kernel has our handler, which waits for the lock.
-        *place = *wish;
+/// As rt_sigaction(2), for a thread that runs natively.
+///
+/// # Errors
+/// The kernel's error number.
+pub fn change_natively(signal: u64, wish: Option<&Action>) -> Result<Action, Errno> {
+    if !is_ours(signal) {
+        // SAFETY: the kernel refuses it, or only tells.
+        return unsafe { rt_sigaction(signal, wish) };
     }
-    let given = wish.map(for_kernel);
+    undisturbed(|| exchange(signal, wish))
+}
+
+/// Sets an action and tells the one before.
+fn exchange(signal: u64, given: Option<&Action>) -> Result<Action, Errno> {
+    let _turn = CHANGE.lock();
+    let function = wishes::get(signal).ok_or(libc::EINVAL)?;
+    if bit(signal) & reserved() != 0 {
+        if let Some(wish) = given {
+            wishes::set(
+                signal,
+                &Action { flags: wish.flags & KNOWN_FLAGS, mask: wish.mask & !FIXED, ..*wish },
+            );
+        }
+        return Ok(function);
+    }
+    let wish = given.filter(|wish| is_function(wish));
+    if let Some(wish) = wish {
+        // Before the kernel has our handler, which looks there.
+        wishes::set(signal, wish);
+    }
+    let given = given.map(for_kernel);
     // SAFETY: our own handler, or no function.
-    let before = unsafe { rt_sigaction(signal, given.as_ref()) }.inspect_err(|_| *place = function)?;
-    if let Some(wish) = wish.filter(|wish| is_function(wish)) {
-        *place = as_kept(signal, wish);
+    let before = unsafe { rt_sigaction(signal, given.as_ref()) };
+    let before = before.inspect_err(|_| wishes::set(signal, &function))?;
+    if let Some(wish) = wish {
+        wishes::set(signal, &as_kept(signal, wish));
     }
     Ok(for_program(before, function))
 }
 
+/// `SA_*` that a kernel knows (Linux, include/uapi/asm-generic/signal-defs.h and arch/x86/include/uapi/asm/signal.h).
+const KNOWN_FLAGS: u64 = 0xdc00_0807;
+
 /// The action as the kernel would tell it, which drops flags and signals that it does not know.
 fn as_kept(signal: u64, wish: &Action) -> Action {
-    const OURS: u64 = (libc::SA_NODEFER | libc::SA_SIGINFO) as u64;
-    let fixed = bit(libc::SIGKILL as u64) | bit(libc::SIGSTOP as u64);
+    const OURS: u64 = (libc::SA_NODEFER | libc::SA_SIGINFO | libc::SA_ONSTACK) as u64;
     // SAFETY: only asks.
     let known = unsafe { rt_sigaction(signal, None) }.map_or(u64::MAX, |kept| kept.flags | OURS);
-    Action { flags: wish.flags & known, mask: wish.mask & !fixed, ..*wish }
+    Action { flags: wish.flags & known, mask: wish.mask & !FIXED, ..*wish }
 }
 
-/// Takes over the handlers that the program has by now. Signals must be blocked.
+/// Takes over the handlers that the program has by now. Not in handlers.
 pub fn adopt() {
-    (1..=MOST as u64).for_each(adopt_one);
+    undisturbed(|| (1..=MOST as u64).for_each(adopt_one));
 }
 
 fn adopt_one(signal: u64) {
-    if !is_ours(signal) {
+    if !is_ours(signal) || bit(signal) & reserved() != 0 {
         return;
     }
     // SAFETY: only asks.
@@ -127,15 +177,13 @@ fn adopt_one(signal: u64) {
     }
 }
 
-/// A thread that is not attached has just changed the action of `signal`, or asked for it, natively: a new function of
-/// the program's is taken over. `told`: the handler that was in force before. Where that is our own, returns what the
-/// program should have been told. All signals must be blocked.
-pub fn changed_natively(signal: u64, told: u64) -> Option<Action> {
-    let before = (told == entry()).then(|| function(signal)).flatten();
-    if engine::is_started() {
-        adopt_one(signal);
-    }
-    before
+/// What the kernel does on a signal.
+///
+/// # Errors
+/// The kernel's error number.
+pub fn kernel_action(signal: u64) -> Result<Action, Errno> {
+    // SAFETY: only asks.
+    unsafe { rt_sigaction(signal, None) }
 }
 
 /// Whether the process dies of `signal` where it arrives in a thread that blocks `mask` (signal(7)).
@@ -153,14 +201,37 @@ pub fn ends_the_process(signal: u64, mask: u64) -> bool {
     if bit(signal) & mask != 0 || HARMLESS.into_iter().any(|harmless| harmless as u64 == signal) {
         return false;
     }
-    // SAFETY: only asks. What is no signal the kernel refuses.
-    unsafe { rt_sigaction(signal, None) }.is_ok_and(|action| action.handler == libc::SIG_DFL as u64)
+    let action =
+        if bit(signal) & reserved() != 0 { wishes::get(signal).ok_or(0) } else { kernel_action(signal) };
+    // What is no signal the kernel refuses.
+    action.is_ok_and(|action| action.handler == libc::SIG_DFL as u64)
 }
 
-/// The program's function for a signal that has arrived. All signals must be blocked.
+/// The program's function for a signal that has arrived.
 pub fn function(signal: u64) -> Option<Action> {
-    let functions = FUNCTIONS.lock();
-    functions.get((signal as usize).checked_sub(1)?).copied().filter(is_function)
+    wishes::get(signal).filter(is_function)
+}
+
+/// The program's function for a signal that has not arrived; `None` where it has none now.
+pub fn handled(signal: u64) -> Option<Action> {
+    let ours = kernel_action(signal).is_ok_and(|action| action.handler == entry());
+    function(signal).filter(|_| ours)
+}
+
+/// A signal that `action` is for is about to be handled, once and never again where the program wants that. What the
+/// kernel does itself when it delivers a signal it has not done where there was none, or it delivered another one.
+pub fn used(signal: u64, action: &Action) {
+    if action.flags & libc::SA_RESETHAND as u64 == 0 {
+        return;
+    }
+    if bit(signal) & reserved() != 0 {
+        wishes::set(signal, &Action { handler: libc::SIG_DFL as u64, ..*action });
+    } else {
+        // SAFETY: no function.
+        let _ = unsafe {
+            rt_sigaction(signal, Some(&Action { handler: libc::SIG_DFL as u64, ..for_kernel(action) }))
+        };
+    }
 }
 
 #[cfg(test)]
@@ -171,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_kernel_has_our_handler_and_blocks_everything() {
-        let nodefer = Action { flags: (libc::SA_NODEFER | libc::SA_ONSTACK) as u64, ..PROGRAM };
+        let nodefer = Action { flags: libc::SA_NODEFER as u64, ..PROGRAM };
         let given = for_kernel(&nodefer);
         assert_eq!((given.handler, given.mask, given.restorer), (entry(), u64::MAX, PROGRAM.restorer));
         assert_eq!(given.flags, (libc::SA_SIGINFO | libc::SA_ONSTACK) as u64);
@@ -186,16 +257,6 @@ mod tests {
         // Rust ignores SIGPIPE before `main`.
         assert!(!ends_the_process(pipe, 0) && !ends_the_process(libc::SIGURG as u64, 0));
         assert!(!ends_the_process(0, 0) && !ends_the_process(65, 0) && !ends_the_process(u64::MAX, 0));
-    }
-
-    #[test]
-    fn only_our_own_handler_is_replaced_by_the_programs() {
-        assert_eq!(changed_natively(libc::SIGUSR2 as u64, PROGRAM.handler), None);
-        let signal = libc::SIGUSR2 as usize;
-        FUNCTIONS.lock()[signal - 1] = PROGRAM;
-        assert_eq!(changed_natively(signal as u64, entry()), Some(PROGRAM));
-        FUNCTIONS.lock()[signal - 1] = Action::default();
-        assert_eq!(changed_natively(signal as u64, entry()), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use libc::ucontext_t;
 
 use super::{
     context::{Found, Original, Place, exit_at},
-    streamed,
+    kernel, streamed,
 };
 use crate::{
     block::{Block, Decoded, Sums},
@@ -228,7 +228,7 @@ fn lanes_to_come(cache: &mut Cache, original: &Original, context: &ucontext_t) -
         rflags: original.rflags,
         fs_base,
         gs_base: Some(0),
-        xsave: extended_state(context),
+        xsave: kernel::extended_state(context),
         known: Known::ALL,
     };
     dispatch::accesses(cache, &registers)
@@ -252,23 +252,4 @@ fn sums(access: &Access) -> Sums {
         stored_bytes: stores * access.width,
         ..Sums::default()
     }
-}
-
-/// The vector registers in the kernel's frame (Linux, arch/x86/include/uapi/asm/sigcontext.h: `_fpx_sw_bytes`).
-fn extended_state(context: &ucontext_t) -> &[u8] {
-    const LEGACY_BYTES: usize = 512;
-    const MAGIC: u32 = 0x4650_5853;
-    const MAGIC_OFFSET: usize = 464;
-    const SIZE_OFFSET: usize = 480;
-    let area = context.uc_mcontext.fpregs.cast::<u8>().cast_const();
-    if area.is_null() {
-        return &[];
-    }
-    // SAFETY: the kernel has put at least the legacy area there, aligned.
-    let magic = unsafe { area.wrapping_add(MAGIC_OFFSET).cast::<u32>().read() };
-    // SAFETY: as above.
-    let size = unsafe { area.wrapping_add(SIZE_OFFSET).cast::<u32>().read() };
-    let size = if magic == MAGIC { size as usize } else { LEGACY_BYTES };
-    // SAFETY: as large as the kernel says.
-    unsafe { std::slice::from_raw_parts(area, size) }
 }

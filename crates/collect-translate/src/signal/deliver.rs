@@ -2,13 +2,16 @@
 
 use std::{arch::naked_asm, mem::offset_of};
 
-use libc::ucontext_t;
+use libc::{siginfo_t, ucontext_t};
 
 use super::{
     actions, bit,
     context::{self, Original, Place},
     counts,
-    kernel::Action,
+    frame::{self, Frame},
+    kernel, masks,
+    own::{Stack, own},
+    stacks,
 };
 use crate::{
     coverage::Leave,
@@ -22,20 +25,19 @@ use crate::{
     thread::Thread,
 };
 
-/// The kernel's handler for every signal that the program handles. All signals are blocked.
+/// The kernel's handler for every signal that the program handles. All signals are blocked. An embedder's handler of a
+/// reserved signal goes on here where that is the program's, with registers and stack as the kernel had left them.
 ///
-/// On the program's stack, which may be a small one, as little as can be is done. An attached thread's engine stack is
-/// free: no signal arrives while the dispatcher runs.
+/// On the embedder's stack where the thread has one, else on the program's, which may be a small one: as little as can be
+/// is done. An attached thread's engine stack is free: no signal arrives while the dispatcher runs.
 ///
 /// # Safety
 /// Called by the kernel only.
 #[unsafe(naked)]
 pub unsafe extern "C" fn entry() {
     naked_asm!(
-        // What the kernel passes; it gives the registers that are used here back from its frame.
+        // It gives the registers that are used here back from its frame.
         "mov r12, rdi",
-        "mov r13, rsi",
-        "mov r14, rdx",
         "mov r15, rsp",
         "sub rsp, 8",
         "call {attached}",
@@ -48,35 +50,36 @@ pub unsafe extern "C" fn entry() {
         "xor edx, edx",
         "xsave64 [rcx]",
         "mov rsi, r12",
-        "mov rdx, r13",
-        "mov rcx, r14",
-        "mov r8, r15",
+        "mov rdx, r15",
         "call {deliver}",
         "test al, al",
         "jnz {proceed}",
         // The thread is none of ours, or runs native code: the handler is called as the kernel would.
         "2:",
-        "lea rsp, [r15 - 24]",
+        "lea rsp, [r15 - 40]",
         "mov rdi, r12",
-        "mov rsi, r14",
+        "mov rsi, r15",
         "mov rdx, rsp",
         "call {natively}",
-        "mov rbx, rax",
-        "mov rsi, rsp",
-        "mov rsp, r15",
+        "mov rbx, [rsp]",
         "test rbx, rbx",
         "jz 3f",
+        "mov r12, [rsp + 8]",
+        "mov r13, [rsp + 16]",
+        "lea rsi, [rsp + 24]",
+        "mov rsp, r13",
         "mov edi, 2", // SIG_SETMASK
         "xor edx, edx",
         "mov r10d, 8",
         "mov eax, 14", // rt_sigprocmask
         "syscall",
         "mov rdi, r12",
-        "mov rsi, r13",
-        "mov rdx, r14",
+        "lea rsi, [r13 + {info}]",
+        "lea rdx, [r13 + {context}]",
         "xor eax, eax",
         "jmp rbx",
         "3:",
+        "mov rsp, r15",
         "ret",
         attached = sym attached,
         stack = const offset_of!(Slots, stack),
@@ -85,6 +88,8 @@ pub unsafe extern "C" fn entry() {
         deliver = sym deliver,
         natively = sym natively,
         proceed = sym switch::proceed,
+        info = const Frame(0).info(),
+        context = const Frame(0).context(),
     )
 }
 
@@ -92,71 +97,155 @@ extern "C" fn attached() -> *mut Thread {
     engine::current().unwrap_or(std::ptr::null_mut())
 }
 
-/// The signals blocked in `context`.
-fn mask(context: &ucontext_t) -> u64 {
-    let set = (&raw const context.uc_sigmask).cast::<u64>();
+/// Where `context` has the signals to block once it is restored.
+fn mask(context: &mut ucontext_t) -> &mut u64 {
+    let set = (&raw mut context.uc_sigmask).cast::<u64>();
     // SAFETY: a `sigset_t` begins with the kernel's 8 bytes.
-    unsafe { set.read() }
+    unsafe { &mut *set }
 }
 
-/// The signals blocked while a handler runs.
-fn mask_in_handler(signal: u64, action: &Action, context: &ucontext_t) -> u64 {
-    let own = if action.flags & libc::SA_NODEFER as u64 != 0 { 0 } else { bit(signal) };
-    mask(context) | action.mask | own
+/// A handler that is about to run.
+#[repr(C)]
+struct Beginning {
+    handler: u64,
+    signal: u64,
+    frame: Frame,
+    /// Signals blocked meanwhile, those that the program only believes to block among them.
+    blocked: u64,
 }
 
-/// For a thread that is not attached: the handler to call, 0 for none, and the signals to block meanwhile.
-extern "C" fn natively(signal: u64, context: *const ucontext_t, blocked: *mut u64) -> u64 {
-    let Some(action) = actions::function(signal) else { return 0 };
-    // SAFETY: the kernel's argument.
-    let context = unsafe { &*context };
+/// The process cannot go on: the kernel would have ended it by SIGSEGV.
+struct Fatal;
+
+/// Makes what the kernel has put at `frame` into what the program's handler is to find; `None` where nobody wants the
+/// signal. `translated`: the handler will run in the cache, which sees it return.
+fn prepare(signal: u64, frame: Frame, translated: bool) -> Result<Option<Beginning>, Fatal> {
+    let context = std::ptr::with_exposed_provenance_mut::<ucontext_t>(frame.context() as usize);
+    // SAFETY: the kernel's, of which this thread alone knows.
+    let context = unsafe { &mut *context };
+    let Some(action) = actions::function(signal) else { return Ok(None) };
+    let kept = std::ptr::with_exposed_provenance_mut::<Stack>(frame.stack() as usize);
+    // SAFETY: part of the context.
+    let stack = stacks::in_force(unsafe { kept.read() });
+    // A native thread returns by itself: what the kernel has put there is what it must find again.
+    if translated || stack.disarms() {
+        // SAFETY: as above.
+        unsafe { kept.write(stack) };
+    }
+    let before = *mask(context);
+    if translated {
+        *mask(context) |= own().map_or(0, super::OwnSignals::hidden);
+    }
+    let sp = Original::of(context).gpr[RSP];
+    let asks = action.flags & libc::SA_ONSTACK as u64 != 0;
+    if let Some(frame) = frame::put_right(frame, context, sp, asks, &stack) {
+        stacks::disarm(&stack);
+        if bit(signal) & actions::reserved() != 0 {
+            actions::used(signal, &action);
+        }
+        let deferred = if action.flags & libc::SA_NODEFER as u64 != 0 { 0 } else { bit(signal) };
+        let blocked = *mask(context) | action.mask | deferred;
+        return Ok(Some(Beginning { handler: action.handler, signal, frame, blocked }));
+    }
+    // As the kernel does where it cannot make the frame (Linux, kernel/signal.c, `force_sigsegv`).
+    const SEGV: u64 = libc::SIGSEGV as u64;
+    let Some(action) = actions::handled(SEGV).filter(|_| signal != SEGV && before & bit(SEGV) == 0) else {
+        return Err(Fatal);
+    };
+    *mask(context) = before;
+    actions::used(SEGV, &action);
+    let info = std::ptr::with_exposed_provenance_mut::<siginfo_t>(frame.info() as usize);
+    // SAFETY: part of the kernel's frame.
+    unsafe { info.write(forced(libc::SIGSEGV)) };
+    prepare(SEGV, frame, translated)
+}
+
+/// What is told of a signal that the kernel sends by force.
+fn forced(signal: i32) -> siginfo_t {
+    const SI_KERNEL: i32 = 0x80;
+    // SAFETY: plain data.
+    let mut info: siginfo_t = unsafe { std::mem::zeroed() };
+    (info.si_signo, info.si_code) = (signal, SI_KERNEL);
+    info
+}
+
+/// For a thread that runs native code: the handler to call, 0 for none.
+extern "C" fn natively(signal: u64, frame: Frame, place: *mut Beginning) {
+    let none = Beginning { handler: 0, signal, frame, blocked: 0 };
+    let mut beginning = match prepare(signal, frame, false) {
+        Ok(beginning) => beginning.unwrap_or(none),
+        Err(Fatal) => kernel::die_of(libc::SIGSEGV as u64),
+    };
+    if signal != beginning.signal || bit(signal) & actions::reserved() == 0 {
+        // The embedder's signals stay open, but in the handlers of their own.
+        beginning.blocked &= !actions::reserved();
+    }
     // SAFETY: the caller's place.
-    unsafe { blocked.write(mask_in_handler(signal, &action, context)) };
-    action.handler
+    unsafe { place.write(beginning) };
 }
 
 /// Sets up the slots for the program's handler. On the engine's stack, the vector registers saved.
 ///
 /// False where the thread runs native code, which may hold locks of the embedder's that the engine would wait for: the
 /// handler is run natively, too.
-extern "C" fn deliver(
-    thread: *mut Thread,
-    signal: u64,
-    info: u64,
-    context: *mut ucontext_t,
-    frame: u64,
-) -> bool {
+extern "C" fn deliver(thread: *mut Thread, signal: u64, frame: Frame) -> bool {
     // SAFETY: the calling thread's own, and not in use: it was interrupted outside the dispatcher.
     let thread = unsafe { &mut *thread };
-    let place = context.expose_provenance() as u64;
-    // SAFETY: the kernel's argument.
-    let context = unsafe { &mut *context };
+    let context = std::ptr::with_exposed_provenance_mut::<ucontext_t>(frame.context() as usize);
     let mut delivered = false;
     // What it has streamed may be cut short, which is not to happen while another thread hands it over.
     thread.turn.wait();
     engine::with(|engine| {
-        let Some(original) = interrupt(engine, thread, context) else { return };
+        // SAFETY: the kernel's argument.
+        let interrupted = unsafe { &mut *context };
+        let at = Original::of(interrupted).rip;
+        let Some(original) = interrupt(engine, thread, interrupted) else { return };
         delivered = true;
+        name_instruction(signal, frame, at, original.rip);
         let slots = thread.slots();
         slots.exit = (&raw const switch::ENTER) as u64;
         slots.regs = original.gpr;
         slots.regs[RAX] = 0;
-        slots.regs[RDI] = signal;
-        slots.regs[RSI] = info;
-        slots.regs[RDX] = place;
-        slots.regs[RSP] = frame;
         slots.flags = flags_in_handler(original.rflags);
-        match actions::function(signal) {
-            Some(action) => {
-                slots.mask = mask_in_handler(signal, &action, context);
-                begin(engine, thread, action.handler);
+        match prepare(signal, frame, true) {
+            Ok(Some(Beginning { handler, signal, frame, blocked })) => {
+                slots.regs[RDI] = signal;
+                slots.regs[RSI] = frame.info();
+                slots.regs[RDX] = frame.context();
+                slots.regs[RSP] = frame.0;
+                slots.mask = masks::keep_hidden(blocked);
+                begin(engine, thread, handler);
             }
-            None => ignore(engine, thread),
+            Ok(None) => ignore(engine, thread, frame),
+            Err(Fatal) => {
+                engine.ending();
+                kernel::die_of(libc::SIGSEGV as u64);
+            }
         }
         begin_countdowns(engine, thread);
     });
     thread.turn.give();
     delivered
+}
+
+/// Where a signal tells of the instruction that has caused it, which the kernel has found at `at`: it is the program's
+/// at `original`.
+fn name_instruction(signal: u64, frame: Frame, at: u64, original: u64) {
+    const OF_INSTRUCTIONS: [i32; 4] = [libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
+    /// Of `si_addr` and `si_call_addr` (Linux, include/uapi/asm-generic/siginfo.h).
+    const ADDRESS: u64 = 16;
+    let info = std::ptr::with_exposed_provenance::<siginfo_t>(frame.info() as usize);
+    // SAFETY: part of the kernel's frame.
+    let caused = unsafe { (*info).si_code } > 0;
+    if !caused || !OF_INSTRUCTIONS.iter().any(|&known| known as u64 == signal) {
+        return;
+    }
+    let place = std::ptr::with_exposed_provenance_mut::<u64>((frame.info() + ADDRESS) as usize);
+    // SAFETY: as above.
+    if unsafe { place.read() } == at {
+        // SAFETY: as above.
+        unsafe { place.write(original) };
+    }
 }
 
 /// Ends what the thread was doing in the cache: `context` is made to show what a native thread would have been
@@ -197,12 +286,12 @@ fn begin(engine: &mut Engine, thread: &mut Thread, handler: u64) {
 }
 
 /// Nobody wants the signal: the thread goes on as if the handler had returned.
-fn ignore(engine: &mut Engine, thread: &mut Thread) {
+fn ignore(engine: &mut Engine, thread: &mut Thread, frame: Frame) {
     let slots = thread.slots();
     slots.mask = u64::MAX;
-    let frame = std::ptr::with_exposed_provenance::<u64>(slots.regs[RSP] as usize);
-    slots.regs[RSP] = slots.regs[RSP].wrapping_add(size_of::<u64>() as u64);
+    slots.regs[RSP] = frame.context();
+    let place = std::ptr::with_exposed_provenance::<u64>(frame.0 as usize);
     // SAFETY: the kernel has put there where handlers return to.
-    let restorer = unsafe { frame.read() };
+    let restorer = unsafe { place.read() };
     enter(engine, thread, restorer);
 }

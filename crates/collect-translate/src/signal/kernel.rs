@@ -1,7 +1,15 @@
-//! The two system calls that signal handling cannot do without, and access to the program's memory that cannot fault,
-//! made of the second one: a program that forbids itself most system calls (seccomp) allows these.
+//! The system calls about signals, and access to the program's memory that cannot fault, made of one of them: a program
+//! that forbids itself most system calls (seccomp) allows these.
 
-use crate::memory::{Errno, call};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
+
+use libc::ucontext_t;
+
+use super::own::Stack;
+use crate::memory::{Errno, PAGE_BYTES, call};
 
 /// Bytes of a kernel's signal set.
 pub const SET_BYTES: u64 = 8;
@@ -33,6 +41,61 @@ pub unsafe fn rt_sigaction(signal: u64, new: Option<&Action>) -> Result<Action, 
     // SAFETY: valid pointers; the caller's promise.
     unsafe { call(libc::SYS_rt_sigaction, [signal, new, (&raw mut old) as u64, SET_BYTES, 0, 0]) }
         .map(|_| old)
+}
+
+/// The calling thread's mask from now on.
+pub fn set_mask(mask: u64) {
+    let place = (&raw const mask) as u64;
+    // SAFETY: a valid set.
+    let _ = unsafe { call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as u64, place, 0, SET_BYTES, 0, 0]) };
+}
+
+/// Does something while no signal can come.
+pub fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
+    let (every, mut before) = (u64::MAX, 0u64);
+    let [every, place] = [(&raw const every) as u64, (&raw mut before) as u64];
+    // SAFETY: valid sets.
+    let _ =
+        unsafe { call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as u64, every, place, SET_BYTES, 0, 0]) };
+    let result = work();
+    set_mask(before);
+    result
+}
+
+/// Sets the calling thread's alternate stack.
+///
+/// # Errors
+/// The kernel's error number.
+///
+/// # Safety
+/// Handlers may use that memory.
+pub unsafe fn sigaltstack(stack: &Stack) -> Result<(), Errno> {
+    let place = std::ptr::from_ref(stack) as u64;
+    // SAFETY: a valid pointer; the caller's promise.
+    unsafe { call(libc::SYS_sigaltstack, [place, 0, 0, 0, 0, 0]) }.map(|_| ())
+}
+
+/// The calling thread's alternate stack.
+pub fn alternate_stack() -> Stack {
+    let mut stack = Stack::NONE;
+    // SAFETY: a valid place.
+    let _ = unsafe { call(libc::SYS_sigaltstack, [0, (&raw mut stack) as u64, 0, 0, 0, 0]) };
+    stack
+}
+
+/// The process ends by `signal`, now.
+pub fn die_of(signal: u64) -> ! {
+    // SAFETY: no function.
+    let _ = unsafe { rt_sigaction(signal, Some(&Action::default())) };
+    // SAFETY: no arguments.
+    let [process, thread] = unsafe { [call(libc::SYS_getpid, [0; 6]), call(libc::SYS_gettid, [0; 6])] };
+    if let (Ok(process), Ok(thread)) = (process, thread) {
+        // SAFETY: to the calling thread.
+        let _ = unsafe { call(libc::SYS_tgkill, [process, thread, signal, 0, 0, 0]) };
+    }
+    loop {
+        set_mask(!super::bit(signal));
+    }
 }
 
 /// Whether 8 bytes at `place` can be read. All signals must be blocked: blocking more then changes nothing.
@@ -70,7 +133,115 @@ pub fn write<T: Plain>(place: u64, value: T) -> bool {
     writable
 }
 
+/// Writes at least 8 bytes where the program has memory, as the kernel would: a stack grows. False where not all can be
+/// written. All signals must be blocked.
+pub fn write_bytes(place: u64, bytes: &[u8]) -> bool {
+    let Some(end) = place.checked_add(bytes.len() as u64) else { return false };
+    if !pages(place..end).all(is_writable) {
+        return false;
+    }
+    copy(place, bytes)
+}
+
+/// Set where the program has restricted its system calls: [`copy`] then makes none.
+static RESTRICTED: AtomicBool = AtomicBool::new(false);
+
+/// System calls may be forbidden from now on but for those about signals: frames are written without.
+pub fn restrict_calls() {
+    RESTRICTED.store(true, Relaxed);
+}
+
+/// Writes where the program had memory a moment ago. False where another thread has taken it away since.
+fn copy(place: u64, bytes: &[u8]) -> bool {
+    if !RESTRICTED.load(Relaxed) {
+        let from = [bytes.as_ptr().addr() as u64, bytes.len() as u64];
+        let to = [place, bytes.len() as u64];
+        // SAFETY: no arguments.
+        let process = unsafe { call(libc::SYS_getpid, [0; 6]) }.unwrap_or_default();
+        let arguments = [process, from.as_ptr().addr() as u64, 1, to.as_ptr().addr() as u64, 1, 0];
+        // SAFETY: from memory of ours to where the program wants it; the kernel checks that place.
+        match unsafe { call(libc::SYS_process_vm_writev, arguments) } {
+            Err(libc::EPERM | libc::ENOSYS) => {}
+            written => return written == Ok(bytes.len() as u64),
+        }
+    }
+    let to = std::ptr::with_exposed_provenance_mut::<u8>(place as usize);
+    // SAFETY: writable a moment ago in each of its pages, and of no use to the program now.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+    true
+}
+
+/// Places of 8 bytes in this range, from the highest to the lowest: one in each page at least.
+fn pages(range: Range<u64>) -> impl Iterator<Item = u64> {
+    let last = range.end.saturating_sub(SET_BYTES);
+    let first_page = range.start & !(PAGE_BYTES - 1);
+    let pages = (range.end - first_page).div_ceil(PAGE_BYTES);
+    let page = move |index: u64| (first_page + index * PAGE_BYTES).clamp(range.start, last.max(range.start));
+    std::iter::once(last.max(range.start)).chain((0..pages).rev().map(page))
+}
+
+/// The vector registers in a frame of the kernel's (Linux, arch/x86/include/uapi/asm/sigcontext.h: `_fpx_sw_bytes`), and
+/// the word behind them without which the kernel would restore but a part.
+pub fn extended_state<'a>(context: &ucontext_t) -> &'a [u8] {
+    const LEGACY_BYTES: usize = 512;
+    const MAGIC: u32 = 0x4650_5853;
+    const MAGIC_OFFSET: usize = 464;
+    const SIZE_OFFSET: usize = 468;
+    let area = context.uc_mcontext.fpregs.cast::<u8>().cast_const();
+    if area.is_null() {
+        return &[];
+    }
+    // SAFETY: the kernel has put at least the legacy area there, aligned.
+    let magic = unsafe { area.wrapping_add(MAGIC_OFFSET).cast::<u32>().read() };
+    // SAFETY: as above.
+    let size = unsafe { area.wrapping_add(SIZE_OFFSET).cast::<u32>().read() };
+    let size = if magic == MAGIC { size as usize } else { LEGACY_BYTES };
+    // SAFETY: as large as the kernel says.
+    unsafe { std::slice::from_raw_parts(area, size) }
+}
+
 /// Types of 8-byte words, any value of which is valid.
 pub trait Plain: Copy {}
 impl Plain for u64 {}
+impl<const N: usize> Plain for [u64; N] {}
 impl Plain for Action {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_page_is_tried_within_the_range() {
+        let tried = |range| pages(range).collect::<Vec<_>>();
+        assert_eq!(tried(0x1100..0x1200), [0x11f8, 0x1100]);
+        assert_eq!(tried(0x1100..0x2004), [0x1ffc, 0x1ffc, 0x1100]);
+        assert_eq!(tried(0x1100..0x3100), [0x30f8, 0x3000, 0x2000, 0x1100]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_told() {
+        // SAFETY: fresh memory.
+        let place = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                8192,
+                libc::PROT_READ,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        let at = place.expose_provenance() as u64;
+        undisturbed(|| {
+            assert!(!write_bytes(at, &[1; 100]));
+            // SAFETY: mapped above.
+            unsafe { libc::mprotect(place, 4096, libc::PROT_READ | libc::PROT_WRITE) };
+            assert!(write_bytes(at + 3996, &[1; 100]));
+            // SAFETY: as above.
+            assert_eq!(unsafe { place.cast::<[u8; 4]>().add(1023).read() }, [1; 4]);
+            assert!(!write_bytes(at + 3997, &[1; 100]));
+        });
+        // SAFETY: as above.
+        unsafe { libc::munmap(place, 8192) };
+    }
+}

@@ -1,12 +1,15 @@
 //! Signals of the program.
 //!
 //! ```text
-//!   kernel --signal--> deliver::entry: the machine as the program would have it, into the kernel's frame (context)
-//!                          |
+//!   kernel --signal--> deliver::entry: the machine as the program would have it (context), in a frame that lies
+//!                          |           where the kernel would have put it (frame)
 //!                      the program's handler, in the cache, on that frame
 //!                          |
-//!                      rt_sigreturn: the frame leads on in the cache (gate) --> kernel --> switch::resume
+//!                      rt_sigreturn: a copy of the frame leads on in the cache (gate) --> kernel --> switch::resume
 //! ```
+//!
+//! Actions, masks and alternate stacks are kept as the program believes them to be (`wishes`, `own`). The kernel has others:
+//! one handler, an alternate stack of the embedder's with room for it, and no mask that holds the embedder's signals up.
 //!
 //! For every signal that the program handles the kernel has [`deliver::entry`], which begins with all signals blocked,
 //! so that none arrives while the engine works. A signal finds a thread in native code, in a fragment (the marks say
@@ -16,19 +19,32 @@ mod actions;
 mod context;
 mod counts;
 mod deliver;
+mod frame;
 mod kernel;
+mod masks;
+mod own;
 mod passage;
+mod stacks;
 mod streamed;
+mod wishes;
 
-pub use actions::{adopt, changed_natively, ends_the_process, reserve_signals};
+pub use actions::{
+    adopt, after_fork, change_natively, ends_the_process, kernel_action, program_action, reserve_signals,
+    set_program_action,
+};
 pub use context::{Original, original_registers};
-pub use kernel::Action;
+pub use deliver::entry;
+pub use kernel::{Action, read, restrict_calls, write};
+pub use own::{OwnSignals, Stack, find_own_signals};
+pub use stacks::change_natively as change_stack_natively;
 
-use libc::{SYS_rt_sigreturn, ucontext_t};
+use libc::ucontext_t;
 
 use crate::{
     dispatch, dispatch::go_on, engine::Engine, exit::Exit, state::number, switch, system, thread::Thread,
 };
+use frame::Frame;
+use own::own;
 
 /// Signals are numbered from 1 to this.
 const MOST: usize = 64;
@@ -38,6 +54,9 @@ const fn bit(signal: u64) -> u64 {
     if signal == 0 || signal > MOST as u64 { 0 } else { 1 << (signal - 1) }
 }
 
+/// Signals that no mask holds.
+const FIXED: u64 = bit(libc::SIGKILL as u64) | bit(libc::SIGSTOP as u64);
+
 /// Loads and stores that a thread has counted, and not made where a signal has interrupted it.
 pub fn ahead(engine: &mut Engine, thread: &mut Thread, context: &ucontext_t) -> i64 {
     let found = context::find(&engine.cache, thread, Original::of(context));
@@ -45,10 +64,16 @@ pub fn ahead(engine: &mut Engine, thread: &mut Thread, context: &ucontext_t) -> 
 }
 
 /// A system call about signals left the cache.
-pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
-    if thread.slots().regs[number::RAX] as i64 == SYS_rt_sigreturn {
-        return handler_returns(engine, thread, exit);
+pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
+    match number {
+        libc::SYS_rt_sigreturn => handler_returns(engine, thread, exit),
+        libc::SYS_rt_sigprocmask => masks::call(thread, exit),
+        libc::SYS_sigaltstack => stacks::call(thread, exit),
+        _ => change_action(thread, exit),
     }
+}
+
+fn change_action(thread: &mut Thread, exit: Exit) {
     let [signal, new, old, set_bytes, ..] = system::arguments(thread);
     // A signal's number has 32 bits.
     match actions::change(u64::from(signal as u32), new, old, set_bytes) {
@@ -57,17 +82,50 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     }
 }
 
-/// A handler has returned: the frame, which names original addresses, is made to lead into the cache.
+/// The thread is about to become another program, which gets its mask: what the program blocks is blocked.
+pub fn show_mask(thread: &mut Thread) {
+    thread.shown = own().map_or(0, OwnSignals::hidden) & !thread.slots().mask;
+    thread.slots().mask |= thread.shown;
+}
+
+/// It has not become one: its mask is as before.
+pub fn hide_mask(thread: &mut Thread) {
+    let shown = std::mem::take(&mut thread.shown);
+    thread.slots().mask &= !shown;
+}
+
+/// Words of a context, as the kernel reads it.
+pub const CONTEXT_WORDS: usize = 38;
+const _: () = assert!(CONTEXT_WORDS as u64 * 8 == Frame(0).info() - Frame(0).context());
+
+/// A handler has returned: a copy of its frame, which names original addresses, leads into the cache, and tells the kernel
+/// what that is to believe.
 fn handler_returns(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
-    // The kernel's frame begins 8 bytes lower, with the address that the handler returned to.
-    let place = thread.slots().regs[number::RSP].wrapping_add(context::RIP_OFFSET);
-    if let Some(pc) = kernel::read::<u64>(place) {
+    const RIP: usize = context::RIP_OFFSET as usize / 8;
+    const SP: usize = RIP - 1;
+    const STACK: usize = (Frame(0).stack() - Frame(0).context()) as usize / 8;
+    let frame = Frame::left(thread.slots().regs[number::RSP]);
+    // What cannot be read the kernel will not read, either.
+    if let Some(mut context) = read::<[u64; CONTEXT_WORDS]>(frame.context())
+        && let Some(stack) = read::<Stack>(frame.stack())
+    {
+        let pc = context[RIP];
         dispatch::enter(engine, thread, pc);
         let next = thread.slots().next;
-        if next != pc && kernel::write(place, switch::resume as *const () as u64) {
+        if next != pc {
+            context[RIP] = switch::resume as *const () as u64;
             thread.slots().resume = next;
             thread.slots().resume_pc = pc;
         }
+        if let Some(own) = own() {
+            if stack.low != own.ours().low {
+                context[CONTEXT_WORDS - 1] = masks::keep_hidden(context[CONTEXT_WORDS - 1]);
+            }
+            let kept = stacks::restore(own, stack, context[SP]);
+            context[STACK..STACK + 3].copy_from_slice(&[kept.low, u64::from(kept.flags), kept.bytes]);
+        }
+        thread.left = context;
+        thread.slots().regs[number::RSP] = thread.left.as_ptr().expose_provenance() as u64;
     }
     // The call sets the program's mask itself. Until then no signal may come, which would find a changed frame.
     thread.slots().mask = u64::MAX;

@@ -7,6 +7,7 @@ use crate::{
     engine::{self, Engine},
     exit::Exit,
     memory::{self, ArenaCopy},
+    signal,
     state::number,
     thread::Thread,
 };
@@ -31,6 +32,7 @@ pub fn call(
     engine.observer.forked(child);
     finish(thread, exit, result);
     if child {
+        signal::after_fork();
         if stack != 0 {
             thread.slots().regs[number::RSP] = stack;
         }

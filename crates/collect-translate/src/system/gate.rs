@@ -9,8 +9,10 @@ const KNOWN: u32 = 512;
 pub const TABLE_BYTES: usize = KNOWN as usize / 8;
 
 /// The calls that concern the translator.
-const OURS: [i64; 21] = [
+const OURS: [i64; 23] = [
     libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_sigaltstack,
     libc::SYS_rt_sigreturn,
     libc::SYS_clone,
     libc::SYS_clone3,

@@ -34,6 +34,7 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     match number {
         libc::SYS_exit => ending::exit(engine, thread, exit),
         libc::SYS_exit_group | libc::SYS_execve | libc::SYS_execveat => {
+            signal::show_mask(thread);
             // If the program could not be executed, it is told of more later.
             engine.ending();
             in_place(thread, exit);
@@ -48,7 +49,10 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         | libc::SYS_pkey_mprotect
         | libc::SYS_shmat
         | libc::SYS_shmdt => mapping::call(engine, thread, exit, number),
-        libc::SYS_rt_sigaction | libc::SYS_rt_sigreturn => signal::call(engine, thread, exit),
+        libc::SYS_rt_sigaction
+        | libc::SYS_rt_sigprocmask
+        | libc::SYS_sigaltstack
+        | libc::SYS_rt_sigreturn => signal::call(engine, thread, exit, number),
         libc::SYS_kill | libc::SYS_tkill | libc::SYS_tgkill => death::call(engine, thread, exit, number),
         libc::SYS_arch_prctl => segment::call(engine, thread, exit),
         _ => in_place(thread, exit),
@@ -56,7 +60,7 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
 }
 
 /// The call happens in the cache, after what had to come before it.
-fn in_place(thread: &mut Thread, exit: Exit) {
+pub fn in_place(thread: &mut Thread, exit: Exit) {
     go_on(thread, exit.back, exit.pc);
 }
 

@@ -43,7 +43,7 @@ pub unsafe fn launch(
     }
     let start = |environment| {
         signal::set_errno(before);
-        start(environment)
+        with_its_mask(|| start(environment))
     };
     // SAFETY: the caller's promise.
     let result = unsafe { ours.with(environment, refusal.is_none(), start) };
@@ -75,6 +75,20 @@ fn ended(
         note(session, program, refusal);
         signal::set_errno(errno);
     }
+    result
+}
+
+/// Starts a program, which gets the mask that this one believes it has.
+fn with_its_mask(start: impl FnOnce() -> c_int) -> c_int {
+    let hidden = registry::current().map_or(0, |thread| thread.signals().hidden());
+    if hidden == 0 {
+        return start();
+    }
+    let before = signal::set_mask(libc::SIG_BLOCK, hidden);
+    let result = start();
+    let errno = signal::errno();
+    signal::set_mask(libc::SIG_UNBLOCK, hidden & !before);
+    signal::set_errno(errno);
     result
 }
 

@@ -1,0 +1,129 @@
+//! A handler's frame on the stack on which the kernel would have put it. The kernel itself puts frames on a stack of
+//! the embedder's, so that there is room for them however small the program's stacks are.
+
+use std::mem::offset_of;
+
+use libc::{siginfo_t, ucontext_t};
+
+use super::{kernel, own::Stack};
+
+/// What the kernel puts below a handler (Linux, arch/x86/include/asm/sigframe.h, `struct rt_sigframe`): the address to
+/// return to, the context (its `ucontext` is shorter than the C library's), the signal's information.
+const CONTEXT: u64 = 8;
+const INFO: u64 = CONTEXT + CONTEXT_BYTES;
+const BYTES: u64 = INFO + size_of::<siginfo_t>() as u64;
+const CONTEXT_BYTES: u64 = offset_of!(ucontext_t, uc_sigmask) as u64 + 8;
+const STACK: u64 = CONTEXT + offset_of!(ucontext_t, uc_stack) as u64;
+
+/// What a function may use below its stack pointer (System V ABI for x86-64, section 3.2.2).
+const RED_ZONE_BYTES: u64 = 128;
+
+/// A frame that the kernel has made.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame(pub u64);
+
+impl Frame {
+    /// The second argument of the handler.
+    pub const fn info(self) -> u64 {
+        self.0 + INFO
+    }
+
+    /// The third.
+    pub const fn context(self) -> u64 {
+        self.0 + CONTEXT
+    }
+
+    /// The frame that a handler has returned from, with this stack pointer: the address to return to is gone.
+    pub const fn left(sp: u64) -> Self {
+        Self(sp.wrapping_sub(CONTEXT))
+    }
+
+    /// Where the frame has the alternate stack that is to be set when it is left.
+    pub const fn stack(self) -> u64 {
+        self.0 + STACK
+    }
+}
+
+/// Where the kernel puts a frame, and the extended state that belongs to it (Linux, arch/x86/kernel/signal.c,
+/// `get_sigframe`), for a handler that asks for the alternate stack or not, in a thread that was interrupted with the
+/// stack pointer `sp`. `None` where it does not fit there.
+fn place(sp: u64, state_bytes: u64, asks: bool, stack: &Stack) -> Option<(Frame, u64)> {
+    const STATE_ALIGNMENT: u64 = 64;
+    const ALIGNMENT: u64 = 16;
+    let nested = stack.is_in_use(sp);
+    let below = sp.wrapping_sub(RED_ZONE_BYTES);
+    let enters = asks && stack.is_set() && !stack.is_in_use(below);
+    let from = if enters { stack.top() } else { below };
+    let state = from.wrapping_sub(state_bytes) & !(STATE_ALIGNMENT - 1);
+    let frame = (state.wrapping_sub(BYTES) & !(ALIGNMENT - 1)).wrapping_sub(8);
+    let fits = !(nested || enters) || stack.holds(frame);
+    fits.then_some((Frame(frame), state))
+}
+
+/// Makes what the kernel has put at `frame`, with this context, into what it would have made without us. `stack`: the
+/// alternate stack in force. `sp`: of what was interrupted. `None` where the kernel could not have made it.
+pub fn put_right(
+    frame: Frame,
+    context: &mut ucontext_t,
+    sp: u64,
+    asks: bool,
+    stack: &Stack,
+) -> Option<Frame> {
+    let state = kernel::extended_state(context);
+    let (wanted, to) = place(sp, state.len() as u64, asks, stack)?;
+    // The kernel's own choice.
+    if wanted.0.abs_diff(frame.0) < BYTES + state.len() as u64 {
+        return Some(frame);
+    }
+    let had = context.uc_mcontext.fpregs;
+    if !state.is_empty() {
+        context.uc_mcontext.fpregs = std::ptr::with_exposed_provenance_mut(to as usize);
+    }
+    let bytes = std::ptr::with_exposed_provenance::<u8>(frame.0 as usize);
+    // SAFETY: as long as the kernel makes them.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes, BYTES as usize) };
+    // From the top down, as the stack grows.
+    let written = kernel::write_bytes(to, state) && kernel::write_bytes(wanted.0, bytes);
+    context.uc_mcontext.fpregs = had;
+    written.then_some(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STACK: Stack = Stack::new(0x10_0000, 8192);
+
+    #[test]
+    fn a_frame_is_as_the_kernel_makes_it() {
+        assert_eq!((INFO, BYTES), (312, 440));
+    }
+
+    #[test]
+    fn it_lies_below_the_red_zone_of_what_was_interrupted() {
+        let (frame, state) = place(0x7fff_1234, 2700, false, &STACK).unwrap();
+        assert!(state + 2700 <= 0x7fff_1234 - 128 && frame.0 + BYTES <= state);
+        assert_eq!((state % 64, (frame.0 + 8) % 16), (0, 0));
+        assert_eq!(place(0x7fff_1234, 2700, true, &Stack::NONE), Some((frame, state)));
+    }
+
+    #[test]
+    fn it_begins_the_alternate_stack_for_whom_asks() {
+        let (frame, state) = place(0x7fff_1234, 2700, true, &STACK).unwrap();
+        assert!(state + 2700 <= STACK.top() && state + 2700 + 64 > STACK.top() && STACK.holds(frame.0));
+        // Nested.
+        let (nested, _) = place(frame.0, 2700, true, &STACK).unwrap();
+        assert!(nested.0 < frame.0 - BYTES - 2700 && STACK.holds(nested.0));
+        // A third does not fit, whether it asks or not.
+        assert_eq!(place(nested.0, 2700, true, &STACK), None);
+        assert_eq!(place(nested.0, 2700, false, &STACK), None);
+    }
+
+    #[test]
+    fn one_that_disarms_begins_anew() {
+        let stack = Stack { flags: 1 << 31, ..STACK };
+        let first = place(0x7fff_1234, 2700, true, &stack);
+        assert_eq!(first, place(STACK.top() - 5000, 2700, true, &stack));
+    }
+}

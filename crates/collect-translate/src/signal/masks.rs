@@ -1,0 +1,73 @@
+//! rt_sigprocmask: the mask that the program sees and sets is the one that is put into force when the dispatcher is
+//! done, so that the handlers of what is released run in the cache, behind the call.
+
+use super::{
+    FIXED, actions,
+    kernel::{self, SET_BYTES},
+    own::own,
+};
+use crate::{
+    exit::Exit,
+    memory::Errno,
+    system::{arguments, finish},
+    thread::Thread,
+};
+
+/// Does the call.
+pub fn call(thread: &mut Thread, exit: Exit) {
+    let [how, new, old, set_bytes, ..] = arguments(thread);
+    let result =
+        if set_bytes == SET_BYTES { change(thread, how as i32, new, old) } else { Err(libc::EINVAL) };
+    finish(thread, exit, result.map(|()| 0));
+}
+
+fn change(thread: &mut Thread, how: i32, new: u64, old: u64) -> Result<(), Errno> {
+    let before = program_mask(thread);
+    if new != 0 {
+        let wish = kernel::read::<u64>(new).ok_or(libc::EFAULT)?;
+        set_program_mask(thread, changed(how, wish, before).ok_or(libc::EINVAL)?);
+    }
+    if old == 0 || kernel::write(old, before) { Ok(()) } else { Err(libc::EFAULT) }
+}
+
+/// The mask `before`, after this change of it; `None` where there is no such change.
+fn changed(how: i32, wish: u64, before: u64) -> Option<u64> {
+    let wish = wish & !FIXED;
+    match how {
+        libc::SIG_BLOCK => Some(before | wish),
+        libc::SIG_UNBLOCK => Some(before & !wish),
+        libc::SIG_SETMASK => Some(wish),
+        _ => None,
+    }
+}
+
+/// The signals that the program blocks, by what it believes.
+fn program_mask(thread: &mut Thread) -> u64 {
+    thread.slots().mask | own().map_or(0, super::OwnSignals::hidden)
+}
+
+/// The program blocks these from now on.
+pub fn set_program_mask(thread: &mut Thread, mask: u64) {
+    thread.slots().mask = keep_hidden(mask);
+}
+
+/// What of the program's mask the kernel is to have; the rest is kept in mind.
+pub fn keep_hidden(mask: u64) -> u64 {
+    let Some(own) = own() else { return mask };
+    let reserved = actions::reserved();
+    own.set_hidden(mask & reserved);
+    mask & !reserved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_changes_as_the_kernel_changes_it() {
+        assert_eq!(changed(libc::SIG_BLOCK, 0b110, 0b11), Some(0b111));
+        assert_eq!(changed(libc::SIG_UNBLOCK, 0b110, 0b11), Some(0b1));
+        assert_eq!(changed(libc::SIG_SETMASK, u64::MAX, 0b11), Some(!FIXED));
+        assert_eq!(changed(3, 0, 0), None);
+    }
+}
