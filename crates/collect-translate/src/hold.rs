@@ -30,15 +30,17 @@ struct Holds {
 }
 
 impl Holds {
-    const NONE: Self = Self {
-        total: AtomicU64::new(0),
-        since: AtomicU64::new(0),
-        over: AtomicU64::new(0),
-        latest: [const { [AtomicU64::new(0), AtomicU64::new(0)] }; REMEMBERED],
-    };
+    const fn none() -> Self {
+        Self {
+            total: AtomicU64::new(0),
+            since: AtomicU64::new(0),
+            over: AtomicU64::new(0),
+            latest: [const { [AtomicU64::new(0), AtomicU64::new(0)] }; REMEMBERED],
+        }
+    }
 }
 
-static HOLDS: [Holds; LANES] = [const { Holds::NONE }; LANES];
+static HOLDS: [Holds; LANES] = [const { Holds::none() }; LANES];
 
 /// What it takes to change the signal mask, as is done on both ways between the program and the engine, where the time is not
 /// taken.
