@@ -119,7 +119,6 @@ mod tests {
             held,
             pace: 1.0,
             grain: 100,
-            ..Clocks::default()
         };
         Stand { own, all: own + 2 * (asked - held), clocks: Some(clocks) }
     }
