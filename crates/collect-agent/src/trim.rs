@@ -1,6 +1,6 @@
 //! Gives memory back that only rare work needed.
 
-use std::ffi::{c_int, c_void};
+use std::{ffi::c_void, ops::Range};
 
 /// Drops the pages of this library's code and constants, after work that is done once or seldom: starting, a library
 /// that was loaded, a new segment. What handlers and hooks need comes back from the page cache at their first touch;
@@ -11,37 +11,46 @@ pub fn drop_own_code() {
     if cfg!(feature = "static-link") {
         return;
     }
-    // SAFETY: `visit` takes no data.
-    unsafe { libc::dl_iterate_phdr(Some(visit), std::ptr::null_mut()) };
-}
-
-/// # Safety
-/// Called by `dl_iterate_phdr` with a valid `info`.
-unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> c_int {
-    // SAFETY: valid by the contract.
-    let info = unsafe { &*info };
-    if info.dlpi_phdr.is_null() {
-        return 0;
-    }
-    // SAFETY: the loader states how many headers there are.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-    let span = |h: &libc::Elf64_Phdr| {
-        let low = info.dlpi_addr.wrapping_add(h.p_vaddr);
-        low..low.wrapping_add(h.p_memsz)
-    };
-    let loads = || headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
-    if !loads().any(|h| span(h).contains(&((drop_own_code as *const ()).addr() as u64))) {
-        return 0;
-    }
     // Pages that were ever written, as by relocation, would be lost: a position-independent library has none of these
     // in a segment that is not writable.
-    for segment in loads().filter(|h| h.p_flags & libc::PF_W == 0).map(span) {
+    for segment in read_only_segments() {
         let low = segment.start - segment.start % PAGE;
         // SAFETY: mapped pages of a file that nobody wrote to: what is read there next is what was there before.
         unsafe { libc::madvise(low as *mut c_void, (segment.end - low) as usize, libc::MADV_DONTNEED) };
     }
-    1
+}
+
+/// Where this library has what it does not write to, by its own headers: the loader's list of libraries is under a lock,
+/// which a thread that a forked child does not have may hold.
+fn read_only_segments() -> impl Iterator<Item = Range<u64>> {
+    // The linker defines it.
+    unsafe extern "C" {
+        static __ehdr_start: u8;
+    }
+    let start = &raw const __ehdr_start;
+    let bias = start.addr() as u64;
+    // SAFETY: the library's own header, at the beginning of its first segment.
+    let header = unsafe { &*start.cast::<libc::Elf64_Ehdr>() };
+    let first = (bias + header.e_phoff) as *const libc::Elf64_Phdr;
+    // SAFETY: the headers lie in the same segment, and this one says where and how many.
+    let headers = unsafe { std::slice::from_raw_parts(first, usize::from(header.e_phnum)) };
+    let read_only = |h: &&libc::Elf64_Phdr| h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_W == 0;
+    headers.iter().filter(read_only).map(move |h| bias + h.p_vaddr..bias + h.p_vaddr + h.p_memsz)
 }
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_code_is_among_what_is_not_written_to_and_comes_back() {
+        let here = (drop_own_code as *const ()).addr() as u64;
+        assert!(read_only_segments().any(|segment| segment.contains(&here)));
+        let writable = (&raw const crate::own_heap::HEAP).addr() as u64;
+        assert!(read_only_segments().all(|segment| !segment.contains(&writable)));
+        drop_own_code();
+    }
+}
