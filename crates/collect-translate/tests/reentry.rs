@@ -200,7 +200,10 @@ fn a_program_that_uses_gs_has_it() {
     assert_eq!(counted(get_gs, 8, 0).0 as i64, -i64::from(libc::EFAULT));
     assert_eq!(try_run(get_gs, 1 << 63, 0).0 as i64, -i64::from(libc::EFAULT));
     std::thread::spawn(|| {
-        assert_eq!(try_run(set_gs, 0x1234_5678_9000, 0), (0x1234_5678_9000, None));
+        let (base, totals) = try_run(set_gs, 0x1234_5678_9000, 0);
+        assert_eq!(base, 0x1234_5678_9000);
+        // What it had counted until it left for good.
+        assert!(totals.is_some_and(|totals| totals.coverage.leaves[Leave::ProgramGs as usize] == 1));
     })
     .join()
     .unwrap();
