@@ -182,11 +182,6 @@ impl Emitter {
         self.relative(to, 0);
     }
 
-    /// `cmp left, right`
-    pub fn compare(&mut self, left: Gpr, right: Gpr) {
-        self.raw(&[REX_W | right.high() << 2 | left.high(), 0x39, 0xc0 | right.low() << 3 | left.low()]);
-    }
-
     /// `mov register, imm64`
     pub fn constant(&mut self, register: Gpr, value: u64) {
         self.raw(&[REX_W | register.high(), 0xb8 | register.low()]);
@@ -311,9 +306,6 @@ pub mod tests {
         assert_eq!(code(Emitter::flags_to_ax), "lahf; seto al");
         assert_eq!(code(Emitter::flags_from_ax), "add al,7Fh; sahf");
         assert_eq!(code(|e| e.address_of(Gpr(10), 0x1000_0100)), "lea r10,[10000100h]");
-        assert_eq!(code(|e| e.compare(Gpr::RCX, Gpr::RSI)), "cmp rcx,rsi");
-        assert_eq!(code(|e| e.compare(Gpr(10), Gpr::R11)), "cmp r10,r11");
-        assert_eq!(code(|e| e.compare(Gpr::RAX, Gpr::R11)), "cmp rax,r11");
         assert_eq!(code(|e| e.constant(Gpr(10), 1 << 40)), "mov r10,10000000000h");
         assert_eq!(code(|e| e.add_flagless(Gpr(10), Gpr::R11)), "lea r10,[r10+r11]");
         assert_eq!(code(|e| e.add_flagless(Gpr::RCX, Gpr::RSI)), "lea rcx,[rcx+rsi]");

@@ -2,7 +2,8 @@
 //!
 //! Three tables lead to them, each with one entry for every value of the low 16 bits of a target. So a landing compares
 //! the whole target first. Those that share an entry form a chain: the entry leads to the one that was put there last,
-//! each leads on to the one that was there before it, and the dispatcher is asked at the end.
+//! each leads on to the one that was there before it, and the dispatcher is asked at the end. All of them leave the flags
+//! alone: what comes by may be on its way to code that reads them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,38 +13,16 @@ use crate::{cache::Cache, code::Code, emit::Gpr, fragment, marks::Undo, memory::
 #[derive(Clone, Copy, Debug)]
 pub struct Landing {
     pub table: TableKind,
-    /// What is borrowed on arrival.
+    /// What is borrowed on arrival: RCX, in which the table's index was and whose value is in B, and the next one.
     pub undo: Undo,
-    /// The same with RCX in C.
-    pub undo_with_rcx: Undo,
     /// Holds the original address that is wanted; its value is in A.
     pub target: Gpr,
-    /// Held the table's index; its value is in B.
-    pub index: Gpr,
 }
 
 impl Landing {
-    pub const RETURN: Self = Self {
-        table: TableKind::Return,
-        undo: Undo::Return,
-        undo_with_rcx: Undo::Return,
-        target: Gpr::RSI,
-        index: Gpr::RCX,
-    };
-    pub const CALL: Self = Self {
-        table: TableKind::Call,
-        undo: Undo::Call,
-        undo_with_rcx: Undo::CallRcx,
-        target: Gpr::R11,
-        index: Gpr::RAX,
-    };
-    pub const JUMP: Self = Self {
-        table: TableKind::Jump,
-        undo: Undo::Jump,
-        undo_with_rcx: Undo::Jump,
-        target: Gpr::R11,
-        index: Gpr::RCX,
-    };
+    pub const RETURN: Self = Self { table: TableKind::Return, undo: Undo::Return, target: Gpr::RSI };
+    pub const CALL: Self = Self { table: TableKind::Call, undo: Undo::Jump, target: Gpr::R11 };
+    pub const JUMP: Self = Self { table: TableKind::Jump, undo: Undo::Jump, target: Gpr::R11 };
 
     /// The one that leads through a table.
     const fn through(table: TableKind) -> Self {

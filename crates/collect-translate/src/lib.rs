@@ -34,6 +34,7 @@ mod fragment;
 mod hold;
 mod invalidate;
 mod landings;
+mod linkage;
 mod links;
 mod liveness;
 mod marks;

@@ -4,7 +4,11 @@ use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register, RflagsBits,
 };
 
-use crate::{block::Block, cache, memory::Regions};
+use crate::{
+    block::{Block, Decoded},
+    cache, linkage,
+    memory::Regions,
+};
 
 /// The flags that added arithmetic destroys.
 const ARITHMETIC: u32 =
@@ -18,9 +22,10 @@ const DEPTH: u32 = 3;
 
 /// False where the code from `pc` on surely writes every arithmetic flag before it reads it.
 ///
-/// Calls and returns are taken to leave the flags dead, as the System V ABI (3.2.1) has it; so are jumps through the
-/// linkage table, which are calls. Behind other indirect jumps they may be read: compilers test a value once in front
-/// of a `switch` and not again in its cases (CPython's `bytearray_richcompare`, by GCC 12).
+/// They are live wherever it is not known what comes next: behind returns, indirect calls and indirect jumps. The ABI has
+/// no flag survive a call (System V, 3.2.1), but hand-written code returns carries and comparisons in them, and compilers
+/// test a value once in front of a `switch` and not again in its cases (CPython's `bytearray_richcompare`, by GCC 12).
+/// Known is what a direct call and an entry of the linkage table lead to ([`linkage`]).
 pub fn flags_matter(regions: &Regions, pc: u64) -> bool {
     follow(regions, pc, ARITHMETIC, DEPTH)
 }
@@ -29,10 +34,14 @@ pub fn flags_matter(regions: &Regions, pc: u64) -> bool {
 pub fn flags_matter_before(regions: &Regions, block: &Block) -> bool {
     let mut undecided = ARITHMETIC;
     // All of them, however many: what lies behind the block comes after the last.
-    let mut instructions = block.instructions.iter().map(|decoded| &decoded.instruction);
-    instructions
-        .find_map(|instruction| decide(regions, instruction, &mut undecided, DEPTH))
-        .unwrap_or_else(|| follow(regions, block.end(), undecided, DEPTH))
+    for Decoded { instruction, .. } in &block.instructions {
+        match decide(regions, instruction, &mut undecided, DEPTH) {
+            Way::Decided(matter) => return matter,
+            Way::At(pc) => return follow(regions, pc, undecided, DEPTH),
+            Way::Next => {}
+        }
+    }
+    follow(regions, block.end(), undecided, DEPTH)
 }
 
 /// The same in front of each instruction of `block`. (It looks further than [`flags_matter`], so that it says no more
@@ -54,41 +63,60 @@ pub fn flags_matter_within(regions: &Regions, block: &Block) -> Vec<bool> {
     matter
 }
 
-fn follow(regions: &Regions, pc: u64, mut undecided: u32, depth: u32) -> bool {
-    let Some(code) = cache::original(regions, pc) else { return true };
-    let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);
+fn follow(regions: &Regions, mut pc: u64, mut undecided: u32, depth: u32) -> bool {
+    let mut decoder = None;
     let mut instruction = Instruction::default();
     for _ in 0..LOOK_AHEAD {
-        decoder.decode_out(&mut instruction);
-        if let Some(decided) = decide(regions, &instruction, &mut undecided, depth) {
-            return decided;
+        if decoder.is_none() {
+            let Some(code) = cache::original(regions, pc) else {
+                // Functions of the embedder's are compiled, and read no flags of their callers.
+                return !regions.is_excluded(pc);
+            };
+            decoder = Some(Decoder::with_ip(64, code, pc, DecoderOptions::NONE));
+        }
+        decoder.iter_mut().for_each(|decoder| decoder.decode_out(&mut instruction));
+        match decide(regions, &instruction, &mut undecided, depth) {
+            Way::Decided(matter) => return matter,
+            Way::At(next) => (decoder, pc) = (None, next),
+            Way::Next => {}
         }
     }
     true
 }
 
+/// What is known of the flags in front of an instruction.
+enum Way {
+    /// Whether they matter.
+    Decided(bool),
+    /// The next instruction decides.
+    Next,
+    /// The instruction there does.
+    At(u64),
+}
+
 /// Whether the flags that are `undecided` in front of `instruction` matter, where that can be told.
-fn decide(regions: &Regions, instruction: &Instruction, undecided: &mut u32, depth: u32) -> Option<bool> {
+fn decide(regions: &Regions, instruction: &Instruction, undecided: &mut u32, depth: u32) -> Way {
     if instruction.is_invalid() || instruction.rflags_read() & *undecided != 0 {
-        return Some(true);
+        return Way::Decided(true);
     }
     if !may_leave_flags(instruction) {
         *undecided &= !overwritten(instruction);
     }
     if *undecided == 0 {
-        return Some(false);
+        return Way::Decided(false);
     }
     let beyond = |pc| follow(regions, pc, *undecided, depth - 1);
     match instruction.flow_control() {
-        FlowControl::Next => None,
-        _ if instruction.code() == Code::Syscall => Some(true),
-        FlowControl::Call | FlowControl::IndirectCall | FlowControl::Return => Some(false),
-        FlowControl::IndirectBranch => Some(!instruction.is_ip_rel_memory_operand()),
-        FlowControl::UnconditionalBranch if depth > 0 => Some(beyond(instruction.near_branch_target())),
-        FlowControl::ConditionalBranch if depth > 0 => {
-            Some(beyond(instruction.near_branch_target()) || beyond(instruction.next_ip()))
+        FlowControl::Next => Way::Next,
+        _ if instruction.code() == Code::Syscall => Way::Decided(true),
+        FlowControl::IndirectBranch => {
+            linkage::target(regions, instruction).map_or(Way::Decided(true), Way::At)
         }
-        _ => Some(true),
+        FlowControl::Call | FlowControl::UnconditionalBranch => Way::At(instruction.near_branch_target()),
+        FlowControl::ConditionalBranch if depth > 0 => {
+            Way::Decided(beyond(instruction.near_branch_target()) || beyond(instruction.next_ip()))
+        }
+        _ => Way::Decided(true),
     }
 }
 

@@ -22,10 +22,8 @@ pub enum Undo {
     CountedFlags,
     /// A return is under way: the true `pc` is in RSI, RSI in A, RCX in B.
     Return,
-    /// An indirect call: the true `pc` is in R11; R11 in A, RAX in B. By the ABI R11 is dead, but hand-written code
-    /// (x264's) calls its own functions as it likes.
-    Call,
-    /// An indirect jump: the true `pc` is in R11; R11 in A, RCX in B.
+    /// An indirect jump or call: the true `pc` is in R11; R11 in A, RCX in B. By the ABI R11 is dead at a call, but
+    /// hand-written code (x264's) calls its own functions as it likes.
     Jump,
     /// The repeated instruction at `pc` was counted with RCX iterations although they are still to come.
     Repeat,
@@ -39,8 +37,6 @@ pub enum Undo {
     SparedRax,
     /// `Spared` and `Flags`.
     SparedFlags,
-    /// `Call`, and RCX in C.
-    CallRcx,
     /// The active lanes of the instruction at `pc` were counted although it is still to run.
     Lanes,
     /// `Lanes` and `Rax`.
@@ -100,7 +96,7 @@ impl Lent {
 }
 
 impl Undo {
-    const ALL: [Self; 29] = [
+    const ALL: [Self; 27] = [
         Self::Nothing,
         Self::Rax,
         Self::Flags,
@@ -108,7 +104,6 @@ impl Undo {
         Self::CountedRax,
         Self::CountedFlags,
         Self::Return,
-        Self::Call,
         Self::Jump,
         Self::Repeat,
         Self::RepeatRax,
@@ -116,7 +111,6 @@ impl Undo {
         Self::Spared,
         Self::SparedRax,
         Self::SparedFlags,
-        Self::CallRcx,
         Self::Lanes,
         Self::LanesRax,
         Self::LanesFlags,

@@ -141,16 +141,16 @@ pub static ENTER: Exit = Exit { reason: Reason::Enter, detail: 0, pc: 0, back: 0
 static BACK: Exit = Exit { reason: Reason::Back, detail: 0, pc: 0, back: 0 };
 
 /// The way to the dispatcher of a kind of transfer whose table does not know the target: this is in `$target`, whose value
-/// is in A; the value of `$index` is in B.
+/// is in A; the value of RCX is in B.
 macro_rules! miss {
-    ($(#[$doc:meta])* $name:ident, $record:ident, $target:literal, $index:literal) => {
+    ($(#[$doc:meta])* $name:ident, $record:ident, $target:literal) => {
         $(#[$doc])*
         #[unsafe(naked)]
         #[unsafe(link_section = "carom_passages")]
         pub unsafe extern "C" fn $name() {
             naked_asm!(
                 concat!("mov gs:[{target}], ", $target),
-                concat!("mov ", $index, ", gs:[{scratch} + 8]"),
+                "mov rcx, gs:[{scratch} + 8]",
                 concat!("mov ", $target, ", gs:[{scratch}]"),
                 "mov gs:[{scratch}], rax",
                 "lea rax, [rip + {record}]",
@@ -166,15 +166,15 @@ macro_rules! miss {
 
 miss!(
     /// Of returns.
-    return_miss, RETURN_MISS, "rsi", "rcx"
+    return_miss, RETURN_MISS, "rsi"
 );
 miss!(
     /// Of indirect calls.
-    call_miss, CALL_MISS, "r11", "rax"
+    call_miss, CALL_MISS, "r11"
 );
 miss!(
     /// Of indirect jumps.
-    jump_miss, JUMP_MISS, "r11", "rcx"
+    jump_miss, JUMP_MISS, "r11"
 );
 
 /// Goes on in the cache with the code at RAX, all other registers and the stack as that code expects them.

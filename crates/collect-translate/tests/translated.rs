@@ -62,6 +62,17 @@ fn blocks_behind_branches_are_counted_whichever_way_they_are_reached() {
     }
 }
 
+/// Flags go into functions and come back out of them, through direct and indirect calls, returns that were never called and
+/// indirect jumps.
+#[test]
+fn flags_are_passed_across_calls_and_returns() {
+    for rounds in [3, 1000] {
+        let (result, _) = counted(kernels::passes_flags, rounds, 0);
+        // Below 5 there are 1 to 4; the other three ways pass a carry each.
+        assert_eq!(result, rounds.min(4) + 3 * rounds);
+    }
+}
+
 /// A repeated store of 100 bytes and a comparison of two strings that differ in the sixth byte.
 #[test]
 fn repeated_instructions_count_their_iterations() {

@@ -4,12 +4,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Code, jump_to_literal, ways_out::STUB_BYTES};
 use crate::{
-    emit::{Emitter, Gpr},
+    emit::Emitter,
     exit::{Exit, Reason},
-    landings::Landing,
     marks::{Marks, Undo},
     memory::COUNTERS_PER_ARENA,
-    state::Scratch,
 };
 
 /// A jump that leads to a block, and can be made to leave instead.
@@ -86,18 +84,6 @@ impl Code {
     /// the landing is for, and what is borrowed on the way. False where there is no room.
     pub fn lead_on(&mut self, patch: u64, to: u64, pc: u64, undo: Undo) -> bool {
         self.patch(patch, to) || self.hop(to, pc, undo).is_some_and(|hop| self.patch(patch, hop))
-    }
-
-    /// Code that gives RCX back from C and goes on at `to`, as a landing for `pc` does where it was not meant: where that
-    /// is, and where its displacement is.
-    pub fn reload_rcx_and_jump(&mut self, to: u64, pc: u64, landing: &Landing) -> Option<(u64, u64)> {
-        let mut code = Emitter::small(self.next_cold());
-        let mut marks = Marks::new(code.start(), pc);
-        marks.push(code.start(), pc, landing.undo_with_rcx);
-        code.reload(Gpr::RCX, Scratch::C);
-        marks.push(code.here(), pc, landing.undo);
-        let patch = code.jump(|_| to);
-        Some((self.add_piece(&code, marks)?, patch))
     }
 
     /// Code that jumps to that of the block at `pc`, which is out of reach, at `to`.

@@ -37,9 +37,17 @@ impl Builder<'_> {
             [Undo::Nothing, Undo::Rax, Undo::Flags]
         };
         self.mark(pc, plain);
+        // Nothing is decided by the counter: it goes down without arithmetic.
+        let counts_only = !sampled && matches!(self.mode, Mode::Count | Mode::Sample { .. });
         if live {
             self.code.spill(Gpr::RAX, Scratch::C);
             self.mark(pc, rax);
+            if counts_only {
+                self.code.count_down_through_rax(place);
+                self.mark(pc, Undo::CountedRax);
+                self.code.reload(Gpr::RAX, Scratch::C);
+                return;
+            }
             self.code.flags_to_ax();
             self.mark(pc, flags);
         }

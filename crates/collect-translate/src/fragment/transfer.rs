@@ -6,7 +6,6 @@ use super::Builder;
 use crate::{
     emit::Gpr,
     landings::{Landed, Landing},
-    liveness::flags_matter,
     marks::Undo,
     memory::TableKind,
     mode::Mode,
@@ -96,45 +95,39 @@ impl Builder<'_> {
     }
 
     fn indirect_call(&mut self, last: &Instruction) -> bool {
-        let original = self.cache.original(last);
-        let table = self.cache.tables.address(TableKind::Call);
         let back = self.literal(last.next_ip());
-        self.code.spill(Gpr::RAX, Scratch::B);
-        self.code.spill(Gpr::R11, Scratch::A);
-        if !relocate::load_target(&mut self.code, last, original) {
-            return false;
+        let loaded = self.load_target(last);
+        if loaded {
+            // The push may fault, and then the call begins again.
+            self.mark(last.ip(), Undo::CallR11);
+            self.code.push_literal(back);
+            self.jump_to_loaded(last, TableKind::Call);
         }
-        // The push may fault, and then the call begins again.
-        self.mark(last.ip(), Undo::CallR11);
-        self.code.push_literal(back);
-        self.mark(last.ip(), Undo::Call);
-        self.code.jump_through(Gpr::R11, Gpr::RAX, table);
-        true
+        loaded
     }
 
     fn indirect_jump(&mut self, last: &Instruction) -> bool {
-        let original = self.cache.original(last);
         // Through the global offset table: a call's way through the linkage table, or a tail call.
-        if last.is_ip_rel_memory_operand() {
-            let table = self.cache.tables.address(TableKind::Call);
-            self.code.spill(Gpr::RAX, Scratch::B);
-            self.code.spill(Gpr::R11, Scratch::A);
-            if !relocate::load_target(&mut self.code, last, original) {
-                return false;
-            }
-            self.mark(last.ip(), Undo::Call);
-            self.code.jump_through(Gpr::R11, Gpr::RAX, table);
-            return true;
+        let calls = last.is_ip_rel_memory_operand();
+        let loaded = self.load_target(last);
+        if loaded {
+            self.jump_to_loaded(last, if calls { TableKind::Call } else { TableKind::Jump });
         }
-        let table = self.cache.tables.address(TableKind::Jump);
+        loaded
+    }
+
+    /// The target of an indirect transfer into R11.
+    fn load_target(&mut self, last: &Instruction) -> bool {
+        let original = self.cache.original(last);
         self.code.spill(Gpr::R11, Scratch::A);
         self.code.spill(Gpr::RCX, Scratch::B);
-        if !relocate::load_target(&mut self.code, last, original) {
-            return false;
-        }
+        relocate::load_target(&mut self.code, last, original)
+    }
+
+    fn jump_to_loaded(&mut self, last: &Instruction, table: TableKind) {
+        let table = self.cache.tables.address(table);
         self.mark(last.ip(), Undo::Jump);
         self.code.jump_through(Gpr::R11, Gpr::RCX, table);
-        true
     }
 
     fn returns(&mut self, last: &Instruction) {
@@ -157,52 +150,18 @@ impl Builder<'_> {
         let at = self.code.here();
         self.mark(pc, landing.undo);
         let miss = self.cache.codes.get(self.index)?.miss(landing.table);
-        let (target, index) = (landing.target, landing.index);
-        let on;
-        // Jumps to other targets that share the entry may come by here, and carry flags.
-        if landing.table == TableKind::Jump || flags_matter(&self.cache.regions, pc) {
-            // jrcxz is the one test that leaves the flags alone; it wants the difference in RCX.
-            const IF_RCX_ZERO: u8 = 0xe3;
-            const OVER_JUMP: u8 = 5;
-            // mov rcx, imm64; lea rcx, [rcx+target]; jrcxz
-            const BEFORE_JUMP: u64 = 10 + 4 + 2;
-            let borrowed = index == Gpr::RCX;
-            if !borrowed {
-                self.code.spill(Gpr::RCX, Scratch::C);
-                self.mark(pc, landing.undo_with_rcx);
-            }
-            self.code.align_for_jump_behind(BEFORE_JUMP);
-            self.code.constant(Gpr::RCX, pc.wrapping_neg());
-            self.code.add_flagless(Gpr::RCX, target);
-            self.code.raw(&[IF_RCX_ZERO, OVER_JUMP]);
-            if borrowed {
-                on = self.code.jump(|_| miss);
-            } else {
-                let arena = self.cache.codes.get_mut(self.index)?;
-                let (reload, patch) = arena.reload_rcx_and_jump(miss, pc, &landing)?;
-                on = patch;
-                self.code.jump(|_| reload);
-                self.code.reload(Gpr::RCX, Scratch::C);
-            }
-        } else {
-            const IF_NOT_EQUAL: u8 = 5;
-            // lea index, [rip+…] or mov index, imm64; cmp index, target; the first byte of jne. The nop goes in front of
-            // all of them: cmp and jne are one operation to the processor if nothing is between them.
-            const BEFORE_JUMP: u64 = 3 + 1;
-            const LEA: u64 = 7;
-            const MOV: u64 = 10;
-            let reaches = self.code.reaches(pc);
-            self.code.align_for_jump_behind(BEFORE_JUMP + if reaches { LEA } else { MOV });
-            if reaches {
-                self.code.address_of(index, pc);
-            } else {
-                self.code.constant(index, pc);
-            }
-            self.code.compare(index, target);
-            on = self.code.jump_if(IF_NOT_EQUAL, |_| miss);
-        }
-        self.code.reload(index, Scratch::B);
-        self.code.reload(target, Scratch::A);
+        // jrcxz is the one test that leaves the flags alone; it wants the difference in RCX.
+        const IF_RCX_ZERO: u8 = 0xe3;
+        const OVER_JUMP: u8 = 5;
+        // mov rcx, imm64; lea rcx, [rcx+target]; jrcxz
+        const BEFORE_JUMP: u64 = 10 + 4 + 2;
+        self.code.align_for_jump_behind(BEFORE_JUMP);
+        self.code.constant(Gpr::RCX, pc.wrapping_neg());
+        self.code.add_flagless(Gpr::RCX, landing.target);
+        self.code.raw(&[IF_RCX_ZERO, OVER_JUMP]);
+        let on = self.code.jump(|_| miss);
+        self.code.reload(Gpr::RCX, Scratch::B);
+        self.code.reload(landing.target, Scratch::A);
         self.mark(pc, Undo::Nothing);
         Some(Landed { at, on })
     }

@@ -12,6 +12,8 @@ pub struct Regions {
     code: Vec<Range<u64>>,
     /// What could be code with other rights: private mappings of files. Sorted and disjoint.
     files: Vec<Range<u64>>,
+    /// Those of them that can be read and not written.
+    constants: Vec<Range<u64>>,
     excluded: Vec<Range<u64>>,
 }
 
@@ -21,7 +23,7 @@ impl Regions {
     /// # Errors
     /// [`MemoryError::NoMaps`].
     pub fn new(excluded: Vec<Range<u64>>) -> Result<Self, MemoryError> {
-        let mut regions = Self { code: Vec::new(), files: Vec::new(), excluded };
+        let mut regions = Self { excluded, ..Self::default() };
         regions.refresh()?;
         Ok(regions)
     }
@@ -36,10 +38,13 @@ impl Regions {
         let mappings = maps::read().inspect_err(|_| {
             self.code.clear();
             self.files.clear();
+            self.constants.clear();
         })?;
         let before = std::mem::replace(&mut self.code, translatable(&mappings, &self.excluded));
         let files = mappings.iter().filter(|mapping| mapping.kind == MappingKind::File && !mapping.shared);
-        self.files = files.map(Mapping::range).collect();
+        self.files = files.clone().map(Mapping::range).collect();
+        let constants = files.filter(|mapping| mapping.readable && !mapping.writable);
+        self.constants = constants.map(Mapping::range).collect();
         Ok(before.into_iter().flat_map(|range| without(range, &self.code)).collect())
     }
 
@@ -51,6 +56,16 @@ impl Regions {
     /// Whether some of `range` would be code if it had other rights.
     pub fn may_be_code(&self, range: &Range<u64>) -> bool {
         overlap(&self.files, range)
+    }
+
+    /// Whether `place` is memory of a file that could not be written when the mappings were read.
+    pub fn is_constant(&self, place: u64) -> bool {
+        overlap(&self.constants, &(place..place + 1))
+    }
+
+    /// Whether `pc` was excluded.
+    pub fn is_excluded(&self, pc: u64) -> bool {
+        self.excluded.iter().any(|range| range.contains(&pc))
     }
 
     /// The code around `pc`.

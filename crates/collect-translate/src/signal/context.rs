@@ -162,11 +162,6 @@ fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> 
             gpr[RCX] = b;
             gpr[RSP] = gpr[RSP].wrapping_add(bytes_to_drop(registers.rip));
         }
-        Undo::Call | Undo::CallRcx => {
-            original.rip = gpr[R11];
-            gpr[R11] = a;
-            gpr[RAX] = b;
-        }
         Undo::CallR11 => gpr[R11] = a,
         Undo::Jump => {
             original.rip = gpr[R11];
@@ -182,9 +177,6 @@ fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> 
                 [gpr[RAX], gpr[RDX]] = [of(rax), of(rdx)];
             }
         }
-    }
-    if mark.undo == Undo::CallRcx {
-        original.gpr[RCX] = c;
     }
     let lent = match mark.lent {
         Lent::None => [None, None],

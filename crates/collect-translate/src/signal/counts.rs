@@ -173,7 +173,7 @@ impl Rest {
         for mark in marks {
             match mark.undo {
                 Undo::Counted | Undo::CountedRax | Undo::CountedFlags => inside = true,
-                Undo::Return | Undo::Call | Undo::CallRcx | Undo::Jump => inside = false,
+                Undo::Return | Undo::Jump => inside = false,
                 // Behind the block's end, or on the way to where it leads.
                 _ if mark.pc < pc || mark.pc > last => inside = false,
                 _ => {}

@@ -118,7 +118,8 @@ fn last_word<T>(place: u64) -> u64 {
 
 /// What the program has at `place`; `None` where nothing can be read. All signals must be blocked.
 pub fn read<T: Plain>(place: u64) -> Option<T> {
-    let readable = place != 0 && is_readable(place) && is_readable(last_word::<T>(place));
+    let last = last_word::<T>(place);
+    let readable = place != 0 && is_readable(place) && (last == place || is_readable(last));
     // SAFETY: readable a moment ago, and any bytes are a `T`.
     readable.then(|| unsafe { std::ptr::with_exposed_provenance::<T>(place as usize).read_unaligned() })
 }

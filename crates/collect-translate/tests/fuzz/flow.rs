@@ -1,9 +1,9 @@
 //! Transfers of control. Jumps between steps go forward; those that go back are paid from a store of fuel, so every
 //! sequence ends.
 //!
-//! The translator relies on the calling convention (System V ABI 3.2.1 and 3.2.2): no flag is live across a call, a
-//! return or a jump through the linkage table; and the kernel destroys RCX at a system call. Targets of those begin
-//! with what overwrites them.
+//! Flags are live across calls, returns and indirect jumps more often than not. Sometimes their targets begin with what
+//! overwrites them, as those of compiled code do: then the translator need not keep them. The kernel destroys RCX at a
+//! system call.
 
 use iced_x86::{Code, Instruction, MemoryOperand, Register as R};
 
@@ -51,8 +51,15 @@ const COUNTED: [Code; 7] = [
 /// How far a jump between steps goes at most.
 const FARTHEST: u64 = 8;
 
-/// Overwrites all arithmetic flags.
-fn overwrite_flags(step: &mut Step, random: &mut Random) {
+/// Overwrites all arithmetic flags, or shows them, or does nothing of both.
+fn arrive(step: &mut Step, random: &mut Random) {
+    if random.chance(25) {
+        let condition = random.pick(&[Code::Setb_rm8, Code::Setl_rm8, Code::Setp_rm8, Code::Setbe_rm8]);
+        step.push(Instruction::with1(condition, R::BL).expect("operands of the instruction"));
+    }
+    if random.chance(60) {
+        return;
+    }
     let (one, other) = (gpr(random), gpr(random));
     step.push(match random.below(3) {
         0 => op!(Cmp_r64_rm64, one, other),
@@ -136,7 +143,7 @@ fn call(random: &mut Random, functions: usize) -> Step {
                 .push(op!(Call_rm64, at(place)))
         }
     };
-    overwrite_flags(&mut step, random);
+    arrive(&mut step, random);
     step
 }
 
@@ -178,7 +185,7 @@ fn local(random: &mut Random) -> Step {
                 .push(op!(Mov_rm64_r64, at(place), R::RAX))
                 .push(op!(Jmp_rm64, at(place)))
                 .push(op!(Ud2));
-            overwrite_flags(&mut step, random);
+            arrive(&mut step, random);
         }
         // A return that was never called.
         4 => {
@@ -186,12 +193,12 @@ fn local(random: &mut Random) -> Step {
                 .push(op!(Push_r64, register))
                 .push(if random.chance(50) { op!(Retnq) } else { op!(Retnq_imm16, 8u32) })
                 .push(op!(Ud2));
-            overwrite_flags(&mut step, random);
+            arrive(&mut step, random);
         }
         // A call that never returns: the code asks where it is.
         5 => {
             step.branch(Code::Call_rel32_64, Target::Line(1));
-            overwrite_flags(&mut step, random);
+            arrive(&mut step, random);
             step.push(op!(Pop_r64, register));
         }
         // A system call between a flag's producer and its consumer.
@@ -215,7 +222,7 @@ fn local(random: &mut Random) -> Step {
 /// What a function begins with, wherever it is called from.
 pub fn entry(random: &mut Random) -> Step {
     let mut step = Step::default();
-    overwrite_flags(&mut step, random);
+    arrive(&mut step, random);
     step
 }
 
@@ -234,7 +241,7 @@ pub fn nested_call(random: &mut Random, to: usize) -> Step {
         let register = gpr(random);
         step.address(register, function).push(op!(Call_rm64, register));
     }
-    overwrite_flags(&mut step, random);
+    arrive(&mut step, random);
     step
 }
 

@@ -1,6 +1,6 @@
 //! Functions whose instructions are known.
 
-use std::arch::naked_asm;
+use std::arch::{global_asm, naked_asm};
 
 /// Adds the word at `a` ten times.
 #[unsafe(naked)]
@@ -73,4 +73,48 @@ pub unsafe extern "C" fn fill(_a: u64, _b: u64) -> u64 {
 #[unsafe(naked)]
 pub unsafe extern "C" fn compare(_a: u64, _b: u64) -> u64 {
     naked_asm!("mov ecx, 8", "repe cmpsb", "mov rax, rcx", "ret")
+}
+
+// Whether RDI is below RSI, in the carry; and a function that leaves it alone.
+global_asm!(
+    ".pushsection .text.carom_flags, \"ax\", @progbits",
+    "carom_flags_below: cmp rdi, rsi",
+    "js 2f",
+    "ret",
+    "2: ret",
+    "carom_flags_kept: mov r8, [rsp]",
+    "ret",
+    ".popsection",
+);
+
+/// For each of `a`, less one, and so on: whether it is below 5, and three carries that went another way.
+#[unsafe(naked)]
+pub unsafe extern "C" fn passes_flags(_a: u64, _b: u64) -> u64 {
+    naked_asm!(
+        "xor eax, eax",
+        "mov esi, 5",
+        "2:",
+        "call carom_flags_below",
+        "adc rax, 0",
+        "lea r9, [rip + carom_flags_kept]",
+        "stc",
+        "call r9",
+        "adc rax, 0",
+        "lea r9, [rip + 3f]",
+        "push r9",
+        "stc",
+        "ret",
+        "3:",
+        "adc rax, 0",
+        "lea r9, [rip + 4f]",
+        "push r9",
+        "stc",
+        "jmp qword ptr [rsp]",
+        "4:",
+        "adc rax, 0",
+        "pop r9",
+        "dec rdi",
+        "jnz 2b",
+        "ret",
+    )
 }
