@@ -13,6 +13,7 @@ mod known_counts;
 mod known_programs;
 mod libraries;
 mod processes;
+mod processor;
 mod reuse;
 mod reuse_files;
 mod shared_memory;

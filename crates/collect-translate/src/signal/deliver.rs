@@ -39,6 +39,9 @@ pub unsafe extern "C" fn entry() {
         // It gives the registers that are used here back from its frame.
         "mov r12, rdi",
         "mov r15, rsp",
+        // The program may have alignment checked; the kernel, which clears other flags, leaves that.
+        "push {flags_of_ours}",
+        "popfq",
         "sub rsp, 8",
         "call {attached}",
         "test rax, rax",
@@ -81,6 +84,7 @@ pub unsafe extern "C" fn entry() {
         "3:",
         "mov rsp, r15",
         "ret",
+        flags_of_ours = const switch::ALWAYS_SET,
         attached = sym attached,
         stack = const offset_of!(Slots, stack),
         vectors = const offset_of!(Slots, vectors),
