@@ -19,6 +19,7 @@ use crate::{
     marks::Mark,
     memory::{Arena, COUNTERS_PER_ARENA, Lanes, MemoryError, Regions, TableKind, Tables},
     mode::Mode,
+    restartable::Sequences,
     sample::Due,
     spare::Spare,
     stream::Templates,
@@ -89,6 +90,8 @@ pub struct Cache {
     native: Vec<Range<u64>>,
     /// Functions of ours that only lead on, and to where.
     pub aliases: FxHashMap<u64, u64>,
+    /// Code that must run in its own place, as a whole.
+    pub sequences: Sequences,
     /// There may be code that `regions` does not know.
     pub stale: bool,
     /// Pages without code that can be translated, as of the last look.
@@ -167,6 +170,7 @@ impl Cache {
             spawns: FxHashMap::default(),
             new_counters: Vec::new(),
             native,
+            sequences: Sequences::default(),
             stale: false,
             foreign: FxHashSet::default(),
         })
@@ -183,7 +187,9 @@ impl Cache {
         }
         let follower = self.followers.get(&pc).copied();
         let beside = follower.and_then(|follower| fragment::side_entry(self, pc, follower));
-        beside.or_else(|| fragment::translate(self, pc))
+        let found = beside.or_else(|| fragment::translate(self, pc));
+        // Those that became known in the meantime may be part of what was made.
+        if self.forget_sequences() { self.get(pc) } else { found }
     }
 
     /// Whether there is a translation of the block at `pc`.

@@ -70,6 +70,9 @@ fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     thread.clock.come_back();
     signal::hide_mask(thread);
     engine.cache.pinned = exit.back;
+    if thread.restarts != 0 {
+        engine.cache.note_published(thread.restarts);
+    }
     match exit.reason {
         Reason::Link => link(engine, thread, exit),
         Reason::Sample => take_samples(engine, thread, exit),
@@ -138,6 +141,9 @@ fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, called: b
             return go_on(thread, pc, pc);
         }
         return leave(thread, pc, Leave::ForeignCode);
+    }
+    if cache.sequences.contains(pc) {
+        return leave(thread, pc, Leave::Instruction);
     }
     if cache.find_code(pc)
         && let Some(found) = cache.get(pc)

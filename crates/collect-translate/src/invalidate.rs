@@ -17,6 +17,7 @@ impl Cache {
     /// Something else may be at these addresses now.
     pub fn code_changed(&mut self, changed: &Range<u64>) {
         self.forget(std::slice::from_ref(changed));
+        self.sequences.forget(changed);
         // Where the look fails, everything is forgotten, and code will be looked for again.
         let _ = self.look();
     }
@@ -31,7 +32,9 @@ impl Cache {
         let looked = self.regions.refresh();
         self.stale = looked.is_err();
         let everything = 0..u64::MAX;
-        self.forget(looked.as_deref().unwrap_or(std::slice::from_ref(&everything)));
+        let gone = looked.as_deref().unwrap_or(std::slice::from_ref(&everything));
+        gone.iter().for_each(|range| self.sequences.forget(range));
+        self.forget(gone);
         looked.map(drop)
     }
 

@@ -45,6 +45,7 @@ mod position;
 mod reentry;
 mod relocate;
 mod repeat;
+mod restartable;
 mod sample;
 mod signal;
 mod spare;

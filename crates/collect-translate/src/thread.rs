@@ -14,6 +14,7 @@ use crate::{
     memory::{LaneId, Lanes},
     repeat::Comparison,
     signal,
+    restartable,
     state::Slots,
     stream::{self, Turn},
     switch,
@@ -80,6 +81,8 @@ pub struct Thread {
     pub shown: u64,
     /// The frame of the signal handler that returned last, as the kernel is to read it.
     pub left: [u64; signal::CONTEXT_WORDS],
+    /// Its area for restartable sequences; 0 where the C library has registered none.
+    pub restarts: u64,
     /// Its time in the cache and outside.
     pub clock: Clock,
 }
@@ -108,6 +111,7 @@ impl Thread {
             has_timed: false,
             shown: 0,
             left: [0; signal::CONTEXT_WORDS],
+            restarts: restartable::area(),
             clock: Clock::start(),
         });
         let this = std::ptr::from_mut(&mut *thread).expose_provenance() as u64;

@@ -28,3 +28,8 @@ fn control_registers_and_flags_are_its_own() {
     keeps("float_traps.c");
     same("float_traps.c", &[]);
 }
+
+#[test]
+fn restartable_sequences_stay_whole() {
+    keeps("restartable.c");
+}

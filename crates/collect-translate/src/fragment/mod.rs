@@ -159,9 +159,14 @@ impl<'c> Builder<'c> {
         let code = self.cache.code_after(pc)?;
         let spare = std::mem::take(&mut self.cache.spare.instructions);
         let mut block = Block::decode_into(spare, pc, code, &mut self.cache.accesses)?;
+        self.cache.find_sequences(block.instructions.iter().map(|decoded| &decoded.instruction));
+        if self.cache.sequences.contains(pc) {
+            self.cache.spare.instructions = block.instructions;
+            return None;
+        }
         let filter = &self.cache.filter;
         self.mode = if filter.contains(pc) { self.cache.mode } else { self.cache.mode.elsewhere() };
-        let end = filter.changes_behind(pc);
+        let end = filter.changes_behind(pc).min(self.cache.sequences.next_behind(pc));
         if end < block.end() {
             block.truncate(block.instructions.partition_point(|decoded| decoded.instruction.ip() < end));
         }

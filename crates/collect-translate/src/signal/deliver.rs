@@ -14,6 +14,7 @@ use super::{
     stacks,
 };
 use crate::{
+    cache::Cache,
     coverage::Leave,
     dispatch::{begin_countdowns, enter},
     engine::{self, Engine},
@@ -258,7 +259,7 @@ fn interrupt(engine: &mut Engine, thread: &mut Thread, context: &mut ucontext_t)
     let found = context::find(&engine.cache, thread, Original::of(context));
     match found.place {
         // It left for an instruction that must run in its own place, and which has faulted there.
-        Place::Native if is_at_instruction_left_for(thread, &found.original) => {
+        Place::Native if is_at_instruction_left_for(&engine.cache, thread, &found.original) => {
             thread.clock.come_back();
             counts::take_back_one(engine, thread, found.original.rip);
         }
@@ -269,8 +270,11 @@ fn interrupt(engine: &mut Engine, thread: &mut Thread, context: &mut ucontext_t)
     Some(found.original)
 }
 
-fn is_at_instruction_left_for(thread: &mut Thread, registers: &Original) -> bool {
-    thread.clock.outside() == Some(Leave::Instruction) && thread.slots().pc == registers.rip
+fn is_at_instruction_left_for(cache: &Cache, thread: &mut Thread, registers: &Original) -> bool {
+    // Restartable sequences are not counted before they run.
+    !cache.sequences.contains(registers.rip)
+        && thread.clock.outside() == Some(Leave::Instruction)
+        && thread.slots().pc == registers.rip
 }
 
 /// A handler begins with direction, trap and resume flag clear (System V ABI 3.2.1; Linux, arch/x86/kernel/signal.c).

@@ -35,6 +35,10 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
         if cache.regions.overlap(&range) {
             cache.code_changed(&range);
         }
+        if range.contains(&thread.restarts) {
+            // It unmaps its own variables, as one does that is about to end.
+            thread.restarts = 0;
+        }
     }
     // The program may have changed what it was running.
     if !cache.is_current(exit.back) {
