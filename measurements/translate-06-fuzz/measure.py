@@ -20,9 +20,13 @@ from lib.table import group_by, markdown
 PASSES = {
     "counting": ("counting_changes_nothing", 200_000),
     "sampling": ("sampling_changes_nothing", 200_000),
+    "faults": ("faults_are_those_of_native_runs", 100_000),
+    "faults, sampling": ("faults_among_samples_are_those_of_native_runs", 100_000),
     "single steps": ("counts_are_those_of_single_steps", 2_000),
+    "steps in the cache": ("steps_in_the_cache_are_steps_of_native_runs", 2_000),
 }
-QUICK = {"counting": 4_000, "sampling": 4_000, "single steps": 100}
+QUICK = {"counting": 4_000, "sampling": 4_000, "faults": 4_000, "faults, sampling": 4_000, "single steps": 100,
+         "steps in the cache": 100}
 WANTED = 10_000_000
 # What a test prints at its end.
 DONE = re.compile(r"^\.?Done \{ (.*) \}", re.MULTILINE)

@@ -1,27 +1,31 @@
 //! One batch of sequences in a process of its own: an engine serves one process once, and a translation that goes
 //! wrong may end it.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    collections::HashSet,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use carom_base::{Access, AccessKind, LINE_BYTES};
 use carom_base_insn::Registers;
 use carom_collect_translate::{
-    Batch, Coverage, Mode, Observer, Totals, attach, detach, set_mode, start, watches,
+    Batch, Coverage, Mode, Observer, Totals, attach, detach, reserve_signals, set_mode, start, watches,
 };
 use iced_x86::Code;
 
 use crate::{
     candidates,
+    fault::Fault,
     generate::Generator,
     isa,
     machine::{self, End, RUNNING},
     oracle::{self, Seen},
     place::CODE,
     random::Random,
-    sequence::Sequence,
+    sequence::{Sequence, prologue_bytes},
     state::State,
 };
 
@@ -46,12 +50,23 @@ pub enum Pass {
     Time,
     /// The same while blocks are timed in copies, once in a while.
     TimeSampled,
+    /// What is left behind, or what a handler is told of a fault, under exact counts.
+    Faults,
+    /// The same while accesses are sampled.
+    FaultsSampled,
+    /// What the translator says of a thread at each instruction in the cache, with single steps of a native run.
+    Steps,
 }
 
 impl Pass {
     /// Whether single steps say what is right.
     pub const fn is_stepped(self) -> bool {
-        matches!(self, Self::Totals | Self::Accesses)
+        matches!(self, Self::Totals | Self::Accesses | Self::Steps)
+    }
+
+    /// Whether sequences are to fault.
+    pub const fn faults(self) -> bool {
+        matches!(self, Self::Faults | Self::FaultsSampled)
     }
 }
 
@@ -87,7 +102,10 @@ impl Order {
             5 => Pass::Accesses,
             6 => Pass::Sampled,
             7 => Pass::Time,
-            _ => Pass::TimeSampled,
+            8 => Pass::TimeSampled,
+            9 => Pass::Faults,
+            10 => Pass::FaultsSampled,
+            _ => Pass::Steps,
         };
         let (seed, first, count) = (word()?, word()?, word()?);
         let path = words.flatten().map(|choice| choice as usize).collect();
@@ -207,7 +225,10 @@ pub fn obey(order: &Order) -> ! {
     machine::watch(true);
     let codes = probe();
     let known = codes.len();
-    let generator = Generator::new(codes, order.seed, order.pass.is_stepped());
+    let generator = Generator {
+        faults: order.pass.faults(),
+        ..Generator::new(codes, order.seed, order.pass.is_stepped())
+    };
     let mut sequences: Vec<Sequence> =
         (order.first..order.first + order.count).map(|index| generator.sequence(index)).collect();
     for &choice in &order.path {
@@ -227,13 +248,16 @@ pub fn obey(order: &Order) -> ! {
     let (expected, discarded) = run_natively(order, &laid.starts);
     machine::watch(false);
     let mode = match order.pass {
-        Pass::Sample => SAMPLING,
-        Pass::Count | Pass::Totals => Mode::Count,
+        Pass::Sample | Pass::FaultsSampled => SAMPLING,
+        Pass::Count | Pass::Totals | Pass::Faults | Pass::Steps => Mode::Count,
         Pass::Stream | Pass::Accesses | Pass::Sampled => Mode::Stream,
         Pass::Watch => Mode::Watch { loads: PERIOD, stores: PERIOD },
         Pass::Time => Mode::Time { period: 1 },
         Pass::TimeSampled => Mode::Time { period: TIMED_PERIOD },
     };
+    if order.pass == Pass::Steps {
+        reserve_signals(1 << (libc::SIGTRAP - 1));
+    }
     start(mode, vec![machine::native_code()], &Counts).expect("an engine");
     assert!(attach(NAME));
     if order.pass == Pass::Watch {
@@ -244,6 +268,9 @@ pub fn obey(order: &Order) -> ! {
         RUNNING.store(case.index, Relaxed);
         match &case.expected {
             Expected::State(_) if order.pass == Pass::Sampled => instructions += compare_samples(case),
+            Expected::State(state) if order.pass.faults() => compare_ends(order, case, Ok(state)),
+            Expected::Fault(fault) => compare_ends(order, case, Err(fault)),
+            Expected::Steps(steps) => compare_steps(case, steps),
             Expected::State(state) => compare_states(order, case, state),
             Expected::Totals(totals, accesses) => {
                 instructions += compare_totals(case, totals, order.pass == Pass::Accesses, accesses);
@@ -268,6 +295,9 @@ struct Case {
 enum Expected {
     State(State),
     Totals(Totals, Vec<Seen>),
+    Fault(Fault),
+    /// Instructions with the registers in front of them.
+    Steps(HashSet<(u64, [u64; 16])>),
 }
 
 /// All native runs come first: once there is an engine, signals are its own. Also says how many faulted.
@@ -278,9 +308,11 @@ fn run_natively(order: &Order, starts: &[u64]) -> (Vec<Case>, u64) {
         RUNNING.store(index, Relaxed);
         for state in 0..STATES {
             let random = Random::of(!order.seed, STATES * index + state);
-            let before = State::random(&mut random.clone());
+            let before = first_state(order, &random);
             let expected = match (order.pass, machine::native(entry, &before)) {
+                (pass, End::Faulted) if pass.faults() => machine::fault().map(Expected::Fault),
                 (_, End::Faulted) => None,
+                (Pass::Steps, End::Left(_)) => steps(entry, &before).map(Expected::Steps),
                 (Pass::Totals | Pass::Accesses, End::Left(_)) => {
                     oracle::count(entry, &before).map(|(totals, accesses)| Expected::Totals(totals, accesses))
                 }
@@ -293,6 +325,62 @@ fn run_natively(order: &Order, starts: &[u64]) -> (Vec<Case>, u64) {
         }
     }
     (cases, discarded)
+}
+
+/// What a case begins with.
+fn first_state(order: &Order, random: &Random) -> State {
+    let mut random = random.clone();
+    let state = State::random(&mut random);
+    if order.pass.faults() { state.unmask(&mut random) } else { state }
+}
+
+static STEPS: Mutex<Vec<(u64, [u64; 16])>> = Mutex::new(Vec::new());
+
+/// Of a native run. `None` where it faults.
+fn steps(entry: u64, before: &State) -> Option<HashSet<(u64, [u64; 16])>> {
+    let end = machine::stepped(entry, before, note_step);
+    let steps = std::mem::take(&mut *STEPS.lock().expect("one thread"));
+    matches!(end, End::Left(_)).then(|| steps.into_iter().collect())
+}
+
+/// In a handler, but a synchronous one.
+fn note_step(rip: u64, registers: &[u64; 16]) {
+    STEPS.lock().expect("one thread").push((rip, *registers));
+}
+
+fn compare_steps(case: &Case, expected: &HashSet<(u64, [u64; 16])>) {
+    let before = State::random(&mut case.random.clone());
+    for run in 0..RUNS {
+        // At first it leaves for the dispatcher, where steps end.
+        machine::traced(case.entry, &before, note_step);
+        let found = std::mem::take(&mut *STEPS.lock().expect("one thread"));
+        SAMPLES.fetch_add(found.len() as u64, Relaxed);
+        // Before, registers hold what they happen to.
+        let mut loaded = found.iter().filter(|(rip, _)| *rip >= case.entry + prologue_bytes());
+        if let Some((rip, registers)) = loaded.find(|step| !expected.contains(*step)) {
+            fail(case.index, &format!("run {run}: no native step: {rip:#x} {registers:x?}"));
+        }
+    }
+}
+
+/// A state or a fault, whichever it was natively.
+fn compare_ends(order: &Order, case: &Case, expected: Result<&State, &Fault>) {
+    let before = first_state(order, &case.random);
+    for run in 0..RUNS {
+        let found = machine::translated_to_its_end(case.entry, &before);
+        let differences = match (expected, found, machine::fault()) {
+            (Ok(expected), End::Left(found), _) => expected.differences(&found).join("; "),
+            (Err(expected), End::Faulted, Some(found)) => {
+                SAMPLES.fetch_add(1, Relaxed);
+                if *expected == found { String::new() } else { expected.differences(&found) }
+            }
+            (Ok(_), _, found) => format!("no fault natively, {found:?} translated"),
+            (Err(expected), ..) => format!("{expected:?} natively, no fault translated"),
+        };
+        if !differences.is_empty() {
+            fail(case.index, &format!("run {run}: {differences}"));
+        }
+    }
 }
 
 fn compare_states(order: &Order, case: &Case, expected: &State) {

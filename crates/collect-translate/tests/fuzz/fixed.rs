@@ -1,10 +1,10 @@
 //! Instructions whose operands are implied, with registers prepared so that they stay inside the data.
 
-use iced_x86::{Code, Instruction, Register as R};
+use iced_x86::{Code, Instruction, MemoryOperand, Register as R};
 
 use crate::{
     isa::{address, base_address, gpr},
-    place::{CONSTANTS, MXCSR_VALUES, MXCSRS, X87_CONTROL_VALUES, X87_CONTROLS},
+    place::{CODE, CONSTANTS, MXCSR_VALUES, MXCSRS, X87_CONTROL_VALUES, X87_CONTROLS},
     random::Random,
     sequence::{Step, at, op},
 };
@@ -24,6 +24,35 @@ pub fn step(random: &mut Random) -> Step {
         10 => stack(random),
         _ => locked(random),
     }
+}
+
+/// What raises a signal, whatever the registers hold.
+pub fn fault(random: &mut Random) -> Step {
+    const NULL: u64 = 0x10;
+    const NOT_CANONICAL: u64 = 1 << 62;
+    let mut step = Step::default();
+    let (register, other) = (random.pick(&[R::RBX, R::RSI, R::R9, R::R14]), gpr(random));
+    match random.below(8) {
+        0 => step.push(op!(Mov_r64_imm64, register, random.pick(&[NULL, NOT_CANONICAL]))).push(op!(
+            Adc_r64_rm64,
+            other,
+            MemoryOperand::with_base(register)
+        )),
+        // What may be read and not written.
+        1 => step.push(op!(Add_rm64_r64, at(CODE), other)),
+        2 => step.push(op!(Mov_r32_imm32, R::ECX, 0u32)).push(op!(Div_rm64, R::RCX)),
+        // The quotient does not fit.
+        3 => step
+            .push(op!(Mov_r32_imm32, R::EDX, 0x7fff_ffffu32))
+            .push(op!(Mov_r32_imm32, R::EBX, 1u32))
+            .push(op!(Idiv_rm32, R::EBX)),
+        4 => step.push(op!(Ud2)),
+        5 => step.push(op!(Int3)),
+        // A stack that is none.
+        6 => step.push(op!(Mov_r64_imm64, R::RSP, NULL)).push(op!(Push_r64, register)),
+        _ => step.push(op!(Mov_r64_imm64, R::RSP, NULL)).push(op!(Retnq)),
+    };
+    step
 }
 
 /// A string instruction, alone or repeated; the count may be 0.

@@ -17,6 +17,8 @@ pub struct Generator {
     pub seed: u64,
     /// Only what can be stepped through and counted from outside.
     pub countable: bool,
+    /// Also what faults.
+    pub faults: bool,
 }
 
 const MOST_STEPS: u64 = 28;
@@ -27,7 +29,7 @@ const ATTEMPTS: usize = 8;
 impl Generator {
     pub fn new(codes: Vec<Code>, seed: u64, countable: bool) -> Self {
         let (integer, vector) = codes.into_iter().partition(|code| is_integer(*code));
-        Self { integer, vector, seed, countable }
+        Self { integer, vector, seed, countable, faults: false }
     }
 
     /// The sequence with this number.
@@ -58,6 +60,7 @@ impl Generator {
     fn step(&self, random: &mut Random, jump: impl Fn(&mut Random) -> Step) -> Step {
         loop {
             let step = match random.below(100) {
+                0..6 if self.faults => fixed::fault(random),
                 0..30 => jump(random),
                 30..45 => fixed::step(random),
                 _ => self.instruction(random),

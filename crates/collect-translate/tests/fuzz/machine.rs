@@ -10,9 +10,10 @@ use std::{
     sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed},
 };
 
-use carom_collect_translate::enter;
+use carom_collect_translate::{Original, enter, original_registers};
 
 use crate::{
+    fault::Fault,
     place::{
         AREA_BYTES, BASE, CODE, CONSTANTS, CONTEXT, Context, DATA, MXCSR_VALUES, MXCSRS, OFFSETS_32,
         OFFSETS_64, X87_CONTROL_VALUES, X87_CONTROLS,
@@ -23,7 +24,7 @@ use crate::{
 /// How a run ended.
 pub enum End {
     Left(State),
-    /// A native run raised a signal, or did not end.
+    /// It raised a signal ([`fault`]), or, natively, did not end.
     Faulted,
 }
 
@@ -34,6 +35,7 @@ static mut AFTER: Vectors = Vectors::ZERO;
 /// What the signal handler does: see [`NATIVE`] and the others.
 static KIND: AtomicU64 = AtomicU64::new(0);
 static FAULTED: AtomicBool = AtomicBool::new(false);
+static mut FAULT: Option<Fault> = None;
 /// How many runs there were, and how many when the clock ticked last.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 static RUNS_AT_TICK: AtomicU64 = AtomicU64::new(0);
@@ -46,6 +48,9 @@ const JUMPS_BACK: i64 = 8;
 const NATIVE: u64 = 1;
 const TRANSLATED: u64 = 2;
 const STEPPED: u64 = 3;
+/// In the cache, where it may fault, and step by step.
+const MAY_FAULT: u64 = 4;
+const TRACED: u64 = 5;
 
 /// Makes the processor trap behind each instruction (Intel SDM volume 1, 3.4.3).
 const TRAP_FLAG: u64 = 1 << 8;
@@ -127,6 +132,17 @@ pub fn translated(entry: u64, before: &State) -> State {
     }
 }
 
+/// Runs it in the cache, where it may fault.
+pub fn translated_to_its_end(entry: u64, before: &State) -> End {
+    run(entry, before, MAY_FAULT, 0)
+}
+
+/// How the last run faulted; `None` where it went round in circles.
+pub fn fault() -> Option<Fault> {
+    // SAFETY: no handler runs now.
+    unsafe { FAULT }
+}
+
 /// What a single step sees: the address of an instruction, and the general registers in front of it by their numbers.
 pub type Visit = fn(u64, &[u64; 16]);
 
@@ -135,6 +151,14 @@ pub fn stepped(entry: u64, before: &State, visit: Visit) -> End {
     // SAFETY: no handler runs now.
     unsafe { VISIT = visit };
     run(entry, before, STEPPED, TRAP_FLAG)
+}
+
+/// Runs it in the cache, step by step up to where it leaves for the dispatcher. What is seen is what the translator says of
+/// the thread.
+pub fn traced(entry: u64, before: &State, visit: Visit) {
+    // SAFETY: no handler runs now.
+    unsafe { VISIT = visit };
+    run(entry, before, TRACED, TRAP_FLAG);
 }
 
 fn run(entry: u64, before: &State, kind: u64, trap: u64) -> End {
@@ -155,10 +179,12 @@ fn run(entry: u64, before: &State, kind: u64, trap: u64) -> End {
     // SAFETY: as above.
     unsafe { AFTER = Vectors::first() };
     FAULTED.store(false, Relaxed);
+    // SAFETY: no handler runs now.
+    unsafe { FAULT = None };
     RUNS.fetch_add(1, Relaxed);
     KIND.store(kind, Relaxed);
     // SAFETY: `map` put the sequence there; it ends in `back`.
-    unsafe { go(entry, u64::from(kind == TRANSLATED), trap) };
+    unsafe { go(entry, u64::from(matches!(kind, TRANSLATED | MAY_FAULT | TRACED)), trap) };
     KIND.store(0, Relaxed);
     if FAULTED.load(Relaxed) {
         return End::Faulted;
@@ -259,7 +285,7 @@ pub fn watch(on: bool) {
 static mut VISIT: Visit = |_, _| {};
 
 /// Where the kernel's context has the registers, by their numbers.
-const PLACES: [i32; 16] = [
+pub const PLACES: [i32; 16] = [
     libc::REG_RAX,
     libc::REG_RCX,
     libc::REG_RDX,
@@ -295,7 +321,7 @@ fn handle_signals() {
 }
 
 /// A native run is given up; a translated one was seen not to fault natively, so this is a difference.
-extern "C" fn on_signal(signal: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let context = context.cast::<libc::ucontext_t>();
     // SAFETY: the kernel's.
     let registers = unsafe { &mut (*context).uc_mcontext.gregs };
@@ -313,7 +339,16 @@ extern "C" fn on_signal(signal: i32, _: *mut libc::siginfo_t, context: *mut libc
             let visit = unsafe { VISIT };
             visit(rip, &PLACES.map(|place| registers[place as usize] as u64));
         }
-    } else if kind == NATIVE || kind == STEPPED {
+    } else if kind == TRACED && signal == libc::SIGTRAP {
+        // SAFETY: the kernel's.
+        trace(unsafe { &mut *context });
+    } else if matches!(kind, NATIVE | STEPPED | MAY_FAULT) && (kind != MAY_FAULT || signal != TICK) {
+        if signal != TICK {
+            // SAFETY: the kernel's.
+            let (info, context) = unsafe { (&*info, &*context) };
+            // SAFETY: one thread runs sequences, and waits.
+            unsafe { FAULT = Some(Fault::of(signal, info, context)) };
+        }
         FAULTED.store(true, Relaxed);
         registers[libc::REG_RIP as usize] = (back as *const ()).addr() as i64;
         registers[libc::REG_EFL as usize] = 2;
@@ -321,5 +356,29 @@ extern "C" fn on_signal(signal: i32, _: *mut libc::siginfo_t, context: *mut libc
         let running = RUNNING.load(Relaxed);
         println!("{} {running} signal {signal} at {rip:#x}", crate::child::FAILED);
         std::process::exit(crate::child::FAILURE);
+    }
+}
+
+/// A step in the cache. There must be none in the dispatcher, which begins with a system call: `mov eax, 14; syscall`.
+fn trace(context: &mut libc::ucontext_t) {
+    const BLOCKING: [u8; 5] = [0xb8, 14, 0, 0, 0];
+    const SYSCALL: [u8; 2] = [0x0f, 0x05];
+    let rip = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
+    let code = ptr::with_exposed_provenance::<u8>(rip as usize);
+    // SAFETY: the code that the thread is about to run.
+    let next = unsafe { code.cast::<[u8; 2]>().read_unaligned() };
+    // SAFETY: code is never the first of its page but in sequences, in front of which there is memory, too.
+    let before = unsafe { code.wrapping_sub(BLOCKING.len()).cast::<[u8; 5]>().read_unaligned() };
+    if next == SYSCALL && before == BLOCKING {
+        context.uc_mcontext.gregs[libc::REG_EFL as usize] &= !(TRAP_FLAG as i64);
+        return;
+    }
+    let found = original_registers(context);
+    // SAFETY: set before the run.
+    let visit = unsafe { VISIT };
+    if let Some(Original { gpr, rip, .. }) =
+        found.filter(|found| found.rip >= CODE && found.rip != back as *const () as u64)
+    {
+        visit(rip, &gpr);
     }
 }

@@ -8,6 +8,7 @@
 mod campaign;
 mod candidates;
 mod child;
+mod fault;
 mod fixed;
 mod flow;
 mod generate;
@@ -93,4 +94,28 @@ fn sampled_accesses_are_those_that_are_streamed() {
     let done = campaign::run(Pass::Sampled, Extent::from_environment(SECONDS));
     println!("{done:?}");
     assert!(done.samples > done.sequences / 20, "{done:?}");
+}
+
+/// Faults of all kinds, exceptions of SSE and of the x87 among them: the handler finds the registers of a native run.
+#[test]
+fn faults_are_those_of_native_runs() {
+    let done = campaign::run(Pass::Faults, Extent::from_environment(SECONDS));
+    println!("{done:?}");
+    assert!(done.samples > done.sequences, "hardly anything faulted: {done:?}");
+}
+
+/// The same in blocks that are left for samples, and in copies of them.
+#[test]
+fn faults_among_samples_are_those_of_native_runs() {
+    let done = campaign::run(Pass::FaultsSampled, Extent::from_environment(SECONDS));
+    println!("{done:?}");
+    assert!(done.samples > done.sequences, "hardly anything faulted: {done:?}");
+}
+
+/// Wherever in the cache a signal may come, the registers are those in front of an instruction of a native run.
+#[test]
+fn steps_in_the_cache_are_steps_of_native_runs() {
+    let done = campaign::run(Pass::Steps, Extent::from_environment(SECONDS));
+    println!("{done:?}");
+    assert!(done.samples > 20 * done.sequences, "hardly anything was stepped: {done:?}");
 }

@@ -6,7 +6,7 @@ use iced_x86::{
     Code, Decoder, DecoderOptions, Encoder, Formatter, Instruction, IntelFormatter, MemoryOperand, Register,
 };
 
-use crate::place::{CONTEXT, Context};
+use crate::place::{CODE, CONTEXT, Context};
 
 /// What an instruction's branch or relative operand leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +140,11 @@ fn prologue() -> Step {
         step.push(op!(Mov_r64_rm64, register, context(offset_of!(Context, before) + 8 * number)));
     }
     step
+}
+
+/// How many bytes load the registers.
+pub fn prologue_bytes() -> u64 {
+    prologue().encode(CODE, &|_| 0).expect("instructions that can be encoded").0.len() as u64
 }
 
 /// Stores them, and returns to what the context says.

@@ -17,7 +17,7 @@ const XMM: usize = 160;
 const HEADER: usize = 512;
 const HEADER_BYTES: usize = 64;
 /// The address and the operand of the last x87 instruction, with its opcode: in the cache, another address.
-const LAST_X87: std::ops::Range<usize> = 6..24;
+pub const LAST_X87: std::ops::Range<usize> = 6..24;
 
 /// Arithmetic flags (Intel SDM volume 1, 3.4.3).
 const FLAGS_AT_START: u64 = 0x8d5;
@@ -66,6 +66,19 @@ impl State {
         area[4] = random.word() as u8;
         area[MXCSR..MXCSR + 4].copy_from_slice(&random.pick(&MXCSR_VALUES).to_le_bytes());
         Self { gprs, flags: random.word() & FLAGS_AT_START | 2, vectors, memory }
+    }
+
+    /// The same with some exceptions of SSE and of the x87 unmasked.
+    pub fn unmask(mut self, random: &mut Random) -> Self {
+        const SSE_MASKS: u32 = 0x1f80;
+        const X87_MASKS: u8 = 0x3f;
+        let area = &mut self.vectors.0;
+        let unmasked = if random.chance(70) { random.word() as u32 & SSE_MASKS } else { 0 };
+        for (byte, unmasked) in area[MXCSR..].iter_mut().zip(unmasked.to_le_bytes()) {
+            *byte &= !unmasked;
+        }
+        area[0] &= !(if random.chance(50) { random.word() as u8 & X87_MASKS } else { 0 });
+        self
     }
 
     /// What differs, and how.
