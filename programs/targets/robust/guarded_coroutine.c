@@ -22,11 +22,15 @@ static void run(void)
             __asm__ volatile("cmpq $0, (%0)\n je 1f\n nop\n 1:" ::"b"(guard) : "cc");
 }
 
+enum { STACK = 1 << 20 };
+
+/* Above it lies the thread's stack. */
+static char *memory;
+
 static void *in_thread(void *unused)
 {
-    char *memory = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), here;
-    guard = memory + (1 << 19);
-    NEED(!mprotect(guard, 4096, PROT_NONE) && memory < &here);
+    guard = memory + STACK / 2;
+    NEED(!mprotect(guard, 4096, PROT_NONE));
     NEED(!getcontext(&coroutine));
     coroutine.uc_stack.ss_sp = memory;
     coroutine.uc_stack.ss_size = 256 << 10;
@@ -39,9 +43,12 @@ static void *in_thread(void *unused)
 int main(void)
 {
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+    pthread_attr_t attributes;
     pthread_t thread;
-    NEED(!sigaction(SIGSEGV, &action, NULL));
-    NEED(!pthread_create(&thread, NULL, in_thread, NULL) && !pthread_join(thread, NULL));
+    memory = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    NEED(memory != MAP_FAILED && !sigaction(SIGSEGV, &action, NULL));
+    NEED(!pthread_attr_init(&attributes) && !pthread_attr_setstack(&attributes, memory + STACK, STACK));
+    NEED(!pthread_create(&thread, &attributes, in_thread, NULL) && !pthread_join(thread, NULL));
     printf("%d\n", faults > 0);
     return 0;
 }
