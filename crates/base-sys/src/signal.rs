@@ -1,6 +1,6 @@
 //! Signal plumbing that libc leaves out: raw masks, `siginfo_t` fields of perf traps. All signal-safe.
 
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering::Relaxed};
 
 use crate::SysError;
 
@@ -112,6 +112,63 @@ pub fn set_mask(how: i32, mask: Mask) -> Mask {
         libc::syscall(libc::SYS_rt_sigprocmask, how, &raw const mask, &raw mut old, size_of::<Mask>());
     }
     old
+}
+
+/// The signals that the calling thread blocks.
+pub fn mask() -> Mask {
+    set_mask(libc::SIG_BLOCK, 0)
+}
+
+/// While it lives, no signal comes to the calling thread but those that its own instructions raise.
+pub struct Quiet(Mask);
+
+impl Quiet {
+    /// From now on.
+    pub fn begin() -> Self {
+        Self(set_mask(libc::SIG_SETMASK, Mask::MAX))
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        set_mask(libc::SIG_SETMASK, self.0);
+    }
+}
+
+/// The calling thread's pointer to its control block (x86-64 ELF TLS ABI).
+pub fn thread_pointer() -> u64 {
+    let pointer: u64;
+    if has_fsgsbase() {
+        // The block itself may be gone: a thread that ends by a system call may have unmapped it.
+        // SAFETY: reads a register.
+        unsafe { std::arch::asm!("rdfsbase {}", out(reg) pointer, options(nomem, nostack, preserves_flags)) };
+    } else {
+        // The word at its start holds its own address.
+        // SAFETY: every thread of a dynamically linked program has its control block at FS.
+        unsafe {
+            std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, readonly, preserves_flags));
+        }
+    }
+    pointer
+}
+
+/// Whether the kernel lets us use the FSGSBASE instructions.
+fn has_fsgsbase() -> bool {
+    const UNKNOWN: u8 = 0;
+    const NO: u8 = 1;
+    const YES: u8 = 2;
+    /// Of AT_HWCAP2 (Linux, Documentation/arch/x86/x86_64/fsgs.rst).
+    const HWCAP2_FSGSBASE: u64 = 1 << 1;
+    static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
+    match KNOWN.load(Relaxed) {
+        UNKNOWN => {
+            // SAFETY: reads the auxiliary vector.
+            let has = unsafe { libc::getauxval(libc::AT_HWCAP2) } & HWCAP2_FSGSBASE != 0;
+            KNOWN.store(if has { YES } else { NO }, Relaxed);
+            has
+        }
+        known => known == YES,
+    }
 }
 
 /// Sends `signal` to the calling thread.

@@ -13,8 +13,10 @@ const PAGE: u64 = 4096;
 /// 100 KiB for a thread that would never have asked, and blocks come to lie elsewhere than natively.
 #[derive(Clone, Copy, Debug)]
 pub enum Extent {
-    /// Nothing. The main thread's, as a rule; a forked child's only thread may have another.
+    /// Nothing. The main thread's.
     Unknown,
+    /// First byte and one past the last, of a thread that has gone on in a forked child.
+    Known(u64, u64),
     /// What its maker asked for.
     Asked {
         /// Bytes of the stack.
@@ -56,6 +58,7 @@ impl Extent {
     pub fn bounds(self, sp: u64) -> (u64, u64) {
         let known = match self {
             Self::Unknown => mappings::main_stack(sp),
+            Self::Known(low, high) => Some((low, high)).filter(|_| (low..high).contains(&sp)),
             Self::Asked { bytes, high } => {
                 // A library that places the stack puts the thread's control block into its last page.
                 let high = high.unwrap_or_else(|| registry::thread_pointer().next_multiple_of(PAGE));

@@ -7,7 +7,7 @@ use carom_base_sys::{SysError, signal};
 use carom_base_wire::{SESSION_VARIABLE, journal::Line};
 
 use crate::{
-    calibrate, handler, hooks, modules, objects, own_heap, pack, registry, session, session::Session, thread,
+    calibrate, handler, hooks, lock, modules, objects, pack, registry, session, session::Session, thread,
     translated, trim,
 };
 
@@ -18,6 +18,7 @@ const TRAP: signal::Mask = signal::bit(libc::SIGTRAP);
 /// # Errors
 /// The session cannot be opened, or SIGTRAP cannot be had; then nothing is recorded and nothing was changed.
 pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
+    lock::expect_quiet();
     let session = Session::open(dir)?;
     let before = handler::install()?;
     hooks::keep_signals(&before);
@@ -51,7 +52,6 @@ pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
 
 /// Runs when the library is loaded.
 extern "C" fn on_load() {
-    own_heap::OwnHeap::register_fork_handlers();
     let Some(dir) = env::var_os(SESSION_VARIABLE).map(PathBuf::from) else { return };
     // A program begins with an errno of 0 (C17, 7.5). One that cannot be recorded runs on; the host sees that no journal
     // came.

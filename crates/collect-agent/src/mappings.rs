@@ -6,7 +6,7 @@ use carom_base_sys::SysError;
 
 use crate::{
     journal::Text,
-    lock::SpinLock,
+    lock::{Lock, Rank},
     modules,
     raw::{self, File},
     session::Session,
@@ -18,11 +18,17 @@ const LINE_BYTES: usize = 5 << 10;
 struct Buffers {
     read: [u8; 2 * LINE_BYTES],
     written: Text<LINE_BYTES>,
+    lines: [u8; LINES_BYTES],
 }
 
+/// Lines are written together: to write takes several system calls.
+const LINES_BYTES: usize = 4 * LINE_BYTES;
+
 /// Not on the stack: the process may be ending in a handler on a small alternate stack.
-static BUFFERS: SpinLock<Buffers> =
-    SpinLock::new(Buffers { read: [0; 2 * LINE_BYTES], written: Text::new() });
+static BUFFERS: Lock<Buffers> = Lock::new(
+    Rank::Mappings,
+    Buffers { read: [0; 2 * LINE_BYTES], written: Text::new(), lines: [0; LINES_BYTES] },
+);
 
 /// Mappings told at most. What has more of them maps files by the thousand, which no report can show.
 const MOST_MAPPINGS: usize = 1024;
@@ -33,19 +39,29 @@ const MAPS: &CStr = c"/proc/self/maps";
 pub fn announce(session: &Session) {
     // A second thread on its way out need not repeat it.
     let Some(mut buffers) = BUFFERS.try_lock() else { return };
-    let Buffers { read, written } = &mut *buffers;
-    let mut told = 0;
+    let Buffers { read, written, lines } = &mut *buffers;
+    let (mut told, mut filled) = (0, 0);
     each(read, |Mapping { range, name, .. }, _| {
-        if told < MOST_MAPPINGS && is_data(session, &range, name) {
-            told += 1;
-            session.append(written.line("map").number(range.start, 16).number(range.end, 16).name(name));
+        if told >= MOST_MAPPINGS || !is_data(session, &range, name) {
+            return;
         }
+        told += 1;
+        let line = written.line("map").number(range.start, 16).number(range.end, 16).name(name).end();
+        if filled + line.len() > lines.len() {
+            session.append_lines(&lines[..filled]);
+            filled = 0;
+        }
+        lines[filled..filled + line.len()].copy_from_slice(line);
+        filled += line.len();
     });
+    if filled > 0 {
+        session.append_lines(&lines[..filled]);
+    }
 }
 
 /// The only thread of a forked child holds none of the parent's buffers.
 pub fn after_fork() {
-    BUFFERS.force_open();
+    BUFFERS.open();
 }
 
 /// Visits every mapping whose memory other processes may see, in order of address. False where that cannot be told now.
@@ -132,7 +148,8 @@ fn is_data(session: &Session, range: &Range<u64>, name: &[u8]) -> bool {
 
 /// Session files, and translated code.
 fn is_ours(session: &Session, name: &[u8]) -> bool {
-    name.starts_with(session.dir().as_os_str().as_bytes()) || name.starts_with(b"/memfd:carom-code")
+    name.starts_with(session.dir().as_os_str().as_bytes())
+        || name.starts_with(carom_collect_translate::CODE_NAME)
 }
 
 /// Whether equal offsets of equal inodes are equal bytes. Not in devices, nor in what has no file.

@@ -4,14 +4,16 @@ use std::{
     ffi::{CStr, CString, c_int, c_void},
     ops::Range,
     sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*},
+    time::Duration,
 };
 
+use carom_base_sys::signal::Quiet;
 use carom_base_wire::journal::Line;
 use framehop::{ExplicitModuleSectionInfo, Unwinder as _};
 
 use crate::{
     eh_frame::{EhFrameHdr, HEADER_BYTES},
-    lock::SpinLock,
+    lock::{Lock, Rank},
     raw::File,
     session::Session,
     trim,
@@ -45,7 +47,7 @@ static READERS: AtomicUsize = AtomicUsize::new(0);
 static CLOSING: AtomicUsize = AtomicUsize::new(0);
 /// How often libraries went: what was decoded before may be other code now.
 static UNLOADS: AtomicUsize = AtomicUsize::new(0);
-static REFRESH: SpinLock<()> = SpinLock::new(());
+static REFRESH: Lock<()> = Lock::new(Rank::Modules, ());
 
 /// A number that changes when code goes away. Signal-safe.
 pub fn unloads() -> usize {
@@ -82,19 +84,21 @@ pub fn closing<R>(session: &Session, close: impl FnOnce() -> R) -> R {
 /// hook, and will not come back.
 fn readers_left() -> bool {
     const PATIENCE_NS: u64 = 1_000_000_000;
+    const A_MOMENT: Duration = Duration::from_micros(50);
     let start = carom_base_sys::clock::now().0;
     while READERS.load(SeqCst) > 0 {
         if carom_base_sys::clock::now().0.saturating_sub(start) > PATIENCE_NS {
             return false;
         }
-        // SAFETY: no arguments. A reader may be preempted on a busy machine.
-        unsafe { libc::sched_yield() };
+        // Asleep, so that a reader of lower priority can go on.
+        std::thread::sleep(A_MOMENT);
     }
     true
 }
 
 /// Looks at what is loaded and publishes a new picture where it changed. Not for handlers.
 pub fn refresh(session: &Session) {
+    let _quiet = Quiet::begin();
     let _guard = REFRESH.lock();
     let old = CURRENT.load(Acquire);
     // SAFETY: only this function, under its lock, replaces and frees pictures.
@@ -134,22 +138,21 @@ pub fn refresh(session: &Session) {
     trim::drop_own_code();
 }
 
-/// Tells a new session about all that is loaded.
-pub fn announce(session: &Session) {
-    with(|modules| {
-        let time = carom_base_sys::clock::now().0;
-        for module in modules.map_or(&[][..], |modules| &modules.modules) {
-            let (low, high) = (module.range.start, module.range.end);
-            session.note(&Line::Module { time, bias: module.bias, low, high, path: module.path.clone() });
-        }
-    });
+/// What a new session is to be told about all that is loaded.
+pub fn lines() -> Vec<Line> {
+    let time = carom_base_sys::clock::now().0;
+    let line = |module: &Module| {
+        let (low, high) = (module.range.start, module.range.end);
+        Line::Module { time, bias: module.bias, low, high, path: module.path.clone() }
+    };
+    with(|modules| modules.map_or(&[][..], |modules| &modules.modules).iter().map(line).collect())
 }
 
 /// In a forked child: readers and refreshers of the parent are not here.
 pub fn after_fork() {
     READERS.store(0, SeqCst);
     CLOSING.store(0, SeqCst);
-    REFRESH.force_open();
+    REFRESH.open();
 }
 
 impl Modules {

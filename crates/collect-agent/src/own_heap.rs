@@ -1,57 +1,40 @@
-//! The heap that the agent allocates from, and its lock, which a fork must find open.
+//! The heap that the agent allocates from, and its lock.
 
 use std::{
     alloc::Layout,
-    cell::UnsafeCell,
-    sync::atomic::{AtomicU64, Ordering::*},
+    ptr,
+    sync::atomic::{AtomicBool, Ordering::*},
 };
 
+use carom_base_sys::signal::Quiet;
 use dlmalloc::Dlmalloc;
 
-use crate::{own_pages::OwnPages, registry::thread_pointer, reuse::exact};
+use crate::{
+    lock::{Lock, Rank},
+    own_pages::OwnPages,
+};
 
 /// dlmalloc under a lock.
-///
-/// The thread that forks holds the lock across the fork, so that the child finds the heap whole; meanwhile it may go on
-/// allocating itself, on either side.
 pub struct OwnHeap {
-    /// The holder's thread pointer, perhaps with [`FORKING`]; 0 where it is open.
-    holder: AtomicU64,
-    heap: UnsafeCell<Dlmalloc<OwnPages>>,
+    heap: Lock<Dlmalloc<OwnPages>>,
+    /// In a forked child: another thread of the parent was changing the heap at the fork. There is a new one, and blocks are
+    /// not given back any more, because nobody can tell to which.
+    restarted: AtomicBool,
 }
-
-// SAFETY: the heap is used by the holder of the lock alone.
-unsafe impl Sync for OwnHeap {}
-
-/// Set in the holder's thread pointer, which is aligned, while it forks.
-const FORKING: u64 = 1;
 
 /// The only one.
 pub static HEAP: OwnHeap =
-    OwnHeap { holder: AtomicU64::new(0), heap: UnsafeCell::new(Dlmalloc::new_with_allocator(OwnPages)) };
+    OwnHeap { heap: Lock::new(Rank::Heap, new_heap()), restarted: AtomicBool::new(false) };
+
+const fn new_heap() -> Dlmalloc<OwnPages> {
+    Dlmalloc::new_with_allocator(OwnPages)
+}
 
 impl OwnHeap {
     fn with<R>(&self, work: impl FnOnce(&mut Dlmalloc<OwnPages>) -> R) -> R {
-        let this = thread_pointer();
-        // Between `before_fork` and `after_fork` the heap is whole.
-        let held = self.holder.load(Relaxed) == this | FORKING;
-        if !held {
-            self.lock(this);
-        }
-        // SAFETY: this thread holds the lock, and is not in here already: nothing in dlmalloc comes back to us.
-        let result = work(unsafe { &mut *self.heap.get() });
-        if !held {
-            // ATOMICS: pairs with the acquire in `lock`.
-            self.holder.store(0, Release);
-        }
-        result
-    }
-
-    fn lock(&self, holder: u64) {
-        while self.holder.compare_exchange_weak(0, holder, Acquire, Relaxed).is_err() {
-            // SAFETY: no arguments.
-            unsafe { libc::sched_yield() };
-        }
+        // The translator's stack is used with all signals blocked, and it allocates a lot.
+        let _quiet = (!carom_collect_translate::is_on_engine_stack()).then(Quiet::begin);
+        work(&mut self.heap.lock())
     }
 
     /// # Safety
@@ -71,58 +54,78 @@ impl OwnHeap {
     /// # Safety
     /// As `GlobalAlloc::dealloc`.
     pub unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller's contract.
-        self.with(|heap| unsafe { heap.free(ptr, layout.size(), layout.align()) });
+        if !self.restarted.load(Relaxed) {
+            // SAFETY: the caller's contract.
+            self.with(|heap| unsafe { heap.free(ptr, layout.size(), layout.align()) });
+        }
     }
 
     /// # Safety
     /// As `GlobalAlloc::realloc`.
     pub unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // SAFETY: the caller's contract.
-        self.with(|heap| unsafe { heap.realloc(ptr, layout.size(), layout.align(), new_size) })
+        if !self.restarted.load(Relaxed) {
+            // SAFETY: the caller's contract.
+            return self.with(|heap| unsafe { heap.realloc(ptr, layout.size(), layout.align(), new_size) });
+        }
+        // SAFETY: the alignment is one that a layout had; the size does not overflow by the contract.
+        let wanted = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
+        // SAFETY: the new size is not zero by the contract.
+        let moved = unsafe { self.alloc(wanted) };
+        if !moved.is_null() {
+            // SAFETY: two blocks of at least this size.
+            unsafe { ptr::copy_nonoverlapping(ptr, moved, layout.size().min(new_size)) };
+        }
+        moved
     }
 
-    /// Whether the calling thread holds the lock.
-    pub fn is_held_here(&self) -> bool {
-        self.holder.load(Relaxed) & !FORKING == thread_pointer()
+    /// Takes the lock for the length of a fork, so that the child finds the heap whole. Signals are blocked.
+    pub fn before_fork(&self) {
+        std::mem::forget(self.heap.lock());
     }
 
-    /// Has the heap whole and its lock open in every child that `fork` makes.
-    pub fn register_fork_handlers() {
-        // SAFETY: functions of the right type that live as long as the process.
-        unsafe {
-            libc::pthread_atfork(
-                Some(before_library_fork),
-                Some(after_library_fork),
-                Some(after_library_fork),
-            )
-        };
+    /// Gives it back, on both sides.
+    pub fn after_fork(&self) {
+        self.heap.open();
+    }
+
+    /// In the child of a fork by the C library. Nobody has taken the lock for that: handlers of the program's own
+    /// (pthread_atfork) run in between, and may wait for threads that allocate.
+    pub fn begin_in_child(&self) {
+        if !self.heap.is_held() {
+            return;
+        }
+        self.restarted.store(true, Relaxed);
+        self.heap.open();
+        if let Some(mut heap) = self.heap.try_lock() {
+            // What is half changed cannot be given back: nothing drops it.
+            *heap = new_heap();
+        }
     }
 }
 
-/// Before a fork by the C library. In the cache it is the translator that forks, and takes its own lock first: taking
-/// this one here would be the wrong order.
-unsafe extern "C" fn before_library_fork() {
-    if !carom_collect_translate::runs_in_cache() {
-        before_fork();
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// After it, on both sides.
-unsafe extern "C" fn after_library_fork() {
-    after_fork();
-}
-
-/// Takes the lock for the length of a fork, and first that of the analysis that allocates under its own.
-pub fn before_fork() {
-    exact::before_fork();
-    HEAP.lock(thread_pointer() | FORKING);
-}
-
-/// Gives it back, on both sides, where it was taken for that.
-pub fn after_fork() {
-    if HEAP.holder.load(Relaxed) == thread_pointer() | FORKING {
-        HEAP.holder.store(0, Release);
-        exact::after_fork();
+    #[test]
+    fn a_heap_that_was_being_changed_starts_over_in_a_child() {
+        let heap = OwnHeap { heap: Lock::new(Rank::Heap, new_heap()), restarted: AtomicBool::new(false) };
+        let layout = Layout::from_size_align(64, 8).unwrap();
+        // SAFETY: a layout that is not empty.
+        let before = unsafe { heap.alloc(layout) };
+        // SAFETY: a block of this size.
+        unsafe { before.write_bytes(7, 64) };
+        heap.begin_in_child();
+        assert!(!heap.restarted.load(Relaxed), "nobody was changing it");
+        // Another thread.
+        std::mem::forget(heap.heap.try_lock());
+        heap.begin_in_child();
+        // SAFETY: a block of the heap, of this layout.
+        let moved = unsafe { heap.realloc(before, layout, 128) };
+        assert_ne!(moved, before);
+        // SAFETY: 64 of 128 bytes, which were copied.
+        assert_eq!(unsafe { std::slice::from_raw_parts(moved, 64) }, [7; 64]);
+        // SAFETY: as above.
+        unsafe { heap.dealloc(before, layout) };
     }
 }

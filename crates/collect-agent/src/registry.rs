@@ -4,7 +4,7 @@
 //! that a thread made behind our back would find its creator's state. The thread pointer (FS base) is unique
 //! among live threads and one instruction away: a lock-free table keyed by it serves all engines.
 
-use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
 
 use crate::thread::Thread;
 
@@ -24,46 +24,15 @@ static TABLE: Table = Table {
     threads: [const { AtomicPtr::new(std::ptr::null_mut()) }; CAPACITY],
 };
 
-/// The calling thread's pointer to its control block (x86-64 ELF TLS ABI).
-pub fn thread_pointer() -> u64 {
-    let pointer: u64;
-    if has_fsgsbase() {
-        // The block itself may be gone: a thread that ends by a system call may have unmapped it.
-        // SAFETY: reads a register.
-        unsafe { std::arch::asm!("rdfsbase {}", out(reg) pointer, options(nomem, nostack, preserves_flags)) };
-    } else {
-        // The word at its start holds its own address.
-        // SAFETY: every thread of a dynamically linked program has its control block at FS.
-        unsafe {
-            std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, readonly, preserves_flags));
-        }
-    }
-    pointer
-}
-
-/// Whether the kernel lets us use the FSGSBASE instructions.
-fn has_fsgsbase() -> bool {
-    const UNKNOWN: u8 = 0;
-    const NO: u8 = 1;
-    const YES: u8 = 2;
-    /// Of AT_HWCAP2 (Linux, Documentation/arch/x86/x86_64/fsgs.rst).
-    const HWCAP2_FSGSBASE: u64 = 1 << 1;
-    static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
-    match KNOWN.load(Relaxed) {
-        UNKNOWN => {
-            // SAFETY: reads the auxiliary vector.
-            let has = unsafe { libc::getauxval(libc::AT_HWCAP2) } & HWCAP2_FSGSBASE != 0;
-            KNOWN.store(if has { YES } else { NO }, Relaxed);
-            has
-        }
-        known => known == YES,
-    }
-}
+pub use carom_base_sys::signal::thread_pointer;
 
 /// Places at the front that are tried first, and how many of them: so that most programs touch one page of either
 /// array, and not one for each thread.
 const FRONT: usize = 256;
 const FRONT_TRIES: usize = 16;
+
+/// There has been a thread that found no place there.
+static BEYOND_FRONT: AtomicBool = AtomicBool::new(false);
 
 /// The places where `key` may be, in order.
 fn probe(key: u64) -> impl Iterator<Item = usize> {
@@ -108,6 +77,9 @@ pub fn insert(key: u64, thread: &'static Thread) -> bool {
             continue;
         }
         TABLE.threads[index].store(std::ptr::from_ref(thread).cast_mut(), Relaxed);
+        if index >= FRONT {
+            BEYOND_FRONT.store(true, Relaxed);
+        }
         // ATOMICS: pairs with the acquire in `find`.
         slot.store(key, Release);
         return true;
@@ -134,11 +106,10 @@ pub fn remove(key: u64) {
 
 /// Forgets every thread: a forked child starts over.
 pub fn clear() {
-    for key in &TABLE.keys {
-        // Only what was used: the table is mostly untouched zero pages.
-        if key.load(Relaxed) != 0 {
-            key.store(0, Relaxed);
-        }
+    // Most of the table is zero pages that a look would make real.
+    let used = if BEYOND_FRONT.load(Relaxed) { &TABLE.keys[..] } else { &TABLE.keys[..FRONT] };
+    for key in used.iter().filter(|key| key.load(Relaxed) != 0) {
+        key.store(0, Relaxed);
     }
 }
 

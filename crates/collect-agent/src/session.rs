@@ -11,7 +11,7 @@ use std::{
 };
 
 use carom_base_detect::{Board, Config, MAX_WATCHPOINTS, Publisher, Slot as BoardSlot, Watch};
-use carom_base_sys::{SysError, clock};
+use carom_base_sys::{SysError, clock, signal::Quiet};
 use carom_base_wire::{
     COMMON_FILE, CONTROL_FILE, Control, ControlSettings, SEGMENT_MAGIC, SLOT_BYTES, SegmentHeader, SlotState,
     VERSION, WatchChoice, journal::Line, slot_offset,
@@ -19,8 +19,8 @@ use carom_base_wire::{
 
 use crate::{
     journal::Text,
-    lock::SpinLock,
-    map, mappings, raw,
+    lock::{Lock, Rank},
+    map, mappings, modules, raw,
     reuse::Sampled,
     ring::Slot,
     sampler::Mode,
@@ -42,13 +42,17 @@ pub struct Session {
     pub settings: ControlSettings,
     /// How samples reach the threads of this process.
     pub mode: Mode,
+    /// Why in no better way; may be empty.
+    mode_reason: String,
+    /// The program's name and arguments.
+    arguments: Vec<String>,
     /// The bulletin board of time-weighted samples and that of step samples, kept apart.
     pub boards: [Board<'static>; 2],
     /// Those of memory that processes share, which they go on to; `None` where nothing is sampled.
     pub common: Option<CommonBoards>,
     /// Sampled reuse, where that is asked for.
     pub reuse: Option<Sampled>,
-    segments: SpinLock<Vec<Segment>>,
+    segments: Lock<Vec<Segment>>,
     next_serial: AtomicU32,
 }
 
@@ -118,7 +122,28 @@ impl Session {
         // SAFETY: a mapping of at least this size that stays; all fields are atomics.
         let control = unsafe { page.cast::<Control>().as_ref() };
         let settings = control.settings().ok_or(SysError { call: "control", errno: libc::EPROTO })?;
-        let (mode, reason) = Mode::choose(settings.delivery);
+        let (mode, mode_reason) = Mode::choose(settings.delivery);
+        Self::begin(dir, control, settings, (mode, mode_reason), arguments(), Vec::new())
+    }
+
+    /// In a forked child of this process: a session of its own, which begins with the modules that there are. All else that
+    /// is the same in parent and child is not found out anew.
+    ///
+    /// # Errors
+    /// The directory has a name that no path can have.
+    pub fn fork(&self) -> Result<&'static Self, SysError> {
+        let mode = (self.mode, self.mode_reason.clone());
+        Self::begin(&self.dir, self.control, self.settings, mode, self.arguments.clone(), modules::lines())
+    }
+
+    fn begin(
+        dir: &Path,
+        control: &'static Control,
+        settings: ControlSettings,
+        (mode, mode_reason): (Mode, String),
+        arguments: Vec<String>,
+        more: Vec<Line>,
+    ) -> Result<&'static Self, SysError> {
         let pid = raw::process_id();
         let started = clock::now().0;
         let stem = format!("{pid}.{started}");
@@ -137,16 +162,23 @@ impl Session {
             control,
             settings,
             mode,
+            mode_reason,
+            arguments,
             reuse: Sampled::new(&settings, mode),
             boards: std::array::from_fn(board),
             common,
-            segments: SpinLock::new(Vec::new()),
+            segments: Lock::new(Rank::Slots, Vec::new()),
             next_serial: AtomicU32::new(0),
         }));
         let parent = std::os::unix::process::parent_id();
-        session.note(&Line::Process { pid, parent, started });
-        session.note(&Line::Argv(arguments()));
-        session.note(&Line::Delivery { name: mode.name().into(), reason });
+        let (name, reason) = (mode.name().into(), session.mode_reason.clone());
+        let first = [
+            Line::Process { pid, parent, started },
+            Line::Argv(session.arguments.clone()),
+            Line::Delivery { name, reason },
+        ];
+        let lines: String = first.iter().chain(&more).map(Line::format).collect();
+        session.append_lines(lines.as_bytes());
         Ok(session)
     }
 
@@ -194,6 +226,17 @@ impl Session {
         raw::append(&self.journal, text.end());
     }
 
+    /// Writes whole lines into the journal. Signal-safe, but for errno.
+    pub fn append_lines(&self, lines: &[u8]) {
+        raw::append(&self.journal, lines);
+    }
+
+    /// Whether the report may speak of data, and not only of how much was executed.
+    pub fn observes_data(&self) -> bool {
+        let ControlSettings { load_period, store_period, period_ns, .. } = self.settings;
+        self.settings.reuse.is_some() || [load_period, store_period, period_ns] != [0; 3]
+    }
+
     /// Writes counts of the exact mode, whole records, for the host. False where they are not all there then.
     /// Signal-safe, but for errno.
     pub fn append_cells(&self, records: &[u8]) -> bool {
@@ -215,6 +258,7 @@ impl Session {
     /// # Errors
     /// The disk is full, or the process has too many threads.
     pub fn take_slot(&self) -> Result<Slot, SysError> {
+        let _quiet = Quiet::begin();
         let mut segments = self.segments.lock();
         let free = segments.iter().find_map(|segment| segment.take());
         match free {
@@ -234,8 +278,10 @@ impl Session {
 
     /// The process is ending in an orderly way, perhaps by `_exit` in a handler of the program. Signal-safe.
     pub fn end(&self) {
-        mappings::announce(self);
-        shared::announce(self);
+        if self.observes_data() {
+            mappings::announce(self);
+            shared::announce(self);
+        }
         self.append(Text::<64>::new().line("end").number(clock::now().0, 10));
     }
 
@@ -253,7 +299,9 @@ impl Session {
         header.slots.store(slots as u32, Relaxed);
         // ATOMICS: the host looks at the magic first.
         header.magic.store(SEGMENT_MAGIC, Release);
-        trim::drop_own_code();
+        if !segments.is_empty() {
+            trim::drop_own_code();
+        }
         Ok(Segment { base, slots })
     }
 }

@@ -9,14 +9,24 @@ use std::{
 use carom_base::ThreadId;
 use carom_base_detect::ThreadDetector;
 use carom_base_insn::Decoder;
-use carom_base_sys::{SysError, clock, signal};
+use carom_base_sys::{SysError, clock, signal, signal::Quiet};
 use carom_base_wire::{Counter, SlotState};
 use carom_collect_translate::OwnSignals;
 
 use crate::{
-    account, budget::Budget, handler::Burst, handler_stack::HandlerStack, lock::SpinLock,
-    objects::ThreadHeap, registry, reuse::Place, ring::Slot, sampler::Sampler, session::Session,
-    stack::Stacks, translated,
+    account,
+    budget::Budget,
+    handler::Burst,
+    handler_stack::HandlerStack,
+    lock::{Lock, Rank},
+    objects::ThreadHeap,
+    registry,
+    reuse::Place,
+    ring::Slot,
+    sampler::Sampler,
+    session::Session,
+    stack::Stacks,
+    translated,
 };
 
 /// One profiled thread. Never freed: when the thread ends, the next one takes it over.
@@ -75,7 +85,7 @@ pub struct State {
 }
 
 /// Threads to take over.
-static IDLE: SpinLock<Vec<&'static Thread>> = SpinLock::new(Vec::new());
+static IDLE: Lock<Vec<&'static Thread>> = Lock::new(Rank::Threads, Vec::new());
 
 impl State {
     /// The next random number (xorshift64, Marsaglia 2003).
@@ -154,7 +164,11 @@ impl Vacancy {
     /// # Errors
     /// ENOMEM.
     pub fn find() -> Result<Self, SysError> {
-        match IDLE.lock().pop() {
+        let idle = {
+            let _quiet = Quiet::begin();
+            IDLE.lock().pop()
+        };
+        match idle {
             Some(thread) => Ok(Self::Used(thread)),
             None => HandlerStack::allocate().map(Self::New),
         }
@@ -344,14 +358,17 @@ fn leave_cache() {
 /// Takes the handler stack away from the calling thread and keeps it, with the caches, for the next one.
 fn retire(thread: &'static Thread) {
     thread.handler_stack.take_back(&thread.signals);
+    let _quiet = Quiet::begin();
     IDLE.lock().push(thread);
 }
 
 /// In a forked child: the lists of the parent's threads may have been locked by a thread that is not here.
 pub fn after_fork() {
-    IDLE.force_open();
+    IDLE.open();
     // Another thread may have been changing the list at that instant: what is in it cannot be trusted.
-    std::mem::forget(std::mem::take(&mut *IDLE.lock()));
+    if let Some(mut idle) = IDLE.try_lock() {
+        std::mem::forget(std::mem::take(&mut *idle));
+    }
 }
 
 /// Writes down what the host cannot see once the thread is gone: its name and its CPU time. Signal-safe.

@@ -16,7 +16,7 @@ use carom_collect_translate as engine;
 use carom_collect_translate::{Batch, Mode, Observer, Totals};
 
 use crate::{
-    handler, init, init::trouble, own_heap, registry, reuse, reuse::Sampled, ring::Slot, session,
+    handler, init, init::trouble, own_heap::HEAP, registry, reuse, reuse::Sampled, ring::Slot, session,
     session::Session, shared, thread::State, trial, window,
 };
 
@@ -114,11 +114,14 @@ impl Observer for Agent {
     }
 
     fn forking(&self) {
-        own_heap::before_fork();
+        HEAP.before_fork();
     }
 
-    fn forked(&self, _child: bool) {
-        own_heap::after_fork();
+    fn forked(&self, child: bool) {
+        HEAP.after_fork();
+        if child {
+            reuse::exact::forget();
+        }
     }
 }
 
@@ -195,6 +198,7 @@ pub fn start(session: &Session) {
     } else {
         Mode::Sample { loads, stores }
     };
+    let _quiet = signal::Quiet::begin();
     match engine::start(window::first_mode(session, mode), own_code(), &Agent) {
         Ok(()) => {
             // What the program's heap does is the program's doing: it is to be counted.
@@ -227,10 +231,8 @@ fn own_code() -> Vec<Range<u64>> {
 
 /// Works with the engine while no signal can come.
 pub fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
-    let blocked = signal::set_mask(libc::SIG_SETMASK, signal::Mask::MAX);
-    let result = work();
-    signal::set_mask(libc::SIG_SETMASK, blocked);
-    result
+    let _quiet = signal::Quiet::begin();
+    work()
 }
 
 /// How the engine names the thread that writes into `slot`.
@@ -307,9 +309,7 @@ pub fn write_all() {
 
 /// Writes down what the calling thread has executed so far. For handlers, with all signals blocked.
 pub fn write_here(slot: &Slot) {
-    if !own_heap::HEAP.is_held_here()
-        && let Some(totals) = engine::totals()
-    {
+    if let Some(totals) = engine::totals() {
         write(name(slot), &totals);
     }
 }
@@ -317,8 +317,7 @@ pub fn write_here(slot: &Slot) {
 /// Has a thread that runs natively, and was interrupted at `context`, go on in the cache where it can. For handlers, with
 /// all signals blocked.
 pub fn reenter(context: &mut libc::ucontext_t) {
-    // The engine allocates.
-    if !own_heap::HEAP.is_held_here() && session::current().is_some() {
+    if session::current().is_some() {
         engine::reenter(context);
     }
 }

@@ -9,7 +9,7 @@ use carom_base_sys::clock;
 use carom_base_wire::{Phase, Window};
 use carom_collect_translate::{self as engine, Mode};
 
-use crate::{own_heap::HEAP, session, session::Session};
+use crate::{session, session::Session};
 
 /// What the engine does while the window is open.
 static MODE: OnceLock<Mode> = OnceLock::new();
@@ -34,7 +34,7 @@ pub fn follow() {
         return;
     }
     let phase = window.phase(clock::now().0) as u8;
-    if PHASE.load(Relaxed) >= phase || HEAP.is_held_here() || PHASE.fetch_max(phase, Relaxed) >= phase {
+    if PHASE.load(Relaxed) >= phase || PHASE.fetch_max(phase, Relaxed) >= phase {
         return;
     }
     // Another thread may come further meanwhile, and change the mode before this one has.

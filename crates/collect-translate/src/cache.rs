@@ -101,8 +101,8 @@ pub struct Cache {
     pub retirements: u64,
     /// Where the thread in the dispatcher goes on in the cache, whatever happens; 0 for nowhere.
     pub pinned: u64,
-    /// Where the fragment before the last step of so much memory was made: arena and step.
-    step: (usize, u64),
+    /// In which step of so much memory the last fragment of each arena was made.
+    steps: Vec<u64>,
     /// Whether the thread in the dispatcher can be asked to wait for others.
     pub may_wait: bool,
     /// See [`MOST_ARENAS`].
@@ -161,7 +161,7 @@ impl Cache {
             began: 0,
             retirements: 0,
             pinned: 0,
-            step: (0, 0),
+            steps: Vec::new(),
             may_wait: false,
             most_arenas: MOST_ARENAS,
             most_blocks: COUNTERS_PER_ARENA,
@@ -297,11 +297,13 @@ impl Cache {
     /// mapping of an arena: those that can be written are unmapped from time to time, and come back where they are used.
     fn give_pages_back(&mut self, index: Option<usize>) {
         const STEP_BYTES: u64 = 1 << 20;
-        let Some(code) = index.and_then(|index| self.codes.get(index)) else { return };
-        let step = (index.unwrap_or_default(), code.next_hot() / STEP_BYTES);
-        if self.step != step {
+        let Some(index) = index else { return };
+        let Some(code) = self.codes.get(index) else { return };
+        self.steps.resize(self.codes.len(), 0);
+        let now = code.next_hot() / STEP_BYTES;
+        if let Some(step) = self.steps.get_mut(index).filter(|step| **step != now) {
+            *step = now;
             self.codes.iter().for_each(Code::rest);
-            self.step = step;
         }
     }
 

@@ -19,7 +19,8 @@ use crate::{
     mode::Mode,
     repeat, sample, signal,
     stream::{self, Explicit},
-    switch, system,
+    switch,
+    system::{self, mapping},
     thread::Thread,
     timing, vector,
     watch::Watches,
@@ -36,7 +37,7 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
     let _held = hold::begin((exit.reason != Reason::SystemCall).then_some(thread.lane));
     stream::before_exit(thread, &exit);
     for trial in 0..=MOST_WAITS {
-        engine::with(|engine| {
+        engine::with_thread(thread, |engine, thread| {
             engine.cache.may_wait = trial < MOST_WAITS && is_repeatable(exit.reason);
             dispatch(engine, thread, exit);
         });
@@ -48,6 +49,18 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
         let moment = (&raw const A_MOMENT) as u64;
         // SAFETY: a valid duration. Without the lock, so that the others come by; whether it is slept to the end is all one.
         let _ = unsafe { memory::call(libc::SYS_nanosleep, [moment, 0, 0, 0, 0, 0]) };
+    }
+    match thread.slots().next {
+        system::END => system::end(thread),
+        mapping::UNLOCKED => {
+            let result = mapping::make(thread);
+            engine::with_thread(thread, |engine, thread| {
+                (engine.cache.may_wait, engine.cache.pinned) = (false, exit.back);
+                mapping::made(engine, thread, exit, result);
+                settle(engine, thread);
+            });
+        }
+        _ => {}
     }
     // Without the lock: what is made of a sample takes longer than the sample, and other threads have theirs.
     engine::tell_noticed(thread);
@@ -98,9 +111,17 @@ fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         // Now there is room.
         Reason::Full => go_on(thread, exit.back, exit.pc),
     }
+    settle(engine, thread);
+}
+
+/// Where the thread goes on is known.
+fn settle(engine: &mut Engine, thread: &mut Thread) {
     begin_countdowns(engine, thread);
     thread.make_stamp_due();
-    engine.cache.note_where(thread);
+    // Where its system call is still to be made, it comes back to the code that it has left.
+    if thread.slots().next != mapping::UNLOCKED {
+        engine.cache.note_where(thread);
+    }
 }
 
 /// The thread goes on at `cache`, which stands for `pc`.

@@ -6,13 +6,13 @@ mod observer;
 
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
-use carom_base_sys::lock::SpinLock;
+use carom_base_sys::lock::{self, Lock, Rank};
 
 use crate::{cache::Cache, memory::LANE_BYTES, mode::Mode, thread::Thread};
 
 pub use calling::{
-    aside, attach, current, detach, goes_back_to, is_attached, is_called_from_cache, runs_in_cache,
-    set_gs_base, set_name, totals,
+    aside, attach, current, detach, give_lane_back, goes_back_to, is_attached, is_called_from_cache,
+    is_on_engine_stack, runs_in_cache, set_gs_base, set_name, totals,
 };
 pub use life::{StartError, after_fork, is_started, start, stop};
 pub use observer::{Observer, tell_noticed, tell_streamed, tell_timed};
@@ -21,8 +21,6 @@ pub use observer::{Observer, tell_noticed, tell_streamed, tell_timed};
 pub struct Engine {
     pub cache: Cache,
     pub observer: &'static dyn Observer,
-    /// The thread that ended last.
-    pub ended: Option<Box<Thread>>,
     threads: Vec<ThreadPointer>,
 }
 
@@ -31,7 +29,7 @@ struct ThreadPointer(*mut Thread);
 // SAFETY: used under the engine's lock, while the thread is attached.
 unsafe impl Send for ThreadPointer {}
 
-static ENGINE: SpinLock<Option<Engine>> = SpinLock::new(None);
+static ENGINE: Lock<Option<Engine>> = Lock::inheriting(Rank::Engine, None);
 /// Lanes that were used so far.
 static OPENED: AtomicU64 = AtomicU64::new(0);
 /// Where the lanes begin and end.
@@ -48,7 +46,8 @@ pub fn set_mode(mode: Mode) {
     with(|engine| engine.cache.set_mode(mode));
 }
 
-/// Has translated code that calls `from`, a function of the embedder that only leads on to `to`, run `to` instead.
+/// Has translated code that calls `from`, a function of the embedder that only leads on to `to`, run `to` instead. Signals
+/// must be blocked.
 pub fn lead_on(from: u64, to: u64) {
     with(|engine| {
         engine.cache.aliases.insert(from, to);
@@ -62,6 +61,13 @@ pub fn with(work: impl FnOnce(&mut Engine)) {
     }
 }
 
+/// The same in the dispatcher of `thread`, which is the calling one.
+pub fn with_thread(thread: &mut Thread, work: impl FnOnce(&mut Engine, &mut Thread)) {
+    if let Some(engine) = ENGINE.lock_as_thread(thread.clock.tid()).as_mut() {
+        work(engine, thread);
+    }
+}
+
 /// Tells the observer what every thread has executed so far. Signals must be blocked.
 pub fn tell_totals() {
     with(Engine::ending);
@@ -72,11 +78,6 @@ pub fn tell_totals() {
 pub fn mappings_changed() {
     // Where the look fails, everything is forgotten.
     with(|engine| drop(engine.cache.look()));
-}
-
-/// The lock's byte, for [`crate::system`].
-pub const fn lock_byte() -> *mut u8 {
-    ENGINE.held()
 }
 
 /// Where the lane of this number begins, if it was ever used.
@@ -105,16 +106,13 @@ impl Engine {
         Some(unsafe { Box::from_raw(pointer) })
     }
 
-    /// The thread is about to end, having given its lane back. Its state is kept until the next thread ends, because the
-    /// caller still has it. False where it is not attached.
-    pub fn end(&mut self, pointer: *mut Thread) -> bool {
-        self.ended = self.take(pointer);
-        self.ended.is_some()
-    }
-
     /// In the child of a fork: the calling thread is the only one.
     pub fn forget_others(&mut self, this: *mut Thread) {
         life::is_this_process();
+        lock::forget_others();
+        ENGINE.keep_in_child();
+        self.cache.regions.all_done();
+        self.cache.stale = true;
         for other in std::mem::take(&mut self.threads) {
             if other.0 == this {
                 self.threads.push(other);
@@ -125,8 +123,7 @@ impl Engine {
             // It may have been in the middle of telling these, which it does without the lock: half moved, they cannot be
             // freed.
             std::mem::forget(std::mem::take(&mut thread.noticed));
-            // What cannot be given back stays taken.
-            let _ = self.cache.lanes.release(thread.lane);
+            self.cache.lanes.abandon(thread.lane);
         }
     }
 

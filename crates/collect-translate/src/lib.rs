@@ -63,13 +63,14 @@ mod watch;
 pub use coverage::{Coverage, Leave};
 pub use engine::{
     Observer, StartError, after_fork, aside, attach, detach, goes_back_to, is_attached, is_called_from_cache,
-    is_started, lead_on, mappings_changed, runs_in_cache, set_mode, set_name, start, tell_totals, totals,
+    is_on_engine_stack, is_started, lead_on, mappings_changed, runs_in_cache, set_mode, set_name, start,
+    tell_totals, totals,
 };
 #[doc(hidden)]
 pub use evict::bound_cache;
 pub use filter::{IpSet, set_filter};
 pub use hold::{Held, Hold, hold, ticks};
-pub use memory::MemoryError;
+pub use memory::{CODE_NAME, MemoryError};
 pub use mode::Mode;
 pub use position::{accesses, accesses_at, accesses_of};
 pub use reentry::reenter;

@@ -1,6 +1,10 @@
 //! A thread that runs in the cache.
 
-use std::{arch::asm, ptr::NonNull};
+use std::{
+    arch::asm,
+    ptr::NonNull,
+    sync::atomic::{AtomicI64, Ordering::Relaxed},
+};
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::{Known, Registers};
@@ -66,8 +70,9 @@ pub struct Thread {
     pub noticed: Vec<Noticed>,
     /// What the samples of the block that began last weigh.
     pub weight: f32,
-    /// Accesses that are counted and still to come, while the observer is told of one of them.
-    pub ahead: i64,
+    /// Accesses that are counted and still to come, while the observer is told of one of them. That is without the engine's
+    /// lock, under which others read it.
+    pub ahead: AtomicI64,
     /// Whose turn it is to hand over what it has streamed.
     pub turn: Turn,
     /// Words of the last record in its buffer, if that is one in full; 0 otherwise.
@@ -103,7 +108,7 @@ impl Thread {
             native_calls: Vec::new(),
             noticed: Vec::new(),
             weight: 1.0,
-            ahead: 0,
+            ahead: AtomicI64::new(0),
             turn: Turn::default(),
             explicit: 0,
             comparison: None,
@@ -226,7 +231,7 @@ impl Thread {
     pub fn accesses(&self, codes: &[Code]) -> u64 {
         let loaded = self.countdowns.iter().map(Countdowns::loaded_accesses);
         let counted = codes.iter().map(|code| code.accesses(self.lane));
-        let known = self.extra.loads.wrapping_add(self.extra.stores).wrapping_sub(self.ahead);
+        let known = self.extra.loads.wrapping_add(self.extra.stores).wrapping_sub(self.ahead.load(Relaxed));
         loaded.chain(counted).fold(known, i64::wrapping_add).max(0) as u64
     }
 

@@ -9,6 +9,7 @@ mod command_line;
 mod denied;
 mod descriptors;
 mod ends;
+mod held;
 mod known_counts;
 mod known_programs;
 mod libraries;

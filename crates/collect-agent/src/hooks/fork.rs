@@ -1,9 +1,13 @@
 //! A forked child begins a session of its own before it records anything.
 
-use carom_base_sys::signal;
+use std::sync::atomic::Ordering::Relaxed;
+
+use carom_base_sys::signal::{self, Quiet};
+use carom_collect_translate::Stack;
 
 use crate::{
-    handler_stack, mappings, modules, registry, reuse, session, session::Session, shared, translated, trim,
+    extent::Extent, handler_stack, lock, mappings, modules, own_heap::HEAP, registry, reuse, session,
+    session::Session, shared, translated,
 };
 
 /// Has [`in_child`] called in every child that `fork` makes. A `vfork` child shares its parent's memory for a
@@ -18,19 +22,48 @@ unsafe extern "C" fn after_fork_in_child() {
 }
 
 fn in_child() {
+    lock::forget_others();
+    HEAP.begin_in_child();
     carom_collect_translate::after_fork();
     super::signals::keep_in_child();
     translated::set_slot(None);
     let Some(parent) = session::current() else { return };
+    let before = {
+        let _quiet = Quiet::begin();
+        begin(parent)
+    };
+    // Nobody hides anything any more where the child cannot be recorded, on a full disk for example.
+    if registry::current().is_none()
+        && let Some(Before { hidden, program_stack, .. }) = before
+    {
+        handler_stack::install(program_stack);
+        signal::set_mask(libc::SIG_BLOCK, hidden);
+    }
+}
+
+/// What the child's only thread was in the parent.
+struct Before {
+    /// The signals that it believes it blocks although the kernel does not.
+    hidden: signal::Mask,
+    program_stack: Stack,
+    /// Its own stack; `None` where the fork has interrupted what is done with its state.
+    stack: Option<Extent>,
+}
+
+/// Begins the child's own session.
+fn begin(parent: &'static Session) -> Option<Before> {
+    let thread = registry::current();
     // The parent's events stay the parent's, and go on; the child's copies of their descriptors are closed.
-    let kept = registry::current().map(|thread| {
-        thread.visit(|state| {
+    let before = thread.map(|thread| {
+        let stack = thread.visit(|state| {
             state.sampler.abandon();
             if let Some(reuse) = &state.session.reuse {
                 reuse.abandon(state);
             }
+            let header = state.slot.header();
+            Extent::Known(header.stack_low.load(Relaxed), header.stack_high.load(Relaxed))
         });
-        (thread.signals().hidden(), thread.signals().stack())
+        Before { hidden: thread.signals().hidden(), program_stack: thread.signals().stack(), stack }
     });
     registry::clear();
     modules::after_fork();
@@ -38,29 +71,21 @@ fn in_child() {
     shared::after_fork();
     crate::objects::after_fork();
     crate::thread::after_fork();
-    let child = Session::open(parent.dir()).ok();
+    let child = parent.fork().ok();
     session::publish(child);
     reuse::exact::begin_in_child(child);
     if let Some(child) = child {
-        modules::announce(child);
-        super::begin_main(child);
+        let stack = before.as_ref().and_then(|before| before.stack);
+        super::begin_in_child(child, stack.unwrap_or(Extent::Unknown), thread.filter(|_| stack.is_some()));
         translated::set_slot(registry::current().and_then(|thread| thread.visit(|state| state.slot)));
         if translated::is_on() {
             crate::thread::watch_reuse();
         }
-        trim::drop_own_code();
     }
     // The thread is another process's now, but its signals and stacks are what they were.
-    match (registry::current(), kept) {
-        (Some(thread), Some((mask, stack))) => {
-            thread.signals().set_hidden(mask);
-            thread.signals().set_stack(stack);
-        }
-        // Nobody hides anything any more where the child cannot be recorded, on a full disk for example.
-        (None, Some((mask, stack))) => {
-            handler_stack::install(stack);
-            signal::set_mask(libc::SIG_BLOCK, mask);
-        }
-        (_, None) => {}
+    if let (Some(thread), Some(before)) = (registry::current(), &before) {
+        thread.signals().set_hidden(before.hidden);
+        thread.signals().set_stack(before.program_stack);
     }
+    before
 }

@@ -23,4 +23,4 @@ pub use heap::follow_heap;
 pub use heap::{careful_code, ways_to_library};
 pub use programs::prepare as prepare_programs;
 pub use signals::{keep as keep_signals, library_set, real_sigaction};
-pub use threads::{begin_main, prepare as prepare_threads};
+pub use threads::{begin_in_child, begin_main, prepare as prepare_threads};

@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
-use carom_base_sys::signal;
+use carom_base_sys::{SysError, signal};
 
 use super::next::next;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     handler::call_on,
     map, registry,
     session::{self, Session},
-    thread::{self, Vacancy},
+    thread::{self, Thread, Vacancy},
 };
 
 type StartRoutine = extern "C" fn(*mut c_void) -> *mut c_void;
@@ -141,7 +141,7 @@ extern "C" fn unpack_and_begin(start: *mut c_void, translate: &mut u64) -> Start
     *translate = 0;
     if let Some(session) = session::current() {
         let errno = signal::errno();
-        begin_on_handler_stack(session, serial, false, stack);
+        begin_on_handler_stack(session, serial, false, stack, Vacancy::find);
         match registry::current() {
             Some(thread) => thread.signals().set_hidden(hidden_mask),
             // Nobody hides anything in a thread that cannot be recorded.
@@ -155,9 +155,20 @@ extern "C" fn unpack_and_begin(start: *mut c_void, translate: &mut u64) -> Start
     start
 }
 
-/// Begins sampling the main thread, or the only one of a forked child.
+/// Begins sampling the main thread.
 pub fn begin_main(session: &'static Session) {
-    begin_on_handler_stack(session, session.next_serial(), true, Extent::Unknown);
+    begin_on_handler_stack(session, session.next_serial(), true, Extent::Unknown, Vacancy::find);
+}
+
+/// Begins sampling the only thread of a forked child, whose stack in the parent was `stack`. `before`: what it was there,
+/// if that can be used again.
+pub fn begin_in_child(session: &'static Session, stack: Extent, before: Option<&'static Thread>) {
+    // A handler of the program's may run, and fork, on a stack that we have lent.
+    let here = 0u8;
+    let sp = (&raw const here).addr() as u64;
+    let free = before.filter(|thread| !thread.handler_stack().holds(sp));
+    let vacancy = || free.map_or_else(Vacancy::find, |thread| Ok(Vacancy::Used(thread)));
+    begin_on_handler_stack(session, session.next_serial(), true, stack, vacancy);
 }
 
 struct Beginning {
@@ -170,11 +181,17 @@ struct Beginning {
     vacancy: Vacancy,
 }
 
-fn begin_on_handler_stack(session: &'static Session, serial: u32, main: bool, stack: Extent) {
+fn begin_on_handler_stack(
+    session: &'static Session,
+    serial: u32,
+    main: bool,
+    stack: Extent,
+    vacancy: impl FnOnce() -> Result<Vacancy, SysError>,
+) {
     if !map::has_room() {
         return session.unprofiled_thread();
     }
-    let Ok(vacancy) = Vacancy::find() else { return session.unprofiled_thread() };
+    let Ok(vacancy) = vacancy() else { return session.unprofiled_thread() };
     let here = 0u8;
     let sp = (&raw const here).addr() as u64;
     let mut beginning = Beginning { session, serial, main, stack, sp, vacancy };

@@ -1,68 +1,54 @@
 //! A lock that knows its holder: it never waits for the calling thread itself, nor for one that will not come back.
+//!
+//! It is taken wherever the program allocates, so signals come meanwhile: a handler of the program that finds its own
+//! thread to hold the lock does without.
 
-use carom_base_sys::{clock, lock::SpinLock};
+use std::time::Duration;
 
-pub use carom_base_sys::lock::Guard;
+use carom_base_sys::lock::{Lock, Rank};
+
+pub use carom_base_sys::lock::{Guard, Shut};
 
 use crate::registry;
 
-/// A holder that keeps the lock longer than this, in nanoseconds, has left it by a jump out of a signal
-/// handler: what is done under it takes microseconds.
-const PATIENCE_NS: u64 = 1_000_000_000;
+/// A holder that keeps the lock longer than this has left it by a jump out of a signal handler: what is done under it takes
+/// microseconds.
+const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Attempts between two looks at the clock.
-const ATTEMPTS: u32 = 64;
+/// Held in the name of the holder.
+pub struct HolderLock<T>(Lock<T>);
 
-/// Held in the name of the holder's thread pointer.
-pub struct HolderLock<T>(SpinLock<T>);
-
-/// Why a lock was not had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shut {
-    /// The calling thread holds it: a signal handler of the program has interrupted a hook.
-    Mine,
-    /// Its holder will never come back.
-    Abandoned,
+/// The calling thread's name: its thread pointer but for the bits that are the same in all. A thread that finds one of the
+/// same name to be the holder does without the lock.
+fn own_name() -> u32 {
+    (registry::thread_pointer() >> 6) as u32
 }
 
 impl<T> HolderLock<T> {
     /// An open lock.
     pub const fn new(value: T) -> Self {
-        Self(SpinLock::new(value))
+        Self(Lock::new(Rank::Objects, value))
     }
 
     /// Takes the lock if it is free. Signal-safe.
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
-        self.0.try_lock_as(registry::thread_pointer()).ok()
+        self.0.try_lock_as(own_name()).ok()
     }
 
-    /// Waits for the lock, giving the processor away: the holder may be preempted on a busy machine.
+    /// Waits for the lock.
     ///
     /// # Errors
-    /// See [`Shut`].
+    /// [`Shut::Mine`]: a signal handler of the program has interrupted a hook. [`Shut::Others`]: its holder will never come
+    /// back.
     pub fn lock(&self) -> Result<Guard<'_, T>, Shut> {
-        let own = registry::thread_pointer();
-        let mut since = None;
-        loop {
-            for _ in 0..ATTEMPTS {
-                match self.0.try_lock_as(own) {
-                    Ok(guard) => return Ok(guard),
-                    Err(holder) if holder == own => return Err(Shut::Mine),
-                    Err(_) => std::thread::yield_now(),
-                }
-            }
-            let now = clock::now().0;
-            if now.saturating_sub(*since.get_or_insert(now)) > PATIENCE_NS {
-                return Err(Shut::Abandoned);
-            }
-        }
+        self.0.lock_within(own_name(), PATIENCE)
     }
 
     /// In a forked child: where a thread that is not here held the lock, opens it with `fresh` behind it. The
     /// old value may be half changed and is left alone.
     pub fn after_fork(&self, fresh: T) {
         if self.0.is_held() {
-            self.0.force_open();
+            self.0.open();
             if let Some(mut value) = self.try_lock() {
                 std::mem::forget(std::mem::replace(&mut *value, fresh));
             }

@@ -43,7 +43,7 @@ impl Table {
         match self.shard(key).lock() {
             Ok(shard) => Some(shard),
             Err(Shut::Mine) => None,
-            Err(Shut::Abandoned) => {
+            Err(Shut::Others) => {
                 // Nothing in this part can be told any more, and no thread may wait for it again.
                 super::stop();
                 None

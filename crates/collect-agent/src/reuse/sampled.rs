@@ -26,7 +26,7 @@ use super::{
 use crate::{
     account,
     handler::Scene,
-    lock::{Guard, SpinLock},
+    lock::{Guard, Lock, Rank},
     objects,
     sampler::Mode,
     thread::State,
@@ -47,7 +47,7 @@ pub struct Sampled {
     /// How debug registers are delivered, where these watch.
     delivery: Option<Mode>,
     people: People,
-    armoury: SpinLock<Armoury>,
+    armoury: Lock<Armoury>,
 }
 
 impl Sampled {
@@ -59,7 +59,7 @@ impl Sampled {
         let questions = if registers { Questions::drawn() } else { Questions::three(slots as usize) };
         let delivery = registers.then_some(mode);
         Some(Self {
-            armoury: SpinLock::new(Armoury::new(delivery, questions.spots())),
+            armoury: Lock::new(Rank::Watches, Armoury::new(delivery, questions.spots())),
             questions,
             domains: asked.domains,
             delivery,
@@ -137,8 +137,8 @@ impl Sampled {
     /// In a forked child: nothing of the parent's is watched any more.
     pub fn abandon(&self, state: &mut State) {
         let whole = !self.armoury.is_held();
-        self.armoury.force_open();
-        let mut armoury = self.armoury.lock();
+        self.armoury.open();
+        let Some(mut armoury) = self.armoury.try_lock() else { return };
         let place = state.place.take();
         if !whole {
             // Another thread was changing it, and what is half changed cannot be read, nor freed. What this thread watched

@@ -12,7 +12,7 @@ use carom_base_wire::{CommonHeader, journal::NOT_COMPARED};
 use super::{RANGES, ranges};
 use crate::{
     journal::Text,
-    lock::SpinLock,
+    lock::{Lock, Rank},
     mappings::{self, Mapping},
     session::Session,
 };
@@ -57,14 +57,17 @@ struct Look {
 }
 
 /// Not on the stack, which may be a handler's.
-static LOOK: SpinLock<Look> = SpinLock::new(Look {
-    found: [ranges::Shared { low: 0, high: 0, at: Addr(0) }; ranges::MOST],
-    text: Text::new(),
-    told: 0,
-    cost: 0,
-    pause: 0,
-    troubled: false,
-});
+static LOOK: Lock<Look> = Lock::new(
+    Rank::Mappings,
+    Look {
+        found: [ranges::Shared { low: 0, high: 0, at: Addr(0) }; ranges::MOST],
+        text: Text::new(),
+        told: 0,
+        cost: 0,
+        pause: 0,
+        troubled: false,
+    },
+);
 
 /// Something was mapped, unmapped or moved; what was at `bytes` is not there any more.
 pub fn note_change(bytes: Option<&Range<u64>>) {
@@ -80,7 +83,7 @@ pub fn note_change(bytes: Option<&Range<u64>>) {
 
 /// The child of a fork has the same mappings, and a journal of its own.
 pub fn after_fork() {
-    LOOK.force_open();
+    LOOK.open();
     if let Some(mut look) = LOOK.try_lock() {
         (look.told, look.troubled) = (0, false);
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::*;
 
 use super::{LANES, OPENED, ThreadPointer, is_started, with};
-use crate::{state::Slots, stream, switch, thread::Thread, totals::Totals};
+use crate::{memory::LaneId, state::Slots, stream, switch, thread::Thread, totals::Totals};
 
 /// Makes the calling thread one that can enter the cache, to be named `name` to the observer. Signals must be blocked.
 /// False where it cannot be.
@@ -32,13 +32,15 @@ pub fn detach() -> Option<Totals> {
     stream::hand_over(thread);
     thread.turn.wait();
     let mut totals = None;
+    let mut left = None;
     with(|engine| {
         let Some(mut thread) = engine.take(pointer) else { return };
         totals = Some(thread.totals(&engine.cache.codes));
         thread.detach();
-        // What cannot be given back stays taken.
-        let _ = engine.cache.lanes.release(thread.lane);
+        thread.turn.give();
+        left = Some(thread.lane);
     });
+    left.into_iter().for_each(give_lane_back);
     totals
 }
 
@@ -46,7 +48,7 @@ pub fn detach() -> Option<Totals> {
 fn detach_without_gs() -> Option<Totals> {
     // SAFETY: no arguments.
     let tid = unsafe { libc::gettid() } as u32;
-    let mut totals = None;
+    let (mut totals, mut left) = (None, None);
     with(|engine| {
         // SAFETY: attached, under the lock under which threads are taken off the list.
         let is_calling = |thread: &ThreadPointer| unsafe { &(*thread.0).clock }.tid() == tid;
@@ -56,10 +58,27 @@ fn detach_without_gs() -> Option<Totals> {
         };
         let Some(thread) = engine.take(pointer) else { return };
         totals = Some(thread.totals(&engine.cache.codes));
-        // What cannot be given back stays taken.
-        let _ = engine.cache.lanes.release(thread.lane);
+        left = Some(thread.lane);
     });
+    left.into_iter().for_each(give_lane_back);
     totals
+}
+
+/// Nobody uses the lane any more. Its memory goes back to the kernel without the engine's lock, because that takes long.
+pub fn give_lane_back(lane: LaneId) {
+    let mut left = None;
+    with(|engine| left = Some(engine.cache.lanes.leave(lane)));
+    // What cannot be given back stays taken.
+    if left.is_some_and(|left| left.give_back().is_ok()) {
+        with(|engine| engine.cache.lanes.free(lane));
+    }
+}
+
+/// Whether the calling function runs on the engine's stack: all signals are blocked then.
+pub fn is_on_engine_stack() -> bool {
+    let here = 0u8;
+    let [start, end] = &LANES;
+    (start.load(Relaxed)..end.load(Relaxed)).contains(&((&raw const here).addr() as u64))
 }
 
 /// Whether the calling function was called from the cache, and returns there.

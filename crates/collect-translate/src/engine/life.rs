@@ -5,6 +5,8 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering::*},
 };
 
+use carom_base_sys::signal::Quiet;
+
 use super::{ENGINE, Engine, LANES, Observer, current, observer};
 use crate::{
     cache::Cache,
@@ -56,7 +58,8 @@ pub fn start(mode: Mode, native: Vec<Range<u64>>, observer: &'static dyn Observe
     LANES[0].store(lanes.start, Relaxed);
     LANES[1].store(lanes.end, Relaxed);
     is_this_process();
-    *ENGINE.lock() = Some(Engine { cache, observer, ended: None, threads: Vec::new() });
+    let _quiet = Quiet::begin();
+    *ENGINE.lock() = Some(Engine { cache, observer, threads: Vec::new() });
     observer::tell_it_to(observer);
     hold::calibrate();
     STARTED.store(true, Release);

@@ -1,6 +1,9 @@
 //! Whom the engine tells what it sees.
 
-use std::{ops::Range, sync::OnceLock};
+use std::{
+    ops::Range,
+    sync::{OnceLock, atomic::Ordering::Relaxed},
+};
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
@@ -85,7 +88,7 @@ pub fn tell_noticed(thread: &mut Thread) {
     let Some(observer) = OBSERVER.get() else { return };
     let mut noticed = std::mem::take(&mut thread.noticed);
     for Noticed { access, drawn_as, weight, ahead } in noticed.drain(..) {
-        thread.ahead = ahead;
+        thread.ahead.store(ahead, Relaxed);
         let registers = thread.registers(access.ip.0);
         match drawn_as {
             Some(kind) => {
@@ -96,7 +99,7 @@ pub fn tell_noticed(thread: &mut Thread) {
             None => observer.touched(&registers, &access),
         }
     }
-    thread.ahead = 0;
+    thread.ahead.store(0, Relaxed);
     thread.noticed = noticed;
 }
 

@@ -1,7 +1,7 @@
 //! Arenas: where translated code lies. Each is a file in memory, mapped twice: executable near the program's code,
 //! writable somewhere else, so that no page is ever both.
 
-use std::{arch::asm, ops::Range};
+use std::{arch::asm, ffi::CStr, ops::Range};
 
 use super::{
     FLOOR, Lanes, MemoryError, PAGE_BYTES, Prefer, REACH, USER_END, Windows,
@@ -21,10 +21,18 @@ const CODE_REACH: u64 = REACH - (32 << 20);
 /// Memory is made in such steps as code grows into it.
 const STEP_BYTES: usize = 64 << 10;
 
+/// The first step in a forked child, which may have little time left; each is twice as long as the one before.
+const FIRST_STEP_IN_CHILD: usize = PAGE_BYTES as usize;
+
 /// Aligned so that page tables are filled well.
 const ALIGN: u64 = 2 << 20;
 
 const WHAT: &str = "translated code";
+
+const FILE_NAME: &CStr = c"carom-code";
+
+/// How the kernel's list of mappings (proc(5)) begins to name files of translated code.
+pub const CODE_NAME: &[u8] = b"/memfd:carom-code";
 
 /// Beyond the reach of 32-bit addresses, whatever their signs.
 const FAR: Range<u64> = 2 * REACH..USER_END;
@@ -40,11 +48,19 @@ pub struct Arena {
 }
 
 /// One half's growth, in bytes from the start of the half.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Half {
     used: usize,
     /// With memory behind it.
     populated: usize,
+    /// How far it is next made.
+    step: usize,
+}
+
+impl Default for Half {
+    fn default() -> Self {
+        Self { used: 0, populated: 0, step: STEP_BYTES }
+    }
 }
 
 /// The code of an arena at one instant, for a child process.
@@ -99,7 +115,7 @@ impl Arena {
     pub fn clear(&mut self) {
         let gone = self.alias.punch(0..ARENA_BYTES);
         for half in [&mut self.hot, &mut self.cold] {
-            *half = Half { used: 0, populated: if gone { 0 } else { half.populated } };
+            *half = Half { used: 0, populated: if gone { 0 } else { half.populated }, ..*half };
         }
     }
 
@@ -242,6 +258,7 @@ impl Arena {
         map_alias(&mut self.alias, &copy.0)?;
         for half in [&mut self.hot, &mut self.cold] {
             half.populated = half.used.next_multiple_of(PAGE_BYTES as usize);
+            half.step = FIRST_STEP_IN_CHILD;
         }
         Ok(())
     }
@@ -273,9 +290,9 @@ fn grown(alias: &Reservation, half: Half, bytes: usize, start: usize) -> Result<
     if used <= half.populated {
         return Ok(Half { used, ..half });
     }
-    let populated = used.next_multiple_of(STEP_BYTES).min(HALF_BYTES);
+    let populated = used.next_multiple_of(half.step).min(HALF_BYTES);
     alias.populate((start + half.populated) as u64..(start + populated) as u64)?;
-    Ok(Half { used, populated })
+    Ok(Half { used, populated, step: (2 * half.step).min(STEP_BYTES) })
 }
 
 /// Where an arena may lie so that every byte of `code` is in reach of every byte of it.
@@ -327,7 +344,7 @@ fn memory_file() -> Result<File, MemoryError> {
     if let Some(limit) = sys::limit(libc::RLIMIT_FSIZE).filter(|&limit| limit < ARENA_BYTES) {
         return Err(MemoryError::FileSizeLimit { limit });
     }
-    let make = |flags| File::in_memory(c"carom-code", flags, ARENA_BYTES);
+    let make = |flags| File::in_memory(FILE_NAME, flags, ARENA_BYTES);
     // "Not executable" is about execve, not about mmap; so this passes where vm.memfd_noexec is 2.
     // Linux before 6.3 does not know it.
     let flags = libc::MFD_CLOEXEC | libc::MFD_NOEXEC_SEAL;

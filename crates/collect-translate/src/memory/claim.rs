@@ -80,11 +80,31 @@ impl Claim {
     /// # Errors
     /// The kernel does not take it.
     pub fn discard(&self, part: Range<u64>) -> Result<(), MemoryError> {
-        if part.is_empty() {
+        self.at(part).discard()
+    }
+
+    /// An open part, to be discarded later. The claim outlives it.
+    pub fn at(&self, part: Range<u64>) -> Part {
+        Part { at: self.start + part.start, bytes: part.end.saturating_sub(part.start), what: self.what }
+    }
+}
+
+/// An open part of a claim.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    at: u64,
+    bytes: u64,
+    what: &'static str,
+}
+
+impl Part {
+    /// See [`Claim::discard`].
+    pub fn discard(&self) -> Result<(), MemoryError> {
+        let Self { at, bytes, what } = *self;
+        if bytes == 0 {
             return Ok(());
         }
-        let (at, bytes) = (self.start + part.start, part.end - part.start);
-        reservation::discard(at, bytes).map_err(|errno| explain(self.what, "madvise", bytes, errno))
+        reservation::discard(at, bytes).map_err(|errno| explain(what, "madvise", bytes, errno))
     }
 }
 

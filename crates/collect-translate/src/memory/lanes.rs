@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use super::{
     MemoryError, Prefer,
-    claim::Claim,
+    claim::{Claim, Part},
     maps,
     placement::{Layout, Site},
     reservation::Wish,
@@ -76,7 +76,7 @@ pub struct Lanes {
     layout: Layout,
     /// Lanes below this one are accessible, in use or not.
     opened: usize,
-    used: [bool; LANES],
+    uses: [Use; LANES],
     windows: Vec<Claim>,
 }
 
@@ -98,7 +98,7 @@ impl Lanes {
                 break;
             }
         }
-        Ok(Self { region: region?, layout, opened: 0, used: [false; LANES], windows: Vec::new() })
+        Ok(Self { region: region?, layout, opened: 0, uses: [Use::Free; LANES], windows: Vec::new() })
     }
 
     /// All lanes, and all windows of an arena.
@@ -134,7 +134,7 @@ impl Lanes {
     /// The lanes in use.
     #[cfg(test)]
     pub fn in_use(&self) -> impl Iterator<Item = LaneId> {
-        (0u16..).zip(&self.used).filter(|&(_, &used)| used).map(|(lane, _)| LaneId(lane))
+        (0u16..).zip(&self.uses).filter(|&(_, &used)| used == Use::Taken).map(|(lane, _)| LaneId(lane))
     }
 
     /// Takes the lowest free lane. State, stack and counters are zero.
@@ -143,9 +143,12 @@ impl Lanes {
     /// [`MemoryError::NoLane`], or limits on memory.
     pub fn take(&mut self) -> Result<LaneId, MemoryError> {
         let full = MemoryError::NoLane { most: self.count() };
-        let mut free = self.used.iter().take(self.count());
-        let Some(index) = free.position(|&used| !used) else { return Err(full) };
+        let mut free = self.uses.iter().take(self.count());
+        let Some(index) = free.position(|&used| used != Use::Taken) else { return Err(full) };
         let lane = LaneId(index as u16);
+        if self.uses.get(index) == Some(&Use::Abandoned) {
+            self.leave(lane).give_back()?;
+        }
         if index >= self.opened {
             for part in parts(lane) {
                 self.region.open(part)?;
@@ -155,29 +158,32 @@ impl Lanes {
             }
             self.opened = index + 1;
         }
-        if let Some(used) = self.used.get_mut(index) {
-            *used = true;
-        }
+        self.set(lane, Use::Taken);
         Ok(lane)
     }
 
-    /// Gives a lane back, its memory to the kernel: it reads as zero for the next owner. It stays accessible.
+    /// What a lane has in memory, to be given back to the kernel before the lane is [`free`](Self::free). It stays accessible.
     ///
     /// The caller is not on this lane's stack, and GS is not in it any more.
-    ///
-    /// # Errors
-    /// The kernel does not take the memory back; the lane stays in use then, so that nobody sees its contents.
-    pub fn release(&mut self, lane: LaneId) -> Result<(), MemoryError> {
-        for part in parts(lane) {
-            self.region.discard(part)?;
+    pub fn leave(&self, lane: LaneId) -> Left {
+        let windows = self.windows.iter().map(|window| window.at(lane.offset()..lane.offset() + LANE_BYTES));
+        Left(parts(lane).map(|part| self.region.at(part)).into_iter().chain(windows).collect())
+    }
+
+    /// The next thread may have it, whose memory was given back.
+    pub fn free(&mut self, lane: LaneId) {
+        self.set(lane, Use::Free);
+    }
+
+    /// The next thread may have it, once its memory was given back.
+    pub fn abandon(&mut self, lane: LaneId) {
+        self.set(lane, Use::Abandoned);
+    }
+
+    fn set(&mut self, lane: LaneId, now: Use) {
+        if let Some(used) = self.uses.get_mut(lane.index()) {
+            *used = now;
         }
-        for window in &self.windows {
-            window.discard(lane.offset()..lane.offset() + LANE_BYTES)?;
-        }
-        if let Some(used) = self.used.get_mut(lane.index()) {
-            *used = false;
-        }
-        Ok(())
     }
 
     /// Chooses windows (as much address space as the lanes have) such that every counter is in reach of every byte of `near`.
@@ -215,6 +221,30 @@ impl Lanes {
     #[cfg(test)]
     pub fn close_windows(&mut self, windows: Windows) {
         self.windows.retain(|window| window.range().start != windows.start());
+    }
+}
+
+/// What becomes of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    /// All of it reads as zero.
+    Free,
+    /// It has what a thread left there that does not exist any more.
+    Abandoned,
+    Taken,
+}
+
+/// The memory of a lane that nobody uses.
+#[derive(Debug)]
+pub struct Left(Vec<Part>);
+
+impl Left {
+    /// Gives it to the kernel: it reads as zero for the next owner.
+    ///
+    /// # Errors
+    /// The kernel does not take it; nobody may see its contents.
+    pub fn give_back(&self) -> Result<(), MemoryError> {
+        self.0.iter().try_for_each(Part::discard)
     }
 }
 

@@ -29,7 +29,7 @@ mod table;
 mod task;
 mod windows;
 
-pub use arena::{Arena, ArenaCopy};
+pub use arena::{Arena, ArenaCopy, CODE_NAME};
 pub use error::MemoryError;
 pub use holes::{Prefer, find_hole};
 pub use lanes::{

@@ -15,6 +15,8 @@ pub struct Regions {
     /// Those of them that can be read and not written.
     constants: Vec<Range<u64>>,
     excluded: Vec<Range<u64>>,
+    /// What system calls are changing now, and whether it had code in it.
+    in_flight: Vec<(Range<u64>, bool)>,
 }
 
 impl Regions {
@@ -40,12 +42,37 @@ impl Regions {
             self.files.clear();
             self.constants.clear();
         })?;
-        let before = std::mem::replace(&mut self.code, translatable(&mappings, &self.excluded));
+        let in_flight = self.in_flight.iter().map(|(range, _)| range);
+        let left_out: Vec<Range<u64>> = self.excluded.iter().chain(in_flight).cloned().collect();
+        let before = std::mem::replace(&mut self.code, translatable(&mappings, &left_out));
         let files = mappings.iter().filter(|mapping| mapping.kind == MappingKind::File && !mapping.shared);
         self.files = files.clone().map(Mapping::range).collect();
         let constants = files.filter(|mapping| mapping.readable && !mapping.writable);
         self.constants = constants.map(Mapping::range).collect();
         Ok(before.into_iter().flat_map(|range| without(range, &self.code)).collect())
+    }
+
+    /// A system call is about to change what is mapped at `range`: there is no code until it is [`done`](Self::done).
+    /// Whether there was.
+    pub fn changing(&mut self, range: &Range<u64>) -> bool {
+        let had_code = self.overlap(range);
+        if had_code {
+            let left = |code| without(code, std::slice::from_ref(range));
+            self.code = std::mem::take(&mut self.code).into_iter().flat_map(left).collect();
+        }
+        self.in_flight.push((range.clone(), had_code));
+        had_code
+    }
+
+    /// The call has been made. Whether there was code before it.
+    pub fn done(&mut self, range: &Range<u64>) -> bool {
+        let found = self.in_flight.iter().position(|(other, _)| other == range);
+        found.is_some_and(|index| self.in_flight.swap_remove(index).1)
+    }
+
+    /// In a forked child: whoever makes such calls is not here.
+    pub fn all_done(&mut self) {
+        self.in_flight.clear();
     }
 
     /// Whether some of `range` is code.
@@ -190,6 +217,25 @@ b000-c000 r-xp 0 0 0 [vdso]
         ] {
             assert_eq!(regions.overlap(&range), expected, "{range:x?}");
         }
+    }
+
+    #[test]
+    fn what_is_being_changed_is_no_code_until_it_is_done() {
+        let mut regions = Regions::new(Vec::new()).expect("maps");
+        let text = regions.code.first().cloned().expect("our own code");
+        let page = text.start..text.start + 0x1000;
+        assert!(regions.changing(&page));
+        // Another thread.
+        assert!(!regions.changing(&page));
+        for _ in 0..2 {
+            assert!(regions.contains(page.start).is_none() && !regions.overlap(&page));
+            regions.refresh().expect("maps");
+        }
+        assert!(regions.done(&page) ^ regions.done(&page), "one of the two has to look");
+        assert!(regions.contains(page.start).is_none());
+        regions.refresh().expect("maps");
+        assert_eq!(regions.contains(page.start), Some(text));
+        assert!(!regions.done(&page));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use carom_base_sys::lock::SpinLock;
+use carom_base_sys::lock::{Lock, Rank};
 
 use super::{
     FIXED, MOST, bit, deliver,
@@ -14,7 +14,7 @@ use crate::memory::Errno;
 
 /// Held by whoever changes an action, so that the kernel and [`wishes`] see changes in the same order. Handlers do not
 /// need it.
-static CHANGE: SpinLock<()> = SpinLock::new(());
+static CHANGE: Lock<()> = Lock::new(Rank::Actions, ());
 
 /// Signals whose handlers are the embedder's.
 static RESERVED: AtomicU64 = AtomicU64::new(0);
@@ -33,7 +33,7 @@ pub fn reserved() -> u64 {
 
 /// In the child of a fork: another thread may have been changing an action.
 pub fn after_fork() {
-    CHANGE.force_open();
+    CHANGE.open();
 }
 
 /// Whether the signal is the program's to change.

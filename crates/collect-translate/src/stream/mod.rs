@@ -22,7 +22,12 @@ mod record;
 mod stamp;
 mod templates;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use std::{
+    mem,
+    sync::atomic::{AtomicUsize, Ordering::*},
+};
+
+use carom_base_sys::lock::{Lock, Rank};
 
 pub use batch::{Batch, Event};
 pub use explicit::Explicit;
@@ -48,23 +53,27 @@ pub const BUFFER_END: u32 = (BUFFER_OFFSET + RECORDS_BYTES) as u32;
 pub const EMPTY: i64 = -(RECORDS_BYTES as i64);
 
 /// Whose turn it is to hand a thread's buffer over: the thread itself, or one that flushes.
-#[derive(Debug, Default)]
 pub struct Turn {
-    held: AtomicBool,
+    held: Lock<()>,
     /// Words that were handed over, and lie in the buffer still.
     handed: AtomicUsize,
+}
+
+impl Default for Turn {
+    fn default() -> Self {
+        Self { held: Lock::new(Rank::Turn, ()), handed: AtomicUsize::new(0) }
+    }
 }
 
 impl Turn {
     /// Takes it. False where somebody has it.
     pub fn take(&self) -> bool {
-        // ATOMICS: the acquire pairs with the release in `give`.
-        self.held.compare_exchange(false, true, Acquire, Relaxed).is_ok()
+        self.held.try_lock().map(mem::forget).is_some()
     }
 
     /// Gives it back. Then the thread may end.
     pub fn give(&self) {
-        self.held.store(false, Release);
+        self.held.open();
     }
 
     /// Only so many words are left; of those that were handed over some may not have taken place.
@@ -74,10 +83,7 @@ impl Turn {
 
     /// Waits for it. To be called by the thread itself, without the engine's lock, before it ends.
     pub fn wait(&self) {
-        while !self.take() {
-            // SAFETY: no arguments.
-            unsafe { libc::sched_yield() };
-        }
+        mem::forget(self.held.lock());
     }
 }
 

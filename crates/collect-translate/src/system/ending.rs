@@ -1,6 +1,8 @@
 //! The end of a thread by the program's own system call.
 
-use std::{arch::asm, cell::UnsafeCell};
+use std::arch::asm;
+
+use carom_base_sys::lock::{Lock, Rank};
 
 use super::{arguments, in_place};
 use crate::{
@@ -9,50 +11,61 @@ use crate::{
     thread::Thread,
 };
 
-/// Where a thread stands that has no lane any more. One for all: it is used under the engine's lock.
+/// Where a thread stands that has no lane any more. One for all.
 #[repr(C, align(64))]
-struct Grave(UnsafeCell<[u8; GRAVE_BYTES]>);
+struct Grave([u8; GRAVE_BYTES]);
 
 const GRAVE_BYTES: usize = 64 << 10;
 
-// SAFETY: used under the engine's lock only.
-unsafe impl Sync for Grave {}
+static GRAVE: Lock<Grave> = Lock::new(Rank::Grave, Grave([0; GRAVE_BYTES]));
 
-static GRAVE: Grave = Grave(UnsafeCell::new([0; GRAVE_BYTES]));
+/// Where a thread goes on that is to end: no address that a program could go to.
+pub const END: u64 = (1 << 63) + 1;
 
-/// Ends the calling thread. The engine's lock, which is held, is released when the thread uses nothing of the engine's
-/// any more.
+/// The calling thread is to [`end`].
 pub fn exit(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     let totals = thread.totals(&engine.cache.codes);
     engine.observer.thread_ending(thread.name, &totals);
-    if !engine.end(thread) {
-        return in_place(thread, exit);
+    match engine.take(thread) {
+        // Its dispatcher has it still.
+        Some(thread) => {
+            let thread = Box::leak(thread);
+            thread.slots().next = END;
+        }
+        None => in_place(thread, exit),
     }
-    let engine = std::ptr::from_mut(engine);
-    // SAFETY: the end of the grave.
-    let top = unsafe { GRAVE.0.get().cast::<u8>().add(GRAVE_BYTES) };
-    // SAFETY: this stack is left for good; the grave is ours as long as we hold the lock.
+}
+
+/// Ends the calling thread, which is not attached any more, without the engine's lock.
+pub fn end(thread: *mut Thread) -> ! {
+    let mut grave = GRAVE.lock();
+    let top = grave.0.as_mut_ptr_range().end;
+    // It is given back when the thread uses nothing any more.
+    std::mem::forget(grave);
+    // SAFETY: this stack is left for good; the grave is ours as long as we hold its lock.
     unsafe {
-        asm!("mov rsp, {}", "call {}", "ud2", in(reg) top, sym bury, in("rdi") engine, options(noreturn))
+        asm!("mov rsp, {}", "call {}", "ud2", in(reg) top, sym bury, in("rdi") thread, options(noreturn))
     };
 }
 
-/// Gives the lane of the thread back that ended last, which is the calling one, and ends it.
-unsafe extern "C" fn bury(engine: *mut Engine) -> ! {
-    // SAFETY: whoever had it before does not come back, and the lock is held.
-    let engine = unsafe { &mut *engine };
-    let mut status = 0;
-    if let Some(thread) = &mut engine.ended {
-        [status, ..] = arguments(thread);
-        let lane = thread.lane;
-        engine::set_gs_base(0);
-        // What cannot be given back stays taken.
-        let _ = engine.cache.lanes.release(lane);
-    }
-    let lock = engine::lock_byte();
-    // SAFETY: from the first instruction on another thread may use the grave; the others need no memory.
+/// Gives back what the calling thread has, and ends it.
+unsafe extern "C" fn bury(thread: *mut Thread) -> ! {
+    // SAFETY: it was a box, and whoever had it before does not come back.
+    let mut thread = unsafe { Box::from_raw(thread) };
+    let [status, ..] = arguments(&mut thread);
+    let lane = thread.lane;
+    // Nobody knows the thread any more who could want it.
+    thread.turn.give();
+    drop(thread);
+    engine::set_gs_base(0);
+    engine::give_lane_back(lane);
+    let word = GRAVE.leave();
+    // SAFETY: from the exchange on another thread may use the grave; the rest needs no memory.
     unsafe {
-        asm!("mov byte ptr [{}], 0", "syscall", "ud2", in(reg) lock, in("rax") libc::SYS_exit, in("rdi") status,
-            options(noreturn));
+        asm!("xor eax, eax", "xchg dword ptr [rdi], eax", "test eax, eax", "jns 2f",
+            "mov eax, {futex}", "mov esi, {wake}", "mov edx, 1", "syscall",
+            "2:", "mov eax, {exit}", "mov rdi, r12", "syscall", "ud2",
+            futex = const libc::SYS_futex, wake = const libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            exit = const libc::SYS_exit, in("rdi") word, in("r12") status, options(noreturn));
     }
 }

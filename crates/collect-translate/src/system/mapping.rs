@@ -1,8 +1,12 @@
 //! System calls that change what is mapped: code that is not there any more, or other code.
+//!
+//! They may take as long as another thread of the program wants, which provides the memory (userfaultfd, files of its own),
+//! so they are made without the engine's lock. Code that they may take away is forgotten before, and nobody translates
+//! anything there until what is mapped afterwards was looked at.
 
 use std::ops::Range;
 
-use super::{Arguments, arguments, finish};
+use super::{Arguments, arguments, finish, number};
 use crate::{
     dispatch::enter,
     engine::Engine,
@@ -11,16 +15,37 @@ use crate::{
     thread::Thread,
 };
 
-/// Does the system call while nobody translates.
-pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
-    let given = arguments(thread);
-    // SAFETY: the program asked for it.
-    let result = unsafe { memory::call(number, given) };
+/// Where a thread goes on that is to [`make`] its call: no address that a program could go to.
+pub const UNLOCKED: u64 = (1 << 63) + 2;
+
+/// The thread is about to make such a call.
+pub fn prepare(engine: &mut Engine, thread: &mut Thread) {
+    for range in replaced(number(thread), arguments(thread)).into_iter().flatten() {
+        if engine.cache.regions.changing(&range) {
+            engine.cache.forget(std::slice::from_ref(&range));
+        }
+    }
+    thread.slots().next = UNLOCKED;
+}
+
+/// Makes it, without the engine's lock.
+pub fn make(thread: &mut Thread) -> Result<u64, Errno> {
+    // SAFETY: the program asked for it, and no code of what it takes away is being read.
+    unsafe { memory::call(number(thread), arguments(thread)) }
+}
+
+/// It was made.
+pub fn made(engine: &mut Engine, thread: &mut Thread, exit: Exit, result: Result<u64, Errno>) {
+    let (number, given) = (number(thread), arguments(thread));
     finish(thread, exit, result);
     let cache = &mut engine.cache;
     cache.stale |= makes_code(&cache.regions, number, given);
-    if number == libc::SYS_shmat && replaces(given) {
-        // How long the segment is, only the kernel knows.
+    let mut had_code = false;
+    for range in replaced(number, given).into_iter().flatten() {
+        had_code |= cache.regions.done(&range);
+    }
+    if had_code || number == libc::SYS_shmat && replaces(given) {
+        // How long a segment is, only the kernel knows. Where the look fails, there is no code: it will be looked for again.
         let _ = cache.look();
     }
     let shared = maps_shared(number, given);
@@ -44,6 +69,19 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
     if !cache.is_current(exit.back) {
         let next = thread.slots().pc;
         enter(engine, thread, next);
+    }
+}
+
+/// The addresses at which a call may take something away.
+fn replaced(number: i64, given: Arguments) -> [Option<Range<u64>>; 2] {
+    let [at, bytes, third, flags, new, ..] = given;
+    let old = Some(pages(at, bytes));
+    match number {
+        libc::SYS_mmap => [old.filter(|_| flags & libc::MAP_FIXED as u64 != 0), None],
+        libc::SYS_mremap => [old, Some(pages(new, third)).filter(|_| flags & libc::MREMAP_FIXED as u64 != 0)],
+        // A segment has no code that could be translated.
+        libc::SYS_shmat | libc::SYS_shmdt => [None, None],
+        _ => [old, None],
     }
 }
 
@@ -111,6 +149,16 @@ mod tests {
         assert_eq!(pages(0x1000, 1), 0x1000..0x2000);
         assert_eq!(pages(0x1fff, 2), 0x1000..0x3000);
         assert_eq!(pages(u64::MAX - 1, 0x10000), u64::MAX - 0xfff..u64::MAX);
+    }
+
+    #[test]
+    fn what_a_call_may_take_away() {
+        let fixed = [0x5000, 0x2000, 0, libc::MAP_FIXED as u64, 0, 0];
+        assert_eq!(replaced(libc::SYS_mmap, fixed), [Some(0x5000..0x7000), None]);
+        assert_eq!(replaced(libc::SYS_mmap, [0x5000, 0x2000, 0, 0, 0, 0]), [None, None]);
+        let there = [0x5000, 0x1000, 0x2000, libc::MREMAP_FIXED as u64, 0x9000, 0];
+        assert_eq!(replaced(libc::SYS_mremap, there), [Some(0x5000..0x6000), Some(0x9000..0xb000)]);
+        assert_eq!(replaced(libc::SYS_mprotect, [0x5000, 1, 0, 0, 0, 0]), [Some(0x5000..0x6000), None]);
     }
 
     #[test]

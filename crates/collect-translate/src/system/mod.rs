@@ -5,10 +5,11 @@ mod death;
 mod ending;
 mod fork;
 pub mod gate;
-mod mapping;
+pub mod mapping;
 mod segment;
 mod spawn;
 
+pub use ending::{END, end};
 pub use segment::leave_for_instruction;
 
 use crate::{
@@ -29,8 +30,7 @@ const SYSCALL_BYTES: u64 = 2;
 
 /// A system call left the cache.
 pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
-    // The kernel looks at the lower half of RAX.
-    let number = i64::from(thread.slots().regs[RAX] as i32);
+    let number = number(thread);
     match number {
         libc::SYS_exit => ending::exit(engine, thread, exit),
         libc::SYS_exit_group | libc::SYS_execve | libc::SYS_execveat => {
@@ -48,7 +48,7 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         | libc::SYS_mprotect
         | libc::SYS_pkey_mprotect
         | libc::SYS_shmat
-        | libc::SYS_shmdt => mapping::call(engine, thread, exit, number),
+        | libc::SYS_shmdt => mapping::prepare(engine, thread),
         libc::SYS_rt_sigaction
         | libc::SYS_rt_sigprocmask
         | libc::SYS_sigaltstack
@@ -72,6 +72,11 @@ pub fn finish(thread: &mut Thread, exit: Exit, result: Result<u64, Errno>) {
     slots.regs[RCX] = next;
     slots.regs[R11] = slots.flags;
     go_on(thread, exit.back + SYSCALL_BYTES, next);
+}
+
+/// The call's number: the kernel looks at the lower half of RAX.
+fn number(thread: &mut Thread) -> i64 {
+    i64::from(thread.slots().regs[RAX] as i32)
 }
 
 /// The call's arguments.

@@ -8,7 +8,11 @@ use carom_base_sys::clock;
 use carom_base_wire::Domains;
 
 use super::{super::kept::Kept, pipeline};
-use crate::{init, lock::SpinLock, session};
+use crate::{
+    init,
+    lock::{Lock, Rank},
+    session,
+};
 
 /// The code of the trouble that accesses are not in order.
 const OUT_OF_ORDER: &str = "out-of-order";
@@ -55,7 +59,7 @@ impl Sink for Ordered {
     }
 }
 
-static FRONT: SpinLock<Option<Front>> = SpinLock::new(None);
+static FRONT: Lock<Option<Front>> = Lock::new(Rank::Order, None);
 
 /// Begins with nothing.
 pub fn start(domains: Domains, keep: bool) {
@@ -85,19 +89,12 @@ pub fn in_order<R>(work: impl FnOnce(&mut Front) -> R) -> Option<R> {
     })
 }
 
-/// Takes the lock for the length of a fork.
-pub fn before_fork() {
-    mem::forget(FRONT.lock());
-}
-
-/// Gives it back, on both sides.
-pub fn after_fork() {
-    FRONT.force_open();
-}
-
 /// In a forked child: what is there was the parent's, and may be in the middle of a change.
 pub fn forget() {
-    mem::forget(FRONT.lock().take());
+    FRONT.open();
+    if let Some(mut front) = FRONT.try_lock() {
+        mem::forget(front.take());
+    }
 }
 
 impl Front {

@@ -6,8 +6,7 @@
 //! in order goes through a [`pipeline`] of two stages: private caches and shared ones.
 //!
 //! All that is under locks. They are taken in the engine's dispatcher or in hooks, with all signals blocked, never in a
-//! signal handler; under them nothing asks the engine for anything. A fork takes them first, so that the child finds
-//! everything whole.
+//! signal handler; under them nothing asks the engine for anything. A forked child begins anew.
 
 mod cells;
 mod clock;
@@ -20,6 +19,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use carom_base::ThreadId;
 use carom_base_reuse::exact::{Config, Exact, Pairs, Sampling};
+use carom_base_sys::signal::Quiet;
 use carom_base_wire::{ReuseMethod, SlotHeader};
 
 use self::clock::Clock;
@@ -61,6 +61,7 @@ pub fn start(session: &Session) -> bool {
         shared: false,
         sampling: if sample_rate < 1.0 { Sampling::Rate(sample_rate) } else { Sampling::All },
     };
+    let _quiet = Quiet::begin();
     let exact = match Exact::new(&config) {
         Ok(exact) => exact,
         Err(error) => {
@@ -109,24 +110,16 @@ fn thread(header: &SlotHeader) -> ThreadId {
     ThreadId(header.serial.load(Relaxed))
 }
 
-/// Takes all locks for the length of a fork.
-pub fn before_fork() {
-    pipeline::before_fork();
-    front::before_fork();
-    pipeline::before_fork_last();
-}
-
-/// Gives them back, on both sides.
-pub fn after_fork() {
-    pipeline::after_fork();
-    front::after_fork();
-}
-
-/// In a forked child, whose caches are its own: nothing was accessed yet. What the parent's analysis holds was the
-/// parent's; where the fork was not the cache's it may be in the middle of a change.
-pub fn begin_in_child(session: Option<&Session>) {
+/// In a forked child, whose caches are its own: what the parent's analysis holds was the parent's, and other threads may
+/// have been changing it.
+pub fn forget() {
     front::forget();
     pipeline::forget();
+}
+
+/// In a forked child: nothing was accessed yet.
+pub fn begin_in_child(session: Option<&Session>) {
+    forget();
     if let Some(session) = session {
         start(session);
     }

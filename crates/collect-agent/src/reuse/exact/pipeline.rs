@@ -3,8 +3,7 @@
 //! No thread is there for them: whoever hands accesses over does some of what there is to do, so that two threads have
 //! both stages going at once, and one alone does everything itself.
 //!
-//! Locks, in the order in which they are taken: of the private stage, of the shared stage; of what puts accesses in order
-//! (`super::FRONT`); of tasks; of spare vectors.
+//! The order of its locks is that of their ranks.
 
 use std::{collections::VecDeque, mem, sync::Arc};
 
@@ -12,7 +11,7 @@ use carom_base::Access;
 use carom_base_reuse::exact::{Exact, Sequence, Stage, Task, Tasks};
 
 use super::{cells::put_down, wide};
-use crate::lock::SpinLock;
+use crate::lock::{Lock, Rank};
 
 /// Tasks that may wait for a stage: so much may one thread be ahead of another. Of 8 Ki accesses each, they are 1.5 MiB.
 const MOST_WAITING: usize = 8;
@@ -22,12 +21,12 @@ const AT_ONCE: usize = 4;
 
 /// A stage, and what it is to do.
 struct Place {
-    stage: SpinLock<Stage>,
-    tasks: SpinLock<VecDeque<Task>>,
+    stage: Lock<Stage>,
+    tasks: Lock<VecDeque<Task>>,
 }
 
-static PRIVATE: Place = Place::new();
-static SHARED: Place = Place::new();
+static PRIVATE: Place = Place::new(Rank::PrivateStage);
+static SHARED: Place = Place::new(Rank::SharedStage);
 
 /// Vectors to use again.
 struct Spare {
@@ -35,7 +34,7 @@ struct Spare {
     sequences: Vec<Sequence>,
 }
 
-static SPARE: SpinLock<Spare> = SpinLock::new(Spare { batches: Vec::new(), sequences: Vec::new() });
+static SPARE: Lock<Spare> = Lock::new(Rank::Spare, Spare { batches: Vec::new(), sequences: Vec::new() });
 
 /// The stages begin; `exact` is to count private caches.
 pub fn start(exact: Exact) {
@@ -56,7 +55,10 @@ pub fn work() {
             return;
         }
         if done == [false; 2] {
-            std::thread::yield_now();
+            // Others are at it.
+            for place in [&PRIVATE, &SHARED] {
+                drop(place.stage.lock());
+            }
         }
     }
 }
@@ -95,41 +97,24 @@ pub fn spare_sequences(mut take: impl FnMut(Sequence)) {
     }
 }
 
-/// Takes the locks of the stages for the length of a fork.
-pub fn before_fork() {
-    mem::forget(PRIVATE.stage.lock());
-    mem::forget(SHARED.stage.lock());
-}
-
-/// Takes the others, which are taken after that of what puts accesses in order.
-pub fn before_fork_last() {
-    mem::forget(PRIVATE.tasks.lock());
-    mem::forget(SHARED.tasks.lock());
-    mem::forget(SPARE.lock());
-}
-
-/// Gives them all back, on both sides.
-pub fn after_fork() {
-    SPARE.force_open();
-    for place in [&PRIVATE, &SHARED] {
-        place.tasks.force_open();
-        place.stage.force_open();
-    }
-}
-
 /// In a forked child: all this is the parent's, and may be in the middle of a change.
 pub fn forget() {
-    for place in [&PRIVATE, &SHARED] {
-        mem::forget(mem::take(&mut *place.stage.lock()));
-        mem::forget(mem::take(&mut *place.tasks.lock()));
+    fn renew<T>(lock: &Lock<T>, fresh: T) {
+        lock.open();
+        if let Some(mut value) = lock.try_lock() {
+            mem::forget(mem::replace(&mut *value, fresh));
+        }
     }
-    let mut spare = SPARE.lock();
-    mem::forget(mem::replace(&mut *spare, Spare { batches: Vec::new(), sequences: Vec::new() }));
+    for place in [&PRIVATE, &SHARED] {
+        renew(&place.stage, Stage::shared());
+        renew(&place.tasks, VecDeque::new());
+    }
+    renew(&SPARE, Spare { batches: Vec::new(), sequences: Vec::new() });
 }
 
 impl Place {
-    const fn new() -> Self {
-        Self { stage: SpinLock::new(Stage::shared()), tasks: SpinLock::new(VecDeque::new()) }
+    const fn new(rank: Rank) -> Self {
+        Self { stage: Lock::new(rank, Stage::shared()), tasks: Lock::new(Rank::Tasks, VecDeque::new()) }
     }
 
     fn add(&self, tasks: &mut Vec<Task>) {

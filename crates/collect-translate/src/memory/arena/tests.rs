@@ -260,7 +260,8 @@ fn locked_memory_is_released_too() {
         if unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) } < 0 {
             return 0;
         }
-        lanes.release(lane).expect("released");
+        lanes.leave(lane).give_back().expect("given back");
+        lanes.free(lane);
         let taken = lanes.take().expect("lane");
         // A new reservation is allowed to fail, but for this reason only.
         if let Err(error) = lanes.open_windows(here()) {

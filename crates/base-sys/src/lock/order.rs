@@ -1,0 +1,183 @@
+//! The order of locks, and what a debug build checks.
+
+/// What a lock protects. A thread that holds one waits only for those further down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Rank {
+    /// The picture of what is loaded. Under it the loader's list is read, whose lock is held for moments, by threads that
+    /// want none of ours.
+    Modules,
+    /// Room for new threads in the session.
+    Slots,
+    /// What ended threads have left to the next ones.
+    Threads,
+    /// Whose turn it is to hand over what a thread has streamed.
+    Turn,
+    /// The stack of threads that have none any more.
+    Grave,
+    /// The translator.
+    Engine,
+    /// Who watches what.
+    Watches,
+    /// Exact reuse: the stage of private caches.
+    PrivateStage,
+    /// Exact reuse: the stage of shared caches.
+    SharedStage,
+    /// Exact reuse: what puts accesses in order.
+    Order,
+    /// Exact reuse: what the stages are to do.
+    Tasks,
+    /// Exact reuse: vectors to use again.
+    Spare,
+    /// The program's signal handlers.
+    Actions,
+    /// Live blocks of the program's heap.
+    Objects,
+    /// What was seen of mappings, and buffers for that.
+    Mappings,
+    /// Our own heap.
+    Heap,
+}
+
+#[cfg(debug_assertions)]
+pub use debug::{Waits, check, expect_quiet, forget_others, opened, taken};
+#[cfg(not(debug_assertions))]
+pub use release::{Waits, check, expect_quiet, forget_others, opened, taken};
+
+#[cfg(not(debug_assertions))]
+mod release {
+    use super::Rank;
+
+    #[derive(Default)]
+    pub struct Waits;
+
+    impl Waits {
+        pub const fn one_more(&mut self, _rank: Rank) {}
+    }
+
+    pub const fn check(_rank: Rank) {}
+    pub const fn taken(_rank: Rank) {}
+    pub const fn opened(_rank: Rank) {}
+
+    /// Debug builds check from now on that signals are blocked where a lock is waited for.
+    pub const fn expect_quiet() {}
+
+    /// To be called in a forked child, whose threads are others.
+    pub const fn forget_others() {}
+}
+
+#[cfg(debug_assertions)]
+mod debug {
+    use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
+
+    use super::Rank;
+    use crate::signal;
+
+    /// What threads hold: thread pointer and a bit for each rank. A fixed table, because thread-local storage may
+    /// allocate at first use. A thread that finds no place is not checked.
+    static HELD: [(AtomicU64, AtomicU32); 256] = [const { (AtomicU64::new(0), AtomicU32::new(0)) }; 256];
+
+    /// There is a program whose handlers may come.
+    static QUIET: AtomicBool = AtomicBool::new(false);
+
+    /// Debug builds check from now on that signals are blocked where a lock is waited for.
+    pub fn expect_quiet() {
+        QUIET.store(true, Relaxed);
+    }
+
+    /// The calling thread's ranks; with `make`, in a place of its own where it has none.
+    fn held(make: bool) -> Option<&'static (AtomicU64, AtomicU32)> {
+        let this = signal::thread_pointer();
+        let free = |place: &&(AtomicU64, AtomicU32)| {
+            make && place.0.compare_exchange(0, this, Relaxed, Relaxed).is_ok()
+        };
+        HELD.iter().find(|place| place.0.load(Relaxed) == this).or_else(|| HELD.iter().find(free))
+    }
+
+    /// The calling thread is about to wait for a lock of this rank.
+    pub fn check(rank: Rank) {
+        /// No signal set has these.
+        const ALWAYS_OPEN: signal::Mask = signal::bit(libc::SIGKILL) | signal::bit(libc::SIGSTOP);
+        if QUIET.load(Relaxed) && signal::mask() | ALWAYS_OPEN != signal::Mask::MAX {
+            give_up(rank, "is waited for while signals may come");
+        }
+        let ranks = held(false).map_or(0, |place| place.1.load(Relaxed));
+        if ranks >> rank as u8 != 0 {
+            give_up(rank, "is waited for by a thread that holds one of its rank or of a later one");
+        }
+    }
+
+    /// It has it.
+    pub fn taken(rank: Rank) {
+        if let Some(place) = held(true) {
+            place.1.fetch_or(1 << rank as u8, Relaxed);
+        }
+    }
+
+    /// A lock of this rank was opened, perhaps by another thread than took it.
+    pub fn opened(rank: Rank) {
+        if let Some(place) = held(false)
+            && place.1.fetch_and(!(1 << rank as u8), Relaxed) == 1 << rank as u8
+        {
+            place.0.store(0, Relaxed);
+        }
+    }
+
+    /// To be called in a forked child, whose threads are others.
+    pub fn forget_others() {
+        let this = signal::thread_pointer();
+        for (thread, ranks) in HELD.iter().filter(|place| ![0, this].contains(&place.0.load(Relaxed))) {
+            ranks.store(0, Relaxed);
+            thread.store(0, Relaxed);
+        }
+    }
+
+    /// How often a thread has waited in vain.
+    #[derive(Default)]
+    pub struct Waits(u32);
+
+    impl Waits {
+        /// Once more, for [`LONGEST`](super::super::futex::LONGEST).
+        pub fn one_more(&mut self, rank: Rank) {
+            /// Half a minute: an analysis takes seconds on a busy machine.
+            const MOST: u32 = 150;
+            self.0 += 1;
+            if self.0 > MOST {
+                give_up(rank, "was waited for in vain: its holder does not run, or is not of this process");
+            }
+        }
+    }
+
+    /// Ends the process with one sentence.
+    fn give_up(rank: Rank, why: &str) -> ! {
+        // A process that ends may not allocate; three calls do not.
+        for part in ["carom: the lock of ", rank.name(), " ", why, ".\n"] {
+            // SAFETY: live bytes.
+            unsafe { libc::write(libc::STDERR_FILENO, part.as_ptr().cast(), part.len()) };
+        }
+        std::process::abort()
+    }
+
+    impl Rank {
+        const fn name(self) -> &'static str {
+            match self {
+                Self::Modules => "modules",
+                Self::Slots => "slots",
+                Self::Threads => "threads",
+                Self::Turn => "a turn",
+                Self::Grave => "the grave",
+                Self::Engine => "the engine",
+                Self::Watches => "watches",
+                Self::PrivateStage => "the private stage",
+                Self::SharedStage => "the shared stage",
+                Self::Order => "the order of accesses",
+                Self::Tasks => "tasks",
+                Self::Spare => "spare vectors",
+                Self::Actions => "signal actions",
+                Self::Objects => "heap objects",
+                Self::Mappings => "mappings",
+                Self::Heap => "our heap",
+            }
+        }
+    }
+}
