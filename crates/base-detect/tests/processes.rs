@@ -6,7 +6,7 @@ use carom_base::{
 use carom_base_detect::{Board, Config, Entry, Input, Publisher, Slot, ThreadDetector, Watch};
 
 fn shared(offset: u64) -> u64 {
-    Addr::shared(SegmentId(2), offset).unwrap().0
+    Addr::shared(SegmentId(2), offset).expect("a segment and an offset that fit").0
 }
 
 fn input(time: u64, addr: u64, kind: AccessKind) -> Input {

@@ -97,7 +97,7 @@ impl CommonHeader {
     }
 }
 
-const _: () = assert!(size_of::<CommonHeader>() % 64 == 0);
+const _: () = assert!(size_of::<CommonHeader>().is_multiple_of(64));
 
 #[cfg(test)]
 mod tests {

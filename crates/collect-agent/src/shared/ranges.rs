@@ -45,8 +45,9 @@ pub struct Ranges {
 impl Ranges {
     /// None.
     pub const fn new() -> Self {
-        const EMPTY: Place = Place { low: AtomicU64::new(0), high: AtomicU64::new(0), at: AtomicU64::new(0) };
-        Self { sequence: AtomicU32::new(0), count: AtomicUsize::new(0), places: [EMPTY; MOST] }
+        let places = [const { Place { low: AtomicU64::new(0), high: AtomicU64::new(0), at: AtomicU64::new(0) } };
+            MOST];
+        Self { sequence: AtomicU32::new(0), count: AtomicUsize::new(0), places }
     }
 
     /// The shared address of a byte of this process, where it has one. Signal-safe.

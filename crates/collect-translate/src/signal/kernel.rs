@@ -88,7 +88,9 @@ pub fn die_of(signal: u64) -> ! {
     // SAFETY: no function.
     let _ = unsafe { rt_sigaction(signal, Some(&Action::default())) };
     // SAFETY: no arguments.
-    let [process, thread] = unsafe { [call(libc::SYS_getpid, [0; 6]), call(libc::SYS_gettid, [0; 6])] };
+    let process = unsafe { call(libc::SYS_getpid, [0; 6]) };
+    // SAFETY: no arguments.
+    let thread = unsafe { call(libc::SYS_gettid, [0; 6]) };
     if let (Ok(process), Ok(thread)) = (process, thread) {
         // SAFETY: to the calling thread.
         let _ = unsafe { call(libc::SYS_tgkill, [process, thread, signal, 0, 0, 0]) };
@@ -239,7 +241,9 @@ mod tests {
             unsafe { libc::mprotect(place, 4096, libc::PROT_READ | libc::PROT_WRITE) };
             assert!(write_bytes(at + 3996, &[1; 100]));
             // SAFETY: as above.
-            assert_eq!(unsafe { place.cast::<[u8; 4]>().add(1023).read() }, [1; 4]);
+            let last = unsafe { place.cast::<[u8; 4]>().add(1023) };
+            // SAFETY: as above.
+            assert_eq!(unsafe { last.read() }, [1; 4]);
             assert!(!write_bytes(at + 3997, &[1; 100]));
         });
         // SAFETY: as above.

@@ -295,7 +295,7 @@ struct Case {
 enum Expected {
     State(State),
     Totals(Totals, Vec<Seen>),
-    Fault(Fault),
+    Fault(Box<Fault>),
     /// Instructions with the registers in front of them.
     Steps(HashSet<(u64, [u64; 16])>),
 }
@@ -310,7 +310,9 @@ fn run_natively(order: &Order, starts: &[u64]) -> (Vec<Case>, u64) {
             let random = Random::of(!order.seed, STATES * index + state);
             let before = first_state(order, &random);
             let expected = match (order.pass, machine::native(entry, &before)) {
-                (pass, End::Faulted) if pass.faults() => machine::fault().map(Expected::Fault),
+                (pass, End::Faulted) if pass.faults() => {
+                    machine::fault().map(|fault| Expected::Fault(Box::new(fault)))
+                }
                 (_, End::Faulted) => None,
                 (Pass::Steps, End::Left(_)) => steps(entry, &before).map(Expected::Steps),
                 (Pass::Totals | Pass::Accesses, End::Left(_)) => {

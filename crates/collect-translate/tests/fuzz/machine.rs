@@ -345,7 +345,9 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     } else if matches!(kind, NATIVE | STEPPED | MAY_FAULT) && (kind != MAY_FAULT || signal != TICK) {
         if signal != TICK {
             // SAFETY: the kernel's.
-            let (info, context) = unsafe { (&*info, &*context) };
+            let info = unsafe { &*info };
+            // SAFETY: the kernel's.
+            let context = unsafe { &*context };
             // SAFETY: one thread runs sequences, and waits.
             unsafe { FAULT = Some(Fault::of(signal, info, context)) };
         }

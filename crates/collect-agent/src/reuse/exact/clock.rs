@@ -62,7 +62,9 @@ impl Clock {
     /// When the counter said `ticks`.
     pub fn at(&self, ticks: u64) -> Nanos {
         let passed = u128::from(ticks.saturating_sub(self.begin.ticks)) * u128::from(self.ns_per_tick);
-        Nanos(self.begin.at.0.saturating_add((passed >> FRACTION_BITS) as u64))
+        // To the nearest: the factor itself is rounded down.
+        let nanoseconds = (passed + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS;
+        Nanos(self.begin.at.0.saturating_add(nanoseconds as u64))
     }
 }
 
