@@ -147,7 +147,7 @@ fn accesses(totals: &Totals) -> u64 {
 
 /// What is still watched for reuse is over: the process ends. `totals`: what each thread, by its name, has made.
 pub fn end_reuse(totals: Option<&[(u64, u64)]>) {
-    with_reuse(|reuse, state| reuse.end_all(state, totals));
+    undisturbed(|| with_reuse(|reuse, state| reuse.end_all(state, totals)));
 }
 
 /// Does something with the sampled reuse of the calling thread, where that is looked for.
