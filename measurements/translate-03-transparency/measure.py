@@ -3,10 +3,8 @@
 
 import hashlib
 import json
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -18,6 +16,7 @@ from cases import cases
 from lib import campaign, carom
 from lib.campaign import Criterion, Summary
 from lib.paths import scratch
+from lib.sessions import end_session
 from lib.table import group_by, markdown, number
 
 # Two native runs tell whether a program's output can be compared at all.
@@ -98,17 +97,6 @@ def keep(name):
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(scratch("transparency"), place, symlinks=True, ignore=lambda folder, names: [
         name for name in names if not (Path(folder) / name).is_file() and not (Path(folder) / name).is_dir()])
-
-
-def end_session(session):
-    """Kills what is left of a session: a server, or a hung program that carom waits for."""
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = entry.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-            if int(fields[3]) == session:
-                os.kill(int(entry.parent.name), signal.SIGKILL)
-        except (OSError, IndexError, ValueError):
-            continue
 
 
 def digest(folder, stdout):

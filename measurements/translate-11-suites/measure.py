@@ -8,7 +8,6 @@ import hashlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib import campaign
 from lib.campaign import Criterion, Summary
 from lib.paths import CAROM, scratch
+from lib.sessions import end_session
 from lib.table import group_by, markdown
 from suites import SUITES
 
@@ -92,17 +92,6 @@ def run_once(test, prefix, limit):
     shutil.rmtree(folder, ignore_errors=True)
     return {"status": status, "hung": hung, "wall_s": wall, "digest": hashlib.sha256(printed.encode()).hexdigest()[:12],
             "last": printed.strip()[-120:]}
-
-
-def end_session(session):
-    """Kills what is left of a session: a hung program with its children, or a server that a test has started."""
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = entry.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-            if int(fields[3]) == session:
-                os.kill(int(entry.parent.name), signal.SIGKILL)
-        except (OSError, IndexError, ValueError):
-            continue
 
 
 def row(test, side, run, found, result):

@@ -28,8 +28,3 @@ fn what_it_executes_is_followed() {
     assert_eq!(ending.code(), Some(13));
     assert_eq!(report.0["processes"].as_array().map(Vec::len), Some(5));
 }
-
-#[test]
-fn a_child_needs_no_lock_of_the_loader() {
-    keeps("fork_in_list.c", &[]);
-}

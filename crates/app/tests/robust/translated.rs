@@ -63,7 +63,6 @@ fn threads_come_go_and_are_cancelled() {
 #[test]
 fn processes_fork_and_become_others() {
     keeps("forks.c", &["500"]);
-    keeps("fork_in_list.c", &[]);
     keeps("parent_goes_on.c", &[]);
     keeps("execs.c", &["4"]);
 }

@@ -98,7 +98,7 @@ impl Held {
         (self.accesses.get(begin..self.given).unwrap_or_default(), last)
     }
 
-    /// When the so-manieth access from here was made, which is of this slice; 0 is the last that was given on.
+    /// The time of the access `ahead` places on from the last that was given on, which lies in this slice.
     fn time(&self, slice: &Slice, ahead: usize) -> u64 {
         slice.begin + slice.step * (self.given - self.before + ahead) as u64
     }
