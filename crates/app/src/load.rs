@@ -60,11 +60,16 @@ fn sharing(recordings: &[Recording]) -> Report {
     run.warnings.extend(unnamed(&names));
     run.warnings.extend(damaged(inputs.iter().map(RecordedInput::unreadable).sum()));
     let mut report = carom_view::share::report(&run, &findings);
-    let counts = counts(recordings, &offsets);
-    if counts.events.iter().any(|event| event.total.is_some()) {
-        carom_view::share::with_counts(&mut report, &counts);
-    }
+    add_counts(&mut report, recordings, &offsets);
     report
+}
+
+/// Adds what was counted, with its coverage, where anything was.
+fn add_counts(report: &mut Report, recordings: &[Recording], offsets: &[Offsets]) {
+    let counts = counts(recordings, offsets);
+    if counts.events.iter().any(|event| event.total.is_some()) {
+        carom_view::share::with_counts(report, &counts);
+    }
 }
 
 fn reusing(recordings: &[Recording], options: &ReuseOptions) -> Report {
@@ -89,7 +94,11 @@ fn reusing(recordings: &[Recording], options: &ReuseOptions) -> Report {
     }
     run.warnings.extend(unnamed(&names));
     run.warnings.extend(damaged(inputs.iter().map(RecordedReuse::unreadable).sum()));
-    carom_view::reuse::report(&run, &findings)
+    let mut report = carom_view::reuse::report(&run, &findings);
+    // As many as the threads that are told.
+    let told = if run.runs > 1 { 1 } else { recordings.len() };
+    add_counts(&mut report, recordings.get(..told).unwrap_or_default(), &offsets);
+    report
 }
 
 /// What moving a line costs on the machine of the recording, where that was measured.

@@ -1,5 +1,7 @@
 //! POSIX timers on a thread's CPU time: the way where perf_event_open is denied.
 
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
 use crate::SysError;
 
 /// A timer that sends SIGTRAP to one thread every so often of its CPU time, at most CONFIG_HZ times a second.
@@ -42,6 +44,7 @@ impl CpuTimer {
             return Err(SysError::last("timer_create"));
         }
         let timer = Self(id);
+        note(id);
         timer.set_period(period_ns)?;
         Ok(timer)
     }
@@ -63,7 +66,47 @@ impl CpuTimer {
 
     /// Deletes the timer. Signal-safe.
     pub fn delete(self) {
-        // SAFETY: integer argument only.
-        unsafe { libc::syscall(libc::SYS_timer_delete, self.0) };
+        if let Some(place) = MADE.iter().find(|place| place.load(Relaxed) == self.0 + 1) {
+            place.store(0, Relaxed);
+        }
+        delete(self.0);
+    }
+}
+
+fn delete(id: libc::c_int) {
+    // SAFETY: integer argument only.
+    unsafe { libc::syscall(libc::SYS_timer_delete, id) };
+}
+
+/// One more than the identifiers of all timers; 0 in places that are free. Beyond these they are forgotten.
+static MADE: [AtomicI32; 1024] = [const { AtomicI32::new(0) }; 1024];
+
+/// The process that made them: a child has none of its parent's.
+static MAKER: AtomicI32 = AtomicI32::new(0);
+
+fn note(id: libc::c_int) {
+    // SAFETY: no arguments.
+    let process = unsafe { libc::getpid() };
+    if MAKER.swap(process, Relaxed) != process {
+        MADE.iter().for_each(|place| place.store(0, Relaxed));
+    }
+    for place in &MADE {
+        if place.compare_exchange(0, id + 1, Relaxed, Relaxed).is_ok() {
+            return;
+        }
+    }
+}
+
+/// Deletes the timers of all threads of the process, whoever has them. Signal-safe.
+pub fn delete_all() {
+    // SAFETY: no arguments.
+    if MAKER.load(Relaxed) != unsafe { libc::getpid() } {
+        return;
+    }
+    for place in &MADE {
+        let id = place.swap(0, Relaxed) - 1;
+        if id >= 0 {
+            delete(id);
+        }
     }
 }

@@ -66,9 +66,13 @@ pub enum Leave {
     Ended = 6,
     /// Anything else.
     Other = 7,
+    /// The program uses GS itself; the thread did not come back.
+    ProgramGs = 8,
+    /// The process stepped aside, in this thread, and did not come back.
+    SteppedAside = 9,
 }
 
 impl Leave {
     /// How many there are.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 10;
 }

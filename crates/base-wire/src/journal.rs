@@ -14,6 +14,7 @@
 //! | `shared` | low, high (hex), segment, offset in it (hex), device (hex), inode, 1 where it may be written, path: memory that processes may share, as met |
 //! | `trouble` | code, text: something that the report should say |
 //! | `unprofiled` | program, why: a child that could not be profiled |
+//! | `aside` | time (ns), CPU time of the process (ns), code, text: it runs natively and unobserved from here on |
 //! | `end` | time (ns) |
 
 /// The code of a [`Line::Trouble`] that says why code could not be translated in a process.
@@ -95,6 +96,17 @@ pub enum Line {
         program: String,
         /// Why.
         reason: String,
+    },
+    /// The process runs natively and unobserved from here on.
+    Aside {
+        /// CLOCK_MONOTONIC nanoseconds.
+        time: u64,
+        /// CPU time of the process so far, in nanoseconds.
+        cpu_ns: u64,
+        /// A short stable code.
+        code: String,
+        /// What the program did: "installed a seccomp filter that …".
+        text: String,
     },
     /// An orderly end.
     End {
@@ -185,6 +197,9 @@ impl Line {
                 format!("shared\t{low:x}\t{high:x}\t{segment}\t{offset:x}\t{of}\n")
             }
             Self::Trouble { code, text } => format!("trouble\t{code}\t{}\n", escape(text)),
+            Self::Aside { time, cpu_ns, code, text } => {
+                format!("aside\t{time}\t{cpu_ns}\t{}\t{}\n", escape(code), escape(text))
+            }
             Self::End { time } => format!("end\t{time}\n"),
         }
     }
@@ -225,6 +240,12 @@ impl Line {
                 path: unescape(next()?),
             }),
             "trouble" => Self::Trouble { code: next()?.into(), text: unescape(next()?) },
+            "aside" => Self::Aside {
+                time: next()?.parse().ok()?,
+                cpu_ns: next()?.parse().ok()?,
+                code: unescape(next()?),
+                text: unescape(next()?),
+            },
             "end" => Self::End { time: next()?.parse().ok()? },
             _ => return None,
         };
@@ -258,6 +279,7 @@ mod tests {
                 writable: true,
                 path: nasty.clone(),
             }),
+            Line::Aside { time: 1, cpu_ns: 2, code: "x".into(), text: nasty.clone() },
             Line::Trouble { code: "x".into(), text: nasty },
             Line::End { time: 4 },
         ];

@@ -45,7 +45,7 @@ pub use segment::{
 pub use window::{Phase, Window};
 
 /// The version of everything in this crate.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// The environment variable that tells a new process where its session is.
 pub const SESSION_VARIABLE: &str = "CAROM_SESSION";

@@ -110,11 +110,13 @@ pub enum Counter {
     Undecided = 24,
     /// Uses that another thread touched while the using one was held, and would have touched later.
     EarlyTouches = 25,
+    /// 1 where the thread that runs translated code has no timer, so that nobody witnesses where it is.
+    Unwitnessed = 26,
 }
 
 impl Counter {
     /// How many there are.
-    pub const COUNT: usize = 26;
+    pub const COUNT: usize = 27;
 }
 
 /// Room for counters to come without moving the rest.
@@ -164,7 +166,11 @@ pub struct SlotHeader {
     pub domain: AtomicU64,
     /// One more than the thread's number among all processes; 0 where it was not seen in memory that processes share.
     pub among_processes: AtomicU64,
-    padding: [u64; 9],
+    /// Timer signals that found the thread in the cache or outside. Stored together with `counts`.
+    pub ticks: AtomicU64,
+    /// CPU time of `translated_ns` for which timer signals found the thread outside the cache, in nanoseconds.
+    pub unbooked_ns: AtomicU64,
+    padding: [u64; 5],
 }
 
 impl SlotHeader {
@@ -177,6 +183,9 @@ impl SlotHeader {
             &self.domain,
             &self.among_processes,
         ]) {
+            word.store(0, Relaxed);
+        }
+        for word in [&self.ticks, &self.unbooked_ns] {
             word.store(0, Relaxed);
         }
         for word in self.name.iter().chain(&self.counters).chain(&self.leaves) {
@@ -231,6 +240,10 @@ pub struct SlotSnapshot {
     pub domain: u64,
     /// As [`SlotHeader::among_processes`].
     pub among_processes: u64,
+    /// As [`SlotHeader::ticks`].
+    pub ticks: u64,
+    /// As [`SlotHeader::unbooked_ns`].
+    pub unbooked_ns: u64,
 }
 
 /// Bytes of a slot's head.
@@ -271,6 +284,8 @@ impl SlotSnapshot {
             leaves: std::array::from_fn(|i| word(offset_of!(SlotHeader, leaves) + i * 8)),
             domain: word(offset_of!(SlotHeader, domain)),
             among_processes: word(offset_of!(SlotHeader, among_processes)),
+            ticks: word(offset_of!(SlotHeader, ticks)),
+            unbooked_ns: word(offset_of!(SlotHeader, unbooked_ns)),
         }
     }
 }
@@ -303,6 +318,7 @@ mod tests {
         words.extend(header.name.iter().chain([&header.head, &header.tail]).chain(&header.counters));
         words.extend(header.counts.iter().chain([&header.translated_ns, &header.native_ns]));
         words.extend(header.leaves.iter().chain([&header.domain, &header.among_processes]));
+        words.extend([&header.ticks, &header.unbooked_ns]);
         words.iter().for_each(|word| bytes.extend(word.load(Relaxed).to_le_bytes()));
         bytes.resize(SLOT_HEADER_BYTES, 0);
         bytes.try_into().unwrap()
@@ -319,11 +335,13 @@ mod tests {
         header.leaves[Leave::Other as usize].store(3, Relaxed);
         header.domain.store(2, Relaxed);
         header.among_processes.store(5, Relaxed);
+        header.ticks.store(4, Relaxed);
+        header.unbooked_ns.store(6, Relaxed);
         let read = SlotSnapshot::parse(&bytes(&header));
         assert_eq!(read.counts, [1_000, 0, 0, 0, 0, 0, NOT_COUNTED, 0, 0, 0, 7]);
         assert_eq!((read.translated_ns, read.native_ns), (90, 10));
-        assert_eq!(read.leaves, [0, 0, 0, 0, 0, 0, 0, 3]);
-        assert_eq!((read.domain, read.among_processes), (2, 5));
+        assert_eq!(read.leaves, [0, 0, 0, 0, 0, 0, 0, 3, 0, 0]);
+        assert_eq!((read.domain, read.among_processes, read.ticks, read.unbooked_ns), (2, 5, 4, 6));
         header.reset();
         assert_eq!(
             SlotSnapshot::parse(&bytes(&header)).counts,

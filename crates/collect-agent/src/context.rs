@@ -236,7 +236,7 @@ impl Memory for OwnMemory<'_> {
 }
 
 /// process_vm_readv on ourselves: fails where a load would fault. Reads up to the first unmapped page.
-fn read_through_kernel(address: u64, buffer: &mut [u8]) -> usize {
+pub fn read_through_kernel(address: u64, buffer: &mut [u8]) -> usize {
     const PAGE: u64 = 4096;
     let in_page = (PAGE - address % PAGE).min(buffer.len() as u64) as usize;
     let (first, rest) = buffer.split_at_mut(in_page);

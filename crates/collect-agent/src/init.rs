@@ -60,6 +60,7 @@ extern "C" fn on_load() {
 
 /// Runs after the program's exit handlers and destructors.
 extern "C" fn on_unload() {
+    session::unprofiled_child_ends();
     if let Some(session) = session::current()
         && session.is_of_this_process()
     {

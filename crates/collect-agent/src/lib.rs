@@ -13,6 +13,7 @@
 mod account;
 #[cfg(not(test))]
 mod alloc;
+mod aside;
 mod budget;
 mod calibrate;
 mod context;

@@ -64,6 +64,33 @@ struct Segment {
 // SAFETY: a segment is shared memory of atomics that is never unmapped.
 unsafe impl Send for Segment {}
 
+/// The control page of the session that the parent of this process is recorded in, where this process could not be.
+static UNPROFILED: AtomicPtr<Control> = AtomicPtr::new(std::ptr::null_mut());
+
+/// That process.
+static UNPROFILED_PID: AtomicU32 = AtomicU32::new(0);
+
+/// The calling process, a child of a fork, cannot be recorded.
+pub fn child_is_unprofiled(parent: &Session, errno: i32) {
+    parent.control.unprofiled_children.fetch_add(1, Relaxed);
+    parent.control.unprofiled_errno.store(errno as u64, Relaxed);
+    UNPROFILED.store(std::ptr::from_ref(parent.control).cast_mut(), Relaxed);
+    // A `vfork` child of it shares its memory.
+    UNPROFILED_PID.store(raw::process_id(), Relaxed);
+}
+
+/// The process ends in an orderly way: where it was not recorded, that much CPU time was not.
+pub fn unprofiled_child_ends() {
+    if UNPROFILED.load(Relaxed).is_null() || UNPROFILED_PID.load(Relaxed) != raw::process_id() {
+        return;
+    }
+    let control = UNPROFILED.swap(std::ptr::null_mut(), Relaxed);
+    // SAFETY: control pages stay mapped; all fields are atomics.
+    if let Some(control) = unsafe { control.as_ref() } {
+        control.unprofiled_ns.fetch_add(clock::process_cpu(), Relaxed);
+    }
+}
+
 static CURRENT: AtomicPtr<Session> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Threads that a board tells apart; those beyond share one's place, which makes entries expire sooner and looks longer.
@@ -123,19 +150,30 @@ impl Session {
         let control = unsafe { page.cast::<Control>().as_ref() };
         let settings = control.settings().ok_or(SysError { call: "control", errno: libc::EPROTO })?;
         let (mode, mode_reason) = Mode::choose(settings.delivery);
+        // On a full disk lines are lost, and nothing else may be.
         Self::begin(dir, control, settings, (mode, mode_reason), arguments(), Vec::new())
+            .map(|(session, _)| session)
     }
 
     /// In a forked child of this process: a session of its own, which begins with the modules that there are. All else that
     /// is the same in parent and child is not found out anew.
     ///
     /// # Errors
-    /// The directory has a name that no path can have.
+    /// The child cannot make files here: it may have lost the right to, or a disk is full.
     pub fn fork(&self) -> Result<&'static Self, SysError> {
         let mode = (self.mode, self.mode_reason.clone());
-        Self::begin(&self.dir, self.control, self.settings, mode, self.arguments.clone(), modules::lines())
+        let (child, written) = Self::begin(
+            &self.dir,
+            self.control,
+            self.settings,
+            mode,
+            self.arguments.clone(),
+            modules::lines(),
+        )?;
+        if written { Ok(child) } else { Err(SysError::last("open")) }
     }
 
+    /// A session, and whether its first lines could be written.
     fn begin(
         dir: &Path,
         control: &'static Control,
@@ -143,7 +181,7 @@ impl Session {
         (mode, mode_reason): (Mode, String),
         arguments: Vec<String>,
         more: Vec<Line>,
-    ) -> Result<&'static Self, SysError> {
+    ) -> Result<(&'static Self, bool), SysError> {
         let pid = raw::process_id();
         let started = clock::now().0;
         let stem = format!("{pid}.{started}");
@@ -178,8 +216,8 @@ impl Session {
             Line::Delivery { name, reason },
         ];
         let lines: String = first.iter().chain(&more).map(Line::format).collect();
-        session.append_lines(lines.as_bytes());
-        Ok(session)
+        let written = session.append_lines(lines.as_bytes());
+        Ok((session, written))
     }
 
     /// False in a `vfork` child, which runs in its parent's memory.
@@ -226,9 +264,9 @@ impl Session {
         raw::append(&self.journal, text.end());
     }
 
-    /// Writes whole lines into the journal. Signal-safe, but for errno.
-    pub fn append_lines(&self, lines: &[u8]) {
-        raw::append(&self.journal, lines);
+    /// Writes whole lines into the journal. False where they are not all there then. Signal-safe, but for errno.
+    pub fn append_lines(&self, lines: &[u8]) -> bool {
+        raw::append(&self.journal, lines)
     }
 
     /// Whether the report may speak of data, and not only of how much was executed.
@@ -253,6 +291,11 @@ impl Session {
         self.next_serial.fetch_add(1, Relaxed)
     }
 
+    /// Whether the process has had no more than one thread so far.
+    pub fn has_been_alone(&self) -> bool {
+        self.next_serial.load(Relaxed) <= 1
+    }
+
     /// A slot for a new thread.
     ///
     /// # Errors
@@ -272,8 +315,26 @@ impl Session {
     }
 
     /// Counts a thread that runs unprofiled.
-    pub fn unprofiled_thread(&self) {
+    pub fn unprofiled_thread(&self, errno: i32) {
         self.control.unprofiled_threads.fetch_add(1, Relaxed);
+        self.control.unprofiled_errno.store(errno as u64, Relaxed);
+    }
+
+    /// Counts the CPU time of the calling thread, which ran unprofiled.
+    pub fn unprofiled_thread_ends(&self) {
+        self.control.unprofiled_ns.fetch_add(clock::thread_cpu(), Relaxed);
+    }
+
+    /// Makes room for many threads more: the program may be about to lose the right to make files here.
+    pub fn reserve_slots(&self) {
+        /// More than most programs make from then on.
+        const AHEAD: usize = 64;
+        let _quiet = Quiet::begin();
+        let mut segments = self.segments.lock();
+        while segments.iter().map(Segment::free).sum::<usize>() < AHEAD {
+            let Ok(segment) = self.grow(&segments) else { return };
+            segments.push(segment);
+        }
     }
 
     /// The process is ending in an orderly way, perhaps by `_exit` in a handler of the program. Signal-safe.
@@ -307,13 +368,24 @@ impl Session {
 }
 
 impl Segment {
+    /// How many slots nobody has.
+    fn free(&self) -> usize {
+        (0..self.slots)
+            .filter(|&index| self.slot(index).header().state.load(Relaxed) == SlotState::Free as u32)
+            .count()
+    }
+
+    fn slot(&self, index: usize) -> Slot {
+        // SAFETY: the offset is inside the mapping.
+        let place = unsafe { self.base.add(slot_offset(index)) };
+        // SAFETY: a mapped slot that is never unmapped.
+        unsafe { Slot::new(place.as_ptr()) }
+    }
+
     fn take(self) -> Option<Slot> {
         (0..self.slots).find_map(|index| {
             debug_assert_eq!(SLOT_BYTES % 8, 0);
-            // SAFETY: the offset is inside the mapping.
-            let place = unsafe { self.base.add(slot_offset(index)) };
-            // SAFETY: a mapped slot that is never unmapped.
-            let slot = unsafe { Slot::new(place.as_ptr()) };
+            let slot = self.slot(index);
             let state = &slot.header().state;
             let taken =
                 state.compare_exchange(SlotState::Free as u32, SlotState::Taken as u32, AcqRel, Relaxed);

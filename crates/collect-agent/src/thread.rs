@@ -113,6 +113,11 @@ impl Thread {
         &self.signals
     }
 
+    /// The kernel has the alternate stack again that the program believes it has.
+    pub fn give_back_stack(&self) {
+        self.handler_stack.take_back(&self.signals);
+    }
+
     /// The caches of an idle thread, which is in nobody's hands but the caller's.
     fn take_tools(&self) -> Option<(Decoder, Stacks)> {
         // SAFETY: as stated.
@@ -190,8 +195,8 @@ impl Vacancy {
 ///
 /// `stack` is the thread's own: first byte and one past the last, zeroes where unknown.
 pub fn begin(session: &'static Session, serial: u32, main: bool, stack: (u64, u64), vacancy: Vacancy) {
-    if begin_or_fail(session, serial, main, stack, vacancy).is_err() {
-        session.unprofiled_thread();
+    if let Err(error) = begin_or_fail(session, serial, main, stack, vacancy) {
+        session.unprofiled_thread(error.errno);
     }
 }
 
@@ -291,8 +296,12 @@ fn start_sampling(
         return Ok(());
     }
     let started = thread.visit(|state| state.sampler.start(period, steady)).unwrap_or(Ok(()));
-    // Counts do without.
-    if steady { Ok(()) } else { started }
+    // Counts do without, but then nobody witnesses them.
+    if steady {
+        slot.count(Counter::Unwitnessed, u64::from(started.is_err()));
+        return Ok(());
+    }
+    started
 }
 
 /// Makes the calling thread one that runs in the code cache. False where it cannot.
@@ -329,6 +338,7 @@ pub fn close() {
         if state.sampler.is_running() {
             let alive = state.sampler.is_alive();
             state.slot.count(Counter::SamplerLost, u64::from(!alive));
+            state.slot.count(Counter::Unwitnessed, u64::from(!alive && translated::is_on()));
         }
         state.sampler.stop();
         note_progress(&state.slot);

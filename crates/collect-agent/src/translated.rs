@@ -16,8 +16,8 @@ use carom_collect_translate as engine;
 use carom_collect_translate::{Batch, Mode, Observer, Totals};
 
 use crate::{
-    handler, init, init::trouble, own_heap::HEAP, registry, reuse, reuse::Sampled, ring::Slot, session,
-    session::Session, shared, thread::State, trial, window,
+    aside, handler, init, init::trouble, own_heap::HEAP, registry, reuse, reuse::Sampled, ring::Slot,
+    session, session::Session, shared, thread::State, trial, window,
 };
 
 /// Thread CPU time between two signals that bring a thread back into the cache, and write down its counts.
@@ -103,6 +103,14 @@ impl Observer for Agent {
                 init::end(session);
             }
         });
+    }
+
+    fn obstacle(&self, number: i64, arguments: [u64; 6]) -> Option<&'static str> {
+        aside::obstacle(number, arguments)
+    }
+
+    fn stepping_aside(&self, obstacle: &str) -> u64 {
+        aside::step(obstacle)
     }
 
     fn thread_ending(&self, name: u64, totals: &Totals) {
@@ -207,6 +215,11 @@ pub fn start(session: &Session) {
                 for (hook, library) in crate::hooks::ways_to_library() {
                     engine::lead_on(hook.addr() as u64, library.addr() as u64);
                 }
+            }
+            // Their system calls are seen when they leave the cache.
+            #[cfg(not(feature = "static-link"))]
+            for (hook, library) in crate::hooks::ways_to_confining_calls() {
+                engine::lead_on(hook.addr() as u64, library.addr() as u64);
             }
             session.note(&Line::Engine { name: Engine::Translate.name().into(), reason: String::new() });
         }
@@ -314,12 +327,19 @@ pub fn write_here(slot: &Slot) {
     }
 }
 
-/// Has a thread that runs natively, and was interrupted at `context`, go on in the cache where it can. For handlers, with
-/// all signals blocked.
-pub fn reenter(context: &mut libc::ucontext_t) {
+/// The timer has interrupted the calling thread at `context`: where it is outside the cache, that counts, and it goes on
+/// in the cache where it can. For handlers, with all signals blocked.
+pub fn witness(context: &mut libc::ucontext_t) {
     if session::current().is_some() {
-        engine::reenter(context);
+        engine::witness(context, TIMER_NS);
     }
+}
+
+/// Has the calling thread run natively behind the back of the engine's books: a program of our tests calls it.
+#[cfg(debug_assertions)]
+#[unsafe(no_mangle)]
+extern "C" fn carom_test_lose_thread() {
+    undisturbed(engine::lose_thread);
 }
 
 /// The head of the slot whose address is a thread's name.
@@ -357,6 +377,8 @@ fn write(name: u64, totals: &Totals) {
     let coverage = totals.coverage;
     header.translated_ns.store(coverage.cpu_ns.saturating_sub(coverage.outside_ns), Relaxed);
     header.native_ns.store(coverage.outside_ns, Relaxed);
+    header.ticks.store(coverage.ticks, Relaxed);
+    header.unbooked_ns.store(coverage.unbooked_ns, Relaxed);
     for (reason, times) in LEAVES.into_iter().zip(coverage.leaves) {
         if let Some(place) = header.leaves.get(reason as usize) {
             place.store(times, Relaxed);
@@ -365,5 +387,11 @@ fn write(name: u64, totals: &Totals) {
 }
 
 /// The engine's reasons to leave the cache, in its order, as the host knows them.
-const LEAVES: [Leave; engine::Leave::COUNT] =
-    [Leave::ForeignCode, Leave::Instruction, Leave::NoMemory, Leave::Other, Leave::ThreadStart];
+const LEAVES: [Leave; engine::Leave::COUNT] = [
+    Leave::ForeignCode,
+    Leave::Instruction,
+    Leave::NoMemory,
+    Leave::ProgramGs,
+    Leave::ThreadStart,
+    Leave::SteppedAside,
+];

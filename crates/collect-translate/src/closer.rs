@@ -5,7 +5,7 @@ use std::{arch::naked_asm, mem::offset_of, ops::Range};
 use crate::{
     exit::Exit,
     state::{LOOKED_UP, Scratch, Slots},
-    switch, watch,
+    watch,
 };
 
 /// Where code goes with the address in `Slots::looked_up`, the program's registers in place but for RAX, which is in
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn look_closer() {
         "mov rdx, gs:[{regs} + 16]",
         "mov rcx, gs:[{regs} + 8]",
         "mov rax, gs:[{exit}]",
-        "jmp {dispatch}",
+        "jmp qword ptr gs:[{dispatch}]",
         exit = const offset_of!(Slots, exit),
         regs = const offset_of!(Slots, regs),
         members = const size_of::<Exit>(),
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn look_closer() {
         exit_pc = const offset_of!(Exit, pc),
         pc = const offset_of!(Slots, pc),
         scratch = const Scratch::A.offset(),
-        dispatch = sym switch::dispatch,
+        dispatch = const offset_of!(Slots, dispatch),
     )
 }
 

@@ -16,11 +16,13 @@ pub enum Leave {
     ProgramGs = 3,
     /// Not the thread itself: it made a thread, or a child that shares its memory, which runs natively.
     Spawned = 4,
+    /// The program was about to do what cannot be followed: the process does not come back.
+    SteppedAside = 5,
 }
 
 impl Leave {
     /// How many there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
 }
 
 /// Processor time of a thread, and what of it was spent outside the cache.
@@ -32,6 +34,11 @@ pub struct Coverage {
     pub outside_ns: u64,
     /// How often, by [`Leave`].
     pub leaves: [u64; Leave::COUNT],
+    /// How often a timer has looked where the thread is ([`crate::witness`]).
+    pub ticks: u64,
+    /// CPU time for which the timer found the thread outside the cache, and the books say inside: of what is not in
+    /// `outside_ns`.
+    pub unbooked_ns: u64,
 }
 
 /// The clock of one thread, and what it showed when the thread came and went.
@@ -46,6 +53,8 @@ pub struct Clock {
     /// How long it was outside without a reason.
     paused_ns: u64,
     leaves: [u64; Leave::COUNT],
+    ticks: u64,
+    unbooked_ns: u64,
 }
 
 impl Clock {
@@ -60,7 +69,15 @@ impl Clock {
             outside_ns: 0,
             paused_ns: 0,
             leaves: [0; Leave::COUNT],
+            ticks: 0,
+            unbooked_ns: 0,
         }
+    }
+
+    /// A timer has looked where the thread is. `unbooked_ns`: for how much time it found it outside against these books.
+    pub fn tick(&mut self, unbooked_ns: u64) {
+        self.ticks += 1;
+        self.unbooked_ns += unbooked_ns;
     }
 
     /// Whose it is.
@@ -114,6 +131,8 @@ impl Clock {
             cpu_ns: now.saturating_sub(self.attached_ns).saturating_sub(paused_ns),
             outside_ns,
             leaves: self.leaves,
+            ticks: self.ticks,
+            unbooked_ns: self.unbooked_ns,
         }
     }
 }
@@ -156,7 +175,7 @@ mod tests {
         let after = clock.coverage();
         assert!(during.outside_ns >= 2_000_000 && after.outside_ns >= during.outside_ns);
         assert!(after.cpu_ns - after.outside_ns >= 4_000_000, "{after:?}");
-        assert_eq!((after.leaves, clock.outside()), ([1, 0, 0, 0, 0], None));
+        assert_eq!((after.leaves, clock.outside()), ([1, 0, 0, 0, 0, 0], None));
     }
 
     /// Two milliseconds inside, two while switched off: of these nothing is told.

@@ -36,6 +36,9 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
     // The program's system calls are its own time.
     let _held = hold::begin((exit.reason != Reason::SystemCall).then_some(thread.lane));
     stream::before_exit(thread, &exit);
+    if exit.reason == Reason::SystemCall {
+        system::prepare(thread);
+    }
     for trial in 0..=MOST_WAITS {
         engine::with_thread(thread, |engine, thread| {
             engine.cache.may_wait = trial < MOST_WAITS && is_repeatable(exit.reason);

@@ -10,12 +10,14 @@ use carom_base_sys::lock::{self, Lock, Rank};
 
 use crate::{cache::Cache, memory::LANE_BYTES, mode::Mode, thread::Thread};
 
+#[cfg(debug_assertions)]
+pub use calling::lose_thread;
 pub use calling::{
     aside, attach, current, detach, give_lane_back, goes_back_to, is_attached, is_called_from_cache,
     is_on_engine_stack, runs_in_cache, set_gs_base, set_name, totals,
 };
 pub use life::{StartError, after_fork, is_started, start, stop};
-pub use observer::{Observer, tell_noticed, tell_streamed, tell_timed};
+pub use observer::{Observer, obstacle, tell_noticed, tell_streamed, tell_timed};
 
 /// The engine.
 pub struct Engine {
@@ -40,7 +42,7 @@ unsafe impl Send for Engine {}
 
 /// Observes the program in another way from now on. Translated code is forgotten: each thread goes on in new code, or
 /// natively, when it comes to the end of the block it is in, or back from the system call. Threads that run natively
-/// because of [`Mode::Off`] come back as those do that left for other reasons ([`crate::reenter`]). Signals must be
+/// because of [`Mode::Off`] come back as those do that left for other reasons ([`crate::witness`]). Signals must be
 /// blocked.
 pub fn set_mode(mode: Mode) {
     with(|engine| engine.cache.set_mode(mode));
@@ -104,6 +106,18 @@ impl Engine {
         self.threads.swap_remove(index);
         // SAFETY: it was a box, and only its own thread, which gives it up, had it.
         Some(unsafe { Box::from_raw(pointer) })
+    }
+
+    /// Has the exits of all threads lead to `passage`, and native functions return to where they were called.
+    pub fn lead_out(&mut self, passage: u64) {
+        for thread in &self.threads {
+            // SAFETY: attached, and its dispatcher uses this under the lock that we hold.
+            let thread = unsafe { &mut *thread.0 };
+            let called_from = thread.native_calls.last().map_or(0, |call| call.back);
+            thread.give_back();
+            thread.slots().called_from = called_from;
+            thread.slots().dispatch = passage;
+        }
     }
 
     /// In the child of a fork: the calling thread is the only one.

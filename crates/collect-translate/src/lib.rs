@@ -61,6 +61,9 @@ mod vector;
 mod watch;
 
 pub use coverage::{Coverage, Leave};
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub use engine::lose_thread;
 pub use engine::{
     Observer, StartError, after_fork, aside, attach, detach, goes_back_to, is_attached, is_called_from_cache,
     is_on_engine_stack, is_started, lead_on, mappings_changed, runs_in_cache, set_mode, set_name, start,
@@ -73,15 +76,16 @@ pub use hold::{Held, Hold, hold, ticks};
 pub use memory::{CODE_NAME, MemoryError};
 pub use mode::Mode;
 pub use position::{accesses, accesses_at, accesses_of};
-pub use reentry::reenter;
+pub use reentry::witness;
 pub use signal::{
     Action as SignalAction, Original, OwnSignals, Stack, adopt as adopt_actions,
     change_natively as change_action, change_stack_natively as change_stack, entry as deliver_signal,
-    find_own_signals, kernel_action, original_registers, program_action, reserve_signals, restrict_calls,
-    set_program_action,
+    find_own_signals, give_back_reserved as give_back_reserved_signals, kernel_action, original_registers,
+    program_action, reserve_signals, restrict_calls, set_program_action,
 };
 pub use stream::{Batch, Event, flush_streams, is_invariant as stamps_are_invariant, now as stamp_now};
 pub use switch::enter;
+pub use system::step_aside;
 pub use timing::{Calibration, Spread, Timed, calibrate};
 pub use totals::Totals;
 pub use watch::{Watched, Watches, watches, watches_of};

@@ -30,7 +30,7 @@ static CONTROL_OF_OURS: u32 = 0x1f80;
 /// The signal set with everything in it.
 static EVERY_SIGNAL: u64 = u64::MAX;
 
-/// Where exits arrive: RAX in scratch word A, the address of the `Exit` in RAX.
+/// Where exits arrive by [`Slots::dispatch`]: RAX in scratch word A, the address of the `Exit` in RAX.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn dispatch() {
@@ -166,11 +166,11 @@ macro_rules! miss {
                 concat!("mov ", $target, ", gs:[{scratch}]"),
                 "mov gs:[{scratch}], rax",
                 "lea rax, [rip + {record}]",
-                "jmp {dispatch}",
+                "jmp qword ptr gs:[{dispatch}]",
                 target = const offset_of!(Slots, target),
                 scratch = const SCRATCH,
                 record = sym $record,
-                dispatch = sym dispatch,
+                dispatch = const offset_of!(Slots, dispatch),
             )
         }
     };
@@ -200,11 +200,11 @@ pub unsafe extern "C" fn enter() {
         "mov gs:[{target}], rax",
         "mov gs:[{scratch}], rax",
         "lea rax, [rip + {record}]",
-        "jmp {dispatch}",
+        "jmp qword ptr gs:[{dispatch}]",
         target = const offset_of!(Slots, target),
         scratch = const SCRATCH,
         record = sym ENTER,
-        dispatch = sym dispatch,
+        dispatch = const offset_of!(Slots, dispatch),
     )
 }
 
@@ -212,7 +212,12 @@ pub unsafe extern "C" fn enter() {
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn reenter() {
-    naked_asm!("lea rax, [rip + {record}]", "jmp {dispatch}", record = sym ENTER, dispatch = sym dispatch)
+    naked_asm!(
+        "lea rax, [rip + {record}]",
+        "jmp qword ptr gs:[{dispatch}]",
+        record = sym ENTER,
+        dispatch = const offset_of!(Slots, dispatch),
+    )
 }
 
 /// Where all of these lie.
@@ -234,9 +239,9 @@ pub unsafe extern "C" fn native_return() {
     naked_asm!(
         "mov gs:[{scratch}], rax",
         "lea rax, [rip + {record}]",
-        "jmp {dispatch}",
+        "jmp qword ptr gs:[{dispatch}]",
         scratch = const SCRATCH,
         record = sym BACK,
-        dispatch = sym dispatch,
+        dispatch = const offset_of!(Slots, dispatch),
     )
 }

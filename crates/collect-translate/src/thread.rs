@@ -81,6 +81,8 @@ pub struct Thread {
     pub comparison: Option<Comparison>,
     /// It has timed loads in an execution that was drawn.
     pub has_timed: bool,
+    /// Why the process steps aside before the thread's system call, where it does.
+    pub obstacle: Option<&'static str>,
     /// Signals that are blocked for the program that the thread is about to become (`signal`).
     pub shown: u64,
     /// The frame of the signal handler that returned last, as the kernel is to read it.
@@ -113,6 +115,7 @@ impl Thread {
             explicit: 0,
             comparison: None,
             has_timed: false,
+            obstacle: None,
             shown: 0,
             left: [0; signal::CONTEXT_WORDS],
             restarts: restartable::area(),

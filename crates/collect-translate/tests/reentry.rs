@@ -8,7 +8,7 @@ use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
-use carom_collect_translate::{Leave, reenter, reserve_signals};
+use carom_collect_translate::{Leave, reserve_signals, witness};
 use support::{counted, try_run};
 
 /// Rounds of adding 1 to every register but the arguments and the stack's, and to a vector register and the word at `a`,
@@ -114,13 +114,16 @@ fn trampoline() -> u64 {
     page as u64
 }
 
+/// Of thread CPU time between two signals, as if they came from a timer.
+const TICK_NS: u64 = 1_000_000;
+
 static COMEBACKS: AtomicUsize = AtomicUsize::new(0);
 static REFUSALS: AtomicUsize = AtomicUsize::new(0);
 
 extern "C" fn on_signal(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel passes a context.
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
-    let tried = if reenter(context) { &COMEBACKS } else { &REFUSALS };
+    let tried = if witness(context, TICK_NS) { &COMEBACKS } else { &REFUSALS };
     tried.fetch_add(1, Relaxed);
 }
 

@@ -21,6 +21,8 @@ pub fn of(head: &SlotSnapshot) -> Option<ThreadCounts> {
         system_calls: of(Count::SystemCalls),
         translated_ns: head.translated_ns,
         native_ns: head.native_ns,
+        unbooked_ns: head.unbooked_ns,
+        ticks: head.ticks,
         leaves: leaves(head),
     })
 }
@@ -36,6 +38,8 @@ fn leaves(head: &SlotSnapshot) -> Leaves {
         no_memory: of(Leave::NoMemory),
         ended: of(Leave::Ended),
         other: of(Leave::Other),
+        program_gs: of(Leave::ProgramGs),
+        stepped_aside: of(Leave::SteppedAside),
     }
 }
 

@@ -164,6 +164,7 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
     }
     if let Some(first) = manifest.processes.first_mut() {
         first.unprofiled_threads = results.unprofiled_threads;
+        first.unprofiled_ns = results.unprofiled_ns;
         first.exit = Some(manifest.exit);
     }
     warnings::add(manifest, &ended, garbage, results);

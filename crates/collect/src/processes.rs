@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use carom_base::{Nanos, ProcessId, SegmentId, ThreadId};
+use carom_base_sys::clock;
 use carom_base_wire::{
     Counter, Engine, MOST_SEGMENTS, SlotSnapshot,
     journal::{Line, SharedMapping},
 };
 use carom_store::{
-    MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo, ThreadCounters, ThreadInfo, Warning,
+    Aside, MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo, ThreadCounters, ThreadInfo,
+    Warning,
 };
 
 use crate::counts;
@@ -142,7 +144,22 @@ impl People {
                 unprofiled: Some(reason),
                 ..ProcessInfo::default()
             }),
+            Line::Aside { time, cpu_ns, code, text } => {
+                let aside = Aside { at: Nanos(time), code, detail: text, seen_ns: cpu_ns, unseen_ns: 0 };
+                info.aside.get_or_insert(aside);
+            }
             Line::End { .. } => self.ended.push(process),
+        }
+    }
+
+    /// Looks how much CPU time the processes have taken since they stepped aside.
+    pub fn look_aside(&mut self) {
+        for process in &mut self.processes {
+            if let Some(aside) = &mut process.aside
+                && let Some(now) = clock::cpu_of(process.pid)
+            {
+                aside.unseen_ns = aside.unseen_ns.max(now.saturating_sub(aside.seen_ns));
+            }
         }
     }
 
@@ -193,6 +210,7 @@ fn counters(head: &SlotSnapshot) -> ThreadCounters {
         cells_lost: of(Counter::CellsLost),
         undecided: of(Counter::Undecided),
         early_touches: of(Counter::EarlyTouches),
+        unwitnessed: of(Counter::Unwitnessed),
         ..ThreadCounters::default()
     }
 }

@@ -129,6 +129,8 @@ fn follow(
     let mut last = Instant::now();
     let mut tick = longest;
     loop {
+        // Before it is waited for: then nobody knows any more.
+        drain.people.look_aside();
         match child.try_wait() {
             Ok(Some(status)) => return launch::exit(status),
             Ok(None) => {}

@@ -26,6 +26,9 @@ pub struct Results {
     pub trap_ns: u64,
     pub modify_ns: u64,
     pub unprofiled_threads: u64,
+    pub unprofiled_children: u64,
+    pub unprofiled_ns: u64,
+    pub unprofiled_errno: u64,
 }
 
 /// Whether it matters which memory processes share: where they do more than count.
@@ -65,7 +68,7 @@ impl Session {
     }
 
     pub fn results(&self) -> Results {
-        let mut bytes = [0; 40];
+        let mut bytes = [0; 64];
         if self.control.read_exact_at(&mut bytes, Control::results_offset()).is_err() {
             return Results::default();
         }
@@ -77,6 +80,9 @@ impl Session {
             trap_ns: next(),
             modify_ns: next(),
             unprofiled_threads: next(),
+            unprofiled_children: next(),
+            unprofiled_ns: next(),
+            unprofiled_errno: next(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use carom_base::{ProcessId, SegmentId};
+use carom_base::{Nanos, ProcessId, SegmentId};
 use carom_base_wire::{
     ControlSettings, Engine, ReuseMethod, Trial, WatchChoice, Window,
     journal::{NOT_COMPARED, NOT_TRANSLATED},
@@ -41,6 +41,9 @@ pub fn add(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Resul
             ),
         );
     }
+    for process in &manifest.processes {
+        manifest.warnings.extend(stepped_aside(process, manifest.started));
+    }
     let uncounted = uncounted(manifest, ended.first() == Some(&false));
     let mut sums = ThreadCounters::default();
     manifest.threads.iter().for_each(|thread| sums += thread.counters);
@@ -66,13 +69,52 @@ pub fn add(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Resul
             "watches could not be set in other threads, so some invalidations and shared reuses were missed";
         warn("threads-unarmed", format!("{} {text}.", sums.threads_unarmed));
     }
+    let cause = unprofiled_cause(results.unprofiled_errno);
     if results.unprofiled_threads > 0 {
-        let text = "threads ran unprofiled for want of session memory, debug registers or file descriptors";
-        warn("unprofiled-threads", format!("{} {text}.", results.unprofiled_threads));
+        warn("unprofiled-threads", format!("{} threads ran unprofiled {cause}.", results.unprofiled_threads));
+    }
+    if results.unprofiled_children > 0 {
+        let text = "forked processes ran unprofiled";
+        warn("unprofiled-children", format!("{} {text} {cause}.", results.unprofiled_children));
     }
     if let Some(text) = uncounted {
         warn("not-counted", text.into());
     }
+}
+
+/// Why threads and children could not be profiled, the latest with this error.
+fn unprofiled_cause(errno: u64) -> &'static str {
+    match i32::try_from(errno) {
+        Ok(libc::EACCES | libc::EPERM) => {
+            "because the program has changed its user, who may not open carom's files; run it as that user"
+        }
+        Ok(libc::ENOENT | libc::ENOTDIR) => {
+            "because the program has changed its root directory, from where carom's files cannot be seen"
+        }
+        Ok(libc::EROFS) => "because carom's files can only be read where the program runs",
+        _ => "for want of session memory, debug registers or file descriptors",
+    }
+}
+
+/// From when on, and why, a process was not observed.
+fn stepped_aside(process: &ProcessInfo, started: Nanos) -> Option<Warning> {
+    let aside = process.aside.as_ref()?;
+    let name = process.argv.first().map_or("A process", String::as_str);
+    let all = (aside.seen_ns + aside.unseen_ns).max(1) as f64;
+    let (from, share) =
+        (aside.at.0.saturating_sub(started.0) as f64 / 1e9, 100.0 * aside.unseen_ns as f64 / all);
+    let (did, remedy) = match aside.code.as_str() {
+        "seccomp" => (
+            format!("installed a seccomp filter that forbids {}, which carom needs", aside.detail),
+            "To see the rest, allow it in the filter or switch the program's sandbox off.",
+        ),
+        _ => (aside.detail.clone(), ""),
+    };
+    let text = format!(
+        "{name} (pid {}) {did}: from {from:.2} s of the run on it ran natively and unobserved, {share:.0}% of its CPU time. {remedy}",
+        process.pid
+    );
+    Some(Warning { code: format!("aside-{}", aside.code), text: text.trim_end().into() })
 }
 
 /// Says what was asked for that a reader would miss in the numbers.

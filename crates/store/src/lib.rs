@@ -45,9 +45,9 @@ pub use chunk::{Kind, MAX_PAYLOAD_BYTES};
 pub use error::{Damage, StoreError};
 pub use fresh::fresh_dir;
 pub use manifest::{
-    CacheInfo, Costs, CpuInfo, EngineInfo, Exit, FileInfo, Leaves, MANIFEST_NAME, MachineInfo, Manifest,
-    MappingInfo, ModuleInfo, ProcessInfo, ReuseInfo, SCHEMA, SegmentInfo, SharedMappingInfo, ThreadCounters,
-    ThreadCounts, ThreadInfo, Warning,
+    Aside, CacheInfo, Costs, CpuInfo, EngineInfo, Exit, FileInfo, Leaves, MANIFEST_NAME, MachineInfo,
+    Manifest, MappingInfo, ModuleInfo, ProcessInfo, ReuseInfo, SCHEMA, SegmentInfo, SharedMappingInfo,
+    ThreadCounters, ThreadCounts, ThreadInfo, Warning,
 };
 pub use read::{Recording, Rows};
 pub use rows::{HeapObject, MAX_FRAMES, Row, Stack};

@@ -39,8 +39,13 @@ fn event(counts: &EventCounts) -> CountedEvent {
 fn coverage(coverage: &Coverage) -> CountCoverage {
     CountCoverage {
         fraction: coverage.fraction().map(Real),
+        books: coverage.books().map(Real),
+        witness: coverage.witness().map(Real),
         translated_ns: coverage.translated_ns,
         native_ns: coverage.native_ns,
+        unbooked_ns: coverage.unbooked_ns,
+        ticks: coverage.ticks,
+        unwitnessed_threads: coverage.unwitnessed_threads,
         uncounted_threads: coverage.uncounted_threads,
         leaves: coverage
             .leaves

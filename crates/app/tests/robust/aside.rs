@@ -47,3 +47,48 @@ fn a_library_that_comes_where_another_was_is_the_one_that_runs() {
     };
     counted("reloaded.c", &[&plugin(1), &plugin(2)]);
 }
+
+/// The agent has a function for this test, in builds like this one, that leads the calling thread out of the cache unbooked.
+#[cfg(debug_assertions)]
+#[test]
+fn coverage_is_witnessed() {
+    let report = counted("lost.c", &[]);
+    let coverage = &report.0["count"]["coverage"];
+    let part = |name: &str| coverage[name].as_f64().unwrap_or_else(|| panic!("{name}: {coverage}"));
+    assert!(part("books") > 0.95, "nobody has told the books: {coverage}");
+    assert!(part("witness") < 0.9 && part("fraction") == part("witness"), "{coverage}");
+    assert!(report.warns("coverage") || report.verdict().contains("ran natively"), "{}", report.verdict());
+    // It came back each time: what is computed is mostly counted.
+    assert!(part("witness") > 0.5, "{coverage}");
+}
+
+/// Filters that forbid what carom needs, in one thread and in several.
+const FORBIDDING: [&str; 5] = ["few", "handler", "threads", "all-threads", "strict"];
+
+#[test]
+fn a_filter_that_forbids_what_carom_needs_is_stepped_aside_for() {
+    for how in FORBIDDING {
+        let report = counted("filters.c", &[how]);
+        assert!(report.warns("aside-seccomp"), "{how}");
+        assert!(coverage(&report) < 0.9, "{how}: {}", coverage(&report));
+        let program = compile("robust/filters.c", &["-ldl"]);
+        for options in [&DENSE[..], &["--engine", "burst", "--delivery", "posix-timer"], &["--objects"]] {
+            same_with(options, &program, &[how]);
+        }
+    }
+}
+
+#[test]
+fn a_filter_that_allows_what_carom_needs_changes_nothing() {
+    for how in ["most", "none"] {
+        let report = counted("filters.c", &[how]);
+        assert!(!report.warns("aside-seccomp"), "{how}");
+        assert!(coverage(&report) > 0.9, "{how}: {}", coverage(&report));
+    }
+}
+
+#[test]
+fn a_program_that_a_filtered_child_executes_runs_without_the_agent() {
+    counted("filters.c", &["child"]);
+    same_with(&DENSE, &compile("robust/filters.c", &["-ldl"]), &["child"]);
+}

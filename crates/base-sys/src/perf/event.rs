@@ -7,6 +7,7 @@ use crate::{
     SysError,
     door::{Call, call},
     own_room,
+    perf::open,
 };
 
 /// How an event's overflow reaches the thread.
@@ -144,7 +145,9 @@ impl Event {
 
     fn keep_high(&mut self, delivery: Delivery) -> Result<(), SysError> {
         if let Hold::Descriptor(fd) = self.hold {
-            self.hold = Hold::Descriptor(descriptor::keep_high(fd));
+            let high = descriptor::keep_high(fd);
+            self.hold = Hold::Descriptor(high);
+            open::add(open::Hold::Descriptor(high));
         }
         match delivery {
             Delivery::Setsig { thread } => self.signal_by_fd(thread),
@@ -161,6 +164,7 @@ impl Event {
         };
         descriptor::close(fd);
         self.hold = Hold::Page(page);
+        open::add(open::Hold::Page(page));
         true
     }
 
@@ -218,12 +222,13 @@ impl Event {
             Hold::Descriptor(fd) if self.is_ours() => {
                 // A forked child may still hold a copy of the descriptor, which would keep the event going.
                 let _ = self.disable();
+                open::remove(open::Hold::Descriptor(fd));
                 descriptor::close(fd);
             }
             Hold::Descriptor(_) => {}
             Hold::Page(page) => {
-                // SAFETY: mapped for this event, which is used no more.
-                unsafe { libc::syscall(libc::SYS_munmap, page, PAGE_BYTES) };
+                open::remove(open::Hold::Page(page));
+                unmap(page);
             }
         }
     }
@@ -233,6 +238,7 @@ impl Event {
         if let Hold::Descriptor(fd) = self.hold
             && self.is_ours()
         {
+            open::remove(open::Hold::Descriptor(fd));
             descriptor::close(fd);
         }
     }
@@ -260,6 +266,26 @@ impl Event {
         }
         Ok(())
     }
+}
+
+/// Closes the events of all threads of the process, whoever has them: they find them gone. Signal-safe.
+pub fn close_all() {
+    open::each(|hold| match hold {
+        open::Hold::Descriptor(fd) => {
+            let event = Event { hold: Hold::Descriptor(fd), id: 0 };
+            // What is there now may be the program's.
+            if event.read_id().is_ok() {
+                let _ = event.disable();
+                descriptor::close(fd);
+            }
+        }
+        open::Hold::Page(page) => unmap(page),
+    });
+}
+
+fn unmap(page: u64) {
+    // SAFETY: mapped for an event, which is used no more.
+    unsafe { libc::syscall(libc::SYS_munmap, page, PAGE_BYTES) };
 }
 
 /// `struct f_owner_ex` of fcntl(2); libc has no x86-64 glibc definition of it.

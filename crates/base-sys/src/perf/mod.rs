@@ -5,5 +5,6 @@
 
 mod descriptor;
 mod event;
+mod open;
 
-pub use event::{Delivery, Event, Watch};
+pub use event::{Delivery, Event, Watch, close_all};

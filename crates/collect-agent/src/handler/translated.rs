@@ -40,7 +40,7 @@ pub fn on_signal(
                 translated::write_here(&state.slot);
             }
             watch::keep_to_window(state, time);
-            translated::reenter(context.raw());
+            translated::witness(context.raw());
         }
         Some(Cause::Watch(index)) => {
             // The trap is the cache's; what it says is the program's.

@@ -28,6 +28,8 @@ fn end() {
         translated::end_reuse(None);
         thread::close();
         session.end();
+    } else {
+        session::unprofiled_child_ends();
     }
 }
 

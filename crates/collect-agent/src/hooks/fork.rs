@@ -6,7 +6,7 @@ use carom_base_sys::signal::{self, Quiet};
 use carom_collect_translate::Stack;
 
 use crate::{
-    extent::Extent, handler_stack, lock, mappings, modules, own_heap::HEAP, registry, reuse, session,
+    aside, extent::Extent, handler_stack, lock, mappings, modules, own_heap::HEAP, registry, reuse, session,
     session::Session, shared, translated,
 };
 
@@ -22,6 +22,9 @@ unsafe extern "C" fn after_fork_in_child() {
 }
 
 fn in_child() {
+    if aside::has_stepped() {
+        return;
+    }
     lock::forget_others();
     HEAP.begin_in_child();
     carom_collect_translate::after_fork();
@@ -71,7 +74,13 @@ fn begin(parent: &'static Session) -> Option<Before> {
     shared::after_fork();
     crate::objects::after_fork();
     crate::thread::after_fork();
-    let child = parent.fork().ok();
+    let child = match parent.fork() {
+        Ok(child) => Some(child),
+        Err(error) => {
+            session::child_is_unprofiled(parent, error.errno);
+            None
+        }
+    };
     session::publish(child);
     reuse::exact::begin_in_child(child);
     if let Some(child) = child {

@@ -189,9 +189,12 @@ fn begin_on_handler_stack(
     vacancy: impl FnOnce() -> Result<Vacancy, SysError>,
 ) {
     if !map::has_room() {
-        return session.unprofiled_thread();
+        return session.unprofiled_thread(libc::ENOMEM);
     }
-    let Ok(vacancy) = vacancy() else { return session.unprofiled_thread() };
+    let vacancy = match vacancy() {
+        Ok(vacancy) => vacancy,
+        Err(error) => return session.unprofiled_thread(error.errno),
+    };
     let here = 0u8;
     let sp = (&raw const here).addr() as u64;
     let mut beginning = Beginning { session, serial, main, stack, sp, vacancy };
@@ -260,7 +263,9 @@ fn call_at_end(round: usize) {
 unsafe extern "C" fn on_thread_end(round: *mut c_void) {
     if round.addr() < ROUNDS {
         call_at_end(round.addr() + 1);
-    } else {
+    } else if registry::current().is_some() {
         thread::end();
+    } else if let Some(session) = session::current() {
+        session.unprofiled_thread_ends();
     }
 }

@@ -81,6 +81,16 @@ pub fn is_on_engine_stack() -> bool {
     (start.load(Relaxed)..end.load(Relaxed)).contains(&((&raw const here).addr() as u64))
 }
 
+/// The calling function, which was called from the cache, returns to native code, and the books do not know: for tests of
+/// what witnesses them.
+#[cfg(debug_assertions)]
+pub fn lose_thread() {
+    if let Some(thread) = current() {
+        // SAFETY: the calling thread's own, and outside the dispatcher.
+        unsafe { &mut *thread }.give_back();
+    }
+}
+
 /// Whether the calling function was called from the cache, and returns there.
 pub fn runs_in_cache() -> bool {
     // SAFETY: the calling thread's own, and outside the dispatcher.

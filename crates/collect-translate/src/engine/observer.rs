@@ -65,6 +65,19 @@ pub trait Observer: Sync {
     /// other processes may see what is mapped now.
     fn mapping_changed(&self, _at: Option<&Range<u64>>, _shared: bool) {}
 
+    /// The program is about to make this system call, which may forbid what the engine and the observer need: that, by name,
+    /// for which the process could not be observed any more. The arguments are in the kernel's order. Without the engine's
+    /// lock.
+    fn obstacle(&self, _number: i64, _arguments: [u64; 6]) -> Option<&'static str> {
+        None
+    }
+
+    /// The process steps aside for an [`obstacle`](Self::obstacle): after this it runs natively, and the observer, which was
+    /// told what has been executed, hears nothing more. Signals that the calling thread is to block besides are returned.
+    fn stepping_aside(&self, _obstacle: &str) -> u64 {
+        0
+    }
+
     /// The process is about to fork, in the calling thread. What is needed in the child must not be left in the
     /// middle by other threads: locks, that of the allocator too, are taken here and given back in
     /// [`forked`](Self::forked).
@@ -81,6 +94,11 @@ static OBSERVER: OnceLock<&'static dyn Observer> = OnceLock::new();
 /// Whom the engine is to tell, once and for all.
 pub fn tell_it_to(observer: &'static dyn Observer) {
     OBSERVER.get_or_init(|| observer);
+}
+
+/// Asks the observer what it says of a system call that the program is about to make.
+pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<&'static str> {
+    OBSERVER.get()?.obstacle(number, arguments)
 }
 
 /// Tells the observer what a thread has noticed.

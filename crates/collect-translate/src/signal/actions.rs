@@ -162,6 +162,34 @@ pub fn adopt() {
     undisturbed(|| (1..=MOST as u64).for_each(adopt_one));
 }
 
+/// The kernel gets the program's own handlers again, for a process that goes on natively. Signals must be blocked.
+pub fn give_back() {
+    // What is left to us makes no other calls.
+    kernel::restrict_calls();
+    let _turn = CHANGE.lock();
+    for signal in (1..=MOST as u64).filter(|&signal| is_ours(signal)) {
+        let has_ours = kernel_action(signal).is_ok_and(|action| action.handler == entry());
+        if let Some(action) = has_ours.then(|| function(signal)).flatten() {
+            // What the kernel refuses stays ours, which runs the program's natively.
+            // SAFETY: a handler of the program's.
+            let _ = unsafe { rt_sigaction(signal, Some(&action)) };
+        }
+    }
+}
+
+/// The reserved signals are the program's again, and what waits of them is dropped. Signals must be blocked.
+pub fn give_back_reserved() {
+    let ignored = Action { handler: libc::SIG_IGN as u64, ..Action::default() };
+    let _turn = CHANGE.lock();
+    for signal in (1..=MOST as u64).filter(|&signal| bit(signal) & reserved() != 0) {
+        for action in [ignored, program_action(signal)] {
+            // Where it cannot be set, the embedder's does what the program's would.
+            // SAFETY: what the program has asked for.
+            let _ = unsafe { rt_sigaction(signal, Some(&action)) };
+        }
+    }
+}
+
 fn adopt_one(signal: u64) {
     if !is_ours(signal) || bit(signal) & reserved() != 0 {
         return;

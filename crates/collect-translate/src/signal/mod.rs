@@ -29,8 +29,8 @@ mod streamed;
 mod wishes;
 
 pub use actions::{
-    adopt, after_fork, change_natively, ends_the_process, kernel_action, program_action, reserve_signals,
-    set_program_action,
+    adopt, after_fork, change_natively, ends_the_process, give_back, give_back_reserved, kernel_action,
+    program_action, reserve_signals, set_program_action,
 };
 pub use context::{Original, original_registers};
 pub use deliver::entry;

@@ -40,6 +40,7 @@ use crate::{
     exit::{Exit, Reason},
     memory::{BUFFER_BYTES, BUFFER_OFFSET},
     state::number,
+    system,
     thread::Thread,
 };
 
@@ -99,7 +100,10 @@ pub fn before_exit(thread: &mut Thread, exit: &Exit) {
             if number == libc::SYS_exit {
                 thread.turn.wait();
             }
-            if matches!(number, libc::SYS_exit_group | libc::SYS_execve | libc::SYS_execveat) {
+            let given = system::arguments(thread);
+            if matches!(number, libc::SYS_exit_group | libc::SYS_execve | libc::SYS_execveat)
+                || system::may_end_here(number, given)
+            {
                 flush_streams();
             }
         }

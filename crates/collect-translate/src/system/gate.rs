@@ -1,5 +1,6 @@
 //! Which system calls leave the cache.
 
+use super::aside;
 use crate::{emit::Emitter, marks::Undo};
 
 /// Numbers beyond this leave.
@@ -58,7 +59,7 @@ const WAITING: [i64; 15] = [
 pub fn table(waiting: bool) -> [u8; TABLE_BYTES] {
     let mut table = [0; TABLE_BYTES];
     let waiting = WAITING.iter().filter(|_| waiting);
-    for call in OURS.iter().chain(waiting).copied() {
+    for call in OURS.iter().chain(&aside::CALLS).chain(waiting).copied() {
         if let Some(byte) = table.get_mut(call as usize / 8) {
             *byte |= 1 << (call % 8);
         }
@@ -126,7 +127,7 @@ mod tests {
             let is_set = |call: &i64| table[*call as usize / 8] >> (call % 8) & 1 == 1;
             (0..i64::from(KNOWN)).filter(is_set).collect::<Vec<_>>()
         };
-        let mut ours = OURS.to_vec();
+        let mut ours = [&OURS[..], &aside::CALLS].concat();
         ours.sort_unstable();
         assert_eq!(set(false), ours);
         ours.extend(WAITING);

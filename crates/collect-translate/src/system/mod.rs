@@ -1,5 +1,6 @@
 //! System calls that concern the translator.
 
+mod aside;
 mod birth;
 mod death;
 mod ending;
@@ -9,6 +10,7 @@ pub mod mapping;
 mod segment;
 mod spawn;
 
+pub use aside::{may_end_here, prepare, step_aside};
 pub use ending::{END, end};
 pub use segment::leave_for_instruction;
 
@@ -23,7 +25,7 @@ use crate::{
 };
 
 /// What is in RDI, RSI, RDX, R10, R8 and R9.
-type Arguments = [u64; 6];
+pub type Arguments = [u64; 6];
 
 /// Bytes of the instruction.
 const SYSCALL_BYTES: u64 = 2;
@@ -55,6 +57,7 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         | libc::SYS_rt_sigreturn => signal::call(engine, thread, exit, number),
         libc::SYS_kill | libc::SYS_tkill | libc::SYS_tgkill => death::call(engine, thread, exit, number),
         libc::SYS_arch_prctl => segment::call(engine, thread, exit),
+        _ if aside::CALLS.contains(&number) => aside::call(engine, thread, exit),
         _ => in_place(thread, exit),
     }
 }

@@ -34,15 +34,22 @@ pub fn leave_for_instruction(engine: &mut Engine, thread: &mut Thread, exit: Exi
         let instruction = Decoder::with_ip(64, code, exit.pc, DecoderOptions::NONE).decode();
         relocate::uses_gs(&instruction)
     });
-    if !uses_gs {
-        return leave(thread, exit.pc, Leave::Instruction);
+    if uses_gs {
+        leave_for_good(engine, thread, exit.detail, exit.pc, Leave::ProgramGs);
+    } else {
+        leave(thread, exit.pc, Leave::Instruction);
     }
+}
+
+/// The thread goes on natively at `pc`, with GS as it would be natively, and does not come back. `from`: where in the cache
+/// it was.
+pub fn leave_for_good(engine: &mut Engine, thread: &mut Thread, from: u64, pc: u64, why: Leave) {
     thread.give_back();
-    leave(thread, exit.pc, Leave::ProgramGs);
+    leave(thread, pc, why);
     let rax = thread.slots().regs[RAX];
-    let arena = engine.cache.codes.iter_mut().find(|code| code.contains(exit.detail));
+    let arena = engine.cache.codes.iter_mut().find(|code| code.contains(from));
     // Where there is no room the program finds our base, as long as it does not set its own.
-    if let Some(entry) = arena.and_then(|arena| emit_way_out(arena, exit.pc, rax)) {
+    if let Some(entry) = arena.and_then(|arena| emit_way_out(arena, pc, rax)) {
         thread.slots().next = entry;
     }
 }

@@ -32,6 +32,10 @@ pub struct ThreadCounts {
     pub translated_ns: u64,
     /// CPU time since the thread was met during which nothing was counted, in nanoseconds.
     pub native_ns: u64,
+    /// Of `translated_ns`, the CPU time for which a timer found the thread in native code all the same.
+    pub unbooked_ns: u64,
+    /// How often that timer has looked.
+    pub ticks: u64,
     /// How often counting paused, and why.
     pub leaves: Leaves,
 }
@@ -56,4 +60,8 @@ pub struct Leaves {
     pub ended: u64,
     /// Anything else.
     pub other: u64,
+    /// The program uses GS itself, in this thread.
+    pub program_gs: u64,
+    /// The process stepped aside, in this thread.
+    pub stepped_aside: u64,
 }

@@ -20,7 +20,7 @@ pub use engine::{Costs, EngineInfo};
 pub use file::MANIFEST_NAME;
 pub(crate) use file::{FILE_MODE, open_regular, read, write};
 pub use machine::{CacheInfo, CpuInfo, MachineInfo};
-pub use process::{Exit, MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo};
+pub use process::{Aside, Exit, MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo};
 pub use reuse::ReuseInfo;
 pub use thread::{ThreadCounters, ThreadInfo};
 

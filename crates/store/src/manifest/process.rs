@@ -36,6 +36,12 @@ pub struct ProcessInfo {
     /// Threads that ran unprofiled, for example for want of session memory.
     #[serde(default)]
     pub unprofiled_threads: u64,
+    /// CPU time of these, and of children that could not be profiled, in nanoseconds, as far as it is known.
+    #[serde(default)]
+    pub unprofiled_ns: u64,
+    /// Since when, and why, it ran natively and unobserved, where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aside: Option<Aside>,
     /// Executable and libraries, for symbols.
     pub modules: Vec<ModuleInfo>,
     /// Other mappings that a data address may lie in.
@@ -75,6 +81,22 @@ pub struct SegmentInfo {
     pub device: u64,
     /// The file's number on that device; of a segment of System V its id.
     pub inode: u64,
+}
+
+/// A process went on natively and unobserved, because the program did what cannot be followed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Aside {
+    /// When.
+    #[serde(with = "plain")]
+    pub at: Nanos,
+    /// What the program did, as a stable code: `seccomp`.
+    pub code: String,
+    /// What that forbids.
+    pub detail: String,
+    /// CPU time of the process until then, in nanoseconds.
+    pub seen_ns: u64,
+    /// CPU time of the process from then on, as far as it is known, in nanoseconds.
+    pub unseen_ns: u64,
 }
 
 /// An executable or library while it is mapped.

@@ -120,4 +120,6 @@ counters! {
     undecided,
     /// Uses that another thread touched while their own stood in the profiler, and their own would have touched before.
     early_touches,
+    /// 1 where no timer witnessed that the thread ran counted code, or not to its end.
+    unwitnessed,
 }

@@ -69,7 +69,10 @@ pub fn analyse<'a>(recordings: impl IntoIterator<Item = (&'a Manifest, Offsets)>
     };
     CountFindings {
         events: Event::ALL.map(counts).into(),
-        coverage: Coverage::of(threads.iter().map(|(_, _, thread)| *thread)),
+        coverage: Coverage::of(
+            threads.iter().map(|(_, _, thread)| *thread),
+            recordings.iter().flat_map(|(manifest, _)| &manifest.processes),
+        ),
         unprofiled_threads: recordings
             .iter()
             .flat_map(|(manifest, _)| &manifest.processes)

@@ -47,6 +47,22 @@ fn threads_and_processes_add_up_and_gaps_stay_gaps() {
 }
 
 #[test]
+fn coverage_is_the_worse_of_books_and_witness() {
+    let mut witnessed = thread(0, 0, 1_000, None);
+    // 20 of the 90 ns that the books have were spent in native code.
+    let counts = witnessed.counts.as_mut().unwrap();
+    (counts.ticks, counts.unbooked_ns) = (10, 20);
+    let alone = analyse([(&manifest(vec![witnessed.clone()], 1), Offsets::default())]).coverage;
+    assert_eq!((alone.books(), alone.witness(), alone.fraction()), (Some(0.9), Some(0.7), Some(0.7)));
+    let unwitnessed = analyse([(&manifest(vec![thread(0, 0, 1_000, None)], 1), Offsets::default())]).coverage;
+    assert_eq!((unwitnessed.witness(), unwitnessed.fraction()), (None, Some(0.9)));
+    // The process went on for another 100 ns natively.
+    let mut run = manifest(vec![witnessed], 1);
+    run.processes[0].aside = Some(carom_store::Aside { unseen_ns: 100, ..Default::default() });
+    assert_eq!(analyse([(&run, Offsets::default())]).coverage.fraction(), Some(0.35));
+}
+
+#[test]
 fn several_recordings_are_numbered_through() {
     let one = manifest(vec![thread(0, 0, 1, None)], 1);
     let other = manifest(vec![thread(0, 0, 20, None), thread(1, 0, 300, None)], 1);

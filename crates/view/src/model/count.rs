@@ -33,12 +33,24 @@ pub struct CountedEvent {
 /// How much of the run the counts cover.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CountCoverage {
-    /// Part of the threads' CPU time that is counted, 0 to 1; null where no time was measured.
+    /// Part of the threads' CPU time that is counted, 0 to 1: the lesser of `books` and `witness`; null where no time was
+    /// measured.
     pub fraction: Option<Real>,
+    /// That part by the engine's own books: `translated_ns / (translated_ns + native_ns)`.
+    pub books: Option<Real>,
+    /// That part by a timer that looks where threads are: `(translated_ns - unbooked_ns) / (translated_ns + native_ns)`;
+    /// null where it never looked.
+    pub witness: Option<Real>,
     /// CPU time during which everything was counted, in nanoseconds.
     pub translated_ns: u64,
     /// CPU time during which nothing was counted, in nanoseconds.
     pub native_ns: u64,
+    /// Of `translated_ns`, the time for which the timer found threads in native code all the same.
+    pub unbooked_ns: u64,
+    /// How often the timer has looked.
+    pub ticks: u64,
+    /// Counted threads that had no timer, or not to their end.
+    pub unwitnessed_threads: u64,
     /// Threads in which nothing was counted.
     pub uncounted_threads: u64,
     /// How often threads left the counted code for native code, by reason.

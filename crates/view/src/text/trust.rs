@@ -206,6 +206,14 @@ fn coverage(coverage: &CountCoverage) -> String {
             .collect();
         text.push_str(&format!("; left for native code by {}", reasons.join(", ")));
     }
+    if coverage.unbooked_ns > 0 {
+        let found = words::seconds(coverage.unbooked_ns as f64 / 1e9);
+        text.push_str(&format!("; {found} of native code found by the timer alone"));
+    }
+    if coverage.unwitnessed_threads > 0 {
+        let threads = words::count(coverage.unwitnessed_threads as usize, "thread");
+        text.push_str(&format!("; not witnessed by a timer in {threads}"));
+    }
     if coverage.uncounted_threads > 0 {
         text.push_str(&format!(
             "; {} not counted",

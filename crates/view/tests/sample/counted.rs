@@ -34,6 +34,9 @@ pub fn counted() -> (RunInfo, CountFindings) {
         coverage: Counted {
             translated_ns: 999_870_000,
             native_ns: 130_000,
+            unbooked_ns: 0,
+            ticks: 100,
+            unwitnessed_threads: 0,
             uncounted_threads: 0,
             leaves: Leave::ALL.map(|leave| (leave, u64::from(leave == Leave::ThreadStart) * 2)).into(),
         },

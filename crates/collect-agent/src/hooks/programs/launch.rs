@@ -13,7 +13,7 @@ use super::{
     look::{self, Refusal},
     tracer,
 };
-use crate::{journal::Text, raw, registry, session, session::Session, thread, translated};
+use crate::{aside, journal::Text, raw, registry, session, session::Session, thread, translated};
 
 /// A program about to be started, as far as it can be told beforehand.
 pub struct Program<'a> {
@@ -34,7 +34,13 @@ pub unsafe fn launch(
     environment: Environment,
     start: impl Fn(Environment) -> c_int,
 ) -> c_int {
-    let (Some(session), Some(ours)) = (session::current(), OURS.get()) else { return start(environment) };
+    let Some(ours) = OURS.get() else { return start(environment) };
+    if aside::has_stepped() {
+        // The new program runs under the same filter.
+        // SAFETY: the caller's promise.
+        return unsafe { ours.with(environment, false, start) };
+    }
+    let Some(session) = session::current() else { return start(environment) };
     let before = signal::errno();
     let refusal = refusal(session, program);
     if !program.spawned {

@@ -76,6 +76,11 @@ pub fn keep(before: &libc::sigaction) {
     translate::adopt_actions();
 }
 
+/// They are kept no longer, in this process and its children.
+pub fn stop_keeping() {
+    PROCESS.store(0, Relaxed);
+}
+
 /// In a forked child: also there.
 pub fn keep_in_child() {
     if PROCESS.load(Relaxed) != 0 {

@@ -9,7 +9,7 @@ function countFacts() {
   const { coverage, events } = counts;
   const figures = events.slice(0, 3).map((event) =>
     fact(event.name, event.total === null ? "not counted" : compact(event.total), event.total === null ? "" : exact(event.total)));
-  const native = `${seconds(coverage.native_ns / 1e9)} of thread CPU time are in no count`;
+  const native = `${seconds((coverage.native_ns + coverage.unbooked_ns) / 1e9)} of thread CPU time are in no count`;
   return [...figures, fact("Coverage", coveragePercent(coverage.fraction), native)];
 }
 

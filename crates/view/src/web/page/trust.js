@@ -30,6 +30,8 @@ function trustSection() {
         !program.cut_short && !program.complete && el("div", { class: "is-false" }, "The recording is incomplete.")),
       ...term("Engine", el("b", {}, engine.name), name(` (${engine.reason})`), el("div", { class: "muted" }, how)),
       ...(counts ? term("Coverage", `${coveragePercent(counts.coverage.fraction)} of the threads' CPU time`,
+        counts.coverage.unbooked_ns > 0 && `, ${seconds(counts.coverage.unbooked_ns / 1e9)} of native code found by the timer alone`,
+        counts.coverage.unwitnessed_threads > 0 && `, not witnessed by a timer in ${plural(counts.coverage.unwitnessed_threads, "thread")}`,
         counts.coverage.uncounted_threads > 0 && `, ${plural(counts.coverage.uncounted_threads, "thread")} not counted`,
         ...leaves.map((each) => el("div", { class: "muted" }, `${plural(each.times, "time")} left for native code: ${each.text}`))) : []),
       ...(reuse ? reuseTerms(term) : []),

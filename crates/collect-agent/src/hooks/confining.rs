@@ -1,0 +1,102 @@
+//! Functions by which the program installs a seccomp filter: the agent may have to step aside before that. Where the thread
+//! runs in the cache, the translator sees the system calls themselves.
+//!
+//! The agent calls these two itself, in handlers too and before it is ready for anything: they make their system call, as
+//! the C library's do, without looking for those.
+
+use std::{arch::naked_asm, ffi::c_long};
+
+use carom_base_sys::signal;
+
+use crate::aside;
+
+/// The hooks, and the C library's functions that translated code calls in their place.
+#[cfg(not(feature = "static-link"))]
+pub fn ways_to_library() -> impl Iterator<Item = (*const libc::c_void, *const libc::c_void)> {
+    // Names of their own: the addresses of the exported ones may be those of the program's linkage tables.
+    unsafe extern "C" {
+        static carom_hook_prctl: u8;
+        static carom_hook_syscall: u8;
+    }
+    let hooks = [(&raw const carom_hook_prctl, c"prctl"), (&raw const carom_hook_syscall, c"syscall")];
+    hooks.into_iter().map(|(hook, name)| {
+        // SAFETY: a valid name.
+        (hook.cast(), unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }.cast_const())
+    })
+}
+
+/// Declares the hook `$name`, which asks `$before` where EDI is one of two numbers, and makes its system call after
+/// `$shuffle` has put number and arguments where the kernel wants them.
+macro_rules! hook {
+    ($name:ident, $wrap:literal, ($first:literal, $second:literal), $before:ident, $shuffle:literal) => {
+        /// # Safety
+        /// As the C function of this name.
+        #[cfg_attr(feature = "static-link", unsafe(export_name = $wrap))]
+        #[cfg_attr(not(feature = "static-link"), unsafe(no_mangle))]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            naked_asm!(
+                concat!(".globl carom_hook_", stringify!($name)),
+                concat!(".hidden carom_hook_", stringify!($name)),
+                concat!("carom_hook_", stringify!($name), ":"),
+                concat!("cmp edi, ", $first),
+                "je 2f",
+                concat!("cmp edi, ", $second),
+                "jne 3f",
+                "2:",
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                "push rcx",
+                "push r8",
+                "push r9",
+                "sub rsp, 8",
+                "call {before}",
+                "add rsp, 8",
+                "pop r9",
+                "pop r8",
+                "pop rcx",
+                "pop rdx",
+                "pop rsi",
+                "pop rdi",
+                "3:",
+                $shuffle,
+                "syscall",
+                "cmp rax, -4095",
+                "jae 4f",
+                "ret",
+                "4:",
+                "mov rdi, rax",
+                "jmp {failed}",
+                before = sym $before,
+                failed = sym failed,
+            )
+        }
+    };
+}
+
+// PR_SET_SECCOMP; SYS_prctl and SYS_seccomp.
+hook!(prctl, "__wrap_prctl", (22, 22), before_prctl, "mov r10, rcx; mov eax, 157");
+hook!(
+    syscall,
+    "__wrap_syscall",
+    (157, 317),
+    before_call,
+    "mov rax, rdi; mov rdi, rsi; mov rsi, rdx; mov rdx, rcx; mov r10, r8; mov r8, r9; mov r9, [rsp + 8]"
+);
+
+extern "C" fn before_prctl(option: u64, second: u64, third: u64) {
+    aside::before(libc::SYS_prctl, [option, second, third, 0, 0, 0]);
+}
+
+extern "C" fn before_call(number: c_long, first: u64, second: u64, third: u64) {
+    if number == libc::SYS_seccomp || first == libc::PR_SET_SECCOMP as u64 {
+        aside::before(number, [first, second, third, 0, 0, 0]);
+    }
+}
+
+/// What the C library returns where the kernel returned this.
+extern "C" fn failed(result: i64) -> c_long {
+    signal::set_errno(-result as i32);
+    -1
+}

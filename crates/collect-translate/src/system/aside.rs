@@ -1,0 +1,114 @@
+//! Stepping aside: the program is about to do what cannot be followed, so the whole process goes on natively, for good and
+//! without a system call of ours.
+//!
+//! The calling thread leaves in front of its system call. The others leave at their next exit: all code is forgotten, so
+//! that every block ends at one, and exits lead to [`leave_quietly`] instead of to the dispatcher.
+
+use std::{arch::naked_asm, mem::offset_of};
+
+use super::{Arguments, arguments, in_place, number, segment};
+use crate::{
+    coverage::Leave,
+    engine::{self, Engine},
+    exit::{Exit, Reason},
+    mode::Mode,
+    signal,
+    state::{Slots, number::RCX},
+    thread::Thread,
+};
+
+/// The calls that change what the process may do: what it may call, whose files it may open, and which it sees.
+pub const CALLS: [i64; 14] = [
+    libc::SYS_prctl,
+    libc::SYS_seccomp,
+    libc::SYS_chroot,
+    libc::SYS_pivot_root,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_setuid,
+    libc::SYS_setgid,
+    libc::SYS_setreuid,
+    libc::SYS_setregid,
+    libc::SYS_setresuid,
+    libc::SYS_setresgid,
+    libc::SYS_setfsuid,
+    libc::SYS_capset,
+];
+
+/// Whether a system call may be the last before the process steps aside.
+pub fn may_end_here(number: i64, given: Arguments) -> bool {
+    number == libc::SYS_seccomp
+        || number == libc::SYS_prctl && given.first() == Some(&(libc::PR_SET_SECCOMP as u64))
+}
+
+/// A system call has left the cache, and the engine's lock is not taken yet.
+pub fn prepare(thread: &mut Thread) {
+    let (number, given) = (number(thread), arguments(thread));
+    let concerns = CALLS.contains(&number) && (number != libc::SYS_prctl || may_end_here(number, given));
+    thread.obstacle = concerns.then(|| engine::obstacle(number, given)).flatten();
+}
+
+/// Lets the call happen, in the cache or behind it.
+pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
+    let Some(obstacle) = thread.obstacle else { return in_place(thread, exit) };
+    engine.ending();
+    thread.slots().mask |= engine.observer.stepping_aside(obstacle);
+    signal::give_back();
+    engine.cache.set_mode(Mode::Off);
+    engine.lead_out(leave_quietly as *const () as u64);
+    engine::stop();
+    segment::leave_for_good(engine, thread, exit.back, exit.pc, Leave::SteppedAside);
+}
+
+/// Steps aside in a thread that runs natively, whose totals were told. Signals must be blocked.
+pub fn step_aside() {
+    signal::give_back();
+    if !engine::is_started() {
+        return;
+    }
+    let thread = engine::current();
+    engine::with(|engine| {
+        engine.cache.set_mode(Mode::Off);
+        engine.lead_out(leave_quietly as *const () as u64);
+        engine::stop();
+    });
+    if thread.is_some() {
+        engine::set_gs_base(0);
+    }
+}
+
+/// Where exits lead once the process has stepped aside, as to `switch::dispatch`: on in native code. GS stays ours.
+///
+/// Flags and all registers stay the program's, and its stack is not used: a signal may come at any time.
+#[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
+unsafe extern "C" fn leave_quietly() {
+    naked_asm!(
+        "mov gs:[{rcx}], rcx",
+        "mov rcx, [rax + {pc}]",
+        "jrcxz 3f",
+        "2:",
+        "mov gs:[{next}], rcx",
+        "mov rcx, gs:[{rcx}]",
+        "mov rax, gs:[{scratch}]",
+        "jmp qword ptr gs:[{next}]",
+        // Where the exit itself does not know, the thread does.
+        "3:",
+        "mov rcx, [rax + {reason}]",
+        "lea rcx, [rcx - {back}]",
+        "jrcxz 4f",
+        "mov rcx, gs:[{target}]",
+        "jmp 2b",
+        "4:",
+        "mov rcx, gs:[{called_from}]",
+        "jmp 2b",
+        rcx = const offset_of!(Slots, regs) + 8 * RCX,
+        pc = const offset_of!(Exit, pc),
+        reason = const offset_of!(Exit, reason),
+        back = const Reason::Back as u64,
+        next = const offset_of!(Slots, next),
+        scratch = const offset_of!(Slots, scratch),
+        target = const offset_of!(Slots, target),
+        called_from = const offset_of!(Slots, called_from),
+    )
+}

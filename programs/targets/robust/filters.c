@@ -1,0 +1,140 @@
+/* filters HOW: installs a seccomp filter as a sandbox does, and goes on in it with threads, handlers and memory. What is not
+ * allowed kills. */
+#include "robust.h"
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#define ALLOW(call)                                                                                                    \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define KILL(call)                                                                                                     \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+#define LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+
+/* What a program like this needs by itself, and nothing else. */
+static struct sock_filter few[] = {
+    LOAD_NUMBER,           ALLOW(brk),        ALLOW(close),         ALLOW(exit),        ALLOW(exit_group),
+    ALLOW(fstat),          ALLOW(futex),      ALLOW(madvise),       ALLOW(mmap),        ALLOW(munmap),
+    ALLOW(newfstatat),     ALLOW(read),       ALLOW(rt_sigreturn),  ALLOW(write),       ALLOW(setitimer),
+    ALLOW(clock_gettime),  ALLOW(getrandom),  ALLOW(mprotect),      ALLOW(rt_sigprocmask),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+
+/* What that and another program need that is executed. */
+static struct sock_filter many[] = {
+    LOAD_NUMBER, KILL(perf_event_open), KILL(memfd_create), KILL(process_vm_readv), KILL(timer_create),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+/* What nobody needs. */
+static struct sock_filter most[] = {
+    LOAD_NUMBER, KILL(mount), KILL(ptrace), KILL(kexec_load), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+static volatile int alarms;
+static void on_alarm(int number) { alarms += number == SIGALRM; }
+
+static void install(struct sock_filter *filter, size_t bytes, unsigned flags)
+{
+    struct sock_fprog program = { bytes / sizeof *filter, filter };
+    NEED(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    if (flags)
+        NEED(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program));
+    else
+        NEED(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+}
+
+static void work(void)
+{
+    for (int i = 0; i < 200; i++) {
+        char *block = malloc(300000);
+        NEED(block);
+        memset(block, i, 300000);
+        free(block);
+        for (int j = 0; j < 300000; j++)
+            robust_sink += (unsigned long)j;
+    }
+}
+
+static volatile int go;
+static void *worker(void *unused)
+{
+    while (!go)
+        robust_sink++;
+    work();
+    return unused;
+}
+
+static void in_threads(int all)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        NEED(!pthread_create(&threads[i], NULL, worker, NULL));
+    burn(20);
+    install(few, sizeof few, all ? SECCOMP_FILTER_FLAG_TSYNC : 0);
+    go = 1;
+    work();
+    for (int i = 0; i < 2; i++)
+        NEED(!pthread_join(threads[i], NULL));
+}
+
+static void in_handler(void)
+{
+    struct itimerval often = { { 0, 2000 }, { 0, 2000 } }, never = { { 0, 0 }, { 0, 0 } };
+    NEED(signal(SIGALRM, on_alarm) != SIG_ERR);
+    NEED(!setitimer(ITIMER_REAL, &often, NULL));
+    install(few, sizeof few, 0);
+    while (alarms < 20)
+        work();
+    NEED(!setitimer(ITIMER_REAL, &never, NULL));
+}
+
+static void in_child(char *program)
+{
+    pid_t child = fork();
+    NEED(child >= 0);
+    if (!child) {
+        install(many, sizeof many, 0);
+        execl(program, program, "plain", (char *)NULL);
+        _exit(98);
+    }
+    int status;
+    NEED(waitpid(child, &status, 0) == child);
+    NEED(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    NEED(argc == 2);
+    char *how = argv[1];
+    burn(10);
+    if (!strcmp(how, "few"))
+        install(few, sizeof few, 0);
+    else if (!strcmp(how, "most"))
+        install(most, sizeof most, 0);
+    else if (!strcmp(how, "none"))
+        NEED(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) && errno == EFAULT);
+    else if (!strcmp(how, "threads"))
+        in_threads(0);
+    else if (!strcmp(how, "all-threads"))
+        in_threads(1);
+    else if (!strcmp(how, "handler"))
+        in_handler();
+    else if (!strcmp(how, "child"))
+        in_child(argv[0]);
+    work();
+    puts(how);
+    if (!strcmp(how, "strict")) {
+        fflush(stdout);
+        NEED(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT));
+        for (int i = 0; i < 30000000; i++)
+            robust_sink++;
+        syscall(SYS_exit, 0);
+    }
+    return 0;
+}

@@ -1,0 +1,16 @@
+/* lost: computes for a while, and has the agent lead it out of translated code from time to time, where there is an agent
+ * that can. */
+#include "robust.h"
+#include <dlfcn.h>
+
+int main(void)
+{
+    void (*lose)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "carom_test_lose_thread");
+    for (int round = 0; round < 20; round++) {
+        if (lose)
+            lose();
+        burn(25);
+    }
+    puts("done");
+    return 0;
+}
