@@ -16,6 +16,7 @@
 //! Debug builds check the first two wherever a lock is waited for, and that no wait goes on and on.
 
 mod futex;
+mod inheriting;
 mod order;
 
 use std::{
@@ -26,6 +27,7 @@ use std::{
 };
 
 use crate::signal;
+use inheriting::Bell;
 pub use order::{Rank, expect_quiet, forget_others};
 
 /// Whoever takes the lock without giving a name.
@@ -42,8 +44,8 @@ pub struct Lock<T> {
     /// Who holds it, perhaps with [`AWAITED`]; 0 while it is open.
     word: AtomicU32,
     rank: Rank,
-    /// The holder runs with the priority of whoever waits; it is named by the kernel's number of its thread.
-    inherits: bool,
+    /// Of a lock whose holder runs with the priority of whoever waits, and is named by the kernel's number of its thread.
+    inherits: Option<Bell>,
     value: UnsafeCell<T>,
 }
 
@@ -65,12 +67,12 @@ pub enum Shut {
 impl<T> Lock<T> {
     /// An open lock.
     pub const fn new(rank: Rank, value: T) -> Self {
-        Self { word: AtomicU32::new(0), rank, inherits: false, value: UnsafeCell::new(value) }
+        Self { word: AtomicU32::new(0), rank, inherits: None, value: UnsafeCell::new(value) }
     }
 
     /// An open lock whose holder inherits the priority of those who wait, where the kernel lets it.
     pub const fn inheriting(rank: Rank, value: T) -> Self {
-        Self { word: AtomicU32::new(0), rank, inherits: true, value: UnsafeCell::new(value) }
+        Self { word: AtomicU32::new(0), rank, inherits: Some(Bell::new()), value: UnsafeCell::new(value) }
     }
 
     /// Takes the lock if it is free. For handlers as well.
@@ -108,7 +110,7 @@ impl<T> Lock<T> {
 
     /// As [`lock`](Self::lock), where the calling thread's number `tid` is known already.
     pub fn lock_as_thread(&self, tid: u32) -> Guard<'_, T> {
-        if !self.inherits || self.word.compare_exchange(0, name(tid), Acquire, Relaxed).is_err() {
+        if self.inherits.is_none() || self.word.compare_exchange(0, name(tid), Acquire, Relaxed).is_err() {
             return self.lock();
         }
         order::check(self.rank);
@@ -128,16 +130,15 @@ impl<T> Lock<T> {
 
     /// Waits once. False where the time is over.
     fn wait_as(&self, holder: u32, most: Duration) -> bool {
-        if self.inherits {
-            futex::take_inheriting(&self.word, holder, most)
-        } else {
-            futex::take(&self.word, holder, most)
+        match &self.inherits {
+            Some(bell) => inheriting::take(&self.word, bell, holder, most),
+            None => futex::take(&self.word, holder, most),
         }
     }
 
     /// The name of the calling thread, where the kernel wants to know it.
     fn own_name(&self) -> u32 {
-        if self.inherits { signal::thread_id() as u32 } else { SOMEBODY }
+        if self.inherits.is_some() { signal::thread_id() as u32 } else { SOMEBODY }
     }
 
     fn taken(&self) -> Guard<'_, T> {
@@ -154,10 +155,9 @@ impl<T> Lock<T> {
     /// have.
     pub fn open(&self) {
         order::opened(self.rank);
-        if self.inherits {
-            futex::open_inheriting(&self.word);
-        } else {
-            futex::open(&self.word);
+        match &self.inherits {
+            Some(bell) => inheriting::open(&self.word, bell),
+            None => futex::open(&self.word),
         }
     }
 
@@ -165,6 +165,7 @@ impl<T> Lock<T> {
     /// still its own.
     pub fn keep_in_child(&self) {
         self.word.store(self.own_name(), Relaxed);
+        self.inherits.iter().for_each(Bell::forget);
     }
 
     /// For whoever opens the lock without a stack to return on: the word that is to be exchanged for 0, and then a thread to

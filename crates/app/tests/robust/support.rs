@@ -16,7 +16,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Far more than any run takes; what is still there then hangs.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often a run is looked at.
 const GLANCE: Duration = Duration::from_millis(5);

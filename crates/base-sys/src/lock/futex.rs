@@ -4,9 +4,12 @@
 
 use std::{
     arch::asm,
+    hint,
     sync::atomic::{AtomicU32, Ordering::*},
     time::Duration,
 };
+
+use carom_base::Nanos;
 
 use super::AWAITED;
 use crate::clock;
@@ -17,19 +20,22 @@ pub const LONGEST: Duration = Duration::from_millis(200);
 /// How long a thread sleeps where the kernel does not wait for it: others run meanwhile, whatever their priority.
 const A_MOMENT: Duration = Duration::from_micros(50);
 
+/// How often a thread looks whether a lock has been opened before it sleeps: some microseconds, which is longer than most
+/// are held.
+const GLANCES: u32 = 100;
+
 /// Takes a lock for `holder`, waiting for `most` once at least. False where that was too short.
 pub fn take(word: &AtomicU32, holder: u32, most: Duration) -> bool {
-    // ATOMICS: here and below: pairs with the release that opens the lock.
-    if word.compare_exchange(0, holder, Acquire, Relaxed).is_ok() {
+    if take_soon(word, holder) {
         return true;
     }
     // Others may be waiting too: whoever has waited wakes the next one.
     let holder = holder | AWAITED;
-    let until = clock::now().0 + most.as_nanos() as u64;
+    let until = Deadline::after(most);
     loop {
         let seen = word.load(Relaxed);
         if seen == 0 {
-            if word.compare_exchange(0, holder, Acquire, Relaxed).is_ok() {
+            if take_open(word, holder) {
                 return true;
             }
             continue;
@@ -38,13 +44,8 @@ pub fn take(word: &AtomicU32, holder: u32, most: Duration) -> bool {
         if seen != awaited && word.compare_exchange(seen, awaited, Relaxed, Relaxed).is_err() {
             continue;
         }
-        let left = until.saturating_sub(clock::now().0);
-        if left == 0 {
+        if !until.wait_for_change(word, awaited) {
             return false;
-        }
-        match futex(word, libc::FUTEX_WAIT, awaited, Some(&timespec(Duration::from_nanos(left)))) {
-            0 | EAGAIN | EINTR | ETIMEDOUT => {}
-            _ => sleep(),
         }
     }
 }
@@ -56,38 +57,42 @@ pub fn open(word: &AtomicU32) {
     }
 }
 
-/// As [`take`], the holder being lent the caller's priority. Where the kernel refuses to, the caller looks again after each
-/// moment.
-pub fn take_inheriting(word: &AtomicU32, holder: u32, most: Duration) -> bool {
-    if word.compare_exchange(0, holder, Acquire, Relaxed).is_ok() {
-        return true;
-    }
-    let until = clock::now().0 + most.as_nanos() as u64;
-    // This operation alone takes the time of day at which to give up, and by the clock that people set.
-    let deadline = timespec(wall_clock() + most);
-    loop {
-        // Only the kernel may take an open lock that others wait for.
-        if futex(word, libc::FUTEX_LOCK_PI, 0, Some(&deadline)) == 0
-            || word.compare_exchange(0, holder, Acquire, Relaxed).is_ok()
-        {
-            return true;
-        }
-        if clock::now().0 >= until {
-            return false;
-        }
-        sleep();
-    }
+/// Takes a lock that is open.
+pub fn take_open(word: &AtomicU32, holder: u32) -> bool {
+    // ATOMICS: pairs with the release that opens the lock.
+    word.compare_exchange(0, holder, Acquire, Relaxed).is_ok()
 }
 
-/// Opens such a lock.
-pub fn open_inheriting(word: &AtomicU32) {
-    let seen = word.load(Relaxed);
-    if seen & AWAITED == 0 && word.compare_exchange(seen, 0, Release, Relaxed).is_ok() {
-        return;
+/// Takes a lock that is open, or will be in a moment.
+pub fn take_soon(word: &AtomicU32, holder: u32) -> bool {
+    for _ in 0..GLANCES {
+        if word.load(Relaxed) == 0 && take_open(word, holder) {
+            return true;
+        }
+        hint::spin_loop();
     }
-    // It hands the lock over to the first who waits. It refuses in a forked child, where none of them is.
-    if futex(word, libc::FUTEX_UNLOCK_PI, 0, None) != 0 {
-        word.store(0, Release);
+    false
+}
+
+/// When a wait is over.
+pub struct Deadline(Nanos);
+
+impl Deadline {
+    pub fn after(most: Duration) -> Self {
+        Self(Nanos(clock::now().0.saturating_add(most.as_nanos() as u64)))
+    }
+
+    /// Sleeps until `word`, which was `seen`, may have changed. False where the time is over.
+    pub fn wait_for_change(&self, word: &AtomicU32, seen: u32) -> bool {
+        let left = self.0.0.saturating_sub(clock::now().0);
+        if left == 0 {
+            return false;
+        }
+        match futex(word, libc::FUTEX_WAIT, seen, Some(&timespec(Duration::from_nanos(left)))) {
+            0 | EAGAIN | EINTR | ETIMEDOUT => {}
+            _ => sleep(),
+        }
+        true
     }
 }
 
@@ -96,26 +101,18 @@ const EINTR: i64 = -(libc::EINTR as i64);
 const ETIMEDOUT: i64 = -(libc::ETIMEDOUT as i64);
 
 /// Waits for a moment.
-fn sleep() {
+pub fn sleep() {
     let moment = timespec(A_MOMENT);
     // SAFETY: a valid duration; whether it is slept to the end is all one.
     unsafe { call(libc::SYS_nanosleep, [(&raw const moment) as u64, 0, 0, 0]) };
 }
 
-fn timespec(time: Duration) -> libc::timespec {
+pub fn timespec(time: Duration) -> libc::timespec {
     libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) }
 }
 
-/// The time of day.
-fn wall_clock() -> Duration {
-    let mut now = timespec(Duration::ZERO);
-    // SAFETY: a valid place.
-    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut now) };
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
-}
-
 /// `operation` on a word that no other process has.
-fn futex(word: &AtomicU32, operation: i32, value: u32, time: Option<&libc::timespec>) -> i64 {
+pub fn futex(word: &AtomicU32, operation: i32, value: u32, time: Option<&libc::timespec>) -> i64 {
     let operation = (operation | libc::FUTEX_PRIVATE_FLAG) as u64;
     let time = time.map_or(0, |time| std::ptr::from_ref(time) as u64);
     // SAFETY: a live word, and a valid time or none.
@@ -126,7 +123,7 @@ fn futex(word: &AtomicU32, operation: i32, value: u32, time: Option<&libc::times
 ///
 /// # Safety
 /// As the system call itself.
-unsafe fn call(number: i64, arguments: [u64; 4]) -> i64 {
+pub unsafe fn call(number: i64, arguments: [u64; 4]) -> i64 {
     let [a, b, c, d] = arguments;
     let result: i64;
     // SAFETY: the kernel's calling convention; memory changes as the caller promised.

@@ -77,6 +77,9 @@ mod debug {
     /// allocate at first use. A thread that finds no place is not checked.
     static HELD: [(AtomicU64, AtomicU32); 256] = [const { (AtomicU64::new(0), AtomicU32::new(0)) }; 256];
 
+    /// So many places a thread may have.
+    const PLACES: usize = 8;
+
     /// There is a program whose handlers may come.
     static QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -91,7 +94,13 @@ mod debug {
         let free = |place: &&(AtomicU64, AtomicU32)| {
             make && place.0.compare_exchange(0, this, Relaxed, Relaxed).is_ok()
         };
-        HELD.iter().find(|place| place.0.load(Relaxed) == this).or_else(|| HELD.iter().find(free))
+        let places = || HELD.iter().cycle().skip(hash(this)).take(PLACES);
+        places().find(|place| place.0.load(Relaxed) == this).or_else(|| places().find(free))
+    }
+
+    /// Where the places of a thread begin (Fibonacci hashing, Knuth, The Art of Computer Programming, section 6.4).
+    fn hash(thread: u64) -> usize {
+        (thread.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize
     }
 
     /// The calling thread is about to wait for a lock of this rank.

@@ -87,6 +87,34 @@ fn who_waits_sleeps_until_it_is_opened() {
     }
 }
 
+/// A lock that is handed over belongs to a thread that is still to be woken, which takes long.
+#[test]
+fn who_opens_a_lock_may_have_it_again_before_those_who_sleep() {
+    const TRIALS: usize = 20;
+    for lock in both() {
+        let done = AtomicBool::new(false);
+        let again = thread::scope(|scope| {
+            scope.spawn(|| {
+                let _quiet = Quiet::begin();
+                while !done.load(Relaxed) {
+                    drop(lock.lock());
+                }
+            });
+            let _quiet = Quiet::begin();
+            let has_it_again = |_: &usize| {
+                let guard = lock.lock();
+                thread::sleep(Duration::from_millis(5));
+                drop(guard);
+                lock.try_lock().is_some()
+            };
+            let again = (0..TRIALS).filter(has_it_again).count();
+            done.store(true, Relaxed);
+            again
+        });
+        assert!(again > TRIALS / 2, "{again} of {TRIALS}");
+    }
+}
+
 /// The kernel knows the child's thread by another number.
 #[test]
 fn a_forked_child_opens_what_its_thread_took_in_the_parent() {
