@@ -34,6 +34,16 @@ pub fn cpu_of(process: u32) -> Option<u64> {
     (read == 0).then(|| (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64))
 }
 
+/// CPU time of all children that the calling process has waited for, and of those that they have, in nanoseconds.
+pub fn children_cpu() -> u64 {
+    // SAFETY: all zeroes is a valid place for the answer.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    let of = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    of(usage.ru_utime) + of(usage.ru_stime)
+}
+
 /// The processor that the calling thread runs on.
 pub fn current_cpu() -> u32 {
     // SAFETY: takes no arguments; reads per-thread data that the C library keeps.

@@ -39,13 +39,16 @@ pub use kept::{kept_access, kept_turn};
 pub use record::{DecodeError, MAX_RECORD_WORDS, MAX_STACK_FRAMES, Record, Stack, decode, encode};
 pub use reuse::{Domains, DomainsOf, MAPPED, ReuseMethod, ReuseSettings, WatchChoice};
 pub use segment::{
-    Counter, RING_WORDS, SEGMENT_MAGIC, SLOT_BYTES, SLOT_HEADER_BYTES, STATE_OFFSET, SegmentHeader,
-    SlotHeader, SlotSnapshot, SlotState, TAIL_OFFSET, slot_offset,
+    Counter, Fate, Left, RING_WORDS, SEGMENT_MAGIC, SLOT_BYTES, SLOT_HEADER_BYTES, STATE_OFFSET,
+    SegmentHeader, SlotHeader, SlotSnapshot, SlotState, TAIL_OFFSET, slot_offset,
 };
 pub use window::{Phase, Window};
 
 /// The version of everything in this crate.
 pub const VERSION: u32 = 7;
+
+/// A file whose inode names the calling process's PID namespace.
+pub const PID_NAMESPACE: &std::ffi::CStr = c"/proc/self/ns/pid";
 
 /// The environment variable that tells a new process where its session is.
 pub const SESSION_VARIABLE: &str = "CAROM_SESSION";

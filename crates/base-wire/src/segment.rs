@@ -24,7 +24,58 @@ pub struct SegmentHeader {
     pub slots: AtomicU32,
     /// 1 once the process ended in an orderly way (exit handlers ran).
     pub ended: AtomicU32,
-    padding: [u32; 11],
+    /// Why the program that has taken this one's place cannot be profiled, as an error number.
+    pub left_errno: AtomicU32,
+    /// When that was, in CLOCK_MONOTONIC nanoseconds; 0 where it was not.
+    pub left_at: AtomicU64,
+    /// The process's CPU time until then, in nanoseconds.
+    pub left_ns: AtomicU64,
+    /// The process's PID namespace, as /proc names it; 0 where that is not known.
+    pub namespace: AtomicU64,
+    padding: [u32; 4],
+}
+
+/// What the head of a process's first segment says of its end: more than the journal, where the process cannot open that
+/// any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fate {
+    /// As [`SegmentHeader::ended`].
+    pub ended: bool,
+    /// As [`SegmentHeader::namespace`].
+    pub namespace: u64,
+    /// Another program has taken its place and runs unprofiled.
+    pub left: Option<Left>,
+}
+
+/// As in [`SegmentHeader`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// `left_at`.
+    pub at: u64,
+    /// `left_ns`.
+    pub cpu_ns: u64,
+    /// `left_errno`.
+    pub errno: u32,
+}
+
+impl Fate {
+    /// What the first bytes of a segment say.
+    pub fn parse(bytes: &[u8; size_of::<SegmentHeader>()]) -> Self {
+        let half = |at: usize| {
+            bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().map_or(0, u32::from_le_bytes)
+        };
+        let word = |at: usize| u64::from(half(at)) | u64::from(half(at + 4)) << 32;
+        let left = Left {
+            at: word(offset_of!(SegmentHeader, left_at)),
+            cpu_ns: word(offset_of!(SegmentHeader, left_ns)),
+            errno: half(offset_of!(SegmentHeader, left_errno)),
+        };
+        Self {
+            ended: half(offset_of!(SegmentHeader, ended)) == 1,
+            namespace: word(offset_of!(SegmentHeader, namespace)),
+            left: (left.at != 0).then_some(left),
+        }
+    }
 }
 
 /// Whose turn a slot is.

@@ -134,6 +134,18 @@ pub fn status(dir: c_int, path: &CStr) -> Option<libc::stat> {
     (result == 0).then_some(status)
 }
 
+/// Can the file at `path` be opened in this way? The error number where it cannot.
+pub fn try_open(path: &CStr, flags: c_int) -> Result<(), c_int> {
+    let flags = flags | libc::O_CLOEXEC | libc::O_NOCTTY | libc::O_NONBLOCK;
+    // SAFETY: a valid string and integers.
+    let fd = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };
+    if fd < 0 {
+        return Err(carom_base_sys::signal::errno());
+    }
+    drop(File(fd as c_int));
+    Ok(())
+}
+
 /// This process.
 pub fn process_id() -> u32 {
     // SAFETY: no arguments.
@@ -146,6 +158,12 @@ pub fn user_and_group() -> (libc::uid_t, libc::gid_t) {
     let user = unsafe { libc::getuid() };
     // SAFETY: no arguments.
     (user, unsafe { libc::getgid() })
+}
+
+/// The user as whom this process opens files.
+pub fn effective_user() -> libc::uid_t {
+    // SAFETY: no arguments.
+    unsafe { libc::geteuid() }
 }
 
 /// Does the file at `path` have the extended attribute `name`?

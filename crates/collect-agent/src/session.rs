@@ -13,8 +13,8 @@ use std::{
 use carom_base_detect::{Board, Config, MAX_WATCHPOINTS, Publisher, Slot as BoardSlot, Watch};
 use carom_base_sys::{SysError, clock, signal::Quiet};
 use carom_base_wire::{
-    COMMON_FILE, CONTROL_FILE, Control, ControlSettings, SEGMENT_MAGIC, SLOT_BYTES, SegmentHeader, SlotState,
-    VERSION, WatchChoice, journal::Line, slot_offset,
+    COMMON_FILE, CONTROL_FILE, Control, ControlSettings, PID_NAMESPACE, SEGMENT_MAGIC, SLOT_BYTES,
+    SegmentHeader, SlotState, VERSION, WatchChoice, journal::Line, slot_offset,
 };
 
 use crate::{
@@ -53,6 +53,8 @@ pub struct Session {
     /// Sampled reuse, where that is asked for.
     pub reuse: Option<Sampled>,
     segments: Lock<Vec<Segment>>,
+    /// The head of the first of them, for those that cannot wait for a lock.
+    head: AtomicPtr<SegmentHeader>,
     next_serial: AtomicU32,
 }
 
@@ -72,8 +74,7 @@ static UNPROFILED_PID: AtomicU32 = AtomicU32::new(0);
 
 /// The calling process, a child of a fork, cannot be recorded.
 pub fn child_is_unprofiled(parent: &Session, errno: i32) {
-    parent.control.unprofiled_children.fetch_add(1, Relaxed);
-    parent.control.unprofiled_errno.store(errno as u64, Relaxed);
+    parent.unprofiled_child(errno);
     UNPROFILED.store(std::ptr::from_ref(parent.control).cast_mut(), Relaxed);
     // A `vfork` child of it shares its memory.
     UNPROFILED_PID.store(raw::process_id(), Relaxed);
@@ -206,6 +207,7 @@ impl Session {
             boards: std::array::from_fn(board),
             common,
             segments: Lock::new(Rank::Slots, Vec::new()),
+            head: AtomicPtr::new(std::ptr::null_mut()),
             next_serial: AtomicU32::new(0),
         }));
         let parent = std::os::unix::process::parent_id();
@@ -320,6 +322,35 @@ impl Session {
         self.control.unprofiled_errno.store(errno as u64, Relaxed);
     }
 
+    /// Counts a child process that runs unprofiled.
+    pub fn unprofiled_child(&self, errno: i32) {
+        self.control.unprofiled_children.fetch_add(1, Relaxed);
+        self.control.unprofiled_errno.store(errno as u64, Relaxed);
+    }
+
+    /// The head of the first segment, once there is one.
+    fn head(&self) -> Option<&SegmentHeader> {
+        // SAFETY: null, or mapped for good; all fields are atomics.
+        unsafe { self.head.load(Acquire).as_ref() }
+    }
+
+    /// A program is about to take the place of this one that will run unprofiled, with this error number. Signal-safe.
+    pub fn gives_way(&self, errno: i32) {
+        if let Some(head) = self.head() {
+            head.left_errno.store(errno as u32, Relaxed);
+            head.left_ns.store(clock::process_cpu(), Relaxed);
+            // ATOMICS: the host looks at this first.
+            head.left_at.store(clock::now().0, Release);
+        }
+    }
+
+    /// It has not, after all.
+    pub fn stays(&self) {
+        if let Some(head) = self.head() {
+            head.left_at.store(0, Relaxed);
+        }
+    }
+
     /// Counts the CPU time of the calling thread, which ran unprofiled.
     pub fn unprofiled_thread_ends(&self) {
         self.control.unprofiled_ns.fetch_add(clock::thread_cpu(), Relaxed);
@@ -344,6 +375,10 @@ impl Session {
             shared::announce(self);
         }
         self.append(Text::<64>::new().line("end").number(clock::now().0, 10));
+        if let Some(head) = self.head() {
+            // ATOMICS: everything above belongs to the process that ended.
+            head.ended.store(1, Release);
+        }
     }
 
     fn grow(&self, segments: &[Segment]) -> Result<Segment, SysError> {
@@ -358,9 +393,13 @@ impl Session {
         let header = unsafe { base.cast::<SegmentHeader>().as_ref() };
         header.version.store(VERSION, Relaxed);
         header.slots.store(slots as u32, Relaxed);
+        let namespace = raw::status(libc::AT_FDCWD, PID_NAMESPACE).map_or(0, |status| status.st_ino);
+        header.namespace.store(namespace, Relaxed);
         // ATOMICS: the host looks at the magic first.
         header.magic.store(SEGMENT_MAGIC, Release);
-        if !segments.is_empty() {
+        if segments.is_empty() {
+            self.head.store(std::ptr::from_ref(header).cast_mut(), Release);
+        } else {
             trim::drop_own_code();
         }
         Ok(Segment { base, slots })

@@ -59,6 +59,12 @@ impl Drain {
         // A call path may come through another thread's ring than what refers to it.
         let mut records = Vec::new();
         let mut fullness: f64 = 0.0;
+        // Before their slots: what has ended has written all by then.
+        for (path, (process, segment)) in &segments {
+            if path.as_os_str().as_encoded_bytes().ends_with(b".0.seg") {
+                self.people.meets(*process, segment.fate());
+            }
+        }
         for (process, segment) in segments.values() {
             for slot in 0..segment.slots() {
                 fullness = fullness.max(self.visit(*process, segment, slot, &mut records));
@@ -79,7 +85,7 @@ impl Drain {
 
     /// A process that ended in an orderly way has written all that it will; its file can go.
     fn is_over(&self, path: &Path, process: ProcessId) -> bool {
-        let over = self.people.ended(process);
+        let over = self.people.has_ended(process);
         if over {
             // What is left is removed with the session.
             let _ = std::fs::remove_file(path);

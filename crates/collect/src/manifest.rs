@@ -1,6 +1,9 @@
 //! What the manifest says of a recording, at its beginning and at its end.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    collections::BTreeMap,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use carom_base_sys::{clock, machine::Machine};
 use carom_base_wire::{ControlSettings, Engine, Trial, WatchChoice};
@@ -122,7 +125,7 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
     let settings = &request.settings;
     let garbage = drain.nonsense();
     let Drain { people, .. } = drain;
-    let ended: Vec<bool> = people.processes.iter().map(|process| people.ended(process.id)).collect();
+    let ended: Vec<bool> = people.processes.iter().map(|process| people.is_over(process.id)).collect();
     manifest.processes = people.processes;
     manifest.threads = people.threads;
     manifest.segments = people.segments.into_values().collect();
@@ -162,15 +165,34 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
     for module in manifest.processes.iter_mut().flat_map(|process| &mut process.modules) {
         module.build_id = build_ids.of(&module.path);
     }
+    let unprofiled_ns = unprofiled_ns(manifest, &results);
     if let Some(first) = manifest.processes.first_mut() {
         first.unprofiled_threads = results.unprofiled_threads;
-        first.unprofiled_ns = results.unprofiled_ns;
+        first.unprofiled_ns = unprofiled_ns;
         first.exit = Some(manifest.exit);
     }
     warnings::add(manifest, &ended, garbage, results);
     warnings::add_asked(manifest, settings);
     manifest.wall_s = seconds_since(manifest);
     manifest.complete = true;
+}
+
+/// CPU time of threads and children that could not be profiled. Where there were such children, the kernel's books for all
+/// processes tell what was not seen of them.
+fn unprofiled_ns(manifest: &Manifest, results: &Results) -> u64 {
+    if results.unprofiled_children == 0 {
+        return results.unprofiled_ns;
+    }
+    let mut seen: BTreeMap<u32, u64> = BTreeMap::new();
+    for process in &manifest.processes {
+        let threads = manifest.threads.iter().filter(|thread| thread.process == process.id);
+        let own: u64 = threads.map(|thread| thread.cpu_ns).sum();
+        let known = process.aside.as_ref().map_or(own, |aside| own.max(aside.seen_ns + aside.unseen_ns));
+        // A program that takes another's place goes on with its clock.
+        let latest = seen.entry(process.pid).or_default();
+        *latest = known.max(*latest);
+    }
+    results.unprofiled_ns.max(results.cpu_ns.saturating_sub(seen.values().sum()))
 }
 
 fn samples_accesses(engine: &EngineInfo) -> bool {

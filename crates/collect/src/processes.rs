@@ -1,11 +1,16 @@
 //! Processes and threads as the host gets to know them from journals and slots.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    fs,
+    os::unix::fs::MetadataExt,
+    sync::LazyLock,
+};
 
 use carom_base::{Nanos, ProcessId, SegmentId, ThreadId};
 use carom_base_sys::clock;
 use carom_base_wire::{
-    Counter, Engine, MOST_SEGMENTS, SlotSnapshot,
+    Counter, Engine, Fate, Left, MOST_SEGMENTS, PID_NAMESPACE, SlotSnapshot,
     journal::{Line, SharedMapping},
 };
 use carom_store::{
@@ -13,7 +18,16 @@ use carom_store::{
     Warning,
 };
 
-use crate::counts;
+use crate::{counts, warnings};
+
+/// Why a process is not observed any more: [`Aside::code`] where it executed a program that cannot be profiled.
+const PROGRAM: &str = "program";
+
+/// Our PID namespace, where that can be told.
+static OWN_NAMESPACE: LazyLock<Option<u64>> = LazyLock::new(|| {
+    let path = PID_NAMESPACE.to_str().ok()?;
+    fs::metadata(path).ok().map(|status| status.ino())
+});
 
 /// Threads that may have been made but not seen, between two that were.
 const MOST_AHEAD: u32 = 1 << 16;
@@ -36,6 +50,8 @@ pub struct People {
     pub segments: BTreeMap<SegmentId, SegmentInfo>,
     /// Processes that ended in an orderly way.
     ended: Vec<ProcessId>,
+    /// Processes in our PID namespace, whose numbers mean the same to us.
+    known_here: HashSet<ProcessId>,
 }
 
 impl People {
@@ -152,9 +168,29 @@ impl People {
         }
     }
 
+    /// Takes in what a process's memory says of its end, where its journal may not.
+    pub fn meets(&mut self, process: ProcessId, fate: Fate) {
+        if fate.ended && !self.has_ended(process) {
+            self.ended.push(process);
+        }
+        if fate.namespace != 0 && Some(fate.namespace) == *OWN_NAMESPACE {
+            self.known_here.insert(process);
+        }
+        let Some(info) = self.processes.get_mut(process.0 as usize) else { return };
+        if info.aside.as_ref().is_none_or(|aside| aside.code == PROGRAM) {
+            info.aside = fate.left.map(|Left { at, cpu_ns, errno }| Aside {
+                at: Nanos(at),
+                code: PROGRAM.into(),
+                detail: warnings::unprofiled_cause(errno.into()).into(),
+                seen_ns: cpu_ns,
+                unseen_ns: info.aside.as_ref().map_or(0, |aside| aside.unseen_ns),
+            });
+        }
+    }
+
     /// Looks how much CPU time the processes have taken since they stepped aside.
     pub fn look_aside(&mut self) {
-        for process in &mut self.processes {
+        for process in self.processes.iter_mut().filter(|process| self.known_here.contains(&process.id)) {
             if let Some(aside) = &mut process.aside
                 && let Some(now) = clock::cpu_of(process.pid)
             {
@@ -164,10 +200,16 @@ impl People {
     }
 
     /// Did the process run its exit handlers, or execute another program in its place?
-    pub fn ended(&self, process: ProcessId) -> bool {
+    pub fn has_ended(&self, process: ProcessId) -> bool {
         let pid = self.processes.get(process.0 as usize).map(|p| p.pid);
         let replaced = |later: &ProcessInfo| later.parent == Some(process) && Some(later.pid) == pid;
         self.ended.contains(&process) || self.processes.iter().any(replaced)
+    }
+
+    /// As [`has_ended`](Self::has_ended), or a program has taken its place that is not profiled.
+    pub fn is_over(&self, process: ProcessId) -> bool {
+        let aside = self.processes.get(process.0 as usize).and_then(|process| process.aside.as_ref());
+        self.has_ended(process) || aside.is_some_and(|aside| aside.code == PROGRAM)
     }
 
     /// An image that was executed in place of another has that one as its parent.

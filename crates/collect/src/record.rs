@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use carom_base_sys::process::ExitWatch;
+use carom_base_sys::{clock, process::ExitWatch};
 use carom_base_wire::ControlSettings;
 use carom_store::{Exit, Manifest, StoreError, Writer, fresh_dir};
 
@@ -17,7 +17,7 @@ use crate::{
     launch,
     manifest::{begin, finish, seconds_since},
     outside::Outside,
-    session::Session,
+    session::{Results, Session},
     target::{self, Obstacle},
 };
 
@@ -91,6 +91,7 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     let mut writer = Writer::create(&dir, manifest.clone())?;
     let dir = dir.canonicalize().map_err(failed(&dir))?;
     let session = Session::create(&dir.join("session"), &request.settings).map_err(failed(&dir))?;
+    let children_ns = clock::children_cpu();
     let child = launch::start(&request.argv, agent.as_deref(), session.dir());
     let mut child = match child {
         Ok(child) => child,
@@ -110,7 +111,8 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     outside.look(&drain.people);
     manifest.warnings.extend(outside.warning(&drain.people));
     manifest.exit = exit;
-    finish(&mut manifest, request, drain, session.results());
+    let results = Results { cpu_ns: clock::children_cpu().saturating_sub(children_ns), ..session.results() };
+    finish(&mut manifest, request, drain, results);
     let trouble = writer.finish(manifest).err();
     // Where they cannot be moved, whoever asked for them finds none.
     let _ = session.hand_over_kept(&dir);
@@ -129,6 +131,7 @@ fn follow(
     let mut last = Instant::now();
     let mut tick = longest;
     loop {
+        tick = next_tick(tick, longest, drain.once(writer));
         // Before it is waited for: then nobody knows any more.
         drain.people.look_aside();
         match child.try_wait() {
@@ -137,7 +140,6 @@ fn follow(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return Exit::Unknown,
         }
-        tick = next_tick(tick, longest, drain.once(writer));
         outside.look_where_new(&drain.people);
         if last.elapsed() >= CHECKPOINT {
             last = Instant::now();

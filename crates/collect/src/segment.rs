@@ -4,8 +4,8 @@ use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
 
 use carom_base::ThreadId;
 use carom_base_wire::{
-    DecodeError, RING_WORDS, Record, SEGMENT_MAGIC, SLOT_HEADER_BYTES, STATE_OFFSET, SlotSnapshot, SlotState,
-    TAIL_OFFSET, VERSION, decode, slot_offset,
+    DecodeError, Fate, RING_WORDS, Record, SEGMENT_MAGIC, SLOT_HEADER_BYTES, STATE_OFFSET, SegmentHeader,
+    SlotSnapshot, SlotState, TAIL_OFFSET, VERSION, decode, slot_offset,
 };
 
 /// More slots than any agent makes in one segment.
@@ -45,6 +45,12 @@ impl Segment {
             return Ok(None);
         }
         Ok(Some(Self { file, slots: slots as usize }))
+    }
+
+    /// What the head says of the process's end.
+    pub fn fate(&self) -> Fate {
+        let mut head = [0; size_of::<SegmentHeader>()];
+        self.file.read_exact_at(&mut head, 0).map(|()| Fate::parse(&head)).unwrap_or_default()
     }
 
     pub fn slots(&self) -> usize {

@@ -29,6 +29,8 @@ pub struct Results {
     pub unprofiled_children: u64,
     pub unprofiled_ns: u64,
     pub unprofiled_errno: u64,
+    /// CPU time of the program and of all processes that were waited for, by the kernel's books, in nanoseconds.
+    pub cpu_ns: u64,
 }
 
 /// Whether it matters which memory processes share: where they do more than count.
@@ -83,6 +85,7 @@ impl Session {
             unprofiled_children: next(),
             unprofiled_ns: next(),
             unprofiled_errno: next(),
+            cpu_ns: 0,
         }
     }
 

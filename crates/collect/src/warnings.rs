@@ -74,7 +74,7 @@ pub fn add(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Resul
         warn("unprofiled-threads", format!("{} threads ran unprofiled {cause}.", results.unprofiled_threads));
     }
     if results.unprofiled_children > 0 {
-        let text = "forked processes ran unprofiled";
+        let text = "child processes ran unprofiled";
         warn("unprofiled-children", format!("{} {text} {cause}.", results.unprofiled_children));
     }
     if let Some(text) = uncounted {
@@ -83,7 +83,7 @@ pub fn add(manifest: &mut Manifest, ended: &[bool], garbage: u64, results: Resul
 }
 
 /// Why threads and children could not be profiled, the latest with this error.
-fn unprofiled_cause(errno: u64) -> &'static str {
+pub fn unprofiled_cause(errno: u64) -> &'static str {
     match i32::try_from(errno) {
         Ok(libc::EACCES | libc::EPERM) => {
             "because the program has changed its user, who may not open carom's files; run it as that user"
@@ -108,10 +108,16 @@ fn stepped_aside(process: &ProcessInfo, started: Nanos) -> Option<Warning> {
             format!("installed a seccomp filter that forbids {}, which carom needs", aside.detail),
             "To see the rest, allow it in the filter or switch the program's sandbox off.",
         ),
+        "program" => (format!("executed a program that could not be profiled {}", aside.detail), ""),
         _ => (aside.detail.clone(), ""),
     };
+    let share = if aside.unseen_ns > 0 {
+        format!("{share:.0}% of its CPU time")
+    } else {
+        "for a CPU time that is not known or too short".to_owned()
+    };
     let text = format!(
-        "{name} (pid {}) {did}: from {from:.2} s of the run on it ran natively and unobserved, {share:.0}% of its CPU time. {remedy}",
+        "{name} (pid {}) {did}: from {from:.2} s of the run on it ran natively and unobserved, {share}. {remedy}",
         process.pid
     );
     Some(Warning { code: format!("aside-{}", aside.code), text: text.trim_end().into() })

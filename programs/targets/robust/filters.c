@@ -117,8 +117,10 @@ int main(int argc, char **argv)
         install(few, sizeof few, 0);
     else if (!strcmp(how, "most"))
         install(most, sizeof most, 0);
-    else if (!strcmp(how, "none"))
+    else if (!strcmp(how, "none")) {
         NEED(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) && errno == EFAULT);
+        NEED(syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL) && errno == EINVAL);
+    }
     else if (!strcmp(how, "threads"))
         in_threads(0);
     else if (!strcmp(how, "all-threads"))

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::{DENSE, Recorded, Report, compare, compile, run, same_with};
+use crate::support::{DENSE, Recorded, Report, carom, compare, compile, run, same_with};
 
 /// Runs the program alone and under `carom count`, which must be the same, and returns the report.
 fn counted(file: &str, arguments: &[&str]) -> Report {
@@ -91,4 +91,19 @@ fn a_filter_that_allows_what_carom_needs_changes_nothing() {
 fn a_program_that_a_filtered_child_executes_runs_without_the_agent() {
     counted("filters.c", &["child"]);
     same_with(&DENSE, &compile("robust/filters.c", &["-ldl"]), &["child"]);
+}
+
+#[test]
+fn a_program_that_cannot_see_the_agent_runs_without_it() {
+    let dir = carom().parent().expect("a folder").to_string_lossy();
+    let program = compile("robust/hidden.c", &[]);
+    let alone = run(Command::new(&program).arg(&*dir));
+    if !String::from_utf8_lossy(&alone.stdout).starts_with("hidden") {
+        return eprintln!("skipped: this user cannot hide a directory");
+    }
+    let report = counted("hidden.c", &[&dir]);
+    assert!(report.warns("aside-program") && report.warns("unprofiled-children"));
+    assert!(!report.warns("cut-short"));
+    assert!(coverage(&report) < 0.9, "{}", coverage(&report));
+    same_with(&DENSE, &program, &[&dir]);
 }

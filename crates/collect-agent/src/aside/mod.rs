@@ -78,6 +78,8 @@ fn forbidden(session: &Session, number: i64, arguments: [u64; 6]) -> Option<&'st
     const STRICT: &str = "rt_sigprocmask";
     let [first, second, third, ..] = arguments;
     match (number, first, second) {
+        // Libraries ask whether the call is known, in a way that the kernel refuses.
+        (libc::SYS_seccomp, SET_MODE_STRICT, _) if second != 0 || third != 0 => None,
         (libc::SYS_seccomp, SET_MODE_STRICT, _) | (libc::SYS_prctl, _, MODE_STRICT) => Some(STRICT),
         (libc::SYS_seccomp, SET_MODE_FILTER, _) | (libc::SYS_prctl, _, MODE_FILTER) => {
             refused(session, third)

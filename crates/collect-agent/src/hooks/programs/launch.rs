@@ -11,7 +11,7 @@ use super::{
     OURS,
     environment::Environment,
     look::{self, Refusal},
-    tracer,
+    reach, tracer,
 };
 use crate::{aside, journal::Text, raw, registry, session, session::Session, thread, translated};
 
@@ -35,8 +35,8 @@ pub unsafe fn launch(
     start: impl Fn(Environment) -> c_int,
 ) -> c_int {
     let Some(ours) = OURS.get() else { return start(environment) };
-    if aside::has_stepped() {
-        // The new program runs under the same filter.
+    if aside::has_stepped() || session::current().is_none() && reach::lost().is_some() {
+        // The new program runs under the same filter, or cannot open the library.
         // SAFETY: the caller's promise.
         return unsafe { ours.with(environment, false, start) };
     }
@@ -81,6 +81,9 @@ fn ended(
         note(session, program, refusal);
         signal::set_errno(errno);
     }
+    if !program.spawned && session.is_of_this_process() {
+        session.stays();
+    }
     result
 }
 
@@ -104,7 +107,9 @@ fn refusal(session: &Session, program: &Program<'_>) -> Option<Refusal> {
     if !program.spawned && tracer::has_come() {
         return Some(Refusal::Traced);
     }
-    look::look(program.dir, program.path).filter(|refusal| refusal.holds_for(session.settings.engine))
+    let refusal = look::look(program.dir, program.path);
+    let lost = || reach::lost().map(Refusal::OutOfReach);
+    refusal.filter(|refusal| refusal.holds_for(session.settings.engine)).or_else(lost)
 }
 
 /// As [`launch`], for a program that `execve` finds at `path`.
@@ -216,6 +221,13 @@ fn note(session: &Session, program: &Program<'_>, refusal: Option<Refusal>) {
     /// Enough for any path that somebody would read.
     const LINE_BYTES: usize = 1024;
     let Some(refusal) = refusal else { return };
+    if let Refusal::OutOfReach(errno) = refusal {
+        // Nor can this process open the journal.
+        if program.spawned || !session.is_of_this_process() {
+            return session.unprofiled_child(errno);
+        }
+        return session.gives_way(errno);
+    }
     let mut target = [0; LINE_BYTES / 2];
     let path = program.path.to_bytes();
     let link = path.starts_with(b"/proc/self/fd/").then(|| raw::link_target(program.path, &mut target));

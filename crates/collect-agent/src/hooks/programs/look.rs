@@ -24,6 +24,8 @@ pub enum Refusal {
     Traced,
     /// Its arguments and environment are as long as may be, and leave no room for ours.
     NoRoom,
+    /// Carom's files cannot be opened, with this error number.
+    OutOfReach(c_int),
     /// The agent is linked into the program that starts it, so there is no library to preload.
     #[cfg(feature = "static-link")]
     NoLibrary,
@@ -40,6 +42,7 @@ impl Refusal {
             Self::Go => "a Go program",
             Self::Traced => "under a debugger",
             Self::NoRoom => "arguments and environment leave no room for carom's",
+            Self::OutOfReach(_) => "cannot open carom's files",
             #[cfg(feature = "static-link")]
             Self::NoLibrary => "started by a program with the agent linked in",
         }

@@ -11,6 +11,7 @@
 mod environment;
 mod launch;
 mod look;
+mod reach;
 mod tracer;
 mod variadic;
 
@@ -85,11 +86,9 @@ pub fn prepare(dir: &Path) {
     let entry = [SESSION_VARIABLE.as_bytes(), b"=", dir.as_os_str().as_bytes()].concat();
     // The directory comes from the environment, so it holds no null.
     let Ok(entry) = CString::new(entry) else { return };
-    OURS.get_or_init(|| Ours {
-        library: library(),
-        session: Box::leak(entry.into_boxed_c_str()),
-        session_name,
-    });
+    let library = library();
+    reach::prepare(library, dir);
+    OURS.get_or_init(|| Ours { library, session: Box::leak(entry.into_boxed_c_str()), session_name });
 }
 
 /// This library as the loader was told to load it.

@@ -1,0 +1,47 @@
+//! Can a new program reach carom's files? A process that has changed its root directory, its user, or what it sees of the file
+//! system may have lost them. The loader would complain of a library that it cannot open.
+
+use std::{
+    ffi::{CStr, CString, c_int},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    sync::OnceLock,
+};
+
+use carom_base_wire::CONTROL_FILE;
+
+use crate::raw;
+
+/// What a program needs to join the session.
+struct Files {
+    library: Option<CString>,
+    control: CString,
+}
+
+static FILES: OnceLock<Files> = OnceLock::new();
+
+/// New programs are to join the session in `dir`, with this library.
+pub fn prepare(library: Option<&[u8]>, dir: &Path) {
+    let control = dir.join(CONTROL_FILE);
+    // Neither holds a null.
+    let Ok(control) = CString::new(control.as_os_str().as_bytes()) else { return };
+    let library = library.and_then(|library| CString::new(library).ok());
+    FILES.get_or_init(|| Files { library, control });
+}
+
+/// The error number with which a program that is executed now could not join.
+pub fn lost() -> Option<c_int> {
+    let files = FILES.get()?;
+    let library = files.library.as_ref().and_then(|library| raw::try_open(library, libc::O_RDONLY).err());
+    library
+        .or_else(|| raw::try_open(&files.control, libc::O_RDWR).err())
+        .or_else(|| another_user(&files.control))
+}
+
+/// What the calling process may open by its capabilities, the program may not, which has none where its user is not root
+/// (capabilities(7)). The files are their owner's alone.
+fn another_user(file: &CStr) -> Option<c_int> {
+    let user = raw::effective_user();
+    let owner = raw::status(libc::AT_FDCWD, file)?.st_uid;
+    (user != 0 && user != owner).then_some(libc::EACCES)
+}
