@@ -44,10 +44,10 @@ def summarise(rows):
                                   f"{near} of {len(group)} runs, median distance {stats.median(distances):.3f}",
                                   near >= pairs.RUNS_WANTED * len(group)))
     table = [[row["watch"], *pairs.cells_of(row), number(row["ratio_accesses"])] for row in rows]
-    words = ("The matrix has accesses that follow another thread's write among the samples, which the workload does not tell "
-             "from others: while the threads of a pair take turns on one processor, or one of them waits, all its accesses "
-             "follow its own. What the workload counts is the number of accesses to each pair's line, in the last column by "
-             "carom's samples.")
+    words = ("The matrix has accesses that follow another thread's write among the samples. While the threads of a pair take "
+             "turns on one processor, or one of them waits, all its accesses follow its own, and take a fraction of the time. So "
+             "the cells are compared with the accesses that the workload made while both threads of the pair ran; the ratio of "
+             "all accesses is the one by the workload, and in the last column by carom's samples.")
     return Summary(body=[words, markdown(["watched by", *pairs.COLUMNS, "ratio of accesses to the lines"], table)], criteria=criteria)
 
 

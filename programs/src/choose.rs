@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 
+use crate::company::Company;
 use crate::operation::{Add, CompareAndSwap, Operation, Store, Swap, Update};
 use crate::options::Length;
 use crate::random::{Chance, Random};
@@ -19,6 +20,8 @@ pub struct Choice<'a> {
     pub random: Random,
     /// When to end.
     pub length: Length,
+    /// Who is to be looked for after every stretch of iterations.
+    pub company: Option<Company<'a>>,
 }
 
 /// How often a thread went which way.
@@ -28,6 +31,8 @@ pub struct Taken {
     pub first: u64,
     /// Accesses to either.
     pub total: u64,
+    /// Those to the first word in stretches in which the other thread ran, too.
+    pub together: u64,
 }
 
 impl Choice<'_> {
@@ -45,7 +50,7 @@ impl Choice<'_> {
     /// are locals that the compiler keeps in registers: an optimised iteration accesses memory once.
     #[inline(never)]
     pub fn run_with(self, mut on_first: impl Update, mut on_second: impl Update) -> Taken {
-        let Self { first, second, chance, mut random, length } = self;
+        let Self { first, second, chance, mut random, length, mut company } = self;
         let mut taken = Taken::default();
         // The compiler must not learn which words these are: it could then merge or drop accesses.
         let (first, second) = (black_box(first), black_box(second));
@@ -62,6 +67,9 @@ impl Choice<'_> {
             }
             taken.first += hits;
             taken.total += pass;
+            if company.as_mut().is_some_and(Company::look) {
+                taken.together += hits;
+            }
         }
         taken
     }
@@ -79,6 +87,7 @@ mod tests {
             chance: Chance::new(fraction),
             random: Random::new(1, 0),
             length: Length::Iterations(iterations),
+            company: None,
         };
         choice.run(Operation::Store)
     }
@@ -96,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_ends_are_exact() {
-        assert_eq!(taken(0.0, 5000), Taken { first: 0, total: 5000 });
-        assert_eq!(taken(1.0, 5000), Taken { first: 5000, total: 5000 });
+        assert_eq!(taken(0.0, 5000), Taken { first: 0, total: 5000, together: 0 });
+        assert_eq!(taken(1.0, 5000), Taken { first: 5000, total: 5000, together: 0 });
     }
 }

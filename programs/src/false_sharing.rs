@@ -60,6 +60,7 @@ pub fn run(options: &Options) -> Result<Output, Error> {
             chance,
             random: Random::new(options.common.seed, worker),
             length: options.common.length(),
+            company: None,
         }
         .run(options.operation)
     })?;

@@ -13,6 +13,7 @@ mod access_log;
 mod access_loop;
 mod alternation;
 mod choose;
+mod company;
 mod concurrent_set;
 mod contended_loop;
 mod counts;

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 use clap::Args;
 use serde_json::json;
 
+use crate::company::Company;
 use crate::counts;
 use crate::error::Error;
 use crate::operation::Operation;
@@ -36,6 +37,11 @@ pub struct Options {
     /// The instruction that accesses the words.
     #[arg(long, value_enum, default_value_t = Operation::Store)]
     operation: Operation,
+
+    /// Count apart the accesses made while both threads of the pair ran: after some thousands of iterations each leaves a
+    /// mark on a line of its own, and looks for the other's.
+    #[arg(long)]
+    count_together: bool,
 }
 
 /// Threads per shared word.
@@ -44,6 +50,9 @@ const PAIR: usize = 2;
 /// The words of the pairs, each on lines of its own.
 static SHARED_DATA_ARRAY: [Padded<AtomicU64>; MAX_THREADS / PAIR] =
     [const { Padded(AtomicU64::new(0)) }; MAX_THREADS / PAIR];
+
+/// Where threads leave marks for each other.
+static MARKS: [Padded<AtomicU64>; MAX_THREADS] = [const { Padded(AtomicU64::new(0)) }; MAX_THREADS];
 
 /// Runs the workload.
 ///
@@ -57,19 +66,32 @@ pub fn run(options: &Options) -> Result<Output, Error> {
     let chances = per_pair(&options.sharing_fractions, threads / PAIR)?;
     let finished = runner::run(options.common.team(), |worker| {
         let pair = worker / PAIR;
-        Sharer { worker, word: &SHARED_DATA_ARRAY[pair], chance: chances[pair] }
+        let company = options.count_together.then(|| Company::new(&MARKS[worker], &MARKS[worker ^ 1]));
+        Sharer { worker, word: &SHARED_DATA_ARRAY[pair], chance: chances[pair], company }
             .run(&options.common, options.operation)
     })?;
 
     let volume = Volume::of(&finished.results);
     let mut measured = volume.measured(options.operation, |thread| thread / PAIR);
     measured.insert("sharing_fraction".to_owned(), counts::share(volume.shared(), volume.iterations()));
+    if options.count_together {
+        let together = volume.together();
+        let matrix = counts::attribute(&together, &together, |thread| thread / PAIR);
+        measured.insert("shared_accesses_together".to_owned(), json!(matrix));
+    }
     measured.insert("wall_s".to_owned(), json!(finished.wall.as_secs_f64()));
     let mut notes = vec![
         "shared_accesses: row = earlier writer, column = accessor; cell (i, j) is what thread j did to the \
          word that it shares with thread i"
             .to_owned(),
     ];
+    if options.count_together {
+        notes.push(
+            "shared_accesses_together: those of shared_accesses in stretches of iterations in which both threads of the \
+             pair ran; all others follow the thread's own"
+                .to_owned(),
+        );
+    }
     notes.extend(volume::owner_note(options.operation));
     let pairs: Vec<_> = (0..threads).step_by(PAIR).map(|first| [first, first + 1]).collect();
     let lines: Vec<_> = pairs

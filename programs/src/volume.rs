@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 use serde_json::{Map, Value, json};
 
 use crate::choose::{Choice, Taken};
+use crate::company::Company;
 use crate::counts;
 use crate::operation::{Operation, OwnerSwap, Swap};
 use crate::options::Common;
@@ -26,6 +27,8 @@ pub struct Sharer<'a> {
     pub word: &'a AtomicU64,
     /// The chance of an access to it.
     pub chance: Chance,
+    /// Whether the thread that it shares the word with runs at the same time, where that is to be counted.
+    pub company: Option<Company<'a>>,
 }
 
 /// What one thread counted.
@@ -46,6 +49,7 @@ impl Sharer<'_> {
             chance: self.chance,
             random: Random::new(common.seed, self.worker),
             length: common.length(),
+            company: self.company,
         };
         let taken = if operation == Operation::Swap {
             choice.run_with(OwnerSwap { writer: signature(self.worker) as u64, previous: &mut *found }, Swap)
@@ -68,6 +72,11 @@ impl<'a> Volume<'a> {
     /// Accesses to shared words by all threads.
     pub fn shared(&self) -> u64 {
         self.0.iter().map(|thread| thread.taken.first).sum()
+    }
+
+    /// Accesses of each thread to its shared word while the other one of its pair ran, too.
+    pub fn together(&self) -> Vec<u64> {
+        self.0.iter().map(|thread| thread.taken.together).collect()
     }
 
     /// Iterations of all threads.

@@ -47,7 +47,7 @@ static SHARED_DATA: Padded<AtomicU64> = Padded(AtomicU64::new(0));
 pub fn run(options: &Options) -> Result<Output, Error> {
     let chance = Chance::new(options.sharing_fraction);
     let finished = runner::run(options.common.team(), |worker| {
-        Sharer { worker, word: &SHARED_DATA, chance }.run(&options.common, options.operation)
+        Sharer { worker, word: &SHARED_DATA, chance, company: None }.run(&options.common, options.operation)
     })?;
 
     let volume = Volume::of(&finished.results);

@@ -40,12 +40,13 @@ fn assert_realised(measured: f64, p: f64, decisions: f64) {
 
 #[test]
 fn all_print_the_contracts_keys_after_a_few_iterations() {
-    let cases: [(&str, &[&str]); 6] = [
+    let cases: [(&str, &[&str]); 7] = [
         ("write-volume", &["shared_accesses"]),
         ("write-volume --operation swap", &["shared_accesses", "ownership_changes"]),
         ("false-sharing", &["false_fraction"]),
         ("read-write", &["read_fraction", "reads", "writes"]),
         ("point-to-point --operation swap", &["shared_accesses", "ownership_changes"]),
+        ("point-to-point --count-together", &["shared_accesses_together"]),
         ("contended-loop", &["iterations", "final_value"]),
     ];
     for (workload, keys) in cases {
