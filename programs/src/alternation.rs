@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::counts;
 use crate::error::Error;
 use crate::fresh;
-use crate::options::{self, Common, Length};
+use crate::options::{self, Common};
 use crate::output::{Output, parameters};
 use crate::padded::{LINE_BYTES, Padded};
 use crate::ribench::code;
@@ -24,6 +24,7 @@ use crate::runner;
 #[command(after_help = "Examples:
   carom-workloads alternation --private 1K --iterations 100000
   carom-workloads alternation --private 1K --writes 20 --iterations 100000
+  carom-workloads alternation --private 16 --apart 20000 --writes 5 --iterations 100000
   carom-workloads alternation --private 304,1K,4K,16K --shared-bytes 40 --iterations 100000")]
 pub struct Options {
     #[command(flatten)]
@@ -32,6 +33,11 @@ pub struct Options {
     /// Bytes of the private arrays, swept in turn, one in each iteration: each byte is one access. 0 sweeps none.
     #[arg(long, value_delimiter = ',', default_value = "1K", value_parser = options::bytes)]
     private: Vec<u64>,
+
+    /// Multiplications in each iteration, one after the other and without an access: they set visits to the line apart by
+    /// some nanoseconds each.
+    #[arg(long, default_value_t = 0)]
+    apart: u64,
 
     /// Additions to the sequence number in each iteration.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -77,7 +83,7 @@ pub fn run(options: &Options) -> Result<Output, Error> {
     let others = SHARED_LINE.others.get(..(options.shared_bytes - NUMBER_BYTES) as usize).unwrap_or_default();
     let finished = runner::run(options.common.team(), |worker| {
         let private = arrays.get(worker).map(Vec::as_slice).unwrap_or_default();
-        take_turns(options.common.length(), options.writes, others, private)
+        take_turns(options, others, private)
     })?;
 
     let each = |count: &dyn Fn(&Counted) -> u64| finished.results.iter().map(count).collect::<Vec<u64>>();
@@ -93,7 +99,8 @@ pub fn run(options: &Options) -> Result<Output, Error> {
             &options.common,
             &finished,
             json!({
-                "private": options.private, "writes": options.writes, "shared_bytes": options.shared_bytes,
+                "private": options.private, "apart": options.apart, "writes": options.writes,
+                "shared_bytes": options.shared_bytes,
             }),
         ),
         expected: json!({
@@ -119,13 +126,15 @@ pub fn run(options: &Options) -> Result<Output, Error> {
 /// One thread's part. What it counts stays in registers: an iteration makes no accesses beyond those that it is about, but
 /// for the calls of the two loops.
 #[inline(never)]
-fn take_turns(length: Length, writes: u64, others: &[AtomicU8], private: &[&[AtomicU8]]) -> Counted {
+fn take_turns(options: &Options, others: &[AtomicU8], private: &[&[AtomicU8]]) -> Counted {
+    let (apart, writes) = (options.apart, options.writes);
     let sequence: &AtomicU64 = black_box(&SHARED_LINE.sequence);
     let mut counted = Counted::default();
     // What this thread has seen or left in the line.
     let mut known = sequence.load(Relaxed);
     let mut arrays = private.iter().cycle();
-    for pass in length.passes() {
+    let mut product = known;
+    for pass in options.common.length().passes() {
         for _ in 0..pass {
             let mut first = true;
             for _ in 0..writes {
@@ -140,10 +149,19 @@ fn take_turns(length: Length, writes: u64, others: &[AtomicU8], private: &[&[Ato
             if let Some(array) = arrays.next() {
                 code::sweep(array);
             }
+            product = multiplied(product, apart);
         }
         counted.iterations += pass;
     }
+    black_box(product);
     counted
+}
+
+/// So many multiplications, each of what the one before has made.
+#[inline(always)]
+fn multiplied(product: u64, times: u64) -> u64 {
+    const FACTOR: u64 = 6_364_136_223_846_793_005;
+    (0..times).fold(product, |product, _| product.wrapping_mul(FACTOR).wrapping_add(1))
 }
 
 /// The private arrays of one thread.

@@ -17,14 +17,59 @@ const SHARED: u64 = 0;
 /// Accesses of a thread until it begins again.
 const SWEEP: u64 = 400;
 
-/// What the threads do, one word of a line after the other: three stores to the shared line with a little between, and a
-/// sweep of lines of their own.
-fn step(thread: usize, index: u64) -> Step {
-    let (at, private) = (index % SWEEP, 4096 * (thread as u64 + 1));
-    if at < 30 && at.is_multiple_of(10) {
-        return Step { thread, access: access(SHARED, 8, AccessKind::Store) };
+/// What all threads do, again and again.
+#[derive(Clone, Copy, Debug)]
+enum Program {
+    /// Three stores to the shared line with a little between, and a sweep of lines of their own, one word after the other.
+    Sweeps,
+    /// So many stores to the shared line in a row, some loads of their own, and then nothing for about so long. The line takes
+    /// `travel` from one thread to another; who has it goes on with it meanwhile.
+    Visits { stores: u64, apart: u64, travel: u64 },
+}
+
+impl Program {
+    fn step(self, thread: usize, index: u64) -> Step {
+        let at = index % self.accesses();
+        let shared = match self {
+            Self::Sweeps => at < 30 && at.is_multiple_of(10),
+            Self::Visits { stores, .. } => at < stores,
+        };
+        let (addr, kind) = match shared {
+            true => (SHARED, AccessKind::Store),
+            false => (4096 * (thread as u64 + 1) + 8 * at, AccessKind::Load),
+        };
+        Step { thread, access: access(addr, 8, kind) }
     }
-    Step { thread, access: access(private + 8 * at, 8, AccessKind::Load) }
+
+    /// Until it begins again.
+    fn accesses(self) -> u64 {
+        match self {
+            Self::Sweeps => SWEEP,
+            Self::Visits { stores, .. } => stores + 8,
+        }
+    }
+
+    /// Time from the access with this number to the next. Threads drift past each other.
+    fn pause(self, index: u64, random: &mut Random) -> u64 {
+        match self {
+            Self::Visits { apart, .. } if (index + 1).is_multiple_of(self.accesses()) => {
+                apart / 2 + u64::from(random.below(apart as u32))
+            }
+            _ => 1 + u64::from(random.below(4)),
+        }
+    }
+
+    /// How long a thread waits for the shared line that another has.
+    fn travel(self) -> u64 {
+        if let Self::Visits { travel, .. } = self { travel } else { 0 }
+    }
+
+    /// Accesses per unit of time.
+    fn pace(self) -> f64 {
+        let apart = if let Self::Visits { apart, .. } = self { apart as f64 } else { 2.5 };
+        let accesses = self.accesses() as f64;
+        accesses / (2.5 * (accesses - 1.0) + apart)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -37,6 +82,9 @@ enum Phase {
 
 /// A thread, what comes next of it, and when.
 struct Runner {
+    program: Program,
+    /// It has looked the access up, and asked for the line, which another has.
+    waits: bool,
     phase: Phase,
     at: u64,
     made: u64,
@@ -51,11 +99,13 @@ struct Runner {
 }
 
 impl Runner {
-    fn new(thread: usize, seed: u64) -> Self {
+    fn new(program: Program, thread: usize, seed: u64) -> Self {
         Self {
+            program,
+            waits: false,
             phase: Phase::Runs,
             at: 1000,
-            made: Random::new(seed ^ (thread as u64 + 1) << 32).next() % SWEEP,
+            made: Random::new(seed ^ (thread as u64 + 1) << 32).next() % program.accesses(),
             held: 0,
             stopped: 0,
             holds: Vec::new(),
@@ -67,9 +117,8 @@ impl Runner {
     }
 
     fn next_access(&mut self) {
+        self.at += self.program.pause(self.made, &mut self.random);
         self.made += 1;
-        // Threads drift past each other.
-        self.at += 1 + u64::from(self.random.below(4));
     }
 
     fn ran(&self, at: u64) -> u64 {
@@ -115,8 +164,7 @@ impl Positions for Asked<'_> {
             ran_when_asked: of.ran(self.now),
             others: others().count() as u32,
             held: others().map(|(_, other)| self.now - other.ran(self.now)).sum(),
-            // 2.5 units of time from one access to the next.
-            pace: 0.4,
+            pace: of.program.pace(),
             grain: 1000,
         })
     }
@@ -128,17 +176,26 @@ fn weight(step: &Step) -> f64 {
 }
 
 /// Runs the threads until one has made so many accesses: what became of its uses, and all accesses in order.
-fn run(threads: usize, accesses: u64, rate: f64, clocks: bool, seed: u64) -> (Vec<ReuseEvent>, Vec<Step>) {
+fn run(
+    program: Program,
+    threads: usize,
+    accesses: u64,
+    rate: f64,
+    clocks: bool,
+    seed: u64,
+) -> (Vec<ReuseEvent>, Vec<Step>) {
     let slots: Vec<Slot> = (0..64).map(|_| Slot::default()).collect();
     let tally = Tally::default();
     let odds = Odds { private_line: 1, shared_line: 1, ..Odds::NONE };
     let detector = Detector::new(&slots, &tally, Config { odds, ..Config::default() });
-    let mut all: Vec<Runner> = (0..threads).map(|thread| Runner::new(thread, seed)).collect();
+    let mut all: Vec<Runner> = (0..threads).map(|thread| Runner::new(program, thread, seed)).collect();
     let (mut watches, mut events, mut trace) = (Vec::<Watch>::new(), Vec::new(), Vec::new());
+    let mut owner = 0;
     while all[0].made < accesses {
         let own = (0..threads).min_by_key(|&thread| all[thread].at).unwrap();
         let (now, phase) = (all[own].at, all[own].phase);
-        let step = step(own, all[own].made);
+        let step = program.step(own, all[own].made);
+        let shared = step.access.addr.0 == SHARED;
         let touched = touch(trace.len(), &step);
         match phase {
             Phase::Runs => {
@@ -149,8 +206,14 @@ fn run(threads: usize, accesses: u64, rate: f64, clocks: bool, seed: u64) -> (Ve
                 };
                 let hits: Vec<WatchId> = watches.iter().filter(caught).map(|watch| watch.id).collect();
                 let runner = &mut all[own];
-                runner.sampled = runner.random.unit() < rate / weight(&step);
-                if hits.is_empty() && !runner.sampled {
+                let arrived = std::mem::take(&mut runner.waits);
+                runner.sampled = !arrived && runner.random.unit() < rate / weight(&step);
+                if arrived || hits.is_empty() && !runner.sampled {
+                    if shared && owner != own && !arrived && program.travel() > 0 {
+                        (runner.waits, runner.at) = (true, now + program.travel());
+                        continue;
+                    }
+                    owner = if shared { own } else { owner };
                     trace.push(step);
                     runner.next_access();
                     continue;
@@ -190,6 +253,7 @@ fn run(threads: usize, accesses: u64, rate: f64, clocks: bool, seed: u64) -> (Ve
                 (all[own].phase, all[own].at) = (Phase::GoesOn, now + PASSES[2]);
             }
             Phase::GoesOn => {
+                owner = if shared { own } else { owner };
                 trace.push(step);
                 let runner = &mut all[own];
                 runner.held += now - runner.stopped;
@@ -246,14 +310,14 @@ fn sampled(events: &[ReuseEvent], scope: Scope, shared: bool) -> Parts {
 }
 
 /// Threads drift past each other slowly: many short runs that begin anywhere are more than a long one.
-fn undisturbed(threads: usize, scope: Scope, shared: bool) -> Parts {
+fn undisturbed(program: Program, threads: usize, scope: Scope, shared: bool) -> Parts {
     const RUNS: u64 = 16;
     /// More accesses than lie between any use and its end.
     const TAIL: usize = 3000;
     let domains = vec![0; threads];
     let mut parts = Parts::default();
     for seed in 0..RUNS {
-        let (_, trace) = run(threads, 2 * SWEEP + TAIL as u64, 0.0, true, seed);
+        let (_, trace) = run(program, threads, 2 * SWEEP + TAIL as u64, 0.0, true, seed);
         for (index, step) in trace.iter().enumerate().take(trace.len() - TAIL) {
             if !shared || step.access.addr.0 == SHARED {
                 let (outcome, distance) = truth(&domains, &trace, index, scope, Locality::Line);
@@ -271,9 +335,10 @@ const RATE: f64 = 0.00006;
 /// How far uses are from those of threads that nobody holds: of all lines, in the shared cache; of the shared line, there and
 /// in the private ones.
 fn off(threads: usize, clocks: bool) -> [f64; 3] {
-    let (events, _) = run(threads, ACCESSES, RATE, clocks, 7);
-    [(Scope::Shared, false), (Scope::Shared, true), (Scope::Private, true)]
-        .map(|(scope, shared)| sampled(&events, scope, shared).off(&undisturbed(threads, scope, shared)))
+    let (events, _) = run(Program::Sweeps, threads, ACCESSES, RATE, clocks, 7);
+    [(Scope::Shared, false), (Scope::Shared, true), (Scope::Private, true)].map(|(scope, shared)| {
+        sampled(&events, scope, shared).off(&undisturbed(Program::Sweeps, threads, scope, shared))
+    })
 }
 
 /// There are some 150 uses of each kind: the standard error of a part is 0.04 at most.
@@ -291,4 +356,33 @@ fn distances_and_outcomes_are_those_of_threads_that_nobody_holds() {
 fn without_clocks_they_are_not() {
     let off = off(2, false);
     assert!(off.iter().all(|off| *off > 2.0 * ALLOWED), "{off:?}");
+}
+
+/// Stores to the shared line of which each thread makes so many in a row: the part that is invalidated, as found where
+/// threads are held and as it is where nobody holds them.
+fn invalidated(threads: usize, stores: u64, apart: u64, travel: u64) -> [f64; 2] {
+    let program = Program::Visits { stores, apart, travel };
+    /// Some 250 uses of each thread are of the store that is invalidated.
+    const VISITS: u64 = 12_000;
+    let (events, _) = run(program, threads, VISITS * program.accesses(), 0.0002, true, 7);
+    let found = sampled(&events, Scope::Private, true);
+    let truth = undisturbed(program, threads, Scope::Private, true);
+    [found, truth].map(|parts| parts.invalidated / parts.all)
+}
+
+/// Threads come to the line at times that have nothing to do with each other, once each time. (Holds, most of which come in the
+/// middle of a visit, make longer visits coincide.)
+#[test]
+fn single_stores_that_are_apart_are_invalidated_as_often_as_where_nobody_is_held() {
+    for threads in [2, 4] {
+        let [found, truth] = invalidated(threads, 1, 5000, 0);
+        assert!((found / truth - 1.0).abs() < 0.1, "{threads} threads: {found} of {truth}");
+    }
+}
+
+/// Who has the line keeps others waiting: they do not come at random. Where one is held the others come at once.
+#[test]
+fn where_threads_fight_over_the_line_they_are_not() {
+    let [found, truth] = invalidated(2, 20, 10, 100);
+    assert!(!(0.5..2.0).contains(&(found / truth)), "{found} of {truth}");
 }
