@@ -4,6 +4,7 @@ use crate::{
     coverage::Leave,
     engine::{self, Engine},
     mode::Mode,
+    signal,
     state::Scratch,
     switch,
     thread::Thread,
@@ -44,7 +45,8 @@ pub fn witness(context: &mut libc::ucontext_t, tick_ns: u64) -> bool {
         let stays = booked == Some(Leave::ProgramGs) || booked.is_none() && found != Found::Outside;
         let passes = switch::passages().contains(&pc);
         // Whether there is code to translate the dispatcher finds out, which may allocate.
-        back = !stays && !passes && engine.cache.mode != Mode::Off;
+        let steps = signal::steps_on(context);
+        back = !stays && !passes && !steps && engine.cache.mode != Mode::Off;
         thread.clock.tick(match found {
             _ if booked.is_some() => 0,
             Found::Inside => 0,

@@ -52,6 +52,11 @@ fn instructions_that_fault_are_named() {
 }
 
 #[test]
+fn it_steps_through_its_own_instructions() {
+    keeps("single_steps.c", &[]);
+}
+
+#[test]
 fn older_names_do_what_they_did() {
     let (ending, _) = same("old_names.c", &[]);
     assert_eq!(ending.signal(), Some(SIGTRAP), "{}", ending.complaint());

@@ -19,7 +19,7 @@ use timed::{Pending, ToCopy};
 
 use std::ops::Range;
 
-use iced_x86::{Code as Opcode, FlowControl, Instruction};
+use iced_x86::{Code as Opcode, FlowControl, Instruction, Mnemonic};
 
 use crate::{
     block::{Block, Decoded, may_fall_through},
@@ -295,8 +295,18 @@ impl<'c> Builder<'c> {
 
     /// Copies an instruction. False where it must run in its own place.
     fn copy(&mut self, decoded: &Decoded) -> bool {
-        let original = self.cache.original(&decoded.instruction);
-        relocate::copy(&mut self.code, decoded, original)
+        let instruction = &decoded.instruction;
+        let original = self.cache.original(instruction);
+        let copied = relocate::copy(&mut self.code, decoded, original);
+        if copied && may_set_trap_flag(instruction) {
+            // The processor traps behind the instruction that follows. It is none of the program's, which then finds
+            // its own steps natively.
+            const NOP: u8 = 0x90;
+            self.mark(instruction.next_ip(), Undo::Nothing);
+            self.code.raw(&[NOP]);
+            self.mark(instruction.next_ip(), Undo::Nothing);
+        }
+        copied
     }
 
     /// A system call: those that concern us leave, the others happen in place. The choice is made with RCX and R11,
@@ -368,6 +378,10 @@ pub fn landing(cache: &mut Cache, landing: Landing, pc: u64, body: u64) -> Optio
         builder.link(code);
     }
     builder.finish().then_some(landed)
+}
+
+fn may_set_trap_flag(instruction: &Instruction) -> bool {
+    matches!(instruction.mnemonic(), Mnemonic::Popf | Mnemonic::Popfd | Mnemonic::Popfq)
 }
 
 fn is_syscall(instruction: &Instruction) -> bool {

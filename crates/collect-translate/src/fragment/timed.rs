@@ -1,9 +1,9 @@
 //! Code that times loads, and the copies of blocks in which that is done once in a while.
 
-use iced_x86::{FlowControl, Mnemonic};
+use iced_x86::FlowControl;
 
 use super::{
-    Builder, How, is_syscall,
+    Builder, How, is_syscall, may_set_trap_flag,
     plan::{Plan, free},
 };
 use crate::{
@@ -58,10 +58,7 @@ impl Builder<'_> {
     pub(super) fn timable(&mut self, block: &Block) -> Vec<Option<Operand>> {
         let mut loads_from = |decoded: &Decoded| {
             let Decoded { instruction, .. } = decoded;
-            // Behind one that sets the trap flag it matters which instruction follows.
-            let sets_flags =
-                matches!(instruction.mnemonic(), Mnemonic::Popf | Mnemonic::Popfd | Mnemonic::Popfq);
-            if instruction.flow_control() != FlowControl::Next || sets_flags {
+            if instruction.flow_control() != FlowControl::Next || may_set_trap_flag(instruction) {
                 return None;
             }
             match self.finder.operands(decoded, &mut self.cache.accesses) {

@@ -11,7 +11,7 @@ use super::{
     frame::{self, Frame},
     kernel, masks,
     own::{Stack, own},
-    stacks,
+    stacks, steps,
 };
 use crate::{
     cache::Cache,
@@ -203,6 +203,7 @@ extern "C" fn deliver(thread: *mut Thread, signal: u64, frame: Frame) -> bool {
     engine::with(|engine| {
         // SAFETY: the kernel's argument.
         let interrupted = unsafe { &mut *context };
+        let stepped = steps::caused(signal, frame, interrupted);
         let at = Original::of(interrupted).rip;
         let Some(original) = interrupt(engine, thread, interrupted) else { return };
         delivered = true;
@@ -212,6 +213,10 @@ extern "C" fn deliver(thread: *mut Thread, signal: u64, frame: Frame) -> bool {
         slots.regs = original.gpr;
         slots.regs[RAX] = 0;
         slots.flags = flags_in_handler(original.rflags);
+        if stepped {
+            ignore(engine, thread, frame);
+            return begin_countdowns(engine, thread);
+        }
         match prepare(signal, frame, true) {
             Ok(Some(Beginning { handler, signal, frame, blocked })) => {
                 slots.regs[RDI] = signal;
@@ -279,10 +284,9 @@ fn is_at_instruction_left_for(cache: &Cache, thread: &mut Thread, registers: &Or
 
 /// A handler begins with direction, trap and resume flag clear (System V ABI 3.2.1; Linux, arch/x86/kernel/signal.c).
 const fn flags_in_handler(flags: u64) -> u64 {
-    const TRAP: u64 = 1 << 8;
     const DIRECTION: u64 = 1 << 10;
     const RESUME: u64 = 1 << 16;
-    flags & !(TRAP | DIRECTION | RESUME)
+    flags & !(steps::TRAP | DIRECTION | RESUME)
 }
 
 /// Goes on with the handler; it returns into the cache also where it cannot run there.

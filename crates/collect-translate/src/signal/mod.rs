@@ -25,6 +25,7 @@ mod masks;
 mod own;
 mod passage;
 mod stacks;
+mod steps;
 mod streamed;
 mod wishes;
 
@@ -37,11 +38,13 @@ pub use deliver::entry;
 pub use kernel::{Action, read, restrict_calls, write};
 pub use own::{OwnSignals, Stack, find_own_signals};
 pub use stacks::change_natively as change_stack_natively;
+pub use steps::continues_in as steps_on;
 
 use libc::ucontext_t;
 
 use crate::{
-    dispatch, dispatch::go_on, engine::Engine, exit::Exit, state::number, switch, system, thread::Thread,
+    coverage::Leave, dispatch, dispatch::go_on, engine::Engine, exit::Exit, state::number, switch, system,
+    thread::Thread,
 };
 use frame::Frame;
 use own::own;
@@ -103,6 +106,7 @@ const _: () = assert!(CONTEXT_WORDS as u64 * 8 == Frame(0).info() - Frame(0).con
 fn handler_returns(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     const RIP: usize = context::RIP_OFFSET as usize / 8;
     const SP: usize = RIP - 1;
+    const FLAGS: usize = RIP + 1;
     const STACK: usize = (Frame(0).stack() - Frame(0).context()) as usize / 8;
     let frame = Frame::left(thread.slots().regs[number::RSP]);
     // What cannot be read the kernel will not read, either.
@@ -110,7 +114,11 @@ fn handler_returns(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         && let Some(stack) = read::<Stack>(frame.stack())
     {
         let pc = context[RIP];
-        dispatch::enter(engine, thread, pc);
+        if context[FLAGS] & steps::TRAP == 0 {
+            dispatch::enter(engine, thread, pc);
+        } else {
+            dispatch::leave(thread, pc, Leave::Instruction);
+        }
         let next = thread.slots().next;
         if next != pc {
             context[RIP] = switch::resume as *const () as u64;
