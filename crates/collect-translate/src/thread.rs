@@ -85,6 +85,8 @@ pub struct Thread {
     pub obstacle: Option<&'static str>,
     /// Signals that are blocked for the program that the thread is about to become (`signal`).
     pub shown: u64,
+    /// The last of its calls that wait with another mask.
+    pub wait: Option<signal::waits::Wait>,
     /// The frame of the signal handler that returned last, as the kernel is to read it.
     pub left: [u64; signal::CONTEXT_WORDS],
     /// Its area for restartable sequences; 0 where the C library has registered none.
@@ -117,6 +119,7 @@ impl Thread {
             has_timed: false,
             obstacle: None,
             shown: 0,
+            wait: None,
             left: [0; signal::CONTEXT_WORDS],
             restarts: restartable::area(),
             clock: Clock::start(),

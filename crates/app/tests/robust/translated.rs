@@ -38,7 +38,9 @@ fn signals_masks_and_stacks_stay_its_own() {
         ("fault_address.c", &[]),
         ("trap_blocked.c", &["raw"]),
         ("guarded_coroutine.c", &[]),
+        ("single_steps.c", &[]),
         ("waits.c", &[]),
+        ("waits_with_mask.c", &[]),
         ("jumps.c", &[]),
         ("state.c", &[]),
     ] {

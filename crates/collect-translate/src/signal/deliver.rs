@@ -11,7 +11,7 @@ use super::{
     frame::{self, Frame},
     kernel, masks,
     own::{Stack, own},
-    stacks, steps,
+    stacks, steps, waits,
 };
 use crate::{
     cache::Cache,
@@ -123,8 +123,14 @@ struct Beginning {
 struct Fatal;
 
 /// Makes what the kernel has put at `frame` into what the program's handler is to find; `None` where nobody wants the
-/// signal. `translated`: the handler will run in the cache, which sees it return.
-fn prepare(signal: u64, frame: Frame, translated: bool) -> Result<Option<Beginning>, Fatal> {
+/// signal. `translated`: the handler will run in the cache, which sees it return. `in_force`: the mask of a call that was
+/// interrupted, where that is not the one to return to.
+fn prepare(
+    signal: u64,
+    frame: Frame,
+    translated: bool,
+    in_force: Option<u64>,
+) -> Result<Option<Beginning>, Fatal> {
     let context = std::ptr::with_exposed_provenance_mut::<ucontext_t>(frame.context() as usize);
     // SAFETY: the kernel's, of which this thread alone knows.
     let context = unsafe { &mut *context };
@@ -149,7 +155,7 @@ fn prepare(signal: u64, frame: Frame, translated: bool) -> Result<Option<Beginni
             actions::used(signal, &action);
         }
         let deferred = if action.flags & libc::SA_NODEFER as u64 != 0 { 0 } else { bit(signal) };
-        let blocked = *mask(context) | action.mask | deferred;
+        let blocked = in_force.unwrap_or(*mask(context)) | action.mask | deferred;
         return Ok(Some(Beginning { handler: action.handler, signal, frame, blocked }));
     }
     // As the kernel does where it cannot make the frame (Linux, kernel/signal.c, `force_sigsegv`).
@@ -162,7 +168,7 @@ fn prepare(signal: u64, frame: Frame, translated: bool) -> Result<Option<Beginni
     let info = std::ptr::with_exposed_provenance_mut::<siginfo_t>(frame.info() as usize);
     // SAFETY: part of the kernel's frame.
     unsafe { info.write(forced(libc::SIGSEGV)) };
-    prepare(SEGV, frame, translated)
+    prepare(SEGV, frame, translated, in_force)
 }
 
 /// What is told of a signal that the kernel sends by force.
@@ -177,7 +183,7 @@ fn forced(signal: i32) -> siginfo_t {
 /// For a thread that runs native code: the handler to call, 0 for none.
 extern "C" fn natively(signal: u64, frame: Frame, place: *mut Beginning) {
     let none = Beginning { handler: 0, signal, frame, blocked: 0 };
-    let mut beginning = match prepare(signal, frame, false) {
+    let mut beginning = match prepare(signal, frame, false, None) {
         Ok(beginning) => beginning.unwrap_or(none),
         Err(Fatal) => kernel::die_of(libc::SIGSEGV as u64),
     };
@@ -207,6 +213,7 @@ extern "C" fn deliver(thread: *mut Thread, signal: u64, frame: Frame) -> bool {
         let at = Original::of(interrupted).rip;
         let Some(original) = interrupt(engine, thread, interrupted) else { return };
         delivered = true;
+        let in_force = waits::mask(thread, &original);
         name_instruction(signal, frame, at, original.rip);
         let slots = thread.slots();
         slots.exit = (&raw const switch::ENTER) as u64;
@@ -217,7 +224,7 @@ extern "C" fn deliver(thread: *mut Thread, signal: u64, frame: Frame) -> bool {
             ignore(engine, thread, frame);
             return begin_countdowns(engine, thread);
         }
-        match prepare(signal, frame, true) {
+        match prepare(signal, frame, true, in_force) {
             Ok(Some(Beginning { handler, signal, frame, blocked })) => {
                 slots.regs[RDI] = signal;
                 slots.regs[RSI] = frame.info();

@@ -27,6 +27,7 @@ mod passage;
 mod stacks;
 mod steps;
 mod streamed;
+pub mod waits;
 mod wishes;
 
 pub use actions::{

@@ -1,7 +1,7 @@
 //! Which system calls leave the cache.
 
 use super::aside;
-use crate::{emit::Emitter, marks::Undo};
+use crate::{emit::Emitter, marks::Undo, signal::waits};
 
 /// Numbers beyond this leave.
 const KNOWN: u32 = 512;
@@ -59,7 +59,7 @@ const WAITING: [i64; 15] = [
 pub fn table(waiting: bool) -> [u8; TABLE_BYTES] {
     let mut table = [0; TABLE_BYTES];
     let waiting = WAITING.iter().filter(|_| waiting);
-    for call in OURS.iter().chain(&aside::CALLS).chain(waiting).copied() {
+    for call in OURS.iter().chain(&aside::CALLS).chain(&waits::CALLS).chain(waiting).copied() {
         if let Some(byte) = table.get_mut(call as usize / 8) {
             *byte |= 1 << (call % 8);
         }

@@ -20,7 +20,7 @@ use crate::{
     exit::Exit,
     memory::Errno,
     signal,
-    state::number::{R10, R11, RAX, RCX, RSI},
+    state::number::{R10, R11, RAX, RCX, RDI, RDX, RSI},
     thread::Thread,
 };
 
@@ -28,7 +28,7 @@ use crate::{
 pub type Arguments = [u64; 6];
 
 /// Bytes of the instruction.
-const SYSCALL_BYTES: u64 = 2;
+pub const SYSCALL_BYTES: u64 = 2;
 
 /// A system call left the cache.
 pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
@@ -55,6 +55,7 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         | libc::SYS_rt_sigprocmask
         | libc::SYS_sigaltstack
         | libc::SYS_rt_sigreturn => signal::call(engine, thread, exit, number),
+        _ if signal::waits::CALLS.contains(&number) => signal::waits::begin(thread, exit, number),
         libc::SYS_kill | libc::SYS_tkill | libc::SYS_tgkill => death::call(engine, thread, exit, number),
         libc::SYS_arch_prctl => segment::call(engine, thread, exit),
         _ if aside::CALLS.contains(&number) => aside::call(engine, thread, exit),
@@ -84,8 +85,10 @@ fn number(thread: &mut Thread) -> i64 {
 
 /// The call's arguments.
 pub fn arguments(thread: &mut Thread) -> Arguments {
-    const RDX: usize = 2;
-    const RDI: usize = 7;
-    let regs = &thread.slots().regs;
+    arguments_in(&thread.slots().regs)
+}
+
+/// The arguments of a call with these registers.
+pub fn arguments_in(regs: &[u64; 16]) -> Arguments {
     [regs[RDI], regs[RSI], regs[RDX], regs[R10], regs[8], regs[9]]
 }
