@@ -13,7 +13,7 @@ use carom_base_wire::{
     journal::{Line, NOT_TRANSLATED},
 };
 use carom_collect_translate as engine;
-use carom_collect_translate::{Batch, Mode, Observer, Totals};
+use carom_collect_translate::{Batch, Mode, Observer, Obstacle, Totals};
 
 use crate::{
     aside, handler, init, init::trouble, own_heap::HEAP, registry, reuse, reuse::Sampled, ring::Slot,
@@ -105,11 +105,11 @@ impl Observer for Agent {
         });
     }
 
-    fn obstacle(&self, number: i64, arguments: [u64; 6]) -> Option<&'static str> {
+    fn obstacle(&self, number: i64, arguments: [u64; 6]) -> Option<Obstacle> {
         aside::obstacle(number, arguments)
     }
 
-    fn stepping_aside(&self, obstacle: &str) -> u64 {
+    fn stepping_aside(&self, obstacle: Obstacle) -> u64 {
         aside::step(obstacle)
     }
 

@@ -85,7 +85,7 @@ pub use signal::{
 };
 pub use stream::{Batch, Event, flush_streams, is_invariant as stamps_are_invariant, now as stamp_now};
 pub use switch::enter;
-pub use system::step_aside;
+pub use system::{Obstacle, may_end_here, step_aside};
 pub use timing::{Calibration, Spread, Timed, calibrate};
 pub use totals::Totals;
 pub use watch::{Watched, Watches, watches, watches_of};

@@ -21,6 +21,7 @@ use crate::{
     state::Slots,
     stream::{self, Turn},
     switch,
+    system::Obstacle,
     totals::Totals,
 };
 
@@ -82,7 +83,7 @@ pub struct Thread {
     /// It has timed loads in an execution that was drawn.
     pub has_timed: bool,
     /// Why the process steps aside before the thread's system call, where it does.
-    pub obstacle: Option<&'static str>,
+    pub obstacle: Option<Obstacle>,
     /// Signals that are blocked for the program that the thread is about to become (`signal`).
     pub shown: u64,
     /// The last of its calls that wait with another mask.

@@ -108,6 +108,13 @@ fn stepped_aside(process: &ProcessInfo, started: Nanos) -> Option<Warning> {
             format!("installed a seccomp filter that forbids {}, which carom needs", aside.detail),
             "To see the rest, allow it in the filter or switch the program's sandbox off.",
         ),
+        "dispatch" => ("had its own system calls delivered to it as signals".into(), ""),
+        "tsc" => ("forbade itself to read the time stamp counter, which carom does".into(), ""),
+        "traced" => (
+            "let its parent trace it by ptrace, which would have found carom's code instead of its own"
+                .into(),
+            "",
+        ),
         "program" => (format!("executed a program that could not be profiled {}", aside.detail), ""),
         _ => (aside.detail.clone(), ""),
     };

@@ -1,8 +1,9 @@
 //! Stepping aside: the program is about to do what the agent cannot live with, so that the process goes on natively and
 //! unobserved, as if nobody had ever been there. What was learned is written down before; the report says since when, and why.
 //!
-//! So far that is a seccomp filter that forbids what the agent needs ([`calls`]), which is found by running the filter
-//! ([`filter`]).
+//! That is a seccomp filter that forbids what the agent needs ([`calls`]), which is found by running the filter
+//! ([`filter`]); a handler for each system call but those of one range; time stamps that fault; and a debugger of the
+//! program's own, which would find the code cache where it looks for the program.
 
 mod calls;
 mod filter;
@@ -11,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 
 use carom_base_sys::{clock, perf, signal, timer};
 use carom_base_wire::Engine;
+use carom_collect_translate::Obstacle;
 use filter::{Instruction, MOST_INSTRUCTIONS};
 
 use crate::{
@@ -26,8 +28,8 @@ pub fn has_stepped() -> bool {
     STEPPED.load(Relaxed)
 }
 
-/// The program is about to make this system call: what the agent needs that it would forbid. Signals must be blocked.
-pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<&'static str> {
+/// The program is about to make this system call: why the agent could not go on behind it. Signals must be blocked.
+pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<Obstacle> {
     // A `vfork` child has its parent's session, and no part of ours.
     let Some(session) = session::current().filter(|session| session.is_of_this_process()) else {
         session::unprofiled_child_ends();
@@ -37,12 +39,15 @@ pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<&'static str> {
         session.reserve_slots();
         return None;
     }
-    let obstacle = forbidden(session, number, arguments);
-    if obstacle.is_none() {
+    if let Some(code) = other(number, arguments) {
+        return Some(Obstacle { code, detail: "" });
+    }
+    let detail = forbidden(session, number, arguments);
+    if detail.is_none() {
         // Calls that the agent can do without may be forbidden all the same.
         carom_collect_translate::restrict_calls();
     }
-    obstacle
+    detail.map(|detail| Obstacle { code: "seccomp", detail })
 }
 
 /// For hooks: the program is about to make this system call, natively.
@@ -63,10 +68,27 @@ pub fn before(number: i64, arguments: [u64; 6]) {
     signal::set_errno(errno);
 }
 
-/// Whether a call forbids others, and does not just change what may be opened.
+/// Whether a call does more than change what may be opened.
 const fn forbids(number: i64) -> bool {
-    matches!(number, libc::SYS_prctl | libc::SYS_seccomp)
+    matches!(number, libc::SYS_prctl | libc::SYS_seccomp | libc::SYS_ptrace)
 }
+
+/// What the call does that is no filter.
+fn other(number: i64, [first, second, ..]: [u64; 6]) -> Option<&'static str> {
+    // Linux, include/uapi/linux/prctl.h.
+    const PR_SET_SYSCALL_USER_DISPATCH: i32 = 59;
+    const PR_SYS_DISPATCH_ON: u64 = 1;
+    const TRACE_ME: i32 = libc::PTRACE_TRACEME as i32;
+    match (number, first as i32, second) {
+        (libc::SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON) => Some("dispatch"),
+        (libc::SYS_prctl, libc::PR_SET_TSC, SIGSEGV_BY_TSC) => Some("tsc"),
+        (libc::SYS_ptrace, TRACE_ME, _) => Some("traced"),
+        _ => None,
+    }
+}
+
+/// `PR_TSC_SIGSEGV`.
+const SIGSEGV_BY_TSC: u64 = libc::PR_TSC_SIGSEGV as u64;
 
 /// What the agent needs and the call would forbid, by name.
 fn forbidden(session: &Session, number: i64, arguments: [u64; 6]) -> Option<&'static str> {
@@ -118,12 +140,12 @@ fn refused(session: &Session, place: u64) -> Option<&'static str> {
 
 /// Steps aside: nothing of ours is left in the kernel for this process. What was counted has been written. Returns the
 /// signals that the calling thread is to block because the program believes that it does. With all signals blocked.
-pub fn step(obstacle: &str) -> signal::Mask {
+pub fn step(obstacle: Obstacle) -> signal::Mask {
     let Some(session) = session::current() else { return 0 };
     let mut text = Text::<256>::new();
     let (time, cpu) = (clock::now().0, clock::process_cpu());
     let line = text.line("aside").number(time, 10).number(cpu, 10);
-    session.append(line.name(b"seccomp").name(obstacle.as_bytes()));
+    session.append(line.name(obstacle.code.as_bytes()).name(obstacle.detail.as_bytes()));
     objects::stop();
     let mut hidden = 0;
     if let Some(thread) = registry::current() {

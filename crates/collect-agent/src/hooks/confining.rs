@@ -1,4 +1,4 @@
-//! Functions by which the program installs a seccomp filter: the agent may have to step aside before that. Where the thread
+//! Functions by which the program restricts its system calls: the agent may have to step aside before that. Where the thread
 //! runs in the cache, the translator sees the system calls themselves.
 //!
 //! The agent calls these two itself, in handlers too and before it is ready for anything: they make their system call, as
@@ -25,10 +25,10 @@ pub fn ways_to_library() -> impl Iterator<Item = (*const libc::c_void, *const li
     })
 }
 
-/// Declares the hook `$name`, which asks `$before` where EDI is one of two numbers, and makes its system call after
+/// Declares the hook `$name`, which asks `$before` where EDI is one of three numbers, and makes its system call after
 /// `$shuffle` has put number and arguments where the kernel wants them.
 macro_rules! hook {
-    ($name:ident, $wrap:literal, ($first:literal, $second:literal), $before:ident, $shuffle:literal) => {
+    ($name:ident, $wrap:literal, ($first:literal, $second:literal, $third:literal), $before:ident, $shuffle:literal) => {
         /// # Safety
         /// As the C function of this name.
         #[cfg_attr(feature = "static-link", unsafe(export_name = $wrap))]
@@ -42,6 +42,8 @@ macro_rules! hook {
                 concat!("cmp edi, ", $first),
                 "je 2f",
                 concat!("cmp edi, ", $second),
+                "je 2f",
+                concat!("cmp edi, ", $third),
                 "jne 3f",
                 "2:",
                 "push rdi",
@@ -75,12 +77,12 @@ macro_rules! hook {
     };
 }
 
-// PR_SET_SECCOMP; SYS_prctl and SYS_seccomp.
-hook!(prctl, "__wrap_prctl", (22, 22), before_prctl, "mov r10, rcx; mov eax, 157");
+// PR_SET_SECCOMP, PR_SET_TSC, PR_SET_SYSCALL_USER_DISPATCH; SYS_prctl, SYS_seccomp, SYS_ptrace.
+hook!(prctl, "__wrap_prctl", (22, 26, 59), before_prctl, "mov r10, rcx; mov eax, 157");
 hook!(
     syscall,
     "__wrap_syscall",
-    (157, 317),
+    (157, 317, 101),
     before_call,
     "mov rax, rdi; mov rdi, rsi; mov rsi, rdx; mov rdx, rcx; mov r10, r8; mov r8, r9; mov r9, [rsp + 8]"
 );
@@ -90,8 +92,9 @@ extern "C" fn before_prctl(option: u64, second: u64, third: u64) {
 }
 
 extern "C" fn before_call(number: c_long, first: u64, second: u64, third: u64) {
-    if number == libc::SYS_seccomp || first == libc::PR_SET_SECCOMP as u64 {
-        aside::before(number, [first, second, third, 0, 0, 0]);
+    let arguments = [first, second, third, 0, 0, 0];
+    if carom_collect_translate::may_end_here(number, arguments) {
+        aside::before(number, arguments);
     }
 }
 

@@ -10,6 +10,7 @@ use carom_base_insn::Registers;
 
 use crate::{
     stream::{self, Batch},
+    system::Obstacle,
     thread::{Noticed, Thread},
     timing,
     totals::Totals,
@@ -65,16 +66,15 @@ pub trait Observer: Sync {
     /// other processes may see what is mapped now.
     fn mapping_changed(&self, _at: Option<&Range<u64>>, _shared: bool) {}
 
-    /// The program is about to make this system call, which may forbid what the engine and the observer need: that, by name,
-    /// for which the process could not be observed any more. The arguments are in the kernel's order. Without the engine's
+    /// The program is about to make this system call: for what reason the process could not be observed any more. The arguments are in the kernel's order. Without the engine's
     /// lock.
-    fn obstacle(&self, _number: i64, _arguments: [u64; 6]) -> Option<&'static str> {
+    fn obstacle(&self, _number: i64, _arguments: [u64; 6]) -> Option<Obstacle> {
         None
     }
 
     /// The process steps aside for an [`obstacle`](Self::obstacle): after this it runs natively, and the observer, which was
     /// told what has been executed, hears nothing more. Signals that the calling thread is to block besides are returned.
-    fn stepping_aside(&self, _obstacle: &str) -> u64 {
+    fn stepping_aside(&self, _obstacle: Obstacle) -> u64 {
         0
     }
 
@@ -97,7 +97,7 @@ pub fn tell_it_to(observer: &'static dyn Observer) {
 }
 
 /// Asks the observer what it says of a system call that the program is about to make.
-pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<&'static str> {
+pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<Obstacle> {
     OBSERVER.get()?.obstacle(number, arguments)
 }
 

@@ -17,9 +17,20 @@ use crate::{
     thread::Thread,
 };
 
-/// The calls that change what the process may do: what it may call, whose files it may open, and which it sees.
-pub const CALLS: [i64; 14] = [
+/// What the program is about to do that cannot be followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// A stable code.
+    pub code: &'static str,
+    /// What it would forbid, by name; may be empty.
+    pub detail: &'static str,
+}
+
+/// The calls that change what the process may do: what it may call, whose files it may open, and which it sees; and that
+/// let others look into it.
+pub const CALLS: [i64; 15] = [
     libc::SYS_prctl,
+    libc::SYS_ptrace,
     libc::SYS_seccomp,
     libc::SYS_chroot,
     libc::SYS_pivot_root,
@@ -36,15 +47,25 @@ pub const CALLS: [i64; 14] = [
 ];
 
 /// Whether a system call may be the last before the process steps aside.
-pub fn may_end_here(number: i64, given: Arguments) -> bool {
-    number == libc::SYS_seccomp
-        || number == libc::SYS_prctl && given.first() == Some(&(libc::PR_SET_SECCOMP as u64))
+pub fn may_end_here(number: i64, [first, ..]: Arguments) -> bool {
+    const OPTIONS: [i32; 3] = [libc::PR_SET_SECCOMP, libc::PR_SET_TSC, PR_SET_SYSCALL_USER_DISPATCH];
+    match number {
+        libc::SYS_seccomp => true,
+        // An option has 32 bits.
+        libc::SYS_prctl => OPTIONS.contains(&(first as i32)),
+        libc::SYS_ptrace => first == u64::from(libc::PTRACE_TRACEME),
+        _ => false,
+    }
 }
+
+/// Linux, include/uapi/linux/prctl.h.
+const PR_SET_SYSCALL_USER_DISPATCH: i32 = 59;
 
 /// A system call has left the cache, and the engine's lock is not taken yet.
 pub fn prepare(thread: &mut Thread) {
     let (number, given) = (number(thread), arguments(thread));
-    let concerns = CALLS.contains(&number) && (number != libc::SYS_prctl || may_end_here(number, given));
+    let is_general = matches!(number, libc::SYS_prctl | libc::SYS_ptrace);
+    let concerns = CALLS.contains(&number) && (!is_general || may_end_here(number, given));
     thread.obstacle = concerns.then(|| engine::obstacle(number, given)).flatten();
 }
 

@@ -89,9 +89,9 @@ pub struct Aside {
     /// When.
     #[serde(with = "plain")]
     pub at: Nanos,
-    /// What the program did, as a stable code: `seccomp`.
+    /// What the program did, as a stable code: `seccomp`, `dispatch`, `tsc`, `traced`.
     pub code: String,
-    /// What that forbids.
+    /// What that forbids, where the code alone does not tell.
     pub detail: String,
     /// CPU time of the process until then, in nanoseconds.
     pub seen_ns: u64,
