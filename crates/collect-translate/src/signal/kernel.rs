@@ -128,7 +128,8 @@ pub fn read<T: Plain>(place: u64) -> Option<T> {
 
 /// Gives the program a value. False where nothing can be written. All signals must be blocked.
 pub fn write<T: Plain>(place: u64, value: T) -> bool {
-    let writable = place != 0 && is_writable(place) && is_writable(last_word::<T>(place));
+    let last = last_word::<T>(place);
+    let writable = place != 0 && is_writable(place) && (last == place || is_writable(last));
     if writable {
         // SAFETY: writable a moment ago; the program asked for it.
         unsafe { std::ptr::with_exposed_provenance_mut::<T>(place as usize).write_unaligned(value) };
