@@ -103,11 +103,11 @@ fn proceed(scene: &mut Scene<'_>) {
     let ip = scene.context.ip();
     let memory = super::memory(&scene.context, scene.modules, &scene.state.stack);
     if left > 0 && may_step(ip, &memory) && !blocks_trap(scene) {
-        scene.context.set_single_step(true);
+        scene.set_single_step(true);
         return;
     }
     scene.state.burst = None;
-    scene.context.set_single_step(false);
+    scene.set_single_step(false);
     if left > 0 {
         scene.sampled(Population::Step, ip, &[], Some(Skip::Unsteppable));
         return;

@@ -45,6 +45,14 @@ pub struct Scene<'a> {
 }
 
 impl Scene<'_> {
+    /// Makes the thread trap after every instruction, or not.
+    pub fn set_single_step(&mut self, on: bool) {
+        self.context.set_single_step(on);
+        if let Some(thread) = registry::current() {
+            thread.signals().set_stepped(on);
+        }
+    }
+
     /// The process's memory as this thread may read it.
     pub fn memory(&self) -> OwnMemory<'_> {
         memory(&self.context, self.modules, &self.state.stack)

@@ -28,7 +28,7 @@ pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
     }
     if scene.state.session.control().stop.load(Relaxed) != 0 {
         scene.state.burst = None;
-        scene.context.set_single_step(false);
+        scene.set_single_step(false);
         scene.state.sampler.stop();
         return;
     }
@@ -42,7 +42,7 @@ pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
     if late || scene.state.burst.is_some() {
         let stale = scene.state.burst.take().is_some();
         if stale {
-            scene.context.set_single_step(false);
+            scene.set_single_step(false);
         }
         return;
     }

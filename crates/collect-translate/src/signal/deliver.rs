@@ -134,6 +134,7 @@ fn prepare(
     let context = std::ptr::with_exposed_provenance_mut::<ucontext_t>(frame.context() as usize);
     // SAFETY: the kernel's, of which this thread alone knows.
     let context = unsafe { &mut *context };
+    steps::end_embedders(context);
     let Some(action) = actions::function(signal) else { return Ok(None) };
     let kept = std::ptr::with_exposed_provenance_mut::<Stack>(frame.stack() as usize);
     // SAFETY: part of the context.

@@ -3,7 +3,7 @@
 
 use std::sync::{
     OnceLock,
-    atomic::{AtomicU64, Ordering::Relaxed},
+    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
 use super::kernel::Plain;
@@ -81,6 +81,7 @@ pub struct OwnSignals {
     flags: AtomicU64,
     bytes: AtomicU64,
     hidden: AtomicU64,
+    stepped: AtomicBool,
 }
 
 impl OwnSignals {
@@ -93,6 +94,7 @@ impl OwnSignals {
             flags: AtomicU64::new(none.flags as u64),
             bytes: AtomicU64::new(none.bytes),
             hidden: AtomicU64::new(0),
+            stepped: AtomicBool::new(false),
         }
     }
 
@@ -121,6 +123,16 @@ impl OwnSignals {
     /// Signals that the program blocks although the kernel does not.
     pub fn hidden(&self) -> u64 {
         self.hidden.load(Relaxed)
+    }
+
+    /// The embedder has set the trap flag of the thread, or cleared it.
+    pub fn set_stepped(&self, stepped: bool) {
+        self.stepped.store(stepped, Relaxed);
+    }
+
+    /// Whether the trap flag is the embedder's, which then is over.
+    pub(super) fn end_steps(&self) -> bool {
+        self.stepped.swap(false, Relaxed)
     }
 
     /// It blocks these.

@@ -6,7 +6,10 @@
 
 use libc::{REG_EFL, ucontext_t};
 
-use super::frame::Frame;
+use super::{
+    frame::Frame,
+    own::{OwnSignals, own},
+};
 
 /// The trap flag (Intel SDM, volume 1, 3.4.3.3).
 pub const TRAP: u64 = 1 << 8;
@@ -17,6 +20,16 @@ const TRAP_TRACE: i32 = 2;
 /// Whether the thread steps when it goes on with `context`.
 pub fn continues_in(context: &ucontext_t) -> bool {
     context.uc_mcontext.gregs.get(REG_EFL as usize).is_some_and(|&flags| flags as u64 & TRAP != 0)
+}
+
+/// A signal of the program's has come while the embedder stepped the thread: its handler, and what it returns to, know
+/// nothing of that.
+pub fn end_embedders(context: &mut ucontext_t) {
+    if own().is_some_and(OwnSignals::end_steps)
+        && let Some(flags) = context.uc_mcontext.gregs.get_mut(REG_EFL as usize)
+    {
+        *flags &= !(TRAP as i64);
+    }
 }
 
 /// Whether the kernel has made `frame` because the trap flag was set.
