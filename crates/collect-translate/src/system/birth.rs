@@ -18,7 +18,7 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
         libc::SYS_vfork => spawn::call(engine, thread, exit),
         libc::SYS_clone => {
             let [flags, stack, rest @ ..] = given;
-            if shares(flags) {
+            if goes_native(flags) {
                 return spawn::call(engine, thread, exit);
             }
             let [ptid, ctid, tls, unused] = rest;
@@ -28,9 +28,10 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
     }
 }
 
-/// Whether the child is to use its parent's memory, or its parent waits for it: it runs natively then.
-fn shares(flags: u64) -> bool {
-    flags & (libc::CLONE_VM | libc::CLONE_VFORK) as u64 != 0
+/// Whether the child runs natively: it uses its parent's memory, its parent waits for it, or nothing of ours lies where
+/// its thread-local storage is to be.
+fn goes_native(flags: u64) -> bool {
+    flags & (libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_SETTLS) as u64 != 0
 }
 
 /// The kernel judges the program's own arguments, but where the child is to have a stack of its own: it begins on its
@@ -39,7 +40,7 @@ fn clone3(engine: &mut Engine, thread: &mut Thread, exit: Exit, given: Arguments
     let [place, bytes, ..] = given;
     let mut asked = Asked::default();
     let is_read = asked.read(place, bytes).is_some();
-    if is_read && shares(asked.word(FLAGS)) {
+    if is_read && goes_native(asked.word(FLAGS)) {
         return spawn::call(engine, thread, exit);
     }
     let Some(stack) = asked.take_stack().filter(|_| is_read) else {
