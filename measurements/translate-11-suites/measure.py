@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib import campaign
 from lib.campaign import Criterion, Summary
 from lib.paths import CAROM, scratch
-from lib.sessions import end_marked, end_session
+from lib.sessions import end_group, end_session, enter_group, new_group
 from lib.table import group_by, markdown
 from suites import SUITES
 
@@ -27,8 +27,6 @@ NATIVE_LIMIT_S = 30
 HANG_FACTOR, HANG_FLOOR_S = 10, 60
 SIDES = {"count": ["count"], "share": ["share", "--period", "10000"]}
 WANTED = 0.995
-# In the environment of all that a run starts.
-RUN = "CAROM_SUITES_RUN"
 
 
 def measure(options):
@@ -77,10 +75,12 @@ def under_carom(test, words, limit):
 def run_once(test, prefix, limit):
     folder = tempfile.mkdtemp(dir=scratch("suites-runs"))
     os.chmod(folder, 0o777)
+    group = new_group(f"carom-{Path(folder).name}")
     begin = time.monotonic()
     with open(f"{folder}.out", "w+b") as out:
         process = subprocess.Popen([*map(str, prefix), *map(str, test.argv)], cwd=folder, stdout=out, stderr=subprocess.STDOUT,
-                                   stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C.UTF-8", RUN: folder, **test.env}, start_new_session=True)
+                                   stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C.UTF-8", **test.env}, start_new_session=True,
+                                   preexec_fn=lambda: enter_group(group))
         try:
             status, hung = process.wait(limit), False
         except subprocess.TimeoutExpired:
@@ -88,7 +88,7 @@ def run_once(test, prefix, limit):
             status, hung = process.wait(), True
         wall = time.monotonic() - begin
         end_session(process.pid)
-        end_marked(RUN, folder)
+        end_group(group)
         out.seek(0)
         printed = out.read(1 << 20).decode(errors="replace")
     os.unlink(f"{folder}.out")
