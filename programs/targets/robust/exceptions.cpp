@@ -35,7 +35,7 @@ static void run(long times, long *caught, long *gone)
 
 int main()
 {
-    const long times = 30000;
+    const long times = 15000;
     long caught[3] = {}, gone[3] = {};
     std::vector<std::thread> threads;
     for (int i = 0; i < 3; i++)
