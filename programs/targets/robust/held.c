@@ -69,7 +69,8 @@ static void loader(void)
     NEED(!pthread_join(thread, NULL));
 }
 
-/* Handlers that fork, whatever they interrupt; the children end at once. */
+/* Handlers that fork, whatever they interrupt; the children end at once. fork() takes the locks of malloc, so malloc is what
+ * they must not interrupt: only the first thread needs memory of it, the others get the stack of the one before. */
 static volatile int handled;
 
 static void fork_here(int signal)
@@ -89,6 +90,7 @@ static void handler(void)
 {
     struct sigaction action = {.sa_handler = fork_here};
     NEED(!sigaction(SIGALRM, &action, NULL));
+    one_thread();
     for (int i = 0; i < 100; i++) {
         struct itimerval soon = {{0, 0}, {0, 50 + i * 37 % 900}};
         NEED(!setitimer(ITIMER_REAL, &soon, NULL));
