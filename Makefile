@@ -22,7 +22,7 @@ FISH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 LICENSES = $(DESTDIR)$(PREFIX)/share/doc/carom
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint tidy release static install install-built uninstall setup
+.PHONY: help demo test test-release lint tidy release static install install-built uninstall setup
 
 help: ## list these targets
 	@echo 'usage: make TARGET'
@@ -53,6 +53,15 @@ test: ## build, then run all tests
 		set -ex; $(CARGO) nextest run --workspace --no-fail-fast; $(CARGO) test --workspace --doc; \
 	else \
 		set -ex; $(CARGO) test --workspace --no-fail-fast; \
+	fi
+
+# What is installed is the release build: its optimiser may find what the other's does not.
+test-release: ## run the end-to-end tests on the release build
+	@scripts/setup test
+	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
+		set -ex; $(CARGO) nextest run --release -p carom --test robust --no-fail-fast; \
+	else \
+		set -ex; $(CARGO) test --release -p carom --test robust --no-fail-fast; \
 	fi
 
 lint: setup tidy ## check format, lints, licences and the repository's own rules

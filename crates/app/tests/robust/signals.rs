@@ -1,6 +1,6 @@
 //! Handlers, masks and alternate stacks.
 
-use crate::support::{compile, keeps, same, same_with};
+use crate::support::{DENSE, compile, keeps, same, same_with};
 
 const SIGTRAP: i32 = 5;
 
@@ -13,6 +13,15 @@ fn its_own_sigtrap_handlers_get_its_own_traps() {
 fn a_sigtrap_handler_may_be_interrupted_and_nest() {
     keeps("trap_on_stack.c", &[]);
     keeps("trap_on_stack.c", &["own"]);
+}
+
+#[test]
+fn many_handlers_leave_vector_registers_as_they_were() {
+    let program = compile("robust/pending.c", &[]);
+    for options in [&DENSE[..], &["--engine", "translate", "--period", "1000"], &["--engine", "translate"]] {
+        let (ending, _) = same_with(options, &program, &[]);
+        assert_eq!(ending.code(), Some(0), "{options:?}: {}", ending.complaint());
+    }
 }
 
 #[test]

@@ -136,8 +136,8 @@ fn prepare(
     let context = unsafe { &mut *context };
     steps::end_embedders(context);
     let Some(action) = actions::function(signal) else { return Ok(None) };
-    let kept = std::ptr::with_exposed_provenance_mut::<Stack>(frame.stack() as usize);
-    // SAFETY: part of the context.
+    let kept = (&raw mut context.uc_stack).cast::<Stack>();
+    // SAFETY: the same words, by their names in the kernel.
     let stack = stacks::in_force(unsafe { kept.read() });
     // A native thread returns by itself: what the kernel has put there is what it must find again.
     if translated || stack.disarms() {
@@ -149,8 +149,9 @@ fn prepare(
         *mask(context) |= own().map_or(0, super::OwnSignals::hidden);
     }
     let sp = Original::of(context).gpr[RSP];
+    let state = kernel::extended_state(context);
     let asks = action.flags & libc::SA_ONSTACK as u64 != 0;
-    if let Some(frame) = frame::put_right(frame, context, sp, asks, &stack) {
+    if let Some(frame) = frame::put_right(frame, state, sp, asks, &stack) {
         stacks::disarm(&stack);
         if bit(signal) & actions::reserved() != 0 {
             actions::used(signal, &action);

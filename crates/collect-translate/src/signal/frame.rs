@@ -3,7 +3,7 @@
 
 use std::mem::offset_of;
 
-use libc::{siginfo_t, ucontext_t};
+use libc::{mcontext_t, siginfo_t, ucontext_t};
 
 use super::{kernel, own::Stack};
 
@@ -14,6 +14,8 @@ const INFO: u64 = CONTEXT + CONTEXT_BYTES;
 const BYTES: u64 = INFO + size_of::<siginfo_t>() as u64;
 const CONTEXT_BYTES: u64 = offset_of!(ucontext_t, uc_sigmask) as u64 + 8;
 const STACK: u64 = CONTEXT + offset_of!(ucontext_t, uc_stack) as u64;
+/// Where it has the address of the vector registers.
+const FPREGS: usize = CONTEXT as usize + offset_of!(ucontext_t, uc_mcontext) + offset_of!(mcontext_t, fpregs);
 
 /// What a function may use below its stack pointer (System V ABI for x86-64, section 3.2.2).
 const RED_ZONE_BYTES: u64 = 128;
@@ -43,6 +45,20 @@ impl Frame {
     pub const fn stack(self) -> u64 {
         self.0 + STACK
     }
+
+    /// Its bytes, where the vector registers lie at `state`.
+    ///
+    /// A copy is changed, not the frame: two ways to the same memory, one of them a reference, and the compiler may leave
+    /// out what is written by the one just to be read by the other.
+    fn copy(self, state: u64) -> [u8; BYTES as usize] {
+        let bytes = std::ptr::with_exposed_provenance::<[u8; BYTES as usize]>(self.0 as usize);
+        // SAFETY: as long as the kernel makes them.
+        let mut copy = unsafe { bytes.read() };
+        if let Some(place) = copy.get_mut(FPREGS..FPREGS + size_of::<u64>()) {
+            place.copy_from_slice(&state.to_ne_bytes());
+        }
+        copy
+    }
 }
 
 /// Where the kernel puts a frame, and the extended state that belongs to it (Linux, arch/x86/kernel/signal.c,
@@ -61,32 +77,17 @@ fn place(sp: u64, state_bytes: u64, asks: bool, stack: &Stack) -> Option<(Frame,
     fits.then_some((Frame(frame), state))
 }
 
-/// Makes what the kernel has put at `frame`, with this context, into what it would have made without us. `stack`: the
-/// alternate stack in force. `sp`: of what was interrupted. `None` where the kernel could not have made it.
-pub fn put_right(
-    frame: Frame,
-    context: &mut ucontext_t,
-    sp: u64,
-    asks: bool,
-    stack: &Stack,
-) -> Option<Frame> {
-    let state = kernel::extended_state(context);
+/// Makes what the kernel has put at `frame` into what it would have made without us. `stack`: the alternate stack in force.
+/// `sp`: of what was interrupted. `None` where the kernel could not have made it.
+pub fn put_right(frame: Frame, state: &[u8], sp: u64, asks: bool, stack: &Stack) -> Option<Frame> {
     let (wanted, to) = place(sp, state.len() as u64, asks, stack)?;
     // The kernel's own choice.
     if wanted.0.abs_diff(frame.0) < BYTES + state.len() as u64 {
         return Some(frame);
     }
-    let had = context.uc_mcontext.fpregs;
-    if !state.is_empty() {
-        context.uc_mcontext.fpregs = std::ptr::with_exposed_provenance_mut(to as usize);
-    }
-    let bytes = std::ptr::with_exposed_provenance::<u8>(frame.0 as usize);
-    // SAFETY: as long as the kernel makes them.
-    let bytes = unsafe { std::slice::from_raw_parts(bytes, BYTES as usize) };
+    let copy = frame.copy(if state.is_empty() { 0 } else { to });
     // From the top down, as the stack grows.
-    let written = kernel::write_bytes(to, state) && kernel::write_bytes(wanted.0, bytes);
-    context.uc_mcontext.fpregs = had;
-    written.then_some(wanted)
+    (kernel::write_bytes(to, state) && kernel::write_bytes(wanted.0, &copy)).then_some(wanted)
 }
 
 #[cfg(test)]
@@ -98,6 +99,27 @@ mod tests {
     #[test]
     fn a_frame_is_as_the_kernel_makes_it() {
         assert_eq!((INFO, BYTES), (312, 440));
+    }
+
+    #[test]
+    fn a_frame_elsewhere_has_its_vector_registers_with_it() {
+        const STATE: usize = 832;
+        let mut stack = vec![0u8; 64 << 10];
+        let top = (stack.as_mut_ptr().expose_provenance() + stack.len()) as u64;
+        // What the kernel has made, with the registers above it.
+        let mut made = vec![0x11u8; BYTES as usize];
+        let state = vec![0x22u8; STATE];
+        let frame = Frame(made.as_mut_ptr().expose_provenance() as u64);
+        let at = put_right(frame, &state, top, false, &Stack::NONE).expect("room");
+        let (wanted, to) = place(top, STATE as u64, false, &Stack::NONE).expect("room");
+        assert_eq!(at, wanted);
+        let from = stack.len() - (top - at.0) as usize;
+        let there = &stack[from..];
+        assert_eq!(there[FPREGS..FPREGS + 8], to.to_ne_bytes());
+        assert!(there[..FPREGS].iter().all(|&byte| byte == 0x11));
+        assert!(there[FPREGS + 8..BYTES as usize].iter().all(|&byte| byte == 0x11));
+        assert_eq!(there[(to - at.0) as usize..][..STATE], state);
+        assert!(made.iter().all(|&byte| byte == 0x11));
     }
 
     #[test]
