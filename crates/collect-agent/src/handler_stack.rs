@@ -1,11 +1,11 @@
 //! The stack of ours that a thread's signal handlers run on.
 
-use std::ptr::NonNull;
+use std::{ffi::c_void, mem::MaybeUninit, ptr::NonNull};
 
 use carom_base_sys::{SysError, signal};
 use carom_collect_translate::{OwnSignals, Stack};
 
-use crate::map;
+use crate::{handler::call_on, map};
 
 /// Bytes of a handler stack. A signal frame with AVX-512 state (3.5 KiB), the unwinder and the decoder touch 28 KiB in
 /// a release build; untouched pages cost nothing.
@@ -53,6 +53,21 @@ impl HandlerStack {
         }
     }
 
+    /// Does something on this stack, which is the calling thread's. No signal may come meanwhile.
+    pub fn with_room<R>(self, work: impl FnOnce() -> R) -> R {
+        let here = 0u8;
+        if self.holds((&raw const here).addr() as u64) {
+            return work();
+        }
+        let mut task = Task { work: Some(work), result: MaybeUninit::uninit() };
+        let run = Task::<_, R>::runner(&task);
+        // SAFETY: only handlers use it, none of which runs: the thread is elsewhere, and no signal comes. What a handler of
+        // ours has left there to run one of the program's has been copied.
+        unsafe { call_on(self.top(), run, (&raw mut task).cast()) };
+        // SAFETY: written when the work was done.
+        unsafe { task.result.assume_init() }
+    }
+
     /// What the program believes of the signals of a thread with this stack.
     pub fn signals(self) -> OwnSignals {
         OwnSignals::new(self.0.as_ptr().addr() as u64, BYTES as u64)
@@ -79,6 +94,27 @@ impl HandlerStack {
     pub fn take_back(self, signals: &OwnSignals) {
         if installed().is_some_and(|stack| stack.ss_sp == self.0.as_ptr().cast()) {
             install(signals.stack());
+        }
+    }
+}
+
+/// Something to do on another stack.
+struct Task<W, R> {
+    work: Option<W>,
+    result: MaybeUninit<R>,
+}
+
+impl<W: FnOnce() -> R, R> Task<W, R> {
+    /// What does this task.
+    fn runner(&self) -> extern "C" fn(*mut c_void) {
+        Self::run
+    }
+
+    extern "C" fn run(task: *mut c_void) {
+        // SAFETY: the `Task` of `with_room`, which waits for us.
+        let task = unsafe { &mut *task.cast::<Self>() };
+        if let Some(work) = task.work.take() {
+            task.result.write(work());
         }
     }
 }
@@ -110,6 +146,21 @@ mod tests {
         let free = stack.free_below(interrupted);
         assert!(stack.holds(free) && free <= interrupted - RED_ZONE_BYTES);
         assert_eq!(free % 16, 0);
+    }
+
+    #[test]
+    fn work_that_needs_room_has_it_there() {
+        let stack = HandlerStack::allocate().unwrap();
+        let seen = stack.with_room(|| {
+            let here = 0u8;
+            let outer = (&raw const here).addr() as u64;
+            let inner = stack.with_room(|| {
+                let here = 0u8;
+                (&raw const here).addr() as u64
+            });
+            [outer, inner]
+        });
+        assert!(seen.iter().all(|&sp| stack.holds(sp)), "{seen:x?}");
     }
 
     #[test]

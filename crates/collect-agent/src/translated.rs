@@ -242,10 +242,13 @@ fn own_code() -> Vec<Range<u64>> {
     vec![all.start..leads_on.start, leads_on.end..all.end]
 }
 
-/// Works with the engine while no signal can come.
+/// Works with the engine while no signal can come, where there is room for it: the program's stacks may be small.
 pub fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
     let _quiet = signal::Quiet::begin();
-    work()
+    match registry::current() {
+        Some(thread) => thread.handler_stack().with_room(work),
+        None => work(),
+    }
 }
 
 /// How the engine names the thread that writes into `slot`.

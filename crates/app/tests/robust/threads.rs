@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::{DENSE, Share, compare, compile, keeps, run};
+use crate::support::{DENSE, Share, compare, compile, keeps, run, same_with};
 
 #[test]
 fn cancelled_and_leaving_threads_clean_up() {
@@ -29,6 +29,11 @@ fn a_thousand_threads_at_once() {
 #[test]
 fn the_smallest_stacks() {
     keeps("many_threads.c", &["200", "100", "min"]);
+    let program = compile("robust/small_stacks.c", &[]);
+    for options in [&DENSE[..], &["--engine", "translate", "--period", "1000"]] {
+        let (ending, _) = same_with(options, &program, &[]);
+        assert_eq!(ending.code(), Some(0), "{options:?}: {}", ending.complaint());
+    }
 }
 
 #[test]
