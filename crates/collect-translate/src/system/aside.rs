@@ -28,7 +28,7 @@ pub struct Obstacle {
 
 /// The calls that change what the process may do: what it may call, whose files it may open, and which it sees; and that
 /// let others look into it.
-pub const CALLS: [i64; 15] = [
+pub const CALLS: [i64; 16] = [
     libc::SYS_prctl,
     libc::SYS_ptrace,
     libc::SYS_seccomp,
@@ -44,6 +44,7 @@ pub const CALLS: [i64; 15] = [
     libc::SYS_setresgid,
     libc::SYS_setfsuid,
     libc::SYS_capset,
+    libc::SYS_landlock_restrict_self,
 ];
 
 /// Whether a system call may be the last before the process steps aside.
