@@ -4,17 +4,20 @@ mod calling;
 mod life;
 mod observer;
 
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::{
+    ptr::NonNull,
+    sync::atomic::{AtomicU64, Ordering::*},
+};
 
 use carom_base_sys::lock::{self, Lock, Rank};
 
-use crate::{cache::Cache, memory::LANE_BYTES, mode::Mode, thread::Thread};
+use crate::{books::Books, cache::Cache, memory::LANE_BYTES, mode::Mode, thread::Thread};
 
 #[cfg(debug_assertions)]
 pub use calling::lose_thread;
 pub use calling::{
-    aside, attach, current, detach, give_lane_back, goes_back_to, is_attached, is_called_from_cache,
-    is_on_engine_stack, runs_in_cache, set_gs_base, set_name, totals,
+    aside, attach, current, current_books, detach, give_lane_back, goes_back_to, is_attached,
+    is_called_from_cache, is_on_engine_stack, runs_in_cache, set_gs_base, set_name, totals,
 };
 pub use life::{StartError, after_fork, is_started, start, stop};
 pub use observer::{Observer, obstacle, tell_noticed, tell_streamed, tell_timed};
@@ -23,13 +26,18 @@ pub use observer::{Observer, obstacle, tell_noticed, tell_streamed, tell_timed};
 pub struct Engine {
     pub cache: Cache,
     pub observer: &'static dyn Observer,
-    threads: Vec<ThreadPointer>,
+    threads: Vec<Attached>,
 }
 
 /// A thread that is attached.
-struct ThreadPointer(*mut Thread);
+struct Attached {
+    /// Its own.
+    thread: *mut Thread,
+    /// What is used of it under the engine's lock.
+    books: NonNull<Books>,
+}
 // SAFETY: used under the engine's lock, while the thread is attached.
-unsafe impl Send for ThreadPointer {}
+unsafe impl Send for Attached {}
 
 static ENGINE: Lock<Option<Engine>> = Lock::inheriting(Rank::Engine, None);
 /// Lanes that were used so far.
@@ -89,35 +97,38 @@ pub fn lane_base(index: u16) -> Option<u64> {
 }
 
 impl Engine {
-    /// The threads that are attached.
-    pub fn threads(&self) -> impl Iterator<Item = *const Thread> {
-        self.threads.iter().map(|thread| thread.0.cast_const())
+    /// The books of the threads that are attached.
+    pub fn threads(&self) -> impl Iterator<Item = &Books> {
+        // SAFETY: attached. Whoever changes them has the lock, which we hold.
+        self.threads.iter().map(|attached| unsafe { attached.books.as_ref() })
     }
 
-    /// The one of that name.
-    pub fn named(&self, name: u64) -> Option<*const Thread> {
-        // SAFETY: attached, under the lock under which names change.
-        self.threads().find(|&thread| unsafe { (*thread).name } == name)
+    /// The same, to be changed.
+    pub fn threads_mut(&mut self) -> impl Iterator<Item = &mut Books> {
+        each_mut(&self.threads)
     }
 
-    /// Takes a thread off the list. Nobody else may have it.
-    pub fn take(&mut self, pointer: *mut Thread) -> Option<Box<Thread>> {
-        let index = self.threads.iter().position(|known| known.0 == pointer)?;
-        self.threads.swap_remove(index);
-        // SAFETY: it was a box, and only its own thread, which gives it up, had it.
-        Some(unsafe { Box::from_raw(pointer) })
+    /// An arena is to be used anew: each thread keeps what it has counted there.
+    pub fn fold(&mut self, arena: usize) {
+        if let Some(code) = self.cache.codes.get(arena) {
+            each_mut(&self.threads).for_each(|books| books.fold(arena, code));
+        }
+    }
+
+    /// Those of the thread of that name.
+    pub fn named(&self, name: u64) -> Option<&Books> {
+        self.threads().find(|books| books.name == name)
+    }
+
+    /// Takes a thread off the list: nobody but itself knows it any more. False where it is not there.
+    pub fn take(&mut self, books: NonNull<Books>) -> bool {
+        let index = self.threads.iter().position(|known| known.books == books);
+        index.map(|index| self.threads.swap_remove(index)).is_some()
     }
 
     /// Has the exits of all threads lead to `passage`, and native functions return to where they were called.
     pub fn lead_out(&mut self, passage: u64) {
-        for thread in &self.threads {
-            // SAFETY: attached, and its dispatcher uses this under the lock that we hold.
-            let thread = unsafe { &mut *thread.0 };
-            let called_from = thread.native_calls.last().map_or(0, |call| call.back);
-            thread.give_back();
-            thread.slots().called_from = called_from;
-            thread.slots().dispatch = passage;
-        }
+        self.threads_mut().for_each(|books| books.lead_out(passage));
     }
 
     /// In the child of a fork: the calling thread is the only one.
@@ -128,12 +139,12 @@ impl Engine {
         self.cache.regions.all_done();
         self.cache.stale = true;
         for other in std::mem::take(&mut self.threads) {
-            if other.0 == this {
+            if other.thread == this {
                 self.threads.push(other);
                 continue;
             }
             // SAFETY: it was a box, and its thread does not exist here.
-            let mut thread = unsafe { Box::from_raw(other.0) };
+            let mut thread = unsafe { Box::from_raw(other.thread) };
             // It may have been in the middle of telling these, which it does without the lock: half moved, they cannot be
             // freed.
             std::mem::forget(std::mem::take(&mut thread.noticed));
@@ -144,11 +155,16 @@ impl Engine {
     /// Tells the observer what every thread has executed.
     pub fn ending(&mut self) {
         let codes = &self.cache.codes;
-        let mut threads = self.threads.iter().map(|thread| {
-            // SAFETY: attached, and its dispatcher waits for the lock that we hold or is this one; counters are words.
-            let thread = unsafe { &*thread.0 };
-            (thread.name, thread.totals(codes))
-        });
+        let mut threads = self.threads().map(|books| (books.name, books.totals(codes)));
         self.observer.ending(&mut threads);
     }
+}
+
+/// The books of these threads. Under the engine's lock.
+fn each_mut(threads: &[Attached]) -> impl Iterator<Item = &mut Books> {
+    threads.iter().map(|attached| {
+        let mut books = attached.books;
+        // SAFETY: attached; whoever uses them has the lock, and this reference is the only one to these.
+        unsafe { books.as_mut() }
+    })
 }

@@ -6,7 +6,10 @@
 //! dispatcher: all links are cut once, and made again one by one. As long as a thread is not known to be elsewhere, code
 //! for which there is no room runs natively.
 
+use std::ptr::NonNull;
+
 use crate::{
+    books::Books,
     cache::Cache,
     engine::{self, Engine},
     memory,
@@ -68,11 +71,7 @@ impl Engine {
     }
 
     fn reuse(&mut self, index: usize) -> Room {
-        let Some(code) = self.cache.codes.get(index) else { return Room::None };
-        for thread in self.threads() {
-            // SAFETY: attached. What this changes its dispatcher uses under the lock that we hold, or is this one.
-            unsafe { (*thread.cast_mut()).fold(index, code) };
-        }
+        self.fold(index);
         if self.cache.empty(index) { Room::Made } else { Room::None }
     }
 
@@ -81,22 +80,21 @@ impl Engine {
         self.others().filter_map(|thread| memory::waits_at(thread.clock.tid())).collect()
     }
 
-    fn others(&self) -> impl Iterator<Item = &Thread> {
-        let current = engine::current().map(|thread| thread.cast_const());
-        // SAFETY: attached. They may be running; only words are read that change under the lock, which we hold.
-        self.threads().filter(move |&thread| Some(thread) != current).map(|thread| unsafe { &*thread })
+    fn others(&self) -> impl Iterator<Item = &Books> {
+        let current = engine::current_books();
+        self.threads().filter(move |&books| Some(NonNull::from(books)) != current)
     }
 
     /// Whether no thread is in a retired arena, or can come there.
     fn is_left(&self, index: usize) -> bool {
         let Some(code) = self.cache.codes.get(index) else { return false };
         let since = code.retired().unwrap_or(u64::MAX);
-        let waits_elsewhere = |thread: &Thread| {
+        let waits_elsewhere = |thread: &Books| {
             let code = memory::waits_at(thread.clock.tid()).and_then(|at| self.cache.code_at(at));
             // In code of ours it may wait for the lock, on its way to anywhere.
             code.is_some_and(|(_, code)| code.retired().is_none())
         };
-        let is_elsewhere = |thread: &Thread| {
+        let is_elsewhere = |thread: &Books| {
             thread.seen >= since || thread.clock.outside().is_some() || waits_elsewhere(thread)
         };
         !code.contains(self.cache.pinned) && self.others().all(is_elsewhere)

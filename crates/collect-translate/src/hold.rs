@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    engine::current,
+    engine::current_books,
     memory::{LANES, LaneId, call},
     watch::Watches,
 };
@@ -112,7 +112,7 @@ pub struct Hold(Option<LaneId>);
 /// See [`Hold`].
 pub fn hold() -> Hold {
     // SAFETY: the calling thread's, whose lane does not change.
-    let lane = current().map(|thread| unsafe { (*thread).lane });
+    let lane = current_books().map(|books| unsafe { books.as_ref() }.lane);
     begin(lane)
 }
 

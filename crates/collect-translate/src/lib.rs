@@ -18,6 +18,7 @@
 //! arenas), `reentry` and `coverage` (threads outside), `memory` (where everything lies).
 
 mod block;
+mod books;
 mod cache;
 mod closer;
 mod code;

@@ -25,9 +25,7 @@ pub fn accesses() -> Option<u64> {
 pub fn accesses_of(name: u64) -> Option<u64> {
     let mut accesses = None;
     with(|engine| {
-        let found = engine.named(name);
-        // SAFETY: attached, and its dispatcher waits for the lock that we hold; counters are words.
-        accesses = found.map(|thread| unsafe { (*thread).accesses(&engine.cache.codes) });
+        accesses = engine.named(name).map(|books| books.accesses(&engine.cache.codes));
     });
     accesses
 }

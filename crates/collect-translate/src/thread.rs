@@ -2,8 +2,9 @@
 
 use std::{
     arch::asm,
+    ops::{Deref, DerefMut},
     ptr::NonNull,
-    sync::atomic::{AtomicI64, Ordering::Relaxed},
+    sync::Arc,
 };
 
 use carom_base::{Access, AccessKind};
@@ -11,28 +12,17 @@ use carom_base_insn::{Known, Registers};
 
 use crate::{
     block::Sums,
+    books::{Books, NativeCall},
     closer,
     code::Code,
-    countdown::{Countdowns, Place},
     coverage::Clock,
-    memory::{LaneId, Lanes},
+    memory::Lanes,
     repeat::Comparison,
     restartable, signal,
     state::Slots,
-    stream::{self, Turn},
-    switch,
+    stream, switch,
     system::Obstacle,
-    totals::Totals,
 };
-
-/// A native function that was called from the cache, and has not returned yet.
-#[derive(Clone, Copy, Debug)]
-pub struct NativeCall {
-    /// Where on the program's stack the return address lies.
-    pub at: u64,
-    /// What the program put there.
-    pub back: u64,
-}
 
 /// An access that the observer is to be told of.
 #[derive(Clone, Copy, Debug)]
@@ -53,29 +43,15 @@ const VECTORS_OFFSET: u64 = 4 << 10;
 /// area lie at, the processor tells.
 const VECTORS_BYTES: usize = 8 << 10;
 
-/// What the engine keeps per thread. Used by the thread itself, under the engine's lock.
+/// What the engine keeps per thread for the thread itself.
 pub struct Thread {
-    pub lane: LaneId,
-    /// What the observer calls it.
-    pub name: u64,
-    pub slots: NonNull<Slots>,
-    /// What counters do not know: bytes that depend on registers, and corrections for blocks that were left half way.
-    pub extra: Totals,
-    /// By arena.
-    pub countdowns: Vec<Countdowns>,
-    /// How many arenas had been retired when it was last known to be in none of those (`evict`).
-    pub seen: u64,
+    /// What others use, too.
+    pub books: NonNull<Books>,
     random: u64,
-    pub native_calls: Vec<NativeCall>,
     /// Accesses that the observer is to be told of when the dispatcher is done.
     pub noticed: Vec<Noticed>,
     /// What the samples of the block that began last weigh.
     pub weight: f32,
-    /// Accesses that are counted and still to come, while the observer is told of one of them. That is without the engine's
-    /// lock, under which others read it.
-    pub ahead: AtomicI64,
-    /// Whose turn it is to hand over what it has streamed.
-    pub turn: Turn,
     /// Words of the last record in its buffer, if that is one in full; 0 otherwise.
     pub explicit: usize,
     /// A repeated comparison all accesses of which are to be seen.
@@ -92,8 +68,29 @@ pub struct Thread {
     pub left: [u64; signal::CONTEXT_WORDS],
     /// Its area for restartable sequences; 0 where the C library has registered none.
     pub restarts: u64,
-    /// Its time in the cache and outside.
-    pub clock: Clock,
+}
+
+impl Deref for Thread {
+    type Target = Books;
+
+    fn deref(&self) -> &Books {
+        // SAFETY: they are there as long as the thread is. What others change is used under the engine's lock alone.
+        unsafe { self.books.as_ref() }
+    }
+}
+
+impl DerefMut for Thread {
+    fn deref_mut(&mut self) -> &mut Books {
+        // SAFETY: as above, and the borrow ends with each use.
+        unsafe { self.books.as_mut() }
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        // SAFETY: made from a box; the engine has taken the thread off its list.
+        drop(unsafe { Box::from_raw(self.books.as_ptr()) });
+    }
 }
 
 impl Thread {
@@ -102,19 +99,12 @@ impl Thread {
         let lane = lanes.take().ok()?;
         let base = lanes.base(lane);
         let slots = NonNull::new(std::ptr::with_exposed_provenance_mut::<Slots>(base as usize))?;
+        let books = Box::into_raw(Box::new(Books::begin(lane, name, slots)));
         let mut thread = Box::new(Self {
-            lane,
-            name,
-            slots,
-            extra: Totals::default(),
-            countdowns: Vec::new(),
-            seen: 0,
+            books: NonNull::new(books)?,
             random: name,
-            native_calls: Vec::new(),
             noticed: Vec::new(),
             weight: 1.0,
-            ahead: AtomicI64::new(0),
-            turn: Turn::default(),
             explicit: 0,
             comparison: None,
             has_timed: false,
@@ -123,7 +113,6 @@ impl Thread {
             wait: None,
             left: [0; signal::CONTEXT_WORDS],
             restarts: restartable::area(),
-            clock: Clock::start(),
         });
         let this = std::ptr::from_mut(&mut *thread).expose_provenance() as u64;
         let slots = thread.slots();
@@ -147,13 +136,6 @@ impl Thread {
         unsafe { asm!("wrgsbase {}", in(reg) 0u64, options(nostack, preserves_flags)) };
     }
 
-    /// Native functions that were called from the cache return to where they were called. Signals must be blocked.
-    pub fn give_back(&mut self) {
-        for call in std::mem::take(&mut self.native_calls) {
-            give_back(call);
-        }
-    }
-
     /// The calling thread is a copy, in the child of a fork, and begins to count.
     pub fn begin_in_child(&mut self, codes: &[Code]) {
         self.clock = Clock::start();
@@ -162,7 +144,7 @@ impl Thread {
         let parents = self.totals(codes);
         self.extra.subtract(&parents);
         // Its parent hands over what it had.
-        self.turn = Turn::default();
+        self.turn = Arc::default();
         self.slots().position = stream::EMPTY;
         self.make_stamp_due();
     }
@@ -217,11 +199,6 @@ impl Thread {
         unsafe { place.write(switch::native_return as *const () as u64) };
     }
 
-    /// Where the native function whose return address lies at `at` was called from.
-    pub fn goes_back_to(&self, at: u64) -> Option<u64> {
-        self.native_calls.iter().find(|call| call.at == at).map(|call| call.back)
-    }
-
     /// Where the native function that has just returned was called from.
     pub fn returned(&mut self) -> Option<u64> {
         // The return took the address off the stack.
@@ -232,26 +209,6 @@ impl Thread {
             }
         }
         None
-    }
-
-    /// Loads and stores so far, but for what is counted and still to come.
-    pub fn accesses(&self, codes: &[Code]) -> u64 {
-        let loaded = self.countdowns.iter().map(Countdowns::loaded_accesses);
-        let counted = codes.iter().map(|code| code.accesses(self.lane));
-        let known = self.extra.loads.wrapping_add(self.extra.stores).wrapping_sub(self.ahead.load(Relaxed));
-        loaded.chain(counted).fold(known, i64::wrapping_add).max(0) as u64
-    }
-
-    /// What the thread has executed so far.
-    pub fn totals(&self, codes: &[Code]) -> Totals {
-        let mut totals = Totals { coverage: self.clock.coverage(), ..self.extra };
-        for (arena, code) in codes.iter().enumerate() {
-            for (id, counter) in (0..).zip(code.counters()) {
-                counter.add(self.units(Place { arena, code, id }), &mut totals);
-            }
-            totals.branches_taken -= code.falls(self.lane);
-        }
-        totals
     }
 
     /// Takes back one execution of a block that was counted, and has not begun, as if it had not been: samples stay where they
@@ -286,12 +243,4 @@ impl Thread {
 /// How many of them an access is.
 pub fn loads_and_stores(access: &Access) -> i64 {
     i64::from(access.kind.reads()) + i64::from(access.kind.writes())
-}
-
-fn give_back(call: NativeCall) {
-    let ours = switch::native_return as *const () as u64;
-    // What a jump has left may be another's memory by now, or nobody's.
-    if signal::read(call.at) == Some(ours) {
-        signal::write(call.at, call.back);
-    }
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use carom_base::{AccessKind, LINE_BYTES};
 
 use crate::{
-    engine::{self, current, with},
+    engine::{self, with},
     memory::{LaneId, WATCHED_BYTES, WATCHED_OFFSET},
 };
 
@@ -91,15 +91,14 @@ pub const fn mask(kind: AccessKind) -> u16 {
 /// The calling thread's watched places.
 pub fn watches() -> Option<Watches> {
     // SAFETY: the calling thread's, whose lane does not change.
-    current().map(|thread| Watches::of(unsafe { (*thread).lane }))
+    engine::current_books().map(|books| Watches::of(unsafe { books.as_ref() }.lane))
 }
 
 /// Those of the thread of that name. Signals must be blocked.
 pub fn watches_of(name: u64) -> Option<Watches> {
     let mut watches = None;
     with(|engine| {
-        // SAFETY: attached; its lane does not change.
-        watches = engine.named(name).map(|thread| Watches::of(unsafe { (*thread).lane }));
+        watches = engine.named(name).map(|books| Watches::of(books.lane));
     });
     watches
 }

@@ -56,24 +56,6 @@ impl Thread {
         end
     }
 
-    /// Units that a counter has counted.
-    pub fn units(&self, place: Place<'_>) -> i64 {
-        let countdown = self.countdowns.get(place.arena).and_then(|countdowns| countdowns.get(place.id));
-        let loaded = countdown.map_or(0, |countdown| countdown.loaded as i64);
-        loaded.wrapping_sub(place.code.windows().value(self.lane, place.id as usize))
-    }
-
-    /// An arena is to be used anew: what was counted there is added to what counters do not know.
-    pub fn fold(&mut self, arena: usize, code: &Code) {
-        for (id, counter) in (0..).zip(code.counters()) {
-            counter.add(self.units(Place { arena, code, id }), &mut self.extra);
-        }
-        self.extra.branches_taken -= code.falls(self.lane);
-        if let Some(countdowns) = self.countdowns.get_mut(arena) {
-            *countdowns = Countdowns::default();
-        }
-    }
-
     /// A countdown, begun now if it was not.
     fn countdown(&mut self, place: Place<'_>, periods: [u64; 2]) -> Countdown {
         if self.countdowns.len() <= place.arena {

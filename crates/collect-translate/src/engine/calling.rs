@@ -1,9 +1,9 @@
 //! The calling thread: the GS register says which of ours it is.
 
-use std::sync::atomic::Ordering::*;
+use std::{ptr::NonNull, sync::atomic::Ordering::*};
 
-use super::{LANES, OPENED, ThreadPointer, is_started, with};
-use crate::{memory::LaneId, state::Slots, stream, switch, thread::Thread, totals::Totals};
+use super::{Attached, LANES, OPENED, is_started, with};
+use crate::{books::Books, memory::LaneId, state::Slots, stream, switch, thread::Thread, totals::Totals};
 
 /// Makes the calling thread one that can enter the cache, to be named `name` to the observer. Signals must be blocked.
 /// False where it cannot be.
@@ -16,7 +16,8 @@ pub fn attach(name: u64) -> bool {
         if let Some(thread) = Thread::attach(&mut engine.cache.lanes, name) {
             // ATOMICS: a number that only grows, each lane below which was opened before.
             OPENED.fetch_max(thread.lane.index() as u64 + 1, Release);
-            engine.threads.push(ThreadPointer(Box::into_raw(thread)));
+            let books = thread.books;
+            engine.threads.push(Attached { thread: Box::into_raw(thread), books });
             attached = true;
         }
     });
@@ -34,12 +35,17 @@ pub fn detach() -> Option<Totals> {
     let mut totals = None;
     let mut left = None;
     with(|engine| {
-        let Some(mut thread) = engine.take(pointer) else { return };
-        totals = Some(thread.totals(&engine.cache.codes));
-        thread.detach();
-        thread.turn.give();
-        left = Some(thread.lane);
+        if engine.take(thread.books) {
+            totals = Some(thread.totals(&engine.cache.codes));
+            thread.detach();
+            thread.turn.give();
+            left = Some(thread.lane);
+        }
     });
+    if left.is_some() {
+        // SAFETY: it was a box, and only its own thread, which gives it up, had it.
+        drop(unsafe { Box::from_raw(pointer) });
+    }
     left.into_iter().for_each(give_lane_back);
     totals
 }
@@ -50,13 +56,10 @@ fn detach_without_gs() -> Option<Totals> {
     let tid = unsafe { libc::gettid() } as u32;
     let (mut totals, mut left) = (None, None);
     with(|engine| {
-        // SAFETY: attached, under the lock under which threads are taken off the list.
-        let is_calling = |thread: &ThreadPointer| unsafe { &(*thread.0).clock }.tid() == tid;
-        let Some(pointer) = engine.threads.iter().find(|thread| is_calling(thread)).map(|thread| thread.0)
-        else {
-            return;
-        };
-        let Some(thread) = engine.take(pointer) else { return };
+        let Some(index) = engine.threads().position(|books| books.clock.tid() == tid) else { return };
+        let pointer = engine.threads.swap_remove(index).thread;
+        // SAFETY: it was a box, and only its own thread, which gives it up, had it.
+        let thread = unsafe { Box::from_raw(pointer) };
         totals = Some(thread.totals(&engine.cache.codes));
         left = Some(thread.lane);
     });
@@ -94,14 +97,14 @@ pub fn lose_thread() {
 /// Whether the calling function was called from the cache, and returns there.
 pub fn runs_in_cache() -> bool {
     // SAFETY: the calling thread's own, and outside the dispatcher.
-    current().is_some_and(|thread| unsafe { (*thread).clock.outside() }.is_none())
+    current_books().is_some_and(|books| unsafe { books.as_ref() }.clock.outside().is_none())
 }
 
 /// Where the native function whose return address lies at `at` will go back to, where it was called from the cache: at
 /// `at` itself there is an address of ours. Signals must be blocked.
 pub fn goes_back_to(at: u64) -> Option<u64> {
     // SAFETY: the calling thread's own, and outside the dispatcher.
-    unsafe { (*current()?).goes_back_to(at) }
+    unsafe { current_books()?.as_ref() }.goes_back_to(at)
 }
 
 /// Whether a function that returns to `back` was called from the cache.
@@ -116,23 +119,21 @@ pub fn is_attached() -> bool {
 
 /// What the calling thread has executed so far. Signals must be blocked.
 pub fn totals() -> Option<Totals> {
-    let pointer = current()?;
+    let books = current_books()?;
     let mut totals = None;
     with(|engine| {
-        // SAFETY: the calling thread's, and outside the dispatcher.
-        totals = Some(unsafe { (*pointer).totals(&engine.cache.codes) });
+        // SAFETY: the calling thread's, under the lock.
+        totals = Some(unsafe { books.as_ref() }.totals(&engine.cache.codes));
     });
     totals
 }
 
 /// The observer is to know the calling thread by another name. Signals must be blocked.
 pub fn set_name(name: u64) {
-    if let Some(pointer) = current() {
-        // SAFETY: the calling thread's own, while it is not in the dispatcher.
-        let place = unsafe { &raw mut (*pointer).name };
+    if let Some(mut books) = current_books() {
         // Under the lock, because others may be told of it.
-        // SAFETY: as above.
-        with(|_| unsafe { place.write(name) });
+        // SAFETY: the calling thread's, under the lock.
+        with(|_| unsafe { books.as_mut() }.name = name);
     }
 }
 
@@ -189,7 +190,15 @@ pub fn current() -> Option<*mut Thread> {
     }
     // A thread that native code made has inherited it.
     // SAFETY: it stays attached as long as its slots are in use.
-    let tid = unsafe { &(*thread).clock }.tid();
+    let books = unsafe { (*thread).books };
+    // SAFETY: as above; this never changes.
+    let tid = unsafe { books.as_ref() }.clock.tid();
     // SAFETY: no arguments.
     (tid == unsafe { libc::gettid() } as u32).then_some(thread)
+}
+
+/// What others use of the calling thread, where it is attached.
+pub fn current_books() -> Option<NonNull<Books>> {
+    // SAFETY: the calling thread's, which does not change this.
+    current().map(|thread| unsafe { (*thread).books })
 }

@@ -1,29 +1,47 @@
 //! The words of a thread's buffer.
 
-use std::sync::atomic::{
-    AtomicI64,
-    Ordering::{Acquire, Release},
+use std::{
+    ptr::NonNull,
+    sync::{
+        Arc,
+        atomic::{
+            AtomicI64,
+            Ordering::{Acquire, Release},
+        },
+    },
 };
 
-use super::{EMPTY, RECORDS_BYTES};
+use super::{EMPTY, RECORDS_BYTES, Turn};
 use crate::{
+    books::Books,
     memory::{BUFFER_BYTES, BUFFER_OFFSET},
+    state::Slots,
     thread::Thread,
 };
+
+/// The buffer of a thread, for whoever has its turn.
+pub struct Buffer {
+    /// What the observer calls the thread.
+    pub name: u64,
+    pub turn: Arc<Turn>,
+    slots: NonNull<Slots>,
+}
+
+impl Buffer {
+    pub fn of(books: &Books) -> Self {
+        Self { name: books.name, turn: Arc::clone(&books.turn), slots: books.slots }
+    }
+
+    /// The words of it that are in use.
+    pub fn streamed(&self) -> &[u64] {
+        streamed(self.slots)
+    }
+}
 
 impl Thread {
     /// The words of its buffer that are in use.
     pub fn streamed(&self) -> &[u64] {
-        let slots = self.slots.as_ptr();
-        // SAFETY: the lane is open as long as the thread is attached.
-        let place = unsafe { &raw mut (*slots).position };
-        // SAFETY: as above.
-        let position = unsafe { AtomicI64::from_ptr(place) };
-        // ATOMICS: its own code, which moves the position on when words are complete, stores in the order of the program.
-        let position = position.load(Acquire);
-        let start = slots.cast::<u8>().cast_const().wrapping_add(BUFFER_OFFSET as usize).cast::<u64>();
-        // SAFETY: in the lane; what lies before the position is not written to any more.
-        unsafe { std::slice::from_raw_parts(start, words(position)) }
+        streamed(self.slots)
     }
 
     /// All words of its buffer, to be changed.
@@ -44,6 +62,20 @@ impl Thread {
         position_now.store(position, Release);
         self.turn.shorten(words);
     }
+}
+
+/// The words in use of the buffer behind these slots.
+fn streamed<'a>(slots: NonNull<Slots>) -> &'a [u64] {
+    let slots = slots.as_ptr();
+    // SAFETY: the lane is open as long as the thread is attached, which it is until it has had its turn.
+    let place = unsafe { &raw mut (*slots).position };
+    // SAFETY: as above.
+    let position = unsafe { AtomicI64::from_ptr(place) };
+    // ATOMICS: its own code, which moves the position on when words are complete, stores in the order of the program.
+    let position = position.load(Acquire);
+    let start = slots.cast::<u8>().cast_const().wrapping_add(BUFFER_OFFSET as usize).cast::<u64>();
+    // SAFETY: in the lane; what lies before the position is not written to any more.
+    unsafe { std::slice::from_raw_parts(start, words(position)) }
 }
 
 /// Words in front of a position; none where it is no position.

@@ -30,6 +30,7 @@ use std::{
 use carom_base_sys::lock::{Lock, Rank};
 
 pub use batch::{Batch, Event};
+use buffer::Buffer;
 pub use explicit::Explicit;
 pub use record::{TIMED_BYTES, Token};
 pub use stamp::{NO_STAMP_YET, STAMP_BYTES, STAMP_EVERY_BYTES, is_fence, is_invariant, is_stamped, now};
@@ -117,19 +118,14 @@ pub fn before_exit(thread: &mut Thread, exit: &Exit) {
 /// [`streamed`](crate::Observer::streamed) may call it, when it is told what the calling thread has; it is then told what
 /// all others have, but for those that are being handed over, in calls of its own.
 pub fn flush_streams() {
-    let mut taken: Vec<*const Thread> = Vec::new();
-    // Whoever is handing over now need not be told to.
+    let mut taken: Vec<Buffer> = Vec::new();
+    // Whoever is handing over now need not be told to. A thread cannot end before it has had its turn.
     engine::with(|engine| {
-        taken.extend(engine.threads().filter(|&thread| {
-            // SAFETY: attached, under the engine's lock.
-            unsafe { (*thread).turn.take() }
-        }));
+        taken.extend(engine.threads().filter(|books| books.turn.take()).map(Buffer::of));
     });
-    for thread in taken {
-        // SAFETY: a thread cannot end before it has had its turn, which is ours.
-        let thread = unsafe { &*thread };
-        tell(thread);
-        thread.turn.give();
+    for buffer in taken {
+        tell(&buffer);
+        buffer.turn.give();
     }
 }
 
@@ -139,7 +135,7 @@ pub fn hand_over(thread: &mut Thread) {
         return;
     }
     thread.turn.wait();
-    tell(thread);
+    tell(&Buffer::of(thread));
     thread.set_streamed(0);
     thread.explicit = 0;
     thread.turn.give();
@@ -147,11 +143,11 @@ pub fn hand_over(thread: &mut Thread) {
 
 /// Hands over what a thread has in its buffer, which may be another one's, or nothing: that it has accessed nothing else
 /// is worth knowing. The caller has its turn.
-pub fn tell(thread: &Thread) {
+fn tell(buffer: &Buffer) {
     let until = now();
-    let all = thread.streamed();
-    let from = thread.turn.handed.load(Relaxed);
+    let all = buffer.streamed();
+    let from = buffer.turn.handed.load(Relaxed);
     let words = all.get(from..).unwrap_or_default();
-    engine::tell_streamed(thread.name, &Batch::new(words, until));
-    thread.turn.handed.store(all.len(), Relaxed);
+    engine::tell_streamed(buffer.name, &Batch::new(words, until));
+    buffer.turn.handed.store(all.len(), Relaxed);
 }

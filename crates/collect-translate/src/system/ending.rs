@@ -26,13 +26,11 @@ pub const END: u64 = (1 << 63) + 1;
 pub fn exit(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     let totals = thread.totals(&engine.cache.codes);
     engine.observer.thread_ending(thread.name, &totals);
-    match engine.take(thread) {
-        // Its dispatcher has it still.
-        Some(thread) => {
-            let thread = Box::leak(thread);
-            thread.slots().next = END;
-        }
-        None => in_place(thread, exit),
+    // Its dispatcher has it still.
+    if engine.take(thread.books) {
+        thread.slots().next = END;
+    } else {
+        in_place(thread, exit);
     }
 }
 
