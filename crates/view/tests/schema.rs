@@ -206,6 +206,8 @@ fn the_keys_of_reuse_are_there() {
     assert_eq!((&curve["basis"], &curve["model"]), (&"modelled".into(), &"statstack".into()));
     assert_eq!(report["reuse"]["prefetch"]["pays"], false);
     assert_eq!(report["quality"]["samples"], 4_000);
+    // Some of them were invalidated.
+    assert_eq!(report["quality"]["warnings"][0]["code"], "sampled-invalidations");
 }
 
 #[test]

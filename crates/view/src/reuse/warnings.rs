@@ -26,6 +26,15 @@ pub fn of(run: &RunInfo, reuse: &Reuse) -> Vec<Warning> {
             ),
         );
     }
+    if quality.invalidated > 0 {
+        warn(
+            "sampled-invalidations",
+            "Invalidations of lines that threads write often may be several times too many or too few: a thread that is sampled \
+             stands still, and who writes next is not who would have been. Misses of private caches have them in it, and no \
+             band does. --exact counts them."
+                .into(),
+        );
+    }
     if quality.exact_accesses > 0 && run.threads.len() > 1 {
         warn(
             "order-of-this-run",

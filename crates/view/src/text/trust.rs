@@ -138,10 +138,6 @@ fn left_out(report: &Report) -> Option<String> {
     (number > 0).then(|| format!("{} {what} left out to keep to the budget", words::thousands(number)))
 }
 
-/// What samples do not tell: threads are held for them (docs/algorithms.md, "Time that threads are held").
-const INVALIDATIONS: &str = "invalidations of lines that threads write often may be several times too many or too few; \
-                             --exact has them right";
-
 /// What was followed, and how it ended.
 fn uses(report: &Report, reuse: &Reuse) -> String {
     let quality = &reuse.quality;
@@ -165,9 +161,7 @@ fn uses(report: &Report, reuse: &Reuse) -> String {
             part(quality.replaced),
         )
     });
-    let contended = (quality.invalidated > 0).then(|| INVALIDATIONS.to_owned());
-    let parts: Vec<String> =
-        exact.into_iter().chain(watched).chain(left_out(report)).chain(contended).collect();
+    let parts: Vec<String> = exact.into_iter().chain(watched).chain(left_out(report)).collect();
     if parts.is_empty() { "none".into() } else { parts.join("; ") }
 }
 

@@ -118,11 +118,14 @@ fn modelled_numbers_say_so_and_losses_are_shown() {
         &text,
         "
 uses      4,000 sampled, 3,900 watched: 92% reused, 2.6% invalidated, 1% not used again, 4.1% given up for others; \
-         1,000 more left out to keep to the budget; invalidations of lines that threads write
-          often may be several times too many or too few; --exact has them right
+         1,000 more left out to keep to the budget
 lost      3 records dropped; 2.4 us from sample to watch on average; 10 of 7,800 watches in other threads not set; \
          7 uses touched by others only while their thread was held; 1 thread unprofiled
 ",
+    );
+    check(
+        &text,
+        "\nwarning   Invalidations of lines that threads write often may be several times too many or too few",
     );
     check(&text, " 1.  62% of the moves  3% of the accesses  stats\n");
     check(

@@ -71,9 +71,8 @@ function reuseTerms(term) {
   const part = (uses) => percent(uses / Math.max(1, quality.watched));
   const watched = quality.offered > 0 && `${thousands(quality.offered)} sampled, ${thousands(quality.watched)} watched: ${part(quality.reused)} reused, ${part(quality.invalidated)} invalidated, ${part(quality.ended)} not used again, ${part(quality.replaced)} given up for others`;
   const followed = quality.exact_accesses > 0 && `${thousands(quality.exact_accesses)} accesses followed`;
-  const contended = quality.invalidated > 0 && "invalidations of lines that threads write often may be several times too many or too few; --exact has them right";
   const set = quality.threads_armed + quality.threads_unarmed;
   const lost = [`${plural(report.quality.dropped, "record")} dropped`, quality.window_ns !== null && `${duration(quality.window_ns)} from sample to watch on average`,
     set > 0 && `${thousands(quality.threads_unarmed)} of ${thousands(set)} watches in other threads not set`, quality.early_touches > 0 && `${plural(quality.early_touches, "use")} touched by others only while their thread was held`, quality.cells_lost > 0 && `${plural(quality.cells_lost, "count")} without room`];
-  return [...term("Uses", [followed, watched, leftOut(), contended].filter(Boolean).join("; ") || "none"), ...term("Lost", lost.filter(Boolean).join("; "))];
+  return [...term("Uses", [followed, watched, leftOut()].filter(Boolean).join("; ") || "none"), ...term("Lost", lost.filter(Boolean).join("; "))];
 }
