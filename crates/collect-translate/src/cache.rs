@@ -7,6 +7,7 @@ use iced_x86::Instruction;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
+    ahead::Ahead,
     code::{self, Code},
     early::Split,
     emit::Emitter,
@@ -70,6 +71,8 @@ pub struct Cache {
     fresh: Fresh,
     /// Jumps to blocks that are still to be translated.
     pub waiting: Waiting,
+    /// What children of a fork will run.
+    pub ahead: Ahead,
     pub spare: Spare,
     /// What instructions access.
     pub accesses: Accesses,
@@ -128,8 +131,9 @@ struct Fresh {
     landings: Vec<(TableKind, u64, Landed)>,
 }
 
-/// Blocks of a program that starts and does little, so that their table seldom grows.
-const TYPICAL_BLOCKS: usize = 28 << 10;
+/// Blocks of a program that starts and does little, so that their table seldom grows. What a table has spare, every fork
+/// copies.
+const TYPICAL_BLOCKS: usize = 7 << 10;
 
 /// How far from its code a module's data may lie, and what else its operands may name.
 const MODULE_REACH: u64 = 256 << 20;
@@ -153,6 +157,7 @@ impl Cache {
             landings: Landings::default(),
             fresh: Fresh::default(),
             waiting: Waiting::default(),
+            ahead: Ahead::default(),
             spare: Spare::default(),
             accesses: Accesses::new(),
             templates: Templates::default(),

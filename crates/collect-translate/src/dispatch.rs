@@ -143,7 +143,10 @@ pub fn leave(thread: &mut Thread, pc: u64, why: Leave) {
 /// The thread goes on at `pc`, in the cache where that can be.
 pub fn enter(engine: &mut Engine, thread: &mut Thread, pc: u64) {
     match engine.cache.get(pc) {
-        Some(cache) => go_on(thread, cache, pc),
+        Some(cache) => {
+            engine.cache.ahead.note(None, pc);
+            go_on(thread, cache, pc);
+        }
         None => cannot_translate(engine, thread, pc, false),
     }
 }
@@ -194,13 +197,17 @@ fn link(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     if let Some(code) = engine.cache.codes.iter_mut().find(|code| code.contains(exit.detail)) {
         code.link(exit.pc, exit.detail, cache);
     }
+    engine.cache.ahead.note(None, exit.pc);
     go_on(thread, cache, exit.pc);
 }
 
 fn arrive(engine: &mut Engine, thread: &mut Thread, landing: Landing) {
     let target = thread.slots().target;
     match engine.cache.land(landing, target) {
-        Some(cache) => go_on(thread, cache, target),
+        Some(cache) => {
+            engine.cache.ahead.note(Some(landing.table), target);
+            go_on(thread, cache, target);
+        }
         None => cannot_translate(engine, thread, target, landing.table != Landing::RETURN.table),
     }
 }

@@ -25,7 +25,7 @@ impl Landing {
     pub const JUMP: Self = Self { table: TableKind::Jump, undo: Undo::Jump, target: Gpr::R11 };
 
     /// The one that leads through a table.
-    const fn through(table: TableKind) -> Self {
+    pub const fn through(table: TableKind) -> Self {
         match table {
             TableKind::Return => Self::RETURN,
             TableKind::Call => Self::CALL,

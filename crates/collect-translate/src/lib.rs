@@ -14,9 +14,11 @@
 //! Order of reading: `block` (what is translated at a time), `fragment` (how), `landings` (indirect transfers),
 //! `switch` (in and out), `dispatch` (what an exit does), `sample` (which accesses), `early` (those told at once), `countdown` (when),
 //! `units`, `repeat` and `vector` (those of iterations and lanes), `stream` (all of them), `watch` (those to
-//! some lines), `hold` (how long threads stand for all that), `system` (processes, threads and mappings), `invalidate` (code that changes), `evict` (full
+//! some lines), `hold` (how long threads stand for all that), `system` (processes, threads and mappings), `ahead` (what
+//! their children run first), `invalidate` (code that changes), `evict` (full
 //! arenas), `reentry` and `coverage` (threads outside), `memory` (where everything lies).
 
+mod ahead;
 mod block;
 mod books;
 mod cache;

@@ -147,6 +147,26 @@ fn both_sides_of_a_fork_go_on_translating() {
     assert_eq!(wait_for(pid), 42);
 }
 
+/// What one child had to translate is translated in the next ones, before they begin: they touch less memory.
+#[test]
+fn children_find_translated_what_earlier_ones_ran() {
+    let faults = || {
+        let (pid, _) = counted(fork_of_the_library, 0, 0);
+        if pid == 0 {
+            end_child(run(kernels::fib, 15, 0).0 == 610);
+        }
+        let mut status = 0;
+        // SAFETY: all zeroes is a valid place for the answer.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: valid places.
+        assert_eq!(unsafe { libc::wait4(pid as i32, &raw mut status, 0, &raw mut usage) }, pid as i32);
+        assert_eq!(libc::WEXITSTATUS(status), 42);
+        usage.ru_minflt
+    };
+    let [first, _, third] = std::array::from_fn(|_| faults());
+    assert!(third + 20 < first, "{first} page faults in the first child, {third} in the third");
+}
+
 /// Three threads count in the cache while a fourth forks 20 times. They do not exist in the children, and are not
 /// disturbed.
 #[test]

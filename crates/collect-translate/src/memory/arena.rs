@@ -94,7 +94,7 @@ impl Arena {
     }
 
     fn within(within: &Range<u64>, preferences: &[Prefer], lanes: &mut Lanes) -> Result<Self, MemoryError> {
-        let file = memory_file()?;
+        let file = memory_file(FILE_NAME, ARENA_BYTES)?;
         let mut alias = Reservation::anywhere(WHAT, ARENA_BYTES)?;
         map_alias(&mut alias, &file)?;
         let (code, windows) = place(within, preferences, &file, lanes)?;
@@ -241,7 +241,7 @@ impl Arena {
     /// # Errors
     /// As [`new`](Self::new). The child must not translate then.
     pub fn copy(&self) -> Result<ArenaCopy, MemoryError> {
-        let file = memory_file()?;
+        let file = memory_file(FILE_NAME, ARENA_BYTES)?;
         for (half, at) in [(self.hot, 0), (self.cold, HALF_BYTES as u64)] {
             let code = self.read(self.range().start + at, half.used)?;
             file.write_at(code, at).map_err(|errno| explain(WHAT, "pwrite", half.used as u64, errno))?;
@@ -339,12 +339,12 @@ fn map_alias(place: &mut Reservation, file: &File) -> Result<(), MemoryError> {
     place.map_shared(file, protection).map_err(|errno| explain(WHAT, "mmap", ARENA_BYTES, errno))
 }
 
-/// A file in memory of an arena's size.
-fn memory_file() -> Result<File, MemoryError> {
-    if let Some(limit) = sys::limit(libc::RLIMIT_FSIZE).filter(|&limit| limit < ARENA_BYTES) {
+/// A file in memory.
+pub(super) fn memory_file(name: &CStr, bytes: u64) -> Result<File, MemoryError> {
+    if let Some(limit) = sys::limit(libc::RLIMIT_FSIZE).filter(|&limit| limit < bytes) {
         return Err(MemoryError::FileSizeLimit { limit });
     }
-    let make = |flags| File::in_memory(FILE_NAME, flags, ARENA_BYTES);
+    let make = |flags| File::in_memory(name, flags, bytes);
     // "Not executable" is about execve, not about mmap; so this passes where vm.memfd_noexec is 2.
     // Linux before 6.3 does not know it.
     let flags = libc::MFD_CLOEXEC | libc::MFD_NOEXEC_SEAL;
@@ -354,7 +354,7 @@ fn memory_file() -> Result<File, MemoryError> {
     });
     file.map_err(|errno| match errno {
         libc::EACCES | libc::EPERM | libc::ENOSYS => MemoryError::NoMemoryFile { errno },
-        errno => explain(WHAT, "memfd_create", ARENA_BYTES, errno),
+        errno => explain(WHAT, "memfd_create", bytes, errno),
     })
 }
 

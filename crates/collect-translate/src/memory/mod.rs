@@ -24,6 +24,7 @@ mod maps;
 mod placement;
 mod regions;
 mod reservation;
+mod shared_page;
 mod sys;
 mod table;
 mod task;
@@ -38,6 +39,7 @@ pub use lanes::{
 pub use maps::{Mapping, MappingKind};
 pub use regions::Regions;
 pub use reservation::Reservation;
+pub use shared_page::{PAGE_WORDS, SharedPage};
 pub use sys::{Errno, call};
 pub use table::{TableKind, Tables};
 pub use task::waits_at;

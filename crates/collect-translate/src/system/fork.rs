@@ -21,6 +21,7 @@ pub fn call(
     arguments: Arguments,
     stack: u64,
 ) {
+    engine.cache.translate_ahead();
     // What is copied is what the child sees, because nobody translates before the call has returned.
     let copies: Option<Vec<ArenaCopy>> =
         engine.cache.codes.iter_mut().map(|code| code.memory_mut().copy().ok()).collect();
@@ -50,6 +51,7 @@ fn begin(engine: &mut Engine, thread: &mut Thread, copies: Option<Vec<ArenaCopy>
         return leave(thread, next, Leave::NoRoom);
     }
     thread.begin_in_child(&engine.cache.codes);
+    engine.cache.ahead.begin_in_child();
 }
 
 fn replace_code(engine: &mut Engine, copies: Option<Vec<ArenaCopy>>) -> Option<()> {
