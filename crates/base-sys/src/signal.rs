@@ -1,6 +1,6 @@
 //! Signal plumbing that libc leaves out: raw masks, `siginfo_t` fields of perf traps. All signal-safe.
 
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicUsize, Ordering::Relaxed};
 
 use crate::SysError;
 
@@ -120,19 +120,38 @@ pub fn mask() -> Mask {
 }
 
 /// While it lives, no signal comes to the calling thread but those that its own instructions raise.
-pub struct Quiet(Mask);
+pub struct Quiet {
+    /// What to block afterwards; `None` where it is quiet all around.
+    before: Option<Mask>,
+}
+
+/// It is quiet in the only thread of the process ([`quiet_alone`]).
+static QUIET_ALONE: AtomicBool = AtomicBool::new(false);
 
 impl Quiet {
     /// From now on.
     pub fn begin() -> Self {
-        Self(set_mask(libc::SIG_SETMASK, Mask::MAX))
+        let asks = !QUIET_ALONE.load(Relaxed);
+        Self { before: asks.then(|| set_mask(libc::SIG_SETMASK, Mask::MAX)) }
     }
 }
 
 impl Drop for Quiet {
     fn drop(&mut self) {
-        set_mask(libc::SIG_SETMASK, self.0);
+        if let Some(before) = self.before {
+            set_mask(libc::SIG_SETMASK, before);
+        }
     }
+}
+
+/// Does something quietly in a process of one thread, which makes no other meanwhile and changes no mask: all that is
+/// [`Quiet`] within need not ask the kernel for it, which is a hundred times in a forked child.
+pub fn quiet_alone<R>(work: impl FnOnce() -> R) -> R {
+    let _quiet = Quiet::begin();
+    QUIET_ALONE.store(true, Relaxed);
+    let result = work();
+    QUIET_ALONE.store(false, Relaxed);
+    result
 }
 
 /// The calling thread's pointer to its control block (x86-64 ELF TLS ABI).

@@ -56,6 +56,10 @@ pub struct Session {
     /// Sampled reuse, where that is asked for.
     pub reuse: Option<Sampled>,
     segments: Lock<Vec<Segment>>,
+    /// Slots of the first of them.
+    first_slots: usize,
+    /// Our PID namespace, by its inode; 0 where that cannot be told.
+    namespace: u64,
     /// The head of the first of them, for those that cannot wait for a lock.
     head: AtomicPtr<SegmentHeader>,
     next_serial: AtomicU32,
@@ -74,8 +78,10 @@ static CURRENT: AtomicPtr<Session> = AtomicPtr::new(std::ptr::null_mut());
 /// Threads that a board tells apart; those beyond share one's place, which makes entries expire sooner and looks longer.
 const PUBLISHERS: usize = 1024;
 
-/// Slots of the first segment of a process; later ones double up to [`MOST_SLOTS`]. Most processes are small.
+/// Slots of the first segment of a process; later ones double up to [`MOST_SLOTS`]. Most processes are small, and most
+/// children of a fork have one thread for all of their life.
 const FIRST_SLOTS: usize = 4;
+const FIRST_SLOTS_OF_CHILD: usize = 1;
 const MOST_SLOTS: usize = 64;
 
 /// Slots of one process at most: 512 MiB of rings would be a bug, not a program.
@@ -117,6 +123,22 @@ fn arguments() -> Vec<String> {
     bytes.split(|&byte| byte == 0).map(|argument| String::from_utf8_lossy(argument).into_owned()).collect()
 }
 
+/// Our PID namespace, by its inode; 0 where that cannot be told.
+fn pid_namespace() -> u64 {
+    raw::status(libc::AT_FDCWD, PID_NAMESPACE).map_or(0, |status| status.st_ino)
+}
+
+/// What is known of a process when its session begins.
+struct Known<'a> {
+    mode: Mode,
+    mode_reason: String,
+    arguments: Vec<String>,
+    /// Lines that tell of its modules.
+    modules: Vec<Line>,
+    /// Who has forked it, if that was recorded.
+    parent: Option<&'a Session>,
+}
+
 impl Session {
     /// Opens the session in `dir` for the calling process.
     ///
@@ -129,8 +151,8 @@ impl Session {
         let settings = control.settings().ok_or(SysError { call: "control", errno: libc::EPROTO })?;
         let (mode, mode_reason) = Mode::choose(settings.delivery);
         // On a full disk lines are lost, and nothing else may be.
-        Self::begin(dir, control, settings, (mode, mode_reason), arguments(), Vec::new())
-            .map(|(session, _)| session)
+        let known = Known { mode, mode_reason, arguments: arguments(), modules: Vec::new(), parent: None };
+        Self::begin(dir, control, settings, known).map(|(session, _)| session)
     }
 
     /// In a forked child of this process: a session of its own, which begins with the modules that there are. All else that
@@ -139,15 +161,14 @@ impl Session {
     /// # Errors
     /// The child cannot make files here: it may have lost the right to, or a disk is full.
     pub fn fork(&self) -> Result<&'static Self, SysError> {
-        let mode = (self.mode, self.mode_reason.clone());
-        let (child, written) = Self::begin(
-            &self.dir,
-            self.control,
-            self.settings,
-            mode,
-            self.arguments.clone(),
-            modules::lines(),
-        )?;
+        let known = Known {
+            mode: self.mode,
+            mode_reason: self.mode_reason.clone(),
+            arguments: self.arguments.clone(),
+            modules: modules::lines(),
+            parent: Some(self),
+        };
+        let (child, written) = Self::begin(&self.dir, self.control, self.settings, known)?;
         if written { Ok(child) } else { Err(SysError::last("open")) }
     }
 
@@ -156,11 +177,13 @@ impl Session {
         dir: &Path,
         control: &'static Control,
         settings: ControlSettings,
-        (mode, mode_reason): (Mode, String),
-        arguments: Vec<String>,
-        more: Vec<Line>,
+        known: Known<'_>,
     ) -> Result<(&'static Self, bool), SysError> {
+        let Known { mode, mode_reason, arguments, modules, parent: forked_by } = known;
         let pid = raw::process_id();
+        let parent = std::os::unix::process::parent_id();
+        // Whoever sees its parent as that sees itself is where its parent is.
+        let beside = forked_by.filter(|forked_by| forked_by.pid == parent);
         let started = clock::now().0;
         let stem = format!("{pid}.{started}");
         let common = shared::boards(&c_path(&dir.join(COMMON_FILE))?, settings.board_slots);
@@ -184,17 +207,18 @@ impl Session {
             boards: std::array::from_fn(board),
             common,
             segments: Lock::new(Rank::Slots, Vec::new()),
+            first_slots: if forked_by.is_some() { FIRST_SLOTS_OF_CHILD } else { FIRST_SLOTS },
+            namespace: beside.map_or_else(pid_namespace, |beside| beside.namespace),
             head: AtomicPtr::new(std::ptr::null_mut()),
             next_serial: AtomicU32::new(0),
         }));
-        let parent = std::os::unix::process::parent_id();
         let (name, reason) = (mode.name().into(), session.mode_reason.clone());
         let first = [
             Line::Process { pid, parent, started },
             Line::Argv(session.arguments.clone()),
             Line::Delivery { name, reason },
         ];
-        let lines: String = first.iter().chain(&more).map(Line::format).collect();
+        let lines: String = first.iter().chain(&modules).map(Line::format).collect();
         let written = session.append_lines(lines.as_bytes());
         Ok((session, written))
     }
@@ -323,15 +347,14 @@ impl Session {
         if have >= SLOT_LIMIT {
             return Err(SysError { call: "take_slot", errno: libc::EAGAIN });
         }
-        let slots = (FIRST_SLOTS << segments.len().min(8)).min(MOST_SLOTS);
+        let slots = (self.first_slots << segments.len().min(8)).min(MOST_SLOTS);
         let path = self.dir.join(format!("{}.{}.seg", self.stem, segments.len()));
         let base = map::create_shared(&c_path(&path)?, slot_offset(slots))?;
         // SAFETY: a fresh mapping of more than a header; all fields are atomics.
         let header = unsafe { base.cast::<SegmentHeader>().as_ref() };
         header.version.store(VERSION, Relaxed);
         header.slots.store(slots as u32, Relaxed);
-        let namespace = raw::status(libc::AT_FDCWD, PID_NAMESPACE).map_or(0, |status| status.st_ino);
-        header.namespace.store(namespace, Relaxed);
+        header.namespace.store(self.namespace, Relaxed);
         // ATOMICS: the host looks at the magic first.
         header.magic.store(SEGMENT_MAGIC, Release);
         if segments.is_empty() {

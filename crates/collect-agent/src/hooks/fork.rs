@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use carom_base_sys::signal::{self, Quiet};
+use carom_base_sys::signal;
 use carom_collect_translate::Stack;
 
 use crate::{
@@ -31,10 +31,7 @@ fn in_child() {
     super::signals::keep_in_child();
     translated::set_slot(None);
     let Some(parent) = session::current() else { return };
-    let before = {
-        let _quiet = Quiet::begin();
-        begin(parent)
-    };
+    let before = signal::quiet_alone(|| begin(parent));
     // Nobody hides anything any more where the child cannot be recorded, on a full disk for example.
     if registry::current().is_none()
         && let Some(Before { hidden, program_stack, .. }) = before
