@@ -1,6 +1,7 @@
 //! The journal: lines of text, fields separated by tabs, names percent-encoded where they hold control bytes.
 //!
-//! The agent appends with single writes, so a cut journal loses at most its last line.
+//! The agent appends with single writes, so a cut journal loses at most its last line. Children of a fork write into their
+//! parent's journal: a file of their own would have to be made while the program waits.
 //!
 //! | line | fields |
 //! | --- | --- |
@@ -16,6 +17,7 @@
 //! | `unprofiled` | program, why: a child that could not be profiled |
 //! | `aside` | time (ns), CPU time of the process (ns), code, text: it runs natively and unobserved from here on |
 //! | `end` | time (ns) |
+//! | `of` | `PID.STARTED`, how many: so many lines that follow are of that process, a child by fork |
 
 /// The code of a [`Line::Trouble`] that says why code could not be translated in a process.
 pub const NOT_TRANSLATED: &str = "not-translated";
@@ -113,6 +115,13 @@ pub enum Line {
         /// CLOCK_MONOTONIC nanoseconds.
         time: u64,
     },
+    /// Lines that follow are of another process.
+    Of {
+        /// The stem of its files.
+        stem: String,
+        /// How many.
+        lines: u64,
+    },
 }
 
 /// A mapping of memory that processes may share.
@@ -201,6 +210,7 @@ impl Line {
                 format!("aside\t{time}\t{cpu_ns}\t{}\t{}\n", escape(code), escape(text))
             }
             Self::End { time } => format!("end\t{time}\n"),
+            Self::Of { stem, lines } => format!("of\t{}\t{lines}\n", escape(stem)),
         }
     }
 
@@ -247,6 +257,7 @@ impl Line {
                 text: unescape(next()?),
             },
             "end" => Self::End { time: next()?.parse().ok()? },
+            "of" => Self::Of { stem: unescape(next()?), lines: next()?.parse().ok()? },
             _ => return None,
         };
         Some(line)
@@ -282,6 +293,7 @@ mod tests {
             Line::Aside { time: 1, cpu_ns: 2, code: "x".into(), text: nasty.clone() },
             Line::Trouble { code: "x".into(), text: nasty },
             Line::End { time: 4 },
+            Line::Of { stem: "1.3".into(), lines: 5 },
         ];
         for line in lines {
             let text = line.format();

@@ -5,7 +5,7 @@
 //!   agents.
 //! - `PID.STARTED.N.seg`: a [`SegmentHeader`] and slots of one [`SlotHeader`] and one ring each. The agent maps
 //!   it; the host only reads and writes it as a file, so nothing that the program does to it can hurt the host.
-//! - `PID.STARTED.journal`: text lines about the process ([`journal`]).
+//! - `PID.STARTED.journal`: text lines about the process and those that it forked ([`journal`]).
 //! - `PID.STARTED.cells`: records of counts ([`Record::Cell`]), appended: more at a time than a ring holds.
 //! - `PID.STARTED.accesses`: where they are to be kept, all accesses, one word each ([`kept_access`]), appended.
 //!
@@ -45,7 +45,7 @@ pub use segment::{
 pub use window::{Phase, Window};
 
 /// The version of everything in this crate.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// A file whose inode names the calling process's PID namespace.
 pub const PID_NAMESPACE: &std::ffi::CStr = c"/proc/self/ns/pid";

@@ -75,9 +75,10 @@ impl MapQuery {
 // As the number of the question states it.
 const _: () = assert!(size_of::<MapQuery>() == 104);
 
-/// Appends `bytes`, in a single write, to the file at `path`, which is made where it does not exist. False where they
+/// Appends `parts`, in a single write, to the file at `path`, which is made where it does not exist. False where they
 /// are not all there then.
-pub fn append(path: &CStr, bytes: &[u8]) -> bool {
+pub fn append<const N: usize>(path: &CStr, parts: [&[u8]; N]) -> bool {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     // SAFETY: a valid string and integers.
     let fd = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0o600) };
@@ -86,14 +87,16 @@ pub fn append(path: &CStr, bytes: &[u8]) -> bool {
     }
     let file = File(fd as c_int);
     if limit(libc::RLIMIT_FSIZE) != libc::RLIM_INFINITY {
-        let length = status_of(&file).map_or(u64::MAX, |status| status.st_size as u64);
-        if !may_reach(length.saturating_add(bytes.len() as u64)) {
+        let before = status_of(&file).map_or(u64::MAX, |status| status.st_size as u64);
+        if !may_reach(before.saturating_add(length as u64)) {
             return false;
         }
     }
-    // SAFETY: an open file and memory of this size.
-    let written = unsafe { libc::syscall(libc::SYS_write, file.0, bytes.as_ptr(), bytes.len()) };
-    usize::try_from(written) == Ok(bytes.len())
+    let parts =
+        parts.map(|part| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
+    // SAFETY: an open file, and memory of these sizes, which is only read.
+    let written = unsafe { libc::syscall(libc::SYS_writev, file.0, parts.as_ptr(), N) };
+    usize::try_from(written) == Ok(length)
 }
 
 /// The soft limit on a resource.

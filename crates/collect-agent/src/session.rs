@@ -38,6 +38,8 @@ pub struct Session {
     /// `PID.STARTED`, the stem of this process's files.
     stem: String,
     journal: CString,
+    /// That is where a parent began to write, which has forked this process.
+    is_in_parents_journal: bool,
     cells: CString,
     kept: CString,
     control: &'static Control,
@@ -194,7 +196,11 @@ impl Session {
         let session: &'static Self = Box::leak(Box::new(Self {
             dir: dir.to_owned(),
             pid,
-            journal: c_path(&dir.join(format!("{stem}.journal")))?,
+            journal: match forked_by {
+                Some(forked_by) => forked_by.journal.clone(),
+                None => c_path(&dir.join(format!("{stem}.journal")))?,
+            },
+            is_in_parents_journal: forked_by.is_some(),
             cells: c_path(&dir.join(format!("{stem}.cells")))?,
             kept: c_path(&dir.join(format!("{stem}.accesses")))?,
             stem,
@@ -259,17 +265,23 @@ impl Session {
 
     /// Writes a line into the journal. Not for handlers. A full disk loses the line.
     pub fn note(&self, line: &Line) {
-        raw::append(&self.journal, line.format().as_bytes());
+        self.append_lines(line.format().as_bytes());
     }
 
     /// Writes a line into the journal. Signal-safe, but for errno.
     pub fn append<const N: usize>(&self, text: &mut Text<N>) {
-        raw::append(&self.journal, text.end());
+        self.append_lines(text.end());
     }
 
     /// Writes whole lines into the journal. False where they are not all there then. Signal-safe, but for errno.
     pub fn append_lines(&self, lines: &[u8]) -> bool {
-        raw::append(&self.journal, lines)
+        if !self.is_in_parents_journal {
+            return raw::append(&self.journal, [lines]);
+        }
+        let count = lines.iter().filter(|&&byte| byte == b'\n').count();
+        let mut of = Text::<64>::new();
+        of.line("of").name(self.stem.as_bytes()).number(count as u64, 10);
+        raw::append(&self.journal, [of.end(), lines])
     }
 
     /// Whether the report may speak of data, and not only of how much was executed.
@@ -281,12 +293,12 @@ impl Session {
     /// Writes counts of the exact mode, whole records, for the host. False where they are not all there then.
     /// Signal-safe, but for errno.
     pub fn append_cells(&self, records: &[u8]) -> bool {
-        raw::append(&self.cells, records)
+        raw::append(&self.cells, [records])
     }
 
     /// Writes accesses that are to be kept. False where they are not all there then. Signal-safe, but for errno.
     pub fn append_kept(&self, words: &[u8]) -> bool {
-        raw::append(&self.kept, words)
+        raw::append(&self.kept, [words])
     }
 
     /// The number of the next thread of this process.

@@ -36,6 +36,12 @@ pub struct Drain {
 struct Journal {
     offset: u64,
     partial: Vec<u8>,
+    /// Who has written into it.
+    writers: HashSet<ProcessId>,
+    /// Whose the next lines are, and how many, where they are not of the process that it is named after.
+    of: Option<(ProcessId, u64)>,
+    /// All of them had ended before it was read last, so nothing is expected to come.
+    is_over: bool,
 }
 
 impl Drain {
@@ -83,6 +89,12 @@ impl Drain {
         fullness
     }
 
+    /// As [`once`](Self::once), for the last time: also what was written after a process had said that it ends.
+    pub fn last(&mut self, writer: &mut Writer) {
+        self.journals.values_mut().for_each(|journal| journal.is_over = false);
+        self.once(writer);
+    }
+
     /// A process that ended in an orderly way has written all that it will; its file can go.
     fn is_over(&self, path: &Path, process: ProcessId) -> bool {
         let over = self.people.has_ended(process);
@@ -97,7 +109,7 @@ impl Drain {
         let Ok(entries) = std::fs::read_dir(&self.dir) else { return };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         // By start time within a process id, so that parents are met before children.
-        paths.sort_by_key(|path| started(path));
+        paths.sort_by_cached_key(|path| started(path));
         // Segments first: lines of the journal may say that their process is over, and then it has written all.
         for path in &paths {
             match (path.extension().and_then(|e| e.to_str()), stem(path)) {
@@ -109,8 +121,11 @@ impl Drain {
                 }
                 (Some("journal"), Some(stem)) => {
                     let process = self.people.process(stem);
-                    for line in self.journals.entry(path.clone()).or_default().read(path) {
-                        self.people.note(process, line);
+                    let journal = self.journals.entry(path.clone()).or_default();
+                    journal.writers.insert(process);
+                    if !journal.is_over {
+                        journal.is_over = journal.writers.iter().all(|&writer| self.people.has_ended(writer));
+                        journal.take(path, process, &mut self.people);
                     }
                 }
                 (Some("cells"), Some(stem)) if !self.cells.contains_key(path) => {
@@ -238,14 +253,36 @@ fn started(path: &Path) -> u64 {
 }
 
 impl Journal {
-    /// The whole lines that are new. Lines that are none are skipped.
-    fn read(&mut self, path: &Path) -> Vec<Line> {
+    /// Takes in the lines that are new, of the process that the journal is named after and of those that it forked.
+    fn take(&mut self, path: &Path, named_after: ProcessId, people: &mut People) {
+        for line in self.read(path) {
+            if let Some(Line::Of { stem, lines }) = line {
+                let process = people.process(&stem);
+                self.writers.insert(process);
+                self.of = Some((process, lines));
+                continue;
+            }
+            let process = match &mut self.of {
+                Some((process, lines)) if *lines > 0 => {
+                    *lines -= 1;
+                    *process
+                }
+                _ => named_after,
+            };
+            if let Some(line) = line {
+                people.note(process, line);
+            }
+        }
+    }
+
+    /// The whole lines that are new. `None` for one that means nothing.
+    fn read(&mut self, path: &Path) -> Vec<Option<Line>> {
         // What cannot be read now is read at the next visit.
         let _ = self.fill(path);
         let Some(end) = self.partial.iter().rposition(|&byte| byte == b'\n') else { return Vec::new() };
         let rest = self.partial.split_off(end + 1);
         let whole = std::mem::replace(&mut self.partial, rest);
-        String::from_utf8_lossy(&whole).lines().filter_map(Line::parse).collect()
+        String::from_utf8_lossy(&whole).lines().map(Line::parse).collect()
     }
 
     fn fill(&mut self, path: &Path) -> io::Result<()> {
@@ -258,7 +295,7 @@ impl Journal {
 
 #[cfg(test)]
 mod tests {
-    use std::{mem::offset_of, os::unix::fs::FileExt};
+    use std::{io::Write, mem::offset_of, os::unix::fs::FileExt};
 
     use carom_base::{Access, AccessKind, Addr, Cpu, EarlierWrite, Nanos, Population, SharingClass, Via};
     use carom_base_wire::{
@@ -300,6 +337,35 @@ mod tests {
         fn note(&self, line: &Line) {
             std::fs::write(self.dir.path().join("7.1.journal"), line.format()).unwrap();
         }
+    }
+
+    /// Lines behind `of` are another process's, as many as it says, those that mean nothing included.
+    #[test]
+    fn children_write_into_their_parents_journal() {
+        let agent = FakeAgent::new();
+        let argv = |name: &str| Line::Argv(vec![name.into()]);
+        let of = |lines| Line::Of { stem: "8.2".into(), lines }.format();
+        let path = agent.dir.path().join("7.1.journal");
+        let text = [argv("parent").format(), of(2), "nonsense\n".into(), argv("child").format()].concat();
+        std::fs::write(&path, text).unwrap();
+        let profile = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(profile.path(), Manifest::default()).unwrap();
+        let mut drain = Drain::new(agent.dir.path());
+        drain.once(&mut writer);
+        let programs: Vec<_> = drain.people.processes.iter().map(|process| process.argv.join(" ")).collect();
+        assert_eq!(programs, ["parent", "child"]);
+        let ended = |drain: &Drain| [0, 1].map(|process| drain.people.has_ended(ProcessId(process)));
+        let end = Line::End { time: 1 }.format();
+        let append = |text: String| {
+            std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(text.as_bytes()).unwrap()
+        };
+        append(end.clone());
+        drain.once(&mut writer);
+        assert_eq!(ended(&drain), [true, false]);
+        // The parent's end is not the end of its journal.
+        append([of(1), end].concat());
+        drain.once(&mut writer);
+        assert_eq!(ended(&drain), [true, true]);
     }
 
     /// A thread of another process is known by its number among all processes, once its slot has been seen.

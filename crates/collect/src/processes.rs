@@ -49,7 +49,7 @@ pub struct People {
     /// Memory that processes may share.
     pub segments: BTreeMap<SegmentId, SegmentInfo>,
     /// Processes that ended in an orderly way.
-    ended: Vec<ProcessId>,
+    ended: HashSet<ProcessId>,
     /// Processes in our PID namespace, whose numbers mean the same to us.
     known_here: HashSet<ProcessId>,
 }
@@ -164,14 +164,18 @@ impl People {
                 let aside = Aside { at: Nanos(time), code, detail: text, seen_ns: cpu_ns, unseen_ns: 0 };
                 info.aside.get_or_insert(aside);
             }
-            Line::End { .. } => self.ended.push(process),
+            // The drain goes by it.
+            Line::Of { .. } => {}
+            Line::End { .. } => {
+                self.ended.insert(process);
+            }
         }
     }
 
     /// Takes in what a process's memory says of its end, where its journal may not.
     pub fn meets(&mut self, process: ProcessId, fate: Fate) {
-        if fate.ended && !self.has_ended(process) {
-            self.ended.push(process);
+        if fate.ended {
+            self.ended.insert(process);
         }
         if fate.namespace != 0 && Some(fate.namespace) == *OWN_NAMESPACE {
             self.known_here.insert(process);

@@ -107,7 +107,7 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     let mut outside = Outside::new(session.dir());
     let exit = follow(&mut child, longest, (&mut drain, &mut outside), &mut writer, &mut manifest);
     session.stop();
-    drain.once(&mut writer);
+    drain.last(&mut writer);
     outside.look(&drain.people);
     manifest.warnings.extend(outside.warning(&drain.people));
     manifest.exit = exit;
