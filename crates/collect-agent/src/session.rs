@@ -1,5 +1,6 @@
 //! What one process shares with the host: settings in, slots and a journal out.
 
+mod data;
 mod unprofiled;
 
 use std::{
@@ -284,12 +285,6 @@ impl Session {
         raw::append(&self.journal, [of.end(), lines])
     }
 
-    /// Whether the report may speak of data, and not only of how much was executed.
-    pub fn observes_data(&self) -> bool {
-        let ControlSettings { load_period, store_period, period_ns, .. } = self.settings;
-        self.settings.reuse.is_some() || [load_period, store_period, period_ns] != [0; 3]
-    }
-
     /// Writes counts of the exact mode, whole records, for the host. False where they are not all there then.
     /// Signal-safe, but for errno.
     pub fn append_cells(&self, records: &[u8]) -> bool {
@@ -343,7 +338,7 @@ impl Session {
 
     /// The process is ending in an orderly way, perhaps by `_exit` in a handler of the program. Signal-safe.
     pub fn end(&self) {
-        if self.observes_data() {
+        if self.has_met_data() {
             mappings::announce(self);
             shared::announce(self);
         }
