@@ -26,6 +26,8 @@ pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
     let hidden = signal::set_mask(libc::SIG_UNBLOCK, TRAP) & TRAP;
     hooks::prepare_threads();
     hooks::prepare_programs(dir);
+    #[cfg(not(feature = "static-link"))]
+    hooks::prepare_confining_calls();
     hooks::register_fork_handlers();
     hooks::register_quick_exit();
     session::publish(Some(session));

@@ -110,9 +110,11 @@ fn a_program_that_cannot_see_the_agent_runs_without_it() {
 
 #[test]
 fn what_looks_into_the_process_finds_the_program_alone() {
-    for how in ["dispatch", "tsc", "traced"] {
+    for (how, code) in
+        [("dispatch", "dispatch"), ("elsewhere", "dispatch"), ("tsc", "tsc"), ("traced", "traced")]
+    {
         let report = counted("looked_into.c", &[how]);
-        assert!(report.warns(&format!("aside-{how}")), "{how}");
+        assert!(report.warns(&format!("aside-{code}")), "{how}");
         assert!(coverage(&report) < 0.9, "{how}: {}", coverage(&report));
         let program = compile("robust/looked_into.c", &["-ldl"]);
         for options in [&DENSE[..], &["--engine", "burst"]] {

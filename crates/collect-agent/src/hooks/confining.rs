@@ -1,10 +1,11 @@
 //! Functions by which the program restricts its system calls: the agent may have to step aside before that. Where the thread
 //! runs in the cache, the translator sees the system calls themselves.
 //!
-//! The agent calls these two itself, in handlers too and before it is ready for anything: they make their system call, as
-//! the C library's do, without looking for those.
+//! They go on in the C library's functions: a program may have allowed system calls from its code alone
+//! (PR_SET_SYSCALL_USER_DISPATCH). The agent calls these two itself, before it is ready for anything: until [`prepare`] they
+//! make their system call themselves.
 
-use std::{arch::naked_asm, ffi::c_long};
+use std::{arch::naked_asm, ffi::c_long, sync::atomic::AtomicU64};
 
 use carom_base_sys::signal;
 
@@ -25,10 +26,23 @@ pub fn ways_to_library() -> impl Iterator<Item = (*const libc::c_void, *const li
     })
 }
 
-/// Declares the hook `$name`, which asks `$before` where EDI is one of three numbers, and makes its system call after
-/// `$shuffle` has put number and arguments where the kernel wants them.
+/// The C library's functions, where they are known.
+static PRCTL: AtomicU64 = AtomicU64::new(0);
+static SYSCALL: AtomicU64 = AtomicU64::new(0);
+
+/// Finds them. (A statically linked program has no code that is the C library's alone.)
+#[cfg(not(feature = "static-link"))]
+pub fn prepare() {
+    for (place, (_, function)) in [&PRCTL, &SYSCALL].into_iter().zip(ways_to_library()) {
+        // ATOMICS: a word that is read by itself.
+        place.store(function.addr() as u64, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// Declares the hook `$name`, which asks `$before` where EDI is one of three numbers, and goes on where `$library` says, or
+/// makes its system call after `$shuffle` has put number and arguments where the kernel wants them.
 macro_rules! hook {
-    ($name:ident, $wrap:literal, ($first:literal, $second:literal, $third:literal), $before:ident, $shuffle:literal) => {
+    ($name:ident, $wrap:literal, ($first:literal, $second:literal, $third:literal), $before:ident, $library:ident, $shuffle:literal) => {
         /// # Safety
         /// As the C function of this name.
         #[cfg_attr(feature = "static-link", unsafe(export_name = $wrap))]
@@ -62,6 +76,11 @@ macro_rules! hook {
                 "pop rsi",
                 "pop rdi",
                 "3:",
+                "mov r11, [rip + {library}]",
+                "test r11, r11",
+                "jz 5f",
+                "jmp r11",
+                "5:",
                 $shuffle,
                 "syscall",
                 "cmp rax, -4095",
@@ -71,6 +90,7 @@ macro_rules! hook {
                 "mov rdi, rax",
                 "jmp {failed}",
                 before = sym $before,
+                library = sym $library,
                 failed = sym failed,
             )
         }
@@ -78,12 +98,13 @@ macro_rules! hook {
 }
 
 // PR_SET_SECCOMP, PR_SET_TSC, PR_SET_SYSCALL_USER_DISPATCH; SYS_prctl, SYS_seccomp, SYS_ptrace.
-hook!(prctl, "__wrap_prctl", (22, 26, 59), before_prctl, "mov r10, rcx; mov eax, 157");
+hook!(prctl, "__wrap_prctl", (22, 26, 59), before_prctl, PRCTL, "mov r10, rcx; mov eax, 157");
 hook!(
     syscall,
     "__wrap_syscall",
     (157, 317, 101),
     before_call,
+    SYSCALL,
     "mov rax, rdi; mov rdi, rsi; mov rsi, rdx; mov rdx, rcx; mov r10, r8; mov r8, r9; mov r9, [rsp + 8]"
 );
 

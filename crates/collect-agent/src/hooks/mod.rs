@@ -18,7 +18,7 @@ mod signals;
 mod threads;
 
 #[cfg(not(feature = "static-link"))]
-pub use confining::ways_to_library as ways_to_confining_calls;
+pub use confining::{prepare as prepare_confining_calls, ways_to_library as ways_to_confining_calls};
 pub use exit::register_quick_exit;
 pub use fork::register as register_fork_handlers;
 pub use heap::follow_heap;
