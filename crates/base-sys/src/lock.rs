@@ -27,6 +27,7 @@ use std::{
 };
 
 use crate::signal;
+pub use futex::sleep;
 use inheriting::Bell;
 pub use order::{Rank, expect_quiet, forget_others};
 

@@ -104,6 +104,21 @@ pub fn remove(key: u64) {
     }
 }
 
+/// Whether a handler of ours runs on another thread than this one.
+pub fn handles_elsewhere() -> bool {
+    let own = thread_pointer();
+    let keys = TABLE.keys.iter().enumerate();
+    // Most of the table is zero pages that a look would make real.
+    let used = if BEYOND_FRONT.load(Relaxed) { TABLE.keys.len() } else { FRONT };
+    keys.take(used).any(|(index, key)| {
+        // ATOMICS: as in `find`.
+        let key = key.load(Acquire);
+        // SAFETY: threads are never freed.
+        let thread = || unsafe { TABLE.threads[index].load(Relaxed).as_ref() };
+        key > CLAIMED && key != own && thread().is_some_and(Thread::in_handler)
+    })
+}
+
 /// Forgets every thread: a forked child starts over.
 pub fn clear() {
     // Most of the table is zero pages that a look would make real.

@@ -100,7 +100,7 @@ const EAGAIN: i64 = -(libc::EAGAIN as i64);
 const EINTR: i64 = -(libc::EINTR as i64);
 const ETIMEDOUT: i64 = -(libc::ETIMEDOUT as i64);
 
-/// Waits for a moment.
+/// Waits for a moment. No cancellation point.
 pub fn sleep() {
     let moment = timespec(A_MOMENT);
     // SAFETY: a valid duration; whether it is slept to the end is all one.

@@ -16,7 +16,7 @@ use carom_collect_translate::Obstacle;
 use filter::{Instruction, MOST_INSTRUCTIONS};
 
 use crate::{
-    context::read_through_kernel, hooks, journal::Text, objects, registry, sampler::Mode, session,
+    context::read_through_kernel, hooks, journal::Text, lock, objects, registry, sampler::Mode, session,
     session::Session, thread, translated,
 };
 
@@ -71,6 +71,23 @@ pub fn before(number: i64, arguments: [u64; 6]) {
 /// Whether a call does more than change what may be opened.
 const fn forbids(number: i64) -> bool {
     matches!(number, libc::SYS_prctl | libc::SYS_seccomp | libc::SYS_ptrace)
+}
+
+/// No signal of ours comes any more: handlers that run on other threads, or are about to, come to their end. What they do
+/// may be forbidden from the next system call on.
+fn let_handlers_end() {
+    /// Nothing tells of the last steps of a handler, nor of a signal that is on its way.
+    const AT_LEAST: usize = 20;
+    /// A second: a thread may have to wait for a processor.
+    const AT_MOST: usize = 20_000;
+    let mut quiet = 0;
+    for _ in 0..AT_MOST {
+        if quiet > AT_LEAST {
+            return;
+        }
+        quiet = if registry::handles_elsewhere() { 0 } else { quiet + 1 };
+        lock::sleep();
+    }
 }
 
 /// What the call does that is no filter.
@@ -161,6 +178,8 @@ pub fn step(obstacle: Obstacle) -> signal::Mask {
     // Where there were other threads, a signal of ours may be on its way to one.
     if session.has_been_alone() {
         carom_collect_translate::give_back_reserved_signals();
+    } else {
+        let_handlers_end();
     }
     registry::clear();
     hooks::stop_keeping_signals();
