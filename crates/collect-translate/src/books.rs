@@ -89,6 +89,13 @@ impl Books {
         unsafe { (&raw mut (*slots).dispatch).write_volatile(passage) };
     }
 
+    /// Whether the thread is on its way through the dispatcher, where it makes system calls of ours.
+    pub fn is_inside(&self) -> bool {
+        let slots = self.slots.as_ptr();
+        // SAFETY: the lane is the thread's until it detaches; a word that its passages write.
+        unsafe { (&raw const (*slots).inside).read_volatile() != 0 }
+    }
+
     /// Where the native function whose return address lies at `at` was called from.
     pub fn goes_back_to(&self, at: u64) -> Option<u64> {
         self.native_calls.iter().find(|call| call.at == at).map(|call| call.back)

@@ -65,6 +65,9 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
         }
         _ => {}
     }
+    if exit.reason == Reason::SystemCall && thread.obstacle.is_some() {
+        system::let_others_out();
+    }
     // Without the lock: what is made of a sample takes longer than the sample, and other threads have theirs.
     engine::tell_noticed(thread);
     timing::tell(thread);

@@ -80,7 +80,8 @@ impl Engine {
         self.others().filter_map(|thread| memory::waits_at(thread.clock.tid())).collect()
     }
 
-    fn others(&self) -> impl Iterator<Item = &Books> {
+    /// The threads that are attached, but for the calling one.
+    pub fn others(&self) -> impl Iterator<Item = &Books> {
         let current = engine::current_books();
         self.threads().filter(move |&books| Some(NonNull::from(books)) != current)
     }

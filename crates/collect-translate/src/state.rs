@@ -47,6 +47,8 @@ pub struct Slots {
     pub looked_up: u64,
     /// Where code goes that has found one near: `closer::look_closer`.
     pub look_closer: u64,
+    /// 1 from the way into the dispatcher to the way out, where system calls of ours are made; else 0.
+    pub inside: u64,
     /// Where the native function was called from that runs when the process steps aside.
     pub called_from: u64,
     /// The address of the load that is timed, and the lower halves of the time in front of it and behind (`timing`).

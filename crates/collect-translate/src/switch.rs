@@ -53,6 +53,7 @@ pub unsafe extern "C" fn dispatch() {
         "mov gs:[{rax} + 104], r13",
         "mov gs:[{rax} + 112], r14",
         "mov gs:[{rax} + 120], r15",
+        "mov qword ptr gs:[{inside}], 1",
         "mov edi, 2", // SIG_SETMASK
         "lea rsi, [rip + {every}]",
         "mov rdx, gs:[{this}]",
@@ -76,6 +77,7 @@ pub unsafe extern "C" fn dispatch() {
         "call {work}",
         "jmp {proceed}",
         exit = const offset_of!(Slots, exit),
+        inside = const offset_of!(Slots, inside),
         rax = const RAX,
         scratch = const SCRATCH,
         stack = const offset_of!(Slots, stack),
@@ -113,6 +115,7 @@ pub unsafe extern "C" fn proceed() {
         "mov eax, 14",
         "syscall",
         // What signals waited are delivered here, already on the program's stack.
+        "mov qword ptr gs:[{inside}], 0",
         "mov rax, gs:[{rax}]",
         "mov rcx, gs:[{rax} + 8]",
         "mov rdx, gs:[{rax} + 16]",
@@ -130,6 +133,7 @@ pub unsafe extern "C" fn proceed() {
         "mov r15, gs:[{rax} + 120]",
         "jmp qword ptr gs:[{next}]",
         rax = const RAX,
+        inside = const offset_of!(Slots, inside),
         flags = const offset_of!(Slots, flags),
         this = const offset_of!(Slots, this),
         mask = const offset_of!(Slots, mask),

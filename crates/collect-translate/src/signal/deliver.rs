@@ -48,6 +48,7 @@ pub unsafe extern "C" fn entry() {
         "test rax, rax",
         "jz 2f",
         "mov rdi, rax",
+        "mov qword ptr gs:[{inside}], 1",
         "mov rsp, gs:[{stack}]",
         "mov rcx, gs:[{vectors}]",
         "mov eax, {wanted}",
@@ -58,6 +59,7 @@ pub unsafe extern "C" fn entry() {
         "call {deliver}",
         "test al, al",
         "jnz {proceed}",
+        "mov qword ptr gs:[{inside}], 0",
         // The thread is none of ours, or runs native code: the handler is called as the kernel would.
         "2:",
         "lea rsp, [r15 - 40]",
@@ -87,6 +89,7 @@ pub unsafe extern "C" fn entry() {
         "ret",
         flags_of_ours = const switch::ALWAYS_SET,
         attached = sym attached,
+        inside = const offset_of!(Slots, inside),
         stack = const offset_of!(Slots, stack),
         vectors = const offset_of!(Slots, vectors),
         wanted = const switch::VECTORS,

@@ -6,8 +6,11 @@
 
 use std::{arch::naked_asm, mem::offset_of};
 
+use carom_base_sys::lock;
+
 use super::{Arguments, arguments, in_place, number, segment};
 use crate::{
+    books::Books,
     coverage::Leave,
     engine::{self, Engine},
     exit::{Exit, Reason},
@@ -82,6 +85,21 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     segment::leave_for_good(engine, thread, exit.back, exit.pc, Leave::SteppedAside);
 }
 
+/// The process has stepped aside: other threads that are in the dispatcher leave it, whose system calls may be forbidden from
+/// the calling thread's next one on. Without the engine's lock, with signals blocked.
+pub fn let_others_out() {
+    /// A second: a thread may have to wait for a processor, or make a call that waits.
+    const AT_MOST: usize = 20_000;
+    for _ in 0..AT_MOST {
+        let mut inside = false;
+        engine::with(|engine| inside = engine.others().any(Books::is_inside));
+        if !inside {
+            return;
+        }
+        lock::sleep();
+    }
+}
+
 /// Steps aside in a thread that runs natively, whose totals were told. Signals must be blocked.
 pub fn step_aside() {
     signal::give_back();
@@ -94,6 +112,7 @@ pub fn step_aside() {
         engine.lead_out(leave_quietly as *const () as u64);
         engine::stop();
     });
+    let_others_out();
     if thread.is_some() {
         engine::set_gs_base(0);
     }

@@ -10,7 +10,7 @@ pub mod mapping;
 mod segment;
 mod spawn;
 
-pub use aside::{Obstacle, may_end_here, prepare, step_aside};
+pub use aside::{Obstacle, let_others_out, may_end_here, prepare, step_aside};
 pub use ending::{END, end};
 pub use segment::leave_for_instruction;
 
