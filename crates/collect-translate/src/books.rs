@@ -83,17 +83,23 @@ impl Books {
         let called_from = self.native_calls.last().map_or(0, |call| call.back);
         self.give_back();
         let slots = self.slots.as_ptr();
-        // SAFETY: the lane is the thread's until it detaches; words that its code reads.
-        unsafe { (&raw mut (*slots).called_from).write_volatile(called_from) };
+        // SAFETY: the lane is the thread's until it detaches.
+        let place = unsafe { &raw mut (*slots).called_from };
         // SAFETY: as above.
-        unsafe { (&raw mut (*slots).dispatch).write_volatile(passage) };
+        let exits = unsafe { &raw mut (*slots).dispatch };
+        for (place, word) in [(place, called_from), (exits, passage)] {
+            // SAFETY: as above; words that its code reads.
+            unsafe { place.write_volatile(word) };
+        }
     }
 
     /// Whether the thread is on its way through the dispatcher, where it makes system calls of ours.
     pub fn is_inside(&self) -> bool {
         let slots = self.slots.as_ptr();
-        // SAFETY: the lane is the thread's until it detaches; a word that its passages write.
-        unsafe { (&raw const (*slots).inside).read_volatile() != 0 }
+        // SAFETY: the lane is the thread's until it detaches.
+        let place = unsafe { &raw const (*slots).inside };
+        // SAFETY: as above; a word that its passages write.
+        unsafe { place.read_volatile() != 0 }
     }
 
     /// Where the native function whose return address lies at `at` was called from.

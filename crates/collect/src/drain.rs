@@ -357,7 +357,7 @@ mod tests {
         let ended = |drain: &Drain| [0, 1].map(|process| drain.people.has_ended(ProcessId(process)));
         let end = Line::End { time: 1 }.format();
         let append = |text: String| {
-            std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(text.as_bytes()).unwrap()
+            std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(text.as_bytes()).unwrap();
         };
         append(end.clone());
         drain.once(&mut writer);
