@@ -71,7 +71,12 @@ fn begin(parent: &'static Session) -> Option<Before> {
     shared::after_fork();
     crate::objects::after_fork();
     crate::thread::after_fork();
-    let child = match parent.fork() {
+    // The program's stack may be small.
+    let forked = match thread {
+        Some(thread) => thread.handler_stack().with_room(|| parent.fork()),
+        None => parent.fork(),
+    };
+    let child = match forked {
         Ok(child) => Some(child),
         Err(error) => {
             session::child_is_unprofiled(parent, error.errno);
