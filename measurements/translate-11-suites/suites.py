@@ -105,7 +105,23 @@ def cpython():
     return [Test("cpython", name, [python, "-m", "test", name], talkative=True, env={"PYTHONHASHSEED": "0"}) for name in listed.stdout.split()]
 
 
-SUITES = {"rr": rr, "dynamorio": dynamorio, "cpython": cpython}
+def stress_ng():
+    """stress-ng's stressors, each for a second, checking themselves (Debian: stress-ng)."""
+    listed = subprocess.run(["stress-ng", "--stressors"], capture_output=True, text=True, check=True)
+    folder = scratch("suites/stress-ng")
+    return [Test("stress-ng", name, ["stress-ng", f"--{name}", "1", "-t", "1", "--verify", "--temp-path", folder], talkative=True)
+            for name in listed.stdout.split() if name not in STRESS_NG_LEFT_OUT]
+
+
+# What strains the machine, its clock, disks or network rather than a process, or takes all memory until the kernel ends something.
+STRESS_NG_LEFT_OUT = set(
+    "apparmor bad-ioctl bigheap binderfs brk clock cpu-online cyclic daemon dev dirdeep dirmany efivar fallocate fanotify filename"
+    " forkheavy full gpu hdd icmp-flood idle-page iomix ioport klog kvm loop malloc memhotplug mlockmany mmapfork mmaphuge mmapmany"
+    " module netdev oom-pipe pageswap physpage pipeherd procfs quota ramfs rawdev rawpkt rawsock rawudp reboot resources rlimit rtc"
+    " shm shm-sysv smi sockmany softlockup stack swap sync-file syncload sysfs tmpfs tun udp-flood umount uprobe vforkmany vm vm-rw"
+    " vm-segv watchdog zombie".split())
+
+SUITES = {"rr": rr, "dynamorio": dynamorio, "cpython": cpython, "stress-ng": stress_ng}
 
 
 def sources(name, variable, address, commit, parts):
