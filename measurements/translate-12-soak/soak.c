@@ -333,6 +333,9 @@ int main(int count, char **words)
     setitimer(ITIMER_PROF, &often, NULL);
     pthread_t threads[THREADS];
     struct share shares[THREADS];
+    /* The C library loads what unwinds a thread when the first one needs it. A forked child must not be that one: another
+     * thread of its parent may have been loading a library. */
+    CHECK(!pthread_create(&threads[0], NULL, exits, (void *)1) && !pthread_join(threads[0], NULL));
     for (unsigned i = 0; i < THREADS; i++) {
         shares[i] = (struct share){i, strtoull(words[1], NULL, 10), atol(words[2])};
         CHECK(!pthread_create(&threads[i], NULL, run, &shares[i]));
