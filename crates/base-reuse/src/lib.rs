@@ -6,4 +6,4 @@
 pub mod exact;
 pub mod sampled;
 
-pub use exact::Domain;
+pub use carom_base::Domain;

@@ -27,6 +27,10 @@ impl ThreadId {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cpu(pub u32);
 
+/// A shared cache, numbered as whoever tells them apart likes: the threads that use it are its domain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Domain(pub u32);
+
 /// Nanoseconds of `CLOCK_MONOTONIC`: comparable between the processes of one machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);

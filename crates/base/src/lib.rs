@@ -17,7 +17,7 @@ pub use access::{Access, AccessKind};
 pub use address::{Addr, Ip, LARGEST_PLACE_BYTES, LINE_BYTES, Line};
 pub use bins::LogBin;
 pub use event::{EarlierWrite, Population, Sample, SampleOutcome, SharingClass, SharingEvent, Via};
-pub use id::{Cpu, Nanos, ProcessId, StackId, ThreadId};
+pub use id::{Cpu, Domain, Nanos, ProcessId, StackId, ThreadId};
 pub use reuse::{
     CellClass, DistanceKind, Locality, ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Scope, Touch,
 };

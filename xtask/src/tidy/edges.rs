@@ -13,16 +13,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("carom-base-detect", &["carom-base"]),
     ("carom-base-insn", &["carom-base"]),
     ("carom-base-records", &["carom-base"]),
-    ("carom-base-reuse", &["carom-base"]),
+    // Takes accesses in the order that streams are put in.
+    ("carom-base-reuse", &["carom-base-stream", "carom-base"]),
     ("carom-base-sim", &["carom-base"]),
+    // Gives streams to every detector.
+    ("carom-base-replay", &["carom-base-detect", "carom-base-reuse", "carom-base-stream", "carom-base"]),
+    ("carom-base-stream", &["carom-base"]),
     ("carom-base-sys", &["carom-base"]),
     ("carom-base-wire", &["carom-base"]),
     ("carom-study-stats", &["carom-base"]),
     ("carom-store", &["carom-base-records", "carom-base"]),
     // What an instruction accesses is the same for who counts it and for who samples it.
     ("carom-collect-translate", &["carom-base-insn", "carom-base-sys", "carom-base"]),
-    // Feeds the decoder of the store with bytes that it did not write.
-    ("carom-fuzz", &["carom-store"]),
+    // Feeds decoders with bytes that nobody wrote for them.
+    ("carom-fuzz", &["carom-store", "carom-base-stream"]),
     ("carom-collect-load", &["carom-base-sys", "carom-base"]),
     // A cdylib: the host loads it into the program and never links it.
     (
@@ -34,6 +38,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "carom-base-insn",
             "carom-base-sim",
             "carom-base-records",
+            "carom-base-stream",
             "carom-base-wire",
             "carom-base-sys",
             "carom-base",

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
-use carom_base::{Access, ReuseCell, Scope, ThreadId};
+use carom_base::{Access, Domain, ReuseCell, Scope, ThreadId};
 
 use super::{
-    config::{Config, ConfigError, Domain},
+    config::{Config, ConfigError},
     error::SamplingError,
     layer::{Layer, Origin},
     sequence::Sequence,

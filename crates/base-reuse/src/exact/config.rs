@@ -1,7 +1,3 @@
-/// A shared cache, numbered as the caller likes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Domain(pub u32);
-
 /// What an [`Exact`](super::Exact) counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {

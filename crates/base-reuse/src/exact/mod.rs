@@ -59,6 +59,7 @@
 //! (Waldspurger, Park, Garthwaite, Ahmad, FAST 2015), with its correction "SHARDS-adj" and an estimate of its error.
 //!
 //! [`CellClass::Invalidated`]: carom_base::CellClass::Invalidated
+//! [`Interleaver`]: carom_base_stream::Interleaver
 //! [`ReuseCell`]: carom_base::ReuseCell
 
 mod analyser;
@@ -69,7 +70,6 @@ mod grid;
 mod hash;
 mod histogram;
 mod holders;
-mod interleave;
 mod layer;
 mod near;
 mod order;
@@ -80,7 +80,6 @@ mod recent;
 mod sequence;
 mod sieve;
 mod sites;
-mod slices;
 mod stack;
 mod stages;
 mod table;
@@ -88,8 +87,8 @@ mod tally;
 mod walk;
 
 pub use analyser::Exact;
-pub use config::{Config, ConfigError, Domain, Pairs, Sampling};
+pub use carom_base::Domain;
+pub use config::{Config, ConfigError, Pairs, Sampling};
 pub use error::SamplingError;
-pub use interleave::{Batch, Interleaver, Limits, Sink, Stamp};
 pub use sequence::Sequence;
 pub use stages::{Router, Stage, Task, Tasks};

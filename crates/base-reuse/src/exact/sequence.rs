@@ -1,8 +1,6 @@
 //! Accesses of several threads in their order.
 
-use carom_base::{Access, ThreadId};
-
-use super::config::Domain;
+use carom_base::{Access, Domain, ThreadId};
 
 /// Accesses of several threads in their order, which [`Exact::sequence`](super::Exact::sequence) takes at once: threads
 /// may alternate at every one of them.

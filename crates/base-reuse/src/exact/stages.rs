@@ -13,9 +13,10 @@
 
 use std::sync::Arc;
 
-use carom_base::{Access, ReuseCell, Scope, ThreadId};
+use carom_base::{Access, Domain, Nanos, ReuseCell, Scope, ThreadId};
+use carom_base_stream::Sink;
 
-use super::{analyser::Exact, config::Domain, interleave::Sink, sequence::Sequence};
+use super::{analyser::Exact, sequence::Sequence};
 
 /// Accesses of a [`Task`] at most, unless one thread hands over more at once. With what the analysis needs beside them
 /// they fit in a core's second-level cache.
@@ -50,7 +51,7 @@ enum Met {
     Several,
 }
 
-/// Makes tasks of the accesses that an [`Interleaver`](super::Interleaver) gives on.
+/// Makes tasks of the accesses that an [`Interleaver`](carom_base_stream::Interleaver) gives on.
 #[derive(Debug, Default)]
 pub struct Router {
     met: Met,
@@ -112,12 +113,12 @@ impl Router {
 
 impl Sink for Router {
     #[inline]
-    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Access]) {
+    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Access], _: Nanos) {
         self.meet(thread, domain);
         self.next.push(thread, domain, accesses);
     }
 
-    fn batch(&mut self, thread: ThreadId, domain: Domain, accesses: &mut Vec<Access>) {
+    fn batch(&mut self, thread: ThreadId, domain: Domain, accesses: &mut Vec<Access>, _: Nanos) {
         self.meet(thread, domain);
         self.next.push_all(thread, domain, accesses);
     }

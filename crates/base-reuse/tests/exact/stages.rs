@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use carom_base::{Access, AccessKind, Addr, Ip, Scope, ThreadId};
-use carom_base_reuse::exact::{Config, Domain, Exact, Pairs, Router, Sampling, Sink, Stage, Task};
+use carom_base::{Access, AccessKind, Addr, Ip, Nanos, Scope, ThreadId};
+use carom_base_reuse::exact::{Config, Domain, Exact, Pairs, Router, Sampling, Stage, Task};
+use carom_base_stream::Sink;
 use proptest::prelude::*;
 
 use super::naive::{Counts, Naive, add};
@@ -85,10 +86,10 @@ impl Analysis {
     fn step(&mut self, step: &Step) {
         match step {
             Step::Accesses(thread, domain, accesses, true) => {
-                self.router.batch(*thread, *domain, &mut accesses.clone());
+                self.router.batch(*thread, *domain, &mut accesses.clone(), Nanos(0));
             }
             Step::Accesses(thread, domain, accesses, false) => {
-                accesses.chunks(1).for_each(|one| self.router.accesses(*thread, *domain, one));
+                accesses.chunks(1).for_each(|one| self.router.accesses(*thread, *domain, one, Nanos(0)));
             }
             Step::End(thread) => self.router.ended(*thread),
             Step::Work(shared, most) => self.work(usize::from(*shared), *most),

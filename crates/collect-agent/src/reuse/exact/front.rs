@@ -3,7 +3,8 @@
 use std::mem;
 
 use carom_base::{Access, Nanos, ThreadId};
-use carom_base_reuse::exact::{Domain, Interleaver, Limits, Router, Sink};
+use carom_base_reuse::exact::{Domain, Router};
+use carom_base_stream::{Interleaver, Limits, Sink};
 use carom_base_sys::clock;
 use carom_base_wire::Domains;
 
@@ -40,18 +41,18 @@ pub struct Ordered {
 }
 
 impl Sink for Ordered {
-    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Access]) {
+    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Access], until: Nanos) {
         if let Some(kept) = &mut self.kept {
             kept.keep(thread, domain, accesses);
         }
-        self.router.accesses(thread, domain, accesses);
+        self.router.accesses(thread, domain, accesses, until);
     }
 
-    fn batch(&mut self, thread: ThreadId, domain: Domain, accesses: &mut Vec<Access>) {
+    fn batch(&mut self, thread: ThreadId, domain: Domain, accesses: &mut Vec<Access>, until: Nanos) {
         if let Some(kept) = &mut self.kept {
             kept.keep(thread, domain, accesses);
         }
-        self.router.batch(thread, domain, accesses);
+        self.router.batch(thread, domain, accesses, until);
     }
 
     fn ended(&mut self, thread: ThreadId) {

@@ -3,7 +3,8 @@
 use std::{ptr, sync::atomic::Ordering::Relaxed};
 
 use carom_base::{Access, Cpu, Nanos};
-use carom_base_reuse::exact::{self, Domain, Stamp};
+use carom_base_reuse::Domain;
+use carom_base_stream::{self as stream, Stamp};
 use carom_base_sys::clock as system;
 use carom_base_wire::SlotHeader;
 use carom_collect_translate::{Batch, Event, flush_streams};
@@ -67,7 +68,7 @@ pub fn take(header: &SlotHeader, batch: &Batch<'_>) {
     }
 }
 
-/// What is known of accesses that are handed over: see [`exact::Batch`].
+/// What is known of accesses that are handed over: see [`stream::Batch`].
 struct Handed<'a> {
     at: Nanos,
     pauses: bool,
@@ -90,7 +91,7 @@ fn hand_over(header: &SlotHeader, handed: &Handed<'_>, accesses: &mut Vec<Access
         front.taken += accesses.len() as u64;
         front
             .interleaver
-            .take(exact::Batch { thread, domain, at, pauses, stamps, accesses }, &mut front.ordered);
+            .take(stream::Batch { thread, domain, at, pauses, stamps, accesses }, &mut front.ordered);
         let due = is_own && at.0.saturating_sub(front.written.0) >= WRITE_EVERY_NS;
         if due {
             front.written = at;

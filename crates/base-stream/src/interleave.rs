@@ -16,21 +16,18 @@
 
 use std::{collections::VecDeque, mem};
 
-use carom_base::{Access, Nanos, ThreadId};
+use carom_base::{Access, Domain, Nanos, ThreadId};
 
-use super::{
-    config::Domain,
-    slices::{Held, Slice, slice},
-};
+use crate::slices::{Held, Slice, slice};
 
-/// Where the accesses go.
-pub trait Sink {
-    /// The next accesses, which are of one thread.
-    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Access]);
+/// Where the accesses go: `A` is what is to be known of each.
+pub trait Sink<A = Access> {
+    /// The next accesses, which are of one thread. The last of them was made at `until`.
+    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[A], until: Nanos);
 
     /// The same, in a vector that may be exchanged for one that is empty.
-    fn batch(&mut self, thread: ThreadId, domain: Domain, accesses: &mut Vec<Access>) {
-        self.accesses(thread, domain, accesses);
+    fn batch(&mut self, thread: ThreadId, domain: Domain, accesses: &mut Vec<A>, until: Nanos) {
+        self.accesses(thread, domain, accesses, until);
     }
 
     /// There are no more of this thread.
@@ -39,7 +36,7 @@ pub trait Sink {
 
 /// What a thread hands over.
 #[derive(Debug)]
-pub struct Batch<'a> {
+pub struct Batch<'a, A = Access> {
     /// Which thread.
     pub thread: ThreadId,
     /// The shared cache that it ran on.
@@ -51,7 +48,7 @@ pub struct Batch<'a> {
     /// In the order of the program.
     pub stamps: &'a [Stamp],
     /// In the order of the program. May be exchanged for a vector that is empty.
-    pub accesses: &'a mut Vec<Access>,
+    pub accesses: &'a mut Vec<A>,
 }
 
 /// When so many accesses of a batch had been made.
@@ -63,7 +60,7 @@ pub struct Stamp {
     pub at: Nanos,
 }
 
-/// How many accesses are held back at most, of 24 bytes each.
+/// How many accesses are held back at most, of 24 bytes each where they are [`Access`]es.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Of one thread.
@@ -82,11 +79,11 @@ impl Default for Limits {
 
 /// Puts batches of several threads in order. See the [module](self).
 #[derive(Debug)]
-pub struct Interleaver {
+pub struct Interleaver<A = Access> {
     limits: Limits,
     /// What times are counted from.
     origin: Nanos,
-    lanes: Vec<Lane>,
+    lanes: Vec<Lane<A>>,
     /// Accesses that are held back.
     held: usize,
     /// Accesses up to this time were given on.
@@ -96,12 +93,12 @@ pub struct Interleaver {
     /// Accesses that were known too late to be given on in their order.
     late: u64,
     /// Vectors to use again.
-    spare: Vec<(Vec<Access>, Vec<Slice>)>,
+    spare: Vec<(Vec<A>, Vec<Slice>)>,
 }
 
 /// A thread.
 #[derive(Debug)]
-struct Lane {
+struct Lane<A> {
     thread: ThreadId,
     state: State,
     /// All its accesses before this are known.
@@ -109,7 +106,7 @@ struct Lane {
     /// From access to access, between its last stamps.
     pace: u64,
     held: usize,
-    batches: VecDeque<Held>,
+    batches: VecDeque<Held<A>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +124,7 @@ const FRACTION_BITS: u32 = 8;
 /// of another may be apart.
 const TOLERANCE: u64 = 1000 << FRACTION_BITS;
 
-impl Interleaver {
+impl<A> Interleaver<A> {
     /// Nothing was accessed before `now`.
     pub fn new(now: Nanos, limits: Limits) -> Self {
         Self {
@@ -153,7 +150,7 @@ impl Interleaver {
     }
 
     /// Takes a batch in, and gives on what has become known. With one thread that runs, that is the batch itself.
-    pub fn take(&mut self, batch: Batch<'_>, sink: &mut impl Sink) {
+    pub fn take(&mut self, batch: Batch<'_, A>, sink: &mut impl Sink<A>) {
         let Batch { thread, domain, at, pauses, stamps, accesses } = batch;
         let last = stamps.last().map_or(at, |stamp| stamp.at.max(at));
         let (origin, now, index, given) = (self.origin, self.time(last), self.lane(thread), self.given);
@@ -167,7 +164,7 @@ impl Interleaver {
         self.late += made_before.map_or(0, |(accesses, _)| accesses) as u64;
         if self.held == 0 && self.known() >= end {
             self.given = end;
-            return sink.batch(thread, domain, accesses);
+            return sink.batch(thread, domain, accesses, self.nanos(end));
         }
         if !accesses.is_empty()
             && let Some(lane) = self.lanes.get_mut(index)
@@ -187,7 +184,7 @@ impl Interleaver {
     }
 
     /// A thread makes no more accesses. [`Sink::ended`] follows when all of them were given on.
-    pub fn end(&mut self, thread: ThreadId, sink: &mut impl Sink) {
+    pub fn end(&mut self, thread: ThreadId, sink: &mut impl Sink<A>) {
         let index = self.lane(thread);
         if let Some(lane) = self.lanes.get_mut(index) {
             lane.state = State::Ended;
@@ -196,7 +193,7 @@ impl Interleaver {
     }
 
     /// Gives on everything that is held back.
-    pub fn flush(&mut self, sink: &mut impl Sink) {
+    pub fn flush(&mut self, sink: &mut impl Sink<A>) {
         self.give_on(u64::MAX, sink);
     }
 
@@ -214,6 +211,10 @@ impl Interleaver {
         time(self.origin, at)
     }
 
+    fn nanos(&self, time: u64) -> Nanos {
+        nanos(self.origin, time)
+    }
+
     /// The number of a thread's lane, which runs.
     fn lane(&mut self, thread: ThreadId) -> usize {
         if let Some(index) = self.lanes.iter().position(|lane| lane.thread == thread) {
@@ -229,7 +230,7 @@ impl Interleaver {
         self.running().map(|lane| lane.known).min().unwrap_or(u64::MAX)
     }
 
-    fn running(&self) -> impl Iterator<Item = &Lane> {
+    fn running(&self) -> impl Iterator<Item = &Lane<A>> {
         self.lanes.iter().filter(|lane| lane.state == State::Running)
     }
 
@@ -245,7 +246,7 @@ impl Interleaver {
     }
 
     /// Gives on what was accessed up to `known`.
-    fn give_on(&mut self, known: u64, sink: &mut impl Sink) {
+    fn give_on(&mut self, known: u64, sink: &mut impl Sink<A>) {
         let mut next = mem::take(&mut self.next);
         next.extend(self.lanes.iter().enumerate().filter_map(|(index, lane)| lane.next(known, index)));
         next.sort_unstable_by(|one, other| other.cmp(one));
@@ -260,7 +261,7 @@ impl Interleaver {
             let domain = batch.domain;
             let (accesses, last) = batch.take(until);
             let count = accesses.len();
-            sink.accesses(lane.thread, domain, accesses);
+            sink.accesses(lane.thread, domain, accesses, nanos(self.origin, last));
             self.given = self.given.max(last);
             lane.held -= count;
             self.held -= count;
@@ -285,7 +286,7 @@ impl Interleaver {
     }
 }
 
-impl Lane {
+impl<A> Lane<A> {
     /// When the next access was made, if that is up to `known`, and the number of the lane.
     fn next(&self, known: u64, index: usize) -> Option<(u64, usize)> {
         let time = self.batches.front()?.next();
@@ -310,4 +311,9 @@ fn insert(next: &mut Vec<(u64, usize)>, entry: (u64, usize)) {
 /// Since the origin, in fractions of a nanosecond.
 fn time(origin: Nanos, at: Nanos) -> u64 {
     at.0.saturating_sub(origin.0).saturating_mul(1 << FRACTION_BITS)
+}
+
+/// The inverse of [`time`].
+fn nanos(origin: Nanos, time: u64) -> Nanos {
+    Nanos(origin.0.saturating_add(time >> FRACTION_BITS))
 }

@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use carom_base::Access;
-
-use super::config::Domain;
+use carom_base::Domain;
 
 /// Accesses that were made at an even pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +46,9 @@ pub(super) fn slice(
 
 /// A batch that is held back, or what is left of it.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct Held<A> {
     pub domain: Domain,
-    accesses: Vec<Access>,
+    accesses: Vec<A>,
     slices: Vec<Slice>,
     given: usize,
     /// The number of the slice with the next access, and how many accesses are before it.
@@ -58,13 +56,13 @@ pub(super) struct Held {
     before: usize,
 }
 
-impl Held {
-    pub fn new(domain: Domain, accesses: Vec<Access>, slices: Vec<Slice>) -> Self {
+impl<A> Held<A> {
+    pub fn new(domain: Domain, accesses: Vec<A>, slices: Vec<Slice>) -> Self {
         Self { domain, accesses, slices, given: 0, current: 0, before: 0 }
     }
 
     /// Its vectors, to use again.
-    pub fn into_spare(self) -> (Vec<Access>, Vec<Slice>) {
+    pub fn into_spare(self) -> (Vec<A>, Vec<Slice>) {
         let Self { mut accesses, mut slices, .. } = self;
         accesses.clear();
         slices.clear();
@@ -81,7 +79,7 @@ impl Held {
     }
 
     /// The accesses that were made up to `until`, and when the last of them was.
-    pub fn take(&mut self, until: u64) -> (&[Access], u64) {
+    pub fn take(&mut self, until: u64) -> (&[A], u64) {
         let begin = self.given;
         let mut last = 0;
         while let Some(&slice) = self.slices.get(self.current) {
@@ -117,7 +115,7 @@ impl Held {
 
 #[cfg(test)]
 mod tests {
-    use carom_base::{AccessKind, Addr, Ip};
+    use carom_base::{Access, AccessKind, Addr, Ip};
 
     use super::*;
 
