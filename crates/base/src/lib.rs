@@ -12,6 +12,7 @@ mod id;
 mod reuse;
 mod shared;
 mod skip;
+mod varint;
 
 pub use access::{Access, AccessKind};
 pub use address::{Addr, Ip, LARGEST_PLACE_BYTES, LINE_BYTES, Line};
@@ -23,3 +24,4 @@ pub use reuse::{
 };
 pub use shared::SegmentId;
 pub use skip::Skip;
+pub use varint::{MAX_VARINT_BYTES, VarintError, at_difference, difference, put_varint, take_varint};

@@ -3,6 +3,8 @@
 //! Reading is lazy: a cursor per column, all advanced row by row. So nothing is allocated on the word of a
 //! length that a stranger wrote, and columns may hold entries for some rows only.
 
+use carom_base::{VarintError, at_difference, difference, put_varint, take_varint};
+
 use crate::error::Damage;
 
 const BYTES: u8 = 0;
@@ -12,9 +14,6 @@ const FLOATS: u8 = 3;
 
 /// Bytes of a column's length field.
 const LENGTH_BYTES: usize = size_of::<u32>();
-/// Payload bits of one byte of a variable-length integer; the eighth says that more follow.
-const VARINT_BITS: u32 = 7;
-const VARINT_MORE: u8 = 1 << VARINT_BITS;
 
 /// Appends columns to a payload.
 #[derive(Default)]
@@ -34,7 +33,7 @@ impl ColumnWriter {
         self.column(INTEGERS, |out| {
             let mut previous = 0;
             for value in values {
-                push_varint(out, zigzag(value.wrapping_sub(previous) as i64));
+                put_varint(out, difference(previous, value));
                 previous = value;
             }
         });
@@ -145,8 +144,7 @@ pub struct Integers<'a> {
 impl Integers<'_> {
     /// The next integer.
     pub fn read(&mut self) -> Result<u64, Damage> {
-        let difference = unzigzag(take_varint(&mut self.rest)?);
-        self.previous = self.previous.wrapping_add(difference as u64);
+        self.previous = at_difference(self.previous, take_varint(&mut self.rest)?);
         Ok(self.previous)
     }
 
@@ -180,43 +178,19 @@ impl Floats<'_> {
     }
 }
 
+impl From<VarintError> for Damage {
+    fn from(error: VarintError) -> Self {
+        match error {
+            VarintError::Incomplete => Self::Column,
+            VarintError::TooLarge => Self::Value,
+        }
+    }
+}
+
 fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], Damage> {
     let (head, tail) = rest.split_first_chunk::<N>().ok_or(Damage::Column)?;
     *rest = tail;
     Ok(*head)
-}
-
-/// Small magnitudes become small numbers: 0, -1, 1, -2, … become 0, 1, 2, 3, …
-const fn zigzag(value: i64) -> u64 {
-    ((value << 1) ^ (value >> 63)) as u64
-}
-
-const fn unzigzag(code: u64) -> i64 {
-    (code >> 1) as i64 ^ -((code & 1) as i64)
-}
-
-fn push_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= u64::from(VARINT_MORE) {
-        out.push(value as u8 | VARINT_MORE);
-        value >>= VARINT_BITS;
-    }
-    out.push(value as u8);
-}
-
-fn take_varint(rest: &mut &[u8]) -> Result<u64, Damage> {
-    let mut value = 0;
-    for shift in (0..u64::BITS).step_by(VARINT_BITS as usize) {
-        let [byte] = take(rest)?;
-        let bits = u64::from(byte & !VARINT_MORE);
-        if bits << shift >> shift != bits {
-            return Err(Damage::Value);
-        }
-        value |= bits << shift;
-        if byte & VARINT_MORE == 0 {
-            return Ok(value);
-        }
-    }
-    Err(Damage::Value)
 }
 
 #[cfg(test)]
@@ -244,18 +218,6 @@ mod tests {
             assert_eq!(column.read(), Ok(value));
         }
         assert_eq!(column.read(), Err(Damage::Column));
-    }
-
-    #[test]
-    fn a_varint_past_64_bits_is_refused() {
-        // Nine full bytes are 63 bits; the tenth may add one bit, not two.
-        let mut most = [0xff; 10];
-        most[9] = 1;
-        assert_eq!(take_varint(&mut &most[..]), Ok(u64::MAX));
-        most[9] = 2;
-        assert_eq!(take_varint(&mut &most[..]), Err(Damage::Value));
-        most[9] = 0x81;
-        assert_eq!(take_varint(&mut &most[..]), Err(Damage::Value));
     }
 
     #[test]

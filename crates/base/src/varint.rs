@@ -1,0 +1,104 @@
+//! Integers that take as many bytes as they need: LEB128, seven bits to the byte, the lowest first, the eighth set where
+//! more follow. Differences, which have a sign, are mapped to small numbers first (zigzag: 0, -1, 1, -2 are 0, 1, 2, 3).
+
+use core::fmt;
+
+/// Bits of the number in each byte.
+const BITS: u32 = 7;
+
+/// Set where more bytes follow.
+const MORE: u8 = 1 << BITS;
+
+/// Bytes of a number at most.
+pub const MAX_VARINT_BYTES: usize = u64::BITS.div_ceil(BITS) as usize;
+
+/// Why there is no number at the front of some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VarintError {
+    /// The bytes end before it does.
+    Incomplete,
+    /// It has more than 64 bits.
+    TooLarge,
+}
+
+impl fmt::Display for VarintError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Incomplete => "a number is cut short",
+            Self::TooLarge => "a number has more than 64 bits",
+        })
+    }
+}
+
+impl core::error::Error for VarintError {}
+
+/// Appends a number.
+#[inline]
+pub fn put_varint(out: &mut impl Extend<u8>, mut value: u64) {
+    while value >= u64::from(MORE) {
+        out.extend([value as u8 | MORE]);
+        value >>= BITS;
+    }
+    out.extend([value as u8]);
+}
+
+/// Takes the number at the front of `rest`.
+///
+/// # Errors
+/// There is none. How much of `rest` is left then is not said.
+#[inline]
+pub fn take_varint(rest: &mut &[u8]) -> Result<u64, VarintError> {
+    let mut value = 0;
+    for shift in (0..u64::BITS).step_by(BITS as usize) {
+        let (&byte, behind) = rest.split_first().ok_or(VarintError::Incomplete)?;
+        *rest = behind;
+        let bits = u64::from(byte & !MORE);
+        if bits << shift >> shift != bits {
+            return Err(VarintError::TooLarge);
+        }
+        value |= bits << shift;
+        if byte & MORE == 0 {
+            return Ok(value);
+        }
+    }
+    Err(VarintError::TooLarge)
+}
+
+/// The number that stands for `to - from`, modulo 2^64: small where they are near each other.
+#[inline]
+pub const fn difference(from: u64, to: u64) -> u64 {
+    let value = to.wrapping_sub(from) as i64;
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+/// The inverse of [`difference`]: what is so far from `from`.
+#[inline]
+pub const fn at_difference(from: u64, code: u64) -> u64 {
+    from.wrapping_add(((code >> 1) as i64 ^ -((code & 1) as i64)) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_varint_past_64_bits_is_refused() {
+        // Nine full bytes are 63 bits; the tenth may add one bit, not two.
+        let mut most = [0xff; MAX_VARINT_BYTES];
+        most[9] = 1;
+        assert_eq!(take_varint(&mut &most[..]), Ok(u64::MAX));
+        most[9] = 2;
+        assert_eq!(take_varint(&mut &most[..]), Err(VarintError::TooLarge));
+        most[9] = 0x81;
+        assert_eq!(take_varint(&mut &most[..]), Err(VarintError::TooLarge));
+        assert_eq!(take_varint(&mut &most[..9]), Err(VarintError::Incomplete));
+    }
+
+    #[test]
+    fn differences_are_the_smaller_the_nearer() {
+        assert_eq!([7, 6, 8, 5].map(|to| difference(7, to)), [0, 1, 2, 3]);
+        for (from, to) in [(0, u64::MAX), (u64::MAX, 0), (1 << 63, 0), (3, 1 << 63), (5, 5)] {
+            assert_eq!(at_difference(from, difference(from, to)), to);
+        }
+    }
+}
