@@ -1,5 +1,7 @@
 //! Streams of accesses: what each thread of a program did to memory, access by access.
 //!
+//! A stream is a sequence of [`Record`]s. People write it as [`text`].
+//!
 //! Threads hand their accesses over in batches ([`Batch`]); an [`Interleaver`] puts the batches of several threads in the
 //! order of time.
 //!
@@ -7,6 +9,9 @@
 #![forbid(unsafe_code)]
 
 mod interleave;
+mod record;
 mod slices;
+pub mod text;
 
 pub use interleave::{Batch, Interleaver, Limits, Sink, Stamp};
+pub use record::{Event, Record, Streamed, sort_by_time};

@@ -1,0 +1,110 @@
+use std::{collections::BTreeMap, str::SplitWhitespace};
+
+use carom_base::{Access, AccessKind, Addr, Ip, Nanos, ProcessId, ThreadId};
+
+use super::{
+    error::{Cause, TextError},
+    words,
+};
+use crate::record::{Event, Record, Streamed};
+
+/// The records of a text, in the order of its lines.
+///
+/// # Errors
+/// The first line that is not a record, and why.
+pub fn parse(text: &str) -> Result<Vec<Record>, TextError> {
+    let mut parser = Parser::default();
+    text.lines().filter_map(|line| parser.line(line).transpose()).collect()
+}
+
+/// Takes a text line by line, for streams that are too long to be in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Parser {
+    /// Lines so far.
+    lines: usize,
+    /// Of the next record without a time.
+    next: Nanos,
+    /// Of each thread: its process, and the time of its last record.
+    threads: BTreeMap<ThreadId, (ProcessId, Nanos)>,
+}
+
+impl Parser {
+    /// The record in the next line; `None` where it has none.
+    ///
+    /// # Errors
+    /// The line is not a record. The parser can go on with the next one.
+    pub fn line(&mut self, line: &str) -> Result<Option<Record>, TextError> {
+        self.lines += 1;
+        self.record(line).map_err(|cause| TextError { line: self.lines, cause })
+    }
+
+    fn record(&mut self, line: &str) -> Result<Option<Record>, Cause> {
+        let code = line.split_once('#').map_or(line, |(code, _)| code);
+        let mut words = code.split_whitespace();
+        let Some(mut word) = words.next() else { return Ok(None) };
+        let mut time = self.next;
+        if let Some(digits) = word.strip_suffix(':') {
+            time = Nanos(number(digits, "a time", word)?);
+            word = words.next().ok_or(Cause::Missing("thread"))?;
+        }
+        let (process, thread) = thread_of(word)?;
+        let event = event(&mut words)?;
+        if let Some(word) = words.next() {
+            return Err(Cause::LeftOver(word.to_owned()));
+        }
+        match self.threads.get(&thread) {
+            Some((of, _)) if *of != process => return Err(Cause::OtherProcess { thread, process: *of }),
+            Some((_, last)) if *last > time => return Err(Cause::BackInTime(thread)),
+            _ => {}
+        }
+        self.threads.insert(thread, (process, time));
+        self.next = Nanos(time.0.saturating_add(1));
+        Ok(Some(Record { process, thread, time, event }))
+    }
+}
+
+/// `THREAD` or `PROCESS.THREAD`.
+fn thread_of(word: &str) -> Result<(ProcessId, ThreadId), Cause> {
+    let (process, thread) = word.split_once('.').unwrap_or(("0", word));
+    let id = |digits| number(digits, "a thread", word);
+    Ok((ProcessId(id(process)?), ThreadId(id(thread)?)))
+}
+
+fn event(words: &mut SplitWhitespace<'_>) -> Result<Event, Cause> {
+    let word = words.next().ok_or(Cause::Missing("event"))?;
+    let (kind, atomic) = match word {
+        words::BEGIN => return Ok(Event::Begin),
+        words::END => return Ok(Event::End),
+        words::LOAD => (AccessKind::Load, false),
+        words::STORE => (AccessKind::Store, false),
+        words::READ_MODIFY_WRITE => (AccessKind::ReadModifyWrite, false),
+        words::ATOMIC => (AccessKind::ReadModifyWrite, true),
+        _ => return Err(malformed("a kind of event", word)),
+    };
+    let width = words.next().ok_or(Cause::Missing("width"))?;
+    let width: u32 = number(width, "a width", width)?;
+    let address = words.next().ok_or(Cause::Missing("address"))?;
+    let digits = address.strip_prefix('@').ok_or_else(|| malformed("an address", address))?;
+    let addr = Addr(number(digits, "an address", address)?);
+    let ip = words.next().map_or(Ok(0), |word| number(word, "an instruction's address", word))?;
+    if width == 0 {
+        return Err(Cause::ZeroWidth);
+    }
+    if addr.0.checked_add(u64::from(width)).is_none() {
+        return Err(Cause::AddressWraps);
+    }
+    Ok(Event::Access(Streamed { access: Access { ip: Ip(ip), addr, width, kind }, atomic }))
+}
+
+/// A number, decimal or hexadecimal, that has room in `N`. `word` is what it is part of.
+fn number<N: TryFrom<u64>>(digits: &str, expected: &'static str, word: &str) -> Result<N, Cause> {
+    let (digits, radix) = digits.strip_prefix("0x").map_or((digits, 10), |digits| (digits, 16));
+    // `from_str_radix` also takes a sign.
+    let plain = digits.chars().all(|digit| digit.is_digit(radix));
+    let value = u64::from_str_radix(digits, radix).ok().filter(|_| plain);
+    value.and_then(|value| N::try_from(value).ok()).ok_or_else(|| malformed(expected, word))
+}
+
+fn malformed(expected: &'static str, found: &str) -> Cause {
+    Cause::Malformed { expected, found: found.to_owned() }
+}
