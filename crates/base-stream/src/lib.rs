@@ -1,6 +1,7 @@
 //! Streams of accesses: what each thread of a program did to memory, access by access.
 //!
-//! A stream is a sequence of [`Record`]s. People write it as [`text`].
+//! A stream is a sequence of [`Record`]s. People write it as [`text`], and it is kept as
+//! [`frame`]s.
 //!
 //! Threads hand their accesses over in batches ([`Batch`]); an [`Interleaver`] puts the batches of several threads in the
 //! order of time.
@@ -8,6 +9,7 @@
 //! No clock, no threads and no I/O here: times and accesses are arguments.
 #![forbid(unsafe_code)]
 
+pub mod frame;
 mod interleave;
 mod record;
 mod slices;

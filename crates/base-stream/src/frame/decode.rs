@@ -1,0 +1,189 @@
+use carom_base::{
+    Access, Addr, Domain, Ip, Nanos, ThreadId, VarintError, at_difference, put_varint, take_varint,
+};
+
+use super::{
+    MAX_FRAME_BYTES, codes,
+    error::FrameError,
+    site::{Expected, Site},
+};
+use crate::{interleave::Stamp, record::Streamed};
+
+/// What a thread has handed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Which thread.
+    pub thread: ThreadId,
+    /// When.
+    pub at: Nanos,
+    /// What.
+    pub content: Content,
+}
+
+/// What a frame says of its thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// It accesses something from now on.
+    Begin,
+    /// It has made these accesses. See [`Batch`](crate::Batch).
+    Batch {
+        /// The shared cache that it ran on.
+        domain: Domain,
+        /// Whether the thread accesses nothing until it begins again.
+        pauses: bool,
+        /// In the order of the program.
+        stamps: Vec<Stamp>,
+        /// In the order of the program.
+        accesses: Vec<Streamed>,
+    },
+    /// It makes no more accesses.
+    End,
+}
+
+/// The bytes of the first frame, without its length, and what follows it. `None` where it is cut short.
+///
+/// # Errors
+/// No frame begins here. Where the next one does is not known either.
+pub fn split(bytes: &[u8]) -> Result<Option<(&[u8], &[u8])>, FrameError> {
+    let mut rest = bytes;
+    let length = match take_varint(&mut rest) {
+        Ok(length) => length,
+        Err(VarintError::Incomplete) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    match usize::try_from(length).ok().filter(|length| *length <= MAX_FRAME_BYTES) {
+        Some(length) => Ok(rest.split_at_checked(length)),
+        None => Err(FrameError::TooLong(length)),
+    }
+}
+
+/// Appends a frame as that of another thread; `frame` is without its length. For who knows threads by other numbers.
+///
+/// # Errors
+/// The frame does not begin with a thread.
+pub fn with_thread(
+    frame: &[u8],
+    other: impl FnOnce(ThreadId) -> ThreadId,
+    out: &mut Vec<u8>,
+) -> Result<(), FrameError> {
+    let mut rest = frame;
+    let thread = other(take_thread(&mut rest)?);
+    let mut number = Vec::new();
+    put_varint(&mut number, thread.0.into());
+    put_varint(out, (number.len() + rest.len()) as u64);
+    out.extend(number);
+    out.extend_from_slice(rest);
+    Ok(())
+}
+
+impl Frame {
+    /// The frame in `bytes`, which are without its length.
+    ///
+    /// # Errors
+    /// They are not what an [`Encoder`](super::Encoder) writes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, FrameError> {
+        let mut rest = bytes;
+        let thread = take_thread(&mut rest)?;
+        let at = Nanos(take_varint(&mut rest)?);
+        let content = match take_byte(&mut rest)? {
+            codes::BEGIN => Content::Begin,
+            codes::BATCH => take_batch(&mut rest, at)?,
+            codes::END => Content::End,
+            other => return Err(FrameError::UnknownFrame(other)),
+        };
+        if rest.is_empty() { Ok(Self { thread, at, content }) } else { Err(FrameError::LeftOver(rest.len())) }
+    }
+}
+
+fn take_batch(rest: &mut &[u8], at: Nanos) -> Result<Content, FrameError> {
+    let domain = Domain(take_u32(rest, "a domain")?);
+    let pauses = match take_byte(rest)? {
+        byte @ 0..=1 => byte == 1,
+        _ => return Err(FrameError::OutOfRange("whether the thread pauses")),
+    };
+    let stamps = take_stamps(rest, at)?;
+    let sites = take_sites(rest)?;
+    let accesses = take_accesses(rest, &sites)?;
+    if stamps.last().is_some_and(|last| last.accesses > accesses.len()) {
+        return Err(FrameError::StampBehindEnd);
+    }
+    Ok(Content::Batch { domain, pauses, stamps, accesses })
+}
+
+fn take_stamps(rest: &mut &[u8], at: Nanos) -> Result<Vec<Stamp>, FrameError> {
+    let mut before = Stamp { accesses: 0, at };
+    let count = take_count(rest, 2, "stamps")?;
+    let stamp = |_| {
+        let since = usize::try_from(take_varint(rest)?).ok();
+        let accesses = since.and_then(|since| before.accesses.checked_add(since));
+        let at = Nanos(at_difference(before.at.0, take_varint(rest)?));
+        before = Stamp { accesses: accesses.ok_or(FrameError::StampBehindEnd)?, at };
+        Ok(before)
+    };
+    (0..count).map(stamp).collect()
+}
+
+fn take_sites(rest: &mut &[u8]) -> Result<Vec<Site>, FrameError> {
+    let mut ip = 0;
+    let count = take_count(rest, 3, "sites")?;
+    let site = |_| {
+        ip = at_difference(ip, take_varint(rest)?);
+        let width = take_u32(rest, "a width")?;
+        let site = Site { ip: Ip(ip), width, kind: take_byte(rest)? };
+        if width == 0 {
+            return Err(FrameError::OutOfRange("a width"));
+        }
+        site.kind().map(|_| site).ok_or(FrameError::OutOfRange("a kind"))
+    };
+    (0..count).map(site).collect()
+}
+
+fn take_accesses(rest: &mut &[u8], sites: &[Site]) -> Result<Vec<Streamed>, FrameError> {
+    let count = take_count(rest, 2, "accesses")?;
+    // The addresses lie behind the sites of all, which end where that many numbers do.
+    let mut addresses = *rest;
+    for _ in 0..count {
+        take_varint(&mut addresses)?;
+    }
+    let mut expected = Expected::default();
+    sites.iter().for_each(|_| expected.add_site());
+    let access = |_| {
+        let number = match take_varint(rest)? {
+            0 => expected.site().into(),
+            code => code - 1,
+        };
+        let known =
+            u32::try_from(number).ok().and_then(|n| Some((n, sites.get(n as usize)?, expected.address(n)?)));
+        let (number, site, before) = known.ok_or(FrameError::UnknownSite(number))?;
+        let addr = Addr(at_difference(before.0, take_varint(&mut addresses)?));
+        expected.note(number, addr);
+        if addr.0.checked_add(site.width.into()).is_none() {
+            return Err(FrameError::AddressWraps);
+        }
+        let (kind, atomic) = site.kind().ok_or(FrameError::OutOfRange("a kind"))?;
+        Ok(Streamed { access: Access { ip: site.ip, addr, width: site.width, kind }, atomic })
+    };
+    let accesses = (0..count).map(access).collect();
+    *rest = addresses;
+    accesses
+}
+
+/// A number of things that take at least `bytes` each.
+fn take_count(rest: &mut &[u8], bytes: usize, what: &'static str) -> Result<usize, FrameError> {
+    let count = usize::try_from(take_varint(rest)?).ok();
+    count.filter(|count| *count <= rest.len() / bytes).ok_or(FrameError::TooMany(what))
+}
+
+fn take_thread(rest: &mut &[u8]) -> Result<ThreadId, FrameError> {
+    take_u32(rest, "a thread").map(ThreadId)
+}
+
+fn take_u32(rest: &mut &[u8], what: &'static str) -> Result<u32, FrameError> {
+    u32::try_from(take_varint(rest)?).map_err(|_| FrameError::OutOfRange(what))
+}
+
+fn take_byte(rest: &mut &[u8]) -> Result<u8, FrameError> {
+    let (&byte, behind) = rest.split_first().ok_or(VarintError::Incomplete)?;
+    *rest = behind;
+    Ok(byte)
+}

@@ -1,0 +1,51 @@
+//! Streams as bytes: a *frame* for each batch that a thread hands over, for its beginning, and for its end.
+//!
+//! Frames follow each other in the order in which they were handed over, each in one piece: what an
+//! [`Interleaver`](crate::Interleaver) was told of a program can be told to another one. All numbers but single bytes are
+//! varints ([`carom_base::put_varint`]); *difference* means one in zigzag.
+//!
+//! | field | |
+//! | --- | --- |
+//! | bytes | of all that follows in the frame |
+//! | thread | its number |
+//! | at | when it was handed over: what the thread does later is not in it. Nanoseconds |
+//! | what | a byte: 0 the thread accesses from now on, 1 a batch, 2 the thread makes no more accesses |
+//!
+//! A batch goes on:
+//!
+//! | field | |
+//! | --- | --- |
+//! | domain | the shared cache that the thread ran on |
+//! | pauses | a byte: 1 where the thread accesses nothing until it begins again |
+//! | stamps | how many; of each, accesses since the one before, and difference of its time from that of the one before (of the first: from *at*) |
+//! | sites | how many; of each, difference of its instruction's address from that of the one before (from 0 at first), its width, and a byte for its kind: 0 load, 1 store, 2 read-modify-write, 3 the same by a locked instruction |
+//! | accesses | how many |
+//! | site of each | 0: the one that followed the site before the last time, or where that is new, the next in number; otherwise one more than the number of the site |
+//! | address of each | difference from the last address of the same site (from 0 at first) |
+//!
+//! A *site* is what all accesses of one operand of an instruction have in common; sites are numbered in the order in which
+//! they are met. In loops, most accesses are of the site that is expected, and their addresses go on as before: columns of
+//! equal small numbers, of which a general compressor leaves little. (Predicting values and coding what differs is how traces
+//! have been compressed since: Burtscher, "VPC3: A Fast and Effective Trace-Compression Algorithm", SIGMETRICS 2004.)
+
+mod decode;
+mod encode;
+mod error;
+mod merge;
+mod site;
+
+pub use decode::{Content, Frame, split, with_thread};
+pub use encode::{BatchHead, Encoder};
+pub use error::FrameError;
+
+/// Bytes of a frame at most.
+pub const MAX_FRAME_BYTES: usize = 4 << 20;
+
+/// The codes of what a frame is.
+mod codes {
+    pub const BEGIN: u8 = 0;
+    pub const BATCH: u8 = 1;
+    pub const END: u8 = 2;
+    /// The kind of a locked instruction's access; other kinds are those of [`carom_base::AccessKind`].
+    pub const ATOMIC: u8 = 3;
+}
