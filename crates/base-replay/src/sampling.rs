@@ -1,0 +1,105 @@
+//! Which accesses are sampled.
+
+use carom_base::AccessKind;
+
+/// Which accesses a detector is told of as samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// Every access.
+    Every,
+    /// Of each thread's loads, and of its writes, one in so many: one drawn at random of each run of that length.
+    Period {
+        /// The length of a run, at least 1.
+        accesses: u64,
+        /// Where random numbers begin.
+        seed: u64,
+    },
+}
+
+/// The samples of one thread.
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    period: u64,
+    random: Random,
+    loads: Run,
+    writes: Run,
+}
+
+/// Accesses of which one is sampled.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    /// Accesses of it that are left.
+    left: u64,
+    /// How many are left when the next one is the sample.
+    sample_at: u64,
+}
+
+impl Sampler {
+    /// Of the thread with this number.
+    pub fn new(sampling: Sampling, thread: u64) -> Self {
+        let (period, seed) = match sampling {
+            Sampling::Every => (1, 0),
+            Sampling::Period { accesses, seed } => (accesses.max(1), seed),
+        };
+        let random = Random(seed ^ thread.wrapping_mul(Random::STEP));
+        Self { period, random, loads: Run::default(), writes: Run::default() }
+    }
+
+    /// Whether the thread's next access, which is of this kind, is a sample.
+    pub fn is_sample(&mut self, kind: AccessKind) -> bool {
+        let run = if kind.writes() { &mut self.writes } else { &mut self.loads };
+        if run.left == 0 {
+            *run = Run { left: self.period, sample_at: 1 + self.random.next() % self.period };
+        }
+        let is_sample = run.left == run.sample_at;
+        run.left -= 1;
+        is_sample
+    }
+
+    /// 64 random bits, for whoever is given a sample.
+    pub fn random(&mut self) -> u64 {
+        self.random.next()
+    }
+}
+
+/// splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+#[derive(Clone, Debug)]
+struct Random(u64);
+
+impl Random {
+    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(Self::STEP);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1000 loads with a store behind each: of either kind one in each run of 10, at all of its places.
+    #[test]
+    fn each_run_has_one_sample() {
+        let mut sampler = Sampler::new(Sampling::Period { accesses: 10, seed: 1 }, 0);
+        for kind in [AccessKind::Load, AccessKind::Store] {
+            let sampled: Vec<bool> = (0..1000).map(|_| sampler.is_sample(kind)).collect();
+            let mut places = [0; 10];
+            for run in sampled.chunks(10) {
+                assert_eq!(run.iter().filter(|sampled| **sampled).count(), 1);
+                places[run.iter().position(|sampled| *sampled).unwrap()] += 1;
+            }
+            // Of 100 draws none goes to a place with probability 0.9^100, which is 3e-5.
+            assert!(places.iter().all(|count| *count > 0), "{places:?}");
+        }
+    }
+
+    #[test]
+    fn every_access_can_be_a_sample() {
+        let mut sampler = Sampler::new(Sampling::Every, 3);
+        assert!((0..10).all(|_| sampler.is_sample(AccessKind::Load)));
+    }
+}
