@@ -72,6 +72,14 @@ impl Tree {
     }
 }
 
+#[cfg(test)]
+impl Tree {
+    /// One more file.
+    pub fn insert(&mut self, path: String, text: String) {
+        self.files.insert(path, text);
+    }
+}
+
 /// A tree of made-up files, for tests.
 #[cfg(test)]
 impl<P: Into<String>, T: Into<String>, const N: usize> From<[(P, T); N]> for Tree {

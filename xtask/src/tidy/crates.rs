@@ -1,6 +1,6 @@
 //! The workspace's crates, found by their manifests.
 
-use super::numbered;
+use super::finding::numbered;
 use crate::tree::Tree;
 
 /// One package of the workspace.

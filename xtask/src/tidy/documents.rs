@@ -1,6 +1,6 @@
 //! Links between documents: each leads somewhere, and the index knows every document.
 
-use super::{Finding, numbered};
+use super::finding::{Finding, numbered};
 use crate::tree::Tree;
 
 /// The list of all documents.
@@ -95,7 +95,7 @@ fn resolve(from: &str, target: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::places;
+    use crate::tidy::finding::places;
 
     #[test]
     fn a_link_must_lead_to_a_file_or_folder() {

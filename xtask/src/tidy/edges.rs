@@ -1,7 +1,7 @@
 //! Which crate may depend on which.
 
-use super::Finding;
 use super::crates::{Crate, crates, sections};
+use super::finding::Finding;
 use crate::tree::Tree;
 
 /// Every direct dependency between crates of the workspace, of any kind (normal, build, test).
@@ -123,7 +123,7 @@ fn misnamed(krate: &Crate<'_>, manifest: &str) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::places;
+    use crate::tidy::finding::places;
 
     const BASE: (&str, &str) = ("crates/base/Cargo.toml", "[package]\nname = \"carom-base\"\n");
     const SYS: (&str, &str) = (

@@ -1,6 +1,6 @@
 //! Who may print or end the process: results are values until the command line shows them.
 
-use super::Finding;
+use super::finding::Finding;
 use super::sizes::{is_test_file, numbered_without_tests};
 use crate::tree::Tree;
 
@@ -41,7 +41,7 @@ fn calls(line: &str, call: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::places;
+    use crate::tidy::finding::places;
 
     #[test]
     fn a_library_neither_prints_nor_exits() {

@@ -1,6 +1,6 @@
 //! How long a source file may be, without its tests.
 
-use super::{Finding, numbered};
+use super::finding::{Finding, numbered};
 use crate::tree::{Tree, extension_of};
 
 /// Longer files are refused, in lines.
@@ -55,7 +55,7 @@ pub fn numbered_without_tests(text: &str) -> impl Iterator<Item = (usize, &str)>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::places;
+    use crate::tidy::finding::places;
 
     fn code(lines: usize) -> String {
         "let x = 1;\n".repeat(lines)

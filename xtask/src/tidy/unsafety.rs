@@ -1,7 +1,7 @@
 //! Which crates may hold unsafe code.
 
-use super::Finding;
 use super::crates::{Crate, crates};
+use super::finding::Finding;
 use crate::tree::Tree;
 
 /// The folders of the crates that may: the kernel, shared memory, code inside a stranger, and the oracle that
@@ -46,7 +46,7 @@ fn is_binary(file: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::places;
+    use crate::tidy::finding::places;
 
     #[test]
     fn every_root_outside_the_fence_forbids_unsafe_code() {

@@ -1,6 +1,6 @@
 //! Words that belong to the place where something was written, not to the project.
 
-use super::{Finding, numbered};
+use super::finding::{Finding, numbered};
 use crate::tree::Tree;
 
 /// Each in two parts, so that this file does not hold them itself. A word that begins with `/` is an absolute
@@ -41,7 +41,7 @@ fn holds(line: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::places;
+    use crate::tidy::finding::places;
 
     #[test]
     fn every_word_is_found_in_any_file() {

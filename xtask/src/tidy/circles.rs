@@ -1,0 +1,135 @@
+//! Circles of imports: files of a crate each of which can be understood only with all others of the circle.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{crates::crates, finding::Finding, imports};
+use crate::tree::Tree;
+
+/// Files of a circle at most.
+const MOST: usize = 8;
+
+/// Crates with larger circles, and how large. Only to be lowered.
+const STILL: &[(&str, usize)] = &[
+    ("carom-base-insn", 11),
+    ("carom-collect-agent", 52),
+    ("carom-collect-translate", 64),
+    ("carom-view", 13),
+];
+
+/// Every crate whose largest circle is larger than allowed, and every row of the table that is too generous.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    check_against(tree, STILL)
+}
+
+fn check_against(tree: &Tree, still: &[(&str, usize)]) -> Vec<Finding> {
+    crates(tree)
+        .iter()
+        .filter_map(|krate| {
+            let largest = largest(tree, &format!("{}/src/", krate.folder));
+            let row = still.iter().find(|(name, _)| *name == krate.name).map(|(_, files)| *files);
+            let most = row.unwrap_or(MOST);
+            let path = format!("{}/src/{}", krate.folder, largest.first()?);
+            let files = largest.len();
+            if files > most {
+                let all = largest.join(", ");
+                let text = format!("{files} files import each other in a circle (at most {most}): {all}");
+                return Some(Finding::error(&path, 1, text));
+            }
+            row.filter(|_| files < most).map(|_| {
+                let text = format!(
+                    "the largest circle of imports has {files} files: lower the row of `{}` in xtask/src/tidy/circles.rs",
+                    krate.name
+                );
+                Finding::warning(&path, 1, text)
+            })
+        })
+        .collect()
+}
+
+/// The files of the largest circle below a folder; one alone where there is none.
+fn largest<'t>(tree: &'t Tree, folder: &str) -> Vec<&'t str> {
+    let files = tree.with_extension("rs").filter_map(|(path, text)| Some((path.strip_prefix(folder)?, text)));
+    let circles = circles(&imports::Crate::new(files).edges());
+    circles.into_iter().rev().max_by_key(Vec::len).unwrap_or_default()
+}
+
+/// All circles, each with its members in order; what is in none is one by itself (Kosaraju's algorithm).
+fn circles<'t>(edges: &BTreeMap<&'t str, BTreeSet<&'t str>>) -> Vec<Vec<&'t str>> {
+    let mut back: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (&from, to) in edges {
+        to.iter().for_each(|to| _ = back.entry(to).or_default().insert(from));
+    }
+    let mut seen = BTreeSet::new();
+    let mut finished = Vec::new();
+    for &file in edges.keys() {
+        visit(file, edges, &mut seen, &mut finished);
+    }
+    let mut taken = BTreeSet::new();
+    let mut circles: Vec<Vec<&str>> = Vec::new();
+    for file in finished.into_iter().rev() {
+        let mut members = Vec::new();
+        visit(file, &back, &mut taken, &mut members);
+        members.sort_unstable();
+        circles.extend((!members.is_empty()).then_some(members));
+    }
+    circles
+}
+
+/// Appends a file and all that can be reached from it and was not `seen` before, each behind what it leads to.
+fn visit<'t>(
+    file: &'t str,
+    edges: &BTreeMap<&'t str, BTreeSet<&'t str>>,
+    seen: &mut BTreeSet<&'t str>,
+    finished: &mut Vec<&'t str>,
+) {
+    if seen.insert(file) {
+        edges.get(file).into_iter().flatten().for_each(|next| visit(next, edges, seen, finished));
+        finished.push(file);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::finding::places;
+
+    /// A crate of `files` modules, each of which imports the next, and the last one the first.
+    fn ring(files: usize) -> Tree {
+        let mut tree = Tree::from([("crates/base/Cargo.toml", "[package]\nname = \"carom-base\"\n")]);
+        for file in 0..files {
+            let path = format!("crates/base/src/m{file:02}.rs");
+            tree.insert(path, format!("use crate::m{:02};\n", (file + 1) % files));
+        }
+        tree.insert("crates/base/src/lib.rs".to_owned(), "use crate::m00;\n".to_owned());
+        tree
+    }
+
+    #[test]
+    fn the_limit_is_the_last_size_allowed() {
+        assert_eq!(check_against(&ring(MOST), &[]), []);
+        let findings = check_against(&ring(MOST + 1), &[]);
+        assert_eq!(places(&findings), ["crates/base/src/m00.rs:1"]);
+        assert!(
+            findings[0].is_error()
+                && findings[0].text.contains("9 files")
+                && !findings[0].text.contains("lib.rs")
+        );
+    }
+
+    #[test]
+    fn a_row_of_the_table_only_shrinks() {
+        let row = [("carom-base", 10)];
+        assert_eq!(check_against(&ring(10), &row), []);
+        assert!(check_against(&ring(11), &row)[0].is_error());
+        let generous = check_against(&ring(9), &row);
+        assert!(!generous[0].is_error() && generous[0].text.contains("9 files"));
+    }
+
+    #[test]
+    fn circles_that_only_lead_to_each_other_are_two() {
+        let edges = [("a", "b"), ("b", "a"), ("b", "c"), ("c", "d"), ("d", "c")];
+        let mut map: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        edges.iter().for_each(|(from, to)| _ = map.entry(from).or_default().insert(to));
+        assert_eq!(circles(&map), [["a", "b"], ["c", "d"]]);
+    }
+}
