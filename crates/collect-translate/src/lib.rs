@@ -1,94 +1,116 @@
 //! A binary translator inside the process: the program's code runs from a cache, where every load, store and
 //! instruction is counted, and accesses are sampled before they happen.
 //!
-//! It knows nothing of what is measured: what it sees it tells an [`Observer`].
+//! It knows nothing of what is measured: what it sees it tells an [`Observer`]. The code runs with the program's own
+//! registers, its own stack, and its own return addresses on it: unwinding, exceptions and `longjmp` need no help.
 //!
 //! ```text
-//!   original code --block--> fragment --> cache: counters, copied instructions, links, landings
+//!   original code --decode--> block --analyse, emit--> fragment --> cache: counters, copied instructions, links, landings
 //!                                            |  exit (a block not seen yet, a sample, a system call ...)
-//!                              switch::dispatch: registers into the slots, signals blocked, stack changed
+//!                              arrive::dispatch: registers into the slots, signals blocked, stack changed
 //!                                            |
 //!                                        dispatch: translate, link, sample, or leave to native code
 //! ```
 //!
-//! Order of reading: `block` (what is translated at a time), `fragment` (how), `landings` (indirect transfers),
-//! `switch` (in and out), `dispatch` (what an exit does), `sample` (which accesses), `early` (those told at once), `countdown` (when),
-//! `units`, `repeat` and `vector` (those of iterations and lanes), `stream` (all of them), `watch` (those to
-//! some lines), `hold` (how long threads stand for all that), `system` (processes, threads and mappings), `ahead` (what
-//! their children run first), `invalidate` (code that changes), `evict` (full
-//! arenas), `reentry` and `coverage` (threads outside), `memory` (where everything lies).
+//! # Order of reading
+//!
+//! Each folder uses those above it in this list and none below, which `cargo run -p xtask -- tidy` checks.
+//!
+//! - `memory`: where code, counters, stacks and tables lie, and which of the program's memory is code.
+//! - `lane`: what translated code and the engine agree on: the words behind GS, exits, records, watched places.
+//! - `decode`: the program's instructions: basic blocks, operands, restartable sequences.
+//! - `encode`: machine code, and marks by which a cache address is translated back to the program's registers.
+//! - `probes`: what is observed, as data: modes, counters, countdowns, hooks, templates of records.
+//! - `analyse`: liveness of flags, and groups of accesses that are looked up together.
+//! - `blocks`: the code cache: arenas, links, landings, exit stubs, forgetting and retiring of code.
+//! - `emit`: from a block to a fragment, and `lookup`, which translates what is not in the cache.
+//! - `threads`: the state of a thread: what is its own, and its *books*, which others use under the engine's lock.
+//! - `engine`: the process's cache and threads under one lock, and the observer.
+//! - `observe`: what is done at exits for the observer: samples, streams, watches, timed loads.
+//! - `signal`: signals of the program, and contexts translated back for them.
+//! - `system`: system calls that concern the translator.
+//! - `runtime`: start, attach, the dispatcher, and the way back for threads outside.
+//!
+//! # Words
+//!
+//! | here | elsewhere |
+//! | --- | --- |
+//! | fragment | trace, superblock: up to 16 basic blocks that follow each other |
+//! | link | direct branch linking: a jump that is patched once its target is translated |
+//! | landing, table | inline cache and look-up table of indirect branches (IBL) |
+//! | exit, stub | exit stub: the way out of the cache to the dispatcher |
+//! | mark | translation point: how to recreate the program's registers at a cache address |
+//! | lane, slots | thread-local storage of the engine, spill slots |
+//! | hook | clean call |
+//! | retire, forget | flush of an arena, of fragments |
 
-mod ahead;
-mod block;
-mod books;
-mod cache;
-mod closer;
-mod code;
-mod countdown;
-mod coverage;
-mod dispatch;
-mod early;
+mod analyse;
+mod blocks;
+mod decode;
 mod emit;
+mod encode;
 mod engine;
-mod evict;
-mod exit;
-mod filter;
-mod fragment;
-mod hold;
-mod invalidate;
-mod landings;
-mod linkage;
-mod links;
-mod liveness;
-mod marks;
+mod lane;
 mod memory;
-mod mode;
-mod operand;
-mod position;
-mod reentry;
-mod relocate;
-mod repeat;
-mod restartable;
-mod sample;
+mod observe;
+mod probes;
+mod runtime;
 mod signal;
-mod spare;
-mod state;
-mod stream;
-mod switch;
 mod system;
-mod thread;
-mod timing;
-mod totals;
-mod units;
-mod vector;
-mod watch;
+mod threads;
 
-pub use coverage::{Coverage, Leave};
+pub use blocks::passages::enter;
 #[cfg(debug_assertions)]
 #[doc(hidden)]
-pub use engine::lose_thread;
-pub use engine::{
-    Observer, StartError, after_fork, aside, attach, detach, goes_back_to, is_attached, is_called_from_cache,
-    is_on_engine_stack, is_started, lead_on, mappings_changed, runs_in_cache, set_mode, set_name, start,
-    tell_totals, totals,
-};
+pub use engine::calling::lose_thread;
 #[doc(hidden)]
-pub use evict::bound_cache;
-pub use filter::{IpSet, set_filter};
-pub use hold::{Held, Hold, hold, ticks};
-pub use memory::{CODE_NAME, MemoryError};
-pub use mode::Mode;
-pub use position::{accesses, accesses_at, accesses_of};
-pub use reentry::witness;
-pub use signal::{
-    Action as SignalAction, Original, OwnSignals, Stack, adopt as adopt_actions,
-    change_natively as change_action, change_stack_natively as change_stack, entry as deliver_signal,
-    find_own_signals, give_back_reserved as give_back_reserved_signals, kernel_action, original_registers,
-    program_action, reserve_signals, restrict_calls, set_program_action,
+pub use engine::room::bound_cache;
+pub use engine::{
+    calling::{
+        aside, goes_back_to, is_attached, is_called_from_cache, is_on_engine_stack, runs_in_cache, set_name,
+        totals,
+    },
+    lead_on, mappings_changed,
+    observer::Observer,
+    process::is_started,
+    set_filter, set_mode, tell_totals,
 };
-pub use stream::{Batch, Event, flush_streams, is_invariant as stamps_are_invariant, now as stamp_now};
-pub use switch::enter;
-pub use system::{Obstacle, may_end_here, step_aside};
-pub use timing::{Calibration, Spread, Timed, calibrate};
-pub use totals::Totals;
-pub use watch::{Watched, Watches, watches, watches_of};
+pub use lane::watches::{Watched, Watches};
+pub use memory::{CODE_NAME, MemoryError, program::restrict_calls};
+pub use observe::{
+    hold::{Held, Hold, hold, ticks},
+    streams::flush_streams,
+    timing::calibrate::{Calibration, Spread, calibrate},
+    watch::{watches, watches_of},
+};
+pub use probes::{
+    batch::{Batch, Event},
+    coverage::{Coverage, Leave},
+    filter::IpSet,
+    mode::Mode,
+    timed::Timed,
+    totals::Totals,
+};
+pub use runtime::{
+    attach::{attach, detach},
+    position::{accesses, accesses_at, accesses_of},
+    reentry::witness,
+    start::{StartError, after_fork, start},
+};
+pub use signal::{
+    actions::{
+        adopt as adopt_actions, change_natively as change_action,
+        give_back_reserved as give_back_reserved_signals, kernel_action, program_action, reserve_signals,
+        set_program_action,
+    },
+    context::{Original, original_registers},
+    deliver::entry as deliver_signal,
+    kernel::Action as SignalAction,
+    own::{OwnSignals, Stack, find_own_signals},
+    stacks::change_natively as change_stack,
+};
+pub use system::aside::{may_end_here, step_aside};
+pub use threads::{
+    calls::Obstacle,
+    stamp::{is_invariant as stamps_are_invariant, now as stamp_now},
+};

@@ -1,99 +1,69 @@
-//! Reading the time-stamp counter into the thread's buffer, with the flags and all registers as they are.
+//! Code that writes down when accesses are made.
 
-use super::{Emitter, GS, Gpr};
+use iced_x86::Mnemonic;
+
+use super::{Builder, plan::Plan};
 use crate::{
-    state::{POSITION, STAMP_AT, STAMPING},
-    stream::{BUFFER_END, NO_STAMP_YET, STAMP_BYTES, STAMP_EVERY_BYTES, Token},
+    decode::block::{Block, Decoded},
+    encode::marks::{Lent, Undo},
+    lane::slots::POSITION,
+    probes::mode::Mode,
 };
 
-/// `lfence; rdtsc`: the counter is read when everything before has been executed (Intel SDM volume 2, RDTSC).
-const FENCED: [u8; 5] = [0x0f, 0xae, 0xe8, 0x0f, 0x31];
-
-/// `rdtsc`
-const PLAIN: [u8; 2] = [0x0f, 0x31];
-
-impl Emitter {
-    /// Keeps RAX, RCX and RDX where [`give_back_after_stamp`](Self::give_back_after_stamp) finds them.
-    pub fn keep_for_stamp(&mut self) {
-        for (register, slot) in STAMPING {
-            self.store_slot(register, slot);
+impl Builder<'_> {
+    /// Has a block end behind an instruction behind which the time is to be known.
+    pub(super) fn end_at_stamp(&self, block: &mut Block) {
+        if self.mode == Mode::Stream
+            && let Some(index) = block.instructions.iter().position(|it| is_stamped(it) || is_fence(it))
+        {
+            block.truncate(index + 1);
         }
     }
 
-    /// Appends a stamp to the buffer, where there is always room for one, and says when the next is due. `fenced`: of a time
-    /// when everything before has been executed.
-    pub fn stamp(&mut self, fenced: bool) {
-        const WORD: u32 = size_of::<u64>() as u32;
-        self.load_slot(Gpr::RCX, POSITION);
-        self.store_constant_behind(Gpr::RCX, BUFFER_END, Token::STAMP);
-        self.raw(if fenced { &FENCED } else { &PLAIN });
-        self.store_half_behind(Gpr::RCX, BUFFER_END + WORD, Gpr::RAX);
-        self.store_half_behind(Gpr::RCX, BUFFER_END + WORD + WORD / 2, Gpr::RDX);
-        self.step_far(Gpr::RCX, STAMP_BYTES);
-        self.store_slot(Gpr::RCX, POSITION);
-        self.step_far(Gpr::RCX, STAMP_EVERY_BYTES);
-        self.store_slot(Gpr::RCX, STAMP_AT);
+    /// At a block's entry, where its record is about to begin: writes a stamp first if one is due. `flags_in_ax`: the flags
+    /// are there, and RAX in C.
+    pub(super) fn stamp_if_due(&mut self, pc: u64, plan: &Plan, flags_in_ax: bool) {
+        const LESS_OR_EQUAL: u8 = 0xe;
+        let Lent::Two(position, _) = plan.lent else { return };
+        let [before, during] =
+            if flags_in_ax { [Undo::Flags, Undo::StampFlags] } else { [Undo::Nothing, Undo::Stamp] };
+        self.code.compare_with_stamp_at(position);
+        let over = self.code.jump_if_ahead(LESS_OR_EQUAL);
+        self.stamp(pc, [before, during], false);
+        // There is still room: for a stamp in front of each record, too.
+        self.code.load_slot(position, POSITION);
+        self.code.add_constant(position, plan.streamed_bytes());
+        self.code.lead(over);
     }
 
-    pub fn give_back_after_stamp(&mut self) {
-        for (register, slot) in STAMPING {
-            self.load_slot(register, slot);
+    /// Behind a block's last instruction, in front of what is at `next`: the time, where that is to be known.
+    pub(super) fn stamp_behind(&mut self, block: &Block, next: u64) {
+        let Some(last) = block.instructions.last().filter(|_| self.mode == Mode::Stream) else { return };
+        if is_stamped(last) {
+            self.mark(next, Undo::Nothing);
+            self.stamp(next, [Undo::Nothing, Undo::Stamp], true);
+        } else if is_fence(last) {
+            self.mark(next, Undo::Nothing);
+            self.code.make_stamp_due();
         }
     }
 
-    /// `mov qword gs:[STAMP_AT], …`: the next record begins with a stamp.
-    pub fn make_stamp_due(&mut self) {
-        self.raw(&[GS, 0x48, 0xc7, 0x04, 0x25]);
-        self.word(STAMP_AT);
-        self.word(NO_STAMP_YET as u32);
-    }
-
-    /// `cmp register, gs:[STAMP_AT]`
-    pub fn compare_with_stamp_at(&mut self, register: Gpr) {
-        self.gs_move(0x3b, register, STAMP_AT);
-    }
-
-    /// `mov gs:[base+displacement], half of register`; neither needs a prefix.
-    fn store_half_behind(&mut self, base: Gpr, displacement: u32, register: Gpr) {
-        self.raw(&[GS, 0x89, 0x80 | register.low() << 3 | base.low()]);
-        self.word(displacement);
-    }
-
-    /// `lea register, [register+constant]`, the register needing no prefix.
-    fn step_far(&mut self, register: Gpr, constant: u32) {
-        self.raw(&[0x48, 0x8d, 0x80 | register.low() << 3 | register.low()]);
-        self.word(constant);
+    /// Writes a stamp in front of the instruction at `pc`. What is to be undone before and behind, and meanwhile.
+    fn stamp(&mut self, pc: u64, [before, during]: [Undo; 2], fenced: bool) {
+        self.code.keep_for_stamp();
+        self.mark(pc, during);
+        self.code.stamp(fenced);
+        self.code.give_back_after_stamp();
+        self.mark(pc, before);
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{super::tests::listing, *};
+/// Whether the time behind an instruction is to be known.
+fn is_stamped(decoded: &Decoded) -> bool {
+    decoded.statics.atomic
+}
 
-    #[test]
-    fn encodings_say_what_their_names_say() {
-        let code = |emit: fn(&mut Emitter)| listing(emit).join("; ");
-        let [rax, rcx, rdx] = STAMPING.map(|(_, slot)| slot);
-        assert_eq!(
-            code(Emitter::keep_for_stamp),
-            format!("mov gs:[{rax:X}h],rax; mov gs:[{rcx:X}h],rcx; mov gs:[{rdx:X}h],rdx")
-        );
-        assert_eq!(
-            code(Emitter::give_back_after_stamp),
-            format!("mov rax,gs:[{rax:X}h]; mov rcx,gs:[{rcx:X}h]; mov rdx,gs:[{rdx:X}h]")
-        );
-        let (end, token) = (BUFFER_END, Token::STAMP);
-        let stamp = format!(
-            "mov rcx,gs:[{POSITION:X}h]; mov qword ptr gs:[rcx+{end:X}h],{token:X}h; lfence; rdtsc; \
-             mov gs:[rcx+{:X}h],eax; mov gs:[rcx+{:X}h],edx; lea rcx,[rcx+10h]; mov gs:[{POSITION:X}h],rcx; \
-             lea rcx,[rcx+200h]; mov gs:[{STAMP_AT:X}h],rcx",
-            end + 8,
-            end + 12,
-        );
-        assert_eq!(code(|e| e.stamp(true)), stamp);
-        assert_eq!(code(|e| e.stamp(false)), stamp.replace("lfence; ", ""));
-        let due = format!("mov qword ptr gs:[{STAMP_AT:X}h],0FFFFFFFF80000000h");
-        assert_eq!(code(Emitter::make_stamp_due), due);
-        assert_eq!(code(|e| e.compare_with_stamp_at(Gpr(12))), format!("cmp r12,gs:[{STAMP_AT:X}h]"));
-    }
+/// Whether the next record is to begin with a stamp: behind a fence.
+fn is_fence(decoded: &Decoded) -> bool {
+    matches!(decoded.instruction.mnemonic(), Mnemonic::Mfence)
 }

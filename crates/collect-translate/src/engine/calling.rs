@@ -1,71 +1,15 @@
 //! The calling thread: the GS register says which of ours it is.
 
-use std::{ptr::NonNull, sync::atomic::Ordering::*};
+use std::ptr::NonNull;
 
-use super::{Attached, LANES, OPENED, is_started, with};
-use crate::{books::Books, memory::LaneId, state::Slots, stream, switch, thread::Thread, totals::Totals};
-
-/// Makes the calling thread one that can enter the cache, to be named `name` to the observer. Signals must be blocked.
-/// False where it cannot be.
-pub fn attach(name: u64) -> bool {
-    let mut attached = false;
-    if !is_started() || has_gs_of_program() {
-        return attached;
-    }
-    with(|engine| {
-        if let Some(thread) = Thread::attach(&mut engine.cache.lanes, name) {
-            // ATOMICS: a number that only grows, each lane below which was opened before.
-            OPENED.fetch_max(thread.lane.index() as u64 + 1, Release);
-            let books = thread.books;
-            engine.threads.push(Attached { thread: Box::into_raw(thread), books });
-            attached = true;
-        }
-    });
-    attached
-}
-
-/// The calling thread will not enter the cache again: native code that was called from it returns to native code.
-/// Returns what the thread executed, `None` where it is not attached. Signals must be blocked.
-pub fn detach() -> Option<Totals> {
-    let Some(pointer) = current() else { return detach_without_gs() };
-    // SAFETY: the calling thread's, and outside the dispatcher.
-    let thread = unsafe { &mut *pointer };
-    stream::hand_over(thread);
-    thread.turn.wait();
-    let mut totals = None;
-    let mut left = None;
-    with(|engine| {
-        if engine.take(thread.books) {
-            totals = Some(thread.totals(&engine.cache.codes));
-            thread.detach();
-            thread.turn.give();
-            left = Some(thread.lane);
-        }
-    });
-    if left.is_some() {
-        // SAFETY: it was a box, and only its own thread, which gives it up, had it.
-        drop(unsafe { Box::from_raw(pointer) });
-    }
-    left.into_iter().for_each(give_lane_back);
-    totals
-}
-
-/// As [`detach`], for a thread that left for good because the program uses GS itself: its GS stays the program's.
-fn detach_without_gs() -> Option<Totals> {
-    // SAFETY: no arguments.
-    let tid = unsafe { libc::gettid() } as u32;
-    let (mut totals, mut left) = (None, None);
-    with(|engine| {
-        let Some(index) = engine.threads().position(|books| books.clock.tid() == tid) else { return };
-        let pointer = engine.threads.swap_remove(index).thread;
-        // SAFETY: it was a box, and only its own thread, which gives it up, had it.
-        let thread = unsafe { Box::from_raw(pointer) };
-        totals = Some(thread.totals(&engine.cache.codes));
-        left = Some(thread.lane);
-    });
-    left.into_iter().for_each(give_lane_back);
-    totals
-}
+use super::{process::is_started, with};
+use crate::{
+    blocks::passages,
+    lane::slots::Slots,
+    memory::{LaneId, opened},
+    probes::totals::Totals,
+    threads::{books::Books, thread::Thread},
+};
 
 /// Nobody uses the lane any more. Its memory goes back to the kernel without the engine's lock, because that takes long.
 pub fn give_lane_back(lane: LaneId) {
@@ -80,8 +24,7 @@ pub fn give_lane_back(lane: LaneId) {
 /// Whether the calling function runs on the engine's stack: all signals are blocked then.
 pub fn is_on_engine_stack() -> bool {
     let here = 0u8;
-    let [start, end] = &LANES;
-    (start.load(Relaxed)..end.load(Relaxed)).contains(&((&raw const here).addr() as u64))
+    opened::contains((&raw const here).addr() as u64)
 }
 
 /// The calling function, which was called from the cache, returns to native code, and the books do not know: for tests of
@@ -109,7 +52,7 @@ pub fn goes_back_to(at: u64) -> Option<u64> {
 
 /// Whether a function that returns to `back` was called from the cache.
 pub fn is_called_from_cache(back: u64) -> bool {
-    back == switch::native_return as *const () as u64
+    back == passages::native_return as *const () as u64
 }
 
 /// Whether the calling thread is attached.
@@ -164,15 +107,14 @@ pub fn set_gs_base(base: u64) {
 }
 
 /// Whether the calling thread was made by one that the program had given a GS of its own.
-fn has_gs_of_program() -> bool {
+pub fn has_gs_of_program() -> bool {
     let base = gs_base();
     base != 0 && !is_ours(base)
 }
 
 /// Whether a GS base is one of ours: the program may have set its own.
 fn is_ours(base: u64) -> bool {
-    let [start, end] = &LANES;
-    (start.load(Relaxed)..end.load(Relaxed)).contains(&base)
+    opened::contains(base)
 }
 
 /// The calling thread, where it is attached.

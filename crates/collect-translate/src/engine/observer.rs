@@ -9,11 +9,12 @@ use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
 
 use crate::{
-    stream::{self, Batch},
-    system::Obstacle,
-    thread::{Noticed, Thread},
-    timing,
-    totals::Totals,
+    probes::{batch::Batch, timed, totals::Totals},
+    threads::{
+        calls::Obstacle,
+        stamp,
+        thread::{Noticed, Thread},
+    },
 };
 
 /// What the engine tells whoever uses it. Called in the thread concerned, with all signals blocked, on the engine's
@@ -125,7 +126,7 @@ pub fn tell_noticed(thread: &mut Thread) {
 pub fn tell_streamed(name: u64, batch: &Batch<'_>) {
     if let Some(observer) = OBSERVER.get() {
         observer.streamed(name, batch);
-        if timing::is_used() {
+        if timed::is_used() {
             observer.timed(name, batch, None);
         }
     }
@@ -135,5 +136,5 @@ pub fn tell_streamed(name: u64, batch: &Batch<'_>) {
 pub fn tell_timed(thread: &mut Thread) {
     let Some(observer) = OBSERVER.get() else { return };
     let (name, pc, words) = (thread.name, thread.slots().pc, thread.streamed().to_vec());
-    observer.timed(name, &Batch::new(&words, stream::now()), Some(&thread.registers(pc)));
+    observer.timed(name, &Batch::new(&words, stamp::now()), Some(&thread.registers(pc)));
 }

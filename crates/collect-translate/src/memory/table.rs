@@ -38,7 +38,7 @@ const WHAT: &str = "look-up tables";
 
 const ALL_BYTES: u64 = TABLE_BYTES * TableKind::ALL.len() as u64;
 
-/// Where a jump can name them ([`crate::emit::Emitter::jump_through`]), and nobody misses the room.
+/// Where a jump can name them ([`crate::encode::Emitter::jump_through`]), and nobody misses the room.
 const WITHIN: Range<u64> = REACH..(34 << 30) - TABLE_BYTES;
 
 /// Where they lie if all of that is taken.

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use carom_base_sys::lock::{Lock, Rank};
 
 use super::{
-    FIXED, MOST, bit, deliver,
-    kernel::{self, Action, SET_BYTES, rt_sigaction, undisturbed},
+    deliver,
+    kernel::{Action, SET_BYTES, rt_sigaction, undisturbed},
+    set::{FIXED, MOST, bit},
     wishes,
 };
-use crate::memory::Errno;
+use crate::memory::{Errno, program};
 
 /// Held by whoever changes an action, so that the kernel and [`wishes`] see changes in the same order. Handlers do not
 /// need it.
@@ -94,7 +95,7 @@ pub fn change(signal: u64, new: u64, old: u64, set_bytes: u64) -> Option<Result<
     }
     let wish = match new {
         0 => None,
-        place => match kernel::read::<Action>(place) {
+        place => match program::read::<Action>(place) {
             Some(action) => Some(action),
             None => return Some(Err(libc::EFAULT)),
         },
@@ -103,7 +104,7 @@ pub fn change(signal: u64, new: u64, old: u64, set_bytes: u64) -> Option<Result<
         Ok(before) => before,
         Err(errno) => return Some(Err(errno)),
     };
-    Some(if old == 0 || kernel::write(old, before) { Ok(()) } else { Err(libc::EFAULT) })
+    Some(if old == 0 || program::write(old, before) { Ok(()) } else { Err(libc::EFAULT) })
 }
 
 /// As rt_sigaction(2), for a thread that runs natively.
@@ -165,7 +166,7 @@ pub fn adopt() {
 /// The kernel gets the program's own handlers again, for a process that goes on natively. Signals must be blocked.
 pub fn give_back() {
     // What is left to us makes no other calls.
-    kernel::restrict_calls();
+    program::restrict_calls();
     let _turn = CHANGE.lock();
     for signal in (1..=MOST as u64).filter(|&signal| is_ours(signal)) {
         let has_ours = kernel_action(signal).is_ok_and(|action| action.handler == entry());

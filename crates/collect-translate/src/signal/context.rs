@@ -9,18 +9,19 @@ use libc::{
 
 use super::passage::{self, End};
 use crate::{
-    cache::Cache,
-    emit::Gpr,
-    engine,
-    exit::{Exit, Reason},
-    fragment::HOOK_BYTES,
-    marks::{Lent, Mark, Undo},
-    state::{
-        Slots,
-        number::{R11, RAX, RCX, RDX, RSI, RSP},
+    blocks::{cache::Cache, passages},
+    emit::HOOK_BYTES,
+    encode::marks::{Lent, Mark, Undo},
+    engine::{self, calling},
+    lane::{
+        exit::{Exit, Reason},
+        registers::{
+            Gpr,
+            number::{R11, RAX, RCX, RDX, RSI, RSP},
+        },
+        slots::Slots,
     },
-    switch,
-    thread::Thread,
+    threads::thread::Thread,
 };
 
 /// Where a context's instruction pointer lies in it.
@@ -103,7 +104,7 @@ pub struct Found {
 /// The thread then goes on as if nothing had happened; `context` may not be changed by what is found here. To be
 /// called in signal handlers: it waits for a lock whose holder has all signals blocked, and allocates nothing.
 pub fn original_registers(context: &ucontext_t) -> Option<Original> {
-    let thread = engine::current()?;
+    let thread = calling::current()?;
     // SAFETY: the calling thread's own, and not in the dispatcher, where no signal arrives.
     let thread = unsafe { &mut *thread };
     let mut found = None;
@@ -116,7 +117,7 @@ pub fn find(cache: &Cache, thread: &mut Thread, registers: Original) -> Found {
     let at = registers.rip;
     let ours = if let Some(mark) = cache.mark(at) {
         in_fragment(thread.slots(), registers, mark)
-    } else if cache.code_at(at).is_some() || switch::passages().contains(&at) {
+    } else if cache.code_at(at).is_some() || passages::passages().contains(&at) {
         in_passage(thread, registers)
     } else {
         None

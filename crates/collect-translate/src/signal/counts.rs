@@ -14,18 +14,20 @@ use super::{
     kernel, streamed,
 };
 use crate::{
-    block::{Block, Decoded, Sums},
-    cache::{Cache, Hook},
-    code::{Code, Counter, Unit},
-    dispatch,
+    blocks::{cache::Cache, code::Code},
+    decode::block::{Block, Decoded, Sums},
+    emit::{HOOK_BYTES, HOOK_JUMP},
+    encode::marks::Undo,
     engine::Engine,
-    fragment::{HOOK_BYTES, HOOK_JUMP},
-    marks::Undo,
-    mode::Mode,
-    repeat,
-    state::number::RCX,
-    thread::{Thread, loads_and_stores},
-    units::Units,
+    lane::registers::number::RCX,
+    observe::{operands, repeat},
+    probes::{
+        counter::{Counter, Unit},
+        hook::Hook,
+        mode::Mode,
+        units::Units,
+    },
+    threads::thread::{Thread, loads_and_stores},
 };
 
 /// Takes back what the thread has counted and not executed. `context`: where `found` was found.
@@ -231,7 +233,7 @@ fn lanes_to_come(cache: &mut Cache, original: &Original, context: &ucontext_t) -
         xsave: kernel::extended_state(context),
         known: Known::ALL,
     };
-    dispatch::accesses(cache, &registers)
+    operands::accesses(cache, &registers)
 }
 
 /// Takes them back.

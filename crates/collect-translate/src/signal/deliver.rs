@@ -5,25 +5,25 @@ use std::{arch::naked_asm, mem::offset_of};
 use libc::{siginfo_t, ucontext_t};
 
 use super::{
-    actions, bit,
+    actions,
     context::{self, Original, Place},
     counts,
     frame::{self, Frame},
     kernel, masks,
-    own::{Stack, own},
+    own::{OwnSignals, Stack, own},
+    set::bit,
     stacks, steps, waits,
 };
 use crate::{
-    cache::Cache,
-    coverage::Leave,
-    dispatch::{begin_countdowns, enter},
-    engine::{self, Engine},
-    state::{
-        Slots,
-        number::{RAX, RDI, RDX, RSI, RSP},
+    blocks::{cache::Cache, passages},
+    engine::{self, Engine, calling, enter::enter},
+    lane::{
+        registers::number::{RAX, RDI, RDX, RSI, RSP},
+        slots::Slots,
     },
-    switch,
-    thread::Thread,
+    observe::draw::begin_countdowns,
+    probes::coverage::Leave,
+    threads::thread::Thread,
 };
 
 /// The kernel's handler for every signal that the program handles. All signals are blocked. An embedder's handler of a
@@ -87,22 +87,22 @@ pub unsafe extern "C" fn entry() {
         "3:",
         "mov rsp, r15",
         "ret",
-        flags_of_ours = const switch::ALWAYS_SET,
+        flags_of_ours = const passages::ALWAYS_SET,
         attached = sym attached,
         inside = const offset_of!(Slots, inside),
         stack = const offset_of!(Slots, stack),
         vectors = const offset_of!(Slots, vectors),
-        wanted = const switch::VECTORS,
+        wanted = const passages::VECTORS,
         deliver = sym deliver,
         natively = sym natively,
-        proceed = sym switch::proceed,
+        proceed = sym passages::proceed,
         info = const Frame(0).info(),
         context = const Frame(0).context(),
     )
 }
 
 extern "C" fn attached() -> *mut Thread {
-    engine::current().unwrap_or(std::ptr::null_mut())
+    calling::current().unwrap_or(std::ptr::null_mut())
 }
 
 /// Where `context` has the signals to block once it is restored.
@@ -149,7 +149,7 @@ fn prepare(
     }
     let before = *mask(context);
     if translated {
-        *mask(context) |= own().map_or(0, super::OwnSignals::hidden);
+        *mask(context) |= own().map_or(0, OwnSignals::hidden);
     }
     let sp = Original::of(context).gpr[RSP];
     let state = kernel::extended_state(context);
@@ -221,7 +221,7 @@ extern "C" fn deliver(thread: *mut Thread, signal: u64, frame: Frame) -> bool {
         let in_force = waits::mask(thread, &original);
         name_instruction(signal, frame, at, original.rip);
         let slots = thread.slots();
-        slots.exit = (&raw const switch::ENTER) as u64;
+        slots.exit = (&raw const passages::ENTER) as u64;
         slots.regs = original.gpr;
         slots.regs[RAX] = 0;
         slots.flags = flags_in_handler(original.rflags);

@@ -5,7 +5,8 @@ use std::mem::offset_of;
 
 use libc::{mcontext_t, siginfo_t, ucontext_t};
 
-use super::{kernel, own::Stack};
+use super::own::Stack;
+use crate::memory::program;
 
 /// What the kernel puts below a handler (Linux, arch/x86/include/asm/sigframe.h, `struct rt_sigframe`): the address to
 /// return to, the context (its `ucontext` is shorter than the C library's), the signal's information.
@@ -87,7 +88,7 @@ pub fn put_right(frame: Frame, state: &[u8], sp: u64, asks: bool, stack: &Stack)
     }
     let copy = frame.copy(if state.is_empty() { 0 } else { to });
     // From the top down, as the stack grows.
-    (kernel::write_bytes(to, state) && kernel::write_bytes(wanted.0, &copy)).then_some(wanted)
+    (program::write_bytes(to, state) && program::write_bytes(wanted.0, &copy)).then_some(wanted)
 }
 
 #[cfg(test)]

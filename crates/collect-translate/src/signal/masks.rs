@@ -2,15 +2,18 @@
 //! done, so that the handlers of what is released run in the cache, behind the call.
 
 use super::{
-    FIXED, actions,
-    kernel::{self, SET_BYTES},
-    own::own,
+    actions,
+    kernel::SET_BYTES,
+    own::{OwnSignals, own},
+    set::FIXED,
 };
 use crate::{
-    exit::Exit,
-    memory::Errno,
-    system::{arguments, finish},
-    thread::Thread,
+    lane::exit::Exit,
+    memory::{Errno, program},
+    threads::{
+        calls::{arguments, finish},
+        thread::Thread,
+    },
 };
 
 /// Does the call.
@@ -24,10 +27,10 @@ pub fn call(thread: &mut Thread, exit: Exit) {
 fn change(thread: &mut Thread, how: i32, new: u64, old: u64) -> Result<(), Errno> {
     let before = program_mask(thread);
     if new != 0 {
-        let wish = kernel::read::<u64>(new).ok_or(libc::EFAULT)?;
+        let wish = program::read::<u64>(new).ok_or(libc::EFAULT)?;
         set_program_mask(thread, changed(how, wish, before).ok_or(libc::EINVAL)?);
     }
-    if old == 0 || kernel::write(old, before) { Ok(()) } else { Err(libc::EFAULT) }
+    if old == 0 || program::write(old, before) { Ok(()) } else { Err(libc::EFAULT) }
 }
 
 /// The mask `before`, after this change of it; `None` where there is no such change.
@@ -43,7 +46,7 @@ fn changed(how: i32, wish: u64, before: u64) -> Option<u64> {
 
 /// The signals that the program blocks, by what it believes.
 fn program_mask(thread: &mut Thread) -> u64 {
-    thread.slots().mask | own().map_or(0, super::OwnSignals::hidden)
+    thread.slots().mask | own().map_or(0, OwnSignals::hidden)
 }
 
 /// The program blocks these from now on.

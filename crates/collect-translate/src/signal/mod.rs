@@ -15,51 +15,40 @@
 //! so that none arrives while the engine works. A signal finds a thread in native code, in a fragment (the marks say
 //! what added code has in hand), or on the short straight ways between the cache and the dispatcher (`passage`).
 
-mod actions;
-mod context;
-mod counts;
-mod deliver;
-mod frame;
-mod kernel;
-mod masks;
-mod own;
-mod passage;
-mod stacks;
-mod steps;
-mod streamed;
+pub mod actions;
+pub mod context;
+pub mod counts;
+pub mod deliver;
+pub mod frame;
+pub mod kernel;
+pub mod masks;
+pub mod own;
+pub mod passage;
+pub mod set;
+pub mod stacks;
+pub mod steps;
+pub mod streamed;
 pub mod waits;
-mod wishes;
-
-pub use actions::{
-    adopt, after_fork, change_natively, ends_the_process, give_back, give_back_reserved, kernel_action,
-    program_action, reserve_signals, set_program_action,
-};
-pub use context::{Original, original_registers};
-pub use deliver::entry;
-pub use kernel::{Action, read, restrict_calls, write};
-pub use own::{OwnSignals, Stack, find_own_signals};
-pub use stacks::change_natively as change_stack_natively;
-pub use steps::continues_in as steps_on;
+pub mod wishes;
 
 use libc::ucontext_t;
 
 use crate::{
-    coverage::Leave, dispatch, dispatch::go_on, engine::Engine, exit::Exit, state::number, switch, system,
-    thread::Thread,
+    blocks::passages,
+    engine::{Engine, enter},
+    lane::{exit::Exit, registers::number},
+    memory::program,
+    probes::coverage::Leave,
+    threads::thread::CONTEXT_WORDS,
+    threads::{
+        calls,
+        next::{self, go_on},
+        thread::Thread,
+    },
 };
+use context::Original;
 use frame::Frame;
-use own::own;
-
-/// Signals are numbered from 1 to this.
-const MOST: usize = 64;
-
-/// The bit of a signal in a kernel's set.
-const fn bit(signal: u64) -> u64 {
-    if signal == 0 || signal > MOST as u64 { 0 } else { 1 << (signal - 1) }
-}
-
-/// Signals that no mask holds.
-const FIXED: u64 = bit(libc::SIGKILL as u64) | bit(libc::SIGSTOP as u64);
+use own::{OwnSignals, Stack, own};
 
 /// Loads and stores that a thread has counted, and not made where a signal has interrupted it.
 pub fn ahead(engine: &mut Engine, thread: &mut Thread, context: &ucontext_t) -> i64 {
@@ -78,10 +67,10 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
 }
 
 fn change_action(thread: &mut Thread, exit: Exit) {
-    let [signal, new, old, set_bytes, ..] = system::arguments(thread);
+    let [signal, new, old, set_bytes, ..] = calls::arguments(thread);
     // A signal's number has 32 bits.
     match actions::change(u64::from(signal as u32), new, old, set_bytes) {
-        Some(result) => system::finish(thread, exit, result.map(|()| 0)),
+        Some(result) => calls::finish(thread, exit, result.map(|()| 0)),
         None => go_on(thread, exit.back, exit.pc),
     }
 }
@@ -98,8 +87,6 @@ pub fn hide_mask(thread: &mut Thread) {
     thread.slots().mask &= !shown;
 }
 
-/// Words of a context, as the kernel reads it.
-pub const CONTEXT_WORDS: usize = 38;
 const _: () = assert!(CONTEXT_WORDS as u64 * 8 == Frame(0).info() - Frame(0).context());
 
 /// A handler has returned: a copy of its frame, which names original addresses, leads into the cache, and tells the kernel
@@ -111,18 +98,18 @@ fn handler_returns(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     const STACK: usize = (Frame(0).stack() - Frame(0).context()) as usize / 8;
     let frame = Frame::left(thread.slots().regs[number::RSP]);
     // What cannot be read the kernel will not read, either.
-    if let Some(mut context) = read::<[u64; CONTEXT_WORDS]>(frame.context())
-        && let Some(stack) = read::<Stack>(frame.stack())
+    if let Some(mut context) = program::read::<[u64; CONTEXT_WORDS]>(frame.context())
+        && let Some(stack) = program::read::<Stack>(frame.stack())
     {
         let pc = context[RIP];
         if context[FLAGS] & steps::TRAP == 0 {
-            dispatch::enter(engine, thread, pc);
+            enter::enter(engine, thread, pc);
         } else {
-            dispatch::leave(thread, pc, Leave::Instruction);
+            next::leave(thread, pc, Leave::Instruction);
         }
         let next = thread.slots().next;
         if next != pc {
-            context[RIP] = switch::resume as *const () as u64;
+            context[RIP] = passages::resume as *const () as u64;
             thread.slots().resume = next;
             thread.slots().resume_pc = pc;
         }

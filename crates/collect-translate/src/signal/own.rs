@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
-use super::kernel::Plain;
+use crate::memory::program::Plain;
 
 /// An alternate stack, as `stack_t`.
 #[repr(C)]

@@ -1,6 +1,6 @@
 //! The rest of a passage, carried out on a copy of the machine.
 //!
-//! Between the cache and the dispatcher lie exits, misses and the passages of `switch`: straight code that uses registers
+//! Between the cache and the dispatcher lie exits, misses and the passages of `passages`: straight code that uses registers
 //! and slots only. A signal may interrupt it anywhere. What the program would have is known at its end, so that is where
 //! the copy goes.
 
@@ -8,14 +8,13 @@ use std::{arch::asm, mem::offset_of};
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
-use super::Original;
+use super::context::Original;
 use crate::{
-    closer,
-    state::{
-        DISPATCH, LOOK_CLOSER, NEXT, RESUME, Slots,
-        number::{RAX, RBX, RCX, RDI, RDX, RSI},
+    blocks::closer,
+    lane::{
+        registers::number::{RAX, RBX, RCX, RDI, RDX, RSI},
+        slots::{DISPATCH, LOOK_CLOSER, NEXT, RESUME, Slots},
     },
-    switch,
 };
 
 /// Where a passage leads.
@@ -102,7 +101,7 @@ impl Machine<'_> {
                 *register = value;
             }
         }
-        self.registers.rip = switch::dispatch as *const () as u64;
+        self.registers.rip = self.slots.get(DISPATCH as usize / 8).copied().unwrap_or_default();
     }
 
     fn moves(&mut self, instruction: &Instruction) -> Option<()> {

@@ -5,11 +5,12 @@ use super::{
     own::{OwnSignals, Stack, own},
 };
 use crate::{
-    exit::Exit,
-    memory::Errno,
-    state::number::RSP,
-    system::{arguments, finish, in_place},
-    thread::Thread,
+    lane::{exit::Exit, registers::number::RSP},
+    memory::{Errno, program},
+    threads::{
+        calls::{arguments, finish, in_place},
+        thread::Thread,
+    },
 };
 
 /// Does the call.
@@ -46,12 +47,12 @@ fn heal(own: &OwnSignals) {
 }
 
 fn change(own: &OwnSignals, new: u64, old: u64, sp: u64) -> Result<(), Errno> {
-    let wish = if new == 0 { None } else { Some(kernel::read::<Stack>(new).ok_or(libc::EFAULT)?) };
+    let wish = if new == 0 { None } else { Some(program::read::<Stack>(new).ok_or(libc::EFAULT)?) };
     let before = own.stack();
     if let Some(wish) = wish {
         set(own, wish, sp)?;
     }
-    if old == 0 || kernel::write(old, before.as_told(sp)) { Ok(()) } else { Err(libc::EFAULT) }
+    if old == 0 || program::write(old, before.as_told(sp)) { Ok(()) } else { Err(libc::EFAULT) }
 }
 
 /// Keeps what the kernel would have taken, in a thread with this stack pointer. All signals must be blocked.

@@ -5,11 +5,11 @@ use super::{
     counts::{Rest, last_counter},
 };
 use crate::{
-    cache::{Cache, Hook},
-    code::Unit,
-    marks::{Lent, Undo},
-    repeat::{self, At},
-    thread::Thread,
+    blocks::cache::Cache,
+    encode::marks::{Lent, Undo},
+    observe::repeat::{self, At},
+    probes::{counter::Unit, hook::Hook},
+    threads::thread::Thread,
 };
 
 /// The thread's buffer tells of what it has done in front of `original.rip`, and of nothing else. It was interrupted at

@@ -1,36 +1,18 @@
 //! Calls that wait with another mask: the handler that ends the wait runs with that mask, which the kernel's frame does
 //! not tell.
 
-use super::{context::Original, kernel};
+use super::context::Original;
 use crate::{
-    exit::Exit,
-    state::number::{RAX, RSP},
-    system::{SYSCALL_BYTES, arguments, arguments_in, in_place},
-    thread::Thread,
+    lane::{
+        exit::Exit,
+        registers::number::{RAX, RSP},
+    },
+    memory::program,
+    threads::{
+        calls::{SYSCALL_BYTES, Wait, arguments, arguments_in, in_place},
+        thread::Thread,
+    },
 };
-
-/// A call that puts another mask into force while it waits.
-#[derive(Clone, Copy, Debug)]
-pub struct Wait {
-    mask: u64,
-    /// Where the program goes on, with which stack and arguments.
-    next: u64,
-    sp: u64,
-    arguments: [u64; 6],
-}
-
-/// Linux, arch/x86/entry/syscalls/syscall_64.tbl.
-const IO_PGETEVENTS: i64 = 333;
-
-/// These calls.
-pub const CALLS: [i64; 6] = [
-    libc::SYS_rt_sigsuspend,
-    libc::SYS_ppoll,
-    libc::SYS_pselect6,
-    libc::SYS_epoll_pwait,
-    libc::SYS_epoll_pwait2,
-    IO_PGETEVENTS,
-];
 
 /// One of them is about to be made.
 pub fn begin(thread: &mut Thread, exit: Exit, number: i64) {
@@ -41,11 +23,11 @@ pub fn begin(thread: &mut Thread, exit: Exit, number: i64) {
         libc::SYS_ppoll => fourth,
         libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => fifth,
         // A mask's address and size.
-        _ => kernel::read::<[u64; 2]>(sixth).map_or(0, |[place, _]| place),
+        _ => program::read::<[u64; 2]>(sixth).map_or(0, |[place, _]| place),
     };
     let sp = thread.slots().regs[RSP];
     thread.wait =
-        kernel::read::<u64>(place).map(|mask| Wait { mask, next: exit.pc + SYSCALL_BYTES, sp, arguments });
+        program::read::<u64>(place).map(|mask| Wait { mask, next: exit.pc + SYSCALL_BYTES, sp, arguments });
     in_place(thread, exit);
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
-use super::{MOST, kernel::Action};
+use super::{kernel::Action, set::MOST};
 
 /// Words of an [`Action`].
 const WORDS: usize = 4;

@@ -8,47 +8,23 @@ use std::{arch::naked_asm, mem::offset_of};
 
 use carom_base_sys::lock;
 
-use super::{Arguments, arguments, in_place, number, segment};
+use super::segment;
 use crate::{
-    books::Books,
-    coverage::Leave,
-    engine::{self, Engine},
-    exit::{Exit, Reason},
-    mode::Mode,
-    signal,
-    state::{Slots, number::RCX},
-    thread::Thread,
+    blocks::gate,
+    engine::{self, Engine, calling, observer, process},
+    lane::{
+        exit::{Exit, Reason},
+        registers::number::RCX,
+        slots::Slots,
+    },
+    probes::{coverage::Leave, mode::Mode},
+    signal::actions,
+    threads::{
+        books::Books,
+        calls::{Arguments, arguments, in_place, number},
+        thread::Thread,
+    },
 };
-
-/// What the program is about to do that cannot be followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Obstacle {
-    /// A stable code.
-    pub code: &'static str,
-    /// What it would forbid, by name; may be empty.
-    pub detail: &'static str,
-}
-
-/// The calls that change what the process may do: what it may call, whose files it may open, and which it sees; and that
-/// let others look into it.
-pub const CALLS: [i64; 16] = [
-    libc::SYS_prctl,
-    libc::SYS_ptrace,
-    libc::SYS_seccomp,
-    libc::SYS_chroot,
-    libc::SYS_pivot_root,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_setuid,
-    libc::SYS_setgid,
-    libc::SYS_setreuid,
-    libc::SYS_setregid,
-    libc::SYS_setresuid,
-    libc::SYS_setresgid,
-    libc::SYS_setfsuid,
-    libc::SYS_capset,
-    libc::SYS_landlock_restrict_self,
-];
 
 /// Whether a system call may be the last before the process steps aside.
 pub fn may_end_here(number: i64, [first, ..]: Arguments) -> bool {
@@ -69,8 +45,8 @@ const PR_SET_SYSCALL_USER_DISPATCH: i32 = 59;
 pub fn prepare(thread: &mut Thread) {
     let (number, given) = (number(thread), arguments(thread));
     let is_general = matches!(number, libc::SYS_prctl | libc::SYS_ptrace);
-    let concerns = CALLS.contains(&number) && (!is_general || may_end_here(number, given));
-    thread.obstacle = concerns.then(|| engine::obstacle(number, given)).flatten();
+    let concerns = gate::RESTRICTING.contains(&number) && (!is_general || may_end_here(number, given));
+    thread.obstacle = concerns.then(|| observer::obstacle(number, given)).flatten();
 }
 
 /// Lets the call happen, in the cache or behind it.
@@ -78,10 +54,10 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     let Some(obstacle) = thread.obstacle else { return in_place(thread, exit) };
     engine.ending();
     thread.slots().mask |= engine.observer.stepping_aside(obstacle);
-    signal::give_back();
+    actions::give_back();
     engine.cache.set_mode(Mode::Off);
     engine.lead_out(leave_quietly as *const () as u64);
-    engine::stop();
+    process::stop();
     segment::leave_for_good(engine, thread, exit.back, exit.pc, Leave::SteppedAside);
 }
 
@@ -102,23 +78,23 @@ pub fn let_others_out() {
 
 /// Steps aside in a thread that runs natively, whose totals were told. Signals must be blocked.
 pub fn step_aside() {
-    signal::give_back();
-    if !engine::is_started() {
+    actions::give_back();
+    if !process::is_started() {
         return;
     }
-    let thread = engine::current();
+    let thread = calling::current();
     engine::with(|engine| {
         engine.cache.set_mode(Mode::Off);
         engine.lead_out(leave_quietly as *const () as u64);
-        engine::stop();
+        process::stop();
     });
     let_others_out();
     if thread.is_some() {
-        engine::set_gs_base(0);
+        calling::set_gs_base(0);
     }
 }
 
-/// Where exits lead once the process has stepped aside, as to `switch::dispatch`: on in native code. GS stays ours.
+/// Where exits lead once the process has stepped aside, as to `arrive::dispatch`: on in native code. GS stays ours.
 ///
 /// Flags and all registers stay the program's, and its stack is not used: a signal may come at any time.
 #[unsafe(naked)]

@@ -2,12 +2,15 @@
 
 use carom_base_sys::user_memory::Reader;
 
-use super::{Arguments, arguments, fork, spawn};
+use super::{fork, spawn};
 use crate::{
     engine::Engine,
-    exit::Exit,
+    lane::exit::Exit,
     memory::{PAGE_BYTES, USER_END},
-    thread::Thread,
+    threads::{
+        calls::{Arguments, arguments},
+        thread::Thread,
+    },
 };
 
 /// A system call that makes a thread or a process.

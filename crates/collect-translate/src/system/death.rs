@@ -1,7 +1,15 @@
 //! Signals that a thread sends its own process to die of, as `abort` does: what was counted is told before.
 
-use super::{arguments, in_place};
-use crate::{engine::Engine, exit::Exit, memory, signal, thread::Thread};
+use crate::{
+    engine::Engine,
+    lane::exit::Exit,
+    memory,
+    signal::actions,
+    threads::{
+        calls::{arguments, in_place},
+        thread::Thread,
+    },
+};
 
 /// kill, tkill or tgkill.
 pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
@@ -9,7 +17,7 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
     let signal = if number == libc::SYS_tgkill { third } else { second };
     let own = if number == libc::SYS_tkill { own(libc::SYS_gettid) } else { own(libc::SYS_getpid) };
     let reaches_us = target == own || number == libc::SYS_kill && target <= 0;
-    if reaches_us && signal::ends_the_process(signal as u64, thread.slots().mask) {
+    if reaches_us && actions::ends_the_process(signal as u64, thread.slots().mask) {
         // If it goes on after all, it is told of more later.
         engine.ending();
     }

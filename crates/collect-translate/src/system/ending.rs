@@ -4,11 +4,13 @@ use std::arch::asm;
 
 use carom_base_sys::lock::{Lock, Rank};
 
-use super::{arguments, in_place};
 use crate::{
-    engine::{self, Engine},
-    exit::Exit,
-    thread::Thread,
+    engine::{Engine, calling},
+    lane::exit::Exit,
+    threads::{
+        calls::{arguments, in_place},
+        thread::Thread,
+    },
 };
 
 /// Where a thread stands that has no lane any more. One for all.
@@ -55,8 +57,8 @@ unsafe extern "C" fn bury(thread: *mut Thread) -> ! {
     // Nobody knows the thread any more who could want it.
     thread.turn.give();
     drop(thread);
-    engine::set_gs_base(0);
-    engine::give_lane_back(lane);
+    calling::set_gs_base(0);
+    calling::give_lane_back(lane);
     let word = GRAVE.leave();
     // SAFETY: from the exchange on another thread may use the grave; the rest needs no memory.
     unsafe {

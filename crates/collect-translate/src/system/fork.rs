@@ -1,15 +1,16 @@
 //! Processes that the program makes and that share no memory with it: the child goes on in a cache of its own.
 
-use super::{Arguments, finish};
 use crate::{
-    coverage::Leave,
-    dispatch::leave,
-    engine::{self, Engine},
-    exit::Exit,
+    engine::{Engine, process},
+    lane::{exit::Exit, registers::number},
     memory::{self, ArenaCopy},
-    signal,
-    state::number,
-    thread::Thread,
+    probes::coverage::Leave,
+    signal::actions,
+    threads::{
+        calls::{Arguments, finish},
+        next::leave,
+        thread::Thread,
+    },
 };
 
 /// Does the system call, and goes on behind it in both processes. `stack`: the child's stack pointer; 0: the parent's.
@@ -33,7 +34,7 @@ pub fn call(
     engine.observer.forked(child);
     finish(thread, exit, result);
     if child {
-        signal::after_fork();
+        actions::after_fork();
         if stack != 0 {
             thread.slots().regs[number::RSP] = stack;
         }
@@ -45,7 +46,7 @@ pub fn call(
 fn begin(engine: &mut Engine, thread: &mut Thread, copies: Option<Vec<ArenaCopy>>) {
     engine.forget_others(thread);
     if replace_code(engine, copies).is_none() {
-        engine::stop();
+        process::stop();
         thread.give_back();
         let next = thread.slots().pc;
         return leave(thread, next, Leave::NoRoom);

@@ -6,13 +6,14 @@
 
 use std::ops::Range;
 
-use super::{Arguments, arguments, finish, number};
 use crate::{
-    dispatch::enter,
-    engine::Engine,
-    exit::Exit,
+    engine::{Engine, enter::enter},
+    lane::exit::Exit,
     memory::{self, Errno, PAGE_BYTES, Regions},
-    thread::Thread,
+    threads::{
+        calls::{Arguments, arguments, finish, number},
+        thread::Thread,
+    },
 };
 
 /// Where a thread goes on that is to [`make`] its call: no address that a program could go to.

@@ -5,22 +5,29 @@ use std::arch::naked_asm;
 
 use iced_x86::{Decoder, DecoderOptions};
 
-use super::{arguments, finish, in_place};
 use crate::{
-    code::Code,
-    coverage::Leave,
-    dispatch::leave,
-    emit::{Emitter, Gpr},
-    engine::Engine,
-    exit::Exit,
-    marks::{Marks, Undo},
-    memory::{self, USER_END},
-    relocate,
-    state::{
-        Scratch,
-        number::{R11, RAX, RCX},
+    blocks::code::Code,
+    emit::relocate,
+    encode::{
+        Emitter,
+        marks::{Marks, Undo},
     },
-    thread::Thread,
+    engine::Engine,
+    lane::{
+        exit::Exit,
+        registers::{
+            Gpr,
+            number::{R11, RAX, RCX},
+        },
+        slots::Scratch,
+    },
+    memory::{self, USER_END},
+    probes::coverage::Leave,
+    threads::{
+        calls::{arguments, finish, in_place},
+        next::leave,
+        thread::Thread,
+    },
 };
 
 // Linux, arch/x86/include/uapi/asm/prctl.h.

@@ -3,17 +3,16 @@
 //! because its state is another thread's.
 
 use crate::{
-    code::Code,
-    coverage::Leave,
-    dispatch::go_on,
-    emit::Emitter,
+    blocks::code::Code,
+    encode::{
+        Emitter,
+        marks::{Marks, Undo},
+    },
     engine::Engine,
-    exit::Exit,
-    marks::{Marks, Undo},
-    thread::Thread,
+    lane::exit::Exit,
+    probes::coverage::Leave,
+    threads::{calls::finish, next::go_on, thread::Thread},
 };
-
-use super::finish;
 
 /// Lets the system call happen in code of its own, from where the two go different ways.
 pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {

@@ -1,0 +1,108 @@
+//! The closer look of an access that was found near watched places.
+
+use std::{arch::naked_asm, mem::offset_of, ops::Range};
+
+use crate::lane::{
+    exit::Exit,
+    slots::{LOOKED_UP, Scratch, Slots},
+    watches,
+};
+
+/// Where code goes with the address in `Slots::looked_up`, the program's registers in place but for RAX, which is in
+/// scratch word A, and the address of the `Exit` in RAX. Behind that, words of an offset from that address and a mask of an
+/// entry, one for each access, end with a mask of 0. Goes back where none of them goes to a watched place.
+#[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
+pub unsafe extern "C" fn look_closer() {
+    naked_asm!(
+        "mov gs:[{exit}], rax",
+        "mov gs:[{regs} + 8], rcx",
+        "mov gs:[{regs} + 16], rdx",
+        "mov gs:[{regs} + 24], rbx",
+        "mov gs:[{regs} + 48], rsi",
+        "mov gs:[{regs} + 56], rdi",
+        "mov rsi, rax",
+        // From here to the next label an interrupted thread is taken to have found something.
+        ".globl carom_translate_looking_closer",
+        ".hidden carom_translate_looking_closer",
+        "carom_translate_looking_closer:",
+        "lahf",
+        "seto al",
+        "lea rbx, [rsi + {members}]",
+        "2:",
+        "mov edx, [rbx]",
+        "movzx ecx, dx",
+        "shr edx, 16",
+        "jz 4f",
+        "add rbx, 4",
+        "add rcx, gs:[{looked_up}]",
+        "imul edi, ecx, {factor}",
+        "shr edi, {shift}",
+        "test word ptr gs:[rdi * 2 + {bytes}], dx",
+        "jnz 3f",
+        "shr rcx, {line_shift}",
+        "imul edi, ecx, {factor}",
+        "shr edi, {shift}",
+        "test word ptr gs:[rdi * 2 + {lines}], dx",
+        "jz 2b",
+        "jmp 3f",
+        "4:",
+        "mov rbx, [rsi + {back}]",
+        "mov gs:[{next}], rbx",
+        "mov rbx, [rsi + {exit_pc}]",
+        "mov gs:[{pc}], rbx",
+        ".globl carom_translate_looked_closer",
+        ".hidden carom_translate_looked_closer",
+        "carom_translate_looked_closer:",
+        "add al, 127",
+        "sahf",
+        "mov rdi, gs:[{regs} + 56]",
+        "mov rsi, gs:[{regs} + 48]",
+        "mov rbx, gs:[{regs} + 24]",
+        "mov rdx, gs:[{regs} + 16]",
+        "mov rcx, gs:[{regs} + 8]",
+        "mov rax, gs:[{scratch}]",
+        "jmp qword ptr gs:[{next}]",
+        "3:",
+        "add al, 127",
+        "sahf",
+        "mov rdi, gs:[{regs} + 56]",
+        "mov rsi, gs:[{regs} + 48]",
+        "mov rbx, gs:[{regs} + 24]",
+        "mov rdx, gs:[{regs} + 16]",
+        "mov rcx, gs:[{regs} + 8]",
+        "mov rax, gs:[{exit}]",
+        "jmp qword ptr gs:[{dispatch}]",
+        exit = const offset_of!(Slots, exit),
+        regs = const offset_of!(Slots, regs),
+        members = const size_of::<Exit>(),
+        looked_up = const LOOKED_UP,
+        factor = const watches::FACTOR,
+        shift = const watches::SHIFT,
+        line_shift = const watches::LINE_SHIFT,
+        bytes = const watches::BYTES,
+        lines = const watches::LINES,
+        back = const offset_of!(Exit, back),
+        next = const offset_of!(Slots, next),
+        exit_pc = const offset_of!(Exit, pc),
+        pc = const offset_of!(Slots, pc),
+        scratch = const Scratch::A.offset(),
+        dispatch = const offset_of!(Slots, dispatch),
+    )
+}
+
+/// Has the function, and with it its labels, linked also where nothing else names it.
+#[used]
+static LINKED: unsafe extern "C" fn() = look_closer;
+
+/// The part of [`look_closer`] that a signal must not leave half done.
+pub fn looking() -> Range<u64> {
+    // Defined in `look_closer`.
+    unsafe extern "C" {
+        static carom_translate_looking_closer: u8;
+        static carom_translate_looked_closer: u8;
+    }
+    let [start, end] = [&raw const carom_translate_looking_closer, &raw const carom_translate_looked_closer]
+        .map(<*const u8>::addr);
+    start as u64..end as u64
+}

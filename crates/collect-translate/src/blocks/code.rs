@@ -1,0 +1,244 @@
+//! One arena of the cache with everything that is known about the code in it.
+
+pub mod fragments;
+pub mod jumps;
+#[cfg(test)]
+mod tests;
+pub mod ways_out;
+
+use std::ops::Range;
+
+use super::gate;
+use crate::{
+    encode::Emitter,
+    memory::{Arena, COUNTERS_PER_ARENA, LaneId, TableKind, Windows},
+    probes::counter::Counter,
+};
+use fragments::Fragments;
+use jumps::Jumps;
+use ways_out::WaysOut;
+
+/// One arena.
+#[derive(Debug)]
+pub struct Code {
+    memory: Arena,
+    /// When it was begun, in arenas.
+    pub began: u64,
+    /// Its code is forgotten: the how manieth of those arenas it is.
+    retired: Option<u64>,
+    counters: Vec<Counter>,
+    /// Accesses that one unit of each counter stands for.
+    weights: Vec<i32>,
+    /// Branches whose falling through has counters of its own: the last ones of a window.
+    edges: usize,
+    fragments: Fragments,
+    jumps: Jumps,
+    ways_out: WaysOut,
+    gates: [u64; 2],
+    misses: [u64; 3],
+    miss_stubs: [u64; 3],
+}
+
+/// Counters of one fragment at most: of its blocks, and of instructions that have some of their own.
+const MOST_NEW: usize = 16 * 64;
+
+/// Room that a fragment is given in each half of its arena: 16 blocks of 64 instructions with their additions.
+pub const MOST_HOT: usize = 64 << 10;
+pub const MOST_COLD: usize = 64 << 10;
+
+/// Alignment of fragments: what a processor fetches at a time.
+const FETCH: u64 = 16;
+
+/// Whether code that names only this can name it by its address, whose sign is extended from bit 31.
+pub const fn is_low(code: &Range<u64>) -> bool {
+    code.end <= 2 << 30
+}
+
+/// Alignment in the cold half.
+const WORD: u64 = 8;
+
+/// Appends `jmp [rip+literal]`.
+fn jump_to_literal(code: &mut Emitter, literal: u64) {
+    code.raw(&[0xff, 0x25]);
+    let end = code.here() + 4;
+    code.raw(&(literal.wrapping_sub(end) as u32).to_le_bytes());
+}
+
+impl Code {
+    /// An empty arena. `misses`: where landings lead in the end, by [`TableKind`].
+    pub fn new(memory: Arena, began: u64, misses: [u64; 3]) -> Option<Self> {
+        let mut code = Self {
+            memory,
+            began,
+            retired: None,
+            // Address space only, until it is used: growing would copy.
+            counters: Vec::with_capacity(COUNTERS_PER_ARENA),
+            weights: Vec::with_capacity(COUNTERS_PER_ARENA),
+            edges: 0,
+            fragments: Fragments::new(),
+            jumps: Jumps::new(),
+            ways_out: WaysOut::new(),
+            gates: [0; 2],
+            misses,
+            miss_stubs: [0; 3],
+        };
+        code.prepare()?;
+        Some(code)
+    }
+
+    /// What all fragments refer to.
+    fn prepare(&mut self) -> Option<()> {
+        self.gates = [self.cold(&gate::table(false))?, self.cold(&gate::table(true))?];
+        for (index, miss) in self.misses.into_iter().enumerate() {
+            let literal = self.cold(&miss.to_le_bytes())?;
+            let mut jump = Emitter::small(self.next_cold());
+            jump_to_literal(&mut jump, literal);
+            *self.miss_stubs.get_mut(index)? = self.cold(jump.bytes())?;
+        }
+        Some(())
+    }
+
+    /// Its code is forgotten from now on. Returns where it is.
+    pub fn retire(&mut self, number: u64) -> Range<u64> {
+        self.retired = Some(number);
+        self.fragments.retire();
+        self.range()
+    }
+
+    /// The number that it was retired with, if it was.
+    pub const fn retired(&self) -> Option<u64> {
+        self.retired
+    }
+
+    /// Its addresses.
+    pub fn range(&self) -> Range<u64> {
+        self.memory.range()
+    }
+
+    /// Empties it. Nothing may run its code any more. False where it cannot be used.
+    pub fn restart(&mut self, began: u64) -> bool {
+        self.memory.clear();
+        self.counters.clear();
+        self.weights.clear();
+        self.edges = 0;
+        self.fragments.clear();
+        self.jumps.clear();
+        self.ways_out.clear();
+        self.began = began;
+        let ready = self.prepare().is_some();
+        self.retired = self.retired.filter(|_| !ready);
+        ready
+    }
+
+    /// Where the table of system calls lies that leave, `waiting` ones among them or not.
+    pub const fn gate(&self, waiting: bool) -> u64 {
+        let [ours, with_waiting] = self.gates;
+        if waiting { with_waiting } else { ours }
+    }
+
+    /// Where landings lead in the end.
+    pub fn miss(&self, table: TableKind) -> u64 {
+        self.miss_stubs.get(table as usize).copied().unwrap_or_default()
+    }
+
+    /// Whether one more fragment fits, where it may hold so many blocks.
+    pub fn has_room(&self, blocks: usize) -> bool {
+        self.retired.is_none()
+            && self.memory.room(MOST_HOT, MOST_COLD + self.jumps.bytes_to_come())
+            && self.counters.len() + MOST_NEW < blocks
+            && self.counters.len() + self.edges + 2 * MOST_NEW < COUNTERS_PER_ARENA
+    }
+
+    /// Sees to it that the next fragment finds memory. `None` where there is none.
+    pub fn make_ready(&mut self) -> Option<()> {
+        self.memory.make_ready(MOST_HOT, MOST_COLD).ok()
+    }
+
+    /// Whether operands anywhere in it can name all of `code`: relative to themselves, or by its address.
+    pub fn reaches(&self, code: &Range<u64>) -> bool {
+        self.memory.reaches(code) || self.memory.is_far() && is_low(code)
+    }
+
+    /// Where it lies, if that is anywhere.
+    pub fn far(&self) -> Option<u64> {
+        self.memory.is_far().then(|| self.memory.range().start)
+    }
+
+    /// Gives the pages back that it can be written through: they come back where they are used.
+    pub fn rest(&self) {
+        self.memory.rest();
+    }
+
+    /// The counters of its blocks.
+    pub fn windows(&self) -> Windows {
+        self.memory.windows()
+    }
+
+    /// Where the next fragment begins.
+    pub fn next_hot(&self) -> u64 {
+        self.memory.hot().next_multiple_of(FETCH)
+    }
+
+    /// Whether `address` lies in it.
+    pub fn contains(&self, address: u64) -> bool {
+        self.memory.contains(address)
+    }
+
+    /// The counters by their numbers.
+    pub fn counters(&self) -> &[Counter] {
+        &self.counters
+    }
+
+    /// A new counter: its number, and its place relative to GS.
+    pub fn add_counter(&mut self, counter: Counter) -> (u64, u64) {
+        let id = self.counters.len() as u64;
+        self.counters.push(counter);
+        self.weights.push(-(counter.sums().accesses() as i32));
+        (id, self.windows().v.wrapping_add(8 * id))
+    }
+
+    /// A new counter for a branch that falls through, which counts down there: its place relative to GS.
+    pub fn add_edge(&mut self) -> u64 {
+        self.edges += 1;
+        self.windows().v.wrapping_add(8 * (COUNTERS_PER_ARENA - self.edges) as u64)
+    }
+
+    /// How often branches of a lane fell through, where that has counters of its own.
+    pub fn falls(&self, lane: LaneId) -> i64 {
+        let windows = self.windows();
+        (1..=self.edges).map(|edge| -windows.value(lane, COUNTERS_PER_ARENA - edge)).sum()
+    }
+
+    /// Loads and stores of a lane's counters, but for the units that were loaded into them.
+    pub fn accesses(&self, lane: LaneId) -> i64 {
+        self.windows().weighted(lane, &self.weights)
+    }
+
+    /// Adds to a counter of a thread that does not count meanwhile.
+    pub fn count(&self, lane: LaneId, id: u64, difference: i64) {
+        let windows = self.windows();
+        windows.set(lane, id as usize, windows.value(lane, id as usize).wrapping_add(difference));
+    }
+
+    /// Where the next piece of cold code begins.
+    pub fn next_cold(&self) -> u64 {
+        self.memory.cold().next_multiple_of(WORD)
+    }
+
+    /// A word that code refers to.
+    pub fn literal(&mut self, value: u64) -> u64 {
+        self.cold(&value.to_le_bytes()).unwrap_or_default()
+    }
+
+    /// The arena itself.
+    pub fn memory_mut(&mut self) -> &mut Arena {
+        &mut self.memory
+    }
+
+    fn cold(&mut self, bytes: &[u8]) -> Option<u64> {
+        let at = self.next_cold();
+        let taken = (at - self.memory.cold()) as usize + bytes.len();
+        self.memory.allocate(0, taken).and_then(|()| self.memory.write(at, bytes)).ok()?;
+        Some(at)
+    }
+}

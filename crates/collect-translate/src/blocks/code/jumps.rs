@@ -1,0 +1,152 @@
+//! Direct jumps between blocks: linked when their block is translated, cut when it is forgotten.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Code, jump_to_literal, ways_out::STUB_BYTES};
+use crate::{
+    encode::{
+        Emitter,
+        marks::{Marks, Undo},
+    },
+    lane::exit::{Exit, Reason},
+    memory::COUNTERS_PER_ARENA,
+};
+
+/// A jump that leads to a block, and can be made to leave instead.
+#[derive(Debug)]
+pub(super) struct Link {
+    /// The block's original address.
+    pc: u64,
+    /// Where in the arena the displacement is.
+    patch: u32,
+    /// Where in the arena it led before there was the block; 0 if it never led elsewhere.
+    stub: u32,
+}
+
+/// Those of an arena that are linked.
+#[derive(Debug)]
+pub struct Jumps {
+    pub(super) links: Vec<Link>,
+    /// Those that have no way out yet, and must find room for one when their block is forgotten.
+    stubs_to_come: usize,
+    /// By block: jumps to it from here, where it is out of reach.
+    springboards: FxHashMap<u64, u64>,
+}
+
+impl Jumps {
+    /// None. The room is address space only, until it is used.
+    pub fn new() -> Self {
+        let links = Vec::with_capacity(COUNTERS_PER_ARENA);
+        Self { links, stubs_to_come: 0, springboards: FxHashMap::default() }
+    }
+
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        self.links.clear();
+        self.springboards.clear();
+        self.stubs_to_come = 0;
+    }
+
+    /// Room to be kept for ways out.
+    pub const fn bytes_to_come(&self) -> usize {
+        self.stubs_to_come * STUB_BYTES
+    }
+}
+
+/// The displacement at `patch` with which a jump leads to `to`, where it is within reach.
+fn displacement(patch: u64, to: u64) -> Option<i32> {
+    i32::try_from(to.wrapping_sub(patch + 4) as i64).ok()
+}
+
+impl Code {
+    /// Makes the jump whose displacement is at `patch` lead to `to`. False where that is out of reach.
+    pub fn patch(&mut self, patch: u64, to: u64) -> bool {
+        displacement(patch, to).is_some_and(|near| self.memory.patch_u32(patch, near as u32).is_ok())
+    }
+
+    /// Where the jump leads whose displacement is at `patch`.
+    pub(super) fn target(&self, patch: u64) -> Option<u64> {
+        let displacement = self.memory.read(patch, 4).ok()?.try_into().ok()?;
+        Some((patch + 4).wrapping_add(i64::from(i32::from_le_bytes(displacement)) as u64))
+    }
+
+    /// Makes a jump that leaves for the block at `pc` lead to its code at `to`.
+    pub fn link(&mut self, pc: u64, patch: u64, to: u64) {
+        let stub = self.target(patch).unwrap_or_default();
+        let to = if displacement(patch, to).is_some() { Some(to) } else { self.springboard(pc, to) };
+        // Without room every pass leaves. Another thread may have come by here before.
+        if let Some(to) = to.filter(|&to| to != stub)
+            && self.patch(patch, to)
+        {
+            self.linked(pc, patch, stub);
+        }
+    }
+
+    /// Makes the jump of a landing for other targets, whose displacement is at `patch`, lead to `to`. `pc`, `undo`: what
+    /// the landing is for, and what is borrowed on the way. False where there is no room.
+    pub fn lead_on(&mut self, patch: u64, to: u64, pc: u64, undo: Undo) -> bool {
+        self.patch(patch, to) || self.hop(to, pc, undo).is_some_and(|hop| self.patch(patch, hop))
+    }
+
+    /// Code that jumps to that of the block at `pc`, which is out of reach, at `to`.
+    fn springboard(&mut self, pc: u64, to: u64) -> Option<u64> {
+        if let Some(&known) = self.jumps.springboards.get(&pc) {
+            return Some(known);
+        }
+        let springboard = self.hop(to, pc, Undo::Nothing)?;
+        self.jumps.springboards.insert(pc, springboard);
+        Some(springboard)
+    }
+
+    /// Code that jumps to anywhere, on the way to the code at `pc`.
+    fn hop(&mut self, to: u64, pc: u64, undo: Undo) -> Option<u64> {
+        let literal = self.cold(&to.to_le_bytes())?;
+        let mut code = Emitter::small(self.next_cold());
+        let mut marks = Marks::new(code.start(), pc);
+        marks.push(code.start(), pc, undo);
+        jump_to_literal(&mut code, literal);
+        self.add_piece(&code, marks)
+    }
+
+    /// A jump leads to the block at `pc`. `stub`: where it leaves if it does not; 0 where that is still to be made.
+    pub fn linked(&mut self, pc: u64, patch: u64, stub: u64) {
+        self.jumps.stubs_to_come += usize::from(stub == 0);
+        let start = self.range().start;
+        let [patch, stub] = [patch, stub].map(|at| at.saturating_sub(start) as u32);
+        self.jumps.links.push(Link { pc, patch, stub });
+    }
+
+    /// Makes the jumps to some blocks leave. Returns the blocks that they wait for from now on, and where their
+    /// displacements are.
+    pub fn unlink(&mut self, gone: &FxHashSet<u64>) -> Vec<(u64, u64)> {
+        self.jumps.springboards.retain(|pc, _| !gone.contains(pc));
+        let cut: Vec<_> = self.jumps.links.extract_if(.., |link| gone.contains(&link.pc)).collect();
+        self.cut(&cut);
+        let start = self.range().start;
+        cut.into_iter().map(|link| (link.pc, start + u64::from(link.patch))).collect()
+    }
+
+    /// Makes all jumps leave.
+    pub fn cut_links(&mut self) {
+        let cut = std::mem::take(&mut self.jumps.links);
+        self.cut(&cut);
+    }
+
+    fn cut(&mut self, cut: &[Link]) {
+        let start = self.range().start;
+        for link in cut {
+            let patch = start + u64::from(link.patch);
+            let stub = match link.stub {
+                0 => {
+                    self.jumps.stubs_to_come -= 1;
+                    self.stub(Exit { reason: Reason::Link, detail: patch, pc: link.pc, back: 0 }, false)
+                }
+                stub => start + u64::from(stub),
+            };
+            // Room for a way out was kept; without memory for it, the jump goes on leading to the old code.
+            if stub != 0 {
+                self.patch(patch, stub);
+            }
+        }
+    }
+}

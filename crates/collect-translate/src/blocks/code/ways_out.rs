@@ -1,0 +1,141 @@
+//! Code that leaves the cache for an exit.
+
+use super::Code;
+use crate::{
+    analyse::group::{Group, Member},
+    encode::{Emitter, marks::Lent},
+    lane::{
+        exit::{Exit, Reason},
+        registers::Gpr,
+        slots::{DISPATCH, LOOK_CLOSER, LOOKED_UP, Scratch},
+    },
+};
+
+/// More than a way out takes.
+pub const STUB_BYTES: usize = 80;
+
+/// The code behind an [`Exit`], which is the same wherever that lies. `flags_in_ax`: they are put back first, and RAX
+/// from C.
+fn way_out(flags_in_ax: bool) -> Vec<u8> {
+    const RECORD: u64 = 0;
+    let mut code = Emitter::small(RECORD + size_of::<Exit>() as u64);
+    if flags_in_ax {
+        code.flags_from_ax();
+        code.reload(Gpr::RAX, Scratch::C);
+    }
+    code.spill(Gpr::RAX, Scratch::A);
+    code.address_of(Gpr::RAX, RECORD);
+    code.jump_gs(DISPATCH);
+    code.bytes().to_vec()
+}
+
+/// Those of an arena.
+#[derive(Debug)]
+pub struct WaysOut {
+    /// The code behind the `Exit`: the flags as they are, or in AX.
+    code: [Vec<u8>; 2],
+    /// Hooks that they lead to.
+    hooks: Vec<u64>,
+    /// Addresses of the `Exit` records of hooks, ascending.
+    records: Vec<u64>,
+}
+
+impl WaysOut {
+    /// None.
+    pub fn new() -> Self {
+        Self { code: [false, true].map(way_out), hooks: Vec::new(), records: Vec::new() }
+    }
+
+    /// Forgets where they are. What hooks they lead to is still to be taken.
+    pub fn clear(&mut self) {
+        self.records.clear();
+    }
+}
+
+impl Code {
+    /// Code that leaves the cache for `exit`. `flags_in_ax`: they are put back first, and RAX from C.
+    pub fn stub(&mut self, exit: Exit, flags_in_ax: bool) -> u64 {
+        let mut stub = [0; STUB_BYTES];
+        let Some(way_out) = self.ways_out.code.get(usize::from(flags_in_ax)) else { return 0 };
+        let bytes = size_of::<Exit>() + way_out.len();
+        let (record, code) = stub.split_at_mut(size_of::<Exit>());
+        record.copy_from_slice(&exit.bytes());
+        code.iter_mut().zip(way_out).for_each(|(place, byte)| *place = *byte);
+        let Some(record) = self.cold(stub.get(..bytes).unwrap_or_default()) else { return 0 };
+        self.note_hook(&exit, record);
+        record + size_of::<Exit>() as u64
+    }
+
+    fn note_hook(&mut self, exit: &Exit, record: u64) {
+        if exit.reason == Reason::Hook {
+            self.ways_out.hooks.push(exit.detail);
+            self.ways_out.records.push(record);
+        }
+    }
+
+    /// As [`stub`](Self::stub); registers that are lent are given back first.
+    pub fn stub_giving_back(&mut self, exit: Exit, flags_in_ax: bool, lent: Lent) -> u64 {
+        if lent == Lent::None {
+            return self.stub(exit, flags_in_ax);
+        }
+        let record = self.next_cold();
+        let mut code = Emitter::small(record);
+        code.raw(&exit.bytes());
+        let entry = code.here();
+        if flags_in_ax {
+            code.flags_from_ax();
+            code.reload(Gpr::RAX, Scratch::C);
+        }
+        code.give_back(lent);
+        code.spill(Gpr::RAX, Scratch::A);
+        code.address_of(Gpr::RAX, record);
+        code.jump_gs(DISPATCH);
+        if self.cold(code.bytes()).is_none() {
+            return 0;
+        }
+        self.note_hook(&exit, record);
+        entry
+    }
+
+    /// As [`stub_giving_back`](Self::stub_giving_back), for what was found near watched places: only where the closer look
+    /// finds it too does it leave.
+    pub fn closer_look(&mut self, exit: Exit, group: &Group, lent: Lent) -> u64 {
+        let record = self.next_cold();
+        let mut code = Emitter::small(record);
+        code.raw(&exit.bytes());
+        let ends = Member { offset: 0, mask: 0 };
+        for Member { offset, mask } in group.members.iter().copied().chain([ends]) {
+            code.raw(&offset.to_le_bytes());
+            code.raw(&mask.to_le_bytes());
+        }
+        let entry = code.here();
+        if group.live {
+            code.flags_from_ax();
+            code.reload(Gpr::RAX, Scratch::C);
+        }
+        // RAX is among the registers of no constant address.
+        let address = if let Lent::One(address) = lent { address } else { Gpr::RAX };
+        code.spill(Gpr::RAX, Scratch::A);
+        code.effective_address(address, &group.first);
+        code.store_slot(address, LOOKED_UP);
+        code.give_back(lent);
+        code.address_of(Gpr::RAX, record);
+        code.jump_gs(LOOK_CLOSER);
+        if self.cold(code.bytes()).is_none() {
+            return 0;
+        }
+        self.note_hook(&exit, record);
+        entry
+    }
+
+    /// The record of the hook's stub that `address` lies in, if it lies in one.
+    pub fn stub_at(&self, address: u64) -> Option<u64> {
+        let after = self.ways_out.records.partition_point(|record| *record <= address);
+        self.ways_out.records.get(after.checked_sub(1)?).copied()
+    }
+
+    /// The hooks that its code names, which is not run any more.
+    pub fn take_hooks(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.ways_out.hooks)
+    }
+}

@@ -1,0 +1,179 @@
+//! The passages between the cache, the dispatcher and native code.
+//!
+//! The program's registers are in `Slots` while the dispatcher runs, all signals are blocked, and the stack is the
+//! engine's. A signal can arrive in the few instructions before and after: they are straight, use nothing but
+//! registers and slots, and leave the stack pointer and the flags to the program, so that `signal::passage` can carry
+//! them out to the end on a copy. All passages lie in a section of their own.
+
+use std::{arch::naked_asm, mem::offset_of, ops::Range};
+
+use crate::lane::{
+    exit::{Exit, Reason},
+    slots::Slots,
+};
+
+/// Where the slots have the registers, and the words that these are borrowed into.
+pub const RAX: usize = offset_of!(Slots, regs);
+pub const SCRATCH: usize = offset_of!(Slots, scratch);
+
+/// What xsave is asked for: SSE, AVX and AVX-512 state (Intel SDM volume 1, 13.1), which compiled code may use. x87 and
+/// tile registers it does not touch.
+pub const VECTORS: u32 = 0b1110_0110;
+
+/// The flags that our own code begins with: all clear, but for the bit that always is set.
+pub const ALWAYS_SET: u32 = 2;
+
+/// Goes on as the slots say. All signals are blocked, the stack is the engine's.
+#[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
+pub unsafe extern "C" fn proceed() {
+    naked_asm!(
+        "mov rcx, gs:[{vectors}]",
+        "mov eax, {wanted}",
+        "xor edx, edx",
+        "xrstor64 [rcx]",
+        "push qword ptr gs:[{flags}]",
+        "popfq",
+        "mov rsp, gs:[{rax} + 32]",
+        "mov edi, 2",
+        "mov rsi, gs:[{this}]",
+        "lea rsi, [rsi + {mask}]",
+        "mov edx, 0",
+        "mov r10d, 8",
+        "mov eax, 14",
+        "syscall",
+        // What signals waited are delivered here, already on the program's stack.
+        "mov qword ptr gs:[{inside}], 0",
+        "mov rax, gs:[{rax}]",
+        "mov rcx, gs:[{rax} + 8]",
+        "mov rdx, gs:[{rax} + 16]",
+        "mov rbx, gs:[{rax} + 24]",
+        "mov rbp, gs:[{rax} + 40]",
+        "mov rsi, gs:[{rax} + 48]",
+        "mov rdi, gs:[{rax} + 56]",
+        "mov r8, gs:[{rax} + 64]",
+        "mov r9, gs:[{rax} + 72]",
+        "mov r10, gs:[{rax} + 80]",
+        "mov r11, gs:[{rax} + 88]",
+        "mov r12, gs:[{rax} + 96]",
+        "mov r13, gs:[{rax} + 104]",
+        "mov r14, gs:[{rax} + 112]",
+        "mov r15, gs:[{rax} + 120]",
+        "jmp qword ptr gs:[{next}]",
+        rax = const RAX,
+        inside = const offset_of!(Slots, inside),
+        flags = const offset_of!(Slots, flags),
+        this = const offset_of!(Slots, this),
+        mask = const offset_of!(Slots, mask),
+        vectors = const offset_of!(Slots, vectors),
+        next = const offset_of!(Slots, next),
+        wanted = const VECTORS,
+    )
+}
+
+/// Where a signal handler's context leads when it is restored: on in the cache, all registers being the program's.
+#[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
+pub unsafe extern "C" fn resume() {
+    naked_asm!("jmp qword ptr gs:[{resume}]", resume = const offset_of!(Slots, resume))
+}
+
+static RETURN_MISS: Exit = Exit { reason: Reason::Return, detail: 0, pc: 0, back: 0 };
+static CALL_MISS: Exit = Exit { reason: Reason::Call, detail: 0, pc: 0, back: 0 };
+static JUMP_MISS: Exit = Exit { reason: Reason::Jump, detail: 0, pc: 0, back: 0 };
+pub static ENTER: Exit = Exit { reason: Reason::Enter, detail: 0, pc: 0, back: 0 };
+static BACK: Exit = Exit { reason: Reason::Back, detail: 0, pc: 0, back: 0 };
+
+/// The way to the dispatcher of a kind of transfer whose table does not know the target: this is in `$target`, whose value
+/// is in A; the value of RCX is in B.
+macro_rules! miss {
+    ($(#[$doc:meta])* $name:ident, $record:ident, $target:literal) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        #[unsafe(link_section = "carom_passages")]
+        pub unsafe extern "C" fn $name() {
+            naked_asm!(
+                concat!("mov gs:[{target}], ", $target),
+                "mov rcx, gs:[{scratch} + 8]",
+                concat!("mov ", $target, ", gs:[{scratch}]"),
+                "mov gs:[{scratch}], rax",
+                "lea rax, [rip + {record}]",
+                "jmp qword ptr gs:[{dispatch}]",
+                target = const offset_of!(Slots, target),
+                scratch = const SCRATCH,
+                record = sym $record,
+                dispatch = const offset_of!(Slots, dispatch),
+            )
+        }
+    };
+}
+
+miss!(
+    /// Of returns.
+    return_miss, RETURN_MISS, "rsi"
+);
+miss!(
+    /// Of indirect calls.
+    call_miss, CALL_MISS, "r11"
+);
+miss!(
+    /// Of indirect jumps.
+    jump_miss, JUMP_MISS, "r11"
+);
+
+/// Goes on in the cache with the code at RAX, all other registers and the stack as that code expects them.
+///
+/// # Safety
+/// The calling thread is attached. To be jumped to, not called.
+#[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
+pub unsafe extern "C" fn enter() {
+    naked_asm!(
+        "mov gs:[{target}], rax",
+        "mov gs:[{scratch}], rax",
+        "lea rax, [rip + {record}]",
+        "jmp qword ptr gs:[{dispatch}]",
+        target = const offset_of!(Slots, target),
+        scratch = const SCRATCH,
+        record = sym ENTER,
+        dispatch = const offset_of!(Slots, dispatch),
+    )
+}
+
+/// As [`enter`], where the target is in the slots and RAX in A.
+#[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
+pub unsafe extern "C" fn reenter() {
+    naked_asm!(
+        "lea rax, [rip + {record}]",
+        "jmp qword ptr gs:[{dispatch}]",
+        record = sym ENTER,
+        dispatch = const offset_of!(Slots, dispatch),
+    )
+}
+
+/// Where all of these lie.
+pub fn passages() -> Range<u64> {
+    // The linker defines these for sections whose names are identifiers.
+    unsafe extern "C" {
+        #[link_name = "__start_carom_passages"]
+        static START: u8;
+        #[link_name = "__stop_carom_passages"]
+        static STOP: u8;
+    }
+    (&raw const START).addr() as u64..(&raw const STOP).addr() as u64
+}
+
+/// Where native functions return that were called from the cache.
+#[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
+pub unsafe extern "C" fn native_return() {
+    naked_asm!(
+        "mov gs:[{scratch}], rax",
+        "lea rax, [rip + {record}]",
+        "jmp qword ptr gs:[{dispatch}]",
+        scratch = const SCRATCH,
+        record = sym BACK,
+        dispatch = const offset_of!(Slots, dispatch),
+    )
+}

@@ -1,0 +1,256 @@
+//! Blocks of the program: straight runs of instructions that are counted as one.
+
+use carom_base_insn::{Decoder as Accesses, Statics};
+use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, MemorySize};
+
+/// Instructions of one block at most.
+const MOST_INSTRUCTIONS: usize = 64;
+
+/// Room for what most blocks have.
+const TYPICAL_INSTRUCTIONS: usize = 12;
+
+/// Accesses of one kind in one block at most. A sampling period must be longer, so that one execution of a block
+/// holds less than one sample of a kind on average.
+pub const MOST_ACCESSES: u32 = 64;
+
+/// What one execution of a block does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    pub instructions: u32,
+    pub loads: u32,
+    pub stores: u32,
+    pub loaded_bytes: u32,
+    pub stored_bytes: u32,
+    pub branches: u32,
+    /// Those that are taken, or counted as such ([`counts_as_taken`]).
+    pub branches_taken: u32,
+    pub calls: u32,
+    pub returns: u32,
+    pub atomics: u32,
+    pub system_calls: u32,
+}
+
+impl Sums {
+    /// Adds what one execution of an instruction does, its repetitions aside.
+    pub fn add(&mut self, Decoded { instruction, statics, .. }: &Decoded) {
+        self.instructions += 1;
+        self.loads += statics.loads;
+        self.stores += statics.stores;
+        self.loaded_bytes += statics.loaded_bytes;
+        self.stored_bytes += statics.stored_bytes;
+        self.branches += u32::from(statics.branch);
+        self.branches_taken += u32::from(statics.branch && counts_as_taken(instruction));
+        self.calls += u32::from(statics.call);
+        self.returns += u32::from(statics.ret);
+        self.atomics += u32::from(statics.atomic);
+        self.system_calls += u32::from(statics.system_call);
+    }
+
+    /// Loads and stores.
+    pub fn accesses(&self) -> i64 {
+        i64::from(self.loads) + i64::from(self.stores)
+    }
+}
+
+/// [`Sums`] of one block in little memory: there is one for every counter.
+#[derive(Clone, Copy, Debug)]
+pub struct Packed {
+    bytes: [u16; 2],
+    /// All others.
+    counts: [u8; 9],
+}
+
+impl Packed {
+    /// Exact: a block has 64 instructions and 64 accesses of a kind, and each of these at most 64 bytes; or it is one
+    /// instruction, of 512 bytes at most.
+    pub const fn of(sums: &Sums) -> Self {
+        Self {
+            bytes: [sums.loaded_bytes as u16, sums.stored_bytes as u16],
+            counts: [
+                sums.instructions as u8,
+                sums.loads as u8,
+                sums.stores as u8,
+                sums.branches as u8,
+                sums.branches_taken as u8,
+                sums.calls as u8,
+                sums.returns as u8,
+                sums.atomics as u8,
+                sums.system_calls as u8,
+            ],
+        }
+    }
+
+    /// As they were.
+    pub const fn sums(&self) -> Sums {
+        let [loaded_bytes, stored_bytes] = self.bytes;
+        let [instructions, loads, stores, branches, branches_taken, calls, returns, atomics, system_calls] =
+            self.counts;
+        Sums {
+            instructions: instructions as u32,
+            loads: loads as u32,
+            stores: stores as u32,
+            loaded_bytes: loaded_bytes as u32,
+            stored_bytes: stored_bytes as u32,
+            branches: branches as u32,
+            branches_taken: branches_taken as u32,
+            calls: calls as u32,
+            returns: returns as u32,
+            atomics: atomics as u32,
+            system_calls: system_calls as u32,
+        }
+    }
+}
+
+/// An instruction of a block.
+#[derive(Debug)]
+pub struct Decoded {
+    pub instruction: Instruction,
+    pub statics: Statics,
+    /// Where in its bytes the displacement of an operand relative to RIP lies.
+    pub displacement: usize,
+}
+
+/// One decoded block. Its instructions follow each other; only the last one may transfer control.
+#[derive(Debug)]
+pub struct Block {
+    pub pc: u64,
+    pub instructions: Vec<Decoded>,
+    pub sums: Sums,
+}
+
+impl Block {
+    /// Decodes the block that begins at `pc` with the first byte of `code`. `None` where that is no instruction.
+    pub fn decode(pc: u64, code: &[u8], accesses: &mut Accesses) -> Option<Self> {
+        Self::decode_into(Vec::with_capacity(TYPICAL_INSTRUCTIONS), pc, code, accesses)
+    }
+
+    /// The same, in memory that was used for another block before.
+    pub fn decode_into(
+        mut instructions: Vec<Decoded>,
+        pc: u64,
+        code: &[u8],
+        accesses: &mut Accesses,
+    ) -> Option<Self> {
+        instructions.clear();
+        let mut block = Self { pc, instructions, sums: Sums::default() };
+        let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);
+        while block.instructions.len() < MOST_INSTRUCTIONS && decoder.can_decode() {
+            let instruction = decoder.decode();
+            if instruction.is_invalid() {
+                break;
+            }
+            let statics = when_it_runs(&instruction, accesses.statics(&instruction));
+            let relative = instruction.is_ip_rel_memory_operand();
+            let displacement =
+                if relative { decoder.get_constant_offsets(&instruction).displacement_offset() } else { 0 };
+            let decoded = Decoded { instruction, statics, displacement };
+            let mut sums = block.sums;
+            sums.add(&decoded);
+            let crowded = sums.loads > MOST_ACCESSES || sums.stores > MOST_ACCESSES;
+            if crowded && !block.instructions.is_empty() {
+                break;
+            }
+            block.sums = sums;
+            block.instructions.push(decoded);
+            if ends_block(&instruction) {
+                break;
+            }
+        }
+        (!block.instructions.is_empty()).then_some(block)
+    }
+
+    /// Leaves the first `count` instructions of it, one at least.
+    pub fn truncate(&mut self, count: usize) {
+        if count < self.instructions.len() {
+            self.instructions.truncate(count.max(1));
+            self.sums = Sums::default();
+            self.instructions.iter().for_each(|decoded| self.sums.add(decoded));
+        }
+    }
+
+    /// The last instruction.
+    pub fn last(&self) -> Option<&Instruction> {
+        self.instructions.last().map(|decoded| &decoded.instruction)
+    }
+
+    /// One past its last byte.
+    pub fn end(&self) -> u64 {
+        self.last().map_or(self.pc, Instruction::next_ip)
+    }
+}
+
+/// How much XSAVE and its kin store depends on registers: like lanes, that is counted when they run.
+fn when_it_runs(instruction: &Instruction, statics: Statics) -> Statics {
+    match instruction.memory_size() {
+        MemorySize::Xsave | MemorySize::Xsave64 => Statics { lanes: true, ..Statics::default() },
+        _ => statics,
+    }
+}
+
+/// Whether a branch is counted as taken with its block. Where a conditional one falls through, that is taken back there
+/// (`emit::follower`); but for those that lead to where they fall through to, of which nobody can tell.
+pub fn counts_as_taken(branch: &Instruction) -> bool {
+    branch.flow_control() != FlowControl::ConditionalBranch || branch.near_branch_target() != branch.next_ip()
+}
+
+/// Whether a branch may fall through, which is then to be counted.
+pub fn may_fall_through(branch: &Instruction) -> bool {
+    branch.flow_control() == FlowControl::ConditionalBranch && counts_as_taken(branch)
+}
+
+/// Whether a block ends behind this instruction: at transfers of control, and at system calls, which may never
+/// return.
+fn ends_block(instruction: &Instruction) -> bool {
+    instruction.flow_control() != FlowControl::Next || instruction.code() == Code::Syscall
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PC: u64 = 0x5555_0000;
+
+    fn check(code: &[u8]) {
+        let Some(block) = Block::decode(PC, code, &mut Accesses::new()) else { return };
+        assert!((1..=MOST_INSTRUCTIONS).contains(&block.instructions.len()));
+        assert!(block.end() <= PC + code.len() as u64, "no byte beyond the code was decoded");
+        let mut next = PC;
+        for (index, Decoded { instruction, .. }) in block.instructions.iter().enumerate() {
+            assert_eq!(instruction.ip(), next);
+            next = instruction.next_ip();
+            assert!(index + 1 == block.instructions.len() || !ends_block(instruction));
+        }
+        assert_eq!(Packed::of(&block.sums).sums(), block.sums);
+        let crowded = block.sums.loads > MOST_ACCESSES || block.sums.stores > MOST_ACCESSES;
+        assert!(!crowded || block.instructions.len() == 1);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Whatever lies where the program jumps.
+        #[test]
+        fn any_bytes_are_decoded_or_refused(code in prop::collection::vec(any::<u8>(), 0..200)) {
+            check(&code);
+        }
+
+        /// Prefixes, escapes and vector encodings, which random bytes seldom combine.
+        #[test]
+        fn so_are_bytes_that_begin_instructions(
+            code in prop::collection::vec(
+                prop_oneof![
+                    prop::sample::select(vec![
+                        0x0f, 0x26, 0x2e, 0x36, 0x38, 0x3a, 0x3e, 0x40, 0x48, 0x4f, 0x62, 0x64, 0x65, 0x66, 0x67, 0x8f, 0xc4,
+                        0xc5, 0xd9, 0xdb, 0xf0, 0xf2, 0xf3, 0xff,
+                    ]),
+                    any::<u8>(),
+                ],
+                0..40,
+            ),
+        ) {
+            check(&code);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The program's instructions: basic blocks, their operands, and what must be known of the places where they lie.
+
+pub mod block;
+pub mod linkage;
+pub mod operand;
+pub mod restartable;
+pub mod source;

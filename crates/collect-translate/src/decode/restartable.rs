@@ -1,0 +1,197 @@
+//! Restartable sequences (rseq(2)): code that the kernel restarts where it was interrupted, so that it is atomic with
+//! respect to its processor.
+//!
+//! The kernel knows a sequence by its addresses, and would not find a thread inside that runs a translation. So sequences
+//! run natively, from the instruction on that names their descriptor: behind the one that publishes it there must be no way
+//! through the dispatcher, where the kernel would take it for left. That instruction is found before it runs. A
+//! descriptor that is named elsewhere, or by no instruction, is found in the word where the thread has published it, at its next
+//! exit; from then on that sequence runs natively from its start.
+
+use std::{arch::asm, ffi::CStr, ops::Range, sync::OnceLock};
+
+use iced_x86::{Instruction, Mnemonic, OpKind};
+
+use super::source;
+use crate::memory::{Regions, program};
+
+/// Where a thread's area of rseq(2) has the address of a descriptor (Linux, include/uapi/linux/rseq.h).
+const PUBLISHED: u64 = 8;
+
+/// Descriptors are so aligned.
+const ALIGNMENT: u64 = 32;
+
+/// Nothing is mapped below (Linux, vm.mmap_min_addr).
+const LOWEST: u64 = 1 << 16;
+
+/// From the instruction that names a descriptor to the sequence there is one more, which publishes it: the name comes first in
+/// the same piece of assembly.
+const MOST_PREPARATION: u64 = 64;
+
+/// Sequences that are longer would hardly ever end.
+const MOST_BYTES: u64 = 1 << 16;
+
+/// What stands in front of the code for an abort: that of the C library, which registers its threads.
+const SIGNATURE: u32 = 0x5305_3053;
+
+/// `struct rseq_cs`: version and flags, where it starts, how long it is, where it is aborted.
+pub type Descriptor = [u64; 4];
+
+/// The sequences that are known.
+#[derive(Debug, Default)]
+pub struct Sequences {
+    /// Sorted by where they start.
+    known: Vec<Range<u64>>,
+    /// Those of which translations may have been made before they were known.
+    fresh: Vec<Range<u64>>,
+    /// The descriptor that was published last.
+    published: u64,
+}
+
+impl Sequences {
+    /// Whether the instruction at `pc` is part of one.
+    pub fn contains(&self, pc: u64) -> bool {
+        self.known.iter().any(|range| range.contains(&pc))
+    }
+
+    /// Where the first one behind `pc` starts.
+    pub fn next_behind(&self, pc: u64) -> u64 {
+        let behind = self.known.partition_point(|range| range.start <= pc);
+        self.known.get(behind).map_or(u64::MAX, |range| range.start)
+    }
+
+    /// Something else may be at these addresses now.
+    pub fn forget(&mut self, changed: &Range<u64>) {
+        self.known.retain(|range| range.end <= changed.start || changed.end <= range.start);
+        self.published = 0;
+    }
+
+    /// Notes the sequences whose descriptors these instructions name.
+    pub fn find<'i>(&mut self, regions: &Regions, instructions: impl Iterator<Item = &'i Instruction>) {
+        for instruction in instructions {
+            if let Some(place) = named(instruction) {
+                self.note(regions, place, instruction.ip());
+            }
+        }
+    }
+
+    /// Notes the sequence that the calling thread has published in its area. Whether that is another one than before.
+    pub fn find_published(&mut self, regions: &Regions, area: u64) -> bool {
+        let published = std::ptr::with_exposed_provenance::<u64>((area + PUBLISHED) as usize);
+        // SAFETY: the C library keeps the area with the thread's own variables, which are still there (`system::mapping`).
+        // The kernel may clear the word.
+        let place = unsafe { published.read_volatile() };
+        let is_another = place != 0 && place != self.published;
+        if is_another {
+            self.published = place;
+            self.note(regions, place, 0);
+        }
+        is_another
+    }
+
+    /// Takes the sequences of which translations may have been made before they were known.
+    pub fn take_fresh(&mut self) -> Vec<Range<u64>> {
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// Notes the sequence whose descriptor lies at `place`, if one does, and the code in front of it from `from` on, if that
+    /// is where it is prepared.
+    fn note(&mut self, regions: &Regions, place: u64, from: u64) {
+        if place.is_multiple_of(ALIGNMENT)
+            && let Some(descriptor) = program::read::<Descriptor>(place)
+            && let Some(Range { start, end }) = sequence(regions, descriptor)
+        {
+            let prepares = (start.saturating_sub(MOST_PREPARATION)..start).contains(&from);
+            self.add(if prepares { from } else { start }..end);
+        }
+    }
+
+    fn add(&mut self, range: Range<u64>) {
+        if !self.known.contains(&range) {
+            let at = self.known.partition_point(|other| other.start < range.start);
+            self.known.insert(at, range.clone());
+            self.fresh.push(range);
+        }
+    }
+}
+
+/// Where the C library (2.35 and newer) has registered an area for the calling thread; 0 where it has not.
+pub fn area() -> u64 {
+    static OFFSET: OnceLock<Option<i64>> = OnceLock::new();
+    let offset = OFFSET.get_or_init(|| {
+        let size = symbol::<u32>(c"__rseq_size")?;
+        symbol::<isize>(c"__rseq_offset").filter(|_| size != 0).map(|offset| offset as i64)
+    });
+    let fs_base: u64;
+    // SAFETY: reads a register; that the instruction is there was checked at the start.
+    unsafe { asm!("rdfsbase {}", out(reg) fs_base, options(nostack, nomem, preserves_flags)) };
+    offset.map_or(0, |offset| fs_base.wrapping_add_signed(offset))
+}
+
+/// The value of a variable of the C library, where it has one of that name.
+fn symbol<T: Copy>(name: &CStr) -> Option<T> {
+    // SAFETY: a string that ends.
+    let place = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    // SAFETY: a variable of that type (sys/rseq.h).
+    (!place.is_null()).then(|| unsafe { place.cast::<T>().read() })
+}
+
+/// The address that an instruction names, if it may be a descriptor's.
+fn named(instruction: &Instruction) -> Option<u64> {
+    let place = match (instruction.mnemonic(), instruction.op1_kind()) {
+        (Mnemonic::Lea, _) if instruction.is_ip_rel_memory_operand() => instruction.ip_rel_memory_address(),
+        (Mnemonic::Mov, OpKind::Immediate64 | OpKind::Immediate32 | OpKind::Immediate32to64) => {
+            instruction.immediate(1)
+        }
+        _ => return None,
+    };
+    (place >= LOWEST && place.is_multiple_of(ALIGNMENT)).then_some(place)
+}
+
+/// The code that a descriptor describes; `None` where it is none.
+fn sequence(regions: &Regions, [version_and_flags, start, bytes, abort]: Descriptor) -> Option<Range<u64>> {
+    let is_sound = version_and_flags as u32 == 0 && (1..MOST_BYTES).contains(&bytes);
+    let range = start..start.checked_add(bytes)?;
+    if !is_sound || range.contains(&abort) {
+        return None;
+    }
+    regions.contains(start).filter(|code| range.end <= code.end)?;
+    let signature = source::original(regions, abort.checked_sub(size_of::<u32>() as u64)?)?;
+    signature.starts_with(&SIGNATURE.to_le_bytes()).then_some(range)
+}
+
+#[cfg(test)]
+mod tests {
+    use iced_x86::{Decoder, DecoderOptions};
+
+    use super::*;
+
+    #[test]
+    fn what_instructions_may_name() {
+        let named =
+            |bytes: &[u8]| named(&Decoder::with_ip(64, bytes, 0x10_1000, DecoderOptions::NONE).decode());
+        // lea rax, [rip+0x19]: behind it 0x101007; lea rax, [rip+0x18]
+        assert_eq!(named(&[0x48, 0x8d, 0x05, 0x19, 0, 0, 0]), Some(0x10_1020));
+        assert_eq!(named(&[0x48, 0x8d, 0x05, 0x18, 0, 0, 0]), None);
+        // mov qword ptr [rdi+8], 0x404040; mov eax, 0x404040; movabs rax, 0x555500004040
+        assert_eq!(named(&[0x48, 0xc7, 0x47, 0x08, 0x40, 0x40, 0x40, 0]), Some(0x40_4040));
+        assert_eq!(named(&[0xb8, 0x40, 0x40, 0x40, 0]), Some(0x40_4040));
+        assert_eq!(named(&[0x48, 0xb8, 0x40, 0x40, 0, 0, 0x55, 0x55, 0, 0]), Some(0x5555_0000_4040));
+        // mov [rdi+8], rax; ret; xor eax, eax
+        assert_eq!(named(&[0x48, 0x89, 0x47, 0x08]), None);
+        assert_eq!(named(&[0xc3]), None);
+        assert_eq!(named(&[0x31, 0xc0]), None);
+    }
+
+    #[test]
+    fn sequences_are_told_from_what_is_around_them() {
+        let mut sequences = Sequences::default();
+        for range in [0x300..0x310, 0x100..0x108, 0x300..0x310] {
+            sequences.add(range);
+        }
+        assert_eq!(sequences.fresh, [0x300..0x310, 0x100..0x108]);
+        let inside = |pc| sequences.contains(pc);
+        assert_eq!([0xff, 0x100, 0x107, 0x108, 0x30f].map(inside), [false, true, true, false, true]);
+        let next = |pc| sequences.next_behind(pc);
+        assert_eq!([0, 0xff, 0x100, 0x2ff, 0x300].map(next), [0x100, 0x100, 0x300, 0x300, u64::MAX]);
+    }
+}

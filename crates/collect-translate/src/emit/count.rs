@@ -1,0 +1,83 @@
+//! What is added to the program's code so that it counts itself.
+
+use super::{Builder, HOOK_BYTES, HOOK_JUMP, plan::Plan};
+use crate::{
+    analyse::liveness::flags_matter_before,
+    decode::block::Block,
+    encode::marks::Undo,
+    lane::{
+        exit::{Exit, Reason},
+        registers::Gpr,
+        slots::Scratch,
+    },
+    probes::{counter::Counter, mode::Mode},
+};
+
+/// What follows the jump to where samples are taken: itself, and what gives the flags and RAX back.
+const JUMP_BYTES: u64 = 6;
+const FLAGS_BYTES: u64 = 3;
+const RELOAD_BYTES: u64 = 9;
+
+impl Builder<'_> {
+    /// Counts the block at its entry, and looks whether it is time for a sample. `fallen`: with it, the falling through of
+    /// the branch before.
+    pub(super) fn count_block(&mut self, block: &Block, plan: &Plan, entry: u64, fallen: bool) {
+        let Some(arena) = self.cache.codes.get_mut(self.index) else { return };
+        let counter = Counter { template: plan.template, fallen, ..Counter::block(block, entry) };
+        let (id, place) = arena.add_counter(counter);
+        let mut body = 0;
+        let sampled = self.mode.samples() && block.sums.loads + block.sums.stores > 0;
+        if sampled || self.times_in_copies() && !plan.timed.is_empty() {
+            self.cache.counter_added(self.index, id);
+        }
+        let live = flags_matter_before(&self.cache.regions, block);
+        let pc = block.pc;
+        let [plain, rax, flags] = if fallen {
+            [Undo::Fallen, Undo::FallenRax, Undo::FallenFlags]
+        } else {
+            [Undo::Nothing, Undo::Rax, Undo::Flags]
+        };
+        self.mark(pc, plain);
+        // Nothing is decided by the counter: it goes down without arithmetic.
+        let counts_only = !sampled && matches!(self.mode, Mode::Count | Mode::Sample { .. });
+        if live {
+            self.code.spill(Gpr::RAX, Scratch::C);
+            self.mark(pc, rax);
+            if counts_only {
+                self.code.count_down_through_rax(place);
+                self.mark(pc, Undo::CountedRax);
+                self.code.reload(Gpr::RAX, Scratch::C);
+                return;
+            }
+            self.code.flags_to_ax();
+            self.mark(pc, flags);
+        }
+        self.begin_record(pc, plan, live, entry);
+        self.begin_times(pc, plan, live, entry);
+        self.code.count_down(place);
+        self.mark(pc, if live { Undo::CountedFlags } else { Undo::Counted });
+        if sampled {
+            let restored = if live { FLAGS_BYTES + RELOAD_BYTES } else { 0 };
+            body = self.code.here() + JUMP_BYTES + restored;
+            let back = if matches!(self.mode, Mode::Sample { .. }) { body } else { 0 };
+            let stub = self.stub(Exit { reason: Reason::Sample, detail: id, pc, back }, live);
+            self.code.jump_if_negative(stub);
+        }
+        self.jump_to_copy(plan, id, live);
+        if live {
+            self.code.flags_from_ax();
+            self.mark(pc, Undo::CountedRax);
+            self.code.reload(Gpr::RAX, Scratch::C);
+        }
+        debug_assert!(!matches!(self.mode, Mode::Sample { .. }) || !sampled || self.code.here() == body);
+        self.write_token(plan);
+    }
+
+    /// Leaves for a hook, and comes back behind it.
+    pub(super) fn hook(&mut self, pc: u64, hook: u64) {
+        let back = self.code.here() + HOOK_BYTES;
+        let stub = self.stub(Exit { reason: Reason::Hook, detail: hook, pc, back }, false);
+        self.code.raw(&[HOOK_JUMP]);
+        self.code.raw(&(stub.wrapping_sub(back) as u32).to_le_bytes());
+    }
+}

@@ -1,0 +1,65 @@
+//! Branches that fall through, and the blocks that follow them.
+//!
+//! A conditional branch is counted as taken with its block. To count one of its two ways is enough, and where it falls
+//! through to a block of the same fragment, which is counted anyway, nothing is to be added: that block's counter stands for
+//! the branch, too ([`Counter::fallen`](crate::probes::counter::Counter)), as long as nobody else comes by it. So such a block, a
+//! *follower*, is not one that others are led to. Once somebody wants to go there, it gets a *side entry*: code elsewhere
+//! that counts it as an ordinary block, and jumps behind the follower's counter.
+
+use super::Builder;
+use crate::{
+    analyse::liveness::flags_matter,
+    blocks::{
+        cache::{Cache, Follower},
+        code::Code,
+    },
+    encode::marks::Undo,
+    lane::{registers::Gpr, slots::Scratch},
+    probes::mode::Mode,
+};
+
+/// Makes a side entry to the follower at `pc`: where that is. `None` where there is no room beside it.
+pub fn side_entry(cache: &mut Cache, pc: u64, follower: Follower) -> Option<u64> {
+    let mut builder = Builder::begin(cache, pc)?;
+    let arena = builder.cache.codes.get(builder.index)?;
+    // It is to be forgotten with what it leads to.
+    builder.original = arena.original(follower.body)?;
+    let block = builder.decode(pc)?;
+    let (plan, entry) = (builder.plan(&block), builder.code.here());
+    if plan.failed {
+        return None;
+    }
+    builder.cache.begins(pc, entry);
+    builder.count_block(&block, &plan, entry, false);
+    builder.mark(pc, Undo::Counted);
+    builder.code.jump(|_| follower.body);
+    builder.cache.spare.instructions = block.instructions;
+    builder.finish().then_some(entry)
+}
+
+impl Builder<'_> {
+    /// Whether blocks that follow a branch count its falling through. Where every access is written down or timed, a block's
+    /// way in is more than its counter.
+    pub(super) const fn counts_falls_in_followers(&self) -> bool {
+        matches!(self.mode, Mode::Count | Mode::Sample { .. })
+    }
+
+    /// On the way to `pc`, to which a branch has fallen through: counts that.
+    pub(super) fn count_fall(&mut self, pc: u64) {
+        if self.mode == Mode::Bare {
+            return;
+        }
+        let Some(place) = self.cache.codes.get_mut(self.index).map(Code::add_edge) else { return };
+        self.mark(pc, Undo::Fallen);
+        if flags_matter(&self.cache.regions, pc) {
+            self.code.spill(Gpr::RAX, Scratch::C);
+            self.mark(pc, Undo::FallenRax);
+            self.code.count_down_through_rax(place);
+            self.mark(pc, Undo::Rax);
+            self.code.reload(Gpr::RAX, Scratch::C);
+        } else {
+            self.code.count_down(place);
+        }
+        self.mark(pc, Undo::Nothing);
+    }
+}

@@ -1,0 +1,389 @@
+//! From the program's code to the cache: one fragment, of up to [`MOST_BLOCKS`] blocks that follow each other.
+
+mod count;
+pub mod follower;
+pub mod lookup;
+mod plan;
+pub mod relocate;
+mod stamp;
+mod stream;
+mod timed;
+mod transfer;
+mod units;
+mod watch;
+
+use std::ops::Range;
+
+use iced_x86::{Code as Opcode, FlowControl, Instruction, Mnemonic};
+
+use crate::{
+    blocks::{
+        cache::{Cache, Follower},
+        code::{MOST_COLD, MOST_HOT},
+        gate,
+        landings::{Landed, Landing},
+        spare::Spare,
+    },
+    decode::{
+        block::{Block, Decoded, may_fall_through},
+        operand::{Addressed, Finder},
+    },
+    encode::{
+        Emitter,
+        marks::{Lent, Marks, Undo},
+    },
+    lane::exit::{Exit, Reason},
+    probes::mode::Mode,
+};
+use plan::Plan;
+use timed::{Pending, ToCopy};
+
+/// Longer fragments gain nothing; single blocks cost jumps.
+const MOST_BLOCKS: usize = 16;
+
+/// The opcode of the jump to a hook, and the bytes of it all: `jmp rel32`.
+pub const HOOK_JUMP: u8 = 0xe9;
+pub const HOOK_BYTES: u64 = 5;
+
+/// A hook in front of one of a block's instructions. There may be several: one that reads and writes is drawn as either.
+#[derive(Clone, Copy, Debug)]
+pub struct Hooked {
+    /// Which instruction of the block.
+    pub instruction: usize,
+    /// Which hook.
+    pub hook: u64,
+}
+
+/// How executions of a block come to its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// From anywhere.
+    Entered,
+    /// The branch before it in the fragment falls through.
+    Fallen,
+    /// They have been counted elsewhere, and are to run in a copy.
+    Copied,
+}
+
+/// How the instructions of a block are translated.
+#[derive(Clone, Copy)]
+struct How<'h> {
+    hooks: &'h [Hooked],
+    /// For everybody's use, not a copy.
+    shared: bool,
+    /// Loads are timed.
+    timed: bool,
+    /// The hook for when that is over.
+    over: Option<u64>,
+}
+
+/// A fragment in the making.
+struct Builder<'c> {
+    cache: &'c mut Cache,
+    /// Which arena.
+    index: usize,
+    code: Emitter,
+    marks: Marks,
+    /// From the first to the last byte that it was made from.
+    original: Range<u64>,
+    /// Where its cold code begins.
+    cold: u64,
+    finder: Finder,
+    /// How much the block that was decoded last is observed.
+    mode: Mode,
+    /// What the instructions of the block that was decoded last access.
+    found: Vec<Addressed>,
+    /// What added code has borrowed at this point.
+    lent: Lent,
+    /// The jump to a copy of the block in the making in which its loads are timed, and the blocks whose copies are to be made.
+    to_copy: Option<ToCopy>,
+    pending: Vec<Pending>,
+}
+
+/// Translates the code at `pc` for everybody's use. The cache address, or `None` where it cannot be translated.
+pub fn translate(cache: &mut Cache, pc: u64) -> Option<u64> {
+    let mut builder = Builder::begin(cache, pc)?;
+    let entry = builder.code.here();
+    let (mut next, mut fallen) = (pc, false);
+    for _ in 0..MOST_BLOCKS {
+        let Some(block) = builder.decode(next) else { break };
+        let way = if fallen { Way::Fallen } else { Way::Entered };
+        let after = builder.block(&block, &[], way);
+        fallen = block.last().is_some_and(may_fall_through);
+        builder.copy_later(block);
+        match after {
+            Some(after) if builder.goes_on(pc, after) => next = after,
+            Some(after) => {
+                builder.link_behind(after, fallen);
+                return builder.finish().then_some(entry);
+            }
+            None => return builder.finish().then_some(entry),
+        }
+    }
+    if builder.code.here() == entry {
+        return None;
+    }
+    builder.link_behind(next, fallen);
+    builder.finish().then_some(entry)
+}
+
+/// Translates the block at `pc` once more, uncounted, with hooks in front of some of its instructions.
+pub fn variant(cache: &mut Cache, pc: u64, hooks: &[Hooked]) -> Option<u64> {
+    let mut builder = Builder::begin(cache, pc)?;
+    let entry = builder.code.here();
+    let block = builder.decode(pc)?;
+    if let Some(after) = builder.block(&block, hooks, Way::Copied) {
+        builder.link_behind(after, block.last().is_some_and(may_fall_through));
+    }
+    builder.finish().then_some(entry)
+}
+
+impl<'c> Builder<'c> {
+    fn begin(cache: &'c mut Cache, pc: u64) -> Option<Self> {
+        let index = cache.room_near(pc)?;
+        let arena = cache.codes.get_mut(index)?;
+        // Now: what the fragment enters as it is made is not taken back.
+        arena.make_ready()?;
+        let (start, cold) = (arena.next_hot(), arena.next_cold());
+        let Spare { code, marks, finder, .. } = &mut cache.spare;
+        let code = Emitter::reusing(start, std::mem::take(code));
+        let marks = Marks::reusing(start, pc, std::mem::take(marks));
+        let (finder, lent) = (finder.take().unwrap_or_else(Finder::new), Lent::None);
+        let (mode, found, original) = (cache.mode, Vec::new(), pc..pc + 1);
+        let (to_copy, pending) = (None, Vec::new());
+        Some(Self { cache, index, code, marks, original, cold, finder, mode, found, lent, to_copy, pending })
+    }
+
+    fn decode(&mut self, pc: u64) -> Option<Block> {
+        let code = self.cache.code_after(pc)?;
+        let spare = std::mem::take(&mut self.cache.spare.instructions);
+        let mut block = Block::decode_into(spare, pc, code, &mut self.cache.accesses)?;
+        let instructions = block.instructions.iter().map(|decoded| &decoded.instruction);
+        self.cache.sequences.find(&self.cache.regions, instructions);
+        if self.cache.sequences.contains(pc) {
+            self.cache.spare.instructions = block.instructions;
+            return None;
+        }
+        let filter = &self.cache.filter;
+        self.mode = if filter.contains(pc) { self.cache.mode } else { self.cache.mode.elsewhere() };
+        let end = filter.changes_behind(pc).min(self.cache.sequences.next_behind(pc));
+        if end < block.end() {
+            block.truncate(block.instructions.partition_point(|decoded| decoded.instruction.ip() < end));
+        }
+        if self.mode.sees_every_access() {
+            self.end_at_stamp(&mut block);
+            self.shorten(&mut block);
+        }
+        Some(block)
+    }
+
+    /// Whether the fragment that began at `first` goes on with the block at `next`.
+    fn goes_on(&self, first: u64, next: u64) -> bool {
+        let cold = self.cache.codes.get(self.index).map_or(0, |arena| arena.next_cold() - self.cold);
+        let copies: usize = self.pending.iter().map(Pending::bytes).sum();
+        let room = self.code.bytes().len() + copies < MOST_HOT / 2 && cold < MOST_COLD as u64 / 2;
+        (room || !self.cache.mode.adds_much())
+            && !self.cache.is_translated(next)
+            && self.cache.regions.contains(first) == self.cache.regions.contains(next)
+    }
+
+    fn finish(mut self) -> bool {
+        self.copies();
+        let Self { cache, index, code, marks, original, finder, .. } = self;
+        let (marks, spare) = marks.finish();
+        let arena = cache.codes.get_mut(index);
+        let made = arena.is_some_and(|arena| arena.add_fragment(&code, marks, original));
+        let instructions = std::mem::take(&mut cache.spare.instructions);
+        cache.spare = Spare { code: code.into_bytes(), marks: spare, instructions, finder: Some(finder) };
+        if made {
+            cache.publish();
+        } else {
+            cache.retract();
+        }
+        made
+    }
+
+    fn mark(&mut self, pc: u64, undo: Undo) {
+        self.marks.push_lent(self.code.here(), pc, undo, self.lent);
+    }
+
+    /// One block. Returns where the program goes on behind it, `None` where the block's end leads elsewhere.
+    fn block(&mut self, block: &Block, hooks: &[Hooked], way: Way) -> Option<u64> {
+        self.original = self.original.start.min(block.pc)..self.original.end.max(block.end());
+        let plan = self.plan(block);
+        let follows = way == Way::Fallen && !plan.failed && self.counts_falls_in_followers();
+        if way == Way::Fallen && !follows {
+            self.count_fall(block.pc);
+        }
+        if plan.failed {
+            self.leave_at(block.pc);
+            return None;
+        }
+        let (mut first, shared) = (Undo::Nothing, way != Way::Copied);
+        if shared {
+            let entry = self.code.here();
+            if !follows {
+                self.cache.begins(block.pc, entry);
+            }
+            if self.mode != Mode::Bare {
+                self.count_block(block, &plan, entry, follows);
+                first = Undo::Counted;
+            }
+            if follows {
+                self.cache.follows(block.pc, Follower { entry, body: self.code.here() });
+            }
+        }
+        let timed = !self.times_in_copies();
+        self.instructions(block, &plan, How { hooks, shared, timed, over: None }, first)
+    }
+
+    /// The instructions of a block; the state in front of them is `first`. Returns the same.
+    fn instructions(&mut self, block: &Block, plan: &Plan, how: How<'_>, first: Undo) -> Option<u64> {
+        let How { hooks, shared, timed, over } = how;
+        let counted = self.mode != Mode::Bare;
+        self.begin_watching(block.pc, plan, first);
+        let groups = self.groups(block, plan, shared);
+        let (mut written, mut ahead) = (0, block.sums.accesses() as u32);
+        let transfers =
+            block.last().is_some_and(|last| last.flow_control() != FlowControl::Next && !is_syscall(last));
+        let copied = block.instructions.len() - usize::from(transfers);
+        for (index, decoded) in block.instructions.iter().enumerate() {
+            let Decoded { instruction, statics, .. } = decoded;
+            let pc = instruction.ip();
+            self.mark(pc, if index == 0 { first } else { Undo::Nothing });
+            for operand in plan.operands.get(index).into_iter().flatten() {
+                self.write_address(plan, written, operand);
+                written += 1;
+            }
+            self.write_mask(plan);
+            self.look_up_at(block, &groups, index);
+            if plan.otherwise {
+                self.otherwise(plan, decoded, ahead);
+            }
+            ahead -= statics.loads + statics.stores;
+            for hooked in hooks.iter().filter(|hooked| hooked.instruction == index) {
+                self.hook(pc, hooked.hook);
+            }
+            if index + 1 == block.instructions.len() {
+                self.end_record(pc, plan);
+                self.end_copy(over, block, false);
+            }
+            if index == copied {
+                return self.transfer(instruction, shared);
+            }
+            let done = if is_syscall(instruction) {
+                self.system_call(instruction);
+                true
+            } else if counted && statics.lanes {
+                self.lanes(decoded, plan, ahead)
+            } else if counted && statics.repeated.is_some() {
+                self.repeated(decoded, ahead)
+            } else if let Some(Some(operand)) = plan.timed.get(index).filter(|_| timed) {
+                self.timed(decoded, operand)
+            } else {
+                self.copy(decoded)
+            };
+            if !done {
+                self.leave_at(pc);
+                return None;
+            }
+        }
+        self.stamp_behind(block, block.end());
+        self.end_copy(over, block, true);
+        Some(block.end())
+    }
+
+    /// Copies an instruction. False where it must run in its own place.
+    fn copy(&mut self, decoded: &Decoded) -> bool {
+        let instruction = &decoded.instruction;
+        let original = self.cache.original(instruction);
+        let copied = relocate::copy(&mut self.code, decoded, original);
+        if copied && may_set_trap_flag(instruction) {
+            // The processor traps behind the instruction that follows. It is none of the program's, which then finds
+            // its own steps natively.
+            const NOP: u8 = 0x90;
+            self.mark(instruction.next_ip(), Undo::Nothing);
+            self.code.raw(&[NOP]);
+            self.mark(instruction.next_ip(), Undo::Nothing);
+        }
+        copied
+    }
+
+    /// A system call: those that concern us leave, the others happen in place. The choice is made with RCX and R11,
+    /// which the instruction destroys anyway, and leaves the flags alone.
+    fn system_call(&mut self, instruction: &Instruction) {
+        let waiting = self.cache.mode == Mode::Stream;
+        let table = self.cache.codes.get(self.index).map_or(0, |arena| arena.gate(waiting));
+        let pc = instruction.ip();
+        let back = self.code.here() + gate::BYTES;
+        let stub = self.stub(Exit { reason: Reason::SystemCall, detail: 0, pc, back }, false);
+        let Self { code, marks, .. } = self;
+        gate::emit(code, table, stub, |at, undo| marks.push(at, pc, undo));
+        debug_assert_eq!(self.code.here(), back);
+        self.code.raw(&[0x0f, 0x05]);
+        self.mark(instruction.next_ip(), Undo::Nothing);
+        if waiting {
+            self.code.make_stamp_due();
+        }
+    }
+
+    /// The end of the translated way: the thread goes on natively at `pc`.
+    fn leave_at(&mut self, pc: u64) {
+        let detail = self.code.here();
+        let stub = self.stub(Exit { reason: Reason::Instruction, detail, pc, back: 0 }, false);
+        self.code.jump(|_| stub);
+    }
+
+    fn stub(&mut self, exit: Exit, flags_in_ax: bool) -> u64 {
+        let lent = self.lent;
+        let arena = self.cache.codes.get_mut(self.index);
+        arena.map_or(0, |arena| arena.stub_giving_back(exit, flags_in_ax, lent))
+    }
+
+    fn literal(&mut self, value: u64) -> u64 {
+        self.cache.codes.get_mut(self.index).map_or(0, |arena| arena.literal(value))
+    }
+
+    /// `jmp` to the translation of `pc`, or to a way out that will make this jump lead there.
+    fn link(&mut self, pc: u64) {
+        self.mark(pc, Undo::Nothing);
+        let Self { cache, index, code, .. } = self;
+        let known = cache.known(pc, code);
+        code.jump(|patch| cache.link_to(*index, pc, patch, known));
+    }
+
+    /// The same behind a block, whose last instruction may have been a branch that has `fallen` through.
+    fn link_behind(&mut self, pc: u64, fallen: bool) {
+        if fallen {
+            self.count_fall(pc);
+        }
+        self.link(pc);
+    }
+
+    fn link_if(&mut self, condition: u8, pc: u64) {
+        let Self { cache, index, code, .. } = self;
+        let known = cache.known(pc, code);
+        code.jump_if(condition, |patch| cache.link_to(*index, pc, patch, known));
+    }
+}
+
+/// A landing for `pc` by itself, in front of its translation at `body`.
+pub fn landing(cache: &mut Cache, landing: Landing, pc: u64, body: u64) -> Option<Landed> {
+    let code = cache.stands_for(pc);
+    let mut builder = Builder::begin(cache, code)?;
+    let landed = builder.landing(landing, pc)?;
+    if builder.code.reaches(body) {
+        builder.code.jump(|_| body);
+    } else {
+        builder.link(code);
+    }
+    builder.finish().then_some(landed)
+}
+
+fn may_set_trap_flag(instruction: &Instruction) -> bool {
+    matches!(instruction.mnemonic(), Mnemonic::Popf | Mnemonic::Popfd | Mnemonic::Popfq)
+}
+
+fn is_syscall(instruction: &Instruction) -> bool {
+    instruction.code() == Opcode::Syscall
+}

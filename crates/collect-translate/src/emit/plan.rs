@@ -1,0 +1,141 @@
+//! How the accesses of a block are seen one by one: its operands, and the registers that are borrowed for them.
+
+use carom_base_insn::Lanes;
+
+use super::Builder;
+use crate::{
+    analyse::group::Group,
+    decode::{
+        block::{Block, Decoded},
+        operand::{Addressed, Operand},
+    },
+    encode::marks::Lent,
+    lane::registers::Gpr,
+    probes::{mode::Mode, templates::Template},
+};
+
+/// What is put in front of the accesses of one block.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub lent: Lent,
+    /// Of each instruction.
+    pub operands: Vec<Vec<Operand>>,
+    /// The first of the block's templates, where it is streamed.
+    pub template: Option<u32>,
+    /// The block is one instruction, the accesses of which take a look at all registers.
+    pub otherwise: bool,
+    /// That look is needed only where one of these goes to a watched place.
+    pub lanes: Option<Group>,
+    /// The block is one instruction, the active ones of whose lanes are written down.
+    pub mask: Option<Lanes>,
+    /// There is no room to say what the block accesses.
+    pub failed: bool,
+    /// From where each instruction loads that is timed; none where none is.
+    pub timed: Vec<Option<Operand>>,
+}
+
+/// Registers that may be borrowed: those that compiled code uses last come first. RAX is borrowed for the flags, RSP is
+/// the program's at any time.
+const CANDIDATES: [Gpr; 14] = {
+    let numbers = [11, 10, 9, 8, 15, 14, 13, 12, 2, 1, 3, 5, 6, 7];
+    let mut candidates = [Gpr(0); 14];
+    let mut index = 0;
+    while index < 14 {
+        candidates[index] = Gpr(numbers[index]);
+        index += 1;
+    }
+    candidates
+};
+
+impl Plan {
+    /// Bytes of the block in the thread's buffer.
+    pub fn streamed_bytes(&self) -> u32 {
+        let accesses: usize = self.operands.iter().map(Vec::len).sum();
+        (accesses as u32 + 1 + u32::from(self.mask.is_some())) * size_of::<u64>() as u32
+    }
+}
+
+impl Builder<'_> {
+    /// Finds what the block's instructions access, and shortens it so that there are registers to borrow, and that an instruction which takes a look at all registers
+    /// is alone.
+    pub(super) fn shorten(&mut self, block: &mut Block) {
+        let wanted = if self.mode == Mode::Stream { 2 } else { 1 };
+        let mut used = 0;
+        self.found.clear();
+        for index in 0..block.instructions.len() {
+            let Some(decoded) = block.instructions.get(index) else { break };
+            self.found.push(self.finder.operands(decoded, &mut self.cache.accesses));
+            match self.found.last() {
+                None | Some(Addressed::Otherwise) => return block.truncate(index.max(1)),
+                // The last one runs when everything was given back.
+                Some(Addressed::Plain(operands)) => {
+                    let addresses = operands.iter().fold(0, |all, operand| all | operand.registers());
+                    if free(used | addresses).nth(wanted - 1).is_none() {
+                        return block.truncate(index);
+                    }
+                }
+            }
+            used |= self.finder.registers(&decoded.instruction);
+            if free(used).nth(wanted - 1).is_none() {
+                return block.truncate(index + 1);
+            }
+        }
+    }
+
+    /// How the accesses of a block that was shortened are seen.
+    pub(super) fn plan(&mut self, block: &Block) -> Plan {
+        let mut plan = Plan::default();
+        if matches!(self.mode, Mode::Time { .. }) {
+            return Plan { timed: self.timable(block), ..plan };
+        }
+        if !self.mode.sees_every_access() {
+            return plan;
+        }
+        let (mut used, mut accesses) = (0, 0);
+        let found = std::mem::take(&mut self.found);
+        for (index, (Decoded { instruction, .. }, found)) in block.instructions.iter().zip(found).enumerate()
+        {
+            match found {
+                Addressed::Otherwise => {
+                    if let Some(plan) = self.lanes_to_write(instruction) {
+                        return plan;
+                    }
+                    let (lanes, lent) = self.lanes_to_look_up(instruction).unzip();
+                    let lent = lent.unwrap_or_default();
+                    return Plan { otherwise: true, lanes, lent, ..Plan::default() };
+                }
+                Addressed::Plain(operands) => {
+                    let borrows = |operand: &&Operand| self.mode == Mode::Stream || !operand.is_constant();
+                    accesses += operands.iter().filter(borrows).count();
+                    used |= operands.iter().fold(0, |all, operand| all | operand.registers());
+                    plan.operands.push(operands);
+                }
+            }
+            if index + 1 < block.instructions.len() {
+                used |= self.finder.registers(instruction);
+            }
+        }
+        let mut free = free(used);
+        plan.lent = match (accesses, self.mode, free.next(), free.next()) {
+            (0, ..) => Lent::None,
+            (_, Mode::Stream, Some(position), Some(address)) => Lent::Two(position, address),
+            (_, Mode::Watch { .. }, Some(address), _) => Lent::One(address),
+            _ => Lent::None,
+        };
+        if matches!(plan.lent, Lent::Two(..)) {
+            let of = |(decoded, operands): (&Decoded, &Vec<Operand>)| {
+                let ip = decoded.instruction.ip();
+                operands.iter().map(|o| Template::new(ip, o.width, o.kind)).collect::<Vec<_>>()
+            };
+            let templates: Vec<_> = block.instructions.iter().zip(&plan.operands).flat_map(of).collect();
+            plan.template = self.cache.templates.add(&templates);
+            plan.failed = plan.template.is_none();
+        }
+        plan
+    }
+}
+
+/// The registers that may be borrowed where these are in use.
+pub fn free(used: u16) -> impl Iterator<Item = Gpr> {
+    CANDIDATES.into_iter().filter(move |register| used >> register.0 & 1 == 0)
+}

@@ -1,0 +1,122 @@
+//! Code that writes a block's accesses down.
+
+use iced_x86::Instruction;
+
+use super::{
+    Builder,
+    plan::{Plan, free},
+    units::is_told,
+};
+use crate::{
+    decode::{block::Decoded, operand::Operand},
+    encode::marks::{Lent, Undo},
+    lane::{
+        exit::{Exit, Reason},
+        records::BUFFER_END,
+        registers::Gpr,
+        slots::{POSITION, Scratch},
+    },
+    probes::{hook::Hook, mode::Mode, templates::Template},
+};
+
+/// Where a word of the block's record goes, relative to GS and the position behind the record.
+const fn word(bytes: u32, index: u32) -> u32 {
+    BUFFER_END - bytes + 8 * index
+}
+
+impl Builder<'_> {
+    /// At a block's entry, where flags may be destroyed: borrows registers, and makes sure that there is room.
+    /// `flags_in_ax`: the flags are there, and RAX in C.
+    pub(super) fn begin_record(&mut self, pc: u64, plan: &Plan, flags_in_ax: bool, entry: u64) {
+        let Lent::Two(position, address) = plan.lent else { return };
+        let bytes = plan.streamed_bytes();
+        let undo = if flags_in_ax { Undo::Flags } else { Undo::Nothing };
+        self.code.spill(position, Scratch::P);
+        self.code.spill(address, Scratch::T);
+        self.lent = plan.lent;
+        self.mark(pc, undo);
+        self.code.load_slot(position, POSITION);
+        self.code.add_constant(position, bytes);
+        let full = Exit { reason: Reason::Full, detail: 0, pc, back: entry };
+        let stub = self.stub(full, flags_in_ax);
+        self.code.jump_if_positive(stub);
+        self.stamp_if_due(pc, plan, flags_in_ax);
+    }
+
+    /// The token of the block, when the flags are the program's again.
+    pub(super) fn write_token(&mut self, plan: &Plan) {
+        if let (Lent::Two(position, _), Some(template)) = (plan.lent, plan.template) {
+            let bytes = plan.streamed_bytes();
+            self.code.store_constant_behind(position, word(bytes, 0), template);
+        }
+    }
+
+    /// The address of one access, the `nth` of the block.
+    pub(super) fn write_address(&mut self, plan: &Plan, nth: u32, operand: &Operand) {
+        let Lent::Two(position, address) = plan.lent else { return };
+        let at = word(plan.streamed_bytes(), nth + 1);
+        let register = match plain_register(operand) {
+            Some(base) => base,
+            None => {
+                self.code.effective_address(address, operand);
+                address
+            }
+        };
+        self.code.store_behind(position, at, register);
+    }
+
+    /// How an instruction is written down whose lanes lie within a vector's length.
+    pub(super) fn lanes_to_write(&mut self, instruction: &Instruction) -> Option<Plan> {
+        if self.mode != Mode::Stream {
+            return None;
+        }
+        let (first, lanes) = self.finder.lanes(instruction).filter(|(_, lanes)| is_told(lanes))?;
+        let mut free = free(first.registers());
+        let lent = Lent::Two(free.next()?, free.next()?);
+        let template = self.cache.templates.add(&[Template::lanes(instruction.ip(), &lanes)]);
+        let (operands, failed) = (vec![vec![first]], template.is_none());
+        Some(Plan { lent, operands, template, mask: Some(lanes), failed, ..Plan::default() })
+    }
+
+    /// Which lanes are active, behind the address of the first.
+    pub(super) fn write_mask(&mut self, plan: &Plan) {
+        if let (Lent::Two(position, bits), Some(lanes)) = (plan.lent, &plan.mask) {
+            self.code.bits_of_lanes(bits, lanes);
+            self.code.store_behind(position, word(plan.streamed_bytes(), 2), bits);
+        }
+    }
+
+    /// In front of an instruction whose accesses take a look at all registers. Iterations and lanes have hooks anyway.
+    pub(super) fn otherwise(&mut self, plan: &Plan, decoded: &Decoded, ahead: u32) {
+        let Decoded { instruction, statics, .. } = decoded;
+        let pc = instruction.ip();
+        if let Some(lanes) = &plan.lanes {
+            return self.look_up(pc, lanes, Hook::Accesses { pc, ahead });
+        }
+        let has_hook = statics.repeated.is_some() || statics.lanes && self.mode == Mode::Stream;
+        if !has_hook {
+            let hook = self.cache.add_hook(Hook::Accesses { pc, ahead });
+            self.hook(pc, hook);
+        }
+    }
+
+    /// In front of the block's last instruction: the record is complete, and nothing is borrowed any more.
+    pub(super) fn end_record(&mut self, pc: u64, plan: &Plan) {
+        if self.lent == Lent::None {
+            return;
+        }
+        if let Lent::Two(position, _) = plan.lent {
+            self.code.store_slot(position, POSITION);
+            self.mark(pc, Undo::Streamed);
+        }
+        self.code.give_back(self.lent);
+        self.lent = Lent::None;
+        self.mark(pc, Undo::Nothing);
+    }
+}
+
+/// The register that is the operand's address.
+fn plain_register(operand: &Operand) -> Option<Gpr> {
+    let alone = operand.index.is_none() && operand.displacement == 0 && !operand.fs;
+    operand.base.filter(|_| alone)
+}

@@ -1,0 +1,310 @@
+//! From an address in the cache back to the program: which instruction is next, and what added code has in hand.
+
+use crate::lane::registers::Gpr;
+
+/// What must be undone to have the machine as the program left it, in front of the instruction at `pc`.
+///
+/// "In A" and so on: the register's value is in that `Scratch` word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Undo {
+    /// Nothing: every register is the program's.
+    Nothing = 0,
+    /// RAX is in C.
+    Rax,
+    /// RAX is in C, the arithmetic flags in AX.
+    Flags,
+    /// The block at `pc` was counted although none of it has run.
+    Counted,
+    /// `Counted` and `Rax`.
+    CountedRax,
+    /// `Counted` and `Flags`.
+    CountedFlags,
+    /// A return is under way: the true `pc` is in RSI, RSI in A, RCX in B.
+    Return,
+    /// An indirect jump or call: the true `pc` is in R11; R11 in A, RCX in B. By the ABI R11 is dead at a call, but
+    /// hand-written code (x264's) calls its own functions as it likes.
+    Jump,
+    /// The repeated instruction at `pc` was counted with RCX iterations although they are still to come.
+    Repeat,
+    /// `Repeat` and `Rax`.
+    RepeatRax,
+    /// `Repeat` and `Flags`.
+    RepeatFlags,
+    /// The repeated instruction before `pc` ended with RCX iterations to spare, which were counted.
+    Spared,
+    /// `Spared` and `Rax`.
+    SparedRax,
+    /// `Spared` and `Flags`.
+    SparedFlags,
+    /// The active lanes of the instruction at `pc` were counted although it is still to run.
+    Lanes,
+    /// `Lanes` and `Rax`.
+    LanesRax,
+    /// `Lanes` and `Flags`.
+    LanesFlags,
+    /// On the way into a system call: its number is in RCX.
+    NumberInRcx,
+    /// Likewise, in R11.
+    NumberInR11,
+    /// An indirect call has loaded its target into R11; R11 in A.
+    CallR11,
+    /// The branch in front of `pc` was counted as taken and has fallen through.
+    Fallen,
+    /// `Fallen` and `Rax`.
+    FallenRax,
+    /// `Fallen` and `Flags`.
+    FallenFlags,
+    /// RAX and RDX are in the registers that are lent ([`Lent::Two`]), the latter's values where they always are.
+    RaxAndRdx,
+    /// The block's accesses up to and with that of the instruction at `pc` are in the thread's buffer ([`Lent::Two`]),
+    /// although that instruction is still to run.
+    Streamed,
+    /// A stamp is being written: RAX, RCX and RDX are in `Slots::stamping`.
+    Stamp,
+    /// `Stamp`; then RAX is in C, the arithmetic flags in AX.
+    StampFlags,
+}
+
+/// General registers that added code has borrowed across several instructions of the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lent {
+    /// None.
+    #[default]
+    None,
+    /// This one; its value is in `Scratch::T`.
+    One(Gpr),
+    /// The position in the thread's buffer is in the first, whose value is in `Scratch::P`, addresses in the second, whose
+    /// value is in `Scratch::T`. Unless marked [`Undo::Streamed`], the block's entries are not part of the buffer yet.
+    Two(Gpr, Gpr),
+}
+
+impl Lent {
+    /// One byte for those that are not `None`: no register is lent twice.
+    const fn code(self) -> Option<u8> {
+        match self {
+            Self::None => None,
+            Self::One(register) => Some(register.0 << 4 | register.0),
+            Self::Two(position, address) => Some(position.0 << 4 | address.0),
+        }
+    }
+
+    const fn decode(code: u8) -> Self {
+        let (high, low) = (Gpr(code >> 4), Gpr(code & 15));
+        if high.0 == low.0 { Self::One(low) } else { Self::Two(high, low) }
+    }
+}
+
+impl Undo {
+    const ALL: [Self; 27] = [
+        Self::Nothing,
+        Self::Rax,
+        Self::Flags,
+        Self::Counted,
+        Self::CountedRax,
+        Self::CountedFlags,
+        Self::Return,
+        Self::Jump,
+        Self::Repeat,
+        Self::RepeatRax,
+        Self::RepeatFlags,
+        Self::Spared,
+        Self::SparedRax,
+        Self::SparedFlags,
+        Self::Lanes,
+        Self::LanesRax,
+        Self::LanesFlags,
+        Self::NumberInRcx,
+        Self::NumberInR11,
+        Self::CallR11,
+        Self::Fallen,
+        Self::FallenRax,
+        Self::FallenFlags,
+        Self::RaxAndRdx,
+        Self::Streamed,
+        Self::Stamp,
+        Self::StampFlags,
+    ];
+
+    /// In an encoded mark: what is lent follows.
+    const WITH_LENT: u8 = 0x80;
+
+    /// Whether RCX is a number of iterations that were counted and not made.
+    pub const fn counts_iterations(self) -> bool {
+        matches!(
+            self,
+            Self::Repeat
+                | Self::RepeatRax
+                | Self::RepeatFlags
+                | Self::Spared
+                | Self::SparedRax
+                | Self::SparedFlags
+        )
+    }
+
+    /// What is still to be added to the branches that were taken.
+    pub const fn branches_to_count(self) -> i64 {
+        match self {
+            Self::Fallen | Self::FallenRax | Self::FallenFlags => -1,
+            _ => 0,
+        }
+    }
+
+    /// Whether the lanes of an instruction were counted that is still to run.
+    pub const fn counts_lanes(self) -> bool {
+        matches!(self, Self::Lanes | Self::LanesRax | Self::LanesFlags)
+    }
+}
+
+/// The state from one cache address up to the next mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The cache address from which it holds.
+    pub cache: u64,
+    /// The original instruction.
+    pub pc: u64,
+    /// What stands in between.
+    pub undo: Undo,
+    /// What is borrowed beside that.
+    pub lent: Lent,
+}
+
+/// The marks of a fragment in the making, in the order of cache addresses, as differences: about three bytes each.
+#[derive(Debug)]
+pub struct Marks {
+    first: Mark,
+    last: Mark,
+    encoded: Vec<u8>,
+}
+
+/// The marks of one fragment.
+#[derive(Debug)]
+pub struct Finished {
+    cache: u64,
+    pc: u64,
+    encoded: Box<[u8]>,
+}
+
+impl Marks {
+    /// For a fragment at `cache` made from the code at `pc`.
+    pub fn new(cache: u64, pc: u64) -> Self {
+        let first = Mark { cache, pc, undo: Undo::Nothing, lent: Lent::None };
+        Self { first, last: first, encoded: Vec::new() }
+    }
+
+    /// The same, in memory that was used for something else before.
+    pub fn reusing(cache: u64, pc: u64, mut encoded: Vec<u8>) -> Self {
+        encoded.clear();
+        Self { encoded, ..Self::new(cache, pc) }
+    }
+
+    /// From `cache` on, the state is that.
+    pub fn push(&mut self, cache: u64, pc: u64, undo: Undo) {
+        self.push_lent(cache, pc, undo, Lent::None);
+    }
+
+    /// The same, with registers lent.
+    pub fn push_lent(&mut self, cache: u64, pc: u64, undo: Undo, lent: Lent) {
+        self.unsigned(cache.wrapping_sub(self.last.cache));
+        let step = pc.wrapping_sub(self.last.pc) as i64;
+        // Zigzag: small numbers of either sign become small numbers.
+        self.unsigned((step << 1 ^ step >> 63) as u64);
+        match lent.code() {
+            None => self.encoded.push(undo as u8),
+            Some(code) => self.encoded.extend([undo as u8 | Undo::WITH_LENT, code]),
+        }
+        self.last = Mark { cache, pc, undo, lent };
+    }
+
+    /// In as much memory as they need, and what they were made in.
+    pub fn finish(self) -> (Finished, Vec<u8>) {
+        let Mark { cache, pc, .. } = self.first;
+        (Finished { cache, pc, encoded: self.encoded.as_slice().into() }, self.encoded)
+    }
+
+    /// LEB128.
+    fn unsigned(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.encoded.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.encoded.push(value as u8);
+    }
+}
+
+impl Finished {
+    const fn first(&self) -> Mark {
+        Mark { cache: self.cache, pc: self.pc, undo: Undo::Nothing, lent: Lent::None }
+    }
+
+    /// What holds at `cache`; the first state where it lies before all marks.
+    pub fn find(&self, cache: u64) -> Mark {
+        self.iter().take_while(|mark| mark.cache <= cache).last().unwrap_or(self.first())
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = Mark> {
+        let mut bytes = self.encoded.iter().copied();
+        let mut mark = self.first();
+        std::iter::from_fn(move || {
+            mark.cache = mark.cache.wrapping_add(read_unsigned(&mut bytes)?);
+            let step = read_unsigned(&mut bytes)?;
+            mark.pc = mark.pc.wrapping_add(step >> 1 ^ (step & 1).wrapping_neg());
+            let undo = bytes.next()?;
+            mark.undo = *Undo::ALL.get(usize::from(undo & !Undo::WITH_LENT))?;
+            mark.lent = if undo & Undo::WITH_LENT == 0 { Lent::None } else { Lent::decode(bytes.next()?) };
+            Some(mark)
+        })
+    }
+}
+
+fn read_unsigned(bytes: &mut impl Iterator<Item = u8>) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let byte = bytes.next()?;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lent() -> impl Strategy<Value = Lent> {
+        let two = (0u8..16, 0u8..16).prop_filter("two registers", |(a, b)| a != b);
+        prop_oneof![
+            Just(Lent::None),
+            (0u8..16).prop_map(|register| Lent::One(Gpr(register))),
+            two.prop_map(|(position, address)| Lent::Two(Gpr(position), Gpr(address))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_pushed_is_found(
+            steps in prop::collection::vec((0u64..300, any::<i32>(), 0..Undo::ALL.len(), lent()), 1..50),
+        ) {
+            let mut marks = Marks::new(0x1000, 0x5555_0000_0000);
+            let (mut cache, mut pc) = (0x1000u64, 0x5555_0000_0000u64);
+            let mut pushed = Vec::new();
+            for (ahead, step, undo, lent) in steps {
+                cache += ahead;
+                pc = pc.wrapping_add(step as i64 as u64);
+                let mark = Mark { cache, pc, undo: Undo::ALL[undo], lent };
+                marks.push_lent(mark.cache, mark.pc, mark.undo, lent);
+                pushed.push(mark);
+            }
+            let (marks, _) = marks.finish();
+            prop_assert_eq!(marks.iter().collect::<Vec<_>>(), pushed.clone());
+            for wanted in pushed.iter().map(|mark| mark.cache) {
+                let last = pushed.iter().rfind(|mark| mark.cache <= wanted).unwrap();
+                prop_assert_eq!(marks.find(wanted), *last);
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Where a thread goes on that wants to run some code.
+
+use super::{Engine, room::Room};
+use crate::{
+    blocks::passages,
+    probes::{coverage::Leave, mode::Mode},
+    threads::{
+        next::{go_on, leave},
+        thread::Thread,
+    },
+};
+
+/// Where a thread goes on that is to be dispatched once more: no address that a program could go to, as 0 is.
+pub const LATER: u64 = 1 << 63;
+
+/// The thread goes on at `pc`, in the cache where that can be.
+pub fn enter(engine: &mut Engine, thread: &mut Thread, pc: u64) {
+    match engine.cache.get(pc) {
+        Some(cache) => {
+            engine.cache.ahead.note(None, pc);
+            go_on(thread, cache, pc);
+        }
+        None => cannot_translate(engine, thread, pc, false),
+    }
+}
+
+/// Code that is not in the cache and cannot be: ours, made at run time, or the arenas are full.
+pub fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, called: bool) {
+    let cache = &mut engine.cache;
+    if cache.mode == Mode::Off {
+        thread.clock.pause();
+        return go_on(thread, pc, pc);
+    }
+    if cache.is_native(pc) {
+        if called {
+            thread.expect_return();
+            return go_on(thread, pc, pc);
+        }
+        // A native function went on in the cache and is done there: its caller is a step away.
+        if pc == passages::native_return as *const () as u64 {
+            return go_on(thread, pc, pc);
+        }
+        return leave(thread, pc, Leave::ForeignCode);
+    }
+    if cache.sequences.contains(pc) {
+        return leave(thread, pc, Leave::Instruction);
+    }
+    if cache.find_code(pc)
+        && let Some(found) = cache.get(pc)
+    {
+        return go_on(thread, found, pc);
+    }
+    if cache.regions.contains(pc).is_none() {
+        return leave(thread, pc, Leave::ForeignCode);
+    }
+    match engine.make_room(pc) {
+        Room::Soon if engine.cache.may_wait => return go_on(thread, LATER, pc),
+        _ => {}
+    }
+    match engine.cache.get(pc) {
+        Some(found) => go_on(thread, found, pc),
+        None => leave(thread, pc, Leave::NoRoom),
+    }
+}

@@ -1,0 +1,33 @@
+//! Whether the engine runs, and in which process.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+
+/// It has been started.
+static STARTED: AtomicBool = AtomicBool::new(false);
+/// The process that the engine runs in.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// Threads may be attached from now on.
+pub fn begin() {
+    STARTED.store(true, Release);
+}
+
+/// Whether the engine was started.
+pub fn is_started() -> bool {
+    STARTED.load(Acquire)
+}
+
+/// The engine runs in the calling process from now on, not in its parent.
+pub fn is_this_process() {
+    PROCESS.store(std::process::id(), Relaxed);
+}
+
+/// Whether that is the calling process.
+pub fn is_in_this_process() -> bool {
+    PROCESS.load(Relaxed) == std::process::id()
+}
+
+/// The engine does nothing any more in this process.
+pub fn stop() {
+    STARTED.store(false, Release);
+}

@@ -1,0 +1,93 @@
+//! Full arenas: the oldest one is used again.
+//!
+//! It is *retired* first: its code is forgotten, so that nothing leads there any more, not even from itself. It is
+//! *emptied* once no thread can be in it: each has been in the dispatcher since and gone on elsewhere, or runs natively,
+//! or waits in a system call that other code has made. Threads in code where all jumps are linked do not come by the
+//! dispatcher: all links are cut once, and made again one by one. As long as a thread is not known to be elsewhere, code
+//! for which there is no room runs natively.
+
+use std::ptr::NonNull;
+
+use super::{Engine, calling};
+use crate::{engine, memory, threads::books::Books};
+
+/// What [`Engine::make_room`] has reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// There is room now.
+    Made,
+    /// There will be as soon as other threads have run on a little.
+    Soon,
+    /// There is none.
+    None,
+}
+
+/// Bounds the cache to so many arenas of so many blocks each, for tests. Returns how many arenas were retired so far.
+#[doc(hidden)]
+pub fn bound_cache(arenas: usize, blocks: usize) -> u64 {
+    let mut retirements = 0;
+    engine::with(|engine| {
+        engine.cache.most_arenas = arenas;
+        engine.cache.most_blocks = blocks;
+        retirements = engine.cache.retirements;
+    });
+    retirements
+}
+
+impl Engine {
+    /// Finds room for the translation of the code at `pc` in arenas that are full.
+    pub fn make_room(&mut self, pc: u64) -> Room {
+        let retired: Vec<usize> = self.cache.retired().collect();
+        let left = |index: &&usize| self.is_left(**index);
+        if let Some(&index) = retired.iter().find(left) {
+            return self.reuse(index);
+        }
+        let waiting = self.waiting();
+        let waited_in = |index: usize| {
+            let code = self.cache.codes.get(index);
+            code.is_some_and(|code| waiting.iter().any(|&at| code.contains(at)))
+        };
+        // Where a thread waits in a retired one, that may be for ever.
+        if retired.iter().any(|&index| !waited_in(index)) {
+            return Room::Soon;
+        }
+        let Some(index) = self.cache.oldest(pc, waited_in) else { return Room::None };
+        self.cache.retire(index);
+        if self.is_left(index) {
+            return self.reuse(index);
+        }
+        self.cache.cut_links();
+        Room::Soon
+    }
+
+    fn reuse(&mut self, index: usize) -> Room {
+        self.fold(index);
+        if self.cache.empty(index) { Room::Made } else { Room::None }
+    }
+
+    /// Where the other threads wait in system calls.
+    fn waiting(&self) -> Vec<u64> {
+        self.others().filter_map(|thread| memory::waits_at(thread.clock.tid())).collect()
+    }
+
+    /// The threads that are attached, but for the calling one.
+    pub fn others(&self) -> impl Iterator<Item = &Books> {
+        let current = calling::current_books();
+        self.threads().filter(move |&books| Some(NonNull::from(books)) != current)
+    }
+
+    /// Whether no thread is in a retired arena, or can come there.
+    fn is_left(&self, index: usize) -> bool {
+        let Some(code) = self.cache.codes.get(index) else { return false };
+        let since = code.retired().unwrap_or(u64::MAX);
+        let waits_elsewhere = |thread: &Books| {
+            let code = memory::waits_at(thread.clock.tid()).and_then(|at| self.cache.code_at(at));
+            // In code of ours it may wait for the lock, on its way to anywhere.
+            code.is_some_and(|(_, code)| code.retired().is_none())
+        };
+        let is_elsewhere = |thread: &Books| {
+            thread.seen >= since || thread.clock.outside().is_some() || waits_elsewhere(thread)
+        };
+        !code.contains(self.cache.pinned) && self.others().all(is_elsewhere)
+    }
+}

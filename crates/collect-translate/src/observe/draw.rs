@@ -1,0 +1,87 @@
+//! A block's countdown is over: which of its accesses are sampled, and where.
+
+use super::early;
+use crate::{
+    blocks::{cache::Cache, place::Place},
+    decode::block::Block,
+    emit::{self, Hooked},
+    engine::{
+        Engine,
+        enter::{cannot_translate, enter},
+    },
+    lane::exit::Exit,
+    probes::strata,
+    threads::{next::go_on, thread::Thread},
+};
+
+/// New counters begin with the executions until the first sample, in the thread that will use them first.
+pub fn begin_countdowns(engine: &mut Engine, thread: &mut Thread) {
+    let cache = &mut engine.cache;
+    for (arena, id) in std::mem::take(&mut cache.new_counters) {
+        let Some(code) = cache.codes.get(arena) else { continue };
+        let place = Place { arena, code, id };
+        if let Some(periods) = place.sums().and_then(|sums| cache.mode.countdown(&sums)) {
+            thread.begin_countdown(place, periods);
+        }
+    }
+}
+
+/// A block's countdown is over: run a copy of the block with hooks in front of the accesses to sample, or the block
+/// itself again where the countdown had not begun.
+pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
+    // The block may have been translated anew, elsewhere and with another counter.
+    let record = thread.slots().exit;
+    let Some((arena, code)) = engine.cache.code_at(record) else { return enter(engine, thread, exit.pc) };
+    let Some(periods) = engine.cache.mode.periods() else {
+        // The mode is another one by now: the block is counted again where it is translated for that.
+        thread.uncount(code, exit.detail);
+        return enter(engine, thread, exit.pc);
+    };
+    let mut due = strata::Due::default();
+    // All in this execution, the one counted last.
+    thread.draw(Place { arena, code, id: exit.detail }, periods, |drawn| due.push(drawn.nth, drawn.store));
+    let counted = code.counters().get(exit.detail as usize).map_or(0, |counter| counter.sums().instructions);
+    if due.count() > 0 {
+        match engine.observer.weighs(due.count()) {
+            Some(weight) => {
+                thread.weight = weight;
+                due = early::tell(engine, thread, exit.pc, due, counted as usize);
+            }
+            None => due = strata::Due::default(),
+        }
+    }
+    if due == strata::Due::default() && exit.back != 0 {
+        return go_on(thread, exit.back, exit.pc);
+    }
+    // Nobody goes back: the arena may be emptied for the copy.
+    engine.cache.pinned = 0;
+    let cache = sampled_copy(&mut engine.cache, exit.pc, &due, counted as usize);
+    match cache {
+        Some(cache) => go_on(thread, cache, exit.pc),
+        None => {
+            // Counted, and it will be again.
+            if let Some((_, code)) = engine.cache.code_at(record) {
+                thread.uncount(code, exit.detail);
+            }
+            cannot_translate(engine, thread, exit.pc, false);
+        }
+    }
+}
+
+/// The copy of the block at `pc` of so many instructions in which these accesses are sampled.
+pub fn sampled_copy(cache: &mut Cache, pc: u64, due: &strata::Due, counted: usize) -> Option<u64> {
+    if let Some(&known) = cache.variants.get(&(pc, due.key())) {
+        return Some(known);
+    }
+    let code = cache.code_after(pc)?;
+    let block = Block::decode(pc, code, &mut cache.accesses)?;
+    let mut hooked: Vec<Hooked> = Vec::new();
+    for (wanted, store) in due.accesses() {
+        if let Some((instruction, hook)) = block.sampled(wanted, store, counted) {
+            hooked.push(Hooked { instruction, hook: cache.add_hook(hook) });
+        }
+    }
+    let copy = emit::variant(cache, pc, &hooked)?;
+    cache.variants.insert((pc, due.key()), copy);
+    Some(copy)
+}

@@ -1,0 +1,140 @@
+//! Samples that are told when their block begins, so that the cache is left once for them, and not twice.
+//!
+//! The countdown of a block is over in front of its first instruction. A sampled access whose address the registers already
+//! tell there needs no copy of the block that leaves once more in front of it.
+
+use carom_base::{Access, AccessKind, Addr, Ip};
+use carom_base_insn::Registers;
+use iced_x86::{Instruction, Mnemonic, OpKind, Register};
+
+use crate::{
+    blocks::cache::Cache,
+    decode::{
+        block::{Block, Decoded},
+        operand::{Addressed, Finder, Operand},
+    },
+    engine::Engine,
+    lane::registers::{
+        Gpr,
+        number::{RBP, RSP},
+    },
+    probes::{
+        hook::Hook,
+        mode::Mode,
+        split::{Known, Split},
+        strata::Due,
+    },
+    threads::thread::{Noticed, Thread},
+};
+
+/// Decisions that are remembered. They take a few hundred bytes each, and nothing else empties them in a program that
+/// makes no new code.
+const MOST_SPLITS: usize = 1 << 14;
+
+/// Tells those of the accesses due in the block at `pc`, of which `counted` instructions count, that can be told now.
+/// Returns the others.
+pub fn tell(engine: &mut Engine, thread: &mut Thread, pc: u64, due: Due, counted: usize) -> Due {
+    let early = matches!(engine.cache.mode, Mode::Sample { .. }) && engine.observer.takes_samples_early();
+    if !early {
+        return due;
+    }
+    let key = (pc, due.key());
+    let split = match engine.cache.splits.get(&key) {
+        Some(known) => *known,
+        None => {
+            let Some(split) = split(&mut engine.cache, pc, &due, counted) else { return due };
+            if engine.cache.splits.len() >= MOST_SPLITS {
+                engine.cache.splits.clear();
+            }
+            engine.cache.splits.insert(key, split);
+            split
+        }
+    };
+    for Known { pc, operand, drawn_as, ahead } in split.now.into_iter().flatten() {
+        let addr = Addr(operand.address(&thread.registers(pc)));
+        let access = Access { ip: Ip(pc), addr, width: operand.width, kind: operand.kind };
+        thread.noticed.push(Noticed { access, drawn_as: Some(drawn_as), weight: Some(thread.weight), ahead });
+    }
+    split.later
+}
+
+fn split(cache: &mut Cache, pc: u64, due: &Due, counted: usize) -> Option<Split> {
+    let code = cache.code_after(pc)?;
+    let block = Block::decode(pc, code, &mut cache.accesses)?;
+    let mut finder = cache.spare.finder.take().unwrap_or_else(Finder::new);
+    let mut split = Split::default();
+    for ((wanted, store), place) in due.accesses().zip(&mut split.now) {
+        let sampled = block.sampled(wanted, store, counted);
+        *place = sampled.and_then(|(index, hook)| known(cache, &mut finder, &block, index, hook));
+        if place.is_none() {
+            split.later.push(wanted, store);
+        }
+    }
+    cache.spare.finder = Some(finder);
+    Some(split)
+}
+
+/// The access of a [`Hook::Sample`] in front of one of a block's instructions, if the registers hold in front of the block
+/// what makes up its address, and that instruction's frame: RSP, and RBP where the caller's is, be it in the register or, as
+/// at the access, saved.
+fn known(cache: &mut Cache, finder: &mut Finder, block: &Block, index: usize, hook: Hook) -> Option<Known> {
+    let Hook::Sample { pc, nth, store, ahead } = hook else { return None };
+    let Addressed::Plain(operands) = finder.operands(block.instructions.get(index)?, &mut cache.accesses)
+    else {
+        return None;
+    };
+    let drawn_as = if store { AccessKind::Store } else { AccessKind::Load };
+    let is_wanted = |operand: &&Operand| if store { operand.kind.writes() } else { operand.kind.reads() };
+    let operand = *operands.iter().filter(is_wanted).nth(nth as usize)?;
+    let used = 1 << RSP | 1 << RBP | operand.registers();
+    let mut before = block.instructions.iter().take(index);
+    let changes = |decoded: &Decoded| {
+        finder.written(&decoded.instruction) & used != 0
+            || decoded.statics.stores > 0 && names_rbp(&decoded.instruction)
+            || operand.fs && decoded.instruction.mnemonic() == Mnemonic::Wrfsbase
+    };
+    if before.any(changes) {
+        return None;
+    }
+    // They are in the order in which they happen.
+    let earlier = operands.iter().take_while(|other| **other != operand);
+    let done: i64 = earlier.map(|other| i64::from(other.kind.reads()) + i64::from(other.kind.writes())).sum();
+    Some(Known { pc, operand, drawn_as, ahead: i64::from(ahead) - done })
+}
+
+/// Whether RBP is an operand as a whole: one that also stores may be saving it.
+fn names_rbp(instruction: &Instruction) -> bool {
+    (0..instruction.op_count())
+        .any(|n| instruction.op_kind(n) == OpKind::Register && instruction.op_register(n) == Register::RBP)
+}
+
+impl Operand {
+    /// Where it goes with these registers.
+    fn address(&self, registers: &Registers<'_>) -> u64 {
+        let of = |register: Option<Gpr>| {
+            register.and_then(|register| registers.gpr.get(usize::from(register.0))).copied().unwrap_or(0)
+        };
+        let fs = if self.fs { registers.fs_base } else { 0 };
+        let index = of(self.index).wrapping_mul(u64::from(self.scale));
+        of(self.base).wrapping_add(index).wrapping_add(self.displacement).wrapping_add(fs)
+    }
+}
+
+impl Block {
+    /// The instruction that makes the access of this number among the block's loads, or its stores, and what tells that access.
+    /// `counted`: how many of the instructions were counted.
+    pub fn sampled(&self, wanted: u32, store: bool, counted: usize) -> Option<(usize, Hook)> {
+        let mut before = 0;
+        for (index, Decoded { instruction, statics, .. }) in self.instructions.iter().enumerate() {
+            let here = if store { statics.stores } else { statics.loads };
+            if wanted < before + here {
+                let rest = self.instructions.iter().take(counted).skip(index);
+                let ahead = rest.map(|decoded| decoded.statics.loads + decoded.statics.stores).sum();
+                let (pc, nth) = (instruction.ip(), wanted - before);
+                return Some((index, Hook::Sample { pc, nth, store, ahead }));
+            }
+            before += here;
+        }
+        None
+    }
+}

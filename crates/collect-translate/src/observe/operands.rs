@@ -1,0 +1,31 @@
+//! What an instruction is about to access.
+
+use carom_base::Access;
+use carom_base_insn::{Memory, Registers};
+
+use crate::{blocks::cache::Cache, decode::source, engine::Engine, memory::Regions, threads::thread::Thread};
+
+/// The program's code, for the decoder.
+struct Code<'a>(&'a Regions);
+
+impl Memory for Code<'_> {
+    fn read(&self, addr: u64, buf: &mut [u8]) -> usize {
+        let Some(code) = source::original(self.0, addr) else { return 0 };
+        let bytes = code.len().min(buf.len());
+        if let (Some(to), Some(from)) = (buf.get_mut(..bytes), code.get(..bytes)) {
+            to.copy_from_slice(from);
+        }
+        bytes
+    }
+}
+
+/// What the instruction at `pc` is about to access.
+pub fn operands(engine: &mut Engine, thread: &mut Thread, pc: u64) -> Vec<Access> {
+    accesses(&mut engine.cache, &thread.registers(pc))
+}
+
+/// What a machine is about to access.
+pub fn accesses(cache: &mut Cache, registers: &Registers<'_>) -> Vec<Access> {
+    let Cache { accesses, regions, .. } = cache;
+    accesses.operands_before(registers, &Code(regions)).accesses().to_vec()
+}

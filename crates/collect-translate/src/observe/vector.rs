@@ -1,0 +1,43 @@
+//! Instructions that access the lanes of a vector each for itself, and those that store as much as registers say.
+
+use super::{
+    operands::operands,
+    units::{Pattern, Seen},
+};
+use crate::{
+    engine::Engine,
+    probes::{mode::Mode, units::Units},
+    threads::{explicit::Explicit, thread::Thread},
+};
+
+/// In front of an instruction whose lanes its code does not count: counts them. All lanes are one access of XSAVE and its
+/// kin.
+pub fn count(engine: &mut Engine, thread: &mut Thread, what: Units) {
+    let found = operands(engine, thread, what.pc);
+    if engine.cache.mode == Mode::Stream && engine.cache.filter.contains(what.pc) {
+        thread.stream(&Explicit { ip: what.pc, times: 1, stride: 0, accesses: &found });
+    }
+    let Some(code) = engine.cache.codes.get(what.arena) else { return };
+    let Some(unit) = code.counters().get(what.id as usize).map(|counter| counter.sums()) else { return };
+    code.count(thread.lane, what.id, -(found.len() as i64));
+    for access in &found {
+        // What a unit stands for has no bytes where they depend on registers.
+        if access.kind.reads() {
+            thread.extra.loaded_bytes += i64::from(access.width) - i64::from(unit.loaded_bytes);
+        }
+        if access.kind.writes() {
+            thread.extra.stored_bytes += i64::from(access.width) - i64::from(unit.stored_bytes);
+        }
+    }
+    if what.is_due(&engine.cache, thread) {
+        sample(engine, thread, what);
+    }
+}
+
+/// In front of an instruction whose lanes were counted: samples among them.
+pub fn sample(engine: &mut Engine, thread: &mut Thread, what: Units) {
+    let found = operands(engine, thread, what.pc);
+    let end = what.counted(&engine.cache, thread);
+    let number = end.saturating_sub(found.len() as u64);
+    Seen { what, pattern: Pattern::Lanes(&found), number, end }.sample(&engine.cache, thread);
+}

@@ -1,0 +1,116 @@
+//! The countdowns of one thread: its counters hold what is left until the next sample.
+//!
+//! A counter counts units down: executions of a block, iterations of a repeated instruction, active lanes. When one unit
+//! too many has been taken from it, it is negative, and its code leaves: some of the units counted last hold samples.
+//! So the units counted are what was loaded less the counter's value, at any time.
+
+use super::strata::{NEVER, Stream};
+use crate::decode::block::Sums;
+
+/// The countdown of one counter in one thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Countdown {
+    /// Units put into the counter so far.
+    pub loaded: u64,
+    /// Loads and stores to come.
+    pub streams: [Stream; 2],
+}
+
+/// An access that is to be sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Drawn {
+    /// The number of its unit among the counter's in this thread.
+    pub unit: u64,
+    /// Which of the unit's loads, or of its stores (then true).
+    pub nth: u32,
+    pub store: bool,
+}
+
+impl Countdown {
+    /// Units from number `from` on until the next sample, that one excluded.
+    pub fn until(&self, sums: &Sums, from: u64) -> u64 {
+        /// Longer than any program runs, and far from overflow.
+        const LONG: u64 = 1 << 60;
+        let [loads, stores] = self.streams;
+        match loads.unit(sums.loads).min(stores.unit(sums.stores)) {
+            NEVER => LONG,
+            next => next.saturating_sub(from).min(LONG),
+        }
+    }
+}
+
+/// Countdowns that are kept together: 6 KiB of them. The counters of one fragment, and of those translated with it, lie side
+/// by side, so a thread fills most of what it has.
+const CHUNK: usize = 256;
+
+/// As a [`Countdown`] is kept.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kept {
+    /// One more than [`Countdown::loaded`]; 0 where nothing was set.
+    loaded: u64,
+    /// [`Stream::next`] of loads and of stores.
+    next: [u64; 2],
+}
+
+/// The countdowns of one thread in one arena, by counter. An arena has room for many more counters than a thread uses, so
+/// there is memory only for those around some that it does.
+#[derive(Debug, Default)]
+pub struct Countdowns {
+    chunks: Vec<Option<Box<[Kept; CHUNK]>>>,
+    /// Of all counters: the accesses of what was loaded, modulo 2^64.
+    loaded_accesses: i64,
+}
+
+impl Countdowns {
+    /// The accesses of all units that were put into counters.
+    pub const fn loaded_accesses(&self) -> i64 {
+        self.loaded_accesses
+    }
+
+    /// A counter was loaded with units of so many accesses.
+    pub const fn note_loaded(&mut self, accesses: i64) {
+        self.loaded_accesses = self.loaded_accesses.wrapping_add(accesses);
+    }
+
+    /// What was set last.
+    pub fn get(&self, id: u64) -> Option<Countdown> {
+        let id = id as usize;
+        let kept = self.chunks.get(id / CHUNK)?.as_ref()?.get(id % CHUNK)?;
+        Some(Countdown { loaded: kept.loaded.checked_sub(1)?, streams: kept.next.map(Stream::at) })
+    }
+
+    /// Keeps a countdown.
+    pub fn set(&mut self, id: u64, countdown: Countdown) {
+        let id = id as usize;
+        if self.chunks.len() <= id / CHUNK {
+            self.chunks.resize_with(id / CHUNK + 1, || None);
+        }
+        let Some(chunk) = self.chunks.get_mut(id / CHUNK) else { return };
+        let chunk = chunk.get_or_insert_with(|| Box::new([Kept::default(); CHUNK]));
+        if let Some(kept) = chunk.get_mut(id % CHUNK) {
+            let next = countdown.streams.map(|stream| stream.next());
+            *kept = Kept { loaded: countdown.loaded.wrapping_add(1), next };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_found_and_nothing_else() {
+        let mut countdowns = Countdowns::default();
+        let ids = [0, 255, 256, 100_000];
+        for id in ids {
+            countdowns.set(id, Countdown { loaded: id, streams: [Stream::at(id + 1), Stream::at(id + 2)] });
+        }
+        for id in ids {
+            let Countdown { loaded, streams } = countdowns.get(id).expect("kept");
+            assert_eq!([loaded, streams[0].next(), streams[1].next()], [id, id + 1, id + 2]);
+        }
+        assert!([1, 254, 257, 512, 99_999, 1 << 40].iter().all(|id| countdowns.get(*id).is_none()));
+        let chunks = countdowns.chunks.iter().flatten().count();
+        assert_eq!(chunks, 3, "memory for those around them alone");
+    }
+}

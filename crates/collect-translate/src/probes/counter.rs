@@ -1,0 +1,78 @@
+//! What is counted.
+
+use carom_base_insn::{Iteration, StaticAccess};
+
+use super::totals::Totals;
+use crate::decode::block::{Block, Packed, Sums};
+
+/// What the units of a counter are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Executions of a block.
+    Execution,
+    /// Iterations of a repeated instruction.
+    Iteration,
+    /// Active lanes of an instruction.
+    Lane,
+}
+
+/// What one counter counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter {
+    /// The block, or the instruction.
+    pub pc: u64,
+    /// Where its code begins in the cache.
+    pub cache: u64,
+    /// What is counted, down from what was loaded.
+    pub unit: Unit,
+    /// What each unit stands for.
+    pub sums: Packed,
+    /// The block's first template, where its accesses are streamed.
+    pub template: Option<u32>,
+    /// Only those executions of the block that a branch fell through to, which that branch's block counted as taken.
+    pub fallen: bool,
+}
+
+impl Counter {
+    /// Executions of a block whose code begins at `cache`.
+    pub fn block(block: &Block, cache: u64) -> Self {
+        let sums = Packed::of(&block.sums);
+        Self { pc: block.pc, cache, unit: Unit::Execution, sums, template: None, fallen: false }
+    }
+
+    /// What each unit stands for.
+    pub const fn sums(&self) -> Sums {
+        self.sums.sums()
+    }
+
+    /// Adds what so many units stand for.
+    pub fn add(&self, units: i64, totals: &mut Totals) {
+        totals.add(units, &self.sums());
+        totals.branches_taken -= self.falls(units);
+    }
+
+    /// Branches that fell through, counted with so many units.
+    pub const fn falls(&self, units: i64) -> i64 {
+        if self.fallen { units } else { 0 }
+    }
+
+    /// Active lanes of the instruction at `pc`, whose code begins at `cache`, each of which is such an access.
+    pub fn lanes(pc: u64, cache: u64, lane: StaticAccess) -> Self {
+        let [loads, stores] = [lane.kind.reads(), lane.kind.writes()].map(u32::from);
+        let (loaded_bytes, stored_bytes) = (loads * lane.width, stores * lane.width);
+        let sums = Sums { loads, stores, loaded_bytes, stored_bytes, ..Sums::default() };
+        Self { pc, cache, unit: Unit::Lane, sums: Packed::of(&sums), template: None, fallen: false }
+    }
+
+    /// Iterations of the repeated instruction at `pc`, whose code begins at `cache`.
+    pub fn iterations(pc: u64, cache: u64, iteration: &Iteration) -> Self {
+        let sums = Sums {
+            loads: iteration.loads,
+            stores: iteration.stores,
+            loaded_bytes: iteration.loaded_bytes,
+            stored_bytes: iteration.stored_bytes,
+            ..Sums::default()
+        };
+        Self { pc, cache, unit: Unit::Iteration, sums: Packed::of(&sums), template: None, fallen: false }
+    }
+}

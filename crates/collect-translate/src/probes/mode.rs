@@ -1,0 +1,81 @@
+//! What translated code does beside running.
+
+use crate::decode::block::Sums;
+
+/// How much the program is observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing is translated: threads go on natively as soon as they leave the cache.
+    Off,
+    /// Translation alone, to see what it costs.
+    Bare,
+    /// Exact counts.
+    Count,
+    /// Exact counts, and every access of a kind is sampled with probability 1 / period. 0: none of that kind.
+    Sample {
+        /// Loads between two samples of loads, on average.
+        loads: u64,
+        /// Stores between two samples of stores, on average.
+        stores: u64,
+    },
+    /// Exact counts, and the observer is handed every access ([`Observer::streamed`](crate::Observer::streamed)).
+    Stream,
+    /// As `Sample`, and every access is looked up in its thread's table of watched lines
+    /// ([`Observer::touched`](crate::Observer::touched)).
+    Watch {
+        /// Loads between two samples of loads, on average; 0: none.
+        loads: u64,
+        /// Stores between two samples of stores, on average; 0: none.
+        stores: u64,
+    },
+    /// Exact counts, and loads are timed one by one, each with nothing beside it
+    /// ([`Observer::timed`](crate::Observer::timed)). Those of instructions that make one access, a load, and do not
+    /// transfer control: not string instructions, gathers and masked moves, returns, pushes from memory.
+    Time {
+        /// Executions of a load between two that are timed, on average: each is with probability 1 / period. 1: all. 0: none.
+        period: u64,
+    },
+}
+
+impl Mode {
+    /// The sampling periods of loads and stores, where samples are taken.
+    pub const fn periods(self) -> Option<[u64; 2]> {
+        match self {
+            Self::Sample { loads, stores } | Self::Watch { loads, stores } => Some([loads, stores]),
+            Self::Off | Self::Bare | Self::Count | Self::Stream | Self::Time { .. } => None,
+        }
+    }
+
+    /// Whether some accesses are sampled.
+    pub(crate) fn samples(self) -> bool {
+        self.periods().is_some_and(|periods| periods != [0, 0])
+    }
+
+    /// The periods of loads and stores by which a counter of units like these counts down, where it does.
+    pub(crate) fn countdown(self, unit: &Sums) -> Option<[u64; 2]> {
+        match self {
+            // All loads of an execution are timed, so it is executions that are drawn.
+            Self::Time { period } => Some([period.saturating_mul(u64::from(unit.loads)), 0]),
+            _ => self.periods(),
+        }
+    }
+
+    /// What is left of it for instructions that are not in the filter.
+    pub(crate) const fn elsewhere(self) -> Self {
+        match self {
+            Self::Sample { .. } | Self::Stream | Self::Time { .. } => Self::Count,
+            Self::Watch { .. } => Self::Watch { loads: 0, stores: 0 },
+            Self::Off | Self::Bare | Self::Count => self,
+        }
+    }
+
+    /// Whether added code may be many times as long as the program's.
+    pub(crate) const fn adds_much(self) -> bool {
+        self.sees_every_access() || matches!(self, Self::Time { .. })
+    }
+
+    /// Whether each access has code of its own in front of it.
+    pub const fn sees_every_access(self) -> bool {
+        matches!(self, Self::Stream | Self::Watch { .. })
+    }
+}

@@ -1,0 +1,226 @@
+//! What is known of accesses before they happen.
+
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU32, Ordering::*},
+};
+
+use carom_base::{Access, AccessKind, Addr, Ip};
+use carom_base_insn::Lanes;
+use rustc_hash::FxHashMap;
+
+use crate::{
+    lane::records::Token,
+    memory::{MemoryError, Reservation},
+};
+
+/// An access of a block, but for its address. A block's follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Template {
+    ip: u64,
+    width: u32,
+    /// Its kind; `LAST` for the block's last one. Of an instruction's lanes, how many there are, active or not, and whether
+    /// these are `PACKED`.
+    code: u32,
+}
+
+impl Template {
+    const LAST: u32 = 1 << 8;
+    const PACKED: u32 = 1 << 9;
+    const LANES_SHIFT: u32 = 16;
+
+    /// An access of the instruction at `ip`.
+    pub const fn new(ip: u64, width: u32, kind: AccessKind) -> Self {
+        Self { ip, width, code: kind as u32 }
+    }
+
+    /// The accesses of an instruction that makes one for each active lane: behind the first one's address, a word has a bit
+    /// for each. It is a block by itself.
+    pub fn lanes(ip: u64, lanes: &Lanes) -> Self {
+        let packed = if lanes.is_packed() { Self::PACKED } else { 0 };
+        let code = lanes.kind as u32 | packed | (lanes.count as u32) << Self::LANES_SHIFT;
+        Self { ip, width: lanes.lane_bytes, code }
+    }
+
+    /// How many lanes there are; 0 where it is one access.
+    #[inline]
+    const fn lane_count(self) -> u32 {
+        self.code >> Self::LANES_SHIFT
+    }
+
+    /// Whether it has a mask behind its address.
+    #[inline]
+    pub const fn has_mask(self) -> bool {
+        self.lane_count() != 0
+    }
+
+    /// Calls `each` for the access of every active lane, the lowest one first.
+    pub fn each_lane(self, address: u64, mask: u64, mut each: impl FnMut(&Access)) {
+        let active = (0..self.lane_count().min(u64::BITS)).filter(|lane| mask >> lane & 1 == 1);
+        for (nth, lane) in (0..).zip(active) {
+            let place = if self.code & Self::PACKED != 0 { nth } else { lane };
+            each(&self.at(address.wrapping_add(u64::from(place * self.width))));
+        }
+    }
+
+    /// How many words it has behind the block's token.
+    const fn words(self) -> u32 {
+        1 + self.has_mask() as u32
+    }
+
+    /// The access, at this address.
+    #[inline]
+    pub const fn at(self, address: u64) -> Access {
+        let kind = match self.code as u8 {
+            0 => AccessKind::Load,
+            1 => AccessKind::Store,
+            _ => AccessKind::ReadModifyWrite,
+        };
+        Access { ip: Ip(self.ip), addr: Addr(address), width: self.width, kind }
+    }
+
+    /// Whether it is the last one of its block.
+    #[inline]
+    pub const fn is_last(self) -> bool {
+        self.code & Self::LAST != 0
+    }
+}
+
+/// Templates at most: 64 MiB. A program of the size of a compiler has some hundred thousand.
+const MOST: u32 = 4 << 20;
+
+const TEMPLATE_BYTES: u64 = size_of::<Template>() as u64;
+
+/// How many more are given memory at a time.
+const STEP: u32 = 64 << 10;
+
+/// Where they lie, and how many there are: read by whoever has a token, without a lock.
+///
+/// ATOMICS: the number is stored with release when the templates are written, and loaded with acquire before they are
+/// read. They never change, nor does their place.
+static MEMORY: OnceLock<Reservation> = OnceLock::new();
+static LENGTH: AtomicU32 = AtomicU32::new(0);
+
+/// Where the template of a number lies.
+#[inline]
+fn place(number: u32) -> Option<*mut Template> {
+    let address = MEMORY.get()?.range().start + u64::from(number) * TEMPLATE_BYTES;
+    Some(std::ptr::with_exposed_provenance_mut(address as usize))
+}
+
+/// The templates of the process, made under the engine's lock.
+#[derive(Debug, Default)]
+pub struct Templates {
+    /// How many have memory.
+    opened: u32,
+    /// The last block that begins with an access of this instruction: translated anew, it mostly is what it was.
+    known: FxHashMap<u64, u32>,
+}
+
+impl Templates {
+    /// Keeps a block's templates, at least one, and gives their number. `None` where there is no room.
+    pub fn add(&mut self, block: &[Template]) -> Option<u32> {
+        let begin = block.first()?.ip;
+        if let Some(&known) = self.known.get(&begin)
+            && is_same(known, block)
+        {
+            return Some(known);
+        }
+        let first = LENGTH.load(Relaxed);
+        let end = first.checked_add(u32::try_from(block.len()).ok()?)?;
+        if end > MOST || end > Token::STAMP {
+            return None;
+        }
+        while self.opened < end {
+            self.grow().ok()?;
+        }
+        for (number, template) in (first..).zip(block) {
+            let last = number + 1 == end;
+            let code = template.code | if last { Template::LAST } else { 0 };
+            // SAFETY: open, and nobody's yet.
+            unsafe { place(number)?.write(Template { code, ..*template }) };
+        }
+        LENGTH.store(end, Release);
+        self.known.insert(begin, first);
+        Some(first)
+    }
+
+    fn grow(&mut self) -> Result<(), MemoryError> {
+        let memory = match MEMORY.get() {
+            Some(memory) => memory,
+            None => {
+                let memory = Reservation::anywhere("accesses of blocks", u64::from(MOST) * TEMPLATE_BYTES)?;
+                MEMORY.get_or_init(|| memory)
+            }
+        };
+        let part = u64::from(self.opened) * TEMPLATE_BYTES..u64::from(self.opened + STEP) * TEMPLATE_BYTES;
+        memory.open(part)?;
+        self.opened += STEP;
+        Ok(())
+    }
+}
+
+/// Whether these are the templates from `first` on.
+fn is_same(first: u32, block: &[Template]) -> bool {
+    let kept = from(first);
+    let same = |(kept, template): (&Template, &Template)| {
+        Template { code: kept.code & !Template::LAST, ..*kept } == *template
+    };
+    kept.len() >= block.len()
+        && kept.iter().zip(block).all(same)
+        && block.len().checked_sub(1).and_then(|last| kept.get(last)).is_some_and(|last| last.is_last())
+        && !kept.iter().take(block.len() - 1).any(|template| template.is_last())
+}
+
+/// The templates from `first` on: the block's, and others behind. Empty for a number that no block has.
+#[inline]
+pub fn from(first: u32) -> &'static [Template] {
+    let length = LENGTH.load(Acquire);
+    let Some(place) = place(first).filter(|_| first < length) else { return &[] };
+    // SAFETY: written before the length was, and never again.
+    unsafe { std::slice::from_raw_parts(place, (length - first) as usize) }
+}
+
+/// How many words the accesses of the block take whose first template that is: of all of them, and of those in front of the
+/// instruction at `pc`.
+pub fn count(first: u32, pc: u64) -> [u32; 2] {
+    let mut counts = [0; 2];
+    for template in from(first) {
+        counts[0] += template.words();
+        counts[1] += if template.ip < pc { template.words() } else { 0 };
+        if template.is_last() {
+            break;
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    use super::*;
+
+    /// There is one table in the process: tests that add to it take turns.
+    pub fn turn() -> MutexGuard<'static, ()> {
+        static TURN: Mutex<()> = Mutex::new(());
+        TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A block that is translated again keeps its number; one that ends elsewhere gets another.
+    #[test]
+    fn blocks_are_kept_once() {
+        let _turn = turn();
+        let mut templates = Templates::default();
+        let [load, store] = [AccessKind::Load, AccessKind::Store].map(|kind| Template::new(0x77, 8, kind));
+        let both = templates.add(&[load, store]).unwrap();
+        assert_eq!(templates.add(&[load, store]), Some(both));
+        assert_eq!(count(both, 0x77), [2, 0]);
+        let one = templates.add(&[load]).unwrap();
+        assert_ne!(one, both);
+        assert_eq!((count(one, 0x78), templates.add(&[load])), ([1, 1], Some(one)));
+        assert_ne!(templates.add(&[load, store]), Some(one));
+        assert_eq!(templates.add(&[]), None);
+    }
+}

@@ -1,0 +1,65 @@
+//! Exact counts.
+
+use super::coverage::Coverage;
+use crate::decode::block::Sums;
+
+/// What a thread has executed. Signed, because a part may be a correction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Instructions; a repeated string instruction is one.
+    pub instructions: i64,
+    /// Loads: one per operand read, iteration of a repeated instruction, active lane of a gather or masked load.
+    pub loads: i64,
+    /// Stores, likewise.
+    pub stores: i64,
+    /// Bytes that the loads read.
+    pub loaded_bytes: i64,
+    /// Bytes that the stores wrote.
+    pub stored_bytes: i64,
+    /// Instructions that may transfer control.
+    pub branches: i64,
+    /// Those of them that did not fall through: all but conditional ones surely.
+    pub branches_taken: i64,
+    /// Calls among them.
+    pub calls: i64,
+    /// Returns among them.
+    pub returns: i64,
+    /// Instructions that lock a line.
+    pub atomics: i64,
+    /// System calls.
+    pub system_calls: i64,
+    /// How much of the thread's time that is.
+    pub coverage: Coverage,
+}
+
+impl Totals {
+    /// Adds `times` what `sums` says.
+    pub fn add(&mut self, times: i64, sums: &Sums) {
+        self.instructions += times * i64::from(sums.instructions);
+        self.loads += times * i64::from(sums.loads);
+        self.stores += times * i64::from(sums.stores);
+        self.loaded_bytes += times * i64::from(sums.loaded_bytes);
+        self.stored_bytes += times * i64::from(sums.stored_bytes);
+        self.branches += times * i64::from(sums.branches);
+        self.branches_taken += times * i64::from(sums.branches_taken);
+        self.calls += times * i64::from(sums.calls);
+        self.returns += times * i64::from(sums.returns);
+        self.atomics += times * i64::from(sums.atomics);
+        self.system_calls += times * i64::from(sums.system_calls);
+    }
+
+    /// Takes the counts of `other` away.
+    pub fn subtract(&mut self, other: &Self) {
+        self.instructions -= other.instructions;
+        self.loads -= other.loads;
+        self.stores -= other.stores;
+        self.loaded_bytes -= other.loaded_bytes;
+        self.stored_bytes -= other.stored_bytes;
+        self.branches -= other.branches;
+        self.branches_taken -= other.branches_taken;
+        self.calls -= other.calls;
+        self.returns -= other.returns;
+        self.atomics -= other.atomics;
+        self.system_calls -= other.system_calls;
+    }
+}

@@ -1,0 +1,74 @@
+//! Threads become ours, and leave.
+
+use super::arrive;
+use crate::{
+    engine::{
+        calling::{current, give_lane_back, has_gs_of_program},
+        process::is_started,
+        with,
+    },
+    memory::opened,
+    observe::streams,
+    probes::totals::Totals,
+    threads::thread::Thread,
+};
+
+/// Makes the calling thread one that can enter the cache, to be named `name` to the observer. Signals must be blocked.
+/// False where it cannot be.
+pub fn attach(name: u64) -> bool {
+    let dispatcher = arrive::dispatch as *const () as u64;
+    let mut attached = false;
+    if !is_started() || has_gs_of_program() {
+        return attached;
+    }
+    with(|engine| {
+        if let Some(thread) = Thread::attach(&mut engine.cache.lanes, name, dispatcher) {
+            opened::open(thread.lane);
+            engine.add(thread);
+            attached = true;
+        }
+    });
+    attached
+}
+
+/// The calling thread will not enter the cache again: native code that was called from it returns to native code.
+/// Returns what the thread executed, `None` where it is not attached. Signals must be blocked.
+pub fn detach() -> Option<Totals> {
+    let Some(pointer) = current() else { return detach_without_gs() };
+    // SAFETY: the calling thread's, and outside the dispatcher.
+    let thread = unsafe { &mut *pointer };
+    streams::hand_over(thread);
+    thread.turn.wait();
+    let mut totals = None;
+    let mut left = None;
+    with(|engine| {
+        if engine.take(thread.books) {
+            totals = Some(thread.totals(&engine.cache.codes));
+            thread.detach();
+            thread.turn.give();
+            left = Some(thread.lane);
+        }
+    });
+    if left.is_some() {
+        // SAFETY: it was a box, and only its own thread, which gives it up, had it.
+        drop(unsafe { Box::from_raw(pointer) });
+    }
+    left.into_iter().for_each(give_lane_back);
+    totals
+}
+
+/// As [`detach`], for a thread that left for good because the program uses GS itself: its GS stays the program's.
+fn detach_without_gs() -> Option<Totals> {
+    // SAFETY: no arguments.
+    let tid = unsafe { libc::gettid() } as u32;
+    let (mut totals, mut left) = (None, None);
+    with(|engine| {
+        let Some(pointer) = engine.take_by_tid(tid) else { return };
+        // SAFETY: it was a box, and only its own thread, which gives it up, had it.
+        let thread = unsafe { Box::from_raw(pointer) };
+        totals = Some(thread.totals(&engine.cache.codes));
+        left = Some(thread.lane);
+    });
+    left.into_iter().for_each(give_lane_back);
+    totals
+}

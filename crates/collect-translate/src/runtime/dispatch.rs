@@ -1,0 +1,177 @@
+//! What happens when a thread leaves the cache: the decisions, one per reason.
+
+use crate::{
+    blocks::landings::Landing,
+    engine::{
+        self, Engine,
+        enter::{LATER, cannot_translate, enter},
+        observer,
+    },
+    lane::{
+        exit::{Exit, Reason},
+        registers::number,
+    },
+    memory,
+    observe::{
+        draw::{begin_countdowns, take_samples},
+        hold, hooks, streams, timing,
+    },
+    signal,
+    system::{self, aside, ending, mapping, segment},
+    threads::{calls, next::go_on, thread::Thread},
+};
+
+/// Called by `arrive::dispatch` with all signals blocked, on the engine's stack, the program's registers in the slots.
+/// Sets where the thread goes on.
+pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
+    // SAFETY: the thread's own state; only its dispatcher uses it, one exit at a time.
+    let thread = unsafe { &mut *thread };
+    // SAFETY: records are never changed once code refers to them.
+    let mut exit = unsafe { *exit };
+    // The program's system calls are its own time.
+    let _held = hold::begin((exit.reason != Reason::SystemCall).then_some(thread.lane));
+    hand_over_before(thread, &exit);
+    if exit.reason == Reason::SystemCall {
+        aside::prepare(thread);
+    }
+    for trial in 0..=MOST_WAITS {
+        engine::with_thread(thread, |engine, thread| {
+            engine.cache.may_wait = trial < MOST_WAITS && is_repeatable(exit.reason);
+            dispatch(engine, thread, exit);
+        });
+        if thread.slots().next != LATER {
+            break;
+        }
+        // The arena that it has left may be another one's by then.
+        exit.detail = 0;
+        let moment = (&raw const A_MOMENT) as u64;
+        // SAFETY: a valid duration. Without the lock, so that the others come by; whether it is slept to the end is all one.
+        let _ = unsafe { memory::call(libc::SYS_nanosleep, [moment, 0, 0, 0, 0, 0]) };
+    }
+    match thread.slots().next {
+        ending::END => ending::end(thread),
+        mapping::UNLOCKED => {
+            let result = mapping::make(thread);
+            engine::with_thread(thread, |engine, thread| {
+                (engine.cache.may_wait, engine.cache.pinned) = (false, exit.back);
+                mapping::made(engine, thread, exit, result);
+                settle(engine, thread);
+            });
+        }
+        _ => {}
+    }
+    if exit.reason == Reason::SystemCall && thread.obstacle.is_some() {
+        aside::let_others_out();
+    }
+    // Without the lock: what is made of a sample takes longer than the sample, and other threads have theirs.
+    observer::tell_noticed(thread);
+    timing::tell(thread);
+}
+
+/// How often, and how long, a thread waits for others to leave an arena before it runs natively.
+const MOST_WAITS: u32 = 20;
+static A_MOMENT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 50_000 };
+
+/// Whether an exit can be dispatched once more where it found no room.
+const fn is_repeatable(reason: Reason) -> bool {
+    matches!(reason, Reason::Link | Reason::Return | Reason::Call | Reason::Jump | Reason::Enter)
+}
+
+/// What is to be handed over before an exit is dealt with, because there is no room, or because it may take long.
+fn hand_over_before(thread: &mut Thread, exit: &Exit) {
+    match exit.reason {
+        // Samples are taken where nothing is written, or where a copy that times loads has found something.
+        Reason::Full | Reason::Sample => streams::hand_over(thread),
+        Reason::SystemCall => {
+            // The kernel looks at the lower half of RAX.
+            let number = i64::from(thread.slots().regs[number::RAX] as i32);
+            streams::hand_over(thread);
+            if number == libc::SYS_exit {
+                thread.turn.wait();
+            }
+            let given = calls::arguments(thread);
+            if matches!(number, libc::SYS_exit_group | libc::SYS_execve | libc::SYS_execveat)
+                || aside::may_end_here(number, given)
+            {
+                streams::flush_streams();
+            }
+        }
+        Reason::Hook if thread.is_nearly_full() => streams::hand_over(thread),
+        _ => {}
+    }
+}
+
+fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
+    thread.clock.come_back();
+    signal::hide_mask(thread);
+    engine.cache.pinned = exit.back;
+    if thread.restarts != 0 {
+        engine.cache.note_published(thread.restarts);
+    }
+    match exit.reason {
+        Reason::Link => link(engine, thread, exit),
+        Reason::Sample => take_samples(engine, thread, exit),
+        Reason::Hook => {
+            hooks::run(engine, thread, exit);
+            let closer = hooks::look_closer(&mut engine.cache, exit);
+            go_on(thread, closer.unwrap_or(exit.back), exit.pc);
+        }
+        Reason::SystemCall => system::call(engine, thread, exit),
+        Reason::Instruction => segment::leave_for_instruction(engine, thread, exit),
+        Reason::Return => arrive(engine, thread, Landing::RETURN),
+        Reason::Call => arrive(engine, thread, Landing::CALL),
+        Reason::Jump => arrive(engine, thread, Landing::JUMP),
+        Reason::Enter => {
+            let target = thread.slots().target;
+            enter(engine, thread, target);
+        }
+        Reason::Back => {
+            if let Some(target) = thread.returned() {
+                enter(engine, thread, target);
+            }
+        }
+        // Now there is room.
+        Reason::Full => go_on(thread, exit.back, exit.pc),
+    }
+    settle(engine, thread);
+}
+
+/// Where the thread goes on is known.
+fn settle(engine: &mut Engine, thread: &mut Thread) {
+    begin_countdowns(engine, thread);
+    thread.make_stamp_due();
+    // Where its system call is still to be made, it comes back to the code that it has left.
+    if thread.slots().next != mapping::UNLOCKED {
+        note_where(engine, thread);
+    }
+}
+
+/// The thread, which was in the dispatcher, goes on where its slots say.
+fn note_where(engine: &Engine, thread: &mut Thread) {
+    let next = thread.slots().next;
+    if !engine.cache.is_retired(next) {
+        thread.seen = engine.cache.retirements;
+    }
+}
+
+fn link(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
+    let Some(cache) = engine.cache.get(exit.pc) else {
+        return cannot_translate(engine, thread, exit.pc, true);
+    };
+    if let Some(code) = engine.cache.codes.iter_mut().find(|code| code.contains(exit.detail)) {
+        code.link(exit.pc, exit.detail, cache);
+    }
+    engine.cache.ahead.note(None, exit.pc);
+    go_on(thread, cache, exit.pc);
+}
+
+fn arrive(engine: &mut Engine, thread: &mut Thread, landing: Landing) {
+    let target = thread.slots().target;
+    match engine.cache.land(landing, target) {
+        Some(cache) => {
+            engine.cache.ahead.note(Some(landing.table), target);
+            go_on(thread, cache, target);
+        }
+        None => cannot_translate(engine, thread, target, landing.table != Landing::RETURN.table),
+    }
+}

@@ -1,0 +1,11 @@
+//! The run of a program: the engine starts, threads are attached, come from the cache to the dispatcher, and go back.
+//!
+//! Memory that is writable or of no file (just-in-time compilers) is never translated: a thread leaves for it, and a timer
+//! brings it back as soon as it finds it in code that can be ([`reentry`]).
+
+pub mod arrive;
+pub mod attach;
+pub mod dispatch;
+pub mod position;
+pub mod reentry;
+pub mod start;

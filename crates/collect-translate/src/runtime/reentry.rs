@@ -1,0 +1,85 @@
+//! An independent witness of where threads are, and the way back into the cache for those that are outside.
+
+use crate::{
+    blocks::passages,
+    engine::{self, Engine, calling},
+    lane::slots::Scratch,
+    probes::{coverage::Leave, mode::Mode},
+    signal::steps,
+    threads::thread::Thread,
+};
+
+/// Where a thread was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// In the cache, or in the engine or the embedder, which work for it.
+    Inside,
+    /// In native code, from where it goes back by itself: in a function that was called from the cache, or whatever that
+    /// has called.
+    Called,
+    /// In native code.
+    Outside,
+}
+
+/// A timer of the embedder's has interrupted the calling thread at `context`, as it does every `tick_ns` of the thread's CPU
+/// time: where it finds the thread outside although the books say inside, that time counts as outside. A thread that runs
+/// natively goes on in the cache where that can be. With all signals blocked. True where it will.
+///
+/// The embedder must know that the thread was not interrupted in code of the embedder's that holds a lock, nor in a
+/// function of the C library that such code had called: what the engine then calls may wait for it.
+pub fn witness(context: &mut libc::ucontext_t, tick_ns: u64) -> bool {
+    let Some(thread) = calling::current() else { return false };
+    // SAFETY: the calling thread's own; it is used by the dispatcher, which has all signals blocked, and here.
+    let thread = unsafe { &mut *thread };
+    let [Some(pc), Some(sp)] =
+        [libc::REG_RIP, libc::REG_RSP].map(|place| context.uc_mcontext.gregs.get(place as usize).copied())
+    else {
+        return false;
+    };
+    let (pc, sp) = (pc as u64, sp as u64);
+    let mut back = false;
+    engine::with(|engine| {
+        let booked = thread.clock.outside();
+        let found = find(engine, thread, pc, sp);
+        let stays = booked == Some(Leave::ProgramGs) || booked.is_none() && found != Found::Outside;
+        let passes = passages::passages().contains(&pc);
+        // Whether there is code to translate the dispatcher finds out, which may allocate.
+        let steps = steps::continues_in(context);
+        back = !stays && !passes && !steps && engine.cache.mode != Mode::Off;
+        thread.clock.tick(match found {
+            _ if booked.is_some() => 0,
+            Found::Inside => 0,
+            // It left since the last tick, at any time, and comes back with this one.
+            Found::Outside if back => tick_ns / 2,
+            Found::Called | Found::Outside => tick_ns,
+        });
+    });
+    if back {
+        lead_back(thread, context, pc);
+    }
+    back
+}
+
+/// Where a thread is whose books say that it is inside.
+fn find(engine: &Engine, thread: &Thread, pc: u64, sp: u64) -> Found {
+    if passages::passages().contains(&pc) || engine.cache.code_at(pc).is_some() || engine.cache.is_native(pc)
+    {
+        return Found::Inside;
+    }
+    // What lies below was left by a jump.
+    if thread.native_calls.iter().any(|call| call.at >= sp) { Found::Called } else { Found::Outside }
+}
+
+/// The thread goes on at `pc` by way of the dispatcher.
+fn lead_back(thread: &mut Thread, context: &mut libc::ucontext_t, pc: u64) {
+    let slots = thread.slots();
+    slots.target = pc;
+    let [rax, rip] = [libc::REG_RAX, libc::REG_RIP].map(|place| place as usize);
+    let registers = &mut context.uc_mcontext.gregs;
+    if let (Some(&rax), Some(place)) = (registers.get(rax), slots.scratch.get_mut(Scratch::A as usize)) {
+        *place = rax as u64;
+    }
+    if let Some(rip) = registers.get_mut(rip) {
+        *rip = passages::reenter as *const () as i64;
+    }
+}

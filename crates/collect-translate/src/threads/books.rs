@@ -1,0 +1,151 @@
+//! What is kept of a thread that other threads look at, or change: all of it under the engine's lock.
+//!
+//! It lies by itself, and is reached by a pointer each time: a thread may be anywhere in its dispatcher, with its own
+//! [`Thread`](crate::threads::thread::Thread) in hand, while another one has the lock.
+
+use std::{
+    ptr::NonNull,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
+};
+
+use super::turn::Turn;
+use crate::{
+    blocks::{code::Code, passages, place::Place},
+    lane::slots::Slots,
+    memory::{LaneId, program},
+    probes::{countdown::Countdowns, coverage::Clock, totals::Totals},
+};
+
+/// A native function that was called from the cache, and has not returned yet.
+#[derive(Clone, Copy, Debug)]
+pub struct NativeCall {
+    /// Where on the program's stack the return address lies.
+    pub at: u64,
+    /// What the program put there.
+    pub back: u64,
+}
+
+/// What others use of a thread.
+pub struct Books {
+    pub lane: LaneId,
+    /// What the observer calls it.
+    pub name: u64,
+    pub slots: NonNull<Slots>,
+    /// What counters do not know: bytes that depend on registers, and corrections for blocks that were left half way.
+    pub extra: Totals,
+    /// By arena.
+    pub countdowns: Vec<Countdowns>,
+    /// How many arenas had been retired when it was last known to be in none of those (`engine::room`).
+    pub seen: u64,
+    pub native_calls: Vec<NativeCall>,
+    /// Accesses that are counted and still to come, while the observer is told of one of them. That is without the engine's
+    /// lock.
+    pub ahead: AtomicI64,
+    /// Whose turn it is to hand over what it has streamed.
+    pub turn: Arc<Turn>,
+    /// Its time in the cache and outside.
+    pub clock: Clock,
+}
+
+impl Books {
+    /// New ones, of the calling thread.
+    pub fn begin(lane: LaneId, name: u64, slots: NonNull<Slots>) -> Self {
+        Self {
+            lane,
+            name,
+            slots,
+            extra: Totals::default(),
+            countdowns: Vec::new(),
+            seen: 0,
+            native_calls: Vec::new(),
+            ahead: AtomicI64::new(0),
+            turn: Arc::default(),
+            clock: Clock::start(),
+        }
+    }
+
+    /// Native functions that were called from the cache return to where they were called. Signals must be blocked.
+    pub fn give_back(&mut self) {
+        for call in std::mem::take(&mut self.native_calls) {
+            give_back(call);
+        }
+    }
+
+    /// Its exits lead to `passage`, and native functions return to where they were called. Signals must be blocked.
+    pub fn lead_out(&mut self, passage: u64) {
+        let called_from = self.native_calls.last().map_or(0, |call| call.back);
+        self.give_back();
+        let slots = self.slots.as_ptr();
+        // SAFETY: the lane is the thread's until it detaches.
+        let place = unsafe { &raw mut (*slots).called_from };
+        // SAFETY: as above.
+        let exits = unsafe { &raw mut (*slots).dispatch };
+        for (place, word) in [(place, called_from), (exits, passage)] {
+            // SAFETY: as above; words that its code reads.
+            unsafe { place.write_volatile(word) };
+        }
+    }
+
+    /// Whether the thread is on its way through the dispatcher, where it makes system calls of ours.
+    pub fn is_inside(&self) -> bool {
+        let slots = self.slots.as_ptr();
+        // SAFETY: the lane is the thread's until it detaches.
+        let place = unsafe { &raw const (*slots).inside };
+        // SAFETY: as above; a word that its passages write.
+        unsafe { place.read_volatile() != 0 }
+    }
+
+    /// Where the native function whose return address lies at `at` was called from.
+    pub fn goes_back_to(&self, at: u64) -> Option<u64> {
+        self.native_calls.iter().find(|call| call.at == at).map(|call| call.back)
+    }
+
+    /// Loads and stores so far, but for what is counted and still to come.
+    pub fn accesses(&self, codes: &[Code]) -> u64 {
+        let loaded = self.countdowns.iter().map(Countdowns::loaded_accesses);
+        let counted = codes.iter().map(|code| code.accesses(self.lane));
+        let known = self.extra.loads.wrapping_add(self.extra.stores).wrapping_sub(self.ahead.load(Relaxed));
+        loaded.chain(counted).fold(known, i64::wrapping_add).max(0) as u64
+    }
+
+    /// What the thread has executed so far.
+    pub fn totals(&self, codes: &[Code]) -> Totals {
+        let mut totals = Totals { coverage: self.clock.coverage(), ..self.extra };
+        for (arena, code) in codes.iter().enumerate() {
+            for (id, counter) in (0..).zip(code.counters()) {
+                counter.add(self.units(Place { arena, code, id }), &mut totals);
+            }
+            totals.branches_taken -= code.falls(self.lane);
+        }
+        totals
+    }
+
+    /// Units that a counter has counted.
+    pub fn units(&self, place: Place<'_>) -> i64 {
+        let countdown = self.countdowns.get(place.arena).and_then(|countdowns| countdowns.get(place.id));
+        let loaded = countdown.map_or(0, |countdown| countdown.loaded as i64);
+        loaded.wrapping_sub(place.code.windows().value(self.lane, place.id as usize))
+    }
+
+    /// An arena is to be used anew: what was counted there is added to what counters do not know.
+    pub fn fold(&mut self, arena: usize, code: &Code) {
+        for (id, counter) in (0..).zip(code.counters()) {
+            counter.add(self.units(Place { arena, code, id }), &mut self.extra);
+        }
+        self.extra.branches_taken -= code.falls(self.lane);
+        if let Some(countdowns) = self.countdowns.get_mut(arena) {
+            *countdowns = Countdowns::default();
+        }
+    }
+}
+
+fn give_back(call: NativeCall) {
+    let ours = passages::native_return as *const () as u64;
+    // What a jump has left may be another's memory by now, or nobody's.
+    if program::read(call.at) == Some(ours) {
+        program::write(call.at, call.back);
+    }
+}

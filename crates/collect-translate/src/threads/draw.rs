@@ -1,0 +1,72 @@
+//! What a thread does with its countdowns.
+
+use super::thread::Thread;
+use crate::{
+    blocks::place::Place,
+    decode::block::Sums,
+    probes::{
+        countdown::{Countdown, Countdowns, Drawn},
+        strata::Stream,
+    },
+};
+
+/// Samples of a kind in one run of units at most: they take memory, and a run may be longer than what can be accessed,
+/// where it faults on its way.
+const MOST_AT_ONCE: usize = 1 << 16;
+
+impl Thread {
+    /// Loads a counter that was just made with the units until the first sample. `periods`: of loads and stores.
+    pub fn begin_countdown(&mut self, place: Place<'_>, periods: [u64; 2]) {
+        let Some(sums) = place.sums() else { return };
+        let countdown = self.countdown(place, periods);
+        self.load(place, &sums, countdown, 0);
+    }
+
+    /// Some units were counted, and the counter may be negative: tells which of their accesses are to be sampled, loads
+    /// before stores, and loads the counter with the units until the next sample. Returns how many units were counted.
+    pub fn draw(&mut self, place: Place<'_>, periods: [u64; 2], mut each: impl FnMut(Drawn)) -> u64 {
+        let Some(sums) = place.sums() else { return 0 };
+        let mut countdown = self.countdown(place, periods);
+        let value = place.code.windows().value(self.lane, place.id as usize);
+        let end = countdown.loaded.wrapping_add_signed(value.wrapping_neg());
+        for (store, accesses) in [(false, sums.loads), (true, sums.stores)] {
+            let kind = usize::from(store);
+            let (Some(stream), Some(&period)) = (countdown.streams.get_mut(kind), periods.get(kind)) else {
+                continue;
+            };
+            let mut random = |n| self.random(n);
+            for _ in 0..MOST_AT_ONCE {
+                let Some((unit, nth)) = stream.take(end, accesses, period, &mut random) else { break };
+                each(Drawn { unit, nth, store });
+            }
+            stream.skip(end, accesses, period, &mut random);
+        }
+        self.load(place, &sums, countdown, end);
+        end
+    }
+
+    /// A countdown, begun now if it was not.
+    fn countdown(&mut self, place: Place<'_>, periods: [u64; 2]) -> Countdown {
+        if self.countdowns.len() <= place.arena {
+            self.countdowns.resize_with(place.arena + 1, Countdowns::default);
+        }
+        let known = self.countdowns.get(place.arena).and_then(|countdowns| countdowns.get(place.id));
+        known.unwrap_or_else(|| Countdown {
+            loaded: 0,
+            streams: periods.map(|period| Stream::begin(period, &mut |n| self.random(n))),
+        })
+    }
+
+    /// Loads a counter, which has counted `counted` units, with those until the next sample.
+    fn load(&mut self, place: Place<'_>, sums: &Sums, mut countdown: Countdown, counted: u64) {
+        let value = countdown.until(sums, counted);
+        let before = countdown.loaded;
+        countdown.loaded = counted.wrapping_add(value);
+        if let Some(countdowns) = self.countdowns.get_mut(place.arena) {
+            countdowns.set(place.id, countdown);
+            let more = countdown.loaded.wrapping_sub(before) as i64;
+            countdowns.note_loaded(more.wrapping_mul(sums.accesses()));
+        }
+        place.code.windows().set(self.lane, place.id as usize, value as i64);
+    }
+}

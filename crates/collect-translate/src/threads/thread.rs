@@ -1,0 +1,247 @@
+//! A thread that runs in the cache.
+
+use std::{
+    arch::asm,
+    ops::{Deref, DerefMut},
+    ptr::NonNull,
+    sync::Arc,
+};
+
+use carom_base::{Access, AccessKind};
+use carom_base_insn::{Known, Registers};
+
+use super::{
+    books::{Books, NativeCall},
+    calls::{Obstacle, Wait},
+};
+use crate::{
+    blocks::{closer, code::Code, passages},
+    decode::{block::Sums, restartable},
+    lane::{records, slots::Slots},
+    memory::Lanes,
+    probes::{coverage::Clock, units::Comparison},
+};
+
+/// An access that the observer is to be told of.
+#[derive(Clone, Copy, Debug)]
+pub struct Noticed {
+    pub access: Access,
+    /// What it was sampled as; `None`: it goes to a watched line.
+    pub drawn_as: Option<AccessKind>,
+    /// What [`Observer::weighs`](crate::Observer::weighs) has said when it was drawn, where it was asked then.
+    pub weight: Option<f32>,
+    /// How many accesses are counted and still to come, this one included.
+    pub ahead: i64,
+}
+
+/// Words of a context, as the kernel reads it.
+pub const CONTEXT_WORDS: usize = 38;
+
+/// Where the vector registers are kept in a lane: behind the slots.
+const VECTORS_OFFSET: u64 = 4 << 10;
+
+/// SSE, AVX and AVX-512 state in the standard format end at byte 2688 (Intel SDM volume 1, 13.5.6); what the parts of an
+/// area lie at, the processor tells.
+const VECTORS_BYTES: usize = 8 << 10;
+
+/// What the engine keeps per thread for the thread itself.
+pub struct Thread {
+    /// What others use, too.
+    pub books: NonNull<Books>,
+    random: u64,
+    /// Accesses that the observer is to be told of when the dispatcher is done.
+    pub noticed: Vec<Noticed>,
+    /// What the samples of the block that began last weigh.
+    pub weight: f32,
+    /// Words of the last record in its buffer, if that is one in full; 0 otherwise.
+    pub explicit: usize,
+    /// A repeated comparison all accesses of which are to be seen.
+    pub comparison: Option<Comparison>,
+    /// It has timed loads in an execution that was drawn.
+    pub has_timed: bool,
+    /// Why the process steps aside before the thread's system call, where it does.
+    pub obstacle: Option<Obstacle>,
+    /// Signals that are blocked for the program that the thread is about to become (`signal`).
+    pub shown: u64,
+    /// The last of its calls that wait with another mask.
+    pub wait: Option<Wait>,
+    /// The frame of the signal handler that returned last, as the kernel is to read it.
+    pub left: [u64; CONTEXT_WORDS],
+    /// Its area for restartable sequences; 0 where the C library has registered none.
+    pub restarts: u64,
+}
+
+impl Deref for Thread {
+    type Target = Books;
+
+    fn deref(&self) -> &Books {
+        // SAFETY: they are there as long as the thread is. What others change is used under the engine's lock alone.
+        unsafe { self.books.as_ref() }
+    }
+}
+
+impl DerefMut for Thread {
+    fn deref_mut(&mut self) -> &mut Books {
+        // SAFETY: as above, and the borrow ends with each use.
+        unsafe { self.books.as_mut() }
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        // SAFETY: made from a box; the engine has taken the thread off its list.
+        drop(unsafe { Box::from_raw(self.books.as_ptr()) });
+    }
+}
+
+impl Thread {
+    /// The calling thread's state, in a lane of its own. Its GS base then points there. `dispatcher`: where exits jump.
+    pub fn attach(lanes: &mut Lanes, name: u64, dispatcher: u64) -> Option<Box<Self>> {
+        let lane = lanes.take().ok()?;
+        let base = lanes.base(lane);
+        let slots = NonNull::new(std::ptr::with_exposed_provenance_mut::<Slots>(base as usize))?;
+        let books = Box::into_raw(Box::new(Books::begin(lane, name, slots)));
+        let mut thread = Box::new(Self {
+            books: NonNull::new(books)?,
+            random: name,
+            noticed: Vec::new(),
+            weight: 1.0,
+            explicit: 0,
+            comparison: None,
+            has_timed: false,
+            obstacle: None,
+            shown: 0,
+            wait: None,
+            left: [0; CONTEXT_WORDS],
+            restarts: restartable::area(),
+        });
+        let this = std::ptr::from_mut(&mut *thread).expose_provenance() as u64;
+        let slots = thread.slots();
+        slots.this = base;
+        slots.dispatch = dispatcher;
+        slots.stack = lanes.stack_top(lane);
+        slots.vectors = base + VECTORS_OFFSET;
+        slots.thread = this;
+        slots.position = records::EMPTY;
+        slots.stamp_at = records::NO_STAMP_YET;
+        slots.look_closer = closer::look_closer as *const () as u64;
+        // SAFETY: the kernel allows it (checked at the start), and the program does not use GS.
+        unsafe { asm!("wrgsbase {}", in(reg) base, options(nostack, preserves_flags)) };
+        Some(thread)
+    }
+
+    /// Takes the calling thread out: its GS base is 0 again, and native functions return to where they were called.
+    pub fn detach(&mut self) {
+        self.give_back();
+        // SAFETY: as above.
+        unsafe { asm!("wrgsbase {}", in(reg) 0u64, options(nostack, preserves_flags)) };
+    }
+
+    /// The calling thread is a copy, in the child of a fork, and begins to count.
+    pub fn begin_in_child(&mut self, codes: &[Code]) {
+        self.clock = Clock::start();
+        // The countdowns go on where they are, but with other draws than the parent's.
+        self.random ^= u64::from(self.clock.tid()) << 32;
+        let parents = self.totals(codes);
+        self.extra.subtract(&parents);
+        // Its parent hands over what it had.
+        self.turn = Arc::default();
+        self.slots().position = records::EMPTY;
+        self.make_stamp_due();
+    }
+
+    /// The words behind GS.
+    pub fn slots(&mut self) -> &mut Slots {
+        // SAFETY: the lane is this thread's until it detaches, and only its own dispatcher asks.
+        unsafe { self.slots.as_mut() }
+    }
+
+    /// A random number below `n`, uniform but for 2^-32. splitmix64 (Steele, Lea, Flood 2014).
+    pub fn random(&mut self, n: u64) -> u64 {
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((u128::from(mixed ^ mixed >> 31) * u128::from(n)) >> 64) as u64
+    }
+
+    /// The program's registers in front of the instruction at `pc`.
+    pub fn registers(&mut self, pc: u64) -> Registers<'_> {
+        let fs_base: u64;
+        // SAFETY: reads a register.
+        unsafe { asm!("rdfsbase {}", out(reg) fs_base, options(nostack, nomem, preserves_flags)) };
+        let vectors = self.slots().vectors;
+        let area = std::ptr::with_exposed_provenance::<u8>(vectors as usize);
+        // SAFETY: the area lies in the lane, and only the passage into the dispatcher writes there.
+        let xsave = unsafe { std::slice::from_raw_parts(area, VECTORS_BYTES) };
+        let slots = self.slots();
+        Registers {
+            gpr: slots.regs,
+            rip: pc,
+            rflags: slots.flags,
+            fs_base,
+            gs_base: Some(0),
+            xsave,
+            known: Known::ALL,
+        }
+    }
+
+    /// Replaces the return address at the top of the program's stack, so that the native function that is about to run
+    /// comes back.
+    pub fn expect_return(&mut self) {
+        let at = self.slots().regs[crate::lane::registers::number::RSP];
+        let place = std::ptr::with_exposed_provenance_mut::<u64>(at as usize);
+        // SAFETY: at the entry of a function its return address is there.
+        let back = unsafe { place.read() };
+        // What lies below was left behind by a jump out of a native function.
+        self.native_calls.retain(|call| call.at > at);
+        self.native_calls.push(NativeCall { at, back });
+        // SAFETY: as above.
+        unsafe { place.write(passages::native_return as *const () as u64) };
+    }
+
+    /// Where the native function that has just returned was called from.
+    pub fn returned(&mut self) -> Option<u64> {
+        // The return took the address off the stack.
+        let at = self.slots().regs[crate::lane::registers::number::RSP].wrapping_sub(8);
+        while let Some(call) = self.native_calls.pop() {
+            if call.at == at {
+                return Some(call.back);
+            }
+        }
+        None
+    }
+
+    /// Takes back one execution of a block that was counted, and has not begun, as if it had not been: samples stay where they
+    /// are. The branch in front of it has been executed.
+    pub fn uncount(&mut self, code: &Code, id: u64) {
+        code.count(self.lane, id, 1);
+        let falls = code.counters().get(id as usize).map_or(0, |counter| counter.falls(1));
+        self.extra.branches_taken -= falls;
+    }
+
+    /// Takes back what was counted of a block and not executed (`times` -1), or the reverse.
+    pub fn correct(&mut self, times: i64, sums: &Sums) {
+        self.extra.add(times, sums);
+    }
+
+    /// The observer is to be told of an access of an instruction that makes these. `ahead`: loads and stores that are
+    /// counted and still to come, all of these included.
+    pub fn notice(&mut self, all: &[Access], index: usize, drawn_as: Option<AccessKind>, ahead: i64) {
+        let Some(access) = all.get(index) else { return };
+        // What is stored was loaded before: `push [m]`, `call [m]`.
+        let order = |(index, access): (usize, &Access)| (access.kind == AccessKind::Store, index);
+        let earlier = |other: &(usize, &Access)| order(*other) < order((index, access));
+        let done: i64 =
+            all.iter().enumerate().filter(earlier).map(|(_, access)| loads_and_stores(access)).sum();
+        // A handler of the program may have run since the block began, and had samples of its own: no matter, what they
+        // weigh changes slowly.
+        let weight = drawn_as.map(|_| self.weight);
+        self.noticed.push(Noticed { access: *access, drawn_as, weight, ahead: ahead - done });
+    }
+}
+
+/// How many of them an access is.
+pub fn loads_and_stores(access: &Access) -> i64 {
+    i64::from(access.kind.reads()) + i64::from(access.kind.writes())
+}
