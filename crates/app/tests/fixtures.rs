@@ -87,7 +87,12 @@ fn prints_as_kept(file: &str, names: &[&str]) {
     then.as_object_mut().expect("an object").remove("carom").expect("the versions");
     let mut found = Vec::new();
     differences("", &then, &now, &mut found);
-    assert!(found.is_empty(), "{file}: {} differences\n{}", found.len(), found[..found.len().min(20)].join("\n"));
+    assert!(
+        found.is_empty(),
+        "{file}: {} differences\n{}",
+        found.len(),
+        found[..found.len().min(20)].join("\n")
+    );
 }
 
 #[test]

@@ -158,7 +158,7 @@ impl Drain {
         // Every thread sends a path once; the store has it once per process.
         if self.stacks.insert((process, stack.id)) {
             let frames = stack.frames.iter().take(stack.depth).map(|&ip| Ip(ip)).collect();
-            writer.stacks(&[Stack { process, id: stack.id, frames, truncated: stack.truncated }]);
+            writer.push(&[Stack { process, id: stack.id, frames, truncated: stack.truncated }]);
         }
     }
 
@@ -167,19 +167,19 @@ impl Drain {
             Record::Sample(mut sample) => {
                 sample.thread = thread;
                 sample.stack = self.known(process, sample.stack);
-                writer.samples(&[sample]);
+                writer.push(&[sample]);
             }
             Record::Event(event) => self.keep_event(process, SharingEvent { thread, ..event }, writer),
             Record::Stack(_) => {}
             Record::Reuse(mut event) => {
                 event.earlier = self.touch(process, event.earlier);
                 event.later = event.later.map(|later| self.touch(process, later));
-                writer.reuse(&[event]);
+                writer.push(&[event]);
             }
             Record::Cell(cell) => self.keep_cells(process, vec![cell], writer),
             Record::Object { base, size, site, seen } => {
                 let site = self.known(process, site);
-                writer.objects(&[HeapObject { process, base, size, site, seen }]);
+                writer.push(&[HeapObject { process, base, size, site, seen }]);
             }
         }
     }
@@ -202,7 +202,7 @@ impl Drain {
         event.earlier.thread = earlier;
         event.stack = self.known(process, event.stack);
         event.earlier.stack = self.known(of_earlier, event.earlier.stack);
-        writer.events(&[event]);
+        writer.push(&[event]);
     }
 
     /// How many words and records in session memory meant nothing, now that all have been read.
@@ -231,7 +231,7 @@ impl Drain {
         for cell in &mut cells {
             cell.thread = self.people.thread(process, cell.thread.0);
         }
-        writer.cells(&cells);
+        writer.push(&cells);
     }
 
     /// The path's number, or none where the path itself was lost, or was sent through a ring that had been read by the
@@ -410,8 +410,11 @@ mod tests {
         assert_eq!(drain.nonsense(), 1);
         writer.finish(Manifest::default()).unwrap();
         let recording = carom_store::Recording::open(profile.path()).unwrap();
-        let kept: Vec<_> =
-            recording.events().flatten().map(|event| (event.thread, event.earlier.thread)).collect();
+        let kept: Vec<_> = recording
+            .rows::<SharingEvent>()
+            .flatten()
+            .map(|event| (event.thread, event.earlier.thread))
+            .collect();
         assert_eq!(kept, [(thread, elsewhere)]);
     }
 

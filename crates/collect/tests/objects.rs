@@ -10,7 +10,7 @@ use std::{
 use carom_base::{Ip, SharingEvent};
 use carom_base_wire::{ControlSettings, DeliveryChoice, Engine, Trial, WatchChoice, Window};
 use carom_collect::{Request, record};
-use carom_store::{Exit, Recording, check};
+use carom_store::{Exit, HeapObject, Recording, Stack, check};
 
 /// The folder of the test's programs, with the agent where `record` looks for it.
 fn built() -> &'static Path {
@@ -128,14 +128,14 @@ fn function(program: &str, name: &str) -> std::ops::Range<u64> {
 fn the_contended_block_is_named_by_its_allocation() {
     let followed = follow("counters_heap", "./counters_heap 400000000", 0);
     let profile = &followed.profile;
-    let events: Vec<SharingEvent> = profile.events().map(Result::unwrap).collect();
-    let objects: Vec<_> = profile.objects().map(Result::unwrap).collect();
+    let events: Vec<_> = profile.rows::<SharingEvent>().map(Result::unwrap).collect();
+    let objects: Vec<_> = profile.rows::<HeapObject>().map(Result::unwrap).collect();
     assert!(!events.is_empty(), "the two counters are contended for");
     // Both counters lie in the one block of a line that the program allocates.
     let line = events[0].later.addr.line().start();
     let block = objects.iter().find(|object| object.base == line).expect("the line's block");
     assert_eq!(block.size, 64);
-    let stacks: Vec<_> = profile.stacks().map(Result::unwrap).collect();
+    let stacks: Vec<_> = profile.rows::<Stack>().map(Result::unwrap).collect();
     let site = stacks.iter().find(|stack| stack.id == block.site).expect("the block's call path");
     // Not position-independent, so addresses are those of the symbol table.
     let within =
@@ -150,8 +150,8 @@ fn the_contended_block_is_named_by_its_allocation() {
 #[test]
 fn small_blocks_are_left_out_where_that_is_asked_for() {
     let followed = follow("threshold", "./counters_heap 200000000", 65);
-    assert!(followed.profile.events().count() > 0, "the block of 64 bytes is contended for");
-    assert_eq!(followed.profile.objects().count(), 0);
+    assert!(followed.profile.rows::<SharingEvent>().count() > 0, "the block of 64 bytes is contended for");
+    assert_eq!(followed.profile.rows::<HeapObject>().count(), 0);
 }
 
 #[test]

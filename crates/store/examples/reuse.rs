@@ -4,16 +4,17 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use carom_base::{ReuseCell, ReuseEvent};
 use carom_store::Recording;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = std::env::args_os().nth(1).ok_or("which recording?")?;
     let recording = Recording::open(Path::new(&dir))?;
     let mut out = BufWriter::new(std::io::stdout().lock());
-    if recording.reuse().next().is_some() {
+    if recording.rows::<ReuseEvent>().next().is_some() {
         writeln!(out, "scope,locality,outcome,distance,weight,earlier,thread,kind,address,later,by,as,at")?;
     }
-    for event in recording.reuse() {
+    for event in recording.rows::<ReuseEvent>() {
         let event = event?;
         let (scope, locality, outcome) = (event.scope, event.locality, event.outcome);
         write!(out, "{scope:?},{locality:?},{outcome:?},{},{}", event.distance, event.weight)?;
@@ -23,10 +24,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         writeln!(out)?;
     }
-    if recording.cells().next().is_some() {
+    if recording.rows::<ReuseCell>().next().is_some() {
         writeln!(out, "thread,scope,distance,granularity,class,from_other,low,high,earlier,later,at,count")?;
     }
-    for cell in recording.cells() {
+    for cell in recording.rows::<ReuseCell>() {
         let cell = cell?;
         let (scope, distance, class) = (cell.scope, cell.distance, cell.class);
         let (low, high) = (cell.bin.low(), cell.bin.high());

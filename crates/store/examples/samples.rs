@@ -4,7 +4,7 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use carom_base::{AccessKind, SampleOutcome};
+use carom_base::{AccessKind, Sample, SampleOutcome};
 use carom_store::Recording;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let recording = Recording::open(Path::new(&dir))?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     writeln!(out, "thread,time_ns,ip,address,width,kind")?;
-    for sample in recording.samples() {
+    for sample in recording.rows::<Sample>() {
         let sample = sample?;
         let SampleOutcome::Access(access) = sample.outcome else { continue };
         let kind = match access.kind {

@@ -1,10 +1,9 @@
 //! One entry for everything that decodes chunks, shared by the fuzz target and by a test on stable Rust.
 
-use carom_base::{ReuseCell, ReuseEvent, Sample, SharingEvent};
-
 use crate::chunk::reseal;
 use crate::read::Rows;
-use crate::rows::{HeapObject, Row, Stack};
+use crate::rows::Row;
+use crate::tables::TABLES;
 
 /// What [`decode_chunks`] found, so that a test can tell that it got somewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,15 +29,13 @@ pub fn decode_chunks(bytes: &[u8]) -> Decoded {
 }
 
 fn decode_every_kind(bytes: &[u8], found: &mut Decoded) {
-    decode::<Sample>(bytes, found);
-    decode::<SharingEvent>(bytes, found);
-    decode::<Stack>(bytes, found);
-    decode::<HeapObject>(bytes, found);
-    decode::<ReuseEvent>(bytes, found);
-    decode::<ReuseCell>(bytes, found);
+    for table in &TABLES {
+        (table.decode)(bytes, found);
+    }
 }
 
-fn decode<R: Row>(bytes: &[u8], found: &mut Decoded) {
+/// Reads `bytes` as chunks of one kind.
+pub(crate) fn decode_rows<R: Row>(bytes: &[u8], found: &mut Decoded) {
     for row in Rows::<R>::from_memory(bytes) {
         match row {
             Ok(_) => found.rows += 1,

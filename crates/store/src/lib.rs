@@ -1,7 +1,7 @@
 //! Recordings on disk: format, writer, reader, checker.
 //!
 //! A recording is a directory `PROGRAM.N.carom/` with a `manifest.json` ([`Manifest`]: what ran, where, how
-//! it was observed) and one append-only file per kind of row ([`Kind`]). Such a file is a sequence of
+//! it was observed) and one append-only file per kind of row ([`Row`]). Such a file is a sequence of
 //! self-framed chunks, so it can be read while it is being written and after it has been cut short anywhere.
 //! `docs/format.md` has every byte.
 //!
@@ -17,11 +17,11 @@
 //!     process: ProcessId(0), base: Addr(0x1000), size: 64, site: StackId::NONE, seen: Nanos(7),
 //! };
 //! let mut writer = Writer::create(&dir, Manifest::default())?;
-//! writer.objects(&[object]);
+//! writer.push(&[object]);
 //! writer.finish(Manifest { complete: true, ..Manifest::default() })?;
 //!
 //! let recording = Recording::open(&dir)?;
-//! let mut objects = recording.objects();
+//! let mut objects = recording.rows::<HeapObject>();
 //! assert_eq!(objects.next().transpose()?, Some(object));
 //! assert!(objects.next().is_none() && !objects.truncated());
 //! # Ok(())
@@ -38,9 +38,11 @@ pub mod fuzzing;
 mod manifest;
 mod read;
 mod rows;
+mod rules;
+mod tables;
 mod write;
 
-pub use check::{Rule, Violation, check};
+pub use check::check;
 pub use chunk::{Kind, MAX_PAYLOAD_BYTES};
 pub use error::{Damage, StoreError};
 pub use fresh::fresh_dir;
@@ -51,4 +53,5 @@ pub use manifest::{
 };
 pub use read::{Recording, Rows};
 pub use rows::{HeapObject, MAX_FRAMES, Row, Stack};
+pub use rules::{Rule, Violation};
 pub use write::{Full, Writer};

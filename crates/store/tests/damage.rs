@@ -8,13 +8,13 @@ use std::path::Path;
 
 use carom_base::Sample;
 use carom_store::{
-    Damage, Kind, MANIFEST_NAME, Recording, Rows, StoreError, Writer, check, fuzzing::decode_chunks,
+    Damage, Kind, MANIFEST_NAME, Recording, Row, Rows, StoreError, Writer, check, fuzzing::decode_chunks,
 };
 use common::{change, small};
 
 /// The samples that can be read, and whether the file ends in part of a chunk.
 fn samples(dir: &Path) -> (Vec<Sample>, bool) {
-    let mut rows = Recording::open(dir).unwrap().samples();
+    let mut rows = Recording::open(dir).unwrap().rows::<Sample>();
     let read = rows.by_ref().map(Result::unwrap).collect();
     (read, rows.truncated())
 }
@@ -29,7 +29,7 @@ fn boundaries(bytes: &[u8]) -> Vec<usize> {
 fn cut_anywhere_a_recording_yields_what_is_whole() {
     let small = small();
     let (_parent, dir) = small.write();
-    let file = dir.join(Kind::Sample.file_name());
+    let file = dir.join(Sample::KIND.file_name());
     let whole = fs::read(&file).unwrap();
     let boundaries = boundaries(&whole);
     assert_eq!(boundaries.len(), 4, "three samples in three chunks");
@@ -48,31 +48,31 @@ fn cut_anywhere_a_recording_yields_what_is_whole() {
 fn every_flipped_bit_is_found() {
     let small = small();
     let (_parent, dir) = small.write();
-    for kind in Kind::ALL {
-        let file = dir.join(kind.file_name());
-        let whole = fs::read(&file).unwrap();
-        for bit in 0..whole.len() * 8 {
-            change(&file, bit / 8, |byte| byte ^ (1 << (bit % 8)));
-            assert!(!check(&dir).unwrap().is_empty(), "bit {bit} of {}", kind.file_name());
-            // Without the manifest's word: either an error, or part of a chunk at the end. Never other rows.
-            let recording = Recording::open(&dir).unwrap();
-            let found = match kind {
-                Kind::Sample => notices(recording.samples(), &small.samples),
-                Kind::SharingEvent => notices(recording.events(), &small.events),
-                Kind::Stack => notices(recording.stacks(), &small.stacks),
-                Kind::HeapObject => notices(recording.objects(), &small.objects),
-                Kind::ReuseEvent => notices(recording.reuse(), &small.reuse),
-                Kind::ReuseCell => notices(recording.cells(), &small.cells),
-            };
-            assert!(found, "bit {bit} of {}", kind.file_name());
-            fs::write(&file, &whole).unwrap();
-        }
-    }
+    flip_every_bit(&dir, &small.stacks);
+    flip_every_bit(&dir, &small.objects);
+    flip_every_bit(&dir, &small.samples);
+    flip_every_bit(&dir, &small.events);
+    flip_every_bit(&dir, &small.reuse);
+    flip_every_bit(&dir, &small.cells);
     assert_eq!(check(&dir).unwrap(), []);
 }
 
+/// Flips the bits of a table one after the other, each of which must be found.
+fn flip_every_bit<R: Row + PartialEq>(dir: &Path, written: &[R]) {
+    let name = R::KIND.file_name();
+    let file = dir.join(name);
+    let whole = fs::read(&file).unwrap();
+    for bit in 0..whole.len() * 8 {
+        change(&file, bit / 8, |byte| byte ^ (1 << (bit % 8)));
+        assert!(!check(dir).unwrap().is_empty(), "bit {bit} of {name}");
+        // Without the manifest's word: either an error, or part of a chunk at the end. Never other rows.
+        assert!(notices(Recording::open(dir).unwrap().rows(), written), "bit {bit} of {name}");
+        fs::write(&file, &whole).unwrap();
+    }
+}
+
 /// True when the reader says that something is wrong. Rows that it yields must be among `written`.
-fn notices<R: carom_store::Row + PartialEq + std::fmt::Debug>(mut rows: Rows<R>, written: &[R]) -> bool {
+fn notices<R: Row + PartialEq>(mut rows: Rows<R>, written: &[R]) -> bool {
     let mut errors = 0;
     for row in rows.by_ref() {
         match row {
@@ -102,11 +102,11 @@ fn a_flipped_bit_in_the_manifest_never_panics() {
 fn a_damaged_chunk_costs_its_own_rows_only() {
     let small = small();
     let (_parent, dir) = small.write();
-    let file = dir.join(Kind::Sample.file_name());
+    let file = dir.join(Sample::KIND.file_name());
     let boundaries = boundaries(&fs::read(&file).unwrap());
     // The last byte of the first chunk's payload.
     change(&file, boundaries[1] - 1, |byte| !byte);
-    let read: Vec<_> = Recording::open(&dir).unwrap().samples().collect();
+    let read: Vec<_> = Recording::open(&dir).unwrap().rows::<Sample>().collect();
     assert!(
         matches!(&read[0], Err(StoreError::Damaged { offset: 0, damage: Damage::Checksum, .. })),
         "{:?}",
@@ -122,10 +122,10 @@ fn a_growing_recording_is_read_as_it_grows() {
     let small = small();
     let parent = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(parent.path(), small.manifest.clone()).unwrap();
-    let mut rows = Recording::open(parent.path()).unwrap().samples();
+    let mut rows = Recording::open(parent.path()).unwrap().rows::<Sample>();
     assert!(rows.next().is_none() && !rows.truncated());
     for sample in &small.samples {
-        writer.samples(&[*sample]);
+        writer.push(&[*sample]);
         assert!(rows.next().is_none(), "still in the writer's buffer");
         writer.flush();
         assert_eq!(rows.next().unwrap().unwrap(), *sample);
@@ -137,10 +137,10 @@ fn a_growing_recording_is_read_as_it_grows() {
 fn a_chunk_that_is_being_written_is_read_once_it_is_whole() {
     let small = small();
     let (_parent, dir) = small.write();
-    let file = dir.join(Kind::Sample.file_name());
+    let file = dir.join(Sample::KIND.file_name());
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..10]).unwrap();
-    let mut rows = Recording::open(&dir).unwrap().samples();
+    let mut rows = Recording::open(&dir).unwrap().rows::<Sample>();
     assert!(rows.next().is_none() && rows.truncated());
     fs::write(&file, &whole).unwrap();
     assert_eq!(rows.map(Result::unwrap).collect::<Vec<_>>(), small.samples);
@@ -149,14 +149,17 @@ fn a_chunk_that_is_being_written_is_read_once_it_is_whole() {
 #[test]
 fn what_is_no_file_is_refused() {
     let (_parent, dir) = small().write();
-    let file = dir.join(Kind::Sample.file_name());
+    let file = dir.join(Sample::KIND.file_name());
     fs::remove_file(&file).unwrap();
-    let mut rows = Recording::open(&dir).unwrap().samples();
+    let mut rows = Recording::open(&dir).unwrap().rows::<Sample>();
     assert!(matches!(rows.next(), Some(Err(StoreError::Io { .. }))), "missing");
     assert!(rows.next().is_none(), "said once");
     // A socket stands for everything that could block a reader, such as a pipe.
     let _socket = std::os::unix::net::UnixListener::bind(&file).unwrap();
-    assert!(matches!(Recording::open(&dir).unwrap().samples().next(), Some(Err(StoreError::Io { .. }))));
+    assert!(matches!(
+        Recording::open(&dir).unwrap().rows::<Sample>().next(),
+        Some(Err(StoreError::Io { .. }))
+    ));
 }
 
 #[test]
@@ -187,7 +190,7 @@ fn random_bytes_decode_to_something_or_nothing() {
         decode_chunks(&bytes);
         // The same as the payload of an honest header; the decoder mends the checksum.
         let mut chunk = b"CRMC\x01".to_vec();
-        chunk.extend([1 + (next(&mut state) % Kind::ALL.len() as u64) as u8, 0, 0]);
+        chunk.extend([1 + (next(&mut state) % Kind::all().count() as u64) as u8, 0, 0]);
         chunk.extend(((next(&mut state) % 8) as u32).to_le_bytes());
         chunk.extend([bytes.len() as u32; 2].map(u32::to_le_bytes).as_flattened());
         chunk.extend([0; 4]);
@@ -199,7 +202,7 @@ fn random_bytes_decode_to_something_or_nothing() {
 #[test]
 fn mutilated_chunks_decode_to_something_or_nothing() {
     let (_parent, dir) = small().write();
-    let streams = Kind::ALL.map(|kind| fs::read(dir.join(kind.file_name())).unwrap());
+    let streams: Vec<_> = Kind::all().map(|kind| fs::read(dir.join(kind.file_name())).unwrap()).collect();
     let (mut rows, mut errors) = (0, 0);
     let mut state = 2;
     for round in 0..4000 {

@@ -3,8 +3,8 @@
 
 mod common;
 
-use carom_base::{Ip, ProcessId, StackId};
-use carom_store::{MAX_FRAMES, Manifest, Recording, Stack, Writer, check};
+use carom_base::{Ip, ProcessId, ReuseCell, ReuseEvent, Sample, SharingEvent, StackId};
+use carom_store::{HeapObject, MAX_FRAMES, Manifest, Recording, Row, Stack, Writer, check};
 use common::{any_cell, any_event, any_object, any_reuse, any_sample, any_stack, small};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -25,38 +25,38 @@ proptest! {
 
     #[test]
     fn samples(rows in vec(any_sample(), 0..100)) {
-        let (_dir, recording) = record(|writer| writer.samples(&rows));
-        prop_assert_eq!(recording.samples().collect::<Result<Vec<_>, _>>().unwrap(), rows);
+        let (_dir, recording) = record(|writer| writer.push(&rows));
+        prop_assert_eq!(recording.rows::<Sample>().collect::<Result<Vec<_>, _>>().unwrap(), rows);
     }
 
     #[test]
     fn events(rows in vec(any_event(), 0..100)) {
-        let (_dir, recording) = record(|writer| writer.events(&rows));
-        prop_assert_eq!(recording.events().collect::<Result<Vec<_>, _>>().unwrap(), rows);
+        let (_dir, recording) = record(|writer| writer.push(&rows));
+        prop_assert_eq!(recording.rows::<SharingEvent>().collect::<Result<Vec<_>, _>>().unwrap(), rows);
     }
 
     #[test]
     fn stacks(rows in vec(any_stack(), 0..100)) {
-        let (_dir, recording) = record(|writer| writer.stacks(&rows));
-        prop_assert_eq!(recording.stacks().collect::<Result<Vec<_>, _>>().unwrap(), rows);
+        let (_dir, recording) = record(|writer| writer.push(&rows));
+        prop_assert_eq!(recording.rows::<Stack>().collect::<Result<Vec<_>, _>>().unwrap(), rows);
     }
 
     #[test]
     fn objects(rows in vec(any_object(), 0..100)) {
-        let (_dir, recording) = record(|writer| writer.objects(&rows));
-        prop_assert_eq!(recording.objects().collect::<Result<Vec<_>, _>>().unwrap(), rows);
+        let (_dir, recording) = record(|writer| writer.push(&rows));
+        prop_assert_eq!(recording.rows::<HeapObject>().collect::<Result<Vec<_>, _>>().unwrap(), rows);
     }
 
     #[test]
     fn reuse(rows in vec(any_reuse(), 0..100)) {
-        let (_dir, recording) = record(|writer| writer.reuse(&rows));
-        prop_assert_eq!(recording.reuse().collect::<Result<Vec<_>, _>>().unwrap(), rows);
+        let (_dir, recording) = record(|writer| writer.push(&rows));
+        prop_assert_eq!(recording.rows::<ReuseEvent>().collect::<Result<Vec<_>, _>>().unwrap(), rows);
     }
 
     #[test]
     fn cells(rows in vec(any_cell(), 0..100)) {
-        let (_dir, recording) = record(|writer| writer.cells(&rows));
-        prop_assert_eq!(recording.cells().collect::<Result<Vec<_>, _>>().unwrap(), rows);
+        let (_dir, recording) = record(|writer| writer.push(&rows));
+        prop_assert_eq!(recording.rows::<ReuseCell>().collect::<Result<Vec<_>, _>>().unwrap(), rows);
     }
 }
 
@@ -67,13 +67,13 @@ fn many_rows_take_many_chunks() {
     for (index, row) in rows.iter_mut().enumerate() {
         row.time.0 += index as u64;
     }
-    let (_dir, recording) = record(|writer| writer.samples(&rows));
+    let (_dir, recording) = record(|writer| writer.push(&rows));
     let bytes = std::fs::read(recording.dir().join("samples.chunks")).unwrap();
     let chunks = bytes.windows(4).filter(|window| window == b"CRMC").count();
     // A chunk is due at 64 KiB of rows in memory.
     let per_chunk = (64_usize << 10).div_ceil(size_of_val(&one));
     assert_eq!(chunks, rows.len().div_ceil(per_chunk));
-    assert_eq!(recording.samples().collect::<Result<Vec<_>, _>>().unwrap(), rows);
+    assert_eq!(recording.rows::<Sample>().collect::<Result<Vec<_>, _>>().unwrap(), rows);
 }
 
 #[test]
@@ -88,8 +88,8 @@ fn a_path_that_is_too_deep_is_cut_and_marked() {
     };
     let short = Stack { frames: deep.frames[..1000].to_vec(), ..deep.clone() };
     let rows = [vec![short; 8], vec![deep.clone()]].concat();
-    let (_dir, recording) = record(|writer| writer.stacks(&rows));
-    let read = recording.stacks().collect::<Result<Vec<_>, _>>().unwrap();
+    let (_dir, recording) = record(|writer| writer.push(&rows));
+    let read = recording.rows::<Stack>().collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(read[..8], rows[..8]);
     assert_eq!(read[8].frames, deep.frames[..MAX_FRAMES]);
     assert!(read[8].truncated);
@@ -135,12 +135,13 @@ fn the_small_recording_breaks_no_rule() {
 fn a_recording_of_an_earlier_version_has_no_reuse() {
     let (_parent, dir) = small().write();
     let mut manifest = Recording::open(&dir).unwrap().manifest().clone();
-    manifest.files.truncate(4);
+    let later = [ReuseEvent::KIND, ReuseCell::KIND].map(carom_store::Kind::file_name);
+    manifest.files.retain(|file| !later.contains(&file.name.as_str()));
     std::fs::write(dir.join("manifest.json"), serde_json::to_string(&manifest).unwrap()).unwrap();
-    for file in ["reuse.chunks", "cells.chunks"] {
+    for file in later {
         std::fs::remove_file(dir.join(file)).unwrap();
     }
     assert_eq!(check(&dir).unwrap(), []);
     let recording = Recording::open(&dir).unwrap();
-    assert_eq!((recording.reuse().count(), recording.cells().count()), (0, 0));
+    assert_eq!((recording.rows::<ReuseEvent>().count(), recording.rows::<ReuseCell>().count()), (0, 0));
 }

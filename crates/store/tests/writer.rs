@@ -6,7 +6,8 @@ mod common;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use carom_store::{Kind, MANIFEST_NAME, Manifest, Recording, StoreError, Writer, check};
+use carom_base::{Sample, SharingEvent};
+use carom_store::{MANIFEST_NAME, Manifest, Recording, Row, Stack, StoreError, Writer, check};
 use common::small;
 
 #[test]
@@ -44,15 +45,15 @@ fn a_dropped_writer_leaves_a_recording_that_was_cut_short() {
     let parent = tempfile::tempdir().unwrap();
     let start = Manifest { complete: false, threads: Vec::new(), ..small.manifest.clone() };
     let mut writer = Writer::create(parent.path(), start).unwrap();
-    writer.stacks(&small.stacks);
-    writer.samples(&small.samples);
+    writer.push(&small.stacks);
+    writer.push(&small.samples);
     drop(writer);
     let recording = Recording::open(parent.path()).unwrap();
     assert!(!recording.manifest().complete);
-    assert_eq!(recording.samples().map(Result::unwrap).collect::<Vec<_>>(), small.samples);
+    assert_eq!(recording.rows::<Sample>().map(Result::unwrap).collect::<Vec<_>>(), small.samples);
     // The manifest has no threads yet: in a recording that was never finished this breaks no rule, nor does a
     // torn tail.
-    let file = parent.path().join(Kind::Sample.file_name());
+    let file = parent.path().join(Sample::KIND.file_name());
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() - 1]).unwrap();
     assert_eq!(check(parent.path()).unwrap(), []);
@@ -63,11 +64,11 @@ fn a_checkpoint_shows_rows_and_manifest() {
     let small = small();
     let parent = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(parent.path(), Manifest::default()).unwrap();
-    writer.events(&small.events);
+    writer.push(&small.events);
     writer.checkpoint(&small.manifest);
     let recording = Recording::open(parent.path()).unwrap();
     assert_eq!(recording.manifest(), &small.manifest);
-    assert_eq!(recording.events().count(), 1);
+    assert_eq!(recording.rows::<SharingEvent>().count(), 1);
     assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 7, "six kinds and one manifest");
 }
 
@@ -76,10 +77,10 @@ fn stacks_are_on_disk_before_the_rows_that_refer_to_them() {
     let small = small();
     let parent = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(parent.path(), small.manifest.clone()).unwrap();
-    writer.stacks(&small.stacks);
+    writer.push(&small.stacks);
     // Enough samples that a chunk of them is written, while one stack is far from a chunk.
-    writer.samples(&vec![small.samples[0]; 2000]);
+    writer.push(&vec![small.samples[0]; 2000]);
     let recording = Recording::open(parent.path()).unwrap();
-    assert!(recording.samples().count() > 0);
-    assert_eq!(recording.stacks().count(), 1);
+    assert!(recording.rows::<Sample>().count() > 0);
+    assert_eq!(recording.rows::<Stack>().count(), 1);
 }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use carom_store::{Manifest, Recording, Row, Rows};
+use carom_store::{Manifest, Recording, Row};
 
 use crate::share::ThreadEntry;
 
@@ -34,9 +34,9 @@ impl<'a> Recorded<'a> {
         self.unreadable.get()
     }
 
-    /// The rows that can be read; what cannot is counted.
-    pub fn readable<R: Row + 'a>(&self, rows: Rows<R>) -> Box<dyn Iterator<Item = R> + '_> {
-        Box::new(rows.filter_map(|row| {
+    /// The rows of one kind that can be read; what cannot is counted.
+    pub fn rows<R: Row>(&self) -> Box<dyn Iterator<Item = R> + '_> {
+        Box::new(self.recording.rows::<R>().filter_map(|row| {
             if row.is_err() {
                 self.unreadable.set(self.unreadable.get().saturating_add(1));
             }

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use carom_base::{CellClass, DistanceKind, Locality, ReuseKind, ReuseOutcome, Scope};
+use carom_base::{CellClass, DistanceKind, Locality, ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Scope};
 use carom_store::Recording;
 
 use crate::support::{Recorded, Report, carom, compare, compile, run};
@@ -98,7 +98,7 @@ fn one_distance() -> (PathBuf, [&'static str; 2]) {
 fn load_distances(profile: &Path, locality: Locality) -> Vec<(u64, usize)> {
     let recording = Recording::open(profile).expect("a profile");
     let mut found: BTreeMap<u64, usize> = BTreeMap::new();
-    for event in recording.reuse().map(|row| row.expect("a row")) {
+    for event in recording.rows::<ReuseEvent>().map(|row| row.expect("a row")) {
         let Some(later) = event.later.filter(|_| event.outcome == ReuseOutcome::Reused) else { continue };
         let loads = !event.earlier.access.kind.writes() && !later.access.kind.writes();
         if loads && event.scope == Scope::Private && event.locality == locality {
@@ -131,7 +131,7 @@ fn the_only_distance_is_found_by_looking_at_all() {
     let (recorded, _) = same(&["--exact"], &program, &arguments);
     let recording = Recording::open(&recorded.profile()).expect("a profile");
     let mut by_kind = BTreeMap::new();
-    for cell in recording.cells().map(|row| row.expect("a row")) {
+    for cell in recording.rows::<ReuseCell>().map(|row| row.expect("a row")) {
         let loads = cell.class == CellClass::Reuse(ReuseKind::Rar) && cell.pair.is_none();
         if loads && cell.scope == Scope::Private && cell.granularity == 64 {
             let bins: &mut BTreeMap<u64, u64> = by_kind.entry(cell.distance).or_default();
@@ -152,7 +152,7 @@ fn the_only_distance_is_found_by_looking_at_all() {
 /// How often each private cache lost a line to another thread's write.
 fn invalidations(profile: &Path) -> u64 {
     let recording = Recording::open(profile).expect("a profile");
-    let cells = recording.cells().map(|row| row.expect("a row"));
+    let cells = recording.rows::<ReuseCell>().map(|row| row.expect("a row"));
     let counts = cells.filter(|cell| {
         cell.class == CellClass::Invalidated
             && cell.scope == Scope::Private

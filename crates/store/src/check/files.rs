@@ -2,10 +2,10 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::{Findings, Rule, Run};
-use crate::chunk::Kind;
 use crate::manifest::{MANIFEST_NAME, open_regular};
 use crate::read::Recording;
+use crate::rules::{Findings, Rule, Run};
+use crate::tables::TABLES;
 
 /// How much of a file is in memory at a time.
 const BLOCK_BYTES: usize = 64 << 10;
@@ -14,12 +14,12 @@ const BLOCK_BYTES: usize = 64 << 10;
 pub(super) fn check(recording: &Recording, run: &Run<'_>, found: &mut Findings) {
     let mut listed = HashMap::new();
     for info in &recording.manifest().files {
-        let expected = Kind::ALL.iter().any(|kind| kind.file_name() == info.name);
+        let expected = TABLES.iter().any(|table| table.kind.file_name() == info.name);
         if !expected || listed.insert(info.name.as_str(), info).is_some() {
             found.add(MANIFEST_NAME, None, Rule::UnexpectedFile(info.name.clone()));
         }
     }
-    for kind in Kind::ALL {
+    for kind in TABLES.iter().map(|table| table.kind) {
         let name = kind.file_name();
         let Some(info) = listed.get(name) else {
             let missing = kind.may_be_missing() && !recording.dir().join(name).exists();

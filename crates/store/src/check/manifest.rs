@@ -2,8 +2,8 @@ use std::collections::HashSet;
 
 use carom_base::Nanos;
 
-use super::{Findings, Rule, Run};
 use crate::manifest::{MANIFEST_NAME, Manifest, ProcessInfo, ThreadCounts, ThreadInfo};
+use crate::rules::{Findings, Rule, Run};
 
 pub(super) fn check(manifest: &Manifest, run: &Run<'_>, found: &mut Findings) {
     let mut broken = |rule| found.add(MANIFEST_NAME, None, rule);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::Kind;
 use crate::error::Damage;
 
 /// How every chunk begins.
@@ -21,47 +22,6 @@ const CHECKSUM_AT: usize = 20;
 /// The most bytes that a payload may have, stored or decompressed. The writer stays far below; the reader
 /// refuses more, so that hostile files cannot claim memory.
 pub const MAX_PAYLOAD_BYTES: usize = 4 << 20;
-
-/// The kinds of row. Each has a file of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Kind {
-    /// [`carom_base::Sample`].
-    Sample = 1,
-    /// [`carom_base::SharingEvent`].
-    SharingEvent = 2,
-    /// [`crate::Stack`].
-    Stack = 3,
-    /// [`crate::HeapObject`].
-    HeapObject = 4,
-    /// [`carom_base::ReuseEvent`].
-    ReuseEvent = 5,
-    /// [`carom_base::ReuseCell`].
-    ReuseCell = 6,
-}
-
-impl Kind {
-    /// Every kind, in the order of its code.
-    pub const ALL: [Self; 6] =
-        [Self::Sample, Self::SharingEvent, Self::Stack, Self::HeapObject, Self::ReuseEvent, Self::ReuseCell];
-
-    /// Recordings of earlier versions have no file of the kinds that came later: that is one without rows.
-    pub const fn may_be_missing(self) -> bool {
-        matches!(self, Self::ReuseEvent | Self::ReuseCell)
-    }
-
-    /// The name of its file in the recording's directory.
-    pub const fn file_name(self) -> &'static str {
-        match self {
-            Self::Sample => "samples.chunks",
-            Self::SharingEvent => "events.chunks",
-            Self::Stack => "stacks.chunks",
-            Self::HeapObject => "objects.chunks",
-            Self::ReuseEvent => "reuse.chunks",
-            Self::ReuseCell => "cells.chunks",
-        }
-    }
-}
 
 /// A header that passed every test that needs no payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +49,7 @@ impl Header {
         if version != VERSION {
             return Err(Damage::Version(version));
         }
-        if found != kind as u8 {
+        if found != kind.code() {
             return Err(Damage::Kind(found));
         }
         if flags & !FLAG_ZSTD != 0 || reserved != 0 {
@@ -120,7 +80,7 @@ pub fn encode(kind: Kind, rows: usize, columns: &[u8]) -> Result<Vec<u8>, Damage
 
     let mut chunk = Vec::with_capacity(HEADER_BYTES + stored.len());
     chunk.extend(MAGIC);
-    chunk.extend([VERSION, kind as u8, flags, 0]);
+    chunk.extend([VERSION, kind.code(), flags, 0]);
     for length in [field(rows)?, field(stored.len())?, field(columns.len())?] {
         chunk.extend(length.to_le_bytes());
     }
@@ -186,14 +146,16 @@ fn words(bytes: [u8; 16]) -> [u32; 4] {
 mod tests {
     use super::*;
 
+    const STACK: Kind = Kind::new(3, "stacks.chunks");
+
     fn parse(chunk: &[u8]) -> Result<Vec<u8>, Damage> {
         let (head, stored) = chunk.split_first_chunk::<HEADER_BYTES>().unwrap();
-        let header = Header::parse(head, Kind::Stack)?;
+        let header = Header::parse(head, STACK)?;
         payload(&header, head, stored).map(Cow::into_owned)
     }
 
     fn changed(at: usize, to: u8) -> Result<Vec<u8>, Damage> {
-        let mut chunk = encode(Kind::Stack, 3, b"abc").unwrap();
+        let mut chunk = encode(STACK, 3, b"abc").unwrap();
         chunk[at] = to;
         parse(&chunk)
     }
@@ -201,7 +163,7 @@ mod tests {
     #[test]
     fn a_short_payload_is_stored_as_it_is() {
         // zstd needs nine bytes of its own before it has said anything.
-        let chunk = encode(Kind::Stack, 3, b"abc").unwrap();
+        let chunk = encode(STACK, 3, b"abc").unwrap();
         assert_eq!(chunk[..20], *b"CRMC\x01\x03\x00\x00\x03\0\0\0\x03\0\0\0\x03\0\0\0");
         assert_eq!(chunk[24..], *b"abc");
         assert_eq!(parse(&chunk), Ok(b"abc".to_vec()));
@@ -210,7 +172,7 @@ mod tests {
     #[test]
     fn a_repetitive_payload_is_compressed() {
         let columns = [7; 5000];
-        let chunk = encode(Kind::Stack, 3, &columns).unwrap();
+        let chunk = encode(STACK, 3, &columns).unwrap();
         assert_eq!(chunk[6], FLAG_ZSTD);
         assert!(chunk.len() < 100, "5000 equal bytes take {} bytes", chunk.len());
         assert_eq!(parse(&chunk), Ok(columns.to_vec()));
@@ -233,7 +195,7 @@ mod tests {
     #[test]
     fn decompression_stays_within_the_stated_length() {
         // 5000 bytes that claim to be 4999: bytes 16 to 20 are the plain length.
-        let mut chunk = encode(Kind::Stack, 3, &[7; 5000]).unwrap();
+        let mut chunk = encode(STACK, 3, &[7; 5000]).unwrap();
         chunk[16..20].copy_from_slice(&4999_u32.to_le_bytes());
         assert!(reseal(&mut chunk).is_some());
         assert_eq!(parse(&chunk), Err(Damage::Compression));
@@ -241,6 +203,6 @@ mod tests {
 
     #[test]
     fn more_than_the_limit_is_refused() {
-        assert_eq!(encode(Kind::Stack, 1, &vec![0; MAX_PAYLOAD_BYTES + 1]), Err(Damage::Length));
+        assert_eq!(encode(STACK, 1, &vec![0; MAX_PAYLOAD_BYTES + 1]), Err(Damage::Length));
     }
 }

@@ -2,8 +2,10 @@
 
 mod column;
 mod frame;
+mod kind;
 
 pub use column::{Bytes, ColumnReader, ColumnWriter, Integers, Words};
 #[doc(hidden)]
 pub use frame::reseal;
-pub use frame::{HEADER_BYTES, Header, Kind, MAX_PAYLOAD_BYTES, encode, payload};
+pub use frame::{HEADER_BYTES, Header, MAX_PAYLOAD_BYTES, encode, payload};
+pub use kind::Kind;

@@ -5,11 +5,9 @@ mod rows;
 
 use std::path::{Path, PathBuf};
 
-use carom_base::{ReuseCell, ReuseEvent, Sample, SharingEvent};
-
 use crate::error::StoreError;
 use crate::manifest::{self, Manifest};
-use crate::rows::{HeapObject, Row, Stack};
+use crate::rows::Row;
 pub use rows::Rows;
 
 /// A recording on disk.
@@ -38,37 +36,8 @@ impl Recording {
         &self.dir
     }
 
-    /// The samples, in the order in which they were written.
-    pub fn samples(&self) -> Rows<Sample> {
-        self.rows()
-    }
-
-    /// The sharing events, in the order in which they were written.
-    pub fn events(&self) -> Rows<SharingEvent> {
-        self.rows()
-    }
-
-    /// The call paths, in the order in which they were written.
-    pub fn stacks(&self) -> Rows<Stack> {
-        self.rows()
-    }
-
-    /// The heap objects, in the order in which they were written.
-    pub fn objects(&self) -> Rows<HeapObject> {
-        self.rows()
-    }
-
-    /// Sampled uses and what became of them, in the order in which they were written.
-    pub fn reuse(&self) -> Rows<ReuseEvent> {
-        self.rows()
-    }
-
-    /// The counts of the exact mode, in the order in which they were written. Those of equal keys add up.
-    pub fn cells(&self) -> Rows<ReuseCell> {
-        self.rows()
-    }
-
-    fn rows<R: Row>(&self) -> Rows<R> {
+    /// The rows of one table, in the order in which they were written.
+    pub fn rows<R: Row>(&self) -> Rows<R> {
         let path = self.dir.join(R::KIND.file_name());
         if R::KIND.may_be_missing() && !path.exists() { Rows::from_memory(&[]) } else { Rows::new(&path) }
     }

@@ -1,11 +1,13 @@
 use carom_base::{Cpu, EarlierWrite, Nanos, Population, SharingClass, SharingEvent, StackId, ThreadId, Via};
 
-use super::{Accesses, Row, collect, encode_accesses};
+use super::{Accesses, Row, check_access, collect, encode_accesses, share_line};
 use crate::chunk::{ColumnReader, ColumnWriter, Kind};
 use crate::error::Damage;
+use crate::rules::{Report, RowContext, Rule};
 
 impl Row for SharingEvent {
-    const KIND: Kind = Kind::SharingEvent;
+    const KIND: Kind = Kind::original(2, "events.chunks");
+    const HAS_STACKS: bool = true;
 
     fn encode(rows: &[Self], columns: &mut ColumnWriter) {
         columns.integers(rows.iter().map(|row| u64::from(row.thread.0)));
@@ -64,5 +66,41 @@ impl Row for SharingEvent {
                 },
             })
         })
+    }
+
+    fn check(&self, context: &mut RowContext<'_>, report: Report<'_>) {
+        let earlier = &self.earlier;
+        for (thread, stack, time, cpu, access) in [
+            (self.thread, self.stack, self.time, self.cpu, self.later),
+            (earlier.thread, earlier.stack, earlier.time, earlier.cpu, earlier.access),
+        ] {
+            context.thread(thread, stack, report);
+            context.time(time, report);
+            context.cpu(cpu, report);
+            check_access(access, report);
+        }
+        if !(self.weight.is_finite() && self.weight > 0.0) {
+            report(Rule::BadWeight(self.weight));
+        }
+        if self.thread == earlier.thread {
+            report(Rule::SameThread(self.thread));
+        }
+        if !earlier.access.kind.writes() {
+            report(Rule::EarlierDoesNotWrite);
+        }
+        if earlier.time > self.time {
+            report(Rule::EarlierIsLater);
+        }
+        check_sharing(self, report);
+    }
+}
+
+/// The accesses meet in a line, and in bytes exactly where the sharing is true.
+fn check_sharing(event: &SharingEvent, report: Report<'_>) {
+    let (later, earlier) = (event.later, event.earlier.access);
+    if !share_line(later, earlier) {
+        report(Rule::DifferentLines);
+    } else if event.exact && (event.class == SharingClass::True) != later.overlaps(earlier) {
+        report(Rule::WrongClass);
     }
 }

@@ -1,23 +1,31 @@
 //! How rows become columns and back.
 
+mod access;
 mod event;
 mod object;
-mod reuse;
+mod reuse_cell;
+mod reuse_event;
 mod sample;
 mod stack;
 
-use carom_base::{Access, AccessKind, Addr, Ip};
+use std::fmt;
 
+use access::{Accesses, check_access, encode_accesses, share_line};
 pub use object::HeapObject;
 pub use stack::{MAX_FRAMES, Stack};
 
-use crate::chunk::{Bytes, ColumnReader, ColumnWriter, Integers, Kind};
+use crate::chunk::{ColumnReader, ColumnWriter, Kind};
 use crate::error::Damage;
+use crate::rules::{Report, RowContext};
 
-/// A kind of row that a recording holds. Nothing outside this crate can implement it.
-pub trait Row: Clone + Sized {
-    /// Which kind.
+/// A kind of row that a recording holds: the type of one table. Nothing outside this crate can implement it; a type
+/// that does is listed in `tables.rs`.
+pub trait Row: Clone + fmt::Debug + Send + Sized + 'static {
+    /// The code in chunks, and the file.
     const KIND: Kind;
+
+    /// Whether rows refer to call paths, which are on disk before them then.
+    const HAS_STACKS: bool;
 
     /// Bytes that the row takes in memory: the measure by which the writer decides when a chunk is due. The
     /// columns of a row take at most twice as many.
@@ -32,6 +40,10 @@ pub trait Row: Clone + Sized {
     /// The inverse of `encode` for `rows` rows.
     #[doc(hidden)]
     fn decode(rows: u32, columns: &mut ColumnReader<'_>) -> Result<Vec<Self>, Damage>;
+
+    /// Reports every rule that the row breaks.
+    #[doc(hidden)]
+    fn check(&self, context: &mut RowContext<'_>, report: Report<'_>);
 }
 
 /// Collects rows without trusting their stated number with an allocation.
@@ -39,49 +51,13 @@ fn collect<R>(rows: u32, row: impl FnMut(u32) -> Result<R, Damage>) -> Result<Ve
     (0..rows).map(row).collect()
 }
 
-/// Columns `ip`, `addr`, `width`, `kind` of an access that every row has.
-fn encode_accesses<'a>(columns: &mut ColumnWriter, accesses: impl Iterator<Item = &'a Access> + Clone) {
-    columns.integers(accesses.clone().map(|access| access.ip.0));
-    columns.integers(accesses.clone().map(|access| access.addr.0));
-    columns.integers(accesses.clone().map(|access| u64::from(access.width)));
-    columns.bytes(accesses.map(|access| access.kind as u8));
-}
-
-/// Cursors over the columns of [`encode_accesses`].
-struct Accesses<'a> {
-    ip: Integers<'a>,
-    addr: Integers<'a>,
-    width: Integers<'a>,
-    kind: Bytes<'a>,
-}
-
-impl<'a> Accesses<'a> {
-    fn new(columns: &mut ColumnReader<'a>) -> Result<Self, Damage> {
-        Ok(Self {
-            ip: columns.integers()?,
-            addr: columns.integers()?,
-            width: columns.integers()?,
-            kind: columns.bytes()?,
-        })
-    }
-
-    fn read(&mut self) -> Result<Access, Damage> {
-        Ok(Access {
-            ip: Ip(self.ip.read()?),
-            addr: Addr(self.addr.read()?),
-            width: self.width.read_u32()?,
-            kind: self.kind.read_as(AccessKind::from_u8)?,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use carom_base::{
-        CellClass, Cpu, DistanceKind, EarlierWrite, Locality, LogBin, Nanos, Population, ProcessId,
-        ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Sample, SampleOutcome, Scope, SharingClass,
-        SharingEvent, Skip, StackId, ThreadId, Touch, Via,
+        Access, AccessKind, Addr, CellClass, Cpu, DistanceKind, EarlierWrite, Ip, Locality, LogBin, Nanos,
+        Population, ProcessId, ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Sample, SampleOutcome, Scope,
+        SharingClass, SharingEvent, Skip, StackId, ThreadId, Touch, Via,
     };
 
     /// The columns as `docs/format.md` lists them: `i` integers, `b` bytes, `w` words, `f` floats, each with

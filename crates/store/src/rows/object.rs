@@ -3,6 +3,7 @@ use carom_base::{Addr, Nanos, ProcessId, StackId};
 use super::{Row, collect};
 use crate::chunk::{ColumnReader, ColumnWriter, Kind};
 use crate::error::Damage;
+use crate::rules::{Report, RowContext, Rule};
 
 /// A heap block in which a sampled address lay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +21,8 @@ pub struct HeapObject {
 }
 
 impl Row for HeapObject {
-    const KIND: Kind = Kind::HeapObject;
+    const KIND: Kind = Kind::original(4, "objects.chunks");
+    const HAS_STACKS: bool = true;
 
     fn encode(rows: &[Self], columns: &mut ColumnWriter) {
         columns.integers(rows.iter().map(|row| u64::from(row.process.0)));
@@ -45,5 +47,14 @@ impl Row for HeapObject {
                 seen: Nanos(seen.read()?),
             })
         })
+    }
+
+    fn check(&self, context: &mut RowContext<'_>, report: Report<'_>) {
+        context.process(self.process, report);
+        if self.base.0.checked_add(self.size).is_none() {
+            report(Rule::AddressWraps);
+        }
+        context.time(self.seen, report);
+        context.stack_of(self.process, self.site, report);
     }
 }

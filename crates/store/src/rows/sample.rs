@@ -2,15 +2,17 @@ use carom_base::{
     Access, AccessKind, Addr, Cpu, Ip, Nanos, Population, Sample, SampleOutcome, Skip, StackId, ThreadId,
 };
 
-use super::{Row, collect};
+use super::{Row, check_access, collect};
 use crate::chunk::{ColumnReader, ColumnWriter, Kind};
 use crate::error::Damage;
+use crate::rules::{Report, RowContext};
 
 /// Set in the `outcome` column where the sample has no address; the low bits are then the [`Skip`].
 const SKIPPED: u8 = 0x80;
 
 impl Row for Sample {
-    const KIND: Kind = Kind::Sample;
+    const KIND: Kind = Kind::original(1, "samples.chunks");
+    const HAS_STACKS: bool = true;
 
     fn encode(rows: &[Self], columns: &mut ColumnWriter) {
         let accesses = || {
@@ -70,5 +72,14 @@ impl Row for Sample {
                 stack: StackId(stack.read()?),
             })
         })
+    }
+
+    fn check(&self, context: &mut RowContext<'_>, report: Report<'_>) {
+        context.thread(self.thread, self.stack, report);
+        context.time(self.time, report);
+        context.cpu(self.cpu, report);
+        if let SampleOutcome::Access(access) = self.outcome {
+            check_access(access, report);
+        }
     }
 }

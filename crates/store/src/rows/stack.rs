@@ -3,6 +3,7 @@ use carom_base::{Ip, ProcessId, StackId};
 use super::{Row, collect};
 use crate::chunk::{ColumnReader, ColumnWriter, Kind};
 use crate::error::Damage;
+use crate::rules::{Report, RowContext, Rule};
 
 /// The most frames of a call path that are stored. The writer cuts longer ones and marks them as truncated.
 pub const MAX_FRAMES: usize = 1 << 16;
@@ -21,7 +22,8 @@ pub struct Stack {
 }
 
 impl Row for Stack {
-    const KIND: Kind = Kind::Stack;
+    const KIND: Kind = Kind::original(3, "stacks.chunks");
+    const HAS_STACKS: bool = false;
 
     fn bytes(&self) -> usize {
         size_of::<Self>() + size_of_val(stored_frames(self))
@@ -49,6 +51,19 @@ impl Row for Stack {
                 truncated: truncated.read_bool()?,
             })
         })
+    }
+
+    fn check(&self, context: &mut RowContext<'_>, report: Report<'_>) {
+        context.process(self.process, report);
+        if self.id == StackId::NONE {
+            report(Rule::StackIsNone);
+        }
+        if self.frames.is_empty() {
+            report(Rule::StackIsEmpty(self.id));
+        }
+        if !context.add_stack(self.process, self.id) {
+            report(Rule::StackTwice(self.id));
+        }
     }
 }
 

@@ -2,18 +2,19 @@
 
 mod table;
 
+use std::any::Any;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use carom_base::{ReuseCell, ReuseEvent, Sample, SharingEvent};
-
 use crate::error::StoreError;
 use crate::fresh::DIR_MODE;
 use crate::manifest::{self, MANIFEST_NAME, Manifest};
-use crate::rows::{HeapObject, Row, Stack};
+use crate::rows::{Row, Stack};
+use crate::tables::{TABLES, index_of};
 use table::Table;
+pub use table::{AnyTable, create_table};
 
 /// Writes one recording. Rows are buffered and written in chunks of about 64 KiB.
 ///
@@ -28,12 +29,8 @@ use table::Table;
 #[derive(Debug)]
 pub struct Writer {
     dir: PathBuf,
-    samples: Table<Sample>,
-    events: Table<SharingEvent>,
-    stacks: Table<Stack>,
-    objects: Table<HeapObject>,
-    reuse: Table<ReuseEvent>,
-    cells: Table<ReuseCell>,
+    /// In the order of [`TABLES`].
+    tables: Vec<Box<dyn AnyTable>>,
     full: Option<Full>,
 }
 
@@ -62,59 +59,42 @@ impl Writer {
         if dir.join(MANIFEST_NAME).symlink_metadata().is_ok() {
             return Err(StoreError::Exists(dir.to_owned()));
         }
-        let writer = Self {
-            dir: dir.to_owned(),
-            samples: Table::create(dir)?,
-            events: Table::create(dir)?,
-            stacks: Table::create(dir)?,
-            objects: Table::create(dir)?,
-            reuse: Table::create(dir)?,
-            cells: Table::create(dir)?,
-            full: None,
-        };
+        let tables = TABLES.iter().map(|table| (table.create)(dir)).collect::<Result<_, _>>()?;
+        let writer = Self { dir: dir.to_owned(), tables, full: None };
         manifest::write(dir, &manifest).map_err(|error| StoreError::io(&dir.join(MANIFEST_NAME), error))?;
         Ok(writer)
     }
 
-    /// Appends samples.
-    pub fn samples(&mut self, rows: &[Sample]) {
-        append(&mut self.samples, rows, Some(&mut self.stacks), &mut self.full);
-    }
-
-    /// Appends sharing events.
-    pub fn events(&mut self, rows: &[SharingEvent]) {
-        append(&mut self.events, rows, Some(&mut self.stacks), &mut self.full);
-    }
-
-    /// Appends heap objects.
-    pub fn objects(&mut self, rows: &[HeapObject]) {
-        append(&mut self.objects, rows, Some(&mut self.stacks), &mut self.full);
-    }
-
-    /// Appends sampled uses and what became of them.
-    pub fn reuse(&mut self, rows: &[ReuseEvent]) {
-        append(&mut self.reuse, rows, Some(&mut self.stacks), &mut self.full);
-    }
-
-    /// Appends counts of the exact mode. Those of equal keys add up.
-    pub fn cells(&mut self, rows: &[ReuseCell]) {
-        append(&mut self.cells, rows, None, &mut self.full);
-    }
-
-    /// Appends stacks, to which later rows refer.
-    pub fn stacks(&mut self, rows: &[Stack]) {
-        append(&mut self.stacks, rows, None, &mut self.full);
+    /// Appends rows to their table.
+    pub fn push<R: Row>(&mut self, rows: &[R]) {
+        for row in rows {
+            let Some(table) = self.table::<R>() else { return };
+            table.push(row);
+            if table.is_due() {
+                if R::HAS_STACKS {
+                    self.write_chunk::<Stack>();
+                }
+                self.write_chunk::<R>();
+            }
+        }
     }
 
     /// Writes what is buffered, so that a reader sees it.
     pub fn flush(&mut self) {
-        let full = &mut self.full;
-        write_chunk(&mut self.stacks, full);
-        write_chunk(&mut self.objects, full);
-        write_chunk(&mut self.samples, full);
-        write_chunk(&mut self.events, full);
-        write_chunk(&mut self.reuse, full);
-        write_chunk(&mut self.cells, full);
+        for table in &mut self.tables {
+            write_chunk(table.as_mut(), &mut self.full);
+        }
+    }
+
+    fn write_chunk<R: Row>(&mut self) {
+        if let Some(table) = self.tables.get_mut(const { index_of::<R>() }) {
+            write_chunk(table.as_mut(), &mut self.full);
+        }
+    }
+
+    fn table<R: Row>(&mut self) -> Option<&mut Table<R>> {
+        let table: &mut dyn Any = self.tables.get_mut(const { index_of::<R>() })?.as_mut();
+        table.downcast_mut()
     }
 
     /// Writes what is buffered, and replaces the manifest.
@@ -137,14 +117,9 @@ impl Writer {
     /// [`StoreError::Io`] where the manifest cannot be written. The last checkpoint then remains.
     pub fn finish(mut self, mut manifest: Manifest) -> Result<(), StoreError> {
         self.flush();
-        manifest.files = vec![
-            self.samples.info(),
-            self.events.info(),
-            self.stacks.info(),
-            self.objects.info(),
-            self.reuse.info(),
-            self.cells.info(),
-        ];
+        // In the order of their codes, as ever.
+        self.tables.sort_by_key(|table| table.kind().code());
+        manifest.files = self.tables.iter().map(|table| table.info()).collect();
         if let Some(full) = &self.full {
             manifest.complete = false;
             let text = format!("{}; {} rows were dropped", full.reason, full.dropped_rows);
@@ -164,28 +139,11 @@ impl Drop for Writer {
     }
 }
 
-fn append<R: Row>(
-    table: &mut Table<R>,
-    rows: &[R],
-    mut before: Option<&mut Table<Stack>>,
-    full: &mut Option<Full>,
-) {
-    for row in rows {
-        table.push(row);
-        if table.is_due() {
-            if let Some(stacks) = &mut before {
-                write_chunk(stacks, full);
-            }
-            write_chunk(table, full);
-        }
-    }
-}
-
-fn write_chunk<R: Row>(table: &mut Table<R>, full: &mut Option<Full>) {
+fn write_chunk(table: &mut dyn AnyTable, full: &mut Option<Full>) {
     if let Some(full) = full {
         full.dropped_rows += table.discard();
     } else if let Err((error, rows)) = table.write() {
-        fail(full, rows, R::KIND.file_name(), &error);
+        fail(full, rows, table.kind().file_name(), &error);
     }
 }
 
@@ -200,14 +158,16 @@ mod tests {
     use super::*;
     use crate::chunk::Kind;
     use crate::read::Recording;
+    use crate::rows::HeapObject;
 
     /// A writer of objects whose disk is full after the first chunk.
     fn full_writer(dir: &Path) -> Writer {
         let mut writer = Writer::create(dir, Manifest::default()).unwrap();
-        writer.objects(&[HeapObject::default()]);
+        writer.push(&[HeapObject::default()]);
         writer.flush();
         // Every write to this device fails with ENOSPC.
-        writer.objects.replace_file(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+        let objects = writer.tables.iter_mut().find(|table| table.kind() == HeapObject::KIND).unwrap();
+        objects.replace_file(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
         writer
     }
 
@@ -216,14 +176,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = full_writer(dir.path());
         assert_eq!(writer.full(), None);
-        writer.objects(&[HeapObject::default(); 3]);
+        writer.push(&[HeapObject::default(); 3]);
         writer.flush();
         assert_eq!(writer.full().unwrap().dropped_rows, 3);
         // Other files might still take rows, but a recording with holes is worse than one that ends.
-        writer.stacks(&[Stack::default(), Stack::default()]);
+        writer.push(&[Stack::default(), Stack::default()]);
         writer.flush();
         assert_eq!(writer.full().unwrap().dropped_rows, 5);
-        assert_eq!(Kind::ALL.map(|kind| dir.path().join(kind.file_name()).exists()), [true; 6]);
+        assert!(Kind::all().all(|kind| dir.path().join(kind.file_name()).exists()));
 
         let last = Manifest { complete: true, cut_short: Some("killed".to_owned()), ..Manifest::default() };
         writer.finish(last).unwrap();
@@ -235,7 +195,7 @@ mod tests {
                 "killed; cannot write objects.chunks: No space left on device (os error 28); 5 rows were dropped"
             )
         );
-        assert_eq!(recording.objects().count(), 1);
+        assert_eq!(recording.rows::<HeapObject>().count(), 1);
         assert_eq!(crate::check(dir.path()).unwrap().len(), 1, "the object of no process");
     }
 

@@ -1,9 +1,11 @@
+use std::any::Any;
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::chunk::{self, ColumnWriter};
+use crate::chunk::{self, ColumnWriter, Kind};
 use crate::error::StoreError;
 use crate::manifest::{FILE_MODE, FileInfo};
 use crate::rows::Row;
@@ -11,6 +13,33 @@ use crate::rows::Row;
 /// Rows that make a chunk, in bytes of memory: large enough that compression works, small enough that a crash
 /// of the host loses little.
 const CHUNK_BYTES: usize = 64 << 10;
+
+/// A table whatever its rows are.
+pub trait AnyTable: Any + fmt::Debug + Send {
+    /// Which table.
+    fn kind(&self) -> Kind;
+
+    /// Forgets the buffered rows, and says how many there were.
+    fn discard(&mut self) -> u64;
+
+    /// Appends a chunk with the buffered rows, if there are any.
+    ///
+    /// # Errors
+    /// What went wrong, and how many rows were lost with it. The file is cut back to its last good chunk.
+    fn write(&mut self) -> Result<(), (String, u64)>;
+
+    /// The file as the manifest describes it.
+    fn info(&self) -> FileInfo;
+
+    /// Lets a test write elsewhere.
+    #[cfg(test)]
+    fn replace_file(&mut self, file: File);
+}
+
+/// Makes the file of a table, which must not exist.
+pub fn create_table<R: Row>(dir: &Path) -> Result<Box<dyn AnyTable>, StoreError> {
+    Ok(Box::new(Table::<R>::create(dir)?))
+}
 
 /// One kind of row: the file, and what has not reached it yet.
 #[derive(Debug)]
@@ -27,7 +56,7 @@ pub(super) struct Table<R> {
 
 impl<R: Row> Table<R> {
     /// Makes the file, which must not exist.
-    pub(super) fn create(dir: &Path) -> Result<Self, StoreError> {
+    fn create(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join(R::KIND.file_name());
         let file = OpenOptions::new().append(true).create_new(true).mode(FILE_MODE).open(&path).map_err(
             |error| match error.kind() {
@@ -48,20 +77,21 @@ impl<R: Row> Table<R> {
     pub(super) fn is_due(&self) -> bool {
         self.buffered >= CHUNK_BYTES
     }
+}
 
-    /// Forgets the buffered rows, and says how many there were.
-    pub(super) fn discard(&mut self) -> u64 {
+impl<R: Row> AnyTable for Table<R> {
+    fn kind(&self) -> Kind {
+        R::KIND
+    }
+
+    fn discard(&mut self) -> u64 {
         let rows = self.rows.len() as u64;
         self.rows.clear();
         self.buffered = 0;
         rows
     }
 
-    /// Appends a chunk with the buffered rows, if there are any.
-    ///
-    /// # Errors
-    /// What went wrong, and how many rows were lost with it. The file is cut back to its last good chunk.
-    pub(super) fn write(&mut self) -> Result<(), (String, u64)> {
+    fn write(&mut self) -> Result<(), (String, u64)> {
         if self.rows.is_empty() {
             return Ok(());
         }
@@ -82,12 +112,11 @@ impl<R: Row> Table<R> {
     }
 
     #[cfg(test)]
-    pub(super) fn replace_file(&mut self, file: File) {
+    fn replace_file(&mut self, file: File) {
         self.file = file;
     }
 
-    /// The file as the manifest describes it.
-    pub(super) fn info(&self) -> FileInfo {
+    fn info(&self) -> FileInfo {
         FileInfo {
             name: R::KIND.file_name().to_owned(),
             bytes: self.written,

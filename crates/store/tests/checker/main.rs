@@ -10,17 +10,17 @@ mod reuse;
 mod samples;
 mod stacks;
 
-use carom_base::{Nanos, ThreadId};
-use carom_store::{Kind, Rule, Violation, check};
+use carom_base::{Nanos, ReuseCell, ReuseEvent, Sample, SharingEvent, ThreadId};
+use carom_store::{HeapObject, Row, Rule, Stack, Violation, check};
 use common::{Small, small};
 
 const MANIFEST: &str = "manifest.json";
-const SAMPLES: &str = Kind::Sample.file_name();
-const EVENTS: &str = Kind::SharingEvent.file_name();
-const STACKS: &str = Kind::Stack.file_name();
-const OBJECTS: &str = Kind::HeapObject.file_name();
-const REUSE: &str = Kind::ReuseEvent.file_name();
-const CELLS: &str = Kind::ReuseCell.file_name();
+const SAMPLES: &str = Sample::KIND.file_name();
+const EVENTS: &str = SharingEvent::KIND.file_name();
+const STACKS: &str = Stack::KIND.file_name();
+const OBJECTS: &str = HeapObject::KIND.file_name();
+const REUSE: &str = ReuseEvent::KIND.file_name();
+const CELLS: &str = ReuseCell::KIND.file_name();
 
 /// Changes the good recording, and expects exactly these broken rules of one file: of row 0, or of no row in
 /// the manifest.
@@ -40,7 +40,7 @@ const LATE: Nanos = Nanos(2_000_000_000_000);
 #[test]
 fn a_flood_is_cut_off() {
     let mut small = small();
-    small.samples = vec![carom_base::Sample { thread: ThreadId(9), ..small.samples[0] }; 1500];
+    small.samples = vec![Sample { thread: ThreadId(9), ..small.samples[0] }; 1500];
     let (_parent, dir) = small.write();
     assert_eq!(check(&dir).unwrap().len(), 1000);
 }

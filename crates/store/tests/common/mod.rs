@@ -165,27 +165,27 @@ impl Small {
         let dir = parent.path().join("app.1.carom");
         let mut writer = Writer::create(&dir, self.manifest.clone()).unwrap();
         for row in self.stacks.chunks(1) {
-            writer.stacks(row);
+            writer.push(row);
             writer.flush();
         }
         for row in self.objects.chunks(1) {
-            writer.objects(row);
+            writer.push(row);
             writer.flush();
         }
         for row in self.samples.chunks(1) {
-            writer.samples(row);
+            writer.push(row);
             writer.flush();
         }
         for row in self.events.chunks(1) {
-            writer.events(row);
+            writer.push(row);
             writer.flush();
         }
         for row in self.reuse.chunks(1) {
-            writer.reuse(row);
+            writer.push(row);
             writer.flush();
         }
         for row in self.cells.chunks(1) {
-            writer.cells(row);
+            writer.push(row);
             writer.flush();
         }
         writer.finish(self.manifest.clone()).unwrap();

@@ -125,11 +125,11 @@ impl ReuseInput for RecordedReuse<'_> {
     }
 
     fn events(&self) -> Box<dyn Iterator<Item = ReuseEvent> + '_> {
-        self.recorded.readable(self.recorded.recording.reuse())
+        self.recorded.rows::<ReuseEvent>()
     }
 
     fn cells(&self) -> Box<dyn Iterator<Item = ReuseCell> + '_> {
-        self.recorded.readable(self.recorded.recording.cells())
+        self.recorded.rows::<ReuseCell>()
     }
 }
 

@@ -104,11 +104,11 @@ impl ShareInput for RecordedInput<'_> {
     }
 
     fn events(&self) -> Box<dyn Iterator<Item = SharingEvent> + '_> {
-        self.recorded.readable(self.recorded.recording.events())
+        self.recorded.rows::<SharingEvent>()
     }
 
     fn samples(&self) -> Box<dyn Iterator<Item = Sample> + '_> {
-        self.recorded.readable(self.recorded.recording.samples())
+        self.recorded.rows::<Sample>()
     }
 }
 
@@ -146,9 +146,9 @@ mod tests {
     fn a_recording_on_disk_is_studied() {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = Writer::create(dir.path(), manifest()).unwrap();
-        writer.samples(&[TestSample::new(1, AccessKind::Load, 0, 8).build()]);
+        writer.push(&[TestSample::new(1, AccessKind::Load, 0, 8).build()]);
         let event = Event::new(0, 1).cpus(0, 1).build();
-        writer.events(&[event; 6]);
+        writer.push(&[event; 6]);
         writer.finish(manifest()).unwrap();
         let recording = Recording::open(dir.path()).unwrap();
         let input = RecordedInput::new(&recording);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use carom_base::{Addr, Ip, LINE_BYTES, Line, ProcessId, StackId};
-use carom_store::{HeapObject, ProcessInfo, Recording, ThreadInfo};
+use carom_store::{HeapObject, ProcessInfo, Recording, Stack, ThreadInfo};
 
 use super::heap::{HeapBlocks, heap_object};
 use super::segments::Segments;
@@ -26,8 +26,8 @@ pub struct RecordedNames<'a> {
 impl<'a> RecordedNames<'a> {
     /// Reads the call paths and heap blocks. What is damaged is left out: it costs names only.
     pub fn new(recording: &'a Recording) -> Self {
-        let stacks = recording.stacks().flatten().map(|s| ((s.process, s.id), s.frames)).collect();
-        let blocks = HeapBlocks::new(recording.objects().flatten());
+        let stacks = recording.rows::<Stack>().flatten().map(|s| ((s.process, s.id), s.frames)).collect();
+        let blocks = HeapBlocks::new(recording.rows::<HeapObject>().flatten());
         let segments = Segments::new(recording.manifest());
         Self { recording, stacks, blocks, symbols: BTreeMap::new(), segments, types: HashMap::new() }
     }
@@ -155,7 +155,7 @@ impl Names for RecordedNames<'_> {
 #[cfg(test)]
 mod tests {
     use carom_base::Nanos;
-    use carom_store::{HeapObject, Manifest, MappingInfo, Stack, Writer};
+    use carom_store::{Manifest, MappingInfo, Writer};
 
     use super::*;
     use crate::symbols::ObjectKind;
@@ -180,7 +180,7 @@ mod tests {
             frames: frames.iter().copied().map(Ip).collect(),
             truncated: false,
         };
-        writer.stacks(&[path(1, &[0x1100, 0x1200, 0x1300]), path(2, &[0x1400])]);
+        writer.push(&[path(1, &[0x1100, 0x1200, 0x1300]), path(2, &[0x1400])]);
         let block = HeapObject {
             process: ProcessId(0),
             base: Addr(0x40_010),
@@ -188,7 +188,7 @@ mod tests {
             site: StackId(2),
             seen: Nanos(0),
         };
-        writer.objects(&[block]);
+        writer.push(&[block]);
         writer.finish(manifest).unwrap();
         Recording::open(dir).unwrap()
     }

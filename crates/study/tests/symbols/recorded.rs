@@ -35,9 +35,9 @@ fn a_block_has_the_fields_of_its_type() {
     let site = StackId(1);
     // Any instruction of the function will do.
     let frames = vec![Ip(program.address("make"))];
-    writer.stacks(&[Stack { process: ProcessId(0), id: site, frames, truncated: false }]);
+    writer.push(&[Stack { process: ProcessId(0), id: site, frames, truncated: false }]);
     let block = |base, site| HeapObject { process: ProcessId(0), base, size: 16, site, seen: Nanos(0) };
-    writer.objects(&[block(BLOCK, site), block(Addr(BLOCK.0 + 16), StackId::NONE)]);
+    writer.push(&[block(BLOCK, site), block(Addr(BLOCK.0 + 16), StackId::NONE)]);
     writer.finish(manifest).expect("written");
 
     let recording = Recording::open(&recorded).expect("it is complete");

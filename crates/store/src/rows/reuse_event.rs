@@ -1,14 +1,13 @@
-use carom_base::{
-    Addr, CellClass, Cpu, DistanceKind, Ip, Locality, LogBin, Nanos, ReuseCell, ReuseEvent, ReuseOutcome,
-    Scope, StackId, ThreadId, Touch,
-};
+use carom_base::{Cpu, Locality, Nanos, ReuseEvent, ReuseOutcome, Scope, StackId, ThreadId, Touch};
 
-use super::{Accesses, Row, collect, encode_accesses};
+use super::{Accesses, Row, check_access, collect, encode_accesses, share_line};
 use crate::chunk::{ColumnReader, ColumnWriter, Integers, Kind, Words};
 use crate::error::Damage;
+use crate::rules::{Report, RowContext, Rule};
 
 impl Row for ReuseEvent {
-    const KIND: Kind = Kind::ReuseEvent;
+    const KIND: Kind = Kind::new(5, "reuse.chunks");
+    const HAS_STACKS: bool = true;
 
     fn encode(rows: &[Self], columns: &mut ColumnWriter) {
         columns.bytes(rows.iter().map(|row| row.scope as u8));
@@ -41,6 +40,28 @@ impl Row for ReuseEvent {
                 later: if has_later.read_bool()? { Some(later.read()?) } else { None },
             })
         })
+    }
+
+    fn check(&self, context: &mut RowContext<'_>, report: Report<'_>) {
+        check_touch(&self.earlier, context, report);
+        // A use that was replaced may have passed its weight on.
+        let passed_on = self.outcome == ReuseOutcome::Replaced && self.weight == 0.0;
+        if !(self.weight.is_finite() && self.weight > 0.0 || passed_on) {
+            report(Rule::BadWeight(self.weight));
+        }
+        let decided = matches!(self.outcome, ReuseOutcome::Reused | ReuseOutcome::Invalidated);
+        if decided != self.later.is_some() {
+            report(Rule::OutcomeAndAccess(self.outcome));
+        }
+        let Some(later) = &self.later else { return };
+        check_touch(later, context, report);
+        if self.earlier.time > later.time {
+            report(Rule::EarlierIsLater);
+        }
+        if !share_line(later.access, self.earlier.access) {
+            report(Rule::DifferentLines);
+        }
+        check_actors(self, later, report);
     }
 }
 
@@ -84,52 +105,26 @@ impl<'a> Touches<'a> {
     }
 }
 
-impl Row for ReuseCell {
-    const KIND: Kind = Kind::ReuseCell;
+fn check_touch(touch: &Touch, context: &RowContext<'_>, report: Report<'_>) {
+    context.thread(touch.thread, touch.stack, report);
+    context.time(touch.time, report);
+    context.cpu(touch.cpu, report);
+    check_access(touch.access, report);
+}
 
-    fn encode(rows: &[Self], columns: &mut ColumnWriter) {
-        let pairs = || rows.iter().filter_map(|row| Some((row.pair?, row.at)));
-        columns.integers(rows.iter().map(|row| u64::from(row.thread.0)));
-        columns.bytes(rows.iter().map(|row| row.scope as u8));
-        columns.bytes(rows.iter().map(|row| row.distance as u8));
-        columns.bytes(rows.iter().map(|row| row.class.code()));
-        columns.integers(rows.iter().map(|row| u64::from(row.granularity)));
-        columns.integers(rows.iter().map(|row| u64::from(row.bin.0)));
-        columns.integers(rows.iter().map(|row| row.count));
-        columns.bytes(rows.iter().map(|row| u8::from(row.from_other)));
-        columns.bytes(rows.iter().map(|row| u8::from(row.pair.is_some())));
-        columns.integers(pairs().map(|((earlier, _), _)| earlier.0));
-        columns.integers(pairs().map(|((_, later), _)| later.0));
-        columns.integers(pairs().map(|(_, at)| at.0));
+/// In its own cache a thread reuses what it used itself; only another's write invalidates.
+fn check_actors(event: &ReuseEvent, later: &Touch, report: Report<'_>) {
+    let same = event.earlier.thread == later.thread;
+    if event.outcome == ReuseOutcome::Reused {
+        if event.scope == Scope::Private && !same {
+            report(Rule::OtherThread(later.thread));
+        }
+        return;
     }
-
-    fn decode(rows: u32, columns: &mut ColumnReader<'_>) -> Result<Vec<Self>, Damage> {
-        let mut thread = columns.integers()?;
-        let mut scope = columns.bytes()?;
-        let mut distance = columns.bytes()?;
-        let mut class = columns.bytes()?;
-        let mut granularity = columns.integers()?;
-        let mut bin = columns.integers()?;
-        let mut count = columns.integers()?;
-        let mut from_other = columns.bytes()?;
-        let mut has_pair = columns.bytes()?;
-        let mut earlier = columns.integers()?;
-        let mut later = columns.integers()?;
-        let mut at = columns.integers()?;
-        collect(rows, |_| {
-            let is_pair = has_pair.read_bool()?;
-            Ok(Self {
-                thread: ThreadId(thread.read_u32()?),
-                scope: scope.read_as(Scope::from_u8)?,
-                distance: distance.read_as(DistanceKind::from_u8)?,
-                class: class.read_as(CellClass::from_code)?,
-                granularity: granularity.read_u32()?,
-                bin: LogBin(u16::try_from(bin.read()?).map_err(|_| Damage::Value)?),
-                count: count.read()?,
-                from_other: from_other.read_bool()?,
-                pair: if is_pair { Some((Ip(earlier.read()?), Ip(later.read()?))) } else { None },
-                at: if is_pair { Addr(at.read()?) } else { Addr(0) },
-            })
-        })
+    if same {
+        report(Rule::SameThread(later.thread));
+    }
+    if !later.access.kind.writes() {
+        report(Rule::InvalidatedByLoad);
     }
 }
