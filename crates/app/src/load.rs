@@ -2,9 +2,11 @@
 
 use carom_store::{Manifest, Recording};
 use carom_study::{
-    count::{self, CountFindings},
-    reuse::{self, Combine, Latencies, MergedReuse, RecordedReuse, ReuseInput, ReuseOptions},
-    share::{self, Merged, MergedNames, Names, Offsets, RecordedInput, RecordedNames, ShareInput},
+    Study,
+    count::{self, CountStudy},
+    recording::{Combine, Offsets, Recordings},
+    reuse::ReuseOptions,
+    share::ShareStudy,
     symbols::Note,
 };
 use carom_view::{WarningInfo, model::Report};
@@ -40,99 +42,61 @@ pub fn report(recordings: &[Recording], choices: &Choices) -> Result<Report, Fai
 }
 
 fn counting(recordings: &[Recording]) -> Report {
-    let inputs: Vec<RecordedInput> = recordings.iter().map(RecordedInput::new).collect();
-    let offsets = Merged::new(inputs.iter().map(|input| input as &dyn ShareInput)).offsets();
-    carom_view::count::report(&run_info::of(recordings, &offsets), &counts(recordings, &offsets))
-}
-
-fn counts(recordings: &[Recording], offsets: &[Offsets]) -> CountFindings {
-    count::analyse(recordings.iter().map(Recording::manifest).zip(offsets.iter().copied()))
+    let mut recordings = Recordings::new(recordings);
+    let findings = CountStudy.study(&mut recordings);
+    carom_view::count::report(&run_info::of(&recordings.manifests()), &findings)
 }
 
 fn sharing(recordings: &[Recording]) -> Report {
-    let inputs: Vec<RecordedInput> = recordings.iter().map(RecordedInput::new).collect();
-    let mut names: Vec<RecordedNames> = recordings.iter().map(RecordedNames::new).collect();
-    let merged = Merged::new(inputs.iter().map(|input| input as &dyn ShareInput));
-    let offsets = merged.offsets();
-    let by_recording = names.iter_mut().map(|names| names as &mut dyn Names);
-    let findings = share::analyse(&merged, &mut MergedNames::new(&merged, by_recording));
-    let mut run = run_info::of(recordings, &offsets);
-    run.warnings.extend(unnamed(&names));
-    run.warnings.extend(damaged(inputs.iter().map(RecordedInput::unreadable).sum()));
+    let mut recordings = Recordings::new(recordings);
+    let findings = ShareStudy.study(&mut recordings);
+    let manifests = recordings.manifests();
+    let mut run = run_info::of(&manifests);
+    run.warnings.extend(warnings(&recordings));
     let mut report = carom_view::share::report(&run, &findings);
-    add_counts(&mut report, recordings, &offsets);
+    add_counts(&mut report, manifests);
     report
 }
 
 /// Adds what was counted, with its coverage, where anything was.
-fn add_counts(report: &mut Report, recordings: &[Recording], offsets: &[Offsets]) {
-    let counts = counts(recordings, offsets);
+fn add_counts(report: &mut Report, manifests: Vec<(&Manifest, Offsets)>) {
+    let counts = count::analyse(manifests);
     if counts.events.iter().any(|event| event.total.is_some()) {
         carom_view::share::with_counts(report, &counts);
     }
 }
 
 fn reusing(recordings: &[Recording], options: &ReuseOptions) -> Report {
-    let shares: Vec<RecordedInput> = recordings.iter().map(RecordedInput::new).collect();
-    let inputs: Vec<RecordedReuse> = recordings
-        .iter()
-        .map(|each| RecordedReuse::new(each).with_latencies(latencies(each.manifest())))
-        .collect();
-    let mut names: Vec<RecordedNames> = recordings.iter().map(RecordedNames::new).collect();
-    let combine = combination(recordings);
-    let merged = MergedReuse::new(inputs.iter().map(|input| input as &dyn ReuseInput), combine);
-    let offsets = merged.offsets();
-    let shared = Merged::new(shares.iter().map(|input| input as &dyn ShareInput));
-    let by_recording = names.iter_mut().map(|names| names as &mut dyn Names);
-    let findings = reuse::analyse(&merged, &mut MergedNames::new(&shared, by_recording), options);
-    let mut run = run_info::of(recordings, &offsets);
-    if let (Combine::Runs, [first, ..], [none, ..]) = (combine, recordings, offsets.as_slice()) {
+    let mut recordings = Recordings::new(recordings);
+    let findings = options.study(&mut recordings);
+    let mut manifests = recordings.manifests();
+    let mut run = run_info::of(&manifests);
+    if recordings.combine() == Combine::Runs {
         // The threads of all runs are taken for those of the first.
-        let only = run_info::of(std::slice::from_ref(first), &[*none]);
+        run.runs = manifests.len() as u32;
+        manifests.truncate(1);
+        let only = run_info::of(&manifests);
         (run.processes, run.threads) = (only.processes, only.threads);
-        run.runs = recordings.len() as u32;
     }
-    run.warnings.extend(unnamed(&names));
-    run.warnings.extend(damaged(inputs.iter().map(RecordedReuse::unreadable).sum()));
+    run.warnings.extend(warnings(&recordings));
     let mut report = carom_view::reuse::report(&run, &findings);
-    // As many as the threads that are told.
-    let told = if run.runs > 1 { 1 } else { recordings.len() };
-    add_counts(&mut report, recordings.get(..told).unwrap_or_default(), &offsets);
+    add_counts(&mut report, manifests);
     report
 }
 
-/// What moving a line costs on the machine of the recording, where that was measured.
-fn latencies(manifest: &Manifest) -> Option<Latencies> {
-    let costs = &manifest.engine.costs_ns;
-    let (memory_ns, transfer_ns) = (costs.memory as f64, costs.transfer as f64);
-    (costs.memory > 0 && costs.transfer > 0).then_some(Latencies { memory_ns, transfer_ns })
-}
-
-/// Recordings of one command line without ranks are runs of one program.
-fn combination(recordings: &[Recording]) -> Combine {
-    let manifests = || recordings.iter().map(Recording::manifest);
-    let same = |first: &Manifest| manifests().all(|each| each.argv == first.argv && each.rank.is_none());
-    if manifests().next().is_some_and(same) { Combine::Runs } else { Combine::Ranks }
-}
-
-/// Modules whose symbols could not be read, each once.
-fn unnamed(names: &[RecordedNames]) -> Vec<WarningInfo> {
-    let mut notes = Vec::new();
-    for note in names.iter().flat_map(RecordedNames::notes) {
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    let warning = |note: Note| WarningInfo {
+/// What a study had to do without.
+fn warnings(recordings: &Recordings<'_>) -> Vec<WarningInfo> {
+    let unnamed = |note: Note| WarningInfo {
         code: "no-symbols".into(),
         text: format!("{}: {}", note.module.display(), note.problem),
     };
-    notes.into_iter().map(warning).collect()
-}
-
-fn damaged(unreadable: u64) -> Option<WarningInfo> {
-    let text = format!("{unreadable} parts of the profile are damaged; what they held is missing here.");
-    (unreadable > 0).then(|| WarningInfo { code: "damaged".into(), text })
+    let mut warnings: Vec<WarningInfo> = recordings.notes().into_iter().map(unnamed).collect();
+    let unreadable = recordings.unreadable();
+    if unreadable > 0 {
+        let text = format!("{unreadable} parts of the profile are damaged; what they held is missing here.");
+        warnings.push(WarningInfo { code: "damaged".into(), text });
+    }
+    warnings
 }
 
 #[cfg(test)]

@@ -1,18 +1,15 @@
 //! What a report says about the run, out of the manifests.
 
-use carom_base::{ProcessId, ThreadId};
-use carom_store::{Exit, Manifest, Recording};
-use carom_study::share::Offsets;
+use carom_store::{Exit, Manifest};
+use carom_study::recording::Offsets;
 use carom_view::{
     Coverage, Delivery, EngineInfo, ExitStatus, MachineInfo, ProcessInfo, RunInfo, SampleMeans, ThreadInfo,
     WarningInfo, Watch,
 };
 
-/// One run out of all `recordings`, numbered through by `offsets`. Program and engine are the first one's.
-pub fn of(recordings: &[Recording], offsets: &[Offsets]) -> RunInfo {
-    let all: Vec<(&Manifest, Offsets)> =
-        recordings.iter().map(Recording::manifest).zip(offsets.iter().copied()).collect();
-    let first = recordings.first().map(|recording| recording.manifest().clone()).unwrap_or_default();
+/// One run out of all recordings, numbered through by the offsets beside them. Program and engine are the first one's.
+pub fn of(all: &[(&Manifest, Offsets)]) -> RunInfo {
+    let first = all.first().map(|(manifest, _)| (*manifest).clone()).unwrap_or_default();
     RunInfo {
         argv: first.argv.clone(),
         runs: 1,
@@ -42,11 +39,10 @@ fn exit(exit: Option<Exit>) -> ExitStatus {
 }
 
 fn processes(manifest: &Manifest, by: Offsets) -> impl Iterator<Item = ProcessInfo> + '_ {
-    let number = move |id: ProcessId| ProcessId(id.0.saturating_add(by.process));
     manifest.processes.iter().map(move |process| ProcessInfo {
-        id: number(process.id),
+        id: by.process(process.id),
         pid: process.pid,
-        parent: process.parent.map(number),
+        parent: process.parent.map(|id| by.process(id)),
         host: manifest.machine.hostname.clone(),
         argv: process.argv.clone(),
         exit: exit(process.exit),
@@ -56,8 +52,8 @@ fn processes(manifest: &Manifest, by: Offsets) -> impl Iterator<Item = ProcessIn
 
 fn threads(manifest: &Manifest, by: Offsets) -> impl Iterator<Item = ThreadInfo> + '_ {
     manifest.threads.iter().map(move |thread| ThreadInfo {
-        id: ThreadId(thread.id.0.saturating_add(by.thread)),
-        process: ProcessId(thread.process.0.saturating_add(by.process)),
+        id: by.thread(thread.id),
+        process: by.process(thread.process),
         tid: thread.tid,
         name: thread.name.clone(),
         cpu_ns: thread.cpu_ns,

@@ -1,8 +1,13 @@
-//! One folder per question: a recording in, a value out.
+//! One folder per question: recordings in, a value out ([`Study`]).
 #![forbid(unsafe_code)]
 
 pub mod count;
-mod recorded;
+mod estimate;
+pub mod recording;
 pub mod reuse;
 pub mod share;
+mod study;
 pub mod symbols;
+
+pub use estimate::Estimate;
+pub use study::Study;

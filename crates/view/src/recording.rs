@@ -1,7 +1,7 @@
 //! The part of a report that every recording command has.
 
 use carom_base::Skip;
-use carom_study::share;
+use carom_study::{recording::Losses, share};
 
 use crate::{
     Coverage, Delivery, ExitStatus, RunInfo, SampleMeans, Watch,
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A report without a verdict and without an answer yet.
-pub fn report(command: Command, run: &RunInfo, quality: &share::Quality) -> Report {
+pub fn report(command: Command, run: &RunInfo, quality: Quality) -> Report {
     Report {
         carom: Carom { version: env!("CARGO_PKG_VERSION").into(), schema: SCHEMA_VERSION },
         command,
@@ -34,7 +34,7 @@ pub fn report(command: Command, run: &RunInfo, quality: &share::Quality) -> Repo
             kernel: run.machine.kernel.clone(),
             hypervisor: run.machine.hypervisor.clone(),
         },
-        quality: self::quality(run, quality),
+        quality,
         share: None,
         count: None,
         reuse: None,
@@ -144,14 +144,39 @@ fn not_covered(run: &RunInfo) -> Vec<NotCovered> {
         .into()
 }
 
-fn quality(run: &RunInfo, quality: &share::Quality) -> Quality {
+/// What was lost, and nothing seen yet.
+pub fn quality(run: &RunInfo, losses: &Losses) -> Quality {
+    let Losses { counters, unprofiled_threads } = losses;
+    Quality {
+        samples: 0,
+        last_instruction: 0,
+        step: 0,
+        events: 0,
+        dropped: counters.dropped_records,
+        unattributed: 0,
+        skipped: Vec::new(),
+        budget_skipped: counters.budget_skipped,
+        collisions: counters.collisions,
+        watchpoints_armed: counters.armed,
+        watchpoint_traps: counters.traps,
+        unprofiled_threads: *unprofiled_threads,
+        not_covered: not_covered(run),
+        warnings: run
+            .warnings
+            .iter()
+            .map(|warning| Warning { code: warning.code.clone(), text: warning.text.clone() })
+            .collect(),
+    }
+}
+
+/// The same with the samples of a study of sharing.
+pub fn sampled(run: &RunInfo, quality: &share::Quality) -> Quality {
     let lost = |&&(reason, _): &&(Skip, u64)| reason != Skip::NotAnAccess;
     Quality {
         samples: quality.last_instruction + quality.step,
         last_instruction: quality.last_instruction,
         step: quality.step,
         events: quality.events,
-        dropped: quality.dropped,
         unattributed: quality.skipped.iter().filter(lost).map(|(_, samples)| samples).sum(),
         skipped: quality
             .skipped
@@ -162,17 +187,7 @@ fn quality(run: &RunInfo, quality: &share::Quality) -> Quality {
                 samples,
             })
             .collect(),
-        budget_skipped: quality.budget_skipped,
-        collisions: quality.collisions,
-        watchpoints_armed: quality.armed,
-        watchpoint_traps: quality.traps,
-        unprofiled_threads: quality.unprofiled_threads,
-        not_covered: not_covered(run),
-        warnings: run
-            .warnings
-            .iter()
-            .map(|warning| Warning { code: warning.code.clone(), text: warning.text.clone() })
-            .collect(),
+        ..self::quality(run, &quality.losses)
     }
 }
 

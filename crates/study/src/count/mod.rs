@@ -13,7 +13,20 @@ use carom_store::{Manifest, ThreadInfo};
 pub use coverage::{Coverage, Leave};
 pub use event::Event;
 
-use crate::share::Offsets;
+use crate::Study;
+use crate::recording::{Offsets, Recordings};
+
+/// How much of what each thread executed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CountStudy;
+
+impl Study for CountStudy {
+    type Findings = CountFindings;
+
+    fn study(&self, recordings: &mut Recordings<'_>) -> CountFindings {
+        analyse(recordings.manifests())
+    }
+}
 
 /// What was counted in one run or in several.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,10 +59,9 @@ pub fn analyse<'a>(recordings: impl IntoIterator<Item = (&'a Manifest, Offsets)>
     let mut threads: Vec<(ProcessId, ThreadId, &ThreadInfo)> = Vec::new();
     for (manifest, by) in &recordings {
         processes += manifest.processes.len();
-        threads.extend(manifest.threads.iter().map(|thread| {
-            let process = ProcessId(thread.process.0.saturating_add(by.process));
-            (process, ThreadId(thread.id.0.saturating_add(by.thread)), thread)
-        }));
+        threads.extend(
+            manifest.threads.iter().map(|thread| (by.process(thread.process), by.thread(thread.id), thread)),
+        );
     }
     threads.sort_by_key(|(_, id, _)| *id);
     let counts = |event: Event| {

@@ -7,7 +7,7 @@ use super::{
     ReuseOptions, exact::Exact, false_sharing::false_sharing, fits::fits, input::chosen, pairs::pairs,
     prefetch::prefetch, sampled::Sampled,
 };
-use crate::share::Names;
+use crate::recording::Names;
 
 /// What is asked, and of which machine.
 pub(super) struct Question {

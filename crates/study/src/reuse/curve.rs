@@ -2,7 +2,7 @@
 
 use carom_base::{DistanceKind, ThreadId};
 
-use crate::share::Estimate;
+use crate::Estimate;
 
 /// Whose accesses a curve is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

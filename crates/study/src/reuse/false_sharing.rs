@@ -9,7 +9,7 @@ use super::{
     pairs::{part, same},
     weights::Weights,
 };
-use crate::share::Names;
+use crate::recording::Names;
 
 /// One side of a pair: an instruction, how it was reached, and the bytes that it accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

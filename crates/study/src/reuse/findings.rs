@@ -2,9 +2,10 @@
 
 use carom_base::{Addr, LINE_BYTES, ProcessId, Scope, ThreadId};
 
-use super::{Basis, Cache, Curve, CurveKind, CurveScope, Losses, ReusedBy, Unit};
+use super::{Basis, Cache, Curve, CurveKind, CurveScope, ReusedBy, Unit};
 use crate::{
-    share::Estimate,
+    Estimate,
+    recording::Losses,
     symbols::{DataObject, Frame},
 };
 

@@ -1,25 +1,16 @@
 use carom_base::{LINE_BYTES, ReuseCell, ReuseEvent, ThreadId};
 
 use super::Unit;
-use crate::share::ThreadEntry;
+use crate::recording::Input;
 
-/// What the study needs to know of a recording. Filled from a store in `recording.rs`, by hand in tests.
+/// What the study needs to know of a recording, beyond what every study does. Filled from a store in `recording.rs`, by hand in tests.
 ///
 /// Events and cells are read front to back, so that a recording never has to fit in memory.
-pub trait ReuseInput {
-    /// Every thread, in order of id, which is its index.
-    fn threads(&self) -> &[ThreadEntry];
-
-    /// How many processes there are; ids are below that.
-    fn processes(&self) -> u32;
-
+pub trait ReuseInput: Input {
     /// The thread of the first run that a thread of any run does the same as: its rows count for that one.
     fn in_first_run(&self, thread: ThreadId) -> ThreadId {
         thread
     }
-
-    /// How long the recording is, in seconds.
-    fn seconds(&self) -> f64;
 
     /// The machine's data and unified caches, in any order.
     fn caches(&self) -> Vec<Cache>;
@@ -41,9 +32,6 @@ pub trait ReuseInput {
 
     /// Latencies of this machine, where they are known.
     fn latencies(&self) -> Option<Latencies>;
-
-    /// What was lost while recording.
-    fn losses(&self) -> Losses;
 
     /// Every sampled use with what became of it, in any order.
     fn events(&self) -> Box<dyn Iterator<Item = ReuseEvent> + '_>;
@@ -76,51 +64,6 @@ pub struct Latencies {
     pub memory_ns: f64,
     /// From another core's cache, in nanoseconds.
     pub transfer_ns: f64,
-}
-
-/// What was lost or counted while recording.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Losses {
-    /// Sampled uses shown to the detector.
-    pub offered: u64,
-    /// Samples that were not shown to it, so as to stay within the budget. Those that were weigh more instead.
-    pub budget_skipped: u64,
-    /// Those that were watched.
-    pub armed: u64,
-    /// From sample to watch, summed over those, in nanoseconds: in this window an invalidation can be missed (thesis
-    /// 6.3, relaxed definition).
-    pub window_ns: u64,
-    /// Watches that were set in other threads.
-    pub threads_armed: u64,
-    /// Watches that could not be set in a thread.
-    pub threads_unarmed: u64,
-    /// Uses that another thread touched while their own was held, and that their own would have touched before: the former
-    /// is left out.
-    pub early_touches: u64,
-    /// Records that did not fit the ring.
-    pub dropped: u64,
-    /// Counts of the exact mode that found no room.
-    pub cells_lost: u64,
-    /// Threads that ran unprofiled.
-    pub unprofiled_threads: u64,
-}
-
-impl Losses {
-    /// Both together.
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            offered: self.offered.saturating_add(other.offered),
-            budget_skipped: self.budget_skipped.saturating_add(other.budget_skipped),
-            armed: self.armed.saturating_add(other.armed),
-            window_ns: self.window_ns.saturating_add(other.window_ns),
-            threads_armed: self.threads_armed.saturating_add(other.threads_armed),
-            threads_unarmed: self.threads_unarmed.saturating_add(other.threads_unarmed),
-            early_touches: self.early_touches.saturating_add(other.early_touches),
-            dropped: self.dropped.saturating_add(other.dropped),
-            cells_lost: self.cells_lost.saturating_add(other.cells_lost),
-            unprofiled_threads: self.unprofiled_threads.saturating_add(other.unprofiled_threads),
-        }
-    }
 }
 
 /// What is asked of the study.

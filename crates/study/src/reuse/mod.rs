@@ -1,7 +1,7 @@
 //! How far apart the uses of data are, what a cache of each size would miss, and which code is to blame.
 //!
-//! [`analyse`] reads a recording ([`ReuseInput`]) and names ([`crate::share::Names`]) and returns [`ReuseFindings`].
-//! [`RecordedReuse`] stands for a recording on disk, [`MergedReuse`] for several.
+//! [`analyse`] reads a recording ([`ReuseInput`]) and names ([`crate::recording::Names`]) and returns
+//! [`ReuseFindings`].
 //!
 //! A distance is the number of accesses *strictly between* a use and its reuse (time distance), or of the different
 //! places among them (stack distance): the thesis' example. Its tables 6.4 to 6.7 are one more.
@@ -19,7 +19,6 @@ mod findings;
 mod fits;
 pub mod format;
 mod input;
-mod merge;
 mod models;
 mod pairs;
 mod prefetch;
@@ -35,10 +34,21 @@ pub use analyse::analyse;
 pub use bins::Bins;
 pub use curve::*;
 pub use findings::*;
-pub use input::{Cache, Latencies, Losses, ReuseInput, ReuseOptions};
-pub use merge::{Combine, MergedReuse};
-pub use recording::RecordedReuse;
+pub use input::{Cache, Latencies, ReuseInput, ReuseOptions};
 pub use sizes::at;
+
+use crate::Study;
+use crate::recording::Recordings;
+
+impl Study for ReuseOptions {
+    type Findings = ReuseFindings;
+
+    fn study(&self, recordings: &mut Recordings<'_>) -> ReuseFindings {
+        let combine = recordings.combine();
+        let (input, mut names) = recordings.merged(combine);
+        analyse(&input, &mut names, self)
+    }
+}
 
 /// Fewer uses whose end was seen than this support no curve: a tenth of them is known within 0.05 to 0.20.
 pub const ENOUGH_USES: u64 = 100;

@@ -4,7 +4,7 @@ use carom_base::LINE_BYTES;
 use carom_study_stats::reuse::{self as stats, Bootstrap, Footprint, MissRatioCurve, Observation};
 
 use super::{Basis, Curve, CurveScope, MissRatio, Model, analyse::Question, sizes::sizes};
-use crate::share::Estimate;
+use crate::Estimate;
 
 /// Curves that a bootstrap of full size is made for; with more, each gets less.
 const FULL_BOOTSTRAPS: u32 = 8;

@@ -7,7 +7,7 @@ use carom_base::{Addr, Ip, ProcessId, Scope, StackId, ThreadId};
 
 use super::{Basis, CurveScope, MAX_PAIRS, Pair, Quantiles, Unit, tally::Tally};
 use crate::{
-    share::Names,
+    recording::Names,
     symbols::{DataObject, Frame},
 };
 

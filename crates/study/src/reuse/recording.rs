@@ -1,40 +1,12 @@
-//! A recording on disk as input of the study.
+//! Recordings on disk, one or several, as input of the study.
 
 use std::collections::BTreeSet;
 
 use carom_base::{ReuseCell, ReuseEvent, ThreadId};
-use carom_store::{CacheInfo, CpuInfo, Recording, ReuseInfo};
+use carom_store::{CacheInfo, CpuInfo};
 
-use super::{Cache, Latencies, Losses, ReuseInput, Unit};
-use crate::{recorded::Recorded, share::ThreadEntry};
-
-/// A recording, read anew from disk for each pass.
-pub struct RecordedReuse<'a> {
-    recorded: Recorded<'a>,
-    latencies: Option<Latencies>,
-}
-
-impl<'a> RecordedReuse<'a> {
-    /// Prepares the study of `recording`.
-    pub fn new(recording: &'a Recording) -> Self {
-        Self { recorded: Recorded::new(recording), latencies: None }
-    }
-
-    /// The same, with latencies that were measured on the machine.
-    pub fn with_latencies(self, latencies: Option<Latencies>) -> Self {
-        Self { latencies, ..self }
-    }
-
-    /// Damaged chunks and unreadable files met so far. Their rows are missing from the findings, which the
-    /// report must say.
-    pub fn unreadable(&self) -> u64 {
-        self.recorded.unreadable()
-    }
-
-    fn info(&self) -> Option<&ReuseInfo> {
-        self.recorded.manifest().reuse.as_ref()
-    }
-}
+use super::{Cache, Latencies, ReuseInput, Unit};
+use crate::recording::{Merged, Recorded};
 
 /// A cache that processors of several cores have in common is shared; hardware threads of one core share it anyway.
 fn cache(info: &CacheInfo, cpus: &[CpuInfo]) -> Cache {
@@ -50,22 +22,10 @@ fn cache(info: &CacheInfo, cpus: &[CpuInfo]) -> Cache {
     }
 }
 
-impl ReuseInput for RecordedReuse<'_> {
-    fn threads(&self) -> &[ThreadEntry] {
-        &self.recorded.threads
-    }
-
-    fn processes(&self) -> u32 {
-        self.recorded.manifest().processes.len() as u32
-    }
-
-    fn seconds(&self) -> f64 {
-        self.recorded.manifest().wall_s
-    }
-
+impl ReuseInput for Recorded<'_> {
     /// One of each kind: machines of unequal cores have several, of which all are listed.
     fn caches(&self) -> Vec<Cache> {
-        let machine = &self.recorded.manifest().machine;
+        let machine = &self.manifest().machine;
         let data = machine.caches.iter().filter(|cache| cache.kind != "instruction" && cache.bytes > 0);
         let mut caches: Vec<Cache> = data.map(|info| cache(info, &machine.cpus)).collect();
         caches.sort_by_key(|cache| (cache.level, cache.bytes, cache.ways, cache.shared_by));
@@ -74,71 +34,110 @@ impl ReuseInput for RecordedReuse<'_> {
     }
 
     fn unit(&self) -> Unit {
-        match self.info() {
+        match self.manifest().reuse.as_ref() {
             Some(info) if info.distances == "ns" => Unit::Nanoseconds,
             _ => Unit::Accesses,
         }
     }
 
     fn accesses(&self, thread: ThreadId) -> Option<u64> {
-        let counts = self.recorded.manifest().threads.get(thread.0 as usize)?.counts?;
+        let counts = self.manifest().threads.get(thread.0 as usize)?.counts?;
         Some(counts.loads?.saturating_add(counts.stores?))
     }
 
     fn domain(&self, thread: ThreadId) -> u32 {
-        self.recorded.manifest().threads.get(thread.0 as usize).and_then(|thread| thread.domain).unwrap_or(0)
+        self.manifest().threads.get(thread.0 as usize).and_then(|thread| thread.domain).unwrap_or(0)
     }
 
     fn period(&self) -> f64 {
-        let engine = &self.recorded.manifest().engine;
+        let engine = &self.manifest().engine;
         let periods = [engine.load_period, engine.store_period];
         periods.into_iter().filter(|period| *period > 0).min().map_or(1.0, |period| period as f64)
     }
 
     fn place_rate(&self) -> f64 {
-        self.info().map_or(1.0, |info| info.sample_rate)
+        self.manifest().reuse.as_ref().map_or(1.0, |info| info.sample_rate)
     }
 
+    /// Where both were measured.
     fn latencies(&self) -> Option<Latencies> {
-        self.latencies
-    }
-
-    fn losses(&self) -> Losses {
-        let manifest = self.recorded.manifest();
-        let by_thread = manifest.threads.iter().map(|thread| Losses {
-            offered: thread.counters.uses,
-            budget_skipped: thread.counters.budget_skipped,
-            armed: thread.counters.uses_armed,
-            window_ns: thread.counters.arm_ns,
-            threads_armed: thread.counters.threads_armed,
-            threads_unarmed: thread.counters.threads_unarmed,
-            early_touches: thread.counters.early_touches,
-            dropped: thread.counters.dropped_records,
-            cells_lost: thread.counters.cells_lost,
-            unprofiled_threads: 0,
-        });
-        let by_process = manifest
-            .processes
-            .iter()
-            .map(|process| Losses { unprofiled_threads: process.unprofiled_threads, ..Losses::default() });
-        by_thread.chain(by_process).fold(Losses::default(), Losses::plus)
+        let costs = &self.manifest().engine.costs_ns;
+        let (memory_ns, transfer_ns) = (costs.memory as f64, costs.transfer as f64);
+        (costs.memory > 0 && costs.transfer > 0).then_some(Latencies { memory_ns, transfer_ns })
     }
 
     fn events(&self) -> Box<dyn Iterator<Item = ReuseEvent> + '_> {
-        self.recorded.rows::<ReuseEvent>()
+        self.rows::<ReuseEvent>()
     }
 
     fn cells(&self) -> Box<dyn Iterator<Item = ReuseCell> + '_> {
-        self.recorded.rows::<ReuseCell>()
+        self.rows::<ReuseCell>()
+    }
+}
+
+impl<I: ReuseInput + ?Sized> ReuseInput for Merged<'_, I> {
+    fn in_first_run(&self, thread: ThreadId) -> ThreadId {
+        self.in_first_run(thread)
+    }
+
+    /// Those of the first: ranks run on equal machines.
+    fn caches(&self) -> Vec<Cache> {
+        self.inputs.first().map(|(input, _)| input.caches()).unwrap_or_default()
+    }
+
+    fn unit(&self) -> Unit {
+        self.inputs.first().map(|(input, _)| input.unit()).unwrap_or_default()
+    }
+
+    fn accesses(&self, thread: ThreadId) -> Option<u64> {
+        self.of_thread(thread, I::accesses).flatten()
+    }
+
+    fn domain(&self, thread: ThreadId) -> u32 {
+        self.of_thread(thread, I::domain).unwrap_or(0)
+    }
+
+    fn period(&self) -> f64 {
+        self.inputs.first().map_or(1.0, |(input, _)| input.period())
+    }
+
+    fn place_rate(&self) -> f64 {
+        self.inputs.iter().map(|(input, _)| input.place_rate()).fold(1.0, f64::min)
+    }
+
+    fn latencies(&self) -> Option<Latencies> {
+        self.inputs.iter().find_map(|(input, _)| input.latencies())
+    }
+
+    fn events(&self) -> Box<dyn Iterator<Item = ReuseEvent> + '_> {
+        Box::new(self.inputs.iter().flat_map(|(input, by)| {
+            input.events().map(|mut event| {
+                event.earlier.thread = by.thread(event.earlier.thread);
+                if let Some(later) = &mut event.later {
+                    later.thread = by.thread(later.thread);
+                }
+                event
+            })
+        }))
+    }
+
+    fn cells(&self) -> Box<dyn Iterator<Item = ReuseCell> + '_> {
+        Box::new(self.inputs.iter().flat_map(|(input, by)| {
+            input.cells().map(|cell| ReuseCell { thread: by.thread(cell.thread), ..cell })
+        }))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use carom_base::Cpu;
-    use carom_store::{EngineInfo, MachineInfo, Manifest, ThreadCounters, ThreadInfo, Writer};
+    use carom_store::{
+        EngineInfo, MachineInfo, Manifest, Recording, ReuseInfo, ThreadCounters, ThreadInfo, Writer,
+    };
 
     use super::*;
+    use crate::recording::{Combine, Input};
+    use crate::reuse::testing::{Synthetic, reads};
 
     fn manifest() -> Manifest {
         let info = |level, kind: &str, bytes, cpus: &[u32]| CacheInfo {
@@ -185,16 +184,28 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         Writer::create(dir.path(), manifest()).unwrap().finish(manifest()).unwrap();
         let recording = Recording::open(dir.path()).unwrap();
-        let input = RecordedReuse::new(&recording);
+        let input = Recorded::new(&recording);
         let caches: Vec<_> =
             input.caches().iter().map(|c| (c.level, c.bytes >> 10, c.shared_by, c.shared)).collect();
         assert_eq!(caches, [(1, 32, 2, false), (2, 1024, 2, false), (3, 32 << 10, 4, true)]);
         // Nobody asked for the domain of the first; a thread that does not exist is in the first domain as well.
         assert_eq!([0, 1, 2, 3].map(|id| input.domain(ThreadId(id))), [0, 0, 1, 0]);
         assert_eq!((input.unit(), input.place_rate(), input.period()), (Unit::Nanoseconds, 0.01, 1000.0));
-        let losses = input.losses();
-        assert_eq!((losses.offered, losses.armed, losses.budget_skipped), (21, 15, 6));
+        let losses = input.losses().counters;
+        assert_eq!((losses.uses, losses.uses_armed, losses.budget_skipped), (21, 15, 6));
         assert_eq!((input.events().count(), input.cells().count(), input.unreadable()), (0, 0, 0));
         assert_eq!(input.accesses(ThreadId(0)), None);
+    }
+
+    #[test]
+    fn ranks_keep_apart_and_runs_add_up() {
+        let runs = [Synthetic::new(2).cells([reads(1, 5, 7)]), Synthetic::new(2).cells([reads(1, 5, 8)])];
+        let threads = |combine| {
+            let merged = Merged::new(&runs, combine);
+            let of = |cell: ReuseCell| (ReuseInput::in_first_run(&merged, cell.thread).0, cell.count);
+            merged.cells().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(threads(Combine::Ranks), [(1, 7), (3, 8)]);
+        assert_eq!(threads(Combine::Runs), [(1, 7), (1, 8)]);
     }
 }

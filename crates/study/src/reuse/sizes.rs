@@ -4,7 +4,7 @@ use carom_base::LINE_BYTES;
 use carom_study_stats::wilson;
 
 use super::{Cache, MissRatio, tally::Tally};
-use crate::share::Estimate;
+use crate::Estimate;
 
 /// The smallest cache looked at: 16 lines.
 const SMALLEST_BYTES: u64 = 16 * LINE_BYTES;

@@ -5,8 +5,8 @@ use carom_base::{
     ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Scope, StackId, ThreadId, Touch,
 };
 
-use super::{Cache, Latencies, Losses, ReuseInput, Unit};
-use crate::share::ThreadEntry;
+use super::{Cache, Latencies, ReuseInput, Unit};
+use crate::recording::{Input, Losses, ThreadEntry};
 
 /// A recording in memory.
 #[derive(Clone, Default)]
@@ -47,16 +47,28 @@ impl Synthetic {
     }
 }
 
-impl ReuseInput for Synthetic {
+impl Input for Synthetic {
     fn threads(&self) -> &[ThreadEntry] {
         &self.threads
     }
     fn processes(&self) -> u32 {
         1
     }
+    fn cpus(&self) -> u32 {
+        8
+    }
+    fn machine(&self) -> Option<&str> {
+        None
+    }
     fn seconds(&self) -> f64 {
         2.0
     }
+    fn losses(&self) -> Losses {
+        Losses::default()
+    }
+}
+
+impl ReuseInput for Synthetic {
     fn caches(&self) -> Vec<Cache> {
         self.caches.clone()
     }
@@ -77,9 +89,6 @@ impl ReuseInput for Synthetic {
     }
     fn latencies(&self) -> Option<Latencies> {
         self.latencies
-    }
-    fn losses(&self) -> Losses {
-        Losses::default()
     }
     fn events(&self) -> Box<dyn Iterator<Item = ReuseEvent> + '_> {
         Box::new(self.events.iter().copied())

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use carom_base::{Line, Nanos, Population, ProcessId, Sample, SampleOutcome, Skip, ThreadId};
 use carom_study_stats::TimeBlocks;
 
-use super::estimate::WeightedCount;
 use super::extent::{lines, meeting_line};
 use super::lines::{findings, share};
 use super::naive::LastWriter;
@@ -15,10 +14,9 @@ use super::scale::Scale;
 use super::tally::{LineKey, LineTally};
 use super::transfers::Transfers;
 use super::volumes::Volumes;
-use super::{
-    Communication, Estimate, MIN_LINE_EVENTS, Matrix, Names, Pattern, Quality, ShareFindings, ShareInput,
-    ThreadEntry, Unit,
-};
+use super::{Communication, MIN_LINE_EVENTS, Matrix, Pattern, Quality, ShareFindings, ShareInput, Unit};
+use crate::estimate::{Estimate, WeightedCount};
+use crate::recording::{Names, ThreadEntry};
 
 /// What one process must have of the volume for its pattern to be the program's.
 const ONE_PROCESS: f64 = 0.9;
@@ -50,13 +48,7 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     }
     samples.end();
     samples.count_into(&mut quality);
-    let losses = input.losses();
-    quality.dropped = losses.dropped;
-    quality.budget_skipped = losses.budget_skipped;
-    quality.collisions = losses.collisions;
-    quality.armed = losses.armed;
-    quality.traps = losses.traps;
-    quality.unprofiled_threads = losses.unprofiled_threads;
+    quality.losses = input.losses();
 
     let everybody = || input.threads().iter().map(|t| t.id);
     let events = volumes.events;

@@ -2,18 +2,9 @@
 
 use carom_base::{AccessKind, Addr, Cpu, Population, ProcessId, SegmentId, ThreadId};
 
+use crate::Estimate;
+use crate::recording::Losses;
 use crate::symbols::{DataObject, Frame};
-
-/// An estimate with its 95% confidence interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Estimate {
-    /// The point estimate.
-    pub value: f64,
-    /// Lower end of the interval.
-    pub low: f64,
-    /// Upper end of the interval.
-    pub high: f64,
-}
 
 /// Everything that `carom share` has to say about a recording.
 #[derive(Clone, Debug)]
@@ -97,18 +88,8 @@ pub struct Quality {
     pub events: u64,
     /// Samples without an address, by reason (see [`carom_base::Skip`]), both populations.
     pub skipped: Vec<(carom_base::Skip, u64)>,
-    /// Records that did not fit the ring.
-    pub dropped: u64,
-    /// What was left out to stay within the budget: step samples, or watches of samples by accesses.
-    pub budget_skipped: u64,
-    /// Addresses that found their slot on the board taken.
-    pub collisions: u64,
-    /// Watchpoints set and watchpoints that trapped.
-    pub armed: u64,
-    /// Watchpoints that trapped.
-    pub traps: u64,
-    /// Threads that ran unprofiled.
-    pub unprofiled_threads: u64,
+    /// What was done and lost while recording.
+    pub losses: Losses,
 }
 
 /// Sharing by order of accesses, in the findings' unit.

@@ -10,7 +10,9 @@ use super::layout::{Cell, cells};
 use super::remedy::remedy;
 use super::tally::{Exchange, LineKey, LineTally, SiteKey, SiteTally};
 use super::volumes::fraction;
-use super::{ByteRange, Estimate, LineFinding, MAX_LINES, MAX_SITES, Names, SharedLine, Site, ThreadPair};
+use super::{ByteRange, LineFinding, MAX_LINES, MAX_SITES, SharedLine, Site, ThreadPair};
+use crate::Estimate;
+use crate::recording::Names;
 
 /// The findings, worst first: by share of thread time or of accesses, then by events. `all` are the samples of the
 /// whole recording of which these are shares.

@@ -1,7 +1,7 @@
 //! Which threads bounce which cache lines.
 //!
-//! [`analyse`] reads a recording ([`ShareInput`]) and names ([`Names`]) and returns [`ShareFindings`].
-//! [`RecordedInput`] and [`RecordedNames`] stand for a recording on disk, [`Merged`] and [`MergedNames`] for several.
+//! [`analyse`] reads a recording ([`ShareInput`]) and names ([`crate::recording::Names`]) and returns
+//! [`ShareFindings`].
 //!
 //! Where every N-th access is sampled (`translate`), there is one kind of sample, and everything is in accesses: an
 //! estimate of how many there were ([`Unit::Accesses`]).
@@ -13,25 +13,19 @@
 //! where there is nothing better ([`LineFinding::basis`]).
 
 mod analyse;
-mod estimate;
 mod extent;
 mod findings;
-mod heap;
 mod input;
 mod layout;
 mod lines;
 mod matrix;
-mod merge;
 mod naive;
-mod names;
 mod order;
 mod pattern;
 mod periods;
 mod recording;
 mod remedy;
 mod scale;
-mod segments;
-mod symbolised;
 mod tally;
 #[cfg(test)]
 mod testing;
@@ -40,12 +34,24 @@ mod volumes;
 
 pub use analyse::analyse;
 pub use findings::*;
-pub use input::{Losses, ShareInput, ThreadEntry};
-pub use merge::{Merged, MergedNames, Offsets};
-pub use names::{NamedBytes, Names, NoNames};
+pub use input::ShareInput;
 pub use periods::Periods;
-pub use recording::RecordedInput;
-pub use symbolised::RecordedNames;
+
+use crate::Study;
+use crate::recording::{Combine, Recordings};
+
+/// Which threads bounce which cache lines.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ShareStudy;
+
+impl Study for ShareStudy {
+    type Findings = ShareFindings;
+
+    fn study(&self, recordings: &mut Recordings<'_>) -> ShareFindings {
+        let (input, mut names) = recordings.merged(Combine::Ranks);
+        analyse(&input, &mut names)
+    }
+}
 
 /// Fewer events than this support no fraction and no matrix.
 pub const ENOUGH_EVENTS: usize = 30;

@@ -50,8 +50,9 @@ mod tests {
     use carom_base::AccessKind;
 
     use super::*;
+    use crate::recording::NoNames;
+    use crate::share::analyse;
     use crate::share::testing::{Synthetic, TestSample};
-    use crate::share::{NoNames, analyse};
 
     fn matrix(samples: impl IntoIterator<Item = TestSample>) -> Matrix<ThreadId> {
         analyse(&Synthetic::new(2).samples(samples), &mut NoNames).last_writer

@@ -1,79 +1,23 @@
-//! A recording on disk as input of the study.
-
-use std::collections::BTreeMap;
+//! Recordings on disk, one or several, as input of the study.
 
 use carom_base::{Cpu, Sample, SharingEvent, ThreadId};
-use carom_store::{CpuInfo, ProcessInfo, Recording};
+use carom_store::ProcessInfo;
 
-use super::{Losses, Periods, ShareInput, ThreadEntry};
-use crate::recorded::Recorded;
-
-/// What is assumed of a machine whose topology is not in the recording: the most that x86-64 kernels support, so
-/// that merged machines keep apart.
-const MOST_CPUS: u32 = 8192;
+use super::{Periods, ShareInput};
+use crate::recording::{Input, Merged, Offsets, Recorded};
 
 /// The code of the warning of a process that was to be sampled by accesses, but whose code was not translated: its
 /// samples are by time.
 const NOT_TRANSLATED: &str = "not-translated";
 
-/// A recording, read anew from disk for each pass.
-pub struct RecordedInput<'a> {
-    recorded: Recorded<'a>,
-    cores: BTreeMap<Cpu, u32>,
-}
-
-impl<'a> RecordedInput<'a> {
-    /// Prepares the study of `recording`.
-    pub fn new(recording: &'a Recording) -> Self {
-        Self { recorded: Recorded::new(recording), cores: cores(&recording.manifest().machine.cpus) }
-    }
-
-    /// Damaged chunks and unreadable files met so far. Their rows are missing from the findings, which the
-    /// report must say.
-    pub fn unreadable(&self) -> u64 {
-        self.recorded.unreadable()
-    }
-}
-
-/// Core numbers repeat from package to package; these do not. At most as many as processors.
-fn cores(cpus: &[CpuInfo]) -> BTreeMap<Cpu, u32> {
-    let mut numbers: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-    cpus.iter()
-        .map(|info| {
-            let next = numbers.len() as u32;
-            (info.cpu, *numbers.entry((info.package, info.core)).or_insert(next))
-        })
-        .collect()
-}
-
-impl ShareInput for RecordedInput<'_> {
-    fn threads(&self) -> &[ThreadEntry] {
-        &self.recorded.threads
-    }
-
-    fn processes(&self) -> u32 {
-        self.recorded.manifest().processes.len() as u32
-    }
-
-    fn cpus(&self) -> u32 {
-        self.cores.last_key_value().map_or(MOST_CPUS, |(cpu, _)| cpu.0.saturating_add(1))
-    }
-
-    fn machine(&self) -> Option<&str> {
-        self.recorded.manifest().machine.hostname.as_deref()
-    }
-
+impl ShareInput for Recorded<'_> {
     fn core_of(&self, cpu: Cpu) -> Option<u32> {
-        self.cores.get(&cpu).copied()
-    }
-
-    fn seconds(&self) -> f64 {
-        self.recorded.manifest().wall_s
+        self.core_of(cpu)
     }
 
     fn periods(&self, thread: ThreadId) -> Option<Periods> {
-        let manifest = self.recorded.manifest();
-        let process = self.recorded.threads.get(thread.0 as usize)?.process;
+        let manifest = self.manifest();
+        let process = self.threads().get(thread.0 as usize)?.process;
         let by_time = |process: &ProcessInfo| process.warnings.iter().any(|each| each.code == NOT_TRANSLATED);
         if manifest.processes.get(process.0 as usize).is_some_and(by_time) {
             return None;
@@ -82,44 +26,74 @@ impl ShareInput for RecordedInput<'_> {
     }
 
     fn transfer_ns(&self) -> Option<f64> {
-        let ns = self.recorded.manifest().engine.costs_ns.transfer;
+        let ns = self.manifest().engine.costs_ns.transfer;
         (ns > 0).then_some(ns as f64)
     }
 
-    fn losses(&self) -> Losses {
-        let manifest = self.recorded.manifest();
-        let by_thread = manifest.threads.iter().map(|thread| Losses {
-            dropped: thread.counters.dropped_records,
-            budget_skipped: thread.counters.budget_skipped,
-            collisions: thread.counters.collisions,
-            armed: thread.counters.armed,
-            traps: thread.counters.traps,
-            unprofiled_threads: 0,
-        });
-        let by_process = manifest
-            .processes
-            .iter()
-            .map(|process| Losses { unprofiled_threads: process.unprofiled_threads, ..Losses::default() });
-        by_thread.chain(by_process).fold(Losses::default(), Losses::plus)
-    }
-
     fn events(&self) -> Box<dyn Iterator<Item = SharingEvent> + '_> {
-        self.recorded.rows::<SharingEvent>()
+        self.rows::<SharingEvent>()
     }
 
     fn samples(&self) -> Box<dyn Iterator<Item = Sample> + '_> {
-        self.recorded.rows::<Sample>()
+        self.rows::<Sample>()
     }
+}
+
+impl<I: ShareInput + ?Sized> ShareInput for Merged<'_, I> {
+    fn core_of(&self, cpu: Cpu) -> Option<u32> {
+        self.core(cpu, I::core_of)
+    }
+
+    fn periods(&self, thread: ThreadId) -> Option<Periods> {
+        self.of_thread(thread, I::periods).flatten()
+    }
+
+    /// That of the first: ranks run on equal machines.
+    fn transfer_ns(&self) -> Option<f64> {
+        self.inputs.iter().find_map(|(input, _)| input.transfer_ns())
+    }
+
+    fn events(&self) -> Box<dyn Iterator<Item = SharingEvent> + '_> {
+        Box::new(
+            self.inputs.iter().flat_map(|(input, by)| input.events().map(|event| moved_event(event, *by))),
+        )
+    }
+
+    fn samples(&self) -> Box<dyn Iterator<Item = Sample> + '_> {
+        Box::new(self.inputs.iter().flat_map(|(input, by)| {
+            let moved = |sample: Sample| Sample {
+                thread: by.thread(sample.thread),
+                cpu: by.cpu(sample.cpu),
+                ..sample
+            };
+            input.samples().map(moved)
+        }))
+    }
+}
+
+fn moved_event(mut event: SharingEvent, by: Offsets) -> SharingEvent {
+    event.thread = by.thread(event.thread);
+    event.cpu = by.cpu(event.cpu);
+    event.earlier.thread = by.thread(event.earlier.thread);
+    event.earlier.cpu = by.cpu(event.earlier.cpu);
+    event
 }
 
 #[cfg(test)]
 mod tests {
     use carom_base::{AccessKind, ProcessId, ThreadId};
-    use carom_store::{EngineInfo, MachineInfo, Manifest, ThreadCounters, ThreadInfo, Warning, Writer};
+    use carom_store::{
+        CpuInfo, EngineInfo, MachineInfo, Manifest, Recording, ThreadCounters, ThreadInfo, Warning, Writer,
+    };
 
     use super::*;
-    use crate::share::testing::{Event, TestSample};
-    use crate::share::{NoNames, analyse};
+    use crate::recording::{Combine, NoNames};
+    use crate::share::analyse;
+    use crate::share::testing::{Event, Synthetic, TestSample};
+
+    fn merged<'a>(inputs: impl IntoIterator<Item = &'a Synthetic>) -> Merged<'a, Synthetic> {
+        Merged::new(inputs, Combine::Ranks)
+    }
 
     fn manifest() -> Manifest {
         let thread = |id, armed| ThreadInfo {
@@ -151,11 +125,12 @@ mod tests {
         writer.push(&[event; 6]);
         writer.finish(manifest()).unwrap();
         let recording = Recording::open(dir.path()).unwrap();
-        let input = RecordedInput::new(&recording);
+        let input = Recorded::new(&recording);
         let found = analyse(&input, &mut NoNames);
         assert_eq!((found.lines.len(), found.lines[0].process, found.lines[0].events), (1, ProcessId(0), 6));
-        assert_eq!((found.quality.armed, found.quality.dropped), (30, 2));
-        assert_eq!((found.quality.budget_skipped, found.quality.unprofiled_threads), (8, 3));
+        let losses = found.quality.losses;
+        assert_eq!((losses.counters.armed, losses.counters.dropped_records), (30, 2));
+        assert_eq!((losses.counters.budget_skipped, losses.unprofiled_threads), (8, 3));
         // 6 events in 2 s: 30 take 10 s.
         assert_eq!(found.not_enough.and_then(|n| n.run_seconds), Some(10.0));
         assert_eq!(found.distance.smt_siblings, 6.0);
@@ -173,7 +148,7 @@ mod tests {
             let manifest = Manifest { engine, processes: vec![process], ..manifest() };
             Writer::create(dir.path(), manifest.clone()).unwrap().finish(manifest).unwrap();
             let recording = Recording::open(dir.path()).unwrap();
-            RecordedInput::new(&recording).periods(ThreadId(1))
+            Recorded::new(&recording).periods(ThreadId(1))
         };
         assert_eq!(open(&[], 0, 0), None);
         assert_eq!(open(&["garbage"], 500, 0), Some(Periods { loads: 500, stores: 0 }));
@@ -181,10 +156,33 @@ mod tests {
     }
 
     #[test]
-    fn equal_core_numbers_of_two_packages_are_two_cores() {
-        let manifest = manifest();
-        let cores = cores(&manifest.machine.cpus);
-        assert_eq!(cores, BTreeMap::from([(Cpu(0), 0), (Cpu(1), 0), (Cpu(2), 1)]));
+    fn rows_get_the_numbers_of_their_recording() {
+        let one = Synthetic::new(2);
+        let other = Synthetic::new(2).events([Event::new(0, 1).cpus(2, 3)]).samples([TestSample::new(
+            1,
+            AccessKind::Load,
+            0,
+            8,
+        )]);
+        let m = merged([&one, &other]);
+        let event = m.events().next().unwrap();
+        assert_eq!((event.earlier.thread, event.thread), (ThreadId(2), ThreadId(3)));
+        // Machines without names are different ones, of 8 processors each.
+        assert_eq!((event.earlier.cpu, event.cpu), (Cpu(10), Cpu(11)));
+        assert_eq!(m.core_of(event.cpu), m.core_of(event.earlier.cpu));
+        assert_ne!(m.core_of(Cpu(3)), m.core_of(event.cpu));
+        assert_eq!(m.samples().next().unwrap().thread, ThreadId(3));
+    }
+
+    #[test]
+    fn periods_are_those_of_the_threads_recording() {
+        let periods = |loads| Some(Periods { loads, stores: 7 });
+        let by = |n, periods| Synthetic { periods, ..Synthetic::new(n) };
+        // The second has no threads: the numbers 2 and 3 are the third's.
+        let (a, b, c, d) = (by(2, periods(10)), by(0, periods(99)), by(2, None), by(1, periods(30)));
+        let m = merged([&a, &b, &c, &d]);
+        let found: Vec<_> = (0..5).map(|id| m.periods(ThreadId(id))).collect();
+        assert_eq!(found, [periods(10), periods(10), None, None, periods(30)]);
     }
 
     #[test]
@@ -197,7 +195,7 @@ mod tests {
             .flatten()
             .filter(|f| f.file_name() != "manifest.json")
             .for_each(|file| std::fs::remove_file(file.path()).unwrap());
-        let input = RecordedInput::new(&recording);
+        let input = Recorded::new(&recording);
         assert!(analyse(&input, &mut NoNames).lines.is_empty());
         assert_eq!(input.unreadable(), 2);
     }

@@ -7,7 +7,8 @@ use carom_base::{
     SampleOutcome, SharingClass, SharingEvent, Skip, StackId, ThreadId, Via,
 };
 
-use super::{Losses, NamedBytes, Names, NoNames, Periods, ShareInput, ThreadEntry};
+use super::{Periods, ShareInput};
+use crate::recording::{Input, Losses, NamedBytes, Names, NoNames, ThreadEntry};
 use crate::symbols::{DataObject, Frame, ObjectKind};
 
 /// Sets one field of the value inside.
@@ -22,7 +23,7 @@ macro_rules! setter {
 
 /// Builds a sharing event: a step sample of `later` loads bytes 0 to 7, which `earlier` had stored.
 #[derive(Clone, Copy)]
-pub(super) struct Event(SharingEvent);
+pub(crate) struct Event(SharingEvent);
 
 impl Event {
     pub fn new(earlier: u32, later: u32) -> Self {
@@ -67,7 +68,7 @@ impl Event {
 
 /// Builds a sample: a last-instruction sample, part 0, at time 0.
 #[derive(Clone, Copy)]
-pub(super) struct TestSample(Sample);
+pub(crate) struct TestSample(Sample);
 
 impl TestSample {
     pub fn new(thread: u32, kind: AccessKind, addr: u64, width: u32) -> Self {
@@ -104,7 +105,7 @@ impl TestSample {
 
 /// A recording in memory. Processors 2n and 2n + 1 are one core.
 #[derive(Clone, Default)]
-pub(super) struct Synthetic {
+pub(crate) struct Synthetic {
     pub threads: Vec<ThreadEntry>,
     pub events: Vec<SharingEvent>,
     pub samples: Vec<Sample>,
@@ -139,7 +140,7 @@ impl Synthetic {
     }
 }
 
-impl ShareInput for Synthetic {
+impl Input for Synthetic {
     fn threads(&self) -> &[ThreadEntry] {
         &self.threads
     }
@@ -156,12 +157,18 @@ impl ShareInput for Synthetic {
         self.machine
     }
 
-    fn core_of(&self, cpu: Cpu) -> Option<u32> {
-        Some(cpu.0 / 2)
-    }
-
     fn seconds(&self) -> f64 {
         self.seconds
+    }
+
+    fn losses(&self) -> Losses {
+        self.losses
+    }
+}
+
+impl ShareInput for Synthetic {
+    fn core_of(&self, cpu: Cpu) -> Option<u32> {
+        Some(cpu.0 / 2)
     }
 
     fn periods(&self, _: ThreadId) -> Option<Periods> {
@@ -170,10 +177,6 @@ impl ShareInput for Synthetic {
 
     fn transfer_ns(&self) -> Option<f64> {
         self.transfer_ns
-    }
-
-    fn losses(&self) -> Losses {
-        self.losses
     }
 
     fn events(&self) -> Box<dyn Iterator<Item = SharingEvent> + '_> {
@@ -187,7 +190,7 @@ impl ShareInput for Synthetic {
 
 /// Fields by address; functions named after their instruction pointer.
 #[derive(Clone, Default)]
-pub(super) struct Table(pub BTreeMap<u64, (u32, &'static str)>);
+pub(crate) struct Table(pub BTreeMap<u64, (u32, &'static str)>);
 
 impl Names for Table {
     fn call_path(&mut self, process: ProcessId, ip: Ip, stack: StackId) -> Vec<Frame> {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use carom_base::{Nanos, SharingClass, ThreadId};
 
-use super::estimate::WeightedCount;
+use super::Matrix;
 use super::matrix::Cells;
 use super::order::Step;
 use super::tally::LineKey;
-use super::{Estimate, Matrix};
+use crate::estimate::{Estimate, WeightedCount};
 
 /// Fetches of a line that are looked at together, so that their rate is known to a fifth (1 / √32) and still follows
 /// the phases of a program.

@@ -3,9 +3,9 @@
 use carom_base::{AccessKind, Cpu, Population, SharingClass, SharingEvent, ThreadId};
 use carom_study_stats::TimeBlocks;
 
-use super::estimate::WeightedCount;
 use super::matrix::Cells;
-use super::{Distance, ENOUGH_EVENTS, Estimate, Kinds, NotEnough};
+use super::{Distance, ENOUGH_EVENTS, Kinds, NotEnough};
+use crate::estimate::{Estimate, WeightedCount};
 
 /// Sums over the step events of a recording. Time-weighted events would bias every proportion towards slow
 /// accesses, so they are not let in.

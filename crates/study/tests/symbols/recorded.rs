@@ -2,7 +2,7 @@
 
 use carom_base::{Addr, Ip, Line, Nanos, ProcessId, StackId};
 use carom_store::{HeapObject, Manifest, ModuleInfo, ProcessInfo, Recording, Stack, Writer};
-use carom_study::share::{Names, RecordedNames};
+use carom_study::recording::{Names, RecordedNames};
 use carom_study::symbols::ObjectKind;
 
 use crate::toolchain::{compile, text};

@@ -2,7 +2,7 @@
 
 use carom_study::{
     count::{CountFindings, Coverage, EventCounts},
-    share::Quality,
+    recording::Losses,
 };
 
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
 
 /// The report of one recording.
 pub fn report(run: &RunInfo, findings: &CountFindings) -> Report {
-    let quality = Quality { unprofiled_threads: findings.unprofiled_threads, ..Quality::default() };
-    let mut report = recording::report(Command::Count, run, &quality);
+    let losses = Losses { unprofiled_threads: findings.unprofiled_threads, ..Losses::default() };
+    let mut report = recording::report(Command::Count, run, recording::quality(run, &losses));
     let counts = counts(findings);
     report.verdict = verdict::count(&report, &counts);
     report.count = Some(counts);

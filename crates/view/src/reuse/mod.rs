@@ -5,37 +5,36 @@ mod warnings;
 
 use carom_base::DistanceKind;
 use carom_study::{
+    Estimate,
     reuse::{
         self, Basis, Bin, ByGeometry, Cache, Curve, CurveKind, CurveScope, ENOUGH_USES, Fit, MissRatio,
         Model, ReuseFindings, Unit,
     },
-    share::{self, Estimate},
 };
 
 use crate::{
     RunInfo,
     model::{
-        Command, DataCache, Interval, MissRatioPoint, NotEnoughUses, PrefetchAdvice, Real, Report, Reuse,
-        ReuseBasis, ReuseBin, ReuseCurve, ReuseDistance, ReuseFit, ReuseGeometry, ReuseKinds, ReuseModel,
-        ReuseQuality, ReuseScope, ReuseUnit, ReusedBy,
+        Command, DataCache, Interval, MissRatioPoint, NotEnoughUses, PrefetchAdvice, Quality, Real, Report,
+        Reuse, ReuseBasis, ReuseBin, ReuseCurve, ReuseDistance, ReuseFit, ReuseGeometry, ReuseKinds,
+        ReuseModel, ReuseQuality, ReuseScope, ReuseUnit, ReusedBy,
     },
     recording, verdict,
 };
 
 /// The report of one recording, or of several as one.
 pub fn report(run: &RunInfo, findings: &ReuseFindings) -> Report {
-    let losses = findings.quality.losses;
-    let counted = share::Quality {
-        step: losses.offered,
-        events: findings.quality.uses,
-        dropped: losses.dropped,
-        armed: losses.armed,
-        traps: findings.quality.reused + findings.quality.invalidated,
-        budget_skipped: losses.budget_skipped,
-        unprofiled_threads: losses.unprofiled_threads,
-        ..share::Quality::default()
+    let seen = &findings.quality;
+    let uses = seen.losses.counters.uses;
+    let quality = Quality {
+        samples: uses,
+        step: uses,
+        events: seen.uses,
+        watchpoints_armed: seen.losses.counters.uses_armed,
+        watchpoint_traps: seen.reused + seen.invalidated,
+        ..recording::quality(run, &seen.losses)
     };
-    let mut report = recording::report(Command::Reuse, run, &counted);
+    let mut report = recording::report(Command::Reuse, run, quality);
     let reuse = Reuse {
         not_enough: findings.not_enough.map(|few| NotEnoughUses {
             uses: few.seen,
@@ -188,17 +187,18 @@ fn prefetch(found: &reuse::Prefetch, run: &RunInfo) -> PrefetchAdvice {
 }
 
 fn quality(quality: &reuse::Quality) -> ReuseQuality {
-    let losses = quality.losses;
+    let losses = quality.losses.counters;
+    let armed = losses.uses_armed;
     ReuseQuality {
         exact_accesses: quality.exact_accesses,
         place_rate: Real(quality.place_rate),
-        offered: losses.offered,
-        watched: losses.armed,
+        offered: losses.uses,
+        watched: armed,
         reused: quality.reused,
         invalidated: quality.invalidated,
         replaced: quality.replaced,
         ended: quality.ended,
-        window_ns: (losses.armed > 0).then(|| Real((losses.window_ns as f64 / losses.armed as f64).round())),
+        window_ns: (armed > 0).then(|| Real((losses.arm_ns as f64 / armed as f64).round())),
         threads_armed: losses.threads_armed,
         threads_unarmed: losses.threads_unarmed,
         early_touches: losses.early_touches,

@@ -7,7 +7,10 @@ mod warnings;
 pub use warnings::with_counts;
 
 use carom_base::LINE_BYTES;
-use carom_study::share::{self, ENOUGH_EVENTS, Estimate, Matrix, Pattern, ShareFindings, Unit};
+use carom_study::{
+    Estimate,
+    share::{self, ENOUGH_EVENTS, Matrix, Pattern, ShareFindings, Unit},
+};
 
 use crate::{
     RunInfo,
@@ -21,7 +24,8 @@ use crate::{
 
 /// The report of one recording.
 pub fn report(run: &RunInfo, findings: &ShareFindings) -> Report {
-    let mut report = recording::report(Command::Share, run, &findings.quality);
+    let quality = recording::sampled(run, &findings.quality);
+    let mut report = recording::report(Command::Share, run, quality);
     let names = ThreadNames::new(&report.threads);
     let share = Share {
         false_fraction: findings.false_fraction.map(interval),

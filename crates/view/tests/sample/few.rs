@@ -14,7 +14,7 @@ pub fn two() -> (RunInfo, ShareFindings) {
     let mut findings = nothing(3);
     findings.not_enough = None;
     findings.quality.events = 1_412;
-    findings.quality.traps = 655;
+    findings.quality.losses.counters.traps = 655;
     findings.false_fraction = Some(estimate(0.94, 0.021));
     findings.contended_share = estimate(0.18, 0.02);
     findings.kinds = Kinds { read_after_write: 220.0, write_after_write: 5_480.0 };
@@ -77,10 +77,10 @@ pub fn eight() -> (RunInfo, ShareFindings) {
     let mut findings = nothing(9);
     findings.not_enough = None;
     findings.quality.events = 4_904;
-    findings.quality.traps = 2_100;
+    findings.quality.losses.counters.traps = 2_100;
     findings.quality.last_instruction = 24_410;
     findings.quality.step = 24_390;
-    findings.quality.dropped = 12;
+    findings.quality.losses.counters.dropped_records = 12;
     findings.false_fraction = Some(estimate(0.61, 0.034));
     findings.contended_share = estimate(0.342, 0.018);
     findings.kinds = Kinds { read_after_write: 4_120.0, write_after_write: 7_700.0 };

@@ -9,9 +9,11 @@ mod reused;
 
 use carom_base::{AccessKind, Addr, Cpu, Population, ProcessId, Skip, ThreadId};
 use carom_study::{
+    Estimate,
+    recording::{Losses, ThreadCounters},
     share::{
-        ByteRange, Distance, Estimate, Kinds, LineFinding, Matrix, NotEnough, Quality, Remedy, ShareFindings,
-        Site, Unit,
+        ByteRange, Distance, Kinds, LineFinding, Matrix, NotEnough, Quality, Remedy, ShareFindings, Site,
+        Unit,
     },
     symbols::{DataObject, Frame, ObjectKind},
 };
@@ -84,9 +86,15 @@ pub fn nothing(threads: usize) -> ShareFindings {
                 (Skip::UnknownPredecessor, 96),
                 (Skip::AddressLost, 61),
             ],
-            budget_skipped: 2_100,
-            collisions: 14,
-            armed: 870,
+            losses: Losses {
+                counters: ThreadCounters {
+                    budget_skipped: 2_100,
+                    collisions: 14,
+                    armed: 870,
+                    ..ThreadCounters::default()
+                },
+                unprofiled_threads: 0,
+            },
             ..Quality::default()
         },
         false_fraction: None,

@@ -3,7 +3,7 @@
 use super::*;
 use carom_base::{DistanceKind, Scope};
 use carom_study::reuse::{
-    Basis, Bin, ByGeometry, Cache, Curve, CurveKind, CurveScope, FalseSharing, Fit, Losses, MissRatio, Model,
+    Basis, Bin, ByGeometry, Cache, Curve, CurveKind, CurveScope, FalseSharing, Fit, MissRatio, Model,
     NotEnough, Outcomes, Pair, Part, Prefetch, Quality as Followed, Quantiles, ReuseFindings, ReusedBy, Unit,
 };
 
@@ -190,15 +190,17 @@ pub fn sampled_reuse() -> (RunInfo, ReuseFindings) {
         exact_accesses: 0,
         place_rate: 1.0,
         losses: Losses {
-            offered: 4_000,
-            budget_skipped: 1_000,
-            armed: 3_900,
-            window_ns: 3_900 * 2_400,
-            threads_armed: 7_790,
-            threads_unarmed: 10,
-            early_touches: 7,
-            dropped: 3,
-            cells_lost: 0,
+            counters: ThreadCounters {
+                uses: 4_000,
+                budget_skipped: 1_000,
+                uses_armed: 3_900,
+                arm_ns: 3_900 * 2_400,
+                threads_armed: 7_790,
+                threads_unarmed: 10,
+                early_touches: 7,
+                dropped_records: 3,
+                ..ThreadCounters::default()
+            },
             unprofiled_threads: 1,
         },
     };

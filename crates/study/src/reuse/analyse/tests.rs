@@ -4,11 +4,11 @@ use carom_base::{
 };
 
 use super::*;
+use crate::recording::{Combine, Merged, NoNames};
 use crate::reuse::{
-    Basis, Combine, Curve, CurveKind, CurveScope, Latencies, MergedReuse, Model, ReusedBy, Unit, at,
+    Basis, Curve, CurveKind, CurveScope, Latencies, Model, ReusedBy, Unit, at,
     testing::{Synthetic, cell, reads, reuse, touch},
 };
-use crate::share::NoNames;
 
 mod pairs;
 
@@ -313,7 +313,7 @@ fn prefetching_weighs_memory_against_false_sharing() {
 #[test]
 fn runs_of_one_program_add_up() {
     let runs = [two_threads(), two_threads()];
-    let merged = MergedReuse::new(runs.iter().map(|run| run as &dyn ReuseInput), Combine::Runs);
+    let merged = Merged::new(&runs, Combine::Runs);
     let found = analyse(&merged, &mut NoNames, &ReuseOptions::default());
     let threads: Vec<_> = found.fits.iter().map(|fit| fit.scope).collect();
     assert_eq!(found.quality.exact_accesses, 8_000);

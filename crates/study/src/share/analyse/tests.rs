@@ -2,8 +2,9 @@ use AccessKind::{Load, ReadModifyWrite, Store};
 use carom_base::{AccessKind, Addr};
 
 use super::*;
+use crate::recording::{Combine, Merged, MergedNames};
 use crate::share::testing::{Event, Synthetic, Table, TestSample};
-use crate::share::{Merged, MergedNames, Remedy, ThreadPair};
+use crate::share::{Remedy, ThreadPair};
 
 fn findings_of(input: &Synthetic) -> ShareFindings {
     analyse(input, &mut Table::default())
@@ -103,11 +104,11 @@ fn quality_counts_every_sample_once() {
         TestSample::new(1, Store, 128, 8).step().part(1),
         TestSample::skipped(1, Skip::Masked).step(),
     ]);
-    input.losses.dropped = 7;
+    input.losses.counters.dropped_records = 7;
     let quality = findings_of(&input).quality;
     assert_eq!((quality.last_instruction, quality.step, quality.events), (400, 2, 40));
     assert_eq!(quality.skipped, [(Skip::AddressLost, 60), (Skip::Masked, 1)]);
-    assert_eq!(quality.dropped, 7);
+    assert_eq!(quality.losses.counters.dropped_records, 7);
 }
 
 #[test]
@@ -164,7 +165,7 @@ fn an_empty_recording_claims_nothing() {
 fn processes_keep_apart() {
     // The same address in two processes is two lines, and two recordings are two processes.
     let (a, b) = (two_counters(), two_counters());
-    let merged = Merged::new([&a as &dyn ShareInput, &b]);
+    let merged = Merged::new([&a, &b], Combine::Ranks);
     let (mut x, mut y) = (Table::default(), Table::default());
     let parts: [&mut dyn Names; 2] = [&mut x, &mut y];
     let mut names = MergedNames::new(&merged, parts);
@@ -271,7 +272,7 @@ fn samples_by_time_are_no_accesses() {
         .events(events())
         .samples([TestSample::new(0, Store, 0, 8).step(), TestSample::new(1, Store, 4096, 8).step()]);
     let not = Synthetic::new(2).events(events()).samples([TestSample::new(0, Store, 0, 8)]);
-    let found = analyse(&Merged::new([&translated as &dyn ShareInput, &not]), &mut Table::default());
+    let found = analyse(&Merged::new([&translated, &not], Combine::Ranks), &mut Table::default());
     assert_eq!(found.unit, Unit::Accesses);
     let lines: Vec<_> = found.lines.iter().map(|l| (l.process.0, l.share.value, l.true_sharing)).collect();
     assert_eq!(lines, [(0, 0.5, 30.0), (1, 0.0, 0.0)]);
@@ -292,7 +293,7 @@ fn a_line_that_processes_share_is_one_line() {
         input.threads[thread].process = ProcessId(1);
     }
     // Of two recordings that are merged, each has memory of its own.
-    let merged = Merged::new([&input as &dyn ShareInput, &input]);
+    let merged = Merged::new([&input, &input], Combine::Ranks);
     let found = analyse(&merged, &mut Table::default());
     let lines: Vec<_> =
         found.lines.iter().map(|l| (l.process.0, l.shared.is_some(), l.share.value)).collect();

@@ -1,8 +1,9 @@
 use AccessKind::{Load, ReadModifyWrite, Store};
 use carom_base::AccessKind;
 
+use crate::recording::NoNames;
 use crate::share::testing::{Event, Synthetic, TestSample};
-use crate::share::{Communication, NoNames, analyse};
+use crate::share::{Communication, analyse};
 
 /// Every 100th load and every 100th store of a line that both threads are known to share.
 fn communication(samples: impl IntoIterator<Item = TestSample>, one_takes: Option<f64>) -> Communication {

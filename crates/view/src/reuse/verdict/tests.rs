@@ -135,8 +135,8 @@ fn too_little_data_says_how_long_to_run() {
 #[test]
 fn where_the_budget_leaves_samples_out_it_is_named() {
     let (run, mut findings) = sample::hardly_reused();
-    findings.quality.losses.offered = 14;
-    findings.quality.losses.budget_skipped = 15;
+    findings.quality.losses.counters.uses = 14;
+    findings.quality.losses.counters.budget_skipped = 15;
     let text = verdict((run, findings));
     assert!(text.ends_with("Run for at least 34 s, or allow them more time with --budget."), "{text}");
 }

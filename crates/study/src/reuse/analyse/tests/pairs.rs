@@ -5,11 +5,11 @@ use carom_base::{
 };
 
 use super::{line_reuse, never, study, two_threads};
+use crate::recording::{Combine, Merged, NamedBytes, Names, NoNames};
 use crate::reuse::{
-    Combine, CurveScope, MergedReuse, Pair, ReuseFindings, ReuseInput, ReuseOptions, analyse,
+    CurveScope, Pair, ReuseFindings, ReuseOptions, analyse,
     testing::{Synthetic, cell, reads, touch},
 };
-use crate::share::{NamedBytes, Names, NoNames};
 use crate::symbols::{DataObject, Frame};
 
 fn pair_cell(thread: u32, (earlier, later): (u64, u64), distance: u64, count: u64) -> ReuseCell {
@@ -106,7 +106,7 @@ fn pairs_of_several_runs_are_one_where_their_instructions_are() {
             .cells([reads(0, 1 << 15, 1_000), pair_cell(0, (base + 0x30, base + 0x40), 1 << 15, count)])
     };
     let runs = [run(0x1_0000, 200), run(0x5_0000, 300)];
-    let merged = MergedReuse::new(runs.iter().map(|run| run as &dyn ReuseInput), Combine::Runs);
+    let merged = Merged::new(&runs, Combine::Runs);
     let found = analyse(&merged, &mut Relocated, &ReuseOptions::default());
     let [pair] = found.pairs.as_slice() else { panic!("{:?}", found.pairs) };
     assert_eq!(
@@ -146,7 +146,7 @@ fn pairs_are_counted_in_the_places_that_were_asked_for() {
 #[test]
 fn pairs_of_different_places_do_not_add_up() {
     let runs = [of_pages(), Synthetic::new(1).cells([reads(0, 10, 50), pair_cell(0, (0x30, 0x40), 10, 50)])];
-    let merged = MergedReuse::new(runs.iter().map(|run| run as &dyn ReuseInput), Combine::Runs);
+    let merged = Merged::new(&runs, Combine::Runs);
     let found = analyse(&merged, &mut Relocated, &ReuseOptions::default());
     let seen: Vec<_> = found.pairs.iter().map(|pair| (pair.later[0].address, pair.seen)).collect();
     assert_eq!(seen, [(0x20, 300), (0x40, 600)]);

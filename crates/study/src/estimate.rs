@@ -1,6 +1,15 @@
 use carom_study_stats::{Proportion, weighted_poisson};
 
-use super::Estimate;
+/// An estimate with its 95% confidence interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// The point estimate.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
 
 impl Estimate {
     /// What is known without any observation: it lies between 0 and 1.
@@ -15,7 +24,7 @@ impl From<Proportion> for Estimate {
 
 /// A number of which a sample was seen, each standing for several.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct WeightedCount {
+pub(crate) struct WeightedCount {
     sum: f64,
     squares: f64,
 }

@@ -1,36 +1,37 @@
 use std::collections::BTreeMap;
 
-use carom_base::{Addr, Cpu, Ip, Line, ProcessId, Sample, SharingEvent, StackId, ThreadId};
+use carom_base::{Addr, Cpu, Ip, Line, ProcessId, StackId, ThreadId};
 
-use super::{Losses, NamedBytes, Names, NoNames, Periods, ShareInput, ThreadEntry};
+use super::{Input, Losses, NamedBytes, Names, NoNames, Offsets, ThreadEntry};
 use crate::symbols::{DataObject, Frame};
 
-/// What is added to the numbers of one of several recordings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Offsets {
-    /// To its processes.
-    pub process: u32,
-    /// To its threads.
-    pub thread: u32,
-    /// To its processors and its cores.
-    pub cpu: u32,
+/// How several recordings become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combine {
+    /// The ranks of one program.
+    Ranks,
+    /// Runs of the same program: threads of equal numbers are taken to do the same, so that their rows add up. A report
+    /// on them has the threads of the first.
+    Runs,
 }
 
 /// Several recordings as one: the ranks of an MPI program, or runs one after the other.
 ///
 /// Processes and threads are numbered through: those of each recording follow those of the recordings before it,
-/// so they never mix. Processors are numbered through from machine to machine.
-pub struct Merged<'a> {
-    inputs: Vec<(&'a dyn ShareInput, Offsets)>,
+/// so they never mix: addresses differ from run to run, and each has to be looked up where it comes from. Processors
+/// are numbered through from machine to machine.
+pub struct Merged<'a, I: ?Sized> {
+    pub(crate) inputs: Vec<(&'a I, Offsets)>,
     threads: Vec<ThreadEntry>,
+    combine: Combine,
 }
 
-impl<'a> Merged<'a> {
+impl<'a, I: Input + ?Sized> Merged<'a, I> {
     /// Puts recordings together in this order.
-    pub fn new(inputs: impl IntoIterator<Item = &'a dyn ShareInput>) -> Self {
+    pub fn new(inputs: impl IntoIterator<Item = &'a I>, combine: Combine) -> Self {
         let mut next = Offsets::default();
         let mut machines: BTreeMap<&str, u32> = BTreeMap::new();
-        let mut merged = Self { inputs: Vec::new(), threads: Vec::new() };
+        let mut merged = Self { inputs: Vec::new(), threads: Vec::new(), combine };
         for input in inputs {
             let known = input.machine().and_then(|name| machines.get(name).copied());
             let this = Offsets { cpu: known.unwrap_or(next.cpu), ..next };
@@ -52,9 +53,33 @@ impl<'a> Merged<'a> {
     pub fn offsets(&self) -> Vec<Offsets> {
         self.inputs.iter().map(|(_, offsets)| *offsets).collect()
     }
+
+    /// Asks the recording that a thread belongs to, by the thread's number there.
+    pub(crate) fn of_thread<R>(&self, thread: ThreadId, question: impl Fn(&I, ThreadId) -> R) -> Option<R> {
+        let after = self.inputs.partition_point(|(_, offsets)| offsets.thread <= thread.0);
+        let (input, offsets) = self.inputs.get(after.checked_sub(1)?)?;
+        Some(question(input, ThreadId(thread.0 - offsets.thread)))
+    }
+
+    /// Asks the recording that a processor belongs to, by the processor's number there. Each machine's core numbers
+    /// move with its processor numbers, so they keep apart as well.
+    pub(crate) fn core(&self, cpu: Cpu, core_of: impl Fn(&I, Cpu) -> Option<u32>) -> Option<u32> {
+        self.inputs.iter().find_map(|(input, offsets)| {
+            let own = cpu.0.checked_sub(offsets.cpu).filter(|own| *own < input.cpus())?;
+            Some(core_of(input, Cpu(own))?.saturating_add(offsets.cpu))
+        })
+    }
+
+    /// The thread of the first run that a thread of any run does the same as: its rows count for that one.
+    pub(crate) fn in_first_run(&self, thread: ThreadId) -> ThreadId {
+        match self.combine {
+            Combine::Ranks => thread,
+            Combine::Runs => self.of_thread(thread, |_, id| id).unwrap_or(thread),
+        }
+    }
 }
 
-impl ShareInput for Merged<'_> {
+impl<I: Input + ?Sized> Input for Merged<'_, I> {
     fn threads(&self) -> &[ThreadEntry] {
         &self.threads
     }
@@ -71,68 +96,21 @@ impl ShareInput for Merged<'_> {
         None
     }
 
-    /// Each machine's core numbers move with its processor numbers, so they keep apart as well.
-    fn core_of(&self, cpu: Cpu) -> Option<u32> {
-        self.inputs.iter().find_map(|(input, offsets)| {
-            let own = cpu.0.checked_sub(offsets.cpu).filter(|own| *own < input.cpus())?;
-            Some(input.core_of(Cpu(own))?.saturating_add(offsets.cpu))
-        })
-    }
-
-    /// Ranks run at the same time, so the longest counts.
+    /// Ranks run at the same time, so the longest counts; runs follow each other.
     fn seconds(&self) -> f64 {
-        self.inputs.iter().map(|(input, _)| input.seconds()).fold(0.0, f64::max)
-    }
-
-    fn periods(&self, thread: ThreadId) -> Option<Periods> {
-        let after = self.inputs.partition_point(|(_, offsets)| offsets.thread <= thread.0);
-        let (input, offsets) = self.inputs.get(after.checked_sub(1)?)?;
-        input.periods(ThreadId(thread.0 - offsets.thread))
-    }
-
-    /// That of the first: ranks run on equal machines.
-    fn transfer_ns(&self) -> Option<f64> {
-        self.inputs.iter().find_map(|(input, _)| input.transfer_ns())
+        let seconds = self.inputs.iter().map(|(input, _)| input.seconds());
+        match self.combine {
+            Combine::Ranks => seconds.fold(0.0, f64::max),
+            Combine::Runs => seconds.sum(),
+        }
     }
 
     fn losses(&self) -> Losses {
-        self.inputs.iter().map(|(input, _)| input.losses()).fold(Losses::default(), Losses::plus)
-    }
-
-    fn events(&self) -> Box<dyn Iterator<Item = SharingEvent> + '_> {
-        Box::new(self.inputs.iter().flat_map(|(input, offsets)| input.events().map(|e| offsets.event(e))))
-    }
-
-    fn samples(&self) -> Box<dyn Iterator<Item = Sample> + '_> {
-        Box::new(self.inputs.iter().flat_map(|(input, offsets)| input.samples().map(|s| offsets.sample(s))))
-    }
-}
-
-impl Offsets {
-    fn thread(self, id: ThreadId) -> ThreadId {
-        ThreadId(id.0.saturating_add(self.thread))
-    }
-
-    fn cpu(self, cpu: Cpu) -> Cpu {
-        Cpu(cpu.0.saturating_add(self.cpu))
-    }
-
-    fn entry(self, entry: ThreadEntry) -> ThreadEntry {
-        let moved = |process: ProcessId| ProcessId(process.0.saturating_add(self.process));
-        let ThreadEntry { id, process, recording } = entry;
-        ThreadEntry { id: self.thread(id), process: moved(process), recording: moved(recording) }
-    }
-
-    fn sample(self, sample: Sample) -> Sample {
-        Sample { thread: self.thread(sample.thread), cpu: self.cpu(sample.cpu), ..sample }
-    }
-
-    fn event(self, mut event: SharingEvent) -> SharingEvent {
-        event.thread = self.thread(event.thread);
-        event.cpu = self.cpu(event.cpu);
-        event.earlier.thread = self.thread(event.earlier.thread);
-        event.earlier.cpu = self.cpu(event.earlier.cpu);
-        event
+        let mut losses = Losses::default();
+        for (input, _) in &self.inputs {
+            losses += input.losses();
+        }
+        losses
     }
 }
 
@@ -144,8 +122,11 @@ pub struct MergedNames<'a> {
 
 impl<'a> MergedNames<'a> {
     /// Puts names together in this order.
-    pub fn new(merged: &Merged<'_>, names: impl IntoIterator<Item = &'a mut dyn Names>) -> Self {
-        let first = merged.inputs.iter().map(|(_, offsets)| offsets.process);
+    pub fn new<I: Input + ?Sized>(
+        merged: &Merged<'_, I>,
+        names: impl IntoIterator<Item = &'a mut dyn Names>,
+    ) -> Self {
+        let first = merged.offsets().into_iter().map(|offsets| offsets.process);
         Self { parts: first.zip(names).collect() }
     }
 
@@ -182,13 +163,44 @@ impl Names for MergedNames<'_> {
 
 #[cfg(test)]
 mod tests {
-    use carom_base::AccessKind;
-
     use super::*;
-    use crate::share::testing::{Event, Synthetic, TestSample};
 
-    fn merged<'a>(inputs: impl IntoIterator<Item = &'a Synthetic>) -> Merged<'a> {
-        Merged::new(inputs.into_iter().map(|i| i as &dyn ShareInput))
+    /// A recording without rows.
+    struct Synthetic {
+        threads: Vec<ThreadEntry>,
+        machine: Option<&'static str>,
+    }
+
+    impl Synthetic {
+        fn new(threads: u32) -> Self {
+            let threads = (0..threads).map(|id| ThreadEntry::new(ThreadId(id), ProcessId(0))).collect();
+            Self { threads, machine: None }
+        }
+    }
+
+    impl Input for Synthetic {
+        fn threads(&self) -> &[ThreadEntry] {
+            &self.threads
+        }
+        fn processes(&self) -> u32 {
+            1
+        }
+        fn cpus(&self) -> u32 {
+            8
+        }
+        fn machine(&self) -> Option<&str> {
+            self.machine
+        }
+        fn seconds(&self) -> f64 {
+            2.0
+        }
+        fn losses(&self) -> Losses {
+            Losses { unprofiled_threads: 1, ..Losses::default() }
+        }
+    }
+
+    fn merged<'a>(inputs: impl IntoIterator<Item = &'a Synthetic>) -> Merged<'a, Synthetic> {
+        Merged::new(inputs, Combine::Ranks)
     }
 
     #[test]
@@ -202,33 +214,12 @@ mod tests {
     }
 
     #[test]
-    fn rows_get_the_numbers_of_their_recording() {
-        let one = Synthetic::new(2);
-        let other = Synthetic::new(2).events([Event::new(0, 1).cpus(2, 3)]).samples([TestSample::new(
-            1,
-            AccessKind::Load,
-            0,
-            8,
-        )]);
-        let m = merged([&one, &other]);
-        let event = m.events().next().unwrap();
-        assert_eq!((event.earlier.thread, event.thread), (ThreadId(2), ThreadId(3)));
-        // Machines without names are different ones, of 8 processors each.
-        assert_eq!((event.earlier.cpu, event.cpu), (Cpu(10), Cpu(11)));
-        assert_eq!(m.core_of(event.cpu), m.core_of(event.earlier.cpu));
-        assert_ne!(m.core_of(Cpu(3)), m.core_of(event.cpu));
-        assert_eq!(m.samples().next().unwrap().thread, ThreadId(3));
-    }
-
-    #[test]
-    fn periods_are_those_of_the_threads_recording() {
-        let periods = |loads| Some(Periods { loads, stores: 7 });
-        let by = |n, periods| Synthetic { periods, ..Synthetic::new(n) };
-        // The second has no threads: the numbers 2 and 3 are the third's.
-        let (a, b, c, d) = (by(2, periods(10)), by(0, periods(99)), by(2, None), by(1, periods(30)));
-        let m = merged([&a, &b, &c, &d]);
-        let found: Vec<_> = (0..5).map(|id| m.periods(ThreadId(id))).collect();
-        assert_eq!(found, [periods(10), periods(10), None, None, periods(30)]);
+    fn ranks_run_at_one_time_and_runs_one_after_the_other() {
+        let (a, b) = (Synthetic::new(2), Synthetic::new(1));
+        let runs = Merged::new([&a, &b], Combine::Runs);
+        assert_eq!((merged([&a, &b]).seconds(), runs.seconds()), (2.0, 4.0));
+        assert_eq!((runs.in_first_run(ThreadId(2)), runs.losses().unprofiled_threads), (ThreadId(0), 2));
+        assert_eq!(merged([&a, &b]).in_first_run(ThreadId(2)), ThreadId(2));
     }
 
     #[test]

@@ -1,0 +1,57 @@
+use carom_store::{Manifest, Recording};
+
+use super::{Combine, Merged, MergedNames, Names, Offsets, Recorded, RecordedNames};
+use crate::symbols::Note;
+
+/// The recordings of one report.
+pub struct Recordings<'a> {
+    recorded: Vec<Recorded<'a>>,
+    names: Vec<RecordedNames<'a>>,
+}
+
+impl<'a> Recordings<'a> {
+    /// Prepares the study of `recordings`.
+    pub fn new(recordings: &'a [Recording]) -> Self {
+        Self {
+            recorded: recordings.iter().map(Recorded::new).collect(),
+            names: recordings.iter().map(RecordedNames::new).collect(),
+        }
+    }
+
+    /// All of them as one, and the names that belong to it.
+    pub fn merged(&mut self, combine: Combine) -> (Merged<'_, Recorded<'a>>, MergedNames<'_>) {
+        let merged = Merged::new(&self.recorded, combine);
+        let names = MergedNames::new(&merged, self.names.iter_mut().map(|names| names as &mut dyn Names));
+        (merged, names)
+    }
+
+    /// Each manifest, with what is added to its numbers.
+    pub fn manifests(&self) -> Vec<(&'a Manifest, Offsets)> {
+        let offsets = Merged::new(&self.recorded, Combine::Ranks).offsets();
+        self.recorded.iter().map(Recorded::manifest).zip(offsets).collect()
+    }
+
+    /// Recordings of one command line without ranks are runs of one program.
+    pub fn combine(&self) -> Combine {
+        let mut manifests = self.recorded.iter().map(Recorded::manifest);
+        let Some(first) = manifests.next() else { return Combine::Ranks };
+        let same = |each: &Manifest| each.argv == first.argv && each.rank.is_none();
+        if same(first) && manifests.all(same) { Combine::Runs } else { Combine::Ranks }
+    }
+
+    /// Modules that gave no names, each once, and why. Ask after the study.
+    pub fn notes(&self) -> Vec<Note> {
+        let mut notes = Vec::new();
+        for note in self.names.iter().flat_map(RecordedNames::notes) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes
+    }
+
+    /// Damaged chunks and unreadable files. Their rows are missing from what the study found. Ask after it.
+    pub fn unreadable(&self) -> u64 {
+        self.recorded.iter().map(Recorded::unreadable).sum()
+    }
+}

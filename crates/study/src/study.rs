@@ -1,0 +1,10 @@
+use crate::recording::Recordings;
+
+/// A question that recordings answer. Its folder holds what else belongs to it: the findings, and how they come about.
+pub trait Study {
+    /// What is concluded. Plain values, which `carom-view` lays out.
+    type Findings;
+
+    /// Reads what it needs of the recordings, taken as one, and concludes.
+    fn study(&self, recordings: &mut Recordings<'_>) -> Self::Findings;
+}
