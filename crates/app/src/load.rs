@@ -62,7 +62,7 @@ fn sharing(recordings: &[Recording]) -> Report {
 fn add_counts(report: &mut Report, manifests: Vec<(&Manifest, Offsets)>) {
     let counts = count::analyse(manifests);
     if counts.events.iter().any(|event| event.total.is_some()) {
-        carom_view::share::with_counts(report, &counts);
+        carom_view::count::add(report, &counts);
     }
 }
 

@@ -1,10 +1,7 @@
-//! Tables for spreadsheets and scripts: the matrices with labels in natural order, the lines, the sites, the
-//! counts, the distances.
-
-mod reuse;
+//! Tables for spreadsheets and scripts.
 
 use crate::{
-    model::{Cells, Counts, Real, RemedyKind, Report, Share},
+    model::{Real, Report},
     words::ThreadNames,
 };
 
@@ -20,176 +17,24 @@ pub struct CsvFile {
 /// Every table of the report; none where it has no answer.
 pub fn files(report: &Report) -> Vec<CsvFile> {
     let names = ThreadNames::new(&report.threads);
-    let sharing = report.share.iter().flat_map(|share| sharing(share, &names));
-    let counts = report.count.iter().flat_map(|counts| {
-        [("totals.csv", totals(counts)), ("counts.csv", counts_by_thread(report, counts, &names))]
-    });
-    let reuse = report.reuse.iter().flat_map(|found| reuse::files(found, &names));
-    sharing.chain(counts).chain(reuse).map(|(name, text)| CsvFile { name, text }).collect()
-}
-
-/// One row per event.
-fn totals(counts: &Counts) -> String {
-    let mut table = Table::default();
-    table.header(&["event", "unit", "total"]);
-    for event in &counts.events {
-        table.name(&event.name).name(&event.unit).whole(event.total).end();
-    }
-    table.text
-}
-
-/// One row per thread.
-fn counts_by_thread(report: &Report, counts: &Counts, names: &ThreadNames) -> String {
-    let mut table = Table::default();
-    for name in ["thread", "thread_name", "process", "tid", "cpu_ns"] {
-        table.name(name);
-    }
-    for event in &counts.events {
-        table.name(&event.name.replace('-', "_"));
-    }
-    table.end();
-    for (index, thread) in report.threads.iter().enumerate() {
-        table.whole(Some(thread.id)).name(&names.get(thread.id)).whole(Some(thread.process));
-        table.whole(Some(thread.tid)).whole(Some(thread.cpu_ns));
-        for event in &counts.events {
-            table.whole(event.values.get(index).copied().flatten());
-        }
-        table.end();
-    }
-    table.text
-}
-
-fn sharing(share: &Share, names: &ThreadNames) -> Vec<(&'static str, String)> {
-    let thread = |id: u32| names.get(id).into_owned();
-    let cpu = |number: u32| format!("cpu {number}");
-    let threads = &share.matrix.threads;
-    let cores = &share.matrix.cores;
-    let matrices = [
-        ("matrix-all.csv", matrix(threads, &threads.all, &thread)),
-        ("matrix-true.csv", matrix(threads, &threads.true_sharing, &thread)),
-        ("matrix-false.csv", matrix(threads, &threads.false_sharing, &thread)),
-        ("cores-all.csv", matrix(cores, &cores.all, &cpu)),
-        ("cores-true.csv", matrix(cores, &cores.true_sharing, &cpu)),
-        ("cores-false.csv", matrix(cores, &cores.false_sharing, &cpu)),
-    ];
-    let tables = [("lines.csv", lines(share)), ("sites.csv", sites(share, names))];
-    matrices.into_iter().chain(tables).collect()
-}
-
-/// Directed: rows are earlier writers, columns later accessors.
-fn matrix(cells: &Cells, values: &[Vec<Real>], label: &dyn Fn(u32) -> String) -> String {
-    let mut table = Table::default();
-    table.name("earlier writer \\ later accessor");
-    for &column in &cells.labels {
-        table.name(&label(column));
-    }
-    table.end();
-    for (&row, values) in cells.labels.iter().zip(values) {
-        table.name(&label(row));
-        for &value in values {
-            table.number(value);
-        }
-        table.end();
-    }
-    table.text
-}
-
-fn lines(share: &Share) -> String {
-    let mut table = Table::default();
-    let unit = share.matrix.unit.name();
-    table.header(&[
-        "rank",
-        "process",
-        "address",
-        "share_of_samples",
-        "share_low",
-        "share_high",
-        &format!("true_{unit}"),
-        &format!("false_{unit}"),
-        "false_fraction",
-        "events",
-        "object_kind",
-        "object",
-        "object_offset_bytes",
-        "object_size_bytes",
-        "declared_file",
-        "declared_line",
-        "remedy",
-        "remedy_text",
-    ]);
-    for (rank, line) in (1_u32..).zip(&share.lines) {
-        let declared = line.object.declared.as_ref();
-        table.whole(Some(rank)).whole(Some(line.process)).name(&line.address);
-        table.number(line.share_of_samples).number(line.share_interval.low).number(line.share_interval.high);
-        table.number(line.true_sharing).number(line.false_sharing);
-        let fraction = line.false_fraction.map_or(f64::NAN, |fraction| fraction.estimate.0);
-        table.number(Real(fraction)).whole(Some(line.events));
-        table.name(line.object.kind.name()).name(&line.object.name);
-        table.whole(Some(line.object.offset_bytes)).whole(line.object.size_bytes);
-        table.name(declared.and_then(|frame| frame.file.as_deref()).unwrap_or(""));
-        table.whole(declared.and_then(|frame| frame.line));
-        table.name(match line.remedy.kind {
-            RemedyKind::Pad => "pad",
-            RemedyKind::ShareLess => "share-less",
-            RemedyKind::PadThenShareLess => "pad-then-share-less",
-        });
-        table.name(&line.remedy.text).end();
-    }
-    table.text
-}
-
-fn sites(share: &Share, names: &ThreadNames) -> String {
-    let mut table = Table::default();
-    table.header(&[
-        "line_rank",
-        "line_address",
-        "thread",
-        "thread_name",
-        "kind",
-        "offset_bytes",
-        "width_bytes",
-        "field",
-        "function",
-        "file",
-        "line",
-        "share_of_samples",
-        "seen",
-        "call_path",
-    ]);
-    for (rank, line) in (1_u32..).zip(&share.lines) {
-        for site in &line.sites {
-            let path: Vec<&str> = site
-                .call_path
-                .iter()
-                .map(|frame| frame.function.as_deref().unwrap_or(&frame.address))
-                .collect();
-            table
-                .whole(Some(rank))
-                .name(&line.address)
-                .whole(Some(site.thread))
-                .name(&names.get(site.thread));
-            table.name(site.kind.name()).whole(Some(site.offset_bytes)).whole(Some(site.width_bytes));
-            table.name(site.field.as_deref().unwrap_or("")).name(site.function.as_deref().unwrap_or(""));
-            table.name(site.file.as_deref().unwrap_or("")).whole(site.line);
-            table.number(site.share_of_samples).whole(Some(site.seen)).name(&path.join(" < ")).end();
-        }
-    }
-    table.text
+    let sections = report.sections().into_iter();
+    let tables = sections.flat_map(|section| section.tables(report, &names));
+    tables.map(|(name, text)| CsvFile { name, text }).collect()
 }
 
 /// Rows under construction.
 #[derive(Default)]
-struct Table {
-    text: String,
+pub(crate) struct Table {
+    pub text: String,
     begun: bool,
 }
 
 impl Table {
-    fn header(&mut self, names: &[&str]) {
+    pub fn header(&mut self, names: &[&str]) {
         self.names(names).end();
     }
 
-    fn names(&mut self, names: &[&str]) -> &mut Self {
+    pub fn names(&mut self, names: &[&str]) -> &mut Self {
         for name in names {
             self.name(name);
         }
@@ -198,7 +43,7 @@ impl Table {
 
     /// A cell of text, which may come from a stranger: spreadsheets run what begins like a formula, so an
     /// apostrophe goes before it.
-    fn name(&mut self, text: &str) -> &mut Self {
+    pub fn name(&mut self, text: &str) -> &mut Self {
         let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
         let guarded = if formula { format!("'{text}") } else { text.to_owned() };
         if guarded.contains([',', '"', '\n', '\r']) {
@@ -209,17 +54,17 @@ impl Table {
     }
 
     /// A number; empty where it is not finite.
-    fn number(&mut self, value: Real) -> &mut Self {
+    pub fn number(&mut self, value: Real) -> &mut Self {
         if value.0.is_finite() { self.raw(&value.0.to_string()) } else { self.raw("") }
     }
 
     /// A whole number; empty where there is none.
-    fn whole<N: ToString>(&mut self, value: Option<N>) -> &mut Self {
+    pub fn whole<N: ToString>(&mut self, value: Option<N>) -> &mut Self {
         let text = value.map(|value| value.to_string()).unwrap_or_default();
         self.raw(&text)
     }
 
-    fn raw(&mut self, cell: &str) -> &mut Self {
+    pub fn raw(&mut self, cell: &str) -> &mut Self {
         if self.begun {
             self.text.push(',');
         }
@@ -228,7 +73,7 @@ impl Table {
         self
     }
 
-    fn end(&mut self) {
+    pub fn end(&mut self) {
         self.begun = false;
         self.text.push('\n');
     }

@@ -9,12 +9,13 @@ pub mod count;
 pub mod csv;
 mod json;
 pub mod model;
+mod named;
 mod recording;
 pub mod reuse;
 mod run;
+mod section;
 pub mod share;
 pub mod text;
-mod verdict;
 pub mod web;
 mod words;
 

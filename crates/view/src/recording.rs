@@ -41,6 +41,15 @@ pub fn report(command: Command, run: &RunInfo, quality: Quality) -> Report {
     }
 }
 
+/// The verdict where no process could be observed.
+pub fn unprofiled(report: &Report) -> String {
+    let reason = report.processes.iter().find_map(|each| each.coverage.reason.as_deref());
+    match reason {
+        Some(reason) => format!("Not profiled: {}.", reason.trim_end_matches('.')),
+        None => "Not profiled: the agent did not start in the program.".into(),
+    }
+}
+
 fn exit(status: ExitStatus) -> Option<Exit> {
     match status {
         ExitStatus::Code(code) => Some(Exit::Code(code)),

@@ -1,5 +1,10 @@
 //! From the findings of `carom count` to its report.
 
+mod csv;
+pub(crate) mod model;
+mod text;
+mod verdict;
+
 use carom_study::{
     count::{CountFindings, Coverage, EventCounts},
     recording::Losses,
@@ -7,8 +12,11 @@ use carom_study::{
 
 use crate::{
     RunInfo,
-    model::{Command, CountCoverage, CountedEvent, Counts, Leave, Real, Report},
-    recording, verdict,
+    model::{Command, CountCoverage, CountedEvent, Counts, Leave, Real, Report, Warning},
+    recording,
+    section::{Row, Section},
+    text::{Options, page::Page},
+    words::ThreadNames,
 };
 
 /// The report of one recording.
@@ -16,7 +24,7 @@ pub fn report(run: &RunInfo, findings: &CountFindings) -> Report {
     let losses = Losses { unprofiled_threads: findings.unprofiled_threads, ..Losses::default() };
     let mut report = recording::report(Command::Count, run, recording::quality(run, &losses));
     let counts = counts(findings);
-    report.verdict = verdict::count(&report, &counts);
+    report.verdict = verdict::verdict(&report, &counts);
     report.count = Some(counts);
     report
 }
@@ -24,6 +32,35 @@ pub fn report(run: &RunInfo, findings: &CountFindings) -> Report {
 /// The counts by themselves, for a report that answers another question.
 pub fn counts(findings: &CountFindings) -> Counts {
     Counts { events: findings.events.iter().map(event).collect(), coverage: coverage(&findings.coverage) }
+}
+
+/// Adds what was counted in the same run, and a warning where that was not nearly all of it: what ran natively was not
+/// sampled either.
+pub fn add(report: &mut Report, findings: &CountFindings) {
+    let counts = counts(findings);
+    if let Some(text) = verdict::missing(&counts.coverage) {
+        report.quality.warnings.push(Warning { code: "coverage".into(), text });
+    }
+    report.count = Some(counts);
+}
+
+/// The question's part of the page.
+pub const SCRIPTS: [&str; 1] = [include_str!("page.js")];
+
+impl Section for Counts {
+    fn print(&self, page: &mut Page, report: &Report, names: &ThreadNames, options: &Options) {
+        if report.command == Command::Count {
+            text::print(page, report, self, names, options);
+        }
+    }
+
+    fn measured(&self, _: &Report) -> Vec<Row> {
+        vec![("coverage", text::coverage(&self.coverage))]
+    }
+
+    fn tables(&self, report: &Report, names: &ThreadNames) -> Vec<Row> {
+        csv::tables(report, self, names)
+    }
 }
 
 fn event(counts: &EventCounts) -> CountedEvent {

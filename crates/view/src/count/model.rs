@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Real;
+use crate::model::Real;
 
 /// What was counted exactly. Whole numbers of up to 64 bits: read them as such where a double will not do.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

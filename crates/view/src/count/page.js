@@ -28,3 +28,16 @@ function countsSection() {
     folded(`By process (${report.processes.length})`, heads,
       report.processes.map((process, index) => row(name(`${process.pid} ${process.argv[0] ?? ""}`), events.map((event) => event.by_process[index])))));
 }
+
+/** How much of the run is in the counts. */
+function countMeasured(term) {
+  const { coverage } = counts;
+  const leaves = coverage.leaves.filter((each) => each.times > 0).sort((a, b) => b.times - a.times);
+  return term("Coverage", `${coveragePercent(coverage.fraction)} of the threads' CPU time`,
+    coverage.unbooked_ns > 0 && `, ${seconds(coverage.unbooked_ns / 1e9)} of native code found by the timer alone`,
+    coverage.unwitnessed_threads > 0 && `, not witnessed by a timer in ${plural(coverage.unwitnessed_threads, "thread")}`,
+    coverage.uncounted_threads > 0 && `, ${plural(coverage.uncounted_threads, "thread")} not counted`,
+    ...leaves.map((each) => el("div", { class: "muted" }, `${plural(each.times, "time")} left for native code: ${each.text}`)));
+}
+
+if (counts) questions.push({ name: "count", facts: countFacts, sections: () => [countsSection()], measured: countMeasured });

@@ -1,11 +1,11 @@
 //! What was counted: the totals, and tables by process and by thread.
 
-use super::{
-    Options,
-    page::{Page, Style},
-};
 use crate::{
-    model::{CountedEvent, Counts, Report},
+    model::{CountCoverage, CountedEvent, Counts, Report},
+    text::{
+        Options,
+        page::{Page, Style},
+    },
     words::{self, ThreadNames},
 };
 
@@ -92,4 +92,34 @@ fn short(name: &str) -> &str {
         "system-calls" => "syscalls",
         name => name,
     }
+}
+
+/// How much of the run is in the counts.
+pub fn coverage(coverage: &CountCoverage) -> String {
+    let part = coverage.fraction.map_or("not known".into(), |fraction| words::coverage(fraction.0));
+    let mut text = format!("{part} of the threads' CPU time");
+    let mut leaves: Vec<_> = coverage.leaves.iter().filter(|leave| leave.times > 0).collect();
+    leaves.sort_by_key(|leave| std::cmp::Reverse(leave.times));
+    if !leaves.is_empty() {
+        let reasons: Vec<String> = leaves
+            .iter()
+            .map(|leave| format!("{} × {}", words::thousands(leave.times), leave.text))
+            .collect();
+        text.push_str(&format!("; left for native code by {}", reasons.join(", ")));
+    }
+    if coverage.unbooked_ns > 0 {
+        let found = words::seconds(coverage.unbooked_ns as f64 / 1e9);
+        text.push_str(&format!("; {found} of native code found by the timer alone"));
+    }
+    if coverage.unwitnessed_threads > 0 {
+        let threads = words::count(coverage.unwitnessed_threads as usize, "thread");
+        text.push_str(&format!("; not witnessed by a timer in {threads}"));
+    }
+    if coverage.uncounted_threads > 0 {
+        text.push_str(&format!(
+            "; {} not counted",
+            words::count(coverage.uncounted_threads as usize, "thread")
+        ));
+    }
+    text
 }

@@ -2,6 +2,7 @@
 
 use crate::{
     model::{CountCoverage, CountedEvent, Counts, Report},
+    recording,
     words::{self, ThreadNames},
 };
 
@@ -13,7 +14,7 @@ const NOT_TRANSLATED: &str = "not-translated";
 
 /// `1.23 G instructions, 412 M loads and 190 M stores in 4 threads; worker-2 makes 61% of the accesses; coverage
 /// 99.98%.`
-pub fn count(report: &Report, counts: &Counts) -> String {
+pub fn verdict(report: &Report, counts: &Counts) -> String {
     let parts: Vec<String> = ["instructions", "loads", "stores"]
         .iter()
         .filter_map(|name| Some(format!("{} {name}", words::measure(event(counts, name)?.total?))))
@@ -50,7 +51,7 @@ fn nothing(report: &Report) -> String {
     let why = warnings.iter().find(|warning| warning.code == NOT_TRANSLATED);
     match why {
         Some(why) => format!("Nothing was counted: {}.", why.text.trim_end_matches('.')),
-        None if report.processes.iter().all(|each| !each.coverage.profiled) => super::unprofiled(report),
+        None if report.processes.iter().all(|each| !each.coverage.profiled) => recording::unprofiled(report),
         None => "Nothing was counted: the program ended too early, or its code was not translated.".into(),
     }
 }

@@ -3,24 +3,21 @@
 //! Keys are fixed; more may be added. The doc comments here are the descriptions in the JSON Schema, so they
 //! speak to readers of the JSON.
 
-mod communication;
-mod count;
 mod number;
+mod object;
 mod recording;
-mod reuse;
-mod reuse_curve;
-mod share;
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::Serialize;
 
-pub use communication::*;
-pub use count::*;
-pub use number::Real;
+pub use crate::count::model::*;
+pub use crate::reuse::model::*;
+pub use crate::share::model::*;
+pub use number::{Interval, Real};
+pub use object::*;
 pub use recording::*;
-pub use reuse::*;
-pub use reuse_curve::*;
-pub use share::*;
+
+use crate::section::Section;
 
 /// Version of the contract: raised when a key changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -55,6 +52,18 @@ pub struct Report {
     /// How far apart the uses of data are, and what caches would miss. Present for the command `reuse`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse: Option<Reuse>,
+}
+
+impl Report {
+    /// What there is an answer to, in the order in which it is told.
+    pub(crate) fn sections(&self) -> Vec<&dyn Section> {
+        let all = [section(&self.count), section(&self.reuse), section(&self.share)];
+        all.into_iter().flatten().collect()
+    }
+}
+
+fn section(answer: &Option<impl Section>) -> Option<&dyn Section> {
+    answer.as_ref().map(|answer| answer as &dyn Section)
 }
 
 /// Who wrote the report.

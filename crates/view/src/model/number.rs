@@ -8,6 +8,17 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Real(pub f64);
 
+/// An estimate with its 95% confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Interval {
+    /// The point estimate.
+    pub estimate: Real,
+    /// Lower end of the interval.
+    pub low: Real,
+    /// Upper end of the interval.
+    pub high: Real,
+}
+
 /// Whole numbers up to here are exact in a double.
 const EXACT_WHOLE: f64 = 9_007_199_254_740_992.0;
 

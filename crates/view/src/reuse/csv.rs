@@ -1,7 +1,7 @@
 //! Tables of distances, miss ratios, pairs and falsely shared objects.
 
-use super::Table;
 use crate::{
+    csv::Table,
     model::{
         Real, Reuse, ReuseCurve, ReuseDistance, ReuseKinds, ReuseModel, ReuseQuantiles, ReuseScope,
         ReuseSite, ReusedBy,
@@ -24,7 +24,7 @@ const CURVE: [&str; 10] = [
 ];
 
 /// The files of a report.
-pub fn files(reuse: &Reuse, names: &ThreadNames) -> Vec<(&'static str, String)> {
+pub fn tables(reuse: &Reuse, names: &ThreadNames) -> Vec<(&'static str, String)> {
     vec![
         ("reuse-histograms.csv", histograms(reuse, names)),
         ("miss-ratios.csv", miss_ratios(reuse, names)),

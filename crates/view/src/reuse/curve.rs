@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Real;
+use crate::model::Real;
 
 /// Distances of one kind, and the miss ratios that follow.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -1,6 +1,11 @@
 //! From the findings of `carom reuse` to its report.
 
+mod csv;
+mod curve;
+pub(crate) mod model;
 mod pairs;
+mod text;
+mod verdict;
 mod warnings;
 
 use carom_base::DistanceKind;
@@ -19,14 +24,39 @@ use crate::{
         Reuse, ReuseBasis, ReuseBin, ReuseCurve, ReuseDistance, ReuseFit, ReuseGeometry, ReuseKinds,
         ReuseModel, ReuseQuality, ReuseScope, ReuseUnit, ReusedBy,
     },
-    recording, verdict,
+    recording,
+    section::{Row, Section},
+    text::{Options, page::Page},
+    words::ThreadNames,
 };
+
+/// The question's part of the page, in order of dependency.
+pub const SCRIPTS: [&str; 4] = [
+    include_str!("page/curves.js"),
+    include_str!("page/histogram.js"),
+    include_str!("page/pairs.js"),
+    include_str!("page/reuse.js"),
+];
+
+impl Section for Reuse {
+    fn print(&self, page: &mut Page, _: &Report, names: &ThreadNames, options: &Options) {
+        text::print(page, self, names, options);
+    }
+
+    fn measured(&self, report: &Report) -> Vec<Row> {
+        text::measured(report, self)
+    }
+
+    fn tables(&self, _: &Report, names: &ThreadNames) -> Vec<Row> {
+        csv::tables(self, names)
+    }
+}
 
 /// The report of one recording, or of several as one.
 pub fn report(run: &RunInfo, findings: &ReuseFindings) -> Report {
     let seen = &findings.quality;
     let uses = seen.losses.counters.uses;
-    let quality = Quality {
+    let recorded = Quality {
         samples: uses,
         step: uses,
         events: seen.uses,
@@ -34,7 +64,7 @@ pub fn report(run: &RunInfo, findings: &ReuseFindings) -> Report {
         watchpoint_traps: seen.reused + seen.invalidated,
         ..recording::quality(run, &seen.losses)
     };
-    let mut report = recording::report(Command::Reuse, run, quality);
+    let mut report = recording::report(Command::Reuse, run, recorded);
     let reuse = Reuse {
         not_enough: findings.not_enough.map(|few| NotEnoughUses {
             uses: few.seen,
@@ -52,7 +82,7 @@ pub fn report(run: &RunInfo, findings: &ReuseFindings) -> Report {
         quality: quality(&findings.quality),
     };
     report.quality.warnings.extend(warnings::of(run, &reuse));
-    report.verdict = verdict::reuse(&report, &reuse);
+    report.verdict = verdict::verdict(&report, &reuse);
     report.reuse = Some(reuse);
     report
 }

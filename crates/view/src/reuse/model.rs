@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Frame, Interval, Object, Real, ReuseBasis, ReuseCurve, ReuseScope, ReuseUnit};
+pub use super::curve::*;
+use crate::model::{Frame, Interval, Object, Real};
 
 /// How far apart the uses of data are, and what caches would miss.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -8,7 +8,7 @@ use carom_study::{
 
 use crate::{
     model::{Real, ReuseFalseSharing, ReusePair, ReusePart, ReuseQuantiles, ReuseScope, ReuseSite},
-    share::lines::{frame, hexadecimal, object},
+    named::{frame, hexadecimal, object},
 };
 
 /// One pair.

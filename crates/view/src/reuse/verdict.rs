@@ -5,6 +5,7 @@ use crate::{
         DataCache, NotEnoughUses, PrefetchAdvice, Report, Reuse, ReuseBasis, ReuseCurve, ReuseDistance,
         ReuseFalseSharing, ReuseFit, ReuseKinds, ReuseModel, ReusePair, ReuseScope, ReuseSite, ReusedBy,
     },
+    recording,
     words::{self, ThreadNames},
 };
 
@@ -31,7 +32,7 @@ const ENOUGH_EVENTS: u64 = 30;
 const TELLING_SHARING: f64 = 0.1;
 
 /// `At 1 MiB of private L2 worker-2 misses 21% of its accesses; 80% of them reuse …`
-pub fn reuse(report: &Report, reuse: &Reuse) -> String {
+pub fn verdict(report: &Report, reuse: &Reuse) -> String {
     let names = ThreadNames::new(&report.threads);
     let mut sentences = vec![main(report, reuse, &names)];
     sentences.extend(reuse.false_sharing.first().and_then(sharing));
@@ -46,7 +47,7 @@ pub fn reuse(report: &Report, reuse: &Reuse) -> String {
 fn main(report: &Report, reuse: &Reuse, names: &ThreadNames) -> String {
     let seen = reuse.quality.exact_accesses + reuse.quality.offered + reuse.quality.reused;
     if seen == 0 && report.processes.iter().all(|each| !each.coverage.profiled) {
-        return super::unprofiled(report);
+        return recording::unprofiled(report);
     }
     if let Some(few) = &reuse.not_enough {
         return not_enough(report, reuse, few);

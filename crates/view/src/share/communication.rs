@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Interval;
+use crate::model::Interval;
 
 /// How much is communicated in all. Nothing here was counted: intervals have the error of sampling, not that of what
 /// is assumed.

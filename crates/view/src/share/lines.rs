@@ -3,15 +3,13 @@
 use carom_base::{AccessKind, Addr, Population, ProcessId, ThreadId};
 use carom_study::{
     share::{ByteRange, LineFinding, SharedLine},
-    symbols::{self, DataObject},
+    symbols::DataObject,
 };
 
 use super::{interval, remedy};
 use crate::{
-    model::{
-        Basis, Bytes, Frame, Line, Object, ObjectKind, Real, SharedMemory, SharedPlace, Site, SiteKind,
-        ThreadPair,
-    },
+    model::{Basis, Bytes, Line, Real, SharedMemory, SharedPlace, Site, SiteKind, ThreadPair},
+    named::{frame, hexadecimal, object},
     words::ThreadNames,
 };
 
@@ -50,37 +48,6 @@ fn shared(line: &SharedLine, object: &DataObject) -> SharedMemory {
         segment: object.name.clone(),
         offset_bytes: line.offset,
         processes: line.places.iter().map(place).collect(),
-    }
-}
-
-pub fn hexadecimal(address: u64) -> String {
-    format!("{address:#x}")
-}
-
-pub fn object(object: &DataObject) -> Object {
-    Object {
-        kind: match object.kind {
-            symbols::ObjectKind::Global => ObjectKind::Global,
-            symbols::ObjectKind::Heap => ObjectKind::Heap,
-            symbols::ObjectKind::Stack => ObjectKind::Stack,
-            symbols::ObjectKind::Mapped => ObjectKind::Mapped,
-        },
-        name: object.name.clone(),
-        offset_bytes: object.offset,
-        size_bytes: object.size,
-        declared: object.declared.as_ref().map(frame),
-        allocation: object.allocation.iter().map(frame).collect(),
-    }
-}
-
-pub fn frame(frame: &symbols::Frame) -> Frame {
-    Frame {
-        function: frame.function.clone(),
-        file: frame.file.clone(),
-        line: frame.line,
-        module: frame.module.as_ref().map(|path| path.to_string_lossy().into_owned()),
-        address: hexadecimal(frame.address),
-        inlined: frame.inlined,
     }
 }
 

@@ -1,10 +1,13 @@
 //! From the findings of `carom share` to its report.
 
-pub(crate) mod lines;
+mod communication;
+mod csv;
+mod lines;
+pub(crate) mod model;
 mod remedy;
+mod text;
+mod verdict;
 mod warnings;
-
-pub use warnings::with_counts;
 
 use carom_base::LINE_BYTES;
 use carom_study::{
@@ -18,7 +21,9 @@ use crate::{
         Cells, Command, Communication, CommunicationMatrix, EstimateBasis, Interval, MatrixPattern,
         MatrixUnit, NotEnoughData, Real, Report, Share, SharingDistance, SharingKinds, Transfers,
     },
-    recording, verdict,
+    recording,
+    section::{Row, Section},
+    text::{Options, page::Page},
     words::ThreadNames,
 };
 
@@ -61,9 +66,38 @@ pub fn report(run: &RunInfo, findings: &ShareFindings) -> Report {
         other_lines: findings.other_lines,
     };
     report.quality.warnings.extend(warnings::of(run, findings));
-    report.verdict = verdict::share(&report, &share);
+    report.verdict = verdict::verdict(&report, &share);
     report.share = Some(share);
     report
+}
+
+/// The question's part of the page, in order of dependency.
+pub const SCRIPTS: [&str; 7] = [
+    include_str!("page/words.js"),
+    include_str!("page/bytes.js"),
+    include_str!("page/sites.js"),
+    include_str!("page/lines.js"),
+    include_str!("page/matrix.js"),
+    include_str!("page/heat.js"),
+    include_str!("page/share.js"),
+];
+
+impl Section for Share {
+    fn print(&self, page: &mut Page, _: &Report, names: &ThreadNames, options: &Options) {
+        text::print(page, self, names, options);
+    }
+
+    fn measured(&self, report: &Report) -> Vec<Row> {
+        text::measured(report)
+    }
+
+    fn precision(&self) -> Vec<Row> {
+        text::precision(self)
+    }
+
+    fn tables(&self, _: &Report, names: &ThreadNames) -> Vec<Row> {
+        csv::tables(self, names)
+    }
 }
 
 fn communication(found: &share::Communication) -> Communication {

@@ -1,7 +1,4 @@
-//! The answer in one or two sentences, in units that the engine can claim.
-
-mod count;
-mod reuse;
+//! The verdict of `carom share`, in units that the engine can claim.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +7,9 @@ use carom_study::share::{ShareFindings, Unit};
 use crate::{
     RunInfo,
     model::{EngineDelivery, Interval, Line, MatrixUnit, NotEnoughData, Report, Share},
+    recording,
     words::{self, ThreadNames},
 };
-
-pub use count::{count, missing};
-pub use reuse::{TELLING, TELLING_SEEN, cache, effect, is_main, reuse};
 
 /// From here on sharing is called false, and below one minus this true.
 const NEARLY_ALL: f64 = 0.9;
@@ -35,10 +30,10 @@ const NOT_COMPARED: &str = "shared-memory-not-compared";
 /// sampled this often altogether: (1 - exp(-x/2))^2 = 0.95, samples being independent (Poisson).
 const SAMPLES_TO_SEE_A_LINE: f64 = 7.35;
 
-/// The verdict of `carom share`.
-pub fn share(report: &Report, share: &Share) -> String {
+/// The answer in one or two sentences.
+pub fn verdict(report: &Report, share: &Share) -> String {
     let main = if report.quality.samples == 0 && report.processes.iter().all(|each| !each.coverage.profiled) {
-        unprofiled(report)
+        recording::unprofiled(report)
     } else if let Some(few) = &share.not_enough {
         let samples = ranking(report, share);
         // Without watchpoints only what two threads do at nearly the same time is seen: absence takes more evidence.
@@ -85,14 +80,6 @@ fn ranking(report: &Report, share: &Share) -> u64 {
 fn with_what_was_not_compared(report: &Report, found: String) -> String {
     let not_compared = report.quality.warnings.iter().filter(|warning| warning.code == NOT_COMPARED);
     not_compared.fold(found, |said, warning| format!("{said} {}", warning.text))
-}
-
-fn unprofiled(report: &Report) -> String {
-    let reason = report.processes.iter().find_map(|each| each.coverage.reason.as_deref());
-    match reason {
-        Some(reason) => format!("Not profiled: {}.", reason.trim_end_matches('.')),
-        None => "Not profiled: the agent did not start in the program.".into(),
-    }
 }
 
 fn nothing(report: &Report, share: &Share) -> String {

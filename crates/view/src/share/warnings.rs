@@ -1,15 +1,8 @@
 //! What a reader of shares and volumes must know.
 
-use carom_study::{
-    count::CountFindings,
-    share::{ShareFindings, Unit},
-};
+use carom_study::share::{ShareFindings, Unit};
 
-use crate::{
-    RunInfo, count,
-    model::{Report, Warning},
-    verdict,
-};
+use crate::{RunInfo, model::Warning};
 
 /// Warnings that follow from how sharing was looked for.
 pub fn of(run: &RunInfo, findings: &ShareFindings) -> Option<Warning> {
@@ -21,14 +14,4 @@ pub fn of(run: &RunInfo, findings: &ShareFindings) -> Option<Warning> {
                and fractions were off by up to 0.04 in simulations. `carom doctor` says what to do."
             .into(),
     })
-}
-
-/// Adds what was counted in the same run, and a warning where that was not nearly all of it: what ran natively was not
-/// sampled either.
-pub fn with_counts(report: &mut Report, findings: &CountFindings) {
-    let counts = count::counts(findings);
-    if let Some(text) = verdict::missing(&counts.coverage) {
-        report.quality.warnings.push(Warning { code: "coverage".into(), text });
-    }
-    report.count = Some(counts);
 }

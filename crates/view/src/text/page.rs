@@ -2,6 +2,7 @@
 //! from strangers end and the only place that writes an escape.
 
 use super::Options;
+use crate::{model::Frame, words};
 
 /// How a piece of text looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,4 +174,21 @@ fn wrap(text: &str, room: usize) -> Vec<String> {
         used += length;
     }
     lines
+}
+
+/// Call-path frames printed per site.
+const FRAMES: usize = 4;
+
+/// `work app.c:57 ← main app.c:90`
+pub fn path(frames: &[Frame]) -> String {
+    let step = |frame: &Frame| {
+        let function = frame.function.clone().unwrap_or_else(|| frame.address.clone());
+        words::place(frame.file.as_deref(), frame.line)
+            .map_or(function.clone(), |at| format!("{function} {at}"))
+    };
+    let mut steps: Vec<String> = frames.iter().take(FRAMES).map(step).collect();
+    if frames.len() > FRAMES {
+        steps.push("…".into());
+    }
+    steps.join(" ← ")
 }

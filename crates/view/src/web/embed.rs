@@ -2,7 +2,11 @@
 
 use serde::Serialize;
 
-use crate::model::{Cells, CommunicationMatrix, Real, Report, Share};
+use crate::{
+    count,
+    model::{Cells, CommunicationMatrix, Real, Report, Share},
+    reuse, share,
+};
 
 const TEMPLATE: &str = include_str!("page/page.html");
 
@@ -13,33 +17,29 @@ const STYLES: [&str; 4] = [
     include_str!("page/charts.css"),
 ];
 
-/// In order of dependency: each file uses only what stands before it.
-const SCRIPTS: [&str; 17] = [
+/// What all questions use, in order of dependency.
+const COMMON: [&str; 6] = [
     include_str!("page/dom.js"),
     include_str!("page/data.js"),
     include_str!("page/colour.js"),
-    include_str!("page/bytes.js"),
-    include_str!("page/sites.js"),
-    include_str!("page/table.js"),
-    include_str!("page/lines.js"),
-    include_str!("page/matrix.js"),
-    include_str!("page/heat.js"),
-    include_str!("page/trust.js"),
-    include_str!("page/counts.js"),
     include_str!("page/chart.js"),
-    include_str!("page/curves.js"),
-    include_str!("page/histogram.js"),
-    include_str!("page/pairs.js"),
-    include_str!("page/reuse.js"),
-    include_str!("page/main.js"),
+    include_str!("page/table.js"),
+    include_str!("page/trust.js"),
 ];
+
+/// Each question's part of the page, one line each. It adds itself to `questions`.
+const QUESTIONS: [&[&str]; 3] = [&count::SCRIPTS, &reuse::SCRIPTS, &share::SCRIPTS];
+
+/// What puts the page together; last.
+const MAIN: &str = include_str!("page/main.js");
 
 /// The document with style, script and data in their places.
 ///
 /// # Errors
 /// None in practice: the model has string keys only and no fallible serialiser.
 pub fn page(report: &Report) -> Result<String, serde_json::Error> {
-    let scripts = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
+    let questions = QUESTIONS.concat().concat();
+    let scripts = format!("(() => {{\n\"use strict\";\n{}{questions}{MAIN}}})();\n", COMMON.concat());
     let parts = [
         ("<!--style-->", STYLES.concat()),
         ("<!--report-->", json(&without_cells(report))?),
@@ -144,7 +144,7 @@ fn without_cells(report: &Report) -> Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sample, share};
+    use crate::sample;
 
     const HOSTILE: &str = "</script><img src=x onerror=alert(1)>&<!--script-->\u{2028}\"\\";
 
@@ -167,11 +167,11 @@ mod tests {
     #[test]
     fn names_of_pairs_cannot_leave_the_data() {
         let (run, mut findings) = sample::relaxed();
-        let plain = page(&crate::reuse::report(&run, &findings)).unwrap();
+        let plain = page(&reuse::report(&run, &findings)).unwrap();
         for frame in &mut findings.pairs[0].earlier {
             frame.function = Some(HOSTILE.into());
         }
-        let hostile = page(&crate::reuse::report(&run, &findings)).unwrap();
+        let hostile = page(&reuse::report(&run, &findings)).unwrap();
         for mark in ["<", ">", "</script", "\u{2028}"] {
             assert_eq!(hostile.matches(mark).count(), plain.matches(mark).count(), "{mark:?} in the page");
         }

@@ -76,3 +76,6 @@ function reuseTerms(term) {
     set > 0 && `${thousands(quality.threads_unarmed)} of ${thousands(set)} watches in other threads not set`, quality.early_touches > 0 && `${plural(quality.early_touches, "use")} touched by others only while their thread was held`, quality.cells_lost > 0 && `${plural(quality.cells_lost, "count")} without room`];
   return [...term("Uses", [followed, watched, leftOut()].filter(Boolean).join("; ") || "none"), ...term("Lost", lost.filter(Boolean).join("; "))];
 }
+
+if (reuse) questions.push({ name: "reuse", facts: reuseFacts,
+  sections: () => (reuse.not_enough === null ? [curvesSection(), fitsSection(), histogramSection(), pairsSection(), reuseSharingSection(), prefetchSection()] : []), measured: reuseTerms });

@@ -5,11 +5,11 @@ use carom_study::reuse::ENOUGH_USES;
 use super::whose;
 use crate::{
     model::{Interval, MissRatioPoint, Reuse, ReuseBasis, ReuseCurve, ReuseFit, ReuseScope},
+    reuse::verdict,
     text::{
         Options,
         page::{Page, Style},
     },
-    verdict,
     words::{self, ThreadNames},
 };
 

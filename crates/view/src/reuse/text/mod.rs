@@ -5,13 +5,16 @@ mod fits;
 mod histogram;
 mod pairs;
 mod sharing;
+mod trust;
 
-use super::{Options, page::Page};
+use super::verdict;
 use crate::{
     model::{Reuse, ReuseBasis, ReuseCurve, ReuseDistance, ReuseScope, ReusedBy},
-    verdict,
+    text::{Options, page::Page},
     words::ThreadNames,
 };
+
+pub use trust::measured;
 
 /// Curves, histograms, what would have to fit, and the pairs.
 pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Options) {

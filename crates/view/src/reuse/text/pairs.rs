@@ -2,12 +2,11 @@
 
 use crate::{
     model::{Frame, Reuse, ReuseBasis, ReusePair, ReuseScope, ReuseSite},
+    reuse::verdict,
     text::{
         Options,
-        lines::path,
-        page::{Page, Style},
+        page::{Page, Style, path},
     },
-    verdict,
     words::{self, ThreadNames},
 };
 

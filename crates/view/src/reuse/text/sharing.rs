@@ -2,11 +2,8 @@
 
 use crate::{
     model::{PrefetchAdvice, Reuse, ReuseFalseSharing, ReusePart, ReuseUnit},
-    text::{
-        lines::path,
-        page::{Page, Style},
-    },
-    verdict,
+    reuse::verdict,
+    text::page::{Page, Style, path},
     words::{self, ThreadNames},
 };
 

@@ -82,6 +82,3 @@ function lineDetail(line) {
     line.object.allocation.length > 0 && [el("h4", {}, "Allocated at"), callPath(line.object.allocation)],
   ].flat().filter(Boolean);
 }
-
-/** Text with `names` between backquotes as code. */
-const inlineCode = (text) => text.split("`").map((part, index) => (index % 2 === 1 ? name(part, "code") : part));

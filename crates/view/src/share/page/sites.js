@@ -44,14 +44,3 @@ function siteRow(group, share) {
       fields.length > 0 && el("div", { class: "where name" }, fields.length > 2 ? `${fields.length} fields` : fields.join(", "))),
     el("td", {}, callPath(site.call_path)));
 }
-
-/** Innermost function first; callers below it. */
-function callPath(frames) {
-  if (frames.length === 0) return el("span", { class: "muted" }, "not known");
-  const step = (frame) => [name(frame.function ?? frame.address, "code"), " ",
-    el("span", { class: "where", title: [frame.file, frame.module].filter(Boolean).join("\n") }, place(frame) ?? (frame.module ? basename(frame.module) : "")),
-    frame.inlined && el("span", { class: "where" }, " (inlined)")];
-  const [innermost, ...callers] = frames;
-  return el("div", {}, el("div", {}, ...step(innermost)),
-    ...callers.map((frame) => el("div", { class: "path" }, "↖ ", ...step(frame))));
-}

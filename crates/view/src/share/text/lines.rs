@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::{
-    Options, class_of, left_out,
-    page::{Page, Style, fit},
-    picture,
-};
+use super::{class_of, left_out, picture};
 use crate::{
     model::{Frame, Line, Share, SharedPlace, Site},
+    text::{
+        Options,
+        page::{Page, Style, fit, path},
+    },
     words::{self, ThreadNames},
 };
 
@@ -17,9 +17,6 @@ const SITES: usize = 8;
 
 /// More processes than this are counted instead of listed.
 const PLACES: usize = 3;
-
-/// Call-path frames printed per site.
-const FRAMES: usize = 4;
 
 /// The lines with their pictures, sites and remedies.
 pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Options) {
@@ -58,7 +55,9 @@ fn head(page: &mut Page, rank: usize, line: &Line) {
         page.plain(line.object.kind.name()).plain(" ");
     }
     page.put(Style::Cyan, &line.object.name);
-    if let Some(place) = line.object.declared.as_ref().and_then(place) {
+    if let Some(place) =
+        line.object.declared.as_ref().and_then(|frame| words::place(frame.file.as_deref(), frame.line))
+    {
         page.put(Style::Dim, &format!("  {place}"));
     }
     page.end();
@@ -160,21 +159,4 @@ fn touched(site: &Site) -> String {
         Some(field) => format!("{bytes} {field}"),
         None => bytes,
     }
-}
-
-fn place(frame: &Frame) -> Option<String> {
-    words::place(frame.file.as_deref(), frame.line)
-}
-
-/// `work app.c:57 ← main app.c:90`
-pub fn path(frames: &[Frame]) -> String {
-    let step = |frame: &Frame| {
-        let function = frame.function.clone().unwrap_or_else(|| frame.address.clone());
-        place(frame).map_or(function.clone(), |at| format!("{function} {at}"))
-    };
-    let mut steps: Vec<String> = frames.iter().take(FRAMES).map(step).collect();
-    if frames.len() > FRAMES {
-        steps.push("…".into());
-    }
-    steps.join(" ← ")
 }

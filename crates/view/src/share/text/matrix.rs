@@ -1,11 +1,12 @@
 //! Who communicates with whom: as a shaded matrix where it fits, else as a list of the busiest pairs.
 
-use super::{
-    Options, class,
-    page::{Page, SHADES, Style},
-};
+use super::class;
 use crate::{
     model::{Cells, Interval, MatrixPattern, Real, Share},
+    text::{
+        Options,
+        page::{Page, SHADES, Style},
+    },
     words::{self, ThreadNames},
 };
 

@@ -2,9 +2,9 @@
 
 use carom_base::LINE_BYTES;
 
-use super::page::{Page, Style};
 use crate::{
     model::{Bytes, Line},
+    text::page::{Page, Style},
     words::ThreadNames,
 };
 

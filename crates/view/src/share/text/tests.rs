@@ -1,5 +1,7 @@
-use super::*;
-use crate::{sample, share};
+use crate::{
+    sample, share,
+    text::{Options, render},
+};
 
 fn two(options: Options) -> String {
     let (run, findings) = sample::two();

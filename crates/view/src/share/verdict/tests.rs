@@ -204,7 +204,7 @@ fn little_coverage_is_a_warning() {
     let (_, mut counts) = sample::counted();
     let codes = |counts: &carom_study::count::CountFindings| {
         let mut report = report(&run, &findings);
-        crate::share::with_counts(&mut report, counts);
+        crate::count::add(&mut report, counts);
         assert!(report.count.is_some());
         report.quality.warnings.iter().map(|each| each.code.clone()).collect::<Vec<_>>()
     };

@@ -6,6 +6,14 @@ const share = report.share ?? null;
 const counts = report.count ?? null;
 const reuse = report.reuse ?? null;
 
+/**
+ * What the report answers. Each question's script adds itself: `name`, as in `report.command`; `facts()`, for the head of
+ * the page where the question leads; `sections()`, each an element, or nothing, or one with what is to be done when it is in
+ * the page (`section`, `update`); `measured(term)` and `known(term)`, rows of how
+ * it was measured, in front of what is never seen and behind it.
+ */
+const questions = [];
+
 const threadName = (() => {
   const uses = new Map();
   for (const thread of report.threads) uses.set(thread.name, (uses.get(thread.name) ?? 0) + 1);
@@ -45,18 +53,3 @@ function compact(value) {
 const byteRange = (offset, width) => (width <= 1 ? `${offset}` : `${offset}-${offset + width - 1}`);
 const basename = (path) => path.slice(path.lastIndexOf("/") + 1);
 const place = (frame) => (frame?.file ? basename(frame.file) + (frame.line ? `:${frame.line}` : "") : null);
-const wholeName = share?.matrix.unit === "samples" ? "sampled thread time" : "sampled accesses";
-
-function sharingClass(isTrue, isFalse) {
-  if (!(isTrue + isFalse > 0)) return "class not known";
-  if (!(isTrue > 0)) return "false sharing";
-  if (!(isFalse > 0)) return "true sharing";
-  return `${percent(isFalse / (isTrue + isFalse))} false sharing`;
-}
-
-/** Threads that touch a line, in natural order. */
-function threadsOf(line) {
-  const ids = new Set(line.sites.map((site) => site.thread));
-  for (const range of line.layout) for (const id of [...range.readers, ...range.writers]) ids.add(id);
-  return [...ids].sort((a, b) => a - b);
-}

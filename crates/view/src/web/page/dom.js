@@ -39,9 +39,16 @@ function intervalBar(interval, scale = 1, kind = "") {
     el("b", { style: { left: at(interval.estimate) } }));
 }
 
-/** A bar split into false and true sharing. */
-function splitBar(isTrue, isFalse) {
-  return el("div", { class: "split", role: "img", "aria-label": sharingClass(isTrue, isFalse) },
-    isFalse > 0 && el("i", { style: { flexGrow: isFalse } }),
-    isTrue > 0 && el("b", { style: { flexGrow: isTrue } }));
+/** Text with `names` between backquotes as code. */
+const inlineCode = (text) => text.split("`").map((part, index) => (index % 2 === 1 ? name(part, "code") : part));
+
+/** Innermost function first; callers below it. */
+function callPath(frames) {
+  if (frames.length === 0) return el("span", { class: "muted" }, "not known");
+  const step = (frame) => [name(frame.function ?? frame.address, "code"), " ",
+    el("span", { class: "where", title: [frame.file, frame.module].filter(Boolean).join("\n") }, place(frame) ?? (frame.module ? basename(frame.module) : "")),
+    frame.inlined && el("span", { class: "where" }, " (inlined)")];
+  const [innermost, ...callers] = frames;
+  return el("div", {}, el("div", {}, ...step(innermost)),
+    ...callers.map((frame) => el("div", { class: "path" }, "↖ ", ...step(frame))));
 }

@@ -11,16 +11,12 @@ function leftOut() {
 function trustSection() {
   const { engine, quality, machine, program } = report;
   const term = (title, ...content) => [el("dt", {}, title), el("dd", {}, ...content)];
+  const rows = (which) => questions.flatMap((question) => question[which]?.(term) ?? []);
   const period = engine.period_unit === "ns" ? `, one every ${(engine.period / 1e6).toFixed(2)} ms of thread CPU time` : "";
   const budget = engine.budget_percent === null ? "" : `; budget ${engine.budget_percent}%`;
   const how = engine.period === 0 ? "everything is counted, nothing sampled"
     : reuse ? `a sample stands for ${engine.sample_means}${period}${budget}`
     : `a sample stands for ${engine.sample_means}${period}${budget}; delivery: ${engine.delivery}; ${plural(engine.watchpoints, "watchpoint")}; ${plural(engine.board_slots, "slot")} on the board`;
-  const leaves = (counts?.coverage.leaves ?? []).filter((each) => each.times > 0).sort((a, b) => b.times - a.times);
-  const skipped = quality.skipped.filter((each) => each.samples > 0).sort((a, b) => b.samples - a.samples);
-  const distance = share && [[share.distance.cross_core, "between cores"], [share.distance.smt_siblings, "between hardware threads of one core"], [share.distance.same_cpu, "on one processor, where no line moves"]];
-  const total = distance?.reduce((sum, [volume]) => sum + (volume ?? 0), 0) ?? 0;
-  const order = share ? share.kinds.raw + share.kinds.waw : 0;
   return el("section", { "aria-label": "How this was measured" },
     el("div", { class: "head" }, el("h2", {}, "How this was measured")),
     ...quality.warnings.map((warning) => el("p", { class: "warning" }, el("strong", {}, "Note "), name(warning.text))),
@@ -29,20 +25,9 @@ function trustSection() {
         program.cut_short && el("div", { class: "is-false name" }, `The recording was cut short: ${program.cut_short}.`),
         !program.cut_short && !program.complete && el("div", { class: "is-false" }, "The recording is incomplete.")),
       ...term("Engine", el("b", {}, engine.name), name(` (${engine.reason})`), el("div", { class: "muted" }, how)),
-      ...(counts ? term("Coverage", `${coveragePercent(counts.coverage.fraction)} of the threads' CPU time`,
-        counts.coverage.unbooked_ns > 0 && `, ${seconds(counts.coverage.unbooked_ns / 1e9)} of native code found by the timer alone`,
-        counts.coverage.unwitnessed_threads > 0 && `, not witnessed by a timer in ${plural(counts.coverage.unwitnessed_threads, "thread")}`,
-        counts.coverage.uncounted_threads > 0 && `, ${plural(counts.coverage.uncounted_threads, "thread")} not counted`,
-        ...leaves.map((each) => el("div", { class: "muted" }, `${plural(each.times, "time")} left for native code: ${each.text}`))) : []),
-      ...(reuse ? reuseTerms(term) : []),
-      ...(!share ? [] : term("Samples", `${engine.period_unit === "ns" || quality.last_instruction > 0 ? `${thousands(quality.last_instruction)} by time, ` : ""}${thousands(quality.step)} by execution`, el("div", { class: "muted" }, `${plural(quality.events, "event")} of sharing; ${plural(quality.watchpoints_armed, "watchpoint")} set, ${thousands(quality.watchpoint_traps)} trapped`), leftOut() && el("div", { class: "muted" }, leftOut()))),
-      ...(!share ? [] : term("Lost", `${plural(quality.dropped, "record")} dropped, ${plural(quality.collisions, "collision")} on the board`, quality.unprofiled_threads > 0 && `, ${plural(quality.unprofiled_threads, "thread")} unprofiled`,
-        ...skipped.map((each) => el("div", { class: "muted" }, `${percent(each.samples / Math.max(1, quality.samples))} without an address: ${each.text}`)))),
+      ...rows("measured"),
       ...term("Not seen", quality.not_covered.map((part) => part.text).join("; ")),
-      ...(order > 0 ? term("Order", `${percent(share.kinds.raw / order)} read after write, ${percent(share.kinds.waw / order)} write after write`) : []),
-      ...(share?.communication ? term("Volume", `${share.communication.contended_accesses ? `${about(share.communication.contended_accesses)} accesses to contended lines; ` : ""}${about(share.communication.accesses)} after another thread's write, at most ${compact(share.communication.bytes_at_most.estimate)}B; estimated`,
-        share.communication.transfers && el("div", { class: "muted" }, `${about(share.communication.transfers.transfers)} transfers between cores, ${compact(share.communication.transfers.bytes.estimate)}B; modelled`)) : []),
-      ...(total > 0 ? term("Where", distance.filter(([volume]) => volume > 0).map(([volume, text]) => `${percent(volume / total)} ${text}`).join(", ")) : []),
+      ...rows("known"),
       ...term("Machine", `${machine.cpu_model}, ${plural(machine.logical_cpus, "processor")}`, el("div", { class: "muted" }, `Linux ${machine.kernel}${machine.hypervisor ? `, ${machine.hypervisor} guest` : ""}`))),
     folded(`Threads (${report.threads.length})`, ["Id", "Name", "Tid", "Process", "CPU time"],
       report.threads.map((thread) => [thread.id, name(threadName(thread.id)), thread.tid, thread.process, seconds(thread.cpu_ns / 1e9)])),

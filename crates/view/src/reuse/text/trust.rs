@@ -1,0 +1,69 @@
+//! How far to trust what was found of reuse.
+
+use crate::{
+    model::{Report, Reuse},
+    section::Row,
+    text::trust::left_out,
+    words,
+};
+
+/// What was followed, and what was lost.
+pub fn measured(report: &Report, reuse: &Reuse) -> Vec<Row> {
+    vec![("uses", uses(report, reuse)), ("lost", lost_uses(report, reuse))]
+}
+
+/// What was followed, and how it ended.
+fn uses(report: &Report, reuse: &Reuse) -> String {
+    let quality = &reuse.quality;
+    let exact = (quality.exact_accesses > 0).then(|| {
+        let of = if quality.place_rate.0 < 1.0 {
+            format!(" to a sample of {} of the places", words::percent(quality.place_rate.0))
+        } else {
+            String::new()
+        };
+        format!("every access{of}: {}", words::thousands(quality.exact_accesses))
+    });
+    let watched = (quality.offered > 0).then(|| {
+        let part = |uses: u64| words::percent(uses as f64 / quality.watched.max(1) as f64);
+        format!(
+            "{} sampled, {} watched: {} reused, {} invalidated, {} not used again, {} given up for others",
+            words::thousands(quality.offered),
+            words::thousands(quality.watched),
+            part(quality.reused),
+            part(quality.invalidated),
+            part(quality.ended),
+            part(quality.replaced),
+        )
+    });
+    let parts: Vec<String> = exact.into_iter().chain(watched).chain(left_out(report)).collect();
+    if parts.is_empty() { "none".into() } else { parts.join("; ") }
+}
+
+fn lost_uses(report: &Report, reuse: &Reuse) -> String {
+    let quality = &reuse.quality;
+    let mut parts = vec![format!("{} dropped", words::count(report.quality.dropped as usize, "record"))];
+    if let Some(window) = quality.window_ns {
+        parts.push(format!(
+            "{} from sample to watch on average",
+            words::nanoseconds(window.0.max(0.0) as u64)
+        ));
+    }
+    if quality.threads_armed + quality.threads_unarmed > 0 {
+        parts.push(format!(
+            "{} of {} watches in other threads not set",
+            words::thousands(quality.threads_unarmed),
+            words::thousands(quality.threads_armed.saturating_add(quality.threads_unarmed))
+        ));
+    }
+    if quality.early_touches > 0 {
+        let uses = words::count(quality.early_touches as usize, "use");
+        parts.push(format!("{uses} touched by others only while their thread was held"));
+    }
+    if quality.cells_lost > 0 {
+        parts.push(format!("{} without room", words::count(quality.cells_lost as usize, "count")));
+    }
+    if report.quality.unprofiled_threads > 0 {
+        parts.push(words::count(report.quality.unprofiled_threads as usize, "thread") + " unprofiled");
+    }
+    parts.join("; ")
+}

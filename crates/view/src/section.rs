@@ -1,0 +1,28 @@
+//! What a question adds to a report.
+
+use crate::{
+    model::Report,
+    text::{Options, page::Page},
+    words::ThreadNames,
+};
+
+/// A row of how it was measured: its name, and its text.
+pub type Row = (&'static str, String);
+
+/// One question's part of a report in all its forms but JSON, which is the value itself, and the page, which is in the
+/// question's scripts.
+pub trait Section {
+    /// Tables and pictures for a terminal.
+    fn print(&self, page: &mut Page, report: &Report, names: &ThreadNames, options: &Options);
+
+    /// What was seen, and what was lost.
+    fn measured(&self, report: &Report) -> Vec<Row>;
+
+    /// How well the numbers are known.
+    fn precision(&self) -> Vec<Row> {
+        Vec::new()
+    }
+
+    /// Tables for spreadsheets: the files' names and texts.
+    fn tables(&self, report: &Report, names: &ThreadNames) -> Vec<Row>;
+}

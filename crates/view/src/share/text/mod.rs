@@ -1,0 +1,54 @@
+//! The lines and the matrix for a terminal.
+
+mod lines;
+mod matrix;
+mod picture;
+mod trust;
+
+use crate::{
+    model::{Basis, Line, Share},
+    text::{Options, page::Page},
+    words::{self, ThreadNames},
+};
+
+pub use trust::{measured, precision};
+
+/// The contended lines, and who communicates with whom where enough was seen.
+pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Options) {
+    lines::print(page, share, names, options);
+    if share.not_enough.is_none() {
+        matrix::print(page, share, names, options);
+    }
+}
+
+/// True and false sharing of a line as `false sharing`, `true sharing`, `62% false sharing`.
+fn class(true_sharing: f64, false_sharing: f64) -> String {
+    let total = true_sharing + false_sharing;
+    if !total.is_finite() || total <= 0.0 {
+        "class not known".into()
+    } else if true_sharing <= 0.0 {
+        "false sharing".into()
+    } else if false_sharing <= 0.0 {
+        "true sharing".into()
+    } else {
+        format!("{} false sharing", words::percent(false_sharing / total))
+    }
+}
+
+/// The same for a line, with what weakens the claim: few events, or events weighted by time.
+fn class_of(line: &Line) -> String {
+    let class = class(line.true_sharing.0, line.false_sharing.0);
+    match (&line.false_fraction, line.basis) {
+        (None, _) => format!("{class}, {}", words::count(line.events as usize, "event")),
+        (_, Basis::LastInstruction) => format!("{class} by time"),
+        (Some(_), Basis::Step) => class,
+    }
+}
+
+/// How many lines are not printed.
+fn left_out(share: &Share, options: &Options) -> usize {
+    share.lines.len().saturating_sub(options.lines)
+}
+
+#[cfg(test)]
+mod tests;
