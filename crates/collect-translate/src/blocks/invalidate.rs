@@ -5,11 +5,9 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashSet;
-
 use super::cache::Cache;
 use crate::{
-    memory::{MemoryError, PAGE_BYTES},
+    memory::MemoryError,
     probes::{filter::IpSet, mode::Mode},
 };
 
@@ -17,7 +15,7 @@ impl Cache {
     /// Something else may be at these addresses now.
     pub fn code_changed(&mut self, changed: &Range<u64>) {
         self.forget(std::slice::from_ref(changed));
-        self.sequences.forget(changed);
+        self.source.forget_sequences(changed);
         // Where the look fails, everything is forgotten, and code will be looked for again.
         let _ = self.look();
     }
@@ -28,12 +26,10 @@ impl Cache {
     /// [`MemoryError::NoMaps`]: everything is forgotten. What cannot be told to be the code that was translated runs
     /// natively, until a look succeeds.
     pub fn look(&mut self) -> Result<(), MemoryError> {
-        self.foreign.clear();
-        let looked = self.regions.refresh();
-        self.stale = looked.is_err();
+        let looked = self.source.look();
         let everything = 0..u64::MAX;
         let gone = looked.as_deref().unwrap_or(std::slice::from_ref(&everything));
-        gone.iter().for_each(|range| self.sequences.forget(range));
+        gone.iter().for_each(|range| self.source.forget_sequences(range));
         self.forget(gone);
         looked.map(drop)
     }
@@ -51,25 +47,23 @@ impl Cache {
 
     /// Whether there is code at `pc` that can be translated, looking at what is mapped if need be.
     pub fn find_code(&mut self, pc: u64) -> bool {
-        let page = pc / PAGE_BYTES;
-        let unknown = self.stale || !self.foreign.contains(&page);
-        if self.regions.contains(pc).is_none() && unknown && self.look().is_ok() {
-            self.foreign.insert(page);
+        if self.source.is_worth_a_look(pc) && self.look().is_ok() {
+            self.source.note_foreign(pc);
         }
-        self.regions.contains(pc).is_some()
+        self.source.has(pc)
     }
 
     /// Forgets the translations of restartable sequences that were not known when they were made. Whether there are any
     /// sequences that this concerns.
     pub fn forget_sequences(&mut self) -> bool {
-        let fresh = self.sequences.take_fresh();
+        let fresh = self.source.take_fresh_sequences();
         self.forget(&fresh);
         !fresh.is_empty()
     }
 
     /// Notes the restartable sequence that the calling thread has published in its area.
     pub fn note_published(&mut self, area: u64) {
-        if self.sequences.find_published(&self.regions, area) {
+        if self.source.find_published(area) {
             self.forget_sequences();
         }
     }
@@ -83,13 +77,13 @@ impl Cache {
 
     /// Whether the fragment at a cache address still stands for what is mapped.
     pub fn is_current(&self, address: u64) -> bool {
-        self.code_at(address).is_some_and(|(_, code)| code.is_current(address))
+        self.arenas.at(address).is_some_and(|(_, code)| code.is_current(address))
     }
 
     /// Forgets what was made from something in these places.
     pub fn forget(&mut self, changed: &[Range<u64>]) {
         let mut dead = Vec::new();
-        for code in &mut self.codes {
+        for code in self.arenas.iter_mut() {
             dead.extend(changed.iter().flat_map(|range| code.disown(range)));
         }
         self.bury(dead);
@@ -105,19 +99,13 @@ impl Cache {
             let before = dead.partition_point(|range| range.start <= address);
             before.checked_sub(1).and_then(|last| dead.get(last)).is_some_and(|range| address < range.end)
         };
-        let gone: FxHashSet<u64> =
-            self.blocks.extract_if(|_, cache| is_dead(*cache)).map(|(pc, _)| pc).collect();
-        self.followers.retain(|_, follower| !is_dead(follower.entry));
-        self.variants.retain(|_, cache| !is_dead(*cache));
-        self.splits.clear();
-        self.spawns.retain(|call, _| !is_dead(*call));
+        let gone = self.translations.forget(is_dead);
         self.landings.forget(&gone, is_dead);
         // One that is gone may be anywhere in a chain.
-        self.empty_tables();
-        for code in &mut self.codes {
+        self.landings.empty_tables();
+        for code in self.arenas.iter_mut() {
             for (pc, patch) in code.unlink(&gone) {
-                let target = self.aliases.get(&pc).copied().unwrap_or(pc);
-                self.waiting.add(target, patch);
+                self.waiting.add(self.source.stands_for(pc), patch);
             }
         }
     }

@@ -7,8 +7,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{cache::Cache, code::Code, passages};
-use crate::{encode::marks::Undo, lane::registers::Gpr, memory::TableKind};
+use super::{arenas::Arenas, code::Code, passages::misses};
+use crate::{
+    encode::marks::Undo,
+    lane::registers::Gpr,
+    memory::{MemoryError, TableKind, Tables},
+};
 
 /// How an indirect transfer arrives at its target.
 #[derive(Clone, Copy, Debug)]
@@ -45,25 +49,90 @@ pub struct Landed {
 }
 
 /// All of them, by table and original address.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Landings {
     all: [FxHashMap<u64, (Landed, Filling)>; TableKind::ALL.len()],
+    /// What leads to them.
+    tables: Tables,
     /// How often the tables were emptied.
     filling: u64,
+    /// Those of the fragment in the making, which is not there to be run yet.
+    fresh: Vec<(TableKind, u64, Landed)>,
 }
 
 /// Which filling of the tables a landing was put into last: it is in them if that is the present one.
 type Filling = Option<u64>;
 
 impl Landings {
+    /// None.
+    ///
+    /// # Errors
+    /// The address space has no room for the tables.
+    pub fn new() -> Result<Self, MemoryError> {
+        Ok(Self { all: Default::default(), tables: Tables::new(misses())?, filling: 0, fresh: Vec::new() })
+    }
+
+    /// Where a table lies.
+    pub fn table(&self, kind: TableKind) -> u64 {
+        self.tables.address(kind)
+    }
+
+    /// The fragment in the making has a landing for `pc` there.
+    pub fn lands(&mut self, table: TableKind, pc: u64, landed: Landed) {
+        self.add(table, pc, landed);
+        self.fresh.push((table, pc, landed));
+    }
+
+    /// The fragment is made.
+    pub fn publish(&mut self, arenas: &mut Arenas) {
+        let mut fresh = std::mem::take(&mut self.fresh);
+        for (table, pc, landed) in fresh.drain(..) {
+            // Many are never wanted: those that are in use do not wait behind them.
+            if self.misses(table, pc) {
+                self.put(arenas, table, pc, landed);
+            }
+        }
+        self.fresh = fresh;
+    }
+
+    /// It could not be made.
+    pub fn retract(&mut self) {
+        for (table, pc, _) in std::mem::take(&mut self.fresh) {
+            self.of(table).remove(&pc);
+        }
+    }
+
+    /// Puts a landing into its table, in front of those that share its entry.
+    pub fn put(&mut self, arenas: &mut Arenas, table: TableKind, pc: u64, landed: Landed) {
+        let filling = Some(self.filling);
+        let next = self.tables.get(table, pc);
+        let Some((_, put)) = self.of(table).get_mut(&pc) else { return };
+        // Another thread that missed it at the same time may have been here before: a chain must have an end.
+        if *put == filling {
+            return;
+        }
+        let Some(code) = arenas.at_mut(landed.at) else { return };
+        // Without room for a way to the next one, each such transfer leaves.
+        if lead_on(code, table, pc, landed, next) {
+            *put = filling;
+            self.tables.set(table, pc, landed.at);
+        }
+    }
+
+    /// Whether transfers to `pc` find no landing at all in their entry.
+    fn misses(&self, table: TableKind, pc: u64) -> bool {
+        misses().contains(&self.tables.get(table, pc))
+    }
+
+    /// No transfer finds its landing any more: each is put into its table again when it is wanted.
+    pub fn empty_tables(&mut self) {
+        TableKind::ALL.into_iter().for_each(|table| self.tables.reset(table));
+        self.filling += 1;
+    }
+
     /// A landing for the code at `pc`, which is in no table yet.
     pub fn add(&mut self, table: TableKind, pc: u64, landed: Landed) {
         self.of(table).insert(pc, (landed, None));
-    }
-
-    /// Forgets the one for the code at `pc`.
-    pub fn remove(&mut self, table: TableKind, pc: u64) {
-        self.of(table).remove(&pc);
     }
 
     /// Forgets those for blocks that are `gone`, and those that lie where `is_dead` holds.
@@ -88,47 +157,8 @@ impl Landings {
     }
 }
 
-impl Cache {
-    /// Puts a landing into its table, in front of those that share its entry.
-    pub fn put(&mut self, table: TableKind, pc: u64, landed: Landed) {
-        let Self { landings, tables, codes, .. } = self;
-        let filling = Some(landings.filling);
-        let Some((_, put)) = landings.of(table).get_mut(&pc) else { return };
-        // Another thread that missed it at the same time may have been here before: a chain must have an end.
-        if *put == filling {
-            return;
-        }
-        let Some(code) = codes.iter_mut().find(|code| code.contains(landed.at)) else { return };
-        // Without room for a way to the next one, each such transfer leaves.
-        if lead_on(code, table, pc, landed, tables.get(table, pc)) {
-            tables.set(table, pc, landed.at);
-            *put = filling;
-        }
-    }
-
-    /// Whether transfers to `pc` find no landing at all in their entry.
-    pub fn misses(&self, table: TableKind, pc: u64) -> bool {
-        misses().contains(&self.tables.get(table, pc))
-    }
-
-    /// No transfer finds its landing any more: each is put into its table again when it is wanted.
-    pub fn empty_tables(&mut self) {
-        TableKind::ALL.into_iter().for_each(|table| self.tables.reset(table));
-        self.landings.filling += 1;
-    }
-}
-
 /// Makes a landing lead on to `next`, the address in its entry.
 fn lead_on(code: &mut Code, table: TableKind, pc: u64, landed: Landed, next: u64) -> bool {
     let next = if misses().contains(&next) { code.miss(table) } else { next };
     code.lead_on(landed.on, next, pc, Landing::through(table).undo)
-}
-
-/// Where landings lead in the end, by [`TableKind`].
-pub fn misses() -> [u64; TableKind::ALL.len()] {
-    [
-        passages::return_miss as *const () as u64,
-        passages::call_miss as *const () as u64,
-        passages::jump_miss as *const () as u64,
-    ]
 }

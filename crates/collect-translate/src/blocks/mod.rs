@@ -14,10 +14,12 @@
 //!   are full. Links to them become exits again, and table entries are cleared.
 
 pub mod ahead;
+pub mod arenas;
 pub mod cache;
 pub mod closer;
 pub mod code;
 pub mod gate;
+pub mod hooks;
 pub mod invalidate;
 pub mod landings;
 pub mod links;
@@ -25,3 +27,4 @@ pub mod passages;
 pub mod place;
 pub mod retire;
 pub mod spare;
+pub mod translations;

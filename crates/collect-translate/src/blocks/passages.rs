@@ -11,6 +11,7 @@ use crate::lane::{
     exit::{Exit, Reason},
     slots::Slots,
 };
+use crate::memory::TableKind;
 
 /// Where the slots have the registers, and the words that these are borrowed into.
 pub const RAX: usize = offset_of!(Slots, regs);
@@ -176,4 +177,9 @@ pub unsafe extern "C" fn native_return() {
         record = sym BACK,
         dispatch = const offset_of!(Slots, dispatch),
     )
+}
+
+/// Where landings lead in the end, by [`TableKind`].
+pub fn misses() -> [u64; TableKind::ALL.len()] {
+    [return_miss as *const () as u64, call_miss as *const () as u64, jump_miss as *const () as u64]
 }

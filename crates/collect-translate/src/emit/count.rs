@@ -22,15 +22,15 @@ impl Builder<'_> {
     /// Counts the block at its entry, and looks whether it is time for a sample. `fallen`: with it, the falling through of
     /// the branch before.
     pub(super) fn count_block(&mut self, block: &Block, plan: &Plan, entry: u64, fallen: bool) {
-        let Some(arena) = self.cache.codes.get_mut(self.index) else { return };
+        let Some(arena) = self.cache.arenas.get_mut(self.index) else { return };
         let counter = Counter { template: plan.template, fallen, ..Counter::block(block, entry) };
         let (id, place) = arena.add_counter(counter);
         let mut body = 0;
         let sampled = self.mode.samples() && block.sums.loads + block.sums.stores > 0;
         if sampled || self.times_in_copies() && !plan.timed.is_empty() {
-            self.cache.counter_added(self.index, id);
+            self.cache.arenas.counter_added(self.index, id);
         }
-        let live = flags_matter_before(&self.cache.regions, block);
+        let live = flags_matter_before(self.cache.source.regions(), block);
         let pc = block.pc;
         let [plain, rax, flags] = if fallen {
             [Undo::Fallen, Undo::FallenRax, Undo::FallenFlags]

@@ -9,10 +9,7 @@
 use super::Builder;
 use crate::{
     analyse::liveness::flags_matter,
-    blocks::{
-        cache::{Cache, Follower},
-        code::Code,
-    },
+    blocks::{cache::Cache, code::Code, translations::Follower},
     encode::marks::Undo,
     lane::{registers::Gpr, slots::Scratch},
     probes::mode::Mode,
@@ -21,7 +18,7 @@ use crate::{
 /// Makes a side entry to the follower at `pc`: where that is. `None` where there is no room beside it.
 pub fn side_entry(cache: &mut Cache, pc: u64, follower: Follower) -> Option<u64> {
     let mut builder = Builder::begin(cache, pc)?;
-    let arena = builder.cache.codes.get(builder.index)?;
+    let arena = builder.cache.arenas.get(builder.index)?;
     // It is to be forgotten with what it leads to.
     builder.original = arena.original(follower.body)?;
     let block = builder.decode(pc)?;
@@ -29,7 +26,7 @@ pub fn side_entry(cache: &mut Cache, pc: u64, follower: Follower) -> Option<u64>
     if plan.failed {
         return None;
     }
-    builder.cache.begins(pc, entry);
+    builder.cache.translations.begins(pc, entry);
     builder.count_block(&block, &plan, entry, false);
     builder.mark(pc, Undo::Counted);
     builder.code.jump(|_| follower.body);
@@ -49,9 +46,9 @@ impl Builder<'_> {
         if self.mode == Mode::Bare {
             return;
         }
-        let Some(place) = self.cache.codes.get_mut(self.index).map(Code::add_edge) else { return };
+        let Some(place) = self.cache.arenas.get_mut(self.index).map(Code::add_edge) else { return };
         self.mark(pc, Undo::Fallen);
-        if flags_matter(&self.cache.regions, pc) {
+        if flags_matter(self.cache.source.regions(), pc) {
             self.code.spill(Gpr::RAX, Scratch::C);
             self.mark(pc, Undo::FallenRax);
             self.code.count_down_through_rax(place);

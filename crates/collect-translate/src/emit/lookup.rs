@@ -10,14 +10,14 @@ use crate::{
 impl Cache {
     /// Where the code at `pc` is in the cache, translated now if need be.
     pub fn get(&mut self, pc: u64) -> Option<u64> {
-        if self.mode == Mode::Off {
+        if self.mode() == Mode::Off {
             return None;
         }
-        let pc = self.stands_for(pc);
-        if let Some(&cache) = self.blocks.get(&pc) {
+        let pc = self.source.stands_for(pc);
+        if let Some(cache) = self.translations.get(pc) {
             return Some(cache);
         }
-        let follower = self.followers.get(&pc).copied();
+        let follower = self.translations.follower(pc);
         let beside = follower.and_then(|follower| follower::side_entry(self, pc, follower));
         let found = beside.or_else(|| emit::translate(self, pc));
         // Those that became known in the meantime may be part of what was made.
@@ -36,14 +36,14 @@ impl Cache {
                 landed
             }
         };
-        self.put(how.table, pc, landed);
+        self.landings.put(&mut self.arenas, how.table, pc, landed);
         Some(body)
     }
 
     /// To be called before a fork: translates what earlier children have noted.
     pub fn translate_ahead(&mut self) {
         self.ahead.open();
-        let begun = self.new_counters.len();
+        let begun = self.arenas.new_counters();
         while let Some((table, pc)) = self.ahead.next() {
             // What cannot be translated here is not.
             let _ = match table {
@@ -52,6 +52,6 @@ impl Cache {
             };
         }
         // Each child draws its samples for itself, when it comes there: else all of them had the same.
-        self.new_counters.truncate(begun);
+        self.arenas.keep_new_counters(begun);
     }
 }

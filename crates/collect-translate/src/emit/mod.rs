@@ -18,11 +18,12 @@ use iced_x86::{Code as Opcode, FlowControl, Instruction, Mnemonic};
 
 use crate::{
     blocks::{
-        cache::{Cache, Follower},
+        cache::Cache,
         code::{MOST_COLD, MOST_HOT},
         gate,
         landings::{Landed, Landing},
         spare::Spare,
+        translations::Follower,
     },
     decode::{
         block::{Block, Decoded, may_fall_through},
@@ -141,7 +142,7 @@ pub fn variant(cache: &mut Cache, pc: u64, hooks: &[Hooked]) -> Option<u64> {
 impl<'c> Builder<'c> {
     fn begin(cache: &'c mut Cache, pc: u64) -> Option<Self> {
         let index = cache.room_near(pc)?;
-        let arena = cache.codes.get_mut(index)?;
+        let arena = cache.arenas.get_mut(index)?;
         // Now: what the fragment enters as it is made is not taken back.
         arena.make_ready()?;
         let (start, cold) = (arena.next_hot(), arena.next_cold());
@@ -149,24 +150,24 @@ impl<'c> Builder<'c> {
         let code = Emitter::reusing(start, std::mem::take(code));
         let marks = Marks::reusing(start, pc, std::mem::take(marks));
         let (finder, lent) = (finder.take().unwrap_or_else(Finder::new), Lent::None);
-        let (mode, found, original) = (cache.mode, Vec::new(), pc..pc + 1);
+        let (mode, found, original) = (cache.mode(), Vec::new(), pc..pc + 1);
         let (to_copy, pending) = (None, Vec::new());
         Some(Self { cache, index, code, marks, original, cold, finder, mode, found, lent, to_copy, pending })
     }
 
     fn decode(&mut self, pc: u64) -> Option<Block> {
-        let code = self.cache.code_after(pc)?;
+        let code = self.cache.source.code_after(pc)?;
         let spare = std::mem::take(&mut self.cache.spare.instructions);
         let mut block = Block::decode_into(spare, pc, code, &mut self.cache.accesses)?;
         let instructions = block.instructions.iter().map(|decoded| &decoded.instruction);
-        self.cache.sequences.find(&self.cache.regions, instructions);
-        if self.cache.sequences.contains(pc) {
+        self.cache.source.find_sequences(instructions);
+        if self.cache.source.sequences().contains(pc) {
             self.cache.spare.instructions = block.instructions;
             return None;
         }
-        let filter = &self.cache.filter;
-        self.mode = if filter.contains(pc) { self.cache.mode } else { self.cache.mode.elsewhere() };
-        let end = filter.changes_behind(pc).min(self.cache.sequences.next_behind(pc));
+        let filter = self.cache.filter();
+        self.mode = if filter.contains(pc) { self.cache.mode() } else { self.cache.mode().elsewhere() };
+        let end = filter.changes_behind(pc).min(self.cache.source.sequences().next_behind(pc));
         if end < block.end() {
             block.truncate(block.instructions.partition_point(|decoded| decoded.instruction.ip() < end));
         }
@@ -179,19 +180,19 @@ impl<'c> Builder<'c> {
 
     /// Whether the fragment that began at `first` goes on with the block at `next`.
     fn goes_on(&self, first: u64, next: u64) -> bool {
-        let cold = self.cache.codes.get(self.index).map_or(0, |arena| arena.next_cold() - self.cold);
+        let cold = self.cache.arenas.get(self.index).map_or(0, |arena| arena.next_cold() - self.cold);
         let copies: usize = self.pending.iter().map(Pending::bytes).sum();
         let room = self.code.bytes().len() + copies < MOST_HOT / 2 && cold < MOST_COLD as u64 / 2;
-        (room || !self.cache.mode.adds_much())
-            && !self.cache.is_translated(next)
-            && self.cache.regions.contains(first) == self.cache.regions.contains(next)
+        (room || !self.cache.mode().adds_much())
+            && !self.cache.translations.contains(next)
+            && self.cache.source.regions().contains(first) == self.cache.source.regions().contains(next)
     }
 
     fn finish(mut self) -> bool {
         self.copies();
         let Self { cache, index, code, marks, original, finder, .. } = self;
         let (marks, spare) = marks.finish();
-        let arena = cache.codes.get_mut(index);
+        let arena = cache.arenas.get_mut(index);
         let made = arena.is_some_and(|arena| arena.add_fragment(&code, marks, original));
         let instructions = std::mem::take(&mut cache.spare.instructions);
         cache.spare = Spare { code: code.into_bytes(), marks: spare, instructions, finder: Some(finder) };
@@ -223,14 +224,14 @@ impl<'c> Builder<'c> {
         if shared {
             let entry = self.code.here();
             if !follows {
-                self.cache.begins(block.pc, entry);
+                self.cache.translations.begins(block.pc, entry);
             }
             if self.mode != Mode::Bare {
                 self.count_block(block, &plan, entry, follows);
                 first = Undo::Counted;
             }
             if follows {
-                self.cache.follows(block.pc, Follower { entry, body: self.code.here() });
+                self.cache.translations.follows(block.pc, Follower { entry, body: self.code.here() });
             }
         }
         let timed = !self.times_in_copies();
@@ -296,7 +297,7 @@ impl<'c> Builder<'c> {
     /// Copies an instruction. False where it must run in its own place.
     fn copy(&mut self, decoded: &Decoded) -> bool {
         let instruction = &decoded.instruction;
-        let original = self.cache.original(instruction);
+        let original = self.cache.source.bytes(instruction);
         let copied = relocate::copy(&mut self.code, decoded, original);
         if copied && may_set_trap_flag(instruction) {
             // The processor traps behind the instruction that follows. It is none of the program's, which then finds
@@ -312,8 +313,8 @@ impl<'c> Builder<'c> {
     /// A system call: those that concern us leave, the others happen in place. The choice is made with RCX and R11,
     /// which the instruction destroys anyway, and leaves the flags alone.
     fn system_call(&mut self, instruction: &Instruction) {
-        let waiting = self.cache.mode == Mode::Stream;
-        let table = self.cache.codes.get(self.index).map_or(0, |arena| arena.gate(waiting));
+        let waiting = self.cache.mode() == Mode::Stream;
+        let table = self.cache.arenas.get(self.index).map_or(0, |arena| arena.gate(waiting));
         let pc = instruction.ip();
         let back = self.code.here() + gate::BYTES;
         let stub = self.stub(Exit { reason: Reason::SystemCall, detail: 0, pc, back }, false);
@@ -336,19 +337,19 @@ impl<'c> Builder<'c> {
 
     fn stub(&mut self, exit: Exit, flags_in_ax: bool) -> u64 {
         let lent = self.lent;
-        let arena = self.cache.codes.get_mut(self.index);
+        let arena = self.cache.arenas.get_mut(self.index);
         arena.map_or(0, |arena| arena.stub_giving_back(exit, flags_in_ax, lent))
     }
 
     fn literal(&mut self, value: u64) -> u64 {
-        self.cache.codes.get_mut(self.index).map_or(0, |arena| arena.literal(value))
+        self.cache.arenas.get_mut(self.index).map_or(0, |arena| arena.literal(value))
     }
 
     /// `jmp` to the translation of `pc`, or to a way out that will make this jump lead there.
     fn link(&mut self, pc: u64) {
         self.mark(pc, Undo::Nothing);
         let Self { cache, index, code, .. } = self;
-        let known = cache.known(pc, code);
+        let known = cache.translations.known(pc, code);
         code.jump(|patch| cache.link_to(*index, pc, patch, known));
     }
 
@@ -362,14 +363,14 @@ impl<'c> Builder<'c> {
 
     fn link_if(&mut self, condition: u8, pc: u64) {
         let Self { cache, index, code, .. } = self;
-        let known = cache.known(pc, code);
+        let known = cache.translations.known(pc, code);
         code.jump_if(condition, |patch| cache.link_to(*index, pc, patch, known));
     }
 }
 
 /// A landing for `pc` by itself, in front of its translation at `body`.
 pub fn landing(cache: &mut Cache, landing: Landing, pc: u64, body: u64) -> Option<Landed> {
-    let code = cache.stands_for(pc);
+    let code = cache.source.stands_for(pc);
     let mut builder = Builder::begin(cache, code)?;
     let landed = builder.landing(landing, pc)?;
     if builder.code.reaches(body) {

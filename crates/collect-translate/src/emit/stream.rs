@@ -95,7 +95,7 @@ impl Builder<'_> {
         }
         let has_hook = statics.repeated.is_some() || statics.lanes && self.mode == Mode::Stream;
         if !has_hook {
-            let hook = self.cache.add_hook(Hook::Accesses { pc, ahead });
+            let hook = self.cache.hooks.add(Hook::Accesses { pc, ahead });
             self.hook(pc, hook);
         }
     }

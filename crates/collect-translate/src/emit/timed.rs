@@ -122,7 +122,7 @@ impl Builder<'_> {
         let pc = block.pc;
         self.code.lead(jump);
         let entry = self.code.here();
-        let Some(arena) = self.cache.codes.get_mut(self.index) else { return };
+        let Some(arena) = self.cache.arenas.get_mut(self.index) else { return };
         // It counts nothing, and is what is counted down where a signal leads out of the copy.
         arena.add_counter(Counter::block(block, entry));
         self.mark(pc, if flags_in_ax { Undo::CountedFlags } else { Undo::Counted });
@@ -136,7 +136,7 @@ impl Builder<'_> {
             self.code.reload(Gpr::RAX, Scratch::C);
         }
         self.mark(pc, Undo::Counted);
-        let over = self.cache.add_hook(Hook::Timed { arena: self.index, id: counter });
+        let over = self.cache.hooks.add(Hook::Timed { arena: self.index, id: counter });
         let plan = Plan { timed: operands, ..Plan::default() };
         let how = How { hooks: &[], shared: false, timed: true, over: Some(over) };
         if let Some(after) = self.instructions(block, &plan, how, Undo::Counted) {

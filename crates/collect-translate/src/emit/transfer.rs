@@ -68,7 +68,7 @@ impl Builder<'_> {
         // loop, jrcxz and jecxz have short forms only: they hop over a jump that goes on to the jump that leads there.
         const TO_TAKEN: u8 = 2;
         const OVER_TAKEN: u8 = 5;
-        let original = self.cache.original(last);
+        let original = self.cache.source.bytes(last);
         let opcodes = original.get(..original.len() - 1).unwrap_or_default();
         if target == next {
             self.code.raw(opcodes);
@@ -87,7 +87,7 @@ impl Builder<'_> {
     fn return_point(&mut self, pc: u64, shared: bool) -> Option<u64> {
         let landed = self.landing(Landing::RETURN, pc);
         if let Some(landed) = landed.filter(|_| shared) {
-            self.cache.lands(TableKind::Return, pc, landed);
+            self.cache.landings.lands(TableKind::Return, pc, landed);
         }
         Some(pc)
     }
@@ -116,20 +116,20 @@ impl Builder<'_> {
 
     /// The target of an indirect transfer into R11.
     fn load_target(&mut self, last: &Instruction) -> bool {
-        let original = self.cache.original(last);
+        let original = self.cache.source.bytes(last);
         self.code.spill(Gpr::R11, Scratch::A);
         self.code.spill(Gpr::RCX, Scratch::B);
         relocate::load_target(&mut self.code, last, original)
     }
 
     fn jump_to_loaded(&mut self, last: &Instruction, table: TableKind) {
-        let table = self.cache.tables.address(table);
+        let table = self.cache.landings.table(table);
         self.mark(last.ip(), Undo::Jump);
         self.code.jump_through(Gpr::R11, Gpr::RCX, table);
     }
 
     fn returns(&mut self, last: &Instruction) {
-        let table = self.cache.tables.address(TableKind::Return);
+        let table = self.cache.landings.table(TableKind::Return);
         self.code.spill(Gpr::RSI, Scratch::A);
         self.code.spill(Gpr::RCX, Scratch::B);
         // pop rsi
@@ -147,7 +147,7 @@ impl Builder<'_> {
     pub(super) fn landing(&mut self, landing: Landing, pc: u64) -> Option<Landed> {
         let at = self.code.here();
         self.mark(pc, landing.undo);
-        let miss = self.cache.codes.get(self.index)?.miss(landing.table);
+        let miss = self.cache.arenas.get(self.index)?.miss(landing.table);
         // jrcxz is the one test that leaves the flags alone; it wants the difference in RCX.
         const IF_RCX_ZERO: u8 = 0xe3;
         const OVER_JUMP: u8 = 5;

@@ -55,7 +55,7 @@ impl Builder<'_> {
         let Some((what, place)) = self.counter(counter, ahead) else { return false };
         let all_are_seen = self.mode.sees_every_access();
         if all_are_seen {
-            let hook = self.cache.add_hook(Hook::Repeat { what, ends_early });
+            let hook = self.cache.hooks.add(Hook::Repeat { what, ends_early });
             self.hook(pc, hook);
         }
         let sampled = |over| Some(Hook::DueIterations { what, over });
@@ -71,7 +71,7 @@ impl Builder<'_> {
             self.mark(next, Undo::Spared);
             self.change_counter(&change, |builder, _| builder.code.count_up_by_rcx(place));
             if all_are_seen {
-                let hook = self.cache.add_hook(Hook::AfterRepeat);
+                let hook = self.cache.hooks.add(Hook::AfterRepeat);
                 self.hook(next, hook);
             }
         }
@@ -103,7 +103,7 @@ impl Builder<'_> {
                 self.change_counter(&change, |builder, live| builder.count_lanes(pc, &lanes, place, live));
             }
             None => {
-                let hook = self.cache.add_hook(Hook::Lanes(what));
+                let hook = self.cache.hooks.add(Hook::Lanes(what));
                 self.hook(pc, hook);
             }
         }
@@ -126,9 +126,9 @@ impl Builder<'_> {
     /// A new counter, and its place relative to GS.
     fn counter(&mut self, counter: Counter, ahead: u32) -> Option<(Units, u64)> {
         let (pc, arena) = (counter.pc, self.index);
-        let (id, place) = self.cache.codes.get_mut(arena)?.add_counter(counter);
+        let (id, place) = self.cache.arenas.get_mut(arena)?.add_counter(counter);
         if self.mode.samples() {
-            self.cache.counter_added(arena, id);
+            self.cache.arenas.counter_added(arena, id);
         }
         Some((Units { pc, arena, id, ahead }, place))
     }
@@ -137,7 +137,7 @@ impl Builder<'_> {
     /// are in AX. Then leaves for the hook, where samples are taken, if the counter is negative.
     fn change_counter(&mut self, change: &Change, emit: impl FnOnce(&mut Self, bool)) {
         let Change { pc, before, after, hook } = *change;
-        let live = flags_matter(&self.cache.regions, pc);
+        let live = flags_matter(self.cache.source.regions(), pc);
         if live {
             self.code.spill(Gpr::RAX, Scratch::C);
             self.mark(pc, before.rax);
@@ -147,7 +147,7 @@ impl Builder<'_> {
         emit(self, live);
         self.mark(pc, if live { after.flags } else { after.plain });
         if let Some(hook) = hook.filter(|_| self.mode.samples()) {
-            let detail = self.cache.add_hook(hook);
+            let detail = self.cache.hooks.add(hook);
             // The stub comes first, and the place where it comes back is known by the length of what is left.
             let back = self.code.here() + JS_BYTES + if live { RESTORE_BYTES } else { 0 };
             let stub = self.stub(Exit { reason: Reason::Hook, detail, pc, back }, live);

@@ -38,7 +38,7 @@ impl Builder<'_> {
         if !matches!(self.mode, Mode::Watch { .. }) || plan.operands.iter().all(Vec::is_empty) {
             return Vec::new();
         }
-        let live = flags_matter_within(&self.cache.regions, block);
+        let live = flags_matter_within(self.cache.source.regions(), block);
         groups(&mut self.finder, block, &plan.operands, &live, !shared)
     }
 
@@ -57,7 +57,7 @@ impl Builder<'_> {
         let member =
             |lane: u32| Member { offset: (lane * lanes.lane_bytes) as u16, mask: watches::mask(lanes.kind) };
         let members = (0..lanes.count as u32).map(member).collect();
-        let live = flags_matter(&self.cache.regions, instruction.ip());
+        let live = flags_matter(self.cache.source.regions(), instruction.ip());
         Some((Group { at: 0, live, first, members, alone: None }, lent))
     }
 
@@ -104,13 +104,13 @@ impl Builder<'_> {
                 self.code.test_entry(None, watches::near(line) as u32, mask);
             }
         }
-        let hook = self.cache.add_hook(hook);
+        let hook = self.cache.hooks.add(hook);
         // The stub comes first, and the place where it comes back is known by the length of what is left.
         let rest = JNZ_BYTES + if group.live { RESTORE_BYTES } else { 0 };
         let back = self.code.here() + rest;
         let exit = Exit { reason: Reason::Hook, detail: hook, pc: at, back };
         let (index, lent) = (self.index, self.lent);
-        let arena = self.cache.codes.get_mut(index);
+        let arena = self.cache.arenas.get_mut(index);
         let stub = arena.map_or(0, |arena| arena.closer_look(exit, group, lent));
         self.code.jump_if_not_zero(stub);
         if group.live {

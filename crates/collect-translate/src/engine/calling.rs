@@ -66,7 +66,7 @@ pub fn totals() -> Option<Totals> {
     let mut totals = None;
     with(|engine| {
         // SAFETY: the calling thread's, under the lock.
-        totals = Some(unsafe { books.as_ref() }.totals(&engine.cache.codes));
+        totals = Some(unsafe { books.as_ref() }.totals(engine.cache.arenas.all()));
     });
     totals
 }

@@ -27,11 +27,11 @@ pub fn enter(engine: &mut Engine, thread: &mut Thread, pc: u64) {
 /// Code that is not in the cache and cannot be: ours, made at run time, or the arenas are full.
 pub fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, called: bool) {
     let cache = &mut engine.cache;
-    if cache.mode == Mode::Off {
+    if cache.mode() == Mode::Off {
         thread.clock.pause();
         return go_on(thread, pc, pc);
     }
-    if cache.is_native(pc) {
+    if cache.source.is_native(pc) {
         if called {
             thread.expect_return();
             return go_on(thread, pc, pc);
@@ -42,7 +42,7 @@ pub fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, calle
         }
         return leave(thread, pc, Leave::ForeignCode);
     }
-    if cache.sequences.contains(pc) {
+    if cache.source.sequences().contains(pc) {
         return leave(thread, pc, Leave::Instruction);
     }
     if cache.find_code(pc)
@@ -50,11 +50,11 @@ pub fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, calle
     {
         return go_on(thread, found, pc);
     }
-    if cache.regions.contains(pc).is_none() {
+    if !cache.source.has(pc) {
         return leave(thread, pc, Leave::ForeignCode);
     }
     match engine.make_room(pc) {
-        Room::Soon if engine.cache.may_wait => return go_on(thread, LATER, pc),
+        Room::Soon if engine.visit.may_wait => return go_on(thread, LATER, pc),
         _ => {}
     }
     match engine.cache.get(pc) {

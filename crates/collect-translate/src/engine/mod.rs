@@ -20,8 +20,18 @@ use observer::Observer;
 /// The engine.
 pub struct Engine {
     pub cache: Cache,
+    pub visit: Visit,
     pub observer: &'static dyn Observer,
     threads: Vec<Attached>,
+}
+
+/// What is known of the thread that is in the dispatcher.
+#[derive(Debug, Default)]
+pub struct Visit {
+    /// Where it goes on in the cache, whatever happens; 0 for nowhere.
+    pub pinned: u64,
+    /// It can be asked to wait for others.
+    pub may_wait: bool,
 }
 
 /// A thread that is attached.
@@ -41,7 +51,7 @@ unsafe impl Send for Engine {}
 
 /// The engine is there from now on.
 pub fn install(cache: Cache, observer: &'static dyn Observer) {
-    *ENGINE.lock() = Some(Engine { cache, observer, threads: Vec::new() });
+    *ENGINE.lock() = Some(Engine { cache, visit: Visit::default(), observer, threads: Vec::new() });
     observer::tell_it_to(observer);
 }
 
@@ -64,7 +74,7 @@ pub fn set_filter(instructions: Option<IpSet>) {
 /// must be blocked.
 pub fn lead_on(from: u64, to: u64) {
     with(|engine| {
-        engine.cache.aliases.insert(from, to);
+        engine.cache.source.lead_on(from, to);
     });
 }
 
@@ -108,7 +118,7 @@ impl Engine {
 
     /// An arena is to be used anew: each thread keeps what it has counted there.
     pub fn fold(&mut self, arena: usize) {
-        if let Some(code) = self.cache.codes.get(arena) {
+        if let Some(code) = self.cache.arenas.get(arena) {
             each_mut(&self.threads).for_each(|books| books.fold(arena, code));
         }
     }
@@ -146,8 +156,7 @@ impl Engine {
         process::is_this_process();
         lock::forget_others();
         ENGINE.keep_in_child();
-        self.cache.regions.all_done();
-        self.cache.stale = true;
+        self.cache.source.end_all_changes();
         for other in std::mem::take(&mut self.threads) {
             if other.thread == this {
                 self.threads.push(other);
@@ -164,7 +173,7 @@ impl Engine {
 
     /// Tells the observer what every thread has executed.
     pub fn ending(&mut self) {
-        let codes = &self.cache.codes;
+        let codes = self.cache.arenas.all();
         let mut threads = self.threads().map(|books| (books.name, books.totals(codes)));
         self.observer.ending(&mut threads);
     }

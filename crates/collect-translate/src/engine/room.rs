@@ -27,9 +27,8 @@ pub enum Room {
 pub fn bound_cache(arenas: usize, blocks: usize) -> u64 {
     let mut retirements = 0;
     engine::with(|engine| {
-        engine.cache.most_arenas = arenas;
-        engine.cache.most_blocks = blocks;
-        retirements = engine.cache.retirements;
+        engine.cache.arenas.bound(arenas, blocks);
+        retirements = engine.cache.arenas.retirements();
     });
     retirements
 }
@@ -37,14 +36,14 @@ pub fn bound_cache(arenas: usize, blocks: usize) -> u64 {
 impl Engine {
     /// Finds room for the translation of the code at `pc` in arenas that are full.
     pub fn make_room(&mut self, pc: u64) -> Room {
-        let retired: Vec<usize> = self.cache.retired().collect();
+        let retired: Vec<usize> = self.cache.arenas.retired().collect();
         let left = |index: &&usize| self.is_left(**index);
         if let Some(&index) = retired.iter().find(left) {
             return self.reuse(index);
         }
         let waiting = self.waiting();
         let waited_in = |index: usize| {
-            let code = self.cache.codes.get(index);
+            let code = self.cache.arenas.get(index);
             code.is_some_and(|code| waiting.iter().any(|&at| code.contains(at)))
         };
         // Where a thread waits in a retired one, that may be for ever.
@@ -78,16 +77,16 @@ impl Engine {
 
     /// Whether no thread is in a retired arena, or can come there.
     fn is_left(&self, index: usize) -> bool {
-        let Some(code) = self.cache.codes.get(index) else { return false };
+        let Some(code) = self.cache.arenas.get(index) else { return false };
         let since = code.retired().unwrap_or(u64::MAX);
         let waits_elsewhere = |thread: &Books| {
-            let code = memory::waits_at(thread.clock.tid()).and_then(|at| self.cache.code_at(at));
+            let code = memory::waits_at(thread.clock.tid()).and_then(|at| self.cache.arenas.at(at));
             // In code of ours it may wait for the lock, on its way to anywhere.
             code.is_some_and(|(_, code)| code.retired().is_none())
         };
         let is_elsewhere = |thread: &Books| {
             thread.seen >= since || thread.clock.outside().is_some() || waits_elsewhere(thread)
         };
-        !code.contains(self.cache.pinned) && self.others().all(is_elsewhere)
+        !code.contains(self.visit.pinned) && self.others().all(is_elsewhere)
     }
 }

@@ -17,10 +17,10 @@ use crate::{
 /// New counters begin with the executions until the first sample, in the thread that will use them first.
 pub fn begin_countdowns(engine: &mut Engine, thread: &mut Thread) {
     let cache = &mut engine.cache;
-    for (arena, id) in std::mem::take(&mut cache.new_counters) {
-        let Some(code) = cache.codes.get(arena) else { continue };
+    for (arena, id) in cache.arenas.take_new_counters() {
+        let Some(code) = cache.arenas.get(arena) else { continue };
         let place = Place { arena, code, id };
-        if let Some(periods) = place.sums().and_then(|sums| cache.mode.countdown(&sums)) {
+        if let Some(periods) = place.sums().and_then(|sums| cache.mode().countdown(&sums)) {
             thread.begin_countdown(place, periods);
         }
     }
@@ -31,8 +31,8 @@ pub fn begin_countdowns(engine: &mut Engine, thread: &mut Thread) {
 pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     // The block may have been translated anew, elsewhere and with another counter.
     let record = thread.slots().exit;
-    let Some((arena, code)) = engine.cache.code_at(record) else { return enter(engine, thread, exit.pc) };
-    let Some(periods) = engine.cache.mode.periods() else {
+    let Some((arena, code)) = engine.cache.arenas.at(record) else { return enter(engine, thread, exit.pc) };
+    let Some(periods) = engine.cache.mode().periods() else {
         // The mode is another one by now: the block is counted again where it is translated for that.
         thread.uncount(code, exit.detail);
         return enter(engine, thread, exit.pc);
@@ -54,13 +54,13 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         return go_on(thread, exit.back, exit.pc);
     }
     // Nobody goes back: the arena may be emptied for the copy.
-    engine.cache.pinned = 0;
+    engine.visit.pinned = 0;
     let cache = sampled_copy(&mut engine.cache, exit.pc, &due, counted as usize);
     match cache {
         Some(cache) => go_on(thread, cache, exit.pc),
         None => {
             // Counted, and it will be again.
-            if let Some((_, code)) = engine.cache.code_at(record) {
+            if let Some((_, code)) = engine.cache.arenas.at(record) {
                 thread.uncount(code, exit.detail);
             }
             cannot_translate(engine, thread, exit.pc, false);
@@ -70,18 +70,18 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
 
 /// The copy of the block at `pc` of so many instructions in which these accesses are sampled.
 pub fn sampled_copy(cache: &mut Cache, pc: u64, due: &strata::Due, counted: usize) -> Option<u64> {
-    if let Some(&known) = cache.variants.get(&(pc, due.key())) {
+    if let Some(known) = cache.translations.variant(pc, due) {
         return Some(known);
     }
-    let code = cache.code_after(pc)?;
+    let code = cache.source.code_after(pc)?;
     let block = Block::decode(pc, code, &mut cache.accesses)?;
     let mut hooked: Vec<Hooked> = Vec::new();
     for (wanted, store) in due.accesses() {
         if let Some((instruction, hook)) = block.sampled(wanted, store, counted) {
-            hooked.push(Hooked { instruction, hook: cache.add_hook(hook) });
+            hooked.push(Hooked { instruction, hook: cache.hooks.add(hook) });
         }
     }
     let copy = emit::variant(cache, pc, &hooked)?;
-    cache.variants.insert((pc, due.key()), copy);
+    cache.translations.add_variant(pc, due, copy);
     Some(copy)
 }

@@ -27,26 +27,18 @@ use crate::{
     threads::thread::{Noticed, Thread},
 };
 
-/// Decisions that are remembered. They take a few hundred bytes each, and nothing else empties them in a program that
-/// makes no new code.
-const MOST_SPLITS: usize = 1 << 14;
-
 /// Tells those of the accesses due in the block at `pc`, of which `counted` instructions count, that can be told now.
 /// Returns the others.
 pub fn tell(engine: &mut Engine, thread: &mut Thread, pc: u64, due: Due, counted: usize) -> Due {
-    let early = matches!(engine.cache.mode, Mode::Sample { .. }) && engine.observer.takes_samples_early();
+    let early = matches!(engine.cache.mode(), Mode::Sample { .. }) && engine.observer.takes_samples_early();
     if !early {
         return due;
     }
-    let key = (pc, due.key());
-    let split = match engine.cache.splits.get(&key) {
-        Some(known) => *known,
+    let split = match engine.cache.translations.split(pc, &due) {
+        Some(known) => known,
         None => {
             let Some(split) = split(&mut engine.cache, pc, &due, counted) else { return due };
-            if engine.cache.splits.len() >= MOST_SPLITS {
-                engine.cache.splits.clear();
-            }
-            engine.cache.splits.insert(key, split);
+            engine.cache.translations.add_split(pc, &due, split);
             split
         }
     };
@@ -59,7 +51,7 @@ pub fn tell(engine: &mut Engine, thread: &mut Thread, pc: u64, due: Due, counted
 }
 
 fn split(cache: &mut Cache, pc: u64, due: &Due, counted: usize) -> Option<Split> {
-    let code = cache.code_after(pc)?;
+    let code = cache.source.code_after(pc)?;
     let block = Block::decode(pc, code, &mut cache.accesses)?;
     let mut finder = cache.spare.finder.take().unwrap_or_else(Finder::new);
     let mut split = Split::default();

@@ -13,7 +13,7 @@ use crate::{
 
 /// Does what the hook of an exit is for.
 pub fn run(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
-    match engine.cache.hook(exit.detail) {
+    match engine.cache.hooks.get(exit.detail) {
         Some(Hook::Lanes(what)) => vector::count(engine, thread, what),
         Some(Hook::DueLanes(what)) => vector::sample(engine, thread, what),
         Some(Hook::Repeat { what, ends_early }) => repeat::before(engine, thread, what, ends_early),
@@ -45,16 +45,16 @@ fn notice_sample(engine: &mut Engine, thread: &mut Thread, hook: Hook) {
 /// Where a block goes on that is about to touch a watched place, if not where it left: in a copy that looks up each
 /// access in front of its instruction.
 pub fn look_closer(cache: &mut Cache, exit: Exit) -> Option<u64> {
-    let Some(Hook::Near { block }) = cache.hook(exit.detail) else { return None };
+    let Some(Hook::Near { block }) = cache.hooks.get(exit.detail) else { return None };
     let copy = sampled_copy(cache, block, &strata::Due::default(), 0)?;
-    let (_, code) = cache.code_at(copy)?;
+    let (_, code) = cache.arenas.at(copy)?;
     code.place_of(copy, exit.pc)
 }
 
 /// The instruction at `pc` is one whose accesses are seen only here.
 fn every_access(engine: &mut Engine, thread: &mut Thread, pc: u64, ahead: i64) {
     let found = operands(engine, thread, pc);
-    match engine.cache.mode {
+    match engine.cache.mode() {
         Mode::Stream => thread.stream(&Explicit { ip: pc, times: 1, stride: 0, accesses: &found }),
         Mode::Watch { .. } => {
             let watches = Watches::of(thread.lane);

@@ -26,6 +26,6 @@ pub fn operands(engine: &mut Engine, thread: &mut Thread, pc: u64) -> Vec<Access
 
 /// What a machine is about to access.
 pub fn accesses(cache: &mut Cache, registers: &Registers<'_>) -> Vec<Access> {
-    let Cache { accesses, regions, .. } = cache;
-    accesses.operands_before(registers, &Code(regions)).accesses().to_vec()
+    let Cache { accesses, source, .. } = cache;
+    accesses.operands_before(registers, &Code(source.regions())).accesses().to_vec()
 }

@@ -28,10 +28,10 @@ use crate::{
 /// A copy of the block with the counter `id` in that arena has timed its loads: what it has measured stays in the buffer only
 /// if that was drawn.
 pub fn draw(engine: &Engine, thread: &mut Thread, arena: usize, id: u64) {
-    let Some(code) = engine.cache.codes.get(arena) else { return };
+    let Some(code) = engine.cache.arenas.get(arena) else { return };
     let Some(counter) = code.counters().get(id as usize) else { return };
     let mut drawn = false;
-    if let Some(periods) = engine.cache.mode.countdown(&counter.sums()) {
+    if let Some(periods) = engine.cache.mode().countdown(&counter.sums()) {
         thread.draw(Place { arena, code, id }, periods, |_| drawn = true);
     }
     thread.has_timed = drawn;

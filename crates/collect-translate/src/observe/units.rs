@@ -15,7 +15,7 @@ impl Units {
     /// Its counter, where its arena still is.
     pub fn place<'c>(&self, cache: &'c Cache) -> Option<Place<'c>> {
         let (arena, id) = (self.arena, self.id);
-        cache.codes.get(arena).map(|code| Place { arena, code, id })
+        cache.arenas.get(arena).map(|code| Place { arena, code, id })
     }
 
     /// How many units the thread has counted.
@@ -26,7 +26,7 @@ impl Units {
     /// Whether a unit that was counted is to be sampled.
     pub fn is_due(&self, cache: &Cache, thread: &Thread) -> bool {
         let value = |place: Place<'_>| place.code.windows().value(thread.lane, place.id as usize);
-        let observed = cache.mode.samples() && cache.filter.contains(self.pc);
+        let observed = cache.mode().samples() && cache.filter().contains(self.pc);
         observed && self.place(cache).is_some_and(|place| value(place) < 0)
     }
 }
@@ -89,11 +89,11 @@ impl Seen<'_> {
 
     /// Notices what is to be sampled among the units that were counted, and loads the counter anew.
     pub fn sample(&self, cache: &Cache, thread: &mut Thread) {
-        let (Some(place), Some(periods)) = (self.what.place(cache), cache.mode.periods()) else { return };
+        let (Some(place), Some(periods)) = (self.what.place(cache), cache.mode().periods()) else { return };
         let mut drawn: Vec<Drawn> = Vec::new();
         thread.draw(place, periods, |access| drawn.push(access));
         let mut noticed: Vec<_> = drawn.iter().filter_map(|drawn| self.drawn(drawn)).collect();
-        if matches!(cache.mode, Mode::Watch { .. }) {
+        if matches!(cache.mode(), Mode::Watch { .. }) {
             let behind: Vec<_> =
                 noticed.iter().flat_map(|(unit, index, _)| self.behind(*unit, *index)).collect();
             noticed.extend(behind);

@@ -14,10 +14,10 @@ use crate::{
 /// kin.
 pub fn count(engine: &mut Engine, thread: &mut Thread, what: Units) {
     let found = operands(engine, thread, what.pc);
-    if engine.cache.mode == Mode::Stream && engine.cache.filter.contains(what.pc) {
+    if engine.cache.mode() == Mode::Stream && engine.cache.filter().contains(what.pc) {
         thread.stream(&Explicit { ip: what.pc, times: 1, stride: 0, accesses: &found });
     }
-    let Some(code) = engine.cache.codes.get(what.arena) else { return };
+    let Some(code) = engine.cache.arenas.get(what.arena) else { return };
     let Some(unit) = code.counters().get(what.id as usize).map(|counter| counter.sums()) else { return };
     code.count(thread.lane, what.id, -(found.len() as i64));
     for access in &found {

@@ -43,7 +43,7 @@ pub fn detach() -> Option<Totals> {
     let mut left = None;
     with(|engine| {
         if engine.take(thread.books) {
-            totals = Some(thread.totals(&engine.cache.codes));
+            totals = Some(thread.totals(engine.cache.arenas.all()));
             thread.detach();
             thread.turn.give();
             left = Some(thread.lane);
@@ -66,7 +66,7 @@ fn detach_without_gs() -> Option<Totals> {
         let Some(pointer) = engine.take_by_tid(tid) else { return };
         // SAFETY: it was a box, and only its own thread, which gives it up, had it.
         let thread = unsafe { Box::from_raw(pointer) };
-        totals = Some(thread.totals(&engine.cache.codes));
+        totals = Some(thread.totals(engine.cache.arenas.all()));
         left = Some(thread.lane);
     });
     left.into_iter().for_each(give_lane_back);

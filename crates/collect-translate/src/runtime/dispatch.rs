@@ -36,7 +36,7 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
     }
     for trial in 0..=MOST_WAITS {
         engine::with_thread(thread, |engine, thread| {
-            engine.cache.may_wait = trial < MOST_WAITS && is_repeatable(exit.reason);
+            engine.visit.may_wait = trial < MOST_WAITS && is_repeatable(exit.reason);
             dispatch(engine, thread, exit);
         });
         if thread.slots().next != LATER {
@@ -53,7 +53,7 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
         mapping::UNLOCKED => {
             let result = mapping::make(thread);
             engine::with_thread(thread, |engine, thread| {
-                (engine.cache.may_wait, engine.cache.pinned) = (false, exit.back);
+                (engine.visit.may_wait, engine.visit.pinned) = (false, exit.back);
                 mapping::made(engine, thread, exit, result);
                 settle(engine, thread);
             });
@@ -104,7 +104,7 @@ fn hand_over_before(thread: &mut Thread, exit: &Exit) {
 fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     thread.clock.come_back();
     signal::hide_mask(thread);
-    engine.cache.pinned = exit.back;
+    engine.visit.pinned = exit.back;
     if thread.restarts != 0 {
         engine.cache.note_published(thread.restarts);
     }
@@ -149,8 +149,8 @@ fn settle(engine: &mut Engine, thread: &mut Thread) {
 /// The thread, which was in the dispatcher, goes on where its slots say.
 fn note_where(engine: &Engine, thread: &mut Thread) {
     let next = thread.slots().next;
-    if !engine.cache.is_retired(next) {
-        thread.seen = engine.cache.retirements;
+    if !engine.cache.arenas.is_retired(next) {
+        thread.seen = engine.cache.arenas.retirements();
     }
 }
 
@@ -158,7 +158,7 @@ fn link(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     let Some(cache) = engine.cache.get(exit.pc) else {
         return cannot_translate(engine, thread, exit.pc, true);
     };
-    if let Some(code) = engine.cache.codes.iter_mut().find(|code| code.contains(exit.detail)) {
+    if let Some(code) = engine.cache.arenas.at_mut(exit.detail) {
         code.link(exit.pc, exit.detail, cache);
     }
     engine.cache.ahead.note(None, exit.pc);

@@ -16,7 +16,7 @@ pub fn accesses() -> Option<u64> {
     let mut accesses = None;
     with(|engine| {
         // SAFETY: the calling thread's; the dispatcher waits for the observer, or does not run.
-        accesses = Some(unsafe { (*pointer).accesses(&engine.cache.codes) });
+        accesses = Some(unsafe { (*pointer).accesses(engine.cache.arenas.all()) });
     });
     accesses
 }
@@ -25,7 +25,7 @@ pub fn accesses() -> Option<u64> {
 pub fn accesses_of(name: u64) -> Option<u64> {
     let mut accesses = None;
     with(|engine| {
-        accesses = engine.named(name).map(|books| books.accesses(&engine.cache.codes));
+        accesses = engine.named(name).map(|books| books.accesses(engine.cache.arenas.all()));
     });
     accesses
 }
@@ -39,7 +39,8 @@ pub fn accesses_at(context: &ucontext_t) -> Option<u64> {
     let mut accesses = None;
     with(|engine| {
         let ahead = signal::ahead(engine, thread, context);
-        accesses = Some((thread.accesses(&engine.cache.codes) as i64).saturating_sub(ahead).max(0) as u64);
+        accesses =
+            Some((thread.accesses(engine.cache.arenas.all()) as i64).saturating_sub(ahead).max(0) as u64);
     });
     accesses
 }

@@ -45,7 +45,7 @@ pub fn witness(context: &mut libc::ucontext_t, tick_ns: u64) -> bool {
         let passes = passages::passages().contains(&pc);
         // Whether there is code to translate the dispatcher finds out, which may allocate.
         let steps = steps::continues_in(context);
-        back = !stays && !passes && !steps && engine.cache.mode != Mode::Off;
+        back = !stays && !passes && !steps && engine.cache.mode() != Mode::Off;
         thread.clock.tick(match found {
             _ if booked.is_some() => 0,
             Found::Inside => 0,
@@ -62,7 +62,9 @@ pub fn witness(context: &mut libc::ucontext_t, tick_ns: u64) -> bool {
 
 /// Where a thread is whose books say that it is inside.
 fn find(engine: &Engine, thread: &Thread, pc: u64, sp: u64) -> Found {
-    if passages::passages().contains(&pc) || engine.cache.code_at(pc).is_some() || engine.cache.is_native(pc)
+    if passages::passages().contains(&pc)
+        || engine.cache.arenas.at(pc).is_some()
+        || engine.cache.source.is_native(pc)
     {
         return Found::Inside;
     }

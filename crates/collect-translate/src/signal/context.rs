@@ -117,7 +117,7 @@ pub fn find(cache: &Cache, thread: &mut Thread, registers: Original) -> Found {
     let at = registers.rip;
     let ours = if let Some(mark) = cache.mark(at) {
         in_fragment(thread.slots(), registers, mark)
-    } else if cache.code_at(at).is_some() || passages::passages().contains(&at) {
+    } else if cache.arenas.at(at).is_some() || passages::passages().contains(&at) {
         in_passage(thread, registers)
     } else {
         None

@@ -35,7 +35,7 @@ pub fn take_back(engine: &mut Engine, thread: &mut Thread, found: &Found, contex
     match found.place {
         Place::Native | Place::Between => {}
         Place::Counted(id, address) => {
-            if let Some((_, code)) = engine.cache.code_at(address) {
+            if let Some((_, code)) = engine.cache.arenas.at(address) {
                 thread.uncount(code, id);
             }
         }
@@ -60,16 +60,16 @@ pub fn ahead(engine: &mut Engine, found: &Found, context: &ucontext_t) -> i64 {
     let cache = &mut engine.cache;
     match found.place {
         Place::Native | Place::Between => 0,
-        Place::Counted(id, address) => cache.code_at(address).map_or(0, |(_, code)| accesses_of(code, id)),
+        Place::Counted(id, address) => cache.arenas.at(address).map_or(0, |(_, code)| accesses_of(code, id)),
         Place::Fragment(address) => {
-            let left = cache.code_at(address).and_then(|(_, code)| {
+            let left = cache.arenas.at(address).and_then(|(_, code)| {
                 let mark = code.mark(address).filter(|mark| mark.undo.counts_iterations())?;
                 let (_, counter) = last_counter(code, mark.cache, Unit::Iteration)?;
                 Some(counter.sums().accesses().wrapping_mul(found.original.gpr[RCX] as i64))
             });
             let Some(rest) = Rest::at(cache, address) else { return left.unwrap_or_default() };
             let (counter_at, id) = rest.counter;
-            let rest_of_block = match (&rest.part, cache.code_at(counter_at)) {
+            let rest_of_block = match (&rest.part, cache.arenas.at(counter_at)) {
                 (Some(part), _) => part.accesses(),
                 (None, Some((_, code))) => accesses_of(code, id),
                 (None, None) => 0,
@@ -90,7 +90,7 @@ fn accesses_of(code: &Code, id: u64) -> i64 {
 
 /// Takes back the instruction at `pc` alone, which was counted with its block and has faulted.
 pub fn take_back_one(engine: &mut Engine, thread: &mut Thread, pc: u64) {
-    let Some(code) = engine.cache.code_after(pc) else { return };
+    let Some(code) = engine.cache.source.code_after(pc) else { return };
     if let Some(block) = Block::decode(pc, code, &mut engine.cache.accesses)
         && let Some(first) = block.instructions.first()
     {
@@ -107,7 +107,7 @@ fn add(code: &Code, thread: &Thread, id: u64, difference: i64) {
 
 /// Takes the iterations back that a repeated instruction did not make: how many.
 fn iterations(cache: &mut Cache, thread: &mut Thread, address: u64, original: &Original) -> u64 {
-    let Some((arena, code)) = cache.code_at(address) else { return 0 };
+    let Some((arena, code)) = cache.arenas.at(address) else { return 0 };
     let Some(mark) = code.mark(address) else { return 0 };
     if mark.undo.counts_iterations()
         && let Some((id, counter)) = last_counter(code, address, Unit::Iteration)
@@ -149,22 +149,22 @@ pub struct Rest {
 impl Rest {
     /// Of the block that a thread at this address in a fragment is in, if any.
     fn at(cache: &mut Cache, address: u64) -> Option<Self> {
-        let (_, code) = cache.code_at(address)?;
+        let (_, code) = cache.arenas.at(address)?;
         let (start, marks) = code.marks_until(address)?;
-        let behind = hook_before(code, address).and_then(|id| cache.hook(id));
+        let behind = hook_before(code, address).and_then(|id| cache.hooks.get(id));
         let own = last_counter(code, address, Unit::Execution).filter(|(_, counter)| counter.cache >= start);
         // A sampled copy has no counter; the block that it is a copy of was counted.
-        let is_copy = own.is_none() && cache.variants.values().any(|&copy| copy == start);
+        let is_copy = own.is_none() && cache.translations.is_variant(start);
         let (at, (id, counter)) = match own {
             Some(own) => (address, own),
             None if is_copy => {
-                let counted = cache.counted_at(code.mark(start)?.pc)?;
-                (counted, last_counter(cache.code_at(counted)?.1, counted, Unit::Execution)?)
+                let counted = cache.translations.counted_at(code.mark(start)?.pc)?;
+                (counted, last_counter(cache.arenas.at(counted)?.1, counted, Unit::Execution)?)
             }
             None => return None,
         };
         let from = if is_copy { start } else { counter.cache };
-        let code = cache.code_after(counter.pc)?;
+        let code = cache.source.code_after(counter.pc)?;
         let marks: Vec<_> = marks.filter(|mark| mark.cache >= from).collect();
         let mut block = Block::decode(counter.pc, code, &mut cache.accesses)?;
         block.truncate(counter.sums().instructions as usize);
@@ -197,7 +197,7 @@ impl Rest {
 
     fn take_back(&self, cache: &Cache, thread: &mut Thread) {
         let (address, id) = self.counter;
-        match (&self.part, cache.code_at(address)) {
+        match (&self.part, cache.arenas.at(address)) {
             (Some(part), _) => thread.correct(-1, part),
             // As if it had never begun, so that samples stay where they are, too.
             (None, Some((_, code))) => thread.uncount(code, id),
@@ -240,7 +240,7 @@ fn lanes_to_come(cache: &mut Cache, original: &Original, context: &ucontext_t) -
 fn lanes(cache: &mut Cache, thread: &mut Thread, original: &Original, context: &ucontext_t) {
     let left = lanes_to_come(cache, original, context);
     left.iter().for_each(|access| thread.correct(-1, &sums(access)));
-    if cache.mode == Mode::Stream && cache.filter.contains(original.rip) {
+    if cache.mode() == Mode::Stream && cache.filter().contains(original.rip) {
         thread.take_accesses_back(left.len());
     }
 }

@@ -289,7 +289,7 @@ fn interrupt(engine: &mut Engine, thread: &mut Thread, context: &mut ucontext_t)
 
 fn is_at_instruction_left_for(cache: &Cache, thread: &mut Thread, registers: &Original) -> bool {
     // Restartable sequences are not counted before they run.
-    !cache.sequences.contains(registers.rip)
+    !cache.source.sequences().contains(registers.rip)
         && thread.clock.outside() == Some(Leave::Instruction)
         && thread.slots().pc == registers.rip
 }

@@ -22,14 +22,14 @@ pub fn take_back(
     rest: Option<&Rest>,
     left: u64,
 ) {
-    let Some((_, code)) = cache.code_at(address) else { return };
+    let Some((_, code)) = cache.arenas.at(address) else { return };
     let Some(mark) = code.mark(address) else { return };
     if thread.comparison.is_some() {
         // Its iterations are known now, and the hook behind it will not be met.
         return repeat::end_comparison(cache, thread, At { gpr: original.gpr, flags: original.rflags });
     }
     let counter = last_counter(code, address, Unit::Execution).map(|(_, counter)| counter);
-    if counter.is_some_and(|counter| !cache.filter.contains(counter.pc)) {
+    if counter.is_some_and(|counter| !cache.filter().contains(counter.pc)) {
         return;
     }
     if left > 0 {

@@ -26,7 +26,7 @@ pub const END: u64 = (1 << 63) + 1;
 
 /// The calling thread is to [`end`].
 pub fn exit(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
-    let totals = thread.totals(&engine.cache.codes);
+    let totals = thread.totals(engine.cache.arenas.all());
     engine.observer.thread_ending(thread.name, &totals);
     // Its dispatcher has it still.
     if engine.take(thread.books) {

@@ -25,7 +25,7 @@ pub fn call(
     engine.cache.translate_ahead();
     // What is copied is what the child sees, because nobody translates before the call has returned.
     let copies: Option<Vec<ArenaCopy>> =
-        engine.cache.codes.iter_mut().map(|code| code.memory_mut().copy().ok()).collect();
+        engine.cache.arenas.iter_mut().map(|code| code.memory_mut().copy().ok()).collect();
     engine.observer.forking();
     // SAFETY: the program asked for it, but for the stack, which the child gets below; both go on from here, each with
     // memory of its own.
@@ -51,12 +51,12 @@ fn begin(engine: &mut Engine, thread: &mut Thread, copies: Option<Vec<ArenaCopy>
         let next = thread.slots().pc;
         return leave(thread, next, Leave::NoRoom);
     }
-    thread.begin_in_child(&engine.cache.codes);
+    thread.begin_in_child(engine.cache.arenas.all());
     engine.cache.ahead.begin_in_child();
 }
 
 fn replace_code(engine: &mut Engine, copies: Option<Vec<ArenaCopy>>) -> Option<()> {
-    for (code, copy) in engine.cache.codes.iter_mut().zip(copies?) {
+    for (code, copy) in engine.cache.arenas.iter_mut().zip(copies?) {
         code.memory_mut().after_fork(copy).ok()?;
     }
     Some(())

@@ -22,7 +22,7 @@ pub const UNLOCKED: u64 = (1 << 63) + 2;
 /// The thread is about to make such a call.
 pub fn prepare(engine: &mut Engine, thread: &mut Thread) {
     for range in replaced(number(thread), arguments(thread)).into_iter().flatten() {
-        if engine.cache.regions.changing(&range) {
+        if engine.cache.source.begin_change(&range) {
             engine.cache.forget(std::slice::from_ref(&range));
         }
     }
@@ -40,10 +40,12 @@ pub fn made(engine: &mut Engine, thread: &mut Thread, exit: Exit, result: Result
     let (number, given) = (number(thread), arguments(thread));
     finish(thread, exit, result);
     let cache = &mut engine.cache;
-    cache.stale |= makes_code(&cache.regions, number, given);
+    if makes_code(cache.source.regions(), number, given) {
+        cache.source.expect_code();
+    }
     let mut had_code = false;
     for range in replaced(number, given).into_iter().flatten() {
-        had_code |= cache.regions.done(&range);
+        had_code |= cache.source.end_change(&range);
     }
     if had_code || number == libc::SYS_shmat && replaces(given) {
         // How long a segment is, only the kernel knows. Where the look fails, there is no code: it will be looked for again.
@@ -58,7 +60,7 @@ pub fn made(engine: &mut Engine, thread: &mut Thread, exit: Exit, result: Result
         if replaces_memory(number) {
             engine.observer.mapping_changed(Some(&range), false);
         }
-        if cache.regions.overlap(&range) {
+        if cache.source.regions().overlap(&range) {
             cache.code_changed(&range);
         }
         if range.contains(&thread.restarts) {

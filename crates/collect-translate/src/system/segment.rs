@@ -37,7 +37,7 @@ const ARCH_SHSTK_ENABLE: u64 = 0x5001;
 
 /// The instruction at `exit.pc` must run in its own place.
 pub fn leave_for_instruction(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
-    let uses_gs = engine.cache.code_after(exit.pc).is_some_and(|code| {
+    let uses_gs = engine.cache.source.code_after(exit.pc).is_some_and(|code| {
         let instruction = Decoder::with_ip(64, code, exit.pc, DecoderOptions::NONE).decode();
         relocate::uses_gs(&instruction)
     });
@@ -54,7 +54,7 @@ pub fn leave_for_good(engine: &mut Engine, thread: &mut Thread, from: u64, pc: u
     thread.give_back();
     leave(thread, pc, why);
     let rax = thread.slots().regs[RAX];
-    let arena = engine.cache.codes.iter_mut().find(|code| code.contains(from));
+    let arena = engine.cache.arenas.at_mut(from);
     // Where there is no room the program finds our base, as long as it does not set its own.
     if let Some(entry) = arena.and_then(|arena| emit_way_out(arena, pc, rax)) {
         thread.slots().next = entry;

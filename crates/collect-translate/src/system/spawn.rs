@@ -17,15 +17,15 @@ use crate::{
 /// Lets the system call happen in code of its own, from where the two go different ways.
 pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     thread.clock.note(Leave::Spawned);
-    let known = engine.cache.spawns.get(&exit.back).copied();
+    let known = engine.cache.translations.spawn(exit.back);
     let entry = known.or_else(|| {
         let next = engine.cache.mark(exit.back + SYSCALL.len() as u64)?.pc;
-        let code = engine.cache.codes.iter_mut().find(|code| code.contains(exit.back))?;
+        let code = engine.cache.arenas.at_mut(exit.back)?;
         emit(code, &exit, next)
     });
     match entry {
         Some(entry) => {
-            engine.cache.spawns.insert(exit.back, entry);
+            engine.cache.translations.add_spawn(exit.back, entry);
             go_on(thread, entry, exit.pc);
         }
         None => finish(thread, exit, Err(libc::EAGAIN)),

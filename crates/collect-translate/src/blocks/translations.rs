@@ -1,0 +1,165 @@
+//! What is translated: blocks, copies of them, and what else is known by an original address.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::{
+    encode::Emitter,
+    probes::{split::Split, strata::Due},
+};
+
+/// Blocks of a program that starts and does little, so that their table seldom grows. What a table has spare, every fork
+/// copies.
+const TYPICAL_BLOCKS: usize = 7 << 10;
+
+/// Samplings that are remembered. They take a few hundred bytes each, and nothing else empties them in a program that
+/// makes no new code.
+const MOST_SPLITS: usize = 1 << 14;
+
+/// Some accesses of the block at an address.
+type Sampled = (u64, [u8; Due::MOST]);
+
+/// Where in the cache a block lies that follows a branch.
+#[derive(Clone, Copy, Debug)]
+pub struct Follower {
+    /// Where the branch falls through to.
+    pub entry: u64,
+    /// Behind what counts that.
+    pub body: u64,
+}
+
+/// All translations.
+pub struct Translations {
+    /// Block by original address: where it is in the cache.
+    blocks: FxHashMap<u64, u64>,
+    /// Blocks that nobody is led to, because they follow a branch that counts on them (`emit::follower`).
+    followers: FxHashMap<u64, Follower>,
+    /// What the fragment in the making has added to both, and is not there to be run yet.
+    fresh: (Vec<(u64, u64)>, Vec<u64>),
+    /// Copies of blocks in which accesses are sampled.
+    variants: FxHashMap<Sampled, u64>,
+    /// Which of such accesses are told at the block's beginning.
+    splits: FxHashMap<Sampled, Split>,
+    /// Where system calls happen that make threads, by the address of the call in the cache.
+    spawns: FxHashMap<u64, u64>,
+}
+
+impl Translations {
+    /// None.
+    pub fn new() -> Self {
+        Self {
+            blocks: FxHashMap::with_capacity_and_hasher(TYPICAL_BLOCKS, Default::default()),
+            followers: FxHashMap::default(),
+            fresh: Default::default(),
+            variants: FxHashMap::default(),
+            splits: FxHashMap::default(),
+            spawns: FxHashMap::default(),
+        }
+    }
+
+    /// Where the block at `pc` is, if anybody may be led there.
+    pub fn get(&self, pc: u64) -> Option<u64> {
+        self.blocks.get(&pc).copied()
+    }
+
+    /// The same, where a jump at the end of `code` reaches it.
+    pub fn known(&self, pc: u64, code: &Emitter) -> Option<u64> {
+        self.get(pc).filter(|&cache| code.reaches(cache))
+    }
+
+    /// The block at `pc` where it follows a branch.
+    pub fn follower(&self, pc: u64) -> Option<Follower> {
+        self.followers.get(&pc).copied()
+    }
+
+    /// Whether there is a translation of the block at `pc`.
+    pub fn contains(&self, pc: u64) -> bool {
+        self.blocks.contains_key(&pc) || self.followers.contains_key(&pc)
+    }
+
+    /// Where the block at `pc` is counted, if it is translated.
+    pub fn counted_at(&self, pc: u64) -> Option<u64> {
+        self.get(pc).or_else(|| self.follower(pc).map(|follower| follower.entry))
+    }
+
+    /// The fragment in the making has the block at `pc` there.
+    pub fn begins(&mut self, pc: u64, cache: u64) {
+        self.blocks.insert(pc, cache);
+        self.fresh.0.push((pc, cache));
+    }
+
+    /// The fragment in the making has the block at `pc` there, behind a branch that counts on it.
+    pub fn follows(&mut self, pc: u64, follower: Follower) {
+        self.followers.insert(pc, follower);
+        self.fresh.1.push(pc);
+    }
+
+    /// The fragment is made: calls `each` for its blocks and where they are.
+    pub fn publish(&mut self, each: impl FnMut((u64, u64))) {
+        let (blocks, followers) = &mut self.fresh;
+        blocks.drain(..).for_each(each);
+        followers.clear();
+    }
+
+    /// The fragment could not be made.
+    pub fn retract(&mut self) {
+        let (blocks, followers) = &mut self.fresh;
+        for (pc, _) in blocks.drain(..) {
+            self.blocks.remove(&pc);
+        }
+        for pc in followers.drain(..) {
+            self.followers.remove(&pc);
+        }
+    }
+
+    /// The copy of the block at `pc` in which these accesses are sampled.
+    pub fn variant(&self, pc: u64, due: &Due) -> Option<u64> {
+        self.variants.get(&(pc, due.key())).copied()
+    }
+
+    /// That copy was made.
+    pub fn add_variant(&mut self, pc: u64, due: &Due, copy: u64) {
+        self.variants.insert((pc, due.key()), copy);
+    }
+
+    /// Whether such a copy begins there.
+    pub fn is_variant(&self, start: u64) -> bool {
+        self.variants.values().any(|&copy| copy == start)
+    }
+
+    /// Which of these accesses of the block at `pc` are told at its beginning.
+    pub fn split(&self, pc: u64, due: &Due) -> Option<Split> {
+        self.splits.get(&(pc, due.key())).copied()
+    }
+
+    /// That was decided.
+    pub fn add_split(&mut self, pc: u64, due: &Due, split: Split) {
+        if self.splits.len() >= MOST_SPLITS {
+            self.splits.clear();
+        }
+        self.splits.insert((pc, due.key()), split);
+    }
+
+    /// The code for the system call there that makes a thread.
+    pub fn spawn(&self, call: u64) -> Option<u64> {
+        self.spawns.get(&call).copied()
+    }
+
+    /// That code lies at `entry`.
+    pub fn add_spawn(&mut self, call: u64, entry: u64) {
+        self.spawns.insert(call, entry);
+    }
+
+    /// Where all such code lies.
+    pub fn spawns(&self) -> impl Iterator<Item = u64> {
+        self.spawns.values().copied()
+    }
+
+    /// Forgets what lies in the cache where `is_dead` holds. Returns the blocks that were there.
+    pub fn forget(&mut self, is_dead: impl Fn(u64) -> bool) -> FxHashSet<u64> {
+        self.followers.retain(|_, follower| !is_dead(follower.entry));
+        self.variants.retain(|_, cache| !is_dead(*cache));
+        self.splits.clear();
+        self.spawns.retain(|call, _| !is_dead(*call));
+        self.blocks.extract_if(|_, cache| is_dead(*cache)).map(|(pc, _)| pc).collect()
+    }
+}
