@@ -1,7 +1,8 @@
 //! The code cache: what is translated, where it is, and the ways between blocks.
 //!
 //! - **Arenas** ([`code`]): 16 MiB within 2 GiB of the original code, each a memfd that is mapped twice: executable there,
-//!   writable elsewhere. Beside each lie *windows* of counters, one for every lane, at one distance from all lanes, so that
+//!   writable elsewhere. There are six at most. Code below 2 GiB, whose operands can be absolute, finds room anywhere. Beside
+//!   each arena lie *windows* of counters, one for every lane, at one distance from all lanes, so that
 //!   the same instruction `sub qword ptr gs:[rip+d], 1` counts in each thread's own window. (In a chain of such counts an
 //!   operand relative to RIP cost nothing and an absolute one, `gs:[d]`, 1.2 ns, presumably because the core renames only
 //!   the former.)

@@ -1,4 +1,8 @@
 //! From the program's code to the cache: one fragment, of up to [`MOST_BLOCKS`] blocks that follow each other.
+//!
+//! Instructions are copied; only transfers of control and operands relative to RIP are rewritten. Direct jumps become links,
+//! indirect ones go through tables. Flags are kept unless they are known to be dead. A conditional branch counts as taken;
+//! where it falls through, the counter of the block behind it takes that back ([`follower`]).
 
 mod count;
 pub mod follower;

@@ -1,4 +1,7 @@
 //! From an address in the cache back to the program: which instruction is next, and what added code has in hand.
+//!
+//! For every cache address there is the original one and what must be undone to have the program's registers in front of
+//! it, about three bytes per mark. Faults, timers and watchpoints are translated back by them.
 
 use crate::lane::registers::Gpr;
 

@@ -5,6 +5,10 @@
 //! among the very lines and the very bytes that are watched (`closer::look_closer`), and mostly is not among them. Only
 //! what is found twice is told.
 //!
+//! One look takes five instructions without a store; where flags are live, it moves up to where they are dead. The closer
+//! look does not leave for the dispatcher either. Only what is found there, too, has the rest of its block run in a copy in
+//! which each access has a look of its own, and is told. Any thread may change any entry.
+//!
 //! An entry counts who watches loads, and who stores: so that one who gives up does not disturb others.
 //!
 //! [`Mode::Watch`]: crate::Mode::Watch

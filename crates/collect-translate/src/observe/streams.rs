@@ -21,8 +21,7 @@ use crate::{
     engine::{self, observer},
     lane::records::EMPTY,
     probes::batch::Batch,
-    threads::stamp::now,
-    threads::{buffer::Buffer, thread::Thread},
+    threads::{buffer::Buffer, stamp::now, thread::Thread},
 };
 
 /// Hands over what all attached threads have streamed so far, the calling one too. For those that wait in a system

@@ -5,7 +5,7 @@
 //!                          |           where the kernel would have put it (frame)
 //!                      the program's handler, in the cache, on that frame
 //!                          |
-//!                      rt_sigreturn: a copy of the frame leads on in the cache (gate) --> kernel --> switch::resume
+//!                      rt_sigreturn: a copy of the frame leads on in the cache (gate) --> kernel --> passages::resume
 //! ```
 //!
 //! Actions, masks and alternate stacks are kept as the program believes them to be (`wishes`, `own`). The kernel has others:

@@ -1,4 +1,11 @@
 //! System calls that concern the translator.
+//!
+//! - A fork copies the arenas, under the lock that serialises translation, so that the child has code of its own ([`fork`]).
+//!   What is the same in parent and child (modules, arguments, how samples are delivered, the thread's tools) is not found
+//!   out anew. Children that share memory (`vfork`, a raw `clone`) run natively, with GS cleared ([`spawn`]).
+//! - Calls that map, unmap or protect go through the dispatcher ([`mapping`]). Fragments made from those pages are forgotten
+//!   before the call, which is made without the lock. Until the call is over nothing is translated there.
+//! - Before a call that would forbid what engine or embedder need, the whole process goes on natively ([`aside`]).
 
 pub mod aside;
 pub mod birth;
