@@ -1,6 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use carom_base_stream::frame::FrameError;
 use thiserror::Error;
 
 use crate::chunk::MAX_PAYLOAD_BYTES;
@@ -52,6 +53,16 @@ pub enum StoreError {
         offset: u64,
         /// What is wrong with it.
         damage: Damage,
+    },
+    /// What a thread handed over cannot be used. The rows around it are good.
+    #[error("{}: row {row} is not a frame of accesses: {error}", path.display())]
+    Frame {
+        /// The file.
+        path: PathBuf,
+        /// The row, from 0. Rows of damaged chunks count as one.
+        row: u64,
+        /// What is wrong with it.
+        error: FrameError,
     },
 }
 

@@ -52,6 +52,6 @@ pub use manifest::{
     ThreadCounters, ThreadCounts, ThreadInfo, Warning,
 };
 pub use read::{Recording, Rows};
-pub use rows::{HeapObject, MAX_FRAMES, Row, Stack};
+pub use rows::{HeapObject, MAX_FRAMES, Row, Stack, StreamFrame};
 pub use rules::{Rule, Violation};
 pub use write::{Full, Writer};

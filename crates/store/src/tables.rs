@@ -9,18 +9,19 @@ use crate::chunk::Kind;
 use crate::error::StoreError;
 use crate::fuzzing::{Decoded, decode_rows};
 use crate::read::Recording;
-use crate::rows::{HeapObject, Row, Stack};
+use crate::rows::{HeapObject, Row, Stack, StreamFrame};
 use crate::rules::{Findings, RowContext};
 use crate::write::{AnyTable, create_table};
 
 /// Every table, one line each. Rows are written and checked in this order: what others refer to comes first.
-pub const TABLES: [Table; 6] = [
+pub const TABLES: [Table; 7] = [
     Table::of::<Stack>(),
     Table::of::<HeapObject>(),
     Table::of::<Sample>(),
     Table::of::<SharingEvent>(),
     Table::of::<ReuseEvent>(),
     Table::of::<ReuseCell>(),
+    Table::of::<StreamFrame>(),
 ];
 
 /// Where the table of a type stands in [`TABLES`]. A type that is not listed does not compile.

@@ -4,7 +4,7 @@
 mod common;
 
 use carom_base::{Ip, ProcessId, ReuseCell, ReuseEvent, Sample, SharingEvent, StackId};
-use carom_store::{HeapObject, MAX_FRAMES, Manifest, Recording, Row, Stack, Writer, check};
+use carom_store::{HeapObject, MAX_FRAMES, Manifest, Recording, Row, Stack, StreamFrame, Writer, check};
 use common::{any_cell, any_event, any_object, any_reuse, any_sample, any_stack, small};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -102,7 +102,7 @@ fn the_manifest_returns_with_its_files() {
     let read = Recording::open(&dir).unwrap().manifest().clone();
     let names: Vec<_> = read.files.iter().map(|file| file.name.as_str()).collect();
     let rows = ["samples.chunks", "events.chunks", "stacks.chunks", "objects.chunks"];
-    assert_eq!(names, [&rows[..], &["reuse.chunks", "cells.chunks"]].concat());
+    assert_eq!(names, [&rows[..], &["reuse.chunks", "cells.chunks", "accesses.chunks"]].concat());
     assert_eq!(Manifest { files: Vec::new(), ..read }, small.manifest);
 }
 
@@ -132,10 +132,10 @@ fn the_small_recording_breaks_no_rule() {
 }
 
 #[test]
-fn a_recording_of_an_earlier_version_has_no_reuse() {
+fn a_recording_of_an_earlier_version_has_no_reuse_and_no_accesses() {
     let (_parent, dir) = small().write();
     let mut manifest = Recording::open(&dir).unwrap().manifest().clone();
-    let later = [ReuseEvent::KIND, ReuseCell::KIND].map(carom_store::Kind::file_name);
+    let later = [ReuseEvent::KIND, ReuseCell::KIND, StreamFrame::KIND].map(carom_store::Kind::file_name);
     manifest.files.retain(|file| !later.contains(&file.name.as_str()));
     std::fs::write(dir.join("manifest.json"), serde_json::to_string(&manifest).unwrap()).unwrap();
     for file in later {

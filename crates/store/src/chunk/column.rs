@@ -124,6 +124,13 @@ impl Bytes<'_> {
         take(&mut self.rest).map(|[byte]| byte)
     }
 
+    /// The next codes as they are.
+    pub fn read_slice(&mut self, count: usize) -> Result<&[u8], Damage> {
+        let (slice, rest) = self.rest.split_at_checked(count).ok_or(Damage::Column)?;
+        self.rest = rest;
+        Ok(slice)
+    }
+
     /// The next code as what it stands for.
     pub fn read_as<T>(&mut self, meaning: impl FnOnce(u8) -> Option<T>) -> Result<T, Damage> {
         meaning(self.read()?).ok_or(Damage::Value)

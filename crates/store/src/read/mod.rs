@@ -2,6 +2,7 @@
 
 mod chunks;
 mod rows;
+mod stream;
 
 use std::path::{Path, PathBuf};
 

@@ -7,12 +7,14 @@ mod reuse_cell;
 mod reuse_event;
 mod sample;
 mod stack;
+mod stream_frame;
 
 use std::fmt;
 
 use access::{Accesses, check_access, encode_accesses, share_line};
 pub use object::HeapObject;
 pub use stack::{MAX_FRAMES, Stack};
+pub use stream_frame::StreamFrame;
 
 use crate::chunk::{ColumnReader, ColumnWriter, Kind};
 use crate::error::Damage;

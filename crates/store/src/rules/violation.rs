@@ -1,6 +1,7 @@
 use std::fmt;
 
 use carom_base::{Addr, Cpu, LogBin, Nanos, ProcessId, ReuseOutcome, StackId, ThreadId};
+use carom_base_stream::frame::FrameError;
 use thiserror::Error;
 
 /// A rule that a recording breaks, and where.
@@ -153,6 +154,10 @@ pub enum Rule {
     /// An address of pairs that are counted together, which have none in common.
     #[error("address {:#x} cannot be that of all other pairs", .0.0)]
     AddressOfRest(Addr),
+
+    /// What a thread handed over is not what it should be.
+    #[error("not a frame of accesses: {0}")]
+    BadFrame(FrameError),
 
     /// A call path with the id that means that there is none.
     #[error("a stack cannot have the id of no stack")]

@@ -1,6 +1,7 @@
 //! The checker finds each way to break a rule, and nothing else.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod accesses;
 #[path = "../common/mod.rs"]
 mod common;
 mod events;
@@ -11,7 +12,7 @@ mod samples;
 mod stacks;
 
 use carom_base::{Nanos, ReuseCell, ReuseEvent, Sample, SharingEvent, ThreadId};
-use carom_store::{HeapObject, Row, Rule, Stack, Violation, check};
+use carom_store::{HeapObject, Row, Rule, Stack, StreamFrame, Violation, check};
 use common::{Small, small};
 
 const MANIFEST: &str = "manifest.json";
@@ -21,6 +22,7 @@ const STACKS: &str = Stack::KIND.file_name();
 const OBJECTS: &str = HeapObject::KIND.file_name();
 const REUSE: &str = ReuseEvent::KIND.file_name();
 const CELLS: &str = ReuseCell::KIND.file_name();
+const ACCESSES: &str = StreamFrame::KIND.file_name();
 
 /// Changes the good recording, and expects exactly these broken rules of one file: of row 0, or of no row in
 /// the manifest.

@@ -4,12 +4,17 @@
 use std::path::{Path, PathBuf};
 
 use carom_base::{
-    Access, AccessKind, Addr, CellClass, Cpu, DistanceKind, EarlierWrite, Ip, Locality, LogBin, Nanos,
-    Population, ProcessId, ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Sample, SampleOutcome, Scope,
-    SharingClass, SharingEvent, Skip, StackId, ThreadId, Touch, Via,
+    Access, AccessKind, Addr, CellClass, Cpu, DistanceKind, Domain, EarlierWrite, Ip, Locality, LogBin,
+    Nanos, Population, ProcessId, ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Sample, SampleOutcome,
+    Scope, SharingClass, SharingEvent, Skip, StackId, ThreadId, Touch, Via,
+};
+use carom_base_stream::{
+    Stamp, Streamed,
+    frame::{BatchHead, Encoder, split},
 };
 use carom_store::{
-    CpuInfo, Exit, HeapObject, Manifest, MappingInfo, ModuleInfo, ProcessInfo, Stack, ThreadInfo, Writer,
+    CpuInfo, Exit, HeapObject, Manifest, MappingInfo, ModuleInfo, ProcessInfo, Stack, StreamFrame,
+    ThreadInfo, Writer,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -25,6 +30,7 @@ pub struct Small {
     pub objects: Vec<HeapObject>,
     pub reuse: Vec<ReuseEvent>,
     pub cells: Vec<ReuseCell>,
+    pub accesses: Vec<StreamFrame>,
 }
 
 /// One second from 1000 s on, one process, two threads, two processors. Thread 0 writes bytes 0 to 7 of a
@@ -154,6 +160,10 @@ pub fn small() -> Small {
             at: read.addr,
             count: 1,
         }],
+        accesses: vec![
+            batch(0, at(30).0, &[], [Streamed { access: write, atomic: false }]),
+            frame(0, at(40).0, true),
+        ],
         stacks: vec![path],
     }
 }
@@ -188,9 +198,42 @@ impl Small {
             writer.push(row);
             writer.flush();
         }
+        for row in self.accesses.chunks(1) {
+            writer.push(row);
+            writer.flush();
+        }
         writer.finish(self.manifest.clone()).unwrap();
         (parent, dir)
     }
+}
+
+/// The only frame that is written.
+fn written(write: impl FnOnce(&mut Encoder, &mut Vec<u8>)) -> StreamFrame {
+    let mut bytes = Vec::new();
+    write(&mut Encoder::default(), &mut bytes);
+    let (frame, _) = split(&bytes).unwrap().unwrap();
+    StreamFrame::new(frame.to_vec())
+}
+
+/// A thread begins, or ends.
+pub fn frame(thread: u32, at: u64, ends: bool) -> StreamFrame {
+    let (thread, at) = (ThreadId(thread), Nanos(at));
+    written(|encoder, out| match ends {
+        false => encoder.begin(thread, at, out),
+        true => encoder.end(thread, at, out),
+    })
+}
+
+/// A batch of a thread that goes on.
+pub fn batch(
+    thread: u32,
+    at: u64,
+    stamps: &[Stamp],
+    accesses: impl IntoIterator<Item = Streamed>,
+) -> StreamFrame {
+    let (thread, at, domain) = (ThreadId(thread), Nanos(at), Domain(0));
+    let head = BatchHead { thread, domain, at, pauses: false, stamps };
+    written(|encoder, out| encoder.batch(&head, accesses, out))
 }
 
 /// Changes one byte of a file.

@@ -1,0 +1,61 @@
+use carom_base::StackId;
+use carom_base_stream::frame::{Frame, FrameError};
+
+use super::{Row, collect};
+use crate::chunk::{ColumnReader, ColumnWriter, Kind};
+use crate::error::Damage;
+use crate::rules::{Report, RowContext, Rule};
+
+/// What a thread has handed over of its accesses, as the bytes of a [frame](carom_base_stream::frame) without their length.
+///
+/// Frames of one process are in the order in which they were handed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StreamFrame {
+    bytes: Vec<u8>,
+}
+
+impl StreamFrame {
+    /// A frame whose thread has its number in the manifest.
+    pub const fn new(bytes: Vec<u8>) -> Self {
+        Self { bytes }
+    }
+
+    /// What it says.
+    ///
+    /// # Errors
+    /// It is no frame.
+    pub fn decode(&self) -> Result<Frame, FrameError> {
+        Frame::decode(&self.bytes)
+    }
+}
+
+impl Row for StreamFrame {
+    const KIND: Kind = Kind::new(7, "accesses.chunks");
+    const HAS_STACKS: bool = false;
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.bytes.len()
+    }
+
+    fn encode(rows: &[Self], columns: &mut ColumnWriter) {
+        columns.integers(rows.iter().map(|row| row.bytes.len() as u64));
+        columns.bytes(rows.iter().flat_map(|row| row.bytes.iter().copied()));
+    }
+
+    fn decode(rows: u32, columns: &mut ColumnReader<'_>) -> Result<Vec<Self>, Damage> {
+        let mut length = columns.integers()?;
+        let mut bytes = columns.bytes()?;
+        collect(rows, |_| {
+            let length = usize::try_from(length.read()?).map_err(|_| Damage::Column)?;
+            Ok(Self { bytes: bytes.read_slice(length)?.to_vec() })
+        })
+    }
+
+    // Times are those of the processors' counters, which may go a little faster than the clock.
+    fn check(&self, context: &mut RowContext<'_>, report: Report<'_>) {
+        match self.decode() {
+            Ok(frame) => context.thread(frame.thread, StackId::NONE, report),
+            Err(error) => report(Rule::BadFrame(error)),
+        }
+    }
+}
