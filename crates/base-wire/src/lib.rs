@@ -7,7 +7,7 @@
 //!   it; the host only reads and writes it as a file, so nothing that the program does to it can hurt the host.
 //! - `PID.STARTED.journal`: text lines about the process and those that it forked ([`journal`]).
 //! - `PID.STARTED.cells`: records of counts ([`Record::Cell`]), appended: more at a time than a ring holds.
-//! - `PID.STARTED.accesses`: where they are to be kept, all accesses, one word each ([`kept_access`]), appended.
+//! - `PID.STARTED.accesses`: where they are to be kept, all accesses, as frames of a stream (`carom-base-stream`), appended.
 //!
 //! Every number is little-endian as on x86-64. **Bump [`VERSION`] with every change** of a layout, a counter's
 //! meaning or a record: both sides refuse another version.
@@ -20,13 +20,13 @@
 //! | 4 | `.accesses` files; in the control page, what watches for sharing, and when to observe |
 //! | 5 | in the control page, trials of the engine's parts |
 //! | 6 | memory shared between processes: the file `common`, the line `shared`, numbers among processes in slots and events |
+//! | 9 | `.accesses` files are frames of a stream |
 #![forbid(unsafe_code)]
 
 mod common;
 mod control;
 mod counts;
 pub mod journal;
-mod kept;
 mod record;
 mod reuse;
 mod segment;
@@ -35,7 +35,6 @@ mod window;
 pub use common::{COMMON_BOARDS, COMMON_FILE, COMMON_PUBLISHERS, CommonHeader, MOST_SEGMENTS};
 pub use control::{CONTROL_FILE, Control, ControlSettings, DeliveryChoice, Engine, Trial};
 pub use counts::{COUNT_WORDS, Count, Leave, NOT_COUNTED};
-pub use kept::{kept_access, kept_turn};
 pub use record::{DecodeError, MAX_RECORD_WORDS, MAX_STACK_FRAMES, Record, Stack, decode, encode};
 pub use reuse::{Domains, DomainsOf, MAPPED, ReuseMethod, ReuseSettings, WatchChoice};
 pub use segment::{
@@ -45,7 +44,7 @@ pub use segment::{
 pub use window::{Phase, Window};
 
 /// The version of everything in this crate.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// A file whose inode names the calling process's PID namespace.
 pub const PID_NAMESPACE: &std::ffi::CStr = c"/proc/self/ns/pid";

@@ -98,7 +98,7 @@ pub enum ReuseMethod {
         sample_rate: f64,
         /// Count pairs of instructions too.
         pairs: bool,
-        /// Keep every access, for checks ([`crate::kept_access`]).
+        /// Keep every access, for checks.
         keep: bool,
     },
 }

@@ -11,7 +11,7 @@ use carom_base::{Ip, ProcessId, ReuseCell, SharingEvent, StackId, ThreadId, Touc
 use carom_base_wire::{Record, journal::Line};
 use carom_store::{HeapObject, Stack, Writer};
 
-use crate::{cells::CellFile, processes::People, segment::Segment};
+use crate::{accesses::AccessFile, cells::CellFile, processes::People, segment::Segment};
 
 /// Events that wait at most.
 const MOST_WAITING: usize = 1 << 16;
@@ -23,6 +23,7 @@ pub struct Drain {
     journals: HashMap<PathBuf, Journal>,
     segments: HashMap<PathBuf, (ProcessId, Segment)>,
     cells: HashMap<PathBuf, (ProcessId, CellFile)>,
+    accesses: HashMap<PathBuf, (ProcessId, AccessFile)>,
     /// Words in rings that were no record.
     garbage: u64,
     /// Events about a thread of another process whose slot has not been seen yet.
@@ -52,6 +53,7 @@ impl Drain {
             journals: HashMap::new(),
             segments: HashMap::new(),
             cells: HashMap::new(),
+            accesses: HashMap::new(),
             garbage: 0,
             waiting: Vec::new(),
             stacks: HashSet::new(),
@@ -84,6 +86,7 @@ impl Drain {
             self.keep(process, thread, record, writer);
         }
         self.read_cells(writer);
+        self.read_accesses(writer);
         segments.retain(|path, (process, _)| !self.is_over(path, *process));
         self.segments = segments;
         fullness
@@ -93,6 +96,7 @@ impl Drain {
     pub fn last(&mut self, writer: &mut Writer) {
         self.journals.values_mut().for_each(|journal| journal.is_over = false);
         self.once(writer);
+        while self.read_accesses(writer) {}
     }
 
     /// A process that ended in an orderly way has written all that it will; its file can go.
@@ -131,6 +135,10 @@ impl Drain {
                 (Some("cells"), Some(stem)) if !self.cells.contains_key(path) => {
                     let process = self.people.process(stem);
                     self.cells.insert(path.clone(), (process, CellFile::default()));
+                }
+                (Some("accesses"), Some(stem)) if !self.accesses.contains_key(path) => {
+                    let process = self.people.process(stem);
+                    self.accesses.insert(path.clone(), (process, AccessFile::default()));
                 }
                 _ => {}
             }
@@ -232,6 +240,18 @@ impl Drain {
             cell.thread = self.people.thread(process, cell.thread.0);
         }
         writer.push(&cells);
+    }
+
+    /// Reads what is new of the accesses that are to be kept. False where there is nothing.
+    fn read_accesses(&mut self, writer: &mut Writer) -> bool {
+        let mut found = false;
+        for (path, (process, file)) in &mut self.accesses {
+            let people = &mut self.people;
+            let frames = file.read(path, |serial| people.thread(*process, serial), &mut self.garbage);
+            found |= !frames.is_empty();
+            writer.push(&frames);
+        }
+        found
     }
 
     /// The path's number, or none where the path itself was lost, or was sent through a ring that had been read by the

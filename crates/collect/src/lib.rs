@@ -5,6 +5,7 @@
 //! treats what it finds as hostile.
 #![forbid(unsafe_code)]
 
+mod accesses;
 mod cells;
 mod counts;
 mod drain;

@@ -114,8 +114,6 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     let results = Results { cpu_ns: clock::children_cpu().saturating_sub(children_ns), ..session.results() };
     finish(&mut manifest, request, drain, results);
     let trouble = writer.finish(manifest).err();
-    // Where they cannot be moved, whoever asked for them finds none.
-    let _ = session.hand_over_kept(&dir);
     session.remove();
     Ok(Outcome { dir, exit, trouble })
 }

@@ -9,9 +9,6 @@ use std::{
 
 use carom_base_wire::{COMMON_FILE, CONTROL_FILE, CommonHeader, Control, ControlSettings};
 
-/// The extension of files with all accesses of a process.
-const KEPT: &str = "accesses";
-
 /// An open session.
 pub struct Session {
     dir: PathBuf,
@@ -87,17 +84,6 @@ impl Session {
             unprofiled_errno: next(),
             cpu_ns: 0,
         }
-    }
-
-    /// Moves what agents were asked to keep into `profile`.
-    pub fn hand_over_kept(&self, profile: &Path) -> io::Result<()> {
-        for entry in std::fs::read_dir(&self.dir)? {
-            let path = entry?.path();
-            if let Some(name) = path.file_name().filter(|_| path.extension().is_some_and(|e| e == KEPT)) {
-                std::fs::rename(&path, profile.join(name))?;
-            }
-        }
-        Ok(())
     }
 
     /// Removes the directory with all that is left in it.

@@ -47,7 +47,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "carom-collect",
-        &["carom-base-records", "carom-base-wire", "carom-base-sys", "carom-store", "carom-base"],
+        // Streams go through from the agent to the store, with other numbers of threads.
+        &[
+            "carom-base-records",
+            "carom-base-stream",
+            "carom-base-wire",
+            "carom-base-sys",
+            "carom-store",
+            "carom-base",
+        ],
     ),
     (
         "carom-study",

@@ -1,5 +1,6 @@
 use carom_base::{
-    Access, Addr, Domain, Ip, Nanos, ThreadId, VarintError, at_difference, put_varint, take_varint,
+    Access, Addr, Domain, Ip, MAX_VARINT_BYTES, Nanos, ThreadId, VarintError, at_difference, put_varint,
+    take_varint,
 };
 
 use super::{
@@ -57,23 +58,17 @@ pub fn split(bytes: &[u8]) -> Result<Option<(&[u8], &[u8])>, FrameError> {
     }
 }
 
-/// Appends a frame as that of another thread; `frame` is without its length. For who knows threads by other numbers.
+/// The same frame of another thread, for who knows threads by other numbers. Both are without their length.
 ///
 /// # Errors
 /// The frame does not begin with a thread.
-pub fn with_thread(
-    frame: &[u8],
-    other: impl FnOnce(ThreadId) -> ThreadId,
-    out: &mut Vec<u8>,
-) -> Result<(), FrameError> {
+pub fn with_thread(frame: &[u8], other: impl FnOnce(ThreadId) -> ThreadId) -> Result<Vec<u8>, FrameError> {
     let mut rest = frame;
     let thread = other(take_thread(&mut rest)?);
-    let mut number = Vec::new();
-    put_varint(&mut number, thread.0.into());
-    put_varint(out, (number.len() + rest.len()) as u64);
-    out.extend(number);
-    out.extend_from_slice(rest);
-    Ok(())
+    let mut renumbered = Vec::with_capacity(rest.len() + MAX_VARINT_BYTES);
+    put_varint(&mut renumbered, thread.0.into());
+    renumbered.extend_from_slice(rest);
+    Ok(renumbered)
 }
 
 impl Frame {

@@ -1,6 +1,5 @@
-use std::collections::HashMap;
-
 use carom_base::{Domain, Nanos, ThreadId, difference, put_varint};
+use rustc_hash::FxHashMap;
 
 use super::{
     codes,
@@ -28,7 +27,7 @@ pub struct BatchHead<'a> {
 pub struct Encoder {
     /// Of the batch in hand.
     sites: Vec<Site>,
-    numbers: HashMap<Site, u32>,
+    numbers: FxHashMap<Site, u32>,
     expected: Expected,
     site_column: Vec<u8>,
     address_column: Vec<u8>,

@@ -2,9 +2,9 @@
 
 use std::mem;
 
-use carom_base::{Access, Nanos, ThreadId};
-use carom_base_reuse::exact::{Domain, Router};
-use carom_base_stream::{Interleaver, Limits, Sink};
+use carom_base::{Nanos, ThreadId};
+use carom_base_reuse::exact::Router;
+use carom_base_stream::{Batch, Interleaver, Limits, frame::BatchHead};
 use carom_base_sys::clock;
 use carom_base_wire::Domains;
 
@@ -23,41 +23,17 @@ const TOLERATED_LATE: u64 = 1000;
 
 /// What puts accesses in order.
 pub struct Front {
-    pub interleaver: Interleaver,
-    pub ordered: Ordered,
+    interleaver: Interleaver,
+    /// What becomes of accesses that are in order.
+    router: Router,
+    kept: Option<Kept>,
     pub domains: Domains,
     /// When counts were written down last.
     pub written: Nanos,
     /// Accesses that were handed over.
-    pub taken: u64,
+    taken: u64,
     /// The trouble with the order was told.
     told: bool,
-}
-
-/// What becomes of accesses that are in order.
-pub struct Ordered {
-    router: Router,
-    kept: Option<Kept>,
-}
-
-impl Sink for Ordered {
-    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Access], until: Nanos) {
-        if let Some(kept) = &mut self.kept {
-            kept.keep(thread, domain, accesses);
-        }
-        self.router.accesses(thread, domain, accesses, until);
-    }
-
-    fn batch(&mut self, thread: ThreadId, domain: Domain, accesses: &mut Vec<Access>, until: Nanos) {
-        if let Some(kept) = &mut self.kept {
-            kept.keep(thread, domain, accesses);
-        }
-        self.router.batch(thread, domain, accesses, until);
-    }
-
-    fn ended(&mut self, thread: ThreadId) {
-        self.router.ended(thread);
-    }
 }
 
 static FRONT: Lock<Option<Front>> = Lock::new(Rank::Order, None);
@@ -67,7 +43,8 @@ pub fn start(domains: Domains, keep: bool) {
     let now = clock::now();
     *FRONT.lock() = Some(Front {
         interleaver: Interleaver::new(now, Limits::default()),
-        ordered: Ordered { router: Router::default(), kept: keep.then(Kept::default) },
+        router: Router::default(),
+        kept: keep.then(Kept::default),
         domains,
         written: now,
         taken: 0,
@@ -83,9 +60,9 @@ pub fn with<R>(work: impl FnOnce(&mut Front) -> R) -> Option<R> {
 /// The same, and hands over what has come of it.
 pub fn in_order<R>(work: impl FnOnce(&mut Front) -> R) -> Option<R> {
     with(|front| {
-        pipeline::spare_sequences(|sequence| front.ordered.router.give_back(sequence));
+        pipeline::spare_sequences(|sequence| front.router.give_back(sequence));
         let result = work(front);
-        pipeline::hand_over(front.ordered.router.tasks());
+        pipeline::hand_over(front.router.tasks());
         result
     })
 }
@@ -99,8 +76,48 @@ pub fn forget() {
 }
 
 impl Front {
+    /// A thread accesses something from now on.
+    pub fn begin(&mut self, thread: ThreadId, at: Nanos) {
+        if let Some(kept) = &mut self.kept {
+            kept.begin(thread, at);
+        }
+        self.interleaver.begin(thread, at);
+    }
+
+    /// A thread hands accesses over.
+    pub fn take(&mut self, batch: Batch<'_>) {
+        self.taken += batch.accesses.len() as u64;
+        if let Some(kept) = &mut self.kept {
+            let Batch { thread, domain, at, pauses, stamps, .. } = batch;
+            kept.batch(&BatchHead { thread, domain, at, pauses, stamps }, batch.accesses);
+        }
+        self.interleaver.take(batch, &mut self.router);
+    }
+
+    /// A thread makes no more accesses.
+    pub fn end(&mut self, thread: ThreadId, at: Nanos) {
+        if let Some(kept) = &mut self.kept {
+            kept.end(thread, at);
+        }
+        self.interleaver.end(thread, &mut self.router);
+    }
+
+    /// Gives on all that was handed over, and writes down what is kept.
+    pub fn finish(&mut self) {
+        self.interleaver.flush(&mut self.router);
+        self.write();
+        self.tell_trouble();
+    }
+
+    /// Writes down what is kept.
+    pub fn write(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept.write();
+        }
+    }
+
     /// Says so, once, where the order was lost.
-    pub fn tell_trouble(&mut self) {
+    fn tell_trouble(&mut self) {
         let late = self.interleaver.late();
         if late > self.taken / TOLERATED_LATE
             && !self.told
@@ -108,15 +125,6 @@ impl Front {
         {
             self.told = true;
             init::trouble(session, OUT_OF_ORDER, &format!("{late} of {} accesses", self.taken));
-        }
-    }
-}
-
-impl Ordered {
-    /// Writes down what is kept.
-    pub fn write(&mut self) {
-        if let Some(kept) = &mut self.kept {
-            kept.write();
         }
     }
 }

@@ -22,8 +22,8 @@ use carom_base_reuse::exact::{Config, Exact, Pairs, Sampling};
 use carom_base_sys::signal::Quiet;
 use carom_base_wire::{ReuseMethod, SlotHeader};
 
-use self::clock::Clock;
 pub use self::taking::take;
+use self::{clock::Clock, front::Front};
 use crate::{init, session::Session};
 
 /// Pairs of instructions that are told apart, for each thread and scope.
@@ -83,24 +83,19 @@ pub fn start(session: &Session) -> bool {
 
 /// The thread that writes into the slot of `header` accesses from now on.
 pub fn begin_thread(header: &SlotHeader) {
-    front::with(|front| front.interleaver.begin(thread(header), clock::now()));
+    front::with(|front| front.begin(thread(header), clock::now()));
 }
 
 /// Writes down everything so far. For when this may be the last that is heard of the process.
 pub fn write() {
-    let analysed = front::in_order(|front| {
-        front.interleaver.flush(&mut front.ordered);
-        front.ordered.write();
-        front.tell_trouble();
-    });
-    if analysed.is_some() {
+    if front::in_order(Front::finish).is_some() {
         pipeline::finish();
     }
 }
 
 /// The thread that writes into the slot of `header` has ended.
 pub fn end_thread(header: &SlotHeader) {
-    if front::in_order(|front| front.interleaver.end(thread(header), &mut front.ordered)).is_some() {
+    if front::in_order(|front| front.end(thread(header), clock::now())).is_some() {
         pipeline::work();
     }
 }

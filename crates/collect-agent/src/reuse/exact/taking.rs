@@ -88,14 +88,11 @@ fn hand_over(header: &SlotHeader, handed: &Handed<'_>, accesses: &mut Vec<Access
         let domain = known.unwrap_or_else(|| front.domains.domain(thread, Cpu(system::current_cpu())).into());
         header.domain.store(domain + 1, Relaxed);
         let domain = Domain(domain as u32);
-        front.taken += accesses.len() as u64;
-        front
-            .interleaver
-            .take(stream::Batch { thread, domain, at, pauses, stamps, accesses }, &mut front.ordered);
+        front.take(stream::Batch { thread, domain, at, pauses, stamps, accesses });
         let due = is_own && at.0.saturating_sub(front.written.0) >= WRITE_EVERY_NS;
         if due {
             front.written = at;
-            front.ordered.write();
+            front.write();
         }
         due
     };
