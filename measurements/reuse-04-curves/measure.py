@@ -14,10 +14,11 @@ from programs import programs
 from lib import campaign, miss_curve, reuse, stats
 from lib.campaign import Criterion, Summary
 from lib.carom import fresh_profile
-from lib.paths import CAROM, compile_c, scratch
+from lib.paths import CAROM, RELEASE, REPOSITORY, compile_c, scratch
 from lib.programs import add_only, fresh
 from lib.table import group_by, markdown, number
 
+READER = RELEASE / "examples" / "accesses"
 LINE = 64
 SIZES = [2 << 10, 8 << 10, 32 << 10, 128 << 10, 512 << 10, 2 << 20, 8 << 20, 32 << 20]
 # Loads and stores each: short, since every access of the same inputs has to be followed too.
@@ -33,6 +34,8 @@ COLUMNS = ["program", "kind", "scope", "run", "bytes", "sets", "ways", "touches"
 
 def measure(options):
     simulator = compile_c(Path(__file__).with_name("simulate.c"), "simulate")
+    subprocess.run(["cargo", "build", "-q", "--release", "-p", "carom-store", "--example", "accesses"], cwd=REPOSITORY,
+                   check=True)
     for program in programs(options.quick):
         if options.only and program.name not in options.only:
             continue
@@ -58,9 +61,12 @@ def recorded(program, name, flags):
 def exact(program, simulator):
     """Every access, once: what the report says, and what simulated caches miss of what it was made from."""
     found, profile = recorded(program, "curves", ["--exact", "--keep-accesses"])
-    kept = sorted(profile.glob("*.accesses"))
-    if len(kept) != 1:
-        raise RuntimeError(f"{program.name}: {len(kept)} processes kept their accesses; wanted one")
+    processes = len(json.loads((profile / "manifest.json").read_text(encoding="utf-8"))["processes"])
+    if processes != 1:
+        raise RuntimeError(f"{program.name}: {processes} processes kept their accesses; wanted one")
+    kept = profile / "words"
+    with kept.open("wb") as words:
+        subprocess.run([READER, profile], check=True, stdout=words, timeout=1800)
     private, = found.curve("all", "any", "stack", "exact", LINE)
     shared = [curve for curve in found.curve("shared", "any", "stack", "exact", LINE) if curve["reused_by"] == "any-thread"]
     threads = len(found.report["threads"])
@@ -69,7 +75,7 @@ def exact(program, simulator):
         if cache["ways"]:
             lines, scope = cache["bytes"] // LINE, "shared" if cache["shared"] else "private"
             wanted += [("geometry", scope, lines // cache["ways"], cache["ways"]), ("geometry", scope, 1, lines)]
-    simulated = simulate(simulator, kept[0], sorted({cache[1:] for cache in wanted}))
+    simulated = simulate(simulator, kept, sorted({cache[1:] for cache in wanted}))
     for kind, scope, sets, ways in wanted:
         bytes_ = sets * ways * LINE
         curve = private if scope == "private" else shared[0] if len(shared) == 1 else None

@@ -2,7 +2,7 @@
  *
  *   simulate FILE CACHE...       CACHE: private|shared : SETS : WAYS
  *
- * FILE holds accesses as `carom reuse --exact --keep-accesses` keeps them (docs/format.md). Each CACHE is one for every thread
+ * FILE holds what `carom reuse --exact --keep-accesses` keeps as words (crates/store/examples/accesses.rs). Each CACHE is one for every thread
  * (private) or domain (shared), of lines of 64 bytes, the least recently used of a set replaced; a write takes the line out of
  * all others of the same kind. Prints a line per CACHE: itself, touches of lines, misses.
  *

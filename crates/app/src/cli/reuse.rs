@@ -64,7 +64,7 @@ pub struct ReuseArgs {
     /// With --exact: do not tell instructions apart
     #[arg(long)]
     pub no_pairs: bool,
-    /// With --exact: keep every access in the profile, eight bytes each, for checks by simulation (docs/format.md)
+    /// With --exact: keep every access in the profile, for checks by simulation (docs/format.md)
     #[arg(long, hide_short_help = true)]
     pub keep_accesses: bool,
     /// Follow heap allocations, so that objects are named by where they were allocated

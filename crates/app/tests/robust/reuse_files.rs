@@ -7,27 +7,44 @@ use std::{
     process::Command,
 };
 
+use carom_base::{Access, Domain, Nanos, ThreadId};
+use carom_base_stream::{Sink, Streamed};
+use carom_store::Recording;
+
 use crate::support::{Recorded, carom, compile, run, scratch};
 
 const LINE_BYTES: u64 = 64;
 
-/// The words of the only `.accesses` file of a profile, by `docs/format.md`.
-fn kept(profile: &Path) -> Vec<u64> {
-    let entries = fs::read_dir(profile).expect("a profile").map(|entry| entry.expect("an entry").path());
-    let files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|e| e == "accesses")).collect();
-    let [file] = files.as_slice() else { panic!("{files:?}") };
-    let bytes = fs::read(file).expect("a file");
-    bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))).collect()
+/// The first and the last line of each access, in the order of time.
+#[derive(Default)]
+struct Lines(Vec<(u64, u64)>);
+
+impl Sink<Streamed> for Lines {
+    fn accesses(&mut self, _: ThreadId, _: Domain, accesses: &[Streamed], _: Nanos) {
+        let lines = |streamed: &Streamed| {
+            let Access { addr, width, .. } = streamed.access;
+            (addr.0 / LINE_BYTES, (addr.0 + u64::from(width) - 1) / LINE_BYTES)
+        };
+        self.0.extend(accesses.iter().map(lines));
+    }
+
+    fn ended(&mut self, _: ThreadId) {}
+}
+
+/// What a profile has kept.
+fn kept(profile: &Path) -> Lines {
+    let mut lines = Lines::default();
+    Recording::open(profile).expect("a profile").stream(&mut lines).expect("whole frames");
+    lines
 }
 
 /// Touches of lines, and misses of one cache of so many lines that replaces the least recently used.
-fn simulate(words: &[u64], lines: usize) -> (u64, u64) {
+fn simulate(accesses: &Lines, lines: usize) -> (u64, u64) {
     let (mut touches, mut misses) = (0, 0);
     let mut last_use: HashMap<u64, u64> = HashMap::new();
     let mut by_use: BTreeMap<u64, u64> = BTreeMap::new();
-    for word in words.iter().filter(|word| *word >> 62 != 3) {
-        let (address, width) = (word & ((1 << 48) - 1), word >> 48 & ((1 << 14) - 1));
-        for line in address / LINE_BYTES..=(address + width - 1) / LINE_BYTES {
+    for (first, last) in &accesses.0 {
+        for line in *first..=*last {
             touches += 1;
             match last_use.insert(line, touches) {
                 Some(before) => drop(by_use.remove(&before)),
@@ -53,7 +70,7 @@ fn a_simulation_of_kept_accesses_misses_what_exact_mode_says() {
     let mut recorded = Recorded::by("reuse", &options, &program, &["50", "2048"]);
     let ending = recorded.run();
     assert_eq!(ending.code(), Some(0), "{}", ending.complaint());
-    let words = kept(&recorded.profile());
+    let accesses = kept(&recorded.profile());
     let report = recorded.report();
     let curves = report.0["reuse"]["curves"].as_array().expect("curves");
     let shared = curves.iter().find(|curve| {
@@ -62,7 +79,7 @@ fn a_simulation_of_kept_accesses_misses_what_exact_mode_says() {
     let points = shared.expect("a shared cache")["miss_ratio"].as_array().expect("points");
     // A pass is over 2048 lines: with a few more for the stack it does not fit into 2048 and does into 4096.
     for lines in [16, 1024, 2048, 4096] {
-        let (touches, misses) = simulate(&words, lines);
+        let (touches, misses) = simulate(&accesses, lines);
         assert!(touches > 50 * 2048, "{touches}");
         let point =
             points.iter().find(|point| point["bytes"] == lines as u64 * LINE_BYTES).expect("this size");
