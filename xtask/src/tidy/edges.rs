@@ -73,7 +73,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "carom-view-live",
             "carom-store",
             "carom-base",
-            // A test simulates a cache with the accesses that were kept.
+            // A test simulates a cache with the accesses that were kept, and replays them to the analysis.
+            "carom-base-replay",
+            "carom-base-reuse",
             "carom-base-stream",
             // `carom doctor` asks the machine what it can do, and no recording session is involved.
             "carom-base-sys",

@@ -7,7 +7,9 @@ use std::{
     process::Command,
 };
 
-use carom_base::{Access, Domain, Nanos, ThreadId};
+use carom_base::{Access, DistanceKind, Domain, Nanos, ReuseCell, Scope, ThreadId};
+use carom_base_replay::{Engine, ExactReuse};
+use carom_base_reuse::exact;
 use carom_base_stream::{Sink, Streamed};
 use carom_store::Recording;
 
@@ -60,6 +62,38 @@ fn simulate(accesses: &Lines, lines: usize) -> (u64, u64) {
         }
     }
     (touches, misses)
+}
+
+/// Cells, added up: thread, scope, kind of distance, class, bin, whether the use was another thread's.
+type Counts = BTreeMap<(u32, Scope, DistanceKind, u8, u16, bool), u64>;
+
+fn counts(cells: impl IntoIterator<Item = ReuseCell>) -> Counts {
+    let mut counts = Counts::new();
+    for cell in cells.into_iter().filter(|cell| cell.pair.is_none()) {
+        let ReuseCell { thread, scope, distance, class, bin, from_other, count, .. } = cell;
+        *counts.entry((thread.0, scope, distance, class.code(), bin.0, from_other)).or_default() += count;
+    }
+    counts
+}
+
+/// What was kept, replayed to the analysis that was made while the program ran, gives the very counts that this gave.
+#[test]
+fn a_replayed_recording_counts_what_was_counted() {
+    let program = compile("one_distance.c", &[]);
+    let options = ["--exact", "--keep-accesses", "--granularity", "64", "--cache-domains", "threads:0-1"];
+    let mut recorded = Recorded::by("reuse", &options, &program, &["20", "512"]);
+    let ending = recorded.run();
+    assert_eq!(ending.code(), Some(0), "{}", ending.complaint());
+    let recording = Recording::open(&recorded.profile()).expect("a profile");
+    let config = exact::Config { shared: true, ..exact::Config::default() };
+    let mut reuse = ExactReuse::new(&config).expect("a valid configuration");
+    let mut engine = Engine::new(&mut reuse);
+    recording.stream(&mut engine).expect("whole frames");
+    engine.finish();
+    let found = counts(recording.rows::<ReuseCell>().map(|cell| cell.expect("a cell")));
+    assert!(found.values().sum::<u64>() > 20 * 512, "{found:?}");
+    assert_eq!(counts(reuse.cells().iter().copied()), found);
+    assert_eq!(carom_store::check(&recorded.profile()).expect("a profile"), []);
 }
 
 /// Two threads in one cache, so that nothing is invalidated.
