@@ -10,6 +10,7 @@ mod doctor;
 mod failure;
 mod load;
 mod output;
+mod questions;
 mod record;
 mod report;
 mod reuse;
@@ -27,9 +28,7 @@ use crate::cli::{Cli, Command};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
-        Command::Share(args) => share::run(&args),
-        Command::Count(args) => count::run(&args),
-        Command::Reuse(args) => reuse::run(&args),
+        Command::Record(question) => question.run(),
         Command::Report(args) => report::run(&args),
         Command::Doctor(args) => tools::doctor(&args),
         Command::LinkFlags => tools::link_flags(),

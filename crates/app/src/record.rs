@@ -8,15 +8,16 @@ use carom_store::{Exit, Recording};
 use crate::{
     cli::{OutputArgs, ProgramArgs},
     failure::{End, Failure},
-    load::{self, Choices},
     output::{self, Layout},
+    questions::Question,
+    reuse::Peers,
 };
 
 /// What to record, and how to show it.
 pub struct Job<'a> {
-    /// The subcommand, for the manifest.
-    pub command: &'static str,
-    /// The program, and where its profile goes.
+    /// What is asked.
+    pub question: &'a dyn Question,
+    /// The program, how often and when it is observed, and where its profile goes.
     pub program: &'a ProgramArgs,
     /// What the agents are to do.
     pub settings: ControlSettings,
@@ -26,31 +27,24 @@ pub struct Job<'a> {
     pub output: &'a OutputArgs,
     /// How the report is laid out.
     pub layout: Layout,
-    /// What the report is to answer.
-    pub choices: Choices,
+    /// Files of other tools.
+    pub peers: Peers,
     /// Measure how long a load from memory takes.
     pub time_memory: bool,
 }
 
-/// Records the program and reports.
-///
-/// # Errors
-/// The program cannot be profiled; it has not run then.
-pub fn run(job: Job<'_>) -> Result<End, Failure> {
-    run_several(job, 1)
-}
-
-/// Records so many runs of the program, one after the other, and reports on all of them as one. The first run that
+/// Records the program as often as asked, one run after the other, and reports on all of them as one. The first run that
 /// fails decides the end; after one that was ended by a signal there is no other.
 ///
 /// # Errors
 /// The program cannot be profiled; it has not run then.
-pub fn run_several(job: Job<'_>, runs: u32) -> Result<End, Failure> {
+pub fn run(job: Job<'_>) -> Result<End, Failure> {
+    let runs = job.program.runs;
     let mut profiles = Vec::new();
     let mut end = Exit::Code(0);
     for number in 1..=runs {
         let recorded = carom_collect::record(&Request {
-            command: job.command.into(),
+            command: job.question.command().into(),
             argv: job.program.program.clone(),
             dir: job.program.output.as_deref().map(|dir| of_run(dir, number, runs)),
             settings: job.settings,
@@ -99,13 +93,13 @@ fn list(profiles: &[PathBuf]) -> String {
 
 fn report(job: &Job<'_>, profiles: &[PathBuf]) -> Result<(), Failure> {
     let args = job.output;
-    if !output::wanted(args) && !job.choices.peers.wanted() {
+    if !output::wanted(args) && !job.peers.wanted() {
         return Ok(());
     }
     let recordings: Result<Vec<Recording>, _> = profiles.iter().map(|dir| Recording::open(dir)).collect();
-    let report = load::report(&recordings.map_err(Failure::new)?, &job.choices)?;
+    let report = job.question.report(&recordings.map_err(Failure::new)?);
     output::write(&report, args)?;
-    let compared = job.choices.peers.serve(&report)?;
+    let compared = job.peers.serve(&report)?;
     if !args.quiet {
         eprint!("{}{compared}", output::text(&report, args, &job.layout, &std::io::stderr()));
         eprintln!("Profile: {} (print again: carom report)", list(profiles));

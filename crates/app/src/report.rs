@@ -5,9 +5,8 @@ use carom_store::Recording;
 use crate::{
     cli::ReportArgs,
     failure::{End, Failure},
-    load::{self, Choices},
+    load,
     output::{self, Layout},
-    reuse::Peers,
 };
 
 /// Prints one report over all profiles.
@@ -18,16 +17,16 @@ pub fn run(args: &ReportArgs) -> Result<End, Failure> {
     output::check(&args.report)?;
     let recordings: Result<Vec<Recording>, _> =
         args.profiles.iter().map(|dir| Recording::open(dir)).collect();
-    let choices = Choices { reuse: args.reuse.options(), peers: Peers::of(&args.reuse)? };
-    let report = load::report(&recordings.map_err(Failure::new)?, &choices)?;
+    let recordings = recordings.map_err(Failure::new)?;
+    let questions = args.layouts.all();
+    let question = load::question(&recordings, &questions)?;
+    let peers = question.peers()?;
+    let report = question.report(&recordings);
     output::write(&report, &args.report)?;
-    let compared = choices.peers.serve(&report)?;
+    let compared = peers.serve(&report)?;
     if !args.report.quiet {
-        let layout = Layout {
-            lines: args.share.top,
-            directed: args.share.directed,
-            per_thread: args.count.per_thread,
-        };
+        let mut layout = Layout::default();
+        questions.iter().for_each(|each| each.lay_out(&mut layout));
         print!("{}{compared}", output::text(&report, &args.report, &layout, &std::io::stdout()));
     }
     Ok(End::Success)

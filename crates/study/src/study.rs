@@ -1,9 +1,14 @@
-use crate::recording::Recordings;
+use crate::recording::{Combine, Recordings};
 
 /// A question that recordings answer. Its folder holds what else belongs to it: the findings, and how they come about.
 pub trait Study {
     /// What is concluded. Plain values, which `carom-view` lays out.
     type Findings;
+
+    /// How it takes several recordings as one.
+    fn combine(&self, _recordings: &Recordings<'_>) -> Combine {
+        Combine::Ranks
+    }
 
     /// Reads what it needs of the recordings, taken as one, and concludes.
     fn study(&self, recordings: &mut Recordings<'_>) -> Self::Findings;

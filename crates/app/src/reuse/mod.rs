@@ -1,5 +1,6 @@
 //! `carom reuse`: record, then report.
 
+mod args;
 mod domains;
 mod peers;
 mod settings;
@@ -8,44 +9,58 @@ use carom_base_sys::{
     machine::Machine,
     probe::{Facts, Probes},
 };
+use carom_store::Recording;
+use carom_view::model::Report;
 
-pub use domains::{Groups, parse as parse_domains};
+pub use args::{ReuseArgs, ReuseLayout};
 pub use peers::Peers;
 
+use self::domains::Groups;
 use crate::{
-    cli::ReuseArgs,
     failure::{End, Failure},
-    load::Choices,
+    load,
     output::{self, Layout},
+    questions::{Question, Recorder},
     record::{self, Job},
 };
 
-/// Records the program and reports.
-///
-/// # Errors
-/// Before the program runs: it cannot be profiled, options contradict each other, or a report cannot be written where
-/// it should go.
-pub fn run(args: &ReuseArgs) -> Result<End, Failure> {
-    output::check(&args.report)?;
-    let peers = Peers::of(&args.layout)?;
-    let method = settings::method(args).map_err(Failure::new)?;
-    let means = settings::Means::of(&args.program, &Probes::judge(&Facts::to_choose()));
-    let groups = match &args.cache_domains {
-        Some(groups) => groups.clone(),
-        None => Groups::of_machine(&Machine::here().caches),
-    };
-    let plan = settings::plan(args, method, &means, groups.domains()).map_err(Failure::new)?;
-    record::run_several(
-        Job {
-            command: "reuse",
-            program: &args.program,
+impl Recorder for ReuseArgs {
+    fn run(&self) -> Result<End, Failure> {
+        output::check(&self.report)?;
+        let peers = self.layout.peers()?;
+        let method = settings::method(self).map_err(Failure::new)?;
+        let means = settings::Means::of(&self.program, &Probes::judge(&Facts::to_choose()));
+        let groups = match &self.cache_domains {
+            Some(groups) => groups.clone(),
+            None => Groups::of_machine(&Machine::here().caches),
+        };
+        let plan = settings::plan(self, method, &means, groups.domains()).map_err(Failure::new)?;
+        record::run(Job {
+            question: &self.layout,
+            program: &self.program,
             settings: plan.settings,
             reason: plan.reason,
-            output: &args.report,
-            layout: Layout { lines: args.top, ..Layout::default() },
-            choices: Choices { reuse: args.layout.options(), peers },
-            time_memory: args.layout.advise.is_some(),
-        },
-        args.runs,
-    )
+            output: &self.report,
+            layout: Layout { lines: self.top, ..Layout::default() },
+            peers,
+            time_memory: self.layout.advise.is_some(),
+        })
+    }
+}
+
+impl Question for ReuseLayout {
+    fn command(&self) -> &'static str {
+        "reuse"
+    }
+
+    fn report(&self, recordings: &[Recording]) -> Report {
+        load::report(recordings, &self.options(), carom_view::reuse::report)
+    }
+
+    /// The tables are as long as those of sharing.
+    fn lay_out(&self, _: &mut Layout) {}
+
+    fn peers(&self) -> Result<Peers, Failure> {
+        Peers::of(self)
+    }
 }

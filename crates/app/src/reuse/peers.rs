@@ -16,7 +16,8 @@ use carom_view::model::{
     Report, Reuse, ReuseBin, ReuseCurve, ReuseDistance, ReuseKinds, ReuseScope, ReuseUnit, ReusedBy,
 };
 
-use crate::{cli::ReuseLayout, failure::Failure};
+use super::ReuseLayout;
+use crate::failure::Failure;
 
 /// Bytes of the places that lines, and Loca's first columns, are of.
 const LINE: u32 = 64;

@@ -2,11 +2,12 @@
 
 use carom_base_sys::probe::{BurstChoice, DeliveryKind, Probes, choose_burst_delivery};
 use carom_collect::{
-    ControlSettings, DeliveryChoice, Domains, Engine, ReuseMethod, ReuseSettings, Trial, WatchChoice, Window,
+    ControlSettings, DeliveryChoice, Domains, Engine, ReuseMethod, ReuseSettings, Trial, WatchChoice,
 };
 
+use super::args::{Budget, ReuseArgs};
 use crate::{
-    cli::{Budget, EngineArg, LEAST_ACCESSES, Period, ProgramArgs, ReuseArgs, WatchArg},
+    cli::{EngineArg, LEAST_ACCESSES, Period, ProgramArgs, WatchArg},
     translatable::translatable,
 };
 
@@ -125,7 +126,7 @@ pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -
         board_slots: 0,
         delivery: delivery(means),
         objects: args.objects.then_some(0),
-        window: Window::ALWAYS,
+        window: args.program.window.window(),
         reuse: None,
     };
     if let Method::Exact { granularities, sample_rate, pairs, keep } = method {
@@ -248,7 +249,10 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::{
+        cli::{Cli, Command},
+        questions::Record,
+    };
 
     fn everything() -> Means {
         let burst = BurstChoice { delivery: DeliveryKind::Sigtrap, watchpoints: 4, reason: "best".into() };
@@ -257,7 +261,9 @@ mod tests {
 
     fn planned(options: &[&str], means: &Means) -> Result<ControlSettings, String> {
         let line = ["carom", "reuse"].iter().chain(options).chain(&["--", "app"]);
-        let Command::Reuse(args) = Cli::try_parse_from(line).unwrap().command else { panic!("reuse") };
+        let Command::Record(Record::Reuse(args)) = Cli::try_parse_from(line).unwrap().command else {
+            panic!("reuse")
+        };
         let domains = Domains::new(DomainsOf::Cpus, []);
         method(&args).and_then(|method| plan(&args, method, means, domains)).map(|plan| plan.settings)
     }

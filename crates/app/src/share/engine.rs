@@ -2,7 +2,8 @@
 
 use carom_collect::Engine;
 
-use crate::cli::{DeliveryArg, EngineArg, Period, ShareArgs};
+use super::args::{DeliveryArg, ShareArgs};
+use crate::cli::{EngineArg, Period};
 
 /// An engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,11 +49,16 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::{
+        cli::{Cli, Command},
+        questions::Record,
+    };
 
     fn chosen(options: &[&str], translatable: Result<(), String>) -> (Engine, String) {
         let line = ["carom", "share"].iter().chain(options).chain(&["--", "app"]);
-        let Command::Share(args) = Cli::try_parse_from(line).unwrap().command else { panic!("share") };
+        let Command::Record(Record::Share(args)) = Cli::try_parse_from(line).unwrap().command else {
+            panic!("share")
+        };
         let Choice { engine, reason } = choose(&args, || translatable);
         (engine, reason.unwrap_or_default())
     }

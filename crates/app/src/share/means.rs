@@ -5,8 +5,8 @@ use std::ops::Deref;
 use carom_base_sys::probe::{BurstChoice, DeliveryKind, Probes, choose_burst_delivery, why_no_watchpoints};
 use carom_collect::WatchChoice;
 
-use super::Periods;
-use crate::cli::{DeliveryArg, ShareArgs, WatchArg};
+use super::{Periods, ShareArgs, args::DeliveryArg};
+use crate::cli::WatchArg;
 
 /// What is used on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! `carom share`: record, then report.
 
+mod args;
 mod engine;
 mod means;
 mod periods;
@@ -8,44 +9,64 @@ use std::cell::LazyCell;
 
 use carom_base_sys::probe::{DeliveryKind, Facts, Probes};
 use carom_collect::{ControlSettings, DeliveryChoice, Engine, Trial};
+use carom_store::Recording;
+use carom_study::share::ShareStudy;
+use carom_view::model::Report;
+
+pub use args::{ShareArgs, ShareLayout};
 
 use self::{
     means::Means,
     periods::{DEFAULT_PERIOD_NS, Periods},
 };
 use crate::{
-    cli::ShareArgs,
     failure::{End, Failure},
-    load::Choices,
+    load,
     output::{self, Layout},
+    questions::{Question, Recorder},
     record::{self, Job},
+    reuse::Peers,
     translatable::translatable,
 };
 
 /// What sampling may add to the program's CPU time by default, in percent.
 const DEFAULT_BUDGET: f64 = 5.0;
 
-/// Records the program and reports.
-///
-/// # Errors
-/// Before the program runs: it cannot be profiled, options contradict each other, or a report cannot be written where
-/// it should go.
-pub fn run(args: &ShareArgs) -> Result<End, Failure> {
-    output::check(&args.report)?;
-    let probes = LazyCell::new(|| Probes::judge(&Facts::to_choose()));
-    let choice = engine::choose(args, || translatable(&args.program, &probes));
-    let periods = periods::periods(args, choice.engine).map_err(Failure::new)?;
-    let means = means::choose(args, &periods, choice.reason, &probes).map_err(Failure::new)?;
-    record::run(Job {
-        command: "share",
-        program: &args.program,
-        settings: settings(args, &periods, &means),
-        reason: means.reason,
-        output: &args.report,
-        layout: Layout { lines: args.layout.top, directed: args.layout.directed, ..Layout::default() },
-        choices: Choices::default(),
-        time_memory: false,
-    })
+impl Recorder for ShareArgs {
+    fn run(&self) -> Result<End, Failure> {
+        output::check(&self.report)?;
+        let probes = LazyCell::new(|| Probes::judge(&Facts::to_choose()));
+        let choice = engine::choose(self, || translatable(&self.program, &probes));
+        let periods = periods::periods(self, choice.engine).map_err(Failure::new)?;
+        let means = means::choose(self, &periods, choice.reason, &probes).map_err(Failure::new)?;
+        let mut layout = Layout::default();
+        self.layout.lay_out(&mut layout);
+        record::run(Job {
+            question: &self.layout,
+            program: &self.program,
+            settings: settings(self, &periods, &means),
+            reason: means.reason,
+            output: &self.report,
+            layout,
+            peers: Peers::default(),
+            time_memory: false,
+        })
+    }
+}
+
+impl Question for ShareLayout {
+    fn command(&self) -> &'static str {
+        "share"
+    }
+
+    fn report(&self, recordings: &[Recording]) -> Report {
+        load::report(recordings, &ShareStudy, carom_view::share::report)
+    }
+
+    fn lay_out(&self, layout: &mut Layout) {
+        layout.lines = self.top;
+        layout.directed = self.directed;
+    }
 }
 
 fn settings(args: &ShareArgs, periods: &Periods, means: &Means) -> ControlSettings {
@@ -71,7 +92,7 @@ fn settings(args: &ShareArgs, periods: &Periods, means: &Means) -> ControlSettin
             DeliveryKind::PosixTimer => DeliveryChoice::PosixTimer,
         },
         objects: args.objects.then_some(args.objects_from),
-        window: args.window.window(),
+        window: args.program.window.window(),
         reuse: None,
     }
 }

@@ -2,7 +2,8 @@
 
 use carom_collect::Engine;
 
-use crate::cli::{LEAST_ACCESSES, Period, ShareArgs};
+use super::ShareArgs;
+use crate::cli::{LEAST_ACCESSES, Period};
 
 /// Mean thread CPU time between samples by default. A timer sample and a walked step sample cost about 30 us on a
 /// virtual machine, and setting and hitting watchpoints as much again; what they cost the program beyond that, in
@@ -85,11 +86,16 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::{
+        cli::{Cli, Command},
+        questions::Record,
+    };
 
     fn check(engine: Engine, options: &[&str], expect: Result<Periods, &str>) {
         let line = ["carom", "share"].iter().chain(options).chain(&["--", "app"]);
-        let Command::Share(args) = Cli::try_parse_from(line).unwrap().command else { panic!("share") };
+        let Command::Record(Record::Share(args)) = Cli::try_parse_from(line).unwrap().command else {
+            panic!("share")
+        };
         match (periods(&args, engine), expect) {
             (Err(text), Err(part)) => assert!(text.contains(part), "{options:?}: {text}"),
             (found, expect) => assert_eq!(found, expect.map_err(str::to_owned), "{options:?}"),

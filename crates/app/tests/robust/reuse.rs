@@ -209,8 +209,18 @@ fn without_perf_events_code_watches_all_the_same() {
 
 #[test]
 fn several_runs_are_one_report() {
+    for (command, options) in [
+        ("reuse", &["--runs", "2", "--exact", "--no-pairs"][..]),
+        ("count", &["--runs", "2"]),
+        ("share", &["--runs", "2"]),
+    ] {
+        two_runs(command, options);
+    }
+}
+
+fn two_runs(command: &str, options: &[&str]) {
     let (program, arguments) = one_distance();
-    let mut recorded = Recorded::by("reuse", &["--runs", "2", "--exact", "--no-pairs"], &program, &arguments);
+    let mut recorded = Recorded::by(command, options, &program, &arguments);
     let ending = recorded.run();
     assert_eq!(ending.code(), Some(0), "{}", ending.complaint());
     assert_eq!(ending.stdout, b"2048000\n2048000\n");

@@ -22,6 +22,10 @@ fn total(report: &Report, name: &str) -> u64 {
     event["total"].as_u64().expect("a total")
 }
 
+fn followed(report: &Report) -> u64 {
+    report.0["reuse"]["quality"]["exact_accesses"].as_u64().expect("reuse.quality.exact_accesses")
+}
+
 /// In all there is a load and a store for each increment.
 #[test]
 fn what_lies_outside_is_not_counted() {
@@ -46,12 +50,24 @@ fn a_window_that_never_opens_shows_nothing() {
         let share = observed("share", &[options, &["--after", "1000"]].concat());
         assert_eq!((share.samples(), share.count("events")), (0, 0), "{options:?}");
     }
+    let reuse = observed("reuse", &["--period", "1000", "--after", "1000"]);
+    let exact = observed("reuse", &["--exact", "--after", "1000"]);
+    assert_eq!((reuse.samples(), followed(&exact)), (0, 0));
 }
 
 #[test]
 fn a_window_that_never_closes_leaves_nothing_out() {
     let all = observed("count", &["--for", "1000"]);
     assert!(total(&all, "stores") > 2 * INCREMENTS);
+}
+
+#[test]
+fn reuses_are_of_the_window_alone() {
+    let exact = observed("reuse", &["--exact", "--after", "100ms", "--for", "500ms"]);
+    assert!((1..2 * INCREMENTS).contains(&followed(&exact)), "{}", followed(&exact));
+    let sampled =
+        observed("reuse", &["--period", "10000", "--budget", "none", "--after", "100ms", "--for", "300ms"]);
+    assert!((1..4 * INCREMENTS / 10_000).contains(&sampled.samples()), "{}", sampled.samples());
 }
 
 #[test]

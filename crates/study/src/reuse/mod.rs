@@ -38,13 +38,18 @@ pub use input::{Cache, Latencies, ReuseInput, ReuseOptions};
 pub use sizes::at;
 
 use crate::Study;
-use crate::recording::Recordings;
+use crate::recording::{Combine, Recordings};
 
 impl Study for ReuseOptions {
     type Findings = ReuseFindings;
 
+    /// Runs of one program add up.
+    fn combine(&self, recordings: &Recordings<'_>) -> Combine {
+        recordings.combine()
+    }
+
     fn study(&self, recordings: &mut Recordings<'_>) -> ReuseFindings {
-        let combine = recordings.combine();
+        let combine = self.combine(recordings);
         let (input, mut names) = recordings.merged(combine);
         analyse(&input, &mut names, self)
     }

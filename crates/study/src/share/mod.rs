@@ -38,7 +38,7 @@ pub use input::ShareInput;
 pub use periods::Periods;
 
 use crate::Study;
-use crate::recording::{Combine, Recordings};
+use crate::recording::Recordings;
 
 /// Which threads bounce which cache lines.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +48,8 @@ impl Study for ShareStudy {
     type Findings = ShareFindings;
 
     fn study(&self, recordings: &mut Recordings<'_>) -> ShareFindings {
-        let (input, mut names) = recordings.merged(Combine::Ranks);
+        let combine = self.combine(recordings);
+        let (input, mut names) = recordings.merged(combine);
         analyse(&input, &mut names)
     }
 }

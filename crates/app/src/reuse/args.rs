@@ -1,4 +1,4 @@
-//! Options of `carom reuse`.
+//! Options.
 
 use std::path::PathBuf;
 
@@ -6,8 +6,8 @@ use carom_base::LARGEST_PLACE_BYTES;
 use carom_study::reuse::{Bins, ReuseOptions};
 use clap::{Args, ValueEnum};
 
-use super::{EngineArg, OutputArgs, Period, ProgramArgs, percent, period};
-use crate::reuse::{Groups, parse_domains};
+use super::domains::{self, Groups};
+use crate::cli::{EngineArg, OutputArgs, Period, ProgramArgs, WatchArg, percent, period};
 
 const EXAMPLES: &str = "Examples:
   carom reuse -- ./app --threads 8
@@ -53,7 +53,7 @@ pub struct ReuseArgs {
     pub slots: u32,
     /// Who shares a cache: groups of processors, or of threads, such as 0-1,2-3, 0+2,1+3 or threads:0,1 [default: those of
     /// the machine's last cache]
-    #[arg(long, value_name = "GROUPS", value_parser = parse_domains)]
+    #[arg(long, value_name = "GROUPS", value_parser = domains::parse)]
     pub cache_domains: Option<Groups>,
     /// With --exact: bytes of a place, powers of two; 1: the very bytes of an access [default: 64, a line]
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = granularity)]
@@ -70,9 +70,6 @@ pub struct ReuseArgs {
     /// Follow heap allocations, so that objects are named by where they were allocated
     #[arg(long)]
     pub objects: bool,
-    /// Run the program so many times, and report on all runs as one
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub runs: u32,
     /// Rows to print of each table
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
@@ -133,17 +130,6 @@ pub enum Budget {
 pub enum Advice {
     /// The hardware's prefetcher of adjacent lines
     Prefetch,
-}
-
-/// Watches by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum WatchArg {
-    /// What is better for the command here
-    Auto,
-    /// Translated code watches some places itself, without perf events
-    Software,
-    /// The four debug registers of each thread, by perf events
-    Registers,
 }
 
 fn budget(text: &str) -> Result<Budget, String> {

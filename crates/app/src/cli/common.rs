@@ -1,0 +1,55 @@
+//! Options that every question has.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::window::WindowArgs;
+
+/// Options of every command that records.
+#[derive(Debug, Args)]
+pub struct ProgramArgs {
+    /// Where the profile goes [default: PROGRAM.N.carom]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Run the program so many times, and report on all runs as one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
+    /// When the program is observed.
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM ARGS")]
+    pub program: Vec<String>,
+}
+
+/// Options of every command that reports.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// Write the report as JSON (schema: docs/schema/report.schema.json)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the report as one self-contained page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the report's tables as CSV files into this directory
+    #[arg(long, value_name = "DIR")]
+    pub csv: Option<PathBuf>,
+    /// Colours
+    #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    pub color: Colour,
+    /// Print no report
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}

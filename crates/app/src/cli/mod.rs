@@ -1,0 +1,92 @@
+//! The command line.
+
+mod common;
+mod values;
+mod window;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+pub use common::{Colour, OutputArgs, ProgramArgs};
+pub use values::{EngineArg, LEAST_ACCESSES, Period, WatchArg, percent, period};
+
+use crate::questions::{Layouts, Record};
+
+/// See how a multithreaded program moves its data between threads, caches and memory.
+#[derive(Debug, Parser)]
+#[command(
+    name = "carom",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Records, and answers a question.
+    #[command(flatten)]
+    Record(Record),
+    /// Print recorded profiles again, or several as one
+    Report(ReportArgs),
+    /// What this machine and this user can do, and what to do about the rest
+    Doctor(crate::doctor::Args),
+    /// Print the flags that link the agent into a static program
+    #[command(after_help = LINK_EXAMPLES)]
+    LinkFlags,
+    /// Print a shell's completions
+    #[command(hide = true)]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages
+    #[command(hide = true)]
+    Man {
+        /// Where to.
+        dir: PathBuf,
+    },
+}
+
+const LINK_EXAMPLES: &str = "Example:
+  cc -static -pthread app.c $(carom link-flags) -o app && carom share -- ./app
+
+Such programs are sampled by the burst engine.";
+
+const REPORT_EXAMPLES: &str = "Examples:
+  carom report app.1.carom
+  carom report --html all.html rank0.1.carom rank1.1.carom";
+
+/// `carom report`.
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXAMPLES)]
+pub struct ReportArgs {
+    /// Profiles; several are merged into one report
+    #[arg(required = true, value_name = "DIR")]
+    pub profiles: Vec<PathBuf>,
+    /// How the report is made and laid out.
+    #[command(flatten)]
+    pub layouts: Layouts,
+    /// Where the report goes.
+    #[command(flatten)]
+    pub report: OutputArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,72 @@
+//! Options.
+
+use carom_collect::Trial;
+use clap::{Args, ValueEnum};
+
+use crate::cli::{LEAST_ACCESSES, OutputArgs, ProgramArgs};
+
+const COUNT_EXAMPLES: &str = "Examples:
+  carom count -- ./app --threads 8
+  carom count --per-thread -- ./app
+  carom count --after 10 --for 2 -- ./server
+  carom count --json out.json --csv tables -- ./app
+
+The program's output and exit status stay its own; the report goes to standard error.";
+
+/// `carom count`.
+#[derive(Debug, Args)]
+#[command(after_help = COUNT_EXAMPLES)]
+pub struct CountArgs {
+    /// What is done instead of counting, to measure what a part of the engine costs by itself
+    #[arg(long, value_enum, default_value_t = TrialArg::Counts, hide_short_help = true)]
+    pub trial: TrialArg,
+    /// The trial of samples takes one load and one store in so many
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(LEAST_ACCESSES..),
+          hide_short_help = true)]
+    pub trial_period: u64,
+    /// How the report is laid out.
+    #[command(flatten)]
+    pub layout: CountLayout,
+    /// Where the report goes.
+    #[command(flatten)]
+    pub report: OutputArgs,
+    /// What to run.
+    #[command(flatten)]
+    pub program: ProgramArgs,
+}
+
+/// How a report of counts is printed.
+#[derive(Debug, Args)]
+pub struct CountLayout {
+    /// Print the counts of every thread
+    #[arg(long)]
+    pub per_thread: bool,
+}
+
+/// Parts of the translate engine, for measuring what they cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TrialArg {
+    /// No trial: count
+    Counts,
+    /// Translate only; all counts are 0
+    Translation,
+    /// Count, and write every access into the thread's buffer, over and over
+    Stream,
+    /// As stream, and each thread adds up the addresses that it has written
+    Checksums,
+    /// Count, and take samples that nobody keeps (see --trial-period)
+    Samples,
+}
+
+impl TrialArg {
+    /// What the agents are to do.
+    pub fn trial(self) -> Trial {
+        match self {
+            Self::Counts => Trial::Counts,
+            Self::Translation => Trial::Translation,
+            Self::Stream => Trial::Stream,
+            Self::Checksums => Trial::Checksums,
+            Self::Samples => Trial::Samples,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! `carom count`: exact totals, by the translate engine.
+
+mod args;
+
+use carom_collect::{ControlSettings, DeliveryChoice, Engine, Trial, WatchChoice};
+use carom_store::Recording;
+use carom_study::count::CountStudy;
+use carom_view::model::Report;
+
+pub use args::{CountArgs, CountLayout};
+
+use crate::{
+    failure::{End, Failure},
+    load,
+    output::{self, Layout},
+    questions::{Question, Recorder},
+    record::{self, Job},
+    reuse::Peers,
+};
+
+impl Recorder for CountArgs {
+    fn run(&self) -> Result<End, Failure> {
+        output::check(&self.report)?;
+        let mut layout = Layout::default();
+        self.layout.lay_out(&mut layout);
+        record::run(Job {
+            question: &self.layout,
+            program: &self.program,
+            settings: settings(self),
+            reason: match self.trial.trial() {
+                Trial::Counts => "the only engine in this version that counts exactly".into(),
+                Trial::Translation => "a trial: code is translated, and nothing is counted".into(),
+                Trial::Stream => "a trial: counts, and every access written down for nobody".into(),
+                Trial::Checksums => "a trial: counts, and every access written down and added up".into(),
+                Trial::Samples => "a trial: counts, and samples taken for nobody".into(),
+            },
+            output: &self.report,
+            layout,
+            peers: Peers::default(),
+            time_memory: false,
+        })
+    }
+}
+
+impl Question for CountLayout {
+    fn command(&self) -> &'static str {
+        "count"
+    }
+
+    fn report(&self, recordings: &[Recording]) -> Report {
+        load::report(recordings, &CountStudy, carom_view::count::report)
+    }
+
+    fn lay_out(&self, layout: &mut Layout) {
+        layout.per_thread = self.per_thread;
+    }
+}
+
+/// Counting alone: no sample is kept, so nothing is published, watched or timed.
+fn settings(args: &CountArgs) -> ControlSettings {
+    let trial = args.trial.trial();
+    let period = if trial == Trial::Samples { args.trial_period } else { 0 };
+    ControlSettings {
+        engine: Engine::Translate,
+        load_period: period,
+        store_period: period,
+        period_ns: 0,
+        budget_ppm: 0,
+        max_steps: 0,
+        watchpoints: 0,
+        watch: WatchChoice::Registers,
+        trial,
+        board_slots: 0,
+        delivery: DeliveryChoice::Auto,
+        objects: None,
+        window: args.program.window.window(),
+        reuse: None,
+    }
+}

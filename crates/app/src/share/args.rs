@@ -1,0 +1,97 @@
+//! Options.
+
+use clap::{Args, ValueEnum};
+
+use crate::cli::{EngineArg, OutputArgs, Period, ProgramArgs, WatchArg, percent, period};
+
+const SHARE_EXAMPLES: &str = "Examples:
+  carom share -- ./app --threads 8
+  carom share --html report.html -- ./app       a report for the browser
+  carom share --objects -- ./app                name heap objects by where they were allocated
+  carom share --budget 1 -- ./server            on a production machine
+  carom share --json out.json -- make -j8       children are followed
+  carom share --engine burst -- ./app           by time, at a few percent of overhead
+  carom share --period 100000 -- ./app          sample every 100,000th load and store
+
+The program's output and exit status stay its own; the report goes to standard error.";
+
+/// `carom share`.
+#[derive(Debug, Args)]
+#[command(after_help = SHARE_EXAMPLES)]
+pub struct ShareArgs {
+    /// What observes the accesses; auto: translate, but burst where code cannot be translated, or with a period in time,
+    /// --rate, --budget or --delivery
+    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
+    pub engine: EngineArg,
+    /// The most that sampling (burst), or watching what samples miss (translate), may add to the program's CPU time, in
+    /// percent [default: 5]; what translation itself costs is not in it
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub budget: Option<f64>,
+    /// From one sample to the next, on average: thread CPU time with its unit, such as 1ms or 500us (burst), or a
+    /// number of loads and of stores (translate)
+    #[arg(long, value_name = "TIME|N", value_parser = period, conflicts_with = "rate")]
+    pub period: Option<Period>,
+    /// Loads from one sampled load to the next, on average; 0: none (translate) [default: --period]
+    #[arg(long, value_name = "N")]
+    pub load_period: Option<u64>,
+    /// Stores from one sampled store to the next, on average; 0: none (translate) [default: --period]
+    #[arg(long, value_name = "N")]
+    pub store_period: Option<u64>,
+    /// Samples a second of thread CPU time (burst)
+    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub rate: Option<u32>,
+    /// Follow heap allocations, so that objects are named by where they were allocated
+    #[arg(long)]
+    pub objects: bool,
+    /// With --objects: leave out allocations smaller than this
+    #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "objects")]
+    pub objects_from: u64,
+    /// What watches the lines that other threads have written; auto: registers where they can be had, else software
+    #[arg(long, value_enum, default_value_t = WatchArg::Auto)]
+    pub watch: WatchArg,
+    /// Debug registers per thread, for sensitivity studies
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=4))]
+    pub watchpoints: u32,
+    /// Slots of the bulletin board, for sensitivity studies
+    #[arg(long, value_name = "N", default_value_t = 127, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub board: u32,
+    /// Step samples go up to this many instructions on
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096), hide_short_help = true)]
+    pub max_steps: u32,
+    /// How samples reach the program's threads; for tests
+    #[arg(long, value_enum, default_value_t = DeliveryArg::Auto, hide_short_help = true)]
+    pub delivery: DeliveryArg,
+    /// How the report is laid out.
+    #[command(flatten)]
+    pub layout: ShareLayout,
+    /// Where the report goes.
+    #[command(flatten)]
+    pub report: OutputArgs,
+    /// What to run.
+    #[command(flatten)]
+    pub program: ProgramArgs,
+}
+
+/// How a report of sharing is printed.
+#[derive(Debug, Args)]
+pub struct ShareLayout {
+    /// Contended lines to print
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+    /// Print the matrix from writer to later accessor, not both directions together
+    #[arg(long)]
+    pub directed: bool,
+}
+
+/// Deliveries by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DeliveryArg {
+    /// The best that works here
+    Auto,
+    /// perf events with sigtrap (Linux 5.18)
+    Sigtrap,
+    /// perf events with F_SETSIG
+    Setsig,
+    /// POSIX timers, no watchpoints
+    PosixTimer,
+}
