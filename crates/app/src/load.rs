@@ -6,9 +6,12 @@ use carom_study::{
     recording::{Combine, Offsets, Recordings},
     symbols::Note,
 };
-use carom_view::{RunInfo, WarningInfo, model::Report};
+use carom_view::{
+    RunInfo,
+    model::{Report, Warning},
+};
 
-use crate::{failure::Failure, questions::Question, run_info};
+use crate::{failure::Failure, questions::Question};
 
 /// The question that these recordings answer: that of the command that made them.
 ///
@@ -43,12 +46,12 @@ pub fn report<S: Study>(
     let mut recordings = Recordings::new(recordings);
     let findings = study.study(&mut recordings);
     let mut manifests = recordings.manifests();
-    let mut run = run_info::of(&manifests);
+    let mut run = RunInfo::of(&manifests);
     if study.combine(&recordings) == Combine::Runs {
         // The threads of all runs are taken for those of the first.
-        run.runs = manifests.len() as u32;
+        run.program.runs = manifests.len() as u32;
         manifests.truncate(1);
-        let only = run_info::of(&manifests);
+        let only = RunInfo::of(&manifests);
         (run.processes, run.threads) = (only.processes, only.threads);
     }
     run.warnings.extend(warnings(&recordings));
@@ -68,16 +71,16 @@ fn add_counts(report: &mut Report, manifests: &[(&Manifest, Offsets)]) {
 }
 
 /// What a study had to do without.
-fn warnings(recordings: &Recordings<'_>) -> Vec<WarningInfo> {
-    let unnamed = |note: Note| WarningInfo {
+fn warnings(recordings: &Recordings<'_>) -> Vec<Warning> {
+    let unnamed = |note: Note| Warning {
         code: "no-symbols".into(),
         text: format!("{}: {}", note.module.display(), note.problem),
     };
-    let mut warnings: Vec<WarningInfo> = recordings.notes().into_iter().map(unnamed).collect();
+    let mut warnings: Vec<Warning> = recordings.notes().into_iter().map(unnamed).collect();
     let unreadable = recordings.unreadable();
     if unreadable > 0 {
         let text = format!("{unreadable} parts of the profile are damaged; what they held is missing here.");
-        warnings.push(WarningInfo { code: "damaged".into(), text });
+        warnings.push(Warning { code: "damaged".into(), text });
     }
     warnings
 }

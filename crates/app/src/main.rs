@@ -14,7 +14,6 @@ mod questions;
 mod record;
 mod report;
 mod reuse;
-mod run_info;
 mod share;
 mod tools;
 mod translatable;

@@ -7,7 +7,9 @@ use std::{
 
 use carom_base_sys::{clock, machine::Machine};
 use carom_base_wire::{ControlSettings, Engine, Trial, WatchChoice};
-use carom_store::{CacheInfo, Costs, CpuInfo, EngineInfo, MachineInfo, Manifest};
+use carom_store::{
+    CacheInfo, Costs, CpuInfo, Delivery, EngineInfo, MachineInfo, Manifest, SampleMeans, Watch,
+};
 
 use crate::{
     drain::Drain, memory::memory_ns, modules::BuildIds, record::Request, reuse, session::Results,
@@ -16,9 +18,6 @@ use crate::{
 
 /// Places that a thread watches at a time in software: one line.
 const SOFTWARE_WATCHPOINTS: u32 = 1;
-
-/// Delivery of an engine whose samples are taken by the program's own translated code.
-const INLINE: &str = "inline";
 
 /// How long the recording has been going on.
 pub fn seconds_since(manifest: &Manifest) -> f64 {
@@ -55,7 +54,11 @@ fn engine_info(settings: &ControlSettings, reason: String) -> EngineInfo {
     let common = EngineInfo {
         name: settings.engine.name().into(),
         reason,
-        watch: if watchpoints == 0 { String::new() } else { watch.name().into() },
+        watch: match watch {
+            _ if watchpoints == 0 => Watch::Nothing,
+            WatchChoice::Registers => Watch::Registers,
+            WatchChoice::Software => Watch::Software,
+        },
         watchpoints,
         board_slots: settings.board_slots,
         budget_percent: f64::from(settings.budget_ppm) / 1e4,
@@ -65,7 +68,7 @@ fn engine_info(settings: &ControlSettings, reason: String) -> EngineInfo {
         Engine::Burst => EngineInfo {
             period_ns: settings.period_ns,
             max_steps: settings.max_steps,
-            sample_means: "thread time".into(),
+            sample_means: SampleMeans::ThreadTime,
             ..common
         },
         Engine::Translate => {
@@ -78,8 +81,8 @@ fn engine_info(settings: &ControlSettings, reason: String) -> EngineInfo {
             EngineInfo {
                 load_period,
                 store_period,
-                delivery: INLINE.into(),
-                sample_means: if counts_only { "nothing" } else { "accesses" }.into(),
+                delivery: Delivery::Inline,
+                sample_means: if counts_only { SampleMeans::Nothing } else { SampleMeans::Accesses },
                 ..common
             }
         }
@@ -139,13 +142,13 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
         add_reason(&mut manifest.engine, &reason);
         manifest.reuse = settings.reuse.as_ref().map(|asked| reuse::info(asked, engine));
     }
-    if let Some((name, reason)) = people.delivery {
-        if name == "posix-timer" && manifest.engine.watch != WatchChoice::Software.name() {
-            (manifest.engine.watchpoints, manifest.engine.watch) = (0, String::new());
+    if let Some((delivery, reason)) = people.delivery {
+        if delivery == Delivery::PosixTimer && manifest.engine.watch != Watch::Software {
+            (manifest.engine.watchpoints, manifest.engine.watch) = (0, Watch::Nothing);
         }
         if manifest.engine.name != Engine::Translate.name() {
             add_reason(&mut manifest.engine, &reason);
-            manifest.engine.delivery = name;
+            manifest.engine.delivery = delivery;
         }
     }
     manifest.engine.costs_ns = Costs {

@@ -14,8 +14,8 @@ use carom_base_wire::{
     journal::{Line, SharedMapping},
 };
 use carom_store::{
-    Aside, MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo, ThreadCounters, ThreadInfo,
-    Warning,
+    Aside, Delivery, MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo, ThreadCounters,
+    ThreadInfo, Warning,
 };
 
 use crate::{counts, warnings};
@@ -40,7 +40,7 @@ pub struct People {
     /// What observes accesses and why not what was asked for, as the first process had it.
     pub engine: Option<(Engine, String)>,
     /// How samples are delivered and why, as the first process had it.
-    pub delivery: Option<(String, String)>,
+    pub delivery: Option<(Delivery, String)>,
     by_stem: HashMap<String, ProcessId>,
     /// Threads by process and serial.
     serials: HashMap<ProcessId, Vec<ThreadId>>,
@@ -126,7 +126,9 @@ impl People {
                 }
             }
             Line::Delivery { name, reason } => {
-                self.delivery.get_or_insert((name, reason));
+                if let Some(delivery) = Delivery::from_name(&name) {
+                    self.delivery.get_or_insert((delivery, reason));
+                }
             }
             Line::Module { time, bias, low, high, path } => info.modules.push(ModuleInfo {
                 path,

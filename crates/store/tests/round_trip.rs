@@ -145,3 +145,18 @@ fn a_recording_of_an_earlier_version_has_no_reuse_and_no_accesses() {
     let recording = Recording::open(&dir).unwrap();
     assert_eq!((recording.rows::<ReuseEvent>().count(), recording.rows::<ReuseCell>().count()), (0, 0));
 }
+
+#[test]
+fn a_delivery_of_no_known_name_is_refused_and_none_is_the_default() {
+    let (_parent, dir) = small().write();
+    let file = dir.join("manifest.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let named = |name: &str| {
+        let json = text.replace(r#""delivery": "sigtrap""#, &format!(r#""delivery": "{name}""#));
+        std::fs::write(&file, json).unwrap();
+        Recording::open(&dir).map(|recording| recording.manifest().engine.delivery)
+    };
+    assert_eq!(named("posix-timer").unwrap(), carom_store::Delivery::PosixTimer);
+    assert_eq!(named("").unwrap(), carom_store::Delivery::Sigtrap);
+    assert!(named("carrier-pigeon").is_err());
+}

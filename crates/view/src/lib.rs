@@ -19,10 +19,7 @@ pub mod text;
 pub mod web;
 mod words;
 
-pub use run::{
-    Coverage, Delivery, EngineInfo, ExitStatus, MachineInfo, ProcessInfo, RunInfo, SampleMeans, ThreadInfo,
-    WarningInfo, Watch,
-};
+pub use run::RunInfo;
 
 pub use json::json;
 

@@ -1,13 +1,14 @@
 //! The part of a report that every recording command has.
 
 use carom_base::Skip;
+use carom_store::{Delivery, EngineInfo, SampleMeans, Watch};
 use carom_study::{recording::Losses, share};
 
 use crate::{
-    Coverage, Delivery, ExitStatus, RunInfo, SampleMeans, Watch,
+    RunInfo,
     model::{
-        Carom, Command, Engine, EngineDelivery, EngineWatch, Exit, Machine, NotCovered, PeriodUnit, Process,
-        ProcessCoverage, Program, Quality, Real, Report, SCHEMA_VERSION, Skipped, Thread, Warning,
+        Carom, Command, Engine, EngineDelivery, EngineWatch, NotCovered, PeriodUnit, Quality, Real, Report,
+        SCHEMA_VERSION, Skipped,
     },
 };
 
@@ -17,23 +18,11 @@ pub fn report(command: Command, run: &RunInfo, quality: Quality) -> Report {
         carom: Carom { version: env!("CARGO_PKG_VERSION").into(), schema: SCHEMA_VERSION },
         command,
         verdict: String::new(),
-        program: Program {
-            argv: run.argv.clone(),
-            runs: run.runs,
-            exit: exit(run.exit),
-            wall_s: Real(run.wall_s),
-            complete: run.complete,
-            cut_short: run.cut_short.clone(),
-        },
-        processes: processes(run),
-        threads: threads(run),
-        engine: engine(run),
-        machine: Machine {
-            cpu_model: run.machine.cpu_model.clone(),
-            logical_cpus: run.machine.logical_cpus,
-            kernel: run.machine.kernel.clone(),
-            hypervisor: run.machine.hypervisor.clone(),
-        },
+        program: run.program.clone(),
+        processes: run.processes.clone(),
+        threads: run.threads.clone(),
+        engine: engine(&run.engine),
+        machine: run.machine.clone(),
         quality,
         share: None,
         count: None,
@@ -50,85 +39,53 @@ pub fn unprofiled(report: &Report) -> String {
     }
 }
 
-fn exit(status: ExitStatus) -> Option<Exit> {
-    match status {
-        ExitStatus::Code(code) => Some(Exit::Code(code)),
-        ExitStatus::Signal(signal) => Some(Exit::Signal(signal)),
-        ExitStatus::Unknown => None,
-    }
-}
-
-fn processes(run: &RunInfo) -> Vec<Process> {
-    let coverage = |coverage: &Coverage| match coverage {
-        Coverage::Profiled => ProcessCoverage { profiled: true, reason: None },
-        Coverage::Unprofiled(reason) => ProcessCoverage { profiled: false, reason: Some(reason.clone()) },
+fn engine(engine: &EngineInfo) -> Engine {
+    let (loads, stores) = (engine.load_period, engine.store_period);
+    let means = match (engine.sample_means, loads, stores) {
+        (SampleMeans::Nothing, ..) => SampleMeans::Nothing,
+        (_, 0, 0) => SampleMeans::ThreadTime,
+        _ => SampleMeans::Accesses,
     };
-    run.processes
-        .iter()
-        .map(|process| Process {
-            id: process.id.0,
-            pid: process.pid,
-            parent: process.parent.map(|parent| parent.0),
-            host: process.host.clone(),
-            argv: process.argv.clone(),
-            exit: exit(process.exit),
-            coverage: coverage(&process.coverage),
-        })
-        .collect()
-}
-
-fn threads(run: &RunInfo) -> Vec<Thread> {
-    run.threads
-        .iter()
-        .map(|thread| Thread {
-            id: thread.id.0,
-            process: thread.process.0,
-            tid: thread.tid,
-            name: thread.name.clone(),
-            cpu_ns: thread.cpu_ns,
-        })
-        .collect()
-}
-
-fn engine(run: &RunInfo) -> Engine {
-    let engine = &run.engine;
-    let (sample_means, period, period_unit) = match engine.sample_means {
+    let (sample_means, period, period_unit) = match means {
         SampleMeans::ThreadTime => ("thread time".into(), engine.period_ns, PeriodUnit::Ns),
-        SampleMeans::Accesses { loads, stores } => (
+        SampleMeans::Accesses => (
             accesses(loads, stores),
             [loads, stores].into_iter().filter(|&period| period > 0).min().unwrap_or(0),
             PeriodUnit::Accesses,
         ),
         SampleMeans::Nothing => ("nothing".into(), 0, PeriodUnit::Accesses),
     };
-    let periods = match engine.sample_means {
-        SampleMeans::Accesses { loads, stores } => [loads, stores],
-        SampleMeans::ThreadTime | SampleMeans::Nothing => [0, 0],
-    };
-    let [load_period, store_period] = periods.map(|period| Some(period).filter(|&period| period > 0));
+    let period_of = |period: u64| Some(period).filter(|&period| period > 0 && means == SampleMeans::Accesses);
     Engine {
         name: engine.name.clone(),
         reason: engine.reason.clone(),
         sample_means,
         period,
         period_unit,
-        load_period,
-        store_period,
+        load_period: period_of(loads),
+        store_period: period_of(stores),
         delivery: match engine.delivery {
             Delivery::Sigtrap => EngineDelivery::Sigtrap,
             Delivery::Setsig => EngineDelivery::Setsig,
             Delivery::PosixTimer => EngineDelivery::PosixTimer,
             Delivery::Inline => EngineDelivery::Inline,
-            Delivery::Replay => EngineDelivery::Replay,
         },
-        budget_percent: engine.budget_percent.map(Real),
-        watch: engine.watch.map(|watch| match watch {
-            Watch::Registers => EngineWatch::Registers,
-            Watch::Software => EngineWatch::Software,
-        }),
+        budget_percent: budget(engine).map(Real),
+        watch: match engine.watch {
+            Watch::Software => Some(EngineWatch::Software),
+            Watch::Registers => Some(EngineWatch::Registers),
+            // Older recordings do not say.
+            Watch::Nothing => (engine.watchpoints > 0).then_some(EngineWatch::Registers),
+        },
         watchpoints: engine.watchpoints,
         board_slots: engine.board_slots,
     }
+}
+
+/// Whoever samples keeps to one. More than all of the time is no limit, and older recordings do not say.
+fn budget(engine: &EngineInfo) -> Option<f64> {
+    let limit = Some(engine.budget_percent).filter(|percent| *percent > 0.0 && *percent <= 100.0);
+    limit.filter(|_| engine.sample_means != SampleMeans::Nothing)
 }
 
 /// What a sampled access stands for, where loads and stores may have periods of their own.
@@ -170,11 +127,7 @@ pub fn quality(run: &RunInfo, losses: &Losses) -> Quality {
         watchpoint_traps: counters.traps,
         unprofiled_threads: *unprofiled_threads,
         not_covered: not_covered(run),
-        warnings: run
-            .warnings
-            .iter()
-            .map(|warning| Warning { code: warning.code.clone(), text: warning.text.clone() })
-            .collect(),
+        warnings: run.warnings.clone(),
     }
 }
 

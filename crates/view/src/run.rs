@@ -1,169 +1,103 @@
-//! What a report needs to know about a run besides the findings: plain values that the caller fills in.
+//! What a report says about the run, out of the manifests.
 
 use carom_base::{ProcessId, ThreadId};
+use carom_store::{self as store, EngineInfo, Manifest};
+use carom_study::recording::Offsets;
 
-/// One recording of one program.
-#[derive(Clone, Debug, PartialEq)]
+use crate::model::{Exit, Machine, Process, ProcessCoverage, Program, Real, Thread, Warning};
+
+/// What a report needs to know about a run besides the findings.
+#[derive(Clone, Debug)]
 pub struct RunInfo {
-    /// The program and its arguments.
-    pub argv: Vec<String>,
-    /// Runs of it that the report is on: end and threads are the first's, the wall-clock time that of the longest.
-    pub runs: u32,
-    /// How it ended.
-    pub exit: ExitStatus,
-    /// Wall-clock time from start to end, in seconds.
-    pub wall_s: f64,
-    /// True when every process was recorded to its end.
-    pub complete: bool,
-    /// Why the recording stops before the program's end, where it does.
-    pub cut_short: Option<String>,
+    /// The program and how it ended.
+    pub program: Program,
     /// Every process that was met, in order of id.
-    pub processes: Vec<ProcessInfo>,
+    pub processes: Vec<Process>,
     /// Every thread that was met, in order of id.
-    pub threads: Vec<ThreadInfo>,
+    pub threads: Vec<Thread>,
     /// What observed the accesses.
     pub engine: EngineInfo,
     /// Where the program ran.
-    pub machine: MachineInfo,
+    pub machine: Machine,
     /// What the reader should know before trusting the numbers.
-    pub warnings: Vec<WarningInfo>,
+    pub warnings: Vec<Warning>,
 }
 
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExitStatus {
-    /// It returned or called exit with this code.
-    Code(i32),
-    /// This signal ended it.
-    Signal(i32),
-    /// It was still running, or nobody saw its end.
-    Unknown,
+impl RunInfo {
+    /// One run out of all recordings, numbered through by the offsets beside them. Program and engine are the first one's.
+    pub fn of(all: &[(&Manifest, Offsets)]) -> Self {
+        let first = all.first().map(|(manifest, _)| (*manifest).clone()).unwrap_or_default();
+        Self {
+            program: Program {
+                argv: first.argv.clone(),
+                runs: 1,
+                exit: exit(Some(first.exit)),
+                wall_s: Real(all.iter().map(|(manifest, _)| manifest.wall_s).fold(0.0, f64::max)),
+                complete: all.iter().all(|(manifest, _)| manifest.complete),
+                cut_short: all.iter().find_map(|(manifest, _)| manifest.cut_short.clone()),
+            },
+            processes: all.iter().flat_map(|(manifest, by)| processes(manifest, *by)).collect(),
+            threads: all.iter().flat_map(|(manifest, by)| threads(manifest, *by)).collect(),
+            machine: Machine {
+                cpu_model: first.machine.cpu_model.clone(),
+                logical_cpus: first.machine.cpus.len() as u32,
+                kernel: first.machine.kernel.clone(),
+                hypervisor: first.machine.hypervisor.clone(),
+            },
+            engine: first.engine,
+            warnings: each_once(all.iter().flat_map(|(manifest, _)| warnings(manifest))),
+        }
+    }
 }
 
-/// A process of the recording.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProcessInfo {
-    /// Number in this recording.
-    pub id: ProcessId,
-    /// The kernel's number.
-    pub pid: u32,
-    /// The process that forked or spawned it.
-    pub parent: Option<ProcessId>,
-    /// The name of the host on which it ran, where it is known.
-    pub host: Option<String>,
-    /// Its arguments.
-    pub argv: Vec<String>,
-    /// How it ended.
-    pub exit: ExitStatus,
-    /// Whether it was observed.
-    pub coverage: Coverage,
+fn exit(exit: Option<store::Exit>) -> Option<Exit> {
+    match exit {
+        Some(store::Exit::Code(code)) => Some(Exit::Code(code)),
+        Some(store::Exit::Signal(signal)) => Some(Exit::Signal(signal)),
+        Some(store::Exit::Unknown) | None => None,
+    }
 }
 
-/// Whether a process was observed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Coverage {
-    /// From its start (of `main`) to its end.
-    Profiled,
-    /// It ran without the agent, for this reason (`statically linked`, `setuid`, …).
-    Unprofiled(String),
+fn processes(manifest: &Manifest, by: Offsets) -> impl Iterator<Item = Process> + '_ {
+    let number = move |id: ProcessId| by.process(id).0;
+    manifest.processes.iter().map(move |process| Process {
+        id: number(process.id),
+        pid: process.pid,
+        parent: process.parent.map(number),
+        host: manifest.machine.hostname.clone(),
+        argv: process.argv.clone(),
+        exit: exit(process.exit),
+        coverage: ProcessCoverage {
+            profiled: process.unprofiled.is_none(),
+            reason: process.unprofiled.clone(),
+        },
+    })
 }
 
-/// A thread of the recording.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ThreadInfo {
-    /// Number in this recording.
-    pub id: ThreadId,
-    /// The process it belongs to.
-    pub process: ProcessId,
-    /// The kernel's number.
-    pub tid: u32,
-    /// Its name as the kernel had it last; may be empty and need not be unique.
-    pub name: String,
-    /// CPU time consumed, in nanoseconds.
-    pub cpu_ns: u64,
+fn threads(manifest: &Manifest, by: Offsets) -> impl Iterator<Item = Thread> + '_ {
+    let number = move |id: ThreadId| by.thread(id).0;
+    manifest.threads.iter().map(move |thread| Thread {
+        id: number(thread.id),
+        process: by.process(thread.process).0,
+        tid: thread.tid,
+        name: thread.name.clone(),
+        cpu_ns: thread.cpu_ns,
+    })
 }
 
-/// What observed the accesses.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EngineInfo {
-    /// `burst`, `translate` or `pmu`.
-    pub name: String,
-    /// Why this engine: the automatic choice with its cause, or that the user asked for it.
-    pub reason: String,
-    /// What a sample stands for.
-    pub sample_means: SampleMeans,
-    /// Thread CPU time between samples, in nanoseconds, where a sample stands for that.
-    pub period_ns: u64,
-    /// How samples reach the agent.
-    pub delivery: Delivery,
-    /// The agent's share of the program's CPU time that it tries to stay under, in percent, where there is one.
-    pub budget_percent: Option<f64>,
-    /// What watches for sharing, where anything does.
-    pub watch: Option<Watch>,
-    /// Watchpoints per thread; 0 where there are none, 1 in software.
-    pub watchpoints: u32,
-    /// Slots of the bulletin board.
-    pub board_slots: u32,
+/// Processes and runs often have the same to say.
+fn each_once(all: impl Iterator<Item = Warning>) -> Vec<Warning> {
+    let mut once = Vec::new();
+    for warning in all {
+        if !once.contains(&warning) {
+            once.push(warning);
+        }
+    }
+    once
 }
 
-/// What a sample stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SampleMeans {
-    /// An amount of thread CPU time (`burst`).
-    ThreadTime,
-    /// Numbers of accesses (`pmu`, `translate`).
-    Accesses {
-        /// Loads that a sampled load stands for; 0 where loads are not sampled.
-        loads: u64,
-        /// Stores that a sampled store stands for; 0 where stores are not sampled.
-        stores: u64,
-    },
-    /// Nothing is sampled: everything is counted (`translate`).
-    Nothing,
-}
-
-/// What watches lines that other threads have written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watch {
-    /// The processor's debug registers: 8 bytes each.
-    Registers,
-    /// Translated code itself: one whole line at a time.
-    Software,
-}
-
-/// How a sample reaches the agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// perf_event_open with `sigtrap=1` (kernel 5.13 and later).
-    Sigtrap,
-    /// perf_event_open with F_SETSIG, on older kernels.
-    Setsig,
-    /// POSIX CPU timers, where perf_event_open is denied: at most CONFIG_HZ samples a second, no watchpoints.
-    PosixTimer,
-    /// By the program's own translated code: no signals.
-    Inline,
-    /// A replayed recording.
-    Replay,
-}
-
-/// Where a program ran.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MachineInfo {
-    /// The processor's name.
-    pub cpu_model: String,
-    /// Logical processors online.
-    pub logical_cpus: u32,
-    /// The kernel's release.
-    pub kernel: String,
-    /// The hypervisor, where there is one.
-    pub hypervisor: Option<String>,
-}
-
-/// A warning, for programs (`code`) and for people (`text`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WarningInfo {
-    /// Stable, in kebab case.
-    pub code: String,
-    /// A sentence or two: what, why, and what to do about it.
-    pub text: String,
+fn warnings(manifest: &Manifest) -> impl Iterator<Item = Warning> + '_ {
+    let own = manifest.processes.iter().flat_map(|process| &process.warnings);
+    let all = manifest.warnings.iter().chain(own);
+    all.map(|warning| Warning { code: warning.code.clone(), text: warning.text.clone() })
 }

@@ -6,6 +6,7 @@ mod sample;
 
 use std::{env, fs, path::PathBuf};
 
+use carom_store::SampleMeans;
 use carom_view::{count, model, reuse, share};
 use serde_json::Value;
 
@@ -55,7 +56,7 @@ fn reports_keep_to_the_schema() {
 #[test]
 fn non_finite_numbers_are_null_and_valid() {
     let (mut run, mut findings) = sample::two();
-    run.wall_s = f64::INFINITY;
+    run.program.wall_s = model::Real(f64::INFINITY);
     findings.threads.all[1][2] = f64::NAN;
     findings.lines[0].share.high = f64::NAN;
     let report = value(&share::report(&run, &findings));
@@ -233,13 +234,15 @@ fn volumes_of_accesses_say_how_they_came_about() {
 fn periods_of_accesses_are_stated() {
     let (mut run, findings) = sample::two();
     let engine = |run: &carom_view::RunInfo| value(&share::report(run, &findings))["engine"].clone();
-    run.engine.sample_means = carom_view::SampleMeans::Accesses { loads: 500_000, stores: 500_000 };
+    (run.engine.load_period, run.engine.store_period) = (500_000, 500_000);
+    run.engine.sample_means = SampleMeans::Accesses;
     assert_eq!(engine(&run)["sample_means"], "500000 accesses");
     assert_eq!(
         (&engine(&run)["period"], &engine(&run)["period_unit"]),
         (&500_000.into(), &"accesses".into())
     );
-    run.engine.sample_means = carom_view::SampleMeans::Accesses { loads: 1_000, stores: 0 };
+    (run.engine.load_period, run.engine.store_period) = (1_000, 0);
+    run.engine.sample_means = SampleMeans::Accesses;
     let loads = engine(&run);
     assert_eq!((&loads["sample_means"], &loads["period"]), (&"1000 loads".into(), &1_000.into()));
     assert_eq!((&loads["load_period"], &loads["store_period"]), (&1_000.into(), &Value::Null));

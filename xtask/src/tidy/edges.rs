@@ -61,7 +61,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "carom-study",
         &["carom-study-stats", "carom-base-detect", "carom-base-sim", "carom-store", "carom-base"],
     ),
-    ("carom-view", &["carom-study", "carom-base"]),
+    // What ran, where and how it was observed is told as the manifest has it.
+    ("carom-view", &["carom-study", "carom-store", "carom-base"]),
     ("carom-view-live", &["carom-view", "carom-study", "carom-store", "carom-base"]),
     (
         "carom",

@@ -2,6 +2,77 @@ use serde::{Deserialize, Serialize};
 
 use super::plain;
 
+/// Declares an enum of the manifest with the names of its values there. One that is not listed is an error, not a default.
+macro_rules! named {
+    ($(#[$doc:meta])* $type:ident { $($(#[$text:meta])* $value:ident = $name:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $type {
+            $($(#[$text])* #[serde(rename = $name)] $value,)*
+        }
+
+        impl $type {
+            /// The value of this name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$value),)*
+                    _ => None,
+                }
+            }
+
+            /// Its name.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)*
+                }
+            }
+        }
+    };
+}
+
+named! {
+    /// How samples reach the agent.
+    Delivery {
+        /// perf_event_open with `sigtrap=1` (kernel 5.13 and later). Recordings that ended before it was known have no name.
+        #[default]
+        #[serde(alias = "")]
+        Sigtrap = "sigtrap",
+        /// perf_event_open with F_SETSIG, on older kernels.
+        Setsig = "setsig",
+        /// POSIX CPU timers, where perf_event_open is denied: at most CONFIG_HZ samples a second, no watchpoints.
+        PosixTimer = "posix-timer",
+        /// By the program's own translated code: no signals.
+        Inline = "inline",
+    }
+}
+
+named! {
+    /// What watches lines that other threads have written.
+    Watch {
+        /// Nothing, or, in older recordings, registers.
+        #[default]
+        Nothing = "",
+        /// The processor's debug registers: 8 bytes each.
+        Registers = "registers",
+        /// Translated code itself: one whole line at a time.
+        Software = "software",
+    }
+}
+
+named! {
+    /// What a sample stands for.
+    SampleMeans {
+        /// An amount of thread CPU time.
+        #[default]
+        #[serde(alias = "")]
+        ThreadTime = "thread time",
+        /// Numbers of accesses: the periods.
+        Accesses = "accesses",
+        /// Nothing is sampled: everything is counted.
+        Nothing = "nothing",
+    }
+}
+
 /// What observed the accesses, and with which settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -10,8 +81,8 @@ pub struct EngineInfo {
     pub name: String,
     /// Why this one.
     pub reason: String,
-    /// How samples are taken: by interrupts (`sigtrap`, `setsig`, `posix-timer`), or `inline`, by the code itself.
-    pub delivery: String,
+    /// How samples are taken: by interrupts, or by the code itself.
+    pub delivery: Delivery,
     /// Thread CPU time between two samples of a thread, in nanoseconds; 0 where samples do not go by time.
     pub period_ns: u64,
     /// Loads between two sampled ones; 0 where loads are not sampled by number.
@@ -23,14 +94,14 @@ pub struct EngineInfo {
     pub budget_percent: f64,
     /// The most instructions that one burst steps over.
     pub max_steps: u32,
-    /// What watches for sharing: `registers`, the processor's; `software`, translated code; empty where nothing does.
-    pub watch: String,
+    /// What watches for sharing.
+    pub watch: Watch,
     /// Watchpoints in use per thread: so many registers, or the one line that code watches.
     pub watchpoints: u32,
     /// Slots of the bulletin board.
     pub board_slots: u32,
-    /// What a sample stands for: `thread time`, `accesses`, or `nothing` where none are taken.
-    pub sample_means: String,
+    /// What a sample stands for.
+    pub sample_means: SampleMeans,
     /// What observation costs on this machine.
     pub costs_ns: Costs,
 }

@@ -16,7 +16,7 @@ use carom_base::Nanos;
 use serde::{Deserialize, Serialize};
 
 pub use counts::{Leaves, ThreadCounts};
-pub use engine::{Costs, EngineInfo};
+pub use engine::{Costs, Delivery, EngineInfo, SampleMeans, Watch};
 pub use file::MANIFEST_NAME;
 pub(crate) use file::{FILE_MODE, open_regular, read, write};
 pub use machine::{CacheInfo, CpuInfo, MachineInfo};

@@ -90,7 +90,7 @@ pub fn missing(coverage: &CountCoverage) -> Option<String> {
 mod tests {
     use carom_study::count::Leave;
 
-    use crate::{Coverage, count::report, sample};
+    use crate::{count::report, model::ProcessCoverage, sample};
 
     fn check(actual: &str, expect: &str) {
         assert_eq!(actual, expect);
@@ -134,7 +134,7 @@ mod tests {
             &report(&run, &findings).verdict,
             "Nothing was counted: the program ended too early, or its code was not translated.",
         );
-        run.warnings.push(crate::WarningInfo {
+        run.warnings.push(crate::model::Warning {
             code: "not-translated".into(),
             text: "the machine has a shadow stack, which is not supported yet.".into(),
         });
@@ -143,7 +143,8 @@ mod tests {
             "Nothing was counted: the machine has a shadow stack, which is not supported yet.",
         );
         run.warnings.clear();
-        run.processes[0].coverage = Coverage::Unprofiled("./app is statically linked".into());
+        run.processes[0].coverage =
+            ProcessCoverage { profiled: false, reason: Some("./app is statically linked".into()) };
         check(&report(&run, &findings).verdict, "Not profiled: ./app is statically linked.");
     }
 }

@@ -226,7 +226,7 @@ pub struct NotCovered {
 }
 
 /// A warning.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
     /// Stable, in kebab case.
     pub code: String,

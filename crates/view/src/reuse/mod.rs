@@ -202,7 +202,7 @@ fn geometry(found: &ByGeometry) -> ReuseGeometry {
 fn prefetch(found: &reuse::Prefetch, run: &RunInfo) -> PrefetchAdvice {
     let cpu_ns: u64 = run.threads.iter().map(|thread| thread.cpu_ns).sum();
     // The threads are those of one of the runs.
-    let cpu_s = cpu_ns as f64 / 1e9 * f64::from(run.runs.max(1));
+    let cpu_s = cpu_ns as f64 / 1e9 * f64::from(run.program.runs.max(1));
     PrefetchAdvice {
         pays: found.gain_s >= 0.0,
         gain_s: Real(found.gain_s),

@@ -112,7 +112,7 @@ pub fn seconds_to_rule_out(run: &RunInfo, findings: &ShareFindings) -> Option<f6
         Unit::Samples => findings.quality.last_instruction,
         Unit::Accesses => findings.quality.step,
     };
-    (samples > 0).then(|| run.wall_s * (SAMPLES_TO_SEE_A_LINE / NEGLIGIBLE) / samples as f64)
+    (samples > 0).then(|| run.program.wall_s.0 * (SAMPLES_TO_SEE_A_LINE / NEGLIGIBLE) / samples as f64)
 }
 
 fn not_enough(report: &Report, share: &Share, few: &NotEnoughData) -> String {

@@ -153,7 +153,7 @@ mod tests {
         let (mut run, mut findings) = sample::two();
         let (plain, _) = (page(&share::report(&run, &findings)).unwrap(), ());
         run.threads[1].name = HOSTILE.into();
-        run.argv.push(HOSTILE.into());
+        run.program.argv.push(HOSTILE.into());
         findings.lines[0].object.name = HOSTILE.into();
         let hostile = page(&share::report(&run, &findings)).unwrap();
         for mark in ["<", ">", "</script", "<img", "\u{2028}"] {

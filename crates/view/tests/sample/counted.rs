@@ -13,10 +13,11 @@ pub fn counted() -> (RunInfo, CountFindings) {
         sample_means: SampleMeans::Nothing,
         period_ns: 0,
         delivery: Delivery::Inline,
-        budget_percent: None,
-        watch: None,
+        budget_percent: 0.0,
+        watch: Watch::Nothing,
         watchpoints: 0,
         board_slots: 0,
+        ..EngineInfo::default()
     };
     let events = Event::ALL.map(|event| {
         let threads: Vec<Option<u64>> = match event {

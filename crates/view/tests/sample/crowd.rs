@@ -11,10 +11,10 @@ pub fn crowd(threads: usize) -> (RunInfo, ShareFindings) {
     let names: Vec<String> =
         (0..threads).map(|id| if id == 0 { "solver".into() } else { format!("rank-{id:03}") }).collect();
     let (mut run, mut findings) = (run(&["solver", "--grid", "4096"], &names), eight().1);
-    run.wall_s = 61.5;
-    run.cut_short = Some("the program was killed by signal 9".into());
-    run.complete = false;
-    run.exit = ExitStatus::Signal(9);
+    run.program.wall_s = Real(61.5);
+    run.program.cut_short = Some("the program was killed by signal 9".into());
+    run.program.complete = false;
+    run.program.exit = Some(Exit::Signal(9));
     findings.pattern = Some(Pattern::NearestNeighbour);
     findings.threads = matrix(threads, ThreadId);
     for from in 0..threads {

@@ -13,13 +13,16 @@ pub fn every_nth() -> (RunInfo, ShareFindings) {
     run.engine = EngineInfo {
         name: "translate".into(),
         reason: "asked for".into(),
-        sample_means: SampleMeans::Accesses { loads: PERIOD, stores: PERIOD },
+        sample_means: SampleMeans::Accesses,
+        load_period: PERIOD,
+        store_period: PERIOD,
         period_ns: 0,
         delivery: Delivery::Inline,
-        budget_percent: None,
-        watch: Some(carom_view::Watch::Registers),
+        budget_percent: 0.0,
+        watch: Watch::Registers,
         watchpoints: 4,
         board_slots: 127,
+        ..EngineInfo::default()
     };
     findings.unit = Unit::Accesses;
     findings.quality.last_instruction = 0;

@@ -7,7 +7,7 @@ use carom_study::share::{Pattern, ThreadPair};
 pub fn two() -> (RunInfo, ShareFindings) {
     let names = ["app", "worker-1", "worker-2"].map(String::from);
     let mut run = run(&["./app", "--threads", "2"], &names);
-    run.warnings.push(carom_view::WarningInfo {
+    run.warnings.push(Warning {
         code: "interrupted-calls".into(),
         text: "2 system calls of the program failed with EINTR because of carom's timer.".into(),
     });

@@ -8,6 +8,7 @@ mod few;
 mod reused;
 
 use carom_base::{AccessKind, Addr, Cpu, Population, ProcessId, Skip, ThreadId};
+use carom_store::{Delivery, EngineInfo, SampleMeans, Watch};
 use carom_study::{
     Estimate,
     recording::{Losses, ThreadCounters},
@@ -18,7 +19,8 @@ use carom_study::{
     symbols::{DataObject, Frame, ObjectKind},
 };
 use carom_view::{
-    Coverage, Delivery, EngineInfo, ExitStatus, MachineInfo, ProcessInfo, RunInfo, SampleMeans, ThreadInfo,
+    RunInfo,
+    model::{Exit, Machine, Process, ProcessCoverage, Program, Real, Thread, Warning},
 };
 
 pub use counted::counted;
@@ -31,20 +33,22 @@ pub use reused::{hardly_reused, relaxed, sampled_reuse};
 pub fn run(argv: &[&str], threads: &[String]) -> RunInfo {
     let argv: Vec<String> = argv.iter().map(|&each| each.to_owned()).collect();
     RunInfo {
-        argv: argv.clone(),
-        runs: 1,
-        exit: ExitStatus::Code(0),
-        wall_s: 4.02,
-        complete: true,
-        cut_short: None,
-        processes: vec![ProcessInfo {
-            id: ProcessId(0),
+        program: Program {
+            argv: argv.clone(),
+            runs: 1,
+            exit: Some(Exit::Code(0)),
+            wall_s: Real(4.02),
+            complete: true,
+            cut_short: None,
+        },
+        processes: vec![Process {
+            id: 0,
             pid: 4711,
             parent: None,
             host: Some("node17".into()),
             argv,
-            exit: ExitStatus::Code(0),
-            coverage: Coverage::Profiled,
+            exit: Some(Exit::Code(0)),
+            coverage: ProcessCoverage { profiled: true, reason: None },
         }],
         threads: threads.iter().zip(0..).map(|(name, id)| thread(id, name)).collect(),
         engine: EngineInfo {
@@ -53,12 +57,13 @@ pub fn run(argv: &[&str], threads: &[String]) -> RunInfo {
             sample_means: SampleMeans::ThreadTime,
             period_ns: 2_500_000,
             delivery: Delivery::Sigtrap,
-            budget_percent: Some(5.0),
-            watch: Some(carom_view::Watch::Registers),
+            budget_percent: 5.0,
+            watch: Watch::Registers,
             watchpoints: 4,
             board_slots: 127,
+            ..EngineInfo::default()
         },
-        machine: MachineInfo {
+        machine: Machine {
             cpu_model: "Example Processor 8-Core".into(),
             logical_cpus: 8,
             kernel: "6.18.0".into(),
@@ -68,9 +73,9 @@ pub fn run(argv: &[&str], threads: &[String]) -> RunInfo {
     }
 }
 
-fn thread(id: u32, name: &str) -> ThreadInfo {
+fn thread(id: u32, name: &str) -> Thread {
     let cpu_ns = if id == 0 { 12_000_000 } else { 3_900_000_000 - u64::from(id) * 3_000_000 };
-    ThreadInfo { id: ThreadId(id), process: ProcessId(0), tid: 4711 + id, name: name.into(), cpu_ns }
+    Thread { id, process: 0, tid: 4711 + id, name: name.into(), cpu_ns }
 }
 
 /// A run in which nothing was found.

@@ -18,10 +18,11 @@ fn relaxed_run() -> RunInfo {
         sample_means: SampleMeans::Nothing,
         period_ns: 0,
         delivery: Delivery::Inline,
-        budget_percent: None,
-        watch: None,
+        budget_percent: 0.0,
+        watch: Watch::Nothing,
         watchpoints: 0,
         board_slots: 0,
+        ..EngineInfo::default()
     };
     run
 }
@@ -169,8 +170,9 @@ pub fn relaxed() -> (RunInfo, ReuseFindings) {
 /// The same from samples, with bands, false sharing and a prediction.
 pub fn sampled_reuse() -> (RunInfo, ReuseFindings) {
     let (mut run, mut findings) = relaxed();
-    run.engine.sample_means = SampleMeans::Accesses { loads: 100_000, stores: 100_000 };
-    run.engine.budget_percent = Some(10.0);
+    (run.engine.load_period, run.engine.store_period) = (100_000, 100_000);
+    run.engine.sample_means = SampleMeans::Accesses;
+    run.engine.budget_percent = 10.0;
     let basis = Basis::Modelled(Model::StatStack);
     for curve in &mut findings.curves {
         curve.basis = if curve.distance == DistanceKind::Time { Basis::Sampled } else { basis };
@@ -239,7 +241,8 @@ pub fn sampled_reuse() -> (RunInfo, ReuseFindings) {
 /// Hardly anything followed to its end.
 pub fn hardly_reused() -> (RunInfo, ReuseFindings) {
     let mut run = relaxed_run();
-    run.engine.sample_means = SampleMeans::Accesses { loads: 100_000, stores: 100_000 };
+    (run.engine.load_period, run.engine.store_period) = (100_000, 100_000);
+    run.engine.sample_means = SampleMeans::Accesses;
     let findings = ReuseFindings {
         quality: Followed { uses: 14, reused: 12, place_rate: 1.0, ..Followed::default() },
         chosen_bytes: MIB,

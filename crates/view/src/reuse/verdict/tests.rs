@@ -1,6 +1,6 @@
 use carom_study::reuse::ReuseFindings;
 
-use crate::{RunInfo, reuse, sample};
+use crate::{RunInfo, model::ProcessCoverage, reuse, sample};
 
 fn verdict((run, findings): (RunInfo, ReuseFindings)) -> String {
     reuse::report(&run, &findings).verdict
@@ -184,6 +184,6 @@ fn times_alone_tell_no_misses() {
 #[test]
 fn an_unprofiled_program_is_said_first() {
     let (mut run, _) = sample::relaxed();
-    run.processes[0].coverage = crate::Coverage::Unprofiled("setuid".into());
+    run.processes[0].coverage = ProcessCoverage { profiled: false, reason: Some("setuid".into()) };
     check((run, ReuseFindings::default()), "Not profiled: setuid.");
 }

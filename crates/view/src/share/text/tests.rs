@@ -154,7 +154,7 @@ fn nothing_wider_than_asked() {
 fn colours_only_where_asked_and_control_bytes_never() {
     let (mut run, mut findings) = sample::two();
     run.threads[1].name = "evil\x1b[2J\u{202e}\r\n\x07".into();
-    run.argv.push("\x1b]0;title\x07".into());
+    run.program.argv.push("\x1b]0;title\x07".into());
     findings.lines[0].object.name = "a\x1bb".into();
     findings.lines[0].sites[0].call_path_names("f\u{9b}31m");
     let report = share::report(&run, &findings);

@@ -1,6 +1,8 @@
 use carom_study::share::{NotEnough, Unit};
 
-use crate::{Coverage, Delivery, SampleMeans, sample, share::report};
+use carom_store::{Delivery, SampleMeans};
+
+use crate::{model::ProcessCoverage, sample, share::report};
 
 fn check(actual: &str, expect: &str) {
     assert_eq!(actual, expect);
@@ -43,7 +45,8 @@ fn true_sharing() {
 #[test]
 fn mixed_sharing_of_accesses() {
     let (mut run, mut findings) = sample::eight();
-    run.engine.sample_means = SampleMeans::Accesses { loads: 1_000_003, stores: 1_000_003 };
+    (run.engine.load_period, run.engine.store_period) = (1_000_003, 1_000_003);
+    run.engine.sample_means = SampleMeans::Accesses;
     findings.unit = Unit::Accesses;
     check(
         &report(&run, &findings).verdict,
@@ -73,7 +76,7 @@ fn nothing_found_states_what_would_have_shown_up() {
 fn nothing_was_found_where_something_was_looked_at() {
     let (mut run, _) = sample::two();
     let text = "Shared memory of a process (pid 7) outside of this recording was not compared.";
-    run.warnings.push(crate::WarningInfo { code: "shared-memory-not-compared".into(), text: text.into() });
+    run.warnings.push(crate::model::Warning { code: "shared-memory-not-compared".into(), text: text.into() });
     let verdict = report(&run, &sample::nothing(3)).verdict;
     assert!(verdict.starts_with("No line was seen to bounce") && verdict.ends_with(text), "{verdict}");
 }
@@ -219,7 +222,8 @@ fn little_coverage_is_a_warning() {
 #[test]
 fn unprofiled_says_why() {
     let (mut run, _) = sample::two();
-    run.processes[0].coverage = Coverage::Unprofiled("./app is statically linked".into());
+    run.processes[0].coverage =
+        ProcessCoverage { profiled: false, reason: Some("./app is statically linked".into()) };
     let mut findings = sample::nothing(0);
     findings.quality = Default::default();
     check(&report(&run, &findings).verdict, "Not profiled: ./app is statically linked.");
