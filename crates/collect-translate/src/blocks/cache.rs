@@ -93,7 +93,7 @@ impl Cache {
         self.landings.retract();
     }
 
-    /// Where a jump to the code at `pc` is to lead: there, if that is `known`, or to a way out that will make the jump,
+    /// Where a jump to the code at `pc` is to lead: there, if that is `known`, or to an exit stub that will make the jump,
     /// whose displacement is at `patch`, lead there.
     pub fn link_to(&mut self, index: usize, pc: u64, patch: u64, known: Option<u64>) -> u64 {
         let target = self.source.stands_for(pc);

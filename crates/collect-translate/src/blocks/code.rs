@@ -2,9 +2,9 @@
 
 pub mod fragments;
 pub mod jumps;
+pub mod stubs;
 #[cfg(test)]
 mod tests;
-pub mod ways_out;
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::{
 };
 use fragments::Fragments;
 use jumps::Jumps;
-use ways_out::WaysOut;
+use stubs::Stubs;
 
 /// One arena.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct Code {
     edges: usize,
     fragments: Fragments,
     jumps: Jumps,
-    ways_out: WaysOut,
+    stubs: Stubs,
     gates: [u64; 2],
     misses: [u64; 3],
     miss_stubs: [u64; 3],
@@ -77,7 +77,7 @@ impl Code {
             edges: 0,
             fragments: Fragments::new(),
             jumps: Jumps::new(),
-            ways_out: WaysOut::new(),
+            stubs: Stubs::new(),
             gates: [0; 2],
             misses,
             miss_stubs: [0; 3],
@@ -123,7 +123,7 @@ impl Code {
         self.edges = 0;
         self.fragments.clear();
         self.jumps.clear();
-        self.ways_out.clear();
+        self.stubs.clear();
         self.began = began;
         let ready = self.prepare().is_some();
         self.retired = self.retired.filter(|_| !ready);

@@ -9,7 +9,7 @@
 //! - **Links** ([`links`], [`code::jumps`]): direct jumps leave at first, and are patched once their target is translated.
 //! - **Landings** ([`landings`]): indirect transfers go through three tables (returns, calls, jumps) by the low 16 bits of
 //!   the target to a landing, which compares the whole target. Entries are single words: threads share them without a lock.
-//! - **Exits** ([`code::ways_out`], [`passages`], [`gate`]): code that saves the registers, blocks all signals, changes to
+//! - **Exits** ([`code::stubs`], [`passages`], [`gate`]): code that saves the registers, blocks all signals, changes to
 //!   the engine's stack and asks the dispatcher.
 //! - **Forgetting** ([`invalidate`], [`retire`]): fragments made from changed pages, or those of the oldest arena when all
 //!   are full. Links to them become exits again, and table entries are cleared.
@@ -17,8 +17,8 @@
 pub mod ahead;
 pub mod arenas;
 pub mod cache;
-pub mod closer;
 pub mod code;
+pub mod exact;
 pub mod gate;
 pub mod hooks;
 pub mod invalidate;

@@ -35,7 +35,7 @@ use crate::{
     },
     encode::{
         Emitter,
-        marks::{Lent, Marks, Undo},
+        marks::{Marks, Spilled, Undo},
     },
     lane::exit::{Exit, Reason},
     probes::mode::Mode,
@@ -99,7 +99,7 @@ struct Builder<'c> {
     /// What the instructions of the block that was decoded last access.
     found: Vec<Addressed>,
     /// What added code has borrowed at this point.
-    lent: Lent,
+    spilled: Spilled,
     /// The jump to a copy of the block in the making in which its loads are timed, and the blocks whose copies are to be made.
     to_copy: Option<ToCopy>,
     pending: Vec<Pending>,
@@ -153,10 +153,23 @@ impl<'c> Builder<'c> {
         let Spare { code, marks, finder, .. } = &mut cache.spare;
         let code = Emitter::reusing(start, std::mem::take(code));
         let marks = Marks::reusing(start, pc, std::mem::take(marks));
-        let (finder, lent) = (finder.take().unwrap_or_else(Finder::new), Lent::None);
+        let (finder, spilled) = (finder.take().unwrap_or_else(Finder::new), Spilled::None);
         let (mode, found, original) = (cache.mode(), Vec::new(), pc..pc + 1);
         let (to_copy, pending) = (None, Vec::new());
-        Some(Self { cache, index, code, marks, original, cold, finder, mode, found, lent, to_copy, pending })
+        Some(Self {
+            cache,
+            index,
+            code,
+            marks,
+            original,
+            cold,
+            finder,
+            mode,
+            found,
+            spilled,
+            to_copy,
+            pending,
+        })
     }
 
     fn decode(&mut self, pc: u64) -> Option<Block> {
@@ -209,7 +222,7 @@ impl<'c> Builder<'c> {
     }
 
     fn mark(&mut self, pc: u64, undo: Undo) {
-        self.marks.push_lent(self.code.here(), pc, undo, self.lent);
+        self.marks.push_spilled(self.code.here(), pc, undo, self.spilled);
     }
 
     /// One block. Returns where the program goes on behind it, `None` where the block's end leads elsewhere.
@@ -340,16 +353,16 @@ impl<'c> Builder<'c> {
     }
 
     fn stub(&mut self, exit: Exit, flags_in_ax: bool) -> u64 {
-        let lent = self.lent;
+        let spilled = self.spilled;
         let arena = self.cache.arenas.get_mut(self.index);
-        arena.map_or(0, |arena| arena.stub_giving_back(exit, flags_in_ax, lent))
+        arena.map_or(0, |arena| arena.stub_restoring(exit, flags_in_ax, spilled))
     }
 
     fn literal(&mut self, value: u64) -> u64 {
         self.cache.arenas.get_mut(self.index).map_or(0, |arena| arena.literal(value))
     }
 
-    /// `jmp` to the translation of `pc`, or to a way out that will make this jump lead there.
+    /// `jmp` to the translation of `pc`, or to an exit stub that will make this jump lead there.
     fn link(&mut self, pc: u64) {
         self.mark(pc, Undo::Nothing);
         let Self { cache, index, code, .. } = self;

@@ -9,7 +9,7 @@ use crate::{
         block::{Block, Decoded},
         operand::{Addressed, Operand},
     },
-    encode::marks::Lent,
+    encode::marks::Spilled,
     lane::registers::Gpr,
     probes::{mode::Mode, templates::Template},
 };
@@ -17,7 +17,7 @@ use crate::{
 /// What is put in front of the accesses of one block.
 #[derive(Debug, Default)]
 pub struct Plan {
-    pub lent: Lent,
+    pub spilled: Spilled,
     /// Of each instruction.
     pub operands: Vec<Vec<Operand>>,
     /// The first of the block's templates, where it is streamed.
@@ -100,9 +100,9 @@ impl Builder<'_> {
                     if let Some(plan) = self.lanes_to_write(instruction) {
                         return plan;
                     }
-                    let (lanes, lent) = self.lanes_to_look_up(instruction).unzip();
-                    let lent = lent.unwrap_or_default();
-                    return Plan { otherwise: true, lanes, lent, ..Plan::default() };
+                    let (lanes, spilled) = self.lanes_to_look_up(instruction).unzip();
+                    let spilled = spilled.unwrap_or_default();
+                    return Plan { otherwise: true, lanes, spilled, ..Plan::default() };
                 }
                 Addressed::Plain(operands) => {
                     let borrows = |operand: &&Operand| self.mode == Mode::Stream || !operand.is_constant();
@@ -116,13 +116,13 @@ impl Builder<'_> {
             }
         }
         let mut free = free(used);
-        plan.lent = match (accesses, self.mode, free.next(), free.next()) {
-            (0, ..) => Lent::None,
-            (_, Mode::Stream, Some(position), Some(address)) => Lent::Two(position, address),
-            (_, Mode::Watch { .. }, Some(address), _) => Lent::One(address),
-            _ => Lent::None,
+        plan.spilled = match (accesses, self.mode, free.next(), free.next()) {
+            (0, ..) => Spilled::None,
+            (_, Mode::Stream, Some(position), Some(address)) => Spilled::Two(position, address),
+            (_, Mode::Watch { .. }, Some(address), _) => Spilled::One(address),
+            _ => Spilled::None,
         };
-        if matches!(plan.lent, Lent::Two(..)) {
+        if matches!(plan.spilled, Spilled::Two(..)) {
             let of = |(decoded, operands): (&Decoded, &Vec<Operand>)| {
                 let ip = decoded.instruction.ip();
                 operands.iter().map(|o| Template::new(ip, o.width, o.kind)).collect::<Vec<_>>()

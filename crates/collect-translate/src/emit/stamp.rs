@@ -5,7 +5,7 @@ use iced_x86::Mnemonic;
 use super::{Builder, plan::Plan};
 use crate::{
     decode::block::{Block, Decoded},
-    encode::marks::{Lent, Undo},
+    encode::marks::{Spilled, Undo},
     lane::slots::POSITION,
     probes::mode::Mode,
 };
@@ -24,7 +24,7 @@ impl Builder<'_> {
     /// are there, and RAX in C.
     pub(super) fn stamp_if_due(&mut self, pc: u64, plan: &Plan, flags_in_ax: bool) {
         const LESS_OR_EQUAL: u8 = 0xe;
-        let Lent::Two(position, _) = plan.lent else { return };
+        let Spilled::Two(position, _) = plan.spilled else { return };
         let [before, during] =
             if flags_in_ax { [Undo::Flags, Undo::StampFlags] } else { [Undo::Nothing, Undo::Stamp] };
         self.code.compare_with_stamp_at(position);

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     decode::{block::Decoded, operand::Operand},
-    encode::marks::{Lent, Undo},
+    encode::marks::{Spilled, Undo},
     lane::{
         exit::{Exit, Reason},
         records::BUFFER_END,
@@ -28,12 +28,12 @@ impl Builder<'_> {
     /// At a block's entry, where flags may be destroyed: borrows registers, and makes sure that there is room.
     /// `flags_in_ax`: the flags are there, and RAX in C.
     pub(super) fn begin_record(&mut self, pc: u64, plan: &Plan, flags_in_ax: bool, entry: u64) {
-        let Lent::Two(position, address) = plan.lent else { return };
+        let Spilled::Two(position, address) = plan.spilled else { return };
         let bytes = plan.streamed_bytes();
         let undo = if flags_in_ax { Undo::Flags } else { Undo::Nothing };
         self.code.spill(position, Scratch::P);
         self.code.spill(address, Scratch::T);
-        self.lent = plan.lent;
+        self.spilled = plan.spilled;
         self.mark(pc, undo);
         self.code.load_slot(position, POSITION);
         self.code.add_constant(position, bytes);
@@ -45,7 +45,7 @@ impl Builder<'_> {
 
     /// The token of the block, when the flags are the program's again.
     pub(super) fn write_token(&mut self, plan: &Plan) {
-        if let (Lent::Two(position, _), Some(template)) = (plan.lent, plan.template) {
+        if let (Spilled::Two(position, _), Some(template)) = (plan.spilled, plan.template) {
             let bytes = plan.streamed_bytes();
             self.code.store_constant_behind(position, word(bytes, 0), template);
         }
@@ -53,7 +53,7 @@ impl Builder<'_> {
 
     /// The address of one access, the `nth` of the block.
     pub(super) fn write_address(&mut self, plan: &Plan, nth: u32, operand: &Operand) {
-        let Lent::Two(position, address) = plan.lent else { return };
+        let Spilled::Two(position, address) = plan.spilled else { return };
         let at = word(plan.streamed_bytes(), nth + 1);
         let register = match plain_register(operand) {
             Some(base) => base,
@@ -72,15 +72,15 @@ impl Builder<'_> {
         }
         let (first, lanes) = self.finder.lanes(instruction).filter(|(_, lanes)| is_told(lanes))?;
         let mut free = free(first.registers());
-        let lent = Lent::Two(free.next()?, free.next()?);
+        let spilled = Spilled::Two(free.next()?, free.next()?);
         let template = self.cache.templates.add(&[Template::lanes(instruction.ip(), &lanes)]);
         let (operands, failed) = (vec![vec![first]], template.is_none());
-        Some(Plan { lent, operands, template, mask: Some(lanes), failed, ..Plan::default() })
+        Some(Plan { spilled, operands, template, mask: Some(lanes), failed, ..Plan::default() })
     }
 
     /// Which lanes are active, behind the address of the first.
     pub(super) fn write_mask(&mut self, plan: &Plan) {
-        if let (Lent::Two(position, bits), Some(lanes)) = (plan.lent, &plan.mask) {
+        if let (Spilled::Two(position, bits), Some(lanes)) = (plan.spilled, &plan.mask) {
             self.code.bits_of_lanes(bits, lanes);
             self.code.store_behind(position, word(plan.streamed_bytes(), 2), bits);
         }
@@ -102,15 +102,15 @@ impl Builder<'_> {
 
     /// In front of the block's last instruction: the record is complete, and nothing is borrowed any more.
     pub(super) fn end_record(&mut self, pc: u64, plan: &Plan) {
-        if self.lent == Lent::None {
+        if self.spilled == Spilled::None {
             return;
         }
-        if let Lent::Two(position, _) = plan.lent {
+        if let Spilled::Two(position, _) = plan.spilled {
             self.code.store_slot(position, POSITION);
             self.mark(pc, Undo::Streamed);
         }
-        self.code.give_back(self.lent);
-        self.lent = Lent::None;
+        self.code.restore_spilled(self.spilled);
+        self.spilled = Spilled::None;
         self.mark(pc, Undo::Nothing);
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         operand::{Addressed, Operand},
     },
     encode::{
-        marks::{Lent, Undo},
+        marks::{Spilled, Undo},
         timing::Ahead,
     },
     lane::{
@@ -172,7 +172,7 @@ impl Builder<'_> {
         let kept = [one, other];
         self.code.spill(one, Scratch::P);
         self.code.spill(other, Scratch::T);
-        self.lent = Lent::Two(one, other);
+        self.spilled = Spilled::Two(one, other);
         self.mark(pc, Undo::Nothing);
         self.code.effective_address(one, operand);
         self.code.store_slot(one, TIMED_ADDRESS);
@@ -188,8 +188,8 @@ impl Builder<'_> {
             self.mark(next, Undo::Nothing);
             self.write_times(kept, template);
         }
-        self.code.give_back(self.lent);
-        self.lent = Lent::None;
+        self.code.restore_spilled(self.spilled);
+        self.spilled = Spilled::None;
         self.mark(if copied { next } else { pc }, Undo::Nothing);
         copied
     }

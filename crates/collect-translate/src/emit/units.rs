@@ -7,7 +7,7 @@ use super::{Builder, plan::Plan};
 use crate::{
     analyse::liveness::flags_matter,
     decode::block::Decoded,
-    encode::marks::{Lent, Undo},
+    encode::marks::{Spilled, Undo},
     lane::{
         exit::{Exit, Reason},
         registers::Gpr,
@@ -114,13 +114,13 @@ impl Builder<'_> {
     fn count_lanes(&mut self, pc: u64, lanes: &Lanes, place: u64, live: bool) {
         let marked = |undos: Undos| if live { undos.flags } else { undos.plain };
         self.code.spill(Gpr::RCX, Scratch::T);
-        self.lent = Lent::One(Gpr::RCX);
+        self.spilled = Spilled::One(Gpr::RCX);
         self.mark(pc, marked(NOTHING));
         self.code.count_lanes(Gpr::RCX, lanes);
         self.code.count_down_by_rcx(place);
         self.mark(pc, marked(LANES));
-        self.code.give_back(self.lent);
-        self.lent = Lent::None;
+        self.code.restore_spilled(self.spilled);
+        self.spilled = Spilled::None;
     }
 
     /// A new counter, and its place relative to GS.

@@ -10,7 +10,7 @@ use crate::{
         liveness::{flags_matter, flags_matter_within},
     },
     decode::block::Block,
-    encode::marks::{Lent, Undo},
+    encode::marks::{Spilled, Undo},
     lane::{
         exit::{Exit, Reason},
         registers::Gpr,
@@ -24,9 +24,9 @@ use iced_x86::Instruction;
 impl Builder<'_> {
     /// At a block's entry: borrows a register.
     pub(super) fn begin_watching(&mut self, pc: u64, plan: &Plan, undo: Undo) {
-        if let Lent::One(address) = plan.lent {
+        if let Spilled::One(address) = plan.spilled {
             self.code.spill(address, Scratch::T);
-            self.lent = plan.lent;
+            self.spilled = plan.spilled;
             self.mark(pc, undo);
         }
     }
@@ -43,22 +43,22 @@ impl Builder<'_> {
     }
 
     /// The lanes of an instruction that have to be looked up, active or not, and what is borrowed for that.
-    pub(super) fn lanes_to_look_up(&mut self, instruction: &Instruction) -> Option<(Group, Lent)> {
+    pub(super) fn lanes_to_look_up(&mut self, instruction: &Instruction) -> Option<(Group, Spilled)> {
         if !matches!(self.mode, Mode::Watch { .. }) {
             return None;
         }
         let (first, lanes) = self.finder.lanes(instruction)?;
         let used = first.registers() | self.finder.registers(instruction);
-        let lent = match free(used).next() {
-            _ if first.is_constant() => Lent::None,
-            Some(address) => Lent::One(address),
+        let spilled = match free(used).next() {
+            _ if first.is_constant() => Spilled::None,
+            Some(address) => Spilled::One(address),
             None => return None,
         };
         let member =
             |lane: u32| Member { offset: (lane * lanes.lane_bytes) as u16, mask: watches::mask(lanes.kind) };
         let members = (0..lanes.count as u32).map(member).collect();
         let live = flags_matter(self.cache.source.regions(), instruction.ip());
-        Some((Group { at: 0, live, first, members, alone: None }, lent))
+        Some((Group { at: 0, live, first, members, alone: None }, spilled))
     }
 
     /// What is to be looked up in front of the instruction with this number.
@@ -80,9 +80,9 @@ impl Builder<'_> {
     /// In front of the instruction at `at`: leaves for `hook` if one of the accesses goes to a watched place.
     pub(super) fn look_up(&mut self, at: u64, group: &Group, hook: Hook) {
         let mask = group.members.iter().fold(0, |all, member| all | member.mask);
-        let entry = match self.lent {
+        let entry = match self.spilled {
             _ if group.first.is_constant() => None,
-            Lent::One(address) => Some(address),
+            Spilled::One(address) => Some(address),
             _ => return,
         };
         if let Some(address) = entry {
@@ -109,9 +109,9 @@ impl Builder<'_> {
         let rest = JNZ_BYTES + if group.live { RESTORE_BYTES } else { 0 };
         let back = self.code.here() + rest;
         let exit = Exit { reason: Reason::Hook, detail: hook, pc: at, back };
-        let (index, lent) = (self.index, self.lent);
+        let (index, spilled) = (self.index, self.spilled);
         let arena = self.cache.arenas.get_mut(index);
-        let stub = arena.map_or(0, |arena| arena.closer_look(exit, group, lent));
+        let stub = arena.map_or(0, |arena| arena.exact_look_up(exit, group, spilled));
         self.code.jump_if_not_zero(stub);
         if group.live {
             self.code.flags_from_ax();

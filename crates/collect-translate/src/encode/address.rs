@@ -1,6 +1,6 @@
 //! Addresses of the program's operands, and where they are put or looked up.
 
-use super::{Emitter, GS, REX_W, marks::Lent};
+use super::{Emitter, GS, REX_W, marks::Spilled};
 use crate::{
     decode::operand::Operand,
     lane::{registers::Gpr, slots::Scratch},
@@ -13,12 +13,12 @@ const NO_INDEX: u8 = 4;
 const NO_BASE: u8 = 5;
 
 impl Emitter {
-    /// Gives what is lent the program's values.
-    pub fn give_back(&mut self, lent: Lent) {
-        match lent {
-            Lent::None => {}
-            Lent::One(address) => self.reload(address, Scratch::T),
-            Lent::Two(position, address) => {
+    /// Restores what is spilled to the program's values.
+    pub fn restore_spilled(&mut self, spilled: Spilled) {
+        match spilled {
+            Spilled::None => {}
+            Spilled::One(address) => self.reload(address, Scratch::T),
+            Spilled::Two(position, address) => {
                 self.reload(address, Scratch::T);
                 self.reload(position, Scratch::P);
             }

@@ -58,9 +58,9 @@ pub enum Undo {
     FallenRax,
     /// `Fallen` and `Flags`.
     FallenFlags,
-    /// RAX and RDX are in the registers that are lent ([`Lent::Two`]), the latter's values where they always are.
+    /// RAX and RDX are in the registers that are spilled ([`Spilled::Two`]), the latter's values where they always are.
     RaxAndRdx,
-    /// The block's accesses up to and with that of the instruction at `pc` are in the thread's buffer ([`Lent::Two`]),
+    /// The block's accesses up to and with that of the instruction at `pc` are in the thread's buffer ([`Spilled::Two`]),
     /// although that instruction is still to run.
     Streamed,
     /// A stamp is being written: RAX, RCX and RDX are in `Slots::stamping`.
@@ -71,7 +71,7 @@ pub enum Undo {
 
 /// General registers that added code has borrowed across several instructions of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lent {
+pub enum Spilled {
     /// None.
     #[default]
     None,
@@ -82,8 +82,8 @@ pub enum Lent {
     Two(Gpr, Gpr),
 }
 
-impl Lent {
-    /// One byte for those that are not `None`: no register is lent twice.
+impl Spilled {
+    /// One byte for those that are not `None`: no register is spilled twice.
     const fn code(self) -> Option<u8> {
         match self {
             Self::None => None,
@@ -129,7 +129,7 @@ impl Undo {
         Self::StampFlags,
     ];
 
-    /// In an encoded mark: what is lent follows.
+    /// In an encoded mark: what is spilled follows.
     const WITH_LENT: u8 = 0x80;
 
     /// Whether RCX is a number of iterations that were counted and not made.
@@ -169,7 +169,7 @@ pub struct Mark {
     /// What stands in between.
     pub undo: Undo,
     /// What is borrowed beside that.
-    pub lent: Lent,
+    pub spilled: Spilled,
 }
 
 /// The marks of a fragment in the making, in the order of cache addresses, as differences: about three bytes each.
@@ -191,7 +191,7 @@ pub struct Finished {
 impl Marks {
     /// For a fragment at `cache` made from the code at `pc`.
     pub fn new(cache: u64, pc: u64) -> Self {
-        let first = Mark { cache, pc, undo: Undo::Nothing, lent: Lent::None };
+        let first = Mark { cache, pc, undo: Undo::Nothing, spilled: Spilled::None };
         Self { first, last: first, encoded: Vec::new() }
     }
 
@@ -203,20 +203,20 @@ impl Marks {
 
     /// From `cache` on, the state is that.
     pub fn push(&mut self, cache: u64, pc: u64, undo: Undo) {
-        self.push_lent(cache, pc, undo, Lent::None);
+        self.push_spilled(cache, pc, undo, Spilled::None);
     }
 
-    /// The same, with registers lent.
-    pub fn push_lent(&mut self, cache: u64, pc: u64, undo: Undo, lent: Lent) {
+    /// The same, with registers spilled.
+    pub fn push_spilled(&mut self, cache: u64, pc: u64, undo: Undo, spilled: Spilled) {
         self.unsigned(cache.wrapping_sub(self.last.cache));
         let step = pc.wrapping_sub(self.last.pc) as i64;
         // Zigzag: small numbers of either sign become small numbers.
         self.unsigned((step << 1 ^ step >> 63) as u64);
-        match lent.code() {
+        match spilled.code() {
             None => self.encoded.push(undo as u8),
             Some(code) => self.encoded.extend([undo as u8 | Undo::WITH_LENT, code]),
         }
-        self.last = Mark { cache, pc, undo, lent };
+        self.last = Mark { cache, pc, undo, spilled };
     }
 
     /// In as much memory as they need, and what they were made in.
@@ -237,7 +237,7 @@ impl Marks {
 
 impl Finished {
     const fn first(&self) -> Mark {
-        Mark { cache: self.cache, pc: self.pc, undo: Undo::Nothing, lent: Lent::None }
+        Mark { cache: self.cache, pc: self.pc, undo: Undo::Nothing, spilled: Spilled::None }
     }
 
     /// What holds at `cache`; the first state where it lies before all marks.
@@ -255,7 +255,8 @@ impl Finished {
             mark.pc = mark.pc.wrapping_add(step >> 1 ^ (step & 1).wrapping_neg());
             let undo = bytes.next()?;
             mark.undo = *Undo::ALL.get(usize::from(undo & !Undo::WITH_LENT))?;
-            mark.lent = if undo & Undo::WITH_LENT == 0 { Lent::None } else { Lent::decode(bytes.next()?) };
+            mark.spilled =
+                if undo & Undo::WITH_LENT == 0 { Spilled::None } else { Spilled::decode(bytes.next()?) };
             Some(mark)
         })
     }
@@ -278,28 +279,28 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn lent() -> impl Strategy<Value = Lent> {
+    fn spilled() -> impl Strategy<Value = Spilled> {
         let two = (0u8..16, 0u8..16).prop_filter("two registers", |(a, b)| a != b);
         prop_oneof![
-            Just(Lent::None),
-            (0u8..16).prop_map(|register| Lent::One(Gpr(register))),
-            two.prop_map(|(position, address)| Lent::Two(Gpr(position), Gpr(address))),
+            Just(Spilled::None),
+            (0u8..16).prop_map(|register| Spilled::One(Gpr(register))),
+            two.prop_map(|(position, address)| Spilled::Two(Gpr(position), Gpr(address))),
         ]
     }
 
     proptest! {
         #[test]
         fn what_was_pushed_is_found(
-            steps in prop::collection::vec((0u64..300, any::<i32>(), 0..Undo::ALL.len(), lent()), 1..50),
+            steps in prop::collection::vec((0u64..300, any::<i32>(), 0..Undo::ALL.len(), spilled()), 1..50),
         ) {
             let mut marks = Marks::new(0x1000, 0x5555_0000_0000);
             let (mut cache, mut pc) = (0x1000u64, 0x5555_0000_0000u64);
             let mut pushed = Vec::new();
-            for (ahead, step, undo, lent) in steps {
+            for (ahead, step, undo, spilled) in steps {
                 cache += ahead;
                 pc = pc.wrapping_add(step as i64 as u64);
-                let mark = Mark { cache, pc, undo: Undo::ALL[undo], lent };
-                marks.push_lent(mark.cache, mark.pc, mark.undo, lent);
+                let mark = Mark { cache, pc, undo: Undo::ALL[undo], spilled };
+                marks.push_spilled(mark.cache, mark.pc, mark.undo, spilled);
                 pushed.push(mark);
             }
             let (marks, _) = marks.finish();

@@ -1,4 +1,4 @@
-//! Ways out of the cache: the record that an exit leaves for the dispatcher.
+//! Exits from the cache: the record that an exit leaves for the dispatcher.
 
 /// Why code leaves the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Reason {
     Full,
 }
 
-/// One way out. Lies in the cold half in front of its code, or in `passages`.
+/// One exit. Lies in the cold half in front of its code, or in `passages`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Exit {

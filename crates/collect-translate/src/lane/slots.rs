@@ -45,8 +45,8 @@ pub struct Slots {
     pub stamping: [u64; 3],
     /// The address that watched places are looked up for.
     pub looked_up: u64,
-    /// Where code goes that has found one near: `closer::look_closer`.
-    pub look_closer: u64,
+    /// Where code goes that has found one near: `exact::look_up_exactly`.
+    pub look_up_exactly: u64,
     /// 1 from the way into the dispatcher to the way out, where system calls of ours are made; else 0.
     pub inside: u64,
     /// Where the native function was called from that runs when the process steps aside.
@@ -62,7 +62,7 @@ pub enum Scratch {
     A,
     B,
     C,
-    /// Of registers that are lent across instructions: the one with the buffer's position, the one with addresses.
+    /// Of registers that are spilled across instructions: the one with the buffer's position, the one with addresses.
     P,
     T,
 }
@@ -99,7 +99,7 @@ pub const DISPATCH: u32 = offset_of!(Slots, dispatch) as u32;
 pub const LOOKED_UP: u32 = offset_of!(Slots, looked_up) as u32;
 
 /// Where code goes that has found a watched place near, relative to GS.
-pub const LOOK_CLOSER: u32 = offset_of!(Slots, look_closer) as u32;
+pub const LOOK_UP_EXACTLY: u32 = offset_of!(Slots, look_up_exactly) as u32;
 
 /// Where passages out of the dispatcher, and out of signal handlers, jump, relative to GS.
 pub const NEXT: u32 = offset_of!(Slots, next) as u32;

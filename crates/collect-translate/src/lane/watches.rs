@@ -2,11 +2,11 @@
 //!
 //! It looks twice. The first table has an entry for each value of 16 bits of a line's number, which also stands for the
 //! line before: so one look will do for several accesses within 64 bytes. What is found there is looked for once more
-//! among the very lines and the very bytes that are watched (`closer::look_closer`), and mostly is not among them. Only
+//! among the very lines and the very bytes that are watched (`exact::look_up_exactly`), and mostly is not among them. Only
 //! what is found twice is told.
 //!
-//! One look takes five instructions without a store; where flags are live, it moves up to where they are dead. The closer
-//! look does not leave for the dispatcher either. Only what is found there, too, has the rest of its block run in a copy in
+//! One look takes five instructions without a store; where flags are live, it moves up to where they are dead. The exact
+//! look-up does not leave for the dispatcher either. Only what is found there, too, has the rest of its block run in a copy in
 //! which each access has a look of its own, and is told. Any thread may change any entry.
 //!
 //! An entry counts who watches loads, and who stores: so that one who gives up does not disturb others.

@@ -44,7 +44,7 @@ fn notice_sample(engine: &mut Engine, thread: &mut Thread, hook: Hook) {
 
 /// Where a block goes on that is about to touch a watched place, if not where it left: in a copy that looks up each
 /// access in front of its instruction.
-pub fn look_closer(cache: &mut Cache, exit: Exit) -> Option<u64> {
+pub fn watching_copy(cache: &mut Cache, exit: Exit) -> Option<u64> {
     let Some(Hook::Near { block }) = cache.hooks.get(exit.detail) else { return None };
     let copy = sampled_copy(cache, block, &strata::Due::default(), 0)?;
     let (_, code) = cache.arenas.at(copy)?;

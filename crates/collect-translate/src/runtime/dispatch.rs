@@ -113,8 +113,8 @@ fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         Reason::Sample => take_samples(engine, thread, exit),
         Reason::Hook => {
             hooks::run(engine, thread, exit);
-            let closer = hooks::look_closer(&mut engine.cache, exit);
-            go_on(thread, closer.unwrap_or(exit.back), exit.pc);
+            let copy = hooks::watching_copy(&mut engine.cache, exit);
+            go_on(thread, copy.unwrap_or(exit.back), exit.pc);
         }
         Reason::SystemCall => system::call(engine, thread, exit),
         Reason::Instruction => segment::leave_for_instruction(engine, thread, exit),

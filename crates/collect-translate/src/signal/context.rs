@@ -11,7 +11,7 @@ use super::passage::{self, End};
 use crate::{
     blocks::{cache::Cache, passages},
     emit::HOOK_BYTES,
-    encode::marks::{Lent, Mark, Undo},
+    encode::marks::{Mark, Spilled, Undo},
     engine::{self, calling},
     lane::{
         exit::{Exit, Reason},
@@ -172,19 +172,19 @@ fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> 
         Undo::NumberInRcx => gpr[RAX] = gpr[RCX],
         Undo::NumberInR11 => gpr[RAX] = gpr[R11],
         Undo::RaxAndRdx => {
-            if let Lent::Two(rax, rdx) = mark.lent {
+            if let Spilled::Two(rax, rdx) = mark.spilled {
                 let of =
                     |register: Gpr| registers.gpr.get(usize::from(register.0)).copied().unwrap_or_default();
                 [gpr[RAX], gpr[RDX]] = [of(rax), of(rdx)];
             }
         }
     }
-    let lent = match mark.lent {
-        Lent::None => [None, None],
-        Lent::One(address) => [None, Some((address, t))],
-        Lent::Two(position, address) => [Some((position, p)), Some((address, t))],
+    let spilled = match mark.spilled {
+        Spilled::None => [None, None],
+        Spilled::One(address) => [None, Some((address, t))],
+        Spilled::Two(position, address) => [Some((position, p)), Some((address, t))],
     };
-    for (register, value) in lent.into_iter().flatten() {
+    for (register, value) in spilled.into_iter().flatten() {
         if let Some(place) = original.gpr.get_mut(usize::from(register.0)) {
             *place = value;
         }

@@ -10,10 +10,10 @@ use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register}
 
 use super::context::Original;
 use crate::{
-    blocks::closer,
+    blocks::exact,
     lane::{
         registers::number::{RAX, RBX, RCX, RDI, RDX, RSI},
-        slots::{DISPATCH, LOOK_CLOSER, NEXT, RESUME, Slots},
+        slots::{DISPATCH, LOOK_UP_EXACTLY, NEXT, RESUME, Slots},
     },
 };
 
@@ -57,8 +57,8 @@ pub fn finish(registers: &mut Original, slots: &mut Slots) -> Option<End> {
 impl Machine<'_> {
     fn run(&mut self) -> Option<End> {
         for _ in 0..MOST_INSTRUCTIONS {
-            if closer::looking().contains(&self.registers.rip) {
-                self.leave(closer::looking().start, &[RCX, RDX, RBX, RSI, RDI]);
+            if exact::looking().contains(&self.registers.rip) {
+                self.leave(exact::looking().start, &[RCX, RDX, RBX, RSI, RDI]);
             }
             let at = self.registers.rip;
             let code = std::ptr::with_exposed_provenance::<u8>(at as usize);
@@ -127,7 +127,7 @@ impl Machine<'_> {
                 match u32::try_from(instruction.memory_displacement64()) {
                     Ok(NEXT) => return Some(Some(End::Next)),
                     Ok(RESUME) => return Some(Some(End::Resume)),
-                    Ok(DISPATCH | LOOK_CLOSER) => *self.slot(instruction)?,
+                    Ok(DISPATCH | LOOK_UP_EXACTLY) => *self.slot(instruction)?,
                     _ => return None,
                 }
             }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     blocks::cache::Cache,
-    encode::marks::{Lent, Undo},
+    encode::marks::{Spilled, Undo},
     observe::repeat::{self, At},
     probes::{counter::Unit, hook::Hook},
     threads::thread::Thread,
@@ -36,15 +36,15 @@ pub fn take_back(
         thread.take_repetitions_back(left);
     }
     let template = counter.and_then(|counter| counter.template);
-    match (mark.lent, template) {
-        (Lent::Two(..), Some(template)) if mark.undo != Undo::Streamed => {
+    match (mark.spilled, template) {
+        (Spilled::Two(..), Some(template)) if mark.undo != Undo::Streamed => {
             thread.stream_until(template, mark.pc, false);
         }
         (_, Some(template)) if rest.is_some() => {
             thread.stream_until(template, mark.pc, true);
         }
         // Written down in full, and still to run. Lanes are taken back one by one.
-        (Lent::None, None) if rest.is_some_and(|rest| was_written(rest, mark.undo)) => {
+        (Spilled::None, None) if rest.is_some_and(|rest| was_written(rest, mark.undo)) => {
             thread.take_accesses_back(usize::MAX);
         }
         _ => {}

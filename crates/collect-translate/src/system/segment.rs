@@ -61,7 +61,7 @@ pub fn leave_for_good(engine: &mut Engine, thread: &mut Thread, from: u64, pc: u
     }
 }
 
-/// Code for one way out: it clears GS and goes on at `pc`, all registers being the program's. From where GS is clear, the
+/// Code for one exit: it clears GS and goes on at `pc`, all registers being the program's. From where GS is clear, the
 /// thread is none of ours any more, so that nothing can be kept behind GS.
 fn emit_way_out(arena: &mut Code, pc: u64, rax: u64) -> Option<u64> {
     const MOV_EAX_0: [u8; 5] = [0xb8, 0, 0, 0, 0];

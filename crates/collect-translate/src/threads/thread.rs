@@ -15,7 +15,7 @@ use super::{
     calls::{Obstacle, Wait},
 };
 use crate::{
-    blocks::{closer, code::Code, passages},
+    blocks::{code::Code, exact, passages},
     decode::{block::Sums, restartable},
     lane::{records, slots::Slots},
     memory::Lanes,
@@ -124,7 +124,7 @@ impl Thread {
         slots.thread = this;
         slots.position = records::EMPTY;
         slots.stamp_at = records::NO_STAMP_YET;
-        slots.look_closer = closer::look_closer as *const () as u64;
+        slots.look_up_exactly = exact::look_up_exactly as *const () as u64;
         // SAFETY: the kernel allows it (checked at the start), and the program does not use GS.
         unsafe { asm!("wrgsbase {}", in(reg) base, options(nostack, preserves_flags)) };
         Some(thread)

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Code, jump_to_literal, ways_out::STUB_BYTES};
+use super::{Code, jump_to_literal, stubs::STUB_BYTES};
 use crate::{
     encode::{
         Emitter,
@@ -27,7 +27,7 @@ pub(super) struct Link {
 #[derive(Debug)]
 pub struct Jumps {
     pub(super) links: Vec<Link>,
-    /// Those that have no way out yet, and must find room for one when their block is forgotten.
+    /// Those that have no exit stub yet, and must find room for one when their block is forgotten.
     stubs_to_come: usize,
     /// By block: jumps to it from here, where it is out of reach.
     springboards: FxHashMap<u64, u64>,
@@ -47,7 +47,7 @@ impl Jumps {
         self.stubs_to_come = 0;
     }
 
-    /// Room to be kept for ways out.
+    /// Room to be kept for exit stubs.
     pub const fn bytes_to_come(&self) -> usize {
         self.stubs_to_come * STUB_BYTES
     }
@@ -143,7 +143,7 @@ impl Code {
                 }
                 stub => start + u64::from(stub),
             };
-            // Room for a way out was kept; without memory for it, the jump goes on leading to the old code.
+            // Room for an exit stub was kept; without memory for it, the jump goes on leading to the old code.
             if stub != 0 {
                 self.patch(patch, stub);
             }

@@ -19,7 +19,7 @@ fn arenas(lanes: &mut Lanes) -> [Code; 2] {
     codes
 }
 
-/// A fragment of one jump to the block at `PC`, which leaves. Returns where the displacement is, and the way out.
+/// A fragment of one jump to the block at `PC`, which leaves. Returns where the displacement is, and the exit stub.
 fn jump(code: &mut Code) -> (u64, u64) {
     let mut emitter = Emitter::at(code.next_hot());
     let mut stub = 0;
@@ -32,7 +32,7 @@ fn jump(code: &mut Code) -> (u64, u64) {
     (patch, stub)
 }
 
-/// The block is 4 GiB away at least: the jump leads to another one, through a word beside it, and back to its way out
+/// The block is 4 GiB away at least: the jump leads to another one, through a word beside it, and back to its exit stub
 /// when the block is forgotten.
 #[test]
 fn a_block_out_of_reach_is_jumped_to_all_the_same() {

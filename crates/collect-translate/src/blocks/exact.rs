@@ -1,4 +1,4 @@
-//! The closer look of an access that was found near watched places.
+//! The exact look-up of an access that was found near watched places.
 
 use std::{arch::naked_asm, mem::offset_of, ops::Range};
 
@@ -13,7 +13,7 @@ use crate::lane::{
 /// entry, one for each access, end with a mask of 0. Goes back where none of them goes to a watched place.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
-pub unsafe extern "C" fn look_closer() {
+pub unsafe extern "C" fn look_up_exactly() {
     naked_asm!(
         "mov gs:[{exit}], rax",
         "mov gs:[{regs} + 8], rcx",
@@ -23,9 +23,9 @@ pub unsafe extern "C" fn look_closer() {
         "mov gs:[{regs} + 56], rdi",
         "mov rsi, rax",
         // From here to the next label an interrupted thread is taken to have found something.
-        ".globl carom_translate_looking_closer",
-        ".hidden carom_translate_looking_closer",
-        "carom_translate_looking_closer:",
+        ".globl carom_translate_exact_look_up",
+        ".hidden carom_translate_exact_look_up",
+        "carom_translate_exact_look_up:",
         "lahf",
         "seto al",
         "lea rbx, [rsi + {members}]",
@@ -51,9 +51,9 @@ pub unsafe extern "C" fn look_closer() {
         "mov gs:[{next}], rbx",
         "mov rbx, [rsi + {exit_pc}]",
         "mov gs:[{pc}], rbx",
-        ".globl carom_translate_looked_closer",
-        ".hidden carom_translate_looked_closer",
-        "carom_translate_looked_closer:",
+        ".globl carom_translate_exact_look_up_end",
+        ".hidden carom_translate_exact_look_up_end",
+        "carom_translate_exact_look_up_end:",
         "add al, 127",
         "sahf",
         "mov rdi, gs:[{regs} + 56]",
@@ -93,16 +93,17 @@ pub unsafe extern "C" fn look_closer() {
 
 /// Has the function, and with it its labels, linked also where nothing else names it.
 #[used]
-static LINKED: unsafe extern "C" fn() = look_closer;
+static LINKED: unsafe extern "C" fn() = look_up_exactly;
 
-/// The part of [`look_closer`] that a signal must not leave half done.
+/// The part of [`look_up_exactly`] that a signal must not leave half done.
 pub fn looking() -> Range<u64> {
-    // Defined in `look_closer`.
+    // Defined in `look_up_exactly`.
     unsafe extern "C" {
-        static carom_translate_looking_closer: u8;
-        static carom_translate_looked_closer: u8;
+        static carom_translate_exact_look_up: u8;
+        static carom_translate_exact_look_up_end: u8;
     }
-    let [start, end] = [&raw const carom_translate_looking_closer, &raw const carom_translate_looked_closer]
-        .map(<*const u8>::addr);
+    let [start, end] =
+        [&raw const carom_translate_exact_look_up, &raw const carom_translate_exact_look_up_end]
+            .map(<*const u8>::addr);
     start as u64..end as u64
 }

@@ -3,20 +3,20 @@
 use super::Code;
 use crate::{
     analyse::group::{Group, Member},
-    encode::{Emitter, marks::Lent},
+    encode::{Emitter, marks::Spilled},
     lane::{
         exit::{Exit, Reason},
         registers::Gpr,
-        slots::{DISPATCH, LOOK_CLOSER, LOOKED_UP, Scratch},
+        slots::{DISPATCH, LOOK_UP_EXACTLY, LOOKED_UP, Scratch},
     },
 };
 
-/// More than a way out takes.
+/// More than an exit stub takes.
 pub const STUB_BYTES: usize = 80;
 
 /// The code behind an [`Exit`], which is the same wherever that lies. `flags_in_ax`: they are put back first, and RAX
 /// from C.
-fn way_out(flags_in_ax: bool) -> Vec<u8> {
+fn stub_code(flags_in_ax: bool) -> Vec<u8> {
     const RECORD: u64 = 0;
     let mut code = Emitter::small(RECORD + size_of::<Exit>() as u64);
     if flags_in_ax {
@@ -31,7 +31,7 @@ fn way_out(flags_in_ax: bool) -> Vec<u8> {
 
 /// Those of an arena.
 #[derive(Debug)]
-pub struct WaysOut {
+pub struct Stubs {
     /// The code behind the `Exit`: the flags as they are, or in AX.
     code: [Vec<u8>; 2],
     /// Hooks that they lead to.
@@ -40,10 +40,10 @@ pub struct WaysOut {
     records: Vec<u64>,
 }
 
-impl WaysOut {
+impl Stubs {
     /// None.
     pub fn new() -> Self {
-        Self { code: [false, true].map(way_out), hooks: Vec::new(), records: Vec::new() }
+        Self { code: [false, true].map(stub_code), hooks: Vec::new(), records: Vec::new() }
     }
 
     /// Forgets where they are. What hooks they lead to is still to be taken.
@@ -56,11 +56,11 @@ impl Code {
     /// Code that leaves the cache for `exit`. `flags_in_ax`: they are put back first, and RAX from C.
     pub fn stub(&mut self, exit: Exit, flags_in_ax: bool) -> u64 {
         let mut stub = [0; STUB_BYTES];
-        let Some(way_out) = self.ways_out.code.get(usize::from(flags_in_ax)) else { return 0 };
-        let bytes = size_of::<Exit>() + way_out.len();
+        let Some(stub_code) = self.stubs.code.get(usize::from(flags_in_ax)) else { return 0 };
+        let bytes = size_of::<Exit>() + stub_code.len();
         let (record, code) = stub.split_at_mut(size_of::<Exit>());
         record.copy_from_slice(&exit.bytes());
-        code.iter_mut().zip(way_out).for_each(|(place, byte)| *place = *byte);
+        code.iter_mut().zip(stub_code).for_each(|(place, byte)| *place = *byte);
         let Some(record) = self.cold(stub.get(..bytes).unwrap_or_default()) else { return 0 };
         self.note_hook(&exit, record);
         record + size_of::<Exit>() as u64
@@ -68,14 +68,14 @@ impl Code {
 
     fn note_hook(&mut self, exit: &Exit, record: u64) {
         if exit.reason == Reason::Hook {
-            self.ways_out.hooks.push(exit.detail);
-            self.ways_out.records.push(record);
+            self.stubs.hooks.push(exit.detail);
+            self.stubs.records.push(record);
         }
     }
 
-    /// As [`stub`](Self::stub); registers that are lent are given back first.
-    pub fn stub_giving_back(&mut self, exit: Exit, flags_in_ax: bool, lent: Lent) -> u64 {
-        if lent == Lent::None {
+    /// As [`stub`](Self::stub); spilled registers are restored first.
+    pub fn stub_restoring(&mut self, exit: Exit, flags_in_ax: bool, spilled: Spilled) -> u64 {
+        if spilled == Spilled::None {
             return self.stub(exit, flags_in_ax);
         }
         let record = self.next_cold();
@@ -86,7 +86,7 @@ impl Code {
             code.flags_from_ax();
             code.reload(Gpr::RAX, Scratch::C);
         }
-        code.give_back(lent);
+        code.restore_spilled(spilled);
         code.spill(Gpr::RAX, Scratch::A);
         code.address_of(Gpr::RAX, record);
         code.jump_gs(DISPATCH);
@@ -97,9 +97,9 @@ impl Code {
         entry
     }
 
-    /// As [`stub_giving_back`](Self::stub_giving_back), for what was found near watched places: only where the closer look
+    /// As [`stub_restoring`](Self::stub_restoring), for what was found near watched places: only where the exact look-up
     /// finds it too does it leave.
-    pub fn closer_look(&mut self, exit: Exit, group: &Group, lent: Lent) -> u64 {
+    pub fn exact_look_up(&mut self, exit: Exit, group: &Group, spilled: Spilled) -> u64 {
         let record = self.next_cold();
         let mut code = Emitter::small(record);
         code.raw(&exit.bytes());
@@ -114,13 +114,13 @@ impl Code {
             code.reload(Gpr::RAX, Scratch::C);
         }
         // RAX is among the registers of no constant address.
-        let address = if let Lent::One(address) = lent { address } else { Gpr::RAX };
+        let address = if let Spilled::One(address) = spilled { address } else { Gpr::RAX };
         code.spill(Gpr::RAX, Scratch::A);
         code.effective_address(address, &group.first);
         code.store_slot(address, LOOKED_UP);
-        code.give_back(lent);
+        code.restore_spilled(spilled);
         code.address_of(Gpr::RAX, record);
-        code.jump_gs(LOOK_CLOSER);
+        code.jump_gs(LOOK_UP_EXACTLY);
         if self.cold(code.bytes()).is_none() {
             return 0;
         }
@@ -130,12 +130,12 @@ impl Code {
 
     /// The record of the hook's stub that `address` lies in, if it lies in one.
     pub fn stub_at(&self, address: u64) -> Option<u64> {
-        let after = self.ways_out.records.partition_point(|record| *record <= address);
-        self.ways_out.records.get(after.checked_sub(1)?).copied()
+        let after = self.stubs.records.partition_point(|record| *record <= address);
+        self.stubs.records.get(after.checked_sub(1)?).copied()
     }
 
     /// The hooks that its code names, which is not run any more.
     pub fn take_hooks(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.ways_out.hooks)
+        std::mem::take(&mut self.stubs.hooks)
     }
 }
