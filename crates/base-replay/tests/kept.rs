@@ -1,4 +1,5 @@
 //! Streams that were kept as frames.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
 //! Streams as bytes and back.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use carom_base::{Access, AccessKind, Addr, Domain, Ip, MAX_VARINT_BYTES, Nanos, ThreadId};
 use carom_base_stream::{

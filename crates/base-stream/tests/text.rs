@@ -1,4 +1,5 @@
 //! Streams as text and back.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use carom_base::{Access, AccessKind, Addr, Ip, Nanos, ProcessId, ThreadId};
 use carom_base_stream::{Event, Record, Streamed, sort_by_time, text};

@@ -13,8 +13,10 @@ use proptest::{collection::vec, prelude::*};
 use tempfile::TempDir;
 
 /// Thread, address, and up to when.
+type Found = Vec<(u32, u64, u64)>;
+
 #[derive(Default)]
-struct Recorder(Vec<(u32, u64, u64)>);
+struct Recorder(Found);
 
 impl Sink<Streamed> for Recorder {
     fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Streamed], until: Nanos) {
@@ -63,7 +65,7 @@ fn recorded(frames: &[StreamFrame]) -> (TempDir, Recording) {
     (dir, recording)
 }
 
-fn streamed(recording: &Recording) -> (Vec<(u32, u64, u64)>, Result<(), StoreError>) {
+fn streamed(recording: &Recording) -> (Found, Result<(), StoreError>) {
     let mut recorder = Recorder::default();
     let result = recording.stream(&mut recorder);
     (recorder.0, result)

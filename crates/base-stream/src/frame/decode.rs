@@ -41,11 +41,14 @@ pub enum Content {
     End,
 }
 
-/// The bytes of the first frame, without its length, and what follows it. `None` where it is cut short.
+/// The bytes of a frame, without its length, and those that follow it.
+pub type FrameAndRest<'a> = (&'a [u8], &'a [u8]);
+
+/// Cuts off the first frame. `None` where it is cut short.
 ///
 /// # Errors
 /// No frame begins here. Where the next one does is not known either.
-pub fn split(bytes: &[u8]) -> Result<Option<(&[u8], &[u8])>, FrameError> {
+pub fn split(bytes: &[u8]) -> Result<Option<FrameAndRest<'_>>, FrameError> {
     let mut rest = bytes;
     let length = match take_varint(&mut rest) {
         Ok(length) => length,

@@ -34,7 +34,7 @@ mod error;
 mod merge;
 mod site;
 
-pub use decode::{Content, Frame, split, with_thread};
+pub use decode::{Content, Frame, FrameAndRest, split, with_thread};
 pub use encode::{BatchHead, Encoder};
 pub use error::FrameError;
 
