@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use carom_collect::{ControlSettings, Request};
+use carom_collect::{Request, Settings};
 use carom_store::{Exit, Recording};
 
 use crate::{
@@ -20,7 +20,7 @@ pub struct Job<'a> {
     /// The program, how often and when it is observed, and where its profile goes.
     pub program: &'a ProgramArgs,
     /// What the agents are to do.
-    pub settings: ControlSettings,
+    pub settings: Settings,
     /// Why this engine.
     pub reason: String,
     /// Where the report goes.

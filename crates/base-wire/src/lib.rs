@@ -1,6 +1,7 @@
 //! What the agent in the profiled process and the host share: files that both open, and their layout.
 //!
-//! - `control`: one page, written by the host before the program starts ([`Control`]).
+//! - `settings`: what the agents are to do, written by the host before the program starts ([`Settings`]).
+//! - `control`: one page of what changes meanwhile ([`Control`]).
 //! - `common`: the bulletin boards of memory that processes share ([`CommonHeader`]), written by the host, mapped by all
 //!   agents.
 //! - `PID.STARTED.N.seg`: a [`SegmentHeader`] and slots of one [`SlotHeader`] and one ring each. The agent maps
@@ -20,7 +21,10 @@
 //! | 4 | `.accesses` files; in the control page, what watches for sharing, and when to observe |
 //! | 5 | in the control page, trials of the engine's parts |
 //! | 6 | memory shared between processes: the file `common`, the line `shared`, numbers among processes in slots and events |
+//! | 7 | time that the timer finds against the books, and how a process that was left ended, in slots and segments |
+//! | 8 | children of a fork write into their parent's journal |
 //! | 9 | `.accesses` files are frames of a stream |
+//! | 10 | what is asked for in the file `settings`, with a section for each detector |
 #![forbid(unsafe_code)]
 
 mod common;
@@ -28,23 +32,24 @@ mod control;
 mod counts;
 pub mod journal;
 mod record;
-mod reuse;
 mod segment;
-mod window;
+mod settings;
 
 pub use common::{COMMON_BOARDS, COMMON_FILE, COMMON_PUBLISHERS, CommonHeader, MOST_SEGMENTS};
-pub use control::{CONTROL_FILE, Control, ControlSettings, DeliveryChoice, Engine, Trial};
+pub use control::{CONTROL_FILE, Control};
 pub use counts::{COUNT_WORDS, Count, Leave, NOT_COUNTED};
 pub use record::{DecodeError, MAX_RECORD_WORDS, MAX_STACK_FRAMES, Record, Stack, decode, encode};
-pub use reuse::{Domains, DomainsOf, MAPPED, ReuseMethod, ReuseSettings, WatchChoice};
 pub use segment::{
     Counter, Fate, Left, RING_WORDS, SEGMENT_MAGIC, SLOT_BYTES, SLOT_HEADER_BYTES, STATE_OFFSET,
     SegmentHeader, SlotHeader, SlotSnapshot, SlotState, TAIL_OFFSET, slot_offset,
 };
-pub use window::{Phase, Window};
+pub use settings::{
+    DeliveryChoice, Domains, DomainsOf, Engine, MAPPED, Phase, ReuseMethod, ReuseSettings, SETTINGS_FILE,
+    Settings, SettingsError, ShareSettings, Trial, WatchChoice, Window,
+};
 
 /// The version of everything in this crate.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 
 /// A file whose inode names the calling process's PID namespace.
 pub const PID_NAMESPACE: &std::ffi::CStr = c"/proc/self/ns/pid";

@@ -125,7 +125,7 @@ pub enum Counter {
     Collisions = 6,
     /// Times that watchpoints were set.
     Armed = 7,
-    /// Watchpoint traps taken.
+    /// Touches taken of lines that are watched for sharing.
     Traps = 8,
     /// Traps that came too late to be believed.
     StaleTraps = 9,
@@ -135,7 +135,7 @@ pub enum Counter {
     TruncatedStacks = 11,
     /// 1 where the program closed our descriptors.
     SamplerLost = 12,
-    /// What the budget left out: step samples (`burst`), watchpoints (`share`) or samples (`reuse`) of the translate engine.
+    /// What the budget left out: step samples (`burst`), or watchpoints of sharing (`translate`).
     BudgetSkipped = 13,
     /// Watchpoints that could not be set.
     ArmFailures = 14,
@@ -163,11 +163,15 @@ pub enum Counter {
     EarlyTouches = 25,
     /// 1 where the thread that runs translated code has no timer, so that nobody witnesses where it is.
     Unwitnessed = 26,
+    /// Samples that the budget kept from becoming uses (`translate`).
+    UsesSkipped = 27,
+    /// Touches of watched uses that were taken.
+    UsesTouched = 28,
 }
 
 impl Counter {
     /// How many there are.
-    pub const COUNT: usize = 27;
+    pub const COUNT: usize = 29;
 }
 
 /// Room for counters to come without moving the rest.

@@ -5,7 +5,7 @@ use std::{ffi::c_void, mem::MaybeUninit, ptr::NonNull};
 use carom_base_sys::{SysError, signal};
 use carom_collect_translate::{OwnSignals, Stack};
 
-use crate::{handler::call_on, map};
+use crate::map;
 
 /// Bytes of a handler stack. A signal frame with AVX-512 state (3.5 KiB), the unwinder and the decoder touch 28 KiB in
 /// a release build; untouched pages cost nothing.
@@ -133,6 +133,24 @@ fn installed() -> Option<libc::stack_t> {
     let mut stack: libc::stack_t = unsafe { std::mem::zeroed() };
     // SAFETY: only asks.
     unsafe { signal::alternate_stack(std::ptr::null(), &raw mut stack) }.ok().map(|()| stack)
+}
+
+/// Calls `function(argument)` on the stack that ends at `top`.
+///
+/// # Safety
+/// `top` is 16-byte aligned, one past the end of a writable region large enough for the call, in use by nobody.
+#[unsafe(naked)]
+pub unsafe extern "C" fn call_on(top: u64, function: extern "C" fn(*mut c_void), argument: *mut c_void) {
+    std::arch::naked_asm!(
+        "push rbp",
+        "mov rbp, rsp",
+        "mov rsp, rdi",
+        "mov rdi, rdx",
+        "call rsi",
+        "mov rsp, rbp",
+        "pop rbp",
+        "ret",
+    )
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use std::{env, path::PathBuf};
 
 use carom_base_insn::Decoder;
 use carom_base_sys::{SysError, signal};
-use carom_base_wire::{SESSION_VARIABLE, journal::Line};
+use carom_base_wire::SESSION_VARIABLE;
 
 use crate::{
-    calibrate, handler, hooks, lock, modules, objects, pack, registry, session, session::Session, thread,
-    translated, trim,
+    calibrate, detect, ending, handler, hooks, lock, modules, objects, pack, registry, session,
+    session::Session, translated, trim,
 };
 
 const TRAP: signal::Mask = signal::bit(libc::SIGTRAP);
@@ -21,7 +21,7 @@ pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
     lock::expect_quiet();
     let session = Session::open(dir)?;
     let before = handler::install()?;
-    hooks::keep_signals(&before);
+    hooks::signals::keep(&before);
     // The program may have been started with it blocked.
     let hidden = signal::set_mask(libc::SIG_UNBLOCK, TRAP) & TRAP;
     hooks::prepare_threads();
@@ -31,13 +31,14 @@ pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
     hooks::register_fork_handlers();
     hooks::register_quick_exit();
     session::publish(Some(session));
+    detect::begin(Some(session));
     modules::refresh(session);
     // The first decoder has iced build its tables.
     drop(pack::packed(Decoder::new));
     if session.settings.period_ns != 0 || session.settings.watchpoints != 0 {
         calibrate::calibrate_once(session);
     }
-    translated::start(session);
+    translated::observer::start(session, &hooks::seen_from_cache(session));
     hooks::begin_main(session);
     match registry::current() {
         Some(thread) => thread.signals().set_hidden(hidden),
@@ -67,25 +68,14 @@ extern "C" fn on_unload() {
         && session.is_of_this_process()
     {
         objects::stop();
-        translated::write_all();
-        if translated::runs_to_the_end() {
+        translated::life::write_all();
+        if translated::life::runs_to_the_end() {
             return;
         }
-        translated::end_reuse(None);
-        end(session);
+        translated::life::end_process(None);
+        ending::end(session);
+        session::publish(None);
     }
-}
-
-/// The last that is heard of this process. Signal-safe.
-pub fn end(session: &Session) {
-    thread::close();
-    session.end();
-    session::publish(None);
-}
-
-/// Notes something that the report should say.
-pub fn trouble(session: &Session, code: &str, text: &str) {
-    session.note(&Line::Trouble { code: code.into(), text: text.into() });
 }
 
 // Named for `ld --undefined`: nothing else refers to them, and an archive gives only what is asked for.

@@ -10,7 +10,7 @@ use carom_base_sys::{
 };
 use carom_base_wire::DeliveryChoice;
 
-use crate::line_watch::{LineWatch, Touched};
+use crate::detect::share::line_watch::LineWatch;
 
 /// How samples are delivered in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,9 +219,14 @@ impl Sampler {
         true
     }
 
-    /// What a touch is about that translated code has told of. Signal-safe.
-    pub fn touched(&mut self, line: Line) -> Touched {
-        self.line.touched(line)
+    /// Whether the thread's code watches this line. Signal-safe.
+    pub fn watches_line(&self, line: Line) -> bool {
+        self.line.is_at(line)
+    }
+
+    /// Translated code has told of a touch of another line. False where there were too many. Signal-safe.
+    pub fn bears_another_line(&mut self) -> bool {
+        self.line.bears_another()
     }
 
     /// Removes all watchpoints. Signal-safe.

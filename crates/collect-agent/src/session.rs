@@ -1,6 +1,6 @@
 //! What one process shares with the host: settings in, slots and a journal out.
 
-mod data;
+mod common;
 mod unprofiled;
 
 use std::{
@@ -13,23 +13,21 @@ use std::{
     sync::atomic::{AtomicPtr, AtomicU32, Ordering::*},
 };
 
-use carom_base_detect::{Board, Config, MAX_WATCHPOINTS, Publisher, Slot as BoardSlot, Watch};
 use carom_base_sys::{SysError, clock, signal::Quiet};
 use carom_base_wire::{
-    COMMON_FILE, CONTROL_FILE, Control, ControlSettings, PID_NAMESPACE, SEGMENT_MAGIC, SLOT_BYTES,
-    SegmentHeader, SlotState, VERSION, WatchChoice, journal::Line, slot_offset,
+    COMMON_FILE, CONTROL_FILE, Control, PID_NAMESPACE, SEGMENT_MAGIC, SETTINGS_FILE, SLOT_BYTES,
+    SegmentHeader, Settings, SlotState, VERSION, journal::Line, slot_offset,
 };
 
 use crate::{
     journal::Text,
     lock::{Lock, Rank},
-    map, mappings, modules, raw,
-    reuse::Sampled,
+    map, raw,
     ring::Slot,
     sampler::Mode,
-    shared::{self, CommonBoards},
-    translated, trim,
+    trim,
 };
+pub use common::CommonBoards;
 pub use unprofiled::{child_is_unprofiled, unprofiled_child_ends};
 
 /// The recording session of this process. Made once and never freed; a forked child makes its own.
@@ -45,19 +43,15 @@ pub struct Session {
     kept: CString,
     control: &'static Control,
     /// What the host asked for.
-    pub settings: ControlSettings,
+    pub settings: Settings,
     /// How samples reach the threads of this process.
     pub mode: Mode,
     /// Why in no better way; may be empty.
     mode_reason: String,
     /// The program's name and arguments.
     arguments: Vec<String>,
-    /// The bulletin board of time-weighted samples and that of step samples, kept apart.
-    pub boards: [Board<'static>; 2],
-    /// Those of memory that processes share, which they go on to; `None` where nothing is sampled.
+    /// What all processes of the recording know of memory that they share; `None` where nothing is sampled.
     pub common: Option<CommonBoards>,
-    /// Sampled reuse, where that is asked for.
-    pub reuse: Option<Sampled>,
     segments: Lock<Vec<Segment>>,
     /// Slots of the first of them.
     first_slots: usize,
@@ -77,9 +71,6 @@ struct Segment {
 unsafe impl Send for Segment {}
 
 static CURRENT: AtomicPtr<Session> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Threads that a board tells apart; those beyond share one's place, which makes entries expire sooner and looks longer.
-const PUBLISHERS: usize = 1024;
 
 /// Slots of the first segment of a process; later ones double up to [`MOST_SLOTS`]. Most processes are small, and most
 /// children of a fork have one thread for all of their life.
@@ -106,12 +97,6 @@ fn c_path(path: &Path) -> Result<CString, SysError> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| SysError { call: "open", errno: libc::EINVAL })
 }
 
-fn board(slots: usize) -> Board<'static> {
-    let slots: Vec<BoardSlot> = (0..slots.max(1)).map(|_| BoardSlot::default()).collect();
-    let publishers: Vec<Publisher> = (0..PUBLISHERS).map(|_| Publisher::default()).collect();
-    Board::new(slots.leak(), publishers.leak(), Box::leak(Box::default()))
-}
-
 /// The program's name and arguments as the kernel has them.
 fn arguments() -> Vec<String> {
     /// A command line may have megabytes; nobody reads more than its beginning.
@@ -129,6 +114,12 @@ fn arguments() -> Vec<String> {
 /// Our PID namespace, by its inode; 0 where that cannot be told.
 fn pid_namespace() -> u64 {
     raw::status(libc::AT_FDCWD, PID_NAMESPACE).map_or(0, |status| status.st_ino)
+}
+
+/// What the host asks of this session; `None` where that cannot be read, or is of another version.
+fn settings(dir: &Path) -> Option<Settings> {
+    let text = std::fs::read_to_string(dir.join(SETTINGS_FILE)).ok()?;
+    Settings::from_text(&text).ok()
 }
 
 /// What is known of a process when its session begins.
@@ -151,24 +142,25 @@ impl Session {
         let page = map::open_shared(&c_path(&dir.join(CONTROL_FILE))?, size_of::<Control>())?;
         // SAFETY: a mapping of at least this size that stays; all fields are atomics.
         let control = unsafe { page.cast::<Control>().as_ref() };
-        let settings = control.settings().ok_or(SysError { call: "control", errno: libc::EPROTO })?;
+        let settings = settings(dir).filter(|_| control.is_valid());
+        let settings = settings.ok_or(SysError { call: "settings", errno: libc::EPROTO })?;
         let (mode, mode_reason) = Mode::choose(settings.delivery);
         // On a full disk lines are lost, and nothing else may be.
         let known = Known { mode, mode_reason, arguments: arguments(), modules: Vec::new(), parent: None };
         Self::begin(dir, control, settings, known).map(|(session, _)| session)
     }
 
-    /// In a forked child of this process: a session of its own, which begins with the modules that there are. All else that
+    /// In a forked child of this process: a session of its own, which begins with lines that tell of `modules`. All else that
     /// is the same in parent and child is not found out anew.
     ///
     /// # Errors
     /// The child cannot make files here: it may have lost the right to, or a disk is full.
-    pub fn fork(&self) -> Result<&'static Self, SysError> {
+    pub fn fork(&self, modules: Vec<Line>) -> Result<&'static Self, SysError> {
         let known = Known {
             mode: self.mode,
             mode_reason: self.mode_reason.clone(),
             arguments: self.arguments.clone(),
-            modules: modules::lines(),
+            modules,
             parent: Some(self),
         };
         let (child, written) = Self::begin(&self.dir, self.control, self.settings, known)?;
@@ -179,7 +171,7 @@ impl Session {
     fn begin(
         dir: &Path,
         control: &'static Control,
-        settings: ControlSettings,
+        settings: Settings,
         known: Known<'_>,
     ) -> Result<(&'static Self, bool), SysError> {
         let Known { mode, mode_reason, arguments, modules, parent: forked_by } = known;
@@ -189,11 +181,8 @@ impl Session {
         let beside = forked_by.filter(|forked_by| forked_by.pid == parent);
         let started = clock::now().0;
         let stem = format!("{pid}.{started}");
-        let common = shared::boards(&c_path(&dir.join(COMMON_FILE))?, settings.board_slots);
-        let board = |population: usize| {
-            let own = board(settings.board_slots as usize);
-            common.map_or(own, |common| own.with_common(&common.boards[population], shared::reaches))
-        };
+        let board_slots = settings.share.map_or(0, |share| share.board_slots);
+        let common = common::boards(&c_path(&dir.join(COMMON_FILE))?, board_slots);
         let session: &'static Self = Box::leak(Box::new(Self {
             dir: dir.to_owned(),
             pid,
@@ -210,8 +199,6 @@ impl Session {
             mode,
             mode_reason,
             arguments,
-            reuse: Sampled::new(&settings, mode),
-            boards: std::array::from_fn(board),
             common,
             segments: Lock::new(Rank::Slots, Vec::new()),
             first_slots: if forked_by.is_some() { FIRST_SLOTS_OF_CHILD } else { FIRST_SLOTS },
@@ -245,28 +232,14 @@ impl Session {
         &self.dir
     }
 
-    /// How the detectors of this process work; `watching`, where they may watch.
-    pub fn detector(&self, watching: bool) -> Config {
-        let watch = if !watching {
-            Watch::Nothing
-        } else if translated::is_on() && self.watches_in_software() {
-            Watch::Line
-        } else if self.mode.has_watchpoints() {
-            Watch::Chunks(self.settings.watchpoints.min(MAX_WATCHPOINTS as u32) as u8)
-        } else {
-            Watch::Nothing
-        };
-        Config { watch, ..Config::default() }
-    }
-
-    /// Whether translated code is to watch the lines that other threads have written.
-    pub fn watches_in_software(&self) -> bool {
-        self.settings.reuse.is_none() && self.settings.watch == WatchChoice::Software
-    }
-
     /// Writes a line into the journal. Not for handlers. A full disk loses the line.
     pub fn note(&self, line: &Line) {
         self.append_lines(line.format().as_bytes());
+    }
+
+    /// Notes something that the report should say.
+    pub fn trouble(&self, code: &str, text: &str) {
+        self.note(&Line::Trouble { code: code.into(), text: text.into() });
     }
 
     /// Writes a line into the journal. Signal-safe, but for errno.
@@ -294,6 +267,13 @@ impl Session {
     /// Writes accesses that are to be kept. False where they are not all there then. Signal-safe, but for errno.
     pub fn append_kept(&self, words: &[u8]) -> bool {
         raw::append(&self.kept, [words])
+    }
+
+    /// Whether nothing was written into any ring. Most children of a fork end before their first sample. Signal-safe.
+    pub fn has_no_records(&self) -> bool {
+        let Some(head) = self.head().filter(|_| self.has_been_alone()) else { return false };
+        let first = Segment { base: NonNull::from(head).cast(), slots: 1 }.slot(0);
+        first.header().head.load(Relaxed) == 0
     }
 
     /// The number of the next thread of this process.
@@ -338,10 +318,6 @@ impl Session {
 
     /// The process is ending in an orderly way, perhaps by `_exit` in a handler of the program. Signal-safe.
     pub fn end(&self) {
-        if self.has_met_data() {
-            mappings::announce(self);
-            shared::announce(self);
-        }
         self.append(Text::<64>::new().line("end").number(clock::now().0, 10));
         if let Some(head) = self.head() {
             // ATOMICS: everything above belongs to the process that ended.

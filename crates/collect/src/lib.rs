@@ -26,8 +26,8 @@ mod transfer;
 mod warnings;
 
 pub use carom_base_wire::{
-    ControlSettings, DeliveryChoice, Domains, DomainsOf, Engine, MAPPED, ReuseMethod, ReuseSettings, Trial,
-    WatchChoice, Window,
+    DeliveryChoice, Domains, DomainsOf, Engine, MAPPED, ReuseMethod, ReuseSettings, Settings, ShareSettings,
+    Trial, WatchChoice, Window,
 };
 pub use error::CollectError;
 pub use link::{HOOKS, find_archive, link_flags};

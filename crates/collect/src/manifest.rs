@@ -6,7 +6,7 @@ use std::{
 };
 
 use carom_base_sys::{clock, machine::Machine};
-use carom_base_wire::{ControlSettings, Engine, Trial, WatchChoice};
+use carom_base_wire::{Engine, Settings, Trial, WatchChoice};
 use carom_store::{
     CacheInfo, Costs, CpuInfo, Delivery, EngineInfo, MachineInfo, Manifest, SampleMeans, Watch,
 };
@@ -30,6 +30,7 @@ pub fn begin(request: &Request, program: String) -> Manifest {
     let machine = Machine::here();
     Manifest {
         command: request.command.clone(),
+        questions: questions(settings),
         argv: request.argv.clone(),
         program,
         started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64()),
@@ -42,10 +43,20 @@ pub fn begin(request: &Request, program: String) -> Manifest {
     }
 }
 
-fn engine_info(settings: &ControlSettings, reason: String) -> EngineInfo {
-    let watch = match settings.engine {
-        Engine::Burst => WatchChoice::Registers,
-        Engine::Translate => settings.watch,
+/// What is looked for, by name.
+fn questions(settings: &Settings) -> Vec<String> {
+    let asked = [
+        ("share", settings.share.is_some()),
+        ("reuse", settings.reuse.is_some()),
+        ("count", settings.engine == Engine::Translate),
+    ];
+    asked.into_iter().filter(|(_, is)| *is).map(|(name, _)| name.into()).collect()
+}
+
+fn engine_info(settings: &Settings, reason: String) -> EngineInfo {
+    let watch = match (settings.engine, settings.share) {
+        (Engine::Translate, Some(share)) => share.watch,
+        _ => WatchChoice::Registers,
     };
     let watchpoints = match watch {
         WatchChoice::Registers => settings.watchpoints,
@@ -60,7 +71,7 @@ fn engine_info(settings: &ControlSettings, reason: String) -> EngineInfo {
             WatchChoice::Software => Watch::Software,
         },
         watchpoints,
-        board_slots: settings.board_slots,
+        board_slots: settings.share.map_or(0, |share| share.board_slots),
         budget_percent: f64::from(settings.budget_ppm) / 1e4,
         ..EngineInfo::default()
     };
@@ -74,7 +85,7 @@ fn engine_info(settings: &ControlSettings, reason: String) -> EngineInfo {
         Engine::Translate => {
             let (load_period, store_period) = match settings.trial {
                 // They are taken, but nobody keeps them.
-                Trial::Samples => (0, 0),
+                Some(Trial::Samples) => (0, 0),
                 _ => (settings.load_period, settings.store_period),
             };
             let counts_only = load_period == 0 && store_period == 0;
@@ -137,8 +148,7 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
         thread.started = manifest.started;
     }
     if let Some((engine, reason)) = people.engine {
-        manifest.engine =
-            engine_info(&ControlSettings { engine, ..*settings }, manifest.engine.reason.clone());
+        manifest.engine = engine_info(&Settings { engine, ..*settings }, manifest.engine.reason.clone());
         add_reason(&mut manifest.engine, &reason);
         manifest.reuse = settings.reuse.as_ref().map(|asked| reuse::info(asked, engine));
     }

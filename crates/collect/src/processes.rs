@@ -259,6 +259,8 @@ fn counters(head: &SlotSnapshot) -> ThreadCounters {
         undecided: of(Counter::Undecided),
         early_touches: of(Counter::EarlyTouches),
         unwitnessed: of(Counter::Unwitnessed),
+        uses_skipped: of(Counter::UsesSkipped),
+        uses_touched: of(Counter::UsesTouched),
         ..ThreadCounters::default()
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use carom_base_sys::{clock, process::ExitWatch};
-use carom_base_wire::ControlSettings;
+use carom_base_wire::Settings;
 use carom_store::{Exit, Manifest, StoreError, Writer, fresh_dir};
 
 use crate::{
@@ -31,7 +31,7 @@ pub struct Request {
     /// Where the profile goes; `None`: `PROGRAM.N.carom` in the current directory.
     pub dir: Option<PathBuf>,
     /// What the agents are to do.
-    pub settings: ControlSettings,
+    pub settings: Settings,
     /// Why this engine.
     pub reason: String,
     /// Measure how long a load from memory takes, at the end.

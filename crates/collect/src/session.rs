@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use carom_base_wire::{COMMON_FILE, CONTROL_FILE, CommonHeader, Control, ControlSettings};
+use carom_base_wire::{COMMON_FILE, CONTROL_FILE, CommonHeader, Control, SETTINGS_FILE, Settings};
 
 /// An open session.
 pub struct Session {
@@ -31,27 +31,27 @@ pub struct Results {
 }
 
 /// Whether it matters which memory processes share: where they do more than count.
-fn takes_samples(settings: &ControlSettings) -> bool {
-    let samples = [settings.load_period, settings.store_period, settings.period_ns];
-    settings.reuse.is_some() || samples.iter().any(|period| *period != 0)
+fn looks_at_data(settings: &Settings) -> bool {
+    settings.reuse.is_some() || settings.share.is_some()
+}
+
+/// Writes a new file that only this user may read.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
 impl Session {
-    /// Makes the directory and the control page in it.
-    pub fn create(dir: &Path, settings: &ControlSettings) -> io::Result<Self> {
+    /// Makes the directory, with what agents are to do and the control page in it.
+    pub fn create(dir: &Path, settings: &Settings) -> io::Result<Self> {
         DirBuilder::new().mode(0o700).create(dir)?;
         let path = dir.join(CONTROL_FILE);
         let control = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
-        control.write_all_at(&Control::new(settings).to_bytes(), 0)?;
-        if takes_samples(settings) {
+        control.write_all_at(&Control::bytes(), 0)?;
+        write_new(&dir.join(SETTINGS_FILE), settings.to_text().as_bytes())?;
+        if looks_at_data(settings) {
             // Written, and not only made so long: a hole on a full file system would end whoever maps it.
-            let file = CommonHeader::file(settings.board_slots);
-            OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(dir.join(COMMON_FILE))?
-                .write_all(&file)?;
+            let board_slots = settings.share.map_or(0, |share| share.board_slots);
+            write_new(&dir.join(COMMON_FILE), &CommonHeader::file(board_slots))?;
         }
         Ok(Self { dir: dir.to_owned(), control })
     }

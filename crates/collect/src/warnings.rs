@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use carom_base::{Nanos, ProcessId, SegmentId};
 use carom_base_wire::{
-    ControlSettings, Engine, ReuseMethod, Trial, WatchChoice, Window,
+    Engine, ReuseMethod, Settings, Trial, WatchChoice, Window,
     journal::{NOT_COMPARED, NOT_TRANSLATED},
 };
 use carom_store::{Manifest, ProcessInfo, ThreadCounters, Warning};
@@ -131,7 +131,7 @@ fn stepped_aside(process: &ProcessInfo, started: Nanos) -> Option<Warning> {
 }
 
 /// Says what was asked for that a reader would miss in the numbers.
-pub fn add_asked(manifest: &mut Manifest, settings: &ControlSettings) {
+pub fn add_asked(manifest: &mut Manifest, settings: &Settings) {
     add_window(manifest, &settings.window);
     if settings.reuse.is_some() {
         add_shared(manifest);
@@ -143,7 +143,7 @@ pub fn add_asked(manifest: &mut Manifest, settings: &ControlSettings) {
                     bytes are right. The translate engine watches whole lines, by --watch software.";
         manifest.warnings.push(Warning { code: "parts-of-lines".into(), text: text.into() });
     }
-    if settings.trial == Trial::Translation {
+    if settings.trial == Some(Trial::Translation) {
         let text = "As asked for, code was translated without counting: that all counts are 0 says nothing.";
         manifest.warnings.push(Warning { code: "trial".into(), text: text.into() });
     }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use carom_base::{Ip, SharingEvent};
-use carom_base_wire::{ControlSettings, DeliveryChoice, Engine, Trial, WatchChoice, Window};
+use carom_base_wire::{Engine, Settings, ShareSettings, WatchChoice};
 use carom_collect::{Request, record};
 use carom_store::{Exit, HeapObject, Recording, Stack, check};
 
@@ -64,21 +64,14 @@ fn follow(name: &str, script: &str, least: u64) -> Followed {
     let scratch = tempfile::tempdir_in(built()).unwrap();
     let out = scratch.path().join("out");
     let script = format!("cd {}\n({script}) > {}", built().display(), out.display());
-    let settings = ControlSettings {
-        engine: Engine::Burst,
-        load_period: 0,
-        store_period: 0,
+    let settings = Settings {
         period_ns: 500_000,
         budget_ppm: 100_000,
         max_steps: 64,
         watchpoints: 4,
-        watch: WatchChoice::Registers,
-        trial: Trial::Counts,
-        board_slots: 127,
-        delivery: DeliveryChoice::Auto,
         objects: Some(least),
-        window: Window::ALWAYS,
-        reuse: None,
+        share: Some(ShareSettings { watch: WatchChoice::Registers, board_slots: 127 }),
+        ..Settings::of(Engine::Burst)
     };
     let request = Request {
         command: "share".into(),

@@ -2,7 +2,7 @@
 
 mod args;
 
-use carom_collect::{ControlSettings, DeliveryChoice, Engine, Trial, WatchChoice};
+use carom_collect::{Engine, Settings, Trial};
 use carom_store::Recording;
 use carom_study::count::CountStudy;
 use carom_view::model::Report;
@@ -28,11 +28,11 @@ impl Recorder for CountArgs {
             program: &self.program,
             settings: settings(self),
             reason: match self.trial.trial() {
-                Trial::Counts => "the only engine in this version that counts exactly".into(),
-                Trial::Translation => "a trial: code is translated, and nothing is counted".into(),
-                Trial::Stream => "a trial: counts, and every access written down for nobody".into(),
-                Trial::Checksums => "a trial: counts, and every access written down and added up".into(),
-                Trial::Samples => "a trial: counts, and samples taken for nobody".into(),
+                None => "the only engine in this version that counts exactly".into(),
+                Some(Trial::Translation) => "a trial: code is translated, and nothing is counted".into(),
+                Some(Trial::Stream) => "a trial: counts, and every access written down for nobody".into(),
+                Some(Trial::Checksums) => "a trial: counts, and every access written down and added up".into(),
+                Some(Trial::Samples) => "a trial: counts, and samples taken for nobody".into(),
             },
             output: &self.report,
             layout,
@@ -57,23 +57,14 @@ impl Question for CountLayout {
 }
 
 /// Counting alone: no sample is kept, so nothing is published, watched or timed.
-fn settings(args: &CountArgs) -> ControlSettings {
+fn settings(args: &CountArgs) -> Settings {
     let trial = args.trial.trial();
-    let period = if trial == Trial::Samples { args.trial_period } else { 0 };
-    ControlSettings {
-        engine: Engine::Translate,
+    let period = if trial == Some(Trial::Samples) { args.trial_period } else { 0 };
+    Settings {
         load_period: period,
         store_period: period,
-        period_ns: 0,
-        budget_ppm: 0,
-        max_steps: 0,
-        watchpoints: 0,
-        watch: WatchChoice::Registers,
-        trial,
-        board_slots: 0,
-        delivery: DeliveryChoice::Auto,
-        objects: None,
         window: args.program.window.window(),
-        reuse: None,
+        trial,
+        ..Settings::of(Engine::Translate)
     }
 }

@@ -1,9 +1,7 @@
 //! From options to what the agents are to do.
 
 use carom_base_sys::probe::{BurstChoice, DeliveryKind, Probes, choose_burst_delivery};
-use carom_collect::{
-    ControlSettings, DeliveryChoice, Domains, Engine, ReuseMethod, ReuseSettings, Trial, WatchChoice,
-};
+use carom_collect::{DeliveryChoice, Domains, Engine, ReuseMethod, ReuseSettings, Settings, WatchChoice};
 
 use super::args::{Budget, ReuseArgs};
 use crate::{
@@ -50,7 +48,7 @@ impl Means {
 /// What is to be done, and why so.
 #[derive(Debug)]
 pub struct Plan {
-    pub settings: ControlSettings,
+    pub settings: Settings,
     pub reason: String,
 }
 
@@ -113,41 +111,33 @@ pub fn method(args: &ReuseArgs) -> Result<Method, String> {
 pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -> Result<Plan, String> {
     let (engine, reason) = engine(args.engine, method, means)?;
     let reuse = |method| Some(ReuseSettings { method, domains });
-    let base = ControlSettings {
-        engine,
-        load_period: 0,
-        store_period: 0,
-        period_ns: 0,
+    let base = Settings {
         budget_ppm: ppm(args.budget.unwrap_or(BUDGET)),
         max_steps: MAX_STEPS,
-        watchpoints: 0,
-        watch: WatchChoice::Registers,
-        trial: Trial::Counts,
-        board_slots: 0,
         delivery: delivery(means),
         objects: args.objects.then_some(0),
         window: args.program.window.window(),
-        reuse: None,
+        ..Settings::of(engine)
     };
     if let Method::Exact { granularities, sample_rate, pairs, keep } = method {
         let method = ReuseMethod::Exact { granularities, sample_rate, pairs, keep };
-        return Ok(Plan { settings: ControlSettings { reuse: reuse(method), ..base }, reason });
+        return Ok(Plan { settings: Settings { reuse: reuse(method), ..base }, reason });
     }
     let watch = watch(args.watch, engine, means)?;
     let slots = match watch {
         WatchChoice::Software => args.slots,
         WatchChoice::Registers => means.registers(),
     };
-    let sampled = ControlSettings {
+    let sampled = Settings {
         watchpoints: if watch == WatchChoice::Registers { means.registers() } else { 0 },
         reuse: reuse(ReuseMethod::Sampled { watch, slots }),
         ..base
     };
     let settings = match engine {
-        Engine::Burst => ControlSettings { period_ns: time(args)?, ..sampled },
+        Engine::Burst => Settings { period_ns: time(args)?, ..sampled },
         Engine::Translate => {
             let (load_period, store_period) = accesses(args)?;
-            ControlSettings { load_period, store_period, ..sampled }
+            Settings { load_period, store_period, ..sampled }
         }
     };
     Ok(Plan { settings, reason })
@@ -259,7 +249,7 @@ mod tests {
         Means { translate: Ok(()), burst: Ok(burst) }
     }
 
-    fn planned(options: &[&str], means: &Means) -> Result<ControlSettings, String> {
+    fn planned(options: &[&str], means: &Means) -> Result<Settings, String> {
         let line = ["carom", "reuse"].iter().chain(options).chain(&["--", "app"]);
         let Command::Record(Record::Reuse(args)) = Cli::try_parse_from(line).unwrap().command else {
             panic!("reuse")

@@ -8,7 +8,7 @@ mod periods;
 use std::cell::LazyCell;
 
 use carom_base_sys::probe::{DeliveryKind, Facts, Probes};
-use carom_collect::{ControlSettings, DeliveryChoice, Engine, Trial};
+use carom_collect::{DeliveryChoice, Engine, Settings, ShareSettings};
 use carom_store::Recording;
 use carom_study::share::ShareStudy;
 use carom_view::model::Report;
@@ -69,23 +69,19 @@ impl Question for ShareLayout {
     }
 }
 
-fn settings(args: &ShareArgs, periods: &Periods, means: &Means) -> ControlSettings {
+fn settings(args: &ShareArgs, periods: &Periods, means: &Means) -> Settings {
     let (engine, period_ns, load_period, store_period) = match *periods {
         Periods::Time { ns } => (Engine::Burst, ns, 0, 0),
         // The period in time serves processes in which code cannot be translated.
         Periods::Accesses { loads, stores } => (Engine::Translate, DEFAULT_PERIOD_NS, loads, stores),
     };
-    ControlSettings {
-        engine,
+    Settings {
         load_period,
         store_period,
         period_ns,
         budget_ppm: (args.budget.unwrap_or(DEFAULT_BUDGET) * 1e4).round() as u32,
         max_steps: args.max_steps,
         watchpoints: means.watchpoints,
-        watch: means.watch,
-        trial: Trial::Counts,
-        board_slots: args.board,
         delivery: match means.delivery {
             DeliveryKind::Sigtrap => DeliveryChoice::Sigtrap,
             DeliveryKind::Setsig => DeliveryChoice::Setsig,
@@ -93,6 +89,7 @@ fn settings(args: &ShareArgs, periods: &Periods, means: &Means) -> ControlSettin
         },
         objects: args.objects.then_some(args.objects_from),
         window: args.program.window.window(),
-        reuse: None,
+        share: Some(ShareSettings { watch: means.watch, board_slots: args.board }),
+        ..Settings::of(engine)
     }
 }

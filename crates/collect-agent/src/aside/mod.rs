@@ -16,8 +16,8 @@ use carom_collect_translate::Obstacle;
 use filter::{Instruction, MOST_INSTRUCTIONS};
 
 use crate::{
-    context::read_through_kernel, hooks, journal::Text, lock, objects, registry, sampler::Mode, session,
-    session::Session, thread, translated,
+    context::read_through_kernel, ending, hooks::signals::stop_keeping, journal::Text, lock, objects,
+    registry, sampler::Mode, session, session::Session, translated,
 };
 
 /// Set for good when the process steps aside.
@@ -59,8 +59,8 @@ pub fn before(number: i64, arguments: [u64; 6]) {
     let blocked = signal::set_mask(libc::SIG_SETMASK, signal::Mask::MAX);
     let mut hidden = 0;
     if let Some(obstacle) = obstacle(number, arguments) {
-        translated::write_all();
-        translated::end_reuse(None);
+        translated::life::write_all();
+        translated::life::end_process(None);
         hidden = step(obstacle);
         carom_collect_translate::step_aside();
     }
@@ -164,13 +164,12 @@ pub fn step(obstacle: Obstacle) -> signal::Mask {
     let line = text.line("aside").number(time, 10).number(cpu, 10);
     session.append(line.name(obstacle.code.as_bytes()).name(obstacle.detail.as_bytes()));
     objects::stop();
+    ending::end(session);
     let mut hidden = 0;
     if let Some(thread) = registry::current() {
-        thread::close();
         hidden = thread.signals().hidden();
         thread.give_back_stack();
     }
-    session.end();
     STEPPED.store(true, Release);
     session::publish(None);
     perf::close_all();
@@ -182,6 +181,6 @@ pub fn step(obstacle: Obstacle) -> signal::Mask {
         let_handlers_end();
     }
     registry::clear();
-    hooks::stop_keeping_signals();
+    stop_keeping();
     hidden
 }

@@ -8,16 +8,11 @@ use carom_base_insn::{MAX_INSTRUCTION_BYTES, Memory, Walk};
 use carom_base_wire::Counter;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register};
 
-use super::Scene;
-
-/// A step sample in progress.
-#[derive(Clone, Copy, Debug)]
-pub struct Burst {
-    /// Steps still to go.
-    left: u32,
-    /// What the sample at the end weighs.
-    weight: f32,
-}
+use super::interrupted;
+use crate::{
+    scene::{Scene, memory},
+    thread::Burst,
+};
 
 /// Begins a step sample at the interrupted instruction.
 ///
@@ -28,7 +23,7 @@ pub fn begin(scene: &mut Scene<'_>) {
     let slot = scene.state.slot;
     slot.count(Counter::Bursts, 1);
     let most = scene.state.session.settings.max_steps.max(1);
-    let memory = super::memory(&scene.context, scene.modules, &scene.state.stack);
+    let memory = memory(&scene.context, scene.modules, &scene.state.stack);
     let registers = scene.context.registers(scene.fs_base);
     let mut seed = scene.state.random();
     let below = |n: u32| {
@@ -40,7 +35,7 @@ pub fn begin(scene: &mut Scene<'_>) {
     if let Some(drawn) = scene.state.decoder.draw(&registers, most, &memory, below) {
         slot.count(Counter::Walked, 1);
         let Some(there) = drawn.registers else {
-            scene.sampled(Population::Step, registers.rip, &[], Some(Skip::NotAnAccess));
+            interrupted(scene, Population::Step, registers.rip, &[], Some(Skip::NotAnAccess));
             return;
         };
         let operands = scene.state.decoder.operands_before(&there, &memory);
@@ -48,7 +43,7 @@ pub fn begin(scene: &mut Scene<'_>) {
         // An address made of a register that the walk lost: stepping there will tell.
         if operands.skip() != Some(Skip::AddressLost) {
             let ip = there.rip;
-            scene.sampled(Population::Step, ip, operands.accesses(), operands.skip());
+            interrupted(scene, Population::Step, ip, operands.accesses(), operands.skip());
             return;
         }
         scene.state.burst = Some(Burst { left: drawn.steps, weight: scene.weight });
@@ -62,7 +57,7 @@ pub fn begin(scene: &mut Scene<'_>) {
 #[inline(never)]
 fn step_to_one(scene: &mut Scene<'_>, most: u32) {
     let steps = (((scene.state.random() >> 32) * u64::from(most)) >> 32) as u32;
-    let memory = super::memory(&scene.context, scene.modules, &scene.state.stack);
+    let memory = memory(&scene.context, scene.modules, &scene.state.stack);
     let registers = scene.context.registers(scene.fs_base);
     match scene.state.decoder.walk(&registers, steps, &memory) {
         Walk::Arrived(there) => {
@@ -70,14 +65,14 @@ fn step_to_one(scene: &mut Scene<'_>, most: u32) {
             if operands.skip() != Some(Skip::AddressLost) {
                 scene.state.slot.count(Counter::Walked, 1);
                 let ip = there.rip;
-                scene.sampled(Population::Step, ip, operands.accesses(), operands.skip());
+                interrupted(scene, Population::Step, ip, operands.accesses(), operands.skip());
                 return;
             }
         }
         Walk::Stuck { at, why, .. } => {
             // What single steps cannot pass either is known without trying.
             if let Some(skip) = why.skip() {
-                scene.sampled(Population::Step, at, &[], Some(skip));
+                interrupted(scene, Population::Step, at, &[], Some(skip));
                 return;
             }
         }
@@ -101,7 +96,7 @@ fn proceed(scene: &mut Scene<'_>) {
     let Some(Burst { left, weight }) = scene.state.burst else { return };
     scene.weight = weight;
     let ip = scene.context.ip();
-    let memory = super::memory(&scene.context, scene.modules, &scene.state.stack);
+    let memory = memory(&scene.context, scene.modules, &scene.state.stack);
     if left > 0 && may_step(ip, &memory) && !blocks_trap(scene) {
         scene.set_single_step(true);
         return;
@@ -109,12 +104,12 @@ fn proceed(scene: &mut Scene<'_>) {
     scene.state.burst = None;
     scene.set_single_step(false);
     if left > 0 {
-        scene.sampled(Population::Step, ip, &[], Some(Skip::Unsteppable));
+        interrupted(scene, Population::Step, ip, &[], Some(Skip::Unsteppable));
         return;
     }
     let registers = scene.context.registers(scene.fs_base);
     let operands = scene.state.decoder.operands_before(&registers, &memory);
-    scene.sampled(Population::Step, ip, operands.accesses(), operands.skip());
+    interrupted(scene, Population::Step, ip, operands.accesses(), operands.skip());
 }
 
 /// A trap while SIGTRAP is blocked would kill the process.

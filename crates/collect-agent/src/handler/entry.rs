@@ -5,7 +5,13 @@ use std::arch::{asm, naked_asm};
 use carom_base_sys::{SysError, signal};
 
 use super::{foreign, handle};
-use crate::{context::Context, registry, thread::Thread};
+use crate::{
+    context::Context,
+    handler_stack::call_on,
+    hooks::signals::{library_set, real_sigaction},
+    registry,
+    thread::Thread,
+};
 
 /// Installs the handler for SIGTRAP and returns what was there before.
 ///
@@ -19,8 +25,8 @@ pub fn install() -> Result<libc::sigaction, SysError> {
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
     // Every signal waits until the handler is done, also the two that `sigfillset` leaves out: the C library cancels
     // threads with one of them, and would unwind them out of the handler.
-    action.sa_mask = crate::hooks::library_set(signal::Mask::MAX);
-    crate::hooks::real_sigaction(libc::SIGTRAP, Some(&action))
+    action.sa_mask = library_set(signal::Mask::MAX);
+    real_sigaction(libc::SIGTRAP, Some(&action))
 }
 
 /// The handler, as a `sighandler_t`.
@@ -101,26 +107,4 @@ extern "C" fn run(arguments: *mut libc::c_void) {
     // SAFETY: the kernel's argument.
     let ours = handle(unsafe { signal::TrapInfo::new(arguments.info) }, arguments.ucontext);
     arguments.done = ours || foreign::is_settled(arguments.info, arguments.ucontext);
-}
-
-/// Calls `function(argument)` on the stack that ends at `top`.
-///
-/// # Safety
-/// `top` is 16-byte aligned, one past the end of a writable region large enough for the call, in use by nobody.
-#[unsafe(naked)]
-pub unsafe extern "C" fn call_on(
-    top: u64,
-    function: extern "C" fn(*mut libc::c_void),
-    argument: *mut libc::c_void,
-) {
-    naked_asm!(
-        "push rbp",
-        "mov rbp, rsp",
-        "mov rsp, rdi",
-        "mov rdi, rdx",
-        "call rsi",
-        "mov rsp, rbp",
-        "pop rbp",
-        "ret",
-    )
 }

@@ -3,7 +3,7 @@
 use carom_base_sys::signal;
 use carom_collect_translate::program_action;
 
-use crate::{context::Context, registry, thread::State};
+use crate::{context::Context, hooks::signals::real_sigaction, registry, thread::State};
 
 /// Does what would have happened without us, but for running a handler of the program's: false where there is one to run.
 pub fn is_settled(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) -> bool {
@@ -55,6 +55,6 @@ fn hold_back(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) {
 fn die() {
     // SAFETY: all zeroes is `SIG_DFL` without flags.
     let default: libc::sigaction = unsafe { std::mem::zeroed() };
-    let _ = crate::hooks::real_sigaction(libc::SIGTRAP, Some(&default));
+    let _ = real_sigaction(libc::SIGTRAP, Some(&default));
     signal::raise(libc::SIGTRAP);
 }

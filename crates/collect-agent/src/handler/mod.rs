@@ -6,65 +6,24 @@
 mod burst;
 mod entry;
 mod foreign;
-mod observe;
 mod restart;
 mod timer;
 mod translated;
-mod watch;
 
-pub use burst::Burst;
-pub use entry::{call_on, install};
-pub use translated::{on_sample as on_translated_sample, on_touch, with_scene};
-pub use watch::trapping_access;
+pub use entry::install;
 
-use std::ops::Range;
-
-use carom_base::{Cpu, Nanos};
+use carom_base::{Access, Cpu, Nanos, Population, Skip};
 use carom_base_sys::{clock, signal};
 
 use crate::{
     calibrate,
-    context::{Context, OwnMemory},
-    modules::{self, Modules},
-    registry,
+    context::Context,
+    detect, modules, registry,
     sampler::{Cause, Origin},
+    scene::Scene,
     thread::State,
     window,
 };
-
-/// What one run of the handler works with.
-pub struct Scene<'a> {
-    pub state: &'a mut State,
-    pub context: Context<'a>,
-    pub modules: Option<&'a Modules>,
-    pub fs_base: u64,
-    pub time: Nanos,
-    pub cpu: Cpu,
-    /// What the samples of this run weigh (see `Input::weight`).
-    pub weight: f32,
-}
-
-impl Scene<'_> {
-    /// Makes the thread trap after every instruction, or not.
-    pub fn set_single_step(&mut self, on: bool) {
-        self.context.set_single_step(on);
-        if let Some(thread) = registry::current() {
-            thread.signals().set_stepped(on);
-        }
-    }
-
-    /// The process's memory as this thread may read it.
-    pub fn memory(&self) -> OwnMemory<'_> {
-        memory(&self.context, self.modules, &self.state.stack)
-    }
-}
-
-/// The part of the interrupted thread's `stack` that is in use is read directly. Anything else (coroutines, alternate
-/// stacks, what the main thread's stack has grown by) lies outside and is read through the kernel.
-fn memory<'a>(context: &Context<'_>, modules: Option<&'a Modules>, stack: &Range<u64>) -> OwnMemory<'a> {
-    let sp = context.sp();
-    OwnMemory::new(modules, if stack.contains(&sp) { sp..stack.end } else { 0..0 })
-}
 
 /// Longer than the handler ever computes: beyond this the thread was preempted in it. (The clock of the thread's own
 /// time would know, but reading it twice costs more than a microsecond.)
@@ -145,9 +104,37 @@ fn dispatch(scene: Scene<'_>, origin: Origin, info: signal::TrapInfo) -> Option<
             Some(timer.saturating_add(if crowded { CROWDED_COST_NS } else { 0 }))
         }
         Some(Cause::Watch(index)) => {
-            watch::on_trap(scene, index, None, late);
+            let mut scene = scene;
+            trapped(&mut scene, index, None, late);
             Some(trap)
         }
         None => Some(0),
+    }
+}
+
+/// Whether the session's window is open. Where it is not, nothing is watched.
+fn keep_to_window(state: &mut State, time: Nanos) -> bool {
+    let open = state.session.settings.window.is_open(time.0);
+    if !open {
+        detect::each().for_each(|detector| detector.window_is_closed(state));
+    }
+    open
+}
+
+/// Tells the detectors of a sample of `population`, which has the accesses `accesses`, or none because of `skip`.
+fn interrupted(
+    scene: &mut Scene<'_>,
+    population: Population,
+    ip: u64,
+    accesses: &[Access],
+    skip: Option<Skip>,
+) {
+    detect::each().for_each(|detector| detector.interrupted(scene, population, ip, accesses, skip));
+}
+
+/// A debug register of the thread has trapped.
+fn trapped(scene: &mut Scene<'_>, index: usize, accesses: Option<u64>, late: bool) {
+    if let Some(detectors) = detect::current() {
+        detectors.trapped(scene, index, accesses, late);
     }
 }

@@ -8,7 +8,7 @@ use carom_base_insn::Memory;
 use carom_base_wire::Counter;
 use iced_x86::{Code, DecoderOptions, OpKind, Register};
 
-use super::Scene;
+use crate::scene::Scene;
 
 /// `0f 05`.
 const SYSCALL_BYTES: u64 = 2;

@@ -5,8 +5,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use carom_base::Population;
 use carom_base_wire::Counter;
 
-use super::{Scene, burst, restart, watch};
-use crate::{modules, thread};
+use super::{burst, interrupted, restart};
+use crate::{
+    modules,
+    scene::{Scene, memory},
+    threads,
+};
 
 /// How often, in timer samples, name and CPU time are written down for the case that the thread is killed.
 const PROGRESS_EVERY: u64 = 64;
@@ -33,7 +37,7 @@ pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
         return;
     }
     if scene.state.samples % PROGRESS_EVERY == 1 {
-        thread::note_progress(&slot);
+        threads::note_progress(&slot);
     }
     if scene.state.samples.is_multiple_of(JITTER_EVERY) {
         vary_period(&mut scene);
@@ -47,7 +51,7 @@ pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
         return;
     }
     let time = scene.time;
-    if !watch::keep_to_window(scene.state, time) {
+    if !super::keep_to_window(scene.state, time) {
         return;
     }
     let unloads = modules::unloads();
@@ -77,13 +81,13 @@ fn vary_period(scene: &mut Scene<'_>) {
 fn sample_last_instruction(scene: &mut Scene<'_>) {
     let ip = scene.context.ip();
     let start = scene.modules.and_then(|modules| modules.function_start(ip));
-    let memory = super::memory(&scene.context, scene.modules, &scene.state.stack);
+    let memory = memory(&scene.context, scene.modules, &scene.state.stack);
     match scene.state.decoder.predecessor(ip, start, &memory) {
         Ok(last) => {
             let registers = scene.context.registers(scene.fs_base);
             let operands = scene.state.decoder.operands_after(&registers, last, &memory);
-            scene.sampled(Population::LastInstruction, last, operands.accesses(), operands.skip());
+            interrupted(scene, Population::LastInstruction, last, operands.accesses(), operands.skip());
         }
-        Err(skip) => scene.sampled(Population::LastInstruction, ip, &[], Some(skip)),
+        Err(skip) => interrupted(scene, Population::LastInstruction, ip, &[], Some(skip)),
     }
 }

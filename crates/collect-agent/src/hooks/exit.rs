@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::next::next;
-use crate::{session, thread, translated};
+use crate::{ending, session, translated};
 
 next!(EXIT_NOW, c"_exit", __real__exit, fn next_exit(status: libc::c_int) -> ());
 
@@ -24,10 +24,9 @@ fn end() {
     if let Some(session) = session::current()
         && session.is_of_this_process()
     {
-        translated::write_all();
-        translated::end_reuse(None);
-        thread::close();
-        session.end();
+        translated::life::write_all();
+        translated::life::end_process(None);
+        ending::end(session);
     } else {
         session::unprofiled_child_ends();
     }

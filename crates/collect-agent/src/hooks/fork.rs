@@ -6,8 +6,14 @@ use carom_base_sys::signal;
 use carom_collect_translate::Stack;
 
 use crate::{
-    aside, extent::Extent, handler_stack, lock, mappings, modules, own_heap::HEAP, registry, reuse, session,
-    session::Session, shared, translated,
+    aside,
+    detect::{self, Detector},
+    extent::Extent,
+    handler_stack, lock, mappings, modules,
+    own_heap::HEAP,
+    registry, session,
+    session::Session,
+    shared, threads, translated,
 };
 
 /// Has [`in_child`] called in every child that `fork` makes. A `vfork` child shares its parent's memory for a
@@ -57,24 +63,23 @@ fn begin(parent: &'static Session) -> Option<Before> {
     let before = thread.map(|thread| {
         let stack = thread.visit(|state| {
             state.sampler.abandon();
-            if let Some(reuse) = &state.session.reuse {
-                reuse.abandon(state);
-            }
+            detect::each().for_each(|detector| detector.forget_parent(state));
             let header = state.slot.header();
             Extent::Known(header.stack_low.load(Relaxed), header.stack_high.load(Relaxed))
         });
         Before { hidden: thread.signals().hidden(), program_stack: thread.signals().stack(), stack }
     });
+    detect::each().for_each(Detector::forked);
     registry::clear();
     modules::after_fork();
     mappings::after_fork();
     shared::after_fork();
     crate::objects::after_fork();
-    crate::thread::after_fork();
+    threads::after_fork();
     // The program's stack may be small.
     let forked = match thread {
-        Some(thread) => thread.handler_stack().with_room(|| parent.fork()),
-        None => parent.fork(),
+        Some(thread) => thread.handler_stack().with_room(|| parent.fork(modules::lines())),
+        None => parent.fork(modules::lines()),
     };
     let child = match forked {
         Ok(child) => Some(child),
@@ -84,13 +89,17 @@ fn begin(parent: &'static Session) -> Option<Before> {
         }
     };
     session::publish(child);
-    reuse::exact::begin_in_child(child);
+    detect::begin(child);
     if let Some(child) = child {
         let stack = before.as_ref().and_then(|before| before.stack);
-        super::begin_in_child(child, stack.unwrap_or(Extent::Unknown), thread.filter(|_| stack.is_some()));
+        super::threads::begin_in_child(
+            child,
+            stack.unwrap_or(Extent::Unknown),
+            thread.filter(|_| stack.is_some()),
+        );
         translated::set_slot(registry::current().and_then(|thread| thread.visit(|state| state.slot)));
         if translated::is_on() {
-            crate::thread::watch_reuse();
+            threads::detect();
         }
     }
     // The thread is another process's now, but its signals and stacks are what they were.

@@ -9,7 +9,7 @@ use std::{
 use carom_base_sys::signal;
 
 use super::next::next;
-use crate::thread;
+use crate::threads;
 
 type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 type Function = Option<extern "C" fn()>;
@@ -71,5 +71,5 @@ extern "C" fn begin_main(_argc: c_int, _argv: *mut *mut c_char, _environment: *m
 }
 
 extern "C" fn begin() -> c_int {
-    c_int::from(signal::with_errno_kept(thread::translate))
+    c_int::from(signal::with_errno_kept(threads::translate))
 }

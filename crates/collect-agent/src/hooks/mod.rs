@@ -7,23 +7,43 @@ mod alternate_stack;
 mod confining;
 mod exit;
 mod fork;
-mod heap;
+pub mod heap;
 #[cfg(not(feature = "static-link"))]
 mod libraries;
 #[cfg(not(feature = "static-link"))]
 mod main_function;
 mod next;
 mod programs;
-mod signals;
+pub mod signals;
 mod threads;
 
 #[cfg(not(feature = "static-link"))]
-pub use confining::{prepare as prepare_confining_calls, ways_to_library as ways_to_confining_calls};
+pub use confining::prepare as prepare_confining_calls;
 pub use exit::register_quick_exit;
 pub use fork::register as register_fork_handlers;
-pub use heap::follow_heap;
-#[cfg(not(feature = "static-link"))]
-pub use heap::{careful_code, ways_to_library};
 pub use programs::prepare as prepare_programs;
-pub use signals::{keep as keep_signals, library_set, real_sigaction, stop_keeping as stop_keeping_signals};
-pub use threads::{begin_in_child, begin_main, prepare as prepare_threads};
+pub use threads::{begin_main, prepare as prepare_threads};
+
+use std::ffi::c_void;
+
+use crate::{session::Session, translated::observer::FromCache};
+
+/// What translated code makes of the hooks.
+#[cfg(not(feature = "static-link"))]
+pub fn seen_from_cache(session: &Session) -> FromCache {
+    // System calls of the one are seen when they leave the cache. What the program's heap does is the program's doing: it
+    // is to be counted.
+    let mut leading_on: Vec<_> = confining::ways_to_library().collect();
+    if session.settings.objects.is_none() {
+        leading_on.extend(heap::ways_to_library());
+    }
+    let addresses =
+        |(hook, library): (*const c_void, *const c_void)| (hook.addr() as u64, library.addr() as u64);
+    FromCache { leading_on: leading_on.into_iter().map(addresses).collect(), careful: heap::careful_code() }
+}
+
+/// As above; but nothing is translated in such programs.
+#[cfg(feature = "static-link")]
+pub fn seen_from_cache(_session: &Session) -> FromCache {
+    FromCache { leading_on: Vec::new(), careful: 0..0 }
+}

@@ -11,10 +11,11 @@ use carom_base_sys::{SysError, signal};
 use super::next::next;
 use crate::{
     extent::Extent,
-    handler::call_on,
+    handler_stack::call_on,
     map, registry,
     session::{self, Session},
-    thread::{self, Thread, Vacancy},
+    thread::Thread,
+    threads::{self, Vacancy},
 };
 
 type StartRoutine = extern "C" fn(*mut c_void) -> *mut c_void;
@@ -149,7 +150,7 @@ extern "C" fn unpack_and_begin(start: *mut c_void, translate: &mut u64) -> Start
                 signal::set_mask(libc::SIG_BLOCK, hidden_mask);
             }
         }
-        *translate = u64::from(thread::translate());
+        *translate = u64::from(threads::translate());
         signal::set_errno(errno);
     }
     start
@@ -225,7 +226,7 @@ extern "C" fn begin(beginning: *mut c_void) {
     // SAFETY: the `Beginning` of `begin_on_handler_stack`, which waits for us.
     let Beginning { session, serial, main, stack, sp, vacancy } =
         *unsafe { &*beginning.cast_const().cast::<Beginning>() };
-    thread::begin(session, serial, main, stack.bounds(sp), vacancy);
+    threads::begin(session, serial, main, stack.bounds(sp), vacancy);
 }
 
 /// The key whose destructor ends sampling. `u32::MAX` before [`prepare`].
@@ -264,7 +265,7 @@ unsafe extern "C" fn on_thread_end(round: *mut c_void) {
     if round.addr() < ROUNDS {
         call_at_end(round.addr() + 1);
     } else if registry::current().is_some() {
-        thread::end();
+        threads::end();
     } else if let Some(session) = session::current() {
         session.unprofiled_thread_ends();
     }

@@ -11,10 +11,13 @@
 mod lock;
 mod path;
 mod report;
+mod reported;
 mod shard;
 mod site;
 mod table;
+pub mod thread_heap;
 
+pub use path::Caller;
 pub use report::{report, report_access};
 pub use shard::Object;
 
@@ -25,12 +28,10 @@ use std::{
 
 use carom_base_sys::signal;
 use lock::HolderLock;
-use path::Paths;
-use report::Reported;
 use site::Site;
 use table::Table;
 
-use crate::{context::OwnMemory, hooks, modules, registry, thread::State};
+use crate::{context::OwnMemory, hooks::heap::follow_heap, modules, registry, thread::State};
 
 /// All live blocks of this process.
 static TABLE: Table = Table::new();
@@ -38,39 +39,15 @@ static TABLE: Table = Table::new();
 /// The least size of a block that is entered, in bytes; `u64::MAX` while none is.
 static LEAST: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// Where an allocator was called: the registers as its caller will have them back.
-#[derive(Clone, Copy, Debug)]
-pub struct Caller {
-    /// The return address, in the calling function.
-    pub ip: u64,
-    /// The stack pointer once the call has returned.
-    pub sp: u64,
-    /// RBP.
-    pub fp: u64,
-}
-
-/// What a thread needs for all this.
-pub struct ThreadHeap {
-    paths: Paths,
-    reported: Reported,
-}
-
-impl ThreadHeap {
-    /// Allocates the caches. Not for handlers.
-    pub fn new() -> Self {
-        Self { paths: Paths::new(), reported: Reported::new() }
-    }
-}
-
 /// Begins to follow blocks of at least `least` bytes.
 pub fn start(least: u64) {
     LEAST.store(least, Relaxed);
-    hooks::follow_heap(true);
+    follow_heap(true);
 }
 
 /// Ends following; what was entered stays.
 pub fn stop() {
-    hooks::follow_heap(false);
+    follow_heap(false);
     LEAST.store(u64::MAX, Relaxed);
 }
 

@@ -4,14 +4,22 @@ use carom_base::StackId;
 use carom_base_wire::{MAX_STACK_FRAMES, Stack};
 use framehop::{FrameAddress, Unwinder as _, x86_64::UnwindRegsX86_64};
 
-use super::{
-    Caller,
-    site::{self, Site},
-};
+use super::site::{self, Site};
 use crate::{context::OwnMemory, modules::Modules, stack::hash, unwind::Cache};
 
 /// Bytes of a return address.
 const WORD: u64 = 8;
+
+/// Where an allocator was called: the registers as its caller will have them back.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller {
+    /// The return address, in the calling function.
+    pub ip: u64,
+    /// The stack pointer once the call has returned.
+    pub sp: u64,
+    /// RBP.
+    pub fp: u64,
+}
 
 /// One thread's unwinder for allocations.
 ///

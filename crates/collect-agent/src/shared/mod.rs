@@ -1,7 +1,6 @@
 //! Memory that processes share: its lines have addresses that are the same in all of them, and boards of their own, which all
 //! of them map.
 
-mod common;
 mod look;
 mod ranges;
 
@@ -10,10 +9,13 @@ use std::ops::Range;
 use carom_base::{Access, Addr, Line, Nanos};
 use carom_base_detect::WatchPlan;
 
-pub use common::{CommonBoards, boards};
 pub use look::after_fork;
 
-use crate::{session::Session, thread::State, translated};
+use crate::{
+    session::{CommonBoards, Session},
+    thread::State,
+    translated,
+};
 
 static RANGES: ranges::Ranges = ranges::Ranges::new();
 
@@ -23,10 +25,8 @@ pub fn reaches(line: Line) -> bool {
 }
 
 /// The access as all processes know it, where it goes to memory that they may share; else the access itself. For handlers.
-pub fn common(state: &mut State, access: Access, now: Nanos) -> Access {
-    let Some(common) = state.session.common.filter(|_| state.session.settings.reuse.is_none()) else {
-        return access;
-    };
+pub fn common(state: &mut State, common: Option<CommonBoards>, access: Access, now: Nanos) -> Access {
+    let Some(common) = common else { return access };
     look::where_due(state.session, common.header, now);
     let found = RANGES.common(access.addr);
     // Translated code tells what it maps.
@@ -36,9 +36,8 @@ pub fn common(state: &mut State, access: Access, now: Nanos) -> Access {
         look::at_once(state.session, common.header);
     }
     let Some(addr) = (if stale { RANGES.common(access.addr) } else { found }) else { return access };
-    if !state.detectors.iter().all(carom_base_detect::ThreadDetector::is_numbered) {
-        let number = common.next_number();
-        state.detectors.iter_mut().for_each(|detector| detector.number_among_processes(number));
+    let own = state.of.share.as_mut();
+    if let Some(number) = own.and_then(|own| own.number_among_processes(|| common.next_number())) {
         state.slot.number_among_processes(number);
     }
     Access { addr, ..access }

@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, OnceLock},
 };
 
-use carom_base_wire::{ControlSettings, DeliveryChoice, Engine, Trial, WatchChoice, Window};
+use carom_base_wire::{Engine, Settings, ShareSettings, WatchChoice};
 use carom_collect::{Request, record};
 use carom_store::{Exit, Manifest, Recording};
 
@@ -73,21 +73,15 @@ impl Folder {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let dir = self.path("profile");
         let _ = std::fs::remove_dir_all(&dir);
-        let settings = ControlSettings {
-            engine,
+        let settings = Settings {
             load_period: 500_000,
             store_period: 500_000,
             period_ns: 1_000_000,
             budget_ppm: 50_000,
             max_steps: 64,
             watchpoints: 4,
-            watch: WatchChoice::Registers,
-            trial: Trial::Counts,
-            board_slots: 127,
-            delivery: DeliveryChoice::Auto,
-            objects: None,
-            window: Window::ALWAYS,
-            reuse: None,
+            share: Some(ShareSettings { watch: WatchChoice::Registers, board_slots: 127 }),
+            ..Settings::of(engine)
         };
         let outcome = record(&Request {
             command: "share".into(),

@@ -37,6 +37,9 @@ pub struct Manifest {
     pub version: String,
     /// The subcommand that recorded, such as `share`.
     pub command: String,
+    /// What was looked for, by name (`share`, `reuse`, `count`); empty in profiles that say so by their command alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<String>,
     /// The profiled program and its arguments, as given.
     pub argv: Vec<String>,
     /// The program's short name: the last part of its path.
@@ -84,6 +87,7 @@ impl Default for Manifest {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command: String::new(),
+            questions: Vec::new(),
             argv: Vec::new(),
             program: String::new(),
             started_unix_s: 0.0,
@@ -101,6 +105,17 @@ impl Default for Manifest {
             segments: Vec::new(),
             warnings: Vec::new(),
             files: Vec::new(),
+        }
+    }
+}
+
+impl Manifest {
+    /// Whether this was looked for: `share`, `reuse` or `count`.
+    pub fn asks(&self, question: &str) -> bool {
+        if self.questions.is_empty() {
+            self.command == question
+        } else {
+            self.questions.iter().any(|q| q == question)
         }
     }
 }

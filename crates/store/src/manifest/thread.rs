@@ -94,7 +94,8 @@ counters! {
     sampler_lost,
     /// Samples of memory accesses whose address could not be told.
     unaddressed,
-    /// What the budget left out: step samples (`burst`), watchpoints (`share`) or samples (`reuse`) of the translate engine.
+    /// What the budget left out: step samples (`burst`), or watchpoints of sharing (`translate`). Before `uses_skipped` was
+    /// counted also samples of reuse.
     budget_skipped,
     /// Watchpoints that could not be set.
     arm_failures,
@@ -122,4 +123,8 @@ counters! {
     early_touches,
     /// 1 where no timer witnessed that the thread ran counted code, or not to its end.
     unwitnessed,
+    /// Samples that the budget kept from becoming uses (`translate`).
+    uses_skipped,
+    /// Touches of watched uses.
+    uses_touched,
 }

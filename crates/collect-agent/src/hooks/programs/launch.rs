@@ -13,7 +13,7 @@ use super::{
     look::{self, Refusal},
     reach, tracer,
 };
-use crate::{aside, journal::Text, raw, registry, session, session::Session, thread, translated};
+use crate::{aside, journal::Text, raw, registry, session, session::Session, threads, translated};
 
 /// A program about to be started, as far as it can be told beforehand.
 pub struct Program<'a> {
@@ -211,8 +211,8 @@ fn join<'a>(parts: [&[u8]; 3], place: &'a mut [u8]) -> Option<&'a CStr> {
 fn last_words(session: &Session) {
     // A `vfork` child finds its parent's thread, which lives on.
     if let Some(thread) = registry::current().filter(|_| session.is_of_this_process()) {
-        thread.visit(|state| thread::note_progress(&state.slot));
-        translated::write_all();
+        thread.visit(|state| threads::note_progress(&state.slot));
+        translated::life::write_all();
     }
 }
 

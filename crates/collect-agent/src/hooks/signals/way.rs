@@ -52,4 +52,4 @@ macro_rules! choosing_hook {
         }
     };
 }
-pub(in crate::hooks) use choosing_hook;
+pub(crate) use choosing_hook;

@@ -15,17 +15,6 @@ pub struct LineWatch {
     others: u32,
 }
 
-/// What a touch that was told is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touched {
-    /// The watched line.
-    Watched,
-    /// Another line.
-    Other,
-    /// Another line, as too often before.
-    OtherAgain,
-}
-
 impl LineWatch {
     /// Has the thread's code tell of all its accesses to this line, and of no others. False where it cannot.
     /// Signal-safe.
@@ -44,13 +33,15 @@ impl LineWatch {
         }
     }
 
-    /// An access to `line` was told.
-    pub fn touched(&mut self, line: Line) -> Touched {
-        if self.line == Some(line) {
-            return Touched::Watched;
-        }
+    /// Whether this line is watched.
+    pub fn is_at(&self, line: Line) -> bool {
+        self.line == Some(line)
+    }
+
+    /// A touch of another line was told. False where there were too many: the watch is to be given up.
+    pub fn bears_another(&mut self) -> bool {
         self.others = self.others.saturating_add(1);
-        if self.others < MOST_OTHERS { Touched::Other } else { Touched::OtherAgain }
+        self.others < MOST_OTHERS
     }
 }
 
@@ -63,18 +54,15 @@ mod tests {
     fn without_a_table_there_is_no_watch() {
         let mut watch = LineWatch::default();
         assert!(!watch.set(Line(7)));
-        assert_eq!(watch.touched(Line(7)), Touched::Other);
+        assert!(!watch.is_at(Line(7)));
         watch.clear();
     }
 
     #[test]
     fn other_lines_are_borne_so_many_times() {
         let mut watch = LineWatch { line: Some(Line(7)), others: 0 };
-        let others: Vec<_> = (0..MOST_OTHERS).map(|_| watch.touched(Line(7 + (1 << 16)))).collect();
-        assert_eq!(
-            others.iter().position(|each| *each == Touched::OtherAgain),
-            Some(MOST_OTHERS as usize - 1)
-        );
-        assert_eq!(watch.touched(Line(7)), Touched::Watched);
+        let borne = (0..MOST_OTHERS * 2).take_while(|_| watch.bears_another()).count();
+        assert_eq!(borne, MOST_OTHERS as usize - 1);
+        assert!(watch.is_at(Line(7)));
     }
 }

@@ -10,7 +10,6 @@ use carom_base_wire::Domains;
 
 use super::{super::kept::Kept, pipeline};
 use crate::{
-    init,
     lock::{Lock, Rank},
     session,
 };
@@ -124,7 +123,7 @@ impl Front {
             && let Some(session) = session::current().filter(|session| session.is_of_this_process())
         {
             self.told = true;
-            init::trouble(session, OUT_OF_ORDER, &format!("{late} of {} accesses", self.taken));
+            session.trouble(OUT_OF_ORDER, &format!("{late} of {} accesses", self.taken));
         }
     }
 }

@@ -5,15 +5,15 @@ use carom_base_wire::Counter;
 
 use super::{MOST_UNDECIDED, Sampled};
 use crate::{
-    handler::{self, Scene},
-    reuse::{people::Here, questions::Spot},
+    detect::reuse::{people::Here, questions::Spot},
+    scene::{Scene, trapping_access},
     thread::State,
 };
 
 impl Sampled {
     /// The debug register `index` has trapped in the calling thread, which had made `accesses` by then, where that is
     /// counted. `late`: the trap had to wait.
-    pub fn on_trap(&self, scene: &mut Scene<'_>, index: usize, accesses: Option<u64>, late: bool) {
+    pub(super) fn on_trap(&self, scene: &mut Scene<'_>, index: usize, accesses: Option<u64>, late: bool) {
         let spot = self.questions.numbered(index);
         let detector = self.questions.detector(spot.question);
         let watch = detector.and_then(|d| d.active().find(|watch| usize::from(watch.id.slot) == index));
@@ -32,7 +32,7 @@ impl Sampled {
             }
             return self.silence(scene.state, spot);
         };
-        let found = handler::trapping_access(scene, watch.first);
+        let found = trapping_access(scene, watch.first);
         let ip = found.ok().map(|access| access.ip);
         if watch.owner == scene.state.id && self.questions.is_still_to_come(spot, ip) {
             return;
@@ -50,7 +50,7 @@ impl Sampled {
 
     /// A register that watches for a use that is over is to trap no more in the calling thread.
     fn silence(&self, state: &State, spot: Spot) {
-        if let (Some(place), Some(mut armoury)) = (state.place, self.briefly())
+        if let (Some(place), Some(mut armoury)) = (state.of.reuse, self.briefly())
             && !armoury.register(spot.index, place).is_some_and(|id| self.questions.is_active(spot, id))
         {
             armoury.silence(spot.index, place);

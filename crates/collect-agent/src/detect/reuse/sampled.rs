@@ -5,17 +5,18 @@
 //! handlers try it for a moment, and where it is taken a sample is given up, or a watch stays that is over, until its next
 //! touch.
 
+mod detector;
 mod traps;
 
 use std::{hint, mem};
 
-use carom_base::{Access, Addr, Cpu, ReuseEvent, StackId, Touch};
+use carom_base::{Access, Cpu, ReuseEvent, StackId, Touch};
 use carom_base_reuse::{
     Domain,
     sampled::{Over, Positions, Touched, Watch, WatchId},
 };
 use carom_base_sys::{clock, signal};
-use carom_base_wire::{ControlSettings, Counter, Domains, Record, ReuseMethod, WatchChoice};
+use carom_base_wire::{Counter, Domains, Record};
 use carom_collect_translate as engine;
 
 use super::{
@@ -25,10 +26,10 @@ use super::{
 };
 use crate::{
     account,
-    handler::Scene,
-    lock::{Guard, Lock, Rank},
+    lock::{Guard, Lock},
     objects,
     sampler::Mode,
+    scene::Scene,
     thread::State,
     translated::{self, undisturbed},
 };
@@ -46,34 +47,20 @@ pub struct Sampled {
     domains: Domains,
     /// How debug registers are delivered, where these watch.
     delivery: Option<Mode>,
+    /// Mean accesses between two samples: loads, stores.
+    periods: (u64, u64),
     people: People,
     armoury: Lock<Armoury>,
 }
 
 impl Sampled {
-    /// As a session asks for it, if it does.
-    pub fn new(settings: &ControlSettings, mode: Mode) -> Option<Self> {
-        let asked = settings.reuse?;
-        let ReuseMethod::Sampled { watch, slots } = asked.method else { return None };
-        let registers = watch == WatchChoice::Registers;
-        let questions = if registers { Questions::drawn() } else { Questions::three(slots as usize) };
-        let delivery = registers.then_some(mode);
-        Some(Self {
-            armoury: Lock::new(Rank::Watches, Armoury::new(delivery, questions.spots())),
-            questions,
-            domains: asked.domains,
-            delivery,
-            people: People::new(),
-        })
-    }
-
     /// Whether the translated code watches.
-    pub fn is_in_software(&self) -> bool {
+    fn is_in_software(&self) -> bool {
         self.delivery.is_none()
     }
 
     /// The calling thread is to be watched from now on, and watches what others have used.
-    pub fn join(&self, state: &mut State) {
+    fn join(&self, state: &mut State) {
         let newcomer = Newcomer {
             thread: state.id,
             domain: self.domain_of(state),
@@ -90,13 +77,13 @@ impl Sampled {
                     armoury.set_in(self.questions.spot(question, watch.id).index, &watch, place, &newcomer);
                 }
             }
-            state.place = Some(place);
+            state.of.reuse = Some(place);
         });
     }
 
     /// The calling thread is about to give its tables back to the engine: it watches for nothing any more.
-    pub fn lay_down(&self, state: &mut State) {
-        let Some(place) = state.place.filter(|_| self.is_in_software()) else { return };
+    fn lay_down(&self, state: &mut State) {
+        let Some(place) = state.of.reuse.filter(|_| self.is_in_software()) else { return };
         undisturbed(|| {
             let mut armoury = self.armoury.lock();
             armoury.forget(place, engine::watches());
@@ -106,8 +93,8 @@ impl Sampled {
     }
 
     /// The calling thread has made so many accesses, and makes no more.
-    pub fn leave(&self, state: &mut State, accesses: u64) {
-        let Some(place) = state.place.take() else { return };
+    fn leave(&self, state: &mut State, accesses: u64) {
+        let Some(place) = state.of.reuse.take() else { return };
         let totals = [(translated::name(&state.slot), accesses)];
         let progress = if translated::is_on() { Progress::Totals(&totals) } else { self.progress() };
         undisturbed(|| {
@@ -125,8 +112,8 @@ impl Sampled {
         });
     }
 
-    /// The process ends. `totals`: what each thread, by its name, has made in all, where that was counted.
-    pub fn end_all(&self, state: &mut State, totals: Option<&[(u64, u64)]>) {
+    /// The process ends.
+    fn end_all(&self, state: &mut State, totals: Option<&[(u64, u64)]>) {
         let progress = totals.map_or_else(|| self.progress(), Progress::Totals);
         let here = Here::new(&self.people, progress, state.id, Domain(0));
         for (_, detector) in self.questions.detectors() {
@@ -135,11 +122,11 @@ impl Sampled {
     }
 
     /// In a forked child: nothing of the parent's is watched any more.
-    pub fn abandon(&self, state: &mut State) {
+    fn abandon(&self, state: &mut State) {
         let whole = !self.armoury.is_held();
         self.armoury.open();
         let Some(mut armoury) = self.armoury.try_lock() else { return };
-        let place = state.place.take();
+        let place = state.of.reuse.take();
         if !whole {
             // Another thread was changing it, and what is half changed cannot be read, nor freed. What this thread watched
             // stays in its tables: its touches cost some time, and are about nothing.
@@ -154,19 +141,9 @@ impl Sampled {
         }
     }
 
-    /// So many accesses are to be sampled. By how much more they weigh if they are followed now; `None` where the budget does
-    /// not allow it.
-    pub fn weighs(&self, state: &mut State, drawn: usize) -> Option<f32> {
-        let weight = account::follows(state, clock::now());
-        if weight.is_none() {
-            state.slot.count(Counter::BudgetSkipped, drawn as u64);
-        }
-        weight
-    }
-
     /// An access was sampled, which stands for `weight` times as many as the most frequent samples do. Bursts are paid for by
     /// whoever makes them.
-    pub fn on_sample(&self, scene: &mut Scene<'_>, access: Access, weight: f32) {
+    fn on_sample(&self, scene: &mut Scene<'_>, access: Access, weight: f32) {
         scene.state.slot.count(Counter::Uses, 1);
         self.follow(scene, access, weight);
         if translated::is_on() {
@@ -175,7 +152,7 @@ impl Sampled {
     }
 
     fn follow(&self, scene: &mut Scene<'_>, access: Access, weight: f32) {
-        let Some(place) = scene.state.place else { return };
+        let Some(place) = scene.state.of.reuse else { return };
         let domain = self.domain_of(scene.state);
         self.people.set_domain(place, domain);
         let stack = scene.stack(access.ip.0);
@@ -254,13 +231,8 @@ impl Sampled {
         slot.count(Counter::ThreadsArmed, set.armed.saturating_sub(1));
     }
 
-    /// Whether an access at `addr` may be about any watch.
-    pub fn concerns(&self, addr: Addr) -> bool {
-        self.questions.candidates(addr).next().is_some()
-    }
-
     /// Translated code is about to make an access that may be about some watches.
-    pub fn on_touches(&self, scene: &mut Scene<'_>, access: Access) {
+    fn on_touches(&self, scene: &mut Scene<'_>, access: Access) {
         for watch in self.questions.candidates(access.addr) {
             self.on_touch(scene, watch, access, None);
         }
@@ -268,8 +240,8 @@ impl Sampled {
     }
 
     /// The calling thread touches a line that it has no watch for any more: none that is over stays.
-    pub fn on_stale(&self, state: &mut State, access: Access) {
-        if let (Some(place), Some(mut armoury)) = (state.place, self.armoury.try_lock()) {
+    fn on_stale(&self, state: &mut State, access: Access) {
+        if let (Some(place), Some(mut armoury)) = (state.of.reuse, self.armoury.try_lock()) {
             let is_over = |index, id| !self.questions.is_active(self.questions.numbered(index), id);
             armoury.sweep(access.addr, place, engine::watches(), is_over);
         }
@@ -277,7 +249,7 @@ impl Sampled {
 
     /// An access touches what the watch `id` is about, the thread having made `position` before it, where that is known
     /// better than by asking the engine.
-    pub fn on_touch(
+    fn on_touch(
         &self,
         scene: &mut Scene<'_>,
         (spot, id): (Spot, WatchId),
@@ -293,7 +265,7 @@ impl Sampled {
         let touch = Touch { thread, time: clock::now(), cpu: scene.cpu, access, stack: StackId::NONE };
         match detector.on_touch(&here, id, touch) {
             Touched::Over(mut over) => {
-                scene.state.slot.count(Counter::Traps, 1);
+                scene.state.slot.count(Counter::UsesTouched, 1);
                 scene.state.slot.count(Counter::EarlyTouches, u64::from(over.was_early));
                 // Of what another thread did before, only the instruction is known.
                 if let Some(later) = over.event.later.as_mut().filter(|later| later.thread == thread) {
@@ -310,7 +282,7 @@ impl Sampled {
             Touched::Active => {}
             Touched::Late => {
                 scene.state.slot.count(Counter::StaleTraps, 1);
-                if let (Some(place), Some(mut armoury)) = (scene.state.place, self.armoury.try_lock()) {
+                if let (Some(place), Some(mut armoury)) = (scene.state.of.reuse, self.armoury.try_lock()) {
                     armoury.remove_in(spot.index, id, place, engine::watches());
                 }
             }
@@ -322,7 +294,7 @@ impl Sampled {
     fn end(&self, state: &mut State, spot: Spot, over: &Over) {
         self.questions.withdraw(spot, over.watch.id);
         if let Some(mut armoury) = self.briefly() {
-            match state.place.filter(|_| !self.is_in_software()) {
+            match state.of.reuse.filter(|_| !self.is_in_software()) {
                 Some(place) => armoury.remove_in(spot.index, over.watch.id, place, None),
                 None => armoury.remove(spot.index, over.watch.id, &self.people),
             }

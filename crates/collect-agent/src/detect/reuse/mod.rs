@@ -4,13 +4,12 @@
 //! `people` who there is, `armoury` who watches what, be it in `tables` of lines or in debug `registers`.
 
 mod armoury;
-pub mod exact;
+mod exact;
 mod kept;
-mod people;
+pub mod people;
 mod questions;
 mod registers;
 mod sampled;
 mod tables;
 
-pub use people::Place;
-pub use sampled::Sampled;
+pub use self::{exact::Exact, sampled::Sampled};

@@ -1,0 +1,39 @@
+use super::{Lines, Section, SettingsError};
+
+/// A part of the translate engine by itself, to measure what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// Code is translated, and does nothing else.
+    Translation,
+    /// It counts and writes every access down; nobody reads what is overwritten.
+    Stream,
+    /// As `Stream`, and each thread adds up the addresses.
+    Checksums,
+    /// It counts and takes samples with the periods of [`super::Settings`], which nobody keeps.
+    Samples,
+}
+
+impl Trial {
+    const ALL: [Self; 4] = [Self::Translation, Self::Stream, Self::Checksums, Self::Samples];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Translation => "translation",
+            Self::Stream => "stream",
+            Self::Checksums => "checksums",
+            Self::Samples => "samples",
+        }
+    }
+}
+
+impl Section for Trial {
+    const NAME: &'static str = "trial";
+
+    fn write(&self, lines: &mut Lines) {
+        lines.add("of", self.name());
+    }
+
+    fn read(lines: &mut Lines) -> Result<Self, SettingsError> {
+        lines.choice("of", Self::ALL, Self::name)
+    }
+}

@@ -1,0 +1,105 @@
+//! From a sample to what follows from it: records for the host, watchpoints on this thread.
+
+use carom_base::{Access, AccessKind, Ip, Population, Sample, SampleOutcome, Skip, StackId};
+use carom_base_detect::{Decision, Input};
+use carom_base_sys::clock;
+use carom_base_wire::{Counter, Record};
+
+use super::Share;
+use crate::{account, objects, scene::Scene, shared, thread::State, translated};
+
+impl Share {
+    /// Takes a sample of `population` that has the accesses `accesses`, or none because of `skip`.
+    pub(super) fn sampled_by_time(
+        &self,
+        scene: &mut Scene<'_>,
+        population: Population,
+        ip: u64,
+        accesses: &[Access],
+        skip: Option<Skip>,
+    ) {
+        if accesses.is_empty() {
+            let skip = skip.unwrap_or(Skip::NotAnAccess);
+            record(scene, population, 0, SampleOutcome::Skipped(Ip(ip), skip), StackId::NONE);
+            return;
+        }
+        let stack = scene.stack(ip);
+        for (part, access) in (0u8..).zip(accesses) {
+            let access = shared::common(scene.state, self.common, *access, scene.time);
+            record(scene, population, part, SampleOutcome::Access(access), stack);
+            self.look_up(scene, population, access, stack, Some(1.0));
+        }
+    }
+
+    /// Takes an access that was sampled as one of `kind`: a read-modify-write is both a load and a store, and the
+    /// detector must meet it as the one that was counted down to. `watch`: see [`Input::watch`].
+    pub(super) fn sampled_as(
+        &self,
+        scene: &mut Scene<'_>,
+        access: Access,
+        kind: AccessKind,
+        watch: Option<f32>,
+    ) {
+        let stack = scene.stack(access.ip.0);
+        let access = shared::common(scene.state, self.common, access, scene.time);
+        record(scene, Population::Step, 0, SampleOutcome::Access(access), stack);
+        self.look_up(scene, Population::Step, Access { kind, ..access }, stack, watch);
+    }
+
+    /// Shows an access to the detector of its population and does what it decides. `watch`: see [`Input::watch`].
+    fn look_up(
+        &self,
+        scene: &mut Scene<'_>,
+        population: Population,
+        access: Access,
+        stack: StackId,
+        watch: Option<f32>,
+    ) {
+        let board = &self.boards[population as usize];
+        let (time, cpu, weight) = (scene.time, scene.cpu, scene.weight);
+        let input = Input { access, time, cpu, stack, population, weight, watch };
+        let Some(own) = &mut scene.state.of.share else { return };
+        let decision = own.of(population).on_sample(board, input);
+        let slot = scene.state.slot;
+        slot.count(Counter::Lookups, 1);
+        slot.count(Counter::Published, u64::from(decision.published));
+        slot.count(Counter::Collisions, u64::from(decision.collision));
+        slot.count(Counter::BudgetSkipped, u64::from(decision.declined));
+        if let Some(event) = decision.event {
+            slot.push(&Record::Event(event));
+            objects::report(scene.state, &event);
+        }
+        if decision.disarm || decision.arm.is_some() {
+            let begin = clock::now();
+            watch_as_decided(scene.state, &decision);
+            // Bursts are paid for by the handler that makes them.
+            if translated::is_on() {
+                account::pay(scene.state, begin, 0);
+            }
+        }
+    }
+}
+
+fn record(scene: &Scene<'_>, population: Population, part: u8, outcome: SampleOutcome, stack: StackId) {
+    let thread = carom_base::ThreadId(0);
+    let sample = Sample { thread, time: scene.time, cpu: scene.cpu, population, part, outcome, stack };
+    scene.state.slot.push(&Record::Sample(sample));
+}
+
+/// Moves or removes the thread's watchpoints.
+fn watch_as_decided(state: &mut State, decision: &Decision) {
+    let slot = state.slot;
+    if decision.disarm {
+        state.sampler.disarm();
+    }
+    if let Some(plan) = decision.arm {
+        if shared::local_plan(&plan).is_some_and(|plan| state.sampler.arm(&plan)) {
+            slot.count(Counter::Armed, 1);
+        } else {
+            slot.count(Counter::ArmFailures, 1);
+            if let Some(own) = &mut state.of.share {
+                own.watching().disarm();
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The `translate` engine in this process: what it counts goes into the threads' slots.
+//!
+//! Here stand what all of the agent may ask and tell the engine; [`life`] begins and ends threads in it, [`observer`] starts it and
+//! passes on what it tells.
+
+pub mod life;
+pub mod observer;
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use carom_base_sys::signal;
+use carom_base_wire::{Count, Leave, SlotHeader};
+use carom_collect_translate as engine;
+use carom_collect_translate::Totals;
+
+use crate::{registry, ring::Slot, session};
+
+/// Thread CPU time between two signals that bring a thread back into the cache, and write down its counts.
+pub const TIMER_NS: u64 = 10_000_000;
+
+/// Whether programs' code is translated in this process.
+pub fn is_on() -> bool {
+    engine::is_started()
+}
+
+/// Works with the engine while no signal can come, where there is room for it: the program's stacks may be small.
+pub fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
+    let _quiet = signal::Quiet::begin();
+    match registry::current() {
+        Some(thread) => thread.handler_stack().with_room(work),
+        None => work(),
+    }
+}
+
+/// How the engine names the thread that writes into `slot`.
+pub fn name(slot: &Slot) -> u64 {
+    std::ptr::from_ref(slot.header()).expose_provenance() as u64
+}
+
+/// Where the hook whose return address lies at `at` goes back to, where it was called from translated code.
+pub fn goes_back_to(at: u64) -> Option<u64> {
+    if is_on() { undisturbed(|| engine::goes_back_to(at)) } else { None }
+}
+
+/// What the calling thread counts goes into another slot, in the child of a fork, or nowhere.
+pub fn set_slot(slot: Option<Slot>) {
+    if is_on() {
+        undisturbed(|| engine::set_name(slot.map_or(NOWHERE, |slot| name(&slot))));
+    }
+}
+
+/// The name of a thread that has no slot.
+const NOWHERE: u64 = 0;
+
+/// Code was mapped or unmapped by a function that ran natively.
+pub fn code_changed() {
+    if is_on() {
+        undisturbed(engine::mappings_changed);
+    }
+}
+
+/// Writes down what the calling thread has executed so far. For handlers, with all signals blocked.
+pub fn write_here(slot: &Slot) {
+    if let Some(totals) = engine::totals() {
+        write(name(slot), &totals);
+    }
+}
+
+/// The timer has interrupted the calling thread at `context`: where it is outside the cache, that counts, and it goes on
+/// in the cache where it can. For handlers, with all signals blocked.
+pub fn witness(context: &mut libc::ucontext_t) {
+    if session::current().is_some() {
+        engine::witness(context, TIMER_NS);
+    }
+}
+
+/// Has the calling thread run natively behind the back of the engine's books: a program of our tests calls it.
+#[cfg(debug_assertions)]
+#[unsafe(no_mangle)]
+extern "C" fn carom_test_lose_thread() {
+    undisturbed(engine::lose_thread);
+}
+
+/// The head of the slot whose address is a thread's name.
+pub fn header(name: u64) -> Option<&'static SlotHeader> {
+    if name == NOWHERE {
+        return None;
+    }
+    let header = std::ptr::with_exposed_provenance::<SlotHeader>(name as usize);
+    // SAFETY: slots are mapped for good; all fields are atomics.
+    Some(unsafe { &*header })
+}
+
+/// Writes down what a thread has executed.
+pub fn write(name: u64, totals: &Totals) {
+    let Some(header) = header(name) else { return };
+    let counts = [
+        (Count::Instructions, totals.instructions),
+        (Count::Loads, totals.loads),
+        (Count::Stores, totals.stores),
+        (Count::LoadedBytes, totals.loaded_bytes),
+        (Count::StoredBytes, totals.stored_bytes),
+        (Count::Branches, totals.branches),
+        (Count::BranchesTaken, totals.branches_taken),
+        (Count::Calls, totals.calls),
+        (Count::Returns, totals.returns),
+        (Count::Atomics, totals.atomics),
+        (Count::SystemCalls, totals.system_calls),
+    ];
+    for (count, value) in counts {
+        if let Some(place) = header.counts.get(count as usize) {
+            // What takes back is read after what it takes from, while the thread runs on.
+            place.store(value.max(0) as u64, Relaxed);
+        }
+    }
+    let coverage = totals.coverage;
+    header.translated_ns.store(coverage.cpu_ns.saturating_sub(coverage.outside_ns), Relaxed);
+    header.native_ns.store(coverage.outside_ns, Relaxed);
+    header.ticks.store(coverage.ticks, Relaxed);
+    header.unbooked_ns.store(coverage.unbooked_ns, Relaxed);
+    for (reason, times) in LEAVES.into_iter().zip(coverage.leaves) {
+        if let Some(place) = header.leaves.get(reason as usize) {
+            place.store(times, Relaxed);
+        }
+    }
+}
+
+/// The engine's reasons to leave the cache, in its order, as the host knows them.
+const LEAVES: [Leave; engine::Leave::COUNT] = [
+    Leave::ForeignCode,
+    Leave::Instruction,
+    Leave::NoMemory,
+    Leave::ProgramGs,
+    Leave::ThreadStart,
+    Leave::SteppedAside,
+];

@@ -1,0 +1,166 @@
+//! The `translate` engine started, and what it tells us passed on.
+
+use std::ops::Range;
+
+use carom_base::{Access, AccessKind};
+use carom_base_insn::Registers;
+use carom_base_sys::signal;
+use carom_base_wire::{
+    Engine,
+    journal::{Line, NOT_TRANSLATED},
+};
+use carom_collect_translate as engine;
+use carom_collect_translate::{Batch, Mode, Observer, Obstacle, Totals};
+
+use super::{
+    header,
+    life::{self, accesses, with_detectors},
+    write,
+};
+use crate::{
+    aside,
+    detect::{self, Detector, Detectors, Needs},
+    ending,
+    own_heap::HEAP,
+    session,
+    session::Session,
+    shared, window,
+};
+
+/// What the engine tells us.
+struct Agent;
+
+impl Observer for Agent {
+    fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind, followed: f32) {
+        keeping_errno(|| {
+            with_detectors(|detectors, state| detectors.sampled(state, registers, *access, kind, followed));
+        });
+    }
+
+    fn weighs(&self, drawn: usize) -> Option<f32> {
+        let mut weight = Some(1.0);
+        with_detectors(|detectors, state| weight = detectors.weighs(state, drawn));
+        weight
+    }
+
+    fn takes_samples_early(&self) -> bool {
+        detect::current().is_some_and(|detectors| detectors.needs().samples_can_be_early)
+    }
+
+    fn touched(&self, registers: &Registers<'_>, access: &Access) {
+        keeping_errno(|| with_detectors(|detectors, state| detectors.touched(state, registers, access)));
+    }
+
+    fn streamed(&self, name: u64, batch: &Batch<'_>) {
+        let Some(header) = header(name) else { return };
+        keeping_errno(|| detect::each().for_each(|detector| detector.streamed(header, batch)));
+    }
+
+    fn ending(&self, threads: &mut dyn Iterator<Item = (u64, Totals)>) {
+        keeping_errno(|| {
+            let mut positions = Vec::new();
+            for (name, totals) in threads {
+                write(name, &totals);
+                positions.push((name, accesses(&totals)));
+            }
+            life::end_process(Some(&positions));
+            detect::each().for_each(Detector::write);
+            if let Some(session) = session::current()
+                && life::ran_to_the_end()
+                && session.is_of_this_process()
+            {
+                ending::end(session);
+                session::publish(None);
+            }
+        });
+    }
+
+    fn obstacle(&self, number: i64, arguments: [u64; 6]) -> Option<Obstacle> {
+        aside::obstacle(number, arguments)
+    }
+
+    fn stepping_aside(&self, obstacle: Obstacle) -> u64 {
+        aside::step(obstacle)
+    }
+
+    fn thread_ending(&self, name: u64, totals: &Totals) {
+        life::end_counts(name, totals);
+    }
+
+    fn mapping_changed(&self, at: Option<&Range<u64>>, shared: bool) {
+        shared::mapping_changed(at, shared);
+    }
+
+    fn forking(&self) {
+        HEAP.before_fork();
+    }
+
+    fn forked(&self, child: bool) {
+        HEAP.after_fork();
+        if child {
+            detect::each().for_each(Detector::forked);
+        }
+    }
+}
+
+/// Does something in the middle of the program's code, which may be about to look at errno.
+fn keeping_errno(work: impl FnOnce()) {
+    let errno = signal::errno();
+    work();
+    signal::set_errno(errno);
+}
+
+/// Starts the engine where that was asked for. The threads that begin from now on run in the cache.
+pub fn start(session: &Session, seen: &FromCache) {
+    if session.settings.engine != Engine::Translate {
+        return;
+    }
+    if cfg!(feature = "static-link") {
+        return session
+            .trouble(NOT_TRANSLATED, "the agent is linked into the program, and the two are not told apart");
+    }
+    let _quiet = signal::Quiet::begin();
+    match engine::start(window::first_mode(session, mode(session)), native_code(&seen.careful), &Agent) {
+        Ok(()) => {
+            for &(hook, library) in &seen.leading_on {
+                engine::lead_on(hook, library);
+            }
+            session.note(&Line::Engine { name: Engine::Translate.name().into(), reason: String::new() });
+        }
+        Err(error) => session.trouble(NOT_TRANSLATED, &error.to_string()),
+    }
+}
+
+/// What the engine is to do for the session's detectors.
+fn mode(session: &Session) -> Mode {
+    let needs = detect::current().map(Detectors::needs).unwrap_or_default();
+    let settings = &session.settings;
+    let (loads, stores) = (settings.load_period, settings.store_period);
+    match needs {
+        Needs { nothing_else: true, .. } => Mode::Bare,
+        Needs { stream: true, .. } => Mode::Stream,
+        _ if (loads, stores) == (0, 0) => Mode::Count,
+        Needs { tables: true, .. } => Mode::Watch { loads, stores },
+        Needs { samples: true, .. } => Mode::Sample { loads, stores },
+        _ => Mode::Count,
+    }
+}
+
+/// What translated code makes of the agent's own functions.
+pub struct FromCache {
+    /// Hooks that lead on to a function of the C library, which is translated: both addresses.
+    pub leading_on: Vec<(u64, u64)>,
+    /// Code of the agent that is translated, too.
+    pub careful: Range<u64>,
+}
+
+/// The code of this library, which runs natively, but for what only leads on to the C library.
+fn native_code(careful: &Range<u64>) -> Vec<Range<u64>> {
+    // Both are defined by the linker.
+    unsafe extern "C" {
+        static __ehdr_start: u8;
+        static etext: u8;
+    }
+    let all = (&raw const __ehdr_start).addr() as u64..(&raw const etext).addr() as u64;
+    vec![all.start..careful.start, careful.end..all.end]
+}
