@@ -15,7 +15,7 @@ from . import machine
 from .paths import PICTURES, REPOSITORY, require_release_build, scratch
 from .table import RowWriter, read_rows
 
-# collect.py copies what stands between these into docs/benchmarks.md.
+# What stands between these is what was found; the rest says how.
 RESULT_BEGIN = "<!-- result -->"
 RESULT_END = "<!-- end of result -->"
 
@@ -78,6 +78,8 @@ def main(script, title, command, measure, summarise, quick_runs=1, runs=10, argu
 def record(options, measure):
     require_release_build()
     run = machine.describe()
+    if run["version"].endswith("-dirty") and not options.quick:
+        sys.exit("the tree has changes that no commit has: commit them first, so that the rows say what they are about")
     # Relative to the root, as somebody else would type it there.
     run["command"] = " ".join([str(Path(sys.argv[0]).resolve().relative_to(REPOSITORY)), *sys.argv[1:]])
     (options.out / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
