@@ -4,7 +4,6 @@ use std::{
     ffi::{CStr, CString, c_int, c_void},
     ops::Range,
     sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*},
-    time::Duration,
 };
 
 use carom_base_sys::signal::Quiet;
@@ -13,7 +12,7 @@ use framehop::{ExplicitModuleSectionInfo, Unwinder as _};
 
 use crate::{
     eh_frame::{EhFrameHdr, HEADER_BYTES},
-    lock::{Lock, Rank},
+    lock::{self, Lock, Rank},
     raw::File,
     session::Session,
     trim,
@@ -84,14 +83,13 @@ pub fn closing<R>(session: &Session, close: impl FnOnce() -> R) -> R {
 /// hook, and will not come back.
 fn readers_left() -> bool {
     const PATIENCE_NS: u64 = 1_000_000_000;
-    const A_MOMENT: Duration = Duration::from_micros(50);
     let start = carom_base_sys::clock::now().0;
     while READERS.load(SeqCst) > 0 {
         if carom_base_sys::clock::now().0.saturating_sub(start) > PATIENCE_NS {
             return false;
         }
         // Asleep, so that a reader of lower priority can go on.
-        std::thread::sleep(A_MOMENT);
+        lock::sleep();
     }
     true
 }

@@ -60,6 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the thread is the test's own")]
     fn small_blocks_of_the_packing_thread_lie_side_by_side() {
         let layout = Layout::from_size_align(24, 8).unwrap();
         let large = Layout::from_size_align(MOST_BYTES + 1, 8).unwrap();
