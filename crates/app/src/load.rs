@@ -117,7 +117,8 @@ mod tests {
         let Command::Report(args) = Cli::parse_from(["carom", "report", "profile"]).command else {
             panic!("report")
         };
-        question(recordings, &args.layouts.all()).map(|question| question.report(recordings))
+        let all = args.layouts.all();
+        question(recordings, &all).map(|question| question.report(recordings, &all))
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod doctor;
 mod failure;
 mod load;
 mod output;
+mod profile;
 mod questions;
 mod record;
 mod report;

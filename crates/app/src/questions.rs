@@ -8,6 +8,7 @@ use crate::{
     count::{CountArgs, CountLayout},
     failure::{End, Failure},
     output::Layout,
+    profile::{ProfileArgs, ProfileLayout},
     reuse::{Peers, ReuseArgs, ReuseLayout},
     share::{ShareArgs, ShareLayout},
 };
@@ -27,8 +28,8 @@ pub trait Question {
     /// The subcommand's name, as manifests have it.
     fn command(&self) -> &'static str;
 
-    /// Studies recordings as one.
-    fn report(&self, recordings: &[Recording]) -> Report;
+    /// Studies recordings as one. `parts`: how other questions are reported on, for one that asks them, too.
+    fn report(&self, recordings: &[Recording], parts: &[&dyn Question]) -> Report;
 
     /// How the text is laid out.
     fn lay_out(&self, layout: &mut Layout);
@@ -75,6 +76,8 @@ macro_rules! questions {
 }
 
 questions! {
+    /// What limits the program's use of memory: sharing, reuse and counts in one run, the worst first
+    Profile(Box<ProfileArgs>), profile: ProfileLayout;
     /// Which threads bounce which cache lines: true and false sharing, by line, variable and source line
     Share(ShareArgs), share: ShareLayout;
     /// How many instructions, loads, stores, bytes, jumps, calls and system calls each thread executes, exactly

@@ -17,6 +17,8 @@ use crate::{
 pub struct Job<'a> {
     /// What is asked.
     pub question: &'a dyn Question,
+    /// What that asks by way of others.
+    pub parts: Vec<&'a dyn Question>,
     /// The program, how often and when it is observed, and where its profile goes.
     pub program: &'a ProgramArgs,
     /// What the agents are to do.
@@ -97,7 +99,7 @@ fn report(job: &Job<'_>, profiles: &[PathBuf]) -> Result<(), Failure> {
         return Ok(());
     }
     let recordings: Result<Vec<Recording>, _> = profiles.iter().map(|dir| Recording::open(dir)).collect();
-    let report = job.question.report(&recordings.map_err(Failure::new)?);
+    let report = job.question.report(&recordings.map_err(Failure::new)?, &job.parts);
     output::write(&report, args)?;
     let compared = job.peers.serve(&report)?;
     if !args.quiet {

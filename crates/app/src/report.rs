@@ -21,7 +21,7 @@ pub fn run(args: &ReportArgs) -> Result<End, Failure> {
     let questions = args.layouts.all();
     let question = load::question(&recordings, &questions)?;
     let peers = question.peers()?;
-    let report = question.report(&recordings);
+    let report = question.report(&recordings, &questions);
     output::write(&report, &args.report)?;
     let compared = peers.serve(&report)?;
     if !args.report.quiet {

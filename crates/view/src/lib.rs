@@ -10,6 +10,7 @@ pub mod csv;
 mod json;
 pub mod model;
 mod named;
+pub mod profile;
 mod recording;
 pub mod reuse;
 mod run;

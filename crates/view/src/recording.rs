@@ -24,6 +24,7 @@ pub fn report(command: Command, run: &RunInfo, quality: Quality) -> Report {
         engine: engine(&run.engine),
         machine: run.machine.clone(),
         quality,
+        findings: None,
         share: None,
         count: None,
         reuse: None,

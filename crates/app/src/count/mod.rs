@@ -25,13 +25,16 @@ impl Recorder for CountArgs {
         self.layout.lay_out(&mut layout);
         record::run(Job {
             question: &self.layout,
+            parts: Vec::new(),
             program: &self.program,
             settings: settings(self),
             reason: match self.trial.trial() {
                 None => "the only engine in this version that counts exactly".into(),
                 Some(Trial::Translation) => "a trial: code is translated, and nothing is counted".into(),
                 Some(Trial::Stream) => "a trial: counts, and every access written down for nobody".into(),
-                Some(Trial::Checksums) => "a trial: counts, and every access written down and added up".into(),
+                Some(Trial::Checksums) => {
+                    "a trial: counts, and every access written down and added up".into()
+                }
                 Some(Trial::Samples) => "a trial: counts, and samples taken for nobody".into(),
             },
             output: &self.report,
@@ -47,7 +50,7 @@ impl Question for CountLayout {
         "count"
     }
 
-    fn report(&self, recordings: &[Recording]) -> Report {
+    fn report(&self, recordings: &[Recording], _: &[&dyn Question]) -> Report {
         load::report(recordings, &CountStudy, carom_view::count::report)
     }
 

@@ -13,9 +13,9 @@ use carom_store::Recording;
 use carom_view::model::Report;
 
 pub use args::{ReuseArgs, ReuseLayout};
+pub use domains::{Groups, parse as parse_domains};
 pub use peers::Peers;
 
-use self::domains::Groups;
 use crate::{
     failure::{End, Failure},
     load,
@@ -37,6 +37,7 @@ impl Recorder for ReuseArgs {
         let plan = settings::plan(self, method, &means, groups.domains()).map_err(Failure::new)?;
         record::run(Job {
             question: &self.layout,
+            parts: Vec::new(),
             program: &self.program,
             settings: plan.settings,
             reason: plan.reason,
@@ -53,7 +54,7 @@ impl Question for ReuseLayout {
         "reuse"
     }
 
-    fn report(&self, recordings: &[Recording]) -> Report {
+    fn report(&self, recordings: &[Recording], _: &[&dyn Question]) -> Report {
         load::report(recordings, &self.options(), carom_view::reuse::report)
     }
 

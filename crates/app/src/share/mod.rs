@@ -43,6 +43,7 @@ impl Recorder for ShareArgs {
         self.layout.lay_out(&mut layout);
         record::run(Job {
             question: &self.layout,
+            parts: Vec::new(),
             program: &self.program,
             settings: settings(self, &periods, &means),
             reason: means.reason,
@@ -59,7 +60,7 @@ impl Question for ShareLayout {
         "share"
     }
 
-    fn report(&self, recordings: &[Recording]) -> Report {
+    fn report(&self, recordings: &[Recording], _: &[&dyn Question]) -> Report {
         load::report(recordings, &ShareStudy, carom_view::share::report)
     }
 

@@ -15,6 +15,7 @@ mod known_programs;
 mod libraries;
 mod processes;
 mod processor;
+mod profile;
 mod reuse;
 mod reuse_files;
 mod shared_memory;

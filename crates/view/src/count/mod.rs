@@ -49,7 +49,7 @@ pub const SCRIPTS: [&str; 1] = [include_str!("page.js")];
 
 impl Section for Counts {
     fn print(&self, page: &mut Page, report: &Report, names: &ThreadNames, options: &Options) {
-        if report.command == Command::Count {
+        if matches!(report.command, Command::Count | Command::Profile) {
             text::print(page, report, self, names, options);
         }
     }

@@ -11,6 +11,7 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::Serialize;
 
 pub use crate::count::model::*;
+pub use crate::profile::model::*;
 pub use crate::reuse::model::*;
 pub use crate::share::model::*;
 pub use number::{Interval, Real};
@@ -43,13 +44,16 @@ pub struct Report {
     pub machine: Machine,
     /// How far the numbers can be trusted.
     pub quality: Quality,
-    /// Which threads bounce which cache lines. Present for the command `share`.
+    /// What limits the use of memory, the worst first. Present for the command `profile`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Findings>,
+    /// Which threads bounce which cache lines. Present for the commands `share` and `profile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
     /// What was counted exactly. Present for the command `count`, and for others where the engine counts too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Counts>,
-    /// How far apart the uses of data are, and what caches would miss. Present for the command `reuse`.
+    /// How far apart the uses of data are, and what caches would miss. Present for the commands `reuse` and `profile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse: Option<Reuse>,
 }
@@ -57,7 +61,7 @@ pub struct Report {
 impl Report {
     /// What there is an answer to, in the order in which it is told.
     pub(crate) fn sections(&self) -> Vec<&dyn Section> {
-        let all = [section(&self.count), section(&self.reuse), section(&self.share)];
+        let all = [section(&self.findings), section(&self.count), section(&self.reuse), section(&self.share)];
         all.into_iter().flatten().collect()
     }
 }
@@ -85,6 +89,8 @@ pub enum Command {
     Count,
     /// How far apart the uses of data are, and what caches would miss.
     Reuse,
+    /// All of these.
+    Profile,
 }
 
 impl Command {
@@ -94,6 +100,7 @@ impl Command {
             Self::Share => "share",
             Self::Count => "count",
             Self::Reuse => "reuse",
+            Self::Profile => "profile",
         }
     }
 }

@@ -135,6 +135,7 @@ fn without_cells(report: &Report) -> Report {
         engine: report.engine.clone(),
         machine: report.machine.clone(),
         quality: report.quality.clone(),
+        findings: report.findings.clone(),
         share: report.share.as_ref().map(share),
         count: report.count.clone(),
         reuse: report.reuse.clone(),

@@ -1,0 +1,113 @@
+//! Which finding comes first, and the sentence about it.
+//!
+//! What sharing and misses cost depends on the machine; how many accesses they concern does not. So that is what findings are
+//! ranked by: accesses to lines that bounce between threads, and accesses that the cache in question misses.
+
+use crate::model::{Finding, NotEnoughUses, Real, Report, Reuse, Share};
+
+/// What concerns fewer accesses is no problem.
+const NEGLIGIBLE: f64 = 0.005;
+
+/// All findings, the worst first.
+pub fn findings(share: Option<&Report>, reuse: Option<&Report>) -> Vec<Finding> {
+    let sharing = share.and_then(|report| Some(sharing(report, report.share.as_ref()?)));
+    let misses = reuse.and_then(|report| Some(misses(report, report.reuse.as_ref()?)));
+    let mut all: Vec<Finding> = sharing.into_iter().chain(misses).collect();
+    rank(&mut all);
+    all
+}
+
+fn rank(findings: &mut [Finding]) {
+    let size = |finding: &Finding| finding.share_of_accesses.map_or(0.0, |share| share.0);
+    findings.sort_by(|one, other| other.matters.cmp(&one.matters).then(size(other).total_cmp(&size(one))));
+}
+
+fn sharing(report: &Report, share: &Share) -> Finding {
+    let worst = share.lines.first();
+    let part = if worst.is_some() { share.contended_share.estimate } else { Real(0.0) };
+    Finding {
+        question: "share".into(),
+        kind: match share.false_fraction {
+            _ if worst.is_none() => "sharing",
+            Some(fraction) if fraction.estimate.0 > 0.5 => "false sharing",
+            Some(_) => "true sharing",
+            None => "sharing",
+        }
+        .into(),
+        share_of_accesses: Some(part),
+        matters: part.0 >= NEGLIGIBLE,
+        text: report.verdict.clone(),
+        remedy: worst.filter(|_| part.0 >= NEGLIGIBLE).map(|line| line.remedy.text.clone()),
+    }
+}
+
+fn misses(report: &Report, reuse: &Reuse) -> Finding {
+    let ratio = reuse.fits.first().map(|fit| fit.miss_ratio.estimate);
+    let known: Option<Real> = match reuse.not_enough {
+        Some(NotEnoughUses { .. }) => None,
+        None => ratio,
+    };
+    Finding {
+        question: "reuse".into(),
+        kind: "cache misses".into(),
+        share_of_accesses: known,
+        matters: known.is_some_and(|ratio| ratio.0 >= NEGLIGIBLE),
+        text: report.verdict.clone(),
+        remedy: None,
+    }
+}
+
+/// The worst finding; or what each question says of there being none.
+pub fn verdict(findings: &[Finding], report: &Report) -> String {
+    match findings {
+        [] => match &report.count {
+            Some(_) => "Only counts were asked for.".into(),
+            None => "Nothing was observed.".into(),
+        },
+        [worst, ..] if worst.matters => match &worst.remedy {
+            Some(remedy) => format!("{} {remedy}", worst.text),
+            None => worst.text.clone(),
+        },
+        // Each says itself how sure it is that there is nothing.
+        all => all.iter().map(|finding| finding.text.as_str()).collect::<Vec<_>>().join(" "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(question: &str, share: Option<f64>) -> Finding {
+        Finding {
+            question: question.into(),
+            kind: question.into(),
+            share_of_accesses: share.map(Real),
+            matters: share.is_some_and(|share| share >= NEGLIGIBLE),
+            text: format!("found by {question}"),
+            remedy: None,
+        }
+    }
+
+    fn ranked(mut findings: Vec<Finding>) -> Vec<String> {
+        rank(&mut findings);
+        findings.into_iter().map(|finding| finding.question).collect()
+    }
+
+    #[test]
+    fn what_concerns_more_accesses_comes_first() {
+        assert_eq!(
+            ranked(vec![finding("share", Some(0.1)), finding("reuse", Some(0.2))]),
+            ["reuse", "share"]
+        );
+        assert_eq!(
+            ranked(vec![finding("share", Some(0.2)), finding("reuse", Some(0.1))]),
+            ["share", "reuse"]
+        );
+    }
+
+    /// What is not known is neither a problem nor none.
+    #[test]
+    fn what_is_known_to_matter_comes_before_what_is_not_known() {
+        assert_eq!(ranked(vec![finding("reuse", None), finding("share", Some(0.01))]), ["share", "reuse"]);
+    }
+}
