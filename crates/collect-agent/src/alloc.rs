@@ -6,7 +6,10 @@ use std::alloc::{GlobalAlloc, Layout};
 use crate::{own_heap::HEAP, pack, registry};
 
 /// dlmalloc over anonymous mappings, and [`pack`].
-pub struct AgentAllocator;
+struct AgentAllocator;
+
+#[global_allocator]
+static ALLOCATOR: AgentAllocator = AgentAllocator;
 
 /// A handler that allocates can deadlock: in debug builds, which the tests run, it fails loudly.
 fn forbid_in_handlers() {

@@ -52,7 +52,3 @@ mod unwind;
 mod window;
 
 use carom_base_sys::lock;
-
-#[cfg(not(test))]
-#[global_allocator]
-static ALLOCATOR: alloc::AgentAllocator = alloc::AgentAllocator;
