@@ -96,6 +96,7 @@ impl Drain {
     pub fn last(&mut self, writer: &mut Writer) {
         self.journals.values_mut().for_each(|journal| journal.is_over = false);
         self.once(writer);
+        while self.read_cells(writer) {}
         while self.read_accesses(writer) {}
     }
 
@@ -224,14 +225,18 @@ impl Drain {
         Touch { thread, stack: self.known(process, touch.stack), ..touch }
     }
 
-    fn read_cells(&mut self, writer: &mut Writer) {
+    /// Reads what is new of the counts of the exact mode. False where there is nothing.
+    fn read_cells(&mut self, writer: &mut Writer) -> bool {
         let mut files = std::mem::take(&mut self.cells);
+        let mut any = false;
         for (path, (process, file)) in &mut files {
             let found = file.read(path);
+            any |= !found.cells.is_empty() || found.garbage > 0;
             self.garbage = self.garbage.saturating_add(found.garbage);
             self.keep_cells(*process, found.cells, writer);
         }
         self.cells = files;
+        any
     }
 
     fn keep_cells(&mut self, process: ProcessId, mut cells: Vec<ReuseCell>, writer: &mut Writer) {
@@ -317,9 +322,13 @@ impl Journal {
 mod tests {
     use std::{io::Write, mem::offset_of, os::unix::fs::FileExt};
 
-    use carom_base::{Access, AccessKind, Addr, Cpu, EarlierWrite, Nanos, Population, SharingClass, Via};
+    use carom_base::{
+        Access, AccessKind, Addr, CellClass, Cpu, DistanceKind, EarlierWrite, LogBin, Nanos, Population,
+        Scope, SharingClass, Via,
+    };
     use carom_base_wire::{
-        Count, Engine, SEGMENT_MAGIC, STATE_OFFSET, SlotHeader, SlotSnapshot, SlotState, VERSION, slot_offset,
+        Count, Engine, MAX_RECORD_WORDS, SEGMENT_MAGIC, STATE_OFFSET, SlotHeader, SlotSnapshot, SlotState,
+        VERSION, encode, slot_offset,
     };
     use carom_store::Manifest;
 
@@ -386,6 +395,37 @@ mod tests {
         append([of(1), end].concat());
         drain.once(&mut writer);
         assert_eq!(ended(&drain), [true, true]);
+    }
+
+    /// One visit reads a part of such a file; a process may write many times that much as it ends.
+    #[test]
+    fn all_counts_of_a_process_that_ends_are_read() {
+        const CELLS: usize = 1_000_000;
+        let agent = FakeAgent::new();
+        let cell = ReuseCell {
+            thread: ThreadId(0),
+            scope: Scope::Private,
+            distance: DistanceKind::Stack,
+            granularity: 64,
+            class: CellClass::First,
+            bin: LogBin(0),
+            from_other: false,
+            pair: None,
+            at: Addr(0),
+            count: 1,
+        };
+        let mut words = [0; MAX_RECORD_WORDS];
+        let length = encode(&Record::Cell(cell), &mut words);
+        let one: Vec<u8> = words[..length].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let all = one.repeat(CELLS);
+        assert!(all.len() > 16 << 20, "more than one visit reads: {}", all.len());
+        std::fs::write(agent.dir.path().join("7.1.cells"), all).unwrap();
+        let profile = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(profile.path(), Manifest::default()).unwrap();
+        Drain::new(agent.dir.path()).last(&mut writer);
+        writer.finish(Manifest::default()).unwrap();
+        let recording = carom_store::Recording::open(profile.path()).unwrap();
+        assert_eq!(recording.rows::<ReuseCell>().flatten().map(|cell| cell.count).sum::<u64>(), CELLS as u64);
     }
 
     /// A thread of another process is known by its number among all processes, once its slot has been seen.
