@@ -2,6 +2,32 @@
 //!
 //! **Rules.** Nothing here allocates, locks, formats or touches thread-local storage; errno is kept; all
 //! signals are blocked meanwhile; everything runs on a stack of ours.
+//!
+//! # The `burst` engine
+//!
+//! A timer on each thread's CPU time interrupts it in user mode. Interrupts land behind slow instructions, so one
+//! kind of sample cannot serve two purposes. Two are taken and never mixed:
+//!
+//! - *Last instruction*: the one just before the interrupted address, found by decoding from the function's start
+//!   (`.eh_frame_hdr`), its address recomputed from the registers that survived it. Weighted by time: finds and ranks
+//!   contended accesses.
+//! - *Step*: one of the accesses among the next `--max-steps` instructions, drawn with known odds. Represents executed
+//!   instructions: fractions, matrices. A small emulator walks the general-purpose code ahead; only where the way depends
+//!   on what it cannot know is the thread really single-stepped.
+//!
+//! Each kind has its own bulletin board and detector; the four watchpoints belong to step samples.
+//!
+//! **Budget.** The costs of a timer signal, a single step, a trap and of moving a watchpoint are calibrated once a
+//! session, because a handler cannot see what its own delivery costs. Each thread keeps an account: its CPU time earns
+//! credit at the rate of `--budget`, everything that we do is paid from it. Timer samples go on (at a longer period if
+//! they alone break the budget); whether a step sample follows is left to a chance that follows the balance. Under
+//! `translate` all samples are taken; that chance decides which of them may set watchpoints (`share`), or are followed at
+//! all (`reuse`).
+//!
+//! **Unbiased detection.** Algorithm 1 of the ComDetective paper, to the letter, pulls ratios toward one half: a slot
+//! stays taken for two store samples, and the line to watch is drawn among lines, not among writes. `Scheme::Balanced`
+//! lets every store sample overwrite its slot and always examines the latest write of another thread. Simulations of
+//! both schemes are in `carom-base-detect`'s tests.
 
 mod burst;
 mod entry;

@@ -1,5 +1,15 @@
 //! Memory that processes share: its lines have addresses that are the same in all of them, and boards of their own, which all
 //! of them map.
+//!
+//! A byte of memory that is mapped shared (`MAP_SHARED` files and anonymous memory, `shm_open`, `memfd_create`, System V) has one
+//! *shared address* in all processes: the number of its segment and the offset in it (`base/src/shared.rs`), in a form that no
+//! virtual address has. Device and inode tell segments apart; they are numbered in the session file `common`, which every agent maps.
+//! The agent turns the address of each sample into the shared one by a table of this process's shared mappings, which it
+//! renews from `/proc/self/maps` when translated code maps something, and now and then. Everything behind it, detector, store and
+//! study, treats shared addresses like others: no case is made of them but three. The detector publishes such lines on
+//! boards in `common` (`Board::with_common`), under numbers that threads have among all processes; what is read from there is
+//! looked at before it is believed. A line to be watched is turned back into an address of the process. And the study keeps
+//! these lines by recording, not by process (`ThreadEntry::keeper`).
 
 mod look;
 mod ranges;
