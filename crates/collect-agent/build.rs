@@ -4,6 +4,8 @@
 //! library later in its own way (cancelling a thread does) would find it there already. The agent uses it for
 //! nothing but a backtrace of its own panic.
 
+#![expect(clippy::disallowed_macros, reason = "Cargo reads what this prints")]
+
 use std::{env, fs, io, path::Path, process::Command};
 
 fn main() -> io::Result<()> {
