@@ -33,5 +33,6 @@ COST = [
     ("Added to a program that is over at once", "translate-08-start", "count: at most", ""),
     ("74 programs of Debian print and end the same", "translate-03-transparency", "identical to native", ""),
     ("Tests of rr that print and end as natively", "translate-11-suites", "rr under count", ""),
+    ("Modules of CPython's own tests that end as natively", "translate-11-suites", "cpython under count", ""),
     ("Stressors of stress-ng that end as natively", "translate-11-suites", "stress-ng under count", ""),
 ]
