@@ -8,6 +8,9 @@ use crate::model::{Finding, NotEnoughUses, Real, Report, Reuse, Share};
 /// What concerns fewer accesses is no problem.
 const NEGLIGIBLE: f64 = 0.005;
 
+/// From here on sharing is called false, and below one minus this true.
+const NEARLY_ALL: f64 = 0.9;
+
 /// All findings, the worst first.
 pub fn findings(share: Option<&Report>, reuse: Option<&Report>) -> Vec<Finding> {
     let sharing = share.and_then(|report| Some(sharing(report, report.share.as_ref()?)));
@@ -29,8 +32,9 @@ fn sharing(report: &Report, share: &Share) -> Finding {
         question: "share".into(),
         kind: match share.false_fraction {
             _ if worst.is_none() => "sharing",
-            Some(fraction) if fraction.estimate.0 > 0.5 => "false sharing",
-            Some(_) => "true sharing",
+            Some(fraction) if fraction.estimate.0 >= NEARLY_ALL => "false sharing",
+            Some(fraction) if fraction.estimate.0 <= 1.0 - NEARLY_ALL => "true sharing",
+            Some(_) => "true and false sharing",
             None => "sharing",
         }
         .into(),
