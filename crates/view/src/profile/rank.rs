@@ -3,7 +3,7 @@
 //! What sharing and misses cost depends on the machine; how many accesses they concern does not. So that is what findings are
 //! ranked by: accesses to lines that bounce between threads, and accesses that the cache in question misses.
 
-use crate::model::{Finding, NotEnoughUses, Real, Report, Reuse, Share};
+use crate::model::{Finding, Real, Report, Reuse, ReuseFit, ReuseScope, Share};
 
 /// What concerns fewer accesses is no problem.
 const NEGLIGIBLE: f64 = 0.005;
@@ -46,11 +46,7 @@ fn sharing(report: &Report, share: &Share) -> Finding {
 }
 
 fn misses(report: &Report, reuse: &Reuse) -> Finding {
-    let ratio = reuse.fits.first().map(|fit| fit.miss_ratio.estimate);
-    let known: Option<Real> = match reuse.not_enough {
-        Some(NotEnoughUses { .. }) => None,
-        None => ratio,
-    };
+    let known = of_program(&reuse.fits).filter(|_| reuse.not_enough.is_none());
     Finding {
         question: "reuse".into(),
         kind: "cache misses".into(),
@@ -59,6 +55,11 @@ fn misses(report: &Report, reuse: &Reuse) -> Finding {
         text: report.verdict.clone(),
         remedy: None,
     }
+}
+
+/// The miss ratio of all threads: that of one, or of a shared cache, is of other accesses than the program's.
+fn of_program(fits: &[ReuseFit]) -> Option<Real> {
+    fits.iter().find(|fit| fit.scope == ReuseScope::All).map(|fit| fit.miss_ratio.estimate)
 }
 
 /// The worst finding; or what each question says of there being none.
@@ -80,6 +81,7 @@ pub fn verdict(findings: &[Finding], report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Interval;
 
     fn finding(question: &str, share: Option<f64>) -> Finding {
         Finding {
@@ -107,6 +109,28 @@ mod tests {
             ranked(vec![finding("share", Some(0.2)), finding("reuse", Some(0.1))]),
             ["share", "reuse"]
         );
+    }
+
+    /// Fits come with the worst first, which may be a cache that few accesses go to.
+    #[test]
+    fn misses_are_those_of_all_threads() {
+        let fit = |scope, ratio| {
+            let ratio = Real(ratio);
+            ReuseFit {
+                scope,
+                thread: None,
+                domain: None,
+                miss_ratio: Interval { estimate: ratio, low: ratio, high: ratio },
+                compulsory: Real(0.0),
+                enough_bytes: None,
+                worst_pair: None,
+                worst_share: Real(0.0),
+                by_geometry: Vec::new(),
+            }
+        };
+        let fits = [fit(ReuseScope::Shared, 0.9), fit(ReuseScope::Thread, 0.5), fit(ReuseScope::All, 0.1)];
+        assert_eq!(of_program(&fits).map(|ratio| ratio.0), Some(0.1));
+        assert!(of_program(&fits[..2]).is_none());
     }
 
     /// What is not known is neither a problem nor none.
