@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """A soak: forks, execs, threads, libraries, signals, timers, faults and made code at random, for a time under each command."""
 
+import queue
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -27,16 +29,49 @@ HANG_S = 120
 def measure(options):
     program = compile_c(Path(__file__).parent / "soak.c", "soak", "-pthread", "-ldl")
     minutes = options.minutes if not options.quick else 0.2
-    for name, words in COMMANDS.items():
-        end = time.monotonic() + 60 * minutes
-        seed = 0
-        while time.monotonic() < end:
-            seed += 1
-            argv = [program, str(seed), str(OPERATIONS)]
-            native = run(argv)
-            ours = run([*carom.prefix("soak", words[1:], command=words[0]), *argv])
-            yield {"command": name, "seed": seed, "result": judged(native, ours), "native_status": native[0], "status": ours[0],
-                   "native": native[1], "printed": ours[1]}
+    commands = list(COMMANDS)
+    while commands:
+        beside, commands = commands[: options.jobs], commands[options.jobs :]
+        yield from together([soak(program, name, minutes) for name in beside])
+
+
+def soak(program, name, minutes):
+    """Runs under one command until its time is over."""
+    words = COMMANDS[name]
+    end = time.monotonic() + 60 * minutes
+    seed = 0
+    while time.monotonic() < end:
+        seed += 1
+        argv = [program, str(seed), str(OPERATIONS)]
+        native = run(argv)
+        ours = run([*carom.prefix("soak-" + "-".join(words).strip("-"), words[1:], command=words[0]), *argv])
+        yield {"command": name, "seed": seed, "result": judged(native, ours), "native_status": native[0], "status": ours[0],
+               "native": native[1], "printed": ours[1]}
+
+
+def together(sources):
+    """The rows of all, each source in a thread of its own."""
+    rows, ended = queue.Queue(), object()
+
+    def feed(source):
+        try:
+            for row in source:
+                rows.put(row)
+            rows.put(ended)
+        except Exception as error:
+            rows.put(error)
+
+    for source in sources:
+        threading.Thread(target=feed, args=[source], daemon=True).start()
+    left = len(sources)
+    while left:
+        row = rows.get()
+        if isinstance(row, Exception):
+            raise row
+        if row is ended:
+            left -= 1
+        else:
+            yield row
 
 
 def run(argv):
@@ -68,6 +103,7 @@ def summarise(rows):
 
 def arguments(parser):
     parser.add_argument("--minutes", type=float, default=30, help="minutes for each command [default: 30]")
+    parser.add_argument("--jobs", type=int, default=1, help="commands beside each other [default: 1]")
 
 
 if __name__ == "__main__":
