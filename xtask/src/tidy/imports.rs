@@ -10,7 +10,7 @@ use super::sizes::{is_test_file, lines_without_tests};
 use super::tokens::tokens;
 
 /// A module's path from the crate's root, or that of something in it.
-type Path = Vec<String>;
+pub type Path = Vec<String>;
 
 /// One `use` of one thing.
 struct Use {
@@ -27,6 +27,8 @@ struct Module<'t> {
     uses: Vec<Use>,
     /// All other paths of at least two parts.
     paths: Vec<Path>,
+    /// Types and macros that are named without a path.
+    lone: Vec<String>,
 }
 
 /// The files of a crate by the module that each is.
@@ -105,6 +107,13 @@ impl<'t> Crate<'t> {
     }
 }
 
+/// All that a file's code names, tests aside: paths as they are written or imported, types, and macros.
+pub fn named(text: &str) -> Vec<Path> {
+    let module = parse("", text);
+    let lone = module.lone.into_iter().map(|name| vec![name]);
+    module.uses.into_iter().map(|it| it.path).chain(module.paths).chain(lone).collect()
+}
+
 /// The module that a file below `src` is.
 fn module_path(file: &str) -> Option<Path> {
     let mut parts: Path = file.strip_suffix(".rs")?.split('/').map(str::to_owned).collect();
@@ -142,6 +151,8 @@ fn parse<'t>(file: &'t str, text: &str) -> Module<'t> {
                 }
                 if path.len() > 1 {
                     module.paths.push(path);
+                } else if name.starts_with(char::is_uppercase) || tokens.get(at) == Some(&"!") {
+                    module.lone.push(name.to_owned());
                 }
             }
             _ => is_public = false,

@@ -8,7 +8,9 @@ mod documents;
 mod edges;
 mod finding;
 mod imports;
+mod invariants;
 mod printing;
+mod reach;
 mod sizes;
 mod tokens;
 mod unsafety;
@@ -25,6 +27,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         sizes::check,
         unsafety::check,
         printing::check,
+        reach::check,
+        invariants::check,
         documents::links,
         documents::index,
         words::check,
