@@ -8,8 +8,8 @@ use std::arch::{global_asm, naked_asm};
 
 use support::counted;
 
-// Four functions at a distance of 64 KiB: as targets of calls, of a return and of a jump they share entries. Each reads a
-// flag and RCX of its caller, and the flag that is set in front of its jump.
+// Four functions at a distance of 64 KiB: as targets of calls, of a return and of a jump they share entries. Each
+// reads a flag and RCX of its caller, and the flag that is set in front of its jump.
 global_asm!(
     ".pushsection .text.carom_chains, \"ax\", @progbits",
     ".p2align 4",

@@ -1,4 +1,4 @@
-//! A cache that is much too small for what runs, and one that changes its mode.
+//! A cache that is much too small for the code that runs, and a change of its mode.
 //!
 //! One engine serves a process, so all tests share the small cache, and take turns.
 #![allow(clippy::unwrap_used)] // What a test cannot have fails it.
@@ -16,13 +16,13 @@ use std::{
 use carom_collect_translate::{Leave, Mode, Totals, bound_cache, set_mode};
 use support::{counted, kernels, run, unsignalled};
 
-/// Room that a fragment is given, in blocks: an arena is full when it has less left.
+/// The space that a fragment is given, in blocks: an arena with less is full.
 const FRAGMENT_BLOCKS: usize = 1024;
 
-/// What runs here has some hundred blocks.
+/// A few: the code that runs here has some hundred blocks.
 const FEW_BLOCKS: usize = 60;
 
-/// The tests' turn, in a cache of so many arenas of [`FEW_BLOCKS`].
+/// The test's turn, in a cache of this many arenas of [`FEW_BLOCKS`].
 fn small_cache(arenas: usize) -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -31,7 +31,7 @@ fn small_cache(arenas: usize) -> MutexGuard<'static, ()> {
     turn
 }
 
-/// Lets the cache have so many arenas. How often one was emptied so far.
+/// Limits the cache to this many arenas. Returns how often one was emptied before.
 fn bound(arenas: usize) -> u64 {
     unsignalled(|| bound_cache(arenas, FRAGMENT_BLOCKS + FEW_BLOCKS))
 }
@@ -41,7 +41,8 @@ static ZERO: u64 = 0;
 /// Rounds of [`much_code`]: each needs more code than a small cache holds.
 const ROUNDS: u64 = 3;
 
-/// Much code of the C library: `b` rounds of sorting, of formatting numbers and of reading them again. A checksum.
+/// Much code of the C library: `b` rounds of sorting, of formatting numbers and of reading them again. Returns a
+/// checksum.
 unsafe extern "C" fn much_code(_: u64, b: u64) -> u64 {
     let mut sum = 0u64;
     for round in 0..b {
@@ -59,7 +60,7 @@ unsafe extern "C" fn much_code(_: u64, b: u64) -> u64 {
     sum
 }
 
-/// What a run has counted, without the time it took.
+/// The counts of a run, without the time that it took.
 fn counts(totals: &Totals) -> [i64; 6] {
     [totals.instructions, totals.loads, totals.stores, totals.calls, totals.returns, totals.branches]
 }
@@ -68,8 +69,8 @@ fn no_room(totals: &Totals) -> u64 {
     totals.coverage.leaves[Leave::NoRoom as usize]
 }
 
-/// The same work in a cache that holds all of it and in one of one small arena: the same counts to the unit, although
-/// that was emptied over and over, and nothing ran natively.
+/// The same work in a cache that holds all of it, and in a cache of one small arena: the counts are equal to the
+/// unit, although that arena was emptied over and over, and nothing ran natively.
 #[test]
 fn counts_do_not_depend_on_the_size_of_the_cache() {
     let (expected, large) = {
@@ -100,8 +101,8 @@ unsafe extern "C" fn read_byte(_: u64, _: u64) -> u64 {
     naked_asm!("sub rsp, 24", "mov rsi, rsp", "mov edx, 1", "xor eax, eax", "syscall", "add rsp, 24", "ret")
 }
 
-/// Two threads do much beside one that never leaves its loop by itself, and one that sleeps in the cache: every result
-/// is right, the loop goes on, and the sleeper wakes up where it fell asleep.
+/// Two threads run much code beside one that never leaves its loop by itself, and one that sleeps in the cache. Every
+/// result is right, the loop goes on, and the sleeper wakes up where it fell asleep.
 #[test]
 fn other_threads_are_waited_for() {
     let _turn = small_cache(3);
@@ -139,8 +140,8 @@ fn other_threads_are_waited_for() {
     assert!(bound(3) > before + 3, "it was large enough");
 }
 
-/// A loop of three instructions runs on while the mode changes forty times between counts and samples of every
-/// hundredth access, half of which find it on its way to a sample of the mode before: the counts stay exact.
+/// A loop of three instructions runs while the mode changes forty times between counts and samples of every hundredth
+/// access. Half of the changes find the loop on its way to a sample of the mode before. The counts stay exact.
 #[test]
 fn counts_are_exact_across_modes() {
     let _turn = small_cache(usize::MAX);
@@ -164,7 +165,7 @@ fn counts_are_exact_across_modes() {
     });
 }
 
-/// Switched off, the loop runs on natively: it is not counted, and the time is none that something was missed in.
+/// Switched off, the loop runs natively: it is not counted, and that time does not count as missed.
 #[test]
 fn nothing_is_counted_while_switched_off() {
     let _turn = small_cache(usize::MAX);
@@ -180,7 +181,7 @@ fn nothing_is_counted_while_switched_off() {
         let looping = scope.spawn(|| run(count_until, count.as_ptr() as u64, stop.as_ptr() as u64));
         let on = pass(1000);
         unsignalled(|| set_mode(Mode::Off));
-        // It leaves at once, but not at this very moment.
+        // It leaves soon, but not at this very moment.
         let off = pass(1000);
         pass(1_000_000);
         unsignalled(|| set_mode(Mode::Count));

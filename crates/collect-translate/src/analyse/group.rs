@@ -11,7 +11,7 @@ use crate::{
     lane::{registers::Gpr, watches},
 };
 
-/// What a register holds as far as can be told beforehand: an unknown number with a name, and a constant beyond that.
+/// What a register holds, as far as the block tells: an unknown number with a name, plus a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Value {
     name: u32,
@@ -25,7 +25,8 @@ struct Values {
     names: u32,
 }
 
-/// An address but for a constant: the names of what base and index hold, the scale, and whether it is the thread's.
+/// An address without its constant part: the names of what base and index hold, the scale, and whether it is relative
+/// to FS.
 type Unknown = (Option<u32>, Option<u32>, u8, bool);
 
 /// One access of a group.
@@ -33,7 +34,7 @@ type Unknown = (Option<u32>, Option<u32>, u8, bool);
 pub struct Member {
     /// From the group's first address, in bytes.
     pub offset: u16,
-    /// The bytes of an entry that it concerns.
+    /// The bytes of a table entry that it concerns.
     pub mask: u16,
 }
 
@@ -42,13 +43,13 @@ pub struct Member {
 pub struct Group {
     /// In front of which instruction.
     pub at: usize,
-    /// The flags are to stay.
+    /// The flags must be preserved.
     pub live: bool,
-    /// The lowest address of them all, in terms of the registers there.
+    /// The lowest address of the group, in terms of the registers at `at`.
     pub first: Operand,
     /// All of them.
     pub members: Vec<Member>,
-    /// The instruction and the operand, where it is only that and looked up right in front of it.
+    /// The instruction and the operand, where the group is this one access and is looked up right in front of it.
     pub alone: Option<usize>,
 }
 
@@ -64,8 +65,8 @@ struct Growing {
     members: Vec<(i64, u16)>,
 }
 
-/// The groups of a block. `operands`: of each instruction. `live`: whether the flags matter in front of each. `apart`: each
-/// access is to be a group, right in front of its instruction.
+/// The groups of a block. `operands`: those of each instruction. `live`: whether the flags matter in front of each
+/// instruction. `apart`: each access becomes a group of its own, right in front of its instruction.
 pub fn groups(
     finder: &mut Finder,
     block: &Block,
@@ -98,15 +99,15 @@ pub fn groups(
     growing.into_iter().filter_map(|group| group.placed(&values, live, apart)).collect()
 }
 
-/// Whether an operand can name all that is less than a line away.
+/// Whether the operand's displacement leaves room to name everything less than a line away.
 fn has_room(operand: &Operand) -> bool {
     const MOST: u64 = (1 << 31) - LINE_BYTES;
     operand.is_constant() || (operand.displacement as i64).unsigned_abs() < MOST
 }
 
 impl Growing {
-    /// Where it is looked up: in front of its first member, or before that, where the flags are dead and the registers
-    /// hold what makes up its address.
+    /// Where the group is looked up: in front of its first member, or earlier, where the flags are dead and the
+    /// registers already hold the parts of its address.
     fn placed(self, values: &[Values], live: &[bool], apart: bool) -> Option<Group> {
         let Self { unknown, range: (low, _), index, operand, members } = self;
         let is_live = |at: usize| live.get(at) != Some(&false);
@@ -169,7 +170,7 @@ impl Values {
         ((name(base), name(index), operand.scale, operand.fs), constant)
     }
 
-    /// Behind `instruction`.
+    /// The state after `instruction`.
     fn step(&mut self, finder: &mut Finder, instruction: &Instruction) {
         let known = self.known(instruction);
         let pushed = i64::from(instruction.stack_pointer_increment());
@@ -178,7 +179,7 @@ impl Values {
             let register = Gpr(number);
             let value = match known {
                 Some((it, value)) if it == register => value,
-                // `pop rsp` is another matter.
+                // `pop rsp` is excluded: it replaces RSP.
                 _ if register == RSP && pushed != 0 && instruction.op0_register() != Register::RSP => {
                     self.of(RSP).plus(pushed)
                 }
@@ -191,7 +192,7 @@ impl Values {
         }
     }
 
-    /// What a register holds behind `instruction`, where that can be told.
+    /// The register that `instruction` changes and what it holds afterwards, where that is known.
     fn known(&self, instruction: &Instruction) -> Option<(Gpr, Value)> {
         let register = |register: Register| register.is_gpr64().then(|| Gpr(register.number() as u8));
         let target = register(instruction.op0_register())?;
@@ -263,7 +264,7 @@ mod tests {
         0x89, 0x47, 0x10, 0xc3,
     ];
 
-    /// The stack: stores at -8, -16 and -24 from where RSP was, and a load at -24. RDI: a load at 8 and, behind the
+    /// The stack: stores at -8, -16 and -24 from where RSP was, and a load at -24. RDI: a load at 8 and, after the
     /// addition, a store at 32; 80 is too far from 8.
     #[test]
     fn what_is_within_a_line_s_length_is_one_group() {
@@ -285,8 +286,8 @@ mod tests {
         assert_eq!(all[5], (6, Some(7), 0x10, vec![(0, STORE)]));
     }
 
-    /// cmp rax, rcx; lea rdi, [rdi+16]; mov rdx, [rdi+4]; mov rdi, [rdx]; jne: the flags live behind the comparison. RDI is
-    /// 16 less in front of it, RDX is not known there yet.
+    /// cmp rax, rcx; lea rdi, [rdi+16]; mov rdx, [rdi+4]; mov rdi, [rdx]; jne: the flags are live after the
+    /// comparison. Before it, RDI is 16 less and RDX is not known yet.
     #[test]
     fn the_look_moves_to_where_the_flags_are_dead() {
         let code =
@@ -296,8 +297,8 @@ mod tests {
         assert_eq!(all, [(0, Some(7), 20, vec![(0, LOAD)]), (3, Some(2), 0, vec![(0, LOAD)])]);
     }
 
-    /// pop rsp; pop rax; mov rbx, [0x2000+rip] twice, 8 bytes apart: what is popped into RSP is not known, addresses in the
-    /// program are.
+    /// pop rsp; pop rax; mov rbx, [0x2000+rip] twice, 8 bytes apart: the value popped into RSP is unknown, addresses
+    /// in the program are known.
     #[test]
     fn what_is_unknown_is_apart_and_constants_are_together() {
         let code = [

@@ -22,20 +22,20 @@ const LOOK_AHEAD: usize = 24;
 /// Branches followed.
 const DEPTH: u32 = 3;
 
-/// False where the code from `pc` on surely writes every arithmetic flag before it reads it.
+/// False where the code from `pc` on certainly writes every arithmetic flag before it reads it.
 ///
-/// They are live wherever it is not known what comes next: behind returns, indirect calls and indirect jumps. The ABI has
-/// no flag survive a call (System V, 3.2.1), but hand-written code returns carries and comparisons in them, and compilers
-/// test a value once in front of a `switch` and not again in its cases (CPython's `bytearray_richcompare`, by GCC 12).
-/// Known is what a direct call and an entry of the linkage table lead to ([`linkage`]).
+/// The flags are live where it is unknown what comes next: after returns, indirect calls and indirect jumps. In the
+/// ABI no flag survives a call (System V, 3.2.1), but hand-written code returns carries and comparisons in flags, and
+/// compilers test a value once in front of a `switch` and not again in its cases (CPython's `bytearray_richcompare`,
+/// by GCC 12). Known are the targets of direct calls and of entries of the linkage table ([`linkage`]).
 pub fn flags_matter(regions: &Regions, pc: u64) -> bool {
     follow(regions, pc, ARITHMETIC, DEPTH)
 }
 
-/// The same for the code that begins with `block`.
+/// The same for code that begins with `block`.
 pub fn flags_matter_before(regions: &Regions, block: &Block) -> bool {
     let mut undecided = ARITHMETIC;
-    // All of them, however many: what lies behind the block comes after the last.
+    // All of the block's instructions, whatever their number: the code after the block follows the last one.
     for Decoded { instruction, .. } in &block.instructions {
         match decide(regions, instruction, &mut undecided, DEPTH) {
             Way::Decided(matter) => return matter,
@@ -46,8 +46,8 @@ pub fn flags_matter_before(regions: &Regions, block: &Block) -> bool {
     follow(regions, block.end(), undecided, DEPTH)
 }
 
-/// The same in front of each instruction of `block`. (It looks further than [`flags_matter`], so that it says no more
-/// often.)
+/// The same in front of each instruction of `block`. (It looks further ahead than [`flags_matter`], so it answers
+/// "live" no more often.)
 pub fn flags_matter_within(regions: &Regions, block: &Block) -> Vec<bool> {
     let mut matter = Vec::with_capacity(block.instructions.len());
     let mut behind = None;
@@ -71,7 +71,7 @@ fn follow(regions: &Regions, mut pc: u64, mut undecided: u32, depth: u32) -> boo
     for _ in 0..LOOK_AHEAD {
         if decoder.is_none() {
             let Some(code) = source::original(regions, pc) else {
-                // Functions of the embedder's are compiled, and read no flags of their callers.
+                // Functions of the embedder are compiled, and read no flags of their callers.
                 return !regions.is_excluded(pc);
             };
             decoder = Some(Decoder::with_ip(64, code, pc, DecoderOptions::NONE));
@@ -92,11 +92,11 @@ enum Way {
     Decided(bool),
     /// The next instruction decides.
     Next,
-    /// The instruction there does.
+    /// The instruction at this address decides.
     At(u64),
 }
 
-/// Whether the flags that are `undecided` in front of `instruction` matter, where that can be told.
+/// Whether the flags that are `undecided` in front of `instruction` matter, where this instruction decides it.
 fn decide(regions: &Regions, instruction: &Instruction, undecided: &mut u32, depth: u32) -> Way {
     if instruction.is_invalid() || instruction.rflags_read() & *undecided != 0 {
         return Way::Decided(true);
@@ -122,10 +122,11 @@ fn decide(regions: &Regions, instruction: &Instruction, undecided: &mut u32, dep
     }
 }
 
-/// The flags that have nothing of their old values behind `instruction`.
+/// The flags whose old values are gone after `instruction`.
 ///
-/// Of those that the manuals call undefined, processors leave some as they were (those of divisions and bit scans on
-/// AMD's), which a program may see though it may not count on it. Behind logic they are a function of the result.
+/// Some flags that the manuals call undefined keep their values on some processors (divisions and bit scans on AMD),
+/// and a program can see that although it must not rely on it. After logic instructions they are a function of the
+/// result.
 fn overwritten(instruction: &Instruction) -> u32 {
     let defined = instruction.rflags_written() | instruction.rflags_cleared() | instruction.rflags_set();
     match instruction.mnemonic() {

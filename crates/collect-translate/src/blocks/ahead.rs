@@ -1,17 +1,17 @@
-//! Translation ahead of a fork: what children run first that their parent never does, such as the child's side of `fork`
-//! and `_exit`.
+//! Translation ahead of a fork: the code that children run first and their parent never does, such as the child's
+//! side of `fork` and `_exit`.
 //!
-//! Each child has a cache of its own, a copy of its parent's, so without this every child would translate its side anew,
-//! and the next one again. Children therefore note what they had to translate or land on, in a page that they share with
-//! their parent, and the parent does the same in its own cache before it forks the next time.
+//! Each child has a cache of its own, a copy of its parent's. Without this, every child would translate its side
+//! anew. Children therefore note, in a page that they share with their parent, what they had to translate or land on.
+//! The parent does the same in its own cache before the next fork.
 //!
-//! What is noted are addresses of code: whatever stands there, a parent translates its own code at them, or nothing.
+//! A note is only an address of code. Whatever it says, a parent translates its own code at that address, or nothing.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::memory::{PAGE_WORDS, SharedPage, TableKind};
 
-/// Notes at most: what a child does after that is its own affair. The first word of the page says how many there are.
+/// At most this many notes; a child may do more without noting it. The first word of the page is the number of notes.
 const MOST: u64 = PAGE_WORDS as u64 / 4;
 
 /// What children of this process have noted.
@@ -20,7 +20,7 @@ pub struct Ahead {
     page: Option<SharedPage>,
     /// How many notes this process knows of.
     known: usize,
-    /// It is such a child, and there is room.
+    /// This process is such a child, and there is room.
     takes_notes: bool,
 }
 

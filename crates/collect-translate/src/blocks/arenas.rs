@@ -1,4 +1,4 @@
-//! The arenas that code lies in: where the next fragment goes, and which of them is used again.
+//! The arenas that code lies in: where the next fragment goes, and which arena is reused.
 
 use std::ops::Range;
 
@@ -8,30 +8,30 @@ use super::{
 };
 use crate::memory::{Arena, COUNTERS_PER_ARENA, Lanes, MemoryError};
 
-/// How many arenas there are at most, unless code that is to be translated is beyond reach of all of them.
+/// The largest number of arenas, unless code to be translated is beyond the reach of all of them.
 ///
-/// An arena holds 128 Ki blocks. With all that is known about them that is 25 to 45 MiB, and 1 MiB for each thread.
+/// An arena holds 128 Ki blocks. With all metadata that is 25 to 45 MiB, and 1 MiB for each thread.
 const MOST_ARENAS: usize = 6;
 
 /// All arenas.
 #[derive(Debug)]
 pub struct Arenas {
     codes: Vec<Code>,
-    /// In which step of so much memory the last fragment of each was made.
+    /// For each arena, the step of memory in which its last fragment was made.
     steps: Vec<u64>,
-    /// Those that were begun so far, and those that were retired.
+    /// How many arenas were begun and how many were retired.
     began: u64,
     retirements: u64,
-    /// Counters whose countdown has not begun: arena and number.
+    /// Counters whose countdown has not begun, by arena and number.
     new_counters: Vec<(usize, u64)>,
     /// See [`MOST_ARENAS`].
     most: usize,
-    /// Blocks of one at most.
+    /// The largest number of blocks in one.
     most_blocks: usize,
 }
 
 impl Arenas {
-    /// None.
+    /// No arenas.
     pub const fn new() -> Self {
         Self {
             codes: Vec::new(),
@@ -44,32 +44,32 @@ impl Arenas {
         }
     }
 
-    /// All of them, by number.
+    /// All arenas, by number.
     pub fn all(&self) -> &[Code] {
         &self.codes
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Code> {
         self.codes.iter_mut()
     }
 
-    /// The one of a number.
+    /// The arena with this number.
     pub fn get(&self, index: usize) -> Option<&Code> {
         self.codes.get(index)
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn get_mut(&mut self, index: usize) -> Option<&mut Code> {
         self.codes.get_mut(index)
     }
 
-    /// The one that a cache address lies in, and its number.
+    /// The arena that contains a cache address, and its number.
     pub fn at(&self, address: u64) -> Option<(usize, &Code)> {
         self.codes.iter().enumerate().find(|(_, code)| code.contains(address))
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn at_mut(&mut self, address: u64) -> Option<&mut Code> {
         self.codes.iter_mut().find(|code| code.contains(address))
     }
@@ -79,7 +79,7 @@ impl Arenas {
         code.has_room(self.most_blocks)
     }
 
-    /// The one for code that may name `reach`, with room for one more fragment.
+    /// An arena for code that may name `reach`, with room for one more fragment.
     pub fn room(&mut self, reach: &Range<u64>, lanes: &mut Lanes) -> Option<usize> {
         let found = self.codes.iter().position(|code| self.has_room(code) && code.reaches(reach));
         self.give_pages_back(found);
@@ -100,8 +100,8 @@ impl Arenas {
         Some(self.codes.len() - 1)
     }
 
-    /// What is written is seldom written again, but its pages count twice in the memory of a process, once for each
-    /// mapping of an arena: those that can be written are unmapped from time to time, and come back where they are used.
+    /// Written pages are seldom written again, but they count twice in the memory of the process, once for each
+    /// mapping of an arena. So the writable pages are unmapped from time to time, and come back on use.
     fn give_pages_back(&mut self, index: Option<usize>) {
         const STEP_BYTES: u64 = 1 << 20;
         let Some(index) = index else { return };
@@ -114,7 +114,7 @@ impl Arenas {
         }
     }
 
-    /// The arenas that are to be emptied.
+    /// The arenas that are waiting to be emptied.
     pub fn retired(&self) -> impl Iterator<Item = usize> {
         let all = self.codes.iter().enumerate();
         all.filter(|(_, code)| code.retired().is_some()).map(|(index, _)| index)
@@ -125,12 +125,12 @@ impl Arenas {
         self.retired().any(|index| self.get(index).is_some_and(|code| code.contains(address)))
     }
 
-    /// How many arenas were retired so far.
+    /// How many arenas have been retired.
     pub const fn retirements(&self) -> u64 {
         self.retirements
     }
 
-    /// The oldest of the full arenas that code with this `reach` could be translated to, and that are not to be left alone.
+    /// The oldest full arena to which code with this `reach` could be translated, and which is not to be left alone.
     pub fn oldest(&self, reach: &Range<u64>, left_alone: impl Fn(usize) -> bool) -> Option<usize> {
         let full = self.codes.iter().enumerate().filter(|(index, code)| {
             let can = code.retired().is_none() && code.reaches(reach) && !self.has_room(code);
@@ -139,14 +139,14 @@ impl Arenas {
         full.min_by_key(|(_, code)| code.began).map(|(index, _)| index)
     }
 
-    /// Disowns the code of an arena. Returns where it is.
+    /// Disowns the code of an arena. Returns its range.
     pub fn retire(&mut self, index: usize) -> Option<Range<u64>> {
         self.retirements += 1;
         let now = self.retirements;
         self.codes.get_mut(index).map(|code| code.retire(now))
     }
 
-    /// A retired arena's memory is there to be used again. Returns where it lies and the hooks that its code named; `None`
+    /// Makes a retired arena's memory available again. Returns its range and the hooks that its code named; `None`
     /// where it cannot be used.
     pub fn empty(&mut self, index: usize, lanes: &Lanes) -> Option<(Range<u64>, Vec<u64>)> {
         self.began += 1;
@@ -159,27 +159,27 @@ impl Arenas {
         Some((range, hooks))
     }
 
-    /// A counter was made whose countdown is to begin.
+    /// Notes a new counter whose countdown is still to begin.
     pub fn counter_added(&mut self, index: usize, id: u64) {
         self.new_counters.push((index, id));
     }
 
-    /// How many counters there are whose countdown has not begun.
+    /// How many counters have no countdown yet.
     pub const fn new_counters(&self) -> usize {
         self.new_counters.len()
     }
 
-    /// Forgets such counters but for the first ones.
+    /// Forgets these counters, except for the `first` ones.
     pub fn keep_new_counters(&mut self, first: usize) {
         self.new_counters.truncate(first);
     }
 
-    /// Takes them.
+    /// Takes all of them.
     pub fn take_new_counters(&mut self) -> Vec<(usize, u64)> {
         std::mem::take(&mut self.new_counters)
     }
 
-    /// Has so many arenas of so many blocks each at most, for tests.
+    /// Limits the number of arenas and the blocks in each, for tests.
     pub const fn bound(&mut self, arenas: usize, blocks: usize) {
         (self.most, self.most_blocks) = (arenas, blocks);
     }

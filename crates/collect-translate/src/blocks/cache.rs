@@ -1,4 +1,4 @@
-//! The code cache: what is translated, and where it is.
+//! The code cache: all translations, and where they lie.
 
 use std::ops::Range;
 
@@ -16,12 +16,12 @@ use crate::{
     probes::{filter::IpSet, mode::Mode, templates::Templates},
 };
 
-/// Everything that is translated. One for the process, used under a lock.
+/// All translations of the process, used under a lock.
 ///
-/// Its parts know nothing of each other; what concerns several of them is done here, in `invalidate` and in `retire`.
+/// Its parts do not know each other. Operations that concern several parts are in `invalidate` and `retire`.
 pub struct Cache {
     pub(super) mode: Mode,
-    /// What is observed one by one.
+    /// The instructions that are observed individually.
     pub(super) filter: IpSet,
     /// The program's code.
     pub source: Source,
@@ -30,22 +30,22 @@ pub struct Cache {
     pub lanes: Lanes,
     pub arenas: Arenas,
     pub translations: Translations,
-    /// Jumps to blocks that are still to be translated.
+    /// Jumps to blocks that are not translated yet.
     pub(super) waiting: Waiting,
     pub landings: Landings,
     pub hooks: Hooks,
-    /// What is known of accesses that are streamed.
+    /// What is known about streamed accesses.
     pub templates: Templates,
-    /// What children of a fork will run.
+    /// Code that children of a fork will run.
     pub ahead: Ahead,
     pub spare: Spare,
 }
 
 impl Cache {
-    /// An empty one.
+    /// An empty cache.
     ///
     /// # Errors
-    /// The address space has no room, or the system forbids code that is written by the process itself.
+    /// The address space has no room, or the system forbids a process to write its own code.
     pub fn new(mode: Mode, native: Vec<Range<u64>>) -> Result<Self, MemoryError> {
         Ok(Self {
             mode,
@@ -69,12 +69,13 @@ impl Cache {
         self.mode
     }
 
-    /// Which instructions are observed one by one.
+    /// Which instructions are observed individually.
     pub const fn filter(&self) -> &IpSet {
         &self.filter
     }
 
-    /// The fragment is made, and may be run: jumps that wait for its blocks lead there, and its landings are looked up.
+    /// The fragment is complete and may run: jumps that wait for its blocks lead there, and its landings are entered
+    /// into the tables.
     pub fn publish(&mut self) {
         let Self { arenas, translations, waiting, landings, .. } = self;
         translations.publish(|(pc, cache)| {
@@ -93,8 +94,8 @@ impl Cache {
         self.landings.retract();
     }
 
-    /// Where a jump to the code at `pc` is to lead: there, if that is `known`, or to an exit stub that will make the jump,
-    /// whose displacement is at `patch`, lead there.
+    /// Where a jump to the code at `pc` is to lead: to `known`, if given, otherwise to an exit stub that will patch
+    /// the jump. `patch` is the address of its displacement.
     pub fn link_to(&mut self, index: usize, pc: u64, patch: u64, known: Option<u64>) -> u64 {
         let target = self.source.stands_for(pc);
         let Some(code) = self.arenas.get_mut(index) else { return 0 };
@@ -110,13 +111,13 @@ impl Cache {
         }
     }
 
-    /// The arena for the code at `pc`, with room for one more fragment.
+    /// An arena for the code at `pc`, with room for one more fragment.
     pub fn room_near(&mut self, pc: u64) -> Option<usize> {
         let reach = self.source.reach(pc)?;
         self.arenas.room(&reach, &mut self.lanes)
     }
 
-    /// The state that holds at a cache address inside a fragment.
+    /// The mark for a cache address inside a fragment.
     pub fn mark(&self, address: u64) -> Option<Mark> {
         self.arenas.at(address)?.1.mark(address)
     }

@@ -1,4 +1,4 @@
-//! One arena of the cache with everything that is known about the code in it.
+//! One arena of the cache, with all that is known about the code in it.
 
 pub mod fragments;
 pub mod jumps;
@@ -22,14 +22,14 @@ use stubs::Stubs;
 #[derive(Debug)]
 pub struct Code {
     memory: Arena,
-    /// When it was begun, in arenas.
+    /// Its number in the order in which arenas were begun.
     pub began: u64,
-    /// Its code is forgotten: the how manieth of those arenas it is.
+    /// Its number among the retired arenas, once its code is forgotten.
     retired: Option<u64>,
     counters: Vec<Counter>,
-    /// Accesses that one unit of each counter stands for.
+    /// How many accesses one unit of each counter stands for.
     weights: Vec<i32>,
-    /// Branches whose falling through has counters of its own: the last ones of a window.
+    /// How many branches have counters of their own for falling through: the last counters of a window.
     edges: usize,
     fragments: Fragments,
     jumps: Jumps,
@@ -39,17 +39,17 @@ pub struct Code {
     miss_stubs: [u64; 3],
 }
 
-/// Counters of one fragment at most: of its blocks, and of instructions that have some of their own.
+/// The largest number of counters in one fragment: those of its blocks, and of instructions that have their own.
 const MOST_NEW: usize = 16 * 64;
 
-/// Room that a fragment is given in each half of its arena: 16 blocks of 64 instructions with their additions.
+/// The space reserved for a fragment in each half of its arena: 16 blocks of 64 instructions with added code.
 pub const MOST_HOT: usize = 64 << 10;
 pub const MOST_COLD: usize = 64 << 10;
 
-/// Alignment of fragments: what a processor fetches at a time.
+/// Alignment of fragments: what a processor fetches at once.
 const FETCH: u64 = 16;
 
-/// Whether code that names only this can name it by its address, whose sign is extended from bit 31.
+/// Whether code can name this range by absolute addresses, whose sign is extended from bit 31.
 pub const fn is_low(code: &Range<u64>) -> bool {
     code.end <= 2 << 30
 }
@@ -71,7 +71,7 @@ impl Code {
             memory,
             began,
             retired: None,
-            // Address space only, until it is used: growing would copy.
+            // Only address space, until it is used: growing would copy.
             counters: Vec::with_capacity(COUNTERS_PER_ARENA),
             weights: Vec::with_capacity(COUNTERS_PER_ARENA),
             edges: 0,
@@ -86,7 +86,7 @@ impl Code {
         Some(code)
     }
 
-    /// What all fragments refer to.
+    /// Emits what all fragments refer to.
     fn prepare(&mut self) -> Option<()> {
         self.gates = [self.cold(&gate::table(false))?, self.cold(&gate::table(true))?];
         for (index, miss) in self.misses.into_iter().enumerate() {
@@ -98,14 +98,14 @@ impl Code {
         Some(())
     }
 
-    /// Its code is forgotten from now on. Returns where it is.
+    /// Forgets its code. Returns its range.
     pub fn retire(&mut self, number: u64) -> Range<u64> {
         self.retired = Some(number);
         self.fragments.retire();
         self.range()
     }
 
-    /// The number that it was retired with, if it was.
+    /// Its number among the retired arenas, if it is retired.
     pub const fn retired(&self) -> Option<u64> {
         self.retired
     }
@@ -115,7 +115,7 @@ impl Code {
         self.memory.range()
     }
 
-    /// Empties it. Nothing may run its code any more. False where it cannot be used.
+    /// Empties it. No thread may run its code any more. False where it cannot be used.
     pub fn restart(&mut self, began: u64) -> bool {
         self.memory.clear();
         self.counters.clear();
@@ -130,7 +130,7 @@ impl Code {
         ready
     }
 
-    /// Where the table of system calls lies that leave, `waiting` ones among them or not.
+    /// The address of the table of system calls that leave the cache, with or without the `waiting` ones.
     pub const fn gate(&self, waiting: bool) -> u64 {
         let [ours, with_waiting] = self.gates;
         if waiting { with_waiting } else { ours }
@@ -141,7 +141,7 @@ impl Code {
         self.miss_stubs.get(table as usize).copied().unwrap_or_default()
     }
 
-    /// Whether one more fragment fits, where it may hold so many blocks.
+    /// Whether one more fragment fits, if the arena may hold this many blocks.
     pub fn has_room(&self, blocks: usize) -> bool {
         self.retired.is_none()
             && self.memory.room(MOST_HOT, MOST_COLD + self.jumps.bytes_to_come())
@@ -149,22 +149,22 @@ impl Code {
             && self.counters.len() + self.edges + 2 * MOST_NEW < COUNTERS_PER_ARENA
     }
 
-    /// Sees to it that the next fragment finds memory. `None` where there is none.
+    /// Ensures that the next fragment finds memory. `None` where there is none.
     pub fn make_ready(&mut self) -> Option<()> {
         self.memory.make_ready(MOST_HOT, MOST_COLD).ok()
     }
 
-    /// Whether operands anywhere in it can name all of `code`: relative to themselves, or by its address.
+    /// Whether operands anywhere in the arena can name all of `code`: relative to themselves, or by its address.
     pub fn reaches(&self, code: &Range<u64>) -> bool {
         self.memory.reaches(code) || self.memory.is_far() && is_low(code)
     }
 
-    /// Where it lies, if that is anywhere.
+    /// Where it lies, if it was placed far from the code.
     pub fn far(&self) -> Option<u64> {
         self.memory.is_far().then(|| self.memory.range().start)
     }
 
-    /// Gives the pages back that it can be written through: they come back where they are used.
+    /// Unmaps the pages through which it is written; they come back on use.
     pub fn rest(&self) {
         self.memory.rest();
     }
@@ -189,7 +189,7 @@ impl Code {
         &self.counters
     }
 
-    /// A new counter: its number, and its place relative to GS.
+    /// Adds a counter: returns its number, and its place relative to GS.
     pub fn add_counter(&mut self, counter: Counter) -> (u64, u64) {
         let id = self.counters.len() as u64;
         self.counters.push(counter);
@@ -197,24 +197,24 @@ impl Code {
         (id, self.windows().v.wrapping_add(8 * id))
     }
 
-    /// A new counter for a branch that falls through, which counts down there: its place relative to GS.
+    /// Adds a counter for a branch that falls through, which counts down there: returns its place relative to GS.
     pub fn add_edge(&mut self) -> u64 {
         self.edges += 1;
         self.windows().v.wrapping_add(8 * (COUNTERS_PER_ARENA - self.edges) as u64)
     }
 
-    /// How often branches of a lane fell through, where that has counters of its own.
+    /// How often branches of a lane fell through, of those with counters of their own.
     pub fn falls(&self, lane: LaneId) -> i64 {
         let windows = self.windows();
         (1..=self.edges).map(|edge| -windows.value(lane, COUNTERS_PER_ARENA - edge)).sum()
     }
 
-    /// Loads and stores of a lane's counters, but for the units that were loaded into them.
+    /// Loads and stores by a lane's counters, without the units that were loaded into them.
     pub fn accesses(&self, lane: LaneId) -> i64 {
         self.windows().weighted(lane, &self.weights)
     }
 
-    /// Adds to a counter of a thread that does not count meanwhile.
+    /// Adds to a counter of a thread that is not counting meanwhile.
     pub fn count(&self, lane: LaneId, id: u64, difference: i64) {
         let windows = self.windows();
         windows.set(lane, id as usize, windows.value(lane, id as usize).wrapping_add(difference));
@@ -225,7 +225,7 @@ impl Code {
         self.memory.cold().next_multiple_of(WORD)
     }
 
-    /// A word that code refers to.
+    /// Adds a word that code refers to; returns its address.
     pub fn literal(&mut self, value: u64) -> u64 {
         self.cold(&value.to_le_bytes()).unwrap_or_default()
     }

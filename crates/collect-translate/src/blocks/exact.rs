@@ -1,4 +1,4 @@
-//! The exact look-up of an access that was found near watched places.
+//! The exact look-up of an access that the quick look-up found near watched places.
 
 use std::{arch::naked_asm, mem::offset_of, ops::Range};
 
@@ -8,9 +8,10 @@ use crate::lane::{
     watches,
 };
 
-/// Where code goes with the address in `Slots::looked_up`, the program's registers in place but for RAX, which is in
-/// scratch word A, and the address of the `Exit` in RAX. Behind that, words of an offset from that address and a mask of an
-/// entry, one for each access, end with a mask of 0. Goes back where none of them goes to a watched place.
+/// Code jumps here with the address in `Slots::looked_up`, the address of the `Exit` in RAX, and the program's values
+/// in all other registers; RAX's is in scratch word A. Behind the `Exit` lie pairs of 16-bit words, one for each access: an
+/// offset from that address and the mask of an entry. A mask of 0 ends them. Goes back where no access is to a
+/// watched place.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn look_up_exactly() {
@@ -22,7 +23,7 @@ pub unsafe extern "C" fn look_up_exactly() {
         "mov gs:[{regs} + 48], rsi",
         "mov gs:[{regs} + 56], rdi",
         "mov rsi, rax",
-        // From here to the next label an interrupted thread is taken to have found something.
+        // A thread that is interrupted from here to the next label counts as having found something.
         ".globl carom_translate_exact_look_up",
         ".hidden carom_translate_exact_look_up",
         "carom_translate_exact_look_up:",
@@ -91,7 +92,7 @@ pub unsafe extern "C" fn look_up_exactly() {
     )
 }
 
-/// Has the function, and with it its labels, linked also where nothing else names it.
+/// Links the function, and with it its labels, even where nothing else names it.
 #[used]
 static LINKED: unsafe extern "C" fn() = look_up_exactly;
 

@@ -1,14 +1,14 @@
-//! Which system calls leave the cache.
+//! The gate: which system calls leave the cache.
 
 use crate::encode::{Emitter, marks::Undo};
 
-/// Numbers beyond this leave.
+/// System calls with higher numbers leave.
 const KNOWN: u32 = 512;
 
 /// Bytes of the table that [`emit`]'s code looks into.
 pub const TABLE_BYTES: usize = KNOWN as usize / 8;
 
-/// The calls that concern the translator.
+/// The system calls that concern the translator.
 const OURS: [i64; 23] = [
     libc::SYS_rt_sigaction,
     libc::SYS_rt_sigprocmask,
@@ -35,7 +35,7 @@ const OURS: [i64; 23] = [
     libc::SYS_tgkill,
 ];
 
-/// Those that make a thread wait for others, or for time to pass: what it has streamed is handed over first.
+/// System calls in which a thread waits for others, or for time to pass. The thread hands over its stream first.
 const WAITING: [i64; 15] = [
     libc::SYS_futex,
     libc::SYS_futex_waitv,
@@ -54,8 +54,8 @@ const WAITING: [i64; 15] = [
     libc::SYS_rt_sigtimedwait,
 ];
 
-/// The calls that change what the process may do: what it may call, whose files it may open, and which it sees; and that
-/// let others look into it.
+/// System calls that change what the process may call, which files it may open and which it sees, and those that let
+/// others look into it.
 pub const RESTRICTING: [i64; 16] = [
     libc::SYS_prctl,
     libc::SYS_ptrace,
@@ -78,7 +78,7 @@ pub const RESTRICTING: [i64; 16] = [
 /// Linux, arch/x86/entry/syscalls/syscall_64.tbl.
 const IO_PGETEVENTS: i64 = 333;
 
-/// Calls that put another signal mask into force while they wait.
+/// System calls that set another signal mask while they wait.
 pub const MASKING: [i64; 6] = [
     libc::SYS_rt_sigsuspend,
     libc::SYS_ppoll,
@@ -88,7 +88,7 @@ pub const MASKING: [i64; 6] = [
     IO_PGETEVENTS,
 ];
 
-/// One bit per system call: set where it leaves, `waiting` ones included or not.
+/// One bit per system call: set where it leaves, with or without the `waiting` ones.
 pub fn table(waiting: bool) -> [u8; TABLE_BYTES] {
     let mut table = [0; TABLE_BYTES];
     let waiting = WAITING.iter().filter(|_| waiting);
@@ -103,10 +103,10 @@ pub fn table(waiting: bool) -> [u8; TABLE_BYTES] {
 /// Bytes of the code that [`emit`] appends.
 pub const BYTES: u64 = 48;
 
-/// Appends the choice: on for an ordinary call, to `leave` for one of ours. RCX and R11 are lost, which the
-/// instruction destroys anyway; everything else is as it was, the flags too. `table`: where [`table`] lies.
-/// `mark` is told where the call's number is from which address on. (What it is not told is that a signal would
-/// find other flags: nobody's code reads flags across a system call that a signal may interrupt.)
+/// Appends the choice: an ordinary call continues, one that concerns the translator goes to `leave`. RCX and R11 are
+/// lost, which the instruction destroys anyway; everything else is preserved, including the flags. `table`: the
+/// address of [`table`]. `mark` is called with the addresses from which the call's number lies elsewhere. (It is not
+/// told that a signal would find other flags: no code reads flags across a system call that a signal may interrupt.)
 pub fn emit(code: &mut Emitter, table: u64, leave: u64, mut mark: impl FnMut(u64, Undo)) {
     // mov rcx, rax; lahf; seto al; mov r11, rax
     code.raw(&[0x48, 0x89, 0xc1]);
@@ -120,7 +120,7 @@ pub fn emit(code: &mut Emitter, table: u64, leave: u64, mut mark: impl FnMut(u64
     code.raw(&[0x73, BT_AND_SETAE, 0x0f, 0xa3, 0x0d]);
     near(code, table);
     code.raw(&[0x0f, 0x93, 0xc0]);
-    // xchg rax, rcx: RCX is 0 for one of ours.
+    // xchg rax, rcx: RCX is 0 where the call concerns the translator.
     code.raw(&[0x48, 0x91]);
     mark(code.here(), Undo::Nothing);
     // xchg rax, r11; add al, 127; sahf; xchg rax, r11
@@ -129,7 +129,7 @@ pub fn emit(code: &mut Emitter, table: u64, leave: u64, mut mark: impl FnMut(u64
     code.flags_from_ax();
     code.raw(&[0x49, 0x93]);
     mark(code.here(), Undo::Nothing);
-    // jrcxz reaches a jump; an ordinary call hops over it.
+    // jrcxz has a short reach, so it leads to a jump, over which an ordinary call hops.
     const TO_LEAVE: u8 = 2;
     const OVER_LEAVE: u8 = 5;
     code.raw(&[0xe3, TO_LEAVE, 0xeb, OVER_LEAVE, 0xe9]);

@@ -6,12 +6,12 @@ use crate::probes::hook::Hook;
 #[derive(Debug, Default)]
 pub struct Hooks {
     all: Vec<Hook>,
-    /// Numbers of those that are not used any more.
+    /// Numbers that are free again.
     unused: Vec<u64>,
 }
 
 impl Hooks {
-    /// A new one: its number.
+    /// Adds a hook: returns its number.
     pub fn add(&mut self, hook: Hook) -> u64 {
         if let Some(id) = self.unused.pop()
             && let Some(place) = self.all.get_mut(id as usize)
@@ -23,7 +23,7 @@ impl Hooks {
         self.all.len() as u64 - 1
     }
 
-    /// The one of a number.
+    /// The hook with this number.
     pub fn get(&self, id: u64) -> Option<Hook> {
         self.all.get(id as usize).copied()
     }

@@ -1,7 +1,7 @@
-//! Code that changes: its translations are forgotten.
+//! Changed code: its translations are forgotten.
 //!
-//! A fragment is forgotten as a whole: nothing leads there any more. A thread that is in it runs on to its end, where
-//! it leaves, as a processor may run on with what it has fetched until it is serialised.
+//! A fragment is forgotten as a whole: nothing leads there any more. A thread inside runs on to the fragment's end
+//! and leaves there, as a processor may run on with what it has fetched until it is serialised.
 
 use std::ops::Range;
 
@@ -12,19 +12,19 @@ use crate::{
 };
 
 impl Cache {
-    /// Something else may be at these addresses now.
+    /// The code at these addresses may have changed.
     pub fn code_changed(&mut self, changed: &Range<u64>) {
         self.forget(std::slice::from_ref(changed));
         self.source.forget_sequences(changed);
-        // Where the look fails, everything is forgotten, and code will be looked for again.
+        // If the look fails, everything is forgotten, and code is looked for again later.
         let _ = self.look();
     }
 
-    /// Looks at what is mapped, and forgets what is not there any more.
+    /// Reads what is mapped, and forgets code that is no longer there.
     ///
     /// # Errors
-    /// [`MemoryError::NoMaps`]: everything is forgotten. What cannot be told to be the code that was translated runs
-    /// natively, until a look succeeds.
+    /// [`MemoryError::NoMaps`]: everything is forgotten. Code that cannot be verified to be what was translated runs
+    /// natively until a look succeeds.
     pub fn look(&mut self) -> Result<(), MemoryError> {
         let looked = self.source.look();
         let everything = 0..u64::MAX;
@@ -34,18 +34,18 @@ impl Cache {
         looked.map(drop)
     }
 
-    /// Everything is translated anew, in another mode.
+    /// Forgets all translations; code is translated anew, in another mode.
     pub fn set_mode(&mut self, mode: Mode) {
         let was_off = std::mem::replace(&mut self.mode, mode) == Mode::Off;
         if was_off {
-            // Threads that ran natively have mapped what they would.
+            // Threads that ran natively may have mapped code.
             let _ = self.look();
         }
         let everything = 0..u64::MAX;
         self.forget(std::slice::from_ref(&everything));
     }
 
-    /// Whether there is code at `pc` that can be translated, looking at what is mapped if need be.
+    /// Whether there is code at `pc` that can be translated; reads what is mapped if need be.
     pub fn find_code(&mut self, pc: u64) -> bool {
         if self.source.is_worth_a_look(pc) && self.look().is_ok() {
             self.source.note_foreign(pc);
@@ -53,8 +53,8 @@ impl Cache {
         self.source.has(pc)
     }
 
-    /// Forgets the translations of restartable sequences that were not known when they were made. Whether there are any
-    /// sequences that this concerns.
+    /// Forgets the translations of restartable sequences that were not known when they were made. Returns whether
+    /// there were any.
     pub fn forget_sequences(&mut self) -> bool {
         let fresh = self.source.take_fresh_sequences();
         self.forget(&fresh);
@@ -68,19 +68,19 @@ impl Cache {
         }
     }
 
-    /// Only these instructions are observed one by one from now on.
+    /// Observes only these instructions individually from now on.
     pub fn set_filter(&mut self, instructions: IpSet) {
         let changed = self.filter.difference(&instructions);
         self.filter = instructions;
         self.forget(&changed);
     }
 
-    /// Whether the fragment at a cache address still stands for what is mapped.
+    /// Whether the fragment at a cache address still corresponds to what is mapped.
     pub fn is_current(&self, address: u64) -> bool {
         self.arenas.at(address).is_some_and(|(_, code)| code.is_current(address))
     }
 
-    /// Forgets what was made from something in these places.
+    /// Forgets translations of any byte in these ranges.
     pub fn forget(&mut self, changed: &[Range<u64>]) {
         let mut dead = Vec::new();
         for code in self.arenas.iter_mut() {
@@ -89,7 +89,7 @@ impl Cache {
         self.bury(dead);
     }
 
-    /// Nothing leads any more to code at these places in the cache.
+    /// Makes nothing lead to code in these ranges of the cache any more.
     pub fn bury(&mut self, mut dead: Vec<Range<u64>>) {
         if dead.is_empty() {
             return;
@@ -101,7 +101,7 @@ impl Cache {
         };
         let gone = self.translations.forget(is_dead);
         self.landings.forget(&gone, is_dead);
-        // One that is gone may be anywhere in a chain.
+        // A landing that is gone may be anywhere in a chain.
         self.landings.empty_tables();
         for code in self.arenas.iter_mut() {
             for (pc, patch) in code.unlink(&gone) {

@@ -1,9 +1,9 @@
 //! Landings: where indirect transfers arrive in the cache.
 //!
-//! Three tables lead to them, each with one entry for every value of the low 16 bits of a target. So a landing compares
-//! the whole target first. Those that share an entry form a chain: the entry leads to the one that was put there last,
-//! each leads on to the one that was there before it, and the dispatcher is asked at the end. All of them leave the flags
-//! alone: what comes by may be on its way to code that reads them.
+//! Three tables lead to them, each with one entry for every value of the low 16 bits of a target. So a landing first
+//! compares the whole target. Landings with a common entry form a chain: the entry leads to the one that was added
+//! last, each leads on to the one added before it, and the dispatcher is at the end. All of them preserve the flags,
+//! because the target code may read them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,9 +18,9 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct Landing {
     pub table: TableKind,
-    /// What is borrowed on arrival: RCX, in which the table's index was and whose value is in B, and the next one.
+    /// What is borrowed on arrival: RCX, which held the table's index and whose value is in B, and the next one.
     pub undo: Undo,
-    /// Holds the original address that is wanted; its value is in A.
+    /// Holds the wanted original address; its own value is in A.
     pub target: Gpr,
 }
 
@@ -29,7 +29,7 @@ impl Landing {
     pub const CALL: Self = Self { table: TableKind::Call, undo: Undo::Jump, target: Gpr::R11 };
     pub const JUMP: Self = Self { table: TableKind::Jump, undo: Undo::Jump, target: Gpr::R11 };
 
-    /// The one that leads through a table.
+    /// Arrival through a table.
     pub const fn through(table: TableKind) -> Self {
         match table {
             TableKind::Return => Self::RETURN,
@@ -39,28 +39,28 @@ impl Landing {
     }
 }
 
-/// A landing that was made.
+/// A landing, once it is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Landed {
     /// Where it begins.
     pub at: u64,
-    /// Where the displacement is of its jump for other targets.
+    /// Where the displacement of its jump for other targets is.
     pub on: u64,
 }
 
-/// All of them, by table and original address.
+/// All landings, by table and original address.
 #[derive(Debug)]
 pub struct Landings {
     all: [FxHashMap<u64, (Landed, Filling)>; TableKind::ALL.len()],
-    /// What leads to them.
+    /// The tables that lead to them.
     tables: Tables,
     /// How often the tables were emptied.
     filling: u64,
-    /// Those of the fragment in the making, which is not there to be run yet.
+    /// Those of the fragment in the making, which may not run yet.
     fresh: Vec<(TableKind, u64, Landed)>,
 }
 
-/// Which filling of the tables a landing was put into last: it is in them if that is the present one.
+/// The filling of the tables into which a landing was last put: it is in them if that is the present one.
 type Filling = Option<u64>;
 
 impl Landings {
@@ -77,17 +77,17 @@ impl Landings {
         self.tables.address(kind)
     }
 
-    /// The fragment in the making has a landing for `pc` there.
+    /// Notes a landing for `pc` of the fragment in the making.
     pub fn lands(&mut self, table: TableKind, pc: u64, landed: Landed) {
         self.add(table, pc, landed);
         self.fresh.push((table, pc, landed));
     }
 
-    /// The fragment is made.
+    /// The fragment is complete.
     pub fn publish(&mut self, arenas: &mut Arenas) {
         let mut fresh = std::mem::take(&mut self.fresh);
         for (table, pc, landed) in fresh.drain(..) {
-            // Many are never wanted: those that are in use do not wait behind them.
+            // Many landings are never used: a used one must not wait behind them in a chain.
             if self.misses(table, pc) {
                 self.put(arenas, table, pc, landed);
             }
@@ -95,7 +95,7 @@ impl Landings {
         self.fresh = fresh;
     }
 
-    /// It could not be made.
+    /// The fragment could not be made.
     pub fn retract(&mut self) {
         for (table, pc, _) in std::mem::take(&mut self.fresh) {
             self.of(table).remove(&pc);
@@ -107,42 +107,42 @@ impl Landings {
         let filling = Some(self.filling);
         let next = self.tables.get(table, pc);
         let Some((_, put)) = self.of(table).get_mut(&pc) else { return };
-        // Another thread that missed it at the same time may have been here before: a chain must have an end.
+        // Another thread that missed at the same time may have put it already: a chain must have an end.
         if *put == filling {
             return;
         }
         let Some(code) = arenas.at_mut(landed.at) else { return };
-        // Without room for a way to the next one, each such transfer leaves.
+        // Without room to lead on to the next landing, each such transfer leaves.
         if lead_on(code, table, pc, landed, next) {
             *put = filling;
             self.tables.set(table, pc, landed.at);
         }
     }
 
-    /// Whether transfers to `pc` find no landing at all in their entry.
+    /// Whether the table's entry for `pc` is empty.
     fn misses(&self, table: TableKind, pc: u64) -> bool {
         misses().contains(&self.tables.get(table, pc))
     }
 
-    /// No transfer finds its landing any more: each is put into its table again when it is wanted.
+    /// Empties the tables: each landing is put into its table again when it is next used.
     pub fn empty_tables(&mut self) {
         TableKind::ALL.into_iter().for_each(|table| self.tables.reset(table));
         self.filling += 1;
     }
 
-    /// A landing for the code at `pc`, which is in no table yet.
+    /// Adds a landing for the code at `pc`, which is in no table yet.
     pub fn add(&mut self, table: TableKind, pc: u64, landed: Landed) {
         self.of(table).insert(pc, (landed, None));
     }
 
-    /// Forgets those for blocks that are `gone`, and those that lie where `is_dead` holds.
+    /// Forgets landings for blocks in `gone`, and those that lie where `is_dead` holds.
     pub fn forget(&mut self, gone: &FxHashSet<u64>, is_dead: impl Fn(u64) -> bool) {
         for landings in &mut self.all {
             landings.retain(|pc, (landed, _)| !gone.contains(pc) && !is_dead(landed.at));
         }
     }
 
-    /// The one for the code at `pc`.
+    /// The landing for the code at `pc`.
     pub fn find(&mut self, table: TableKind, pc: u64) -> Option<Landed> {
         self.of(table).get(&pc).map(|(landed, _)| *landed)
     }

@@ -1,26 +1,26 @@
-//! Direct jumps between blocks, and those that wait for a block that is still to be translated.
+//! Direct jumps that wait for a block that is not translated yet.
 
 use rustc_hash::FxHashMap;
 
-/// Jumps that leave until their target is translated, by target. Each target has a chain of them.
+/// Jumps that leave until their target is translated, in a chain for each target.
 #[derive(Debug, Default)]
 pub struct Waiting {
     first: FxHashMap<u64, u32>,
     chain: Vec<Entry>,
-    /// The first of the entries that are not used.
+    /// The first free entry.
     free: Option<u32>,
 }
 
 /// A jump, and the next one of its chain.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Where its displacement is.
+    /// The address of its displacement.
     patch: u64,
     next: Option<u32>,
 }
 
 impl Waiting {
-    /// The jump whose displacement is at `patch` waits for the block at `pc`.
+    /// The jump with its displacement at `patch` waits for the block at `pc`.
     pub fn add(&mut self, pc: u64, patch: u64) {
         let entry = Entry { patch, next: self.first.get(&pc).copied() };
         let index = match self.free {
@@ -39,7 +39,7 @@ impl Waiting {
         }
     }
 
-    /// Takes the jumps out that wait for the block at `pc`, and tells where their displacements are.
+    /// Removes the jumps that wait for the block at `pc`, and returns the addresses of their displacements.
     pub fn take(&mut self, pc: u64) -> Option<impl Iterator<Item = u64> + use<>> {
         let mut next = Some(self.first.remove(&pc)?);
         let mut taken = Vec::new();
@@ -53,7 +53,7 @@ impl Waiting {
         Some(taken.into_iter())
     }
 
-    /// Forgets the jumps whose displacements are at such places.
+    /// Forgets the jumps with displacements where `gone` holds.
     pub fn forget(&mut self, mut gone: impl FnMut(u64) -> bool) {
         let targets: Vec<u64> = self.first.keys().copied().collect();
         for pc in targets {
@@ -81,7 +81,7 @@ mod tests {
         }
         assert_eq!(taken(&mut waiting, 10), [1, 3, 4]);
         assert_eq!(taken(&mut waiting, 10), []);
-        // The places that became free are used again: the chain does not grow beyond the four there were.
+        // Freed entries are used again: the chain does not grow beyond four entries.
         for patch in 5..8 {
             waiting.add(30, patch);
         }

@@ -1,18 +1,19 @@
 //! The code cache: what is translated, where it is, and the ways between blocks.
 //!
-//! - **Arenas** ([`code`]): 16 MiB within 2 GiB of the original code, each a memfd that is mapped twice: executable there,
-//!   writable elsewhere. There are six at most. Code below 2 GiB, whose operands can be absolute, finds room anywhere. Beside
-//!   each arena lie *windows* of counters, one for every lane, at one distance from all lanes, so that
-//!   the same instruction `sub qword ptr gs:[rip+d], 1` counts in each thread's own window. (In a chain of such counts an
-//!   operand relative to RIP cost nothing and an absolute one, `gs:[d]`, 1.2 ns, presumably because the core renames only
-//!   the former.)
+//! - **Arenas** ([`code`]): at most six of 16 MiB, within 2 GiB of the original code. Each is a memfd that is mapped
+//!   twice: executable near the code, writable elsewhere. Code below 2 GiB, whose operands can be absolute, can be
+//!   placed anywhere. Beside each arena lie *windows* of counters, one for every lane, at the same distance from each
+//!   lane. So the same instruction `sub qword ptr gs:[rip+d], 1` counts in each thread's own window. (In a chain of
+//!   such counts an operand relative to RIP cost nothing and an absolute one, `gs:[d]`, 1.2 ns, presumably because
+//!   the core renames only the former.)
 //! - **Links** ([`links`], [`code::jumps`]): direct jumps leave at first, and are patched once their target is translated.
-//! - **Landings** ([`landings`]): indirect transfers go through three tables (returns, calls, jumps) by the low 16 bits of
-//!   the target to a landing, which compares the whole target. Entries are single words: threads share them without a lock.
+//! - **Landings** ([`landings`]): indirect transfers go through three tables (returns, calls, jumps), indexed by the low
+//!   16 bits of the target, to a landing, which compares the whole target. Entries are single words, which threads
+//!   share without a lock.
 //! - **Exits** ([`code::stubs`], [`passages`], [`gate`]): code that saves the registers, blocks all signals, changes to
-//!   the engine's stack and asks the dispatcher.
-//! - **Forgetting** ([`invalidate`], [`retire`]): fragments made from changed pages, or those of the oldest arena when all
-//!   are full. Links to them become exits again, and table entries are cleared.
+//!   the engine's stack and calls the dispatcher.
+//! - **Invalidation** ([`invalidate`], [`retire`]): of fragments made from changed pages, or of those in the oldest
+//!   arena when all are full. Links to them become exits again, and table entries are cleared.
 
 pub mod ahead;
 pub mod arenas;

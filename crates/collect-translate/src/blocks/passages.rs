@@ -1,9 +1,9 @@
 //! The passages between the cache, the dispatcher and native code.
 //!
-//! The program's registers are in `Slots` while the dispatcher runs, all signals are blocked, and the stack is the
-//! engine's. A signal can arrive in the few instructions before and after: they are straight, use nothing but
-//! registers and slots, and leave the stack pointer and the flags to the program, so that `signal::passage` can carry
-//! them out to the end on a copy. All passages lie in a section of their own.
+//! While the dispatcher runs, the program's registers are in `Slots`, all signals are blocked, and the stack is the
+//! engine's. A signal can arrive only in the few instructions before and after. These are straight-line code, use
+//! nothing but registers and slots, and keep the program's stack pointer and flags, so that `signal::passage` can
+//! complete them on a copy of the context. All passages lie in a section of their own.
 
 use std::{arch::naked_asm, mem::offset_of, ops::Range};
 
@@ -13,18 +13,18 @@ use crate::lane::{
 };
 use crate::memory::TableKind;
 
-/// Where the slots have the registers, and the words that these are borrowed into.
+/// Where the slots hold the registers, and the scratch words for borrowed ones.
 pub const RAX: usize = offset_of!(Slots, regs);
 pub const SCRATCH: usize = offset_of!(Slots, scratch);
 
-/// What xsave is asked for: SSE, AVX and AVX-512 state (Intel SDM volume 1, 13.1), which compiled code may use. x87 and
-/// tile registers it does not touch.
+/// The state that xsave saves: SSE, AVX and AVX-512 (Intel SDM volume 1, 13.1), which compiled code may use. It does
+/// not touch x87 and tile registers.
 pub const VECTORS: u32 = 0b1110_0110;
 
-/// The flags that our own code begins with: all clear, but for the bit that always is set.
+/// The flags with which the engine's own code begins: all clear, except for the bit that is always set.
 pub const ALWAYS_SET: u32 = 2;
 
-/// Goes on as the slots say. All signals are blocked, the stack is the engine's.
+/// Continues where the slots say. All signals are blocked, the stack is the engine's.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn proceed() {
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn proceed() {
         "mov r10d, 8",
         "mov eax, 14",
         "syscall",
-        // What signals waited are delivered here, already on the program's stack.
+        // Waiting signals are delivered here, already on the program's stack.
         "mov qword ptr gs:[{inside}], 0",
         "mov rax, gs:[{rax}]",
         "mov rcx, gs:[{rax} + 8]",
@@ -72,7 +72,8 @@ pub unsafe extern "C" fn proceed() {
     )
 }
 
-/// Where a signal handler's context leads when it is restored: on in the cache, all registers being the program's.
+/// Where a signal handler's context leads when it is restored: back into the cache, with the program's values in all
+/// registers.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn resume() {
@@ -85,8 +86,8 @@ static JUMP_MISS: Exit = Exit { reason: Reason::Jump, detail: 0, pc: 0, back: 0 
 pub static ENTER: Exit = Exit { reason: Reason::Enter, detail: 0, pc: 0, back: 0 };
 static BACK: Exit = Exit { reason: Reason::Back, detail: 0, pc: 0, back: 0 };
 
-/// The way to the dispatcher of a kind of transfer whose table does not know the target: this is in `$target`, whose value
-/// is in A; the value of RCX is in B.
+/// The way to the dispatcher for a kind of transfer whose table does not have the target. The target is in `$target`,
+/// whose own value is in A; RCX's value is in B.
 macro_rules! miss {
     ($(#[$doc:meta])* $name:ident, $record:ident, $target:literal) => {
         $(#[$doc])*
@@ -122,10 +123,10 @@ miss!(
     jump_miss, JUMP_MISS, "r11"
 );
 
-/// Goes on in the cache with the code at RAX, all other registers and the stack as that code expects them.
+/// Continues in the cache with the code at RAX. All other registers and the stack must be as that code expects them.
 ///
 /// # Safety
-/// The calling thread is attached. To be jumped to, not called.
+/// The calling thread is attached. Jump here, do not call.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn enter() {
@@ -141,7 +142,7 @@ pub unsafe extern "C" fn enter() {
     )
 }
 
-/// As [`enter`], where the target is in the slots and RAX in A.
+/// As [`enter`], with the target in the slots and RAX's value in A.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn reenter() {
@@ -153,7 +154,7 @@ pub unsafe extern "C" fn reenter() {
     )
 }
 
-/// Where all of these lie.
+/// The range of all passages.
 pub fn passages() -> Range<u64> {
     // The linker defines these for sections whose names are identifiers.
     unsafe extern "C" {

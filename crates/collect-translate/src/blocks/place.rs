@@ -15,7 +15,7 @@ pub struct Place<'c> {
 }
 
 impl Place<'_> {
-    /// What its units stand for.
+    /// The counts that one unit stands for.
     pub fn sums(&self) -> Option<Sums> {
         self.code.counters().get(self.id as usize).map(|counter| counter.sums())
     }

@@ -1,10 +1,10 @@
-//! Full arenas are retired and emptied (`engine::room` tells when that can be).
+//! Full arenas are retired and emptied (`engine::room` decides when).
 
 use super::cache::Cache;
 
 impl Cache {
-    /// The oldest of the full arenas that code at `pc` could be translated to, and that are not to be left alone. One
-    /// that has code in which threads are made stays: they are not known before they have left it.
+    /// The oldest full arena to which code at `pc` could be translated, and which is not to be left alone. An arena
+    /// with code that creates threads stays, because a new thread is not known before it has left that code.
     pub fn oldest(&self, pc: u64, left_alone: impl Fn(usize) -> bool) -> Option<usize> {
         let reach = self.source.reach(pc)?;
         let spawns = |index: usize| {
@@ -20,7 +20,7 @@ impl Cache {
         self.bury(range.into_iter().collect());
     }
 
-    /// Has every thread that is in the cache come by the dispatcher soon.
+    /// Makes every thread that is in the cache enter the dispatcher soon.
     pub fn cut_links(&mut self) {
         for code in self.arenas.iter_mut() {
             code.cut_links();
@@ -28,7 +28,7 @@ impl Cache {
         self.landings.empty_tables();
     }
 
-    /// The arena's memory is there to be used again. False where it cannot be.
+    /// Makes the arena's memory available again. False where it cannot be used.
     pub fn empty(&mut self, index: usize) -> bool {
         let Some((range, hooks)) = self.arenas.empty(index, &self.lanes) else { return false };
         self.waiting.forget(|patch| range.contains(&patch));

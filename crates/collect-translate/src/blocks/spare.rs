@@ -1,8 +1,8 @@
-//! Memory that fragments in the making use one after the other, so that none is asked for.
+//! Buffers that are passed from one fragment in the making to the next, so that none is allocated.
 
 use crate::decode::{block::Decoded, operand::Finder};
 
-/// What the last fragment has left behind.
+/// The buffers of the last fragment.
 #[derive(Default)]
 pub struct Spare {
     pub code: Vec<u8>,

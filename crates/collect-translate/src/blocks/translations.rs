@@ -1,4 +1,4 @@
-//! What is translated: blocks, copies of them, and what else is known by an original address.
+//! Translations by original address: blocks, copies of them, and others.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -7,39 +7,39 @@ use crate::{
     probes::{split::Split, strata::Due},
 };
 
-/// Blocks of a program that starts and does little, so that their table seldom grows. What a table has spare, every fork
-/// copies.
+/// Enough for a program that starts and does little, so that its table seldom grows. Every fork copies the spare part
+/// of a table.
 const TYPICAL_BLOCKS: usize = 7 << 10;
 
-/// Samplings that are remembered. They take a few hundred bytes each, and nothing else empties them in a program that
-/// makes no new code.
+/// The largest number of sampling decisions that are remembered. They take a few hundred bytes each, and nothing else
+/// removes them in a program that makes no new code.
 const MOST_SPLITS: usize = 1 << 14;
 
 /// Some accesses of the block at an address.
 type Sampled = (u64, [u8; Due::MOST]);
 
-/// Where in the cache a block lies that follows a branch.
+/// Where in the cache a block that follows a branch lies.
 #[derive(Clone, Copy, Debug)]
 pub struct Follower {
     /// Where the branch falls through to.
     pub entry: u64,
-    /// Behind what counts that.
+    /// Behind the code that counts the falling through.
     pub body: u64,
 }
 
 /// All translations.
 pub struct Translations {
-    /// Block by original address: where it is in the cache.
+    /// Blocks by original address, with their cache addresses.
     blocks: FxHashMap<u64, u64>,
-    /// Blocks that nobody is led to, because they follow a branch that counts on them (`emit::follower`).
+    /// Blocks to which no other code may lead, because they follow a branch that counts on them (`emit::follower`).
     followers: FxHashMap<u64, Follower>,
-    /// What the fragment in the making has added to both, and is not there to be run yet.
+    /// What the fragment in the making adds to both; it may not run yet.
     fresh: (Vec<(u64, u64)>, Vec<u64>),
     /// Copies of blocks in which accesses are sampled.
     variants: FxHashMap<Sampled, u64>,
-    /// Which of such accesses are told at the block's beginning.
+    /// Which of such accesses are reported at the block's beginning.
     splits: FxHashMap<Sampled, Split>,
-    /// Where system calls happen that make threads, by the address of the call in the cache.
+    /// Code for system calls that make threads, by the cache address of the call.
     spawns: FxHashMap<u64, u64>,
 }
 
@@ -56,7 +56,7 @@ impl Translations {
         }
     }
 
-    /// Where the block at `pc` is, if anybody may be led there.
+    /// Where the block at `pc` is, if other code may lead there.
     pub fn get(&self, pc: u64) -> Option<u64> {
         self.blocks.get(&pc).copied()
     }
@@ -66,7 +66,7 @@ impl Translations {
         self.get(pc).filter(|&cache| code.reaches(cache))
     }
 
-    /// The block at `pc` where it follows a branch.
+    /// The block at `pc`, if it follows a branch.
     pub fn follower(&self, pc: u64) -> Option<Follower> {
         self.followers.get(&pc).copied()
     }
@@ -81,19 +81,19 @@ impl Translations {
         self.get(pc).or_else(|| self.follower(pc).map(|follower| follower.entry))
     }
 
-    /// The fragment in the making has the block at `pc` there.
+    /// Notes the block at `pc` of the fragment in the making.
     pub fn begins(&mut self, pc: u64, cache: u64) {
         self.blocks.insert(pc, cache);
         self.fresh.0.push((pc, cache));
     }
 
-    /// The fragment in the making has the block at `pc` there, behind a branch that counts on it.
+    /// Notes the block at `pc` of the fragment in the making, behind a branch that counts on it.
     pub fn follows(&mut self, pc: u64, follower: Follower) {
         self.followers.insert(pc, follower);
         self.fresh.1.push(pc);
     }
 
-    /// The fragment is made: calls `each` for its blocks and where they are.
+    /// The fragment is complete: calls `each` for its blocks and their cache addresses.
     pub fn publish(&mut self, each: impl FnMut((u64, u64))) {
         let (blocks, followers) = &mut self.fresh;
         blocks.drain(..).for_each(each);
@@ -126,12 +126,12 @@ impl Translations {
         self.variants.values().any(|&copy| copy == start)
     }
 
-    /// Which of these accesses of the block at `pc` are told at its beginning.
+    /// Which of these accesses of the block at `pc` are reported at its beginning.
     pub fn split(&self, pc: u64, due: &Due) -> Option<Split> {
         self.splits.get(&(pc, due.key())).copied()
     }
 
-    /// That was decided.
+    /// Notes that decision.
     pub fn add_split(&mut self, pc: u64, due: &Due, split: Split) {
         if self.splits.len() >= MOST_SPLITS {
             self.splits.clear();
@@ -149,7 +149,7 @@ impl Translations {
         self.spawns.insert(call, entry);
     }
 
-    /// Where all such code lies.
+    /// Where all of this code lies.
     pub fn spawns(&self) -> impl Iterator<Item = u64> {
         self.spawns.values().copied()
     }

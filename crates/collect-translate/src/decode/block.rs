@@ -3,14 +3,14 @@
 use carom_base_insn::{Decoder as Accesses, Statics};
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, MemorySize};
 
-/// Instructions of one block at most.
+/// The largest number of instructions in a block.
 const MOST_INSTRUCTIONS: usize = 64;
 
 /// Room for what most blocks have.
 const TYPICAL_INSTRUCTIONS: usize = 12;
 
-/// Accesses of one kind in one block at most. A sampling period must be longer, so that one execution of a block
-/// holds less than one sample of a kind on average.
+/// The largest number of accesses of one kind in a block. A sampling period must be longer, so that one execution of
+/// a block contains less than one sample of a kind on average.
 pub const MOST_ACCESSES: u32 = 64;
 
 /// What one execution of a block does.
@@ -22,7 +22,7 @@ pub struct Sums {
     pub loaded_bytes: u32,
     pub stored_bytes: u32,
     pub branches: u32,
-    /// Those that are taken, or counted as such ([`counts_as_taken`]).
+    /// Branches that are taken, or counted as taken ([`counts_as_taken`]).
     pub branches_taken: u32,
     pub calls: u32,
     pub returns: u32,
@@ -31,7 +31,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Adds what one execution of an instruction does, its repetitions aside.
+    /// Adds the effects of one execution of an instruction, without its repetitions.
     pub fn add(&mut self, Decoded { instruction, statics, .. }: &Decoded) {
         self.instructions += 1;
         self.loads += statics.loads;
@@ -52,7 +52,7 @@ impl Sums {
     }
 }
 
-/// [`Sums`] of one block in little memory: there is one for every counter.
+/// [`Sums`] of one block in little memory: every counter has one.
 #[derive(Clone, Copy, Debug)]
 pub struct Packed {
     bytes: [u16; 2],
@@ -61,8 +61,8 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Exact: a block has 64 instructions and 64 accesses of a kind, and each of these at most 64 bytes; or it is one
-    /// instruction, of 512 bytes at most.
+    /// Exact: a block has at most 64 instructions and 64 accesses of a kind of at most 64 bytes each, or it is a
+    /// single instruction with at most 512 bytes.
     pub const fn of(sums: &Sums) -> Self {
         Self {
             bytes: [sums.loaded_bytes as u16, sums.stored_bytes as u16],
@@ -80,7 +80,7 @@ impl Packed {
         }
     }
 
-    /// As they were.
+    /// The original sums.
     pub const fn sums(&self) -> Sums {
         let [loaded_bytes, stored_bytes] = self.bytes;
         let [instructions, loads, stores, branches, branches_taken, calls, returns, atomics, system_calls] =
@@ -106,7 +106,7 @@ impl Packed {
 pub struct Decoded {
     pub instruction: Instruction,
     pub statics: Statics,
-    /// Where in its bytes the displacement of an operand relative to RIP lies.
+    /// The offset in its bytes of the displacement of an operand relative to RIP.
     pub displacement: usize,
 }
 
@@ -119,12 +119,13 @@ pub struct Block {
 }
 
 impl Block {
-    /// Decodes the block that begins at `pc` with the first byte of `code`. `None` where that is no instruction.
+    /// Decodes the block that begins at `pc` with the first byte of `code`. `None` where there is no valid
+    /// instruction.
     pub fn decode(pc: u64, code: &[u8], accesses: &mut Accesses) -> Option<Self> {
         Self::decode_into(Vec::with_capacity(TYPICAL_INSTRUCTIONS), pc, code, accesses)
     }
 
-    /// The same, in memory that was used for another block before.
+    /// The same, in the memory of an earlier block.
     pub fn decode_into(
         mut instructions: Vec<Decoded>,
         pc: u64,
@@ -159,7 +160,7 @@ impl Block {
         (!block.instructions.is_empty()).then_some(block)
     }
 
-    /// Leaves the first `count` instructions of it, one at least.
+    /// Keeps only the first `count` instructions, at least one.
     pub fn truncate(&mut self, count: usize) {
         if count < self.instructions.len() {
             self.instructions.truncate(count.max(1));
@@ -179,7 +180,7 @@ impl Block {
     }
 }
 
-/// How much XSAVE and its kin store depends on registers: like lanes, that is counted when they run.
+/// How much XSAVE and its kin store depends on registers: it is counted when they run, like lanes.
 fn when_it_runs(instruction: &Instruction, statics: Statics) -> Statics {
     match instruction.memory_size() {
         MemorySize::Xsave | MemorySize::Xsave64 => Statics { lanes: true, ..Statics::default() },
@@ -187,13 +188,14 @@ fn when_it_runs(instruction: &Instruction, statics: Statics) -> Statics {
     }
 }
 
-/// Whether a branch is counted as taken with its block. Where a conditional one falls through, that is taken back there
-/// (`emit::follower`); but for those that lead to where they fall through to, of which nobody can tell.
+/// Whether a branch is counted as taken with its block. Where a conditional branch falls through, that is taken back
+/// there (`emit::follower`). The exception is a branch to its own fall-through address, where the two ways cannot be
+/// told apart.
 pub fn counts_as_taken(branch: &Instruction) -> bool {
     branch.flow_control() != FlowControl::ConditionalBranch || branch.near_branch_target() != branch.next_ip()
 }
 
-/// Whether a branch may fall through, which is then to be counted.
+/// Whether a branch may fall through, which must then be counted.
 pub fn may_fall_through(branch: &Instruction) -> bool {
     branch.flow_control() == FlowControl::ConditionalBranch && counts_as_taken(branch)
 }
@@ -230,13 +232,13 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// Whatever lies where the program jumps.
+        /// Decodes arbitrary bytes, since a program may jump anywhere.
         #[test]
         fn any_bytes_are_decoded_or_refused(code in prop::collection::vec(any::<u8>(), 0..200)) {
             check(&code);
         }
 
-        /// Prefixes, escapes and vector encodings, which random bytes seldom combine.
+        /// Decodes prefixes, escapes and vector encodings, which random bytes seldom combine.
         #[test]
         fn so_are_bytes_that_begin_instructions(
             code in prop::collection::vec(

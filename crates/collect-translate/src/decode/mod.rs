@@ -1,4 +1,4 @@
-//! The program's instructions: basic blocks, their operands, and what must be known of the places where they lie.
+//! The program's instructions: basic blocks, their operands, and properties of the places where they lie.
 
 pub mod block;
 pub mod linkage;

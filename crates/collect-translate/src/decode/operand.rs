@@ -1,4 +1,4 @@
-//! Memory operands as code that is put in front of their instruction can compute them.
+//! Memory operands, in a form that code in front of their instruction can compute.
 
 use carom_base::AccessKind;
 use carom_base_insn::{Decoder as Accesses, Lanes, StaticAccess};
@@ -10,10 +10,10 @@ use iced_x86::{
 use super::block::Decoded;
 use crate::lane::registers::Gpr;
 
-/// One access of an instruction, and where it goes: `[base + index * scale + displacement]`.
+/// One access of an instruction, and its address: `[base + index * scale + displacement]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// Its number among the instruction's accesses, as [`Accesses`] tells them.
+    /// Its number among the instruction's accesses, in the order of [`Accesses`].
     pub nth: u32,
     pub base: Option<Gpr>,
     pub index: Option<Gpr>,
@@ -30,7 +30,7 @@ pub struct Operand {
 pub enum Addressed {
     /// These accesses, in the order in which they happen; mostly none or one.
     Plain(Vec<Operand>),
-    /// Only a look at all registers tells: iterations, lanes, bit strings.
+    /// Iterations, lanes, bit strings: only the values of all registers tell.
     Otherwise,
 }
 
@@ -40,7 +40,7 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// Ready to be asked.
+    /// A new finder.
     pub fn new() -> Self {
         Self { factory: InstructionInfoFactory::new() }
     }
@@ -77,7 +77,7 @@ impl Finder {
         if operands.len() == known.len() { Addressed::Plain(operands) } else { Addressed::Otherwise }
     }
 
-    /// Where the first lane of an instruction lies whose lanes lie within a vector's length, active or not.
+    /// The address of the first lane, for an instruction whose lanes lie within a vector's length, active or not.
     pub fn lanes(&mut self, instruction: &Instruction) -> Option<(Operand, Lanes)> {
         let lanes = Lanes::of(instruction).filter(|_| !instruction.is_vsib())?;
         let info = self.factory.info_options(instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
@@ -90,7 +90,7 @@ impl Finder {
         self.those(instruction, |_| true)
     }
 
-    /// Those that it may write.
+    /// The general registers that it may write.
     pub fn written(&mut self, instruction: &Instruction) -> u16 {
         self.those(instruction, |access| {
             !matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::None | OpAccess::NoMemAccess)
@@ -105,18 +105,18 @@ impl Finder {
 }
 
 impl Operand {
-    /// The general registers that its address is made of, one bit each.
+    /// The general registers in its address, one bit each.
     pub fn registers(&self) -> u16 {
         [self.base, self.index].into_iter().flatten().fold(0, |all, register| all | 1 << register.0)
     }
 
-    /// Whether its address is the same at any time.
+    /// Whether its address never changes.
     pub const fn is_constant(&self) -> bool {
         self.base.is_none() && self.index.is_none() && !self.fs
     }
 }
 
-/// What a string instruction does once: the source comes first.
+/// The accesses of one iteration of a string instruction; the source comes first.
 fn element(instruction: &Instruction, known: &[StaticAccess]) -> Option<Vec<Operand>> {
     if instruction.segment_prefix() != Register::None {
         return None;
@@ -145,7 +145,7 @@ fn element(instruction: &Instruction, known: &[StaticAccess]) -> Option<Vec<Oper
 const RSI: Gpr = Gpr(6);
 const RDI: Gpr = Gpr(7);
 
-/// Where one operand goes, if that is a sum of whole registers.
+/// An operand, if its address is a sum of whole registers.
 fn plain(memory: &UsedMemory, nth: u32, width: u32, kind: AccessKind) -> Option<Operand> {
     let fs = match memory.segment() {
         Register::FS => true,
@@ -156,19 +156,19 @@ fn plain(memory: &UsedMemory, nth: u32, width: u32, kind: AccessKind) -> Option<
         return None;
     }
     let base = match memory.base() {
-        // What is relative to the instruction is told as an address.
+        // iced gives operands relative to the instruction as absolute addresses.
         Register::RIP => None,
         register => whole(register)?,
     };
     let (index, scale) = (whole(memory.index())?, memory.scale() as u8);
     let displacement = memory.displacement();
-    // A displacement of 64 bits comes alone.
+    // A displacement of 64 bits stands alone.
     let alone = base.is_none() && index.is_none() && !fs;
     let near = i32::try_from(displacement as i64).is_ok();
     (alone || near).then_some(Operand { nth, base, index, scale, displacement, fs, width, kind })
 }
 
-/// The register as a whole one, `Some(None)` for none.
+/// The whole register that contains this one, `Some(None)` for no register.
 fn whole(register: Register) -> Option<Option<Gpr>> {
     match register {
         Register::None => Some(None),
@@ -181,7 +181,7 @@ fn bit(register: Register) -> u16 {
     if register.is_gpr() { 1 << (register.full_register().number() & 15) } else { 0 }
 }
 
-/// As [`Accesses`] sees it: what may happen under a condition is an access.
+/// As in [`Accesses`]: a conditional access counts as an access.
 fn kind(access: OpAccess) -> Option<AccessKind> {
     match access {
         OpAccess::Read | OpAccess::CondRead => Some(AccessKind::Load),
@@ -191,7 +191,8 @@ fn kind(access: OpAccess) -> Option<AccessKind> {
     }
 }
 
-/// Bit tests with a register operand go where the register says, and `clzero` to all of a line.
+/// Bit tests with a register operand access an address that depends on the register, and `clzero` accesses a whole
+/// line.
 fn is_bit_string(instruction: &Instruction) -> bool {
     match instruction.mnemonic() {
         Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc => {

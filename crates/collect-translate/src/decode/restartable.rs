@@ -1,11 +1,12 @@
 //! Restartable sequences (rseq(2)): code that the kernel restarts where it was interrupted, so that it is atomic with
 //! respect to its processor.
 //!
-//! The kernel knows a sequence by its addresses, and would not find a thread inside that runs a translation. So sequences
-//! run natively, from the instruction on that names their descriptor: behind the one that publishes it there must be no way
-//! through the dispatcher, where the kernel would take it for left. That instruction is found before it runs. A
-//! descriptor that is named elsewhere, or by no instruction, is found in the word where the thread has published it, at its next
-//! exit; from then on that sequence runs natively from its start.
+//! The kernel knows a sequence by its original addresses, and would not recognise a thread inside a translation. So
+//! sequences run natively, from the instruction on that names their descriptor: after the instruction that publishes
+//! it there must be no passage through the dispatcher, where the kernel would consider the sequence left. The naming
+//! instruction is found before it runs. A descriptor that is named elsewhere, or by no instruction, is found at the
+//! thread's next exit, in the word where the thread has published it. From then on that sequence runs natively from
+//! its start.
 
 use std::{arch::asm, ffi::CStr, ops::Range, sync::OnceLock};
 
@@ -14,52 +15,52 @@ use iced_x86::{Instruction, Mnemonic, OpKind};
 use super::source;
 use crate::memory::{Regions, program};
 
-/// Where a thread's area of rseq(2) has the address of a descriptor (Linux, include/uapi/linux/rseq.h).
+/// Where in a thread's area of rseq(2) the address of a descriptor is (Linux, include/uapi/linux/rseq.h).
 const PUBLISHED: u64 = 8;
 
-/// Descriptors are so aligned.
+/// The alignment of descriptors.
 const ALIGNMENT: u64 = 32;
 
-/// Nothing is mapped below (Linux, vm.mmap_min_addr).
+/// Nothing is mapped below this address (Linux, vm.mmap_min_addr).
 const LOWEST: u64 = 1 << 16;
 
-/// From the instruction that names a descriptor to the sequence there is one more, which publishes it: the name comes first in
-/// the same piece of assembly.
+/// Bytes from the instruction that names a descriptor to the sequence. In between is one more instruction, which
+/// publishes it, in the same piece of assembly.
 const MOST_PREPARATION: u64 = 64;
 
 /// Sequences that are longer would hardly ever end.
 const MOST_BYTES: u64 = 1 << 16;
 
-/// What stands in front of the code for an abort: that of the C library, which registers its threads.
+/// The word in front of the abort handler: the one that the C library, which registers the program's threads, uses.
 const SIGNATURE: u32 = 0x5305_3053;
 
-/// `struct rseq_cs`: version and flags, where it starts, how long it is, where it is aborted.
+/// `struct rseq_cs`: version and flags, start, length, abort handler.
 pub type Descriptor = [u64; 4];
 
 /// The sequences that are known.
 #[derive(Debug, Default)]
 pub struct Sequences {
-    /// Sorted by where they start.
+    /// Sorted by start.
     known: Vec<Range<u64>>,
-    /// Those of which translations may have been made before they were known.
+    /// Those that may have been translated before they were known.
     fresh: Vec<Range<u64>>,
     /// The descriptor that was published last.
     published: u64,
 }
 
 impl Sequences {
-    /// Whether the instruction at `pc` is part of one.
+    /// Whether the instruction at `pc` is part of a sequence.
     pub fn contains(&self, pc: u64) -> bool {
         self.known.iter().any(|range| range.contains(&pc))
     }
 
-    /// Where the first one behind `pc` starts.
+    /// The start of the first sequence behind `pc`.
     pub fn next_behind(&self, pc: u64) -> u64 {
         let behind = self.known.partition_point(|range| range.start <= pc);
         self.known.get(behind).map_or(u64::MAX, |range| range.start)
     }
 
-    /// Something else may be at these addresses now.
+    /// The code at these addresses may have changed.
     pub fn forget(&mut self, changed: &Range<u64>) {
         self.known.retain(|range| range.end <= changed.start || changed.end <= range.start);
         self.published = 0;
@@ -74,7 +75,8 @@ impl Sequences {
         }
     }
 
-    /// Notes the sequence that the calling thread has published in its area. Whether that is another one than before.
+    /// Notes the sequence that the calling thread has published in its area. Returns whether it differs from the last
+    /// one.
     pub fn find_published(&mut self, regions: &Regions, area: u64) -> bool {
         let published = std::ptr::with_exposed_provenance::<u64>((area + PUBLISHED) as usize);
         // SAFETY: the C library keeps the area with the thread's own variables, which are still there (`system::mapping`).
@@ -88,13 +90,13 @@ impl Sequences {
         is_another
     }
 
-    /// Takes the sequences of which translations may have been made before they were known.
+    /// Takes the sequences that may have been translated before they were known.
     pub fn take_fresh(&mut self) -> Vec<Range<u64>> {
         std::mem::take(&mut self.fresh)
     }
 
-    /// Notes the sequence whose descriptor lies at `place`, if one does, and the code in front of it from `from` on, if that
-    /// is where it is prepared.
+    /// Notes the sequence whose descriptor lies at `place`, if there is one, and the code in front of it from `from`
+    /// on, if it is prepared there.
     fn note(&mut self, regions: &Regions, place: u64, from: u64) {
         if place.is_multiple_of(ALIGNMENT)
             && let Some(descriptor) = program::read::<Descriptor>(place)
@@ -114,7 +116,7 @@ impl Sequences {
     }
 }
 
-/// Where the C library (2.35 and newer) has registered an area for the calling thread; 0 where it has not.
+/// The area that the C library (2.35 and newer) has registered for the calling thread; 0 without one.
 pub fn area() -> u64 {
     static OFFSET: OnceLock<Option<i64>> = OnceLock::new();
     let offset = OFFSET.get_or_init(|| {
@@ -129,7 +131,7 @@ pub fn area() -> u64 {
 
 /// The value of a variable of the C library, where it has one of that name.
 fn symbol<T: Copy>(name: &CStr) -> Option<T> {
-    // SAFETY: a string that ends.
+    // SAFETY: a terminated string.
     let place = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     // SAFETY: a variable of that type (sys/rseq.h).
     (!place.is_null()).then(|| unsafe { place.cast::<T>().read() })
@@ -147,7 +149,7 @@ fn named(instruction: &Instruction) -> Option<u64> {
     (place >= LOWEST && place.is_multiple_of(ALIGNMENT)).then_some(place)
 }
 
-/// The code that a descriptor describes; `None` where it is none.
+/// The code that a descriptor describes; `None` where it is not a descriptor.
 fn sequence(regions: &Regions, [version_and_flags, start, bytes, abort]: Descriptor) -> Option<Range<u64>> {
     let is_sound = version_and_flags as u32 == 0 && (1..MOST_BYTES).contains(&bytes);
     let range = start..start.checked_add(bytes)?;

@@ -1,4 +1,4 @@
-//! The program's code as it is mapped, and which of it is translated.
+//! The program's code as it is mapped, and which of it may be translated.
 
 use std::ops::Range;
 
@@ -8,29 +8,29 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::restartable::Sequences;
 use crate::memory::{MemoryError, PAGE_BYTES, Regions};
 
-/// How far from its code a module's data may lie, and what else its operands may name.
+/// How far from its code a module's data, and whatever else its operands name, may lie.
 const MODULE_REACH: u64 = 256 << 20;
 
 /// The program's code.
 pub struct Source {
     regions: Regions,
-    /// Code that must not be translated: our own.
+    /// Code that must not be translated: the agent's own.
     native: Vec<Range<u64>>,
-    /// Functions of ours that only lead on, and to where.
+    /// Functions of the agent that only lead on to another function, and to which.
     aliases: FxHashMap<u64, u64>,
     /// Code that must run in its own place, as a whole.
     sequences: Sequences,
-    /// There may be code that `regions` does not know.
+    /// There may be code that `regions` does not have.
     stale: bool,
-    /// Pages without code that can be translated, as of the last look.
+    /// Pages without translatable code, as of the last look.
     foreign: FxHashSet<u64>,
 }
 
 impl Source {
-    /// All that is mapped now, but for code that is `native`.
+    /// Everything that is mapped now, except for code that is `native`.
     ///
     /// # Errors
-    /// What is mapped cannot be read.
+    /// The mappings cannot be read.
     pub fn new(native: Vec<Range<u64>>) -> Result<Self, MemoryError> {
         Ok(Self {
             regions: Regions::new(native.clone())?,
@@ -73,17 +73,17 @@ impl Source {
         Some(region.start.saturating_sub(MODULE_REACH)..region.end.saturating_add(MODULE_REACH))
     }
 
-    /// Whether the code at `pc` is ours.
+    /// Whether the code at `pc` is the agent's own.
     pub fn is_native(&self, pc: u64) -> bool {
         self.native.iter().any(|range| range.contains(&pc))
     }
 
-    /// The code that runs when the program calls `pc`: mostly that at `pc`.
+    /// The code that runs when the program calls `pc`: usually that at `pc`.
     pub fn stands_for(&self, pc: u64) -> u64 {
         self.aliases.get(&pc).copied().unwrap_or(pc)
     }
 
-    /// The function `from` of ours only leads on to `to`.
+    /// The agent's function `from` only leads on to `to`.
     pub fn lead_on(&mut self, from: u64, to: u64) {
         self.aliases.insert(from, to);
     }
@@ -93,12 +93,13 @@ impl Source {
         self.sequences.find(&self.regions, instructions);
     }
 
-    /// Notes the one that the calling thread has published in its area. Whether that is another one than before.
+    /// Notes the sequence that the calling thread has published in its area. Returns whether it differs from the last
+    /// one.
     pub fn find_published(&mut self, area: u64) -> bool {
         self.sequences.find_published(&self.regions, area)
     }
 
-    /// Takes the sequences of which translations may have been made before they were known.
+    /// Takes the sequences that may have been translated before they were known.
     pub fn take_fresh_sequences(&mut self) -> Vec<Range<u64>> {
         self.sequences.take_fresh()
     }
@@ -108,25 +109,25 @@ impl Source {
         self.sequences.forget(changed);
     }
 
-    /// There may be code where none was.
+    /// There may be code where there was none.
     pub const fn expect_code(&mut self) {
         self.stale = true;
     }
 
-    /// Whether a look may find code at `pc` where none is known.
+    /// Whether a look at the mappings may find code at `pc` where none is known.
     pub fn is_worth_a_look(&self, pc: u64) -> bool {
         !self.has(pc) && (self.stale || !self.foreign.contains(&(pc / PAGE_BYTES)))
     }
 
-    /// After a look, there was no code at `pc`.
+    /// A look has found no code at `pc`.
     pub fn note_foreign(&mut self, pc: u64) {
         self.foreign.insert(pc / PAGE_BYTES);
     }
 
-    /// Looks at what is mapped. Returns where code was that is not there any more.
+    /// Reads the mappings. Returns where code was that is no longer there.
     ///
     /// # Errors
-    /// [`MemoryError::NoMaps`]: what cannot be told to be code runs natively, until a look succeeds.
+    /// [`MemoryError::NoMaps`]: what cannot be verified to be code runs natively until a look succeeds.
     pub fn look(&mut self) -> Result<Vec<Range<u64>>, MemoryError> {
         self.foreign.clear();
         let looked = self.regions.refresh();
@@ -134,12 +135,12 @@ impl Source {
         looked
     }
 
-    /// What is mapped there is about to change. Whether there is code.
+    /// The mappings in `range` are about to change. Returns whether there is code.
     pub fn begin_change(&mut self, range: &Range<u64>) -> bool {
         self.regions.changing(range)
     }
 
-    /// It has changed. Whether there was code.
+    /// They have changed. Returns whether there was code.
     pub fn end_change(&mut self, range: &Range<u64>) -> bool {
         self.regions.done(range)
     }

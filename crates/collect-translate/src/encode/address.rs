@@ -1,4 +1,4 @@
-//! Addresses of the program's operands, and where they are put or looked up.
+//! Code that computes addresses of the program's operands, stores them, and looks them up.
 
 use super::{Emitter, GS, REX_W, marks::Spilled};
 use crate::{
@@ -9,11 +9,11 @@ use crate::{
 /// In ModRM: a SIB byte follows; in SIB: no index.
 const SIB: u8 = 4;
 const NO_INDEX: u8 = 4;
-/// In SIB, with mode 0 in ModRM: none, and a displacement of 32 bits.
+/// In SIB, with mode 0 in ModRM: no base, and a displacement of 32 bits.
 const NO_BASE: u8 = 5;
 
 impl Emitter {
-    /// Restores what is spilled to the program's values.
+    /// Restores the spilled registers to the program's values.
     pub fn restore_spilled(&mut self, spilled: Spilled) {
         match spilled {
             Spilled::None => {}
@@ -50,8 +50,8 @@ impl Emitter {
         self.word(constant);
     }
 
-    /// Looks at the bytes of an entry that a mask has, the entry being at `gs:[index*2+table]`, or at `gs:[table]`: not zero
-    /// where they are not.
+    /// Compares the bytes of an entry that `mask` selects with 0: not equal where any is set. The entry is at
+    /// `gs:[index*2+table]`, or at `gs:[table]`.
     pub fn test_entry(&mut self, index: Option<Gpr>, table: u32, mask: u16) {
         let [loads, stores] = mask.to_le_bytes().map(|byte| byte != 0);
         let rex = 0x40 | index.map_or(0, Gpr::high) << 1;
@@ -77,8 +77,8 @@ impl Emitter {
         self.word(displacement);
     }
 
-    /// The address of `operand` into a register, the flags untouched: mostly `lea into, [operand]`. `into` is none of the
-    /// operand's registers.
+    /// The address of `operand` into a register, preserving the flags: mostly `lea into, [operand]`. `into` must not
+    /// be one of the operand's registers.
     pub fn effective_address(&mut self, into: Gpr, operand: &Operand) {
         let Operand { base, index, scale, displacement, fs, .. } = *operand;
         if fs {
@@ -124,8 +124,8 @@ impl Emitter {
         }
     }
 
-    /// The number of the line of the address in `register`, its low 16 bits: `shr register, 6; movzx register, register16`.
-    /// Destroys the flags.
+    /// The low 16 bits of the line number of the address in `register`: `shr register, 6; movzx register,
+    /// register16`. Destroys the flags.
     pub fn line_of(&mut self, register: Gpr) {
         let (high, low) = (register.high(), register.low());
         self.raw(&[REX_W | high, 0xc1, 0xe8 | low, 6]);

@@ -1,11 +1,11 @@
-//! Counting that leaves the flags alone.
+//! Counting that preserves the flags.
 
 use super::{Emitter, GS, REX_W};
 use crate::lane::registers::Gpr;
 
 impl Emitter {
-    /// `mov rax, gs:[rip+…]; lea rax, [rax-1]; mov gs:[rip+…], rax`, the operand relative to GS being `pseudo`: leaves the
-    /// flags as they are. Destroys RAX.
+    /// `mov rax, gs:[rip+…]; lea rax, [rax-1]; mov gs:[rip+…], rax`, where `pseudo` is the operand relative to GS.
+    /// Preserves the flags, destroys RAX.
     pub fn count_down_through_rax(&mut self, pseudo: u64) {
         self.raw(&[GS, REX_W, 0x8b, 0x05]);
         self.relative(pseudo, 0);

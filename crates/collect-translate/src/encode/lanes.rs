@@ -14,8 +14,8 @@ const PREFIX_66: u8 = 0b01;
 const VEX_LOW: u8 = 0x80;
 
 impl Emitter {
-    /// `into` becomes the number of active lanes: the mask as bits, then `popcnt`. Destroys the flags. `into` is one of the
-    /// eight registers that need no prefix.
+    /// Sets `into` to the number of active lanes: the mask as bits, then `popcnt`. Destroys the flags. `into` is one
+    /// of the eight registers that need no prefix.
     pub fn count_lanes(&mut self, into: Gpr, lanes: &Lanes) {
         let bits = self.bits_of_lanes(into, lanes);
         if lanes.count < bits {
@@ -27,8 +27,8 @@ impl Emitter {
         self.raw(&[0xf3, 0x48, 0x0f, 0xb8, operands(into, into.low())]);
     }
 
-    /// `into` becomes the mask of active lanes, as bits: how many, those beyond the lanes meaning nothing. Leaves the flags
-    /// alone.
+    /// Sets `into` to the mask of active lanes, as bits. Returns the number of bits; those beyond the lanes have no
+    /// meaning. Preserves the flags.
     pub fn bits_of_lanes(&mut self, into: Gpr, lanes: &Lanes) -> usize {
         match lanes.mask {
             Mask::Opmask(mask) => self.bits_of_opmask(into, mask, lanes.count),
@@ -36,7 +36,7 @@ impl Emitter {
         }
     }
 
-    /// `kmov into, mask`, with as many bits as there are lanes, or sixteen. How many bits that are.
+    /// `kmov into, mask`, with as many bits as there are lanes, but at least sixteen. Returns the number of bits.
     fn bits_of_opmask(&mut self, into: Gpr, mask: Register, lanes: usize) -> usize {
         let operands = operands(into, mask.number() as u8);
         // The uppermost bit of a register's number is inverted in a VEX prefix.
@@ -53,7 +53,8 @@ impl Emitter {
         }
     }
 
-    /// `movmskps`, `movmskpd` or `pmovmskb`, in the form that leaves the vectors as they are. How many bits that are.
+    /// `movmskps`, `movmskpd` or `pmovmskb`, in the form that does not change the vector registers. Returns the
+    /// number of bits.
     fn bits_of_signs(&mut self, into: Gpr, mask: Register, lane_bytes: u32) -> usize {
         const MOVMSK: u8 = 0x50;
         const PMOVMSKB: u8 = 0xd7;
@@ -67,7 +68,7 @@ impl Emitter {
         if mask.is_mm() {
             self.raw(&[rex, 0x0f, opcode]);
         } else if lane_bytes == 1 {
-            // Of bytes there are moves without VEX, too, on processors that do not have it.
+            // For bytes there are moves without VEX, for processors that do not have it.
             self.raw(&[0x66, rex | number >> 3, 0x0f, opcode]);
         } else {
             let wide = if mask.is_ymm() { WIDE } else { 0 };

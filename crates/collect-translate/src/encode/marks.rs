@@ -1,11 +1,12 @@
-//! From an address in the cache back to the program: which instruction is next, and what added code has in hand.
+//! Marks: from an address in the cache back to the original instruction, and to what added code has changed.
 //!
-//! For every cache address there is the original one and what must be undone to have the program's registers in front of
-//! it, about three bytes per mark. Faults, timers and watchpoints are translated back by them.
+//! Every cache address maps to an original address, and to what must be undone to have the program's registers in
+//! front of that instruction. A mark takes about three bytes. Contexts of faults, timers and watchpoints are
+//! translated back by them.
 
 use crate::lane::registers::Gpr;
 
-/// What must be undone to have the machine as the program left it, in front of the instruction at `pc`.
+/// What must be undone to restore the program's state in front of the instruction at `pc`.
 ///
 /// "In A" and so on: the register's value is in that `Scratch` word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,24 +24,24 @@ pub enum Undo {
     CountedRax,
     /// `Counted` and `Flags`.
     CountedFlags,
-    /// A return is under way: the true `pc` is in RSI, RSI in A, RCX in B.
+    /// A return is in progress: the true `pc` is in RSI, RSI's value in A, RCX's in B.
     Return,
-    /// An indirect jump or call: the true `pc` is in R11; R11 in A, RCX in B. By the ABI R11 is dead at a call, but
-    /// hand-written code (x264's) calls its own functions as it likes.
+    /// An indirect jump or call is in progress: the true `pc` is in R11; R11's value is in A, RCX's in B. In the ABI
+    /// R11 is dead at a call, but hand-written code (x264's) calls its own functions by other rules.
     Jump,
-    /// The repeated instruction at `pc` was counted with RCX iterations although they are still to come.
+    /// The repeated instruction at `pc` was counted with RCX iterations that it has still to make.
     Repeat,
     /// `Repeat` and `Rax`.
     RepeatRax,
     /// `Repeat` and `Flags`.
     RepeatFlags,
-    /// The repeated instruction before `pc` ended with RCX iterations to spare, which were counted.
+    /// The repeated instruction before `pc` ended RCX iterations early, which were counted.
     Spared,
     /// `Spared` and `Rax`.
     SparedRax,
     /// `Spared` and `Flags`.
     SparedFlags,
-    /// The active lanes of the instruction at `pc` were counted although it is still to run.
+    /// The active lanes of the instruction at `pc` were counted, although it has still to run.
     Lanes,
     /// `Lanes` and `Rax`.
     LanesRax,
@@ -50,7 +51,7 @@ pub enum Undo {
     NumberInRcx,
     /// Likewise, in R11.
     NumberInR11,
-    /// An indirect call has loaded its target into R11; R11 in A.
+    /// An indirect call has loaded its target into R11; R11's value is in A.
     CallR11,
     /// The branch in front of `pc` was counted as taken and has fallen through.
     Fallen,
@@ -58,10 +59,11 @@ pub enum Undo {
     FallenRax,
     /// `Fallen` and `Flags`.
     FallenFlags,
-    /// RAX and RDX are in the registers that are spilled ([`Spilled::Two`]), the latter's values where they always are.
+    /// RAX's and RDX's values are in the spilled registers ([`Spilled::Two`]), whose own values are in their usual
+    /// words.
     RaxAndRdx,
-    /// The block's accesses up to and with that of the instruction at `pc` are in the thread's buffer ([`Spilled::Two`]),
-    /// although that instruction is still to run.
+    /// The block's accesses up to and including the instruction at `pc` are in the thread's buffer
+    /// ([`Spilled::Two`]), although that instruction has still to run.
     Streamed,
     /// A stamp is being written: RAX, RCX and RDX are in `Slots::stamping`.
     Stamp,
@@ -77,13 +79,14 @@ pub enum Spilled {
     None,
     /// This one; its value is in `Scratch::T`.
     One(Gpr),
-    /// The position in the thread's buffer is in the first, whose value is in `Scratch::P`, addresses in the second, whose
-    /// value is in `Scratch::T`. Unless marked [`Undo::Streamed`], the block's entries are not part of the buffer yet.
+    /// The first holds the position in the thread's buffer, with its own value in `Scratch::P`; the second holds
+    /// addresses, with its own value in `Scratch::T`. Unless marked [`Undo::Streamed`], the block's entries are not
+    /// part of the buffer yet.
     Two(Gpr, Gpr),
 }
 
 impl Spilled {
-    /// One byte for those that are not `None`: no register is spilled twice.
+    /// One byte, if not `None`: no register is spilled twice.
     const fn code(self) -> Option<u8> {
         match self {
             Self::None => None,
@@ -129,10 +132,10 @@ impl Undo {
         Self::StampFlags,
     ];
 
-    /// In an encoded mark: what is spilled follows.
+    /// In an encoded mark: the spilled registers follow.
     const WITH_LENT: u8 = 0x80;
 
-    /// Whether RCX is a number of iterations that were counted and not made.
+    /// Whether RCX is a number of iterations that were counted but not made.
     pub const fn counts_iterations(self) -> bool {
         matches!(
             self,
@@ -145,7 +148,7 @@ impl Undo {
         )
     }
 
-    /// What is still to be added to the branches that were taken.
+    /// What must still be added to the number of taken branches.
     pub const fn branches_to_count(self) -> i64 {
         match self {
             Self::Fallen | Self::FallenRax | Self::FallenFlags => -1,
@@ -153,22 +156,22 @@ impl Undo {
         }
     }
 
-    /// Whether the lanes of an instruction were counted that is still to run.
+    /// Whether the lanes of an instruction were counted that has still to run.
     pub const fn counts_lanes(self) -> bool {
         matches!(self, Self::Lanes | Self::LanesRax | Self::LanesFlags)
     }
 }
 
-/// The state from one cache address up to the next mark.
+/// The state from one cache address to the next mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// The cache address from which it holds.
     pub cache: u64,
     /// The original instruction.
     pub pc: u64,
-    /// What stands in between.
+    /// What must be undone.
     pub undo: Undo,
-    /// What is borrowed beside that.
+    /// The registers that are spilled in addition.
     pub spilled: Spilled,
 }
 
@@ -195,13 +198,13 @@ impl Marks {
         Self { first, last: first, encoded: Vec::new() }
     }
 
-    /// The same, in memory that was used for something else before.
+    /// The same, in the memory of an earlier one.
     pub fn reusing(cache: u64, pc: u64, mut encoded: Vec<u8>) -> Self {
         encoded.clear();
         Self { encoded, ..Self::new(cache, pc) }
     }
 
-    /// From `cache` on, the state is that.
+    /// From `cache` on, this state holds.
     pub fn push(&mut self, cache: u64, pc: u64, undo: Undo) {
         self.push_spilled(cache, pc, undo, Spilled::None);
     }
@@ -219,7 +222,7 @@ impl Marks {
         self.last = Mark { cache, pc, undo, spilled };
     }
 
-    /// In as much memory as they need, and what they were made in.
+    /// The marks in no more memory than they need, and the memory in which they were made.
     pub fn finish(self) -> (Finished, Vec<u8>) {
         let Mark { cache, pc, .. } = self.first;
         (Finished { cache, pc, encoded: self.encoded.as_slice().into() }, self.encoded)
@@ -240,12 +243,12 @@ impl Finished {
         Mark { cache: self.cache, pc: self.pc, undo: Undo::Nothing, spilled: Spilled::None }
     }
 
-    /// What holds at `cache`; the first state where it lies before all marks.
+    /// The state at `cache`; the first state if it lies before all marks.
     pub fn find(&self, cache: u64) -> Mark {
         self.iter().take_while(|mark| mark.cache <= cache).last().unwrap_or(self.first())
     }
 
-    /// All of them.
+    /// All marks.
     pub fn iter(&self) -> impl Iterator<Item = Mark> {
         let mut bytes = self.encoded.iter().copied();
         let mut mark = self.first();

@@ -14,12 +14,12 @@ use crate::lane::{registers::Gpr, slots::Scratch};
 
 const GS: u8 = 0x65;
 const REX_W: u8 = 0x48;
-/// A patched displacement must lie within an aligned group of so many bytes, so that no processor sees half of it
-/// (AMD64 Architecture Programmer's Manual, volume 2, 7.3.2).
+/// A displacement that is patched must lie within an aligned group of this many bytes, so that no processor sees half
+/// of it (AMD64 Architecture Programmer's Manual, volume 2, 7.3.2).
 const ATOMIC: u64 = 8;
 const REL32: u64 = 4;
 
-/// Code for a place that is fixed from the start.
+/// Code for a fixed address.
 #[derive(Debug)]
 pub struct Emitter {
     start: u64,
@@ -27,23 +27,23 @@ pub struct Emitter {
 }
 
 impl Emitter {
-    /// Nothing yet, at `start`.
+    /// Empty, at `start`.
     pub fn at(start: u64) -> Self {
         Self { start, bytes: Vec::with_capacity(1024) }
     }
 
-    /// The same, in memory that was used for something else before.
+    /// The same, in the memory of an earlier one.
     pub fn reusing(start: u64, mut bytes: Vec<u8>) -> Self {
         bytes.clear();
         Self { start, bytes }
     }
 
-    /// What there is, to be used for something else.
+    /// The bytes, as memory for a later one.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// Nothing yet, at `start`, with room for little.
+    /// Empty, at `start`, with little room.
     pub fn small(start: u64) -> Self {
         Self { start, bytes: Vec::with_capacity(96) }
     }
@@ -53,12 +53,12 @@ impl Emitter {
         self.start
     }
 
-    /// Where the next byte goes.
+    /// The address of the next byte.
     pub fn here(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
 
-    /// What there is.
+    /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -72,25 +72,25 @@ impl Emitter {
         self.raw(&value.to_le_bytes());
     }
 
-    /// The displacement of a relative operand that ends an instruction of `tail` more bytes. A place beyond reach
-    /// gives a wrong one, which [`Self::reaches`] tells beforehand.
+    /// The displacement of a relative operand, followed by `tail` more bytes of the instruction. Wrong for a place
+    /// out of reach, which [`Self::reaches`] tells beforehand.
     fn relative(&mut self, to: u64, tail: u64) {
         let from = self.here().wrapping_add(REL32 + tail);
         self.word(to.wrapping_sub(from) as u32);
     }
 
-    /// Whether relative operands here, and some way on, can name `to`.
+    /// Whether relative operands here, and for some distance ahead, can name `to`.
     pub fn reaches(&self, to: u64) -> bool {
         const MARGIN: u64 = 1 << 16;
         (to.wrapping_sub(self.here()) as i64).unsigned_abs() < (1 << 31) - MARGIN
     }
 
-    /// Fills up with a nop until the four bytes `opcode` bytes on can be patched.
+    /// Pads with a nop until the four bytes that follow `opcode` bytes can be patched.
     fn align_patch(&mut self, opcode: u64) {
         /// nops of 1 to 3 bytes (Intel SDM volume 2, NOP).
         const NOPS: [&[u8]; 4] = [&[], &[0x90], &[0x66, 0x90], &[0x0f, 0x1f, 0x00]];
         let beyond = ((self.here() + opcode) % ATOMIC + REL32).saturating_sub(ATOMIC);
-        // The displacement begins in the last three bytes of a group: it is moved to the next one.
+        // The displacement would begin in the last three bytes of a group: move it to the next one.
         let missing = if beyond == 0 { 0 } else { REL32 - beyond };
         self.raw(NOPS.get(missing as usize).copied().unwrap_or_default());
     }
@@ -126,7 +126,7 @@ impl Emitter {
         self.word(offset);
     }
 
-    /// `sub qword gs:[rip+…], 1`, the operand relative to GS being `pseudo`.
+    /// `sub qword gs:[rip+…], 1`, where `pseudo` is the operand relative to GS.
     pub fn count_down(&mut self, pseudo: u64) {
         self.raw(&[GS, REX_W, 0x83, 0x2d]);
         self.relative(pseudo, 1);
@@ -167,9 +167,9 @@ impl Emitter {
         self.raw(&value.to_le_bytes());
     }
 
-    /// `lea into, [into+other]`, the flags untouched.
+    /// `lea into, [into+other]`, preserving the flags.
     pub fn add_flagless(&mut self, into: Gpr, other: Gpr) {
-        // The base must not be encoded as r13 or rbp, which need a displacement; none of ours is.
+        // The base must not be encoded as r13 or rbp, which need a displacement; no caller passes them.
         self.raw(&[
             REX_W | into.high() << 2 | other.high() << 1 | into.high(),
             0x8d,
@@ -184,39 +184,39 @@ impl Emitter {
         self.relative(literal, 0);
     }
 
-    /// `jmp to`, at a place where the displacement can be patched. Returns where the displacement is.
+    /// `jmp to`, where the displacement can be patched. Returns the address of the displacement.
     pub fn jump(&mut self, to: impl FnOnce(u64) -> u64) -> u64 {
         self.align_patch(1);
         self.raw(&[0xe9]);
         self.patchable(to)
     }
 
-    /// `jcc to`, `condition` as in the opcode's low four bits. Returns where the displacement is.
+    /// `jcc to`, `condition` as in the opcode's low four bits. Returns the address of the displacement.
     pub fn jump_if(&mut self, condition: u8, to: impl FnOnce(u64) -> u64) -> u64 {
         self.align_patch(2);
         self.raw(&[0x0f, 0x80 | condition]);
         self.patchable(to)
     }
 
-    /// `js to`, for good.
+    /// `js to`, never patched.
     pub fn jump_if_negative(&mut self, to: u64) {
         self.raw(&[0x0f, 0x88]);
         self.relative(to, 0);
     }
 
-    /// `jg to`, for good.
+    /// `jg to`, never patched.
     pub fn jump_if_positive(&mut self, to: u64) {
         self.raw(&[0x0f, 0x8f]);
         self.relative(to, 0);
     }
 
-    /// `jnz to`, for good.
+    /// `jnz to`, never patched.
     pub fn jump_if_not_zero(&mut self, to: u64) {
         self.raw(&[0x0f, 0x85]);
         self.relative(to, 0);
     }
 
-    /// A displacement to what `to` answers when told where the displacement is.
+    /// A displacement to the target that `to` returns for the displacement's address.
     fn patchable(&mut self, to: impl FnOnce(u64) -> u64) -> u64 {
         let patch = self.here();
         let to = to(patch);
@@ -224,16 +224,17 @@ impl Emitter {
         patch
     }
 
-    /// Prepares a `jmp rel32` behind `opcodes` bytes that the caller emits itself.
+    /// Aligns for a `jmp rel32` behind `opcodes` bytes that the caller emits itself.
     pub fn align_for_jump_behind(&mut self, opcodes: u64) {
         self.align_patch(opcodes + 1);
     }
 
-    /// `mov index, table/8; mov index16, target16; jmp [index*8 + rest]`: through the entry for the low 16 bits of the
-    /// target. The table, a multiple of its size, is nearly 34 GiB high at most: 32 GiB by the constant, 2 GiB by the rest.
+    /// `mov index, table/8; mov index16, target16; jmp [index*8 + rest]`: through the entry for the low 16 bits of
+    /// the target. The table, a multiple of its size, lies at most at nearly 34 GiB: 32 GiB by the constant, 2 GiB by
+    /// the rest.
     pub fn jump_through(&mut self, target: Gpr, index: Gpr, table: u64) {
         const ENTRY_BYTES: u64 = 8;
-        /// All that a 32-bit register holds above the index.
+        /// The most that a 32-bit register holds above the index.
         const MOST: u64 = 0xffff_0000;
         let constant = (table / ENTRY_BYTES).min(MOST);
         let rest = table - constant * ENTRY_BYTES;

@@ -1,4 +1,4 @@
-//! Reading the time-stamp counter into the thread's buffer, with the flags and all registers as they are.
+//! Reading the time-stamp counter into the thread's buffer, preserving the flags and all registers.
 
 use super::{Emitter, GS};
 use crate::lane::{
@@ -14,15 +14,15 @@ const FENCED: [u8; 5] = [0x0f, 0xae, 0xe8, 0x0f, 0x31];
 const PLAIN: [u8; 2] = [0x0f, 0x31];
 
 impl Emitter {
-    /// Keeps RAX, RCX and RDX where [`give_back_after_stamp`](Self::give_back_after_stamp) finds them.
+    /// Saves RAX, RCX and RDX for [`give_back_after_stamp`](Self::give_back_after_stamp).
     pub fn keep_for_stamp(&mut self) {
         for (register, slot) in STAMPING {
             self.store_slot(register, slot);
         }
     }
 
-    /// Appends a stamp to the buffer, where there is always room for one, and says when the next is due. `fenced`: of a time
-    /// when everything before has been executed.
+    /// Appends a stamp to the buffer, which always has room for one, and sets when the next is due. `fenced`: the
+    /// time is read after everything before has been executed.
     pub fn stamp(&mut self, fenced: bool) {
         const WORD: u32 = size_of::<u64>() as u32;
         self.load_slot(Gpr::RCX, POSITION);

@@ -6,14 +6,14 @@ use crate::lane::{
     slots::{TIMED_BEGIN, TIMED_END},
 };
 
-/// What a processor fetches from its caches at a time.
+/// The bytes that a processor fetches from its caches at once.
 const LINE: u64 = 64;
 
 /// `lfence`
 const FENCE: [u8; 3] = [0x0f, 0xae, 0xe8];
 
-/// Bytes from the first fence to the second reading, beside the instruction between them: 22 in front of it, 11 behind, and
-/// one that it may take more than in its own place.
+/// Bytes from the first fence to the second reading, without the instruction between them: 22 before it, 11 after it,
+/// and one by which it may be longer than in its own place.
 const BRACKET_BYTES: u64 = 34;
 
 impl Emitter {
@@ -24,10 +24,10 @@ impl Emitter {
         self.move_to(rdx, Gpr::RDX);
     }
 
-    /// Notes the time in front of an instruction of `bytes`, which everything before has been executed by then. The
-    /// flags stay. RAX and RDX are `kept`, and have their values again when the instruction runs.
+    /// Notes the time in front of an instruction of `bytes` bytes, when everything before has been executed.
+    /// Preserves the flags. RAX and RDX are saved in `kept`, and have their values again when the instruction runs.
     ///
-    /// All of the bracket lies in one line, so that what is fetched meanwhile is not what is timed.
+    /// The whole bracket lies in one line, so that the time does not include a fetch.
     pub fn begin_bracket(&mut self, kept: [Gpr; 2], bytes: u64) {
         let left = LINE - self.here() % LINE;
         if left < BRACKET_BYTES + bytes {
@@ -37,13 +37,13 @@ impl Emitter {
         self.raw(&FENCE);
     }
 
-    /// Notes the time behind it, when it has been executed.
+    /// Notes the time after the instruction, when it has been executed.
     pub fn end_bracket(&mut self, kept: [Gpr; 2]) {
         self.note_time(kept, TIMED_END);
     }
 
-    /// `lfence; rdtsc; mov gs:[slot], eax; mov rax, kept0; mov rdx, kept1`. A fence waits for all before it, and nothing
-    /// behind it begins earlier (Intel SDM volume 2, LFENCE and RDTSC).
+    /// `lfence; rdtsc; mov gs:[slot], eax; mov rax, kept0; mov rdx, kept1`. A fence waits for everything before it,
+    /// and nothing after it begins earlier (Intel SDM volume 2, LFENCE and RDTSC).
     fn note_time(&mut self, kept: [Gpr; 2], slot: u32) {
         let [rax, rdx] = kept;
         self.raw(&FENCE);
@@ -66,9 +66,9 @@ impl Emitter {
         self.word(value as u32);
     }
 
-    /// `lea register, [register+constant]`: an addition that leaves the flags alone.
+    /// `lea register, [register+constant]`: an addition that preserves the flags.
     pub fn step(&mut self, register: Gpr, constant: i8) {
-        /// A base of RSP or R12 is named in a byte of its own.
+        /// A base of RSP or R12 needs a SIB byte.
         const SIB: u8 = 4;
         let (high, low) = (register.high(), register.low());
         self.raw(&[REX_W | high << 2 | high, 0x8d, 0x40 | low << 3 | low]);
@@ -78,7 +78,7 @@ impl Emitter {
         self.raw(&[constant as u8]);
     }
 
-    /// `jcc` to a place that comes later ([`lead`](Self::lead)), `condition` as in the opcode's low four bits.
+    /// `jcc` to a later address ([`lead`](Self::lead)), `condition` as in the opcode's low four bits.
     pub fn jump_if_ahead(&mut self, condition: u8) -> Ahead {
         self.raw(&[0x0f, 0x80 | condition]);
         let ahead = Ahead(self.bytes.len());
@@ -86,7 +86,7 @@ impl Emitter {
         ahead
     }
 
-    /// Has an earlier jump lead here.
+    /// Makes an earlier jump lead here.
     pub fn lead(&mut self, Ahead(at): Ahead) {
         let distance = (self.bytes.len() - at) as u32 - size_of::<u32>() as u32;
         if let Some(place) = self.bytes.get_mut(at..at + size_of::<u32>()) {
@@ -94,7 +94,7 @@ impl Emitter {
         }
     }
 
-    /// nops of so many bytes together (Intel SDM volume 2, NOP).
+    /// nops of this many bytes in total (Intel SDM volume 2, NOP).
     fn fill(&mut self, bytes: u64) {
         const LONGEST: [u8; 9] = [0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];
         const NOP: u8 = 0x90;

@@ -1,4 +1,4 @@
-//! The calling thread: the GS register says which of ours it is.
+//! The calling thread, found by the GS register.
 
 use std::ptr::NonNull;
 
@@ -11,24 +11,25 @@ use crate::{
     threads::{books::Books, thread::Thread},
 };
 
-/// Nobody uses the lane any more. Its memory goes back to the kernel without the engine's lock, because that takes long.
+/// No thread uses the lane any more. Its memory goes back to the kernel without the engine's lock, because that takes
+/// long.
 pub fn give_lane_back(lane: LaneId) {
     let mut left = None;
     with(|engine| left = Some(engine.cache.lanes.leave(lane)));
-    // What cannot be given back stays taken.
+    // Memory that cannot be given back stays allocated.
     if left.is_some_and(|left| left.give_back().is_ok()) {
         with(|engine| engine.cache.lanes.free(lane));
     }
 }
 
-/// Whether the calling function runs on the engine's stack: all signals are blocked then.
+/// Whether the calling function runs on the engine's stack, where all signals are blocked.
 pub fn is_on_engine_stack() -> bool {
     let here = 0u8;
     opened::contains((&raw const here).addr() as u64)
 }
 
-/// The calling function, which was called from the cache, returns to native code, and the books do not know: for tests of
-/// what witnesses them.
+/// Makes the calling function, which was called from the cache, return to native code unnoticed: for tests of the
+/// timer that checks the coverage.
 #[cfg(debug_assertions)]
 pub fn lose_thread() {
     if let Some(thread) = current() {
@@ -43,8 +44,8 @@ pub fn runs_in_cache() -> bool {
     current_books().is_some_and(|books| unsafe { books.as_ref() }.clock.outside().is_none())
 }
 
-/// Where the native function whose return address lies at `at` will go back to, where it was called from the cache: at
-/// `at` itself there is an address of ours. Signals must be blocked.
+/// Where the native function whose return address lies at `at` will return to, if it was called from the cache: `at`
+/// itself holds an address of the engine. Signals must be blocked.
 pub fn goes_back_to(at: u64) -> Option<u64> {
     // SAFETY: the calling thread's own, and outside the dispatcher.
     unsafe { current_books()?.as_ref() }.goes_back_to(at)
@@ -60,7 +61,7 @@ pub fn is_attached() -> bool {
     current().is_some()
 }
 
-/// What the calling thread has executed so far. Signals must be blocked.
+/// What the calling thread has executed. Signals must be blocked.
 pub fn totals() -> Option<Totals> {
     let books = current_books()?;
     let mut totals = None;
@@ -71,19 +72,19 @@ pub fn totals() -> Option<Totals> {
     totals
 }
 
-/// The observer is to know the calling thread by another name. Signals must be blocked.
+/// Gives the calling thread another name for the observer. Signals must be blocked.
 pub fn set_name(name: u64) {
     if let Some(mut books) = current_books() {
-        // Under the lock, because others may be told of it.
+        // Under the lock, because other threads may report it.
         // SAFETY: the calling thread's, under the lock.
         with(|_| unsafe { books.as_mut() }.name = name);
     }
 }
 
-/// Does something with GS cleared, as a thread would have it that is not attached: for making threads, which inherit it.
+/// Calls `work` with GS as in a thread that is not attached: for creating threads, which inherit it.
 pub fn aside<R>(work: impl FnOnce() -> R) -> R {
     let base = if is_started() { gs_base() } else { 0 };
-    // What the program has set itself is inherited.
+    // A base that the program has set itself is inherited.
     if !is_ours(base) {
         return work();
     }
@@ -106,13 +107,13 @@ pub fn set_gs_base(base: u64) {
     unsafe { std::arch::asm!("wrgsbase {}", in(reg) base, options(nostack, nomem, preserves_flags)) };
 }
 
-/// Whether the calling thread was made by one that the program had given a GS of its own.
+/// Whether the calling thread was created by one for which the program had set GS.
 pub fn has_gs_of_program() -> bool {
     let base = gs_base();
     base != 0 && !is_ours(base)
 }
 
-/// Whether a GS base is one of ours: the program may have set its own.
+/// Whether a GS base is the engine's: the program may have set its own.
 fn is_ours(base: u64) -> bool {
     opened::contains(base)
 }
@@ -130,7 +131,7 @@ pub fn current() -> Option<*mut Thread> {
     if thread.is_null() {
         return None;
     }
-    // A thread that native code made has inherited it.
+    // A thread that native code created has inherited it.
     // SAFETY: it stays attached as long as its slots are in use.
     let books = unsafe { (*thread).books };
     // SAFETY: as above; this never changes.
@@ -139,7 +140,7 @@ pub fn current() -> Option<*mut Thread> {
     (tid == unsafe { libc::gettid() } as u32).then_some(thread)
 }
 
-/// What others use of the calling thread, where it is attached.
+/// The books of the calling thread, where it is attached: what others use of it.
 pub fn current_books() -> Option<NonNull<Books>> {
     // SAFETY: the calling thread's, which does not change this.
     current().map(|thread| unsafe { (*thread).books })

@@ -1,4 +1,4 @@
-//! Where a thread goes on that wants to run some code.
+//! Where a thread continues that is to run some code of the program.
 
 use super::{Engine, room::Room};
 use crate::{
@@ -10,10 +10,10 @@ use crate::{
     },
 };
 
-/// Where a thread goes on that is to be dispatched once more: no address that a program could go to, as 0 is.
+/// Where a thread continues that must be dispatched once more: like 0, no address that a program could jump to.
 pub const LATER: u64 = 1 << 63;
 
-/// The thread goes on at `pc`, in the cache where that can be.
+/// The thread continues at `pc`, in the cache if possible.
 pub fn enter(engine: &mut Engine, thread: &mut Thread, pc: u64) {
     match engine.cache.get(pc) {
         Some(cache) => {
@@ -24,7 +24,8 @@ pub fn enter(engine: &mut Engine, thread: &mut Thread, pc: u64) {
     }
 }
 
-/// Code that is not in the cache and cannot be: ours, made at run time, or the arenas are full.
+/// Handles code that is not in the cache and cannot be: the agent's own, code made at run time, or any code when the
+/// arenas are full.
 pub fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, called: bool) {
     let cache = &mut engine.cache;
     if cache.mode() == Mode::Off {
@@ -36,7 +37,7 @@ pub fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, calle
             thread.expect_return();
             return go_on(thread, pc, pc);
         }
-        // A native function went on in the cache and is done there: its caller is a step away.
+        // A native function continued in the cache and is done there: its caller is one step away.
         if pc == passages::native_return as *const () as u64 {
             return go_on(thread, pc, pc);
         }

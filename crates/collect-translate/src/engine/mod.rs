@@ -25,20 +25,20 @@ pub struct Engine {
     threads: Vec<Attached>,
 }
 
-/// What is known of the thread that is in the dispatcher.
+/// What is known about the thread that is in the dispatcher.
 #[derive(Debug, Default)]
 pub struct Visit {
-    /// Where it goes on in the cache, whatever happens; 0 for nowhere.
+    /// Where it will certainly continue in the cache; 0 for nowhere.
     pub pinned: u64,
-    /// It can be asked to wait for others.
+    /// It can be told to wait for others.
     pub may_wait: bool,
 }
 
-/// A thread that is attached.
+/// An attached thread.
 struct Attached {
-    /// Its own.
+    /// Its private state.
     thread: *mut Thread,
-    /// What is used of it under the engine's lock.
+    /// The part of its state that is used under the engine's lock.
     books: NonNull<Books>,
 }
 // SAFETY: used under the engine's lock, while the thread is attached.
@@ -49,36 +49,35 @@ static ENGINE: Lock<Option<Engine>> = Lock::inheriting(Rank::Engine, None);
 // SAFETY: everything in it is used under the engine's lock.
 unsafe impl Send for Engine {}
 
-/// The engine is there from now on.
+/// Makes the engine available.
 pub fn install(cache: Cache, observer: &'static dyn Observer) {
     *ENGINE.lock() = Some(Engine { cache, visit: Visit::default(), observer, threads: Vec::new() });
     observer::tell_it_to(observer);
 }
 
-/// Observes the program in another way from now on. Translated code is forgotten: each thread goes on in new code, or
-/// natively, when it comes to the end of the block it is in, or back from the system call. Threads that run natively
-/// because of [`Mode::Off`] come back as those do that left for other reasons ([`crate::witness`]). Signals must be
-/// blocked.
+/// Changes how the program is observed. Translated code is forgotten: each thread continues in new code, or natively,
+/// when it reaches the end of its block or returns from its system call. Threads that run natively because of
+/// [`Mode::Off`] come back like those that left for other reasons ([`crate::witness`]). Signals must be blocked.
 pub fn set_mode(mode: Mode) {
     with(|engine| engine.cache.set_mode(mode));
 }
 
-/// Has only these instructions sampled, streamed and timed from now on; `None`: all. Counts stay those of all, and watched
-/// places are looked up everywhere, for whoever comes by. Code whose instructions come in or fall out is translated anew: a
-/// thread that is there notices at the end of the block that it is in. Signals must be blocked.
+/// Samples, streams and times only these instructions from now on; `None`: all. Counts still include all
+/// instructions, and watched places are still looked up everywhere. Code with an instruction that is added or removed
+/// is translated anew: a thread inside notices at the end of its block. Signals must be blocked.
 pub fn set_filter(instructions: Option<IpSet>) {
     with(|engine| engine.cache.set_filter(instructions.unwrap_or_else(IpSet::everything)));
 }
 
-/// Has translated code that calls `from`, a function of the embedder that only leads on to `to`, run `to` instead. Signals
-/// must be blocked.
+/// Makes translated code that calls `from`, a function of the embedder that only leads on to `to`, run `to` instead.
+/// Signals must be blocked.
 pub fn lead_on(from: u64, to: u64) {
     with(|engine| {
         engine.cache.source.lead_on(from, to);
     });
 }
 
-/// Works with the engine under its lock. Signals must be blocked.
+/// Calls `work` with the engine, under its lock. Signals must be blocked.
 pub fn with(work: impl FnOnce(&mut Engine)) {
     if let Some(engine) = ENGINE.lock().as_mut() {
         work(engine);
@@ -92,61 +91,62 @@ pub fn with_thread(thread: &mut Thread, work: impl FnOnce(&mut Engine, &mut Thre
     }
 }
 
-/// Tells the observer what every thread has executed so far. Signals must be blocked.
+/// Tells the observer what every thread has executed. Signals must be blocked.
 pub fn tell_totals() {
     with(Engine::ending);
 }
 
-/// To be called when code was mapped or unmapped natively, as dlopen and dlclose do when the embedder calls them, before
+/// Must be called when code was mapped or unmapped natively, as by a dlopen or dlclose of the embedder, before
 /// anything else is mapped there. Signals must be blocked.
 pub fn mappings_changed() {
-    // Where the look fails, everything is forgotten.
+    // If the look fails, everything is forgotten.
     with(|engine| drop(engine.cache.look()));
 }
 
 impl Engine {
-    /// The books of the threads that are attached.
+    /// The books of all attached threads.
     pub fn threads(&self) -> impl Iterator<Item = &Books> {
         // SAFETY: attached. Whoever changes them has the lock, which we hold.
         self.threads.iter().map(|attached| unsafe { attached.books.as_ref() })
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn threads_mut(&mut self) -> impl Iterator<Item = &mut Books> {
         each_mut(&self.threads)
     }
 
-    /// An arena is to be used anew: each thread keeps what it has counted there.
+    /// An arena is about to be reused: each thread keeps what it has counted there.
     pub fn fold(&mut self, arena: usize) {
         if let Some(code) = self.cache.arenas.get(arena) {
             each_mut(&self.threads).for_each(|books| books.fold(arena, code));
         }
     }
 
-    /// Those of the thread of that name.
+    /// The books of the thread with this name.
     pub fn named(&self, name: u64) -> Option<&Books> {
         self.threads().find(|books| books.name == name)
     }
 
-    /// Puts the calling thread on the list.
+    /// Adds the calling thread to the list.
     pub fn add(&mut self, thread: Box<Thread>) {
         let books = thread.books;
         self.threads.push(Attached { thread: Box::into_raw(thread), books });
     }
 
-    /// Takes the thread of that number off the list.
+    /// Removes the thread with this number from the list.
     pub fn take_by_tid(&mut self, tid: u32) -> Option<*mut Thread> {
         let index = self.threads().position(|books| books.clock.tid() == tid)?;
         Some(self.threads.swap_remove(index).thread)
     }
 
-    /// Takes a thread off the list: nobody but itself knows it any more. False where it is not there.
+    /// Removes a thread from the list, after which only the thread itself knows it. False where it is not in the
+    /// list.
     pub fn take(&mut self, books: NonNull<Books>) -> bool {
         let index = self.threads.iter().position(|known| known.books == books);
         index.map(|index| self.threads.swap_remove(index)).is_some()
     }
 
-    /// Has the exits of all threads lead to `passage`, and native functions return to where they were called.
+    /// Makes the exits of all threads lead to `passage`, and native functions return to where they were called.
     pub fn lead_out(&mut self, passage: u64) {
         self.threads_mut().for_each(|books| books.lead_out(passage));
     }
@@ -164,8 +164,7 @@ impl Engine {
             }
             // SAFETY: it was a box, and its thread does not exist here.
             let mut thread = unsafe { Box::from_raw(other.thread) };
-            // It may have been in the middle of telling these, which it does without the lock: half moved, they cannot be
-            // freed.
+            // The thread may have been reporting these, without the lock: half moved, they cannot be freed.
             std::mem::forget(std::mem::take(&mut thread.noticed));
             self.cache.lanes.abandon(thread.lane);
         }
@@ -179,7 +178,7 @@ impl Engine {
     }
 }
 
-/// The books of these threads. Under the engine's lock.
+/// The books of these threads, under the engine's lock.
 fn each_mut(threads: &[Attached]) -> impl Iterator<Item = &mut Books> {
     threads.iter().map(|attached| {
         let mut books = attached.books;

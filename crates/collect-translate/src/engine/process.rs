@@ -7,7 +7,7 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 /// The process that the engine runs in.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-/// Threads may be attached from now on.
+/// Allows threads to be attached from now on.
 pub fn begin() {
     STARTED.store(true, Release);
 }
@@ -22,12 +22,12 @@ pub fn is_this_process() {
     PROCESS.store(std::process::id(), Relaxed);
 }
 
-/// Whether that is the calling process.
+/// Whether the engine runs in the calling process.
 pub fn is_in_this_process() -> bool {
     PROCESS.load(Relaxed) == std::process::id()
 }
 
-/// The engine does nothing any more in this process.
+/// Ends the engine's work in this process.
 pub fn stop() {
     STARTED.store(false, Release);
 }

@@ -1,28 +1,29 @@
-//! Full arenas: the oldest one is used again.
+//! Full arenas: the oldest one is reused.
 //!
 //! It is *retired* first: its code is forgotten, so that nothing leads there any more, not even from itself. It is
-//! *emptied* once no thread can be in it: each has been in the dispatcher since and gone on elsewhere, or runs natively,
-//! or waits in a system call that other code has made. Threads in code where all jumps are linked do not come by the
-//! dispatcher: all links are cut once, and made again one by one. As long as a thread is not known to be elsewhere, code
-//! for which there is no room runs natively.
+//! *emptied* once no thread can be in it: each thread has since been in the dispatcher and continued elsewhere, or
+//! runs natively, or waits in a system call of other code. Threads in code with all jumps linked do not enter the
+//! dispatcher: so all links are cut once, and made again one by one. While any thread is not known to be elsewhere,
+//! code for which there is no room runs natively.
 
 use std::ptr::NonNull;
 
 use super::{Engine, calling};
 use crate::{engine, memory, threads::books::Books};
 
-/// What [`Engine::make_room`] has reached.
+/// The result of [`Engine::make_room`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// There is room now.
     Made,
-    /// There will be as soon as other threads have run on a little.
+    /// There will be room as soon as other threads have run on a little.
     Soon,
     /// There is none.
     None,
 }
 
-/// Bounds the cache to so many arenas of so many blocks each, for tests. Returns how many arenas were retired so far.
+/// Limits the cache to this many arenas with this many blocks each, for tests. Returns how many arenas were retired
+/// before.
 #[doc(hidden)]
 pub fn bound_cache(arenas: usize, blocks: usize) -> u64 {
     let mut retirements = 0;
@@ -34,7 +35,7 @@ pub fn bound_cache(arenas: usize, blocks: usize) -> u64 {
 }
 
 impl Engine {
-    /// Finds room for the translation of the code at `pc` in arenas that are full.
+    /// Makes room for the translation of the code at `pc` when the arenas are full.
     pub fn make_room(&mut self, pc: u64) -> Room {
         let retired: Vec<usize> = self.cache.arenas.retired().collect();
         let left = |index: &&usize| self.is_left(**index);
@@ -46,7 +47,7 @@ impl Engine {
             let code = self.cache.arenas.get(index);
             code.is_some_and(|code| waiting.iter().any(|&at| code.contains(at)))
         };
-        // Where a thread waits in a retired one, that may be for ever.
+        // A thread may wait in a retired arena forever.
         if retired.iter().any(|&index| !waited_in(index)) {
             return Room::Soon;
         }
@@ -69,19 +70,19 @@ impl Engine {
         self.others().filter_map(|thread| memory::waits_at(thread.clock.tid())).collect()
     }
 
-    /// The threads that are attached, but for the calling one.
+    /// The attached threads, except the calling one.
     pub fn others(&self) -> impl Iterator<Item = &Books> {
         let current = calling::current_books();
         self.threads().filter(move |&books| Some(NonNull::from(books)) != current)
     }
 
-    /// Whether no thread is in a retired arena, or can come there.
+    /// Whether no thread is in a retired arena, or can get there.
     fn is_left(&self, index: usize) -> bool {
         let Some(code) = self.cache.arenas.get(index) else { return false };
         let since = code.retired().unwrap_or(u64::MAX);
         let waits_elsewhere = |thread: &Books| {
             let code = memory::waits_at(thread.clock.tid()).and_then(|at| self.cache.arenas.at(at));
-            // In code of ours it may wait for the lock, on its way to anywhere.
+            // A thread in the engine's code may wait for the lock, on its way to anywhere.
             code.is_some_and(|(_, code)| code.retired().is_none())
         };
         let is_elsewhere = |thread: &Books| {

@@ -1,17 +1,17 @@
-//! Exits from the cache: the record that an exit leaves for the dispatcher.
+//! Exits from the cache: the record that translated code leaves for the dispatcher.
 
 /// Why code leaves the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Reason {
-    /// On to the code at `pc`, for which no link was there when this was written. `detail`: where the link goes.
+    /// To the code at `pc`, to which there was no link when this was written. `detail`: where the link goes.
     Link = 0,
-    /// The countdown of a block is over. `detail`: its counter. `back`: the block itself, behind that; 0 where it is to run in
-    /// a copy.
+    /// The countdown of a block is over. `detail`: its counter. `back`: the block itself, after the counter; 0 if it
+    /// is to run in a copy.
     Sample,
-    /// Something is to be done in front of the instruction at `pc`. `detail`: which hook.
+    /// A hook in front of the instruction at `pc`. `detail`: its number.
     Hook,
-    /// The system call at `pc` is one that concerns us.
+    /// A system call at `pc` that concerns the translator.
     SystemCall,
     /// The instruction at `pc` must run in its own place. `detail`: where in the cache it would be.
     Instruction,
@@ -21,7 +21,7 @@ pub enum Reason {
     Call,
     /// An indirect jump, likewise.
     Jump,
-    /// Native code wants to go on in the cache, at `Slots::target`.
+    /// Native code continues in the cache, at `Slots::target`.
     Enter,
     /// A native function that was called from the cache has returned.
     Back,
@@ -33,18 +33,18 @@ pub enum Reason {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Exit {
-    /// A [`Reason`].
+    /// The reason.
     pub reason: Reason,
-    /// See [`Reason`].
+    /// Depends on the reason.
     pub detail: u64,
     /// The original address that the exit stands for.
     pub pc: u64,
-    /// Where the cache goes on, for exits that come back.
+    /// Where the thread continues in the cache, for exits that come back.
     pub back: u64,
 }
 
 impl Exit {
-    /// As it lies in memory.
+    /// The bytes in memory.
     pub fn bytes(&self) -> [u8; size_of::<Self>()] {
         let mut bytes = [0; size_of::<Self>()];
         let words = [self.reason as u64, self.detail, self.pc, self.back];

@@ -1,4 +1,4 @@
-//! The words of a thread's buffer, and where it lies.
+//! The words of a thread's buffer, and its place.
 
 use crate::memory::{BUFFER_BYTES, BUFFER_OFFSET};
 
@@ -7,13 +7,13 @@ use crate::memory::{BUFFER_BYTES, BUFFER_OFFSET};
 pub struct Token(pub u64);
 
 impl Token {
-    /// In place of a template's number: an explicit record follows, of as many accesses as the upper half says.
+    /// In place of a template's number: an explicit record follows, with as many accesses as the upper half says.
     pub const EXPLICIT: u32 = i32::MAX as u32;
 
     /// In place of a template's number: a stamp follows, a reading of the time-stamp counter.
     pub const STAMP: u32 = Self::EXPLICIT - 1;
 
-    /// A block of which only the first `accesses` have taken place.
+    /// A block of which only the first `accesses` took place.
     pub const fn cut(template: u32, accesses: u32) -> Self {
         Self(template as u64 | (accesses as u64) << 32)
     }
@@ -23,16 +23,16 @@ impl Token {
         Self(Self::EXPLICIT as u64 | (accesses as u64) << 32)
     }
 
-    /// In place of a template's number's uppermost bit, and of all above: a load that was timed follows. So an instruction
-    /// can store it as a constant of 32 bits.
+    /// In place of the uppermost bit of a template's number, and of all bits above: a timed load follows. So an
+    /// instruction can store it as a 32-bit constant.
     const TIMED: i32 = i32::MIN;
 
-    /// The constant whose sign, extended, makes the token of a load that was timed.
+    /// The constant that becomes the token of a timed load when its sign is extended.
     pub const fn timed(template: u32) -> u32 {
         template | Self::TIMED as u32
     }
 
-    /// Whether a load that was timed follows.
+    /// Whether a timed load follows.
     pub const fn is_timed(self) -> bool {
         (self.0 as i64) < 0
     }
@@ -42,14 +42,13 @@ impl Token {
         self.0 as u32 & !(Self::TIMED as u32)
     }
 
-    /// How many accesses the record has; 0: as many as the block.
+    /// How many accesses the record has; 0: all of the block's.
     pub const fn accesses(self) -> u32 {
         (self.0 >> 32) as u32
     }
 }
 
-/// Words of a load that was timed: token, address, and when it began and ended, the lower halves of what the time-stamp
-/// counter said.
+/// Words of a timed load: token, address, and its begin and end as the lower halves of the time-stamp counter.
 pub const TIMED_WORDS: usize = 3;
 
 /// The same in bytes.
@@ -70,21 +69,21 @@ pub const KIND_SHIFT: u32 = 32;
 /// Bytes of a stamp in a thread's buffer.
 pub const STAMP_BYTES: u32 = (STAMP_WORDS * size_of::<u64>()) as u32;
 
-/// A stamp is written where more than so much follows the last one: 64 words, and so 63 accesses at most, with what the
-/// record has itself.
+/// A stamp is written when more than this follows the last one: 64 words, so at most 63 accesses, plus those of the
+/// record itself.
 pub const STAMP_EVERY_BYTES: u32 = 64 * size_of::<u64>() as u32;
 
-/// A position that all others are behind: a stamp is due.
+/// A position before all others: a stamp is due.
 pub const NO_STAMP_YET: i64 = i32::MIN as i64;
 
-/// Bytes that a buffer has beyond what records may take: a stamp in front of the last one, and one behind it.
+/// Bytes of a buffer beyond those for records: a stamp before the last record, and one after it.
 pub const ROOM_FOR_STAMPS: u64 = 2 * STAMP_BYTES as u64;
 
 /// Bytes of a buffer that records may take.
 pub const RECORDS_BYTES: u64 = BUFFER_BYTES - ROOM_FOR_STAMPS;
 
-/// One past these, relative to GS.
+/// The end of these bytes, relative to GS.
 pub const BUFFER_END: u32 = (BUFFER_OFFSET + RECORDS_BYTES) as u32;
 
-/// An empty buffer's position.
+/// The position of an empty buffer.
 pub const EMPTY: i64 = -(RECORDS_BYTES as i64);

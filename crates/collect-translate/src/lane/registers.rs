@@ -11,7 +11,7 @@ impl Gpr {
     pub const RSI: Self = Self(6);
     pub const R11: Self = Self(11);
 
-    /// The bits of its number that ModRM and SIB bytes have.
+    /// The bits of its number that are in ModRM and SIB bytes.
     pub const fn low(self) -> u8 {
         self.0 & 7
     }

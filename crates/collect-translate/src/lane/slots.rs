@@ -1,4 +1,4 @@
-//! What a translated thread keeps where its code can reach it: behind GS.
+//! What a translated thread keeps within reach of its code: behind GS.
 
 use std::mem::offset_of;
 
@@ -8,15 +8,15 @@ use super::registers::Gpr;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Slots {
-    /// GS base itself, for code that needs a plain address.
+    /// The GS base itself, for code that needs a plain address.
     pub this: u64,
-    /// Registers that added code borrowed.
+    /// Values of registers that added code has borrowed.
     pub scratch: [u64; 5],
-    /// Where exits jump: `arrive::dispatch`.
+    /// The target of exits: `arrive::dispatch`.
     pub dispatch: u64,
     /// Top of the engine's stack for this thread.
     pub stack: u64,
-    /// Where the thread goes on: in the cache, or in native code.
+    /// Where the thread continues: in the cache, or in native code.
     pub next: u64,
     /// The program's registers at an exit, by hardware number.
     pub regs: [u64; 16],
@@ -24,7 +24,7 @@ pub struct Slots {
     pub flags: u64,
     /// The `Exit` that was taken.
     pub exit: u64,
-    /// The original address that an indirect transfer wanted and did not find.
+    /// The original address of an indirect transfer's target that was not found.
     pub target: u64,
     /// The area for vector registers, 64-byte aligned.
     pub vectors: u64,
@@ -32,37 +32,38 @@ pub struct Slots {
     pub mask: u64,
     /// The `Thread`.
     pub thread: u64,
-    /// The original address for which `next` stands.
+    /// The original address that corresponds to `next`.
     pub pc: u64,
-    /// Where the thread goes on behind a signal handler, and the original address for which that stands.
+    /// Where the thread continues after a signal handler, and the corresponding original address.
     pub resume: u64,
     pub resume_pc: u64,
-    /// Where the next entry of the thread's buffer goes: bytes from the buffer's end, so that it is not positive.
+    /// Where the next entry of the thread's buffer goes: bytes relative to the buffer's end, so never positive.
     pub position: i64,
-    /// The position behind which a record begins with a stamp (`records`).
+    /// The position after which a record begins with a stamp (`records`).
     pub stamp_at: i64,
     /// RAX, RCX and RDX, while a stamp is written.
     pub stamping: [u64; 3],
-    /// The address that watched places are looked up for.
+    /// The address of the access that is looked up among watched places.
     pub looked_up: u64,
-    /// Where code goes that has found one near: `exact::look_up_exactly`.
+    /// Where code goes when the first look-up finds something: `exact::look_up_exactly`.
     pub look_up_exactly: u64,
-    /// 1 from the way into the dispatcher to the way out, where system calls of ours are made; else 0.
+    /// 1 from the entry of the dispatcher to its exit, where the engine makes system calls; otherwise 0.
     pub inside: u64,
-    /// Where the native function was called from that runs when the process steps aside.
+    /// Where the native function was called from that is running when the process steps aside.
     pub called_from: u64,
-    /// The address of the load that is timed, and the lower halves of the time in front of it and behind (`timing`).
+    /// The address of the timed load, and the lower halves of the time before and after it (`timing`).
     pub timed_address: u64,
     pub times: [u32; 2],
 }
 
-/// One of the words that registers are borrowed into.
+/// One of the words that hold the values of borrowed registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scratch {
     A,
     B,
     C,
-    /// Of registers that are spilled across instructions: the one with the buffer's position, the one with addresses.
+    /// For registers that are spilled across instructions: the one with the buffer's position, the one with
+    /// addresses.
     P,
     T,
 }
@@ -77,30 +78,30 @@ impl Scratch {
 /// The position in the thread's buffer, relative to GS.
 pub const POSITION: u32 = offset_of!(Slots, position) as u32;
 
-/// The position behind which a stamp is due, relative to GS.
+/// The position after which a stamp is due, relative to GS.
 pub const STAMP_AT: u32 = offset_of!(Slots, stamp_at) as u32;
 
-/// What is kept while a stamp is written, and where, relative to GS.
+/// The registers that are saved while a stamp is written, and where, relative to GS.
 pub const STAMPING: [(Gpr, u32); 3] = {
     let first = offset_of!(Slots, stamping) as u32;
     [(Gpr::RAX, first), (Gpr::RCX, first + 8), (Gpr::RDX, first + 16)]
 };
 
-/// Where the load goes that is timed, relative to GS, and the time in front of it and behind, 32 bits each.
+/// The address of the timed load, relative to GS, and the time before and after it, 32 bits each.
 pub const TIMED_ADDRESS: u32 = offset_of!(Slots, timed_address) as u32;
 pub const TIMES: u32 = offset_of!(Slots, times) as u32;
 pub const TIMED_BEGIN: u32 = TIMES;
 pub const TIMED_END: u32 = TIMES + 4;
 
-/// Where exits jump, relative to GS.
+/// The target of exits, relative to GS.
 pub const DISPATCH: u32 = offset_of!(Slots, dispatch) as u32;
 
-/// The address that watched places are looked up for, relative to GS.
+/// The address of the access that is looked up among watched places, relative to GS.
 pub const LOOKED_UP: u32 = offset_of!(Slots, looked_up) as u32;
 
-/// Where code goes that has found a watched place near, relative to GS.
+/// Where code goes when the first look-up finds something, relative to GS.
 pub const LOOK_UP_EXACTLY: u32 = offset_of!(Slots, look_up_exactly) as u32;
 
-/// Where passages out of the dispatcher, and out of signal handlers, jump, relative to GS.
+/// Where passages out of the dispatcher and out of signal handlers jump, relative to GS.
 pub const NEXT: u32 = offset_of!(Slots, next) as u32;
 pub const RESUME: u32 = offset_of!(Slots, resume) as u32;

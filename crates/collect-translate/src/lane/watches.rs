@@ -1,15 +1,15 @@
-//! Watched places: tables for each thread, which its code looks every access up in ([`Mode::Watch`]).
+//! Watched places: tables for each thread, in which its code looks every access up ([`Mode::Watch`]).
 //!
-//! It looks twice. The first table has an entry for each value of 16 bits of a line's number, which also stands for the
-//! line before: so one look will do for several accesses within 64 bytes. What is found there is looked for once more
-//! among the very lines and the very bytes that are watched (`exact::look_up_exactly`), and mostly is not among them. Only
-//! what is found twice is told.
+//! There are two look-ups. The first table has an entry for each value of 16 bits of a line's number. The entry also
+//! stands for the line before, so one look-up serves several accesses within 64 bytes. An access that is found there
+//! is looked up again among exactly the watched lines and bytes (`exact::look_up_exactly`), and mostly is not found.
+//! Only accesses that are found twice are reported.
 //!
-//! One look takes five instructions without a store; where flags are live, it moves up to where they are dead. The exact
-//! look-up does not leave for the dispatcher either. Only what is found there, too, has the rest of its block run in a copy in
-//! which each access has a look of its own, and is told. Any thread may change any entry.
+//! The first look-up takes five instructions without a store. Where flags are live, it moves up to where they are
+//! dead. The exact look-up does not enter the dispatcher either. Only if it finds the access too, the rest of the
+//! block runs in a copy in which each access is looked up separately and reported. Any thread may change any entry.
 //!
-//! An entry counts who watches loads, and who stores: so that one who gives up does not disturb others.
+//! An entry counts its watches of loads and those of stores, so that removing one does not disturb the others.
 //!
 //! [`Mode::Watch`]: crate::Mode::Watch
 
@@ -22,11 +22,11 @@ use crate::memory::{LaneId, WATCHED_BYTES, WATCHED_OFFSET, opened};
 /// A byte for loads, one for stores.
 const ENTRY_BYTES: u64 = 2;
 
-/// Entries of the first table, and where it is relative to GS.
+/// Entries of the first table, and its place relative to GS.
 const NEAR_ENTRIES: u64 = 1 << 16;
 pub const NEAR: u32 = WATCHED_OFFSET as u32;
 
-/// log2 of the entries of each of the others.
+/// log2 of the number of entries of each of the other tables.
 const CLOSE_BITS: u32 = 11;
 
 /// The tables of lines and of bytes, relative to GS.
@@ -35,7 +35,7 @@ pub const BYTES: u32 = LINES + (ENTRY_BYTES << CLOSE_BITS) as u32;
 
 const _: () = assert!(BYTES as u64 + (ENTRY_BYTES << CLOSE_BITS) == WATCHED_OFFSET + WATCHED_BYTES);
 
-/// Where the line's or byte's number, modulo 2^32, is in its table: its product with this, the upper bits of 32 (Knuth, The
+/// The index of a line or byte in its table is the upper bits of the low 32 bits of its number times this (Knuth, The
 /// Art of Computer Programming, volume 3, 6.4: 2^32 by the golden ratio).
 pub const FACTOR: i32 = 0x9e37_79b1_u32 as i32;
 pub const SHIFT: u32 = u32::BITS - CLOSE_BITS;
@@ -43,7 +43,7 @@ pub const SHIFT: u32 = u32::BITS - CLOSE_BITS;
 /// log2 of a line's bytes.
 pub const LINE_SHIFT: u32 = LINE_BYTES.trailing_zeros();
 
-/// Which accesses of a thread are to be told.
+/// Which accesses of a thread are to be reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
     /// Those that begin in the line of this address.
@@ -59,7 +59,7 @@ impl Watched {
         }
     }
 
-    /// Its entry in the table that it belongs to, relative to GS.
+    /// Its entry in its exact table, relative to GS.
     const fn close(self) -> u64 {
         let (table, number) = match self {
             Self::Line(address) => (LINES, address >> LINE_SHIFT),
@@ -68,14 +68,14 @@ impl Watched {
         table as u64 + ((number as u32).wrapping_mul(FACTOR as u32) >> SHIFT) as u64 * ENTRY_BYTES
     }
 
-    /// Its entries in the first table, likewise.
+    /// Its entries in the first table, relative to GS.
     const fn near(self) -> [u64; 2] {
         let line = self.address() >> LINE_SHIFT;
         [near(line), near(line.wrapping_sub(1))]
     }
 }
 
-/// Where the first table has what stands for a line, relative to GS.
+/// The first table's entry for a line, relative to GS.
 pub const fn near(line: u64) -> u64 {
     NEAR as u64 + line % NEAR_ENTRIES * ENTRY_BYTES
 }
@@ -89,13 +89,13 @@ pub const fn mask(kind: AccessKind) -> u16 {
     }
 }
 
-/// The watched places of one thread: a number, to be kept anywhere. When the thread has ended they may be those of another
-/// one, whose touches are then told that nobody waits for.
+/// The watched places of one thread: a number that may be kept anywhere. After the thread has ended it may belong to
+/// another thread, whose touches are then reported although nothing waits for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Watches(u16);
 
 impl Watches {
-    /// Those with this number; `None` for numbers that none have had so far.
+    /// The places with this number; `None` for a number that has never been used.
     pub fn from_index(index: u16) -> Option<Self> {
         opened::base(index).map(|_| Self(index))
     }
@@ -110,12 +110,12 @@ impl Watches {
         self.0
     }
 
-    /// The thread is to tell of its accesses to the line of this address. From any thread, also in signal handlers. Each
-    /// call is undone by one of [`unwatch`](Self::unwatch) with the same arguments. False, and nothing changed, where 255
-    /// watch such a line already.
+    /// Reports the thread's accesses to the line of this address. May be called from any thread, also in signal
+    /// handlers. Each call is undone by one of [`unwatch`](Self::unwatch) with the same arguments. False, and nothing
+    /// changed, where the line's entry already has 255 watches.
     ///
-    /// The thread notices at its next access after the change has reached its processor. An access goes to the line of its
-    /// first byte.
+    /// The thread notices at its next access after the change has reached its processor. An access counts for the
+    /// line of its first byte.
     pub fn watch(self, address: u64, loads: bool, stores: bool) -> bool {
         self.set(Watched::Line(address), loads, stores)
     }
@@ -125,9 +125,9 @@ impl Watches {
         self.clear(Watched::Line(address), loads, stores);
     }
 
-    /// As [`watch`](Self::watch), for lines and others.
+    /// As [`watch`](Self::watch), for lines and bytes.
     pub fn set(self, place: Watched, loads: bool, stores: bool) -> bool {
-        // First where is looked last.
+        // The table that is looked up last is changed first.
         let [line, before] = place.near();
         let entries = [place.close(), before, line];
         let enters = |entry: &&u64| self.change(**entry, [loads, stores], |count| count.checked_add(1));
@@ -148,17 +148,17 @@ impl Watches {
         self.change(entry, [loads, stores], |count| count.checked_sub(1));
     }
 
-    /// Whether an access of this kind to the line of this address may be one that is told.
+    /// Whether an access of this kind to the line of this address may have to be reported.
     pub(crate) fn has_near(self, address: u64, kind: AccessKind) -> bool {
         self.has(near(address >> LINE_SHIFT), kind)
     }
 
-    /// Whether an access of this kind that begins there is told as one to its line.
+    /// Whether an access of this kind that begins there is reported as one to its line.
     pub(crate) fn has_line(self, address: u64, kind: AccessKind) -> bool {
         self.has(Watched::Line(address).close(), kind)
     }
 
-    /// Whether it is told for its first byte.
+    /// Whether it is reported for its first byte.
     pub(crate) fn has_byte(self, address: u64, kind: AccessKind) -> bool {
         self.has(Watched::Byte(address).close(), kind)
     }
@@ -167,7 +167,7 @@ impl Watches {
         self.entry(entry).is_some_and(|entry| entry.load(Relaxed) & mask(kind) != 0)
     }
 
-    /// Changes the counts of an entry that are `wanted`: all of them, or nothing where one cannot be.
+    /// Changes the `wanted` counts of an entry: all of them, or nothing where one cannot change.
     fn change(self, entry: u64, wanted: [bool; 2], step: impl Fn(u8) -> Option<u8>) -> bool {
         let change = |entry: u16| {
             let [loads, stores] = entry.to_le_bytes();

@@ -1,5 +1,5 @@
-//! Arenas: where translated code lies. Each is a file in memory, mapped twice: executable near the program's code,
-//! writable somewhere else, so that no page is ever both.
+//! Arenas: where translated code lies. Each is a file in memory that is mapped twice: executable near the program's
+//! code, writable elsewhere. So no page is ever both.
 
 use std::{arch::asm, ffi::CStr, ops::Range};
 
@@ -15,26 +15,26 @@ pub const ARENA_BYTES: u64 = 16 << 20;
 
 const HALF_BYTES: usize = (ARENA_BYTES / 2) as usize;
 
-/// How far code may be from what its original addresses relative to RIP: less than 2 GiB by two arenas.
+/// The largest distance of code from the targets of its operands relative to RIP: less than 2 GiB by two arenas.
 const CODE_REACH: u64 = REACH - (32 << 20);
 
-/// Memory is made in such steps as code grows into it.
+/// The steps in which memory is allocated as code grows.
 const STEP_BYTES: usize = 64 << 10;
 
-/// The first step in a forked child, which may have little time left; each is twice as long as the one before.
+/// The first step in a forked child, which may end soon; each step is twice as long as the one before.
 const FIRST_STEP_IN_CHILD: usize = PAGE_BYTES as usize;
 
-/// Aligned so that page tables are filled well.
+/// The alignment, so that page tables are filled well.
 const ALIGN: u64 = 2 << 20;
 
 const WHAT: &str = "translated code";
 
 const FILE_NAME: &CStr = c"carom-code";
 
-/// How the kernel's list of mappings (proc(5)) begins to name files of translated code.
+/// How the names of files with translated code begin in the kernel's list of mappings (proc(5)).
 pub const CODE_NAME: &[u8] = b"/memfd:carom-code";
 
-/// Beyond the reach of 32-bit addresses, whatever their signs.
+/// Out of reach of 32-bit addresses of either sign.
 const FAR: Range<u64> = 2 * REACH..USER_END;
 
 /// An arena of translated code with the counters of its blocks. Not synchronised: its owner holds a lock.
@@ -51,9 +51,9 @@ pub struct Arena {
 #[derive(Clone, Copy, Debug)]
 struct Half {
     used: usize,
-    /// With memory behind it.
+    /// Bytes with memory behind them.
     populated: usize,
-    /// How far it is next made.
+    /// The length of the next step.
     step: usize,
 }
 
@@ -63,28 +63,29 @@ impl Default for Half {
     }
 }
 
-/// The code of an arena at one instant, for a child process.
+/// The code of an arena at one moment, for a child process.
 #[derive(Debug)]
 pub struct ArenaCopy(File);
 
 impl Arena {
-    /// Makes an arena from which every byte of `code` (a module with its data: all that RIP-relative operands may
-    /// reach) is in reach of a 32-bit displacement.
+    /// Makes an arena within reach of 32-bit displacements to and from every byte of `code`: a module with its data,
+    /// which RIP-relative operands may name.
     ///
     /// # Errors
     /// No hole near `code`, executable memory denied, limits on memory: [`MemoryError`].
     pub fn new(code: Range<u64>, lanes: &mut Lanes) -> Result<Self, MemoryError> {
         let within = code_within(&code);
-        // Above the libraries rather than below, where the kernel maps what comes next.
+        // Rather above the libraries than below, where the kernel places the next mappings.
         let above = lanes.above_libraries().filter(|above| within.contains(above));
-        // Where the counters find no room beside the nearest place, they may beside another.
+        // Where the counters do not fit beside the nearest place, they may fit beside another.
         let nearest = Prefer::Near(above.unwrap_or(code.start));
         let preferences = [nearest, Prefer::Near(code.start), Prefer::High, Prefer::Low];
         Self::within(&within, &preferences, lanes)
     }
 
-    /// Makes an arena far from the code it is for, whose operands relative to RIP all name something below 2 GiB: that can be
-    /// named by its address from anywhere. `near`: an arena to be near to, so that jumps lead from one to the other.
+    /// Makes an arena far from its original code, whose operands relative to RIP must all name something below 2 GiB,
+    /// which can be named by its address from anywhere. `near`: an arena within whose reach the new one should be,
+    /// for jumps between the two.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -101,7 +102,7 @@ impl Arena {
         Ok(Self { code, alias, windows, hot: Half::default(), cold: Half::default() })
     }
 
-    /// Whether it lies beyond what position-dependent code and its heap usually need.
+    /// Whether it lies outside of the range that position-dependent code and its heap usually need.
     pub fn is_far(&self) -> bool {
         FAR.contains(&self.range().start)
     }
@@ -111,7 +112,7 @@ impl Arena {
         self.alias.unmap_pages();
     }
 
-    /// Takes all code back, and gives its memory to the kernel. Nothing may run it any more.
+    /// Forgets all code and returns its memory to the kernel. No thread may run it any more.
     pub fn clear(&mut self) {
         let gone = self.alias.punch(0..ARENA_BYTES);
         for half in [&mut self.hot, &mut self.cold] {
@@ -124,12 +125,12 @@ impl Arena {
         self.code.range()
     }
 
-    /// Is this one of its execution addresses?
+    /// Whether this is one of its execution addresses.
     pub fn contains(&self, pc: u64) -> bool {
         self.code.range().contains(&pc)
     }
 
-    /// Is every byte of `code` in reach from here?
+    /// Whether every byte of `code` is in reach from here.
     pub fn reaches(&self, code: &Range<u64>) -> bool {
         let within = code_within(code);
         within.start <= self.range().start && self.range().end <= within.end
@@ -150,12 +151,12 @@ impl Arena {
         self.code.range().start + (HALF_BYTES + self.cold.used) as u64
     }
 
-    /// Is there room for so many more bytes in each half?
+    /// Whether there is room for this many more bytes in each half.
     pub fn room(&self, hot: usize, cold: usize) -> bool {
         hot <= HALF_BYTES - self.hot.used && cold <= HALF_BYTES - self.cold.used
     }
 
-    /// Sees to it that so many more bytes of each half can be taken without asking the system for memory.
+    /// Ensures that this many more bytes of each half can be allocated without asking the system for memory.
     ///
     /// # Errors
     /// As [`allocate`](Self::allocate).
@@ -166,10 +167,10 @@ impl Arena {
         Ok(())
     }
 
-    /// Takes bytes from [`hot`](Self::hot) and from [`cold`](Self::cold) on, to be written next.
+    /// Allocates bytes from [`hot`](Self::hot) and from [`cold`](Self::cold) on, to be written next.
     ///
     /// # Errors
-    /// [`MemoryError::ArenaFull`], or no memory; nothing is taken then.
+    /// [`MemoryError::ArenaFull`], or no memory; nothing is allocated then.
     pub fn allocate(&mut self, hot: usize, cold: usize) -> Result<(), MemoryError> {
         if !self.room(hot, cold) {
             return Err(MemoryError::ArenaFull { hot, cold });
@@ -194,7 +195,7 @@ impl Arena {
     /// The allocated code at an execution address.
     pub fn read(&self, at: u64, bytes: usize) -> Result<&[u8], MemoryError> {
         self.alias_of(at, bytes)?;
-        // Where it is executed: the pages of the alias need not be there.
+        // At the execution address: the pages of the alias need not be there.
         let place = std::ptr::with_exposed_provenance(at as usize);
         // SAFETY: allocated bytes, changed through `&mut self` only.
         Ok(unsafe { std::slice::from_raw_parts(place, bytes) })
@@ -232,11 +233,12 @@ impl Arena {
     }
 
     /// Copies the code, in the parent, before it forks.
+    /// Copies the code, in the parent, before a fork.
     ///
-    /// The mappings of an arena are shared, so a child would go on sharing its code with the parent: each would run
-    /// what the other writes. The copy is made before the fork, under the lock that serialises translation and held
-    /// until the fork returns: made in the child it could hold a jump that the parent linked meanwhile, to code that
-    /// it does not hold. The parent drops it afterwards.
+    /// The mappings of an arena are shared, so a child would share its code with the parent, and each would run what
+    /// the other writes. The copy is made before the fork, under the lock that serialises translation, which is held
+    /// until the fork returns. A copy made in the child could have a jump that the parent has linked meanwhile to
+    /// code that the copy lacks. The parent drops the copy afterwards.
     ///
     /// # Errors
     /// As [`new`](Self::new). The child must not translate then.
@@ -249,10 +251,10 @@ impl Arena {
         Ok(ArenaCopy(file))
     }
 
-    /// Puts a copy in the place of the shared code, in the child of a fork, before it runs any of it.
+    /// Replaces the shared code by a copy, in the child of a fork, before the child runs any of it.
     ///
     /// # Errors
-    /// The kernel refuses the mappings. The code must not be run then, as it may still be the parent's.
+    /// The kernel refuses the mappings. The code must not be run then, because it may still be the parent's.
     pub fn after_fork(&mut self, copy: ArenaCopy) -> Result<(), MemoryError> {
         map_code(&mut self.code, &copy.0)?;
         map_alias(&mut self.alias, &copy.0)?;
@@ -284,7 +286,7 @@ impl Arena {
     }
 }
 
-/// The half with `bytes` more in use. It begins at the offset `start` of the alias.
+/// The half with `bytes` more allocated. It begins at the offset `start` of the alias.
 fn grown(alias: &Reservation, half: Half, bytes: usize, start: usize) -> Result<Half, MemoryError> {
     let used = half.used + bytes;
     if used <= half.populated {
@@ -295,13 +297,13 @@ fn grown(alias: &Reservation, half: Half, bytes: usize, start: usize) -> Result<
     Ok(Half { used, populated, step: (2 * half.step).min(STEP_BYTES) })
 }
 
-/// Where an arena may lie so that every byte of `code` is in reach of every byte of it.
+/// Where an arena may lie so that every byte of `code` is in reach of every byte of the arena.
 fn code_within(code: &Range<u64>) -> Range<u64> {
     let low = code.end.saturating_sub(CODE_REACH).max(FLOOR);
     low..code.start.saturating_add(CODE_REACH).min(USER_END)
 }
 
-/// Maps the code, and the counters near that, in the first of several places that has room for both.
+/// Maps the code, and its counters nearby, in the first of several places that has room for both.
 fn place(
     within: &Range<u64>,
     preferences: &[Prefer],
@@ -345,8 +347,8 @@ pub(super) fn memory_file(name: &CStr, bytes: u64) -> Result<File, MemoryError> 
         return Err(MemoryError::FileSizeLimit { limit });
     }
     let make = |flags| File::in_memory(name, flags, bytes);
-    // "Not executable" is about execve, not about mmap; so this passes where vm.memfd_noexec is 2.
-    // Linux before 6.3 does not know it.
+    // "Not executable" concerns execve, not mmap; so this passes where vm.memfd_noexec is 2. Linux before 6.3 does
+    // not know it.
     let flags = libc::MFD_CLOEXEC | libc::MFD_NOEXEC_SEAL;
     let file = make(flags).or_else(|errno| match errno {
         libc::EINVAL => make(libc::MFD_CLOEXEC),

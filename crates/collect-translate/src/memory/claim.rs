@@ -1,6 +1,6 @@
-//! Address space that we count on without having it: nothing is mapped before it is needed, so that the program's limit on
-//! address space (RLIMIT_AS) is left to the program. It lies where nobody else looks for room; who does take a part of it
-//! keeps it.
+//! Claims: address space that is reserved only by convention. Nothing is mapped before it is needed, so the program's
+//! limit on address space (RLIMIT_AS) is left to the program. A claim lies where nothing else looks for room; whoever
+//! maps a part of it all the same keeps that part.
 
 use std::ops::Range;
 
@@ -12,19 +12,19 @@ use super::{
     sys,
 };
 
-/// Address space of which parts are mapped, one by one.
+/// Address space of which single parts are mapped.
 #[derive(Debug)]
 pub struct Claim {
     start: u64,
     bytes: u64,
-    /// For messages.
+    /// Names it in messages.
     what: &'static str,
-    /// The parts that are mapped, as offsets.
+    /// The mapped parts, as offsets.
     opened: Vec<Range<u64>>,
 }
 
 impl Claim {
-    /// The best place that is free and not in one of the other claims.
+    /// Claims the best place that is free and not in one of the other claims.
     ///
     /// # Errors
     /// No hole, or the list of mappings cannot be read.
@@ -59,7 +59,7 @@ impl Claim {
     /// Maps a part (offsets in the claim), which is zero.
     ///
     /// # Errors
-    /// [`MemoryError::NoHole`] where somebody else has mapped something there, or limits on memory.
+    /// [`MemoryError::NoHole`] where something else is mapped there, or limits on memory.
     pub fn open(&mut self, part: Range<u64>) -> Result<(), MemoryError> {
         if part.is_empty() || self.opened.contains(&part) {
             return Ok(());
@@ -75,10 +75,10 @@ impl Claim {
         }
     }
 
-    /// Gives the memory of an open part back; it reads as zero from now on.
+    /// Returns the memory of an open part to the kernel; it reads as zero from now on.
     ///
     /// # Errors
-    /// The kernel does not take it.
+    /// The kernel refuses it.
     pub fn discard(&self, part: Range<u64>) -> Result<(), MemoryError> {
         self.at(part).discard()
     }
@@ -111,7 +111,7 @@ impl Part {
 impl Drop for Claim {
     fn drop(&mut self) {
         for part in &self.opened {
-            // SAFETY: ours, and used no more by whoever had it. There is nothing to do about an error.
+            // SAFETY: ours, and no longer used. Nothing can be done about an error.
             let _unmapped = unsafe { sys::munmap(self.start + part.start, part.end - part.start) };
         }
     }

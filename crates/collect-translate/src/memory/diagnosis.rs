@@ -7,7 +7,7 @@ use super::{
     sys::{self, Errno, File},
 };
 
-/// What the cause of ENOMEM depends on. Bytes, or numbers of mappings.
+/// What the cause of ENOMEM depends on, in bytes or numbers of mappings.
 #[derive(Clone, Debug, Default)]
 struct Facts {
     address_space: u64,
@@ -19,7 +19,7 @@ struct Facts {
     most_mappings: Option<u64>,
 }
 
-/// A call may split one mapping in three.
+/// A call may split one mapping into three.
 const SPLIT_MAPPINGS: u64 = 2;
 
 /// Why `call` on `bytes` bytes of `what` failed with `errno`.
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(cause(&facts), MemoryError::CommitLimit { what: "lanes" });
         facts.address_space_limit = Some(1049);
         assert_eq!(cause(&facts), MemoryError::AddressSpaceLimit { what: "lanes", limit: 1049 });
-        // One mapping more, and splitting one in three exceeds a thousand.
+        // One mapping more fits, but splitting one into three exceeds a thousand.
         facts.mappings = 999;
         assert_eq!(cause(&facts), MemoryError::TooManyMappings { what: "lanes", mappings: 999, limit: 1000 });
         let unknown = MemoryError::System { what: "lanes", call: "mmap", errno: libc::ENOMEM };

@@ -45,25 +45,25 @@ pub enum MemoryError {
         /// How many there may be.
         limit: u64,
     },
-    /// The program leaves no hole where one is needed.
+    /// The program leaves no hole where the engine needs one.
     #[error("{what}: no free {bytes} bytes of address space between {low:#x} and {high:#x}")]
     NoHole {
         /// What the memory was for.
         what: &'static str,
-        /// How many bytes it takes.
+        /// The bytes needed.
         bytes: u64,
         /// Its lowest possible address.
         low: u64,
         /// Where it must end.
         high: u64,
     },
-    /// Memory of a file in memory may not be executed.
+    /// Memory of a file in memory must not be executed.
     #[error(
         "executable memory is denied (errno {errno}): a security policy (SELinux, a seccomp filter, a noexec shm \
          mount) forbids to map a memfd PROT_EXEC"
     )]
     ExecutionDenied {
-        /// What mmap said.
+        /// The error of mmap.
         errno: i32,
     },
     /// Files in memory cannot be made.
@@ -72,7 +72,7 @@ pub enum MemoryError {
          that cannot seal"
     )]
     NoMemoryFile {
-        /// What memfd_create said.
+        /// The error of memfd_create.
         errno: i32,
     },
     /// The limit on the size of files, which counts for files in memory too; beyond it the kernel raises SIGXFSZ.
@@ -116,7 +116,7 @@ pub enum MemoryError {
     /// The list of mappings cannot be read.
     #[error("/proc/self/maps cannot be read (errno {errno}): mount /proc")]
     NoMaps {
-        /// What open or read said.
+        /// The error of open or read.
         errno: i32,
     },
     /// Any other failure.

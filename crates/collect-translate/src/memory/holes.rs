@@ -1,18 +1,19 @@
-//! Where nothing is mapped, and which such place to take.
+//! Where nothing is mapped, and which of these holes to use.
 
 use std::ops::Range;
 
 use super::{Mapping, MappingKind};
 
-/// Kept free below the main thread's stack for it to grow. Its usual limit is 8 MiB, and without address space
+/// Kept free below the main thread's stack for its growth. Its usual limit is 8 MiB, and without address space
 /// randomisation the kernel keeps 128 MiB free there (`MIN_GAP`, arch/x86/mm/mmap.c): one arena still fits.
 pub(super) const STACK_ROOM: u64 = 96 << 20;
 
-/// Kept free above the heap, the first that leaves any hole. 1 TiB: nothing of ours above the heap at all before the
-/// next area of the address space; position-dependent programs share the lowest 2 GiB with us and get what is left.
+/// Room kept free above the heap: the first of these that leaves any hole. With 1 TiB nothing of the engine lies
+/// above the heap before the next area of the address space. Position-dependent programs share the lowest 2 GiB with
+/// the engine, which gets what is left.
 const HEAP_ROOMS: [u64; 6] = [1 << 40, 32 << 30, 1 << 30, 256 << 20, 64 << 20, 0];
 
-/// Which of several possible addresses to take.
+/// Which of several possible addresses to choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefer {
     /// The lowest.
@@ -23,8 +24,8 @@ pub enum Prefer {
     Near(u64),
 }
 
-/// An address in `within`, a multiple of `align` (a power of two), from which on `size` bytes are free. The heap and
-/// the stack keep room to grow as long as there is a choice.
+/// An address in `within`, a multiple of `align` (a power of two), with `size` free bytes. The heap and the stack
+/// keep room to grow while there is a choice.
 pub fn find_hole(
     mappings: &[Mapping],
     size: u64,
@@ -53,7 +54,7 @@ fn with_room(mapping: &Mapping, heap_room: u64) -> Range<u64> {
     }
 }
 
-/// The ranges of `within` that nothing occupies, in ascending order.
+/// The ranges of `within` that are not occupied, in ascending order.
 fn between(mut occupied: Vec<Range<u64>>, within: Range<u64>) -> Vec<Range<u64>> {
     occupied.sort_unstable_by_key(|range| range.start);
     let mut holes = Vec::new();
@@ -71,7 +72,7 @@ fn between(mut occupied: Vec<Range<u64>>, within: Range<u64>) -> Vec<Range<u64>>
     holes
 }
 
-/// The best address in one hole.
+/// The best address in a hole.
 fn place(hole: &Range<u64>, size: u64, align: u64, prefer: Prefer) -> Option<u64> {
     if !align.is_power_of_two() {
         return None;
@@ -130,7 +131,7 @@ mod tests {
         check(at, 3, Prefer::Near(7 * PAGE), Some(6));
         check(at, 4, Prefer::High, Some(10));
         check(at, 5, Prefer::High, None);
-        // Above the heap only where there is nothing else.
+        // Above the heap only if there is no other hole.
         check("..h..", 2, Prefer::High, Some(0));
         check(".#h..", 2, Prefer::High, Some(3));
     }
@@ -157,7 +158,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition: of all page numbers, those whose pages are all free, and of them the preferred.
+        /// Compares with the definition: of all page numbers with enough free pages, the preferred one.
         #[test]
         fn the_hole_is_the_best_one(picture in "[#.]{1,24}", pages in 1u64..6, wish in 0u64..24, choice in 0usize..3) {
             let prefer = [Prefer::Low, Prefer::High, Prefer::Near(wish * PAGE)][choice];
@@ -175,7 +176,7 @@ mod tests {
             prop_assert!(found.is_none_or(|at| all.contains(&at)));
         }
 
-        /// Holes and mappings together make up all pages, each once.
+        /// Holes and mappings together are all pages, each once.
         #[test]
         fn holes_complement_mappings(picture in "[#.]{1,24}") {
             let all = 0..picture.len() as u64 * PAGE;

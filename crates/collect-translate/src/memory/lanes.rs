@@ -1,4 +1,4 @@
-//! Lanes: where each translated thread has its state and its stack, and its counters beside each arena.
+//! Lanes: the state, the stack and the counters of each translated thread.
 //!
 //! ```text
 //!   lane (1 MiB)   | slots, xsave: 16 KiB | watches: 136 KiB | buffer: 64 KiB | nothing ...   | engine's stack: 128 KiB |
@@ -7,7 +7,7 @@
 //!                  ^ X + V, V being the same for all threads of one arena
 //! ```
 //!
-//! So that `gs:[rip + d]` with `rip + d = V + 8 * id` is the thread's own counter `id`.
+//! So `gs:[rip + d]` with `rip + d = V + 8 * id` is the thread's own counter `id`.
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,7 @@ use super::{
     windows::{Windows, windows_within},
 };
 
-/// How many threads can be translated at a time, where there is room for so many.
+/// How many threads can be translated at a time, if there is room for all of them.
 pub const LANES: usize = 1024;
 
 /// From one lane to the next, and from one window to the next.
@@ -36,11 +36,12 @@ const SLOTS_BYTES: u64 = 16 << 10;
 pub const WATCHED_OFFSET: u64 = SLOTS_BYTES;
 pub const WATCHED_BYTES: u64 = 136 << 10;
 
-/// The buffer of accesses, behind that, and its size: half of it in a first-level cache, all of it in the second.
+/// The buffer of accesses, behind these tables, and its size: half of it fits into a first-level cache, all of it
+/// into the second.
 pub const BUFFER_OFFSET: u64 = WATCHED_OFFSET + WATCHED_BYTES;
 pub const BUFFER_BYTES: u64 = 64 << 10;
 
-/// All of that. What is not used has no memory.
+/// The sum of these. Unused parts take no memory.
 pub const STATE_BYTES: u64 = BUFFER_OFFSET + BUFFER_BYTES;
 
 /// The engine's stack, at the end of a lane. Below it nothing is mapped.
@@ -58,7 +59,7 @@ impl LaneId {
         usize::from(self.0)
     }
 
-    /// From the first lane to it, and from the first window of an arena to its own.
+    /// Its distance from the first lane, and of its windows from the first ones.
     pub(super) fn offset(self) -> u64 {
         u64::from(self.0) * LANE_BYTES
     }
@@ -66,25 +67,25 @@ impl LaneId {
 
 /// All lanes, and the windows that belong to them.
 ///
-/// Lanes are opened in ascending order and stay open, so opening one is a few system calls and as many for each
-/// arena; open windows merge into one mapping.
+/// Lanes are opened in ascending order and stay open. So opening one takes a few system calls, plus a few for each
+/// arena, and open windows merge into one mapping.
 ///
 /// Dropping it unmaps everything: no thread may use a lane then.
 #[derive(Debug)]
 pub struct Lanes {
     region: Claim,
     layout: Layout,
-    /// Lanes below this one are accessible, in use or not.
+    /// The number of lanes that are accessible, in use or not.
     opened: usize,
     uses: [Use; LANES],
     windows: Vec<Claim>,
 }
 
 impl Lanes {
-    /// Chooses address space for all lanes: 1 GiB in most programs, of which nothing is mapped yet.
+    /// Chooses address space for all lanes: 1 GiB in most programs. Nothing of it is mapped yet.
     ///
     /// # Errors
-    /// No hole that is large enough.
+    /// No hole is large enough.
     pub fn reserve() -> Result<Self, MemoryError> {
         let layout = Layout::of(&maps::read()?);
         let reserve = |Site { lanes, within, prefer }| {
@@ -111,7 +112,7 @@ impl Lanes {
         (self.bytes() / LANE_BYTES) as usize
     }
 
-    /// Where nothing grows, as near to the libraries as that goes.
+    /// Where nothing grows, as near to the libraries as possible.
     pub fn above_libraries(&self) -> Option<u64> {
         self.layout.above_libraries()
     }
@@ -162,20 +163,21 @@ impl Lanes {
         Ok(lane)
     }
 
-    /// What a lane has in memory, to be given back to the kernel before the lane is [`free`](Self::free). It stays accessible.
+    /// The memory of a lane, which must be given back to the kernel before the lane is [`free`](Self::free). It stays
+    /// accessible.
     ///
-    /// The caller is not on this lane's stack, and GS is not in it any more.
+    /// The caller must not be on this lane's stack, and its GS must not point there any more.
     pub fn leave(&self, lane: LaneId) -> Left {
         let windows = self.windows.iter().map(|window| window.at(lane.offset()..lane.offset() + LANE_BYTES));
         Left(parts(lane).map(|part| self.region.at(part)).into_iter().chain(windows).collect())
     }
 
-    /// The next thread may have it, whose memory was given back.
+    /// Makes the lane available to the next thread; its memory was given back.
     pub fn free(&mut self, lane: LaneId) {
         self.set(lane, Use::Free);
     }
 
-    /// The next thread may have it, once its memory was given back.
+    /// Makes the lane available to the next thread once its memory is given back.
     pub fn abandon(&mut self, lane: LaneId) {
         self.set(lane, Use::Abandoned);
     }
@@ -186,7 +188,7 @@ impl Lanes {
         }
     }
 
-    /// Chooses windows (as much address space as the lanes have) such that every counter is in reach of every byte of `near`.
+    /// Chooses windows (as much address space as the lanes have) with every counter in reach of every byte of `near`.
     ///
     /// # Errors
     /// No hole, or limits on memory.
@@ -197,7 +199,7 @@ impl Lanes {
             bytes: self.bytes(),
             align: LANE_BYTES,
             within: windows_within(&near, lanes_start, self.bytes()),
-            // Above code there is less that grows: the kernel maps downwards, the heap has room of its own.
+            // Above the code, where less grows: the kernel maps downwards, and the heap has room of its own.
             prefer: Prefer::High,
         };
         let mut windows = Claim::find(&wish, self.windows.iter().chain([&self.region]))?;
@@ -207,48 +209,48 @@ impl Lanes {
         Ok(Windows::at(start, lanes_start))
     }
 
-    /// The counters of an arena are zero again. No thread counts there.
+    /// Sets the counters of an arena to zero. No thread may count there.
     ///
     /// # Errors
-    /// The kernel does not take the memory back; the counters stay as they are.
+    /// The kernel does not take the memory back; the counters keep their values.
     pub fn clear_windows(&self, windows: Windows) -> Result<(), MemoryError> {
         let same = |window: &&Claim| window.range().start == windows.start();
         let window = self.windows.iter().find(same);
         window.map_or(Ok(()), |window| window.discard(0..self.opened as u64 * LANE_BYTES))
     }
 
-    /// Unmaps the windows of an arena whose code runs no more.
+    /// Unmaps the windows of an arena whose code is no longer run.
     #[cfg(test)]
     pub fn close_windows(&mut self, windows: Windows) {
         self.windows.retain(|window| window.range().start != windows.start());
     }
 }
 
-/// What becomes of a lane.
+/// The state of a lane that is not in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     /// All of it reads as zero.
     Free,
-    /// It has what a thread left there that does not exist any more.
+    /// It has the contents of a thread that no longer exists.
     Abandoned,
     Taken,
 }
 
-/// The memory of a lane that nobody uses.
+/// The memory of a lane that no thread uses.
 #[derive(Debug)]
 pub struct Left(Vec<Part>);
 
 impl Left {
-    /// Gives it to the kernel: it reads as zero for the next owner.
+    /// Returns it to the kernel: it reads as zero for the next owner.
     ///
     /// # Errors
-    /// The kernel does not take it; nobody may see its contents.
+    /// The kernel does not take it; the next owner must not see its contents.
     pub fn give_back(&self) -> Result<(), MemoryError> {
         self.0.iter().try_for_each(Part::discard)
     }
 }
 
-/// What is accessible of a lane, as offsets in the region.
+/// The accessible parts of a lane, as offsets in the region.
 fn parts(lane: LaneId) -> [Range<u64>; 2] {
     let (start, end) = (lane.offset(), lane.offset() + LANE_BYTES);
     [start..start + STATE_BYTES, end - STACK_BYTES..end]

@@ -1,4 +1,4 @@
-//! What is mapped: `/proc/self/maps` (proc(5)).
+//! The mappings of the process: `/proc/self/maps` (proc(5)).
 
 use std::{ffi::CStr, ops::Range};
 
@@ -56,7 +56,7 @@ const MAPS: &CStr = c"/proc/thread-self/maps";
 /// One read returns at most a page or so; a large program has some thousand mappings of about 100 bytes.
 const READ_BYTES: usize = 16 << 10;
 
-/// What is mapped now, in ascending order.
+/// The current mappings, in ascending order.
 ///
 /// Other threads may map and unmap meanwhile: the answer may be outdated.
 ///
@@ -124,7 +124,7 @@ fn parse_line(line: &[u8]) -> Option<Mapping> {
     })
 }
 
-/// Paths that are no files of a file system, but memory.
+/// Paths that name memory, not files of a file system.
 const IN_MEMORY: [&[u8]; 4] = [b"/memfd:", b"/dev/zero", b"/SYSV", b"/[aio]"];
 
 fn kind(name: &[u8]) -> MappingKind {
@@ -207,7 +207,7 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
     fn mappings_are_read_without_a_main_thread() {
         let status = forked(|| {
             std::thread::spawn(|| {
-                // What becomes of the process's own list shows when the main thread is gone.
+                // The main thread is gone when the process's own list is empty.
                 let gone = || std::fs::read("/proc/self/maps").is_ok_and(|text| text.is_empty());
                 let soon = (0..5000).any(|_| {
                     std::thread::sleep(std::time::Duration::from_millis(1));

@@ -8,11 +8,11 @@
 //!   40 GiB above each arena windows (1024 × 1 MiB of counters, a window for each lane)
 //! ```
 //!
-//! These places are where the program is least likely to look for room (`placement`).
+//! The program is least likely to look for room in these places (`placement`).
 //!
-//! Arenas and tables are reserved as address space first and given memory as it is used; lanes and windows are mapped when
-//! a thread needs them. All system calls are made without
-//! the C library, so `errno` stays as it was and nothing is a cancellation point.
+//! Arenas and tables are reserved as address space first and get memory as it is used. Lanes and windows are mapped
+//! when a thread needs them. All system calls are made without the C library, so `errno` does not change and none is
+//! a cancellation point.
 
 mod arena;
 mod claim;
@@ -47,17 +47,17 @@ pub use table::{TableKind, Tables};
 pub use task::waits_at;
 pub use windows::{COUNTERS_PER_ARENA, Windows};
 
-/// Where user addresses end: the last page below 2^47 is never mapped (x86-64, `TASK_SIZE_MAX`).
+/// The end of user addresses: the last page below 2^47 is never mapped (x86-64, `TASK_SIZE_MAX`).
 pub const USER_END: u64 = (1 << 47) - PAGE_BYTES;
 
-/// A page.
+/// The size of a page.
 pub const PAGE_BYTES: u64 = 4 << 10;
 
-/// No address of ours lies lower: the kernel keeps the lowest pages (`vm.mmap_min_addr`) unmapped, so that null
-/// pointers fault, and what is close to null should go on faulting too.
+/// The engine maps nothing below this address. The kernel keeps the lowest pages (`vm.mmap_min_addr`) unmapped so
+/// that null pointers fault, and addresses close to null should fault too.
 pub(crate) const FLOOR: u64 = 1 << 20;
 
-/// How far a signed 32-bit displacement reaches.
+/// The reach of a signed 32-bit displacement.
 pub(crate) const REACH: u64 = 2 << 30;
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ pub(crate) mod testing {
 
     static LOW_MEMORY: Mutex<()> = Mutex::new(());
 
-    /// There may be room for one set of lanes only: tests that reserve some take turns.
+    /// There may be room for only one set of lanes: tests that reserve some take turns.
     pub(crate) fn low_memory() -> MutexGuard<'static, ()> {
         LOW_MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
     }

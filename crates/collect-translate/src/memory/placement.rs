@@ -1,10 +1,10 @@
-//! Where lanes lie, so that the program finds the room that it would find natively.
+//! Where lanes lie, so that the program finds the same free address space as natively.
 //!
-//! Counters are as far above their arena as the lanes are above zero ([`super::lanes`]), and an arena is near the code that
-//! it is for. So the lanes cannot lie higher than the address space goes on above the highest code. The kernel maps
-//! libraries up to 1 TiB below the stack, at random, and everything else below them: in nearly all processes there is
-//! room above, where natively nothing comes to. Below 2 GiB, what `MAP_32BIT` and fixed addresses of programs name, we
-//! lie where nothing else is free.
+//! Counters are as far above their arena as the lanes are above zero ([`super::lanes`]), and an arena is near its
+//! original code. So the address of the lanes is limited by the address space above the highest code. The kernel maps
+//! libraries up to 1 TiB below the stack, at random, and everything else below them. So in nearly all processes there
+//! is room above, where natively nothing is placed. The engine uses addresses below 2 GiB, which `MAP_32BIT` and
+//! programs' fixed addresses name, only where nothing else is free.
 
 use std::ops::Range;
 
@@ -24,28 +24,28 @@ pub struct Site {
     pub prefer: Prefer,
 }
 
-/// Where lanes lie mostly. Java keeps its heap below 32 GiB where it can, and its classes right behind that. It is no round
-/// address, which a program might have chosen for something of its own.
+/// The usual place of the lanes. Java keeps its heap below 32 GiB where it can, and its classes right behind it. It
+/// is not a round address, which a program might have chosen for itself.
 const USUAL: Range<u64> = 40 * GIB + (0x2b7 << 20)..48 * GIB;
 
-/// What is left below the stack then, at least.
+/// At least this much is left below the stack then.
 const SPARE: u64 = 8 * GIB;
 
-/// How many lanes there are where several windows must share the 2 GiB below the stack.
+/// The number of lanes where several windows must share the 2 GiB below the stack.
 const FEW: usize = LANES / 2;
 
-/// Where lanes lie that find no other place, as where a sanitizer has its shadow above 2 GiB.
+/// The place of lanes for which there is no other, for example because a sanitizer has its shadow above 2 GiB.
 const LOW: Range<u64> = 64 << 20..REACH - LANE_BYTES;
 
-/// Where in that: a position-dependent program's heap begins below.
+/// The preferred start in that range: a position-dependent program's heap begins below.
 const LOW_START: u64 = 512 << 20;
 
-/// Where libraries and stack lie.
+/// Where the libraries and the stack lie.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// The end of the highest code.
     pub top: u64,
-    /// How far our mappings above it may reach.
+    /// The upper limit of the engine's mappings above it.
     pub ceiling: u64,
 }
 
@@ -61,22 +61,22 @@ impl Layout {
         Self { top, ceiling: stack.unwrap_or(USER_END) }
     }
 
-    /// The end of the libraries, where the kernel maps downwards from below them. With an unlimited stack it maps upwards
-    /// from a third of the address space on.
+    /// The end of the libraries, where the kernel maps downwards from below them. With an unlimited stack it maps
+    /// upwards from a third of the address space.
     pub fn above_libraries(self) -> Option<u64> {
         const FARTHEST: u64 = 20 << 40;
         (self.ceiling.saturating_sub(self.top) < FARTHEST).then_some(self.top)
     }
 
-    /// Where lanes may lie, the best first.
+    /// The possible places of the lanes, the best first.
     pub fn sites(self) -> [Site; 4] {
         let headroom = self.ceiling.saturating_sub(self.top);
         let usual = if headroom >= USUAL.end + SPARE { USUAL } else { REACH..REACH };
         [
             Site { lanes: LANES, within: usual, prefer: Prefer::Low },
-            // Windows take as much as the lanes, within 2 GiB of where the arena is plus the lanes.
+            // Windows take as much as the lanes, within 2 GiB of the sum of the arena's address and the lanes'.
             Site { lanes: LANES, within: REACH..headroom.clamp(REACH, 32 * GIB), prefer: Prefer::High },
-            // The arena lies nearly 2 GiB below the code, and windows as much below that, plus the lanes.
+            // The arena lies nearly 2 GiB below the code, and its windows as much below that, plus the lanes.
             Site { lanes: FEW, within: REACH..REACH + GIB, prefer: Prefer::Low },
             Site { lanes: LANES, within: LOW, prefer: Prefer::Near(LOW_START) },
         ]
@@ -105,12 +105,12 @@ mod tests {
         let stack = "7ffffffde000-7ffffffff000 rw-p 0 0 0 [stack]";
         let with_library = |at: &str| format!("{at} r-xp 0 0 1 /lib/ld.so\n{stack}");
         assert_eq!(site_of(&with_library("7f8000000000-7f8000100000")), (LANES, USUAL.start));
-        // 10 GiB below the stack, less what is kept free for it: counters are 9 GiB above the code.
+        // 10 GiB below the stack, minus the room that is kept free for it: counters are 9 GiB above the code.
         let (lanes, start) = site_of(&with_library("7ffd7fe00000-7ffd7ff00000"));
         assert!(lanes == LANES && (8 * GIB..9 * GIB).contains(&start), "{start:x}");
-        // Addresses are not randomised.
+        // Without address space randomisation.
         assert_eq!(site_of(&with_library("7ffff7e00000-7ffff7fff000")), (FEW, REACH));
-        // The stack is unlimited.
+        // With an unlimited stack.
         let upwards = with_library("2aaaaaaab000-2aaaaabab000");
         assert_eq!(site_of(&upwards), (LANES, USUAL.start));
         assert_eq!(Layout::of(&maps::parse(upwards.as_bytes())).above_libraries(), None);
@@ -118,7 +118,7 @@ mod tests {
         let shadow =
             format!("7fff8000-10007fff8000 rw-p 0 0 0\n{}", with_library("7f8000000000-7f8000100000"));
         assert_eq!(site_of(&shadow), (LANES, LOW_START));
-        // The kernel's code at the top is nobody's.
+        // The kernel's code at the top is ignored.
         let vsyscall = "ffffffffff600000-ffffffffff601000 --xp 0 0 0 [vsyscall]";
         let text = format!("{}\n{vsyscall}", with_library("7f8000000000-7f8000100000"));
         assert_eq!(site_of(&text), (LANES, USUAL.start));

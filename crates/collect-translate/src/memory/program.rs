@@ -1,5 +1,5 @@
-//! Access to the program's memory that cannot fault. The kernel is asked first, by a system call about signals: a program
-//! that forbids itself most system calls (seccomp) allows those.
+//! Access to the program's memory that cannot fault. The kernel is asked first, by a system call about signals,
+//! because a program that forbids itself most system calls (seccomp) allows those.
 
 use std::{
     ops::Range,
@@ -8,28 +8,28 @@ use std::{
 
 use super::{PAGE_BYTES, call};
 
-/// Bytes of a kernel's signal set: what one call tries.
+/// The size of the kernel's signal set, which is what one call tests.
 const WORD: u64 = 8;
 
-/// Whether 8 bytes at `place` can be read. All signals must be blocked: blocking more then changes nothing.
+/// Whether 8 bytes at `place` can be read. All signals must be blocked: then blocking more changes nothing.
 fn is_readable(place: u64) -> bool {
     // SAFETY: the kernel checks the pointer.
     unsafe { call(libc::SYS_rt_sigprocmask, [libc::SIG_BLOCK as u64, place, 0, WORD, 0, 0]) }.is_ok()
 }
 
-/// Whether 8 bytes at `place` can be written; then they are. All signals must be blocked.
+/// Whether 8 bytes at `place` can be written; if so, they are overwritten. All signals must be blocked.
 fn is_writable(place: u64) -> bool {
     // SAFETY: the kernel checks the pointer; the caller overwrites what it writes.
     unsafe { call(libc::SYS_rt_sigprocmask, [libc::SIG_BLOCK as u64, 0, place, WORD, 0, 0]) }.is_ok()
 }
 
-/// The last of the 8-byte words in a `T` at `place`. A `T` is smaller than a page, so that the first word and this
-/// one tell whether all of it is accessible.
+/// The last of the 8-byte words in a `T` at `place`. A `T` is smaller than a page, so if the first word and this one
+/// are accessible, all of it is.
 fn last_word<T>(place: u64) -> u64 {
     place.wrapping_add((size_of::<T>() as u64).saturating_sub(8))
 }
 
-/// What the program has at `place`; `None` where nothing can be read. All signals must be blocked.
+/// Reads the program's value at `place`; `None` where it cannot be read. All signals must be blocked.
 pub fn read<T: Plain>(place: u64) -> Option<T> {
     let last = last_word::<T>(place);
     let readable = place != 0 && is_readable(place) && (last == place || is_readable(last));
@@ -37,7 +37,7 @@ pub fn read<T: Plain>(place: u64) -> Option<T> {
     readable.then(|| unsafe { std::ptr::with_exposed_provenance::<T>(place as usize).read_unaligned() })
 }
 
-/// Gives the program a value. False where nothing can be written. All signals must be blocked.
+/// Writes a value to the program's memory. False where it cannot be written. All signals must be blocked.
 pub fn write<T: Plain>(place: u64, value: T) -> bool {
     let last = last_word::<T>(place);
     let writable = place != 0 && is_writable(place) && (last == place || is_writable(last));
@@ -48,7 +48,7 @@ pub fn write<T: Plain>(place: u64, value: T) -> bool {
     writable
 }
 
-/// Writes at least 8 bytes where the program has memory, as the kernel would: a stack grows. False where not all can be
+/// Writes at least 8 bytes to the program's memory, as the kernel would: a stack grows. False where not all can be
 /// written. All signals must be blocked.
 pub fn write_bytes(place: u64, bytes: &[u8]) -> bool {
     let Some(end) = place.checked_add(bytes.len() as u64) else { return false };
@@ -61,12 +61,12 @@ pub fn write_bytes(place: u64, bytes: &[u8]) -> bool {
 /// Set where the program has restricted its system calls: [`copy`] then makes none.
 static RESTRICTED: AtomicBool = AtomicBool::new(false);
 
-/// System calls may be forbidden from now on but for those about signals: frames are written without.
+/// System calls other than those about signals may be forbidden from now on: frames are written without them.
 pub fn restrict_calls() {
     RESTRICTED.store(true, Relaxed);
 }
 
-/// Writes where the program had memory a moment ago. False where another thread has taken it away since.
+/// Writes where the program had memory a moment ago. False where another thread has unmapped it since.
 fn copy(place: u64, bytes: &[u8]) -> bool {
     if !RESTRICTED.load(Relaxed) {
         let from = [bytes.as_ptr().addr() as u64, bytes.len() as u64];
@@ -86,7 +86,7 @@ fn copy(place: u64, bytes: &[u8]) -> bool {
     true
 }
 
-/// Places of 8 bytes in this range, from the highest to the lowest: one in each page at least.
+/// Places of 8 bytes in this range, from the highest to the lowest: at least one in each page.
 fn pages(range: Range<u64>) -> impl Iterator<Item = u64> {
     let last = range.end.saturating_sub(WORD);
     let first_page = range.start & !(PAGE_BYTES - 1);
@@ -95,7 +95,7 @@ fn pages(range: Range<u64>) -> impl Iterator<Item = u64> {
     std::iter::once(last.max(range.start)).chain((0..pages).rev().map(page))
 }
 
-/// Types of 8-byte words, any value of which is valid.
+/// Types made of 8-byte words for which every value is valid.
 pub trait Plain: Copy {}
 impl Plain for u64 {}
 impl<const N: usize> Plain for [u64; N] {}

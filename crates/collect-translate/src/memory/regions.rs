@@ -5,17 +5,17 @@ use std::ops::Range;
 use super::{Mapping, MappingKind, MemoryError, maps};
 
 /// The code that may be translated: readable, executable, not writable, private, from a file or the vdso, and not
-/// excluded. Code made at run time is none of it: it may change without our knowledge.
+/// excluded. Code made at run time is not part of it, because it may change unnoticed.
 #[derive(Clone, Debug, Default)]
 pub struct Regions {
     /// Sorted, disjoint, and not adjacent.
     code: Vec<Range<u64>>,
-    /// What could be code with other rights: private mappings of files. Sorted and disjoint.
+    /// Private mappings of files, which would be code if they had other rights. Sorted and disjoint.
     files: Vec<Range<u64>>,
-    /// Those of them that can be read and not written.
+    /// Those of them that are readable and not writable.
     constants: Vec<Range<u64>>,
     excluded: Vec<Range<u64>>,
-    /// What system calls are changing now, and whether it had code in it.
+    /// Ranges that system calls are changing now, and whether there was code in them.
     in_flight: Vec<(Range<u64>, bool)>,
 }
 
@@ -30,12 +30,12 @@ impl Regions {
         Ok(regions)
     }
 
-    /// Looks again, after something was mapped, unmapped or protected.
+    /// Reads the mappings again, after something was mapped, unmapped or protected.
     ///
-    /// Returns what was code and is none any more.
+    /// Returns what was code and no longer is.
     ///
     /// # Errors
-    /// [`MemoryError::NoMaps`]; nothing is code then, since anything may be where code was.
+    /// [`MemoryError::NoMaps`]; then nothing is code, because anything may be where code was.
     pub fn refresh(&mut self) -> Result<Vec<Range<u64>>, MemoryError> {
         let mappings = maps::read().inspect_err(|_| {
             self.code.clear();
@@ -53,7 +53,7 @@ impl Regions {
     }
 
     /// A system call is about to change what is mapped at `range`: there is no code until it is [`done`](Self::done).
-    /// Whether there was.
+    /// Returns whether there was code.
     pub fn changing(&mut self, range: &Range<u64>) -> bool {
         let had_code = self.overlap(range);
         if had_code {
@@ -64,13 +64,13 @@ impl Regions {
         had_code
     }
 
-    /// The call has been made. Whether there was code before it.
+    /// The call has been made. Returns whether there was code before it.
     pub fn done(&mut self, range: &Range<u64>) -> bool {
         let found = self.in_flight.iter().position(|(other, _)| other == range);
         found.is_some_and(|index| self.in_flight.swap_remove(index).1)
     }
 
-    /// In a forked child: whoever makes such calls is not here.
+    /// In a forked child: the threads that were making such calls do not exist.
     pub fn all_done(&mut self) {
         self.in_flight.clear();
     }
@@ -90,7 +90,7 @@ impl Regions {
         overlap(&self.constants, &(place..place + 1))
     }
 
-    /// Whether `pc` was excluded.
+    /// Whether `pc` was excluded from translation.
     pub fn is_excluded(&self, pc: u64) -> bool {
         self.excluded.iter().any(|range| range.contains(&pc))
     }
@@ -114,7 +114,7 @@ impl Regions {
     }
 }
 
-/// Whether one of `ranges`, which are sorted and disjoint, has something in common with `range`.
+/// Whether one of `ranges`, which are sorted and disjoint, overlaps `range`.
 fn overlap(ranges: &[Range<u64>], range: &Range<u64>) -> bool {
     let after = ranges.partition_point(|other| other.end <= range.start);
     ranges.get(after).is_some_and(|other| other.start < range.end)
@@ -136,7 +136,7 @@ fn translatable(mappings: &[Mapping], excluded: &[Range<u64>]) -> Vec<Range<u64>
 }
 
 fn is_code(mapping: &Mapping) -> bool {
-    // What is shared may be written through another mapping, as JIT compilers do.
+    // Shared memory may be written through another mapping, as JIT compilers do.
     mapping.readable
         && mapping.executable
         && !mapping.writable
@@ -144,7 +144,7 @@ fn is_code(mapping: &Mapping) -> bool {
         && matches!(mapping.kind, MappingKind::File | MappingKind::Vdso)
 }
 
-/// A range without some others.
+/// The range without some others.
 fn without(range: Range<u64>, holes: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut left = vec![range];
     for hole in holes {
@@ -265,7 +265,7 @@ b000-c000 r-xp 0 0 0 [vdso]
     }
 
     proptest! {
-        /// Against the definition, address by address.
+        /// Compares with the definition, address by address.
         #[test]
         fn exactly_the_excluded_addresses_are_missing(
             start in 0u64..20, length in 1u64..20, holes in prop::collection::vec((0u64..40, 0u64..10), 0..4),

@@ -1,4 +1,4 @@
-//! Address space that is ours: reserved without memory, opened or mapped to a file piece by piece.
+//! Reserved address space: without memory at first, then opened or mapped to a file piece by piece.
 
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ use super::{
     sys::{self, Errno, File},
 };
 
-/// Address space of our own, given back when dropped.
+/// Reserved address space, released when dropped.
 #[derive(Debug)]
 pub struct Reservation {
     start: u64,
     bytes: u64,
-    /// For messages.
+    /// Names it in messages.
     what: &'static str,
 }
 
@@ -35,10 +35,11 @@ pub struct Wish {
     pub prefer: Prefer,
 }
 
-/// Another thread may take a hole between the look and the call; more often than this is not chance.
+/// Another thread may take a hole between the look and the call; if it happens more often than this, it is not by
+/// chance.
 const MOST_TRIALS: usize = 16;
 
-/// Huge pages would make memory out of the holes; core dumps of the program stay its own.
+/// Huge pages would allocate memory for the holes; core dumps of the program must not contain the engine.
 const ADVICE: [i32; 2] = [libc::MADV_NOHUGEPAGE, libc::MADV_DONTDUMP];
 
 const FLAGS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -59,7 +60,7 @@ impl Reservation {
         Err(MemoryError::NoHole { what, bytes, low: within.start, high: within.end })
     }
 
-    /// Reserves a place that is nobody's.
+    /// Reserves any free place.
     pub fn anywhere(what: &'static str, bytes: u64) -> Result<Self, MemoryError> {
         let start = own_room::map(bytes, libc::PROT_NONE, FLAGS, -1);
         start
@@ -88,29 +89,29 @@ impl Reservation {
             .map_err(|errno| explain(self.what, "mprotect", bytes, errno))
     }
 
-    /// Unmaps the pages of a shared mapping; what is in them stays, and comes back where it is used.
+    /// Unmaps the pages of a shared mapping; their contents stay, and come back on use.
     pub fn unmap_pages(&self) {
-        // Where that fails, they stay.
+        // Where that fails, the pages stay.
         // SAFETY: ours; for a shared mapping this advice changes no contents.
         let _stay = unsafe { sys::madvise(self.start, self.bytes, libc::MADV_DONTNEED) };
     }
 
-    /// Gives the memory behind a part of a shared mapping back, to all who have mapped it; it reads as zero from now on.
-    /// False where the kernel cannot.
+    /// Frees the memory behind a part of a shared mapping, for all processes that have mapped it; it reads as zero
+    /// from now on. False where the kernel cannot.
     pub fn punch(&self, part: Range<u64>) -> bool {
         let (at, bytes) = self.part(part);
         // SAFETY: inside of this reservation, whose contents are to vanish.
         unsafe { sys::madvise(at, bytes, libc::MADV_REMOVE) }.is_ok()
     }
 
-    /// Has memory made for an open part, so that it need not be found when it is written.
+    /// Allocates memory for an open part, so that writing it needs no allocation.
     pub fn populate(&self, part: Range<u64>) -> Result<(), MemoryError> {
         let (at, bytes) = self.part(part);
         // SAFETY: inside of this reservation; contents stay as they are.
         match unsafe { sys::madvise(at, bytes, libc::MADV_POPULATE_WRITE) } {
-            // Linux before 5.14 does not know it: the write will find memory then, or raise SIGBUS.
+            // Linux before 5.14 does not know it: then the write allocates memory, or raises SIGBUS.
             Ok(()) | Err(libc::EINVAL) => Ok(()),
-            // For files in memory: neither memory nor swap, or the commit limit is reached.
+            // For files in memory: neither memory nor swap is left, or the commit limit is reached.
             Err(libc::EFAULT) => Err(explain(self.what, "madvise", bytes, libc::ENOMEM)),
             Err(errno) => Err(explain(self.what, "madvise", bytes, errno)),
         }
@@ -125,7 +126,7 @@ impl Reservation {
         Ok(())
     }
 
-    /// Address and length of what lies between two offsets, cut to the reservation.
+    /// Address and length of the range between two offsets, cut to the reservation.
     fn part(&self, part: Range<u64>) -> (u64, u64) {
         let end = part.end.min(self.bytes);
         let start = part.start.min(end);
@@ -133,12 +134,12 @@ impl Reservation {
     }
 }
 
-/// Reserves this place. False where something is there.
+/// Reserves this place. False where something is mapped.
 fn reserve_at(at: u64, bytes: u64) -> Result<bool, Errno> {
     // SAFETY: not MAP_FIXED, so nothing is replaced.
     match unsafe { sys::mmap(at, bytes, libc::PROT_NONE, FLAGS | libc::MAP_FIXED_NOREPLACE, -1) } {
         Ok(start) if start == at => Ok(true),
-        // Kernels before 4.17 take the address for a hint.
+        // Kernels before 4.17 treat the address as a hint.
         Ok(start) => {
             // SAFETY: mapped just now.
             unsafe { sys::munmap(start, bytes) }?;
@@ -149,7 +150,7 @@ fn reserve_at(at: u64, bytes: u64) -> Result<bool, Errno> {
     }
 }
 
-/// Maps readable and writable memory at this place. False where something is there.
+/// Maps readable and writable memory at this place. False where something is mapped.
 pub(super) fn map_at(at: u64, bytes: u64) -> Result<bool, Errno> {
     if !reserve_at(at, bytes)? {
         return Ok(false);
@@ -158,13 +159,13 @@ pub(super) fn map_at(at: u64, bytes: u64) -> Result<bool, Errno> {
     // SAFETY: mapped just now.
     let opened = unsafe { sys::mprotect(at, bytes, libc::PROT_READ | libc::PROT_WRITE) };
     if opened.is_err() {
-        // SAFETY: as above. The error that counts is the first.
+        // SAFETY: as above. The first error is the one to report.
         let _unmapped = unsafe { sys::munmap(at, bytes) };
     }
     opened.map(|()| true)
 }
 
-/// Gives memory of ours back; it reads as zero from now on.
+/// Returns memory of the engine to the kernel; it reads as zero from now on.
 pub(super) fn discard(at: u64, bytes: u64) -> Result<(), Errno> {
     let discard = || {
         // SAFETY: ours, and its contents are to vanish.
@@ -174,9 +175,9 @@ pub(super) fn discard(at: u64, bytes: u64) -> Result<(), Errno> {
     discard().or_else(|_| sys::munlock(at, bytes).and_then(|()| discard()))
 }
 
-/// A new mapping is to have no more memory than is used, and to be in no core dump.
+/// Keeps a new mapping from having more memory than is used, and out of core dumps.
 fn make_ours(at: u64, bytes: u64) {
-    // Where the program has called mlockall(MCL_FUTURE), all of it would get memory when opened.
+    // After the program has called mlockall(MCL_FUTURE), all of it would be allocated when opened.
     let _no_lock = sys::munlock(at, bytes);
     for advice in ADVICE {
         // Kernels without huge pages say EINVAL, and need no advice.
@@ -187,7 +188,7 @@ fn make_ours(at: u64, bytes: u64) {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        // SAFETY: ours, and used no more by whoever owned it. There is nothing to do about an error.
+        // SAFETY: ours, and no longer used by its owner. Nothing can be done about an error.
         let _unmapped = unsafe { sys::munmap(self.start, self.bytes) };
     }
 }

@@ -6,18 +6,19 @@ use super::{MemoryError, PAGE_BYTES, arena::memory_file, diagnosis::explain, res
 
 const WHAT: &str = "what children of a fork run";
 
-/// Begins as those of translated code ([`super::CODE_NAME`]), by which mappings of ours are known.
+/// Begins like the names of translated code's files ([`super::CODE_NAME`]), by which the engine's mappings are
+/// recognised.
 const FILE_NAME: &CStr = c"carom-code-children";
 
-/// Words of the page.
+/// The number of words in the page.
 pub const PAGE_WORDS: usize = PAGE_BYTES as usize / size_of::<AtomicU64>();
 
-/// A page of words, zero at first, which all processes see that were forked since it was made.
+/// A page of words, initially zero, that all processes share that were forked since it was made.
 #[derive(Debug)]
 pub struct SharedPage(Reservation);
 
 impl SharedPage {
-    /// Makes one.
+    /// Makes a page.
     ///
     /// # Errors
     /// No memory, or limits on it.

@@ -1,9 +1,9 @@
-//! System calls without the C library: they leave `errno` alone, are no cancellation points, and cannot be
+//! System calls without the C library: they do not change `errno`, are no cancellation points, and cannot be
 //! interposed.
 
 use std::{arch::asm, ffi::CStr};
 
-/// Why the kernel refused: an error number.
+/// The kernel's error number.
 pub type Errno = i32;
 
 /// The kernel returns errors as small negative numbers (`MAX_ERRNO`, include/linux/err.h).
@@ -55,19 +55,19 @@ pub unsafe fn madvise(at: u64, bytes: u64, advice: i32) -> Result<(), Errno> {
     unsafe { call(libc::SYS_madvise, [at, bytes, advice as u64, 0, 0, 0]) }.map(drop)
 }
 
-/// Undoes what `mlockall(MCL_FUTURE)` does to a new mapping.
+/// Undoes the effect of `mlockall(MCL_FUTURE)` on a new mapping.
 pub fn munlock(at: u64, bytes: u64) -> Result<(), Errno> {
     // SAFETY: contents and protection stay as they are.
     unsafe { call(libc::SYS_munlock, [at, bytes, 0, 0, 0, 0]) }.map(drop)
 }
 
-/// Where the program's heap (`brk`) ends.
+/// The end of the program's heap (`brk`).
 pub fn heap_end() -> u64 {
     // SAFETY: 0 is never a valid end, so this only asks.
     unsafe { call(libc::SYS_brk, [0; 6]) }.unwrap_or(0)
 }
 
-/// The soft limit on a resource; `None` for none.
+/// The soft limit on a resource; `None` if unlimited.
 pub fn limit(resource: u32) -> Option<u64> {
     let mut limit = libc::rlimit64 { rlim_cur: libc::RLIM64_INFINITY, rlim_max: libc::RLIM64_INFINITY };
     let place = (&raw mut limit) as u64;
@@ -100,12 +100,12 @@ impl File {
         Ok(file)
     }
 
-    /// Its number.
+    /// Its descriptor.
     pub fn number(&self) -> i32 {
         self.0
     }
 
-    /// Reads on; 0 at the end.
+    /// Reads the next bytes; 0 at the end.
     pub fn read(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
         let arguments = [self.0 as u64, buffer.as_mut_ptr() as u64, buffer.len() as u64, 0, 0, 0];
         // SAFETY: an open file and memory of this size.

@@ -1,4 +1,4 @@
-//! The tables in which indirect jumps look up where their target's translation begins.
+//! The tables in which indirect jumps look up the translation of their target.
 
 use std::{
     ops::Range,
@@ -10,7 +10,7 @@ use super::{
     reservation::{Reservation, Wish},
 };
 
-/// What kind of jump looks its target up.
+/// The kind of jump that looks its target up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableKind {
     /// `ret`.
@@ -38,10 +38,11 @@ const WHAT: &str = "look-up tables";
 
 const ALL_BYTES: u64 = TABLE_BYTES * TableKind::ALL.len() as u64;
 
-/// Where a jump can name them ([`crate::encode::Emitter::jump_through`]), and nobody misses the room.
+/// Within reach of the code of a jump ([`crate::encode::Emitter::jump_through`]), where programs do not need the
+/// room.
 const WITHIN: Range<u64> = REACH..(34 << 30) - TABLE_BYTES;
 
-/// Where they lie if all of that is taken.
+/// Where they lie if there is no room in that range.
 const ELSE_WITHIN: Range<u64> = FLOOR..REACH;
 
 /// Three tables, one for each [`TableKind`], shared by all threads.
@@ -54,8 +55,8 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Makes tables whose entries are the address, for each kind in the order of [`TableKind::ALL`], of the
-    /// code that deals with a target not in the table.
+    /// Makes tables filled with the addresses, one for each kind in the order of [`TableKind::ALL`], of the code that
+    /// handles a target that is not in the table.
     ///
     /// # Errors
     /// No hole, or limits on memory.
@@ -69,7 +70,7 @@ impl Tables {
             found => found?,
         };
         memory.open(0..ALL_BYTES)?;
-        // All of them are written now: one call costs less than a fault for each page.
+        // All of them are written now: one call is cheaper than a fault for each page.
         memory.populate(0..ALL_BYTES)?;
         let tables = Self { memory, miss };
         TableKind::ALL.into_iter().for_each(|kind| tables.reset(kind));
@@ -81,19 +82,19 @@ impl Tables {
         self.memory.range().start + kind as u64 * TABLE_BYTES
     }
 
-    /// Lets jumps to `original` continue at `landing`.
+    /// Makes jumps to `original` continue at `landing`.
     pub fn set(&self, kind: TableKind, original: u64, landing: u64) {
         // ATOMICS: release, so that the landing's code is visible to whoever jumps to it. On x86 the plain loads of
         // translated code acquire.
         self.entry(kind, original).store(landing, Ordering::Release);
     }
 
-    /// Lets jumps to `original`, and to what shares its entry, miss.
+    /// Makes jumps to `original`, and to all targets with the same entry, miss.
     pub fn clear(&self, kind: TableKind, original: u64) {
         self.set(kind, original, self.miss(kind));
     }
 
-    /// Where jumps to `original` continue now: its landing, another one's, or the code for a miss.
+    /// Where jumps to `original` continue now: its landing, another target's, or the code for a miss.
     pub fn get(&self, kind: TableKind, original: u64) -> u64 {
         // ATOMICS: pairs with the release in `set`.
         self.entry(kind, original).load(Ordering::Acquire)

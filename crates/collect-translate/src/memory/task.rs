@@ -4,8 +4,8 @@ use std::ffi::CString;
 
 use super::sys::File;
 
-/// Where the thread with this number goes on when the system call ends in which it waits. `None` where it waits in none,
-/// or the kernel does not tell.
+/// Where the thread with this number will continue after the system call in which it is blocked. `None` where it is
+/// not blocked in one, or the kernel does not tell.
 pub fn waits_at(tid: u32) -> Option<u64> {
     let path = CString::new(format!("/proc/self/task/{tid}/syscall")).ok()?;
     let mut buffer = [0; 256];
@@ -13,7 +13,7 @@ pub fn waits_at(tid: u32) -> Option<u64> {
     parse(str::from_utf8(buffer.get(..read)?).ok()?)
 }
 
-/// "running", or numbers of which the last two are the stack pointer and the program counter.
+/// The text is "running", or numbers of which the last two are the stack pointer and the program counter.
 fn parse(text: &str) -> Option<u64> {
     u64::from_str_radix(text.split_ascii_whitespace().last()?.strip_prefix("0x")?, 16).ok()
 }
@@ -33,7 +33,7 @@ mod tests {
 
     const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
-    /// A thread that sleeps in `pause` waits behind a `syscall` instruction.
+    /// A thread that sleeps in `pause` is blocked behind a `syscall` instruction.
     #[test]
     fn a_sleeping_thread_is_found_behind_its_system_call() {
         let (tell, told) = std::sync::mpsc::channel();
@@ -43,7 +43,7 @@ mod tests {
             std::thread::park();
         });
         let tid = told.recv().unwrap();
-        // On its way there it may wait elsewhere, for a page or for a processor.
+        // On its way there it may block elsewhere, for a page or for a processor.
         let waits_behind_a_call = || {
             // SAFETY: the two bytes of code in front of where the thread goes on.
             waits_at(tid).is_some_and(|at| unsafe { ((at - 2) as *const [u8; 2]).read() } == SYSCALL)

@@ -10,51 +10,51 @@ use super::{
     lanes::{LANE_BYTES, LaneId},
 };
 
-/// Counters of one thread for one arena.
+/// The number of counters of one thread for one arena.
 pub const COUNTERS_PER_ARENA: usize = (LANE_BYTES / COUNTER_BYTES) as usize;
 
-/// A counter's size.
+/// The size of a counter.
 pub const COUNTER_BYTES: u64 = 8;
 
-/// How far counters may lie from code. Less than 2 GiB, so that an instruction's length and the counter's own never
-/// matter.
+/// The largest distance of counters from code. Less than 2 GiB, so that the lengths of an instruction and of the
+/// counter never matter.
 const COUNTER_REACH: u64 = REACH - LANE_BYTES;
 
 /// The counters beside one arena: a window for each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
-    /// From a lane to its window (modulo 2^64): counter `id` is `gs:[v + 8 * id]`.
+    /// The offset from a lane to its window (modulo 2^64): counter `id` is `gs:[v + 8 * id]`.
     pub v: u64,
     start: u64,
 }
 
 impl Windows {
-    /// Those that begin at `start`, of lanes that begin at `lanes_start`.
+    /// The windows that begin at `start`, for lanes that begin at `lanes_start`.
     pub(super) const fn at(start: u64, lanes_start: u64) -> Self {
         Self { v: start.wrapping_sub(lanes_start), start }
     }
 
-    /// Where the first of them begins.
+    /// The start of the first window.
     pub(super) const fn start(&self) -> u64 {
         self.start
     }
 
-    /// Where the counter `id` (less than [`COUNTERS_PER_ARENA`]) of a lane is.
+    /// The address of counter `id` (less than [`COUNTERS_PER_ARENA`]) of a lane.
     pub fn counter_address(&self, lane: LaneId, id: usize) -> *mut i64 {
         debug_assert!(id < COUNTERS_PER_ARENA);
         let address = self.start + lane.offset() + id as u64 * COUNTER_BYTES;
         std::ptr::with_exposed_provenance_mut(address as usize)
     }
 
-    /// A counter of a lane; 0 for numbers too large.
+    /// The value of a lane's counter; 0 for numbers that are too large.
     ///
-    /// The lane is one that was taken, and the windows are open still. Its thread may be counting meanwhile.
+    /// The lane must have been taken, and the windows must still be open. Its thread may be counting meanwhile.
     pub fn value(&self, lane: LaneId, id: usize) -> i64 {
         self.counter(lane, id).map_or(0, |counter| counter.load(Ordering::Relaxed))
     }
 
-    /// Gives a counter of a lane a value, as [`value`](Self::value) reads it. What its thread counts meanwhile may be
-    /// lost, so it is that thread itself that does this, or that thread does not run translated code.
+    /// Sets a counter of a lane to a value, as [`value`](Self::value) reads it. What its thread counts meanwhile may
+    /// be lost, so either that thread itself calls this, or it does not run translated code.
     pub fn set(&self, lane: LaneId, id: usize, value: i64) {
         if let Some(counter) = self.counter(lane, id) {
             counter.store(value, Ordering::Relaxed);
@@ -81,8 +81,8 @@ impl Windows {
     }
 }
 
-/// Where a window region may lie: for every offset less than [`LANE_BYTES`] and every byte `a` of `near`,
-/// `|v + offset - a| < COUNTER_REACH`. The region, of so many `bytes`, begins at `v + lanes_start`.
+/// Where a region of windows may lie: for every offset less than [`LANE_BYTES`] and every byte `a` of `near`, `|v +
+/// offset - a| < COUNTER_REACH`. The region, of `bytes` bytes, begins at `v + lanes_start`.
 pub(super) fn windows_within(near: &Range<u64>, lanes_start: u64, bytes: u64) -> Range<u64> {
     let lowest = near.end.saturating_add(lanes_start).saturating_sub(COUNTER_REACH);
     let highest = near.start.saturating_add(lanes_start).saturating_add(COUNTER_REACH - LANE_BYTES);
@@ -95,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    /// Of all windows.
+    /// The size of all windows.
     const BYTES: u64 = 1 << 30;
 
     proptest! {
@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn windows_have_room_on_both_sides() {
-        // 4 GiB of places for the start, less the arena's 16 MiB and thrice 1 MiB, and 1 GiB for the last region.
+        // 4 GiB of places for the start, minus the arena's 16 MiB and three times 1 MiB, and 1 GiB for the last
+        // region.
         let within = windows_within(&(0x5555_0000_0000..0x5555_0100_0000), 40 << 30, BYTES);
         assert_eq!(within.end - within.start, (5 << 30) - (16 << 20) - (3 << 20));
     }

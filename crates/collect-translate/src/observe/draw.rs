@@ -14,7 +14,8 @@ use crate::{
     threads::{next::go_on, thread::Thread},
 };
 
-/// New counters begin with the executions until the first sample, in the thread that will use them first.
+/// New counters begin with the number of executions until the first sample, which the thread that first uses them
+/// draws.
 pub fn begin_countdowns(engine: &mut Engine, thread: &mut Thread) {
     let cache = &mut engine.cache;
     for (arena, id) in cache.arenas.take_new_counters() {
@@ -26,19 +27,19 @@ pub fn begin_countdowns(engine: &mut Engine, thread: &mut Thread) {
     }
 }
 
-/// A block's countdown is over: run a copy of the block with hooks in front of the accesses to sample, or the block
+/// A block's countdown is over: runs a copy of the block with hooks in front of the accesses to sample, or the block
 /// itself again where the countdown had not begun.
 pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     // The block may have been translated anew, elsewhere and with another counter.
     let record = thread.slots().exit;
     let Some((arena, code)) = engine.cache.arenas.at(record) else { return enter(engine, thread, exit.pc) };
     let Some(periods) = engine.cache.mode().periods() else {
-        // The mode is another one by now: the block is counted again where it is translated for that.
+        // The mode has changed since: the block is counted again where it is translated for the new mode.
         thread.uncount(code, exit.detail);
         return enter(engine, thread, exit.pc);
     };
     let mut due = strata::Due::default();
-    // All in this execution, the one counted last.
+    // All in this execution, the last one counted.
     thread.draw(Place { arena, code, id: exit.detail }, periods, |drawn| due.push(drawn.nth, drawn.store));
     let counted = code.counters().get(exit.detail as usize).map_or(0, |counter| counter.sums().instructions);
     if due.count() > 0 {
@@ -53,13 +54,13 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     if due == strata::Due::default() && exit.back != 0 {
         return go_on(thread, exit.back, exit.pc);
     }
-    // Nobody goes back: the arena may be emptied for the copy.
+    // The thread does not go back: the arena may be emptied for the copy.
     engine.visit.pinned = 0;
     let cache = sampled_copy(&mut engine.cache, exit.pc, &due, counted as usize);
     match cache {
         Some(cache) => go_on(thread, cache, exit.pc),
         None => {
-            // Counted, and it will be again.
+            // It was counted, and will be counted again.
             if let Some((_, code)) = engine.cache.arenas.at(record) {
                 thread.uncount(code, exit.detail);
             }
@@ -68,7 +69,7 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     }
 }
 
-/// The copy of the block at `pc` of so many instructions in which these accesses are sampled.
+/// The copy of the block at `pc`, of `counted` instructions, in which these accesses are sampled.
 pub fn sampled_copy(cache: &mut Cache, pc: u64, due: &strata::Due, counted: usize) -> Option<u64> {
     if let Some(known) = cache.translations.variant(pc, due) {
         return Some(known);

@@ -1,7 +1,7 @@
-//! Samples that are told when their block begins, so that the cache is left once for them, and not twice.
+//! Samples that are reported when their block begins, so that they take one exit from the cache and not two.
 //!
-//! The countdown of a block is over in front of its first instruction. A sampled access whose address the registers already
-//! tell there needs no copy of the block that leaves once more in front of it.
+//! The countdown of a block is over in front of its first instruction. If the registers there already determine the
+//! address of a sampled access, no copy of the block with a second exit in front of the access is needed.
 
 use carom_base::{Access, AccessKind, Addr, Ip};
 use carom_base_insn::Registers;
@@ -27,8 +27,8 @@ use crate::{
     threads::thread::{Noticed, Thread},
 };
 
-/// Tells those of the accesses due in the block at `pc`, of which `counted` instructions count, that can be told now.
-/// Returns the others.
+/// Reports those of the accesses due in the block at `pc`, of which `counted` instructions count, that can be
+/// reported now. Returns the others.
 pub fn tell(engine: &mut Engine, thread: &mut Thread, pc: u64, due: Due, counted: usize) -> Due {
     let early = matches!(engine.cache.mode(), Mode::Sample { .. }) && engine.observer.takes_samples_early();
     if !early {
@@ -66,9 +66,9 @@ fn split(cache: &mut Cache, pc: u64, due: &Due, counted: usize) -> Option<Split>
     Some(split)
 }
 
-/// The access of a [`Hook::Sample`] in front of one of a block's instructions, if the registers hold in front of the block
-/// what makes up its address, and that instruction's frame: RSP, and RBP where the caller's is, be it in the register or, as
-/// at the access, saved.
+/// The access of a [`Hook::Sample`] in front of one of a block's instructions, if at the start of the block the
+/// registers already hold the parts of its address and that instruction's frame: RSP, and RBP where it is the
+/// caller's, be it in the register or saved by then.
 fn known(cache: &mut Cache, finder: &mut Finder, block: &Block, index: usize, hook: Hook) -> Option<Known> {
     let Hook::Sample { pc, nth, store, ahead } = hook else { return None };
     let Addressed::Plain(operands) = finder.operands(block.instructions.get(index)?, &mut cache.accesses)
@@ -88,20 +88,20 @@ fn known(cache: &mut Cache, finder: &mut Finder, block: &Block, index: usize, ho
     if before.any(changes) {
         return None;
     }
-    // They are in the order in which they happen.
+    // The operands are in the order in which they are accessed.
     let earlier = operands.iter().take_while(|other| **other != operand);
     let done: i64 = earlier.map(|other| i64::from(other.kind.reads()) + i64::from(other.kind.writes())).sum();
     Some(Known { pc, operand, drawn_as, ahead: i64::from(ahead) - done })
 }
 
-/// Whether RBP is an operand as a whole: one that also stores may be saving it.
+/// Whether RBP is an operand as a whole: an instruction that also stores may be saving it.
 fn names_rbp(instruction: &Instruction) -> bool {
     (0..instruction.op_count())
         .any(|n| instruction.op_kind(n) == OpKind::Register && instruction.op_register(n) == Register::RBP)
 }
 
 impl Operand {
-    /// Where it goes with these registers.
+    /// The address with these registers.
     fn address(&self, registers: &Registers<'_>) -> u64 {
         let of = |register: Option<Gpr>| {
             register.and_then(|register| registers.gpr.get(usize::from(register.0))).copied().unwrap_or(0)
@@ -113,7 +113,7 @@ impl Operand {
 }
 
 impl Block {
-    /// The instruction that makes the access of this number among the block's loads, or its stores, and what tells that access.
+    /// The instruction that makes this access among the block's loads or its stores, and the hook that reports it.
     /// `counted`: how many of the instructions were counted.
     pub fn sampled(&self, wanted: u32, store: bool, counted: usize) -> Option<(usize, Hook)> {
         let mut before = 0;

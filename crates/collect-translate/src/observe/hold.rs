@@ -1,8 +1,8 @@
-//! How long threads are held: a thread that has left translated code stands while others go on, which natively it would
-//! not have.
+//! How long threads are held: a thread that has left translated code stands still while others go on, which would not
+//! happen natively.
 //!
-//! Its *running time* is the time, of the time-stamp counter, without that. System calls of the program that are made on its
-//! behalf belong to it.
+//! Its *running time*, by the time-stamp counter, excludes that time. System calls of the program that the engine
+//! makes for it are running time.
 
 use std::{
     arch::x86_64::_rdtsc,
@@ -15,16 +15,17 @@ use crate::{
     memory::{LANES, LaneId, call},
 };
 
-/// Holds that a thread remembers one by one: two for each sample, and for each touch of a watched line.
+/// The number of holds that a thread remembers individually: two for each sample, and for each touch of a watched
+/// line.
 const REMEMBERED: usize = 16;
 
-/// The holds of one lane's threads, one after the other. Changed by the thread, read by any.
+/// The holds of one lane's threads, one after the other. Written by the thread, read by any.
 struct Holds {
-    /// All that are over, together.
+    /// The sum of all completed holds.
     total: AtomicU64,
-    /// When the one began that is going on; 0 where none is.
+    /// The start of the hold in progress; 0 for none.
     since: AtomicU64,
-    /// How many are over, and when the latest began and ended, by number.
+    /// The number of completed holds, and the start and end of the latest ones, by number.
     over: AtomicU64,
     latest: [[AtomicU64; 2]; REMEMBERED],
 }
@@ -42,22 +43,22 @@ impl Holds {
 
 static HOLDS: [Holds; LANES] = [const { Holds::none() }; LANES];
 
-/// What it takes to change the signal mask, as is done on both ways between the program and the engine, where the time is not
-/// taken.
+/// The time to change the signal mask, which happens on both ways between the program and the engine outside of the
+/// measured time.
 static PASSAGE: AtomicU64 = AtomicU64::new(0);
 
-/// How a thread has been held, up to some moment.
+/// How long a thread has been held, up to some moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// For how long, without the hold that is going on.
+    /// The sum of all holds, without the one in progress.
     pub total: u64,
-    /// Since when it is held now.
+    /// The start of the hold in progress.
     pub since: Option<u64>,
 }
 
 impl Held {
-    /// How long the thread had run at a time not before its last hold: since the counter was 0, as if it had run before it was
-    /// attached.
+    /// How long the thread had run at a time that is not before its last hold: counted from the counter's 0, as if it
+    /// had run before it was attached.
     pub fn ran(&self, at: u64) -> u64 {
         at.min(self.since.unwrap_or(u64::MAX)).saturating_sub(self.total)
     }
@@ -69,16 +70,16 @@ impl Held {
 }
 
 impl Watches {
-    /// How the thread has been held whose tables these are.
+    /// How long the thread with these tables has been held.
     pub fn held(self) -> Held {
         let Some(holds) = HOLDS.get(usize::from(self.index())) else { return Held::default() };
-        // A hold that ends in between is read as if it had just ended, or not begun.
+        // If a hold ends in between, the result is as if it had just ended, or not begun.
         let since = holds.since.load(Relaxed);
         Held { total: holds.total.load(Relaxed), since: (since != 0).then_some(since) }
     }
 
-    /// How long the thread whose tables these are, which asks, has run from a time on up to its stop. `None` where it was stopped
-    /// before, or has been held more often since than it remembers.
+    /// How long the calling thread, whose tables these are, ran from a time on until it was stopped. `None` where it
+    /// was stopped before, or has been held more often since than it remembers.
     pub fn ran_since(self, at: u64) -> Option<u64> {
         let holds = HOLDS.get(usize::from(self.index()))?;
         let since = holds.since.load(Relaxed);
@@ -99,13 +100,13 @@ impl Watches {
     }
 }
 
-/// Now, by the time-stamp counter.
+/// The time-stamp counter now.
 pub fn ticks() -> u64 {
     // SAFETY: every x86-64 processor has it.
     unsafe { _rdtsc() }
 }
 
-/// The calling thread is held from here to the end of this value, where it is attached. Holds do not nest.
+/// The calling thread, if attached, is held until this value is dropped. Holds do not nest.
 #[must_use = "the hold ends with it"]
 pub struct Hold(Option<LaneId>);
 
@@ -116,7 +117,7 @@ pub fn hold() -> Hold {
     begin(lane)
 }
 
-/// As [`hold`], of the calling thread, in the dispatcher.
+/// As [`hold`], for the calling thread in the dispatcher.
 pub(crate) fn begin(lane: Option<LaneId>) -> Hold {
     if let Some(holds) = lane.and_then(|lane| HOLDS.get(lane.index())) {
         holds.since.store(ticks().saturating_sub(PASSAGE.load(Relaxed)), Relaxed);
@@ -141,7 +142,7 @@ impl Drop for Hold {
     }
 }
 
-/// Measures what is not seen of holds from within.
+/// Measures the parts of holds that are not visible from within.
 pub(crate) fn calibrate() {
     const TRIALS: usize = 64;
     let mut mask = 0u64;

@@ -1,4 +1,4 @@
-//! What is done at exits that come back.
+//! The handling of exits that come back.
 
 use carom_base::{Access, AccessKind};
 
@@ -11,7 +11,7 @@ use crate::{
     threads::{explicit::Explicit, thread::Thread},
 };
 
-/// Does what the hook of an exit is for.
+/// Runs the hook of an exit.
 pub fn run(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     match engine.cache.hooks.get(exit.detail) {
         Some(Hook::Lanes(what)) => vector::count(engine, thread, what),
@@ -42,7 +42,7 @@ fn notice_sample(engine: &mut Engine, thread: &mut Thread, hook: Hook) {
     }
 }
 
-/// Where a block goes on that is about to touch a watched place, if not where it left: in a copy that looks up each
+/// Where a block that is about to touch a watched place continues, if not where it left: in a copy that looks up each
 /// access in front of its instruction.
 pub fn watching_copy(cache: &mut Cache, exit: Exit) -> Option<u64> {
     let Some(Hook::Near { block }) = cache.hooks.get(exit.detail) else { return None };
@@ -51,7 +51,7 @@ pub fn watching_copy(cache: &mut Cache, exit: Exit) -> Option<u64> {
     code.place_of(copy, exit.pc)
 }
 
-/// The instruction at `pc` is one whose accesses are seen only here.
+/// The accesses of the instruction at `pc` are observed only here.
 fn every_access(engine: &mut Engine, thread: &mut Thread, pc: u64, ahead: i64) {
     let found = operands(engine, thread, pc);
     match engine.cache.mode() {

@@ -1,12 +1,11 @@
 //! What the engine does for its observer at exits.
 //!
-//! - **Samples** ([`draw`], [`early`], [`repeat`], [`vector`], [`units`]). Where the registers at the head of a block tell the
-//!   address, the sample is told there, at one exit; else that execution runs in a copy of the block with a hook in front of
-//!   the access.
-//! - **Streams** ([`streams`]): buffers of records are handed over.
-//! - **Watches** ([`watch`], [`hooks`]): what was found near watched places and by the exact look-up is told.
-//! - **Times** ([`timing`]): loads that were timed in an execution that was drawn, and the cost of the bracket itself.
-//! - **Holds** ([`hold`]): how long threads stand for all that.
+//! - **Samples** ([`draw`], [`early`], [`repeat`], [`vector`], [`units`]). Where the registers at the head of a block
+//!   determine the address, the sample is reported there, at one exit. Otherwise this execution runs in a copy of the
+//!   block with a hook in front of the access. - **Streams** ([`streams`]): buffers of records are handed over. -
+//!   **Watches** ([`watch`], [`hooks`]): accesses that both look-ups found are reported. - **Times** ([`timing`]):
+//!   loads that were timed in an execution that was drawn, and the cost of timing itself. - **Holds** ([`hold`]): how
+//!   long threads stand still for all that.
 
 pub mod draw;
 pub mod early;

@@ -1,4 +1,4 @@
-//! What an instruction is about to access.
+//! The accesses that an instruction is about to make.
 
 use carom_base::Access;
 use carom_base_insn::{Memory, Registers};
@@ -19,12 +19,12 @@ impl Memory for Code<'_> {
     }
 }
 
-/// What the instruction at `pc` is about to access.
+/// The accesses that the instruction at `pc` is about to make.
 pub fn operands(engine: &mut Engine, thread: &mut Thread, pc: u64) -> Vec<Access> {
     accesses(&mut engine.cache, &thread.registers(pc))
 }
 
-/// What a machine is about to access.
+/// The accesses that follow from the machine's registers.
 pub fn accesses(cache: &mut Cache, registers: &Registers<'_>) -> Vec<Access> {
     let Cache { accesses, source, .. } = cache;
     accesses.operands_before(registers, &Code(source.regions())).accesses().to_vec()

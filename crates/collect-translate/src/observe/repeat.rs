@@ -25,7 +25,7 @@ use crate::{
 /// The direction flag (Intel SDM volume 1, 3.4.3.2).
 const DIRECTION: u64 = 1 << 10;
 
-/// The program's registers at a repeated instruction, or behind it.
+/// The program's registers in front of a repeated instruction, or after it.
 #[derive(Clone, Copy, Debug)]
 pub struct At {
     /// By hardware number.
@@ -34,13 +34,13 @@ pub struct At {
 }
 
 impl At {
-    /// Where the thread has left the cache.
+    /// Those at the exit from the cache.
     fn exit(thread: &mut Thread) -> Self {
         let slots = thread.slots();
         Self { gpr: slots.regs, flags: slots.flags }
     }
 
-    /// What the next iteration accesses, or would.
+    /// The accesses of the next iteration, if there is one.
     fn next(&self, cache: &mut Cache, thread: &mut Thread, pc: u64) -> Vec<Access> {
         let mut registers = thread.registers(pc);
         registers.gpr = self.gpr;
@@ -49,14 +49,14 @@ impl At {
         accesses(cache, &registers)
     }
 
-    /// From one iteration to the next, in bytes. All accesses of one are equally wide.
+    /// The stride from one iteration to the next, in bytes. All accesses of an instruction are equally wide.
     fn stride(&self, accesses: &[Access]) -> i64 {
         let width = accesses.first().map_or(0, |access| i64::from(access.width));
         if self.flags & DIRECTION == 0 { width } else { -width }
     }
 }
 
-/// In front of a repeated instruction all accesses of which are to be seen. Those of moves and stores are seen now.
+/// In front of a repeated instruction whose accesses are all observed: observes those of moves and stores now.
 pub fn before(engine: &mut Engine, thread: &mut Thread, what: Units, ends_early: bool) {
     let (cache, at) = (&mut engine.cache, At::exit(thread));
     let from = what.counted(cache, thread);
@@ -69,13 +69,13 @@ pub fn before(engine: &mut Engine, thread: &mut Thread, what: Units, ends_early:
     see(cache, thread, &Seen { what, pattern, number: from, end: from }, from, at.gpr[RCX]);
 }
 
-/// Behind a comparison all accesses of which are to be seen.
+/// After a comparison whose accesses are all observed.
 pub fn after(engine: &mut Engine, thread: &mut Thread) {
     let at = At::exit(thread);
     end_comparison(&mut engine.cache, thread, at);
 }
 
-/// A comparison all accesses of which are to be seen is over, or was interrupted, at these registers.
+/// A comparison whose accesses are all observed has ended, or was interrupted, at these registers.
 pub fn end_comparison(cache: &mut Cache, thread: &mut Thread, at: At) {
     let Some(Comparison { what, from }) = thread.comparison.take() else { return };
     let end = what.counted(cache, thread);
@@ -87,7 +87,7 @@ pub fn end_comparison(cache: &mut Cache, thread: &mut Thread, at: At) {
     }
 }
 
-/// Samples among the iterations that were counted: those to come, or, `over`, of a comparison, those that were made.
+/// Samples among the iterations that were counted: those to come, or (`over`) those that a comparison has made.
 pub fn sample(engine: &mut Engine, thread: &mut Thread, what: Units, over: bool) {
     let (cache, at) = (&mut engine.cache, At::exit(thread));
     sample_at(cache, thread, what, at, over);
@@ -101,10 +101,10 @@ pub fn sample_at(cache: &mut Cache, thread: &mut Thread, what: Units, at: At, ov
     Seen { what, pattern: Pattern::Iterations(&next, at.stride(&next)), number, end }.sample(cache, thread);
 }
 
-/// Bytes of one run that are looked at: 16 GiB. A longer one faults before its end.
+/// The most bytes of one run that are looked at: 16 GiB. A longer one faults before its end.
 const MOST_BYTES: u64 = 16 << 30;
 
-/// All accesses of `times` iterations from number `from` on.
+/// Observes all accesses of `times` iterations from number `from` on.
 fn see(cache: &Cache, thread: &mut Thread, seen: &Seen<'_>, from: u64, times: u64) {
     let width = seen.access(from, 0).map_or(1, |access| u64::from(access.width.max(1)));
     let times = times.min(MOST_BYTES / width);
@@ -120,7 +120,7 @@ fn see(cache: &Cache, thread: &mut Thread, seen: &Seen<'_>, from: u64, times: u6
     }
 }
 
-/// Of each operand: the first access to each watched line, and all that begin at a watched byte.
+/// For each operand: the first access to each watched line, and all accesses that begin at a watched byte.
 fn touch(thread: &mut Thread, seen: &Seen<'_>, operands: usize, backwards: bool, iterations: Range<u64>) {
     let watches = Watches::of(thread.lane);
     let mut touched: Vec<(u64, Noticed)> = Vec::new();
@@ -145,7 +145,7 @@ fn touch(thread: &mut Thread, seen: &Seen<'_>, operands: usize, backwards: bool,
             iteration = next;
         }
     }
-    // Stable, so that the operands of one iteration stay in their order.
+    // A stable sort, so that the operands of one iteration keep their order.
     touched.sort_by_key(|(iteration, _)| *iteration);
     thread.noticed.extend(touched.into_iter().map(|(_, noticed)| noticed));
 }

@@ -4,16 +4,17 @@
 //!   lfence; rdtsc; (keep the answer, give RAX and RDX back) lfence; the load; (keep RAX and RDX) lfence; rdtsc
 //! ```
 //!
-//! The first `lfence` waits for everything before, the last one for the load, so that nothing overlaps with it. Without the one
-//! between, the load begins while the counter is still being read: then hits of the second level took as long as those of the
-//! first and as nothing at all, with it half as long again (a median of 78 ticks against 52, on an EPYC whose counter moves in
-//! steps of 26). What such a bracket takes by itself is [`calibrate`]d with the same instructions.
+//! The first `lfence` waits for everything before, the last one for the load, so nothing overlaps with the load.
+//! Without the middle one, the load begins while the counter is still being read. Then hits of the second level took
+//! as long as those of the first and as no load at all; with it they took half as long again (a median of 78 ticks
+//! against 52, on an EPYC whose counter moves in steps of 26). [`calibrate`] measures the cost of the bracket itself
+//! with the same instructions.
 //!
-//! Blocks that are chosen by a countdown have a copy in which their loads are timed, to which they jump when the countdown is
-//! over. Nothing of ours runs before those loads but that copy: on the way through the dispatcher lines would be fetched
-//! that push the program's out of the first-level cache. Behind the last load the copy leaves for the dispatcher, which
-//! draws the next execution and tells the observer. A thread meets blocks whose countdown it has not begun; then the copy
-//! runs, too, and what it has measured is told only if that very execution is drawn.
+//! Blocks that are chosen by a countdown have a copy in which their loads are timed, to which they jump when the
+//! countdown is over. Of the engine, only that copy runs before these loads: a way through the dispatcher would fetch
+//! lines that push the program's out of the first-level cache. After the last load the copy leaves for the
+//! dispatcher, which draws the next execution and calls the observer. A thread may meet blocks whose countdown it has
+//! not begun. Then the copy runs, too, and its measurements are reported only if this execution is drawn.
 //!
 //! [`Mode::Time`]: crate::Mode::Time
 
@@ -25,8 +26,8 @@ use crate::{
     threads::thread::Thread,
 };
 
-/// A copy of the block with the counter `id` in that arena has timed its loads: what it has measured stays in the buffer only
-/// if that was drawn.
+/// A copy of the block with the counter `id` in that arena has timed its loads: keeps the measurements in the buffer
+/// only if this execution was drawn.
 pub fn draw(engine: &Engine, thread: &mut Thread, arena: usize, id: u64) {
     let Some(code) = engine.cache.arenas.get(arena) else { return };
     let Some(counter) = code.counters().get(id as usize) else { return };
@@ -40,7 +41,8 @@ pub fn draw(engine: &Engine, thread: &mut Thread, arena: usize, id: u64) {
     }
 }
 
-/// Tells the observer of the loads that a thread has timed in an execution that was drawn. Not under the engine's lock.
+/// Reports the loads that a thread has timed in an execution that was drawn. Must not be called under the engine's
+/// lock.
 pub fn tell(thread: &mut Thread) {
     if std::mem::take(&mut thread.has_timed) {
         thread.turn.wait();

@@ -1,7 +1,7 @@
-//! Instructions that make a number of like accesses which only registers tell: iterations and active lanes.
+//! Instructions that make a number of similar accesses which depends on registers: iterations and active lanes.
 //!
-//! Each has a counter of its own, from which its code takes as many units as there are. Where that counts to the next
-//! sample, the code leaves for a hook (`countdown`), and here the units behind the samples get their addresses.
+//! Each has a counter of its own, from which its code subtracts the number of units. When the counter reaches the
+//! next sample, the code leaves for a hook (`countdown`). This module finds the addresses of the sampled units.
 
 use carom_base::{Access, AccessKind, Addr, LINE_BYTES};
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Units {
-    /// Its counter, where its arena still is.
+    /// The instruction's counter, if its arena still exists.
     pub fn place<'c>(&self, cache: &'c Cache) -> Option<Place<'c>> {
         let (arena, id) = (self.arena, self.id);
         cache.arenas.get(arena).map(|code| Place { arena, code, id })
@@ -31,28 +31,28 @@ impl Units {
     }
 }
 
-/// How the accesses of units follow from those of some.
+/// How the accesses of units follow from known ones.
 #[derive(Clone, Copy, Debug)]
 pub enum Pattern<'a> {
-    /// Iterations make these accesses, each so many bytes behind the iteration before.
+    /// Iterations make these accesses, each time this many bytes further on.
     Iterations(&'a [Access], i64),
     /// Each lane is one of these.
     Lanes(&'a [Access]),
 }
 
-/// Units whose accesses are known.
+/// Units with known accesses.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     pub what: Units,
     pub pattern: Pattern<'a>,
-    /// The number of the unit that the pattern begins with.
+    /// The number of the pattern's first unit.
     pub number: u64,
-    /// The number behind the last unit that was counted.
+    /// The number after the last counted unit.
     pub end: u64,
 }
 
 impl Seen<'_> {
-    /// The accesses of a unit, but for where they go.
+    /// The accesses of a unit, with addresses still to be filled in.
     fn of_a_unit(&self) -> &[Access] {
         match self.pattern {
             Pattern::Iterations(accesses, _) => accesses,
@@ -73,7 +73,7 @@ impl Seen<'_> {
         }
     }
 
-    /// What the observer is to be told of one access of a unit.
+    /// What to report of one access of a unit.
     pub fn notice(&self, unit: u64, index: usize, drawn_as: Option<AccessKind>) -> Option<Noticed> {
         let access = self.access(unit, index)?;
         let each: i64 = self.of_a_unit().iter().map(loads_and_stores).sum();
@@ -87,7 +87,7 @@ impl Seen<'_> {
         })
     }
 
-    /// Notices what is to be sampled among the units that were counted, and loads the counter anew.
+    /// Notes which of the counted units are sampled, and reloads the counter.
     pub fn sample(&self, cache: &Cache, thread: &mut Thread) {
         let (Some(place), Some(periods)) = (self.what.place(cache), cache.mode().periods()) else { return };
         let mut drawn: Vec<Drawn> = Vec::new();
@@ -98,16 +98,16 @@ impl Seen<'_> {
                 noticed.iter().flat_map(|(unit, index, _)| self.behind(*unit, *index)).collect();
             noticed.extend(behind);
         }
-        // In the order in which they happen; of the same access what it touches is told before that it is sampled.
+        // In the order in which they happen; a touch is reported before a sample of the same access.
         noticed.sort_by_key(|(unit, index, noticed)| (*unit, *index, noticed.drawn_as.is_some()));
         thread.noticed.extend(noticed.into_iter().map(|(.., noticed)| noticed));
     }
 
-    /// The accesses behind one, of the same instruction, that go to its line, up to the first to other bytes: where that one
-    /// is sampled and watched from then on, they are what decides of it, and nothing else looks them up.
+    /// The accesses after a sampled one, of the same instruction, to its line, up to the first to other bytes. If the
+    /// sampled access is watched from then on, these decide its reuse, and no other look-up would find them.
     fn behind(&self, unit: u64, index: usize) -> Vec<(u64, usize, Noticed)> {
         let Some(used) = self.access(unit, index) else { return Vec::new() };
-        // Elements have a byte at least, so that no more of them follow in a line.
+        // Elements have at least one byte, so no more than this many follow in a line.
         let end = self.end.min(unit.saturating_add(LINE_BYTES));
         let operands = self.of_a_unit().len();
         let later = (unit..end).flat_map(|unit| (0..operands).map(move |index| (unit, index)));
@@ -161,7 +161,7 @@ mod tests {
         assert!(seen.drawn(&Drawn { unit: 13, nth: 1, store: true }).is_none());
     }
 
-    /// Behind a comparison the pattern is that of the iteration that would have come next.
+    /// After a comparison the pattern is that of the iteration that would have come next.
     #[test]
     fn iterations_follow_from_the_one_behind_the_last() {
         let next = [access(0x1000, AccessKind::Load), access(0x2000, AccessKind::Load)];
@@ -169,8 +169,8 @@ mod tests {
         assert_eq!((noticed.access.addr.0, noticed.ahead), (0x1000 - 2 * 8, 2 * 2 + 5));
     }
 
-    /// Bytes of a line in order: the next one decides of each but the line's last. A copy within a line goes back and forth:
-    /// its store to where the next load is from, and so on.
+    /// Bytes of a line in order: the next one decides each, except for the line's last. A copy within a line goes
+    /// back and forth: its store to the place of the next load, and so on.
     #[test]
     fn a_use_is_decided_by_the_next_iterations() {
         let store = [Access { width: 1, ..access(0x1000, AccessKind::Store) }];
@@ -196,7 +196,7 @@ mod tests {
         let seen = seen(Pattern::Lanes(&lanes), 30, 33);
         let noticed = seen.notice(31, 0, None).unwrap();
         assert_eq!((noticed.access.addr.0, noticed.ahead), (0x900, 2 + 5));
-        // A unit of an earlier run is none of these.
+        // Units of an earlier run are not among these.
         assert!(seen.notice(29, 0, None).is_none() && seen.notice(33, 0, None).is_none());
     }
 }

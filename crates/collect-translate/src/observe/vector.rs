@@ -1,4 +1,4 @@
-//! Instructions that access the lanes of a vector each for itself, and those that store as much as registers say.
+//! Instructions that access the lanes of a vector individually, and those whose stored size depends on registers.
 
 use super::{
     operands::operands,
@@ -10,8 +10,8 @@ use crate::{
     threads::{explicit::Explicit, thread::Thread},
 };
 
-/// In front of an instruction whose lanes its code does not count: counts them. All lanes are one access of XSAVE and its
-/// kin.
+/// In front of an instruction whose lanes its code does not count: counts them. For XSAVE and its kin all lanes are
+/// one access.
 pub fn count(engine: &mut Engine, thread: &mut Thread, what: Units) {
     let found = operands(engine, thread, what.pc);
     if engine.cache.mode() == Mode::Stream && engine.cache.filter().contains(what.pc) {
@@ -21,7 +21,7 @@ pub fn count(engine: &mut Engine, thread: &mut Thread, what: Units) {
     let Some(unit) = code.counters().get(what.id as usize).map(|counter| counter.sums()) else { return };
     code.count(thread.lane, what.id, -(found.len() as i64));
     for access in &found {
-        // What a unit stands for has no bytes where they depend on registers.
+        // A unit has no fixed number of bytes where it depends on registers.
         if access.kind.reads() {
             thread.extra.loaded_bytes += i64::from(access.width) - i64::from(unit.loaded_bytes);
         }
@@ -34,7 +34,7 @@ pub fn count(engine: &mut Engine, thread: &mut Thread, what: Units) {
     }
 }
 
-/// In front of an instruction whose lanes were counted: samples among them.
+/// In front of an instruction whose lanes were counted: takes the samples among them.
 pub fn sample(engine: &mut Engine, thread: &mut Thread, what: Units) {
     let found = operands(engine, thread, what.pc);
     let end = what.counted(&engine.cache, thread);

@@ -11,7 +11,7 @@ pub fn watches() -> Option<Watches> {
     calling::current_books().map(|books| Watches::of(unsafe { books.as_ref() }.lane))
 }
 
-/// Those of the thread of that name. Signals must be blocked.
+/// The watched places of the thread with this name. Signals must be blocked.
 pub fn watches_of(name: u64) -> Option<Watches> {
     let mut watches = None;
     with(|engine| {

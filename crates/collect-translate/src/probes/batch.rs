@@ -1,11 +1,11 @@
-//! What a thread has written, as accesses.
+//! What a thread has recorded, as accesses.
 
 use carom_base::{Access, AccessKind, Addr, Ip};
 
 use super::{templates, timed::Timed};
 use crate::lane::records::{EXPLICIT_ACCESS_WORDS, EXPLICIT_WORDS, KIND_SHIFT, TIMED_WORDS, Token};
 
-/// Accesses of one thread, in the order of the program. Up to 64 KiB of it: some 8000, and more where repeated
+/// Accesses of one thread, in program order, from up to 64 KiB of buffer: some 8000 accesses, and more where repeated
 /// instructions are among them.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
@@ -13,14 +13,14 @@ pub struct Batch<'a> {
     until: u64,
 }
 
-/// What a thread has written down.
+/// One item of a batch.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// An access. One that reads and writes is one.
+    /// An access. A read-modify-write is one.
     Access(&'a Access),
-    /// Everything before had been accessed when the time-stamp counter said this, and nothing behind had been.
+    /// A reading of the time-stamp counter, after everything before it was accessed and before anything after it was.
     Stamp(u64),
-    /// A load that was timed.
+    /// A timed load.
     Timed(&'a Timed),
 }
 
@@ -34,18 +34,18 @@ impl<'a> Batch<'a> {
         self.words.is_empty()
     }
 
-    /// The words that it takes, for those who only throw it away.
+    /// Its words in the buffer, for callers that only discard them.
     pub const fn words(&self) -> &'a [u64] {
         self.words
     }
 
-    /// What the time-stamp counter said before it was looked at what there is: what the thread writes down later was
-    /// accessed after that, but for what was under way.
+    /// A reading of the time-stamp counter from before the batch was collected: whatever the thread records later was
+    /// accessed after that, except what was in progress.
     pub const fn until(&self) -> u64 {
         self.until
     }
 
-    /// Calls `each` for every access but loads that were timed. One that reads and writes is one.
+    /// Calls `each` for every access except timed loads. A read-modify-write is one access.
     #[inline]
     pub fn for_each(&self, mut each: impl FnMut(&Access)) {
         self.for_each_event(|event| {
@@ -55,7 +55,7 @@ impl<'a> Batch<'a> {
         });
     }
 
-    /// Calls `each` for every load that was timed.
+    /// Calls `each` for every timed load.
     pub fn for_each_timed(&self, mut each: impl FnMut(&Timed)) {
         self.for_each_event(|event| {
             if let Event::Timed(load) = event {
@@ -64,7 +64,7 @@ impl<'a> Batch<'a> {
         });
     }
 
-    /// Calls `each` for all that there is, in its order.
+    /// Calls `each` for all items, in order.
     #[inline]
     pub fn for_each_event(&self, mut each: impl FnMut(Event<'_>)) {
         let mut words = self.words;
@@ -90,7 +90,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// A load that was timed, and the words behind it. `None` where there is no such load.
+/// Parses a timed load; returns the words after it. `None` where there is no such load.
 fn timed<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Timed)) -> Option<&'a [u64]> {
     let template = templates::from(token.template()).first()?;
     let (&[address, times], behind) = rest.split_first_chunk::<{ TIMED_WORDS - 1 }>()?;
@@ -98,7 +98,7 @@ fn timed<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Timed)) -> Op
     Some(behind)
 }
 
-/// The accesses of a block, and the words behind them. `None` where there is no such block.
+/// Parses the accesses of a block; returns the words after them. `None` where there is no such block.
 #[inline]
 fn block<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Access)) -> Option<&'a [u64]> {
     let most = if token.accesses() == 0 { u32::MAX } else { token.accesses() };
@@ -122,7 +122,7 @@ fn block<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Access)) -> O
     Some(rest.get(done as usize..).unwrap_or_default())
 }
 
-/// The accesses of an explicit record, and the words behind it.
+/// Parses the accesses of an explicit record; returns the words after it.
 fn explicit<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Access)) -> &'a [u64] {
     const HEAD: usize = EXPLICIT_WORDS - 1;
     let words = token.accesses() as usize * EXPLICIT_ACCESS_WORDS;
@@ -161,7 +161,7 @@ mod tests {
         found
     }
 
-    /// A load that was timed between two blocks: its counter passed 2^32 meanwhile.
+    /// A timed load between two blocks: its counter passed 2^32 meanwhile.
     #[test]
     fn timed_loads_lie_among_accesses() {
         use AccessKind::{ReadModifyWrite, Store};
@@ -169,7 +169,7 @@ mod tests {
         let mut templates = Templates::default();
         let block = templates.add(&[Template::new(40, 8, Store)]).unwrap();
         let timed = templates.add(&[Template::new(44, 4, ReadModifyWrite)]).unwrap();
-        // What an instruction stores of a constant of 32 bits.
+        // The word that an instruction stores from a constant of 32 bits.
         let token = i64::from(Token::timed(timed) as i32) as u64;
         let times = 0xffff_fff0 | 0x20 << 32;
         let words = [u64::from(block), 0x100, token, 0x200, times, u64::from(block), 0x300];
@@ -260,7 +260,7 @@ mod tests {
             (20, 0x700, 1, Load),
         ];
         assert_eq!(all(&words), expected);
-        // Whatever is cut off or written over is at most less.
+        // A buffer that is cut off or overwritten yields at most fewer accesses.
         for length in 0..words.len() {
             assert!(all(&words[..length]).len() < expected.len());
         }

@@ -1,8 +1,8 @@
 //! The countdowns of one thread: its counters hold what is left until the next sample.
 //!
-//! A counter counts units down: executions of a block, iterations of a repeated instruction, active lanes. When one unit
-//! too many has been taken from it, it is negative, and its code leaves: some of the units counted last hold samples.
-//! So the units counted are what was loaded less the counter's value, at any time.
+//! A counter counts units down: executions of a block, iterations of a repeated instruction, active lanes. When it
+//! becomes negative, its code leaves the cache: some of the last counted units hold samples. So at any time the
+//! number of counted units is what was loaded minus the counter's value.
 
 use super::strata::{NEVER, Stream};
 use crate::decode::block::Sums;
@@ -10,24 +10,24 @@ use crate::decode::block::Sums;
 /// The countdown of one counter in one thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Countdown {
-    /// Units put into the counter so far.
+    /// The units that have been loaded into the counter.
     pub loaded: u64,
-    /// Loads and stores to come.
+    /// The strata of loads and of stores.
     pub streams: [Stream; 2],
 }
 
 /// An access that is to be sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Drawn {
-    /// The number of its unit among the counter's in this thread.
+    /// The number of its unit among this counter's units in this thread.
     pub unit: u64,
-    /// Which of the unit's loads, or of its stores (then true).
+    /// Which of the unit's loads, or of its stores if `store` is true.
     pub nth: u32,
     pub store: bool,
 }
 
 impl Countdown {
-    /// Units from number `from` on until the next sample, that one excluded.
+    /// The number of units from number `from` on until the next sample, excluding that unit.
     pub fn until(&self, sums: &Sums, from: u64) -> u64 {
         /// Longer than any program runs, and far from overflow.
         const LONG: u64 = 1 << 60;
@@ -39,11 +39,11 @@ impl Countdown {
     }
 }
 
-/// Countdowns that are kept together: 6 KiB of them. The counters of one fragment, and of those translated with it, lie side
-/// by side, so a thread fills most of what it has.
+/// The number of countdowns in one allocation of 6 KiB. The counters of one fragment, and of those translated with
+/// it, have adjacent numbers, so a thread uses most of an allocation.
 const CHUNK: usize = 256;
 
-/// As a [`Countdown`] is kept.
+/// The stored form of a [`Countdown`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Kept {
     /// One more than [`Countdown::loaded`]; 0 where nothing was set.
@@ -52,34 +52,34 @@ struct Kept {
     next: [u64; 2],
 }
 
-/// The countdowns of one thread in one arena, by counter. An arena has room for many more counters than a thread uses, so
-/// there is memory only for those around some that it does.
+/// The countdowns of one thread in one arena, by counter. An arena has room for many more counters than a thread
+/// uses, so there is memory only around those that it does.
 #[derive(Debug, Default)]
 pub struct Countdowns {
     chunks: Vec<Option<Box<[Kept; CHUNK]>>>,
-    /// Of all counters: the accesses of what was loaded, modulo 2^64.
+    /// The accesses of all units that were loaded into all counters, modulo 2^64.
     loaded_accesses: i64,
 }
 
 impl Countdowns {
-    /// The accesses of all units that were put into counters.
+    /// The accesses of all units that were loaded into counters.
     pub const fn loaded_accesses(&self) -> i64 {
         self.loaded_accesses
     }
 
-    /// A counter was loaded with units of so many accesses.
+    /// Notes that a counter was loaded with units of this many accesses in total.
     pub const fn note_loaded(&mut self, accesses: i64) {
         self.loaded_accesses = self.loaded_accesses.wrapping_add(accesses);
     }
 
-    /// What was set last.
+    /// The countdown that was set last.
     pub fn get(&self, id: u64) -> Option<Countdown> {
         let id = id as usize;
         let kept = self.chunks.get(id / CHUNK)?.as_ref()?.get(id % CHUNK)?;
         Some(Countdown { loaded: kept.loaded.checked_sub(1)?, streams: kept.next.map(Stream::at) })
     }
 
-    /// Keeps a countdown.
+    /// Stores a countdown.
     pub fn set(&mut self, id: u64, countdown: Countdown) {
         let id = id as usize;
         if self.chunks.len() <= id / CHUNK {

@@ -1,11 +1,11 @@
-//! What is counted.
+//! Counters: what their units are and what each stands for.
 
 use carom_base_insn::{Iteration, StaticAccess};
 
 use super::totals::Totals;
 use crate::decode::block::{Block, Packed, Sums};
 
-/// What the units of a counter are.
+/// What a counter's units are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Executions of a block.
@@ -16,20 +16,21 @@ pub enum Unit {
     Lane,
 }
 
-/// What one counter counts.
+/// A description of one counter.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter {
     /// The block, or the instruction.
     pub pc: u64,
-    /// Where its code begins in the cache.
+    /// The start of its code in the cache.
     pub cache: u64,
-    /// What is counted, down from what was loaded.
+    /// The unit that is counted down.
     pub unit: Unit,
-    /// What each unit stands for.
+    /// The counts that one unit stands for.
     pub sums: Packed,
     /// The block's first template, where its accesses are streamed.
     pub template: Option<u32>,
-    /// Only those executions of the block that a branch fell through to, which that branch's block counted as taken.
+    /// The counter counts only executions of the block to which a branch fell through; that branch's block has
+    /// counted the branch as taken.
     pub fallen: bool,
 }
 
@@ -40,18 +41,18 @@ impl Counter {
         Self { pc: block.pc, cache, unit: Unit::Execution, sums, template: None, fallen: false }
     }
 
-    /// What each unit stands for.
+    /// The counts that one unit stands for.
     pub const fn sums(&self) -> Sums {
         self.sums.sums()
     }
 
-    /// Adds what so many units stand for.
+    /// Adds the counts of this many units.
     pub fn add(&self, units: i64, totals: &mut Totals) {
         totals.add(units, &self.sums());
         totals.branches_taken -= self.falls(units);
     }
 
-    /// Branches that fell through, counted with so many units.
+    /// The number of branches that fell through, for this many units.
     pub const fn falls(&self, units: i64) -> i64 {
         if self.fallen { units } else { 0 }
     }

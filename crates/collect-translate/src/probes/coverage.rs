@@ -14,18 +14,18 @@ pub enum Leave {
     NoRoom = 2,
     /// The program uses GS itself: the thread does not come back.
     ProgramGs = 3,
-    /// Not the thread itself: it made a thread, or a child that shares its memory, which runs natively.
+    /// Not this thread: it created a thread, or a child that shares its memory, which runs natively.
     Spawned = 4,
-    /// The program was about to do what cannot be followed: the process does not come back.
+    /// The program was about to do something that cannot be followed: the process does not come back.
     SteppedAside = 5,
 }
 
 impl Leave {
-    /// How many there are.
+    /// The number of reasons.
     pub const COUNT: usize = 6;
 }
 
-/// Processor time of a thread, and what of it was spent outside the cache.
+/// CPU time of a thread, and the part of it outside the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Since the thread was attached, in nanoseconds.
@@ -34,23 +34,23 @@ pub struct Coverage {
     pub outside_ns: u64,
     /// How often, by [`Leave`].
     pub leaves: [u64; Leave::COUNT],
-    /// How often a timer has looked where the thread is ([`crate::witness`]).
+    /// How often a timer has checked where the thread is ([`crate::witness`]).
     pub ticks: u64,
-    /// CPU time for which the timer found the thread outside the cache, and the books say inside: of what is not in
-    /// `outside_ns`.
+    /// CPU time for which the timer found the thread outside the cache although the engine believed it inside; not
+    /// included in `outside_ns`.
     pub unbooked_ns: u64,
 }
 
-/// The clock of one thread, and what it showed when the thread came and went.
+/// The clock of one thread, with its readings at entries and exits of the cache.
 #[derive(Debug)]
 pub struct Clock {
     /// The kernel's thread id.
     tid: u32,
     attached_ns: u64,
-    /// Why the thread is outside now, and since when. Without a reason where the engine is switched off.
+    /// Why and since when the thread is outside. Without a reason where the engine is switched off.
     outside: Option<(Option<Leave>, u64)>,
     outside_ns: u64,
-    /// How long it was outside without a reason.
+    /// The time outside without a reason.
     paused_ns: u64,
     leaves: [u64; Leave::COUNT],
     ticks: u64,
@@ -58,7 +58,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The calling thread's, from now on.
+    /// The clock of the calling thread, started now.
     pub fn start() -> Self {
         // SAFETY: no arguments.
         let tid = unsafe { libc::gettid() } as u32;
@@ -74,18 +74,19 @@ impl Clock {
         }
     }
 
-    /// A timer has looked where the thread is. `unbooked_ns`: for how much time it found it outside against these books.
+    /// A timer has checked where the thread is. `unbooked_ns`: the time for which it found the thread outside
+    /// unexpectedly.
     pub fn tick(&mut self, unbooked_ns: u64) {
         self.ticks += 1;
         self.unbooked_ns += unbooked_ns;
     }
 
-    /// Whose it is.
+    /// The thread that it belongs to.
     pub const fn tid(&self) -> u32 {
         self.tid
     }
 
-    /// The thread is about to go on outside the cache.
+    /// The thread is about to continue outside the cache.
     pub fn leave(&mut self, why: Leave) {
         self.note(why);
         if self.outside.is_none() {
@@ -93,7 +94,8 @@ impl Clock {
         }
     }
 
-    /// The thread is about to go on outside the cache because the engine is switched off: that time does not count.
+    /// The thread is about to continue outside the cache because the engine is switched off: that time does not
+    /// count.
     pub fn pause(&mut self) {
         if self.outside.is_none() {
             self.outside = Some((None, cpu_ns(self.tid)));
@@ -115,12 +117,12 @@ impl Clock {
         }
     }
 
-    /// Why the thread is outside, where it is. All code is foreign to an engine that is switched off.
+    /// Why the thread is outside, if it is. An engine that is switched off considers all code foreign.
     pub fn outside(&self) -> Option<Leave> {
         self.outside.map(|(why, _)| why.unwrap_or(Leave::ForeignCode))
     }
 
-    /// Up to now. Any thread of the process may ask.
+    /// The coverage up to now. May be called by any thread of the process.
     pub fn coverage(&self) -> Coverage {
         let now = cpu_ns(self.tid);
         let (mut outside_ns, mut paused_ns) = (self.outside_ns, self.paused_ns);
@@ -137,7 +139,7 @@ impl Clock {
     }
 }
 
-/// Processor time of a thread of this process, in nanoseconds; 0 where it has ended.
+/// CPU time of a thread of this process, in nanoseconds; 0 where it has ended.
 fn cpu_ns(tid: u32) -> u64 {
     /// The kernel's clock of one thread: `(~tid << 3) | 4 (one thread) | 2 (scheduler time)`
     /// (Linux, include/linux/posix-timers_types.h).
@@ -161,8 +163,8 @@ mod tests {
         while cpu_ns(Clock::start().tid()) < until {}
     }
 
-    /// Two milliseconds inside, two outside, two inside: a third was outside, so it is at least 2 ms and at most all
-    /// but 4 ms.
+    /// Two milliseconds inside, two outside, two inside: a third was outside, so at least 2 ms, and at most
+    /// everything but 4 ms.
     #[test]
     fn time_outside_is_told_apart() {
         let mut clock = Clock::start();
@@ -178,7 +180,7 @@ mod tests {
         assert_eq!((after.leaves, clock.outside()), ([1, 0, 0, 0, 0, 0], None));
     }
 
-    /// Two milliseconds inside, two while switched off: of these nothing is told.
+    /// Two milliseconds inside, two while switched off, which do not show.
     #[test]
     fn time_switched_off_does_not_count() {
         let mut clock = Clock::start();

@@ -1,14 +1,15 @@
-//! Which instructions are observed one by one: all of them, or those of a set.
+//! Which instructions are observed individually: all of them, or those of a set.
 //!
-//! The choice is made when code is translated. A block lies in the set as a whole or outside it, and outside it is counted
-//! and nothing else, so that what is not wanted costs nothing.
+//! The choice is made when code is translated. A block lies completely inside or outside the set. Outside it is only
+//! counted, so excluded code costs nothing more.
 
 use std::ops::Range;
 
 /// A set of instructions, by the addresses of their first bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IpSet {
-    /// Where one that goes through all addresses comes into the set, out of it, in again and so on; ascending.
+    /// The addresses at which membership changes, ascending: the first begins a range of the set, the second ends it,
+    /// and so on.
     edges: Vec<u64>,
 }
 
@@ -23,21 +24,21 @@ impl IpSet {
         self.passed(ip) % 2 == 1
     }
 
-    /// The first address behind `ip` of which [`contains`](Self::contains) says something else.
+    /// The first address after `ip` for which [`contains`](Self::contains) has another answer.
     pub fn changes_behind(&self, ip: u64) -> u64 {
         self.edges.get(self.passed(ip)).copied().unwrap_or(u64::MAX)
     }
 
-    /// Edges at `ip` and before.
+    /// The number of edges up to `ip`.
     fn passed(&self, ip: u64) -> usize {
         self.edges.partition_point(|edge| *edge <= ip)
     }
 
-    /// What lies in one of two sets alone.
+    /// The ranges that are in only one of two sets.
     pub fn difference(&self, other: &Self) -> Vec<Range<u64>> {
         let mut edges = [self.edges.as_slice(), &other.edges].concat();
         edges.sort_unstable();
-        // Where both change at once, they differ behind as they did before.
+        // Where both change at once, whether they differ stays the same.
         let alone =
             edges.chunk_by(u64::eq).filter(|same| same.len() % 2 == 1).filter_map(|same| same.first());
         let alone: Vec<u64> = alone.copied().collect();

@@ -2,15 +2,16 @@
 //!
 //! - **Modes** ([`mode`]): off, translation alone, counts, samples, streams, watches, times. A [`filter`] limits samples,
 //!   streams and times to a set of instructions.
-//! - **Counts** ([`counter`], [`totals`]). One counter per block and thread counts *down*: executions = what was loaded -
-//!   its value. What one execution does (instructions, loads, bytes, calls) is known when it is translated, so totals are a
-//!   dot product that any thread can form at any time. Iterations of string instructions and active lanes of vectors have
-//!   counters of their own, from which as many units are subtracted as there are.
-//! - **Samples** ([`strata`], [`countdown`]). The same counter passes zero at the next sample: counts and samples cost one
-//!   instruction together. (One countdown for all, a literal every-1000th, put 6000 samples on the store of a loop and none
-//!   on its load; and counting in one place made prototypes 1.2-4.6 times slower than native, counting by block 1.0-2.9.)
+//! - **Counts** ([`counter`], [`totals`]). One counter per block and thread counts *down*: executions = what was
+//!   loaded - its value. The effects of one execution (instructions, loads, bytes, calls) are known when it is
+//!   translated, so totals are a dot product that any thread can compute at any time. Iterations of string
+//!   instructions and active lanes of vectors have counters of their own, from which their number is subtracted.
+//! - **Samples** ([`strata`], [`countdown`]). The same counter passes zero at the next sample, so counts and samples
+//!   together cost one instruction. (A single countdown for all accesses, literally every 1000th, put 6000 samples on
+//!   the store of a loop and none on its load. And counting in one place made prototypes 1.2-4.6 times slower than
+//!   native, counting by block 1.0-2.9 times.)
 //! - **Hooks** ([`hook`]): what exits are for that come back.
-//! - **Records** ([`templates`], [`batch`], [`timed`]): what the words in a thread's buffer mean.
+//! - **Records** ([`templates`], [`batch`], [`timed`]): the meaning of the words in a thread's buffer.
 //! - **Coverage** ([`coverage`]): the part of a thread's time that it spent in the cache.
 
 pub mod batch;

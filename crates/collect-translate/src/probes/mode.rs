@@ -1,13 +1,13 @@
-//! What translated code does beside running.
+//! What translated code does beside running the program.
 
 use crate::decode::block::Sums;
 
-/// How much the program is observed.
+/// How the program is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing is translated: threads go on natively as soon as they leave the cache.
+    /// Nothing is translated: threads continue natively as soon as they leave the cache.
     Off,
-    /// Translation alone, to see what it costs.
+    /// Translation alone, to measure its cost.
     Bare,
     /// Exact counts.
     Count,
@@ -28,11 +28,12 @@ pub enum Mode {
         /// Stores between two samples of stores, on average; 0: none.
         stores: u64,
     },
-    /// Exact counts, and loads are timed one by one, each with nothing beside it
-    /// ([`Observer::timed`](crate::Observer::timed)). Those of instructions that make one access, a load, and do not
-    /// transfer control: not string instructions, gathers and masked moves, returns, pushes from memory.
+    /// Exact counts, and loads are timed individually, each with nothing overlapping it
+    /// ([`Observer::timed`](crate::Observer::timed)). This includes only instructions that make one access, a load,
+    /// and do not transfer control: not string instructions, gathers and masked moves, returns, pushes from memory.
     Time {
-        /// Executions of a load between two that are timed, on average: each is with probability 1 / period. 1: all. 0: none.
+        /// Executions of a load between two that are timed, on average: each is timed with probability 1 / period. 1:
+        /// all. 0: none.
         period: u64,
     },
 }
@@ -51,16 +52,16 @@ impl Mode {
         self.periods().is_some_and(|periods| periods != [0, 0])
     }
 
-    /// The periods of loads and stores by which a counter of units like these counts down, where it does.
+    /// The periods of loads and stores with which a counter of units like these counts down, if it does.
     pub(crate) fn countdown(self, unit: &Sums) -> Option<[u64; 2]> {
         match self {
-            // All loads of an execution are timed, so it is executions that are drawn.
+            // All loads of an execution are timed, so executions are drawn.
             Self::Time { period } => Some([period.saturating_mul(u64::from(unit.loads)), 0]),
             _ => self.periods(),
         }
     }
 
-    /// What is left of it for instructions that are not in the filter.
+    /// The mode for instructions that are not in the filter.
     pub(crate) const fn elsewhere(self) -> Self {
         match self {
             Self::Sample { .. } | Self::Stream | Self::Time { .. } => Self::Count,

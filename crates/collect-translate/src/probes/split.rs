@@ -1,16 +1,16 @@
-//! Which samples of a block are told when it begins.
+//! Which samples of a block are reported when it begins.
 
 use carom_base::AccessKind;
 
 use super::strata::Due;
 use crate::decode::operand::Operand;
 
-/// What becomes of the accesses that are due in one execution of a block.
+/// How the accesses that are due in one execution of a block are reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Split {
-    /// Told at once.
+    /// Reported at once.
     pub now: [Option<Known>; Due::MOST],
-    /// Told in front of each.
+    /// Reported in front of each.
     pub later: Due,
 }
 
@@ -21,6 +21,6 @@ pub struct Known {
     pub pc: u64,
     pub operand: Operand,
     pub drawn_as: AccessKind,
-    /// Loads and stores of the block that are counted and still to come, this one included.
+    /// Loads and stores of the block that are counted and still to come, including this one.
     pub ahead: i64,
 }

@@ -1,11 +1,11 @@
 //! Which accesses are sampled.
 //!
-//! The accesses of one kind that one thread makes in one block form a sequence: execution e makes those numbered
-//! e * n to e * n + n - 1. So do those of a repeated instruction's iterations, and of the active lanes of an instruction
-//! that accesses each for itself. The sequence is cut into strata of one period each, and one access is drawn uniformly in
-//! each stratum. So every access has the probability 1 / period, no rhythm of the program is met in step, and the
-//! number of samples is never off by more than one per thread, sequence and kind. (Stratified sampling: Cochran,
-//! Sampling Techniques, chapter 5.)
+//! The accesses of one kind by one thread in one block form a sequence: execution e makes those numbered e * n to e *
+//! n + n - 1. The same holds for the iterations of a repeated instruction, and for the active lanes of an instruction
+//! that accesses each individually. The sequence is cut into strata of one period each, and one access is drawn
+//! uniformly in each stratum. So every access has the probability 1 / period, sampling does not stay in step with any
+//! rhythm of the program, and the number of samples is never off by more than one per thread, sequence and kind.
+//! (Stratified sampling: Cochran, Sampling Techniques, chapter 5.)
 
 /// One kind of access in one sequence of one thread.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,11 +14,11 @@ pub struct Stream {
     next: u64,
 }
 
-/// No sample will come.
+/// There is no next sample.
 pub const NEVER: u64 = u64::MAX;
 
 impl Stream {
-    /// A stream that was left with this access to sample next.
+    /// A stream whose next sample is this access.
     pub const fn at(next: u64) -> Self {
         Self { next }
     }
@@ -33,7 +33,8 @@ impl Stream {
         Self { next: if period == 0 { NEVER } else { random(period) } }
     }
 
-    /// The unit (execution, iteration or lane) that holds the next sample, from 0. `accesses`: of this kind, in one unit.
+    /// The unit (execution, iteration or lane) with the next sample, from 0. `accesses`: the number of this kind in
+    /// one unit.
     pub fn unit(&self, accesses: u32) -> u64 {
         match accesses {
             0 => NEVER,
@@ -42,8 +43,8 @@ impl Stream {
         }
     }
 
-    /// The next sample, if it lies in front of the unit `end`: which unit it is in, and which access of that; the stream
-    /// moves on.
+    /// Takes the next sample, if it lies before the unit `end`: returns its unit and which access of the unit it is;
+    /// the stream moves on.
     pub fn take(
         &mut self,
         end: u64,
@@ -65,7 +66,7 @@ impl Stream {
         Some((unit, taken))
     }
 
-    /// Gives up the samples in front of the unit `end`.
+    /// Skips the samples before the unit `end`.
     pub fn skip(&mut self, end: u64, accesses: u32, period: u64, random: &mut impl FnMut(u64) -> u64) {
         if period == 0 {
             self.next = NEVER;
@@ -76,8 +77,8 @@ impl Stream {
     }
 }
 
-/// Accesses to sample in one execution of a block. A period is longer than a block's accesses of a kind, so that an
-/// execution lies in two strata at most: two of each kind.
+/// The accesses to sample in one execution of a block. A period is longer than a block's accesses of a kind, so an
+/// execution overlaps at most two strata: at most two samples of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Due {
     key: [u8; Self::MOST],
@@ -85,7 +86,7 @@ pub struct Due {
 }
 
 impl Due {
-    /// Accesses of one execution at most.
+    /// The largest number of accesses in one execution.
     pub const MOST: usize = 4;
 
     const STORE: u8 = 0x80;
@@ -93,13 +94,13 @@ impl Due {
     /// Adds the nth load or store of the block.
     pub fn push(&mut self, nth: u32, store: bool) {
         if let Some(place) = self.key.get_mut(self.count) {
-            // 0 is nothing, so they count from 1; a block has 64 at most.
+            // 0 means none, so they count from 1; a block has at most 64.
             *place = (nth as u8 + 1) | if store { Self::STORE } else { 0 };
             self.count += 1;
         }
     }
 
-    /// How many.
+    /// The number of accesses.
     pub const fn count(&self) -> usize {
         self.count
     }
@@ -109,7 +110,7 @@ impl Due {
         self.key
     }
 
-    /// Which of the loads, or of the stores (then true).
+    /// Which of the loads, or of the stores if the flag is true.
     pub fn accesses(&self) -> impl Iterator<Item = (u32, bool)> {
         self.key
             .into_iter()
@@ -149,7 +150,7 @@ mod tests {
         }
     }
 
-    /// The mode has changed to one that samples none of the kind, while a block still counts down for the one before.
+    /// The mode has changed to one without samples of this kind, while a block still counts down for the mode before.
     #[test]
     fn a_period_of_zero_ends_the_samples() {
         let mut random = generator(1);
@@ -160,8 +161,8 @@ mod tests {
         assert_eq!((taken.unit(1), skipped.unit(1)), (NEVER, NEVER));
     }
 
-    /// 6 accesses, a period that is a multiple of 6: a sampler that counts would always meet the same one. 60,000 strata
-    /// give 10,000 samples each; chi-square with 5 degrees of freedom stays under 20.5 with p = .999.
+    /// 6 accesses, a period that is a multiple of 6: a sampler that counts would always pick the same one. 60,000
+    /// strata give 10,000 samples each; chi-square with 5 degrees of freedom stays under 20.5 with p = .999.
     #[test]
     fn equal_accesses_are_sampled_equally() {
         let (period, accesses) = (600, 6);
@@ -178,7 +179,7 @@ mod tests {
         assert!(chi_square < 20.5, "{seen:?}: {chi_square}");
     }
 
-    /// Iterations come in runs of any length: where they are cut makes no difference to which are sampled.
+    /// Iterations come in runs of any length: the boundaries between runs do not affect which are sampled.
     #[test]
     fn runs_of_units_are_cut_anywhere() {
         let (period, accesses, units) = (100, 2, 100_000);

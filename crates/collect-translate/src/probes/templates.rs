@@ -1,4 +1,4 @@
-//! What is known of accesses before they happen.
+//! What is known about accesses before they happen.
 
 use std::sync::{
     OnceLock,
@@ -14,14 +14,14 @@ use crate::{
     memory::{MemoryError, Reservation},
 };
 
-/// An access of a block, but for its address. A block's follow each other.
+/// An access of a block, without its address. The templates of a block are adjacent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Template {
     ip: u64,
     width: u32,
-    /// Its kind; `LAST` for the block's last one. Of an instruction's lanes, how many there are, active or not, and whether
-    /// these are `PACKED`.
+    /// Its kind, with `LAST` for the block's last one. For lanes: how many there are, active or not, and whether they
+    /// are `PACKED`.
     code: u32,
 }
 
@@ -35,21 +35,21 @@ impl Template {
         Self { ip, width, code: kind as u32 }
     }
 
-    /// The accesses of an instruction that makes one for each active lane: behind the first one's address, a word has a bit
-    /// for each. It is a block by itself.
+    /// The accesses of an instruction with one for each active lane: after the first one's address, a word has a bit
+    /// for each lane. The instruction is a block by itself.
     pub fn lanes(ip: u64, lanes: &Lanes) -> Self {
         let packed = if lanes.is_packed() { Self::PACKED } else { 0 };
         let code = lanes.kind as u32 | packed | (lanes.count as u32) << Self::LANES_SHIFT;
         Self { ip, width: lanes.lane_bytes, code }
     }
 
-    /// How many lanes there are; 0 where it is one access.
+    /// The number of lanes; 0 for a single access.
     #[inline]
     const fn lane_count(self) -> u32 {
         self.code >> Self::LANES_SHIFT
     }
 
-    /// Whether it has a mask behind its address.
+    /// Whether a mask follows its address.
     #[inline]
     pub const fn has_mask(self) -> bool {
         self.lane_count() != 0
@@ -64,7 +64,7 @@ impl Template {
         }
     }
 
-    /// How many words it has behind the block's token.
+    /// The number of its words behind the block's token.
     const fn words(self) -> u32 {
         1 + self.has_mask() as u32
     }
@@ -87,22 +87,22 @@ impl Template {
     }
 }
 
-/// Templates at most: 64 MiB. A program of the size of a compiler has some hundred thousand.
+/// The largest number of templates: 64 MiB. A program of the size of a compiler has some hundred thousand.
 const MOST: u32 = 4 << 20;
 
 const TEMPLATE_BYTES: u64 = size_of::<Template>() as u64;
 
-/// How many more are given memory at a time.
+/// The number of templates that get memory at a time.
 const STEP: u32 = 64 << 10;
 
-/// Where they lie, and how many there are: read by whoever has a token, without a lock.
+/// Where the templates lie, and how many there are: read without a lock by anything that has a token.
 ///
 /// ATOMICS: the number is stored with release when the templates are written, and loaded with acquire before they are
-/// read. They never change, nor does their place.
+/// read. They never change or move.
 static MEMORY: OnceLock<Reservation> = OnceLock::new();
 static LENGTH: AtomicU32 = AtomicU32::new(0);
 
-/// Where the template of a number lies.
+/// The address of the template with this number.
 #[inline]
 fn place(number: u32) -> Option<*mut Template> {
     let address = MEMORY.get()?.range().start + u64::from(number) * TEMPLATE_BYTES;
@@ -112,14 +112,15 @@ fn place(number: u32) -> Option<*mut Template> {
 /// The templates of the process, made under the engine's lock.
 #[derive(Debug, Default)]
 pub struct Templates {
-    /// How many have memory.
+    /// The number of templates with memory.
     opened: u32,
-    /// The last block that begins with an access of this instruction: translated anew, it mostly is what it was.
+    /// The last block that begins with an access of this instruction: when it is translated anew, it is mostly the
+    /// same.
     known: FxHashMap<u64, u32>,
 }
 
 impl Templates {
-    /// Keeps a block's templates, at least one, and gives their number. `None` where there is no room.
+    /// Stores a block's templates, at least one, and returns their number. `None` where there is no room.
     pub fn add(&mut self, block: &[Template]) -> Option<u32> {
         let begin = block.first()?.ip;
         if let Some(&known) = self.known.get(&begin)
@@ -173,17 +174,17 @@ fn is_same(first: u32, block: &[Template]) -> bool {
         && !kept.iter().take(block.len() - 1).any(|template| template.is_last())
 }
 
-/// The templates from `first` on: the block's, and others behind. Empty for a number that no block has.
+/// The templates from `first` on: the block's, and others after them. Empty for a number that no block has.
 #[inline]
 pub fn from(first: u32) -> &'static [Template] {
     let length = LENGTH.load(Acquire);
     let Some(place) = place(first).filter(|_| first < length) else { return &[] };
-    // SAFETY: written before the length was, and never again.
+    // SAFETY: written before the length was, and never changed.
     unsafe { std::slice::from_raw_parts(place, (length - first) as usize) }
 }
 
-/// How many words the accesses of the block take whose first template that is: of all of them, and of those in front of the
-/// instruction at `pc`.
+/// The number of words for the accesses of the block with this first template: for all of them, and for those in
+/// front of the instruction at `pc`.
 pub fn count(first: u32, pc: u64) -> [u32; 2] {
     let mut counts = [0; 2];
     for template in from(first) {
@@ -202,7 +203,7 @@ pub mod tests {
 
     use super::*;
 
-    /// There is one table in the process: tests that add to it take turns.
+    /// The process has only one table: tests that add to it take turns.
     pub fn turn() -> MutexGuard<'static, ()> {
         static TURN: Mutex<()> = Mutex::new(());
         TURN.lock().unwrap_or_else(PoisonError::into_inner)

@@ -3,7 +3,7 @@
 use super::coverage::Coverage;
 use crate::decode::block::Sums;
 
-/// What a thread has executed. Signed, because a part may be a correction.
+/// The counts of a thread. Signed, because a part may be a correction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Instructions; a repeated string instruction is one.
@@ -18,7 +18,7 @@ pub struct Totals {
     pub stored_bytes: i64,
     /// Instructions that may transfer control.
     pub branches: i64,
-    /// Those of them that did not fall through: all but conditional ones surely.
+    /// Those that did not fall through: certainly all but the conditional ones.
     pub branches_taken: i64,
     /// Calls among them.
     pub calls: i64,
@@ -28,12 +28,12 @@ pub struct Totals {
     pub atomics: i64,
     /// System calls.
     pub system_calls: i64,
-    /// How much of the thread's time that is.
+    /// The part of the thread's time that was counted.
     pub coverage: Coverage,
 }
 
 impl Totals {
-    /// Adds `times` what `sums` says.
+    /// Adds `sums`, `times` times.
     pub fn add(&mut self, times: i64, sums: &Sums) {
         self.instructions += times * i64::from(sums.instructions);
         self.loads += times * i64::from(sums.loads);
@@ -48,7 +48,7 @@ impl Totals {
         self.system_calls += times * i64::from(sums.system_calls);
     }
 
-    /// Takes the counts of `other` away.
+    /// Subtracts the counts of `other`.
     pub fn subtract(&mut self, other: &Self) {
         self.instructions -= other.instructions;
         self.loads -= other.loads;

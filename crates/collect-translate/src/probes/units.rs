@@ -1,6 +1,6 @@
-//! Counters of instructions that make a number of like accesses.
+//! Counters of instructions that make a number of similar accesses.
 
-/// The counter of such an instruction, and where to find it.
+/// The counter of one of these instructions, and where it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Units {
     /// The instruction.
@@ -11,10 +11,10 @@ pub struct Units {
     pub ahead: u32,
 }
 
-/// A repeated comparison under way whose accesses are all to be seen: only behind it is it known how many there were.
+/// A repeated comparison in progress whose accesses are all observed: their number is known only afterwards.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison {
     pub what: Units,
-    /// Iterations counted before.
+    /// Iterations that were counted before.
     pub from: u64,
 }

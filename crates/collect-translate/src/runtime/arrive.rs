@@ -8,14 +8,14 @@ use crate::{
     lane::slots::Slots,
 };
 
-/// The SSE control register that our own code runs with: all exceptions masked, rounding to nearest (Intel SDM volume 1,
-/// 10.2.3). The program's has been saved with its vectors. (The x87 control word is not used.)
+/// The SSE control register for the engine's own code: all exceptions masked, rounding to nearest (Intel SDM volume
+/// 1, 10.2.3). The program's value is saved with its vectors. (The x87 control word is not used.)
 static CONTROL_OF_OURS: u32 = 0x1f80;
 
 /// The signal set with everything in it.
 static EVERY_SIGNAL: u64 = u64::MAX;
 
-/// Where exits arrive by [`Slots::dispatch`]: RAX in scratch word A, the address of the `Exit` in RAX.
+/// Exits arrive here by [`Slots::dispatch`], with RAX's value in scratch word A and the address of the `Exit` in RAX.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn dispatch() {
@@ -46,10 +46,10 @@ pub unsafe extern "C" fn dispatch() {
         "mov r10d, 8",
         "mov eax, 14", // rt_sigprocmask
         "syscall",
-        // No signal comes from here on. The system call has put the flags into R11 (Intel SDM volume 2, SYSCALL).
+        // No signal arrives from here on. The system call has put the flags into R11 (Intel SDM volume 2, SYSCALL).
         "mov gs:[{flags}], r11",
         "mov rsp, gs:[{stack}]",
-        // Compiled code expects the direction flag clear, may access words that are not aligned, and divides as it likes.
+        // Compiled code expects a clear direction flag, may access misaligned words, and may divide.
         "push {flags_of_ours}",
         "popfq",
         "mov rcx, gs:[{vectors}]",

@@ -1,4 +1,4 @@
-//! Threads become ours, and leave.
+//! Threads are attached and detached.
 
 use super::arrive;
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
     threads::thread::Thread,
 };
 
-/// Makes the calling thread one that can enter the cache, to be named `name` to the observer. Signals must be blocked.
-/// False where it cannot be.
+/// Attaches the calling thread, so that it can enter the cache. The observer knows it as `name`. Signals must be
+/// blocked. False where it cannot be attached.
 pub fn attach(name: u64) -> bool {
     let dispatcher = arrive::dispatch as *const () as u64;
     let mut attached = false;
@@ -31,8 +31,8 @@ pub fn attach(name: u64) -> bool {
     attached
 }
 
-/// The calling thread will not enter the cache again: native code that was called from it returns to native code.
-/// Returns what the thread executed, `None` where it is not attached. Signals must be blocked.
+/// Detaches the calling thread: native code that was called from the cache returns to native code. Returns what the
+/// thread executed, `None` where it is not attached. Signals must be blocked.
 pub fn detach() -> Option<Totals> {
     let Some(pointer) = current() else { return detach_without_gs() };
     // SAFETY: the calling thread's, and outside the dispatcher.
@@ -57,7 +57,7 @@ pub fn detach() -> Option<Totals> {
     totals
 }
 
-/// As [`detach`], for a thread that left for good because the program uses GS itself: its GS stays the program's.
+/// As [`detach`], for a thread that left for good because the program uses GS itself: GS keeps the program's value.
 fn detach_without_gs() -> Option<Totals> {
     // SAFETY: no arguments.
     let tid = unsafe { libc::gettid() } as u32;

@@ -21,14 +21,14 @@ use crate::{
     threads::{calls, next::go_on, thread::Thread},
 };
 
-/// Called by `arrive::dispatch` with all signals blocked, on the engine's stack, the program's registers in the slots.
-/// Sets where the thread goes on.
+/// Called by `arrive::dispatch` with all signals blocked, on the engine's stack, with the program's registers in the
+/// slots. Decides where the thread continues.
 pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
     // SAFETY: the thread's own state; only its dispatcher uses it, one exit at a time.
     let thread = unsafe { &mut *thread };
     // SAFETY: records are never changed once code refers to them.
     let mut exit = unsafe { *exit };
-    // The program's system calls are its own time.
+    // The program's system calls are running time.
     let _held = hold::begin((exit.reason != Reason::SystemCall).then_some(thread.lane));
     hand_over_before(thread, &exit);
     if exit.reason == Reason::SystemCall {
@@ -42,10 +42,11 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
         if thread.slots().next != LATER {
             break;
         }
-        // The arena that it has left may be another one's by then.
+        // The arena that it has left may have been reused by then.
         exit.detail = 0;
         let moment = (&raw const A_MOMENT) as u64;
-        // SAFETY: a valid duration. Without the lock, so that the others come by; whether it is slept to the end is all one.
+        // SAFETY: a valid duration. Called without the lock, so that other threads can enter the dispatcher; an
+        // interrupted sleep does no harm.
         let _ = unsafe { memory::call(libc::SYS_nanosleep, [moment, 0, 0, 0, 0, 0]) };
     }
     match thread.slots().next {
@@ -63,27 +64,28 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
     if exit.reason == Reason::SystemCall && thread.obstacle.is_some() {
         aside::let_others_out();
     }
-    // Without the lock: what is made of a sample takes longer than the sample, and other threads have theirs.
+    // Without the lock: processing a sample takes longer than taking it, and other threads have samples too.
     observer::tell_noticed(thread);
     timing::tell(thread);
 }
 
-/// How often, and how long, a thread waits for others to leave an arena before it runs natively.
+/// How often, and for how long each time, a thread waits for others to leave an arena before it runs natively.
 const MOST_WAITS: u32 = 20;
 static A_MOMENT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 50_000 };
 
-/// Whether an exit can be dispatched once more where it found no room.
+/// Whether an exit that found no room can be dispatched once more.
 const fn is_repeatable(reason: Reason) -> bool {
     matches!(reason, Reason::Link | Reason::Return | Reason::Call | Reason::Jump | Reason::Enter)
 }
 
-/// What is to be handed over before an exit is dealt with, because there is no room, or because it may take long.
+/// Hands over what must be handed over before an exit is handled, because there is no room, or because the exit may
+/// take long.
 fn hand_over_before(thread: &mut Thread, exit: &Exit) {
     match exit.reason {
-        // Samples are taken where nothing is written, or where a copy that times loads has found something.
+        // Samples are taken in modes that record nothing, or after a copy has timed loads.
         Reason::Full | Reason::Sample => streams::hand_over(thread),
         Reason::SystemCall => {
-            // The kernel looks at the lower half of RAX.
+            // The kernel uses only the lower half of RAX.
             let number = i64::from(thread.slots().regs[number::RAX] as i32);
             streams::hand_over(thread);
             if number == libc::SYS_exit {
@@ -136,17 +138,17 @@ fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     settle(engine, thread);
 }
 
-/// Where the thread goes on is known.
+/// The thread's next address is known.
 fn settle(engine: &mut Engine, thread: &mut Thread) {
     begin_countdowns(engine, thread);
     thread.make_stamp_due();
-    // Where its system call is still to be made, it comes back to the code that it has left.
+    // If its system call is still to be made, it returns to the code that it has left.
     if thread.slots().next != mapping::UNLOCKED {
         note_where(engine, thread);
     }
 }
 
-/// The thread, which was in the dispatcher, goes on where its slots say.
+/// Notes where the thread, which was in the dispatcher, continues.
 fn note_where(engine: &Engine, thread: &mut Thread) {
     let next = thread.slots().next;
     if !engine.cache.arenas.is_retired(next) {

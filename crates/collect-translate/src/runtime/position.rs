@@ -1,4 +1,4 @@
-//! How far a thread has come, in accesses: what distances between accesses are measured with.
+//! A thread's position, in accesses: distances between accesses are differences of positions.
 
 use libc::ucontext_t;
 
@@ -7,10 +7,11 @@ use crate::{
     signal,
 };
 
-/// Loads and stores of the calling thread so far; one that reads and writes is both. In [`sampled`](crate::Observer::sampled) and
-/// [`touched`](crate::Observer::touched): those before the access that is told. In [`streamed`](crate::Observer::streamed): up to the end of what is
-/// told, where it is told by the thread itself. In a handler of the embedder's own: the block that was interrupted is counted as
-/// if it were over, as in [`totals`](crate::probes::totals). A multiplication for each block that was translated. Signals must be blocked.
+/// The number of loads and stores of the calling thread; a read-modify-write is both. In
+/// [`sampled`](crate::Observer::sampled) and [`touched`](crate::Observer::touched): those before the reported access.
+/// In [`streamed`](crate::Observer::streamed): up to the end of the batch, if the thread itself reports it. In a
+/// handler of the embedder: an interrupted block counts as if it were complete, as in
+/// [`totals`](crate::probes::totals). Costs a multiplication for each translated block. Signals must be blocked.
 pub fn accesses() -> Option<u64> {
     let pointer = current()?;
     let mut accesses = None;
@@ -21,7 +22,7 @@ pub fn accesses() -> Option<u64> {
     accesses
 }
 
-/// The same of the thread of that name, which goes on meanwhile. Signals must be blocked.
+/// The same for the thread with this name, which runs on meanwhile. Signals must be blocked.
 pub fn accesses_of(name: u64) -> Option<u64> {
     let mut accesses = None;
     with(|engine| {
@@ -30,8 +31,8 @@ pub fn accesses_of(name: u64) -> Option<u64> {
     accesses
 }
 
-/// As [`accesses`], for a handler of the embedder's own that has been given `context`: those before the instruction in
-/// which the thread was interrupted. To be called as [`original_registers`](crate::original_registers).
+/// As [`accesses`], for a handler of the embedder that has been given `context`: the accesses before the interrupted
+/// instruction. May be called like [`original_registers`](crate::original_registers).
 pub fn accesses_at(context: &ucontext_t) -> Option<u64> {
     let thread = current()?;
     // SAFETY: the calling thread's own, and not in the dispatcher, where no signal arrives.

@@ -1,4 +1,4 @@
-//! An independent witness of where threads are, and the way back into the cache for those that are outside.
+//! An independent check of where threads are, and the way back into the cache for those that are outside.
 
 use crate::{
     blocks::passages,
@@ -12,21 +12,22 @@ use crate::{
 /// Where a thread was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// In the cache, or in the engine or the embedder, which work for it.
+    /// In the cache, or in code of the engine or the embedder, which works for it.
     Inside,
-    /// In native code, from where it goes back by itself: in a function that was called from the cache, or whatever that
-    /// has called.
+    /// In native code from which it returns to the cache by itself: a function that was called from the cache, or
+    /// anything that this function has called.
     Called,
     /// In native code.
     Outside,
 }
 
-/// A timer of the embedder's has interrupted the calling thread at `context`, as it does every `tick_ns` of the thread's CPU
-/// time: where it finds the thread outside although the books say inside, that time counts as outside. A thread that runs
-/// natively goes on in the cache where that can be. With all signals blocked. True where it will.
+/// A timer of the embedder has interrupted the calling thread at `context`, as it does every `tick_ns` of the
+/// thread's CPU time. If it finds the thread outside although the books have it inside, that time counts as outside.
+/// A thread that runs natively continues in the cache if possible. All signals must be blocked. Returns whether the
+/// thread will continue in the cache.
 ///
-/// The embedder must know that the thread was not interrupted in code of the embedder's that holds a lock, nor in a
-/// function of the C library that such code had called: what the engine then calls may wait for it.
+/// The embedder must know that the thread was not interrupted in code of the embedder that holds a lock, nor in a
+/// function of the C library that such code had called: the engine's own calls may wait for that lock.
 pub fn witness(context: &mut libc::ucontext_t, tick_ns: u64) -> bool {
     let Some(thread) = calling::current() else { return false };
     // SAFETY: the calling thread's own; it is used by the dispatcher, which has all signals blocked, and here.
@@ -43,13 +44,13 @@ pub fn witness(context: &mut libc::ucontext_t, tick_ns: u64) -> bool {
         let found = find(engine, thread, pc, sp);
         let stays = booked == Some(Leave::ProgramGs) || booked.is_none() && found != Found::Outside;
         let passes = passages::passages().contains(&pc);
-        // Whether there is code to translate the dispatcher finds out, which may allocate.
+        // Whether there is code to translate is up to the dispatcher, which may allocate.
         let steps = steps::continues_in(context);
         back = !stays && !passes && !steps && engine.cache.mode() != Mode::Off;
         thread.clock.tick(match found {
             _ if booked.is_some() => 0,
             Found::Inside => 0,
-            // It left since the last tick, at any time, and comes back with this one.
+            // It left at any time since the last tick, and comes back with this one.
             Found::Outside if back => tick_ns / 2,
             Found::Called | Found::Outside => tick_ns,
         });
@@ -60,7 +61,7 @@ pub fn witness(context: &mut libc::ucontext_t, tick_ns: u64) -> bool {
     back
 }
 
-/// Where a thread is whose books say that it is inside.
+/// Where a thread is that the books have inside.
 fn find(engine: &Engine, thread: &Thread, pc: u64, sp: u64) -> Found {
     if passages::passages().contains(&pc)
         || engine.cache.arenas.at(pc).is_some()
@@ -68,11 +69,11 @@ fn find(engine: &Engine, thread: &Thread, pc: u64, sp: u64) -> Found {
     {
         return Found::Inside;
     }
-    // What lies below was left by a jump.
+    // Calls with lower addresses were left by a jump.
     if thread.native_calls.iter().any(|call| call.at >= sp) { Found::Called } else { Found::Outside }
 }
 
-/// The thread goes on at `pc` by way of the dispatcher.
+/// The thread continues at `pc` by way of the dispatcher.
 fn lead_back(thread: &mut Thread, context: &mut libc::ucontext_t, pc: u64) {
     let slots = thread.slots();
     slots.target = pc;

@@ -1,4 +1,4 @@
-//! The engine's beginning and its end in a process.
+//! The start and the end of the engine in a process.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use crate::{
     signal::actions,
 };
 
-/// Why the engine cannot be started.
+/// Why the engine cannot start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
-    /// The processor or the kernel lacks it.
+    /// The processor or the kernel lacks FSGSBASE.
     #[error(
         "the thread's state cannot be found without the FSGSBASE instructions (Linux 5.9 and a processor of 2012)"
     )]
@@ -31,10 +31,10 @@ pub enum StartError {
     Memory(#[from] MemoryError),
 }
 
-/// Makes the engine ready. `native`: code that must not be translated, that of the caller.
+/// Starts the engine. `native`: the caller's own code, which must not be translated.
 ///
 /// # Errors
-/// [`StartError`]; nothing was changed then.
+/// [`StartError`]; nothing is changed then.
 pub fn start(mode: Mode, native: Vec<Range<u64>>, observer: &'static dyn Observer) -> Result<(), StartError> {
     /// AT_HWCAP2, bit 1 (Linux, Documentation/x86/x86_64/fsgs.rst).
     const HWCAP2_FSGSBASE: u64 = 1 << 1;
@@ -62,13 +62,13 @@ fn has_shadow_stack() -> bool {
     const SHSTK: u64 = 1;
     let mut features = 0u64;
     let arguments = [ARCH_SHSTK_STATUS, (&raw mut features) as u64, 0, 0, 0, 0];
-    // SAFETY: a valid place for the answer. Kernels that know no shadow stacks say EINVAL.
+    // SAFETY: a valid place for the answer. Kernels without shadow stacks return EINVAL.
     let known = unsafe { memory::call(libc::SYS_arch_prctl, arguments) };
     known.is_ok() && features & SHSTK != 0
 }
 
-/// To be called in every child of a fork, before anything else here. Where it was not the cache that forked, the child
-/// runs natively, because its translated code is its parent's.
+/// Must be called in every child of a fork, before any other function of this crate. If the fork was not made from
+/// the cache, the child runs natively, because its translated code is its parent's.
 pub fn after_fork() {
     actions::after_fork();
     if !process::is_started() || process::is_in_this_process() {

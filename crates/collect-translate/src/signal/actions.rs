@@ -1,5 +1,5 @@
-//! What the program wants done on its signals. The kernel has our handler where the program has one of its own;
-//! default and ignored actions are the kernel's alone, so that it alone knows which of the three is in force.
+//! The program's signal actions. Where the program has a handler, the kernel has the engine's. Default and ignored
+//! actions are in the kernel only, so that only the kernel knows which of the three is in force.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -13,21 +13,21 @@ use super::{
 };
 use crate::memory::{Errno, program};
 
-/// Held by whoever changes an action, so that the kernel and [`wishes`] see changes in the same order. Handlers do not
+/// Held while an action is changed, so that the kernel and [`wishes`] see changes in the same order. Handlers do not
 /// need it.
 static CHANGE: Lock<()> = Lock::new(Rank::Actions, ());
 
-/// Signals whose handlers are the embedder's.
+/// Signals that the embedder handles.
 static RESERVED: AtomicU64 = AtomicU64::new(0);
 
-/// Leaves these signals to whoever calls, one bit each from bit 0 for signal 1: what the program wants done on them is kept
-/// in mind ([`program_action`]), and reaches the kernel as little as the program's blocking them ([`super::OwnSignals`]). To be
-/// called before [`crate::start`].
+/// Reserves these signals for the caller, one bit each, from bit 0 for signal 1. The program's actions for them are
+/// remembered ([`program_action`]) and do not reach the kernel; neither does the program's blocking of them
+/// ([`super::OwnSignals`]). Must be called before [`crate::start`].
 pub fn reserve_signals(mask: u64) {
     RESERVED.store(mask, Relaxed);
 }
 
-/// The reserved ones.
+/// The reserved signals.
 pub fn reserved() -> u64 {
     RESERVED.load(Relaxed)
 }
@@ -37,17 +37,17 @@ pub fn after_fork() {
     CHANGE.open();
 }
 
-/// Whether the signal is the program's to change.
+/// Whether the program may change this signal's action.
 fn is_ours(signal: u64) -> bool {
     bit(signal) & !FIXED != 0
 }
 
-/// What the program wants done on a reserved signal.
+/// The program's action for a reserved signal.
 pub fn program_action(signal: u64) -> Action {
     wishes::get(signal).unwrap_or_default()
 }
 
-/// The program wants this done on a reserved signal. Not in handlers.
+/// Sets the program's action for a reserved signal. Must not be called in handlers.
 pub fn set_program_action(signal: u64, action: &Action) {
     undisturbed(|| {
         let _turn = CHANGE.lock();
@@ -63,8 +63,8 @@ fn entry() -> u64 {
     deliver::entry as *const () as u64
 }
 
-/// What the kernel is given for an action of the program: our handler, and the program's restorer, by which unwinders
-/// recognise a signal's frame.
+/// The action that the kernel gets for an action of the program: the engine's handler, with the program's restorer,
+/// by which unwinders recognise a signal's frame.
 fn for_kernel(action: &Action) -> Action {
     if !is_function(action) {
         return *action;
@@ -75,20 +75,20 @@ fn for_kernel(action: &Action) -> Action {
     Action { handler: entry(), flags, mask: u64::MAX, ..*action }
 }
 
-/// What the program is told of an action that the kernel had while `function` was the program's latest.
+/// The action that the program sees for an action of the kernel's while `function` was the program's latest.
 fn for_program(kernel: Action, function: Action) -> Action {
     const RESET: u64 = libc::SA_RESETHAND as u64;
     if kernel.handler == entry() {
         return function;
     }
-    // After one delivery the kernel has dropped the handler and nothing else.
+    // After a single delivery (SA_RESETHAND) the kernel has dropped the handler and nothing else.
     if kernel.handler == libc::SIG_DFL as u64 && kernel.flags & function.flags & RESET != 0 {
         return Action { handler: kernel.handler, ..function };
     }
     kernel
 }
 
-/// The program's rt_sigaction; `None` where the kernel may do it as it stands. All signals must be blocked.
+/// The program's rt_sigaction; `None` where the kernel may handle it unchanged. All signals must be blocked.
 pub fn change(signal: u64, new: u64, old: u64, set_bytes: u64) -> Option<Result<(), Errno>> {
     if !is_ours(signal) || set_bytes != SET_BYTES {
         return None;
@@ -113,13 +113,13 @@ pub fn change(signal: u64, new: u64, old: u64, set_bytes: u64) -> Option<Result<
 /// The kernel's error number.
 pub fn change_natively(signal: u64, wish: Option<&Action>) -> Result<Action, Errno> {
     if !is_ours(signal) {
-        // SAFETY: the kernel refuses it, or only tells.
+        // SAFETY: the kernel refuses it, or only returns the action.
         return unsafe { rt_sigaction(signal, wish) };
     }
     undisturbed(|| exchange(signal, wish))
 }
 
-/// Sets an action and tells the one before.
+/// Sets an action and returns the one before.
 fn exchange(signal: u64, given: Option<&Action>) -> Result<Action, Errno> {
     let _turn = CHANGE.lock();
     let function = wishes::get(signal).ok_or(libc::EINVAL)?;
@@ -134,7 +134,7 @@ fn exchange(signal: u64, given: Option<&Action>) -> Result<Action, Errno> {
     }
     let wish = given.filter(|wish| is_function(wish));
     if let Some(wish) = wish {
-        // Before the kernel has our handler, which looks there.
+        // Before the kernel has the engine's handler, which reads it.
         wishes::set(signal, wish);
     }
     let given = given.map(for_kernel);
@@ -147,10 +147,11 @@ fn exchange(signal: u64, given: Option<&Action>) -> Result<Action, Errno> {
     Ok(for_program(before, function))
 }
 
-/// `SA_*` that a kernel knows (Linux, include/uapi/asm-generic/signal-defs.h and arch/x86/include/uapi/asm/signal.h).
+/// The `SA_*` flags that a kernel knows (Linux, include/uapi/asm-generic/signal-defs.h and
+/// arch/x86/include/uapi/asm/signal.h).
 const KNOWN_FLAGS: u64 = 0xdc00_0807;
 
-/// The action as the kernel would tell it, which drops flags and signals that it does not know.
+/// The action as the kernel would return it, without flags and signals that it does not know.
 fn as_kept(signal: u64, wish: &Action) -> Action {
     const OURS: u64 = (libc::SA_NODEFER | libc::SA_SIGINFO | libc::SA_ONSTACK) as u64;
     // SAFETY: only asks.
@@ -158,33 +159,34 @@ fn as_kept(signal: u64, wish: &Action) -> Action {
     Action { flags: wish.flags & known, mask: wish.mask & !FIXED, ..*wish }
 }
 
-/// Takes over the handlers that the program has by now. Not in handlers.
+/// Takes over the handlers that the program has already set. Must not be called in handlers.
 pub fn adopt() {
     undisturbed(|| (1..=MOST as u64).for_each(adopt_one));
 }
 
-/// The kernel gets the program's own handlers again, for a process that goes on natively. Signals must be blocked.
+/// Gives the program's own handlers back to the kernel, for a process that continues natively. Signals must be
+/// blocked.
 pub fn give_back() {
-    // What is left to us makes no other calls.
+    // The calls that remain are those about signals.
     program::restrict_calls();
     let _turn = CHANGE.lock();
     for signal in (1..=MOST as u64).filter(|&signal| is_ours(signal)) {
         let has_ours = kernel_action(signal).is_ok_and(|action| action.handler == entry());
         if let Some(action) = has_ours.then(|| function(signal)).flatten() {
-            // What the kernel refuses stays ours, which runs the program's natively.
+            // A handler that the kernel refuses stays the engine's, which runs the program's natively.
             // SAFETY: a handler of the program's.
             let _ = unsafe { rt_sigaction(signal, Some(&action)) };
         }
     }
 }
 
-/// The reserved signals are the program's again, and what waits of them is dropped. Signals must be blocked.
+/// Gives the reserved signals back to the program, and drops pending ones. Signals must be blocked.
 pub fn give_back_reserved() {
     let ignored = Action { handler: libc::SIG_IGN as u64, ..Action::default() };
     let _turn = CHANGE.lock();
     for signal in (1..=MOST as u64).filter(|&signal| bit(signal) & reserved() != 0) {
         for action in [ignored, program_action(signal)] {
-            // Where it cannot be set, the embedder's does what the program's would.
+            // Where the action cannot be set, the embedder's handler does what the program's would.
             // SAFETY: what the program has asked for.
             let _ = unsafe { rt_sigaction(signal, Some(&action)) };
         }
@@ -206,7 +208,7 @@ fn adopt_one(signal: u64) {
     }
 }
 
-/// What the kernel does on a signal.
+/// The kernel's action for a signal.
 ///
 /// # Errors
 /// The kernel's error number.
@@ -215,7 +217,7 @@ pub fn kernel_action(signal: u64) -> Result<Action, Errno> {
     unsafe { rt_sigaction(signal, None) }
 }
 
-/// Whether the process dies of `signal` where it arrives in a thread that blocks `mask` (signal(7)).
+/// Whether `signal` ends the process when it arrives in a thread that blocks `mask` (signal(7)).
 pub fn ends_the_process(signal: u64, mask: u64) -> bool {
     const HARMLESS: [i32; 8] = [
         libc::SIGCHLD,
@@ -232,23 +234,24 @@ pub fn ends_the_process(signal: u64, mask: u64) -> bool {
     }
     let action =
         if bit(signal) & reserved() != 0 { wishes::get(signal).ok_or(0) } else { kernel_action(signal) };
-    // What is no signal the kernel refuses.
+    // The kernel refuses invalid signals.
     action.is_ok_and(|action| action.handler == libc::SIG_DFL as u64)
 }
 
-/// The program's function for a signal that has arrived.
+/// The program's handler for a signal that has arrived.
 pub fn function(signal: u64) -> Option<Action> {
     wishes::get(signal).filter(is_function)
 }
 
-/// The program's function for a signal that has not arrived; `None` where it has none now.
+/// The program's handler for a signal that has not arrived; `None` where it has none now.
 pub fn handled(signal: u64) -> Option<Action> {
     let ours = kernel_action(signal).is_ok_and(|action| action.handler == entry());
     function(signal).filter(|_| ours)
 }
 
-/// A signal that `action` is for is about to be handled, once and never again where the program wants that. What the
-/// kernel does itself when it delivers a signal it has not done where there was none, or it delivered another one.
+/// A signal for which the program has set `action` is about to be handled, only this once if the program wants that.
+/// This does what the kernel does itself when it delivers a signal, for one that it did not deliver or that it
+/// delivered as another.
 pub fn used(signal: u64, action: &Action) {
     if action.flags & libc::SA_RESETHAND as u64 == 0 {
         return;

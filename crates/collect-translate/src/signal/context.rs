@@ -1,4 +1,4 @@
-//! What a signal has interrupted, as the program sees it.
+//! The state that a signal has interrupted, as the program sees it.
 
 use std::{mem::offset_of, ptr};
 
@@ -24,7 +24,7 @@ use crate::{
     threads::thread::Thread,
 };
 
-/// Where a context's instruction pointer lies in it.
+/// The offset of the instruction pointer in a context.
 pub const RIP_OFFSET: u64 =
     (offset_of!(ucontext_t, uc_mcontext) + offset_of!(mcontext_t, gregs) + REG_RIP as usize * 8) as u64;
 
@@ -34,7 +34,7 @@ const PLACES: [i32; 16] = [
     REG_R12, REG_R13, REG_R14, REG_R15,
 ];
 
-/// The program's registers in front of one of its own instructions, as they would be without us.
+/// The program's registers in front of one of its own instructions, as they would be natively.
 ///
 /// Flags that the code from there on overwrites before it reads them may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,13 +48,13 @@ pub struct Original {
 }
 
 impl Original {
-    /// What the kernel has put into `context`.
+    /// The registers in `context`.
     pub fn of(context: &ucontext_t) -> Self {
         let word = |place: i32| context.uc_mcontext.gregs.get(place as usize).map_or(0, |word| *word as u64);
         Self { gpr: PLACES.map(word), rip: word(REG_RIP), rflags: word(REG_EFL) }
     }
 
-    /// Puts it into `context`.
+    /// Writes them to `context`.
     pub fn put(&self, context: &mut ucontext_t) {
         let all = PLACES.into_iter().zip(self.gpr).chain([(REG_RIP, self.rip), (REG_EFL, self.rflags)]);
         for (place, value) in all {
@@ -64,8 +64,8 @@ impl Original {
         }
     }
 
-    /// Takes the arithmetic flags from AX, where `lahf; seto al` has put them. `add al, 127` may have begun to bring
-    /// them back.
+    /// Takes the arithmetic flags from AX, where `lahf; seto al` has put them. `add al, 127` may have begun to
+    /// restore them.
     pub fn flags_from_ax(&mut self) {
         const IN_AH: u64 = 0xd5;
         const OVERFLOW: u64 = 1 << 11;
@@ -77,7 +77,7 @@ impl Original {
     }
 }
 
-/// Where in the cache a thread is: what was counted, and has not been executed yet.
+/// Where in the cache a thread is, which determines what was counted and not executed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Outside. The registers are the program's.
@@ -86,23 +86,23 @@ pub enum Place {
     Between,
     /// At this address in a fragment.
     Fragment(u64),
-    /// In front of a block that was counted: the counter's number, and an address in its arena.
+    /// In front of a block that was counted, with the counter's number and an address in its arena.
     Counted(u64, u64),
 }
 
-/// What a signal has interrupted.
+/// The state that a signal has interrupted.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
     pub original: Original,
     pub place: Place,
 }
 
-/// The calling thread's registers as the program would have them, for a handler of the embedder's own that was installed
-/// behind the engine's back ([`crate::reserve_signals`]) and has been given `context`. `None` where they are those
-/// in `context`: the thread runs native code.
+/// The calling thread's registers as the program would have them, for a handler of the embedder that was installed
+/// without the engine ([`crate::reserve_signals`]) and has been given `context`. `None` where they are those in
+/// `context`, because the thread runs native code.
 ///
-/// The thread then goes on as if nothing had happened; `context` may not be changed by what is found here. To be
-/// called in signal handlers: it waits for a lock whose holder has all signals blocked, and allocates nothing.
+/// The thread then continues unchanged; `context` must not be changed by what this returns. May be called in signal
+/// handlers: it waits for a lock whose holder has all signals blocked, and does not allocate.
 pub fn original_registers(context: &ucontext_t) -> Option<Original> {
     let thread = calling::current()?;
     // SAFETY: the calling thread's own, and not in the dispatcher, where no signal arrives.
@@ -192,12 +192,12 @@ fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> 
     Some(Found { original, place: Place::Fragment(registers.rip) })
 }
 
-/// How many bytes of arguments a return has still to drop, at this address behind its `pop`.
+/// How many bytes of arguments a return still has to drop, at this address after its `pop`.
 fn bytes_to_drop(at: u64) -> u64 {
     // lea rsp, [rsp+imm32]
     const LEA_RSP: [u8; 4] = [0x48, 0x8d, 0xa4, 0x24];
     let code = ptr::with_exposed_provenance::<[u8; 8]>(at as usize);
-    // SAFETY: code in the cache, which goes on with a jump.
+    // SAFETY: code in the cache, followed by a jump.
     let [o, p, q, r, bytes @ ..] = unsafe { code.read_unaligned() };
     if [o, p, q, r] == LEA_RSP { u64::from(u32::from_le_bytes(bytes)) } else { 0 }
 }
@@ -223,14 +223,14 @@ fn in_passage(thread: &mut Thread, registers: Original) -> Option<Found> {
     }
 }
 
-/// The exit whose record is at an address that code names.
+/// The exit with its record at an address that code names.
 pub fn exit_at(record: u64) -> Exit {
     let record = ptr::with_exposed_provenance::<Exit>(record as usize);
-    // SAFETY: exits are named by code that was made together with them, and stay as they are.
+    // SAFETY: exits that code names are made together with it, and never change.
     unsafe { record.read_unaligned() }
 }
 
-/// The place of a thread that is about to go on natively at `slots.pc`.
+/// The place of a thread that is about to continue natively at `slots.pc`.
 fn left_at(slots: &Slots) -> Place {
     let exit = exit_at(slots.exit);
     match exit.reason {
@@ -239,7 +239,7 @@ fn left_at(slots: &Slots) -> Place {
     }
 }
 
-/// On the way to the dispatcher, which has not begun.
+/// A thread on its way to the dispatcher, which has not begun.
 fn at_exit(thread: &Thread, slots: &Slots, registers: Original) -> Option<Found> {
     let exit = exit_at(slots.exit);
     let (pc, place) = match exit.reason {

@@ -1,7 +1,8 @@
-//! What was counted of a block that a signal has interrupted, and is still to come.
+//! What was counted of a block that a signal has interrupted, and has not been executed.
 //!
-//! Blocks are counted as a whole at their entries, repeated instructions with all the iterations that they may take. A
-//! thread that comes back in the middle does so in another block, which counts the rest again: here it is taken back.
+//! Blocks are counted as a whole at their entries, repeated instructions with all iterations that they may make. A
+//! thread that comes back in the middle does so in another block, which counts the rest again. So that rest is taken
+//! back here.
 
 use std::{arch::asm, ptr};
 
@@ -88,7 +89,7 @@ fn accesses_of(code: &Code, id: u64) -> i64 {
     code.counters().get(id as usize).map_or(0, |counter| counter.sums().accesses())
 }
 
-/// Takes back the instruction at `pc` alone, which was counted with its block and has faulted.
+/// Takes back only the instruction at `pc`, which was counted with its block and has faulted.
 pub fn take_back_one(engine: &mut Engine, thread: &mut Thread, pc: u64) {
     let Some(code) = engine.cache.source.code_after(pc) else { return };
     if let Some(block) = Block::decode(pc, code, &mut engine.cache.accesses)
@@ -105,7 +106,7 @@ fn add(code: &Code, thread: &Thread, id: u64, difference: i64) {
     windows.set(thread.lane, id as usize, windows.value(thread.lane, id as usize).wrapping_add(difference));
 }
 
-/// Takes the iterations back that a repeated instruction did not make: how many.
+/// Takes back the iterations that a repeated instruction did not make; returns their number.
 fn iterations(cache: &mut Cache, thread: &mut Thread, address: u64, original: &Original) -> u64 {
     let Some((arena, code)) = cache.arenas.at(address) else { return 0 };
     let Some(mark) = code.mark(address) else { return 0 };
@@ -115,7 +116,7 @@ fn iterations(cache: &mut Cache, thread: &mut Thread, address: u64, original: &O
         let left = original.gpr[RCX];
         add(code, thread, id, left as i64);
         let what = Units { pc: counter.pc, arena, id, ahead: 0 };
-        // Of a comparison, whose registers tell for the last time where it was.
+        // For a comparison, whose position only these registers still tell.
         if thread.comparison.is_none() && what.is_due(cache, thread) {
             let at = repeat::At { gpr: original.gpr, flags: original.rflags };
             repeat::sample_at(cache, thread, what, at, true);
@@ -125,7 +126,7 @@ fn iterations(cache: &mut Cache, thread: &mut Thread, address: u64, original: &O
     0
 }
 
-/// The last counter of such units whose code begins at or before `address`.
+/// The last counter of this kind of unit with code at or before `address`.
 pub fn last_counter(code: &Code, address: u64, unit: Unit) -> Option<(u64, Counter)> {
     let counters = code.counters();
     let after = counters.partition_point(|counter| counter.cache <= address);
@@ -134,26 +135,26 @@ pub fn last_counter(code: &Code, address: u64, unit: Unit) -> Option<(u64, Count
     Some((id as u64, *before.get(id)?))
 }
 
-/// What is still to come of a block that was counted.
+/// The rest of a block that was counted.
 pub struct Rest {
     /// An address in the counter's arena, and the counter's number.
     counter: (u64, u64),
-    /// The end of the block; `None` for all of it.
+    /// The end of the block; `None` for the whole block.
     part: Option<Sums>,
-    /// Its first instruction had its lanes counted.
+    /// The lanes of its first instruction were counted.
     pub lanes_counted: bool,
-    /// The hook of its first instruction, where that was met.
+    /// The hook of its first instruction, if it was reached.
     pub behind: Option<Hook>,
 }
 
 impl Rest {
-    /// Of the block that a thread at this address in a fragment is in, if any.
+    /// The rest of the block that contains this address in a fragment, if any.
     fn at(cache: &mut Cache, address: u64) -> Option<Self> {
         let (_, code) = cache.arenas.at(address)?;
         let (start, marks) = code.marks_until(address)?;
         let behind = hook_before(code, address).and_then(|id| cache.hooks.get(id));
         let own = last_counter(code, address, Unit::Execution).filter(|(_, counter)| counter.cache >= start);
-        // A sampled copy has no counter; the block that it is a copy of was counted.
+        // A sampled copy has no counter; the block that was copied was counted.
         let is_copy = own.is_none() && cache.translations.is_variant(start);
         let (at, (id, counter)) = match own {
             Some(own) => (address, own),
@@ -176,7 +177,7 @@ impl Rest {
             match mark.undo {
                 Undo::Counted | Undo::CountedRax | Undo::CountedFlags => inside = true,
                 Undo::Return | Undo::Jump => inside = false,
-                // Behind the block's end, or on the way to where it leads.
+                // After the block's end, or on the way to its successor.
                 _ if mark.pc < pc || mark.pc > last => inside = false,
                 _ => {}
             }
@@ -199,14 +200,14 @@ impl Rest {
         let (address, id) = self.counter;
         match (&self.part, cache.arenas.at(address)) {
             (Some(part), _) => thread.correct(-1, part),
-            // As if it had never begun, so that samples stay where they are, too.
+            // As if it had never begun, so that its samples stay the same, too.
             (None, Some((_, code))) => thread.uncount(code, id),
             (None, None) => {}
         }
     }
 }
 
-/// The hook that comes back to `address`.
+/// The hook that returns to `address`.
 fn hook_before(code: &Code, address: u64) -> Option<u64> {
     if !code.contains(address - HOOK_BYTES) {
         return None;
@@ -219,7 +220,7 @@ fn hook_before(code: &Code, address: u64) -> Option<u64> {
     (exit.back == address).then_some(exit.detail)
 }
 
-/// Active lanes of an instruction that has not been executed, or not to its end.
+/// Active lanes of an instruction that has not been executed, or not completely.
 fn lanes_to_come(cache: &mut Cache, original: &Original, context: &ucontext_t) -> Vec<Access> {
     let fs_base: u64;
     // SAFETY: reads a register.
@@ -236,7 +237,7 @@ fn lanes_to_come(cache: &mut Cache, original: &Original, context: &ucontext_t) -
     operands::accesses(cache, &registers)
 }
 
-/// Takes them back.
+/// Takes these lanes back.
 fn lanes(cache: &mut Cache, thread: &mut Thread, original: &Original, context: &ucontext_t) {
     let left = lanes_to_come(cache, original, context);
     left.iter().for_each(|access| thread.correct(-1, &sums(access)));

@@ -1,4 +1,4 @@
-//! A signal has arrived for the program.
+//! Delivery of a signal to the program.
 
 use std::{arch::naked_asm, mem::offset_of};
 
@@ -26,21 +26,23 @@ use crate::{
     threads::thread::Thread,
 };
 
-/// The kernel's handler for every signal that the program handles. All signals are blocked. An embedder's handler of a
-/// reserved signal goes on here where that is the program's, with registers and stack as the kernel had left them.
+/// The kernel's handler for every signal that the program handles. All signals are blocked. An embedder's handler of
+/// a reserved signal continues here if the signal is the program's, with registers and stack as the kernel had left
+/// them.
 ///
-/// On the embedder's stack where the thread has one, else on the program's, which may be a small one: as little as can be
-/// is done. An attached thread's engine stack is free: no signal arrives while the dispatcher runs.
+/// Runs on the embedder's stack where the thread has one, otherwise on the program's, which may be small: it does as
+/// little as possible. An attached thread's engine stack is free, because no signal arrives while the dispatcher
+/// runs.
 ///
 /// # Safety
 /// Called by the kernel only.
 #[unsafe(naked)]
 pub unsafe extern "C" fn entry() {
     naked_asm!(
-        // It gives the registers that are used here back from its frame.
+        // Its frame restores the registers that are used here.
         "mov r12, rdi",
         "mov r15, rsp",
-        // The program may have alignment checked; the kernel, which clears other flags, leaves that.
+        // The program may have alignment checks enabled; the kernel clears other flags, not this one.
         "push {flags_of_ours}",
         "popfq",
         "sub rsp, 8",
@@ -60,7 +62,7 @@ pub unsafe extern "C" fn entry() {
         "test al, al",
         "jnz {proceed}",
         "mov qword ptr gs:[{inside}], 0",
-        // The thread is none of ours, or runs native code: the handler is called as the kernel would.
+        // The thread is not attached, or runs native code: the handler is called as the kernel would.
         "2:",
         "lea rsp, [r15 - 40]",
         "mov rdi, r12",
@@ -105,7 +107,7 @@ extern "C" fn attached() -> *mut Thread {
     calling::current().unwrap_or(std::ptr::null_mut())
 }
 
-/// Where `context` has the signals to block once it is restored.
+/// The signals in `context` that are blocked once it is restored.
 fn mask(context: &mut ucontext_t) -> &mut u64 {
     let set = (&raw mut context.uc_sigmask).cast::<u64>();
     // SAFETY: a `sigset_t` begins with the kernel's 8 bytes.
@@ -118,16 +120,16 @@ struct Beginning {
     handler: u64,
     signal: u64,
     frame: Frame,
-    /// Signals blocked meanwhile, those that the program only believes to block among them.
+    /// Signals that are blocked meanwhile, including those that only the program believes to be blocked.
     blocked: u64,
 }
 
-/// The process cannot go on: the kernel would have ended it by SIGSEGV.
+/// The process cannot continue: the kernel would have ended it by SIGSEGV.
 struct Fatal;
 
-/// Makes what the kernel has put at `frame` into what the program's handler is to find; `None` where nobody wants the
-/// signal. `translated`: the handler will run in the cache, which sees it return. `in_force`: the mask of a call that was
-/// interrupted, where that is not the one to return to.
+/// Turns the kernel's frame into the one that the program's handler must find; `None` where the program does not
+/// handle the signal. `translated`: the handler will run in the cache, which observes its return. `in_force`: the
+/// mask of an interrupted call, where that is not the one to return to.
 fn prepare(
     signal: u64,
     frame: Frame,
@@ -135,14 +137,14 @@ fn prepare(
     in_force: Option<u64>,
 ) -> Result<Option<Beginning>, Fatal> {
     let context = std::ptr::with_exposed_provenance_mut::<ucontext_t>(frame.context() as usize);
-    // SAFETY: the kernel's, of which this thread alone knows.
+    // SAFETY: the kernel's, known to this thread only.
     let context = unsafe { &mut *context };
     steps::end_embedders(context);
     let Some(action) = actions::function(signal) else { return Ok(None) };
     let kept = (&raw mut context.uc_stack).cast::<Stack>();
     // SAFETY: the same words, by their names in the kernel.
     let stack = stacks::in_force(unsafe { kept.read() });
-    // A native thread returns by itself: what the kernel has put there is what it must find again.
+    // A native thread returns by itself: the kernel must find again what it has put there.
     if translated || stack.disarms() {
         // SAFETY: as above.
         unsafe { kept.write(stack) };
@@ -163,7 +165,7 @@ fn prepare(
         let blocked = in_force.unwrap_or(*mask(context)) | action.mask | deferred;
         return Ok(Some(Beginning { handler: action.handler, signal, frame, blocked }));
     }
-    // As the kernel does where it cannot make the frame (Linux, kernel/signal.c, `force_sigsegv`).
+    // As the kernel does when it cannot make the frame (Linux, kernel/signal.c, `force_sigsegv`).
     const SEGV: u64 = libc::SIGSEGV as u64;
     let Some(action) = actions::handled(SEGV).filter(|_| signal != SEGV && before & bit(SEGV) == 0) else {
         return Err(Fatal);
@@ -176,7 +178,7 @@ fn prepare(
     prepare(SEGV, frame, translated, in_force)
 }
 
-/// What is told of a signal that the kernel sends by force.
+/// The information of a signal that the kernel sends by force.
 fn forced(signal: i32) -> siginfo_t {
     const SI_KERNEL: i32 = 0x80;
     // SAFETY: plain data.
@@ -193,23 +195,23 @@ extern "C" fn natively(signal: u64, frame: Frame, place: *mut Beginning) {
         Err(Fatal) => kernel::die_of(libc::SIGSEGV as u64),
     };
     if signal != beginning.signal || bit(signal) & actions::reserved() == 0 {
-        // The embedder's signals stay open, but in the handlers of their own.
+        // The embedder's signals stay unblocked, except in their own handlers.
         beginning.blocked &= !actions::reserved();
     }
     // SAFETY: the caller's place.
     unsafe { place.write(beginning) };
 }
 
-/// Sets up the slots for the program's handler. On the engine's stack, the vector registers saved.
+/// Sets up the slots for the program's handler. Runs on the engine's stack, with the vector registers saved.
 ///
-/// False where the thread runs native code, which may hold locks of the embedder's that the engine would wait for: the
-/// handler is run natively, too.
+/// False where the thread runs native code, which may hold locks of the embedder that the engine would wait for. Then
+/// the handler runs natively, too.
 extern "C" fn deliver(thread: *mut Thread, signal: u64, frame: Frame) -> bool {
     // SAFETY: the calling thread's own, and not in use: it was interrupted outside the dispatcher.
     let thread = unsafe { &mut *thread };
     let context = std::ptr::with_exposed_provenance_mut::<ucontext_t>(frame.context() as usize);
     let mut delivered = false;
-    // What it has streamed may be cut short, which is not to happen while another thread hands it over.
+    // The thread's stream may be cut short, which must not happen while another thread hands it over.
     thread.turn.wait();
     engine::with(|engine| {
         // SAFETY: the kernel's argument.
@@ -250,8 +252,8 @@ extern "C" fn deliver(thread: *mut Thread, signal: u64, frame: Frame) -> bool {
     delivered
 }
 
-/// Where a signal tells of the instruction that has caused it, which the kernel has found at `at`: it is the program's
-/// at `original`.
+/// Where a signal names the instruction that has caused it, which the kernel found at `at`, names the program's at
+/// `original` instead.
 fn name_instruction(signal: u64, frame: Frame, at: u64, original: u64) {
     const OF_INSTRUCTIONS: [i32; 4] = [libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
     /// Of `si_addr` and `si_call_addr` (Linux, include/uapi/asm-generic/siginfo.h).
@@ -270,12 +272,11 @@ fn name_instruction(signal: u64, frame: Frame, at: u64, original: u64) {
     }
 }
 
-/// Ends what the thread was doing in the cache: `context` is made to show what a native thread would have been
-/// interrupted in.
+/// Ends the thread's work in the cache: changes `context` to what would have been interrupted in a native thread.
 fn interrupt(engine: &mut Engine, thread: &mut Thread, context: &mut ucontext_t) -> Option<Original> {
     let found = context::find(&engine.cache, thread, Original::of(context));
     match found.place {
-        // It left for an instruction that must run in its own place, and which has faulted there.
+        // It left for an instruction that must run in its own place, and that instruction has faulted there.
         Place::Native if is_at_instruction_left_for(&engine.cache, thread, &found.original) => {
             thread.clock.come_back();
             counts::take_back_one(engine, thread, found.original.rip);
@@ -301,7 +302,7 @@ const fn flags_in_handler(flags: u64) -> u64 {
     flags & !(steps::TRAP | DIRECTION | RESUME)
 }
 
-/// Goes on with the handler; it returns into the cache also where it cannot run there.
+/// Continues with the handler; it returns into the cache even where it cannot run there.
 fn begin(engine: &mut Engine, thread: &mut Thread, handler: u64) {
     enter(engine, thread, handler);
     if thread.slots().next == handler {
@@ -309,13 +310,13 @@ fn begin(engine: &mut Engine, thread: &mut Thread, handler: u64) {
     }
 }
 
-/// Nobody wants the signal: the thread goes on as if the handler had returned.
+/// The program does not handle the signal: the thread continues as if a handler had returned.
 fn ignore(engine: &mut Engine, thread: &mut Thread, frame: Frame) {
     let slots = thread.slots();
     slots.mask = u64::MAX;
     slots.regs[RSP] = frame.context();
     let place = std::ptr::with_exposed_provenance::<u64>(frame.0 as usize);
-    // SAFETY: the kernel has put there where handlers return to.
+    // SAFETY: the kernel has written the handler's return address there.
     let restorer = unsafe { place.read() };
     enter(engine, thread, restorer);
 }

@@ -1,5 +1,5 @@
-//! A handler's frame on the stack on which the kernel would have put it. The kernel itself puts frames on a stack of
-//! the embedder's, so that there is room for them however small the program's stacks are.
+//! A handler's frame, moved to the stack on which the kernel would have put it. The kernel itself puts frames on a
+//! stack of the embedder, so that there is room for them even if the program's stacks are small.
 
 use std::mem::offset_of;
 
@@ -8,20 +8,20 @@ use libc::{mcontext_t, siginfo_t, ucontext_t};
 use super::own::Stack;
 use crate::memory::program;
 
-/// What the kernel puts below a handler (Linux, arch/x86/include/asm/sigframe.h, `struct rt_sigframe`): the address to
-/// return to, the context (its `ucontext` is shorter than the C library's), the signal's information.
+/// What the kernel writes for a handler (Linux, arch/x86/include/asm/sigframe.h, `struct rt_sigframe`): the return
+/// address, the context (its `ucontext` is shorter than the C library's), and the signal's information.
 const CONTEXT: u64 = 8;
 const INFO: u64 = CONTEXT + CONTEXT_BYTES;
 const BYTES: u64 = INFO + size_of::<siginfo_t>() as u64;
 const CONTEXT_BYTES: u64 = offset_of!(ucontext_t, uc_sigmask) as u64 + 8;
 const STACK: u64 = CONTEXT + offset_of!(ucontext_t, uc_stack) as u64;
-/// Where it has the address of the vector registers.
+/// The offset of the address of the vector registers.
 const FPREGS: usize = CONTEXT as usize + offset_of!(ucontext_t, uc_mcontext) + offset_of!(mcontext_t, fpregs);
 
-/// What a function may use below its stack pointer (System V ABI for x86-64, section 3.2.2).
+/// The bytes below its stack pointer that a function may use (System V ABI for x86-64, section 3.2.2).
 const RED_ZONE_BYTES: u64 = 128;
 
-/// A frame that the kernel has made.
+/// A frame in the kernel's layout.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame(pub u64);
@@ -37,20 +37,20 @@ impl Frame {
         self.0 + CONTEXT
     }
 
-    /// The frame that a handler has returned from, with this stack pointer: the address to return to is gone.
+    /// The frame that a handler has returned from, with this stack pointer: the return address has been popped.
     pub const fn left(sp: u64) -> Self {
         Self(sp.wrapping_sub(CONTEXT))
     }
 
-    /// Where the frame has the alternate stack that is to be set when it is left.
+    /// The place of the alternate stack that is set when the frame is left.
     pub const fn stack(self) -> u64 {
         self.0 + STACK
     }
 
-    /// Its bytes, where the vector registers lie at `state`.
+    /// Its bytes, with the vector registers at `state`.
     ///
-    /// A copy is changed, not the frame: two ways to the same memory, one of them a reference, and the compiler may leave
-    /// out what is written by the one just to be read by the other.
+    /// A copy is changed, not the frame itself: with two ways to the same memory, one of them a reference, the
+    /// compiler may omit writes by one that are just to be read by the other.
     fn copy(self, state: u64) -> [u8; BYTES as usize] {
         let bytes = std::ptr::with_exposed_provenance::<[u8; BYTES as usize]>(self.0 as usize);
         // SAFETY: as long as the kernel makes them.
@@ -62,9 +62,9 @@ impl Frame {
     }
 }
 
-/// Where the kernel puts a frame, and the extended state that belongs to it (Linux, arch/x86/kernel/signal.c,
-/// `get_sigframe`), for a handler that asks for the alternate stack or not, in a thread that was interrupted with the
-/// stack pointer `sp`. `None` where it does not fit there.
+/// Where the kernel puts a frame and the extended state that belongs to it (Linux, arch/x86/kernel/signal.c,
+/// `get_sigframe`), for a thread that was interrupted with the stack pointer `sp`. `asks`: the handler asks for the
+/// alternate stack. `None` where the frame does not fit there.
 fn place(sp: u64, state_bytes: u64, asks: bool, stack: &Stack) -> Option<(Frame, u64)> {
     const STATE_ALIGNMENT: u64 = 64;
     const ALIGNMENT: u64 = 16;
@@ -78,11 +78,11 @@ fn place(sp: u64, state_bytes: u64, asks: bool, stack: &Stack) -> Option<(Frame,
     fits.then_some((Frame(frame), state))
 }
 
-/// Makes what the kernel has put at `frame` into what it would have made without us. `stack`: the alternate stack in force.
-/// `sp`: of what was interrupted. `None` where the kernel could not have made it.
+/// Moves the kernel's frame at `frame` to where the kernel would natively have made it. `stack`: the alternate stack
+/// in force. `sp`: of the interrupted thread. `None` where the kernel could not have made it.
 pub fn put_right(frame: Frame, state: &[u8], sp: u64, asks: bool, stack: &Stack) -> Option<Frame> {
     let (wanted, to) = place(sp, state.len() as u64, asks, stack)?;
-    // The kernel's own choice.
+    // The kernel chose this place itself.
     if wanted.0.abs_diff(frame.0) < BYTES + state.len() as u64 {
         return Some(frame);
     }
@@ -107,7 +107,7 @@ mod tests {
         const STATE: usize = 832;
         let mut stack = vec![0u8; 64 << 10];
         let top = (stack.as_mut_ptr().expose_provenance() + stack.len()) as u64;
-        // What the kernel has made, with the registers above it.
+        // The kernel's frame, with the registers above it.
         let mut made = vec![0x11u8; BYTES as usize];
         let state = vec![0x22u8; STATE];
         let frame = Frame(made.as_mut_ptr().expose_provenance() as u64);
@@ -135,7 +135,7 @@ mod tests {
     fn it_begins_the_alternate_stack_for_whom_asks() {
         let (frame, state) = place(0x7fff_1234, 2700, true, &STACK).unwrap();
         assert!(state + 2700 <= STACK.top() && state + 2700 + 64 > STACK.top() && STACK.holds(frame.0));
-        // Nested.
+        // A nested one.
         let (nested, _) = place(frame.0, 2700, true, &STACK).unwrap();
         assert!(nested.0 < frame.0 - BYTES - 2700 && STACK.holds(nested.0));
         // A third does not fit, whether it asks or not.

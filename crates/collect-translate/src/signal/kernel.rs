@@ -1,4 +1,4 @@
-//! The system calls about signals.
+//! The system calls for signals.
 
 use libc::ucontext_t;
 
@@ -8,7 +8,7 @@ use crate::memory::{Errno, call, program::Plain};
 /// Bytes of a kernel's signal set.
 pub const SET_BYTES: u64 = 8;
 
-/// `struct sigaction` as the kernel has it.
+/// `struct sigaction` in the kernel's layout.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Action {
@@ -16,19 +16,19 @@ pub struct Action {
     pub handler: u64,
     /// `SA_*`.
     pub flags: u64,
-    /// Where the handler returns to.
+    /// The handler's return address.
     pub restorer: u64,
     /// Blocked meanwhile.
     pub mask: u64,
 }
 
-/// Sets an action, or only tells it. Returns the one before.
+/// Sets an action, or only reads it. Returns the one before.
 ///
 /// # Errors
 /// The kernel's error number.
 ///
 /// # Safety
-/// A handler to be set is one for the kernel to call.
+/// The kernel may call a handler that is set.
 pub unsafe fn rt_sigaction(signal: u64, new: Option<&Action>) -> Result<Action, Errno> {
     let mut old = Action::default();
     let new = new.map_or(0, |new| std::ptr::from_ref(new) as u64);
@@ -37,14 +37,14 @@ pub unsafe fn rt_sigaction(signal: u64, new: Option<&Action>) -> Result<Action, 
         .map(|_| old)
 }
 
-/// The calling thread's mask from now on.
+/// Sets the calling thread's mask.
 pub fn set_mask(mask: u64) {
     let place = (&raw const mask) as u64;
     // SAFETY: a valid set.
     let _ = unsafe { call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as u64, place, 0, SET_BYTES, 0, 0]) };
 }
 
-/// Does something while no signal can come.
+/// Calls `work` with all signals blocked.
 pub fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
     let (every, mut before) = (u64::MAX, 0u64);
     let [every, place] = [(&raw const every) as u64, (&raw mut before) as u64];
@@ -77,7 +77,7 @@ pub fn alternate_stack() -> Stack {
     stack
 }
 
-/// The process ends by `signal`, now.
+/// Ends the process by `signal`, now.
 pub fn die_of(signal: u64) -> ! {
     // SAFETY: no function.
     let _ = unsafe { rt_sigaction(signal, Some(&Action::default())) };
@@ -94,8 +94,8 @@ pub fn die_of(signal: u64) -> ! {
     }
 }
 
-/// The vector registers in a frame of the kernel's (Linux, arch/x86/include/uapi/asm/sigcontext.h: `_fpx_sw_bytes`), and
-/// the word behind them without which the kernel would restore but a part.
+/// The vector registers in a frame of the kernel (Linux, arch/x86/include/uapi/asm/sigcontext.h: `_fpx_sw_bytes`),
+/// and the word behind them, without which the kernel would restore only a part.
 pub fn extended_state<'a>(context: &ucontext_t) -> &'a [u8] {
     const LEGACY_BYTES: usize = 512;
     const MAGIC: u32 = 0x4650_5853;

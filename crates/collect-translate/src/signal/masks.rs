@@ -1,5 +1,5 @@
-//! rt_sigprocmask: the mask that the program sees and sets is the one that is put into force when the dispatcher is
-//! done, so that the handlers of what is released run in the cache, behind the call.
+//! rt_sigprocmask: the mask that the program sees and sets is the one that takes effect when the dispatcher ends. So
+//! the handlers of signals that become unblocked run in the cache, after the call.
 
 use super::{
     actions,
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Does the call.
+/// Makes the call.
 pub fn call(thread: &mut Thread, exit: Exit) {
     let [how, new, old, set_bytes, ..] = arguments(thread);
     let result =
@@ -33,7 +33,7 @@ fn change(thread: &mut Thread, how: i32, new: u64, old: u64) -> Result<(), Errno
     if old == 0 || program::write(old, before) { Ok(()) } else { Err(libc::EFAULT) }
 }
 
-/// The mask `before`, after this change of it; `None` where there is no such change.
+/// The mask `before` after this change; `None` where the change is invalid.
 fn changed(how: i32, wish: u64, before: u64) -> Option<u64> {
     let wish = wish & !FIXED;
     match how {
@@ -44,17 +44,17 @@ fn changed(how: i32, wish: u64, before: u64) -> Option<u64> {
     }
 }
 
-/// The signals that the program blocks, by what it believes.
+/// The signals that the program believes to be blocked.
 fn program_mask(thread: &mut Thread) -> u64 {
     thread.slots().mask | own().map_or(0, OwnSignals::hidden)
 }
 
-/// The program blocks these from now on.
+/// Sets the signals that the program blocks.
 pub fn set_program_mask(thread: &mut Thread, mask: u64) {
     thread.slots().mask = keep_hidden(mask);
 }
 
-/// What of the program's mask the kernel is to have; the rest is kept in mind.
+/// The part of the program's mask that the kernel gets; the rest is remembered.
 pub fn keep_hidden(mask: u64) -> u64 {
     let Some(own) = own() else { return mask };
     let reserved = actions::reserved();

@@ -8,12 +8,14 @@
 //!                      rt_sigreturn: a copy of the frame leads on in the cache (gate) --> kernel --> passages::resume
 //! ```
 //!
-//! Actions, masks and alternate stacks are kept as the program believes them to be (`wishes`, `own`). The kernel has others:
-//! one handler, an alternate stack of the embedder's with room for it, and no mask that holds the embedder's signals up.
+//! The engine keeps actions, masks and alternate stacks as the program believes them to be (`wishes`, `own`). The
+//! kernel has others: one handler, an alternate stack of the embedder with room for it, and a mask that does not
+//! block the embedder's signals.
 //!
-//! For every signal that the program handles the kernel has [`deliver::entry`], which begins with all signals blocked,
-//! so that none arrives while the engine works. A signal finds a thread in native code, in a fragment (the marks say
-//! what added code has in hand), or on the short straight ways between the cache and the dispatcher (`passage`).
+//! For every signal that the program handles the kernel has [`deliver::entry`], which begins with all signals
+//! blocked, so that none arrives while the engine works. A signal finds a thread in native code, in a fragment (the
+//! marks say what added code has changed), or in one of the short passages between the cache and the dispatcher
+//! (`passage`).
 
 pub mod actions;
 pub mod context;
@@ -50,13 +52,13 @@ use context::Original;
 use frame::Frame;
 use own::{OwnSignals, Stack, own};
 
-/// Loads and stores that a thread has counted, and not made where a signal has interrupted it.
+/// Loads and stores that a thread has counted but not made when a signal interrupted it.
 pub fn ahead(engine: &mut Engine, thread: &mut Thread, context: &ucontext_t) -> i64 {
     let found = context::find(&engine.cache, thread, Original::of(context));
     counts::ahead(engine, &found, context)
 }
 
-/// A system call about signals left the cache.
+/// A system call for signals has left the cache.
 pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
     match number {
         libc::SYS_rt_sigreturn => handler_returns(engine, thread, exit),
@@ -75,13 +77,13 @@ fn change_action(thread: &mut Thread, exit: Exit) {
     }
 }
 
-/// The thread is about to become another program, which gets its mask: what the program blocks is blocked.
+/// The thread is about to execute another program, which inherits its mask: blocks what the program blocks.
 pub fn show_mask(thread: &mut Thread) {
     thread.shown = own().map_or(0, OwnSignals::hidden) & !thread.slots().mask;
     thread.slots().mask |= thread.shown;
 }
 
-/// It has not become one: its mask is as before.
+/// That failed: restores the mask.
 pub fn hide_mask(thread: &mut Thread) {
     let shown = std::mem::take(&mut thread.shown);
     thread.slots().mask &= !shown;
@@ -89,15 +91,15 @@ pub fn hide_mask(thread: &mut Thread) {
 
 const _: () = assert!(CONTEXT_WORDS as u64 * 8 == Frame(0).info() - Frame(0).context());
 
-/// A handler has returned: a copy of its frame, which names original addresses, leads into the cache, and tells the kernel
-/// what that is to believe.
+/// A handler has returned. A copy of its frame, with original addresses translated, leads into the cache, and gives
+/// the kernel the state that it must have.
 fn handler_returns(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     const RIP: usize = context::RIP_OFFSET as usize / 8;
     const SP: usize = RIP - 1;
     const FLAGS: usize = RIP + 1;
     const STACK: usize = (Frame(0).stack() - Frame(0).context()) as usize / 8;
     let frame = Frame::left(thread.slots().regs[number::RSP]);
-    // What cannot be read the kernel will not read, either.
+    // If it cannot be read here, the kernel cannot read it either.
     if let Some(mut context) = program::read::<[u64; CONTEXT_WORDS]>(frame.context())
         && let Some(stack) = program::read::<Stack>(frame.stack())
     {
@@ -123,7 +125,8 @@ fn handler_returns(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         thread.left = context;
         thread.slots().regs[number::RSP] = thread.left.as_ptr().expose_provenance() as u64;
     }
-    // The call sets the program's mask itself. Until then no signal may come, which would find a changed frame.
+    // The call sets the program's mask itself. Until then no signal may arrive, because it would find a changed
+    // frame.
     thread.slots().mask = u64::MAX;
     go_on(thread, exit.back, exit.pc);
 }

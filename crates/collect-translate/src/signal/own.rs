@@ -1,5 +1,5 @@
-//! What the program believes of its thread's signals where the kernel has something else: the alternate stack, and
-//! whether signals of the embedder's are blocked.
+//! A thread's signal state as the program believes it to be, where the kernel's is different: the alternate stack,
+//! and whether signals of the embedder are blocked.
 
 use std::sync::{
     OnceLock,
@@ -16,22 +16,22 @@ pub struct Stack {
     pub low: u64,
     /// `SS_*`.
     pub flags: u32,
-    /// Nothing.
+    /// Unused.
     pub padding: u32,
-    /// How many it has; 0 where there is none.
+    /// Its size; 0 where there is none.
     pub bytes: u64,
 }
 
 impl Plain for Stack {}
 
-/// A signal that comes on this stack takes it away until its handler is done (`linux/signal.h`).
+/// A signal that arrives on this stack disables it until its handler is done (`linux/signal.h`).
 const AUTODISARM: u32 = 1 << 31;
 
 impl Stack {
-    /// There is none.
+    /// No alternate stack.
     pub const NONE: Self = Self { low: 0, flags: libc::SS_DISABLE as u32, padding: 0, bytes: 0 };
 
-    /// From `low` on.
+    /// A stack from `low` on.
     pub const fn new(low: u64, bytes: u64) -> Self {
         Self { low, flags: 0, padding: 0, bytes }
     }
@@ -51,7 +51,7 @@ impl Stack {
         sp > self.low && sp - self.low <= self.bytes
     }
 
-    /// Whether it is taken away while a handler runs.
+    /// Whether it is disabled while a handler runs.
     pub const fn disarms(&self) -> bool {
         self.flags & AUTODISARM != 0
     }
@@ -61,7 +61,7 @@ impl Stack {
         !self.disarms() && self.holds(sp)
     }
 
-    /// As the kernel tells it to a thread with this stack pointer.
+    /// As the kernel reports it to a thread with this stack pointer.
     pub const fn as_told(self, sp: u64) -> Self {
         let state = match (self.is_set(), self.is_in_use(sp)) {
             (false, _) => libc::SS_DISABLE as u32,
@@ -72,7 +72,8 @@ impl Stack {
     }
 }
 
-/// A thread's signals as the program believes them to be. Used by the thread itself; written with all signals blocked.
+/// A thread's signal state as the program believes it to be. Used by the thread itself; written with all signals
+/// blocked.
 #[derive(Debug)]
 pub struct OwnSignals {
     /// The alternate stack that the kernel has.
@@ -85,7 +86,7 @@ pub struct OwnSignals {
 }
 
 impl OwnSignals {
-    /// Of a thread whose handlers the kernel is to start on this memory.
+    /// For a thread whose handlers the kernel starts on this memory.
     pub const fn new(low: u64, bytes: u64) -> Self {
         let none = Stack::NONE;
         Self {
@@ -113,7 +114,7 @@ impl OwnSignals {
         }
     }
 
-    /// The program has set this one.
+    /// Notes the alternate stack that the program has set.
     pub fn set_stack(&self, stack: Stack) {
         self.low.store(stack.low, Relaxed);
         self.flags.store(u64::from(stack.flags), Relaxed);
@@ -125,17 +126,17 @@ impl OwnSignals {
         self.hidden.load(Relaxed)
     }
 
-    /// The embedder has set the trap flag of the thread, or cleared it.
+    /// Notes that the embedder has set the thread's trap flag, or cleared it.
     pub fn set_stepped(&self, stepped: bool) {
         self.stepped.store(stepped, Relaxed);
     }
 
-    /// Whether the trap flag is the embedder's, which then is over.
+    /// Whether the trap flag is the embedder's; the stepping then ends.
     pub(super) fn end_steps(&self) -> bool {
         self.stepped.swap(false, Relaxed)
     }
 
-    /// It blocks these.
+    /// Notes the signals that the program blocks although the kernel does not.
     pub fn set_hidden(&self, mask: u64) {
         self.hidden.store(mask, Relaxed);
     }
@@ -143,12 +144,12 @@ impl OwnSignals {
 
 static FIND: OnceLock<fn() -> Option<&'static OwnSignals>> = OnceLock::new();
 
-/// How the calling thread's are found, without locks: threads for which there are none have the kernel's.
+/// Sets how the calling thread's state is found, without locks; threads without one have the kernel's.
 pub fn find_own_signals(find: fn() -> Option<&'static OwnSignals>) {
     FIND.get_or_init(|| find);
 }
 
-/// The calling thread's.
+/// The calling thread's state.
 pub fn own() -> Option<&'static OwnSignals> {
     FIND.get().and_then(|find| find())
 }

@@ -1,8 +1,8 @@
-//! The rest of a passage, carried out on a copy of the machine.
+//! The rest of a passage, executed on a copy of the thread's registers.
 //!
-//! Between the cache and the dispatcher lie exits, misses and the passages of `passages`: straight code that uses registers
-//! and slots only. A signal may interrupt it anywhere. What the program would have is known at its end, so that is where
-//! the copy goes.
+//! Between the cache and the dispatcher lie exits, misses and the passages of `passages`: straight-line code that
+//! uses only registers and slots. A signal may interrupt it anywhere. The program's state is known at its end, so the
+//! copy is advanced to there.
 
 use std::{arch::asm, mem::offset_of};
 
@@ -20,15 +20,15 @@ use crate::{
 /// Where a passage leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// To the dispatcher, the program's registers and the exit in the slots.
+    /// To the dispatcher, with the program's registers and the exit in the slots.
     Dispatcher,
-    /// On to `Slots::next`, which stands for `Slots::pc`.
+    /// To `Slots::next`, which corresponds to `Slots::pc`.
     Next,
-    /// On to `Slots::resume`, which stands for `Slots::resume_pc`.
+    /// To `Slots::resume`, which corresponds to `Slots::resume_pc`.
     Resume,
 }
 
-/// More instructions than any passage has.
+/// An upper bound of the instructions in a passage.
 const MOST_INSTRUCTIONS: usize = 64;
 
 /// The longest instruction (Intel SDM volume 2, 2.3.11).
@@ -36,14 +36,14 @@ const INSTRUCTION_BYTES: usize = 15;
 
 const WORDS: usize = size_of::<Slots>() / 8;
 
-/// A machine in a passage.
+/// The state of a thread in a passage.
 struct Machine<'a> {
     registers: &'a mut Original,
     slots: [u64; WORDS],
 }
 
-/// Carries out the rest of the passage that `registers.rip` lies in. `None` where that is none: the registers are then
-/// of no use.
+/// Executes the rest of the passage that contains `registers.rip`. `None` where there is no passage there: the
+/// registers are then meaningless.
 pub fn finish(registers: &mut Original, slots: &mut Slots) -> Option<End> {
     // SAFETY: words only, as many as it has.
     let words = unsafe { std::mem::transmute::<Slots, [u64; WORDS]>(*slots) };
@@ -62,7 +62,7 @@ impl Machine<'_> {
             }
             let at = self.registers.rip;
             let code = std::ptr::with_exposed_provenance::<u8>(at as usize);
-            // SAFETY: code of ours, behind which there is more: an arena is never filled to its last byte.
+            // SAFETY: the engine's code, with more behind it: an arena is never filled to its last byte.
             let code = unsafe { std::slice::from_raw_parts(code, INSTRUCTION_BYTES) };
             let instruction = Decoder::with_ip(64, code, at, DecoderOptions::NONE).decode();
             self.registers.rip = instruction.next_ip();
@@ -87,7 +87,8 @@ impl Machine<'_> {
         None
     }
 
-    /// A look among watched places ends as if there had been something: the dispatcher looks again. `start`: of the look. `used`: the registers that it has changed beside RAX.
+    /// Ends a look-up among watched places as if it had found something: the dispatcher looks again. `start`: of the
+    /// look-up. `used`: the registers that it has changed, except RAX.
     fn leave(&mut self, start: u64, used: &[usize]) {
         // lahf, seto al: from the third instruction on the flags are in AX.
         const LAHF_AND_SETO: u64 = 4;
@@ -119,7 +120,7 @@ impl Machine<'_> {
         Some(())
     }
 
-    /// Where a jump ends the passage; `Some(None)` where it goes on.
+    /// Where a jump ends the passage; `Some(None)` if the passage continues.
     fn jump(&mut self, instruction: &Instruction) -> Option<Option<End>> {
         self.registers.rip = match instruction.op0_kind() {
             OpKind::NearBranch64 => instruction.near_branch_target(),
@@ -133,7 +134,7 @@ impl Machine<'_> {
             }
             OpKind::Memory if instruction.is_ip_rel_memory_operand() => {
                 let literal = instruction.ip_rel_memory_address();
-                // SAFETY: a literal of ours, beside the code that names it.
+                // SAFETY: a literal of the engine, beside the code that names it.
                 unsafe { std::ptr::with_exposed_provenance::<u64>(literal as usize).read_unaligned() }
             }
             _ => return None,
@@ -172,7 +173,7 @@ impl Machine<'_> {
     }
 }
 
-/// The calling thread's, which is the one that was interrupted.
+/// The calling thread's FS base; it is the thread that was interrupted.
 fn fs_base() -> u64 {
     let base: u64;
     // SAFETY: reads a register; that the instruction is there was checked at the start.

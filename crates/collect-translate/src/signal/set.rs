@@ -8,5 +8,5 @@ pub const fn bit(signal: u64) -> u64 {
     if signal == 0 || signal > MOST as u64 { 0 } else { 1 << (signal - 1) }
 }
 
-/// Signals that no mask holds.
+/// Signals that cannot be blocked.
 pub const FIXED: u64 = bit(libc::SIGKILL as u64) | bit(libc::SIGSTOP as u64);

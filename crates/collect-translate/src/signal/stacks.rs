@@ -1,4 +1,4 @@
-//! sigaltstack: the program's stack is kept in mind, and the kernel goes on with the embedder's.
+//! sigaltstack: the program's stack is remembered, and the kernel keeps the embedder's.
 
 use super::{
     kernel::{self, undisturbed},
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Does the call.
+/// Makes the call.
 pub fn call(thread: &mut Thread, exit: Exit) {
     let [new, old, ..] = arguments(thread);
     let sp = thread.slots().regs[RSP];
@@ -23,8 +23,8 @@ pub fn call(thread: &mut Thread, exit: Exit) {
     }
 }
 
-/// As sigaltstack(2), in a thread that runs natively, with the stack pointer `sp`. `None`: the kernel may do it as it
-/// stands.
+/// As sigaltstack(2), in a thread that runs natively, with the stack pointer `sp`. `None`: the kernel may handle it
+/// unchanged.
 pub fn change_natively(new: u64, old: u64, sp: u64) -> Option<Result<(), Errno>> {
     own().map(|own| {
         undisturbed(|| {
@@ -34,13 +34,13 @@ pub fn change_natively(new: u64, old: u64, sp: u64) -> Option<Result<(), Errno>>
     })
 }
 
-/// Of a stack that disarms, a frame that was left natively has told the kernel: it is kept in mind again.
+/// For a stack that disarms: a frame that was left natively has given it to the kernel. It is remembered again.
 fn heal(own: &OwnSignals) {
     const DISARMS: u32 = 1 << 31;
     let kept = kernel::alternate_stack();
     if kept.low != own.ours().low {
         own.set_stack(Stack { flags: kept.flags & (DISARMS | libc::SS_DISABLE as u32), ..kept });
-        // Where the thread runs on the program's, that stays.
+        // Where the thread runs on the program's stack, that stays.
         // SAFETY: memory that was given for this.
         let _ = unsafe { kernel::sigaltstack(&own.ours()) };
     }
@@ -55,12 +55,13 @@ fn change(own: &OwnSignals, new: u64, old: u64, sp: u64) -> Result<(), Errno> {
     if old == 0 || program::write(old, before.as_told(sp)) { Ok(()) } else { Err(libc::EFAULT) }
 }
 
-/// Keeps what the kernel would have taken, in a thread with this stack pointer. All signals must be blocked.
+/// Notes a stack that the kernel would have accepted, in a thread with this stack pointer. All signals must be
+/// blocked.
 pub fn set(own: &OwnSignals, wish: Stack, sp: u64) -> Result<(), Errno> {
     if own.stack().is_in_use(sp) {
         return Err(libc::EPERM);
     }
-    // SAFETY: no handler runs before ours is back.
+    // SAFETY: no handler runs before the embedder's stack is set again.
     let taken = unsafe { kernel::sigaltstack(&wish) };
     // SAFETY: memory that was given for this.
     let _ = unsafe { kernel::sigaltstack(&own.ours()) };
@@ -70,18 +71,18 @@ pub fn set(own: &OwnSignals, wish: Stack, sp: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-/// A frame is left that says which stack is to be in force from then on (Linux, kernel/signal.c, `restore_altstack`):
-/// what the kernel is to be told. `sp`: of where the frame leads.
+/// A frame is left that says which stack is in force from then on (Linux, kernel/signal.c, `restore_altstack`).
+/// Returns the stack that the kernel must get. `sp`: the stack pointer after the frame.
 pub fn restore(own: &OwnSignals, wish: Stack, sp: u64) -> Stack {
-    // One of a thread that ran natively: the kernel's own.
+    // The frame of a thread that ran natively has the kernel's own.
     if wish.low != own.ours().low && !own.stack().is_in_use(sp) {
         own.set_stack(wish);
     }
     own.ours()
 }
 
-/// The alternate stack in force for a signal whose frame has the kernel's `kept`, and the program's as its frame should have
-/// it.
+/// The alternate stack in force for a signal whose frame has the kernel's `kept`: the program's, as its frame should
+/// have it.
 pub fn in_force(kept: Stack) -> Stack {
     match own() {
         Some(own) if kept.low == own.ours().low => own.stack(),
@@ -89,7 +90,7 @@ pub fn in_force(kept: Stack) -> Stack {
     }
 }
 
-/// A handler of a signal begins while this stack is in force.
+/// A handler of a signal begins with this stack in force.
 pub fn disarm(stack: &Stack) {
     if let Some(own) = own().filter(|_| stack.disarms()) {
         own.set_stack(Stack::NONE);

@@ -1,4 +1,4 @@
-//! What was streamed of a block that a signal has interrupted, as far as it got.
+//! The stream of a block that a signal has interrupted, up to the interruption.
 
 use super::{
     context::Original,
@@ -12,8 +12,8 @@ use crate::{
     threads::thread::Thread,
 };
 
-/// The thread's buffer tells of what it has done in front of `original.rip`, and of nothing else. It was interrupted at
-/// `address` in a fragment. `rest`: what is still to come of its block; `left`: iterations that were taken back.
+/// Makes the thread's buffer contain what it has done before `original.rip`, and nothing else. It was interrupted at
+/// `address` in a fragment. `rest`: the rest of its block; `left`: iterations that were taken back.
 pub fn take_back(
     cache: &mut Cache,
     thread: &mut Thread,
@@ -25,7 +25,7 @@ pub fn take_back(
     let Some((_, code)) = cache.arenas.at(address) else { return };
     let Some(mark) = code.mark(address) else { return };
     if thread.comparison.is_some() {
-        // Its iterations are known now, and the hook behind it will not be met.
+        // Its iterations are known now, and it will not reach the hook after it.
         return repeat::end_comparison(cache, thread, At { gpr: original.gpr, flags: original.rflags });
     }
     let counter = last_counter(code, address, Unit::Execution).map(|(_, counter)| counter);
@@ -43,7 +43,7 @@ pub fn take_back(
         (_, Some(template)) if rest.is_some() => {
             thread.stream_until(template, mark.pc, true);
         }
-        // Written down in full, and still to run. Lanes are taken back one by one.
+        // Recorded in full, and still to run. Lanes are taken back individually.
         (Spilled::None, None) if rest.is_some_and(|rest| was_written(rest, mark.undo)) => {
             thread.take_accesses_back(usize::MAX);
         }
@@ -51,7 +51,8 @@ pub fn take_back(
     }
 }
 
-/// Whether all of an instruction by itself was written down: behind its hook, and before its iterations are counted.
+/// Whether an instruction that is recorded by itself has been recorded: after its hook, and before its iterations are
+/// counted.
 const fn was_written(rest: &Rest, undo: Undo) -> bool {
     matches!(rest.behind, Some(Hook::Accesses { .. } | Hook::Repeat { .. }))
         || matches!(undo, Undo::Rax | Undo::Flags)

@@ -1,5 +1,5 @@
-//! Calls that wait with another mask: the handler that ends the wait runs with that mask, which the kernel's frame does
-//! not tell.
+//! Calls that wait with another mask: the handler that ends the wait runs with that mask, which the kernel's frame
+//! does not contain.
 
 use super::context::Original;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// One of them is about to be made.
+/// One of these calls is about to be made.
 pub fn begin(thread: &mut Thread, exit: Exit, number: i64) {
     let arguments = arguments(thread);
     let [first, _, _, fourth, fifth, sixth] = arguments;
@@ -31,7 +31,7 @@ pub fn begin(thread: &mut Thread, exit: Exit, number: i64) {
     in_place(thread, exit);
 }
 
-/// The mask in force where a signal has interrupted `found`, if that is a wait with a mask of its own.
+/// The mask in force where a signal has interrupted `found`, if that is a wait with its own mask.
 pub fn mask(thread: &mut Thread, found: &Original) -> Option<u64> {
     const INTERRUPTED: u64 = i64::wrapping_neg(libc::EINTR as i64) as u64;
     let wait = thread.wait.take()?;

@@ -1,4 +1,4 @@
-//! What the program wants done on each signal, for any thread and handler to read at any time.
+//! The program's action for each signal, for any thread and handler to read at any time.
 
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -7,10 +7,10 @@ use super::{kernel::Action, set::MOST};
 /// Words of an [`Action`].
 const WORDS: usize = 4;
 
-/// One action, written by one thread at a time and read without waiting: a signal may arrive while another thread is in
-/// the middle of writing, and in a forked child that thread does not exist.
+/// One action, written by one thread at a time and read without waiting: a signal may arrive while another thread is
+/// writing, and in a forked child that thread does not exist.
 struct Wish {
-    /// How often it was written. The last bit tells which copy holds.
+    /// The number of writes. The last bit says which copy is valid.
     version: AtomicU64,
     copies: [[AtomicU64; WORDS]; 2],
 }
@@ -33,7 +33,7 @@ impl Wish {
             let version = self.version.load(Acquire);
             let [handler, flags, restorer, mask] =
                 self.copy(version).each_ref().map(|word| word.load(Acquire));
-            // The copy that holds is not written to: only one who was overtaken reads again.
+            // The valid copy is not written to: only a reader that was overtaken reads again.
             if self.version.load(Relaxed) == version {
                 return Action { handler, flags, restorer, mask };
             }
@@ -55,12 +55,12 @@ fn wish(signal: u64) -> Option<&'static Wish> {
     WISHES.get((signal as usize).checked_sub(1)?)
 }
 
-/// The program's latest wish for this signal; `None` where there is no such signal.
+/// The program's latest action for this signal; `None` where there is no such signal.
 pub fn get(signal: u64) -> Option<Action> {
     wish(signal).map(Wish::read)
 }
 
-/// Keeps it. By one thread at a time, with all signals blocked.
+/// Stores it. Called by one thread at a time, with all signals blocked.
 pub fn set(signal: u64, action: &Action) {
     if let Some(wish) = wish(signal) {
         wish.write(action);
@@ -94,7 +94,7 @@ mod tests {
         set(SIGNAL, &Action::default());
     }
 
-    /// The child of a fork has what a thread was writing that it does not have.
+    /// The child of a fork has a half-written action, but not the thread that was writing it.
     #[test]
     fn what_was_being_written_is_not_waited_for() {
         let wish = Wish::new();

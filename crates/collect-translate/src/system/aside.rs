@@ -1,8 +1,8 @@
-//! Stepping aside: the program is about to do what cannot be followed, so the whole process goes on natively, for good and
-//! without a system call of ours.
+//! Stepping aside: the program is about to do something that cannot be followed, so the whole process continues
+//! natively, for good and without further system calls of the engine.
 //!
-//! The calling thread leaves in front of its system call. The others leave at their next exit: all code is forgotten, so
-//! that every block ends at one, and exits lead to [`leave_quietly`] instead of to the dispatcher.
+//! The calling thread leaves in front of its system call. The others leave at their next exit: all code is forgotten,
+//! so that every block ends at an exit, and exits lead to [`leave_quietly`] instead of the dispatcher.
 
 use std::{arch::naked_asm, mem::offset_of};
 
@@ -41,7 +41,7 @@ pub fn may_end_here(number: i64, [first, ..]: Arguments) -> bool {
 /// Linux, include/uapi/linux/prctl.h.
 const PR_SET_SYSCALL_USER_DISPATCH: i32 = 59;
 
-/// A system call has left the cache, and the engine's lock is not taken yet.
+/// A system call has left the cache; the engine's lock is not held.
 pub fn prepare(thread: &mut Thread) {
     let (number, given) = (number(thread), arguments(thread));
     let is_general = matches!(number, libc::SYS_prctl | libc::SYS_ptrace);
@@ -61,10 +61,10 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     segment::leave_for_good(engine, thread, exit.back, exit.pc, Leave::SteppedAside);
 }
 
-/// The process has stepped aside: other threads that are in the dispatcher leave it, whose system calls may be forbidden from
-/// the calling thread's next one on. Without the engine's lock, with signals blocked.
+/// The process has stepped aside: waits for other threads to leave the dispatcher, because their system calls may be
+/// forbidden from the calling thread's next one on. Called without the engine's lock, with signals blocked.
 pub fn let_others_out() {
-    /// A second: a thread may have to wait for a processor, or make a call that waits.
+    /// In total a second: a thread may have to wait for a processor, or make a call that waits.
     const AT_MOST: usize = 20_000;
     for _ in 0..AT_MOST {
         let mut inside = false;
@@ -76,7 +76,7 @@ pub fn let_others_out() {
     }
 }
 
-/// Steps aside in a thread that runs natively, whose totals were told. Signals must be blocked.
+/// Steps aside in a thread that runs natively, whose totals have been reported. Signals must be blocked.
 pub fn step_aside() {
     actions::give_back();
     if !process::is_started() {
@@ -94,9 +94,10 @@ pub fn step_aside() {
     }
 }
 
-/// Where exits lead once the process has stepped aside, as to `arrive::dispatch`: on in native code. GS stays ours.
+/// The target of exits once the process has stepped aside, in place of `arrive::dispatch`: continues in native code.
+/// GS keeps its value.
 ///
-/// Flags and all registers stay the program's, and its stack is not used: a signal may come at any time.
+/// Flags and all registers keep the program's values, and its stack is not used: a signal may arrive at any time.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
 unsafe extern "C" fn leave_quietly() {
@@ -109,7 +110,7 @@ unsafe extern "C" fn leave_quietly() {
         "mov rcx, gs:[{rcx}]",
         "mov rax, gs:[{scratch}]",
         "jmp qword ptr gs:[{next}]",
-        // Where the exit itself does not know, the thread does.
+        // If the exit does not determine it, the thread's slots do.
         "3:",
         "mov rcx, [rax + {reason}]",
         "lea rcx, [rcx - {back}]",

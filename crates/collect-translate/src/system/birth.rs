@@ -1,4 +1,4 @@
-//! fork, vfork, clone and clone3: what the program asks for.
+//! fork, vfork, clone and clone3: what kind of child the program asks for.
 
 use carom_base_sys::user_memory::Reader;
 
@@ -31,14 +31,14 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
     }
 }
 
-/// Whether the child runs natively: it uses its parent's memory, its parent waits for it, or nothing of ours lies where
-/// its thread-local storage is to be.
+/// Whether the child runs natively: it shares its parent's memory, its parent waits for it, or its thread-local
+/// storage will be elsewhere, without anything of the engine.
 fn goes_native(flags: u64) -> bool {
     flags & (libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_SETTLS) as u64 != 0
 }
 
-/// The kernel judges the program's own arguments, but where the child is to have a stack of its own: it begins on its
-/// parent's, as the engine does, and gets the other one later.
+/// The kernel checks the program's own arguments. The exception is a child with a stack of its own: it begins on its
+/// parent's, as the engine does, and gets its own later.
 fn clone3(engine: &mut Engine, thread: &mut Thread, exit: Exit, given: Arguments) {
     let [place, bytes, ..] = given;
     let mut asked = Asked::default();
@@ -53,8 +53,8 @@ fn clone3(engine: &mut Engine, thread: &mut Thread, exit: Exit, given: Arguments
     fork::call(engine, thread, exit, libc::SYS_clone3, arguments, stack);
 }
 
-/// A copy of `struct clone_args` (Linux, include/uapi/linux/sched.h). The kernel takes at most a page, of which what it
-/// does not know must be zero.
+/// A copy of `struct clone_args` (Linux, include/uapi/linux/sched.h). The kernel accepts at most a page, in which
+/// everything that it does not know must be zero.
 struct Asked([u8; PAGE_BYTES as usize]);
 
 /// Words of the structure.
@@ -69,7 +69,7 @@ impl Default for Asked {
 }
 
 impl Asked {
-    /// `None` where nothing can be read, or too much is to be.
+    /// `None` where it cannot be read, or is too large.
     fn read(&mut self, place: u64, bytes: u64) -> Option<()> {
         let into = self.0.get_mut(..usize::try_from(bytes).ok()?)?;
         Reader::default().bytes(place, into)
@@ -86,7 +86,7 @@ impl Asked {
         }
     }
 
-    /// Takes the end of the child's stack out, if there is one that the kernel accepts.
+    /// Removes the end of the child's stack, if there is one that the kernel accepts.
     fn take_stack(&mut self) -> Option<u64> {
         let (stack, bytes) = (self.word(STACK), self.word(STACK_BYTES));
         let end = stack.checked_add(bytes).filter(|&end| stack != 0 && bytes != 0 && end <= USER_END)?;

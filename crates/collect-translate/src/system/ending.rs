@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Where a thread stands that has no lane any more. One for all.
+/// The stack of a thread that no longer has a lane. One for all threads.
 #[repr(C, align(64))]
 struct Grave([u8; GRAVE_BYTES]);
 
@@ -21,14 +21,14 @@ const GRAVE_BYTES: usize = 64 << 10;
 
 static GRAVE: Lock<Grave> = Lock::new(Rank::Grave, Grave([0; GRAVE_BYTES]));
 
-/// Where a thread goes on that is to end: no address that a program could go to.
+/// Where a thread continues that is about to end: no address that a program could jump to.
 pub const END: u64 = (1 << 63) + 1;
 
-/// The calling thread is to [`end`].
+/// The calling thread is going to [`end`].
 pub fn exit(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     let totals = thread.totals(engine.cache.arenas.all());
     engine.observer.thread_ending(thread.name, &totals);
-    // Its dispatcher has it still.
+    // Its dispatcher still uses it.
     if engine.take(thread.books) {
         thread.slots().next = END;
     } else {
@@ -36,11 +36,11 @@ pub fn exit(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     }
 }
 
-/// Ends the calling thread, which is not attached any more, without the engine's lock.
+/// Ends the calling thread, which is no longer attached, without the engine's lock.
 pub fn end(thread: *mut Thread) -> ! {
     let mut grave = GRAVE.lock();
     let top = grave.0.as_mut_ptr_range().end;
-    // It is given back when the thread uses nothing any more.
+    // The lock is released when the thread uses nothing any more.
     std::mem::forget(grave);
     // SAFETY: this stack is left for good; the grave is ours as long as we hold its lock.
     unsafe {
@@ -48,13 +48,13 @@ pub fn end(thread: *mut Thread) -> ! {
     };
 }
 
-/// Gives back what the calling thread has, and ends it.
+/// Releases everything of the calling thread, and ends it.
 unsafe extern "C" fn bury(thread: *mut Thread) -> ! {
-    // SAFETY: it was a box, and whoever had it before does not come back.
+    // SAFETY: it was a box, and its earlier owner does not come back.
     let mut thread = unsafe { Box::from_raw(thread) };
     let [status, ..] = arguments(&mut thread);
     let lane = thread.lane;
-    // Nobody knows the thread any more who could want it.
+    // No other thread knows this one any more.
     thread.turn.give();
     drop(thread);
     calling::set_gs_base(0);

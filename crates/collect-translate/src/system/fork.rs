@@ -1,4 +1,4 @@
-//! Processes that the program makes and that share no memory with it: the child goes on in a cache of its own.
+//! Forks: processes that the program creates and that share no memory with it. The child continues in its own cache.
 
 use crate::{
     engine::{Engine, process},
@@ -13,7 +13,8 @@ use crate::{
     },
 };
 
-/// Does the system call, and goes on behind it in both processes. `stack`: the child's stack pointer; 0: the parent's.
+/// Makes the system call, and continues after it in both processes. `stack`: the child's stack pointer; 0: the
+/// parent's.
 pub fn call(
     engine: &mut Engine,
     thread: &mut Thread,
@@ -23,7 +24,7 @@ pub fn call(
     stack: u64,
 ) {
     engine.cache.translate_ahead();
-    // What is copied is what the child sees, because nobody translates before the call has returned.
+    // The copy is what the child sees, because no thread translates before the call has returned.
     let copies: Option<Vec<ArenaCopy>> =
         engine.cache.arenas.iter_mut().map(|code| code.memory_mut().copy().ok()).collect();
     engine.observer.forking();
@@ -42,7 +43,7 @@ pub fn call(
     }
 }
 
-/// In the child. Where there is no copy of the code, it runs natively.
+/// In the child. Without a copy of the code, it runs natively.
 fn begin(engine: &mut Engine, thread: &mut Thread, copies: Option<Vec<ArenaCopy>>) {
     engine.forget_others(thread);
     if replace_code(engine, copies).is_none() {

@@ -1,8 +1,8 @@
-//! System calls that change what is mapped: code that is not there any more, or other code.
+//! System calls that change what is mapped: code disappears, or changes.
 //!
-//! They may take as long as another thread of the program wants, which provides the memory (userfaultfd, files of its own),
-//! so they are made without the engine's lock. Code that they may take away is forgotten before, and nobody translates
-//! anything there until what is mapped afterwards was looked at.
+//! They may take as long as another thread of the program wants that provides the memory (userfaultfd, a file system
+//! in user space), so they are made without the engine's lock. Code that they may remove is forgotten before, and no
+//! thread translates anything there until the new mappings have been read.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Where a thread goes on that is to [`make`] its call: no address that a program could go to.
+/// Where a thread continues that is going to [`make`] its call: no address that a program could jump to.
 pub const UNLOCKED: u64 = (1 << 63) + 2;
 
 /// The thread is about to make such a call.
@@ -29,13 +29,13 @@ pub fn prepare(engine: &mut Engine, thread: &mut Thread) {
     thread.slots().next = UNLOCKED;
 }
 
-/// Makes it, without the engine's lock.
+/// Makes the call, without the engine's lock.
 pub fn make(thread: &mut Thread) -> Result<u64, Errno> {
-    // SAFETY: the program asked for it, and no code of what it takes away is being read.
+    // SAFETY: the program asked for it, and no thread reads code that it removes.
     unsafe { memory::call(number(thread), arguments(thread)) }
 }
 
-/// It was made.
+/// The call has been made.
 pub fn made(engine: &mut Engine, thread: &mut Thread, exit: Exit, result: Result<u64, Errno>) {
     let (number, given) = (number(thread), arguments(thread));
     finish(thread, exit, result);
@@ -48,7 +48,8 @@ pub fn made(engine: &mut Engine, thread: &mut Thread, exit: Exit, result: Result
         had_code |= cache.source.end_change(&range);
     }
     if had_code || number == libc::SYS_shmat && replaces(given) {
-        // How long a segment is, only the kernel knows. Where the look fails, there is no code: it will be looked for again.
+        // Only the kernel knows the length of a segment. Where the look fails, there is no code until a later one
+        // succeeds.
         let _ = cache.look();
     }
     let shared = maps_shared(number, given);
@@ -64,32 +65,32 @@ pub fn made(engine: &mut Engine, thread: &mut Thread, exit: Exit, result: Result
             cache.code_changed(&range);
         }
         if range.contains(&thread.restarts) {
-            // It unmaps its own variables, as one does that is about to end.
+            // It unmaps its own variables, as a thread does that is about to end.
             thread.restarts = 0;
         }
     }
-    // The program may have changed what it was running.
+    // The program may have changed the code that it was running.
     if !cache.is_current(exit.back) {
         let next = thread.slots().pc;
         enter(engine, thread, next);
     }
 }
 
-/// The addresses at which a call may take something away.
+/// The addresses at which a call may remove something.
 fn replaced(number: i64, given: Arguments) -> [Option<Range<u64>>; 2] {
     let [at, bytes, third, flags, new, ..] = given;
     let old = Some(pages(at, bytes));
     match number {
         libc::SYS_mmap => [old.filter(|_| flags & libc::MAP_FIXED as u64 != 0), None],
         libc::SYS_mremap => [old, Some(pages(new, third)).filter(|_| flags & libc::MREMAP_FIXED as u64 != 0)],
-        // A segment has no code that could be translated.
+        // A segment has no code that can be translated.
         libc::SYS_shmat | libc::SYS_shmdt => [None, None],
         _ => [old, None],
     }
 }
 
-/// Whether there may be code to translate afterwards where none was, now or with other rights. Not that of compilers at
-/// run time, who change the rights of their memory often.
+/// Whether there may be new code to translate afterwards, at once or with other rights. Excludes that of compilers at
+/// run time, which change the rights of their memory often.
 fn makes_code(regions: &Regions, number: i64, given: Arguments) -> bool {
     const NO_FILE_OF_ITS_OWN: u64 = (libc::MAP_ANONYMOUS | libc::MAP_SHARED) as u64;
     let [at, bytes, protection, flags, ..] = given;
@@ -113,26 +114,26 @@ fn maps_shared(number: i64, given: Arguments) -> bool {
     let [.., flags, _, _] = given;
     match number {
         libc::SYS_mmap => flags & libc::MAP_TYPE as u64 != libc::MAP_PRIVATE as u64,
-        // What is moved may be shared.
+        // Moved memory may be shared.
         libc::SYS_shmat | libc::SYS_mremap => true,
         _ => false,
     }
 }
 
-/// The addresses at which something else may be now. A call that failed may have done some of its work.
+/// The addresses at which something else may be mapped now. A call that failed may have done some of its work.
 fn changed(number: i64, given: Arguments, result: Result<u64, Errno>) -> [Option<Range<u64>>; 2] {
     let [at, bytes, third, ..] = given;
     match number {
         libc::SYS_mmap => [result.ok().map(|new| pages(new, bytes)), None],
         libc::SYS_mremap => [Some(pages(at, bytes)), result.ok().map(|new| pages(new, third))],
         libc::SYS_shmat => [None, None],
-        // How long the segment was, only the kernel knows: whoever knows its beginning forgets all of it.
+        // Only the kernel knows the length of the segment: whatever knows its start forgets all of it.
         libc::SYS_shmdt => [Some(pages(at, 1)), None],
         _ => [Some(pages(at, bytes)), None],
     }
 }
 
-/// Whether a segment is attached over what was there.
+/// Whether a segment is attached over existing mappings.
 fn replaces(given: Arguments) -> bool {
     let [_, _, flags, ..] = given;
     flags & libc::SHM_REMAP as u64 != 0

@@ -1,11 +1,12 @@
 //! System calls that concern the translator.
 //!
-//! - A fork copies the arenas, under the lock that serialises translation, so that the child has code of its own ([`fork`]).
-//!   What is the same in parent and child (modules, arguments, how samples are delivered, the thread's tools) is not found
-//!   out anew. Children that share memory (`vfork`, a raw `clone`) run natively, with GS cleared ([`spawn`]).
-//! - Calls that map, unmap or protect go through the dispatcher ([`mapping`]). Fragments made from those pages are forgotten
-//!   before the call, which is made without the lock. Until the call is over nothing is translated there.
-//! - Before a call that would forbid what engine or embedder need, the whole process goes on natively ([`aside`]).
+//! - A fork copies the arenas, under the lock that serialises translation, so that the child has its own code
+//!   ([`fork`]). Facts that are the same in parent and child (modules, arguments, how samples are delivered, the
+//!   thread's tools) are not looked up again. Children that share memory (`vfork`, a raw `clone`) run natively, with
+//!   GS cleared ([`spawn`]).
+//! - Calls that map, unmap or protect go through the dispatcher ([`mapping`]). Fragments made from those pages are
+//!   forgotten before the call, which is made without the lock. Until it returns, nothing is translated there.
+//! - Before a call that would forbid what engine or embedder need, the whole process continues natively ([`aside`]).
 
 pub mod aside;
 pub mod birth;
@@ -27,14 +28,14 @@ use crate::{
     },
 };
 
-/// A system call left the cache.
+/// A system call has left the cache.
 pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     let number = number(thread);
     match number {
         libc::SYS_exit => ending::exit(engine, thread, exit),
         libc::SYS_exit_group | libc::SYS_execve | libc::SYS_execveat => {
             signal::show_mask(thread);
-            // If the program could not be executed, it is told of more later.
+            // If the program could not be executed, further counts are reported later.
             engine.ending();
             in_place(thread, exit);
         }

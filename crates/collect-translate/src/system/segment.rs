@@ -1,5 +1,5 @@
-//! What the program does with the register that the thread's state is found with: a thread that uses GS itself leaves
-//! for good, with the base that it would have natively.
+//! The program's own use of GS, by which the engine finds the thread's state: a thread that uses GS itself leaves for
+//! good, with the base that it would have natively.
 
 use std::arch::naked_asm;
 
@@ -48,21 +48,21 @@ pub fn leave_for_instruction(engine: &mut Engine, thread: &mut Thread, exit: Exi
     }
 }
 
-/// The thread goes on natively at `pc`, with GS as it would be natively, and does not come back. `from`: where in the cache
-/// it was.
+/// The thread continues natively at `pc`, with GS as it would be natively, and does not come back. `from`: where in
+/// the cache it was.
 pub fn leave_for_good(engine: &mut Engine, thread: &mut Thread, from: u64, pc: u64, why: Leave) {
     thread.give_back();
     leave(thread, pc, why);
     let rax = thread.slots().regs[RAX];
     let arena = engine.cache.arenas.at_mut(from);
-    // Where there is no room the program finds our base, as long as it does not set its own.
+    // Without room the program finds the engine's base, until it sets its own.
     if let Some(entry) = arena.and_then(|arena| emit_way_out(arena, pc, rax)) {
         thread.slots().next = entry;
     }
 }
 
-/// Code for one exit: it clears GS and goes on at `pc`, all registers being the program's. From where GS is clear, the
-/// thread is none of ours any more, so that nothing can be kept behind GS.
+/// Code for one exit: it clears GS and continues at `pc`, with the program's values in all registers. Once GS is
+/// clear, the thread is no longer attached, so nothing can be kept behind GS.
 fn emit_way_out(arena: &mut Code, pc: u64, rax: u64) -> Option<u64> {
     const MOV_EAX_0: [u8; 5] = [0xb8, 0, 0, 0, 0];
     const WRGSBASE_RAX: [u8; 5] = [0xf3, 0x48, 0x0f, 0xae, 0xd8];
@@ -110,13 +110,13 @@ pub fn call(_engine: &mut Engine, thread: &mut Thread, exit: Exit) {
             }
             finish(thread, exit, result);
         }
-        // As a kernel without them says.
+        // As a kernel without shadow stacks answers.
         ARCH_SHSTK_ENABLE => finish(thread, exit, Err(libc::EOPNOTSUPP)),
         _ => in_place(thread, exit),
     }
 }
 
-/// GS into RCX, on at R11: registers that are free behind a system call.
+/// Sets GS from RCX and continues at R11: registers that are free after a system call.
 #[unsafe(naked)]
 unsafe extern "C" fn set_gs_and_leave() {
     naked_asm!("wrgsbase rcx", "jmp r11")

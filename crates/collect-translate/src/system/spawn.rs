@@ -1,6 +1,6 @@
-//! Threads, and processes that share the program's memory: the child runs natively. It begins with its parent's GS,
-//! which it must clear before it uses anything behind it. A signal in between finds a thread that is not attached,
-//! because its state is another thread's.
+//! Threads and processes that share the program's memory: the child runs natively. It begins with its parent's GS,
+//! and must clear it before it uses anything behind it. A signal in between finds a thread that is not attached,
+//! because the state there belongs to another thread.
 
 use crate::{
     blocks::code::Code,
@@ -14,7 +14,7 @@ use crate::{
     threads::{calls::finish, next::go_on, thread::Thread},
 };
 
-/// Lets the system call happen in code of its own, from where the two go different ways.
+/// Makes the system call in code of its own, after which parent and child diverge.
 pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     thread.clock.note(Leave::Spawned);
     let known = engine.cache.translations.spawn(exit.back);
@@ -40,8 +40,8 @@ const JMP_REL32: u8 = 5;
 const WRGSBASE_RCX: [u8; 5] = [0xf3, 0x48, 0x0f, 0xae, 0xd9];
 const JMP_RIP: [u8; 2] = [0xff, 0x25];
 
-/// The parent, and a child that could not be made, go on behind the call in the cache; the child at `next` in native
-/// code. RCX is free behind a system call, the flags are not.
+/// The parent, or the caller if the child could not be made, continues after the call in the cache; the child
+/// continues at `next` in native code. RCX is free after a system call, the flags are not.
 fn emit(arena: &mut Code, exit: &Exit, next: u64) -> Option<u64> {
     let literal = arena.literal(next);
     let mut code = Emitter::at(arena.next_cold());

@@ -1,7 +1,7 @@
-//! What is kept of a thread that other threads look at, or change: all of it under the engine's lock.
+//! A thread's *books*: the part of its state that other threads read or change, all under the engine's lock.
 //!
-//! It lies by itself, and is reached by a pointer each time: a thread may be anywhere in its dispatcher, with its own
-//! [`Thread`](crate::threads::thread::Thread) in hand, while another one has the lock.
+//! It lies apart from the rest, and is reached by a pointer each time: a thread may be anywhere in its dispatcher,
+//! using its own [`Thread`](crate::threads::thread::Thread), while another one holds the lock.
 
 use std::{
     ptr::NonNull,
@@ -19,39 +19,40 @@ use crate::{
     probes::{countdown::Countdowns, coverage::Clock, totals::Totals},
 };
 
-/// A native function that was called from the cache, and has not returned yet.
+/// A native function that was called from the cache and has not returned yet.
 #[derive(Clone, Copy, Debug)]
 pub struct NativeCall {
     /// Where on the program's stack the return address lies.
     pub at: u64,
-    /// What the program put there.
+    /// The return address that the program put there.
     pub back: u64,
 }
 
-/// What others use of a thread.
+/// The part of a thread's state that other threads use.
 pub struct Books {
     pub lane: LaneId,
-    /// What the observer calls it.
+    /// The thread's name for the observer.
     pub name: u64,
     pub slots: NonNull<Slots>,
-    /// What counters do not know: bytes that depend on registers, and corrections for blocks that were left half way.
+    /// Counts that are not in counters: bytes that depend on registers, and corrections for blocks that were left
+    /// half way.
     pub extra: Totals,
     /// By arena.
     pub countdowns: Vec<Countdowns>,
-    /// How many arenas had been retired when it was last known to be in none of those (`engine::room`).
+    /// How many arenas had been retired when the thread was last known to be in none of them (`engine::room`).
     pub seen: u64,
     pub native_calls: Vec<NativeCall>,
-    /// Accesses that are counted and still to come, while the observer is told of one of them. That is without the engine's
-    /// lock.
+    /// Accesses that are counted and still to come, while the observer is called for one of them, without the
+    /// engine's lock.
     pub ahead: AtomicI64,
-    /// Whose turn it is to hand over what it has streamed.
+    /// Whose turn it is to hand over the thread's stream.
     pub turn: Arc<Turn>,
     /// Its time in the cache and outside.
     pub clock: Clock,
 }
 
 impl Books {
-    /// New ones, of the calling thread.
+    /// New books for the calling thread.
     pub fn begin(lane: LaneId, name: u64, slots: NonNull<Slots>) -> Self {
         Self {
             lane,
@@ -67,14 +68,16 @@ impl Books {
         }
     }
 
-    /// Native functions that were called from the cache return to where they were called. Signals must be blocked.
+    /// Makes native functions that were called from the cache return to where they were called. Signals must be
+    /// blocked.
     pub fn give_back(&mut self) {
         for call in std::mem::take(&mut self.native_calls) {
             give_back(call);
         }
     }
 
-    /// Its exits lead to `passage`, and native functions return to where they were called. Signals must be blocked.
+    /// Makes its exits lead to `passage`, and native functions return to where they were called. Signals must be
+    /// blocked.
     pub fn lead_out(&mut self, passage: u64) {
         let called_from = self.native_calls.last().map_or(0, |call| call.back);
         self.give_back();
@@ -89,7 +92,7 @@ impl Books {
         }
     }
 
-    /// Whether the thread is on its way through the dispatcher, where it makes system calls of ours.
+    /// Whether the thread is on its way through the dispatcher, where the engine makes system calls.
     pub fn is_inside(&self) -> bool {
         let slots = self.slots.as_ptr();
         // SAFETY: the lane is the thread's until it detaches.
@@ -103,7 +106,7 @@ impl Books {
         self.native_calls.iter().find(|call| call.at == at).map(|call| call.back)
     }
 
-    /// Loads and stores so far, but for what is counted and still to come.
+    /// Loads and stores, without those that are counted and still to come.
     pub fn accesses(&self, codes: &[Code]) -> u64 {
         let loaded = self.countdowns.iter().map(Countdowns::loaded_accesses);
         let counted = codes.iter().map(|code| code.accesses(self.lane));
@@ -111,7 +114,7 @@ impl Books {
         loaded.chain(counted).fold(known, i64::wrapping_add).max(0) as u64
     }
 
-    /// What the thread has executed so far.
+    /// What the thread has executed.
     pub fn totals(&self, codes: &[Code]) -> Totals {
         let mut totals = Totals { coverage: self.clock.coverage(), ..self.extra };
         for (arena, code) in codes.iter().enumerate() {
@@ -123,14 +126,14 @@ impl Books {
         totals
     }
 
-    /// Units that a counter has counted.
+    /// The number of units that a counter has counted.
     pub fn units(&self, place: Place<'_>) -> i64 {
         let countdown = self.countdowns.get(place.arena).and_then(|countdowns| countdowns.get(place.id));
         let loaded = countdown.map_or(0, |countdown| countdown.loaded as i64);
         loaded.wrapping_sub(place.code.windows().value(self.lane, place.id as usize))
     }
 
-    /// An arena is to be used anew: what was counted there is added to what counters do not know.
+    /// An arena is about to be reused: moves its counts to those that are not in counters.
     pub fn fold(&mut self, arena: usize, code: &Code) {
         for (id, counter) in (0..).zip(code.counters()) {
             counter.add(self.units(Place { arena, code, id }), &mut self.extra);
@@ -144,7 +147,7 @@ impl Books {
 
 fn give_back(call: NativeCall) {
     let ours = passages::native_return as *const () as u64;
-    // What a jump has left may be another's memory by now, or nobody's.
+    // The memory of calls that a jump has left may belong to others by now, or be unmapped.
     if program::read(call.at) == Some(ours) {
         program::write(call.at, call.back);
     }

@@ -20,9 +20,9 @@ use crate::{
     memory::{BUFFER_BYTES, BUFFER_OFFSET},
 };
 
-/// The buffer of a thread, for whoever has its turn.
+/// The buffer of a thread, for the thread that has its turn.
 pub struct Buffer {
-    /// What the observer calls the thread.
+    /// The thread's name for the observer.
     pub name: u64,
     pub turn: Arc<Turn>,
     slots: NonNull<Slots>,
@@ -33,19 +33,19 @@ impl Buffer {
         Self { name: books.name, turn: Arc::clone(&books.turn), slots: books.slots }
     }
 
-    /// The words of it that are in use.
+    /// Its words in use.
     pub fn streamed(&self) -> &[u64] {
         streamed(self.slots)
     }
 }
 
 impl Thread {
-    /// The words of its buffer that are in use.
+    /// The words of the thread's buffer that are in use.
     pub fn streamed(&self) -> &[u64] {
         streamed(self.slots)
     }
 
-    /// All words of its buffer, to be changed.
+    /// All words of the thread's buffer, mutable.
     pub fn buffer_mut(&mut self) -> &mut [u64] {
         let words = BUFFER_BYTES as usize / size_of::<u64>();
         let start = self.slots.as_ptr().cast::<u8>().wrapping_add(BUFFER_OFFSET as usize).cast::<u64>();
@@ -53,7 +53,8 @@ impl Thread {
         unsafe { std::slice::from_raw_parts_mut(start, words) }
     }
 
-    /// So many words are in use: those before the last `words` stay. Another thread may be reading these.
+    /// Sets the number of words in use; the words before the last `words` must not change. Another thread may be
+    /// reading these.
     pub fn set_streamed(&mut self, words: usize) {
         let position = EMPTY.saturating_add(8 * words as i64).min((BUFFER_BYTES - RECORDS_BYTES) as i64);
         let place = &raw mut self.slots().position;
@@ -72,14 +73,14 @@ fn streamed<'a>(slots: NonNull<Slots>) -> &'a [u64] {
     let place = unsafe { &raw mut (*slots).position };
     // SAFETY: as above.
     let position = unsafe { AtomicI64::from_ptr(place) };
-    // ATOMICS: its own code, which moves the position on when words are complete, stores in the order of the program.
+    // ATOMICS: the thread's own code moves the position on when words are complete, and stores in program order.
     let position = position.load(Acquire);
     let start = slots.cast::<u8>().cast_const().wrapping_add(BUFFER_OFFSET as usize).cast::<u64>();
-    // SAFETY: in the lane; what lies before the position is not written to any more.
+    // SAFETY: in the lane; words before the position are no longer written to.
     unsafe { std::slice::from_raw_parts(start, words(position)) }
 }
 
-/// Words in front of a position; none where it is no position.
+/// The number of words before a position; none where it is not a valid position.
 fn words(position: i64) -> usize {
     let bytes = RECORDS_BYTES.checked_add_signed(position).filter(|&bytes| bytes <= BUFFER_BYTES);
     bytes.map_or(0, |bytes| bytes as usize / size_of::<u64>())

@@ -9,37 +9,37 @@ use crate::{
     memory::Errno,
 };
 
-/// What is in RDI, RSI, RDX, R10, R8 and R9.
+/// The values of RDI, RSI, RDX, R10, R8 and R9.
 pub type Arguments = [u64; 6];
 
 /// Bytes of the instruction.
 pub const SYSCALL_BYTES: u64 = 2;
 
-/// What the program is about to do that cannot be followed.
+/// Something that the program is about to do and that cannot be followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// A stable code.
     pub code: &'static str,
-    /// What it would forbid, by name; may be empty.
+    /// The name of the call that it would forbid; may be empty.
     pub detail: &'static str,
 }
 
-/// A call that puts another mask into force while it waits.
+/// A call that sets another signal mask while it waits.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
     pub mask: u64,
-    /// Where the program goes on, with which stack and arguments.
+    /// Where the program continues, with which stack and arguments.
     pub next: u64,
     pub sp: u64,
     pub arguments: [u64; 6],
 }
 
-/// The call happens in the cache, after what had to come before it.
+/// The call happens in the cache, after any preparation.
 pub fn in_place(thread: &mut Thread, exit: Exit) {
     go_on(thread, exit.back, exit.pc);
 }
 
-/// The call has happened, and the thread goes on behind it.
+/// The call has been made, and the thread continues after it.
 pub fn finish(thread: &mut Thread, exit: Exit, result: Result<u64, Errno>) {
     let next = exit.pc + SYSCALL_BYTES;
     let slots = thread.slots();
@@ -49,7 +49,7 @@ pub fn finish(thread: &mut Thread, exit: Exit, result: Result<u64, Errno>) {
     go_on(thread, exit.back + SYSCALL_BYTES, next);
 }
 
-/// The call's number: the kernel looks at the lower half of RAX.
+/// The call's number: the kernel uses only the lower half of RAX.
 pub fn number(thread: &mut Thread) -> i64 {
     i64::from(thread.slots().regs[RAX] as i32)
 }

@@ -1,4 +1,4 @@
-//! What a thread does with its countdowns.
+//! A thread's use of its countdowns.
 
 use super::thread::Thread;
 use crate::{
@@ -10,20 +10,21 @@ use crate::{
     },
 };
 
-/// Samples of a kind in one run of units at most: they take memory, and a run may be longer than what can be accessed,
-/// where it faults on its way.
+/// The largest number of samples of a kind in one run of units: they take memory, and a run may be longer than what
+/// can be accessed, and fault on its way.
 const MOST_AT_ONCE: usize = 1 << 16;
 
 impl Thread {
-    /// Loads a counter that was just made with the units until the first sample. `periods`: of loads and stores.
+    /// Loads a new counter with the units until the first sample. `periods`: of loads and stores.
     pub fn begin_countdown(&mut self, place: Place<'_>, periods: [u64; 2]) {
         let Some(sums) = place.sums() else { return };
         let countdown = self.countdown(place, periods);
         self.load(place, &sums, countdown, 0);
     }
 
-    /// Some units were counted, and the counter may be negative: tells which of their accesses are to be sampled, loads
-    /// before stores, and loads the counter with the units until the next sample. Returns how many units were counted.
+    /// Some units were counted, and the counter may be negative: calls back for each of their accesses to sample,
+    /// loads before stores, and loads the counter with the units until the next sample. Returns the number of counted
+    /// units.
     pub fn draw(&mut self, place: Place<'_>, periods: [u64; 2], mut each: impl FnMut(Drawn)) -> u64 {
         let Some(sums) = place.sums() else { return 0 };
         let mut countdown = self.countdown(place, periods);
@@ -45,7 +46,7 @@ impl Thread {
         end
     }
 
-    /// A countdown, begun now if it was not.
+    /// A countdown, which begins now if it has not begun.
     fn countdown(&mut self, place: Place<'_>, periods: [u64; 2]) -> Countdown {
         if self.countdowns.len() <= place.arena {
             self.countdowns.resize_with(place.arena + 1, Countdowns::default);
@@ -57,7 +58,7 @@ impl Thread {
         })
     }
 
-    /// Loads a counter, which has counted `counted` units, with those until the next sample.
+    /// Loads a counter, which has counted `counted` units, with the units until the next sample.
     fn load(&mut self, place: Place<'_>, sums: &Sums, mut countdown: Countdown, counted: u64) {
         let value = countdown.until(sums, counted);
         let before = countdown.loaded;

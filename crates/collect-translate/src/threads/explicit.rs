@@ -1,4 +1,4 @@
-//! Records in full: iterations of string instructions, gathered lanes, and addresses that no `lea` computes.
+//! Explicit records: iterations of string instructions, gathered lanes, and addresses that no `lea` computes.
 
 use carom_base::Access;
 
@@ -8,7 +8,7 @@ use crate::{
     probes::templates,
 };
 
-/// The same accesses, several times, each time `stride` bytes on.
+/// Accesses that are repeated, each time `stride` bytes further on.
 #[derive(Clone, Copy, Debug)]
 pub struct Explicit<'a> {
     pub ip: u64,
@@ -17,12 +17,12 @@ pub struct Explicit<'a> {
     pub accesses: &'a [Access],
 }
 
-/// Room that any of them has, with a stamp in front of it.
+/// The space for any of these records, with a stamp in front of it.
 pub const MOST_WORDS: usize =
     STAMP_WORDS + EXPLICIT_WORDS + EXPLICIT_ACCESS_WORDS * carom_base_insn::MAX_ACCESSES;
 
 impl Explicit<'_> {
-    /// Its words, in their order.
+    /// Its words, in order.
     pub fn words(&self, mut append: impl FnMut(u64)) {
         let head = [Token::explicit(self.accesses.len() as u32).0, self.ip, self.times, self.stride as u64];
         head.into_iter().for_each(&mut append);
@@ -34,7 +34,7 @@ impl Explicit<'_> {
 }
 
 impl Thread {
-    /// Appends a record, for which there is room, unless there is nothing in it.
+    /// Appends a record, for which there must be room, unless it is empty.
     pub fn stream(&mut self, record: &Explicit<'_>) {
         self.explicit = 0;
         if record.times == 0 || record.accesses.is_empty() {
@@ -54,12 +54,12 @@ impl Thread {
         self.explicit = end - start;
     }
 
-    /// Whether a record in full might not fit any more.
+    /// Whether an explicit record might not fit any more.
     pub fn is_nearly_full(&mut self) -> bool {
         self.slots().position > -(8 * MOST_WORDS as i64)
     }
 
-    /// The last record, which is one in full, has `times` repetitions less than it says.
+    /// Reduces the last record, which must be explicit, by `times` repetitions.
     pub fn take_repetitions_back(&mut self, times: u64) {
         const TIMES: usize = 2;
         let length = self.streamed().len();
@@ -72,7 +72,7 @@ impl Thread {
         }
     }
 
-    /// The last `accesses` of the last record, which is one in full, have not taken place.
+    /// Removes the last `accesses` of the last record, which must be explicit: they have not taken place.
     pub fn take_accesses_back(&mut self, accesses: usize) {
         let length = self.streamed().len();
         let Some(start) = length.checked_sub(self.explicit).filter(|_| self.explicit != 0) else { return };
@@ -86,8 +86,8 @@ impl Thread {
         self.explicit = words;
     }
 
-    /// The block with these templates is left in front of the instruction at `pc`. `written`: it is part of the buffer with
-    /// all its accesses, otherwise with none.
+    /// The block with these templates is left in front of the instruction at `pc`. `written`: the block is in the
+    /// buffer with all its accesses, otherwise with none.
     pub fn stream_until(&mut self, template: u32, pc: u64, written: bool) {
         let [all, done] = templates::count(template, pc);
         if all == done && written {
@@ -95,7 +95,7 @@ impl Thread {
         }
         let length = self.streamed().len();
         let start = if written { length.saturating_sub(all as usize + 1) } else { length };
-        // The addresses lie behind the token as the code has written them.
+        // The addresses follow the token, as the code has written them.
         if let Some(token) = self.buffer_mut().get_mut(start).filter(|_| done > 0) {
             *token = Token::cut(template, done).0;
         }

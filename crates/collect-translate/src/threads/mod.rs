@@ -1,7 +1,7 @@
 //! The state of each thread that runs in the cache.
 //!
-//! A [`thread::Thread`] is its dispatcher's alone. What others read or change of it, its [`books`] (counts, countdowns,
-//! clock), lies apart and is used under the engine's lock.
+//! A [`thread::Thread`] belongs to its dispatcher alone. Its [`books`] (counts, countdowns, clock), which other
+//! threads read or change, lie apart and are used under the engine's lock.
 
 pub mod books;
 pub mod buffer;

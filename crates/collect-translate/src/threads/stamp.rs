@@ -1,27 +1,28 @@
-//! When accesses were made: readings of the time-stamp counter in the stream.
+//! Stamps: readings of the time-stamp counter in the stream, which tell when accesses were made.
 //!
-//! Code that writes a record down looks whether [`STAMP_EVERY_BYTES`] have been written since the last stamp, and writes
-//! one first: so there are never more accesses than that between two of them, but for those of repeated and masked
-//! instructions. Another follows each locked instruction, when it has been executed: that is the moment by which it took
-//! effect, while what comes in front of it may be from before the line was another's. And whoever comes back from the
-//! dispatcher, or from a system call, begins with one.
+//! Before code writes a record, it checks whether [`STAMP_EVERY_BYTES`] have been written since the last stamp, and
+//! if so writes a stamp first. So there are never more accesses than that between two stamps, except for those of
+//! repeated and masked instructions. Another stamp follows each locked instruction: by then the instruction has taken
+//! effect, while a reading before it may precede another thread's use of the line. And a thread that comes back from
+//! the dispatcher, or from a system call, begins with a stamp.
 
 use std::arch::x86_64::{__cpuid, _mm_lfence, _rdtsc};
 
 use super::thread::Thread;
 use crate::lane::records::{NO_STAMP_YET, STAMP_WORDS, Token};
 
-/// The time-stamp counter, as stamps have it. What is read from memory afterwards is at least as new.
+/// Reads the time-stamp counter, as stamps do. What is read from memory afterwards is at least as new.
 pub fn now() -> u64 {
-    // SAFETY: every x86-64 processor has it; where a program forbids itself to read it, translated code faults as well.
+    // SAFETY: every x86-64 processor has it; where a program forbids itself to read it, translated code faults as
+    // well.
     let now = unsafe { _rdtsc() };
     // SAFETY: part of x86-64.
     unsafe { _mm_lfence() };
     now
 }
 
-/// Whether the counter runs at one rate whatever the processor does (AMD64 Architecture Programmer's Manual, volume 3,
-/// CPUID Fn8000_0007_EDX).
+/// Whether the counter runs at a constant rate (AMD64 Architecture Programmer's Manual, volume 3, CPUID
+/// Fn8000_0007_EDX).
 pub fn is_invariant() -> bool {
     const POWER: u32 = 0x8000_0007;
     const INVARIANT: u32 = 1 << 8;
@@ -29,7 +30,7 @@ pub fn is_invariant() -> bool {
 }
 
 impl Thread {
-    /// Appends a stamp, for which there is room.
+    /// Appends a stamp, for which there must be room.
     pub fn stamp(&mut self) {
         let start = self.streamed().len();
         let words = [u64::from(Token::STAMP), now()];
@@ -39,7 +40,7 @@ impl Thread {
         }
     }
 
-    /// Its next record begins with a stamp.
+    /// Makes its next record begin with a stamp.
     pub fn make_stamp_due(&mut self) {
         self.slots().stamp_at = NO_STAMP_YET;
     }

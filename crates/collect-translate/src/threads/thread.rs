@@ -22,52 +22,52 @@ use crate::{
     probes::{coverage::Clock, units::Comparison},
 };
 
-/// An access that the observer is to be told of.
+/// An access to report to the observer.
 #[derive(Clone, Copy, Debug)]
 pub struct Noticed {
     pub access: Access,
-    /// What it was sampled as; `None`: it goes to a watched line.
+    /// The kind as which it was sampled; `None`: it is to a watched line.
     pub drawn_as: Option<AccessKind>,
-    /// What [`Observer::weighs`](crate::Observer::weighs) has said when it was drawn, where it was asked then.
+    /// The answer of [`Observer::weighs`](crate::Observer::weighs) when it was drawn, if it was asked then.
     pub weight: Option<f32>,
-    /// How many accesses are counted and still to come, this one included.
+    /// The number of accesses that are counted and still to come, including this one.
     pub ahead: i64,
 }
 
 /// Words of a context, as the kernel reads it.
 pub const CONTEXT_WORDS: usize = 38;
 
-/// Where the vector registers are kept in a lane: behind the slots.
+/// The place of the vector registers in a lane: behind the slots.
 const VECTORS_OFFSET: u64 = 4 << 10;
 
-/// SSE, AVX and AVX-512 state in the standard format end at byte 2688 (Intel SDM volume 1, 13.5.6); what the parts of an
-/// area lie at, the processor tells.
+/// SSE, AVX and AVX-512 state in the standard format end at byte 2688 (Intel SDM volume 1, 13.5.6); the processor
+/// reports the offsets of the parts of an area.
 const VECTORS_BYTES: usize = 8 << 10;
 
-/// What the engine keeps per thread for the thread itself.
+/// The part of a thread's state that only the thread itself uses.
 pub struct Thread {
-    /// What others use, too.
+    /// The part that others use, too.
     pub books: NonNull<Books>,
     random: u64,
-    /// Accesses that the observer is to be told of when the dispatcher is done.
+    /// Accesses to report to the observer when the dispatcher is done.
     pub noticed: Vec<Noticed>,
-    /// What the samples of the block that began last weigh.
+    /// The weight of the samples of the block that began last.
     pub weight: f32,
-    /// Words of the last record in its buffer, if that is one in full; 0 otherwise.
+    /// Words of the last record in its buffer, if that is explicit; 0 otherwise.
     pub explicit: usize,
-    /// A repeated comparison all accesses of which are to be seen.
+    /// A repeated comparison whose accesses are all observed.
     pub comparison: Option<Comparison>,
     /// It has timed loads in an execution that was drawn.
     pub has_timed: bool,
-    /// Why the process steps aside before the thread's system call, where it does.
+    /// Why the process steps aside before the thread's system call, if it does.
     pub obstacle: Option<Obstacle>,
-    /// Signals that are blocked for the program that the thread is about to become (`signal`).
+    /// Signals that are blocked for the program that the thread is about to execute (`signal`).
     pub shown: u64,
     /// The last of its calls that wait with another mask.
     pub wait: Option<Wait>,
-    /// The frame of the signal handler that returned last, as the kernel is to read it.
+    /// The frame of the signal handler that returned last, in the form that the kernel is to read.
     pub left: [u64; CONTEXT_WORDS],
-    /// Its area for restartable sequences; 0 where the C library has registered none.
+    /// Its area for restartable sequences; 0 where the C library has not registered one.
     pub restarts: u64,
 }
 
@@ -95,7 +95,8 @@ impl Drop for Thread {
 }
 
 impl Thread {
-    /// The calling thread's state, in a lane of its own. Its GS base then points there. `dispatcher`: where exits jump.
+    /// The calling thread's state, in a lane of its own. Sets its GS base to the lane. `dispatcher`: the target of
+    /// exits.
     pub fn attach(lanes: &mut Lanes, name: u64, dispatcher: u64) -> Option<Box<Self>> {
         let lane = lanes.take().ok()?;
         let base = lanes.base(lane);
@@ -130,7 +131,7 @@ impl Thread {
         Some(thread)
     }
 
-    /// Takes the calling thread out: its GS base is 0 again, and native functions return to where they were called.
+    /// Detaches the calling thread: its GS base is 0 again, and native functions return to where they were called.
     pub fn detach(&mut self) {
         self.give_back();
         // SAFETY: as above.
@@ -140,11 +141,11 @@ impl Thread {
     /// The calling thread is a copy, in the child of a fork, and begins to count.
     pub fn begin_in_child(&mut self, codes: &[Code]) {
         self.clock = Clock::start();
-        // The countdowns go on where they are, but with other draws than the parent's.
+        // The countdowns continue where they are, but with other draws than the parent's.
         self.random ^= u64::from(self.clock.tid()) << 32;
         let parents = self.totals(codes);
         self.extra.subtract(&parents);
-        // Its parent hands over what it had.
+        // Its parent hands over the parent's stream.
         self.turn = Arc::default();
         self.slots().position = records::EMPTY;
         self.make_stamp_due();
@@ -186,14 +187,14 @@ impl Thread {
         }
     }
 
-    /// Replaces the return address at the top of the program's stack, so that the native function that is about to run
-    /// comes back.
+    /// Replaces the return address at the top of the program's stack, so that the native function that is about to
+    /// run returns to the cache.
     pub fn expect_return(&mut self) {
         let at = self.slots().regs[crate::lane::registers::number::RSP];
         let place = std::ptr::with_exposed_provenance_mut::<u64>(at as usize);
         // SAFETY: at the entry of a function its return address is there.
         let back = unsafe { place.read() };
-        // What lies below was left behind by a jump out of a native function.
+        // Calls below were left by a jump out of a native function.
         self.native_calls.retain(|call| call.at > at);
         self.native_calls.push(NativeCall { at, back });
         // SAFETY: as above.
@@ -212,21 +213,21 @@ impl Thread {
         None
     }
 
-    /// Takes back one execution of a block that was counted, and has not begun, as if it had not been: samples stay where they
-    /// are. The branch in front of it has been executed.
+    /// Takes back one execution of a block that was counted and has not begun, without moving any samples. The branch
+    /// in front of it has been executed.
     pub fn uncount(&mut self, code: &Code, id: u64) {
         code.count(self.lane, id, 1);
         let falls = code.counters().get(id as usize).map_or(0, |counter| counter.falls(1));
         self.extra.branches_taken -= falls;
     }
 
-    /// Takes back what was counted of a block and not executed (`times` -1), or the reverse.
+    /// Takes back the counts of a block that was not executed (`times` -1), or the reverse.
     pub fn correct(&mut self, times: i64, sums: &Sums) {
         self.extra.add(times, sums);
     }
 
-    /// The observer is to be told of an access of an instruction that makes these. `ahead`: loads and stores that are
-    /// counted and still to come, all of these included.
+    /// Notes one access of an instruction that makes these, to report it to the observer. `ahead`: loads and stores
+    /// that are counted and still to come, including all of these.
     pub fn notice(&mut self, all: &[Access], index: usize, drawn_as: Option<AccessKind>, ahead: i64) {
         let Some(access) = all.get(index) else { return };
         // What is stored was loaded before: `push [m]`, `call [m]`.
@@ -234,14 +235,14 @@ impl Thread {
         let earlier = |other: &(usize, &Access)| order(*other) < order((index, access));
         let done: i64 =
             all.iter().enumerate().filter(earlier).map(|(_, access)| loads_and_stores(access)).sum();
-        // A handler of the program may have run since the block began, and had samples of its own: no matter, what they
-        // weigh changes slowly.
+        // A handler of the program may have run since the block began, and had samples of its own. That does no harm,
+        // because their weight changes slowly.
         let weight = drawn_as.map(|_| self.weight);
         self.noticed.push(Noticed { access: *access, drawn_as, weight, ahead: ahead - done });
     }
 }
 
-/// How many of them an access is.
+/// How many loads and stores an access is.
 pub fn loads_and_stores(access: &Access) -> i64 {
     i64::from(access.kind.reads()) + i64::from(access.kind.writes())
 }

@@ -1,4 +1,4 @@
-//! Whose turn it is with the buffer of a thread.
+//! Which thread may hand over a thread's buffer.
 
 use std::{
     mem,
@@ -7,10 +7,10 @@ use std::{
 
 use carom_base_sys::lock::{Lock, Rank};
 
-/// Whose turn it is to hand a thread's buffer over: the thread itself, or one that flushes.
+/// The turn to hand a thread's buffer over: that of the thread itself, or of one that flushes.
 pub struct Turn {
     held: Lock<()>,
-    /// Words that were handed over, and lie in the buffer still.
+    /// Words that were handed over, and are still in the buffer.
     pub handed: AtomicUsize,
 }
 
@@ -21,22 +21,22 @@ impl Default for Turn {
 }
 
 impl Turn {
-    /// Takes it. False where somebody has it.
+    /// Takes the turn. False where another thread has it.
     pub fn take(&self) -> bool {
         self.held.try_lock().map(mem::forget).is_some()
     }
 
-    /// Gives it back. Then the thread may end.
+    /// Gives the turn back. Then the thread may end.
     pub fn give(&self) {
         self.held.open();
     }
 
-    /// Only so many words are left; of those that were handed over some may not have taken place.
+    /// Keeps only this many words; some of those that were handed over may not have taken place.
     pub fn shorten(&self, words: usize) {
         self.handed.fetch_min(words, Relaxed);
     }
 
-    /// Waits for it. To be called by the thread itself, without the engine's lock, before it ends.
+    /// Waits for the turn. Must be called by the thread itself, without the engine's lock, before it ends.
     pub fn wait(&self) {
         mem::forget(self.held.lock());
     }

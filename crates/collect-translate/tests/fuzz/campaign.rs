@@ -10,22 +10,22 @@ use std::{
 
 use crate::child::{DONE, FAILED, FAILURE, LISTING, NO_SUCH, Order, Pass};
 
-/// Sequences of one process: what fits into one arena's counters.
+/// Sequences of one process: as many as fit into one arena's counters.
 const BATCH: u64 = 2000;
 /// Steps are slow, so there are fewer.
 const BATCH_OF_TOTALS: u64 = 100;
-/// All is translated anew for every mode and state.
+/// All code is translated anew for every mode and state.
 const BATCH_OF_MODES: u64 = 200;
-/// No child takes so much processor time unless it hangs: for itself, and for each sequence.
+/// No child takes this much CPU time, unless it hangs: for itself, and for each sequence.
 const PATIENCE: Duration = Duration::from_secs(8);
 const PATIENCE_PER_SEQUENCE: Duration = Duration::from_millis(60);
-/// One that waits for ever takes none. Others may keep a child from running for so many times as long.
+/// A child that waits forever takes none. Others may keep a child from running for this many times as long.
 const STARVED: u32 = 30;
 
-/// Tells a child what to do.
+/// Names a child's order.
 pub const ORDER: &str = "CAROM_FUZZ_ORDER";
 
-/// How much to do, from the environment: `CAROM_FUZZ_SEQUENCES` or `CAROM_FUZZ_SECONDS`, and `CAROM_FUZZ_SEED`.
+/// The extent, from the environment: `CAROM_FUZZ_SEQUENCES` or `CAROM_FUZZ_SECONDS`, and `CAROM_FUZZ_SEED`.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     pub sequences: u64,
@@ -34,7 +34,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// From the environment, `seconds` where it says nothing.
+    /// From the environment; `seconds` is the default.
     pub fn from_environment(seconds: u64) -> Self {
         let number = |name| {
             env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}: a number")))
@@ -53,7 +53,7 @@ impl Extent {
 #[derive(Debug)]
 enum Outcome {
     Done(Done),
-    /// Which sequence, where the child could tell; how, and its listing where it was the only one.
+    /// Which sequence, if the child reported it; how it differs, and its listing where it was the only one.
     Failed {
         index: Option<u64>,
         how: String,
@@ -62,15 +62,15 @@ enum Outcome {
     NoSuch,
 }
 
-/// What a campaign or one batch of it came to.
+/// The result of a campaign or of one of its batches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Done {
     pub sequences: u64,
     /// Of those, states that faulted natively and were left out.
     pub discarded: u64,
-    /// Kinds of instructions.
+    /// Kinds of instructions that were tried.
     pub codes: u64,
-    /// Executed in the cache.
+    /// Instructions that were executed in the cache.
     pub instructions: u64,
     pub samples: u64,
 }
@@ -106,7 +106,7 @@ pub fn run(pass: Pass, extent: Extent) -> Done {
     all
 }
 
-/// Which sequence of a batch ends its process, by halves.
+/// Finds by halves which sequence of a batch ends its process.
 fn locate(order: &Order) -> u64 {
     let (mut first, mut count) = (order.first, order.count);
     while count > 1 {
@@ -121,7 +121,7 @@ fn locate(order: &Order) -> u64 {
     first
 }
 
-/// Leaves out whatever can be left out of a sequence that fails.
+/// Removes everything from a failing sequence that is not needed for the failure.
 fn shrink(order: &Order, index: u64) -> String {
     let mut path = Vec::new();
     let alone = |path: Vec<usize>| Order { first: index, count: 1, path, ..order.clone() };
@@ -199,9 +199,9 @@ fn child(order: &Order) -> Outcome {
     Outcome::Failed { index: None, how, listing }
 }
 
-/// What a process has taken so far (proc(5), `/proc/PID/stat`: utime and stime, the 14th and the 15th field).
+/// The CPU time of a process (proc(5), `/proc/PID/stat`: utime and stime, the 14th and the 15th field).
 fn cpu_time(process: u32) -> Duration {
-    /// Of the clock ticks in which Linux tells times to programs (`USER_HZ`).
+    /// The clock ticks in which Linux reports times to programs (`USER_HZ`).
     const TICK: Duration = Duration::from_millis(10);
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // The second field, the name, may have spaces, and ends with the last parenthesis.

@@ -83,7 +83,7 @@ fn is_general(code: Code) -> bool {
         })
 }
 
-/// All that may be tried. Which of them the processor has, trying tells.
+/// All instructions that may be tried. Trying shows which of them the processor has.
 pub fn all() -> Vec<Code> {
     Code::values().filter(|code| is_general(*code)).collect()
 }

@@ -1,5 +1,5 @@
-//! One batch of sequences in a process of its own: an engine serves one process once, and a translation that goes
-//! wrong may end it.
+//! One batch of sequences in a process of its own: an engine serves one process once, and a wrong translation may end
+//! it.
 
 use std::{
     collections::HashSet,
@@ -32,34 +32,34 @@ use crate::{
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// What is left behind under exact counts.
+    /// The state afterwards, under exact counts.
     Count,
-    /// The same while accesses are sampled.
+    /// The same, while accesses are sampled.
     Sample,
     /// The counts themselves, with those of single steps.
     Totals,
-    /// What is left behind while every access is streamed.
+    /// The state afterwards, while every access is streamed.
     Stream,
-    /// The same while some lines are watched.
+    /// The same, while some lines are watched.
     Watch,
-    /// The accesses that are streamed, with those of single steps.
+    /// The streamed accesses, with those of single steps.
     Accesses,
-    /// The accesses that are sampled, with those that are streamed, and the counts of both.
+    /// The sampled accesses, with the streamed ones, and the counts of both.
     Sampled,
-    /// What is left behind while every load is timed.
+    /// The state afterwards, while every load is timed.
     Time,
-    /// The same while blocks are timed in copies, once in a while.
+    /// The same, while blocks are timed in copies, once in a while.
     TimeSampled,
-    /// What is left behind, or what a handler is told of a fault, under exact counts.
+    /// The state afterwards, or what a handler finds of a fault, under exact counts.
     Faults,
-    /// The same while accesses are sampled.
+    /// The same, while accesses are sampled.
     FaultsSampled,
-    /// What the translator says of a thread at each instruction in the cache, with single steps of a native run.
+    /// The translator's context of a thread at each instruction in the cache, with single steps of a native run.
     Steps,
 }
 
 impl Pass {
-    /// Whether single steps say what is right.
+    /// Whether single steps are the reference.
     pub const fn is_stepped(self) -> bool {
         matches!(self, Self::Totals | Self::Accesses | Self::Steps)
     }
@@ -70,7 +70,7 @@ impl Pass {
     }
 }
 
-/// What a child is to do.
+/// The order of a child.
 #[derive(Clone, Debug)]
 pub struct Order {
     pub pass: Pass,
@@ -78,12 +78,12 @@ pub struct Order {
     /// Number of the first sequence.
     pub first: u64,
     pub count: u64,
-    /// Which of [`Sequence::without`] to take, and of that, and so on.
+    /// Which half of [`Sequence::without`] to take, then which half of that, and so on.
     pub path: Vec<usize>,
 }
 
 impl Order {
-    /// As it stands in the environment of a child.
+    /// Its form in the environment of a child.
     pub fn text(&self) -> String {
         let Self { pass, seed, first, count, path } = self;
         let path: String = path.iter().map(|choice| format!(" {choice}")).collect();
@@ -119,21 +119,21 @@ pub const DONE: &str = "carom-fuzz-done";
 pub const LISTING: &str = "carom-fuzz-listing";
 /// Its exit status where it found a difference.
 pub const FAILURE: i32 = 3;
-/// Its exit status where a path leads nowhere.
+/// Its exit status where a path leads to no sequence.
 pub const NO_SUCH: i32 = 4;
 
 /// Sampling periods of the pass in sample mode: the shortest there are.
 const PERIOD: u64 = 100;
 const SAMPLING: Mode = Mode::Sample { loads: PERIOD, stores: PERIOD };
-/// That of loads that are timed: each sequence runs a few times.
+/// That of timed loads: each sequence runs a few times.
 const TIMED_PERIOD: u64 = 2;
-/// Times that a sequence runs with the same state: cold, linked, and once more.
+/// How often a sequence runs with the same state: cold, linked, and once more.
 const RUNS: usize = 3;
 const STATES: u64 = 2;
 /// Where sequences begin.
 const ALIGNMENT: usize = 16;
 
-/// What the engine calls the thread.
+/// The thread's name for the engine.
 const NAME: u64 = 1;
 
 static SAMPLES: AtomicU64 = AtomicU64::new(0);
@@ -168,7 +168,7 @@ impl Observer for Counts {
     fn ending(&self, _: &mut dyn Iterator<Item = (u64, Totals)>) {}
 }
 
-/// What was streamed. Sequences do not allocate, so that the observer may.
+/// What was streamed. Sequences do not allocate, so the observer may.
 static STREAMED: Mutex<Vec<Seen>> = Mutex::new(Vec::new());
 static SAMPLED: Mutex<Vec<Seen>> = Mutex::new(Vec::new());
 
@@ -219,7 +219,7 @@ fn probe() -> Vec<Code> {
     found
 }
 
-/// Does what is ordered, prints what came of it, and ends the process.
+/// Executes the order, prints the result, and ends the process.
 pub fn obey(order: &Order) -> ! {
     machine::prepare();
     machine::watch(true);
@@ -283,7 +283,7 @@ pub fn obey(order: &Order) -> ! {
     std::process::exit(0)
 }
 
-/// A sequence with a state that it begins with, and what comes of it natively.
+/// A sequence with the state in which it begins, and its native result.
 struct Case {
     index: u64,
     entry: u64,
@@ -300,7 +300,7 @@ enum Expected {
     Steps(HashSet<(u64, [u64; 16])>),
 }
 
-/// All native runs come first: once there is an engine, signals are its own. Also says how many faulted.
+/// All native runs come first: once there is an engine, signals are the engine's. Also returns how many faulted.
 fn run_natively(order: &Order, starts: &[u64]) -> (Vec<Case>, u64) {
     let (mut cases, mut discarded) = (Vec::new(), 0);
     for (number, &entry) in starts.iter().enumerate() {
@@ -329,7 +329,7 @@ fn run_natively(order: &Order, starts: &[u64]) -> (Vec<Case>, u64) {
     (cases, discarded)
 }
 
-/// What a case begins with.
+/// The state in which a case begins.
 fn first_state(order: &Order, random: &Random) -> State {
     let mut random = random.clone();
     let state = State::random(&mut random);
@@ -338,14 +338,14 @@ fn first_state(order: &Order, random: &Random) -> State {
 
 static STEPS: Mutex<Vec<(u64, [u64; 16])>> = Mutex::new(Vec::new());
 
-/// Of a native run. `None` where it faults.
+/// The result of a native run. `None` where it faults.
 fn steps(entry: u64, before: &State) -> Option<HashSet<(u64, [u64; 16])>> {
     let end = machine::stepped(entry, before, note_step);
     let steps = std::mem::take(&mut *STEPS.lock().expect("one thread"));
     matches!(end, End::Left(_)).then(|| steps.into_iter().collect())
 }
 
-/// In a handler, but a synchronous one.
+/// Runs in a handler, but a synchronous one.
 fn note_step(rip: u64, registers: &[u64; 16]) {
     STEPS.lock().expect("one thread").push((rip, *registers));
 }
@@ -353,7 +353,7 @@ fn note_step(rip: u64, registers: &[u64; 16]) {
 fn compare_steps(case: &Case, expected: &HashSet<(u64, [u64; 16])>) {
     let before = State::random(&mut case.random.clone());
     for run in 0..RUNS {
-        // At first it leaves for the dispatcher, where steps end.
+        // At first it leaves for the dispatcher, where stepping ends.
         machine::traced(case.entry, &before, note_step);
         let found = std::mem::take(&mut *STEPS.lock().expect("one thread"));
         SAMPLES.fetch_add(found.len() as u64, Relaxed);
@@ -365,7 +365,7 @@ fn compare_steps(case: &Case, expected: &HashSet<(u64, [u64; 16])>) {
     }
 }
 
-/// A state or a fault, whichever it was natively.
+/// A state or a fault, whichever was the native result.
 fn compare_ends(order: &Order, case: &Case, expected: Result<&State, &Fault>) {
     let before = first_state(order, &case.random);
     for run in 0..RUNS {
@@ -386,7 +386,7 @@ fn compare_ends(order: &Order, case: &Case, expected: Result<&State, &Fault>) {
 }
 
 fn compare_states(order: &Order, case: &Case, expected: &State) {
-    // Alone, it is repeated until every access was probably sampled.
+    // A sequence by itself is repeated until every access was probably sampled.
     const MANY_RUNS: usize = 300;
     let runs = if order.count == 1 && order.pass == Pass::Sample { MANY_RUNS } else { RUNS };
     let before = State::random(&mut case.random.clone());
@@ -398,7 +398,8 @@ fn compare_states(order: &Order, case: &Case, expected: &State) {
     }
 }
 
-/// A translated run counts what single steps count, and if `streamed` tells what they see. Returns the instructions.
+/// Checks that a translated run counts what single steps count and, if `streamed`, reports what they see. Returns the
+/// number of instructions.
 fn compare_totals(case: &Case, expected: &Totals, streamed: bool, accesses: &[Seen]) -> i64 {
     let before = State::random(&mut case.random.clone());
     let counted = count(case, &before, NAME);
@@ -414,7 +415,7 @@ fn compare_totals(case: &Case, expected: &Totals, streamed: bool, accesses: &[Se
     counted.instructions
 }
 
-/// What one run counts, by itself, in a thread of that name.
+/// The counts of one run, in a thread with this name.
 fn count(case: &Case, before: &State, name: u64) -> Totals {
     detach();
     STREAMED.lock().expect("one thread").clear();
@@ -426,7 +427,8 @@ fn count(case: &Case, before: &State, name: u64) -> Totals {
     Totals { coverage: Coverage::default(), ..counted }
 }
 
-/// Sampled runs count what a streamed one counts, and what they sample is among what that tells. Returns the instructions.
+/// Checks that sampled runs count what a streamed one counts, and that their samples are among its accesses. Returns
+/// the number of instructions.
 fn compare_samples(case: &Case) -> i64 {
     const SAMPLED_RUNS: u64 = 3;
     let before = State::random(&mut case.random.clone());

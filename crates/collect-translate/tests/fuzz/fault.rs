@@ -1,11 +1,11 @@
-//! What a handler is told of a fault.
+//! What a handler finds of a fault.
 
 use crate::machine::PLACES;
 
 /// Up to the last of the XMM registers (Intel SDM volume 1, table 10-2).
 const LEGACY_BYTES: usize = 416;
 
-/// Flags that arithmetic sets, which need not be right where the code overwrites them, and those of debugging.
+/// The arithmetic flags, which may be wrong where the code overwrites them, and those of debugging.
 const IGNORED_FLAGS: u64 = 0x8d5 | 1 << 8 | 1 << 16;
 
 /// One fault.
@@ -17,7 +17,7 @@ pub struct Fault {
     rip: u64,
     gprs: [u64; 16],
     flags: u64,
-    /// x87 and SSE state, but for the address of the last x87 instruction.
+    /// x87 and SSE state, without the address of the last x87 instruction.
     legacy: [u8; LEGACY_BYTES],
 }
 
@@ -29,7 +29,7 @@ impl Fault {
         legacy[crate::state::LAST_X87].fill(0);
         // SAFETY: a fault has an address.
         let address = unsafe { info.si_addr() } as u64;
-        // That of the instruction, which is one in the cache: `si_addr` of these is known to differ.
+        // The address of the instruction is one in the cache: `si_addr` of these signals is known to differ.
         let is_place = matches!(signal, libc::SIGFPE | libc::SIGILL | libc::SIGTRAP);
         Self {
             signal,

@@ -26,7 +26,7 @@ pub fn step(random: &mut Random) -> Step {
     }
 }
 
-/// What raises a signal, whatever the registers hold.
+/// Instructions that raise a signal whatever the registers hold.
 pub fn fault(random: &mut Random) -> Step {
     const NULL: u64 = 0x10;
     const NOT_CANONICAL: u64 = 1 << 62;
@@ -38,7 +38,7 @@ pub fn fault(random: &mut Random) -> Step {
             other,
             MemoryOperand::with_base(register)
         )),
-        // What may be read and not written.
+        // Memory that may be read but not written.
         1 => step.push(op!(Add_rm64_r64, at(CODE), other)),
         2 => step.push(op!(Mov_r32_imm32, R::ECX, 0u32)).push(op!(Div_rm64, R::RCX)),
         // The quotient does not fit.
@@ -48,7 +48,7 @@ pub fn fault(random: &mut Random) -> Step {
             .push(op!(Idiv_rm32, R::EBX)),
         4 => step.push(op!(Ud2)),
         5 => step.push(op!(Int3)),
-        // A stack that is none.
+        // A stack pointer without a stack.
         6 => step.push(op!(Mov_r64_imm64, R::RSP, NULL)).push(op!(Push_r64, register)),
         _ => step.push(op!(Mov_r64_imm64, R::RSP, NULL)).push(op!(Retnq)),
     };

@@ -1,9 +1,7 @@
-//! Transfers of control. Jumps between steps go forward; those that go back are paid from a store of fuel, so every
-//! sequence ends.
+//! Transfers of control. Jumps between steps go forward; jumps back consume fuel, so every sequence ends.
 //!
-//! Flags are live across calls, returns and indirect jumps more often than not. Sometimes their targets begin with what
-//! overwrites them, as those of compiled code do: then the translator need not keep them. The kernel destroys RCX at a
-//! system call.
+//! Flags are live across calls, returns and indirect jumps in most cases. Sometimes the targets begin by overwriting
+//! them, as in compiled code: then the translator need not preserve them. The kernel destroys RCX at a system call.
 
 use iced_x86::{Code, Instruction, MemoryOperand, Register as R};
 
@@ -48,10 +46,10 @@ const COUNTED: [Code; 7] = [
     Code::Loope_rel8_64_ECX,
 ];
 
-/// How far a jump between steps goes at most.
+/// The largest distance of a jump between steps.
 const FARTHEST: u64 = 8;
 
-/// Overwrites all arithmetic flags, or shows them, or does nothing of both.
+/// Overwrites all arithmetic flags, or shows them, or does neither.
 fn arrive(step: &mut Step, random: &mut Random) {
     if random.chance(25) {
         let condition = random.pick(&[Code::Setb_rm8, Code::Setl_rm8, Code::Setp_rm8, Code::Setbe_rm8]);
@@ -119,7 +117,7 @@ fn back(random: &mut Random, number: u32) -> Step {
             step.branch(Code::Js_rel8_64, Target::Line(3)).branch(code, target);
         }
     } else {
-        // Flags pass through: counted without arithmetic.
+        // Flags pass through: the loop counts without arithmetic.
         step.push(op!(Mov_r64_rm64, R::RCX, at(FLAGLESS_FUEL)))
             .branch(Code::Jrcxz_rel8_64, Target::Line(5))
             .push(op!(Lea_r64_m, R::RCX, MemoryOperand::with_base_displ(R::RCX, -1)))
@@ -195,7 +193,7 @@ fn local(random: &mut Random) -> Step {
                 .push(op!(Ud2));
             arrive(&mut step, random);
         }
-        // A call that never returns: the code asks where it is.
+        // A call that never returns: the code asks for its own address.
         5 => {
             step.branch(Code::Call_rel32_64, Target::Line(1));
             arrive(&mut step, random);
@@ -219,7 +217,7 @@ fn local(random: &mut Random) -> Step {
     step
 }
 
-/// What a function begins with, wherever it is called from.
+/// The beginning of a function, wherever it is called from.
 pub fn entry(random: &mut Random) -> Step {
     let mut step = Step::default();
     arrive(&mut step, random);
@@ -245,7 +243,7 @@ pub fn nested_call(random: &mut Random, to: usize) -> Step {
     step
 }
 
-/// Whether the sequence shows its flags or its return addresses' surroundings as they are while it is stepped.
+/// Whether the sequence reveals its flags, or the memory around its return addresses, while it is stepped.
 pub fn sees_the_trap_flag(instruction: &Instruction) -> bool {
     matches!(instruction.code(), Code::Pushfq | Code::Pushfw | Code::Popfq | Code::Popfw | Code::Syscall)
 }

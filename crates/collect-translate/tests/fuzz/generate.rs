@@ -11,19 +11,19 @@ use crate::{
 /// What a campaign draws from.
 #[derive(Debug)]
 pub struct Generator {
-    /// Instructions that this processor has, by how much they are made of.
+    /// Instructions that this processor has, grouped by how they are made.
     pub integer: Vec<Code>,
     pub vector: Vec<Code>,
     pub seed: u64,
-    /// Only what can be stepped through and counted from outside.
+    /// Only instructions that can be single-stepped and counted from outside.
     pub countable: bool,
-    /// Also what faults.
+    /// Also instructions that fault.
     pub faults: bool,
 }
 
 const MOST_STEPS: u64 = 28;
 const MOST_FUNCTION_STEPS: u64 = 5;
-/// Choices of an instruction before its kind is given up.
+/// Attempts to encode an instruction before its kind is given up.
 const ATTEMPTS: usize = 8;
 
 impl Generator {
@@ -94,7 +94,7 @@ impl Generator {
     }
 }
 
-/// General-purpose registers only: they are few among the codes, and most of what programs run.
+/// Only general-purpose registers: few of the codes, but most of what programs run.
 fn is_integer(code: Code) -> bool {
     use iced_x86::OpCodeOperandKind as Kind;
     let info = code.op_code();
@@ -112,7 +112,7 @@ fn spares_the_return_address(instruction: &Instruction) -> bool {
     instruction.memory_base() != Register::RSP || displacement <= -WIDEST_OPERAND
 }
 
-/// Whether a step-by-step count knows what the instruction accesses from its form alone.
+/// Whether a count by single steps knows what the instruction accesses from its form alone.
 fn is_countable(instruction: &Instruction) -> bool {
     let masked =
         instruction.op_mask() != Register::None && instruction.op_count() > 0 && has_memory(instruction);

@@ -83,8 +83,8 @@ pub fn base_address(register: Register, address: u64, random: &mut Random) -> In
     }
 }
 
-/// `code` with random operands, behind what prepares them. `None` where an operand is of a kind that is not made, or
-/// the choice cannot be encoded. `register_only`: no memory operand where there is a choice.
+/// `code` with random operands, after the instructions that prepare them. `None` where an operand's kind is not
+/// supported, or the choice cannot be encoded. `register_only`: no memory operand where there is a choice.
 pub fn instruction(code: Code, random: &mut Random) -> Option<Step> {
     let info = code.op_code();
     let mut step = Step::default();
@@ -138,7 +138,7 @@ fn is_register_or_memory(kind: Kind) -> bool {
     )
 }
 
-/// Old and foreign encodings mean other instructions on today's processors.
+/// Old and foreign encodings are other instructions on current processors.
 fn encodes_as_itself(instruction: &Instruction) -> bool {
     let Ok(bytes) = encode(instruction, crate::place::CODE) else { return false };
     Decoder::with_ip(64, &bytes, crate::place::CODE, DecoderOptions::NONE).decode().code()

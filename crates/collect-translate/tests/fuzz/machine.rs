@@ -1,4 +1,4 @@
-//! Runs laid-out sequences on this processor, natively and from the cache, and looks at what they left.
+//! Runs sequences on this processor, natively and from the cache, and reads the resulting state.
 
 use std::{
     arch::naked_asm,
@@ -36,19 +36,19 @@ static mut AFTER: Vectors = Vectors::ZERO;
 static KIND: AtomicU64 = AtomicU64::new(0);
 static FAULTED: AtomicBool = AtomicBool::new(false);
 static mut FAULT: Option<Fault> = None;
-/// How many runs there were, and how many when the clock ticked last.
+/// The number of runs, and the number at the last tick of the clock.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 static RUNS_AT_TICK: AtomicU64 = AtomicU64::new(0);
-/// Which sequence runs, for the last words.
+/// The running sequence, for the last message.
 pub static RUNNING: AtomicU64 = AtomicU64::new(0);
 
-/// Jumps back of each kind in one run.
+/// The number of jumps back of each kind in one run.
 const JUMPS_BACK: i64 = 8;
 
 const NATIVE: u64 = 1;
 const TRANSLATED: u64 = 2;
 const STEPPED: u64 = 3;
-/// In the cache, where it may fault, and step by step.
+/// Runs in the cache that may fault, and that are single-stepped.
 const MAY_FAULT: u64 = 4;
 const TRACED: u64 = 5;
 
@@ -59,7 +59,7 @@ fn context() -> *mut Context {
     ptr::with_exposed_provenance_mut(CONTEXT as usize)
 }
 
-/// Maps the memory, and takes the signals.
+/// Maps the memory, and installs the signal handlers.
 pub fn prepare() {
     let private = libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE;
     let area = CODE as usize - BASE as usize;
@@ -77,7 +77,7 @@ pub fn prepare() {
     handle_signals();
 }
 
-/// Maps `bytes` as code at [`CODE`], in place of what was there.
+/// Maps `bytes` as code at [`CODE`], in place of earlier code.
 pub fn load(bytes: &[u8]) {
     let mut file = tempfile();
     file.write_all(bytes).expect("room for the code");
@@ -137,13 +137,14 @@ pub fn translated_to_its_end(entry: u64, before: &State) -> End {
     run(entry, before, MAY_FAULT, 0)
 }
 
-/// How the last run faulted; `None` where it went round in circles.
+/// How the last run faulted; `None` where it did not end.
 pub fn fault() -> Option<Fault> {
     // SAFETY: no handler runs now.
     unsafe { FAULT }
 }
 
-/// What a single step sees: the address of an instruction, and the general registers in front of it by their numbers.
+/// What a single step shows: the address of an instruction, and the general registers in front of it by their
+/// numbers.
 pub type Visit = fn(u64, &[u64; 16]);
 
 /// Runs it natively, step by step. A repeated instruction is seen once per iteration.
@@ -153,8 +154,8 @@ pub fn stepped(entry: u64, before: &State, visit: Visit) -> End {
     run(entry, before, STEPPED, TRAP_FLAG)
 }
 
-/// Runs it in the cache, step by step up to where it leaves for the dispatcher. What is seen is what the translator says of
-/// the thread.
+/// Runs it in the cache, single-stepped up to where it leaves for the dispatcher. The steps show the translator's
+/// context of the thread.
 pub fn traced(entry: u64, before: &State, visit: Visit) {
     // SAFETY: no handler runs now.
     unsafe { VISIT = visit };
@@ -254,11 +255,11 @@ unsafe extern "C" fn back() {
     )
 }
 
-/// The signal of the clock that native runs are watched with: some overwrite a return address and never end.
+/// The signal of the clock that watches native runs: some overwrite a return address and never end.
 const TICK: i32 = libc::SIGVTALRM;
 const TICK_NS: i64 = 300_000_000;
 
-/// Starts the clock (of this thread's processor time), or stops it.
+/// Starts the clock (of this thread's CPU time), or stops it.
 pub fn watch(on: bool) {
     static TIMER: AtomicPtr<libc::c_void> = AtomicPtr::new(ptr::null_mut());
     let period = libc::timespec { tv_sec: 0, tv_nsec: if on { TICK_NS } else { 0 } };
@@ -320,14 +321,14 @@ fn handle_signals() {
     }
 }
 
-/// A native run is given up; a translated one was seen not to fault natively, so this is a difference.
+/// A native run is given up. A translated one did not fault natively, so this is a difference.
 extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let context = context.cast::<libc::ucontext_t>();
     // SAFETY: the kernel's.
     let registers = unsafe { &mut (*context).uc_mcontext.gregs };
     let rip = registers[libc::REG_RIP as usize] as u64;
     let kind = KIND.load(Relaxed);
-    // A run that has lasted from one tick to the next goes round in circles.
+    // A run that has lasted from one tick to the next does not end.
     if signal == TICK && (kind == 0 || RUNS_AT_TICK.swap(RUNS.load(Relaxed), Relaxed) != RUNS.load(Relaxed)) {
         return;
     }
@@ -361,7 +362,8 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     }
 }
 
-/// A step in the cache. There must be none in the dispatcher, which begins with a system call: `mov eax, 14; syscall`.
+/// A step in the cache. There must be none in the dispatcher, which begins with a system call: `mov eax, 14;
+/// syscall`.
 fn trace(context: &mut libc::ucontext_t) {
     const BLOCKING: [u8; 5] = [0xb8, 14, 0, 0, 0];
     const SYSCALL: [u8; 2] = [0x0f, 0x05];

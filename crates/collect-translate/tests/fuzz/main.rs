@@ -1,8 +1,8 @@
-//! Random sequences of instructions do the same in the cache as natively: registers, flags, vector and x87 state, and
-//! memory; and what is counted is what single steps count.
+//! Random sequences of instructions give the same result in the cache as natively: registers, flags, vector and x87
+//! state, and memory. And they are counted as single steps count them.
 //!
-//! Each test takes a few seconds. `CAROM_FUZZ_SECONDS` or `CAROM_FUZZ_SEQUENCES` let it go on, `CAROM_FUZZ_SEED` chooses
-//! other sequences; a failure prints the seed and the smallest sequence.
+//! Each test takes a few seconds. `CAROM_FUZZ_SECONDS` or `CAROM_FUZZ_SEQUENCES` extend it, `CAROM_FUZZ_SEED` chooses
+//! other sequences. A failure prints the seed and the smallest sequence.
 #![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 mod campaign;
@@ -29,7 +29,7 @@ static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 const SECONDS: u64 = 4;
 
-/// What the others start as processes of their own; by itself nothing.
+/// The test that the others start as processes of their own; alone it does nothing.
 #[test]
 fn child() {
     if let Ok(order) = std::env::var(ORDER) {
@@ -96,7 +96,7 @@ fn sampled_accesses_are_those_that_are_streamed() {
     assert!(done.samples > done.sequences / 20, "{done:?}");
 }
 
-/// Faults of all kinds, exceptions of SSE and of the x87 among them: the handler finds the registers of a native run.
+/// Faults of all kinds, including exceptions of SSE and x87: the handler finds the registers of a native run.
 #[test]
 fn faults_are_those_of_native_runs() {
     let done = campaign::run(Pass::Faults, Extent::from_environment(SECONDS));

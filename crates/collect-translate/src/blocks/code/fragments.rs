@@ -1,4 +1,4 @@
-//! From a cache address back to what the code there was made from.
+//! From a cache address back to the original code.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::{
     memory::COUNTERS_PER_ARENA,
 };
 
-/// A piece of translated code and its way back.
+/// A piece of translated code and its marks.
 #[derive(Debug)]
 struct Fragment {
     start: u64,
@@ -21,17 +21,17 @@ struct Fragment {
     original: Range<u64>,
 }
 
-/// All of an arena's.
+/// All fragments of an arena.
 #[derive(Debug)]
 pub struct Fragments {
     /// Ascending.
     hot: Vec<Fragment>,
-    /// Likewise, in the cold half.
+    /// Ascending, in the cold half.
     cold: Vec<Fragment>,
 }
 
 impl Fragments {
-    /// None. The room is address space only, until it is used: growing would copy.
+    /// None. The room is only address space, until it is used: growing would copy.
     pub fn new() -> Self {
         Self { hot: Vec::with_capacity(COUNTERS_PER_ARENA / 4), cold: Vec::new() }
     }
@@ -70,7 +70,7 @@ impl Code {
         written
     }
 
-    /// Puts a piece of cold code with marks of its own where it was made for. It begins there.
+    /// Puts a piece of cold code with its own marks where it was made for. Returns where it begins.
     pub fn add_piece(&mut self, code: &Emitter, marks: Marks) -> Option<u64> {
         let start = self.cold(code.bytes())?;
         let (marks, _) = marks.finish();
@@ -78,7 +78,7 @@ impl Code {
         Some(start)
     }
 
-    /// Disowns the fragments that were made from something in `changed`, and tells where they are.
+    /// Disowns the fragments that were made from any byte in `changed`, and returns their ranges.
     pub fn disown(&mut self, changed: &Range<u64>) -> Vec<Range<u64>> {
         let overlapping = |fragment: &&mut Fragment| {
             fragment.original.start < changed.end && changed.start < fragment.original.end
@@ -95,13 +95,13 @@ impl Code {
         self.fragments.find(address).is_some_and(|fragment| !fragment.original.is_empty())
     }
 
-    /// What the fragment was made from that `address` lies in: from its first to its last byte, if these have not changed.
+    /// The original bytes, from first to last, of the fragment that contains `address`, if they have not changed.
     pub fn original(&self, address: u64) -> Option<Range<u64>> {
         let original = &self.fragments.find(address)?.original;
         (!original.is_empty()).then(|| original.clone())
     }
 
-    /// The state that holds at a cache address, in a fragment.
+    /// The mark for a cache address in a fragment.
     pub fn mark(&self, address: u64) -> Option<Mark> {
         self.fragments.find(address).map(|fragment| fragment.marks.find(address))
     }
@@ -113,7 +113,7 @@ impl Code {
         fragment.marks.iter().find(here).map(|mark| mark.cache)
     }
 
-    /// The marks of the fragment that `address` lies in, up to there, and where the fragment begins.
+    /// The marks of the fragment that contains `address`, up to there, and where the fragment begins.
     pub fn marks_until(&self, address: u64) -> Option<(u64, impl Iterator<Item = Mark>)> {
         let fragment = self.fragments.find(address)?;
         let marks = fragment.marks.iter().take_while(move |mark| mark.cache <= address);

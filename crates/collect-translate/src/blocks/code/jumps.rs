@@ -1,4 +1,4 @@
-//! Direct jumps between blocks: linked when their block is translated, cut when it is forgotten.
+//! Direct jumps between blocks: linked when the target block is translated, cut when it is forgotten.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,29 +12,29 @@ use crate::{
     memory::COUNTERS_PER_ARENA,
 };
 
-/// A jump that leads to a block, and can be made to leave instead.
+/// A jump that leads to a block, and that can be cut: made to leave the cache instead.
 #[derive(Debug)]
 pub(super) struct Link {
     /// The block's original address.
     pc: u64,
     /// Where in the arena the displacement is.
     patch: u32,
-    /// Where in the arena it led before there was the block; 0 if it never led elsewhere.
+    /// Where in the arena it led before the block was translated; 0 if it never led elsewhere.
     stub: u32,
 }
 
-/// Those of an arena that are linked.
+/// The linked jumps of an arena.
 #[derive(Debug)]
 pub struct Jumps {
     pub(super) links: Vec<Link>,
-    /// Those that have no exit stub yet, and must find room for one when their block is forgotten.
+    /// How many of them have no exit stub yet, and need room for one when their block is forgotten.
     stubs_to_come: usize,
-    /// By block: jumps to it from here, where it is out of reach.
+    /// By block: jumps in this arena to a block that is out of reach.
     springboards: FxHashMap<u64, u64>,
 }
 
 impl Jumps {
-    /// None. The room is address space only, until it is used.
+    /// None. The room is only address space, until it is used.
     pub fn new() -> Self {
         let links = Vec::with_capacity(COUNTERS_PER_ARENA);
         Self { links, stubs_to_come: 0, springboards: FxHashMap::default() }
@@ -47,34 +47,34 @@ impl Jumps {
         self.stubs_to_come = 0;
     }
 
-    /// Room to be kept for exit stubs.
+    /// Space reserved for exit stubs.
     pub const fn bytes_to_come(&self) -> usize {
         self.stubs_to_come * STUB_BYTES
     }
 }
 
-/// The displacement at `patch` with which a jump leads to `to`, where it is within reach.
+/// The displacement at `patch` of a jump to `to`, if that is within reach.
 fn displacement(patch: u64, to: u64) -> Option<i32> {
     i32::try_from(to.wrapping_sub(patch + 4) as i64).ok()
 }
 
 impl Code {
-    /// Makes the jump whose displacement is at `patch` lead to `to`. False where that is out of reach.
+    /// Makes the jump with the displacement at `patch` lead to `to`. False where that is out of reach.
     pub fn patch(&mut self, patch: u64, to: u64) -> bool {
         displacement(patch, to).is_some_and(|near| self.memory.patch_u32(patch, near as u32).is_ok())
     }
 
-    /// Where the jump leads whose displacement is at `patch`.
+    /// Where the jump with the displacement at `patch` leads.
     pub(super) fn target(&self, patch: u64) -> Option<u64> {
         let displacement = self.memory.read(patch, 4).ok()?.try_into().ok()?;
         Some((patch + 4).wrapping_add(i64::from(i32::from_le_bytes(displacement)) as u64))
     }
 
-    /// Makes a jump that leaves for the block at `pc` lead to its code at `to`.
+    /// Makes a jump that leaves for the block at `pc` lead to the block's code at `to`.
     pub fn link(&mut self, pc: u64, patch: u64, to: u64) {
         let stub = self.target(patch).unwrap_or_default();
         let to = if displacement(patch, to).is_some() { Some(to) } else { self.springboard(pc, to) };
-        // Without room every pass leaves. Another thread may have come by here before.
+        // Without room for a springboard every pass leaves. Another thread may have linked the jump meanwhile.
         if let Some(to) = to.filter(|&to| to != stub)
             && self.patch(patch, to)
         {
@@ -82,13 +82,13 @@ impl Code {
         }
     }
 
-    /// Makes the jump of a landing for other targets, whose displacement is at `patch`, lead to `to`. `pc`, `undo`: what
-    /// the landing is for, and what is borrowed on the way. False where there is no room.
+    /// Makes a landing's jump for other targets, with its displacement at `patch`, lead to `to`. `pc`, `undo`: the
+    /// landing's target, and what is borrowed on the way. False where there is no room.
     pub fn lead_on(&mut self, patch: u64, to: u64, pc: u64, undo: Undo) -> bool {
         self.patch(patch, to) || self.hop(to, pc, undo).is_some_and(|hop| self.patch(patch, hop))
     }
 
-    /// Code that jumps to that of the block at `pc`, which is out of reach, at `to`.
+    /// Code that jumps to the block at `pc`, which lies out of reach at `to`.
     fn springboard(&mut self, pc: u64, to: u64) -> Option<u64> {
         if let Some(&known) = self.jumps.springboards.get(&pc) {
             return Some(known);
@@ -98,7 +98,7 @@ impl Code {
         Some(springboard)
     }
 
-    /// Code that jumps to anywhere, on the way to the code at `pc`.
+    /// Code that jumps anywhere, on the way to the code at `pc`.
     fn hop(&mut self, to: u64, pc: u64, undo: Undo) -> Option<u64> {
         let literal = self.cold(&to.to_le_bytes())?;
         let mut code = Emitter::small(self.next_cold());
@@ -108,7 +108,7 @@ impl Code {
         self.add_piece(&code, marks)
     }
 
-    /// A jump leads to the block at `pc`. `stub`: where it leaves if it does not; 0 where that is still to be made.
+    /// Notes that a jump leads to the block at `pc`. `stub`: its exit stub; 0 where that is still to be made.
     pub fn linked(&mut self, pc: u64, patch: u64, stub: u64) {
         self.jumps.stubs_to_come += usize::from(stub == 0);
         let start = self.range().start;
@@ -116,8 +116,8 @@ impl Code {
         self.jumps.links.push(Link { pc, patch, stub });
     }
 
-    /// Makes the jumps to some blocks leave. Returns the blocks that they wait for from now on, and where their
-    /// displacements are.
+    /// Makes the jumps to the blocks in `gone` leave. Returns the blocks for which they wait from now on, with the
+    /// addresses of their displacements.
     pub fn unlink(&mut self, gone: &FxHashSet<u64>) -> Vec<(u64, u64)> {
         self.jumps.springboards.retain(|pc, _| !gone.contains(pc));
         let cut: Vec<_> = self.jumps.links.extract_if(.., |link| gone.contains(&link.pc)).collect();
@@ -143,7 +143,7 @@ impl Code {
                 }
                 stub => start + u64::from(stub),
             };
-            // Room for an exit stub was kept; without memory for it, the jump goes on leading to the old code.
+            // Room for an exit stub was reserved. Without memory for it, the jump continues to lead to the old code.
             if stub != 0 {
                 self.patch(patch, stub);
             }

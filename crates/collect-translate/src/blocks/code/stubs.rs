@@ -1,4 +1,4 @@
-//! Code that leaves the cache for an exit.
+//! Exit stubs: code that leaves the cache.
 
 use super::Code;
 use crate::{
@@ -11,11 +11,11 @@ use crate::{
     },
 };
 
-/// More than an exit stub takes.
+/// An upper bound of the size of an exit stub.
 pub const STUB_BYTES: usize = 80;
 
-/// The code behind an [`Exit`], which is the same wherever that lies. `flags_in_ax`: they are put back first, and RAX
-/// from C.
+/// The code behind an [`Exit`], which is the same at any address. `flags_in_ax`: it first restores the flags from AX,
+/// and RAX from C.
 fn stub_code(flags_in_ax: bool) -> Vec<u8> {
     const RECORD: u64 = 0;
     let mut code = Emitter::small(RECORD + size_of::<Exit>() as u64);
@@ -29,12 +29,12 @@ fn stub_code(flags_in_ax: bool) -> Vec<u8> {
     code.bytes().to_vec()
 }
 
-/// Those of an arena.
+/// The exit stubs of an arena.
 #[derive(Debug)]
 pub struct Stubs {
-    /// The code behind the `Exit`: the flags as they are, or in AX.
+    /// The code behind the `Exit`: with the flags in place, and with the flags in AX.
     code: [Vec<u8>; 2],
-    /// Hooks that they lead to.
+    /// The hooks that they lead to.
     hooks: Vec<u64>,
     /// Addresses of the `Exit` records of hooks, ascending.
     records: Vec<u64>,
@@ -46,14 +46,14 @@ impl Stubs {
         Self { code: [false, true].map(stub_code), hooks: Vec::new(), records: Vec::new() }
     }
 
-    /// Forgets where they are. What hooks they lead to is still to be taken.
+    /// Forgets where they are. The hooks that they lead to are still to be taken.
     pub fn clear(&mut self) {
         self.records.clear();
     }
 }
 
 impl Code {
-    /// Code that leaves the cache for `exit`. `flags_in_ax`: they are put back first, and RAX from C.
+    /// Code that leaves the cache for `exit`. `flags_in_ax`: it first restores the flags from AX, and RAX from C.
     pub fn stub(&mut self, exit: Exit, flags_in_ax: bool) -> u64 {
         let mut stub = [0; STUB_BYTES];
         let Some(stub_code) = self.stubs.code.get(usize::from(flags_in_ax)) else { return 0 };
@@ -97,8 +97,8 @@ impl Code {
         entry
     }
 
-    /// As [`stub_restoring`](Self::stub_restoring), for what was found near watched places: only where the exact look-up
-    /// finds it too does it leave.
+    /// As [`stub_restoring`](Self::stub_restoring), for accesses that the quick look-up found near watched places: it
+    /// leaves only if the exact look-up finds one too.
     pub fn exact_look_up(&mut self, exit: Exit, group: &Group, spilled: Spilled) -> u64 {
         let record = self.next_cold();
         let mut code = Emitter::small(record);
@@ -113,7 +113,7 @@ impl Code {
             code.flags_from_ax();
             code.reload(Gpr::RAX, Scratch::C);
         }
-        // RAX is among the registers of no constant address.
+        // For a constant address no register is borrowed, and RAX serves.
         let address = if let Spilled::One(address) = spilled { address } else { Gpr::RAX };
         code.spill(Gpr::RAX, Scratch::A);
         code.effective_address(address, &group.first);
@@ -128,13 +128,13 @@ impl Code {
         entry
     }
 
-    /// The record of the hook's stub that `address` lies in, if it lies in one.
+    /// The record of the hook's stub that contains `address`.
     pub fn stub_at(&self, address: u64) -> Option<u64> {
         let after = self.stubs.records.partition_point(|record| *record <= address);
         self.stubs.records.get(after.checked_sub(1)?).copied()
     }
 
-    /// The hooks that its code names, which is not run any more.
+    /// Takes the hooks that its code names; that code is no longer run.
     pub fn take_hooks(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.stubs.hooks)
     }

@@ -9,7 +9,7 @@ use crate::{
 
 const PC: u64 = 0x40_1000;
 
-/// An arena beside position-dependent code, and one that is far from it.
+/// An arena beside position-dependent code, and one far from it.
 fn arenas(lanes: &mut Lanes) -> [Code; 2] {
     let reach = PC..PC + 4096;
     let near = Arena::new(reach.clone(), lanes).expect("an arena near the code");
@@ -19,7 +19,8 @@ fn arenas(lanes: &mut Lanes) -> [Code; 2] {
     codes
 }
 
-/// A fragment of one jump to the block at `PC`, which leaves. Returns where the displacement is, and the exit stub.
+/// A fragment with one jump to the block at `PC`, which leaves. Returns the address of the displacement, and the exit
+/// stub.
 fn jump(code: &mut Code) -> (u64, u64) {
     let mut emitter = Emitter::at(code.next_hot());
     let mut stub = 0;
@@ -32,8 +33,8 @@ fn jump(code: &mut Code) -> (u64, u64) {
     (patch, stub)
 }
 
-/// The block is 4 GiB away at least: the jump leads to another one, through a word beside it, and back to its exit stub
-/// when the block is forgotten.
+/// The block is at least 4 GiB away: the jump leads to a springboard, through a word beside it, and back to its exit
+/// stub when the block is forgotten.
 #[test]
 fn a_block_out_of_reach_is_jumped_to_all_the_same() {
     let _turn = low_memory();
@@ -57,7 +58,7 @@ fn a_block_out_of_reach_is_jumped_to_all_the_same() {
     assert_eq!(near.target(patch), Some(stub));
 }
 
-/// An arena that is emptied has all of its room again, and its memory reads as zero before it is written.
+/// An arena that is emptied has all of its room again, and its memory reads as zero until it is written.
 #[test]
 fn an_arena_is_used_again() {
     let _turn = low_memory();
@@ -75,7 +76,8 @@ fn an_arena_is_used_again() {
     assert_eq!(unsafe { (patch as *const u32).read_unaligned() }, 0);
 }
 
-/// A landing is made otherwise than it was meant: the next one of its chain is 4 GiB away at least, or in the same arena.
+/// A landing's jump for other targets is patched: the next landing of its chain is at least 4 GiB away, or in the
+/// same arena.
 #[test]
 fn a_landing_leads_on_wherever_the_next_one_is() {
     let _turn = low_memory();
@@ -88,7 +90,7 @@ fn a_landing_leads_on_wherever_the_next_one_is() {
     assert_eq!(near.target(patch), Some(near.miss(TableKind::Return)));
     assert!(near.lead_on(patch, far.next_hot(), PC, Undo::Return));
     let hop = near.target(patch).expect("a jump");
-    // A signal there finds a return under way.
+    // A signal there finds a return in progress.
     assert!(near.contains(hop) && near.mark(hop).map(|mark| mark.undo) == Some(Undo::Return));
     let next = near.next_hot();
     assert!(near.lead_on(patch, next, PC, Undo::Return));

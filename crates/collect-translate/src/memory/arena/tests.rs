@@ -132,7 +132,7 @@ fn memory_is_used_as_code_grows() {
     assert_eq!(resident(&arena), 3 * 16);
 }
 
-/// A fragment that is begun can be ended, whatever happens to the memory meanwhile.
+/// An arena that has begun a fragment can complete it, whatever happens to the memory meanwhile.
 #[test]
 fn what_was_made_ready_needs_no_memory() {
     let _turn = low_memory();
@@ -196,7 +196,7 @@ fn a_child_gets_code_of_its_own() {
         arena.after_fork(copy.take().expect("one child")).expect("mapped");
         let before = (call(hot), call(cold));
         arena.patch_u8(hot + OPERAND, 20).expect("patched");
-        // New code goes on where the parent's ended.
+        // New code follows the parent's.
         let at = arena.hot();
         arena.allocate(100 << 10, 0).expect("room");
         arena.write(at, &returning(30)).expect("allocated");
@@ -215,7 +215,7 @@ fn limits_are_named() {
         // SAFETY: a valid limit, in a child of its own.
         unsafe { libc::setrlimit(resource, &raw const limit) };
     };
-    // Only a lane is more than what is left.
+    // Only a lane needs more than what is left.
     let status = forked(|| {
         let mut lanes = Lanes::reserve().expect("lanes");
         let pages = std::fs::read_to_string("/proc/self/statm").expect("readable");
@@ -263,7 +263,7 @@ fn locked_memory_is_released_too() {
         lanes.leave(lane).give_back().expect("given back");
         lanes.free(lane);
         let taken = lanes.take().expect("lane");
-        // A new reservation is allowed to fail, but for this reason only.
+        // A new reservation may fail, but only for this reason.
         if let Err(error) = lanes.open_windows(here()) {
             assert_eq!(error, MemoryError::LockedLimit { what: "counters" });
         }

@@ -63,7 +63,7 @@ fn a_released_lane_is_zero_for_its_next_owner() {
     assert!(bytes(lanes.base(other), STATE_BYTES).iter().all(|&byte| byte == 0xa5), "the neighbour's stays");
 }
 
-/// In a forked child nobody has the lanes of the threads that are not there.
+/// In a forked child, the lanes of the other threads become free.
 #[test]
 fn an_abandoned_lane_is_zero_for_its_next_owner() {
     let _turn = low_memory();
@@ -97,7 +97,7 @@ fn windows_opened_later_serve_the_lanes_in_use() {
     let near = 0x5555_0000_0000..0x5555_0100_0000;
     let windows = lanes.open_windows(near.clone()).expect("windows");
     fill(windows.counter_address(lane, 7) as u64, COUNTER_BYTES);
-    // The instruction's view of it: GS base + v + 8 * id.
+    // As the instruction computes it: GS base + v + 8 * id.
     assert_eq!(
         lanes.base(lane).wrapping_add(windows.v).wrapping_add(56),
         windows.counter_address(lane, 7) as u64

@@ -1,4 +1,4 @@
-//! What measuring costs by itself: the instructions around a load, around nothing and around a load that surely hits.
+//! The cost of timing itself: the bracket around nothing, and around a load that certainly hits.
 
 use std::arch::naked_asm;
 
@@ -13,7 +13,7 @@ use crate::{
 /// How often each is measured.
 const TIMES: usize = 1001;
 
-/// What is measured around known code, in ticks of the time-stamp counter.
+/// Measurements around known code, in ticks of the time-stamp counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Calibration {
     /// Around nothing: what is to be subtracted.
@@ -22,7 +22,7 @@ pub struct Calibration {
     pub hit: Spread,
 }
 
-/// How measurements spread.
+/// The distribution of measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
     /// The smallest.
@@ -35,15 +35,15 @@ pub struct Spread {
     pub upper_quartile: u32,
 }
 
-/// Measures what [`Mode::Time`](crate::Mode::Time) measures where nothing takes time, some thousand times, which takes about
-/// a tenth of a millisecond. `None` where the engine was not started. Signals must be blocked.
+/// Measures what [`Mode::Time`](crate::Mode::Time) would measure where nothing takes time. Takes some thousand rounds
+/// and about a tenth of a millisecond. `None` where the engine was not started. Signals must be blocked.
 pub fn calibrate() -> Option<Calibration> {
     let word = &raw const WORD;
     is_started()
         .then(|| Calibration { nothing: measured(around_nothing, word), hit: measured(around_hit, word) })
 }
 
-/// What is loaded.
+/// The word that is loaded.
 static WORD: u64 = 0;
 
 /// The ticks between the two readings of `bracket`.
@@ -74,7 +74,7 @@ fn once(bracket: unsafe extern "C" fn(*const u64), word: *const u64) -> [u32; 2]
     unsafe { times.read_volatile() }
 }
 
-/// Defines a function that does in a bracket what it is given.
+/// Defines a function that runs the given instruction in a bracket.
 macro_rules! bracket {
     ($name:ident, $what:literal $($instruction:literal)?) => {
         #[doc = $what]
@@ -120,7 +120,7 @@ mod tests {
 
     const KEPT: [Gpr; 2] = [Gpr(8), Gpr(9)];
 
-    /// The code of the function from its second line on, as many bytes as there should be.
+    /// The code of the function from its second line on, `bytes` bytes long.
     fn code_of(function: unsafe extern "C" fn(*const u64), bytes: usize) -> Vec<u8> {
         let begin = (function as *const () as usize + 6).next_multiple_of(64);
         // SAFETY: the function's own code.
