@@ -22,7 +22,7 @@ FISH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 LICENSES = $(DESTDIR)$(PREFIX)/share/doc/carom
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-release lint tidy release static install install-built uninstall setup
+.PHONY: help demo test test-release miri lint tidy release static install install-built uninstall setup
 
 help: ## list these targets
 	@echo 'usage: make TARGET'
@@ -45,7 +45,8 @@ $(DEMO)/counters: programs/targets/counters.c | setup
 	@mkdir -p $(DEMO)
 	$(CC) -g -O2 -pthread -o $@ $<
 
-# The end-to-end tests run the binaries and the agent of the same profile, hence the build before them.
+# The end-to-end tests run the binaries and the agent of the same profile, hence the build before them. Tests that lacked
+# something are listed, and fail where CAROM_EXPECT names what they lacked.
 test: ## build, then run all tests
 	@scripts/setup test
 	$(CARGO) build --workspace
@@ -54,6 +55,7 @@ test: ## build, then run all tests
 	else \
 		set -ex; $(CARGO) test --workspace --no-fail-fast; \
 	fi
+	@scripts/skipped $(TARGET)/nextest/default/junit.xml
 
 # What is installed is the release build: its optimiser may find what the other's does not.
 test-release: ## run the end-to-end tests on the release build
@@ -63,6 +65,12 @@ test-release: ## run the end-to-end tests on the release build
 	else \
 		set -ex; $(CARGO) test --release -p carom --test robust --no-fail-fast; \
 	fi
+
+# The crates without system calls. Needs a nightly toolchain: rustup component add miri rust-src --toolchain nightly
+MIRI_CRATES = base base-detect base-stream base-replay base-reuse
+miri: ## run the tests of the pure crates under Miri, an interpreter that finds undefined behaviour (takes long)
+	PROPTEST_CASES=4 MIRIFLAGS=-Zmiri-disable-isolation \
+		$(CARGO) +nightly miri test $(addprefix -p carom-,$(MIRI_CRATES))
 
 lint: setup tidy ## check format, lints, licences and the repository's own rules
 	$(CARGO) fmt --all --check

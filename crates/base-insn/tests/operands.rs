@@ -122,7 +122,7 @@ fn what_is_no_access() {
 fn masks_and_vector_indices() {
     // Without vector state: the reasons.
     check(&[0xc4, 0xe2, 0x6d, 0x8e, 0x0f], "HiddenState"); // vpmaskmovd [rdi], ymm2, ymm1
-    let Some(area) = Area::new() else { return };
+    let Some(area) = Area::new() else { return eprintln!("skipped: processor: no AVX") };
     let regs = Registers { xsave: &area.0, ..registers() };
     // Lanes 0, 3 and 5 of the mask have their sign bit set.
     check_with(&regs, &[0xc4, 0xe2, 0x6d, 0x8e, 0x0f], "store 0x8000+4, store 0x800c+4, store 0x8014+4");
@@ -141,7 +141,9 @@ fn masks_and_vector_indices() {
 
 #[test]
 fn mask_registers() {
-    let Some(area) = Area::new().filter(|area| area.has_opmask()) else { return };
+    let Some(area) = Area::new().filter(|area| area.has_opmask()) else {
+        return eprintln!("skipped: processor: no AVX-512");
+    };
     let regs = Registers { xsave: &area.0, ..registers() };
     // k1 = 0b1010_0001.
     let load = [0x62, 0xe1, 0x7e, 0x49, 0x6f, 0x07]; // vmovdqu32 zmm16{k1}, [rdi]

@@ -59,7 +59,7 @@ fn a_database() {
 /// were predicted to be stored to.
 fn check(program: &str, args: &[&str], windows: u32, diff_memory: bool) {
     let Ok(tracee) = Tracee::start(program, args) else {
-        eprintln!("{program}: not installed, nothing compared");
+        eprintln!("skipped: tool: {program} cannot be traced");
         return;
     };
     let mut random = Random(0x1234_5678_9abc_def1);

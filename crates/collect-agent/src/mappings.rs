@@ -254,7 +254,7 @@ mod tests {
             at.addr() as u64
         };
         let at = map(libc::MAP_SHARED);
-        let Ok(found) = shared_at(at + 100) else { return eprintln!("skipped: an older kernel") };
+        let Ok(found) = shared_at(at + 100) else { return eprintln!("skipped: kernel: no PROCMAP_QUERY") };
         let found = found.expect("what was mapped");
         let mut buffer = vec![0; 2 * LINE_BYTES];
         let mut seen = false;

@@ -231,7 +231,11 @@ fn lanes_are_accesses() {
         ),
         (has_masks, lanes::opmasks, lanes::of_opmasks(), lanes::OPMASKS_PREPARES),
     ];
-    for (_, function, round, prepares) in loops.into_iter().filter(|(possible, ..)| *possible) {
+    for (possible, function, round, prepares) in loops {
+        if !possible {
+            eprintln!("skipped: processor: no AVX2 or no AVX-512");
+            continue;
+        }
         let vectors = lanes::Vectors::new();
         let base = std::ptr::from_ref(&*vectors) as u64;
         let places = lanes::instructions(function);

@@ -169,7 +169,7 @@ mod tests {
             .args(["-c", &program])
             .stdout(std::process::Stdio::piped())
             .spawn();
-        let Ok(mut child) = child else { return eprintln!("skipped: python3 is not installed") };
+        let Ok(mut child) = child else { return eprintln!("skipped: tool: python3 is not installed") };
         std::io::BufRead::read_line(
             &mut std::io::BufReader::new(child.stdout.take().unwrap()),
             &mut String::new(),

@@ -99,7 +99,7 @@ fn a_program_that_cannot_see_the_agent_runs_without_it() {
     let program = compile("robust/hidden.c", &[]);
     let alone = run(Command::new(&program).arg(&*dir));
     if !String::from_utf8_lossy(&alone.stdout).starts_with("hidden") {
-        return eprintln!("skipped: this user cannot hide a directory");
+        return eprintln!("skipped: root: this user cannot hide a directory");
     }
     let report = counted("hidden.c", &[&dir]);
     assert!(report.warns("aside-program") && report.warns("unprofiled-children"));

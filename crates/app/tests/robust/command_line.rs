@@ -120,7 +120,7 @@ fn what_cannot_be_profiled_is_refused_before_it_starts() {
         fs::set_permissions(&owned, fs::Permissions::from_mode(0o4755)).expect("permissions");
         refused(125, "setuid", &owned);
     } else {
-        eprintln!("skipped: only root can make a setuid program of another's");
+        eprintln!("skipped: root: only root can make a setuid program of another user");
     }
 }
 
@@ -154,7 +154,7 @@ fn a_full_disk_costs_the_profile_and_nothing_else() {
     fs::create_dir(&disk).expect("a directory");
     let mounted = run(Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(&disk));
     if mounted.code() != Some(0) {
-        eprintln!("skipped: no tmpfs to fill: {}", mounted.complaint());
+        eprintln!("skipped: root: no tmpfs to fill: {}", mounted.complaint());
         return;
     }
     let unmount = Unmount(disk.clone());

@@ -26,7 +26,7 @@ fn known() -> BTreeMap<String, Counts> {
     for (name, table) in tables.as_object().expect("tables") {
         let mut needs = table["needs"].as_array().expect("flags").iter().filter_map(Value::as_str);
         if let Some(missing) = needs.find(|need| !flags.split(' ').any(|flag| flag == *need)) {
-            eprintln!("skipped: {name} needs {missing}");
+            eprintln!("skipped: processor: {name} needs {missing}");
             continue;
         }
         let number = |table: &Value| table.as_i64().expect("a number");

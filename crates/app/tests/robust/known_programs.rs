@@ -23,7 +23,7 @@ fn same_runs(program: &str, arguments: &[&str]) {
     let found = std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()));
     if !found {
-        eprintln!("skipped: {program} is not installed");
+        eprintln!("skipped: tool: {program} is not installed");
         return;
     }
     let alone = run(Command::new(program).args(arguments));

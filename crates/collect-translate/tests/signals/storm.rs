@@ -126,6 +126,8 @@ fn masked_moves_are_interrupted() {
     let rounds = if is_sampled() || crate::MODE == Mode::Stream { 200_000 } else { 2_000_000 };
     if std::is_x86_feature_detected!("avx512vl") && std::is_x86_feature_detected!("avx512bw") {
         check(masked, rounds, 100);
+    } else {
+        eprintln!("skipped: processor: no AVX-512");
     }
 }
 
@@ -139,5 +141,7 @@ fn gathers_are_interrupted() {
     };
     if std::is_x86_feature_detected!("avx2") {
         check(gathers, rounds, 100);
+    } else {
+        eprintln!("skipped: processor: no AVX2");
     }
 }

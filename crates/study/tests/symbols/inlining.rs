@@ -44,7 +44,7 @@ fn ask_binutils(program: &Program, stated: &[u64]) -> Option<Vec<Printed>> {
         .stdout(Stdio::piped())
         .spawn();
     let Ok(mut child) = child else {
-        eprintln!("skipped: no addr2line");
+        eprintln!("skipped: tool: addr2line is not installed");
         return None;
     };
     let mut input = child.stdin.take().expect("piped");

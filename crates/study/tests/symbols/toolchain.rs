@@ -26,7 +26,7 @@ pub fn run(tool: &str, arguments: &[&str]) -> Option<String> {
     let output = match Command::new(tool).args(arguments).output() {
         Ok(output) => output,
         Err(error) => {
-            eprintln!("skipped: {tool}: {error}");
+            eprintln!("skipped: tool: {tool}: {error}");
             return None;
         }
     };
