@@ -4,31 +4,31 @@ use carom_base::{Line, ThreadId};
 
 use crate::slot::{Entry, Slot};
 
-/// Slots that the paper uses (ComDetective 4); a prime, so that strides do not pile up.
+/// The number of slots in the paper (ComDetective 4); a prime, so that strides spread over all slots.
 pub const DEFAULT_BOARD_SIZE: usize = 127;
 
-/// What a board keeps for each thread beside the entries.
+/// What a board keeps for each thread in addition to the entries.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Publisher {
-    /// Its store samples.
+    /// The number of its store samples.
     epoch: AtomicU32,
-    /// One more than the slot that it wrote last; 0: none.
+    /// One more than the slot that it wrote last; 0 for none.
     latest: AtomicU32,
 }
 
-/// The board of memory that processes share, beside one of a process.
+/// The board for memory that processes share, used beside the process's own board.
 ///
-/// Anybody may scribble on memory that several processes map: what is read here is looked at before it is believed.
+/// Any process that maps the memory may overwrite it with anything. So an entry is checked before it is used.
 #[derive(Clone, Copy, Debug)]
 struct Common<'a> {
     board: &'a Board<'a>,
-    /// Whether the calling process has the line.
+    /// Whether the calling process has mapped the line.
     reaches: fn(Line) -> bool,
 }
 
 impl Common<'_> {
-    /// Whether the entry may be one of a board of memory that this process has a part in.
+    /// Whether the entry can belong to a board for shared memory that this process has mapped.
     fn may_be(self, entry: &Entry) -> bool {
         let access = entry.write.access;
         let published = entry.write.thread.number_among_processes().is_some() && access.kind.writes();
@@ -39,35 +39,35 @@ impl Common<'_> {
 
 /// The bulletin board: where the threads of a process publish the lines that they write.
 ///
-/// A hash table with one slot per bucket: a line belongs in slot (line number modulo size). An entry knows
-/// its full address, so that two lines in one bucket are never confused. Storage is borrowed and may be any
-/// zeroed memory that all threads see; every operation is lock-free and bounded, also while others are
-/// stopped in the middle of theirs.
+/// A hash table with one slot per bucket: a line belongs in slot (line number modulo size). An entry contains its
+/// full address, so that two lines of one bucket are not confused. Storage is borrowed and may be any zeroed memory
+/// that all threads see. Every operation is lock-free and bounded, also while other threads are stopped in the middle
+/// of theirs.
 #[derive(Clone, Copy, Debug)]
 pub struct Board<'a> {
     slots: &'a [Slot],
     publishers: &'a [Publisher],
-    /// One more than the highest number of a thread that has published.
+    /// One more than the highest number of any thread that has published.
     threads: &'a AtomicU32,
     common: Option<Common<'a>>,
 }
 
 impl<'a> Board<'a> {
-    /// A board of any size over storage that starts zeroed. `publishers` should have an element per thread;
-    /// threads that share one age each other's entries faster. Without slots nothing can be published,
-    /// without publishers entries age by the looking thread's samples only.
+    /// A board of any size, over storage that starts zeroed. `publishers` should have one element per thread; threads
+    /// that share one age each other's entries faster. Without slots nothing can be published; without publishers
+    /// entries age only by the samples of the looking thread.
     pub const fn new(slots: &'a [Slot], publishers: &'a [Publisher], threads: &'a AtomicU32) -> Self {
         Self { slots, publishers, threads, common: None }
     }
 
-    /// This board for what threads do in memory of their own process, and `common` for what they do in memory that
-    /// processes share ([`Line::is_shared`]), where they are known by their numbers among all processes
-    /// ([`ThreadId::among_processes`]). `reaches` says whether the calling process has a line.
+    /// Uses this board for accesses to memory of the process alone, and `common` for accesses to memory that
+    /// processes share ([`Line::is_shared`]). There a thread is known by its number among all processes
+    /// ([`ThreadId::among_processes`]). `reaches` says whether the calling process has mapped a line.
     pub const fn with_common(self, common: &'a Self, reaches: fn(Line) -> bool) -> Self {
         Self { common: Some(Common { board: common, reaches }), ..self }
     }
 
-    /// What the line's slot holds, be it this line or another.
+    /// The entry in the line's slot, whether of this line or of another.
     pub fn occupant(&self, line: Line) -> Option<Entry> {
         match self.common_of(line) {
             Some(common) => common.board.slot(line)?.read().filter(|entry| common.may_be(entry)),
@@ -75,7 +75,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Puts an entry in its slot, whatever was there. False where another thread was just writing it.
+    /// Writes an entry to its slot, replacing any other. False where another thread was writing there.
     pub fn try_put(&self, entry: &Entry) -> bool {
         if let Some(common) = self.common_of(entry.write.access.addr.line()) {
             return common.board.try_put(entry);
@@ -94,17 +94,17 @@ impl<'a> Board<'a> {
         put
     }
 
-    /// All entries, each read once. Costs one cache line per slot, and those that others have written since
-    /// the last time have to come from their caches.
+    /// All entries, each read once. Costs one cache line per slot; slots that other threads have written since the
+    /// last time come from their caches.
     pub fn entries(&self) -> impl Iterator<Item = Entry> + 'a {
         let common = self.common;
         let others = common.into_iter().flat_map(|common| common.board.slots).filter_map(Slot::read);
         self.slots.iter().filter_map(Slot::read).chain(others.filter(move |entry| believable(common, entry)))
     }
 
-    /// The entries in the slots that threads wrote last, be they theirs or another's by now; all entries where there are as
-    /// many threads as slots. What is not among them is older than something that is, or than something of the same thread
-    /// that another has replaced.
+    /// The entries in the slots that each thread wrote last, even if another thread has replaced them; all entries
+    /// where there are at least as many threads as slots. An entry that is missing here is older than one that is
+    /// not, or than a later one of its own thread that another thread has replaced.
     pub fn latest(&self) -> impl Iterator<Item = Entry> + 'a {
         let common = self.common;
         let others = common.into_iter().flat_map(|common| common.board.own_latest());
@@ -125,19 +125,20 @@ impl<'a> Board<'a> {
 
     /// Counts a store sample of a thread and returns the thread's new store epoch.
     pub fn note_store(&self, thread: ThreadId) -> u32 {
-        // ATOMICS: a counter by itself; no other data hangs on its value.
+        // ATOMICS: a counter by itself; no other data depends on its value.
         self.publisher(thread)
             .map_or(0, |publisher| publisher.epoch.fetch_add(1, Ordering::Relaxed).wrapping_add(1))
     }
 
-    /// Store samples of the publisher since it published this entry.
+    /// The publisher's store samples since it published this entry.
     pub fn store_samples_since(&self, entry: &Entry) -> u32 {
         // ATOMICS: as in `note_store`.
         self.publisher(entry.write.thread)
             .map_or(0, |publisher| publisher.epoch.load(Ordering::Relaxed).wrapping_sub(entry.epoch))
     }
 
-    /// Empties every slot of this board, not those of memory that processes share. Only for when no other thread uses the board, as in the child of a fork.
+    /// Empties every slot of this board, but not of the board for shared memory. Only for when no other thread uses
+    /// the board, as in the child of a fork.
     pub fn clear(&self) {
         self.slots.iter().for_each(Slot::clear);
     }
@@ -150,7 +151,7 @@ impl<'a> Board<'a> {
         self.slots.get(self.index(line)?)
     }
 
-    /// The board of memory that processes share, where the line is one of it.
+    /// The board for shared memory, if the line is in shared memory.
     fn common_of(&self, line: Line) -> Option<Common<'a>> {
         self.common.filter(|_| line.is_shared())
     }

@@ -1,24 +1,23 @@
-/// Debug registers of an x86-64 processor.
+/// The number of debug registers of an x86-64 processor.
 pub const MAX_WATCHPOINTS: usize = 4;
 
-/// Which published write a sample examines. See the crate's documentation for what the difference is worth.
+/// Which published write a sample examines. The crate's documentation says what difference it makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheme {
     /// Algorithm 1 of the paper to the letter.
     ///
-    /// A store is published only where its slot is free or expired; a sample is looked up against whatever
-    /// is on the board; where that finds nothing new, and the watchpoints are old, one of the recent
-    /// entries is watched, each *line* with equal probability.
+    /// A store is published only where its slot is free or expired. A sample is looked up among all entries of the
+    /// board. Where that finds nothing new, and the watchpoints are old, one of the recent entries is watched, each
+    /// *line* with equal probability.
     Paper,
-    /// Every sample examines one write: the latest that another thread has published since this thread's
-    /// previous sample. Is it on the sampled line, that is an event; else its line is watched.
+    /// Every sample examines one write: the latest that another thread has published since this thread's previous
+    /// sample. If that is on the sampled line, it is an event; otherwise its line is watched.
     ///
-    /// Every store sample is published, in place of what was in its slot. So the examined writes are an
-    /// unbiased sample of the other threads' stores, whatever this thread does; and each is examined
-    /// completely: it counts once where this thread goes on to touch its line, and not otherwise.
+    /// Every store sample is published, in place of the entry in its slot. So the examined writes are an unbiased
+    /// sample of the other threads' stores, independent of this thread's accesses. And each is examined completely:
+    /// it counts exactly once if this thread then touches its line.
     ///
-    /// Without watchpoints only half of that can be done, and the paper's rules are the better ones: they
-    /// are followed then.
+    /// Without watchpoints only half of that is possible, and the paper's rules are better: they are used then.
     #[default]
     Balanced,
 }
@@ -26,11 +25,12 @@ pub enum Scheme {
 /// What a thread can watch at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
-    /// Nothing: look-ups alone serve.
+    /// Nothing: only look-ups find sharing.
     Nothing,
-    /// So many chunks of one line by debug registers, up to [`MAX_WATCHPOINTS`]; more count as that, 0 as nothing.
+    /// This many chunks of one line, by debug registers. More than [`MAX_WATCHPOINTS`] count as that many, 0 as
+    /// nothing.
     Chunks(u8),
-    /// All bytes of one line, by code that looks each of its accesses up.
+    /// All bytes of one line, by code that looks up each of its accesses.
     Line,
 }
 

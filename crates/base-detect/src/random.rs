@@ -17,8 +17,8 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 to `bound` - 1; 0 for a bound of 0. The bias of at most `bound` / 2^64 is far below
-    /// what any sample could show.
+    /// A number from 0 to `bound` - 1; 0 for a bound of 0. The bias of at most `bound` / 2^64 is far below what any
+    /// sample can show.
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         ((u128::from(self.next()) * u128::from(bound)) >> u64::BITS) as u32
     }

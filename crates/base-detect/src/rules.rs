@@ -1,4 +1,4 @@
-//! The two schemes: what a sample is compared with, what is watched, what is published.
+//! The two schemes: what a sample is compared with, which line is watched, and what is published.
 
 use carom_base::{Access, EarlierWrite, Line, Nanos, SharingClass, SharingEvent, Via};
 
@@ -7,7 +7,7 @@ use crate::sharing::{Armed, Decision, Input, ThreadDetector};
 use crate::slot::Entry;
 use crate::watch::WatchPlan;
 
-/// Store samples that a published address survives (ComDetective 3.2, "Expiration period").
+/// The number of store samples that a published address survives (ComDetective 3.2, "Expiration period").
 const ENTRY_LIFETIME: u32 = 2;
 
 /// Samples of the thread, the current one included, after which its watchpoints are old: they were set
@@ -15,7 +15,7 @@ const ENTRY_LIFETIME: u32 = 2;
 const WATCH_LIFETIME: u32 = 2;
 
 impl ThreadDetector {
-    /// PMUSampleHandler in Algorithm 1. The numbers are its lines.
+    /// PMUSampleHandler in Algorithm 1. The numbers in the comments are its lines.
     pub(crate) fn sample_by_paper(&mut self, board: &Board<'_>, input: &Input) -> Decision {
         let line = input.access.addr.line();
         let epoch = input.access.kind.writes().then(|| self.note_store(board, line));
@@ -68,10 +68,10 @@ impl ThreadDetector {
         decision
     }
 
-    /// Replaces the watchpoints, if any, by new ones, if any.
+    /// Replaces the current watchpoints by new ones, or removes them.
     ///
-    /// They go also where the sample may not set new ones: how long a write is watched for does not depend on how many
-    /// are.
+    /// They are removed even if the sample may not set new ones: how long a write is watched does not depend on how
+    /// many samples may watch.
     fn rearm(&mut self, entry: Option<Entry>, input: &Input, decision: &mut Decision) {
         let had = self.armed.take().is_some();
         let watch = self.config.watch;
@@ -94,8 +94,8 @@ impl ThreadDetector {
         }
     }
 
-    /// One of the entries that the paper allows to be watched, each with equal probability (a reservoir of
-    /// one, so that a single scan is enough).
+    /// One of the entries that the paper allows to be watched, each with equal probability (a reservoir of one, so a
+    /// single scan suffices).
     fn pick_any(&mut self, board: &Board<'_>, now: Nanos) -> Option<Entry> {
         if !self.config.watch.is_possible() {
             return None;
@@ -114,11 +114,12 @@ impl ThreadDetector {
         picked
     }
 
-    /// The latest recent entry of another thread. Nothing that this thread publishes can hide it: what came
-    /// after the previous sample came after all that this thread has published.
+    /// The latest recent entry of another thread. Nothing that this thread publishes can hide it: entries after the
+    /// previous sample came after everything that this thread has published.
     ///
-    /// So it is in the slot that its thread wrote last: had another thread replaced it there, that one's entry would be
-    /// later. Unless its thread has published since this sample began, when all slots are searched.
+    /// So it is in the slot that its thread wrote last: if another thread had replaced it there, that thread's entry
+    /// would be later. The exception is a thread that has published since this sample began; then all slots are
+    /// searched.
     fn pick_latest(&self, board: &Board<'_>, now: Nanos) -> Option<Entry> {
         let (mut latest, mut hidden) = (None, false);
         for entry in board.latest() {
@@ -132,7 +133,7 @@ impl ThreadDetector {
         }
     }
 
-    /// The later one of two, of which the second need be neither recent nor foreign.
+    /// The later one of two entries, of which the second need not be recent or foreign.
     fn later(&self, latest: Option<Entry>, entry: Entry, now: Nanos) -> Option<Entry> {
         let is_later = latest.is_none_or(|latest| latest.write.time <= entry.write.time);
         if is_later && self.recent(&entry) && self.foreign(&entry, now) { Some(entry) } else { latest }
@@ -142,13 +143,14 @@ impl ThreadDetector {
         self.armed.is_none_or(|armed| armed.age >= WATCH_LIFETIME)
     }
 
-    /// From another thread, and not from after this sample, which began before the entry was read.
+    /// Whether the entry is from another thread, and not from after this sample, which began before the entry was
+    /// read.
     fn foreign(&self, entry: &Entry, now: Nanos) -> bool {
         let thread = Some(entry.write.thread);
         thread != Some(self.thread) && thread != self.among_processes && entry.write.time <= now
     }
 
-    /// Foreign, and newer than all that this thread has counted.
+    /// Foreign, and newer than everything that this thread has counted.
     fn uncounted(&self, entry: &Entry, now: Nanos) -> bool {
         self.foreign(entry, now) && self.latest_counted.is_none_or(|latest| entry.write.time > latest)
     }
@@ -158,15 +160,17 @@ impl ThreadDetector {
         self.previous_sample.is_none_or(|previous| entry.write.time > previous)
     }
 
-    /// May its slot be taken? After two store samples of its publisher; or, so that a thread that blocks or
-    /// ends does not keep a slot for ever, when it is older than the last two store samples of this one.
+    /// Whether the entry's slot may be reused: after two store samples of its publisher. Or when the entry is older
+    /// than the last two store samples of this thread, so that a thread that blocks or ends does not keep its slot
+    /// forever.
     fn expired(&self, board: &Board<'_>, entry: &Entry) -> bool {
         let by_publisher = board.store_samples_since(entry) >= ENTRY_LIFETIME;
         let by_us = self.previous_stores[1].is_some_and(|store| entry.write.time < store);
         by_publisher || by_us
     }
 
-    /// Counts a store sample in `line`, on every board where the thread is known. Returns its epoch on that of the line.
+    /// Counts a store sample in `line`, on every board where the thread is known. Returns its epoch on the line's
+    /// board.
     fn note_store(&self, board: &Board<'_>, line: Line) -> u32 {
         let own = board.note_store(self.thread);
         let common = self.among_processes.map(|thread| board.note_store(thread));
@@ -180,7 +184,8 @@ impl ThreadDetector {
         Entry { write: EarlierWrite { thread, time, cpu, access, stack }, epoch, weight }
     }
 
-    /// Sharing stands for the write that was published: its weight makes up for how readily it was drawn.
+    /// The event stands for the published write, whose weight compensates for the probability with which it was
+    /// drawn.
     fn lookup_event(&self, input: &Input, entry: &Entry) -> SharingEvent {
         let earlier = entry.write;
         SharingEvent {
@@ -203,7 +208,7 @@ fn line_of(entry: &Entry) -> Line {
     entry.write.access.addr.line()
 }
 
-/// True sharing where the two have a byte in common.
+/// True sharing if the two accesses have a byte in common.
 pub(crate) fn class(later: Access, earlier: Access) -> SharingClass {
     if later.overlaps(earlier) { SharingClass::True } else { SharingClass::False }
 }

@@ -8,12 +8,12 @@ use crate::random::Random;
 use crate::rules::class;
 use crate::watch::{CHUNK_BYTES, WatchPlan};
 
-/// A sample that was an access to memory.
+/// A sample of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Input {
-    /// What the thread did. An access that splits a line is treated by its first line.
+    /// The access. One that splits a line counts for its first line.
     pub access: Access,
-    /// When; must not go back in the life of a detector.
+    /// When; must not decrease during the life of a detector.
     pub time: Nanos,
     /// Where the thread runs.
     pub cpu: Cpu,
@@ -21,13 +21,13 @@ pub struct Input {
     pub stack: StackId,
     /// Which kind of sample.
     pub population: Population,
-    /// How many samples it stands for, above 0 and finite (the board keeps 16 bits of precision). Where one of
-    /// several accesses was drawn, less than 1: an access drawn twice as readily counts half. Where loads and stores
-    /// have periods of their own, more than 1 for those sampled less often.
+    /// How many samples it stands for, above 0 and finite (the board keeps 16 bits of precision). Less than 1 where
+    /// one of several accesses was drawn: an access drawn twice as readily counts half. More than 1 where loads and
+    /// stores have different periods, for those sampled less often.
     pub weight: f32,
-    /// How many samples one whose write is watched for stands for: 1 where all may set watchpoints; where only some may,
-    /// one over the chance of this one, which must not depend on its access (Horvitz and Thompson, J. Am. Stat.
-    /// Assoc. 47, 1952). `None`: it may not.
+    /// How many samples this one stands for if it sets watchpoints: 1 where all may; where only some may, the inverse
+    /// of this sample's chance, which must not depend on its access (Horvitz and Thompson, J. Am. Stat. Assoc. 47,
+    /// 1952). `None`: it may not.
     pub watch: Option<f32>,
 }
 
@@ -42,18 +42,18 @@ pub struct Trap {
     pub cpu: Cpu,
     /// The call path.
     pub stack: StackId,
-    /// The access, where the trapping instruction could be recovered. Used only if it touches the chunk.
+    /// The access, if the trapping instruction could be recovered. Used only if it touches the chunk.
     pub access: Option<Access>,
-    /// What the access did, where that alone is known. A load otherwise: the weaker claim.
+    /// The kind of access, if only that is known. Otherwise a load is assumed, the weaker claim.
     pub kind: Option<AccessKind>,
-    /// The trapping instruction, or the one behind it.
+    /// The trapping instruction, or the one after it.
     pub ip: Ip,
 }
 
 /// The thread touches a line that it watches as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// What the thread does. One that splits a line touches its first line.
+    /// The access. One that splits a line touches its first line.
     pub access: Access,
     /// When.
     pub time: Nanos,
@@ -63,31 +63,32 @@ pub struct Touch {
     pub stack: StackId,
 }
 
-/// What a sample leads to.
+/// The result of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Decision {
     /// Sharing to record.
     pub event: Option<SharingEvent>,
-    /// Watchpoints to set, in place of all that are set.
+    /// Watchpoints to set, in place of any that are set.
     pub arm: Option<WatchPlan>,
-    /// All watchpoints are to be removed: what they are for is old or settled, and there is nothing to watch.
+    /// All watchpoints must be removed: what they watch for is old or settled, and there is nothing new to watch for.
     pub disarm: bool,
-    /// There was a write to watch for, and the sample may not ([`Input::watch`]).
+    /// There was a write to watch for, but the sample may not watch ([`Input::watch`]).
     pub declined: bool,
-    /// The sample is now on the board.
+    /// The sample was published on the board.
     pub published: bool,
-    /// A store met a live entry of another line in its slot: not published ([`Scheme::Paper`]), or published in
-    /// its place ([`Scheme::Balanced`]).
+    /// A store met a live entry of another line in its slot: it was not published ([`Scheme::Paper`]), or was
+    /// published in its place ([`Scheme::Balanced`]).
     pub collision: bool,
 }
 
-/// A set of watchpoints and what it is for.
+/// A set of watchpoints and its purpose.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Armed {
     pub plan: WatchPlan,
     /// The write whose line is watched.
     pub earlier: EarlierWrite,
-    /// The weight of the sample that published it, times how many samples the one that set them stands for.
+    /// The weight of the sample that published the write, times the number of samples that the watching sample stands
+    /// for.
     pub weight: f32,
     /// Which kind of sample set them.
     pub population: Population,
@@ -99,7 +100,7 @@ pub(crate) struct Armed {
 #[derive(Clone, Debug)]
 pub struct ThreadDetector {
     pub(crate) thread: ThreadId,
-    /// What it is called on the board of memory that processes share, once it is.
+    /// Its number on the board for shared memory, once it has one.
     pub(crate) among_processes: Option<ThreadId>,
     pub(crate) config: Config,
     pub(crate) random: Random,
@@ -126,8 +127,8 @@ impl ThreadDetector {
         }
     }
 
-    /// The thread has a number among all processes ([`ThreadId::among_processes`]). Needed before its first sample in memory
-    /// that processes share.
+    /// Sets the thread's number among all processes ([`ThreadId::among_processes`]), which it needs before its first
+    /// sample in shared memory.
     pub const fn number_among_processes(&mut self, number: u32) {
         self.among_processes = Some(ThreadId::among_processes(number));
     }
@@ -137,10 +138,10 @@ impl ThreadDetector {
         self.among_processes.is_some()
     }
 
-    /// Takes in a sample.
+    /// Processes a sample.
     ///
-    /// Costs at most one read of every slot, with 127 some 8 KiB, in [`Scheme::Paper`]; one for each thread in
-    /// [`Scheme::Balanced`]. Those that others have written since the last sample come from their caches.
+    /// Costs at most one read of every slot in [`Scheme::Paper`], some 8 KiB with 127 slots; one for each thread in
+    /// [`Scheme::Balanced`]. Slots that other threads have written since the last sample come from their caches.
     pub fn on_sample(&mut self, board: &Board<'_>, input: Input) -> Decision {
         if let Some(armed) = &mut self.armed {
             armed.age = armed.age.saturating_add(1);
@@ -156,10 +157,10 @@ impl ThreadDetector {
         decision
     }
 
-    /// Takes in a trap. Afterwards the detector is disarmed, and the caller removes all watchpoints.
+    /// Processes a trap. Afterwards the detector is disarmed, and the caller must remove all watchpoints.
     ///
-    /// `None` for a trap that no longer means anything, because its watchpoint has been replaced (a signal
-    /// that was blocked for a while): nothing changes then.
+    /// `None` for a trap that no longer means anything, because its watchpoint has been replaced (a signal that was
+    /// blocked for a while). Then nothing changes.
     pub fn on_trap(&mut self, trap: Trap) -> Option<SharingEvent> {
         let armed = self.armed?;
         if !armed.plan.watched().contains(&trap.chunk) {
@@ -177,16 +178,17 @@ impl ThreadDetector {
         Some(self.settle(&armed, &touch, recovered.is_some()))
     }
 
-    /// Takes in a touch of a watched line. Afterwards the detector is disarmed, and the caller watches it no more.
+    /// Processes a touch of a watched line. Afterwards the detector is disarmed, and the caller must stop watching
+    /// the line.
     ///
-    /// `None` for one of another line: nothing changes then.
+    /// `None` for a touch of another line. Then nothing changes.
     pub fn on_touch(&mut self, touch: Touch) -> Option<SharingEvent> {
         let armed = self.armed?;
         let touched = armed.plan.is_whole_line() && armed.plan.line == touch.access.addr.line();
         touched.then(|| self.settle(&armed, &touch, true))
     }
 
-    /// What was watched for has happened.
+    /// The watched line was touched.
     fn settle(&mut self, armed: &Armed, touch: &Touch, exact: bool) -> SharingEvent {
         self.armed = None;
         let earlier = armed.earlier;
@@ -206,7 +208,7 @@ impl ThreadDetector {
         }
     }
 
-    /// Forgets the watchpoints: the caller has removed them, or could not set them.
+    /// Forgets the watchpoints, because the caller has removed them, or could not set them.
     pub fn disarm(&mut self) {
         self.armed = None;
     }

@@ -2,9 +2,9 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use carom_base::{Access, AccessKind, Addr, Cpu, EarlierWrite, Ip, Nanos, StackId, ThreadId};
 
-/// How often a reader tries again when writers keep changing the slot under it. A write is eight stores,
-/// so a second collision in a row is already rare; a handler must not wait for a thread that was
-/// interrupted in the middle of one.
+/// How often a reader tries again when writers keep changing the slot under it. A write is eight stores, so a second
+/// collision in a row is already rare. A handler must not wait for a thread that was interrupted in the middle of a
+/// write.
 const READ_ATTEMPTS: u32 = 4;
 
 /// One published write.
@@ -18,14 +18,14 @@ pub struct Entry {
     pub weight: f32,
 }
 
-/// The bits of a weight that are kept: sign, exponent and 15 of 23 bits of the mantissa. The others make room for
-/// the kind's code.
+/// The bits of a weight that are kept: sign, exponent and 15 of 23 bits of the mantissa. The others make room for the
+/// code of the kind.
 const WEIGHT_BITS: u32 = !0xff;
 
-/// Room for one [`Entry`] that many threads read and write at once: a sequence lock that nobody waits for.
+/// Room for one [`Entry`] that many threads read and write at once: a sequence lock that never waits.
 ///
-/// All zero is a valid, empty slot, so that fresh anonymous memory is an empty board. A slot fills one
-/// cache line of its own: publishing must not cause the false sharing that it is to find.
+/// All zero is a valid, empty slot, so fresh anonymous memory is an empty board. A slot fills one cache line of its
+/// own: publishing must not cause the false sharing that it is meant to find.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Slot {
@@ -38,12 +38,13 @@ pub struct Slot {
     stack: AtomicU64,
     /// Thread in the upper half, processor in the lower.
     thread_cpu: AtomicU64,
-    /// Width in the upper half; in the lower the [`WEIGHT_BITS`] of the weight, below them the kind's code.
+    /// Width in the upper half; in the lower half the [`WEIGHT_BITS`] of the weight, and below them the code of the
+    /// kind.
     width_kind: AtomicU64,
 }
 
 impl Slot {
-    /// The entry, or `None` where there is none, or where writers got in the way of every attempt.
+    /// The entry, or `None` where there is none, or where writers interfered with every attempt.
     pub fn read(&self) -> Option<Entry> {
         for _ in 0..READ_ATTEMPTS {
             // ATOMICS: pairs with the release store that ends `try_write`: an even number makes the fields
@@ -66,11 +67,11 @@ impl Slot {
         None
     }
 
-    /// Replaces the entry, unless another thread is writing here or has just done so: then gives up
-    /// (TryAtomicPut in Algorithm 1, line 26). True where it was written.
+    /// Replaces the entry, unless another thread is writing here or has just done so: then it gives up (TryAtomicPut
+    /// in Algorithm 1, line 26). Returns whether it was written.
     ///
-    /// A thread that dies inside leaves the slot unusable, never wrong. In the child of a fork, where a
-    /// thread that was writing no longer exists, call [`clear`](Self::clear).
+    /// A thread that dies inside leaves the slot unusable, never wrong. In the child of a fork, where a thread that
+    /// was writing no longer exists, call [`clear`](Self::clear).
     pub fn try_write(&self, entry: &Entry) -> bool {
         let before = self.sequence.load(Ordering::Relaxed);
         if before % 2 == 1 {
@@ -82,10 +83,10 @@ impl Slot {
         if self.sequence.compare_exchange(before, odd, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
         }
-        // ATOMICS: pairs with the acquire fence in `read`: who sees one of our fields also sees `odd`.
+        // ATOMICS: pairs with the acquire fence in `read`: a reader that sees one of these fields also sees `odd`.
         fence(Ordering::Release);
         self.write_fields(entry);
-        // 0 means never written, also after 2^31 writes.
+        // 0 means never written, so it is skipped after 2^31 writes.
         let even = odd.wrapping_add(1).max(2) & !1;
         // ATOMICS: pairs with the acquire load that begins `read`.
         self.sequence.store(even, Ordering::Release);
@@ -166,7 +167,7 @@ mod tests {
         }
     }
 
-    /// 15 bits behind the point: what is cut off is less than 2^-15 of the weight.
+    /// The mantissa keeps 15 bits: the error is less than 2^-15 of the weight.
     #[test]
     fn weights_above_and_below_one_are_kept() {
         let slot = Slot::default();

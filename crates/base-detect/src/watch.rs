@@ -14,14 +14,14 @@ const CHUNKS: usize = (LINE_BYTES / CHUNK_BYTES) as usize;
 pub struct WatchPlan {
     /// The line.
     pub line: Line,
-    /// First bytes of the chunks, each [`CHUNK_BYTES`] long and aligned; only the first `count` count.
+    /// The first bytes of the chunks, each [`CHUNK_BYTES`] long and aligned. Only the first `count` are used.
     pub chunks: [Addr; MAX_WATCHPOINTS],
     /// How many chunks, 1 to [`MAX_WATCHPOINTS`]; 0: the whole line.
     pub count: u8,
 }
 
 impl WatchPlan {
-    /// As much of the line as can be watched.
+    /// A plan for as much of the line as can be watched.
     pub(crate) fn new(line: Line, watch: Watch, random: &mut Random) -> Option<Self> {
         watch.is_possible().then(|| match watch {
             Watch::Chunks(count) => Self::random(line, count, random),
@@ -45,17 +45,17 @@ impl WatchPlan {
         Self { line, chunks, count: count as u8 }
     }
 
-    /// All bytes of the line are to be watched.
+    /// Whether all bytes of the line are watched.
     pub const fn is_whole_line(&self) -> bool {
         self.count == 0
     }
 
-    /// The chunks to watch; none where it is the whole line.
+    /// The chunks to watch; none where the whole line is watched.
     pub fn watched(&self) -> &[Addr] {
         &self.chunks[..usize::from(self.count).min(MAX_WATCHPOINTS)]
     }
 
-    /// Line size over watched bytes: what one trap stands for (ComDetective 3.3).
+    /// Line size over watched bytes: the number of touches that one trap stands for (ComDetective 3.3).
     pub fn weight(&self) -> f32 {
         if self.is_whole_line() {
             return 1.0;

@@ -1,4 +1,4 @@
-//! The detectors against a slow model that keeps the whole history and searches it anew every time.
+//! The detectors against a slow model that keeps the whole history and searches all of it every time.
 
 use std::sync::atomic::AtomicU32;
 
@@ -76,7 +76,7 @@ impl Naive {
             .is_none_or(|(_, set)| self.samples_of(thread, now + 1).filter(|&i| i > set).count() >= 2)
     }
 
-    /// Which decisions are right here, as a check of the one that was taken; then follows it.
+    /// Checks a decision against the right ones here; then applies it.
     fn check(&mut self, sample: Sample, scheme: Scheme, watchpoints: u8, decision: &Decision) {
         self.history.push(sample);
         let now = self.history.len() - 1;

@@ -1,11 +1,11 @@
-//! Many threads on few slots: whatever a reader gets was written by one writer at one time.
+//! Many threads on few slots: every entry that a reader gets was written by one writer at one time.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use carom_base::{Access, AccessKind, Addr, Cpu, EarlierWrite, Ip, Nanos, StackId, ThreadId};
 use carom_base_detect::{Board, Entry, Publisher, Slot};
 
-/// An entry all of whose fields follow from one number, each in another way.
+/// An entry all of whose fields are different functions of one number.
 fn entry(n: u64) -> Entry {
     let mixed = n.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     Entry {
@@ -59,7 +59,7 @@ fn no_reader_sees_a_torn_entry() {
         (written, readers.into_iter().map(|reader| reader.join().unwrap()).sum::<usize>())
     });
     assert!(written > 0 && read > 0, "{written} written, {read} read");
-    // Nobody is writing any more, so every slot that was ever written can be read and written again.
+    // No thread is writing any more, so every slot that was ever written can be read and written again.
     assert!(board.entries().count() >= 1);
     assert!(board.entries().all(|last| board.try_put(&last)));
 }
@@ -80,7 +80,7 @@ fn store_samples_of_all_threads_are_counted() {
     assert_eq!(board.store_samples_since(&published), 4002, "also across the end of the counter");
 }
 
-/// Threads 3 and 7 publish twice each, and the second time 7 takes 3's slot: what 3 published first is in no slot that a
+/// Threads 3 and 7 publish twice each, and the second time 7 takes 3's slot: 3's first entry is in no slot that a
 /// thread wrote last.
 #[test]
 fn the_latest_entries_are_those_in_the_slots_that_threads_wrote_last() {
@@ -98,7 +98,7 @@ fn the_latest_entries_are_those_in_the_slots_that_threads_wrote_last() {
     write(7, 4, 3);
     assert_eq!(board.entries().count(), 3);
     let latest: Vec<_> = board.latest().map(|entry| (entry.write.thread.0, entry.write.time.0)).collect();
-    // Slot 3 is the one that either wrote last.
+    // Both wrote slot 3 last.
     assert_eq!(latest, [(7, 4), (7, 4)]);
 }
 

@@ -1,4 +1,4 @@
-//! Threads of two processes meet on the board of the memory that they share, and nowhere else.
+//! Threads of two processes meet on the board for the memory that they share, and nowhere else.
 
 use carom_base::{
     Access, AccessKind, Addr, Cpu, Ip, Line, Nanos, Population, SegmentId, SharingClass, StackId, ThreadId,
@@ -21,7 +21,7 @@ fn input(time: u64, addr: u64, kind: AccessKind) -> Input {
     }
 }
 
-/// The boards of two processes, and the one that both know.
+/// The boards of two processes, and the one that both use.
 #[derive(Default)]
 struct Boards {
     slots: [[Slot; 7]; 3],
@@ -56,7 +56,7 @@ fn equal_numbers_in_two_processes_are_two_threads() {
         reader.on_sample(&other, input(20, shared(72), AccessKind::Load)).event.expect("the same line");
     assert_eq!((event.class, event.thread), (SharingClass::False, ThreadId(0)));
     assert_eq!(event.earlier.thread, ThreadId::among_processes(7));
-    // What a thread has published itself is no news to it.
+    // A thread's own entries are not news to it.
     assert_eq!(writer.on_sample(&one, input(30, shared(64), AccessKind::Store)).event, None);
     assert_eq!(writer.on_sample(&one, input(40, shared(64), AccessKind::Store)).event, None);
 }
@@ -82,12 +82,12 @@ fn a_line_that_another_process_wrote_is_watched() {
     writer.on_sample(&one, input(10, shared(64), AccessKind::Store));
     let plan = reader.on_sample(&other, input(20, 0x5000, AccessKind::Load)).arm.expect("something to watch");
     assert_eq!(plan.line, Addr(shared(64)).line());
-    // It is not mapped in a third one.
+    // A third process has not mapped the memory.
     let third = boards.board(1).with_common(&common, |_| false);
     assert_eq!(thread(0, 4).on_sample(&third, input(20, 0x5000, AccessKind::Load)).arm, None);
 }
 
-/// What somebody scribbled on the board is not believed.
+/// Garbage on the board is not believed.
 #[test]
 fn nonsense_is_nobodys_write() {
     let boards = Boards::default();

@@ -1,7 +1,7 @@
-//! Do the estimates converge to what the simulated program does by construction?
+//! Do the estimates converge to the values that the simulated program has by construction?
 //!
-//! A standard error comes from 40 batches of consecutive events. The bound is four of them: one of the some
-//! 60 comparisons here would break it by chance in one of a hundred choices of the seeds, which are fixed.
+//! A standard error comes from 40 batches of consecutive events. The bound is four of them. Of the some 60
+//! comparisons here one would exceed it by chance in one of a hundred choices of the seeds, which are fixed.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn check_false_fraction(machine: &Machine<'_>, f: f64) {
     let (measured, error) = fraction(&events, is_false);
     let what = format!("{machine:?}: {measured:.3} +- {error:.4} of {} events for {f}", events.len());
     assert!(error < 0.03, "too few events to tell: {what}");
-    // Where all sharing is of one class there is no error, but rounding.
+    // Where all sharing is of one class there is no error except rounding.
     assert!((measured - f).abs() <= 4.0 * error + 1e-9, "{what}");
 }
 
@@ -68,8 +68,8 @@ fn the_false_fraction_survives_time_slicing() {
     }
 }
 
-/// A watchpoint that is set and hit costs 2, and there is a sample every 50 accesses: full price is .04 for each access.
-/// A quarter and a tenth of that is allowed.
+/// A watchpoint that is set and hit costs 2, and there is a sample every 50 accesses, so the full price is .04 for
+/// each access. A quarter and a tenth of that is allowed.
 #[test]
 fn the_false_fraction_does_not_depend_on_how_many_samples_may_watch() {
     for budget in [0.01, 0.004] {
@@ -86,8 +86,8 @@ fn the_false_fraction_does_not_depend_on_how_many_samples_may_watch() {
     }
 }
 
-/// The paper's rules push fractions toward one half. A fixme, kept as numbers: if these assertions fail, the
-/// documentation of the crate is out of date.
+/// The paper's rules push fractions toward one half. A fixme, kept as numbers: if these assertions fail, the crate's
+/// documentation is out of date.
 #[test]
 fn the_papers_scheme_is_biased_toward_one_half() {
     let config = Config { watch: Watch::Chunks(4), scheme: Scheme::Paper };
@@ -105,7 +105,7 @@ fn the_papers_scheme_is_biased_toward_one_half() {
     check(8, Sampling::Jitter(0.3), 0.1, 0.27);
 }
 
-/// Without watchpoints half of the test is missing. A fixme, as above: what the documentation promises.
+/// Without watchpoints half of the method is missing. A fixme, as above: these are the numbers in the documentation.
 #[test]
 fn look_ups_alone_are_nearly_right() {
     for threads in [2, 8] {
@@ -125,10 +125,10 @@ fn volume<'a>(events: impl IntoIterator<Item = &'a SharingEvent>) -> f64 {
     events.into_iter().map(|event| f64::from(event.weight)).sum()
 }
 
-/// Listing 5.1: with probability f a store to the shared word, else to one of 100 private lines. Every
-/// sample examines one write of the other thread; that is shared with probability f, and then this thread
-/// touches it before its next sample (the probability that 45 accesses all miss it is below 1% from f = 0.1
-/// on). So the volume is f per sample.
+/// Listing 5.1: with probability f a store to the shared word, otherwise to one of 100 private lines. Every sample
+/// examines one write of the other thread. That write is shared with probability f, and then this thread touches its
+/// line before its next sample (the probability that 45 accesses all miss it is below 1% from f = 0.1 on). So the
+/// volume is f per sample.
 #[test]
 fn volume_is_proportional_to_the_fraction_of_shared_accesses() {
     for f in [0.1, 0.2, 0.4, 0.7, 1.0] {
@@ -145,7 +145,7 @@ fn volume_is_proportional_to_the_fraction_of_shared_accesses() {
     }
 }
 
-/// As translated code watches and samples.
+/// The same with the watches and samples of translated code.
 #[test]
 fn the_false_fraction_converges_where_whole_lines_are_watched() {
     let config = Config { watch: Watch::Line, ..TYPICAL.config };
@@ -156,11 +156,11 @@ fn the_false_fraction_converges_where_whole_lines_are_watched() {
     }
 }
 
-/// With probability f a store to any of the eight words of one line, else to a private line. Each examined write is
-/// shared with probability f, and this thread touches the line before its next sample (it misses it 45 times in a row
-/// with probability 0.75^45). Watched as a whole, the line then counts once: f per sample. Four of its chunks trap
-/// as surely (0.875^45 = 0.2%), and count 2 each time, but where the sample itself is in the line, which counts 1:
-/// f · (f + 2 (1 - f)). Whose words are the same, one pair in eight, share truly.
+/// With probability f a store to any of the eight words of one line, otherwise to a private line. Each examined write
+/// is shared with probability f, and this thread touches the line before its next sample (45 accesses in a row miss
+/// it with probability 0.75^45). Watched as a whole, the line then counts once: f per sample. Four of its chunks trap
+/// as reliably (0.875^45 = 0.2%) and count 2 each time, except where the sample itself is in the line, which counts
+/// 1: f · (f + 2 (1 - f)). One pair in eight has the same word and is true sharing.
 #[test]
 fn a_line_touched_in_many_places_counts_once_where_it_is_watched_as_a_whole() {
     const F: f64 = 0.25;
@@ -182,9 +182,9 @@ fn a_line_touched_in_many_places_counts_once_where_it_is_watched_as_a_whole() {
     assert!((chunks - F * (2.0 - F)).abs() < 0.03, "{chunks}");
 }
 
-/// Pairs (0,1) and (2,3) at sharing fractions 1 and 1/2, in steps of 20 us: samples every 1 ms, slices of
-/// 4 ms, 4 threads on 2 processors under four schedules and without slicing. Where each pair has a processor
-/// of its own, the second's slices are 10% longer and so are its chances to meet 10% fewer: 0.45, not 0.5.
+/// Pairs (0,1) and (2,3) with sharing fractions 1 and 1/2, in steps of 20 us: samples every 1 ms, slices of 4 ms, 4
+/// threads on 2 processors under four schedules and without slicing. Where each pair has a processor of its own, the
+/// second pair's slices are 10% longer, so its threads meet 10% less often: 0.45, not 0.5.
 #[test]
 fn point_to_point_volume_lies_in_the_right_cells_in_the_right_ratio() {
     const SLICE: u64 = 200;
@@ -212,7 +212,7 @@ fn point_to_point_volume_lies_in_the_right_cells_in_the_right_ratio() {
             });
             let group = |event: &SharingEvent| (event.earlier.thread.0 / 2, event.thread.0 / 2);
             assert!(events.iter().all(|event| group(event).0 == group(event).1), "only pairs share lines");
-            // Second cell over both is 0.5 / 1.5, whose standard error the batches give.
+            // The second cell's fraction of both is 0.5 / 1.5; the batches give its standard error.
             let (second, error) = fraction(&events, |event| group(event).0 == 1);
             let ratio = second / (1.0 - second);
             println!(
@@ -233,8 +233,8 @@ fn point_to_point_volume_lies_in_the_right_cells_in_the_right_ratio() {
     }
 }
 
-/// Four threads that share everything: no cell of the matrix may be preferred, if only the intervals vary a
-/// little. (With exactly equal periods each thread would always see the one that is sampled before it.)
+/// Four threads that share everything: no cell of the matrix may be preferred if the intervals vary a little. (With
+/// exactly equal periods each thread would always see the one that is sampled before it.)
 #[test]
 fn all_to_all_fills_all_cells_alike() {
     let machine = Machine { threads: 4, ..TYPICAL };
@@ -259,10 +259,11 @@ fn found_per_shared_access(machine: &Machine<'_>, f: f64) -> f64 {
     volume(&events) * machine.period / (2.0 * STEPS as f64 * f)
 }
 
-/// Two threads that are sampled once in every period of their own, at equal rates: between two samples of one, at u and
-/// 1 + v periods, the other has a sample, but for those at a and 1 + b where a < u and b > v. Those are 1/2 · 1/2 of all
-/// cases, in which there is no new write to examine: three quarters of the shared accesses are found. (Where intervals
-/// vary by a tenth nearly all are, and where they are random one half: a factor for all lines alike.)
+/// Two threads with equal rates, each sampled once in every period of its own. Between two samples of one, at u and 1
+/// + v periods, the other has a sample, except if its samples are at a and 1 + b with a < u and b > v. That is 1/2 ·
+/// 1/2 of all cases, in which there is no new write to examine: three quarters of the shared accesses are found.
+/// (Where intervals vary by a tenth nearly all are found, and where they are random one half: a factor for all lines
+/// alike.)
 #[test]
 fn drawn_accesses_find_three_quarters_of_the_volume() {
     for f in [0.3, 0.6, 1.0] {
@@ -273,9 +274,10 @@ fn drawn_accesses_find_three_quarters_of_the_volume() {
     }
 }
 
-/// The same where only some may watch. A period of 50 accesses earns 0.3, and a watchpoint that is set and hit costs 2: where
-/// every access is shared, some 15% of the 8000 samples of a run may watch, and what they find weighs as much more. 1000
-/// events give a standard error of 3%, and 16 runs one of 0.8%, of .75: the bound is more than four of them.
+/// The same where only some may watch. A period of 50 accesses earns 0.3, and a watchpoint that is set and hit costs
+/// 2. Where every access is shared, some 15% of the 8000 samples of a run may watch, and what they find weighs more
+/// in proportion. 1000 events give a standard error of 3%, and 16 runs one of 0.8%, of .75: the bound is more than
+/// four of them.
 #[test]
 fn the_volume_does_not_depend_on_how_many_samples_may_watch() {
     let machine = Machine { sampling: Sampling::Stratified, ..TYPICAL };
@@ -290,8 +292,8 @@ fn the_volume_does_not_depend_on_how_many_samples_may_watch() {
     }
 }
 
-/// Without watchpoints, what the warning of a report promises: less than half is found, and the less the more there is.
-/// With every access shared, a slot is taken for two store samples, and each entry is counted once: every fourth sample.
+/// Without watchpoints, as the warning of a report says: less than half is found, and less where more is shared. With
+/// every access shared, a slot is taken for two store samples, and each entry is counted once: every fourth sample.
 #[test]
 fn look_ups_alone_find_less_than_half_of_the_volume() {
     let config = Config { watch: Watch::Nothing, ..TYPICAL.config };

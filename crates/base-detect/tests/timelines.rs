@@ -1,10 +1,10 @@
-//! Short timelines: who samples what when, and what must come of it.
+//! Short timelines: which thread samples what, when, and the expected result.
 //!
-//! One row per sample: time, thread, what it did, and after `=` what must come out. Addresses are a line's
-//! letter and an offset in bytes. Expected words: `published`, `collision`, `disarm`, `watch X` (line X),
-//! `true N` and `false N` (sharing with an earlier write of thread N). `touch` is an access between samples:
-//! it traps where its chunk is watched: `+w` is the last chunk that is watched (never the first of the line), and
-//! `+u` is a chunk that is not watched.
+//! One row per sample: time, thread, what it did, and after `=` the expected result. Addresses are a line's letter
+//! and an offset in bytes. Expected words: `published`, `collision`, `disarm`, `watch X` (line X), `true N` and
+//! `false N` (sharing with an earlier write of thread N). `touch` is an access between samples, which traps where its
+//! chunk is watched: `+w` is the last watched chunk (never the first of the line), and `+u` is a chunk that is not
+//! watched.
 
 use std::sync::atomic::AtomicU32;
 
@@ -134,7 +134,7 @@ fn a_miss_watches_the_recent_entry_and_a_trap_counts_it() {
          23 T1 touch A+u = 
          30 T1 load  A   = ",
     );
-    // The trapped entry is the one that the last look-up finds: it has been counted.
+    // The last look-up finds the trapped entry, which has been counted.
 }
 
 #[test]
@@ -145,12 +145,12 @@ fn without_watchpoints_nothing_is_watched() {
          20 T1 load  B = 
          30 T1 load  A = true 0",
     );
-    // With no watchpoints both schemes are the paper's: a look-up needs no recency, only news.
+    // With no watchpoints both schemes are the paper's: for a look-up an entry need not be recent, only new.
 }
 
 #[test]
 fn what_lies_before_the_previous_sample_is_not_watched() {
-    // At 30 the watchpoints are still young. At 40 they are old, and C, though nobody has counted it and its
+    // At 30 the watchpoints are still young. At 40 they are old. C, although no thread has counted it and its
     // publisher has stored nothing since, was published before the sample of 30.
     check(
         Scheme::Paper,
@@ -165,7 +165,7 @@ fn what_lies_before_the_previous_sample_is_not_watched() {
 
 #[test]
 fn watchpoints_are_old_at_the_second_sample_after_theirs() {
-    // Nothing new to watch, so old watchpoints are only removed.
+    // There is nothing new to watch, so old watchpoints are only removed.
     check_both(
         4,
         "10 T0 store A = published
@@ -263,7 +263,7 @@ fn entries_from_the_future_wait() {
     );
 }
 
-/// T1, watching line A, on which T0 has written bytes 0 to 63 (so that every chunk is true sharing).
+/// T1, watching line A, of which T0 has written bytes 0 to 63 (so every chunk is true sharing).
 fn watching(watchpoints: u8) -> ThreadDetector {
     watching_by(Watch::Chunks(watchpoints))
 }
@@ -314,7 +314,7 @@ fn a_trap_without_its_access_is_the_chunk_and_says_so() {
     assert_eq!(later(None, None), (unknown, false));
     let kind = AccessKind::ReadModifyWrite;
     assert_eq!(later(None, Some(kind)), (Access { kind, ..unknown }, false));
-    // The last byte of the chunk is enough to be believed; one byte further is not the access that trapped.
+    // The last byte of the chunk is enough to be accepted; one byte further on is not the access that trapped.
     let touching = Access { ip: Ip(9), addr: Addr(chunk.0 + 7), width: 1, kind: AccessKind::Store };
     assert_eq!(later(Some(touching), None), (touching, true));
     let beside = Access { addr: Addr(chunk.0 + 8), ..touching };
@@ -331,7 +331,7 @@ fn a_trap_of_replaced_or_removed_watchpoints_means_nothing() {
     assert_eq!(detector.on_trap(trap(plan.watched()[0])), None);
 }
 
-/// T0 has written all 64 bytes, so any touch of the line is true sharing, and one is what it is: 1.
+/// T0 has written all 64 bytes, so any touch of the line is true sharing and counts 1.
 #[test]
 fn a_line_that_is_watched_as_a_whole_counts_its_first_touch_once() {
     for (offset, kind) in [(0, AccessKind::Load), (63, AccessKind::Store)] {
@@ -340,7 +340,7 @@ fn a_line_that_is_watched_as_a_whole_counts_its_first_touch_once() {
         assert!(plan.is_whole_line() && plan.watched().is_empty());
         let access = Access { ip: Ip(9), addr: Addr(plan.line.start().0 + offset), width: 1, kind };
         let touch = |access| Touch { access, time: Nanos(30), cpu: Cpu(5), stack: StackId(6) };
-        // Another line, which translated code may take for this one.
+        // Another line, which translated code may confuse with this one.
         let elsewhere = Access { addr: Addr(access.addr.0 + (64 << 16)), ..access };
         assert_eq!(detector.on_touch(touch(elsewhere)), None);
         assert_eq!(detector.armed(), Some(&plan), "another line's touch changes nothing");
@@ -373,13 +373,13 @@ fn the_bytes_of_the_touch_tell_true_sharing_from_false() {
         other.on_sample(&board, sample(access('B', 0, AccessKind::Load), Some(5.0)));
         let access = Access { width: 1, ..access('A', offset, AccessKind::Load) };
         let event = other.on_touch(Touch { access, time, cpu, stack }).unwrap();
-        // The weight of the write that was published, as often as the sample that watches stands for others.
+        // The weight of the published write, times the number of samples that the watching sample stands for.
         assert_eq!((event.class, event.weight), (class, 15.0), "byte {offset}");
     }
 }
 
-/// The first sample of B finds A's write and watches; the second finds a newer one, may not watch, and ends the watch as
-/// if it did. Look-ups need no permission.
+/// The first sample of B finds A's write and watches. The second finds a newer one, may not watch, and ends the watch
+/// as if it did. Look-ups need no permission.
 #[test]
 fn a_sample_that_may_not_watch_ends_what_is_watched() {
     let (slots, publishers, threads): ([Slot; 2], [Publisher; 1], _) = Default::default();

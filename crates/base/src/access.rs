@@ -37,13 +37,13 @@ impl AccessKind {
 /// One memory operand of one executed instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
-    /// The instruction.
+    /// The instruction's address.
     pub ip: Ip,
     /// The effective address: the first byte touched.
     pub addr: Addr,
-    /// How many bytes are touched, at least 1.
+    /// The number of bytes touched, at least 1.
     pub width: u32,
-    /// Load, store or both.
+    /// Load, store, or both.
     pub kind: AccessKind,
 }
 

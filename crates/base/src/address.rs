@@ -1,7 +1,7 @@
 /// Bytes in a cache line on every x86-64 processor.
 pub const LINE_BYTES: u64 = 64;
 
-/// Bytes of the largest place that reuse is looked for in: a huge page of x86-64.
+/// The size of the largest place for which reuse is measured: a huge page of x86-64.
 pub const LARGEST_PLACE_BYTES: u32 = 2 << 20;
 
 /// A virtual data address in the process that made the access.

@@ -1,21 +1,21 @@
-/// Bins of distances: exact below 32, then 32 to every doubling, so that a bin is never wider than 1/32 of its lower
+/// Bins of distances: exact below 32, then 32 for every doubling, so a bin is never wider than 1/32 of its lower
 /// bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogBin(pub u16);
 
-/// Bits of a distance that are kept behind its leading one.
+/// The bits of a distance that are kept after its leading one.
 const KEPT_BITS: u32 = 5;
 
 const PER_OCTAVE: u64 = 1 << KEPT_BITS;
 
 impl LogBin {
-    /// How many there are: every `u64` has one.
+    /// The number of bins: every `u64` has one.
     pub const COUNT: usize = ((u64::BITS - KEPT_BITS + 1) as usize) << KEPT_BITS;
 
     /// The bin of a distance.
     #[inline]
     pub const fn of(distance: u64) -> Self {
-        // Without a branch, which would be taken as often as not: below 32, and up to 63, nothing is shifted out.
+        // Without a branch, which would be unpredictable: up to 63 nothing is shifted out.
         let shift = (distance | PER_OCTAVE).ilog2() - KEPT_BITS;
         Self((((shift as u64) << KEPT_BITS) + (distance >> shift)) as u16)
     }

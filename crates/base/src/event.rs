@@ -1,14 +1,14 @@
 use crate::{Access, Cpu, Ip, Nanos, Skip, StackId, ThreadId};
 
-/// Which of the two kinds of sample of the `burst` engine this is. They are never mixed in one estimate.
+/// The two kinds of sample of the `burst` engine, which are never mixed in one estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Population {
-    /// The instruction just before the interrupted one. A timer lands behind slow instructions, so these are
+    /// The instruction just before the interrupted one. A timer lands behind slow instructions, so these samples are
     /// weighted by time: they find and rank contended accesses.
     LastInstruction = 0,
-    /// The instruction exactly k steps on, k uniform and independent of what the instructions do: these
-    /// represent executed instructions, for populations and fractions.
+    /// The instruction exactly k steps further on, with k uniform and independent of what the instructions do. These
+    /// samples represent executed instructions, for populations and fractions.
     Step = 1,
 }
 
@@ -26,9 +26,10 @@ impl Population {
 /// What a sample found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleOutcome {
-    /// The instruction accessed memory here.
+    /// The instruction made this access.
     Access(Access),
-    /// No address, and why. `Ip` is the sampled instruction where it is known, else the interrupted one.
+    /// There is no address, for this reason. `Ip` is the sampled instruction if it is known, otherwise the
+    /// interrupted one.
     Skipped(Ip, Skip),
 }
 
@@ -43,8 +44,8 @@ pub struct Sample {
     pub cpu: Cpu,
     /// Which kind of sample.
     pub population: Population,
-    /// 0 for the first memory operand of the instruction, 1 for the second, … Shares of samples count only
-    /// part 0, so that an instruction with two operands weighs as much as one with one.
+    /// 0 for the first memory operand of the instruction, 1 for the second, … Shares of samples count only part 0, so
+    /// an instruction with two operands weighs as much as one with one.
     pub part: u8,
     /// The access, or why there is none.
     pub outcome: SampleOutcome,
@@ -52,7 +53,7 @@ pub struct Sample {
     pub stack: StackId,
 }
 
-/// How an event of sharing was noticed.
+/// How sharing was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Via {
@@ -73,7 +74,7 @@ impl Via {
     }
 }
 
-/// Do the two accesses touch common bytes?
+/// Whether the two accesses touch common bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum SharingClass {
@@ -94,10 +95,10 @@ impl SharingClass {
     }
 }
 
-/// The published write that a later access of another thread met.
+/// The published write that a later access of another thread touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlierWrite {
-    /// Who wrote.
+    /// The thread that wrote.
     pub thread: ThreadId,
     /// When it was published.
     pub time: Nanos,
@@ -111,8 +112,8 @@ pub struct EarlierWrite {
 
 /// One thread touched a line that another had written: the unit of every communication matrix.
 ///
-/// The direction is from `earlier` to `thread`. It is a read-after-write where `later` only loads, else a
-/// write-after-write; a write-after-read shows as the other thread's read-after-write (ComDetective 3.1).
+/// The direction is from `earlier` to `thread`. It is a read-after-write if `later` only loads, otherwise a
+/// write-after-write. A write-after-read shows as the other thread's read-after-write (ComDetective 3.1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SharingEvent {
     /// The thread that noticed.
@@ -121,22 +122,22 @@ pub struct SharingEvent {
     pub time: Nanos,
     /// On which processor.
     pub cpu: Cpu,
-    /// Which kind of sample led to it.
+    /// The kind of sample that led to it.
     pub population: Population,
     /// Board or watchpoint.
     pub via: Via,
     /// True or false sharing.
     pub class: SharingClass,
-    /// How many samples it stands for: 1 for a look-up, line size over watched bytes for a watchpoint
+    /// The number of samples that it stands for: 1 for a look-up, line size over watched bytes for a watchpoint
     /// (ComDetective 3.3).
     pub weight: f32,
-    /// What this thread did. For a watchpoint whose instruction could not be recovered, `width` is that of
-    /// the watched chunk and `exact` is false.
+    /// This thread's access. For a watchpoint whose instruction could not be recovered, `width` is that of the
+    /// watched chunk and `exact` is false.
     pub later: Access,
     /// False where `later` is the watched chunk and not the access itself.
     pub exact: bool,
     /// The call path of `later`.
     pub stack: StackId,
-    /// What the other thread had done before.
+    /// The other thread's earlier write.
     pub earlier: EarlierWrite,
 }

@@ -1,6 +1,6 @@
-//! The vocabulary of carom, used on both sides of the profiled process's border.
+//! The vocabulary of carom, shared by the agent in the profiled process and the host.
 //!
-//! Everything here is plain data: no allocation, no I/O, no `unsafe`, so that a signal handler may use it.
+//! Everything here is plain data: no allocation, no I/O, no `unsafe`, so a signal handler may use it.
 #![no_std]
 #![forbid(unsafe_code)]
 

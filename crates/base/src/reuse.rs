@@ -1,12 +1,12 @@
 use crate::{Access, AccessKind, Addr, Cpu, Ip, LogBin, Nanos, StackId, ThreadId};
 
-/// Which cache a reuse is looked for in (ReuseTracker, definitions 6.2.1 and 6.2.3).
+/// The cache in which a reuse counts (ReuseTracker, definitions 6.2.1 and 6.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Scope {
     /// The cache that one thread has for itself: a reuse is the same thread's next access.
     Private = 0,
-    /// The cache that the threads of one domain share: a reuse is the next access of another thread of the domain.
+    /// The cache that the threads of one domain share: a reuse is the next access by another thread of the domain.
     Shared = 1,
 }
 
@@ -21,7 +21,7 @@ impl Scope {
     }
 }
 
-/// Whether a reuse is of the very address that was used, or of its neighbourhood.
+/// Whether a reuse is of the same address, or of its neighbourhood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Locality {
@@ -29,8 +29,7 @@ pub enum Locality {
     Temporal = 0,
     /// The same line, at another address.
     Spatial = 1,
-    /// The same line, whichever bytes come first: what a cache sees. The later access's range tells which of the two
-    /// it was.
+    /// Any bytes of the same line: what a cache sees. The later access's range tells which of the two it was.
     Line = 2,
 }
 
@@ -46,7 +45,8 @@ impl Locality {
     }
 }
 
-/// What a use and its reuse do, the later one first, as in "read after write". A read-modify-write writes.
+/// The kinds of a use and its reuse, the later one first, as in "read after write". A read-modify-write counts as a
+/// write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ReuseKind {
@@ -64,7 +64,7 @@ impl ReuseKind {
     /// All of them, in the order of their codes.
     pub const ALL: [Self; 4] = [Self::Rar, Self::Raw, Self::Waw, Self::War];
 
-    /// Of a use and a reuse.
+    /// The kind of a pair of a use and a reuse.
     pub const fn of(earlier: AccessKind, later: AccessKind) -> Self {
         match (earlier.writes(), later.writes()) {
             (false, false) => Self::Rar,
@@ -86,7 +86,7 @@ impl ReuseKind {
     }
 }
 
-/// What became of a use that was watched.
+/// The outcome of a watched use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ReuseOutcome {
@@ -94,9 +94,9 @@ pub enum ReuseOutcome {
     Reused = 0,
     /// Another thread (for [`Scope::Shared`]: of another domain) wrote there first.
     Invalidated = 1,
-    /// Neither, up to when its watch was given to another use. Its distance is a lower bound.
+    /// Neither, until its watch was given to another use. Its distance is a lower bound.
     Replaced = 2,
-    /// Neither, up to the end of its thread, or of the recording. Its distance is a lower bound.
+    /// Neither, until its thread or the recording ended. Its distance is a lower bound.
     Ended = 3,
 }
 
@@ -116,34 +116,34 @@ impl ReuseOutcome {
 /// One half of a pair of accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
     /// When.
     pub time: Nanos,
     /// On which processor.
     pub cpu: Cpu,
-    /// What.
+    /// The access.
     pub access: Access,
     /// The call path.
     pub stack: StackId,
 }
 
-/// A sampled use, and what became of it.
+/// A sampled use and its outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReuseEvent {
-    /// In which cache.
+    /// The cache.
     pub scope: Scope,
-    /// What was watched: the very bytes of the use ([`Locality::Temporal`]), or all of its line but for them.
+    /// What was watched: exactly the bytes of the use ([`Locality::Temporal`]), or the rest of its line.
     pub locality: Locality,
     /// What became of it.
     pub outcome: ReuseOutcome,
-    /// The sampled access.
+    /// The use.
     pub earlier: Touch,
-    /// The access that decided, `None` where the watch was given up.
+    /// The access that settled it, `None` where the watch was given up.
     pub later: Option<Touch>,
-    /// Accesses strictly between the two: of the thread ([`Scope::Private`]), of the domain's threads
+    /// Accesses strictly between the two: of the thread ([`Scope::Private`]), or of the domain's threads
     /// ([`Scope::Shared`]). On an engine that cannot count, nanoseconds from one to the other. Where the watch was
-    /// given up: up to then.
+    /// given up: until then.
     pub distance: u64,
     /// How many accesses the use stands for, in units of the shortest sampling period.
     pub weight: f32,
@@ -155,8 +155,8 @@ pub struct ReuseEvent {
 pub enum DistanceKind {
     /// Accesses strictly between the two.
     Time = 0,
-    /// Different places accessed strictly between the two: what an LRU cache would have to hold beside this one
-    /// (Mattson and others, IBM Systems Journal 9(2), 1970).
+    /// Different places accessed strictly between the two: the capacity that an LRU cache would need in addition to
+    /// this place (Mattson and others, IBM Systems Journal 9(2), 1970).
     Stack = 1,
 }
 
@@ -171,14 +171,15 @@ impl DistanceKind {
     }
 }
 
-/// What an access is to a place, when all accesses are seen.
+/// What an access is for its place, when all accesses are observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CellClass {
     /// A reuse of each kind.
     Reuse(ReuseKind),
     /// The first access to it.
     First,
-    /// It had been accessed before, and was written by another since (another domain, for [`Scope::Shared`]).
+    /// The place had been accessed before, and was written since by another thread (for [`Scope::Shared`]: of another
+    /// domain).
     Invalidated,
 }
 
@@ -205,36 +206,37 @@ impl CellClass {
     }
 }
 
-/// A count of the exact mode: so many accesses of one thread had this distance. Counts of equal keys add up, and the
-/// address of the later one stands for both.
+/// A count of exact mode: this many accesses of one thread had this distance. Counts with equal keys add up, and the
+/// later one's address is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReuseCell {
-    /// Whose accesses: the later ones.
+    /// The thread of the later accesses.
     pub thread: ThreadId,
-    /// In which cache.
+    /// The cache.
     pub scope: Scope,
-    /// Of which distance.
+    /// The kind of distance.
     pub distance: DistanceKind,
-    /// Bytes of one place: a power of two. 1: the very range of bytes (first address and width) that was accessed.
+    /// The size of a place in bytes: a power of two. 1: exactly the bytes (first address and width) that were
+    /// accessed.
     pub granularity: u32,
-    /// First accesses and invalidated ones have bin 0.
+    /// What the accesses are. First accesses and invalidated ones have bin 0.
     pub class: CellClass,
-    /// The distance.
+    /// The bin of the distance.
     pub bin: LogBin,
     /// The use was another thread's, which makes it a reuse in the shared cache by definition 6.2.3. Only with
     /// [`Scope::Shared`], whose other reuses are of the thread's own uses: a miss-ratio curve needs both.
     pub from_other: bool,
-    /// `None`: of all instructions. Else of this pair of instructions alone, the earlier one first;
-    /// [`REST`](Self::REST) where there were too many pairs to tell apart.
+    /// `None`: all instructions. Otherwise only this pair of instructions, the earlier one first;
+    /// [`REST`](Self::REST) where there were too many pairs to distinguish.
     pub pair: Option<(Ip, Ip)>,
-    /// Of a pair: the first byte that the latest of these reuses accessed, so that the data has a name. `Addr(0)` where
-    /// there is none: always without a pair, and with [`REST`](Self::REST).
+    /// For a pair: the first byte of the latest of these reuses, so that the data can be named. `Addr(0)` without
+    /// one: always without a pair, and with [`REST`](Self::REST).
     pub at: Addr,
-    /// How many.
+    /// The number of accesses.
     pub count: u64,
 }
 
 impl ReuseCell {
-    /// The pair that stands for all pairs that a bounded table had no room for.
+    /// The pair that stands for all pairs for which a bounded table had no room.
     pub const REST: (Ip, Ip) = (Ip(0), Ip(0));
 }

@@ -1,19 +1,19 @@
 use crate::{Addr, Line};
 
-/// Where the offset ends and the segment begins in the address of a byte that processes share.
+/// The number of bits of the offset in the address of a shared byte; the segment follows.
 const OFFSET_BITS: u32 = 40;
 
-/// Bit 63 without bit 62: no address of x86-64, whose bits from 47 or 56 on are equal.
+/// Bit 63 without bit 62: never an address of x86-64, where all bits from 47 or 56 on are equal.
 const MARK: u64 = 0b10 << 62;
 const MARK_BITS: u64 = 0b11 << 62;
 
-/// A piece of memory that processes share, numbered from 0 in its recording: at most [`SegmentId::BYTES`] of a file, or of
-/// memory that the kernel treats as one.
+/// A piece of memory that processes share, numbered from 0 in its recording: at most [`SegmentId::BYTES`] of a file,
+/// or of memory that the kernel treats like one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SegmentId(pub u32);
 
 impl SegmentId {
-    /// Bytes of a segment. What is larger is several.
+    /// The size of a segment. Larger memory has several.
     pub const BYTES: u64 = 1 << OFFSET_BITS;
 
     /// Numbers are below this.
@@ -21,7 +21,8 @@ impl SegmentId {
 }
 
 impl Addr {
-    /// The address of a byte of shared memory, the same in all processes: no virtual address. `None` for what no segment has.
+    /// The address of a byte of shared memory, which is the same in all processes, and no virtual address. `None` if
+    /// the segment has no such byte.
     pub const fn shared(segment: SegmentId, offset: u64) -> Option<Self> {
         if segment.0 < SegmentId::LIMIT && offset < SegmentId::BYTES {
             Some(Self(MARK | (segment.0 as u64) << OFFSET_BITS | offset))
@@ -42,7 +43,7 @@ impl Addr {
 }
 
 impl Line {
-    /// Whether it lies in memory that processes share, and is the same line in all of them.
+    /// Whether the line is in memory that processes share, and so is the same in all of them.
     pub const fn is_shared(self) -> bool {
         self.start().segment().is_some()
     }

@@ -1,17 +1,17 @@
 /// Why a sample has no effective address.
 ///
-/// Every sample that the engine takes is either an access or one of these, and each is counted: the
-/// shares in a report are of all samples, so nothing may vanish.
+/// Every sample that the engine takes is an access or has one of these reasons, and each is counted. Shares in a
+/// report are of all samples, so none may disappear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Skip {
-    /// The instruction touches no memory. Not a loss: an answer.
+    /// The instruction touches no memory. Not a loss, but an answer.
     NotAnAccess = 0,
     /// No instruction boundary before the interrupted one is known (code without unwind tables).
     UnknownPredecessor = 1,
     /// The instruction before the interrupted one is a jump elsewhere, so another one ran last.
     NotFallThrough = 2,
-    /// The instruction overwrote a register that its own address was made of.
+    /// The instruction overwrote a register of its own address.
     AddressLost = 3,
     /// Gather, scatter and other forms with a vector of addresses.
     VectorAddress = 4,

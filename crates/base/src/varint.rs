@@ -1,5 +1,5 @@
-//! Integers that take as many bytes as they need: LEB128, seven bits to the byte, the lowest first, the eighth set where
-//! more follow. Differences, which have a sign, are mapped to small numbers first (zigzag: 0, -1, 1, -2 are 0, 1, 2, 3).
+//! Integers of variable length: LEB128, seven bits per byte, the lowest first, the eighth set where more follow.
+//! Signed differences are first mapped to small numbers (zigzag: 0, -1, 1, -2 are 0, 1, 2, 3).
 
 use core::fmt;
 
@@ -9,15 +9,15 @@ const BITS: u32 = 7;
 /// Set where more bytes follow.
 const MORE: u8 = 1 << BITS;
 
-/// Bytes of a number at most.
+/// The largest length of a number in bytes.
 pub const MAX_VARINT_BYTES: usize = u64::BITS.div_ceil(BITS) as usize;
 
-/// Why there is no number at the front of some bytes.
+/// Why some bytes do not begin with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VarintError {
-    /// The bytes end before it does.
+    /// The bytes end before the number does.
     Incomplete,
-    /// It has more than 64 bits.
+    /// The number has more than 64 bits.
     TooLarge,
 }
 
@@ -45,7 +45,7 @@ pub fn put_varint(out: &mut impl Extend<u8>, mut value: u64) {
 /// Takes the number at the front of `rest`.
 ///
 /// # Errors
-/// There is none. How much of `rest` is left then is not said.
+/// `rest` does not begin with a number. What is left of it then is unspecified.
 #[inline]
 pub fn take_varint(rest: &mut &[u8]) -> Result<u64, VarintError> {
     let mut value = 0;
@@ -64,14 +64,14 @@ pub fn take_varint(rest: &mut &[u8]) -> Result<u64, VarintError> {
     Err(VarintError::TooLarge)
 }
 
-/// The number that stands for `to - from`, modulo 2^64: small where they are near each other.
+/// A number for `to - from`, modulo 2^64: small where they are near each other.
 #[inline]
 pub const fn difference(from: u64, to: u64) -> u64 {
     let value = to.wrapping_sub(from) as i64;
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// The inverse of [`difference`]: what is so far from `from`.
+/// The inverse of [`difference`]: the number with this difference from `from`.
 #[inline]
 pub const fn at_difference(from: u64, code: u64) -> u64 {
     from.wrapping_add(((code >> 1) as i64 ^ -((code & 1) as i64)) as u64)

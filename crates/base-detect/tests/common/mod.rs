@@ -32,26 +32,26 @@ impl Dice {
     }
 }
 
-/// When a thread is sampled, in its own accesses.
+/// When a thread is sampled, counted in its own accesses.
 #[derive(Clone, Copy, Debug)]
 pub enum Sampling {
     /// After any access with equal probability: the interval is geometric.
     Random,
-    /// Every period accesses, give or take the given part of it, uniformly.
+    /// Every period accesses, plus or minus at most this fraction of it, uniformly.
     Jitter(f64),
     /// One access in every period of them, each with equal probability: as `translate` draws them.
     Stratified,
 }
 
-/// What a thread may spend on setting watchpoints and on traps, each of which costs 1: so much for each access.
+/// What a thread may spend on setting watchpoints and on traps, each of which costs 1: this much for each access.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget(pub f64);
 
 impl Budget {
-    /// Credit and debt at most: of some ten watchpoints, set and hit.
+    /// The largest credit or debt: some ten watchpoints, set and hit.
     const MOST: f64 = 20.0;
 
-    /// The chance of a sample to watch, with such a balance.
+    /// The chance of a sample to watch, with this balance.
     fn chance(balance: f64) -> f64 {
         (0.5 + 0.5 * balance / Self::MOST).clamp(1.0 / 64.0, 1.0)
     }
@@ -66,7 +66,7 @@ pub struct Machine<'a> {
     pub period: f64,
     pub sampling: Sampling,
     pub seed: u64,
-    /// What may be spent on watching, where that is limited.
+    /// What may be spent on watching, if it is limited.
     pub budget: Option<Budget>,
     /// Which threads run at this step: one bit each.
     pub running: &'a dyn Fn(u64) -> u64,
