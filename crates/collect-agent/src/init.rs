@@ -3,7 +3,7 @@
 use std::{env, path::PathBuf};
 
 use carom_base_insn::Decoder;
-use carom_base_sys::{SysError, signal};
+use carom_base_sys::{SysError, clock, signal};
 use carom_base_wire::SESSION_VARIABLE;
 
 use crate::{
@@ -39,6 +39,10 @@ pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
         calibrate::calibrate_once(session);
     }
     translated::observer::start(session, &hooks::seen_from_cache(session));
+    if !translated::is_on() {
+        // Nobody would see the program unmap the vDSO.
+        clock::leave_the_vdso();
+    }
     hooks::begin_main(session);
     match registry::current() {
         Some(thread) => thread.signals().set_hidden(hidden),

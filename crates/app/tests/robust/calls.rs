@@ -38,6 +38,11 @@ fn a_thread_may_unmap_its_own_stack() {
 }
 
 #[test]
+fn the_vdso_may_be_unmapped() {
+    keeps("no_vdso.c");
+}
+
+#[test]
 fn address_space_is_as_free() {
     keeps("room.c");
 }

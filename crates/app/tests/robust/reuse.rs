@@ -55,6 +55,7 @@ const HOSTILE: &[(&str, &[&str])] = &[
     ("many_threads.c", &["100", "100"]),
     ("many_threads.c", &["60", "30", "min"]),
     ("small_stacks.c", &[]),
+    ("no_vdso.c", &[]),
     ("forks.c", &["50"]),
     ("parent_goes_on.c", &[]),
     ("execs.c", &["4"]),

@@ -67,6 +67,12 @@ pub const ALWAYS: &[Call] = &[
     call("madvise", libc::SYS_madvise, &[PLACE, BYTES, libc::MADV_DONTNEED]),
 ];
 
+/// What clocks need where the vDSO does not answer.
+pub const CLOCKS: &[Call] = &[
+    call("clock_gettime", libc::SYS_clock_gettime, &[libc::CLOCK_MONOTONIC, PLACE]),
+    call("getcpu", libc::SYS_getcpu, &[PLACE, 0, 0]),
+];
+
 /// What the threads' timers need, where perf events serve.
 pub const PERF: &[Call] = &[
     call("perf_event_open", libc::SYS_perf_event_open, &[PLACE, 0, -1, -1, 8]),

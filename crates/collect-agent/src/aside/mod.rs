@@ -149,7 +149,8 @@ fn refused(session: &Session, place: u64) -> Option<&'static str> {
     let timers = if session.mode == Mode::PosixTimer { calls::POSIX } else { calls::PERF };
     let translate = session.settings.engine == Engine::Translate;
     let engine = if translate { calls::TRANSLATE } else { calls::BURST };
-    [calls::ALWAYS, timers, engine]
+    let clocks = if clock::without_vdso() { calls::CLOCKS } else { &[] };
+    [calls::ALWAYS, clocks, timers, engine]
         .into_iter()
         .find_map(|calls| filter::refused(&filter, calls))
         .map(|call| call.name)

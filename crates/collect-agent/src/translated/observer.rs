@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
-use carom_base_sys::signal;
+use carom_base_sys::{clock, signal};
 use carom_base_wire::{
     Engine,
     journal::{Line, NOT_TRANSLATED},
@@ -85,6 +85,12 @@ impl Observer for Agent {
 
     fn thread_ending(&self, name: u64, totals: &Totals) {
         life::end_counts(name, totals);
+    }
+
+    fn mapping_changes(&self, at: &Range<u64>) {
+        if clock::may_hold_the_vdso(at) {
+            clock::leave_the_vdso();
+        }
     }
 
     fn mapping_changed(&self, at: Option<&Range<u64>>, shared: bool) {

@@ -66,6 +66,10 @@ pub trait Observer: Sync {
     /// attached.
     fn thread_ending(&self, _thread: u64, _totals: &Totals) {}
 
+    /// The calling thread is about to map something over what is `at` these addresses, to unmap or to move it, or to change its
+    /// rights.
+    fn mapping_changes(&self, _at: &Range<u64>) {}
+
     /// The calling thread has mapped, unmapped or moved memory. What was `at` these addresses may be gone; `shared`:
     /// other processes may see what is mapped now.
     fn mapping_changed(&self, _at: Option<&Range<u64>>, _shared: bool) {}

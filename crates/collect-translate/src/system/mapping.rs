@@ -22,6 +22,7 @@ pub const UNLOCKED: u64 = (1 << 63) + 2;
 /// The thread is about to make such a call.
 pub fn prepare(engine: &mut Engine, thread: &mut Thread) {
     for range in replaced(number(thread), arguments(thread)).into_iter().flatten() {
+        engine.observer.mapping_changes(&range);
         if engine.cache.source.begin_change(&range) {
             engine.cache.forget(std::slice::from_ref(&range));
         }
