@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A soak: forks, execs, threads, libraries, signals, timers, faults and made code at random, for a time under each command."""
 
+import itertools
 import queue
 import subprocess
 import sys
@@ -12,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib import campaign, carom
 from lib.campaign import Criterion, Summary
 from lib.paths import compile_c
-from lib.table import group_by, markdown
+from lib.table import group_by, markdown, read_rows
 
 COMMANDS = {
     "count": ["count"],
@@ -27,9 +28,16 @@ HANG_S = 120
 
 
 def measure(options):
+    """Rows of the commands asked for, behind those kept of the others."""
+    file = options.out / "rows.csv"
+    commands = [name for name in COMMANDS if name in (options.only or COMMANDS)]
+    kept = read_rows(file) if file.exists() and len(commands) < len(COMMANDS) else []
+    return itertools.chain([row for row in kept if row["command"] not in commands], measured(options, commands))
+
+
+def measured(options, commands):
     program = compile_c(Path(__file__).parent / "soak.c", "soak", "-pthread", "-ldl")
     minutes = options.minutes if not options.quick else 0.2
-    commands = list(COMMANDS)
     while commands:
         beside, commands = commands[: options.jobs], commands[options.jobs :]
         yield from together([soak(program, name, minutes) for name in beside])
@@ -103,6 +111,7 @@ def summarise(rows):
 
 def arguments(parser):
     parser.add_argument("--minutes", type=float, default=30, help="minutes for each command [default: 30]")
+    parser.add_argument("--only", nargs="+", choices=COMMANDS, metavar="COMMAND", help="only under these; the rows of others are kept")
     parser.add_argument("--jobs", type=int, default=1, help="commands beside each other [default: 1]")
 
 

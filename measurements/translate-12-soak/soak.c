@@ -333,9 +333,10 @@ int main(int count, char **words)
     setitimer(ITIMER_PROF, &often, NULL);
     pthread_t threads[THREADS];
     struct share shares[THREADS];
-    /* The C library loads what unwinds a thread when the first one needs it. A forked child must not be that one: another
-     * thread of its parent may have been loading a library. */
-    CHECK(!pthread_create(&threads[0], NULL, exits, (void *)1) && !pthread_join(threads[0], NULL));
+    /* When the first thread is cancelled the C library loads what unwinds it, and sets a signal's action. Forked children must
+     * find both done: another thread of their parent may be loading a library, and the kernel copies actions before memory. */
+    void *result;
+    CHECK(!pthread_create(&threads[0], NULL, waits, NULL) && !pthread_cancel(threads[0]) && !pthread_join(threads[0], &result));
     for (unsigned i = 0; i < THREADS; i++) {
         shares[i] = (struct share){i, strtoull(words[1], NULL, 10), atol(words[2])};
         CHECK(!pthread_create(&threads[i], NULL, run, &shares[i]));
