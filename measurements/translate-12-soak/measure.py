@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib import campaign, carom
 from lib.campaign import Criterion, Summary
 from lib.paths import compile_c
+from lib.sessions import end_session
 from lib.table import group_by, markdown, read_rows
 
 COMMANDS = {
@@ -84,11 +85,16 @@ def together(sources):
 
 def run(argv):
     """Its status, `hung` where it has none, and what it printed."""
+    # A session of its own, so that a hung run is ended with all its children.
+    process = subprocess.Popen([str(word) for word in argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               start_new_session=True)
     try:
-        done = subprocess.run([str(word) for word in argv], capture_output=True, text=True, timeout=HANG_S, check=False)
+        printed, _ = process.communicate(timeout=HANG_S)
     except subprocess.TimeoutExpired:
+        end_session(process.pid)
+        process.communicate()
         return "hung", ""
-    return done.returncode, (done.stdout + done.stderr).strip()[-100:]
+    return process.returncode, printed.strip()[-100:]
 
 
 def judged(native, ours):
