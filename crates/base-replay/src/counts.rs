@@ -4,7 +4,7 @@ use carom_base::ThreadId;
 
 use crate::engine::{Detector, Step};
 
-/// What a thread has accessed. What reads and writes is both a load and a store.
+/// The accesses of a thread. A read-modify-write is both a load and a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadCounts {
     /// Accesses that read.
@@ -26,7 +26,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What a thread has accessed so far.
+    /// The accesses of a thread up to now.
     pub fn of(&self, thread: ThreadId) -> ThreadCounts {
         self.threads.get(&thread).copied().unwrap_or_default()
     }

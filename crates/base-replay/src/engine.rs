@@ -3,20 +3,20 @@
 use carom_base::{Domain, Nanos, ThreadId};
 use carom_base_stream::{Event, Record, Sink, Streamed, sort_by_time};
 
-/// An access, as a detector is given it.
+/// An access, as a detector gets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Whose.
+    /// The thread.
     pub thread: ThreadId,
     /// The shared cache that the thread uses.
     pub domain: Domain,
-    /// When. Each access is later than all before it.
+    /// When. Each access is later than all accesses before it.
     pub time: Nanos,
-    /// What.
+    /// The access.
     pub streamed: Streamed,
 }
 
-/// What takes the accesses of all threads in.
+/// A detector that takes the accesses of all threads.
 pub trait Detector {
     /// The next access in the order of time.
     fn access(&mut self, step: &Step);
@@ -28,7 +28,7 @@ pub trait Detector {
     fn finish(&mut self) {}
 }
 
-/// Gives a detector what comes out of an [`Interleaver`](carom_base_stream::Interleaver).
+/// Feeds a detector with the output of an [`Interleaver`](carom_base_stream::Interleaver).
 #[derive(Debug)]
 pub struct Engine<'a, D> {
     detector: &'a mut D,
@@ -37,18 +37,18 @@ pub struct Engine<'a, D> {
 }
 
 impl<'a, D: Detector> Engine<'a, D> {
-    /// Nothing has been accessed yet.
+    /// A new engine, before the first access.
     pub const fn new(detector: &'a mut D) -> Self {
         Self { detector, last: Nanos(0) }
     }
 
-    /// There is no more.
+    /// The stream has ended.
     pub fn finish(self) {
         self.detector.finish();
     }
 
     fn access(&mut self, thread: ThreadId, domain: Domain, streamed: Streamed, at: Nanos) {
-        // Detectors tell what was first by the time: no two accesses have the same.
+        // Detectors order accesses by time, so no two accesses have the same time.
         let time = at.max(Nanos(self.last.0.saturating_add(1)));
         self.last = time;
         self.detector.access(&Step { thread, domain, time, streamed });
@@ -58,7 +58,7 @@ impl<'a, D: Detector> Engine<'a, D> {
 impl<D: Detector> Sink<Streamed> for Engine<'_, D> {
     fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Streamed], until: Nanos) {
         for (behind, streamed) in (0..accesses.len() as u64).rev().zip(accesses) {
-            // One in a nanosecond, up to the last.
+            // One per nanosecond, up to the last.
             self.access(thread, domain, *streamed, Nanos(until.0.saturating_sub(behind)));
         }
     }
@@ -68,12 +68,12 @@ impl<D: Detector> Sink<Streamed> for Engine<'_, D> {
     }
 }
 
-/// Gives a stream to a detector, in the order of time. All threads share one cache.
+/// Feeds a stream to a detector, in the order of time. All threads share one cache.
 pub fn replay(stream: &[Record], detector: &mut impl Detector) {
     replay_in_domains(stream, |_| Domain(0), detector);
 }
 
-/// As [`replay`]; `domain` says which cache a thread shares with others.
+/// As [`replay`]; `domain` returns the cache that a thread shares with others.
 pub fn replay_in_domains(
     stream: &[Record],
     domain: impl Fn(ThreadId) -> Domain,

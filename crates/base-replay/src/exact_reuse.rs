@@ -19,7 +19,8 @@ impl ExactReuse {
         Ok(Self { exact: Exact::new(config)?, cells: Vec::new() })
     }
 
-    /// What was counted of threads that have ended, and of all when the stream has. Cells of equal keys add up.
+    /// The counts of threads that have ended, and of all threads once the stream has ended. Cells with equal keys add
+    /// up.
     pub fn cells(&self) -> &[ReuseCell] {
         &self.cells
     }

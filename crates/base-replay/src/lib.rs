@@ -1,4 +1,4 @@
-//! Replay: an engine that takes its accesses from a stream, recorded or written by hand, and gives them to detectors.
+//! Replay: an engine that takes its accesses from a stream, recorded or written by hand, and feeds them to detectors.
 //!
 //! ```
 //! use carom_base::SharingClass;
@@ -16,7 +16,7 @@
 //! # Ok::<(), text::TextError>(())
 //! ```
 //!
-//! What comes out is the same each time: whoever draws at random is given where random numbers begin. So a detector can be
+//! The same stream gives the same result each time: detectors that draw at random take a seed. So a detector can be
 //! tested with a stream whose answer is known, and a recorded stream can be analysed again with other settings.
 //!
 //! - [`Sharing`]: who writes what others use (`carom-base-detect`);

@@ -8,7 +8,7 @@ use crate::{
     sampling::{Sampler, Sampling},
 };
 
-/// Follows sampled uses to what becomes of them.
+/// Follows sampled uses to their outcomes.
 #[derive(Debug)]
 pub struct SampledReuse {
     slots: Vec<Slot>,
@@ -20,7 +20,7 @@ pub struct SampledReuse {
     events: Vec<ReuseEvent>,
 }
 
-/// How many accesses threads have made.
+/// The number of accesses that each thread has made.
 #[derive(Clone, Debug, Default)]
 struct Made {
     by_thread: BTreeMap<ThreadId, (Domain, u64)>,
@@ -41,7 +41,7 @@ impl SampledReuse {
         }
     }
 
-    /// What became of uses, in the order in which it was known.
+    /// The outcomes of uses, in the order in which they were settled.
     pub fn events(&self) -> &[ReuseEvent] {
         &self.events
     }
@@ -62,7 +62,7 @@ impl SampledReuse {
     }
 }
 
-/// Whether a watch catches an access, as it is set for the thread that makes it.
+/// Whether a watch, as it is set for the thread that makes the access, catches it.
 fn is_caught(watch: &Watch, touch: &Touch, domain: Domain) -> bool {
     let Touch { thread, access, .. } = *touch;
     let modes = watch.modes(thread, domain);
@@ -105,7 +105,7 @@ impl Made {
         self.by_thread.entry(thread).or_insert((domain, 0)).0 = domain;
     }
 
-    /// What reads and writes is two.
+    /// A read-modify-write is two accesses.
     fn add(&mut self, thread: ThreadId, domain: Domain, access: &Access) {
         let count = if access.kind == AccessKind::ReadModifyWrite { 2 } else { 1 };
         self.by_thread.entry(thread).or_insert((domain, 0)).1 += count;

@@ -2,16 +2,16 @@
 
 use carom_base::AccessKind;
 
-/// Which accesses a detector is told of as samples.
+/// Which accesses a detector gets as samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
     /// Every access.
     Every,
-    /// Of each thread's loads, and of its writes, one in so many: one drawn at random of each run of that length.
+    /// One access in each run of `every` loads of a thread, and likewise of its writes, drawn at random.
     Period {
         /// The length of a run, at least 1.
         accesses: u64,
-        /// Where random numbers begin.
+        /// The seed.
         seed: u64,
     },
 }
@@ -25,17 +25,17 @@ pub struct Sampler {
     writes: Run,
 }
 
-/// Accesses of which one is sampled.
+/// A run of accesses of which one is sampled.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
-    /// Accesses of it that are left.
+    /// Accesses of the run that are left.
     left: u64,
     /// How many are left when the next one is the sample.
     sample_at: u64,
 }
 
 impl Sampler {
-    /// Of the thread with this number.
+    /// For the thread with this number.
     pub fn new(sampling: Sampling, thread: u64) -> Self {
         let (period, seed) = match sampling {
             Sampling::Every => (1, 0),
@@ -45,7 +45,7 @@ impl Sampler {
         Self { period, random, loads: Run::default(), writes: Run::default() }
     }
 
-    /// Whether the thread's next access, which is of this kind, is a sample.
+    /// Whether the thread's next access, which has this kind, is a sample.
     pub fn is_sample(&mut self, kind: AccessKind) -> bool {
         let run = if kind.writes() { &mut self.writes } else { &mut self.loads };
         if run.left == 0 {
@@ -56,7 +56,7 @@ impl Sampler {
         is_sample
     }
 
-    /// 64 random bits, for whoever is given a sample.
+    /// 64 random bits, for the user of a sample.
     pub fn random(&mut self) -> u64 {
         self.random.next()
     }
@@ -81,7 +81,7 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// 1000 loads with a store behind each: of either kind one in each run of 10, at all of its places.
+    /// 1000 loads, each followed by a store: one of each kind in each run of 10, at all positions.
     #[test]
     fn each_run_has_one_sample() {
         let mut sampler = Sampler::new(Sampling::Period { accesses: 10, seed: 1 }, 0);
@@ -92,7 +92,7 @@ mod tests {
                 assert_eq!(run.iter().filter(|sampled| **sampled).count(), 1);
                 places[run.iter().position(|sampled| *sampled).unwrap()] += 1;
             }
-            // Of 100 draws none goes to a place with probability 0.9^100, which is 3e-5.
+            // The probability that none of 100 draws hits a position is 0.9^100, which is 3e-5.
             assert!(places.iter().all(|count| *count > 0), "{places:?}");
         }
     }

@@ -10,10 +10,10 @@ use crate::{
     sampling::{Sampler, Sampling},
 };
 
-/// Threads that age entries of the board separately.
+/// The number of threads that age entries of the board separately.
 const PUBLISHERS: usize = 64;
 
-/// Finds which lines threads share, from samples and from what is watched between them.
+/// Finds the lines that threads share, from samples and from watches between them.
 #[derive(Debug)]
 pub struct Sharing {
     slots: Vec<Slot>,
@@ -26,8 +26,8 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Each thread watches what `config` says: each of its accesses is compared with that, as translated code does for a line,
-    /// and debug registers for chunks of one.
+    /// Each thread has the watch that `config` names: each of its accesses is compared with it, as translated code
+    /// does for a line and debug registers do for chunks of one.
     pub fn new(config: Config, sampling: Sampling) -> Self {
         Self {
             slots: (0..DEFAULT_BOARD_SIZE).map(|_| Slot::default()).collect(),
@@ -40,7 +40,7 @@ impl Sharing {
         }
     }
 
-    /// What was found, in the order of time. Where one access in so many is sampled, each event stands for that many.
+    /// The events, in the order of time. Where one in N accesses is sampled, each event stands for N.
     pub fn events(&self) -> &[SharingEvent] {
         &self.events
     }
@@ -49,7 +49,7 @@ impl Sharing {
 const CPU: Cpu = Cpu(0);
 const STACK: StackId = StackId::NONE;
 
-/// What the thread finds where this access touches what it watches.
+/// The event if this access touches what the thread watches.
 fn watched(detector: &mut ThreadDetector, access: Access, time: Nanos) -> Option<SharingEvent> {
     let plan = *detector.armed()?;
     if plan.is_whole_line() {

@@ -4,8 +4,8 @@ use carom_base::ThreadId;
 use carom_base_replay::{Counts, ThreadCounts, replay};
 use carom_base_stream::text;
 
-/// Thread 0 reads 8 + 2 + 16 bytes in three accesses, and writes 4 + 2 + 16 bytes in three: what reads and writes is both. One of
-/// its instructions is locked. Thread 1 reads a line.
+/// Thread 0 reads 8 + 2 + 16 bytes in three accesses, and writes 4 + 2 + 16 bytes in three: a read-modify-write is
+/// both. One of its instructions is locked. Thread 1 reads a line.
 #[test]
 fn what_reads_and_writes_is_both() {
     let stream = text::parse(

@@ -27,7 +27,7 @@ impl Detector for Recorder {
     }
 }
 
-/// Accesses of three threads, each at a time of its own: who, and which address.
+/// Accesses of three threads, each at a time of its own: the thread and the address.
 fn stream(accesses: &[(u32, u64)]) -> Vec<Record> {
     let record = |(n, (thread, addr)): (u64, &(u32, u64))| {
         let access = Access { ip: Ip(n % 5), addr: Addr(*addr), width: 8, kind: AccessKind::Load };
@@ -37,8 +37,8 @@ fn stream(accesses: &[(u32, u64)]) -> Vec<Record> {
     (0..).zip(accesses).map(record).collect()
 }
 
-/// Frames as threads would hand them over: all begin, a batch for every so many accesses of a thread with a stamp behind each,
-/// and all end.
+/// Frames as threads would hand them over: all threads begin, hand over a batch for every `every` accesses of a
+/// thread with a stamp after each, and end.
 fn frames(stream: &[Record], every: usize) -> Vec<u8> {
     let (mut encoder, mut out) = (Encoder::default(), Vec::new());
     let threads = (0..3).map(ThreadId);
@@ -65,7 +65,7 @@ fn frames(stream: &[Record], every: usize) -> Vec<u8> {
 }
 
 proptest! {
-    /// Times are of nanoseconds, and no two accesses have the same: the order is that of the stream, and so are the times.
+    /// Times are in nanoseconds, and no two accesses have the same, so order and times are those of the stream.
     #[test]
     fn frames_are_replayed_as_their_stream(
         accesses in prop::collection::vec((0..3u32, 0..1000u64), 0..200),

@@ -1,4 +1,4 @@
-//! Reuse in streams that are short enough to be followed by hand.
+//! Reuse in streams that are short enough to follow by hand.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ fn stream(stream: &str) -> Vec<Record> {
     text::parse(stream).expect("a stream")
 }
 
-/// Threads 0 and 1 share a cache, thread 2 and those behind it another one.
+/// Threads 0 and 1 share a cache; all others share another one.
 fn domain(thread: ThreadId) -> Domain {
     Domain(u32::from(thread.0 >= 2))
 }
 
-/// What became of the accesses of one thread, at a granularity, as `CLASS DISTANCE` with `*` where the use was another
-/// thread's, and the count of each.
+/// The counts of one thread's accesses at a granularity, as `CLASS DISTANCE` with `*` where the use was another
+/// thread's.
 fn cells(cells: &[ReuseCell], thread: u32, scope: Scope, distance: DistanceKind) -> BTreeMap<String, u64> {
     let mut found = BTreeMap::new();
     for cell in cells {
@@ -51,8 +51,8 @@ fn counted<const N: usize>(expected: [(&str, u64); N]) -> BTreeMap<String, u64> 
     expected.into_iter().map(|(class, count)| (class.to_owned(), count)).collect()
 }
 
-/// A and B are lines; the time and the stack distance stand behind each reuse. Between the two accesses to B of lines 2 and 7
-/// lie four, all to A: a time distance of 4, and a stack distance of 1.
+/// A and B are lines; the time and the stack distance follow each reuse. Between the two accesses to B in lines 2 and
+/// 7 there are four, all to A: a time distance of 4, and a stack distance of 1.
 #[test]
 fn every_kind_of_private_reuse() {
     let stream = stream(
@@ -87,7 +87,8 @@ fn every_kind_of_private_reuse() {
     );
 }
 
-/// Neighbours in a line are one place of 64 bytes and two of 8. An access of 16 bytes touches two places of 8, the lower first.
+/// Neighbours in a line are one place of 64 bytes and two of 8. An access of 16 bytes touches two places of 8, the
+/// lower one first.
 #[test]
 fn a_place_is_as_large_as_asked_for() {
     let stream = stream(
@@ -104,9 +105,9 @@ fn a_place_is_as_large_as_asked_for() {
 
 /// Threads 0 and 1 have caches of their own, and one in common.
 ///
-/// In its own, thread 0 misses at line 3, as thread 1 wrote in between; thread 1 reuses at line 4, what thread 0 reads in
-/// between being nothing to it. In the common cache each line after the first is a reuse of what the other one used just
-/// before.
+/// In its own, thread 0 misses at line 3, because thread 1 has written in between. Thread 1 reuses at line 4, which
+/// thread 0's read in between does not affect. In the common cache each line after the first is a reuse of what the
+/// other thread used just before.
 #[test]
 fn another_thread_invalidates_and_shares() {
     let stream = stream(
@@ -125,10 +126,10 @@ fn another_thread_invalidates_and_shares() {
     assert_eq!(of(1, Scope::Shared), counted([("war 0*", 1), ("rar 0*", 1)]));
 }
 
-/// Thread 2 uses another cache than threads 0 and 1: its write takes the line from theirs, and from thread 0's own. At line 3
-/// thread 1 brings it back, which is the first that it has to do with it itself; at line 4 thread 0 finds it in the common
-/// cache and not in its own. The end of thread 1 is the end of its own cache and not of the common one, where thread 0 at line
-/// 6 finds its own use of line 4, with nothing in between.
+/// Thread 2 uses another cache than threads 0 and 1: its write invalidates the line in theirs, and in thread 0's own.
+/// At line 3 thread 1 fetches it again, as its own first access. At line 4 thread 0 finds it in the common cache but
+/// not in its own. The end of thread 1 ends its own cache but not the common one, where thread 0 at line 6 finds its
+/// own use of line 4, with nothing in between.
 #[test]
 fn a_thread_elsewhere_takes_the_line_from_all_who_share() {
     let stream = stream(
@@ -151,7 +152,8 @@ fn a_thread_elsewhere_takes_the_line_from_all_who_share() {
     assert_eq!(of(2, Scope::Shared), counted([("first", 1)]));
 }
 
-/// What became of uses, every access being one: in the order of the uses, as `OUTCOME DISTANCE` and the thread that decided.
+/// The outcomes of uses, with every access a use: in the order of the uses, as `OUTCOME DISTANCE` and the thread that
+/// settled it.
 fn sampled(stream: &[Record], odds: Odds) -> Vec<String> {
     let config = sampled::Config { odds, ..sampled::Config::default() };
     let mut reuse = SampledReuse::new(config, 32, Sampling::Every);
@@ -166,10 +168,10 @@ fn sampled(stream: &[Record], odds: Odds) -> Vec<String> {
     events.iter().map(describe).collect()
 }
 
-/// Two words of a line, another line, and the first word again. The same bytes: only the first word is reused, with two
-/// accesses between. Other bytes of the line: the first word by the second at once, the second by the first with one between.
-/// Any of the line: the same, since the other one comes first. What is not reused is so up to the end: behind the second word
-/// come two accesses, behind the other line one, behind the last none.
+/// Two words of a line, another line, and the first word again. The same bytes: only the first word is reused, with
+/// two accesses between. Other bytes of the line: the first word by the second at once, the second by the first with
+/// one between. Any bytes of the line: the same, because the other word comes first. Uses without a reuse last until
+/// the end: two accesses follow the second word, one follows the other line, none follows the last.
 #[test]
 fn sampled_uses_of_one_thread() {
     let stream = stream("0 load 8 @0x1000\n0 load 8 @0x1008\n0 load 8 @0x2000\n0 load 8 @0x1000");
@@ -182,12 +184,13 @@ fn sampled_uses_of_one_thread() {
     }
 }
 
-/// Thread 0 uses lines A and B; then thread 1 reads A and writes B, then thread 2, elsewhere, does.
+/// Thread 0 uses lines A and B; then thread 1 reads A and writes B, then thread 2, in another domain, does the same.
 ///
-/// To thread 0 alone, reads of A are nothing; the write of B by thread 1 invalidates it, behind no access of thread 0's own.
-/// A is invalidated by nobody and over with the stream, with one access behind it. For threads 0 and 1 together, thread 1 reuses
-/// both, each with one access between. Its own uses last until thread 2 comes: its reading A is nothing, its writing B
-/// invalidates. Of the last four only ends are known: in its own cache thread 2 made one access behind A.
+/// In thread 0's own cache, reads of A have no effect; the write of B by thread 1 invalidates it, after no access of
+/// thread 0's own. A is never invalidated and ends with the stream, after one access. In the cache of threads 0 and
+/// 1, thread 1 reuses both, each with one access between. Its own uses last until thread 2 comes, whose read of A has
+/// no effect and whose write of B invalidates. The last four only end: in its own cache thread 2 made one access
+/// after A.
 #[test]
 fn sampled_uses_of_several_threads() {
     let stream = stream(
@@ -210,9 +213,9 @@ fn sampled_uses_of_several_threads() {
     );
 }
 
-/// A loop over 100 lines: between two accesses to a line lie 99. One access in 50 is followed, in one slot, which is half of
-/// what is needed: a use that gives way weighs nothing, and passes its weight on, so that weights add up to the number of
-/// samples.
+/// A loop over 100 lines: between two accesses to a line lie 99. One access in 50 is followed, in one slot, which is
+/// half of what is needed. A use that is replaced passes its weight on and weighs nothing, so the weights add up to
+/// the number of samples.
 #[test]
 fn samples_find_the_distance_of_a_loop() {
     const ACCESSES: u64 = 20_000;

@@ -1,15 +1,16 @@
-//! Sharing in streams that are short enough to be followed by hand.
+//! Sharing in streams that are short enough to follow by hand.
 //!
-//! Expected events are written as `WRITER->TOUCHER CLASS KIND`, in the order of time, where KIND is what the toucher does.
+//! Expected events are written as `WRITER->TOUCHER CLASS KIND`, in the order of time, where KIND is the toucher's
+//! access.
 
 use carom_base::{Access, AccessKind, Addr, Ip, Nanos, ProcessId, SharingClass, SharingEvent, ThreadId, Via};
 use carom_base_detect::{Config, Scheme, Watch};
 use carom_base_replay::{Sampling, Sharing, replay};
 use carom_base_stream::{Event, Record, Streamed, text};
 
-/// Look-ups alone, by the rules of the paper.
+/// Only look-ups, by the rules of the paper.
 const LOOK_UPS: Config = Config { watch: Watch::Nothing, scheme: Scheme::Paper };
-/// As translated code does it.
+/// As in translated code.
 const LINES: Config = Config { watch: Watch::Line, scheme: Scheme::Balanced };
 
 fn events(stream: &[Record], config: Config, sampling: Sampling) -> Vec<SharingEvent> {
@@ -31,8 +32,8 @@ fn check(config: Config, stream: &str, expected: &[&str]) {
     assert_eq!(found, expected);
 }
 
-/// Sharing is true where two accesses have bytes in common: 4 to 7 here, 0 to 7 and 4 to 11 being touched. It is false where
-/// they have only the line in common: 0 to 7, and 8 to 15.
+/// Sharing is true where two accesses have bytes in common: here bytes 4 to 7, of 0 to 7 and 4 to 11. It is false
+/// where they have only the line in common: 0 to 7, and 8 to 15.
 #[test]
 fn bytes_tell_true_from_false() {
     let stream = "
@@ -46,9 +47,9 @@ fn bytes_tell_true_from_false() {
     check(LINES, stream, &["0->1 true read", "0->2 false read"]);
 }
 
-/// A write takes the line from all others. It is told when they come back: at line 3 of thread 1, whose copy the write of
-/// line 2 invalidated; at line 5 of thread 0, whose copy that of line 4 did; and so on. Line 2 itself invalidates what was only
-/// read before, and is told as the read of line 3.
+/// A write invalidates the line for all other threads. The event comes when they access it again: at line 3 for
+/// thread 1, whose copy the write of line 2 invalidated; at line 5 for thread 0, whose copy the write of line 4
+/// invalidated; and so on. Line 2 itself invalidates a copy that was only read, which shows as the read of line 3.
 #[test]
 fn an_invalidated_line_is_told_where_it_is_missed() {
     let stream = "
@@ -64,9 +65,9 @@ fn an_invalidated_line_is_told_where_it_is_missed() {
     check(LINES, stream, &["0->1 true read", "1->0 true write", "0->1 true write", "1->0 true read"]);
 }
 
-/// By the paper's rules an entry lives for two stores of its publisher, and nobody else's are published in its place
-/// meanwhile. Thread 0's first store stays until its third: thread 1's are not on the board, and thread 0 finds nothing.
-/// Its third store is published, and met by thread 1.
+/// By the paper's rules an entry lives for two stores of its publisher, and no other entry is published in its place
+/// meanwhile. Thread 0's first store stays until its third: thread 1's stores are not on the board, and thread 0
+/// finds nothing. Its third store is published, and thread 1 finds it.
 #[test]
 fn a_busy_line_is_published_by_few() {
     let stream = "
@@ -78,13 +79,13 @@ fn a_busy_line_is_published_by_few() {
         1 load  8 @0x1000     # meets it
     ";
     check(LOOK_UPS, stream, &["0->1 true write", "0->1 true read"]);
-    // Where all are published, each but the first follows one of the other thread.
+    // Where all are published, each store but the first follows one of the other thread.
     let all = ["0->1 true write", "1->0 true write", "0->1 true read", "0->1 true read"];
     check(LINES, stream, &all);
 }
 
-/// Of three threads, each meets the latest write of another: thread 1's has taken the place of thread 0's when thread 2 reads,
-/// though the bytes that it reads are thread 0's. Thread 0 then reads what thread 1 wrote.
+/// Each of three threads finds the latest write of another. When thread 2 reads, thread 1's write has replaced thread
+/// 0's, although the bytes that it reads are thread 0's. Thread 0 then reads what thread 1 wrote.
 #[test]
 fn three_threads_meet_the_latest_write() {
     let stream = "
@@ -97,8 +98,8 @@ fn three_threads_meet_the_latest_write() {
     check(LINES, stream, &["0->1 false write", "1->2 false read", "1->0 true read"]);
 }
 
-/// Thread 1 touches another line first. Its sample there examines the write, and watches the line until the second sample from
-/// then on. Thread 1 comes to the line before that in the first stream, and behind it in the second.
+/// Thread 1 touches another line first. Its sample there examines the write, and watches the line until the second
+/// sample after that. Thread 1 comes to the line before that in the first stream, and after it in the second.
 #[test]
 fn a_line_is_watched_for_a_while() {
     let begin = "
@@ -110,8 +111,8 @@ fn a_line_is_watched_for_a_while() {
     check(LINES, &format!("{begin}\n1 load 8 @0x2000\n1 load 8 @0x1000"), &[]);
 }
 
-/// A debug register watches 8 bytes: with four of the eight chunks of a line watched, half of the touches of one word are
-/// found, and each counts for two.
+/// A debug register watches 8 bytes. With four of the eight chunks of a line watched, half of the touches of one word
+/// are found, and each counts for two.
 #[test]
 fn chunks_are_found_in_part_and_weigh_more() {
     let (mut found, mut weight) = (0, 0.0);
@@ -125,17 +126,18 @@ fn chunks_are_found_in_part_and_weigh_more() {
             weight += event.weight;
         }
     }
-    // The standard deviation of the number is 10.
+    // The number's standard deviation is 10.
     assert!((150..250).contains(&found), "{found}");
     assert_eq!(weight, 2.0 * found as f32);
 }
 
-/// Two threads in turn: thread 0 writes a word of the line, thread 1 reads that word in every fourth round, else another one.
-/// So a quarter of the sharing is true.
+/// Two threads alternate: thread 0 writes a word of the line; thread 1 reads that word in every fourth round,
+/// otherwise another one. So a quarter of the sharing is true.
 ///
-/// Of 20 writes one is on the board, of 20 reads one looks there, each anywhere in its twenty. A look finds something where
-/// there is a write between it and the look before. There is none where, in the twenty before, the write came before the look,
-/// and in this twenty it comes behind: one look in four. So 3/4 of the looks find something.
+/// One of 20 writes is published, and one of 20 reads is looked up, each at a random place in its twenty. A look-up
+/// finds something if there is a write between it and the look-up before. There is none if in the twenty before the
+/// write came before the look-up, and in this twenty comes after it: one look-up in four. So 3/4 of the look-ups find
+/// something.
 #[test]
 fn samples_find_the_fractions() {
     const ROUNDS: u64 = 40_000;

@@ -6,12 +6,14 @@
 //!                                     ^ both are known up to here: the accesses before it are given on
 //! ```
 //!
-//! A batch has *stamps*: at these times so many of its accesses had been made. Between two of them the pace is taken to be
-//! even; behind the last one it stays what it was. A batch without stamps is taken to have been made at an even pace since
-//! what is known of its thread.
+//! A batch has *stamps*: times at which a given number of its accesses had been made. The pace between two stamps is
+//! assumed to be even; after the last one it stays the same. A batch without stamps is assumed to have an even pace
+//! since the thread's last known time.
 //!
-//! An access is given on as soon as all running threads are known to have got beyond it. A thread that makes no accesses
-//! for a while, because what it handed over is analysed, is not waited for; nor who has not been heard of while more was
+//! An access is given on as soon as all running threads are known to have passed its time. Two kinds of thread are
+//! not waited for: one that makes no accesses for a while, because its batch is being analysed, and one that has
+//! handed over nothing while too much was held back. What such a thread hands over later may be out of order, and is
+//! counted.
 //! held back than may be. What such a thread hands over later may be out of order, and is counted.
 
 use std::{collections::VecDeque, mem};
@@ -20,58 +22,58 @@ use carom_base::{Access, Domain, Nanos, ThreadId};
 
 use crate::slices::{Held, Slice, slice};
 
-/// Where the accesses go: `A` is what is to be known of each.
+/// Where the accesses go. `A` is the representation of an access.
 pub trait Sink<A = Access> {
-    /// The next accesses, which are of one thread. The last of them was made at `until`.
+    /// The next accesses, all of one thread. The last of them was made at `until`.
     fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[A], until: Nanos);
 
-    /// The same, in a vector that may be exchanged for one that is empty.
+    /// The same, in a vector that may be exchanged for an empty one.
     fn batch(&mut self, thread: ThreadId, domain: Domain, accesses: &mut Vec<A>, until: Nanos) {
         self.accesses(thread, domain, accesses, until);
     }
 
-    /// There are no more of this thread.
+    /// This thread has no more accesses.
     fn ended(&mut self, thread: ThreadId);
 }
 
 /// What a thread hands over.
 #[derive(Debug)]
 pub struct Batch<'a, A = Access> {
-    /// Which thread.
+    /// The thread.
     pub thread: ThreadId,
     /// The shared cache that it ran on.
     pub domain: Domain,
-    /// When all of them had been made: what the thread hands over later was accessed after that.
+    /// A time by which all of them had been made: what the thread hands over later was accessed after that.
     pub at: Nanos,
     /// Whether the thread accesses nothing until it [begins](Interleaver::begin) again.
     pub pauses: bool,
-    /// In the order of the program.
+    /// In program order.
     pub stamps: &'a [Stamp],
-    /// In the order of the program. May be exchanged for a vector that is empty.
+    /// In program order. May be exchanged for an empty vector.
     pub accesses: &'a mut Vec<A>,
 }
 
-/// When so many accesses of a batch had been made.
+/// When a given number of accesses of a batch had been made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// How many.
+    /// The number of accesses.
     pub accesses: usize,
-    /// When. A clock that goes back is taken to stand still.
+    /// The time. A clock that goes back counts as standing still.
     pub at: Nanos,
 }
 
-/// How many accesses are held back at most, of 24 bytes each where they are [`Access`]es.
+/// The largest numbers of accesses that are held back, of 24 bytes each if they are [`Access`]es.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Of one thread.
     pub of_thread: usize,
-    /// Of all.
+    /// Of all threads.
     pub of_all: usize,
 }
 
 impl Default for Limits {
-    /// 24 MiB and 72 MiB. A thread may hand over a hundred batches of 8 Ki while another one, which is about to hand its
-    /// own over, is not given a processor.
+    /// 24 MiB and 72 MiB. A thread may hand over a hundred batches of 8 Ki while another one, which is about to hand
+    /// its own over, waits for a processor.
     fn default() -> Self {
         Self { of_thread: 1 << 20, of_all: 3 << 20 }
     }
@@ -81,18 +83,19 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct Interleaver<A = Access> {
     limits: Limits,
-    /// What times are counted from.
+    /// The origin of times.
     origin: Nanos,
     lanes: Vec<Lane<A>>,
     /// Accesses that are held back.
     held: usize,
-    /// Accesses up to this time were given on.
+    /// Accesses up to this time have been given on.
     given: u64,
-    /// While accesses are given on: when each lane makes its next one, and the number of the lane. The first is last.
+    /// While accesses are given on: the time of each lane's next one, with the number of the lane. The earliest is
+    /// last.
     next: Vec<(u64, usize)>,
-    /// Accesses that were known too late to be given on in their order.
+    /// Accesses that were known too late to be given on in order.
     late: u64,
-    /// Vectors to use again.
+    /// Vectors for reuse.
     spare: Vec<(Vec<A>, Vec<Slice>)>,
 }
 
@@ -101,9 +104,9 @@ pub struct Interleaver<A = Access> {
 struct Lane<A> {
     thread: ThreadId,
     state: State,
-    /// All its accesses before this are known.
+    /// All its accesses before this time are known.
     known: u64,
-    /// From access to access, between its last stamps.
+    /// The time between accesses, from its last stamps.
     pace: u64,
     held: usize,
     batches: VecDeque<Held<A>>,
@@ -112,15 +115,16 @@ struct Lane<A> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Running,
-    /// It accesses nothing, or was not heard of for long.
+    /// It makes no accesses, or has handed over nothing for a long time.
     Away,
     Ended,
 }
 
-/// Times are kept in fractions of a nanosecond, in which there may be several accesses: 2 to the power of this.
+/// Times are kept in fractions of a nanosecond, in which several accesses may happen: 2 to the power of this.
 const FRACTION_BITS: u32 = 8;
 
-/// What was accessed so much before what has been given on is late. Less than that, clocks and what one processor sees
+/// An access this much earlier than one that was already given on is late. Below that, clocks may differ, and so may
+/// the order in which processors see each other's accesses.
 /// of another may be apart.
 const TOLERANCE: u64 = 1000 << FRACTION_BITS;
 
@@ -139,7 +143,7 @@ impl<A> Interleaver<A> {
         }
     }
 
-    /// A thread accesses from now on what it will hand over later.
+    /// A thread begins to make accesses, which it will hand over later.
     pub fn begin(&mut self, thread: ThreadId, now: Nanos) {
         let now = self.time(now).max(self.given);
         let index = self.lane(thread);
@@ -149,7 +153,7 @@ impl<A> Interleaver<A> {
         }
     }
 
-    /// Takes a batch in, and gives on what has become known. With one thread that runs, that is the batch itself.
+    /// Takes a batch in, and gives on what has become known. With a single running thread, that is the batch itself.
     pub fn take(&mut self, batch: Batch<'_, A>, sink: &mut impl Sink<A>) {
         let Batch { thread, domain, at, pauses, stamps, accesses } = batch;
         let last = stamps.last().map_or(at, |stamp| stamp.at.max(at));
@@ -183,7 +187,7 @@ impl<A> Interleaver<A> {
         }
     }
 
-    /// A thread makes no more accesses. [`Sink::ended`] follows when all of them were given on.
+    /// A thread makes no more accesses. [`Sink::ended`] follows once all of them have been given on.
     pub fn end(&mut self, thread: ThreadId, sink: &mut impl Sink<A>) {
         let index = self.lane(thread);
         if let Some(lane) = self.lanes.get_mut(index) {
@@ -202,7 +206,7 @@ impl<A> Interleaver<A> {
         self.held
     }
 
-    /// Accesses that could not be given on in their order, because others that were made later had been.
+    /// Accesses that could not be given on in order, because later ones had been given on already.
     pub fn late(&self) -> u64 {
         self.late
     }
@@ -215,7 +219,7 @@ impl<A> Interleaver<A> {
         nanos(self.origin, time)
     }
 
-    /// The number of a thread's lane, which runs.
+    /// The number of a thread's lane; the thread becomes a running one.
     fn lane(&mut self, thread: ThreadId) -> usize {
         if let Some(index) = self.lanes.iter().position(|lane| lane.thread == thread) {
             return index;
@@ -225,7 +229,7 @@ impl<A> Interleaver<A> {
         self.lanes.len() - 1
     }
 
-    /// Up to when the accesses of all running threads are known.
+    /// The time up to which the accesses of all running threads are known.
     fn known(&self) -> u64 {
         self.running().map(|lane| lane.known).min().unwrap_or(u64::MAX)
     }
@@ -238,22 +242,22 @@ impl<A> Interleaver<A> {
         self.held > self.limits.of_all || self.lanes.iter().any(|lane| lane.held > self.limits.of_thread)
     }
 
-    /// Waits for the running thread of which least is known no longer. False where none runs.
+    /// Stops waiting for the running thread with the earliest known time. False where none runs.
     fn leave_behind(&mut self) -> bool {
         let running = self.lanes.iter_mut().filter(|lane| lane.state == State::Running);
         let last = running.min_by_key(|lane| lane.known);
         last.map(|lane| lane.state = State::Away).is_some()
     }
 
-    /// Gives on what was accessed up to `known`.
+    /// Gives on all accesses up to `known`.
     fn give_on(&mut self, known: u64, sink: &mut impl Sink<A>) {
         let mut next = mem::take(&mut self.next);
         next.extend(self.lanes.iter().enumerate().filter_map(|(index, lane)| lane.next(known, index)));
         next.sort_unstable_by(|one, other| other.cmp(one));
         while let Some((_, index)) = next.pop() {
-            // As far as the next access of another thread.
+            // Up to the next access of another thread.
             let until = next.last().map_or(known, |(time, other)| {
-                // Of two at the same time the one of the lower number is first, so that they alternate.
+                // Of two at the same time the one with the lower number comes first, so that they alternate.
                 known.min(if index < *other { *time } else { time.saturating_sub(1) })
             });
             let Some(lane) = self.lanes.get_mut(index) else { continue };
@@ -287,15 +291,15 @@ impl<A> Interleaver<A> {
 }
 
 impl<A> Lane<A> {
-    /// When the next access was made, if that is up to `known`, and the number of the lane.
+    /// The time of the next access, if that is up to `known`, and the number of the lane.
     fn next(&self, known: u64, index: usize) -> Option<(u64, usize)> {
         let time = self.batches.front()?.next();
         (time <= known).then_some((time, index))
     }
 }
 
-/// Keeps the first one last. Few threads run at once, and who has just been given on is mostly the last of them: that
-/// needs fewer comparisons than a heap.
+/// Keeps the earliest one last. Few threads run at once, and the one that was just given on is mostly the next again:
+/// that needs fewer comparisons than a heap.
 #[inline]
 fn insert(next: &mut Vec<(u64, usize)>, entry: (u64, usize)) {
     let mut at = next.len();

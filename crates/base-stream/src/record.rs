@@ -7,16 +7,16 @@ pub struct Record {
     pub process: ProcessId,
     /// The thread. Threads of different processes have different numbers.
     pub thread: ThreadId,
-    /// When. Times of one thread never go back; several records may have the same time.
+    /// When. Times of one thread never decrease; several records may have the same time.
     pub time: Nanos,
-    /// What.
+    /// What the thread did.
     pub event: Event,
 }
 
 /// What a thread did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It begins. A thread that accesses something without having begun, begins then.
+    /// It begins. A thread that accesses something before it has begun, begins then.
     Begin,
     /// It accesses memory.
     Access(Streamed),
@@ -27,14 +27,14 @@ pub enum Event {
 /// One memory operand of one executed instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Streamed {
-    /// What was accessed, and how.
+    /// The access.
     pub access: Access,
-    /// The instruction was locked: it read and wrote at one moment, in one order with all other locked instructions. Only
-    /// what reads and writes can be.
+    /// The instruction was locked: it read and wrote at one moment, in one order with all other locked instructions.
+    /// Only a read-modify-write can be.
     pub atomic: bool,
 }
 
-/// Puts records of several threads in the order of time. Records of the same time stay as they are, and so do those of one
+/// Sorts records of several threads by time. Records of the same time keep their order, and so do those of one
 /// thread.
 pub fn sort_by_time(records: &mut [Record]) {
     records.sort_by_key(|record| record.time);

@@ -7,17 +7,16 @@ use carom_base::Domain;
 /// Accesses that were made at an even pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slice {
-    /// How many accesses of the batch are in it or before.
+    /// The number of the batch's accesses up to its end.
     end: usize,
-    /// When the last one before it was made.
+    /// When the last access before it was made.
     begin: u64,
-    /// From access to access.
+    /// The time between accesses.
     step: u64,
 }
 
-/// Cuts a batch of `count` accesses, which were made in `during`, at its stamps: times at which so many of its accesses had
-/// been made. Behind the last one they follow each other at `pace`, or faster if that is too slow. Returns the pace of
-/// the last slice between two times.
+/// Cuts a batch of `count` accesses, which were made in `during`, at its stamps. After the last stamp they follow
+/// each other at `pace`, or faster if that is too slow. Returns the pace of the last slice between two times.
 pub(super) fn slice(
     slices: &mut Vec<Slice>,
     stamps: impl Iterator<Item = (usize, u64)>,
@@ -61,7 +60,7 @@ impl<A> Held<A> {
         Self { domain, accesses, slices, given: 0, current: 0, before: 0 }
     }
 
-    /// Its vectors, to use again.
+    /// Its vectors, for reuse.
     pub fn into_spare(self) -> (Vec<A>, Vec<Slice>) {
         let Self { mut accesses, mut slices, .. } = self;
         accesses.clear();
@@ -69,7 +68,7 @@ impl<A> Held<A> {
         (accesses, slices)
     }
 
-    /// When the next access was made; the end of time where there is none.
+    /// The time of the next access; the end of time without one.
     pub fn next(&self) -> u64 {
         self.slices.get(self.current).map_or(u64::MAX, |slice| self.time(slice, 1))
     }
@@ -96,14 +95,14 @@ impl<A> Held<A> {
         (self.accesses.get(begin..self.given).unwrap_or_default(), last)
     }
 
-    /// The time of the access `ahead` places on from the last that was given on, which lies in this slice.
+    /// The time of the access `ahead` places after the last that was given on; it lies in this slice.
     fn time(&self, slice: &Slice, ahead: usize) -> u64 {
         slice.begin + slice.step * (self.given - self.before + ahead) as u64
     }
 
-    /// How many accesses were made up to `until`, as far as this slice goes.
+    /// The number of accesses up to `until`, within this slice.
     fn made(&self, slice: &Slice, until: u64) -> usize {
-        // Where threads alternate it is the next one alone, and to divide would take longer than all else.
+        // Where threads alternate it is just the next one, and a division would take longer than everything else.
         if self.given + 1 < slice.end && self.time(slice, 1) <= until && until < self.time(slice, 2) {
             return self.given + 1;
         }
@@ -135,7 +134,7 @@ mod tests {
         (times, pace)
     }
 
-    /// Three accesses up to 130, from 100 on; two more up to 150; then two at that pace of 10.
+    /// Three accesses from 100 to 130, two more up to 150; then two at that pace of 10.
     #[test]
     fn accesses_lie_evenly_between_stamps() {
         let (times, pace) = cut(&[(0, 100), (3, 130), (5, 150)], 7, 90..1000, 5);
@@ -150,14 +149,14 @@ mod tests {
         assert_eq!(cut(&[], 0, 100..200, 1), (Vec::new(), 1));
     }
 
-    /// A stamp from before what is known, one that goes back, and one behind the end; and two at once.
+    /// A stamp before the known time, one that goes back, one after the end; and two at once.
     #[test]
     fn times_never_go_back() {
         let (times, _) = cut(&[(1, 50), (2, 120), (3, 110), (4, 300), (4, 310)], 5, 100..200, 5);
         assert_eq!(times, [100, 120, 120, 200, 200]);
     }
 
-    /// What was made up to some time may end within a slice, between two, or be nothing.
+    /// The accesses up to some time may end within a slice, between two, or be none.
     #[test]
     fn slices_are_given_in_pieces() {
         let mut slices = Vec::new();

@@ -6,7 +6,7 @@ use carom_base::{Access, AccessKind, Addr, Domain, Ip, Nanos, ThreadId};
 use carom_base_stream::{Batch, Interleaver, Limits, Sink, Stamp};
 use proptest::prelude::*;
 
-/// What came out, with the length of each piece.
+/// The output, with the length of each piece.
 #[derive(Default)]
 struct Recorder {
     accesses: Vec<(u32, u64)>,
@@ -60,10 +60,10 @@ fn begun(threads: u32, limits: Limits) -> Interleaver {
 fn accesses_are_in_the_order_of_time() {
     let (mut interleaver, mut out) = (begun(2, Limits::default()), Recorder::default());
     take(&mut interleaver, &mut out, 0, 400, false, 0..4);
-    // Of thread 1 nothing is known.
+    // Nothing is known about thread 1.
     assert_eq!((out.accesses.as_slice(), interleaver.held()), (&[][..], 4));
     take(&mut interleaver, &mut out, 1, 300, false, 10..12);
-    // Both are known up to 300; thread 0's third is made just then, and before thread 1's.
+    // Both are known up to 300; thread 0's third access is made just then, and before thread 1's.
     assert_eq!(out.accesses, [(0, 0), (1, 10), (0, 1), (0, 2), (1, 11)]);
     take(&mut interleaver, &mut out, 1, 600, false, 12..14);
     assert_eq!(out.accesses[5..], [(0, 3)]);
@@ -72,7 +72,8 @@ fn accesses_are_in_the_order_of_time() {
     assert_eq!((out.ended, interleaver.held()), (vec![(0, 8)], 0));
 }
 
-/// A thread's accesses with their times, handed over in batches of so many, with a stamp behind every so many of a batch's.
+/// A thread's accesses with their times, handed over in batches of a given size, with a stamp after every few of a
+/// batch's.
 #[derive(Clone, Debug)]
 struct Stamped {
     times: Vec<u64>,
@@ -81,7 +82,7 @@ struct Stamped {
 }
 
 impl Stamped {
-    /// Of each batch: when it is handed over, its stamps, and the numbers of its accesses.
+    /// For each batch: when it is handed over, its stamps, and the numbers of its accesses.
     fn batches(&self) -> Vec<(u64, Vec<Stamp>, std::ops::Range<usize>)> {
         let begins = (0..self.times.len()).step_by(self.batch);
         let batch = |begin: usize| {
@@ -94,7 +95,7 @@ impl Stamped {
     }
 }
 
-/// What comes out of the batches of several threads, which are handed over in their order of time.
+/// The output for the batches of several threads, which are handed over in the order of time.
 fn merged(threads: &[Stamped]) -> (Vec<(u32, u64)>, u64) {
     let (mut interleaver, mut out) = (begun(threads.len() as u32, Limits::default()), Recorder::default());
     let of = |(thread, stamped): (u32, &Stamped)| {
@@ -129,8 +130,8 @@ fn stamps_tell_the_order() {
     assert_eq!(merged(&[one, other]), (expected.to_vec(), 0));
 }
 
-/// What is handed over after others that were made later had been given on goes behind them, and is counted where that is
-/// more than what clocks may be apart.
+/// Accesses that are handed over after later ones were given on come after them, and are counted if the difference is
+/// more than clocks may differ.
 #[test]
 fn what_comes_late_is_counted() {
     let (mut interleaver, mut out) = (begun(2, Limits::default()), Recorder::default());
@@ -147,7 +148,7 @@ fn what_comes_late_is_counted() {
     assert_eq!(interleaver.late(), 2);
 }
 
-/// Whoever runs alone has its batches analysed where they lie.
+/// The batches of a thread that runs alone are analysed in place.
 #[test]
 fn what_one_thread_hands_over_is_given_on_at_once() {
     let (mut interleaver, mut out) = (begun(2, Limits::default()), Recorder::default());
@@ -168,7 +169,7 @@ fn what_one_thread_hands_over_is_given_on_at_once() {
     assert_eq!(out.places, [place; 10]);
 }
 
-/// Two threads take turns, each waits for the other. The time at which a thread goes on is not told.
+/// Two threads take turns, and each waits for the other. The time at which a thread continues is unknown.
 #[test]
 fn who_waits_goes_on_behind_the_others() {
     let (mut interleaver, mut out) = (begun(2, Limits::default()), Recorder::default());
@@ -182,8 +183,8 @@ fn who_waits_goes_on_behind_the_others() {
     }
 }
 
-/// Thread 0 is not heard of. At 31 accesses held back nothing is given on yet, at 40 it is left behind; what thread 1
-/// hands over then needs nobody. When thread 0 is heard of again, it is waited for again.
+/// Thread 0 hands over nothing. At 31 accesses held back nothing is given on yet; at 40 it is left behind, and what
+/// thread 1 hands over then waits for no thread. When thread 0 hands something over again, it is waited for again.
 #[test]
 fn who_is_not_heard_of_is_left_behind() {
     let limits = Limits { of_thread: 31, of_all: 1000 };
@@ -204,7 +205,7 @@ fn who_is_not_heard_of_is_left_behind() {
     assert_eq!(out.accesses[50..], [(0, 0), (1, 10), (0, 1), (1, 11), (0, 2), (1, 12), (0, 3), (1, 13)]);
 }
 
-/// All that is held back counts, too: with three threads of which one is not heard of, 8 and 8.
+/// The sum of all that is held back is limited, too: with three threads of which one hands over nothing, 8 and 8.
 #[test]
 fn what_all_hold_back_is_limited() {
     let limits = Limits { of_thread: 1000, of_all: 15 };
@@ -216,7 +217,7 @@ fn what_all_hold_back_is_limited() {
     assert_eq!(out.accesses.len(), 16);
 }
 
-/// Times from access to access; how many are handed over at a time; how many are between two stamps.
+/// Times between accesses; the size of a batch; the number of accesses between two stamps.
 fn stamped(every: impl Strategy<Value = usize>) -> impl Strategy<Value = Stamped> {
     (prop::collection::vec(1..300u64, 1..200), 1..50usize, every).prop_map(|(pauses, batch, every)| {
         let mut now = 0;
@@ -245,8 +246,8 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    /// With a stamp at each access, what comes out is sorted by time; with fewer stamps, whatever lies more than the time
-    /// between two stamps apart is.
+    /// With a stamp at each access, the output is sorted by time. With fewer stamps, accesses are sorted that are
+    /// further apart than the time between two stamps.
     #[test]
     fn what_is_merged_is_sorted_by_time(
         exact in prop::collection::vec(stamped(Just(1)), 1..4),
@@ -272,8 +273,8 @@ proptest! {
 }
 
 proptest! {
-    /// Whatever happens: each thread's accesses come out once and in their order, all before its end is told, and no more is
-    /// held back than may be.
+    /// In all cases each thread's accesses come out once and in order, all before its end, and no more is held back
+    /// than allowed.
     #[test]
     fn nothing_is_lost(events in prop::collection::vec((event(), 0..100u64), 1..100), of_thread in 1..200usize) {
         let limits = Limits { of_thread, of_all: 2 * of_thread };
@@ -286,7 +287,7 @@ proptest! {
             match event {
                 Event::Begin(thread) => interleaver.begin(ThreadId(thread), Nanos(now)),
                 Event::Take { thread, accesses, pauses } => {
-                    // Read before others had their turn.
+                    // Read before other threads had their turn.
                     let at = now.saturating_sub(30);
                     let numbers = number..number + accesses as u64;
                     number = numbers.end;

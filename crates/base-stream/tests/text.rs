@@ -5,7 +5,7 @@ use carom_base::{Access, AccessKind, Addr, Ip, Nanos, ProcessId, ThreadId};
 use carom_base_stream::{Event, Record, Streamed, sort_by_time, text};
 use proptest::prelude::*;
 
-/// What is wrong with the only line that is.
+/// The complaint about the only wrong line.
 fn complaint(text: &str) -> String {
     text::parse(text).expect_err("not a stream").to_string()
 }
@@ -40,7 +40,7 @@ fn every_mistake_is_named_with_its_line() {
     }
 }
 
-/// As it is left out: one later than the line before, whoever's that is.
+/// The default time: one later than the line before, of whichever thread.
 #[test]
 fn times_go_on_by_one() {
     let records = text::parse("0 begin\n1 begin\n9: 0 end\n1 end\n1:2 end").map(|_| ());
@@ -74,7 +74,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![8 => access, 1 => Just(Event::Begin), 1 => Just(Event::End)]
 }
 
-/// Records of which those of one thread are of one process, and in the order of time.
+/// Records in which each thread belongs to one process, and is in the order of time.
 fn records() -> impl Strategy<Value = Vec<Record>> {
     let step = prop_oneof![4 => Just(1u64), 1 => Just(0), 1 => 2..1u64 << 40];
     prop::collection::vec((0..5u32, step, event()), 0..60).prop_map(|all| {
@@ -92,7 +92,7 @@ proptest! {
     fn records_survive_the_way_through_text(records in records()) {
         let text = text::write(&records);
         prop_assert_eq!(text::parse(&text), Ok(records.clone()));
-        // There is one text of them, however it had been written.
+        // Whatever the input, the text is the same.
         let untidy = text.replace(' ', "\t  ").replace('\n', " # so\n\n");
         prop_assert_eq!(text::write(&text::parse(&untidy).unwrap()), text);
     }

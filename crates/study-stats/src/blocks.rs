@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-/// Blocks kept at most. After a halving 33 to 64 remain: enough for a variance with a relative error of
+/// The largest number of blocks. After a halving 33 to 64 remain: enough for a variance with a relative error of
 /// about √(2/32) = 25%, and few enough that a block of an ordinary run (0.1 s of 4 s) is much longer than the
 /// correlation between samples.
 pub const MAX_BLOCKS: usize = 64;
@@ -8,7 +8,7 @@ pub const MAX_BLOCKS: usize = 64;
 /// The finest block: 2^20 ns, about a millisecond.
 const FINEST_SHIFT: u32 = 20;
 
-/// What one block of time holds.
+/// The sums of one block of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Block {
     /// Weight of the observations that are hits.
@@ -29,11 +29,11 @@ impl Block {
 
 /// Weighted yes-or-no observations, summed up in at most [`MAX_BLOCKS`] blocks of equal duration.
 ///
-/// Observations may come in any order and over any span: when there are too many blocks, neighbours are put
-/// together two by two. Times without observations take no block.
+/// Observations may come in any order and over any span: when there are too many blocks, neighbours are merged in
+/// pairs. Times without observations take no block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeBlocks {
-    /// A block is 2^shift ns long; its key is the time divided by that.
+    /// A block is 2^shift ns long; its key is the time divided by that length.
     shift: u32,
     blocks: BTreeMap<u64, Block>,
 }
@@ -58,7 +58,7 @@ impl TimeBlocks {
         self.put(time, Block { hits: weight, weight: 0.0, weight_squared: 0.0 });
     }
 
-    /// These hits as a part of the observations in `whole`, whose own hits are disregarded.
+    /// These hits as a part of the observations in `whole`, whose own hits are ignored.
     ///
     /// Assumes that every hit here was also observed there, at the same time.
     pub fn of(&self, whole: &Self) -> Self {
@@ -80,7 +80,7 @@ impl TimeBlocks {
         self.blocks.values().copied()
     }
 
-    /// Everything together.
+    /// The sums of all blocks.
     pub fn total(&self) -> Block {
         self.blocks().fold(Block::default(), |mut total, block| {
             total.add(block);

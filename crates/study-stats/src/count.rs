@@ -1,11 +1,11 @@
 use crate::weights::kish;
 use crate::wilson::{Interval, Z_95};
 
-/// The 95% score interval of the mean of a Poisson variable that was seen to be `n`.
+/// The 95% score interval of the mean of a Poisson variable with the observed value `n`.
 ///
 /// The values λ with (n - λ)² / λ <= z², that is n + z²/2 ± z √(n + z²/4); compared with others, and recommended, by
-/// L. Barker, "A comparison of nine confidence intervals for a Poisson parameter when the expected number of events is
-/// <= 5", The American Statistician 56 (2002) 85-89. `n` may be fractional; below 0 and not a number count as 0.
+/// L. Barker, "A comparison of nine confidence intervals for a Poisson parameter when the expected number of events
+/// is <= 5", The American Statistician 56 (2002) 85-89. `n` may be fractional; negative values and NaN count as 0.
 pub fn poisson(n: f64) -> Interval {
     let n = n.max(0.0);
     let z2 = Z_95 * Z_95;
@@ -14,11 +14,11 @@ pub fn poisson(n: f64) -> Interval {
     Interval { low, high: n + z2 / 2.0 + half }
 }
 
-/// The same of a sum of weights, each of an event that comes by a Poisson process: `sum` = Σw, `squares` = Σw².
+/// The same for a sum of weights of events of a Poisson process: `sum` = Σw, `squares` = Σw².
 ///
-/// The interval of the effective number of events, (Σw)² / Σw², in units of Σw² / Σw, as M. P. Fay and E. J. Feuer take
-/// it, "Confidence intervals for directly standardized rates", Statistics in Medicine 16 (1997) 791-801. `None` without
-/// events, for then the unit is not known.
+/// The interval of the effective number of events, (Σw)² / Σw², in units of Σw² / Σw, as in M. P. Fay and E. J.
+/// Feuer, "Confidence intervals for directly standardized rates", Statistics in Medicine 16 (1997) 791-801. `None`
+/// without events, because then the unit is unknown.
 pub fn weighted_poisson(sum: f64, squares: f64) -> Option<Interval> {
     let events = kish(sum, squares);
     (events.is_finite() && events > 0.0).then(|| {
@@ -40,8 +40,8 @@ mod tests {
         assert_eq!(poisson(f64::NAN), none);
     }
 
-    /// Exact coverage: the probabilities of the counts whose intervals hold the mean. It wavers around 95%, the more the
-    /// smaller the mean: at 0.5 the counts 0 and 1 hold it, 91% of all.
+    /// Exact coverage: the sum of the probabilities of the counts whose intervals contain the mean. It oscillates
+    /// around 95%, more so for smaller means: at 0.5 the counts 0 and 1 contain it, 91% of all.
     #[test]
     fn the_interval_covers() {
         for mean in [0.5_f64, 1.0, 3.0, 10.0, 30.0, 100.0] {
@@ -60,7 +60,7 @@ mod tests {
         // 100 events of weight 500: 500 times the interval of 100.
         let equal = weighted_poisson(50_000.0, 100.0 * 250_000.0).unwrap();
         assert!((equal.low - 500.0 * poisson(100.0).low).abs() < 1e-6);
-        // As much from 50 of 900 and 50 of 100 are worth 50,000² / (50 · 810,000 + 50 · 10,000) = 61 events.
+        // The same sum from 50 of 900 and 50 of 100 is worth 50,000² / (50 · 810,000 + 50 · 10,000) = 61 events.
         let unequal = weighted_poisson(50_000.0, 50.0 * 810_000.0 + 50.0 * 10_000.0).unwrap();
         assert!(unequal.half_width() > 1.2 * equal.half_width(), "{unequal:?}");
         assert_eq!(weighted_poisson(0.0, 0.0), None);

@@ -2,11 +2,11 @@ use crate::Block;
 
 /// Variance of the ratio Σhits / Σweight over blocks, by deleting one block at a time.
 ///
-/// The delete-a-group jackknife: K. M. Wolter, "Introduction to Variance Estimation", 2nd ed., Springer 2007,
-/// chapter 4; for a stationary time series the non-overlapping block form of H. R. Künsch,
-/// Annals of Statistics 17 (1989) 1217-1241. Assumes that blocks are long against the correlation between
-/// observations, so that different blocks are nearly independent; correlation inside a block is accounted for
-/// in full. A trend over time is counted as variance, which errs on the wide side.
+/// The delete-a-group jackknife: K. M. Wolter, "Introduction to Variance Estimation", 2nd ed., Springer 2007, chapter
+/// 4; for a stationary time series the non-overlapping block form of H. R. Künsch, Annals of Statistics 17 (1989)
+/// 1217-1241. Assumes that blocks are long compared with the correlation between observations, so that different
+/// blocks are nearly independent; correlation inside a block is fully accounted for. A trend over time counts as
+/// variance, which makes the result too large rather than too small.
 ///
 /// `None` for fewer than two blocks with observations.
 pub fn ratio_variance(blocks: impl Iterator<Item = Block> + Clone) -> Option<f64> {

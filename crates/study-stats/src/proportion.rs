@@ -5,11 +5,11 @@ use crate::{TimeBlocks, ratio_variance};
 /// A proportion with its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Proportion {
-    /// Weight of the hits over weight of all observations.
+    /// Weight of the hits divided by the weight of all observations.
     pub value: f64,
     /// 95% interval.
     pub interval: Interval,
-    /// How many independent observations of equal weight would know as much.
+    /// The number of independent observations of equal weight with the same information.
     pub effective_n: f64,
 }
 
@@ -17,16 +17,16 @@ impl TimeBlocks {
     /// The proportion of hits, with an interval that accounts for unequal weights and for correlation in time.
     ///
     /// Three steps. Unequal weights: the effective sample size of Kish ([`crate::effective_sample_size`]).
-    /// Correlation: the design effect, the jackknife's variance over the binomial variance at that size, never
-    /// below 1, because a gain in precision would more likely be chance than real. Unknown variance: the
-    /// square of normal over Student quantile at (blocks - 1) degrees of freedom (E. L. Korn and B. I. Graubard,
-    /// "Confidence intervals for proportions with small expected number of positive counts estimated from
-    /// survey data", Survey Methodology 24 (1998) 193-201). The Wilson interval is then taken at the effective
-    /// size, which keeps an honest width where all or no observations are hits; compared with others by
-    /// Franco, Little, Louis and Slud, J. Survey Statistics and Methodology 7 (2019) 334-364.
+    /// Correlation: the design effect, the jackknife's variance over the binomial variance at that size, never below
+    /// 1, because a gain in precision would more likely be chance than real. Unknown variance: the square of normal
+    /// over Student quantile at (blocks - 1) degrees of freedom (E. L. Korn and B. I. Graubard, "Confidence intervals
+    /// for proportions with small expected number of positive counts estimated from survey data", Survey Methodology
+    /// 24 (1998) 193-201). The result is Wilson's interval at the effective size, which keeps a realistic width where
+    /// all or no observations are hits; compared with others by Franco, Little, Louis and Slud, J. Survey Statistics
+    /// and Methodology 7 (2019) 334-364.
     ///
-    /// Where all or no observations are hits the design effect cannot be seen and 1 is assumed.
-    /// `None` without observations.
+    /// Where all or no observations are hits the design effect is unknown and 1 is assumed. `None` without
+    /// observations.
     pub fn proportion(&self) -> Option<Proportion> {
         let total = self.total();
         if total.weight <= 0.0 {
@@ -45,7 +45,7 @@ impl TimeBlocks {
     }
 }
 
-/// (t of n - 1 / t of blocks - 1)², at most 1; 1 where a single block tells nothing about variance.
+/// (t of n - 1 / t of blocks - 1)², at most 1; 1 where a single block says nothing about variance.
 fn small_sample_factor(n: f64, blocks: usize) -> f64 {
     if blocks < 2 || n <= 1.0 {
         return 1.0;

@@ -1,4 +1,4 @@
-/// The rank of each value, from 1; equal values get the mean of the ranks they take together.
+/// The rank of each value, from 1; equal values get the mean of their ranks.
 ///
 /// M. G. Kendall, "Rank Correlation Methods", 4th ed., Griffin 1970, chapter 3 (ties). `None` if a value is NaN.
 pub fn midranks(values: &[f64]) -> Option<Vec<f64>> {
@@ -20,8 +20,8 @@ pub fn midranks(values: &[f64]) -> Option<Vec<f64>> {
 
 /// Spearman's rank correlation, -1 to 1: the product-moment correlation of the midranks.
 ///
-/// C. Spearman, American Journal of Psychology 15 (1904) 72-101. Assumes nothing but an order. `None` for
-/// fewer than two pairs, lengths that differ, NaN, or where one side is constant and thus has no order.
+/// C. Spearman, American Journal of Psychology 15 (1904) 72-101. Assumes nothing but an order. `None` for fewer than
+/// two pairs, different lengths, NaN, or where one side is constant and so has no order.
 pub fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
     if x.len() != y.len() || x.len() < 2 {
         return None;

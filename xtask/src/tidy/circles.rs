@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{crates::crates, finding::Finding, imports};
 use crate::tree::Tree;
 
-/// Files of a circle at most.
+/// The largest number of files in a circle.
 const MOST: usize = 8;
 
-/// Crates with larger circles, and how large. Only to be lowered.
+/// Crates with larger circles, and their size. Only to be lowered.
 const STILL: &[(&str, usize)] = &[("carom-base-insn", 11)];
 
-/// Crates whose folders stand above each other: none uses one that uses it, by whatever way. Only to be added to.
+/// Crates with layered folders: none uses one that uses it, directly or indirectly. Only to be added to.
 const FLOORS: &[&str] = &["carom-collect-translate"];
 
-/// Every crate whose largest circle is larger than allowed, and every row of the table that is too generous.
+/// Every crate whose largest circle is larger than allowed, and every row of the table that allows too much.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = check_against(tree, STILL);
     findings.extend(FLOORS.iter().flat_map(|krate| check_folders(tree, krate)));
@@ -77,13 +77,13 @@ fn check_against(tree: &Tree, still: &[(&str, usize)]) -> Vec<Finding> {
         .collect()
 }
 
-/// The files of the largest circle below a folder; one alone where there is none.
+/// The files of the largest circle below a folder; a single file where there is none.
 fn largest<'t>(tree: &'t Tree, folder: &str) -> Vec<&'t str> {
     let circles = circles(&files(tree, folder).edges());
     circles.into_iter().rev().max_by_key(Vec::len).unwrap_or_default()
 }
 
-/// All circles, each with its members in order; what is in none is one by itself (Kosaraju's algorithm).
+/// All circles, each with its members in order; a file in no circle is one by itself (Kosaraju's algorithm).
 fn circles<'t>(edges: &BTreeMap<&'t str, BTreeSet<&'t str>>) -> Vec<Vec<&'t str>> {
     let mut back: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (&from, to) in edges {

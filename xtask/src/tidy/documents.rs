@@ -1,4 +1,4 @@
-//! Links between documents: each leads somewhere, and the index knows every document.
+//! Links between documents: each leads somewhere, and the index lists every document.
 
 use super::finding::{Finding, numbered};
 use crate::tree::Tree;
@@ -73,7 +73,7 @@ fn is_elsewhere(target: &str) -> bool {
     ["http://", "https://", "mailto:"].iter().any(|scheme| target.starts_with(scheme))
 }
 
-/// The path from the root that `target` means in the document `from`, or `None` outside the repository.
+/// The path from the root that `target` means in the document `from`, or `None` outside of the repository.
 fn resolve(from: &str, target: &str) -> Option<String> {
     if target.starts_with('/') {
         return None;

@@ -6,8 +6,8 @@ use crate::tree::Tree;
 
 /// Every direct dependency between crates of the workspace, of any kind (normal, build, test).
 ///
-/// `study` and `view` cannot reach the kernel, `collect*` cannot reach an analysis, nothing reaches `app`.
-/// Grow the table with a reason in a comment, never around it.
+/// `study` and `view` cannot reach the kernel, `collect*` cannot reach an analysis, nothing reaches `app`. Add to the
+/// table with a reason in a comment, and do not work around it.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("carom-base", &[]),
     ("carom-base-detect", &["carom-base"]),
@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("carom-store", &["carom-base-records", "carom-base-stream", "carom-base"]),
     // What an instruction accesses is the same for who counts it and for who samples it.
     ("carom-collect-translate", &["carom-base-insn", "carom-base-sys", "carom-base"]),
-    // Feeds decoders with bytes that nobody wrote for them.
+    // Feeds decoders with random bytes.
     ("carom-fuzz", &["carom-store", "carom-base-stream"]),
     ("carom-collect-load", &["carom-base-sys", "carom-base"]),
     // A cdylib: the host loads it into the program and never links it.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// One place that breaks a rule, and what to do about it.
+/// One place that breaks a rule, and how to mend it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     severity: Severity,
@@ -21,12 +21,12 @@ enum Severity {
 }
 
 impl Finding {
-    /// Of a place where tidy fails.
+    /// A finding that makes tidy fail.
     pub fn error(path: &str, line: usize, text: impl Into<String>) -> Self {
         Self { severity: Severity::Error, path: path.to_owned(), line, text: text.into() }
     }
 
-    /// Of a place that deserves a second look.
+    /// A finding that deserves a second look.
     pub fn warning(path: &str, line: usize, text: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(path, line, text) }
     }

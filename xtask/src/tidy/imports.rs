@@ -1,4 +1,4 @@
-//! Which file of a crate names something of which other one, as far as its text tells.
+//! Which file of a crate names an item of which other one, as its text shows.
 //!
 //! A path (`use crate::a::b`, `super::c`, `a::d()` behind `use crate::a`) leads to the file of the deepest module in it;
 //! through `pub use` it leads on to where the thing is defined, so that a re-export is no import of its own. `mod`

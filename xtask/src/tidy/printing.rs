@@ -1,10 +1,10 @@
-//! Who may print or end the process: results are values until the command line shows them.
+//! Which code may print or end the process: results are values until the command line shows them.
 
 use super::finding::Finding;
 use super::sizes::{is_test_file, numbered_without_tests};
 use crate::tree::Tree;
 
-/// Folders whose code may; everything else returns its results and errors.
+/// Folders whose code may; all other code returns its results and errors.
 const MAY: [&str; 3] = ["crates/app/", "programs/", "xtask/"];
 
 const CALLS: [&str; 5] = ["println!", "eprintln!", "print!", "eprint!", "process::exit"];
@@ -22,7 +22,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Tests and examples may print too, and a build script speaks to cargo by printing.
+/// Tests and examples may print too, and a build script talks to cargo by printing.
 fn may_print(path: &str) -> bool {
     MAY.iter().any(|folder| path.starts_with(folder))
         || is_test_file(path)

@@ -8,7 +8,7 @@ const LONGEST: usize = 700;
 /// Longer files deserve a second look, in lines.
 const LONG: usize = 400;
 
-/// What a person writes and reads as code.
+/// What people write and read as code.
 const SOURCE: [&str; 9] = ["rs", "c", "cc", "cpp", "h", "s", "S", "js", "py"];
 
 /// Every source file that is too long.

@@ -4,9 +4,9 @@ use super::crates::{Crate, crates};
 use super::finding::Finding;
 use crate::tree::Tree;
 
-/// The folders of the crates that may: the kernel, shared memory, code inside a stranger, and the oracle that
-/// needs exact instructions; in `base-insn` one question to the processor. That each block says why it is sound is
-/// clippy's to check.
+/// The folders of the crates that may: for the kernel, shared memory, code inside another program, and the oracle
+/// that needs exact instructions; in `base-insn` for one question to the processor. Clippy checks that each block
+/// says why it is sound.
 const MAY: [&str; 7] = [
     "crates/base-insn",
     "crates/base-sys",

@@ -3,8 +3,8 @@
 use super::finding::{Finding, numbered};
 use crate::tree::Tree;
 
-/// Each in two parts, so that this file does not hold them itself. A word that begins with `/` is an absolute
-/// path, and means nothing on another machine.
+/// Each in two parts, so that this file does not contain them. A word that begins with `/` is an absolute path, which
+/// means nothing on another machine.
 const FORBIDDEN: [&str; 8] = [
     concat!("/wo", "rk/"),
     concat!("/.lib", "rary"),
@@ -30,7 +30,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether `line` holds `word`; one that begins with `/` only where no other folder stands before it.
+/// Whether `line` contains `word`; one that begins with `/` only if no other folder precedes it.
 fn holds(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();

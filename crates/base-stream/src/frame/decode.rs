@@ -13,20 +13,20 @@ use crate::{interleave::Stamp, record::Streamed};
 /// What a thread has handed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Which thread.
+    /// The thread.
     pub thread: ThreadId,
     /// When.
     pub at: Nanos,
-    /// What.
+    /// The content.
     pub content: Content,
 }
 
-/// What a frame says of its thread.
+/// The content of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// It accesses something from now on.
+    /// The thread begins to access memory.
     Begin,
-    /// It has made these accesses. See [`Batch`](crate::Batch).
+    /// The thread has made these accesses. See [`Batch`](crate::Batch).
     Batch {
         /// The shared cache that it ran on.
         domain: Domain,
@@ -37,17 +37,17 @@ pub enum Content {
         /// In the order of the program.
         accesses: Vec<Streamed>,
     },
-    /// It makes no more accesses.
+    /// The thread makes no more accesses.
     End,
 }
 
 /// The bytes of a frame, without its length, and those that follow it.
 pub type FrameAndRest<'a> = (&'a [u8], &'a [u8]);
 
-/// Cuts off the first frame. `None` where it is cut short.
+/// Cuts off the first frame. `None` where it is incomplete.
 ///
 /// # Errors
-/// No frame begins here. Where the next one does is not known either.
+/// No frame begins here. Then the start of the next one is unknown, too.
 pub fn split(bytes: &[u8]) -> Result<Option<FrameAndRest<'_>>, FrameError> {
     let mut rest = bytes;
     let length = match take_varint(&mut rest) {
@@ -61,7 +61,7 @@ pub fn split(bytes: &[u8]) -> Result<Option<FrameAndRest<'_>>, FrameError> {
     }
 }
 
-/// The same frame of another thread, for who knows threads by other numbers. Both are without their length.
+/// The same frame for another thread, for readers that number threads differently. Both are without their length.
 ///
 /// # Errors
 /// The frame does not begin with a thread.
@@ -75,10 +75,10 @@ pub fn with_thread(frame: &[u8], other: impl FnOnce(ThreadId) -> ThreadId) -> Re
 }
 
 impl Frame {
-    /// The frame in `bytes`, which are without its length.
+    /// Decodes the frame in `bytes`, which is without its length.
     ///
     /// # Errors
-    /// They are not what an [`Encoder`](super::Encoder) writes.
+    /// The bytes are not what an [`Encoder`](super::Encoder) writes.
     pub fn decode(bytes: &[u8]) -> Result<Self, FrameError> {
         let mut rest = bytes;
         let thread = take_thread(&mut rest)?;
@@ -138,7 +138,7 @@ fn take_sites(rest: &mut &[u8]) -> Result<Vec<Site>, FrameError> {
 
 fn take_accesses(rest: &mut &[u8], sites: &[Site]) -> Result<Vec<Streamed>, FrameError> {
     let count = take_count(rest, 2, "accesses")?;
-    // The addresses lie behind the sites of all, which end where that many numbers do.
+    // The addresses follow the sites of all accesses, which end after that many numbers.
     let mut addresses = *rest;
     for _ in 0..count {
         take_varint(&mut addresses)?;
@@ -166,7 +166,7 @@ fn take_accesses(rest: &mut &[u8], sites: &[Site]) -> Result<Vec<Streamed>, Fram
     accesses
 }
 
-/// A number of things that take at least `bytes` each.
+/// A number of things that take at least `bytes` bytes each.
 fn take_count(rest: &mut &[u8], bytes: usize, what: &'static str) -> Result<usize, FrameError> {
     let count = usize::try_from(take_varint(rest)?).ok();
     count.filter(|count| *count <= rest.len() / bytes).ok_or(FrameError::TooMany(what))

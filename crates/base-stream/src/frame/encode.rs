@@ -7,25 +7,25 @@ use super::{
 };
 use crate::{interleave::Stamp, record::Streamed};
 
-/// What is to be said of a batch beside its accesses. See [`Batch`](crate::Batch).
+/// The parts of a batch beside its accesses. See [`Batch`](crate::Batch).
 #[derive(Clone, Copy, Debug)]
 pub struct BatchHead<'a> {
-    /// Whose it is.
+    /// The thread.
     pub thread: ThreadId,
     /// The shared cache that it ran on.
     pub domain: Domain,
-    /// When all of them had been made.
+    /// A time by which all of them had been made.
     pub at: Nanos,
     /// Whether the thread accesses nothing until it begins again.
     pub pauses: bool,
-    /// In the order of the program. No more than there are accesses, and none behind the last.
+    /// In program order. At most as many as accesses, and none after the last access.
     pub stamps: &'a [Stamp],
 }
 
-/// Writes frames. One may write those of many threads: nothing of a frame is needed to read the next.
+/// Writes frames, also of many threads: no frame is needed to read the next.
 #[derive(Clone, Debug, Default)]
 pub struct Encoder {
-    /// Of the batch in hand.
+    /// State of the current batch.
     sites: Vec<Site>,
     numbers: FxHashMap<Site, u32>,
     expected: Expected,
@@ -35,7 +35,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Appends that a thread accesses something from now on.
+    /// Appends that a thread begins to access memory.
     pub fn begin(&mut self, thread: ThreadId, at: Nanos, out: &mut Vec<u8>) {
         self.head(thread, at, codes::BEGIN);
         self.put_frame(out);
@@ -47,7 +47,7 @@ impl Encoder {
         self.put_frame(out);
     }
 
-    /// Appends a batch. With up to 64 Ki accesses a frame is never larger than it may be.
+    /// Appends a batch. With up to 64 Ki accesses a frame never exceeds its largest size.
     pub fn batch(
         &mut self,
         head: &BatchHead<'_>,
@@ -89,7 +89,7 @@ impl Encoder {
         self.expected.note(number, addr);
     }
 
-    /// The number of a site, which is given one where it has none.
+    /// The number of a site; a new site gets a new number.
     fn number(&mut self, site: Site) -> u32 {
         let next = self.sites.len() as u32;
         let number = *self.numbers.entry(site).or_insert(next);

@@ -5,8 +5,9 @@ use crate::{
 };
 
 impl Interleaver<Streamed> {
-    /// Takes a frame in as what it was kept of. Told all frames of a process in their order, this interleaver gives on what
-    /// the one did that the process's threads handed their batches to.
+    /// Takes a frame in as the batch, beginning or end from which it was made. Given all frames of a process in
+    /// order, this interleaver produces the same output as the one to which the process's threads handed their
+    /// batches.
     pub fn take_frame(&mut self, frame: Frame, sink: &mut impl Sink<Streamed>) {
         let Frame { thread, at, content } = frame;
         match content {

@@ -1,8 +1,8 @@
 //! Streams as bytes: a *frame* for each batch that a thread hands over, for its beginning, and for its end.
 //!
-//! Frames follow each other in the order in which they were handed over, each in one piece: what an
-//! [`Interleaver`](crate::Interleaver) was told of a program can be told to another one. All numbers but single bytes are
-//! varints ([`carom_base::put_varint`]); *difference* means one in zigzag.
+//! Frames follow each other in the order in which they were handed over, each in one piece. So the input of an
+//! [`Interleaver`](crate::Interleaver) can be stored and given to another one. All numbers except single bytes are
+//! varints ([`carom_base::put_varint`]); a *difference* is one in zigzag.
 //!
 //! | field | |
 //! | --- | --- |
@@ -23,10 +23,11 @@
 //! | site of each | 0: the one that followed the site before the last time, or where that is new, the next in number; otherwise one more than the number of the site |
 //! | address of each | difference from the last address of the same site (from 0 at first) |
 //!
-//! A *site* is what all accesses of one operand of an instruction have in common; sites are numbered in the order in which
-//! they are met. In loops, most accesses are of the site that is expected, and their addresses go on as before: columns of
-//! equal small numbers, of which a general compressor leaves little. (Predicting values and coding what differs is how traces
-//! have been compressed since: Burtscher, "VPC3: A Fast and Effective Trace-Compression Algorithm", SIGMETRICS 2004.)
+//! A *site* has the common properties of all accesses of one operand of an instruction. Sites are numbered in the
+//! order of their first access. In loops, most accesses are of the expected site, and their addresses continue with
+//! the same difference: columns of equal small numbers, which a general compressor reduces to little. (Traces have
+//! been compressed before by predicting values and coding the differences: Burtscher, "VPC3: A Fast and Effective
+//! Trace-Compression Algorithm", SIGMETRICS 2004.)
 
 mod decode;
 mod encode;
@@ -38,10 +39,10 @@ pub use decode::{Content, Frame, FrameAndRest, split, with_thread};
 pub use encode::{BatchHead, Encoder};
 pub use error::FrameError;
 
-/// Bytes of a frame at most.
+/// The largest size of a frame in bytes.
 pub const MAX_FRAME_BYTES: usize = 4 << 20;
 
-/// The codes of what a frame is.
+/// The codes of the contents of a frame.
 mod codes {
     pub const BEGIN: u8 = 0;
     pub const BATCH: u8 = 1;

@@ -1,16 +1,16 @@
-//! The sites of a batch, and which follows which.
+//! The sites of a batch, and the order in which they follow each other.
 
 use carom_base::{AccessKind, Addr, Ip};
 
 use super::codes::ATOMIC;
 use crate::record::Streamed;
 
-/// What all accesses of one operand of an instruction have in common.
+/// The common properties of all accesses of one operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
     pub ip: Ip,
     pub width: u32,
-    /// As in a frame.
+    /// The kind, as in a frame.
     pub kind: u8,
 }
 
@@ -37,22 +37,22 @@ impl Site {
     }
 }
 
-/// What is expected of the next access: the same for who encodes and who decodes.
+/// The prediction of the next access: the same for encoder and decoder.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
     /// The site that is expected next.
     next: u32,
     /// The site of the last access.
     last: Option<u32>,
-    /// Of each site.
+    /// By site.
     sites: Vec<Last>,
 }
 
-/// What a site's last access was like.
+/// The last access of a site.
 #[derive(Clone, Copy, Debug)]
 struct Last {
     addr: Addr,
-    /// The site of the access behind it.
+    /// The site of the access after it.
     followed_by: u32,
 }
 
@@ -62,7 +62,7 @@ impl Expected {
         self.sites.clear();
     }
 
-    /// One more site, which nothing is known of: the next new one is expected behind it.
+    /// Adds a site, about which nothing is known: after it the next new site is expected.
     pub fn add_site(&mut self) {
         let followed_by = self.sites.len() as u32 + 1;
         self.sites.push(Last { addr: Addr(0), followed_by });
@@ -80,7 +80,7 @@ impl Expected {
         self.sites.get(site as usize).map(|last| last.addr)
     }
 
-    /// The next access was of this site, to this address.
+    /// Notes that the next access was of this site, to this address.
     #[inline]
     pub fn note(&mut self, site: u32, addr: Addr) {
         if let Some(before) = self.last.and_then(|last| self.sites.get_mut(last as usize)) {

@@ -5,7 +5,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {cause}")]
 pub struct TextError {
-    /// The line, from 1.
+    /// The line's number, from 1.
     pub line: usize,
     /// What is wrong with it.
     pub cause: Cause,
@@ -17,15 +17,15 @@ pub enum Cause {
     /// The line ends too early.
     #[error("the {0} is missing")]
     Missing(&'static str),
-    /// A word is not what belongs in its place.
+    /// A word does not fit its place.
     #[error("{found:?} is not {expected}")]
     Malformed {
-        /// What belongs there.
+        /// What is expected there.
         expected: &'static str,
         /// The word.
         found: String,
     },
-    /// A word behind the end of the record.
+    /// A word after the end of the record.
     #[error("{0:?} is left over")]
     LeftOver(String),
     /// An access of no bytes.
@@ -34,12 +34,12 @@ pub enum Cause {
     /// An access that is not within memory.
     #[error("the access goes past the end of the address space")]
     AddressWraps,
-    /// A thread that was another process's before.
+    /// A thread that belonged to another process before.
     #[error("thread {} was one of process {} before", thread.0, process.0)]
     OtherProcess {
         /// The thread.
         thread: ThreadId,
-        /// The process that it was of.
+        /// That process.
         process: ProcessId,
     },
     /// A thread's records are not in the order of time.

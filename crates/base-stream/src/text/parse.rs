@@ -17,14 +17,14 @@ pub fn parse(text: &str) -> Result<Vec<Record>, TextError> {
     text.lines().filter_map(|line| parser.line(line).transpose()).collect()
 }
 
-/// Takes a text line by line, for streams that are too long to be in memory.
+/// Parses a text line by line, for streams that do not fit into memory.
 #[derive(Clone, Debug, Default)]
 pub struct Parser {
-    /// Lines so far.
+    /// The number of lines parsed.
     lines: usize,
-    /// Of the next record without a time.
+    /// The time of the next record, if it has none.
     next: Nanos,
-    /// Of each thread: its process, and the time of its last record.
+    /// For each thread: its process, and the time of its last record.
     threads: BTreeMap<ThreadId, (ProcessId, Nanos)>,
 }
 
@@ -32,7 +32,7 @@ impl Parser {
     /// The record in the next line; `None` where it has none.
     ///
     /// # Errors
-    /// The line is not a record. The parser can go on with the next one.
+    /// The line is not a record. The parser can continue with the next one.
     pub fn line(&mut self, line: &str) -> Result<Option<Record>, TextError> {
         self.lines += 1;
         self.record(line).map_err(|cause| TextError { line: self.lines, cause })
@@ -96,7 +96,7 @@ fn event(words: &mut SplitWhitespace<'_>) -> Result<Event, Cause> {
     Ok(Event::Access(Streamed { access: Access { ip: Ip(ip), addr, width, kind }, atomic }))
 }
 
-/// A number, decimal or hexadecimal, that has room in `N`. `word` is what it is part of.
+/// A number, decimal or hexadecimal, that fits into `N`. `word` is the word that contains it.
 fn number<N: TryFrom<u64>>(digits: &str, expected: &'static str, word: &str) -> Result<N, Cause> {
     let (digits, radix) = digits.strip_prefix("0x").map_or((digits, 10), |digits| (digits, 16));
     // `from_str_radix` also takes a sign.

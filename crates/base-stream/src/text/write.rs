@@ -15,16 +15,16 @@ pub fn write(records: &[Record]) -> String {
     text
 }
 
-/// Writes a stream record by record, for those that are too long to be in memory.
+/// Writes a stream record by record, for streams that do not fit into memory.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
-    /// When the next record is without its time being said.
+    /// The time that the next record has if none is written.
     next: Nanos,
     line: String,
 }
 
 impl Writer {
-    /// The line of the next record, without its end.
+    /// The line of the next record, without its newline.
     pub fn line(&mut self, record: &Record) -> &str {
         self.line.clear();
         // Writing into a string cannot fail.

@@ -2,8 +2,8 @@
 
 use super::distances::Distances;
 
-/// Bins of ReuseTracker (`HPCRUN_WP_REUSE_BIN_SCHEME=START,RATIO`): one below `start`, and each that follows ends
-/// `ratio` times as far.
+/// ReuseTracker's bins (`HPCRUN_WP_REUSE_BIN_SCHEME=START,RATIO`): one below `start`; each further bin ends at
+/// `ratio` times the end of the one before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GeometricBins {
     /// The end of the first.
@@ -19,7 +19,7 @@ impl GeometricBins {
     /// The bin of a distance.
     pub fn index(self, distance: u64) -> usize {
         let mut end = self.start;
-        // Steps instead of a logarithm, whose rounding could miss an edge.
+        // Steps instead of a logarithm, whose rounding could miss a boundary.
         (0..MOST_BINS)
             .find(|_| {
                 let found = (distance as f64) < end;
@@ -29,11 +29,11 @@ impl GeometricBins {
             .unwrap_or(MOST_BINS)
     }
 
-    /// The share of uses that are reused, by bin: as many bins as there are distances for.
+    /// The share of uses that are reused, by bin, up to the bin of the largest distance.
     pub fn histogram(self, distances: &Distances) -> Vec<f64> {
         let mut bins = Vec::new();
         for step in distances.steps() {
-            // A step that reaches over an edge is within a thirty-second of its distance there.
+            // Where a step spans a boundary, the error is at most a thirty-second of the distance.
             let index = self.index(step.low + (step.high - step.low) / 2);
             if bins.len() <= index {
                 bins.resize(index + 1, 0.0);
@@ -47,8 +47,8 @@ impl GeometricBins {
 }
 
 /// Accuracy S of one histogram against another: 1 - Σ |B_i - B'_i| / 2 over fractions of all reuses (thesis 6.5.1,
-/// after Shen and others, POPL 2007). 1: the same; 0: nothing in common. Missing bins are empty; either histogram may
-/// be in any unit. `None` where one has nothing.
+/// after Shen and others, POPL 2007). 1: equal; 0: nothing in common. Missing bins are empty; the histograms may have
+/// different units. `None` where one is empty.
 pub fn accuracy(truth: &[f64], found: &[f64]) -> Option<f64> {
     let (all_true, all_found) = (truth.iter().sum::<f64>(), found.iter().sum::<f64>());
     if !(all_true > 0.0 && all_found > 0.0) {

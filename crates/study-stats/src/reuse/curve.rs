@@ -12,8 +12,8 @@ pub struct Knot {
     pub places: u64,
     /// Misses per access.
     pub ratio: f64,
-    /// 95% interval of it, where the curve is of samples: for what other samples of the same program would have
-    /// shown. That a model's assumptions do not hold is not in it.
+    /// Its 95% interval, if the curve comes from samples: it covers other samples of the same program, but not the
+    /// error of a model whose assumptions do not hold.
     pub band: Option<Interval>,
 }
 
@@ -21,13 +21,13 @@ pub struct Knot {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissRatioCurve {
     granularity: u32,
-    /// By size; linear in between, constant behind the last.
+    /// By size; linear in between, constant after the last.
     knots: Vec<Knot>,
 }
 
 impl MissRatioCurve {
-    /// Of stack distances: a reuse misses where its distance is the size or more; what is invalidated or first accessed
-    /// always does. Exact but for what bins leave open. `granularity`: bytes of a place.
+    /// From stack distances: a reuse misses if its distance is the size or more; an access to an invalidated place or
+    /// a first access always does. Exact except for the width of bins. `granularity`: the size of a place in bytes.
     pub fn of_stack_distances(distances: &Distances, granularity: u32) -> Self {
         let compulsory = distances.lost() + distances.never();
         let edges = distances.steps().iter().flat_map(|step| [step.low, step.high.saturating_add(1)]);
@@ -54,7 +54,7 @@ impl MissRatioCurve {
         &self.knots
     }
 
-    /// Misses per access in a cache of so many bytes, of which the last incomplete place is of no use.
+    /// Misses per access in a cache of this many bytes; an incomplete last place is unused.
     pub fn ratio(&self, bytes: u64) -> f64 {
         self.at(bytes / u64::from(self.granularity), |knot| Some(knot.ratio)).unwrap_or(1.0)
     }
@@ -67,7 +67,7 @@ impl MissRatioCurve {
         Some(Interval { low, high })
     }
 
-    /// Bytes of the smallest cache that misses no more than this; `None` where every one does.
+    /// Bytes of the smallest cache that misses at most this often; `None` where none does.
     pub fn smallest(&self, ratio: f64) -> Option<u64> {
         let index = self.knots.iter().position(|knot| knot.ratio <= ratio)?;
         let (after, before) =

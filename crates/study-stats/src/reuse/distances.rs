@@ -2,12 +2,12 @@
 
 use carom_base::LogBin;
 
-/// Uses whose distance is the same, or in the same bin.
+/// Uses with the same distance, or with distances in the same bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Step {
     /// The smallest distance.
     pub low: u64,
-    /// The largest. Uses are taken to be spread evenly between the two.
+    /// The largest. Uses are assumed to be spread evenly between the two.
     pub high: u64,
     /// Share of all uses that are reused at this distance.
     pub reused: f64,
@@ -15,24 +15,25 @@ pub struct Step {
     pub lost: f64,
 }
 
-/// What becomes of uses, and at which distance: shares of all uses, 1 together. Distances are of either kind.
+/// The outcomes of uses and their distances: shares of all uses, 1 in total. Distances are of either kind.
 ///
-/// Every access but a place's last is reused, invalidated and later accessed anew, or both neither; every access but a
-/// place's first is a reuse, or finds its place invalidated. So shares of uses by what comes next are shares of
-/// accesses by what was before, with as many uses that *never* are accessed again as first accesses.
+/// Every access except a place's last one is followed by a reuse, or by an invalidation and a later first access
+/// after it. Every access except a place's first one is a reuse, or finds its place invalidated. So shares of uses by
+/// what follows equal shares of accesses by what preceded, with as many uses that are *never* accessed again as first
+/// accesses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distances {
     /// In order, without overlaps.
     steps: Vec<Step>,
-    /// Invalidated at unknown distances.
+    /// Invalidated at an unknown distance.
     lost_unplaced: f64,
     never: f64,
-    /// For each step, what lies before it.
+    /// For each step, the sums before it.
     before: Vec<Before>,
     reused: f64,
 }
 
-/// Sums over all distances below some one.
+/// Sums over all distances below a given one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Before {
     /// Share of uses that are reused.
@@ -44,15 +45,15 @@ struct Before {
 }
 
 impl Distances {
-    /// Of an exact histogram: counts of reuses by bin, of accesses that found their place invalidated, and of first
-    /// accesses. `None` without any.
+    /// From an exact histogram: counts of reuses by bin, of accesses that found their place invalidated, and of first
+    /// accesses. `None` if it is empty.
     pub fn of_bins(reused: impl IntoIterator<Item = (LogBin, f64)>, lost: f64, never: f64) -> Option<Self> {
         let step =
             |(bin, reused): (LogBin, f64)| Step { low: bin.low(), high: bin.high(), reused, lost: 0.0 };
         Self::new(reused.into_iter().map(step).collect(), lost, never)
     }
 
-    /// Of weights. Steps either are equal in their range or have no distance in common.
+    /// From weights. Two steps have either the same range or no distance in common.
     pub(super) fn new(mut steps: Vec<Step>, lost_unplaced: f64, never: f64) -> Option<Self> {
         steps.retain(|step| step.low <= step.high && step.reused.max(step.lost) > 0.0);
         steps.sort_by_key(|step| step.low);
@@ -92,7 +93,7 @@ impl Distances {
         &self.steps
     }
 
-    /// Share of uses that are never accessed again; of accesses that are their place's first.
+    /// Share of uses that are never accessed again, which equals the share of accesses that are their place's first.
     pub fn never(&self) -> f64 {
         self.never
     }
@@ -113,7 +114,7 @@ impl Distances {
         (self.reused - before.reused - step.reused * step.part_below(distance)).max(0.0)
     }
 
-    /// Share of uses that have not ended at any smaller distance: 1 at 0.
+    /// Share of uses that have not ended at a smaller distance: 1 at 0.
     pub fn survival(&self, distance: u64) -> f64 {
         let Some((step, before)) = self.step_at(distance) else { return 1.0 };
         (1.0 - before.ended - (step.reused + step.lost) * step.part_below(distance)).max(0.0)
@@ -139,7 +140,7 @@ impl Step {
         (self.high - self.low) as f64 + 1.0
     }
 
-    /// Which part of it lies below a distance.
+    /// The fraction of it that lies below a distance.
     fn part_below(&self, distance: u64) -> f64 {
         let below = distance.saturating_sub(self.low) as f64;
         (below / self.width()).min(1.0)

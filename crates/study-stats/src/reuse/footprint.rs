@@ -8,11 +8,12 @@ use super::incidence::{End, Incidence, Observation};
 /// of program working set in shared cache", PACT 2011), and from it the miss ratio (the same with Luo, "HOTL: a higher
 /// order theory of locality", ASPLOS 2013).
 ///
-/// A window's places are counted by the last access to each. Over all windows of length w, those that stick out of the
-/// program included, access i is the last of its place in min(w, t) of them, t accesses before the next one: n Σ S(i),
-/// i < w, in all. From those that stick out at the beginning F(1) + … + F(w-1) are taken off, where F(k) places are
-/// accessed in the first k accesses; at the end L(k), in the last k. n - w + 1 windows remain. Without invalidation
-/// that is the formula of the paper; an invalidated place is out of the window from then on.
+/// A window's places are counted by the last access to each. Over all windows of length w, including those that
+/// extend beyond the program, access i is the last of its place in min(w, t) of them, where t is the number of
+/// accesses to the next one: n Σ S(i), i < w, in all. Windows that extend beyond the beginning contribute F(1) + … +
+/// F(w-1), where F(k) places are accessed in the first k accesses, and are subtracted; likewise L(k) at the end, for
+/// the last k. n - w + 1 windows remain. Without invalidation that is the formula of the paper; an invalidated place
+/// leaves the window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Footprint {
     distances: Distances,
@@ -21,11 +22,11 @@ pub struct Footprint {
     last: Edge,
 }
 
-/// Places by how far from one end of the program they are accessed.
+/// Places by the distance of their first or last access from one end of the program.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Edge {
-    /// Ascending: the access that is a place's first (last), the first being 1; so many places up to and including this
-    /// one; the sum of their distances.
+    /// Ascending: the number of the access that is a place's first (or last), counted from 1; the number of places up
+    /// to and including this one; the sum of their distances.
     sums: Vec<(u64, f64, f64)>,
 }
 
@@ -50,8 +51,8 @@ impl Edge {
 }
 
 impl Footprint {
-    /// Of a whole program: its time distances, how many accesses it makes, and places by the number of their first
-    /// access, counted from the beginning, and of their last, counted from the end, 1 being the outermost.
+    /// From a whole program: its time distances, its number of accesses, and places by the number of their first
+    /// access, counted from the beginning, and of their last, counted from the end, both from 1.
     pub fn new(
         distances: Distances,
         accesses: u64,
@@ -62,9 +63,8 @@ impl Footprint {
         Self { distances, accesses, first, last }
     }
 
-    /// Of sampled uses. Last accesses are those of the uses that are never accessed again; of first accesses nothing is
-    /// known, and they are assumed to be as far from the beginning as last ones are from the end. `None` without any
-    /// observation.
+    /// From sampled uses. Last accesses are the uses that are never accessed again. First accesses are unknown, and
+    /// assumed to be as far from the beginning as last ones are from the end. `None` without any observation.
     pub fn sampled(observations: &[Observation], accesses: u64) -> Option<Self> {
         let distances = Incidence::of(observations.iter().copied())?.distances().clone();
         let never = || observations.iter().filter(|it| it.end == End::Never);
@@ -76,12 +76,12 @@ impl Footprint {
         Some(Self::new(distances, accesses, edge.clone(), edge))
     }
 
-    /// Places of the whole program.
+    /// The number of places of the whole program.
     pub fn total(&self) -> f64 {
         self.distances.never() * self.accesses as f64
     }
 
-    /// Average number of places in a window of so many accesses; of the whole program, where it is shorter.
+    /// The average number of places in a window of this many accesses; of the whole program, if that is shorter.
     pub fn places(&self, window: u64) -> f64 {
         let window = window.min(self.accesses);
         let all = self.accesses as f64 * self.distances.places_among(window);
@@ -89,14 +89,15 @@ impl Footprint {
         ((all - outside) / ((self.accesses - window) as f64 + 1.0)).max(0.0)
     }
 
-    /// The miss ratio of LRU caches of all sizes: that of a cache which a window of w accesses fills is what one more
-    /// access adds to the window. Compulsory misses and invalidations, which are counted, are the least.
+    /// The miss ratio of LRU caches of all sizes: a cache that a window of w accesses fills misses as often as one
+    /// more access adds a place to the window. It is at least the ratio of compulsory misses and invalidations, which
+    /// are counted.
     pub fn miss_ratio(&self, granularity: u32) -> MissRatioCurve {
         let compulsory = self.distances.lost() + self.distances.never();
         let mut windows: Vec<(u64, f64)> = Vec::new();
         for window in sizes(self.accesses) {
             let largest = windows.last().map_or(0.0, |(_, places)| *places);
-            // An average over few windows may go down.
+            // An average over few windows may decrease.
             windows.push((window, self.places(window).max(largest)));
         }
         let largest = windows.last().map_or(0.0, |(_, places)| *places);

@@ -1,12 +1,12 @@
-//! How distances are distributed when not every use could be watched to its end.
+//! The distribution of distances when not every use could be watched to its end.
 
 use super::distances::{Distances, Step};
 use crate::wilson::{Interval, wilson};
 
-/// What became of a sampled use.
+/// The outcome of a sampled use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
-    /// It was no longer watched. It had not ended at any smaller distance.
+    /// The watch ended. The use had not ended at any smaller distance.
     Censored,
     /// It was reused.
     Reused,
@@ -19,27 +19,27 @@ pub enum End {
 /// A sampled use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// Accesses strictly between the use and what became of it.
+    /// Accesses strictly between the use and its outcome.
     pub distance: u64,
-    /// How many uses it stands for. Without a positive, finite weight it is left out.
+    /// How many uses it stands for. Without a positive, finite weight it is ignored.
     pub weight: f64,
     /// What became of it.
     pub end: End,
 }
 
-/// Aalen-Johansen estimate of the distribution of distances: how likely it is that a use is reused, and invalidated,
-/// before any distance (Aalen and Johansen, "An empirical transition matrix for non-homogeneous Markov chains based on
-/// censored observations", Scand. J. Stat. 5, 1978). Without invalidation it is the product-limit estimate of Kaplan
-/// and Meier, without censoring the plain shares.
+/// Aalen-Johansen estimate of the distribution of distances: the probability that a use is reused, or invalidated,
+/// before any distance (Aalen and Johansen, "An empirical transition matrix for non-homogeneous Markov chains based
+/// on censored observations", Scand. J. Stat. 5, 1978). Without invalidation it is the product-limit estimate of
+/// Kaplan and Meier, without censoring the plain shares.
 ///
-/// Assumes that uses are independent, and that being censored tells nothing about what would have come later.
+/// Assumes that uses are independent, and that censoring is independent of what would have come later.
 ///
-/// Variances are sums of squared weighted influences (the infinitesimal jackknife; Andersen, Borgan, Gill and Keiding,
-/// "Statistical Models Based on Counting Processes", 1993, IV.4), which is Greenwood's formula up to ties where weights
-/// are equal, and holds where they are not.
+/// Variances are sums of squared weighted influences (the infinitesimal jackknife; Andersen, Borgan, Gill and
+/// Keiding, "Statistical Models Based on Counting Processes", 1993, IV.4). That is Greenwood's formula, except for
+/// ties, if weights are equal, and remains valid if they are not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incidence {
-    /// By distance; at the same one, those censored first.
+    /// By distance; at equal distances, censored ones first.
     sorted: Vec<Observation>,
     points: Vec<Point>,
     /// Weight of the uses that never end.
@@ -53,11 +53,11 @@ struct Point {
     distance: u64,
     /// Weight at risk here.
     at_risk: f64,
-    /// Share of those at risk that ends here.
+    /// Share of the uses at risk that end here.
     hazard: f64,
     /// Survival before this distance.
     survival: f64,
-    /// Reused and invalidated up to this distance, itself included.
+    /// Reused and invalidated up to and including this distance.
     incidence: [f64; 2],
     /// Σ S dΛ_c / Y of each cause c.
     own: [f64; 2],
@@ -67,7 +67,7 @@ struct Point {
     shifted: [f64; 2],
 }
 
-/// Which of the two ways to end.
+/// Which of the two causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     Reused = 0,
@@ -114,8 +114,7 @@ impl Incidence {
         &self.distances
     }
 
-    /// The share of all uses that an observation stands for: more than its weight, where others before it were
-    /// censored.
+    /// The share of all uses that an observation stands for: more than its weight, if others were censored before it.
     pub(super) fn mass(&self, it: &Observation) -> f64 {
         let until = match it.end {
             End::Censored => return 0.0,
@@ -124,7 +123,7 @@ impl Incidence {
                 self.points.partition_point(|point| point.distance < it.distance)
             }
         };
-        // Who is at risk shares what has survived.
+        // The uses at risk share what has survived.
         let share = match self.points.get(until) {
             Some(point) => point.survival / point.at_risk,
             None => self.distances.never() / self.never_ending,
@@ -142,14 +141,14 @@ impl Incidence {
         self.interval(distance, &[Cause::Invalidated])
     }
 
-    /// 95% interval of the share of uses that have neither at any smaller distance.
+    /// 95% interval of the share of uses that have not ended at any smaller distance.
     pub fn survival_interval(&self, distance: u64) -> Interval {
         let ended = self.interval(distance, &[Cause::Reused, Cause::Invalidated]);
         Interval { low: 1.0 - ended.high, high: 1.0 - ended.low }
     }
 
-    /// Wilson's interval for as many observations as would have the same variance; where there is none, as many as the
-    /// weights are worth.
+    /// Wilson's interval for the number of observations with the same variance; without a variance, for the number
+    /// that the weights are worth.
     fn interval(&self, distance: u64, causes: &[Cause]) -> Interval {
         let count = self.points.partition_point(|point| point.distance < distance);
         let (points, last) =
@@ -171,8 +170,8 @@ impl Incidence {
     }
 }
 
-/// How much one more of a use would change the incidence of one cause, per weight: what it contributes where it ends,
-/// less what is expected of it while it is at risk, in both factors of Σ S dΛ_c.
+/// By how much one more use, per weight, would change the incidence of one cause: its contribution where it ends,
+/// minus what is expected of it while it is at risk, in both factors of Σ S dΛ_c.
 fn influence(points: &[Point], last: &Point, it: &Observation, cause: Cause) -> f64 {
     let cause_index = cause as usize;
     // It is at risk at every distance up to its own; censored, up to just before it.
@@ -205,7 +204,7 @@ impl Point {
         let [incidence, own, shifted] =
             [sums(|point| point.incidence), sums(|point| point.own), sums(|point| point.shifted)];
         let incidence = [0, 1].map(|cause| incidence[cause] + survival * per_cause[cause]);
-        // Nobody is left behind a hazard of 1: nothing more is multiplied by it.
+        // No use is left after a hazard of 1: nothing more is multiplied by it.
         let passed = if hazard < 1.0 { hazard / (at_risk * (1.0 - hazard)) } else { 0.0 };
         Self {
             distance,

@@ -1,25 +1,26 @@
-//! StatStack for programs that change.
+//! StatStack for programs with phases.
 
 use super::distances::{Distances, Step};
 use super::incidence::{End, Incidence, Observation};
 use super::stat_stack::whole_places;
 
-/// Observations that make up the shortest part of a program that is looked at for itself.
+/// The number of observations in the shortest part of a program that is considered on its own.
 const EPOCH: usize = 64;
 
-/// Two parts of a program behave differently where they are this many standard errors apart. There are many pairs to
-/// look at, so that fewer would see differences where there are none.
+/// Two parts of a program behave differently if they are this many standard errors apart. There are many pairs to
+/// compare, so a lower limit would find differences where there are none.
 const DIFFERENT: f64 = 3.0;
 
-/// The stack distance that each observed reuse is expected to have, `None` for what is no reuse; from observations in
-/// the order of their uses, and how many accesses the program made.
+/// The expected stack distance of each observed reuse, `None` for other outcomes; from observations in the order of
+/// their uses, and the program's number of accesses.
 ///
-/// [`Distances::places_among`] says what a program accesses in so many accesses *on average*; but a reuse spans
-/// accesses of one phase. Here each reuse is judged by the observations of its own time. The program is cut into epochs
-/// of equally many observations, pairs of them make longer ones, and so on up to the whole. A reuse is judged by an
-/// epoch around its middle that is no shorter than its distance; and of these by the longest up to which none differs
-/// from the next one more than chance would have it, since more observations know better. (Eklov and Hagersten, ISPASS
-/// 2010, likewise model a window of time at once; the choice of windows is ours.)
+/// [`Distances::places_among`] gives the number of places that a program accesses in a number of accesses *on
+/// average*; but a reuse spans accesses of one phase. Here each reuse is judged by the observations of its own time.
+/// The program is cut into epochs with equal numbers of observations, pairs of them form longer ones, and so on up to
+/// the whole. A reuse is judged by an epoch around its middle that is no shorter than its distance. Of these the
+/// longest is used up to which none differs from the next one by more than chance, because more observations are more
+/// precise. (Eklov and Hagersten, ISPASS 2010, likewise model a window of time at once; the choice of windows is our
+/// own.)
 pub fn phased_places(observations: &[Observation], accesses: u64) -> Vec<Option<u64>> {
     let Some(whole) = Incidence::of(observations.iter().copied()) else {
         return vec![None; observations.len()];
@@ -47,9 +48,9 @@ fn places(observations: &[Observation], epochs: &Epochs) -> impl Iterator<Item =
 
 /// The parts of a program.
 struct Epochs {
-    /// For each observation, the accesses before it; and all of them.
+    /// For each observation, the accesses before it; and the number of all accesses.
     positions: Vec<f64>,
-    /// The shortest first; those of the next level take two of the level before.
+    /// The shortest first; each epoch of the next level consists of two of the level before.
     levels: Vec<Vec<Epoch>>,
 }
 
@@ -70,7 +71,7 @@ impl Epochs {
         Self { positions, levels }
     }
 
-    /// Expected places in the accesses between an observation's use and its reuse.
+    /// The expected number of places in the accesses between an observation's use and its reuse.
     fn places_among(&self, index: usize, distance: u64) -> f64 {
         let at = |index: usize| self.positions.get(index).or(self.positions.last()).copied().unwrap_or(0.0);
         let middle = at(index) + distance as f64 / 2.0;
@@ -94,7 +95,7 @@ impl Epochs {
     }
 }
 
-/// A number of places, and how sure it is.
+/// A number of places with its precision.
 #[derive(Clone, Copy, Debug)]
 struct Estimate {
     places: f64,
@@ -102,7 +103,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// The longer epoch has the shorter one in it, which makes the difference surer than the shorter one is.
+    /// The longer epoch contains the shorter one, so the difference is more precise than the shorter one is.
     fn differs_from(self, longer: Self) -> bool {
         let apart = self.places - longer.places;
         apart * apart > DIFFERENT * DIFFERENT * (self.variance - longer.variance).max(0.0) + self.rounding()
@@ -114,9 +115,9 @@ impl Estimate {
     }
 }
 
-/// How long uses of one part of the program live: until they end, the access that ends them included.
+/// The lives of uses in one part of the program: from the use to its end, including the access that ends it.
 struct Epoch {
-    /// Ascending: lives; and up to and including this one the sums of their masses, of the masses times lives, and
+    /// Ascending: lives, with the sums, up to and including this one, of their masses, of the masses times lives, and
     /// times squared lives.
     lives: Vec<(f64, [f64; 3])>,
     squares: f64,

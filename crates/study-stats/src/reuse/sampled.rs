@@ -1,4 +1,4 @@
-//! Miss ratios from sampled uses, and how sure they are.
+//! Miss ratios from sampled uses, with their precision.
 
 use super::curve::MissRatioCurve;
 use super::footprint::Footprint;
@@ -8,31 +8,31 @@ use super::stat_stack::stat_stack;
 use crate::effective_sample_size;
 use crate::wilson::{Interval, Z_95, wilson};
 
-/// How miss ratios follow from time distances.
+/// The model that converts time distances to miss ratios.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Model {
-    /// [`stat_stack`]: for programs that do the same all the time.
+    /// [`stat_stack`]: for programs that behave uniformly.
     #[default]
     StatStack,
     /// [`phased_stack_distances`]: StatStack, phase by phase.
     Phased {
-        /// Accesses that the program (the thread, the domain) made in all.
+        /// The number of accesses that the program (the thread, the domain) made.
         accesses: u64,
     },
-    /// [`Footprint`]: for programs that do the same all the time.
+    /// [`Footprint`]: for programs that behave uniformly.
     Footprint {
-        /// Accesses that the program (the thread, the domain) made in all.
+        /// The number of accesses that the program (the thread, the domain) made.
         accesses: u64,
     },
 }
 
-/// A bootstrap: how often to draw as many observations as there are, with replacement (Efron, "Bootstrap methods:
-/// another look at the jackknife", Annals of Statistics 7, 1979). Equal seeds give equal bands.
+/// A bootstrap: the number of times that as many observations as there are are drawn with replacement (Efron,
+/// "Bootstrap methods: another look at the jackknife", Annals of Statistics 7, 1979). Equal seeds give equal bands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bootstrap {
-    /// How often. The error of a band's width is about 1 / √(2 resamples).
+    /// How often. The relative error of a band's width is about 1 / √(2 resamples).
     pub resamples: u32,
-    /// What the draws follow from.
+    /// The seed of the draws.
     pub seed: u64,
 }
 
@@ -42,11 +42,11 @@ impl Default for Bootstrap {
     }
 }
 
-/// The curve that a model makes of sampled uses, in the order of the uses. `None` without any weight. `granularity`:
-/// bytes of a place.
+/// The curve that a model computes from sampled uses, in the order of the uses. `None` without any weight.
+/// `granularity`: the size of a place in bytes.
 ///
-/// A band reaches as far as the resampled curves scatter (normal approximation, 95%), and no less far than Wilson's
-/// interval for as many observations as the weights are worth: where nothing was seen to miss, no resample misses
+/// A band is as wide as the resampled curves scatter (normal approximation, 95%), and at least as wide as Wilson's
+/// interval for the number of observations that the weights are worth: if no observation misses, no resample does
 /// either.
 pub fn sampled(
     observations: &[Observation],
@@ -94,7 +94,7 @@ fn modelled(observations: &[Observation], model: Model, granularity: u32) -> Opt
     }
 }
 
-/// Draws with replacement: what was drawn k times weighs k times as much.
+/// Draws with replacement: an observation that was drawn k times weighs k times as much.
 fn resample(observations: &[Observation], random: &mut Random) -> Vec<Observation> {
     let mut times = vec![0u32; observations.len()];
     for _ in observations {
