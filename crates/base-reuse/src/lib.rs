@@ -1,4 +1,4 @@
-//! Reuse distance: sampled, by watching what becomes of single accesses, and exact, over all of them.
+//! Reuse distance: sampled, by watching single accesses until they are reused, and exact, over all accesses.
 //!
 //! No clock, no threads and no I/O here: time, positions and accesses are arguments.
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! One analysis of one trace: how long it takes, how much memory, and what comes out.
+//! One analysis of one trace: its time, its memory, and its result.
 
 use std::io;
 
@@ -11,30 +11,30 @@ use crate::trace::{self, BATCH, Packed};
 /// More than the analysis keeps apart as recent.
 const WARM_LINES: u64 = 1 << 10;
 
-/// An analysis of one thread's accesses in one cache, and what it has cost.
+/// An analysis of one thread's accesses in one cache, and its cost.
 pub struct Analysis {
     exact: Exact,
-    /// Of a few accesses, so that its code is resident before anything is measured. Kept, so that its memory is not used
-    /// again.
+    /// An analysis of a few accesses, so that its code is resident before anything is measured. Kept, so that its
+    /// memory is not reused.
     _warm: Exact,
     batch: Vec<Access>,
     sequence: Sequence,
     accesses: u64,
     cpu_s: f64,
-    /// What asking for the time twice takes.
+    /// The time that it takes to read the clock twice.
     clock_s: f64,
-    /// Resident before there was anything to analyse.
+    /// Resident memory before the analysis.
     before: usize,
 }
 
-/// What came out of it.
+/// The result.
 pub struct Outcome {
     pub accesses: u64,
-    /// Lines that were accessed; where some are sampled: an estimate.
+    /// The number of lines that were accessed; an estimate where lines are sampled.
     pub lines: u64,
-    /// CPU time of the analysis alone.
+    /// CPU time of the analysis only.
     pub cpu_s: f64,
-    /// Resident at most, more than before.
+    /// The peak of resident memory, without that from before.
     pub peak_bytes: usize,
     /// Miss ratios of fully associative LRU caches, by lines.
     pub curve: Vec<(u64, f64)>,
@@ -53,7 +53,7 @@ impl Analysis {
         sequence.clear();
         let clock_s = (0..1000).map(|_| -(cpu_time() - cpu_time())).fold(f64::MAX, f64::min);
         let before = resident("VmRSS")?;
-        // Makes the peak what is resident now (proc_pid_clear_refs(5)).
+        // Resets the peak to what is resident now (proc_pid_clear_refs(5)).
         std::fs::write("/proc/self/clear_refs", "5")?;
         Ok(Self { exact, _warm: warm, batch, sequence, accesses: 0, cpu_s: 0.0, clock_s, before })
     }
@@ -82,7 +82,7 @@ impl Analysis {
     }
 }
 
-/// [`Exact::sequence`], compiled for what most processors can do, as the agent has it.
+/// [`Exact::sequence`], compiled for the instructions that most processors have, as in the agent.
 fn sequence(exact: &mut Exact, sequence: &Sequence) {
     if is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
@@ -102,7 +102,7 @@ fn wide(exact: &mut Exact, sequence: &Sequence) {
     exact.sequence(sequence);
 }
 
-/// Touches that are of interest, of those that have a stack distance.
+/// The wanted touches among those with a stack distance.
 fn touches(cells: &[ReuseCell], wanted: impl Fn(&ReuseCell) -> bool) -> u64 {
     let of_stack = cells.iter().filter(|cell| cell.distance == DistanceKind::Stack);
     of_stack.filter(|cell| wanted(cell)).map(|cell| cell.count).sum()
@@ -121,7 +121,7 @@ fn curve(cells: &[ReuseCell]) -> Vec<(u64, f64)> {
         .collect()
 }
 
-/// CPU time of this thread in seconds: what others do on the machine matters less.
+/// CPU time of this thread in seconds, which other load on the machine affects less.
 fn cpu_time() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

@@ -1,4 +1,4 @@
-//! The same accesses, as other tools read them.
+//! The same accesses in other tools' formats.
 
 use std::{
     fs::File,
@@ -21,8 +21,8 @@ pub fn convert(format: &str, from: &Path, most: u64, to: &Path) -> io::Result<()
     file.flush()
 }
 
-/// Of libCacheSim: time, object, size, when the object comes next (not known); an object is a line. An access to two lines
-/// is two.
+/// libCacheSim's: time, object, size, time of the object's next access (unknown); an object is a line. An access to
+/// two lines is two.
 fn oracle_general(from: &Path, most: u64, file: &mut impl Write) -> io::Result<()> {
     const NEVER: i64 = -1;
     let mut time = 0u32;
@@ -41,9 +41,9 @@ fn oracle_general(from: &Path, most: u64, file: &mut impl Write) -> io::Result<(
     })
 }
 
-/// Of DynamoRIO's drmemtrace, uncompressed: type, size and address, in 12 bytes (`trace_entry_t` in its
-/// `common/trace_entry.h`). One thread, one instruction, then data only. An access to two lines is two, as its tools see
-/// the first byte only.
+/// DynamoRIO's drmemtrace, uncompressed: type, size and address, in 12 bytes (`trace_entry_t` in its
+/// `common/trace_entry.h`). One thread, one instruction, then only data. An access to two lines is two, because its
+/// tools use only the first byte.
 fn drmemtrace(from: &Path, most: u64, file: &mut impl Write) -> io::Result<()> {
     const READ: u16 = 0;
     const WRITE: u16 = 1;

@@ -8,7 +8,7 @@
 //! throughput analyse FILE ACCESSES RATE          analyses the beginning of a trace, all lines (1) or a part: JSON
 //! ```
 //!
-//! Traces are read in batches as large as an agent's buffers. Time is CPU time of the analysis alone.
+//! Traces are read in batches as large as an agent's buffers. Time is CPU time of the analysis only.
 
 mod analysis;
 mod formats;
@@ -21,7 +21,7 @@ use carom_base::LINE_BYTES;
 use carom_base_reuse::exact::Sampling;
 use trace::Packed;
 
-/// Footprints of the table, in MiB: a second-level cache, and two that fit into none.
+/// The footprints in the table, in MiB: a second-level cache, and two that fit into no cache.
 const FOOTPRINTS: [u64; 3] = [1, 64, 1024];
 
 /// Accesses of a trace of the table.

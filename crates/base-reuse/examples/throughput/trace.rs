@@ -1,4 +1,4 @@
-//! Traces: a word for each access.
+//! Traces: one word for each access.
 
 use std::{
     fs::File,
@@ -11,13 +11,13 @@ use carom_base::{Access, AccessKind, Addr, Ip, LINE_BYTES};
 /// Bits of an address in user space, with four levels of page tables.
 const ADDRESS_BITS: u32 = 48;
 
-/// The width, less one, is above the address, the kind above that.
+/// The width, minus one, is above the address, the kind above that.
 const KIND_SHIFT: u32 = ADDRESS_BITS + 8;
 
-/// Where made traces lie.
+/// The address of generated traces.
 const BASE: u64 = 0x7000_0000_0000;
 
-/// Words are read so many at a time: what is analysed at once fits into a core's second cache.
+/// The number of words that are read at a time: a batch fits into a core's second-level cache.
 pub const BATCH: usize = 8192;
 
 /// An access in one word, without its instruction.
@@ -53,14 +53,14 @@ fn random(state: &mut u64) -> u64 {
     *state
 }
 
-/// The kinds of traces that can be made.
+/// The kinds of traces that can be generated.
 pub const KINDS: [&str; 4] = ["stream", "vectors", "random", "mixed"];
 
-/// Accesses of a kind to so many lines; every fourth is a store.
+/// Accesses of a kind to `lines` lines; every fourth is a store.
 ///
-/// `stream` passes over all lines again and again, 8 accesses of 8 bytes to each, `vectors` one of 64 bytes; `random` goes
-/// to uniformly random lines; `mixed` has, of 16 accesses, 12 to a stack frame, 3 to a random line near a position that
-/// moves on, and 1 to a random line.
+/// `stream` passes over all lines again and again, with 8 accesses of 8 bytes to each, `vectors` with one of 64
+/// bytes. `random` accesses uniformly random lines. `mixed` has, of 16 accesses, 12 to a stack frame, 3 to a random
+/// line near a moving position, and 1 to a random line.
 pub fn make(kind: &str, lines: u64) -> impl Iterator<Item = Packed> {
     let words_per_line = LINE_BYTES / 8;
     let vectors = kind == "vectors";
@@ -87,8 +87,8 @@ pub fn make(kind: &str, lines: u64) -> impl Iterator<Item = Packed> {
     })
 }
 
-/// The accesses in what Valgrind's lackey prints with `--trace-mem=yes`: lines such as ` S 1ffeffe7e0,8`. Its `M` (modify)
-/// is a load and a store by one instruction.
+/// The accesses in the output of Valgrind's lackey with `--trace-mem=yes`: lines such as ` S 1ffeffe7e0,8`. Its `M`
+/// (modify) is a load and a store by one instruction.
 pub fn of_lackey(text: impl Read) -> impl Iterator<Item = Packed> {
     let lines = BufReader::with_capacity(1 << 20, text).split(b'\n').map_while(Result::ok);
     lines.filter_map(|line| {
@@ -122,7 +122,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Of the first `most` accesses. All its memory is resident from now on.
+    /// Reads the first `most` accesses. Its whole buffer is resident from now on.
     pub fn open(path: &Path, most: u64) -> io::Result<Self> {
         let file = File::open(path)?.take(most.saturating_mul(8));
         Ok(Self { file, bytes: vec![1; BATCH * 8], batch: vec![Packed(1); BATCH] })

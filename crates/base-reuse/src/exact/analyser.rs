@@ -23,16 +23,16 @@ pub struct Exact {
     /// Numbers of threads that have ended.
     vacated: Vec<usize>,
     sites: Option<Sites>,
-    /// Of the sources of the sequence that is being taken in.
+    /// The origins of the sources of the current sequence.
     origins: Vec<Origin>,
 }
 
 impl Exact {
-    /// Nothing has been accessed yet.
+    /// An analyser without any accesses.
     ///
     /// # Errors
-    /// A granularity that is no power of two or too large, pairs at a granularity that is not counted, a sampling rate
-    /// or number of places out of range.
+    /// A granularity that is no power of two or too large, pairs at a granularity that is not counted, a sampling
+    /// rate or number of places out of range.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         config.check()?;
         let scopes = [(config.private, Scope::Private), (config.shared, Scope::Shared)];
@@ -54,12 +54,12 @@ impl Exact {
         })
     }
 
-    /// One access. Batches are faster.
+    /// Takes one access. Batches are faster.
     pub fn access(&mut self, thread: ThreadId, domain: Domain, access: &Access) {
         self.accesses(thread, domain, std::slice::from_ref(access));
     }
 
-    /// Accesses of one thread, in their order, made while it ran in this domain.
+    /// Takes accesses of one thread, in order, made while it ran in this domain.
     pub fn accesses(&mut self, thread: ThreadId, domain: Domain, batch: &[Access]) {
         let origin = self.origin(thread, domain);
         for layer in &mut self.layers {
@@ -67,10 +67,10 @@ impl Exact {
         }
     }
 
-    /// Accesses of several threads.
+    /// Takes accesses of several threads.
     ///
-    /// All that most accesses need is part of the calling function, so that a caller may have it compiled for what its
-    /// processor can do: of counting bits and finding the first one, some take a tenth of the time.
+    /// The code for most accesses is inlined into the calling function, so that a caller may have it compiled for its
+    /// processor: instructions that count bits and find the first one save a tenth of the time.
     #[inline(always)]
     pub fn sequence(&mut self, sequence: &Sequence) {
         self.origins.clear();
@@ -88,7 +88,7 @@ impl Exact {
         let domain = *self.domains.entry(domain).or_insert(domains);
         let threads = self.threads.len();
         let number = *self.threads.entry(thread).or_insert_with(|| {
-            // Of all numbers given, those of ended threads are vacant, or there are as many as threads.
+            // Of all numbers given, either one of an ended thread is free, or all are in use by threads.
             let number = self.vacated.pop().unwrap_or(threads);
             self.layers.iter_mut().for_each(|layer| layer.begin(number));
             number
@@ -96,8 +96,8 @@ impl Exact {
         Origin { thread, number, domain }
     }
 
-    /// What the shared caches have seen where these are the private ones and there has been one thread at most, in one
-    /// domain: its cache and the domain's were the same, so one of them need be looked at.
+    /// What the shared caches have seen, if these are the private ones and there has been at most one thread, in one
+    /// domain. Then its cache and the domain's are the same, and only one of them needs to be analysed.
     pub fn shared_by_one(&self) -> Self {
         debug_assert!(self.threads.len() <= 1 && self.domains.len() <= 1 && self.vacated.is_empty());
         let mut shared = self.clone();
@@ -105,7 +105,7 @@ impl Exact {
         shared
     }
 
-    /// What a thread's accesses were, since this was last asked. Where places are sampled: estimated for all places.
+    /// The counts of a thread's accesses since the last call. Where places are sampled: estimated for all places.
     pub fn drain(&mut self, thread: ThreadId) -> Vec<ReuseCell> {
         let mut cells = Vec::new();
         if let Some(&number) = self.threads.get(&thread) {
@@ -116,7 +116,7 @@ impl Exact {
         cells
     }
 
-    /// As [`drain`](Self::drain), and what belongs to the thread alone is freed. Its number may come again, as another
+    /// As [`drain`](Self::drain), and frees what belongs only to this thread. Its number may be given to another
     /// thread.
     pub fn end(&mut self, thread: ThreadId) -> Vec<ReuseCell> {
         let cells = self.drain(thread);
@@ -132,7 +132,7 @@ impl Exact {
         self.threads.keys().copied()
     }
 
-    /// How far the miss ratios of a thread may be off, up to now. `None` where nothing is sampled or counted.
+    /// The possible error of a thread's miss ratios. `None` where nothing is sampled or counted.
     pub fn sampling(&self, thread: ThreadId, scope: Scope, granularity: u32) -> Option<SamplingError> {
         let number = *self.threads.get(&thread)?;
         self.layers.iter().find(|layer| layer.is(scope, granularity))?.error(number)

@@ -1,8 +1,8 @@
 /// What an [`Exact`](super::Exact) counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Bytes of a place, powers of two up to [`Config::MAX_GRANULARITY`]; 1 means the very range that is accessed.
-    /// Each costs its own time and memory.
+    /// Sizes of a place in bytes, powers of two up to [`Config::MAX_GRANULARITY`]; 1 means exactly the range that is
+    /// accessed. Each costs its own time and memory.
     pub granularities: Vec<u32>,
     /// Count [`Scope::Private`](carom_base::Scope::Private).
     pub private: bool,
@@ -38,7 +38,7 @@ impl Config {
 }
 
 impl Default for Config {
-    /// Private caches, by lines, everything followed, no pairs.
+    /// Private caches, by lines, all places followed, no pairs.
     fn default() -> Self {
         Self {
             granularities: vec![carom_base::LINE_BYTES as u32],
@@ -53,13 +53,13 @@ impl Default for Config {
 /// Counting by pairs of instructions: use and reuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pairs {
-    /// At which of the granularities.
+    /// One of the granularities.
     pub granularity: u32,
-    /// How many combinations of pair, kind and quarter of a doubling of the distance are told apart, per thread and scope.
-    /// Of more, the rare ones are added up.
+    /// How many combinations of pair, kind and quarter of a doubling of the distance are distinguished, per thread
+    /// and scope. Beyond that, the rare ones are added up.
     pub capacity: usize,
-    /// Stack distances below the power of two that this is, or is above, are added up whatever the pair: most reuses are
-    /// nearer than any cache is small.
+    /// Stack distances below this (rounded down to a power of two) are added up for all pairs: most reuses are nearer
+    /// than the smallest cache is large.
     pub nearest: u64,
 }
 
@@ -68,19 +68,19 @@ pub struct Pairs {
 pub enum Sampling {
     /// All: exact.
     All,
-    /// This share of them, above 0 and up to 1: SHARDS at a fixed rate.
+    /// This fraction of them, above 0 and up to 1: SHARDS at a fixed rate.
     Rate(f64),
-    /// At most about so many, at least [`Sampling::FEWEST_PLACES`], over all threads (or domains) of one granularity: the
-    /// rate falls as more are met. SHARDS of fixed size.
+    /// At most about this many, at least [`Sampling::FEWEST_PLACES`], over all threads (or domains) of one
+    /// granularity: the rate decreases as more places are accessed. SHARDS of fixed size.
     Places(usize),
 }
 
 impl Sampling {
-    /// Of fewer places than this no curve can be drawn.
+    /// Fewer places than this give no curve.
     pub const FEWEST_PLACES: usize = 64;
 }
 
-/// A [`Config`] that makes no sense.
+/// An invalid [`Config`].
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {

@@ -1,10 +1,10 @@
-//! What is remembered of a place.
+//! What is remembered about a place.
 
 use carom_base::Ip;
 
 use super::order::SLOT_LIMIT;
 
-/// Bits of [`Stamp`] that tell the thread: of more than half a million, some are taken for each other.
+/// Bits of [`Stamp`] that identify the thread: beyond half a million threads, some are confused.
 const WHO_BITS: u32 = 19;
 
 /// Bits of [`Stamp`] below the clock, which has 43: days of accesses.
@@ -14,13 +14,13 @@ const WROTE: u64 = 1;
 const EXCLUSIVE: u64 = 2;
 const WHO_MASK: u64 = ((1 << WHO_BITS) - 1) << 2;
 
-/// The last access to a place: when it ended, by whom, whether it wrote. And whether the place is exclusive to its stack,
-/// so that a write concerns no other.
+/// The last access to a place: when it ended, by which thread, and whether it wrote. Also whether the place is
+/// exclusive to its stack, so that a write affects no other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamp(u64);
 
 impl Stamp {
-    /// Of no access.
+    /// No access.
     pub const NONE: Self = Self(0);
 
     #[inline(always)]
@@ -28,7 +28,7 @@ impl Stamp {
         Self(time << TIME_SHIFT | (u64::from(who) << 2 & WHO_MASK) | u64::from(wrote))
     }
 
-    /// How much earlier than this time, which is not earlier, that was.
+    /// The time from the stamp to this time, which is not earlier.
     #[inline(always)]
     pub fn before(self, time: u64) -> u64 {
         (time.wrapping_sub(self.0 >> TIME_SHIFT)) << TIME_SHIFT >> TIME_SHIFT
@@ -54,7 +54,7 @@ impl Stamp {
         self.0 = (self.0 & !EXCLUSIVE) | if exclusive { EXCLUSIVE } else { 0 };
     }
 
-    /// Exclusive if the earlier one was.
+    /// Keeps whether the place is exclusive.
     #[inline(always)]
     pub fn after(self, earlier: Self) -> Self {
         Self(self.0 | (earlier.0 & EXCLUSIVE))
@@ -70,16 +70,16 @@ pub(super) struct Last {
 }
 
 impl Last {
-    /// Of a place that was not accessed.
+    /// The entry of a place that was not accessed.
     pub const NEVER: Self = Self { stamp: Stamp::NONE, ip: Ip(0) };
 }
 
-/// All that there is about a place but its name. In 16 bytes, none of which is in another cache line.
+/// Everything about a place except its name, in 16 bytes that lie in one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(16))]
 pub(super) struct Entry {
     stamp: Stamp,
-    /// The instruction, see [`Sites`](super::sites::Sites).
+    /// The instruction's number, see [`Sites`](super::sites::Sites).
     site: u32,
     slot: u32,
 }
@@ -89,15 +89,14 @@ const _: () = assert!(size_of::<Entry>() == 16);
 /// Not in the [`Order`](super::order::Order).
 const NO_SLOT: u32 = u32::MAX;
 
-/// More places than this, and slots would run out.
+/// With more places than this, slots would run out.
 pub(super) const MAX_PLACES: usize = SLOT_LIMIT / 2;
 
 impl Entry {
-    /// Without a slot.
+    /// An entry without a slot.
     pub const EMPTY: Self = Self { stamp: Stamp::NONE, site: 0, slot: NO_SLOT };
 
-    /// Its slot in the [`Order`](super::order::Order). `None`: it is among the few most recent, or was
-    /// invalidated.
+    /// Its slot in the [`Order`](super::order::Order). `None`: it is among the few most recent, or was invalidated.
     #[inline(always)]
     pub fn slot(&self) -> Option<u32> {
         (self.slot != NO_SLOT).then_some(self.slot)
@@ -118,7 +117,7 @@ impl Entry {
         self.slot = slot;
     }
 
-    /// It has none any more.
+    /// Removes its slot.
     #[inline(always)]
     pub fn take_slot(&mut self) -> Option<u32> {
         let slot = self.slot();

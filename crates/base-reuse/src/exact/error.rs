@@ -1,19 +1,19 @@
-//! How far a sampled curve may be off.
+//! The possible error of a sampled curve.
 
 use super::histogram::UNIT;
 
-/// Groups that the followed places are dealt into.
+/// The number of groups to which the followed places are dealt.
 const GROUPS: usize = 16;
 
-/// Sizes that are looked at: powers of two.
+/// The number of sizes that are considered: powers of two.
 const SIZES: usize = u64::BITS as usize + 1;
 
-/// The error of what was estimated from some of the places.
+/// The error of an estimate from some of the places.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SamplingError {
-    /// The part of the places that is followed (at last, where it fell).
+    /// The fraction of the places that is followed (at the end, if it has decreased).
     pub rate: f64,
-    /// Touches in all.
+    /// All touches.
     pub touches: u64,
     /// Touches of places that were followed.
     pub sampled: u64,
@@ -21,8 +21,8 @@ pub struct SamplingError {
     pub standard_error: f64,
 }
 
-/// Random groups (Wolter, *Introduction to Variance Estimation*, chapter 2): each of 16 groups of places tells the curve
-/// independently, and how they differ tells how far their sum is off.
+/// Random groups (Wolter, *Introduction to Variance Estimation*, chapter 2): each of 16 groups of places gives the
+/// curve independently, and their differences show the error of their sum.
 #[derive(Clone, Debug)]
 pub(super) struct RandomGroups {
     /// By group and number of bits of the distance; touches that miss at any size are in the last.
@@ -35,10 +35,10 @@ impl RandomGroups {
         Self { weights: Box::new([[0; SIZES + 1]; GROUPS]), sampled: 0 }
     }
 
-    /// A touch of a place with this hash; `None`: first or invalidated.
+    /// Adds a touch of a place with this hash; `None`: a first or invalidated one.
     pub fn add(&mut self, hash: u64, distance: Option<u64>, weight: u64) {
         let size = distance.map_or(SIZES, |distance| (u64::BITS - distance.leading_zeros()) as usize);
-        // The upper bits decide whether it is followed.
+        // The upper bits decide whether the place is followed.
         self.weights[hash as usize % GROUPS][size] += weight;
         self.sampled += 1;
     }
@@ -50,7 +50,7 @@ impl RandomGroups {
         SamplingError { rate, touches, sampled: self.sampled, standard_error }
     }
 
-    /// Of the estimated number of misses in a cache of 2^(size-1) places.
+    /// The variance of the estimated number of misses in a cache of 2^(size-1) places.
     fn variance(&self, size: usize) -> f64 {
         let misses = self.weights.each_ref().map(|group| {
             let sum = group.get(size..).unwrap_or_default().iter().sum::<u64>();

@@ -1,4 +1,4 @@
-//! How addresses fall into places.
+//! The division of addresses into places.
 
 /// Names a place within one granularity. Never [`VACANT`].
 pub(super) type Key = u64;
@@ -12,7 +12,7 @@ const WIDEST: u32 = 64;
 /// Bits for the width of a place in its key, at granularity 1.
 const WIDTH_BITS: u32 = 7;
 
-/// Addresses of user space are shorter than this, even with five levels of page tables.
+/// An upper bound of the bits of user addresses, even with five levels of page tables.
 const ADDRESS_BITS: u32 = u64::BITS - WIDTH_BITS;
 
 /// Bytes of a word, as a power of two.
@@ -21,10 +21,10 @@ const WORD_BITS: u32 = 3;
 /// Neighbouring places that share a word of [`Presence`](super::presence::Presence), as a power of two.
 const BLOCK_BITS: u32 = 3;
 
-/// Bytes of the blocks at granularity 1, as a power of two. Not below [`WIDEST`].
+/// Bytes of the blocks at granularity 1, as a power of two. Not less than [`WIDEST`].
 const BYTE_BLOCK_BITS: u32 = 6;
 
-/// Places of one granularity.
+/// The places of one granularity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grid {
     /// Bytes of a place, as a power of two.
@@ -67,13 +67,13 @@ impl Grid {
         }
     }
 
-    /// How many of their lowest bits the keys of neighbours have in common. In those of ranges the width is there, and most
-    /// ranges are aligned words of the same width.
+    /// The number of lowest bits in which the keys of neighbours agree. In keys of ranges these are the width, and
+    /// most ranges are aligned words of the same width.
     pub fn neighbour_bits(self) -> u32 {
         if self.by_range() { WIDTH_BITS + WORD_BITS } else { 0 }
     }
 
-    /// The first and the last block that the place lies in.
+    /// The first and the last block that contain a part of the place.
     pub fn blocks(self, key: Key) -> (u64, u64) {
         if self.by_range() {
             let (addr, width) = range(key);
@@ -83,14 +83,14 @@ impl Grid {
         }
     }
 
-    /// What decides whether a place is followed when places are sampled. Ranges that overlap are followed together,
-    /// but for those that begin in different lines.
+    /// The unit whose hash decides whether a place is followed when places are sampled. Ranges that overlap are
+    /// followed together, unless they begin in different lines.
     #[inline(always)]
     pub fn sampling_unit(self, key: Key) -> u64 {
         if self.by_range() { key >> (WIDTH_BITS + BYTE_BLOCK_BITS) } else { key }
     }
 
-    /// The bit that stands for the place's width in the set that [`overlapping`](Self::overlapping) takes.
+    /// The bit for the place's width in the set that [`overlapping`](Self::overlapping) takes.
     pub fn width_bit(self, key: Key) -> u64 {
         if self.by_range() { 1 << ((range(key).1 - 1) & u64::from(u64::BITS - 1)) } else { 1 }
     }
@@ -108,7 +108,7 @@ impl Grid {
         }
     }
 
-    /// Calls for each place that has a byte in common with this one, and is of one of these kinds and `widths`.
+    /// Calls for each place that has a byte in common with this one, and has one of these kinds and `widths`.
     pub fn overlapping(self, key: Key, kinds: Kinds, widths: u64, mut found: impl FnMut(Key)) {
         if !self.by_range() {
             return found(key);
@@ -133,8 +133,8 @@ impl Grid {
     }
 }
 
-/// Kinds of ranges, one bit each: of each power of two those that are aligned to it and those that are not, and all of other
-/// widths. Where places are no ranges there are none.
+/// Kinds of ranges, one bit each: for each power of two the aligned and the misaligned ranges, and all ranges of
+/// other widths. Places that are not ranges have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kinds(pub u16);
 
@@ -156,7 +156,7 @@ impl Kinds {
     }
 }
 
-/// An access of no bytes is taken for one of one byte.
+/// An access of no bytes counts as one of one byte.
 fn range_key(addr: u64, width: u32) -> Key {
     (addr << WIDTH_BITS) | u64::from(width.clamp(1, WIDEST))
 }
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(keys(Grid::new(1), 10, 150), [range_key(10, 64), range_key(74, 64), range_key(138, 22)]);
     }
 
-    /// What overlaps with the bytes 8 and 9 is found if it is of the kind that it is of.
+    /// Ranges that overlap the bytes 8 and 9 are found if their kind is given.
     #[test]
     fn overlapping_ranges_are_found() {
         let grid = Grid::new(1);

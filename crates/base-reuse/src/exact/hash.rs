@@ -1,4 +1,5 @@
-//! Hashes by multiplication, under which no arithmetic progression has a pattern: most of what programs access is in some.
+//! Hashes by multiplication, which show no pattern for arithmetic progressions: most addresses that programs access
+//! are in one.
 
 /// From the fraction of the golden ratio.
 pub(super) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -9,7 +10,7 @@ pub(super) fn product(value: u64) -> u64 {
     value.wrapping_mul(GOLDEN)
 }
 
-/// All bits are a hash: both halves of a product, on top of each other.
+/// All bits are a hash: both halves of a product, combined.
 #[inline(always)]
 pub(super) fn folded(value: u64, multiplier: u64) -> u64 {
     let product = u128::from(value ^ multiplier) * u128::from(multiplier);

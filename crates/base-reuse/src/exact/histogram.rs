@@ -2,7 +2,7 @@
 
 use carom_base::{LogBin, ReuseKind};
 
-/// Counts are kept in parts of an access, as a sampled one may stand for any number of them.
+/// Counts are kept in fractions of an access, because a sampled access may stand for any number of accesses.
 pub(super) const UNIT: u64 = 1 << 16;
 
 /// Kinds of reuse, of own uses and of another thread's.
@@ -54,11 +54,11 @@ impl Column {
     }
 }
 
-/// Counts of own uses in all bins; those of another thread's lie behind. One thread alone has only the former, and what is
-/// counted all the time is to stay near the processor.
+/// The number of counts of own uses; those of another thread's uses follow. A single thread needs only the former,
+/// and the counts in constant use should stay in a nearby cache.
 const OF_HALF: usize = LogBin::COUNT * HALF;
 
-/// As long as the largest distance so far needs.
+/// Counts up to the largest distance.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histogram {
     /// By half, by bin, and by column in the half.
@@ -79,14 +79,14 @@ impl Histogram {
     #[cold]
     #[inline(never)]
     fn extend(&mut self, at: usize, weight: u64) {
-        // Another thread's uses lie far behind, and no count of them is no reason to go there.
+        // Another thread's counts lie far away; they are not accessed to add 0.
         if weight > 0 {
             self.counts.resize((at / HALF + 1) * HALF, 0);
             self.counts[at] = weight;
         }
     }
 
-    /// All that may not be 0, by bin and then by column.
+    /// All counts that may not be 0, by bin and then by column.
     fn counts(&mut self) -> impl Iterator<Item = (usize, Column, &mut u64)> {
         let own = OF_HALF.min(self.counts.len());
         let (own, others) = self.counts.split_at_mut(own);
@@ -103,7 +103,7 @@ impl Histogram {
         })
     }
 
-    /// Takes out whole counts; what is less than one stays.
+    /// Takes whole counts out; fractions stay.
     pub fn drain(&mut self, mut taken: impl FnMut(LogBin, Column, u64)) {
         for (bin, column, count) in self.counts() {
             let count = take_whole(count);
@@ -113,8 +113,8 @@ impl Histogram {
         }
     }
 
-    /// Adds so much to the smallest distance, or takes it away from the smallest distances that there are, among reuses
-    /// by writes, or by reads; returns what could not be taken.
+    /// Adds `difference` to the smallest distance, or subtracts it from the smallest distances that have counts,
+    /// among reuses by writes, or by reads; returns what could not be subtracted.
     pub fn correct(&mut self, writes: bool, difference: i64) -> i64 {
         if difference >= 0 {
             self.add(0, Column::new(writes, writes, false), difference as u64);
@@ -139,7 +139,7 @@ impl Column {
     }
 }
 
-/// The whole accesses in a count, which keeps the rest.
+/// Takes the whole accesses out of a count, which keeps the fraction.
 pub(super) fn take_whole(count: &mut u64) -> u64 {
     let whole = *count / UNIT;
     *count %= UNIT;
@@ -178,8 +178,8 @@ mod tests {
         assert_eq!(histogram.counts.len(), HALF);
     }
 
-    /// Three reads at 5 and three at 9; four too many: none is left at 5 and two at 9. Writes are not touched. Of another
-    /// four too many two remain.
+    /// Three reads at 5 and three at 9; four too many: none is left at 5 and two at 9. Writes are not changed. Of
+    /// four more, two remain.
     #[test]
     fn corrections_begin_at_the_smallest_distance() {
         let mut histogram = Histogram::default();

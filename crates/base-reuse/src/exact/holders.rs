@@ -1,4 +1,4 @@
-//! The stacks of one layer, and what they do to each other.
+//! The stacks of one layer, and their effects on each other.
 
 use super::{
     grid::{Grid, Key},
@@ -8,14 +8,14 @@ use super::{
 
 /// A stack for each *holder*: a thread, or a domain.
 ///
-/// Among them holds what the MESI protocol keeps (Papamarcos and Patel, ISCA 1984), but for dirtiness: a place is
-/// *exclusive* to one stack, or several have it, or were invalidated. A touch concerns the others only if its place is
-/// not exclusive and it writes, or if its stack did not have the place.
+/// The state is that of the MESI protocol (Papamarcos and Patel, ISCA 1984), without dirtiness: a place is
+/// *exclusive* to one stack, or several have it, or were invalidated. A touch affects the other stacks only if it
+/// writes and its place is not exclusive, or if its stack did not have the place.
 #[derive(Clone, Debug)]
 pub(super) struct Holders {
     grid: Grid,
     stacks: Vec<Option<Box<Stack>>>,
-    /// None while there is but one stack.
+    /// None while there is only one stack.
     presence: Option<Presence>,
     /// The widths of places, see [`Grid::overlapping`].
     widths: u64,
@@ -26,7 +26,7 @@ impl Holders {
         Self { grid, stacks: Vec::new(), presence: None, widths: 0 }
     }
 
-    /// All stacks but the one that is taken out.
+    /// All stacks except the one that is taken out.
     pub fn others(&mut self) -> impl Iterator<Item = &mut Stack> {
         self.stacks.iter_mut().flatten().map(|stack| &mut **stack)
     }
@@ -38,7 +38,7 @@ impl Holders {
         }
     }
 
-    /// Puts it back.
+    /// Puts a stack back.
     #[inline(always)]
     pub fn put(&mut self, holder: usize, stack: Box<Stack>) {
         if let Some(place) = self.stacks.get_mut(holder) {
@@ -46,7 +46,7 @@ impl Holders {
         }
     }
 
-    /// What a touch means to the other stacks; it missed if its stack did not have the place.
+    /// Applies the effects of a touch to the other stacks; it missed if its stack did not have the place.
     #[inline(always)]
     pub fn settle(&mut self, holder: usize, stack: &mut Stack, key: Key, missed: bool, writes: bool) {
         if self.presence.is_some() && (missed || (writes && !stack.owns())) {
@@ -78,7 +78,7 @@ impl Holders {
         }
     }
 
-    /// A stack has a place that it had not.
+    /// A stack has a new place.
     fn note(&mut self, holder: usize, stack: &Stack, key: Key) {
         self.widths |= self.grid.width_bit(key);
         let Some(presence) = &mut self.presence else { return };
@@ -91,7 +91,7 @@ impl Holders {
         }
     }
 
-    /// All places of the stacks that are not taken out.
+    /// Notes all places of the stacks that are not taken out.
     fn note_all(&mut self, presence: &mut Presence) {
         for (holder, stack) in self.stacks.iter().enumerate() {
             for key in stack.iter().flat_map(|stack| stack.keys()) {
@@ -101,7 +101,7 @@ impl Holders {
         }
     }
 
-    /// The stack of a holder, which is put back later.
+    /// Takes out the stack of a holder, which is put back later.
     #[inline(always)]
     pub fn take(&mut self, holder: usize) -> Box<Stack> {
         let stack = self.stacks.get_mut(holder).and_then(Option::take);

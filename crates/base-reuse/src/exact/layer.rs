@@ -29,7 +29,7 @@ pub(super) struct Layer {
     tallies: Vec<Tally>,
 }
 
-/// Whose accesses they are.
+/// The thread of some accesses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     /// The thread.
@@ -54,17 +54,17 @@ impl Layer {
         }
     }
 
-    /// Whether it is this one.
+    /// Whether it has this scope and granularity.
     pub fn is(&self, scope: Scope, granularity: u32) -> bool {
         (self.scope, self.grid.granularity()) == (scope, granularity)
     }
 
-    /// The stacks of threads become those of domains, with what has been counted.
+    /// The stacks of threads become those of domains, with their counts.
     pub fn share(&mut self) {
         self.scope = Scope::Shared;
     }
 
-    /// A thread with this number, at most one more than there were, counts from now on.
+    /// A thread with this number, at most one more than there were, begins to be counted.
     pub fn begin(&mut self, number: usize) {
         let pairs = self.pairs.map(|pairs| PairTable::new(pairs.capacity, pairs.nearest));
         let tally = Tally::new(pairs, self.sampled);
@@ -74,7 +74,7 @@ impl Layer {
         }
     }
 
-    /// What the thread's accesses were since this was last asked.
+    /// The counts of the thread's accesses since the last call.
     pub fn drain(&mut self, thread: ThreadId, number: usize, cells: &mut Vec<ReuseCell>) {
         let (scope, granularity) = (self.scope, self.grid.granularity());
         if let Some(tally) = self.tallies.get_mut(number) {
@@ -82,7 +82,7 @@ impl Layer {
         }
     }
 
-    /// A thread makes no more accesses: what was its alone is freed.
+    /// A thread makes no more accesses: frees what belongs only to it.
     pub fn end(&mut self, number: usize) {
         if self.scope == Scope::Private {
             self.holders.end(number);
@@ -92,7 +92,7 @@ impl Layer {
         }
     }
 
-    /// How far the thread's miss ratios may be off.
+    /// The possible error of the thread's miss ratios.
     pub fn error(&self, number: usize) -> Option<SamplingError> {
         self.tallies.get(number)?.error(self.sieve.rate())
     }
@@ -104,7 +104,7 @@ impl Layer {
         }
     }
 
-    /// Accesses of one thread in a row.
+    /// Takes consecutive accesses of one thread.
     #[inline(always)]
     pub fn accesses(&mut self, origin: Origin, batch: &[Access], sites: Option<&mut Sites>) {
         let mut hand = None;
@@ -112,7 +112,7 @@ impl Layer {
         self.put_back(&mut hand);
     }
 
-    /// Accesses of several threads, whose sources have these origins.
+    /// Takes accesses of several threads, whose sources have these origins.
     #[inline(always)]
     pub fn sequence(&mut self, origins: &[Origin], sequence: &Sequence, mut sites: Option<&mut Sites>) {
         let mut hand = None;
@@ -155,7 +155,8 @@ impl Layer {
         }
     }
 
-    /// The stack of a holder, taken out, for the one that is. Threads may alternate all the time while they share one.
+    /// Exchanges the stack that is taken out for that of a holder. Threads may alternate all the time while they
+    /// share one.
     #[inline(always)]
     fn in_hand<'a>(&mut self, hand: &'a mut Option<InHand>, holder: usize) -> &'a mut Stack {
         if hand.as_ref().is_none_or(|hand| hand.holder != holder) {
@@ -172,7 +173,7 @@ impl Layer {
     }
 }
 
-/// A stack that is taken out of the layer's.
+/// A stack that is taken out of the layer.
 struct InHand {
     holder: usize,
     stack: Box<Stack>,

@@ -23,39 +23,39 @@
 //! # Ok::<(), carom_base_reuse::exact::ConfigError>(())
 //! ```
 //!
-//! # What counts as what
+//! # Definitions
 //!
-//! - A *place* is an aligned block of the granularity's bytes; at granularity 1 it is the very range of bytes that was
-//!   accessed, pieces of at most 64 bytes where that is wider.
-//! - An access that spans several places *touches* each, the lowest first, and every touch is counted. Stack
-//!   distances are those of the sequence of touches.
+//! - A *place* is an aligned block of the granularity's bytes. At granularity 1 it is exactly the range of bytes that
+//!   was accessed, in pieces of at most 64 bytes if that is wider.
+//! - An access that spans several places *touches* each, the lowest first, and every touch is counted. Stack distances
+//!   are those of the sequence of touches.
 //! - The clock of time distances counts accesses: those of the thread, or of all threads of the domain. A
 //!   read-modify-write takes two (it is a load and a store), but is one touch, which writes. A distance runs from the
 //!   end of the use to the beginning of the reuse.
-//! - In a thread's own cache, a write of another thread takes the place away (definition 6.2.2 of the ReuseTracker
-//!   thesis): it leaves the LRU stack at once, and the thread's next touch is [`CellClass::Invalidated`]. In a shared
-//!   cache, a write by a thread of another domain does (6.2.4). At granularity 1, so does a write to any of the
-//!   place's bytes.
-//! - In a shared cache every reuse counts, for that is what its miss ratio depends on; those by definition 6.2.3 are
+//! - In a thread's own cache, a write of another thread removes the place (definition 6.2.2 of the ReuseTracker thesis):
+//!   it leaves the LRU stack at once, and the thread's next touch is [`CellClass::Invalidated`]. In a shared cache, a
+//!   write by a thread of another domain does (6.2.4). At granularity 1, so does a write to any of the place's bytes.
+//! - In a shared cache every reuse counts, because its miss ratio depends on all of them; those by definition 6.2.3 are
 //!   the ones marked [`from_other`](ReuseCell::from_other). Cells belong to the thread that reuses.
-//! - First and invalidated touches appear under either kind of distance, in bin 0.
+//! - First and invalidated touches appear under both kinds of distance, in bin 0.
 //!
-//! # Who is first
+//! # Order
 //!
-//! The order of calls is that of accesses. Where threads' accesses come in batches, an [`Interleaver`] in front puts them
-//! in order, as far as that is known. Behind it, a [`Router`] and two [`Stage`]s share the work between processors.
+//! The order of calls is the order of accesses. Where threads' accesses come in batches, an [`Interleaver`] orders
+//! them first, where the order is known. After it, a [`Router`] and two [`Stage`]s divide the work between
+//! processors.
 //!
-//! # How
+//! # Algorithm
 //!
 //! LRU stack distance as the number of places accessed later than the last access to this one (Bennett and Kruskal,
-//! IBM J. Res. Dev. 19(4), 1975; Olken, LBL-12370, 1981). Each place is found in a hash table with the *slot* of its
-//! last access; a bit per slot says whether it is still some place's last, so that a distance is a count of bits
-//! ([`order`]). The few most recent places are kept apart, in order, and need neither ([`recent`]); where the entries of
-//! those are that were recent a little longer ago is remembered apart from the table ([`near`]). Invalidation works like
-//! the coherence protocol that it stands for: a place is exclusive to one stack or not, and only touches that would cause
-//! a message on a bus look further ([`holders`]).
+//! IBM J. Res. Dev. 19(4), 1975; Olken, LBL-12370, 1981). A hash table has each place with the *slot* of its last
+//! access. A bit per slot says whether it is still some place's last access, so a distance is a count of bits
+//! ([`order`]). The few most recent places are kept apart, in order, and need neither ([`recent`]). A small cache
+//! remembers where the entries of less recent places are ([`near`]). Invalidation works like the coherence protocol
+//! that it models: a place is exclusive to one stack or not, and only touches that would cause a message on a bus
+//! look further ([`holders`]).
 //!
-//! With [`Sampling`] only places whose hash is small are followed, and distances and counts are scaled up: SHARDS
+//! With [`Sampling`] only places with a small hash are followed, and distances and counts are scaled up: SHARDS
 //! (Waldspurger, Park, Garthwaite, Ahmad, FAST 2015), with its correction "SHARDS-adj" and an estimate of its error.
 //!
 //! [`CellClass::Invalidated`]: carom_base::CellClass::Invalidated

@@ -1,4 +1,4 @@
-//! Where the entries of places are that were touched not long ago.
+//! A cache of the entries of places that were touched not long ago.
 
 use super::{
     grid::{Key, VACANT},
@@ -9,11 +9,11 @@ use super::{
 /// Bits of a seat's number.
 const SEAT_BITS: u32 = 9;
 
-/// How many places: 8 KiB of them, so that they stay in a core's first cache beside what else is needed all the time.
+/// The number of places: 8 KiB of them, which stay in a core's first-level cache beside other data in constant use.
 const SEATS: usize = 1 << SEAT_BITS;
 
 /// A cache of the [table](super::table), with one seat for each value of a hash: most touches are of places that were
-/// touched a moment ago, and need no more than one look to be found.
+/// touched a moment ago, and are found with one look-up.
 #[derive(Clone, Debug)]
 pub(super) struct Near {
     seats: Box<[Seat; SEATS]>,
@@ -37,13 +37,13 @@ impl Near {
         (seat.key == key).then_some(seat.home)
     }
 
-    /// The place's entry is there; another place's that had its seat is forgotten.
+    /// Notes the place's entry; another place in the same seat is forgotten.
     #[inline(always)]
     pub fn put(&mut self, key: Key, home: Home) {
         self.seats[index(key)] = Seat { key, home };
     }
 
-    /// Entries have moved, which may be this place's.
+    /// Entries have moved, perhaps including this place's.
     pub fn follow(&mut self, key: Key, moved: Moved) {
         let seat = &mut self.seats[index(key)];
         if seat.key == key {
@@ -51,7 +51,7 @@ impl Near {
         }
     }
 
-    /// Forgets all of them.
+    /// Forgets all entries.
     pub fn clear(&mut self) {
         *self = Self::new();
     }

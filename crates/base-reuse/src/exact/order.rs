@@ -1,9 +1,9 @@
-//! The order of last accesses: which of them are how much later than a given one.
+//! The order of last accesses: how many of them are later than a given one.
 
 /// Slots to a word.
 const WORD: usize = u64::BITS as usize;
 
-/// Words of a lowest node: their counts, a byte each, fill a register.
+/// Words of a lowest node: their counts, one byte each, fill a register.
 const FINE: usize = 8;
 
 /// Slots of a lowest node.
@@ -12,7 +12,7 @@ const NODE: usize = FINE * WORD;
 /// Children of a node above: their counts fill a few vector registers.
 const FAN: usize = 16;
 
-/// Slots for each place: the more, the rarer everything is renumbered.
+/// Slots for each place: with more of them, renumbering is rarer.
 const SLOTS_PER_PLACE: usize = 16;
 
 /// The least number of slots.
@@ -28,22 +28,23 @@ struct Fine {
     counts: u64,
 }
 
-/// For each child of a node above, how many live slots are in the children before it: 16 numbers of a part of a word each,
-/// the first in the lowest bits. Never across cache lines.
+/// For each child of an inner node, how many live slots are in the children before it: 16 numbers of a part of a word
+/// each, the first in the lowest bits. Never across cache lines.
 ///
-/// Sums, not counts: to read is to load one word, to take a slot away is to subtract from all at once. Loads of a whole node
-/// right behind a store of a part of it, which adding up counts would need, would wait for the store to reach the cache.
+/// These are sums, not counts: reading loads one word, and removing a slot subtracts from all at once. Adding up
+/// counts would need loads of a whole node right after a store to a part of it, which would wait for the store to
+/// reach the cache.
 ///
-/// What is subtracted for children to come means nothing, and may borrow from those further to come: they are
+/// Numbers of later children have no meaning after a subtraction, and may borrow from those further on: they are
 /// [set](Self::set) before they are read.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Sums<const WORDS: usize>([u64; WORDS]);
 
-/// Of nodes of `Fine`, fewer than 2^16 slots.
+/// Sums over nodes of `Fine`: fewer than 2^16 slots.
 type Middle = Sums<4>;
 
-/// Further up: fewer than 2^32.
+/// Higher levels: fewer than 2^32.
 type Coarse = Sums<8>;
 
 impl Fine {
@@ -57,7 +58,7 @@ impl Fine {
         let word = slot / WORD % FINE;
         let bits = self.words[word] & ((1 << (slot % WORD)) - 1);
         let counts = self.counts & ((1 << (word * 8)) - 1);
-        // Their sum is seven times 64 at most, which is more than a byte holds.
+        // Their sum is at most seven times 64, which is more than a byte holds.
         let pairs = (counts & EVEN) + (counts >> 8 & EVEN);
         bits.count_ones() + (pairs.wrapping_mul(ALL) >> 48) as u32
     }
@@ -73,7 +74,7 @@ impl Fine {
 impl<const WORDS: usize> Sums<WORDS> {
     const EMPTY: Self = Self([0; WORDS]);
 
-    /// Numbers in a word.
+    /// Numbers per word.
     const LANES: usize = FAN / WORDS;
 
     const BITS: usize = WORD / Self::LANES;
@@ -99,25 +100,26 @@ impl<const WORDS: usize> Sums<WORDS> {
         (self.0[child / Self::LANES] >> (child % Self::LANES * Self::BITS) & Self::MASK) as u32
     }
 
-    /// A slot of this child is live no longer.
+    /// A slot of this child is no longer live.
     #[inline(always)]
     fn take(&mut self, child: usize) {
         let later = &Self::LATER[child % FAN];
         self.0 = std::array::from_fn(|word| self.0[word].wrapping_sub(later[word]));
     }
 
-    /// The child is the next one, behind so many live slots.
+    /// The child is the next one, after `before` live slots.
     fn set(&mut self, child: usize, before: u32) {
         let (word, shift) = (&mut self.0[child / Self::LANES], child % Self::LANES * Self::BITS);
         *word = *word & !(Self::MASK << shift) | u64::from(before) << shift;
     }
 }
 
-/// A sequence of slots, taken in order of time, of which some are *live*: some place's last access.
+/// A sequence of slots, used in order of time, of which some are *live*: the last access of some place.
 ///
 /// A bit per slot, and above it a tree whose nodes have, for each of their children, the number of live slots in its
-/// earlier siblings. (Bennett and Kruskal's tree of partial sums, 1975, with wide nodes.) The node at the end, where most
-/// slots are taken and given, needs nothing from above: what is later than a slot of it is in it.
+/// earlier siblings. (Bennett and Kruskal's tree of partial sums, 1975, with wide nodes.) The node at the end, where
+/// most slots are used and removed, needs nothing from the levels above: everything later than one of its slots is in
+/// it.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     fine: Vec<Fine>,
@@ -125,18 +127,18 @@ pub(super) struct Order {
     middle: Vec<Middle>,
     /// The levels above, the lowest first; the last has one node.
     coarse: Vec<Vec<Coarse>>,
-    /// The next slot to be taken.
+    /// The next slot to use.
     next: usize,
-    /// The node of the last one that was.
+    /// The node of the last slot that was used.
     node: usize,
-    /// Live slots before that node. Not as wide as the next: so that no compiler changes both by one instruction, which
-    /// would have to wait for what changes one of them.
+    /// Live slots before that node. Narrower than the next field, so that no compiler changes both by one
+    /// instruction, which would have to wait for a change of one of them.
     earlier: usize,
     live: u32,
 }
 
 impl Order {
-    /// The first `live` slots are live; there is room for as many accesses as befits so many `places`.
+    /// The first `live` slots are live; there is room for a number of accesses in proportion to `places`.
     pub fn new(live: usize, places: usize) -> Self {
         let slots = places.max(live).saturating_mul(SLOTS_PER_PLACE).clamp(FEWEST_SLOTS, SLOT_LIMIT);
         let fine = vec![Fine::EMPTY; slots.div_ceil(NODE)];
@@ -168,7 +170,7 @@ impl Order {
         self.live as usize
     }
 
-    /// The slot of the newest access, now live. `None` where all have been used: it is time to renumber.
+    /// The slot of the newest access, now live. `None` where all have been used: then it is time to renumber.
     #[inline(always)]
     pub fn push(&mut self) -> Option<u32> {
         let slot = self.next;
@@ -208,7 +210,7 @@ impl Order {
         (self.live - earlier - older).into()
     }
 
-    /// Takes a slot of an earlier node out of the sums; returns how many live ones are in the nodes before it.
+    /// Removes a slot of an earlier node from the sums; returns how many live ones are in the nodes before it.
     #[inline(always)]
     fn take_above(&mut self, node: usize) -> u32 {
         self.earlier -= 1;
@@ -225,14 +227,14 @@ impl Order {
         older
     }
 
-    /// Brings near what taking this slot will need. The result means nothing.
+    /// Loads into the cache what removing this slot will need. The result has no meaning.
     #[inline(always)]
     pub fn touch_ahead(&self, slot: u32) -> u64 {
         self.fine.get(slot as usize / NODE).map_or(0, |fine| fine.counts)
     }
 
-    /// Prepares the word that begins with this slot. All its slots count as live from now on: those to come are before no
-    /// other.
+    /// Prepares the word that begins with this slot. All its slots count as live from now on: the unused ones are
+    /// before no other slot.
     #[cold]
     #[inline(never)]
     fn open(&mut self, slot: usize) {
@@ -243,9 +245,9 @@ impl Order {
         self.fine[node].counts += (WORD as u64) << (slot / WORD % FINE * 8);
     }
 
-    /// Slots of this node come next: the sums of what is before it are known.
+    /// The next slots are in this node: the sums of what is before it are known.
     fn open_node(&mut self, node: usize) {
-        // Live slots in the siblings of its parents, and so on, that are before it: as far as they are needed.
+        // Live slots in earlier siblings of its parents, and so on, as far as they are needed.
         let mut earlier = self.live - self.earlier as u32;
         (self.node, self.earlier) = (node, self.live as usize);
         let (mut parent, mut child) = (node / FAN, node % FAN);
@@ -284,8 +286,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20))]
 
-        /// Some slots live from the start, then pushes, up to some hundred at once, and takes; the larger ones need four
-        /// levels, and many pushes several nodes of 512 slots.
+        /// Some slots live from the start, then pushes, up to some hundred at once, and removals; the larger ones
+        /// need four levels, and many pushes several nodes of 512 slots.
         #[test]
         fn counts_as_a_plain_list_does(
             places in prop_oneof![0..600usize, 16_000..20_000usize],
@@ -311,8 +313,9 @@ mod tests {
         }
     }
 
-    /// Takes behind the last open word must not disturb the words that are opened later, nor those in earlier nodes the
-    /// nodes to come: fills all slots, taking every third as soon as it is there, and the first ones that were live.
+    /// Removals after the last open word must not affect words that are opened later, and those in earlier nodes must
+    /// not affect later nodes. Fills all slots, removing every third as soon as it is used, and the first ones that
+    /// were live.
     #[test]
     fn fills_up() {
         let mut order = Order::new(5000, 5000);

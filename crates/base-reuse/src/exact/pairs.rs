@@ -9,15 +9,15 @@ use super::{
     histogram::{Column, Histogram, UNIT, take_whole},
 };
 
-/// Entries that one combination may be put in.
+/// Entries in which one combination may be stored.
 const WAYS: usize = 8;
 
-/// Neighbouring bins that are one combination: of a pair's distances their mean is kept, so that a pair whose distances
-/// are all much the same has them to within a bin, and takes no more room than it would with wider ones. They are a
-/// quarter of a doubling.
+/// Neighbouring bins that form one combination. The mean of a pair's distances in them is kept: so a pair with
+/// similar distances has them to within a bin, and takes no more room than with wider bins. They are a quarter of a
+/// doubling.
 const BINS: u16 = 8;
 
-/// What is told apart.
+/// What is distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct What {
     earlier: Ip,
@@ -34,7 +34,7 @@ impl What {
     }
 }
 
-/// [`BINS`] of them. One more than their number, so that a vacant entry needs no room to say so.
+/// [`BINS`] neighbouring bins. One more than their number, so that a vacant entry needs no flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bins(NonZero<u16>);
 
@@ -52,10 +52,10 @@ impl Bins {
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     what: What,
-    /// Of the latest.
+    /// The address of the latest reuse.
     at: Addr,
     count: u64,
-    /// The sum of which of the [`Bins`] it was, from 0.
+    /// The sum of the positions in the [`Bins`], from 0.
     nth: u64,
 }
 
@@ -82,8 +82,8 @@ impl Counted {
 
 /// The frequent combinations of a pair of instructions, a column and some bins of the distance.
 ///
-/// A new one takes the place of the rarest of the few that share its set, whose count goes to the rest: as with a
-/// cache that evicts the least frequently used, what is frequent stays.
+/// A new one replaces the rarest of the few in its set, whose count goes to the rest: as in a cache that evicts the
+/// least frequently used entry, frequent ones stay.
 #[derive(Clone, Debug)]
 pub(super) struct PairTable {
     sets: Vec<[Option<Counted>; WAYS]>,
@@ -100,12 +100,12 @@ impl PairTable {
         Self { sets, rest: Histogram::default(), nearest }
     }
 
-    /// The least distance that is told apart by pairs. Nearer ones are not to be [added](Self::add) one by one.
+    /// The smallest distance that is distinguished by pairs. Nearer ones must not be [added](Self::add) individually.
     pub fn nearest(&self) -> u64 {
         self.nearest
     }
 
-    /// So many reuses at this distance, nearer than what is told apart.
+    /// Adds `count` reuses at this distance, which is below [`nearest`](Self::nearest).
     pub fn add_near(&mut self, distance: u64, column: Column, count: u64) {
         self.rest.add(distance, column, count * UNIT);
     }
@@ -151,7 +151,7 @@ impl PairTable {
     }
 }
 
-/// What is frequent is found first.
+/// Frequent combinations are found first.
 #[inline(always)]
 fn move_up(set: &mut [Option<Counted>; WAYS], way: usize) {
     let count = |way: usize| set[way].map_or(0, |counted| counted.count);
@@ -168,8 +168,8 @@ mod tests {
     fn frequent_pairs_stay_and_the_rest_is_counted() {
         let mut pairs = PairTable::new(1, 0);
         let column = Column::new(false, true, false);
-        // One set of 8. Pair (1, 2) comes twice as often as all others together, each of which comes once. Its distances
-        // are in the last two of the eight bins of 16 from 896 on.
+        // One set of 8. Pair (1, 2) comes twice as often as all others together, each of which comes once. Its
+        // distances are in the last two of the eight bins of 16 from 896 on.
         for other in 0..100u64 {
             pairs.add((Ip(1), Ip(2)), column, 1000, Addr(0x1000), UNIT);
             pairs.add((Ip(1), Ip(2)), column, 1010, Addr(0x2000 + other), UNIT);
@@ -178,8 +178,8 @@ mod tests {
         let (mut of_pair, mut of_others, mut of_rest) = (0, 0, 0);
         pairs.drain(|pair, bin, _, count| match pair {
             Some(((Ip(1), Ip(2)), at)) => {
-                // Half is in the bin from 992, half in that from 1008, which is where the mean is rounded to. The
-                // hundredth time, at the second of the two.
+                // Half is in the bin from 992, half in that from 1008, to which the mean is rounded. The hundredth
+                // reuse has the second of the two.
                 assert_eq!((bin.low(), at), (1008, Addr(0x2063)));
                 of_pair += count;
             }
@@ -195,8 +195,8 @@ mod tests {
         assert_eq!((of_pair, of_others, of_rest), (200, 7, 93));
     }
 
-    /// 2 MiB are 32,768 lines, the first of a doubling; each bin is 1024 wide. A pair that always has this distance keeps
-    /// it, also what is put in between two drains.
+    /// 2 MiB are 32,768 lines, the first of a doubling; each bin is 1024 wide. A pair that always has this distance
+    /// keeps it, also when it is added between two drains.
     #[test]
     fn a_distance_is_kept_within_its_bin() {
         let mut pairs = PairTable::new(8, 64);

@@ -2,29 +2,29 @@
 
 use super::entry::Entry;
 
-/// Entries that are allocated at a time. None ever moves, so growing takes no second copy of all.
+/// Entries that are allocated at a time. None ever moves, so growing needs no copy.
 const CHUNK: usize = 4096;
 
 /// Pieces have 1, 2, 4 ... entries, up to this many.
 pub(super) const LARGEST: usize = 8;
 
-/// How many sizes that are.
+/// The number of these sizes.
 const SIZES: usize = LARGEST.ilog2() as usize + 1;
 
-/// Gives out *pieces*: entries side by side, a power of two of them. Larger ones are split where no small one is left
-/// (Knowlton's buddy system, CACM 8(10), 1965), but never put together again: what grows leaves its piece to what
-/// begins.
+/// Gives out *pieces*: adjacent entries, a power of two of them. Larger ones are split where no small one is free
+/// (Knowlton's buddy system, CACM 8(10), 1965), but never merged again: a set that grows leaves its piece to a new
+/// one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pool {
     chunks: Vec<Box<[Entry; CHUNK]>>,
-    /// Entries in pieces, given out or back.
+    /// Entries in pieces, in use or free.
     used: usize,
-    /// The first entries of pieces that were given back, by the logarithm of their size.
+    /// The first entries of free pieces, by the logarithm of their size.
     free: [Vec<u32>; SIZES],
 }
 
 impl Pool {
-    /// A piece of `1 << size` empty entries; its first.
+    /// A piece of `1 << size` empty entries; returns its first.
     pub fn take(&mut self, size: usize) -> u32 {
         if let Some(first) = self.free.get_mut(size).and_then(Vec::pop) {
             return first;
@@ -44,7 +44,7 @@ impl Pool {
         first
     }
 
-    /// A piece of twice the size, with the entries of this one of `1 << size`, which is given back.
+    /// A piece of twice the size, with the entries of this one of `1 << size`, which becomes free.
     pub fn enlarge(&mut self, first: u32, size: usize) -> u32 {
         let larger = self.take(size + 1);
         for nth in 0..1 << size {
@@ -54,21 +54,21 @@ impl Pool {
         larger
     }
 
-    /// An entry of a piece that was given out.
+    /// An entry of a piece that is in use.
     #[inline(always)]
     pub fn at(&mut self, number: u32) -> &mut Entry {
         let number = number as usize;
         &mut self.chunks[number / CHUNK][number % CHUNK]
     }
 
-    /// An entry, if there are so many.
+    /// An entry, if it exists.
     #[inline(always)]
     pub fn get(&self, number: u32) -> Option<&Entry> {
         let number = number as usize;
         Some(&self.chunks.get(number / CHUNK)?[number % CHUNK])
     }
 
-    /// All entries of all pieces; those that were not given out are empty.
+    /// All entries of all pieces; those of free pieces are empty.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
         self.chunks.iter_mut().flat_map(|chunk| chunk.iter_mut()).take(self.used)
     }
@@ -78,7 +78,7 @@ impl Pool {
 mod tests {
     use super::*;
 
-    /// Pieces of all sizes, marked; none overlaps another, and a larger one keeps what was in the smaller.
+    /// Pieces of all sizes, marked; none overlaps another, and a larger one keeps the entries of the smaller one.
     #[test]
     fn pieces_do_not_overlap() {
         let mut pool = Pool::default();
@@ -98,7 +98,7 @@ mod tests {
             let (old, new) = slots.split_at(1 << size);
             assert!(old.iter().all(|slot| *slot == Some(nth)) && new.iter().all(Option::is_none));
         }
-        // What was given back is empty: as many entries are marked as at first, 1 + 2 + 4 in three.
+        // Free pieces are empty: as many entries are marked as at first, 1 + 2 + 4 in three.
         assert_eq!(pool.iter_mut().filter(|entry| entry.slot().is_some()).count(), 7 * CHUNK);
     }
 

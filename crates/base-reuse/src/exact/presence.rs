@@ -2,13 +2,13 @@
 
 use super::{grid::Kinds, hash::product};
 
-/// Stacks that are told apart; of more, those with equal remainders look alike.
+/// The number of stacks that are distinguished; stacks with equal remainders are not.
 const BITS: usize = 48;
 
 const FEWEST_WORDS: usize = 1 << 10;
 
-/// A set of stacks for each block of neighbouring places, and one of the places' [kinds](Kinds) behind it. Blocks may fall
-/// together, and nothing is ever taken out: it names too many sometimes, too few never. One word per block, where a
+/// For each block of neighbouring places a set of stacks, followed by one of the places' [kinds](Kinds). Blocks may
+/// collide, and nothing is ever removed: a set may name too many, never too few. One word per block, where a
 /// directory would need an entry per place.
 #[derive(Clone, Debug)]
 pub(super) struct Presence {
@@ -27,7 +27,7 @@ impl Presence {
         Self { words: vec![0; self.words.len() * 2], used: 0 }
     }
 
-    /// So many blocks have fallen together that a larger one would pay.
+    /// Whether so many blocks have collided that a larger one would pay.
     pub fn is_crowded(&self) -> bool {
         self.used * 2 > self.words.len()
     }
@@ -44,13 +44,13 @@ impl Presence {
         self.words[self.at(block)]
     }
 
-    /// The stacks below `count` that a set may mean.
+    /// The stacks below `count` that a set may name.
     pub fn members(set: u64, count: usize) -> impl Iterator<Item = usize> {
         let bits = (0..BITS.min(count)).filter(move |bit| set >> bit & 1 != 0);
         bits.flat_map(move |bit| (bit..count).step_by(BITS))
     }
 
-    /// The kinds that a set may mean.
+    /// The kinds that a set may name.
     pub fn kinds(set: u64) -> Kinds {
         Kinds((set >> BITS) as u16)
     }

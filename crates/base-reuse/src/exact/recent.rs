@@ -7,32 +7,32 @@ use super::{
     table::Home,
 };
 
-/// How many places: a byte for each of them makes a word.
+/// The number of places: one byte for each fills a word.
 const DEPTH: usize = u64::BITS as usize / 8;
 
 /// A one in each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
-/// Each seat at the place of its own number.
+/// Each seat at the position of its own number.
 const IN_A_ROW: u64 = 0x0706_0504_0302_0100;
 
-/// A place, its entry in the table, and its last access, which the table does not know yet.
+/// A place, its entry in the table, and its last access, which the table does not have yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub home: Home,
     pub last: Last,
 }
 
-/// The most recent places: most accesses go to one of them, and need no more than this.
+/// The most recent places: most accesses are to one of them, and need nothing else.
 ///
-/// Places keep their *seats*. In the order of last accesses there are only a byte of each key, its *tag*, and the number
-/// of the seat, the most recent in the lowest byte of a word each: so all tags are compared at once, and the order is
-/// changed by shifts. No branch depends on which of them it is, which would be mispredicted half the time.
+/// Places keep their *seats*. In the order of last accesses there are only a byte of each key, its *tag*, and the
+/// number of the seat, the most recent in the lowest byte of a word each. So all tags are compared at once, and the
+/// order is changed by shifts. No branch depends on the position, which would be mispredicted half the time.
 #[derive(Clone, Debug)]
 pub(super) struct Recent {
     tags: u64,
     seats: u64,
-    /// How many seats are taken: the first so many in the order.
+    /// The number of seats in use: the first ones in the order.
     count: u32,
     /// By seat.
     keys: [Key; DEPTH],
@@ -45,17 +45,17 @@ impl Recent {
         Self { tags: 0, seats: IN_A_ROW, count: 0, keys: [VACANT; DEPTH], places: [place; DEPTH] }
     }
 
-    /// How many there are.
+    /// The number of places.
     #[inline(always)]
     pub fn count(&self) -> u64 {
         self.count.into()
     }
 
-    /// How many places are more recent than this one, in bits of the words.
+    /// The number of places that are more recent than this one, in bits of the words.
     #[inline(always)]
     fn depth_bits(&self, key: Key) -> Option<u32> {
         let differ = self.tags ^ (tag(key) * ONES);
-        // The highest bit of each byte that is zero, and maybe of some above one that is.
+        // The highest bit of each byte that is zero, and perhaps of some above one that is.
         let mut equal = differ.wrapping_sub(ONES) & !differ & (ONES << 7);
         while equal != 0 {
             let depth_bits = equal.trailing_zeros() / 8 * 8;
@@ -72,14 +72,15 @@ impl Recent {
         (self.seats >> depth_bits) as usize % DEPTH
     }
 
-    /// The place that was touched last, if that is this one: its last access.
+    /// The last access to the place that was touched last, if it is this one.
     #[inline(always)]
     pub fn again(&mut self, key: Key) -> Option<&mut Last> {
         let top = self.seat(0);
         (self.keys[top] == key).then(|| &mut self.places[top].last)
     }
 
-    /// If it is among them, the place becomes the most recent one. How many were more recent, and its last access.
+    /// Makes the place the most recent one, if it is among them. Returns how many were more recent, and its last
+    /// access.
     #[inline(always)]
     pub fn touch(&mut self, key: Key) -> Option<(u64, &mut Last)> {
         let depth_bits = self.depth_bits(key)?;
@@ -89,7 +90,7 @@ impl Recent {
         Some(((depth_bits / 8).into(), &mut self.places[seat].last))
     }
 
-    /// A new most recent one; returns the one that falls off the end.
+    /// Adds a most recent one; returns the one that falls out.
     #[inline(always)]
     pub fn push(&mut self, key: Key, place: Place) -> Option<Place> {
         self.seats = self.seats.rotate_left(8);
@@ -115,7 +116,7 @@ impl Recent {
         self.depth_bits(key).map(|depth_bits| &mut self.places[self.seat(depth_bits)])
     }
 
-    /// Takes one out.
+    /// Removes one.
     pub fn remove(&mut self, key: Key) -> Option<Place> {
         let depth_bits = self.depth_bits(key)?;
         let seat = self.seat(depth_bits);
@@ -126,12 +127,12 @@ impl Recent {
         Some(self.places[seat])
     }
 
-    /// All of them, in no order.
+    /// All of them, in any order.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (Key, &mut Place)> {
         self.keys.into_iter().zip(&mut self.places).filter(|(key, _)| *key != VACANT)
     }
 
-    /// Takes out those that are not wanted.
+    /// Removes those that are not kept.
     pub fn retain(&mut self, keep: impl Fn(Key) -> bool) {
         for key in self.keys.into_iter().filter(|key| *key != VACANT && !keep(*key)) {
             self.remove(key);
@@ -144,14 +145,14 @@ fn tag(key: Key) -> u64 {
     product(key) >> (u64::BITS - 8)
 }
 
-/// The byte behind so many bits becomes the lowest one, and those below it move up.
+/// Moves the byte at this many bits to the lowest position, and those below it up.
 #[inline(always)]
 fn raised(word: u64, depth_bits: u32) -> u64 {
     let (below, above) = (word & !(u64::MAX << depth_bits), word & (!0xFF << depth_bits));
     above | below << 8 | word >> depth_bits & 0xFF
 }
 
-/// It becomes the highest one, and those above it move down.
+/// Moves it to the highest position, and those above it down.
 fn sunk(word: u64, depth_bits: u32) -> u64 {
     let (below, above) = (word & !(u64::MAX << depth_bits), word & (!0xFF << depth_bits));
     below | above >> 8 | (word >> depth_bits & 0xFF) << (u64::BITS - 8)
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a list that is searched and shifted. Of 300 keys some have equal tags.
+        /// Compares with a list that is searched and shifted. Of 300 keys some have equal tags.
         #[test]
         fn keeps_the_order_of_a_list(steps in prop::collection::vec((prop_oneof![0..12u64, 0..300u64], 0..10u8), 1..300)) {
             let mut recent = Recent::new();

@@ -1,9 +1,9 @@
-//! Accesses of several threads in their order.
+//! Accesses of several threads, in order.
 
 use carom_base::{Access, Domain, ThreadId};
 
-/// Accesses of several threads in their order, which [`Exact::sequence`](super::Exact::sequence) takes at once: threads
-/// may alternate at every one of them.
+/// Accesses of several threads in order, which [`Exact::sequence`](super::Exact::sequence) takes at once: threads may
+/// alternate at every access.
 #[derive(Clone, Debug, Default)]
 pub struct Sequence {
     accesses: Vec<Access>,
@@ -11,10 +11,10 @@ pub struct Sequence {
     sources: Vec<Source>,
 }
 
-/// Who makes accesses, and where.
+/// The thread that makes accesses, and its domain.
 pub(super) type Source = (ThreadId, Domain);
 
-/// Accesses in a row, of one source.
+/// Consecutive accesses of one source.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     /// Which of the sources.
@@ -23,11 +23,11 @@ struct Run {
 }
 
 impl Sequence {
-    /// More accesses of one thread, made while it ran in this domain.
+    /// Appends accesses of one thread, made while it ran in this domain.
     #[inline]
     pub fn push(&mut self, thread: ThreadId, domain: Domain, accesses: &[Access]) {
         self.note(thread, domain, accesses.len());
-        // Most are single ones, which a loop copies faster than what copies any number.
+        // Most are single ones, which a loop copies faster than a copy of any number.
         if let [only] = accesses {
             self.accesses.push(*only);
         } else {
@@ -35,7 +35,7 @@ impl Sequence {
         }
     }
 
-    /// As [`push`](Self::push). Where these are the first ones they change places with a vector that is empty.
+    /// As [`push`](Self::push). If these are the first accesses, the vector is exchanged for an empty one.
     pub fn push_all(&mut self, thread: ThreadId, domain: Domain, accesses: &mut Vec<Access>) {
         if self.accesses.is_empty() {
             self.note(thread, domain, accesses.len());
@@ -64,7 +64,7 @@ impl Sequence {
         }) as u32
     }
 
-    /// How many accesses there are.
+    /// The number of accesses.
     pub fn len(&self) -> usize {
         self.accesses.len()
     }
@@ -74,7 +74,7 @@ impl Sequence {
         self.accesses.is_empty()
     }
 
-    /// Takes all of them out; their memory stays.
+    /// Removes all accesses; their memory stays.
     pub fn clear(&mut self) {
         self.accesses.clear();
         self.runs.clear();
@@ -85,7 +85,7 @@ impl Sequence {
         &self.sources
     }
 
-    /// All runs, in groups that are no longer than it takes to have this many accesses.
+    /// All runs, in groups that are no longer than needed for this many accesses.
     pub(super) fn groups(&self, least: usize) -> impl Iterator<Item = Group<'_>> {
         let (mut runs, mut accesses) = (self.runs.as_slice(), self.accesses.as_slice());
         std::iter::from_fn(move || {

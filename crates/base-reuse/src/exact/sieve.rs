@@ -5,12 +5,13 @@ use carom_base::{Access, AccessKind};
 
 use super::{config::Sampling, grid::Grid, hash::folded, histogram::UNIT};
 
-/// Which part of the places stays when there are too many. The paper takes out one place at a time, by a queue of their
-/// hashes; a tenth at once needs no queue, and the places followed are between nine tenths of the limit and all of it.
+/// The fraction of the places that stays when there are too many. The paper removes one place at a time, by a queue
+/// of their hashes. A tenth at once needs no queue, and the number of followed places is between nine tenths of the
+/// limit and the limit.
 const KEPT: f64 = 0.9;
 
-/// From the fraction of the square root of 2: independent of the tables' hash, which would else see only a part of its
-/// range.
+/// From the fraction of the square root of 2: independent of the tables' hash, which would otherwise get only a part
+/// of its range.
 const MULTIPLIER: u64 = 0x6A09_E667_F3BC_C909;
 
 /// Accesses that are skipped at once.
@@ -24,21 +25,21 @@ const OF_KIND: [u64; 3] = {
     counts
 };
 
-/// Chooses places by their hash, the same ones for all stacks of a layer.
+/// Selects places by their hash, the same ones for all stacks of a layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sieve {
-    /// Hashes up to this pass.
+    /// Places with hashes up to this are followed.
     threshold: u64,
-    /// How many places may be followed.
+    /// The largest number of places that may be followed.
     limit: usize,
-    /// The part of the places that is followed.
+    /// The fraction of the places that is followed.
     rate: f64,
-    /// What a followed touch stands for, in units of [`UNIT`].
+    /// The number of touches that a followed one stands for, in units of [`UNIT`].
     weight: u64,
 }
 
-/// Of some accesses, fewer than 2^32, how many write, and how many are read-modify-writes. In one number, as this is
-/// added up for every access.
+/// For some accesses, fewer than 2^32, how many write, and how many are read-modify-writes. In one number, because
+/// this is added up for every access.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts(u64);
 
@@ -72,9 +73,9 @@ impl Sieve {
         Self { threshold, limit, rate, weight: (UNIT as f64 / rate) as u64 }
     }
 
-    /// How many accesses come before the first that concerns a place that is followed or, maybe, more than one place.
+    /// The number of accesses before the first one to a followed place, or, perhaps, to more than one place.
     ///
-    /// Of most accesses this is all that is ever looked at.
+    /// Most accesses are not looked at further.
     #[inline(never)]
     pub fn skip(self, grid: Grid, batch: &[Access]) -> (usize, Counts) {
         let (mut skipped, mut counts) = self.skip_groups(grid, batch);
@@ -89,11 +90,11 @@ impl Sieve {
         (skipped, Counts(counts))
     }
 
-    /// As [`skip`](Self::skip), as far as whole groups of accesses can be skipped: with one branch for each.
+    /// As [`skip`](Self::skip), in whole groups of accesses: with one branch for each group.
     #[inline(always)]
     fn skip_groups(self, grid: Grid, batch: &[Access]) -> (usize, u64) {
         let shift = grid.granularity().ilog2();
-        // Where places are ranges each has a line for its unit, and any width up to a line is one place.
+        // Where places are ranges, each has a line for its unit, and any width up to a line is one place.
         let groups = if shift == 0 { &[] } else { batch.as_chunks::<GROUP>().0 };
         let (mut skipped, mut counts) = (0, 0);
         for group in groups {
@@ -119,23 +120,23 @@ impl Sieve {
         folded(unit, MULTIPLIER)
     }
 
-    /// Is it followed?
+    /// Whether it is followed.
     #[inline(always)]
     pub fn passes(self, hash: u64) -> bool {
         hash <= self.threshold
     }
 
-    /// The part of the places that is followed.
+    /// The fraction of the places that is followed.
     pub fn rate(self) -> f64 {
         self.rate
     }
 
-    /// What a followed touch stands for, in units of [`UNIT`].
+    /// The number of touches that a followed one stands for, in units of [`UNIT`].
     pub fn weight(self) -> u64 {
         self.weight
     }
 
-    /// With so many places followed, must some go? Then they no longer pass.
+    /// Whether some of this many followed places must be dropped. Then they are no longer followed.
     pub fn tighten(&mut self, places: usize) -> bool {
         if places <= self.limit {
             return false;
@@ -165,8 +166,8 @@ mod tests {
         assert_eq!(Sieve::new(Sampling::Rate(1.0)).weight(), UNIT);
     }
 
-    /// Nothing passes this rate but what lies in two lines: the third access. Before it are a store and a
-    /// read-modify-write: two writes, one of them double.
+    /// At this rate only accesses in two lines pass: the third. Before it are a store and a read-modify-write: two
+    /// writes, one of them double.
     #[test]
     fn skipping_counts_what_it_skips() {
         let kinds = [AccessKind::Store, AccessKind::ReadModifyWrite, AccessKind::Load, AccessKind::Store];
@@ -175,7 +176,7 @@ mod tests {
             Access { ip: Ip(1), addr, width: 8, kind }
         });
         let batch: Vec<Access> = accesses.collect();
-        // And the same behind three groups of loads, which are skipped as a whole.
+        // The same behind three groups of loads, which are skipped as a whole.
         let load = Access { kind: AccessKind::Load, width: 8, ..batch[0] };
         let longer = [vec![load; 3 * GROUP], batch.clone()].concat();
         let skip = |rate, batch| {

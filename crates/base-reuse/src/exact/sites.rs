@@ -1,4 +1,4 @@
-//! Instructions by small numbers.
+//! Instructions as small numbers.
 
 use carom_base::Ip;
 
@@ -6,21 +6,21 @@ use super::hash::product;
 
 const FEWEST: usize = 1 << 12;
 
-/// Places for each instruction.
+/// Hash places for each instruction.
 const ROOM: usize = 8;
 
-/// Numbers instructions in the order in which they are met, from 0.
+/// Numbers instructions from 0 in the order in which they appear.
 #[derive(Clone, Debug)]
 pub(super) struct Sites {
     ips: Vec<Ip>,
-    /// By hash, with linear probing, a power of two of them. So much room that most are found at once.
+    /// By hash, with linear probing, a power of two of them. With enough room that most are found at once.
     places: Vec<Place>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     ip: Ip,
-    /// One more than the number, 0 where vacant.
+    /// One more than the number, 0 if vacant.
     next: u32,
 }
 
@@ -58,7 +58,7 @@ impl Sites {
         next - 1
     }
 
-    /// Where it is, or would be.
+    /// Its position, or the one where it would be.
     fn find(&self, ip: Ip) -> usize {
         let mut at = hash(ip) & (self.places.len() - 1);
         while self.places[at].next != 0 && self.places[at].ip != ip {

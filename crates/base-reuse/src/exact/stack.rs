@@ -12,10 +12,10 @@ use super::{
     table::{Home, Table},
 };
 
-/// How many places are read ahead for.
+/// The number of places that are prefetched.
 pub(super) const AHEAD: usize = 32;
 
-/// If so many of those had to be looked for in the table, much of what is touched is far.
+/// If this many of those had to be looked up in the table, much of what is touched is far.
 const FAR: u32 = AHEAD as u32 / 4;
 
 /// A touch of a place.
@@ -23,7 +23,7 @@ const FAR: u32 = AHEAD as u32 / 4;
 pub(super) struct Now<'a> {
     /// The clock before the access.
     pub begin: u64,
-    /// What its place will remember of it, with the instruction.
+    /// What its place will remember of it, beside the instruction.
     pub stamp: Stamp,
     pub access: &'a Access,
 }
@@ -45,7 +45,7 @@ impl<'a> Now<'a> {
         Last { stamp: self.stamp.after(earlier), ip: self.access.ip }
     }
 
-    /// The place, whose last touch was another one, remembers this now.
+    /// Notes the touch in a place whose last touch was another one.
     #[inline(always)]
     fn reuse(self, last: &mut Last, stack: u64) -> Reuse {
         let Last { stamp: earlier, ip } = std::mem::replace(last, self.last(last.stamp));
@@ -53,7 +53,7 @@ impl<'a> Now<'a> {
     }
 }
 
-/// The instruction of an earlier touch. What it is need not be known mostly.
+/// The instruction of an earlier touch, which is mostly not needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum By {
     Ip(Ip),
@@ -71,7 +71,7 @@ impl By {
     }
 }
 
-/// A touch of a place that the stack has.
+/// A touch of a place that is in the stack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reuse {
     pub earlier: Stamp,
@@ -82,7 +82,7 @@ pub(super) struct Reuse {
     pub stack: u64,
 }
 
-/// What a touch was to its place.
+/// The relation of a touch to its place.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Seen {
     First,
@@ -96,11 +96,11 @@ pub(super) struct Stack {
     recent: Recent,
     near: Near,
     table: Table,
-    /// Of the places that are not among the few most recent.
+    /// The order of the places that are not among the few most recent.
     order: Order,
-    /// Looked for in the table since [`was_far`](Self::was_far) was asked.
+    /// Look-ups in the table since [`was_far`](Self::was_far) was called.
     far: u32,
-    /// Accesses so far.
+    /// The number of accesses.
     pub clock: u64,
 }
 
@@ -110,24 +110,24 @@ impl Stack {
         Self { recent, near, table, order, far: 0, clock: 0 }
     }
 
-    /// Places, also those that are gone.
+    /// The number of places, including invalidated ones.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// A touch of the place that was touched last, if that is this one. It stays exclusive if it was.
+    /// A touch of the place that was touched last, if it is this one. It stays exclusive if it was.
     #[inline(always)]
     pub fn touch_again(&mut self, key: Key, now: Now<'_>) -> Option<Reuse> {
         self.recent.again(key).map(|last| now.reuse(last, 0))
     }
 
-    /// The place becomes the most recent one, if it is among the few most recent. It stays exclusive if it was.
+    /// Makes the place the most recent one, if it is among the few most recent. It stays exclusive if it was.
     #[inline(always)]
     pub fn touch_recent(&mut self, key: Key, now: Now<'_>) -> Option<Reuse> {
         self.recent.touch(key).map(|(stack, last)| now.reuse(last, stack))
     }
 
-    /// The place, which is not among these, becomes the most recent one. It stays exclusive if it was.
+    /// Makes the place, which is not among these, the most recent one. It stays exclusive if it was.
     #[inline(always)]
     pub fn touch_older(&mut self, key: Key, now: Now<'_>, sites: Option<&mut Sites>) -> Seen {
         let Some(home) = self.home(key) else {
@@ -145,7 +145,7 @@ impl Stack {
         Seen::Reuse(Reuse { earlier, by: By::Site(site), time: earlier.before(now.begin), stack })
     }
 
-    /// Beyond [`MAX_PLACES`] (some 20 GB of memory) all others are forgotten.
+    /// Beyond [`MAX_PLACES`] (some 20 GB of memory) all other places are forgotten.
     #[inline(never)]
     fn touch_new(&mut self, key: Key, now: Now<'_>, sites: Option<&mut Sites>) {
         if self.table.len() >= MAX_PLACES {
@@ -160,7 +160,7 @@ impl Stack {
         self.push(key, home, now.last(Stamp::NONE), sites);
     }
 
-    /// A new most recent place; the last of those that were takes a slot. Only then is the number of its instruction
+    /// Adds a most recent place; the last of the recent ones takes a slot. Only then is the number of its instruction
     /// needed, if ever.
     #[inline(always)]
     fn push(&mut self, key: Key, home: Home, last: Last, sites: Option<&mut Sites>) {
@@ -174,7 +174,7 @@ impl Stack {
         }
     }
 
-    /// Slots have run out: the live ones move together, and one more is taken.
+    /// Slots have run out: the live ones move together, and one more is used.
     #[cold]
     #[inline(never)]
     fn renumber(&mut self) -> u32 {
@@ -184,7 +184,7 @@ impl Stack {
             }
         }
         let live = self.order.live();
-        // The old one goes first: they need not fit into memory both.
+        // The old one is dropped first: memory need not hold both.
         self.order = Order::new(0, 0);
         self.order = Order::new(live, self.table.len());
         // There is room: an order has several slots for each place.
@@ -202,7 +202,7 @@ impl Stack {
         Some(home)
     }
 
-    /// Another stack's place was touched that this one may have too; true if it has.
+    /// Another stack's place was touched that this one may have too; returns whether it does.
     pub fn share(&mut self, key: Key) -> bool {
         if let Some(place) = self.recent.get(key) {
             place.last.stamp.set_exclusive(false);
@@ -228,26 +228,26 @@ impl Stack {
         self.recent.top().last.stamp.set_exclusive(true);
     }
 
-    /// Is it?
+    /// Whether the place is exclusive to this stack.
     #[inline(always)]
     pub fn owns(&mut self) -> bool {
         self.recent.top().last.stamp.exclusive()
     }
 
-    /// Whether much was far of what was touched since this was last asked.
+    /// Whether many of the places that were touched since the last call were far away.
     #[inline(always)]
     pub fn was_far(&mut self) -> bool {
         std::mem::take(&mut self.far) >= FAR
     }
 
-    /// Brings near what touching these places, of which the first [`AHEAD`] count, will need: for all of them at once, as
-    /// each step needs the one before.
+    /// Prefetches what touching these places, of which the first [`AHEAD`] count, will need: for all of them at once,
+    /// because each step needs the one before.
     #[inline(always)]
     pub fn read_ahead(&mut self, keys: impl Iterator<Item = Key>) {
         let (mut places, mut slots) = ([VACANT; AHEAD], [0; AHEAD]);
         let (mut count, mut last, mut read) = (0, VACANT, 0);
         for key in keys.take(AHEAD) {
-            // Without a branch: who stays at a place is overwritten.
+            // Without a branch: a result that is not wanted is overwritten.
             places[count % AHEAD] = key;
             count += usize::from(key != last && self.near.get(key).is_none());
             last = key;
@@ -273,7 +273,7 @@ impl Stack {
         self.table.iter().map(|(key, _)| key)
     }
 
-    /// Forgets all other places, as if they had never been.
+    /// Forgets all other places, as if they had never been touched.
     pub fn retain(&mut self, keep: impl Fn(Key) -> bool) {
         self.recent.retain(&keep);
         let order = &mut self.order;

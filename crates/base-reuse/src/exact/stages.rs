@@ -1,4 +1,4 @@
-//! The analysis of private caches and that of shared ones, for two processors to do at once.
+//! The analyses of private caches and of shared ones, for two processors at once.
 //!
 //! ```text
 //!                                    tasks
@@ -8,8 +8,8 @@
 //!                              +--------------> shared Stage        ... takes the tasks since then
 //! ```
 //!
-//! Each [`Stage`] takes its tasks in order, and needs the other one only once: until a second thread accesses something,
-//! the private cache of the first is the shared one too, and only the private stage has something to do.
+//! Each [`Stage`] processes its tasks in order, and needs the other one only once: until a second thread accesses
+//! something, the private cache of the first is the shared one too, and only the private stage has work to do.
 
 use std::sync::Arc;
 
@@ -18,31 +18,31 @@ use carom_base_stream::Sink;
 
 use super::{analyser::Exact, sequence::Sequence};
 
-/// Accesses of a [`Task`] at most, unless one thread hands over more at once. With what the analysis needs beside them
-/// they fit in a core's second-level cache.
+/// The most accesses of a [`Task`], unless one thread hands over more at once. With the other data of the analysis
+/// they fit into a core's second-level cache.
 const MOST_ACCESSES: usize = 8 << 10;
 
-/// What a [`Stage`] is to do next.
+/// The next work of a [`Stage`].
 #[derive(Clone, Debug)]
 pub enum Task {
-    /// To take these in.
+    /// Analyse these accesses.
     Accesses(Arc<Sequence>),
-    /// To hand over what it made of this thread, which makes no more.
+    /// Hand over the counts of this thread, which makes no more accesses.
     Ended(ThreadId),
-    /// The private stage is to give the shared one what it needs to begin.
+    /// The private stage gives the shared one the state with which to begin.
     Part,
 }
 
-/// Tasks of both stages, in their order.
+/// Tasks of both stages, in order.
 #[derive(Debug, Default)]
 pub struct Tasks {
-    /// Of the private stage.
+    /// For the private stage.
     pub private: Vec<Task>,
-    /// Of the shared stage. Not before the private stage has given it what it needs.
+    /// For the shared stage. Not processed before the private stage has given it its state.
     pub shared: Vec<Task>,
 }
 
-/// Who has made accesses.
+/// The thread that made accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Met {
     #[default]
@@ -51,24 +51,24 @@ enum Met {
     Several,
 }
 
-/// Makes tasks of the accesses that an [`Interleaver`](carom_base_stream::Interleaver) gives on.
+/// Makes tasks from the output of an [`Interleaver`](carom_base_stream::Interleaver).
 #[derive(Debug, Default)]
 pub struct Router {
     met: Met,
-    /// Not yet a task.
+    /// Accesses that are not in a task yet.
     next: Sequence,
     spare: Vec<Sequence>,
     tasks: Tasks,
 }
 
 impl Router {
-    /// The tasks since this was last asked.
+    /// The tasks since the last call.
     pub fn tasks(&mut self) -> &mut Tasks {
         self.close();
         &mut self.tasks
     }
 
-    /// A sequence to use again.
+    /// A sequence for reuse.
     pub fn give_back(&mut self, mut sequence: Sequence) {
         sequence.clear();
         self.spare.push(sequence);
@@ -124,45 +124,45 @@ impl Sink for Router {
     }
 
     fn ended(&mut self, thread: ThreadId) {
-        // Its private cache goes, the shared one stays.
+        // Its private cache ends, the shared one stays.
         self.part();
         self.close();
         self.tell(&Task::Ended(thread));
     }
 }
 
-/// One of the two. See the [module](self).
+/// One of the two stages. See the [module](self).
 #[derive(Debug, Default)]
 pub struct Stage {
-    /// `None`: the other one is to give it.
+    /// `None`: the other stage has still to give it.
     exact: Option<Exact>,
-    /// It counts for the other one too.
+    /// It counts for the other stage, too.
     for_both: bool,
 }
 
 impl Stage {
-    /// The private one; `exact` is to count private caches alone, and has seen nothing.
+    /// The private stage; `exact` must count only private caches, and must not have seen an access.
     pub fn private(exact: Exact) -> Self {
         Self { exact: Some(exact), for_both: true }
     }
 
-    /// The shared one, which waits for what [`take`](Self::take) returns.
+    /// The shared stage, which waits for the result of [`take`](Self::take).
     pub const fn shared() -> Self {
         Self { exact: None, for_both: false }
     }
 
-    /// The shared one begins.
+    /// The shared stage begins.
     pub fn begin(&mut self, exact: Exact) {
         self.exact = Some(exact);
     }
 
-    /// Whether it can take tasks.
+    /// Whether it can process tasks.
     pub const fn has_begun(&self) -> bool {
         self.exact.is_some()
     }
 
-    /// Does a task: `analyse` is [`Exact::sequence`], `counted` takes what threads that ended have done. Returns what the
-    /// other stage begins with, where that is what was asked for.
+    /// Processes a task: `analyse` is [`Exact::sequence`], `counted` gets the counts of threads that have ended.
+    /// Returns the state for the other stage, if the task asks for it.
     pub fn take(
         &mut self,
         task: &Task,
@@ -181,7 +181,7 @@ impl Stage {
         None
     }
 
-    /// What each thread has done since this was last asked.
+    /// The counts of each thread since the last call.
     pub fn drain(&mut self, mut counted: impl FnMut(&[ReuseCell])) {
         let Some(exact) = &mut self.exact else { return };
         let threads: Vec<ThreadId> = exact.threads().collect();

@@ -1,4 +1,4 @@
-//! Where a place's last access is found.
+//! A hash table from a place to its last access.
 
 use super::{
     entry::Entry,
@@ -7,42 +7,42 @@ use super::{
     pool::{LARGEST, Pool},
 };
 
-/// Independent parts, so that growing one needs memory for the copy of that one only.
+/// Independent parts, so that growing one needs memory for a copy of that part only.
 const SEGMENTS: usize = 64;
 
 const SEGMENT_BITS: u32 = SEGMENTS.ilog2();
 
-/// Places of a block, as a power of two.
+/// Places in a block, as a power of two.
 const BLOCK_BITS: u32 = LARGEST.ilog2();
 
 /// Blocks of a bucket, which fills a cache line.
 const LANES: usize = 4;
 
-/// A segment is full at this many blocks in so many lanes ...
+/// A segment is full when this many of this many lanes hold blocks ...
 const FULL: (usize, usize) = (4, 5);
 
 /// ... and then becomes larger by one bucket in so many.
 const GROWTH: usize = 3;
 
-/// The number of no block: their numbers are shorter.
+/// The number of no block: numbers have fewer bits.
 const VACANT: u64 = u64::MAX;
 
 /// Bits of a seat.
 const SEAT_BITS: u32 = 4;
 
-/// The seat of a place that is not there.
+/// The seat of a place without an entry.
 const NO_SEAT: u32 = 0xF;
 
-/// Where an entry is, until a place of the same block is put in.
+/// The position of an entry, until a place of the same block is added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Home(u32);
 
 impl Home {
-    /// As good as any other.
+    /// Any value will do.
     pub const FIRST: Self = Self(0);
 }
 
-/// Entries of a block that have gone elsewhere.
+/// Entries of a block that have moved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moved {
     from: u32,
@@ -51,7 +51,7 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    /// Corrects a home, if it is that of one of them.
+    /// Corrects a home, if it is that of a moved entry.
     #[inline(always)]
     pub fn follow(self, home: &mut Home) {
         let nth = home.0.wrapping_sub(self.from);
@@ -61,12 +61,12 @@ impl Moved {
     }
 }
 
-/// Places by key, never fewer.
+/// Entries of places by key; none is ever removed singly.
 ///
-/// Neighbouring places make a *block*. A block is found by hash (open addressing; whole buckets are compared at once,
-/// so that no branch depends on which lane it is); the entries of its places lie side by side in a piece of memory as
-/// large as they need, in the order in which they came. So a place takes 20 bytes where its neighbours are there too,
-/// and some 40 where it is alone.
+/// Neighbouring places form a *block*. A block is found by hash (open addressing; whole buckets are compared at once,
+/// so no branch depends on the lane). The entries of its places are adjacent in a piece of memory of the size that
+/// they need, in the order in which they were added. So a place takes 20 bytes if its neighbours are in the table
+/// too, and some 40 if it is alone.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     segments: [Segment; SEGMENTS],
@@ -75,8 +75,8 @@ pub(super) struct Table {
     len: usize,
 }
 
-/// How a key is split into its block's number and its own in the block: that is in the lowest bits once the key is
-/// rotated by so many.
+/// How a key is split into its block's number and its own in the block: the latter is in the lowest bits once the key
+/// is rotated by this many.
 #[derive(Clone, Copy, Debug)]
 struct Split(u32);
 
@@ -89,11 +89,11 @@ struct Segment {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Bucket {
-    /// The first ones are taken, the others [`VACANT`].
+    /// The first ones are in use, the others [`VACANT`].
     blocks: [u64; LANES],
     /// The first entry of each block.
     pieces: [u32; LANES],
-    /// Of each block, which entry of the piece is whose: a [seat](NO_SEAT) for each of its places.
+    /// For each block, which entry of the piece belongs to which place: a [seat](NO_SEAT) for each of its places.
     seats: [u32; LANES],
 }
 
@@ -115,7 +115,7 @@ impl Table {
         Self { segments, pool: Pool::default(), split, len: 0 }
     }
 
-    /// Places, also those that are gone.
+    /// The number of places, including invalidated ones.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -127,7 +127,7 @@ impl Table {
         Some(Found { segment, bucket, lane })
     }
 
-    /// Where the place's entry is.
+    /// The position of the place's entry.
     #[inline(always)]
     pub fn home(&self, key: Key) -> Option<Home> {
         let (block, neighbour) = self.split.parts(key);
@@ -154,7 +154,7 @@ impl Table {
         (0..LARGEST as u32).map(move |neighbour| split.key(block, neighbour))
     }
 
-    /// Makes an entry, without a slot, for a place that has none. Those of its block may have to move.
+    /// Makes an entry, without a slot, for a place without one. The entries of its block may move.
     pub fn insert(&mut self, key: Key) -> (Home, Option<Moved>) {
         let (block, neighbour) = self.split.parts(key);
         let found = self.locate(block).unwrap_or_else(|| self.insert_block(block));
@@ -183,7 +183,7 @@ impl Table {
         Found { segment, bucket, lane }
     }
 
-    /// Brings near where the place's block is looked for. The result means nothing.
+    /// Prefetches the bucket of the place's block. The result has no meaning.
     #[inline(always)]
     pub fn touch_ahead(&self, key: Key) -> u64 {
         let (segment, hash) = hash(self.split.parts(key).0);
@@ -217,7 +217,7 @@ impl Table {
         self.pool.iter_mut()
     }
 
-    /// Keeps only these. All homes change.
+    /// Keeps only these places. All homes change.
     pub fn retain(&mut self, mut keep: impl FnMut(Key, &Entry) -> bool) {
         let empty = Self::empty(self.split);
         let old = std::mem::replace(self, empty);
@@ -229,7 +229,7 @@ impl Table {
 }
 
 impl Split {
-    /// The number of the block, and that in it.
+    /// The number of the block, and of the place in it.
     #[inline(always)]
     fn parts(self, key: Key) -> (u64, u32) {
         let rotated = key.rotate_right(self.0);
@@ -249,7 +249,7 @@ fn hash(block: u64) -> (usize, u64) {
     ((hash >> (u64::BITS - SEGMENT_BITS)) as usize, hash << SEGMENT_BITS)
 }
 
-/// How many seats are taken.
+/// The number of seats in use.
 fn taken(seats: u32) -> u32 {
     const ONES: u32 = 0x1111_1111;
     // A one for each seat with all bits set; the product's highest seat is their sum.
@@ -297,7 +297,7 @@ impl Segment {
         self.len * FULL.1 >= self.buckets.len() * LANES * FULL.0
     }
 
-    /// A block that is not there, in a segment that is not full.
+    /// A block that is not in the table, in a segment that is not full.
     fn insert(&mut self, block: u64, hash: u64, piece: u32, seats: u32) -> (usize, usize) {
         let mut at = self.first(hash);
         let lane = loop {
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!([u32::MAX, 0xFF2F_F01F, 0x7654_3210].map(taken), [0, 3, 8]);
     }
 
-    /// A key comes back from its parts, for lines and for ranges: 12 bits above and below where they are split.
+    /// A key comes back from its parts, for lines and for ranges: the 12 bits above and below the split.
     #[test]
     fn keys_are_split_without_loss() {
         for split in [Split(0), Split(10)] {

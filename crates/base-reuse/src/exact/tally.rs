@@ -1,4 +1,4 @@
-//! What is counted for one thread in one layer.
+//! The counts of one thread in one layer.
 
 use carom_base::{Addr, CellClass, DistanceKind, LogBin, ReuseCell, Scope, ThreadId};
 
@@ -21,18 +21,18 @@ pub(super) struct Tally {
     first: u64,
     invalidated: u64,
     pairs: Option<PairTable>,
-    /// Reuses from this distance on are counted by pairs too, one by one; nearer ones when counts are taken out.
+    /// Reuses from this distance on are also counted by pairs, individually; nearer ones when counts are taken out.
     nearest_pair: u64,
     estimate: Option<Estimate>,
 }
 
-/// Where only some places are followed.
+/// The state for sampled places.
 #[derive(Clone, Debug)]
 struct Estimate {
     groups: RandomGroups,
     touches: u64,
-    /// By distance, for reads and for writes: touches in all, less what those that were followed stood for. SHARDS-adj
-    /// (the paper's section 3.4): a hot place that is followed, or is not, shifts them all.
+    /// By distance, for reads and for writes: all touches, minus the number for which the followed ones stood.
+    /// SHARDS-adj (the paper's section 3.4): whether a hot place is followed or not shifts all counts.
     owed: [[i64; 2]; 2],
 }
 
@@ -52,7 +52,7 @@ impl Tally {
         }
     }
 
-    /// A touch that was no reuse, and stands for so many parts of one.
+    /// A touch that was not a reuse, and stands for `parts` parts of one.
     pub fn miss(&mut self, seen: Seen, weight: u64) {
         match seen {
             Seen::Reuse(_) => {}
@@ -61,10 +61,10 @@ impl Tally {
         }
     }
 
-    /// A reuse of the most recent place, where all are followed.
+    /// A reuse of the most recent place, where all places are followed.
     #[inline(always)]
     pub fn record_again(&mut self, reuse: Reuse, now: Now<'_>) {
-        // What was touched in between may be there no longer.
+        // Places that were touched in between may have been invalidated.
         if reuse.time > 0 || self.nearest_pair == 0 {
             return self.record_reuse(reuse, now, UNIT, None);
         }
@@ -83,7 +83,7 @@ impl Tally {
         }
     }
 
-    /// A touch of a place with this hash, one of those that the sieve lets through.
+    /// A touch of a place with this hash, which the sieve follows.
     pub fn record_sampled(
         &mut self,
         seen: Seen,
@@ -110,7 +110,7 @@ impl Tally {
         }
     }
 
-    /// Touches of places that are followed or not.
+    /// Touches of places, followed or not.
     pub fn met(&mut self, touches: u64, writes: u64) {
         if let Some(estimate) = &mut self.estimate {
             estimate.touches += touches;

@@ -1,4 +1,4 @@
-//! What accesses do to one stack, and by that to the others.
+//! The effects of accesses on one stack, and on the others.
 
 use carom_base::{Access, AccessKind};
 
@@ -12,13 +12,14 @@ use super::{
     tally::Tally,
 };
 
-/// From so many places on, a stack's table is larger than a core's second cache, and is worth reading ahead in.
+/// From this number of places on, a stack's table is larger than a core's second-level cache, and prefetching pays.
 const LARGE: usize = 1 << 15;
 
-/// From so many on it is larger than the first cache, which is worth it where much of what is touched is far.
+/// From this number on it is larger than the first-level cache, and prefetching pays if much of what is touched is
+/// far.
 const MIDDLING: usize = 1 << 13;
 
-/// Accesses of one thread in a row.
+/// Consecutive accesses of one thread.
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
     pub grid: Grid,
@@ -38,11 +39,11 @@ impl Walk<'_> {
     #[inline(always)]
     pub fn all(&mut self, batch: &[Access]) {
         for batch in batch.chunks(AHEAD) {
-            // For shorter ones that has been done.
+            // Shorter ones have been prefetched already.
             if batch.len() == AHEAD {
                 read_ahead(self.grid, self.stack, batch);
             }
-            // Not by `for_each`: as a function of its own it would not be compiled for what the caller's processor can do.
+            // Not by `for_each`, whose function would not be compiled for the caller's processor.
             for access in batch {
                 self.each(access);
             }
@@ -89,7 +90,7 @@ impl Walk<'_> {
         self.grid.each(access.addr.0, access.width, |key| self.one(key, now));
     }
 
-    /// Places that pass the sieve are followed.
+    /// Only places that pass the sieve are followed.
     pub fn some(&mut self, batch: &[Access], sieve: &mut Sieve) {
         let (mut touches, mut writes) = (batch.len() as u64, 0);
         let mut rest = batch;
@@ -107,7 +108,7 @@ impl Walk<'_> {
         self.tally.met(touches, writes);
     }
 
-    /// An access to a place that is followed, or to several that may be. How many there are.
+    /// An access to a place that is followed, or to several that may be. Returns how many there are.
     #[inline(never)]
     fn followed(&mut self, access: &Access, now: Now<'_>, sieve: &mut Sieve) -> u64 {
         let grid = self.grid;
@@ -129,7 +130,7 @@ impl Walk<'_> {
         touches
     }
 
-    /// If too many places are followed, fewer are from now on.
+    /// If too many places are followed, reduces their number.
     fn make_room(&mut self, sieve: &mut Sieve) {
         let others: usize = self.holders.others().map(|other| other.len()).sum();
         if sieve.tighten(self.stack.len() + others) {
@@ -141,7 +142,7 @@ impl Walk<'_> {
     }
 }
 
-/// Has the memory of several places on its way at once, where there is much of it.
+/// Prefetches several places at once, if the tables are large.
 #[inline(always)]
 pub(super) fn read_ahead(grid: Grid, stack: &mut Stack, batch: &[Access]) {
     let was_far = stack.was_far();
@@ -150,7 +151,7 @@ pub(super) fn read_ahead(grid: Grid, stack: &mut Stack, batch: &[Access]) {
     }
 }
 
-/// Accesses that one instruction's access is: a read-modify-write is a load and a store.
+/// The number of accesses that one instruction's access counts for: a read-modify-write is a load and a store.
 #[inline(always)]
 fn duration(kind: AccessKind) -> u64 {
     1 + u64::from(kind == AccessKind::ReadModifyWrite)

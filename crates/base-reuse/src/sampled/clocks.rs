@@ -1,59 +1,61 @@
-//! Distances where threads are held: while the profiler works in one, the others go on, and natively would not have.
+//! Distances where threads are held: while the profiler works in one thread, the others go on, which would not happen
+//! natively.
 //!
-//! A thread's *running time* stands while it is held. Between a use and what becomes of it the using thread has run for
-//! some time; natively the others would have run for as long. So the accesses that they made meanwhile, over the time that
-//! they ran, times the time that the thread ran, are those in between: whatever they made while it was held is left out,
-//! and what they could not make while they were held themselves is made up for. The thread's own accesses are exact.
+//! A thread's *running time* stops while it is held. From a use to its end the using thread has run for some time;
+//! natively the others would have run for as long. So the number of accesses in between is the number that they made
+//! meanwhile, divided by the time that they ran, times the time that the using thread ran. That leaves out what they
+//! did while it was held, and makes up for what they could not do while they were held themselves. The using thread's
+//! own accesses are counted exactly.
 
 use carom_base::{Scope, ThreadId};
 
 use super::config::Positions;
 use crate::Domain;
 
-/// Where clocks stand, as asked by a thread that is held. Times are of one unit, from one beginning.
+/// The state of the clocks, as read by a thread that is held. Times have one unit and one origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Clocks {
-    /// Since when the asking thread is held.
+    /// Since when the reading thread is held.
     pub stopped: u64,
-    /// How long the thread in question had run at `stopped`.
+    /// How long the thread had run at `stopped`.
     pub ran: u64,
-    /// When accesses were asked for.
+    /// When the accesses were read.
     pub asked: u64,
-    /// How long the thread in question had run by then.
+    /// How long the thread had run by then.
     pub ran_when_asked: u64,
     /// The other threads of its domain.
     pub others: u32,
-    /// How long these have been held in all.
+    /// The total time for which these have been held.
     pub held: u64,
-    /// Accesses of the thread in question per time that it ran, of late.
+    /// The thread's recent accesses per unit of running time.
     pub pace: f64,
-    /// Running times below this are not known well: what it takes to stop a thread is a good part of them.
+    /// Running times below this are imprecise: stopping a thread takes a good part of them.
     pub grain: u64,
 }
 
-/// How far a thread is, and the domain that it belongs to.
+/// The position of a thread, and of its domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Stand {
     /// Accesses of the thread.
     pub own: u64,
-    /// Accesses by which the distance is measured: of all threads of the domain, or those of the thread.
+    /// Accesses by which the distance is measured: those of all threads of the domain, or those of the thread.
     pub all: u64,
-    /// `None` where nobody is held.
+    /// `None` where threads are not held.
     pub clocks: Option<Clocks>,
 }
 
-/// Which moment a distance ends at.
+/// The moment at which a distance ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Until {
-    /// The using thread was stopped in front of an access.
+    /// The using thread was stopped before an access.
     Stopped,
-    /// Another thread touched the place, when the using thread would have run for so long.
+    /// Another thread touched the place when the using thread would have run for this long.
     After(u64),
     /// Now.
     Now,
 }
 
-/// Others count as having run for this part of the time at least: beyond it there is little to go by.
+/// The smallest fraction of the time for which others count as having run: below it the rate is too uncertain.
 const LEAST_PART: u64 = 8;
 
 impl Stand {
@@ -67,8 +69,8 @@ impl Stand {
         Self { own, all, clocks: positions.clocks(thread, domain) }
     }
 
-    /// For how long the thread has run since `start`, when the asking thread was stopped: no longer than it takes it to make
-    /// the accesses that it has made by now.
+    /// How long the thread has run from `start` until the reading thread was stopped, but no longer than it needs for
+    /// the accesses that it has made.
     pub fn window(&self, start: &Self) -> u64 {
         let (Some(begin), Some(end)) = (&start.clocks, &self.clocks) else { return 0 };
         let ran = end.ran.saturating_sub(begin.ran);
@@ -78,7 +80,7 @@ impl Stand {
         ran
     }
 
-    /// Accesses from `start` to there.
+    /// Accesses from `start` to that moment.
     pub fn distance(&self, start: &Self, until: Until) -> u64 {
         let (Some(begin), Some(end)) = (&start.clocks, &self.clocks) else {
             return self.all.saturating_sub(start.all);
@@ -107,8 +109,8 @@ fn scaled(accesses: u64, part: u64, whole: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The thread runs from 0 to 1000, is held until 5000, and runs from then on. Others make two accesses per unit of
-    /// time, itself one.
+    /// The thread runs from 0 to 1000, is held until 5000, and runs from then on. Others make two accesses per unit
+    /// of time, it makes one.
     fn stand(own: u64, ran: u64, asked: u64, held: u64) -> Stand {
         let clocks = Clocks {
             stopped: asked,
@@ -126,15 +128,15 @@ mod tests {
     #[test]
     fn what_others_do_while_a_thread_is_held_is_not_between() {
         let start = stand(1000, 1000, 2000, 0);
-        // Resumed at 5000, it is stopped 300 later, and asks at 6000.
+        // Resumed at 5000, it is stopped 300 later, and reads the clocks at 6000.
         let end = stand(1300, 1300, 6000, 0);
         assert_eq!(end.distance(&start, Until::Stopped), 300 + 600);
-        // At once: the 20 units that stopping took are none that it ran.
+        // At once: the 20 units that stopping took are not running time.
         let end = stand(1002, 1020, 6000, 0);
         assert_eq!(end.distance(&start, Until::Stopped), 2 + 4);
     }
 
-    /// The other was held for half of the time: it would have made twice as many.
+    /// The other was held for half of the time: it would have made twice as many accesses.
     #[test]
     fn what_others_would_have_done_is_made_up_for() {
         let start = stand(1000, 1000, 2000, 0);
@@ -142,7 +144,7 @@ mod tests {
         assert_eq!(end.distance(&start, Until::Stopped), 2000 + 4000);
     }
 
-    /// Where the thread is still held, it would have gone on at its pace.
+    /// While the thread is still held, it would have continued at its pace.
     #[test]
     fn a_touch_by_another_is_as_far_as_the_thread_would_be() {
         let start = stand(1000, 1000, 2000, 0);

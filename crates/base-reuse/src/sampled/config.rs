@@ -4,32 +4,32 @@ use super::clocks::Clocks;
 use super::random::Random;
 use crate::Domain;
 
-/// Slots that a detector uses at most.
+/// The largest number of slots of a detector.
 pub const MAX_SLOTS: usize = 64;
 
-/// Debug registers of an x86-64 processor: slots where they do the watching.
+/// Debug registers of an x86-64 processor: the slots when they watch.
 pub const REGISTERS: usize = 4;
 
 /// How a detector works; the same for all threads of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// Which use gives way when all slots are taken.
+    /// Which use is replaced when all slots are taken.
     pub replacement: Replacement,
-    /// How often each kind of reuse is looked for.
+    /// How often each kind of reuse is watched for.
     pub odds: Odds,
     /// What one watch can cover.
     pub reach: Reach,
 }
 
 impl Config {
-    /// For how many samples, its own included, a use is safe when others have to give way
-    /// ([`Replacement::Balanced`]).
+    /// For how many samples, including its own, a use is not replaced ([`Replacement::Balanced`]).
     ///
-    /// Most reuses come soon. With a part of the slots for uses on trial these are all found, and only those that are
-    /// still waiting then compete for the rest; otherwise, slots that are full of uses that wait for long, or in vain,
-    /// would turn most others away. Debug registers have no trials: every sample would change them in all threads.
+    /// Most reuses come soon. With a part of the slots for uses on trial these are all found, and only uses that are
+    /// still waiting then compete for the rest. Otherwise slots that are full of uses that wait for a long time, or
+    /// forever, would exclude most others. Debug registers have no trials: every sample would change them in all
+    /// threads.
     pub(super) fn trial(self, slots: usize) -> u64 {
-        /// So large a part is on trial.
+        /// This fraction is on trial.
         const ONE_IN: usize = 4;
         match self.reach {
             Reach::Line => (slots / ONE_IN) as u64,
@@ -38,16 +38,16 @@ impl Config {
     }
 }
 
-/// Which use gives way when all slots are taken. See the module's documentation for what the difference is worth.
+/// Which use is replaced when all slots are taken. The module's documentation says what difference it makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Replacement {
-    /// Algorithm 2 of the thesis to the letter: each slot in turn gives way with probability 1 over the samples that
-    /// it has been offered since it last found a reuse. Weights stay as sampled. A replaced use is a censored
-    /// observation: it was not reused up to the distance that it had reached.
+    /// Algorithm 2 of the thesis to the letter: each slot in turn is replaced with probability 1 over the number of
+    /// samples that it has been offered since it last found a reuse. Weights stay as sampled. A replaced use is a
+    /// censored observation: it was not reused up to the distance that it had reached.
     Reservoir,
-    /// The lightest uses give way, and their weight passes to those that stay (VarOpt: Cohen, Duffield, Kaplan, Lund
-    /// and Thorup, "Stream sampling for variance-optimal estimation of subset sums", SODA 2009). A replaced use
-    /// weighs nothing, and sums of weights over all others are unbiased whatever the program does.
+    /// The lightest uses are replaced, and their weight passes to those that stay (VarOpt: Cohen, Duffield, Kaplan,
+    /// Lund and Thorup, "Stream sampling for variance-optimal estimation of subset sums", SODA 2009). A replaced use
+    /// weighs nothing, and sums of weights over all others are unbiased for any program.
     #[default]
     Balanced,
 }
@@ -62,15 +62,15 @@ pub enum Reach {
     Chunk,
 }
 
-/// How often a sampled use is watched for what, relative to each other. What is drawn rarely weighs more, so that the
-/// odds change how precise each result is and not what it is.
+/// Relative frequencies of the kinds of watch for sampled uses. A kind that is drawn rarely weighs more, so the odds
+/// affect how precise each result is, but not its expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Odds {
     /// The same bytes, by the same thread.
     pub private_temporal: u16,
     /// The rest of the line, by the same thread.
     pub private_spatial: u16,
-    /// The line, whichever of its bytes come first, by the same thread: what a private cache's miss ratio follows from.
+    /// Any bytes of the line, by the same thread: this determines a private cache's miss ratio.
     pub private_line: u16,
     /// The same bytes, by any thread that shares the cache.
     pub shared_temporal: u16,
@@ -81,7 +81,7 @@ pub struct Odds {
 }
 
 impl Odds {
-    /// All alike.
+    /// All kinds equally.
     pub const ALL: Self = Self {
         private_temporal: 1,
         private_spatial: 1,
@@ -91,7 +91,7 @@ impl Odds {
         shared_line: 1,
     };
 
-    /// Only what one thread reuses itself.
+    /// Only reuses by the same thread.
     pub const PRIVATE: Self = Self { shared_temporal: 0, shared_spatial: 0, shared_line: 0, ..Self::ALL };
 
     /// None.
@@ -104,7 +104,7 @@ impl Odds {
         shared_line: 0,
     };
 
-    /// One of them, and how many uses it stands for. `None` where none has a chance.
+    /// One of them, and how many uses it stands for. `None` if all odds are 0.
     pub(super) fn draw(self, random: &mut Random) -> Option<(Scope, Locality, f64)> {
         let all = [
             (self.private_temporal, Scope::Private, Locality::Temporal),
@@ -133,27 +133,28 @@ impl Default for Odds {
     }
 }
 
-/// What the embedder knows of its threads. Asked inside of handlers.
+/// What the embedder knows about its threads. Called in handlers.
 pub trait Positions {
-    /// The cache that a thread uses. It should stay the same while the thread lives: how a thread watches a place
-    /// follows from it.
+    /// The cache that a thread uses. It should stay the same while the thread lives, because how a thread watches a
+    /// place depends on it.
     fn domain(&self, thread: ThreadId) -> Domain;
 
-    /// Accesses of a thread so far, a read-modify-write being two. For the thread that asks: those before the access
-    /// in hand, exactly; for others as nearly as can be had. On an engine that cannot count: the time in nanoseconds.
+    /// The number of accesses of a thread; a read-modify-write is two. For the calling thread: those before the
+    /// current access, exactly; for others as precisely as possible. On an engine that cannot count: the time in
+    /// nanoseconds.
     fn of_thread(&self, thread: ThreadId) -> u64;
 
-    /// The sum over the threads of a domain, those that have ended included.
+    /// The sum over the threads of a domain, including those that have ended.
     fn of_domain(&self, domain: Domain) -> u64;
 
-    /// Where clocks of time stand for `thread` among the threads of `domain`. `None` where threads are not held, or nothing
-    /// is known of it: then what all did up to now is taken for what they would have done.
+    /// The state of the clocks for `thread` among the threads of `domain`. `None` where threads are not held, or
+    /// nothing is known about it: then all accesses up to now count as those that would have been made.
     fn clocks(&self, _thread: ThreadId, _domain: Domain) -> Option<Clocks> {
         None
     }
 
-    /// How long the asking thread had run since then when it was stopped. `None` where it was stopped before, or it was so
-    /// long ago that nobody knows.
+    /// How long the calling thread had run since then when it was stopped. `None` where it was stopped before, or too
+    /// long ago to be known.
     fn ran_since(&self, _at: u64) -> Option<u64> {
         None
     }

@@ -12,8 +12,8 @@ use super::watch::{Place, Watch, WatchId};
 
 /// The detector that all threads of a process share.
 ///
-/// It borrows its memory, which may be any that starts zeroed and that all threads see; every operation is lock-free
-/// and bounded, also while other threads are stopped in the middle of theirs.
+/// It borrows its memory, which may be any memory that starts zeroed and that all threads see. Every operation is
+/// lock-free and bounded, also while other threads are stopped in the middle of theirs.
 #[derive(Clone, Copy, Debug)]
 pub struct Detector<'a> {
     pub(super) slots: &'a [Slot],
@@ -21,40 +21,40 @@ pub struct Detector<'a> {
     pub(super) config: Config,
 }
 
-/// A use that is over.
+/// A use that has ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Over {
-    /// To be removed in all threads, unless another takes its place at once.
+    /// Its watch, to be removed in all threads, unless another use takes its place at once.
     pub watch: Watch,
-    /// What became of it, to record.
+    /// Its outcome, to be recorded.
     pub event: ReuseEvent,
-    /// Another thread had touched the place before, while the using one was held; that would have come later, and does not
-    /// count.
+    /// Another thread had touched the place before, while the using one was held. That touch would have come later,
+    /// and does not count.
     pub was_early: bool,
 }
 
-/// What a sample leads to.
+/// The result of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sampled {
     /// To be set in all threads, each in its [mode](Watch::modes). `None`: the sample was dropped.
     pub arm: Option<Watch>,
-    /// The use that had the same slot up to now.
+    /// The use that had the same slot before.
     pub replaced: Option<Over>,
 }
 
-/// What a touch leads to.
+/// The result of a touch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Touched {
-    /// The use is over.
+    /// The use has ended.
     Over(Over),
-    /// The touch decides nothing. The watch stays.
+    /// The touch does not end the use. The watch stays.
     Active,
-    /// The use was over already. The watch is to be removed in this thread, if it is still there.
+    /// The use had ended already. The watch must be removed in this thread, if it is still set.
     Late,
 }
 
 impl<'a> Detector<'a> {
-    /// A detector over the first [`MAX_SLOTS`] slots.
+    /// A detector that uses the first [`MAX_SLOTS`] slots.
     pub fn new(slots: &'a [Slot], tally: &'a Tally, config: Config) -> Self {
         Self { slots: slots.get(..MAX_SLOTS).unwrap_or(slots), tally, config }
     }
@@ -62,7 +62,7 @@ impl<'a> Detector<'a> {
     /// An access was sampled, which stands for `weight` accesses, in units of the shortest sampling period. `random`
     /// has 64 random bits.
     ///
-    /// Reads one cache line of every slot, two where it replaces a use.
+    /// Reads one cache line of every slot, two if it replaces a use.
     pub fn on_sample(self, positions: &impl Positions, touch: Touch, weight: f32, random: u64) -> Sampled {
         let number = self.tally.sample();
         let mut random = Random::new(random);
@@ -81,19 +81,20 @@ impl<'a> Detector<'a> {
         self.place(positions, &newcomer, &mut random)
     }
 
-    /// Watches for the use are set from now on; what others touched before was not seen.
+    /// Watches for the use are set from now on; earlier touches by other threads were not seen.
     pub fn arm(self, id: WatchId, at: u64) {
         if let Some(slot) = self.slot(id).filter(|_| self.is_active(id)) {
             slot.arm(at);
         }
     }
 
-    /// Watched bytes were touched: a trap, or a hit of the filter. The access may as well touch other bytes near by.
+    /// Watched bytes were touched: a trap, or a hit of the filter. The access may also touch other bytes nearby.
     ///
-    /// Where it could not be recovered: the watched bytes, and what the watch was set for.
+    /// If the access could not be recovered, it is that of the watched bytes, of the kind for which the watch was
+    /// set.
     ///
-    /// A thread that is held lags behind the others, so that what touches come first does not decide, but which would have:
-    /// those of other threads wait until the using thread has run for as long.
+    /// A thread that is held lags behind the others. So not the first touch decides, but the one that would natively
+    /// have been first: touches of other threads wait until the using thread has run for as long.
     pub fn on_touch(self, positions: &impl Positions, id: WatchId, touch: Touch) -> Touched {
         let Some(slot) = self.slot(id) else { return Touched::Late };
         let held = slot.read().filter(|(generation, _)| *generation == id.generation);
@@ -112,11 +113,11 @@ impl<'a> Detector<'a> {
         };
         let until = match now.clocks {
             Some(clocks) if !own => {
-                // Whoever was stopped before has done nothing since.
+                // A thread that was stopped before has done nothing since.
                 let Some(armed) = slot.armed().filter(|armed| *armed <= clocks.stopped) else {
                     return Touched::Active;
                 };
-                // Who does not remember has run for long.
+                // A thread that does not remember has run for a long time.
                 let after = positions.ran_since(armed).unwrap_or(clocks.grain).max(window);
                 if after > window {
                     slot.early.keep(id.generation, &Early { after, outcome, touch });
@@ -130,30 +131,30 @@ impl<'a> Detector<'a> {
         self.settle(positions, id, &held, became).map_or(Touched::Late, Touched::Over)
     }
 
-    /// What is watched now: to be set in a thread that starts.
+    /// The current watches, to be set in a thread that starts.
     pub fn active(self) -> impl Iterator<Item = Watch> + use<'a> {
         self.uses().map(|(id, held)| held.watch(id))
     }
 
-    /// Whether the use is not over yet.
+    /// Whether the use has not ended yet.
     pub fn is_active(self, id: WatchId) -> bool {
         let active = State { generation: id.generation, phase: Phase::Active };
         self.slot(id).is_some_and(|slot| slot.state() == active)
     }
 
-    /// The watch could not be set: the use is forgotten. False where it was over already.
+    /// The watch could not be set: forgets the use. False where it had ended already.
     pub fn give_up(self, id: WatchId) -> bool {
         self.slot(id).and_then(|slot| slot.settle(id.generation)).is_some()
     }
 
-    /// Watching on would cost too much: the use is given up, its distance being a lower bound and its weight its own.
-    /// `None` where it was over already.
+    /// Continuing to watch would cost too much: gives the use up, with its distance as a lower bound and its own
+    /// weight. `None` where it had ended already.
     pub fn censor(self, positions: &impl Positions, id: WatchId) -> Option<Over> {
         let (_, held) = self.slot(id)?.read().filter(|(generation, _)| *generation == id.generation)?;
         self.settle(positions, id, &held, Became::nothing(ReuseOutcome::Replaced))
     }
 
-    /// A thread ends: what it could still have reused itself is over. What others may reuse is not.
+    /// A thread ends: uses that only it could have reused end. Uses that others may reuse do not.
     ///
     /// Uses end as the iterator is advanced.
     pub fn end_thread<P: Positions>(
@@ -165,7 +166,7 @@ impl<'a> Detector<'a> {
         self.end(positions, own)
     }
 
-    /// The recording ends, or the process: all uses are over.
+    /// The recording or the process ends: all uses end.
     ///
     /// Uses end as the iterator is advanced.
     pub fn end_all<P: Positions>(self, positions: &P) -> impl Iterator<Item = Over> + use<'a, '_, P> {
@@ -190,7 +191,7 @@ impl<'a> Detector<'a> {
         })
     }
 
-    /// Ends a use, where no other thread has been faster.
+    /// Ends a use, unless another thread has ended it first.
     fn settle(self, positions: &impl Positions, id: WatchId, held: &Use, became: Became) -> Option<Over> {
         let weight = self.slot(id)?.settle(id.generation)?;
         let Became { outcome, later, until, was_early } = became;
@@ -203,7 +204,7 @@ impl<'a> Detector<'a> {
     }
 }
 
-/// What ends a use.
+/// Why a use ends.
 struct Became {
     outcome: ReuseOutcome,
     later: Option<Touch>,

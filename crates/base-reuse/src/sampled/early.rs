@@ -1,4 +1,4 @@
-//! A touch that has come too early: by another thread, while the using one was held.
+//! A touch that comes too early: by another thread, while the using one is held.
 
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -6,8 +6,8 @@ use carom_base::{Access, AccessKind, Addr, Cpu, Ip, Nanos, ReuseOutcome, StackId
 
 use super::state::{Phase, State};
 
-/// What another thread did, and for how long the using thread would have run by then. It is what became of the use if
-/// that thread does nothing in this time.
+/// What another thread did, and how long the using thread would have run by then. It ends the use if that thread does
+/// nothing within this time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Early {
     pub after: u64,
@@ -15,14 +15,14 @@ pub(super) struct Early {
     pub touch: Touch,
 }
 
-/// Room for the earliest such touch of one use. As with the slot itself nobody waits: who finds it being written goes on
-/// without.
+/// Room for the earliest early touch of one use. As with the slot itself no thread waits: one that finds it being
+/// written goes on without it.
 #[derive(Debug, Default)]
 pub(super) struct EarlyTouch {
-    /// Of which generation of the slot.
+    /// The generation of the slot.
     state: AtomicU64,
     after: AtomicU64,
-    /// Width in the upper half; in the lower a byte each for kind and outcome.
+    /// Width in the upper half; in the lower half a byte each for kind and outcome.
     width_codes: AtomicU64,
     addr: AtomicU64,
     ip: AtomicU64,
@@ -31,7 +31,7 @@ pub(super) struct EarlyTouch {
 }
 
 impl EarlyTouch {
-    /// That of this use.
+    /// The touch that is kept for this use.
     pub fn read(&self, generation: u32) -> Option<Early> {
         let wanted = State { generation, phase: Phase::Active }.to_bits();
         // ATOMICS: pairs with the release store in `keep`.
@@ -113,7 +113,7 @@ mod tests {
         kept.keep(1, &early(40, 128));
         kept.keep(1, &early(20, 192));
         assert_eq!(kept.read(1), Some(early(20, 192)));
-        // The next use has none of it.
+        // The next use does not have it.
         assert_eq!(kept.read(2), None);
         kept.keep(2, &early(90, 64));
         assert_eq!((kept.read(1), kept.read(2)), (None, Some(early(90, 64))));

@@ -1,9 +1,9 @@
-//! Reuse found by sampling: what becomes of single accesses.
+//! Reuse found by sampling: single accesses are watched until they are reused.
 //!
-//! A sampled access is a *use*. It gets a slot, and its bytes are watched in all threads until an access decides what
-//! became of it: it was *reused*, or a write elsewhere *invalidated* it (thesis, definitions 6.2.1 to 6.2.4 and tables
-//! 6.2 and 6.3). The slots are shared by all threads of a process, which meet here in their signal handlers. Nothing
-//! allocates, locks, reads a clock or panics.
+//! A sampled access is a *use*. It gets a slot, and its bytes are watched in all threads until an access decides its
+//! outcome: it was *reused*, or a write elsewhere *invalidated* it (thesis, definitions 6.2.1 to 6.2.4 and tables 6.2
+//! and 6.3). All threads of a process share the slots and access them in their signal handlers. Nothing allocates,
+//! locks, reads a clock or panics.
 //!
 //! ```
 //! use carom_base::{Access, AccessKind, Addr, Cpu, Ip, Nanos, ReuseOutcome, StackId, ThreadId, Touch};
@@ -39,9 +39,9 @@
 //! assert_eq!((over.event.outcome, over.event.distance), (ReuseOutcome::Reused, 5));
 //! ```
 //!
-//! # What is looked for
+//! # Kinds of watch
 //!
-//! Each use is watched for one thing, drawn with known [`Odds`]; its weight makes up for the draw.
+//! Each use is watched for one kind of reuse, drawn with known [`Odds`]; its weight compensates for the draw.
 //!
 //! | | reused by | invalidated by |
 //! | --- | --- | --- |
@@ -50,24 +50,24 @@
 //! | private, line | its next access to the line | another's write to the line |
 //! | shared | such an access by any thread of the domain | such a write by a thread of another domain |
 //!
-//! A watched line tells the distances that a cache depends on, and the later access of the event which kind of reuse it
-//! was. Temporal and spatial watches tell how long it takes until each kind comes, whatever comes before it.
+//! A watched line gives the distances on which a cache depends, and the event's later access tells which kind of
+//! reuse it was. Temporal and spatial watches give the time until each kind comes, whatever comes before it.
 //!
 //! In a shared cache, a reuse by the using thread itself is "no reuse" in table 6.3, because it is one in its private
-//! cache (duality). It ends the use all the same, since it is the next access, and it is reported: both threads of the
-//! event are the same one. The shared cache's own curve needs these together with the reuses of other threads, and in
-//! its own clock, the sum of its threads' accesses.
+//! cache (duality). It ends the use all the same, because it is the next access, and it is reported: both threads of
+//! the event are the same. The shared cache's own curve needs these together with the reuses of other threads, in its
+//! own clock, the sum of its threads' accesses.
 //!
 //! # Weights
 //!
 //! There are fewer slots than uses that wait for a distant reuse. Under [`Replacement::Reservoir`] (the thesis) every
 //! use that a slot was offered since its latest reuse is equally likely to be the one that is watched. But when that
-//! one is reused it counts once, however many competed; and as a censored observation, what is replaced misleads too,
-//! since it is replaced more often in those phases of a program that have long distances. Under
-//! [`Replacement::Balanced`] whoever gives way leaves its weight to those that stay: each use weighs what it was
-//! sampled for over the probability that it was watched up to its end, whatever that depended on (Horvitz and
-//! Thompson, J. Am. Stat. Assoc. 47, 1952). Accuracy S (thesis 6.5.1) for the program of thesis table 6.5 at a
-//! thousandth of its size, 1,700 and 2,500 samples, three runs (`tests/phases.rs`):
+//! one is reused it counts once, however many competed. And as a censored observation, a replaced use misleads too,
+//! because uses are replaced more often in phases of a program with long distances. Under [`Replacement::Balanced`] a
+//! replaced use leaves its weight to those that stay: each use weighs what it was sampled for over the probability
+//! that it was watched up to its end, whatever that depended on (Horvitz and Thompson, J. Am. Stat. Assoc. 47, 1952).
+//! Accuracy S (thesis 6.5.1) for the program of thesis table 6.5 at a thousandth of its size, 1,700 and 2,500
+//! samples, three runs (`tests/phases.rs`):
 //!
 //! | | 4 slots | 16 slots | 64 slots |
 //! | --- | --- | --- | --- |
@@ -78,21 +78,22 @@
 //! | by Algorithm 2, Kaplan-Meier estimate | 0.91 | 0.96 | 0.99 |
 //! | balanced | 0.98 | 0.99 | 0.99 |
 //!
-//! Where software watches, a quarter of the slots is for the latest uses, which are safe there until as many more have
-//! come. So reuses that come soon are all found, and none is crowded out by uses that wait for long, or in vain.
+//! Where software watches, a quarter of the slots is for the latest uses, which are not replaced until as many more
+//! have come. So all reuses that come soon are found, and uses that wait for a long time, or forever, do not crowd
+//! them out.
 //!
 //! # Debug registers
 //!
-//! They watch at most 8 bytes ([`Reach::Chunk`]). A line, or the rest of it, is watched by one of its chunks at random;
-//! what happens there weighs as many times more as there were chunks to choose from (ComDetective 3.3). That is exact
-//! where one chunk of the line is touched; where several are, each use counts for as many reuses as are. And
-//! where a use is longer than a chunk or not aligned, a write that overlaps only its end is not seen.
+//! They watch at most 8 bytes ([`Reach::Chunk`]). A line, or the rest of it, is watched by one of its chunks at
+//! random, and a touch of that chunk weighs as many times more as there were chunks to choose from (ComDetective
+//! 3.3). That is exact if one chunk of the line is touched; if several are, each use counts for as many reuses. And
+//! if a use is longer than a chunk or misaligned, a write that overlaps only its end is not seen.
 //!
 //! # What remains
 //!
-//! - Between sample and watch an access can be missed (thesis 6.3, relaxed definition).
-//! - A line is that of the use's first byte, also where the use reaches into the next.
-//! - When two threads change the weight of one use in the same instant, one sample's weight can be lost.
+//! - An access between sample and watch can be missed (thesis 6.3, relaxed definition). - A line is that of the use's
+//!   first byte, also where the use extends into the next line. - When two threads change the weight of one use at
+//!   the same instant, one sample's weight can be lost.
 
 mod clocks;
 mod config;

@@ -1,4 +1,4 @@
-//! Where a sampled use is put, and which one gives way to it.
+//! Where a sampled use is stored, and which use it replaces.
 
 use carom_base::ReuseOutcome;
 
@@ -18,12 +18,12 @@ const ATTEMPTS: usize = 3;
 /// A use that wants a slot.
 pub(super) struct Newcomer {
     pub held: Use,
-    /// Which sample it is.
+    /// The number of the sample.
     pub number: u64,
     pub weight: f64,
 }
 
-/// A slot as a sample has found it.
+/// A slot as a sample has read it.
 #[derive(Clone, Copy)]
 struct Occupied<'a> {
     index: u8,
@@ -31,7 +31,7 @@ struct Occupied<'a> {
     state: State,
 }
 
-/// Uses of which one is to give way.
+/// Uses of which one is to be replaced.
 struct Candidates<'a> {
     /// `None`: the newcomer.
     occupied: [Option<Occupied<'a>>; MAX_SLOTS + 1],
@@ -73,7 +73,7 @@ impl<'a> Detector<'a> {
         Sampled::default()
     }
 
-    /// The first free slot, where there is one.
+    /// The first free slot, if any.
     fn fill_free(self, new: &Newcomer) -> Option<Watch> {
         (0..).zip(self.slots).find_map(|(index, slot)| {
             let state = slot.state();
@@ -98,7 +98,7 @@ impl<'a> Detector<'a> {
         random: &mut Random,
     ) -> Option<Sampled> {
         let trial = self.config.trial(self.slots.len());
-        // Another thread may have put in a later sample meanwhile: that is on trial, too.
+        // Another thread may have stored a later sample meanwhile: that is on trial, too.
         let tried = |it: &Occupied<'_>| new.number >= it.slot.number().saturating_add(trial);
         let mut candidates = Candidates::of(self.occupied().filter(tried));
         let safe = trial > 0 && candidates.count > 1;
@@ -137,8 +137,7 @@ impl<'a> Detector<'a> {
 }
 
 impl Occupied<'_> {
-    /// Puts a use in the place of this one, which is reported with the weight that it has left. `None`: another thread
-    /// was faster.
+    /// Replaces this use by another, and reports it with its remaining weight. `None`: another thread was faster.
     fn replace(
         self,
         positions: &impl Positions,
@@ -159,7 +158,7 @@ impl Occupied<'_> {
         Some(Sampled { arm: Some(self.arm(new, weight)), replaced })
     }
 
-    /// Writes a use in the slot, which was taken.
+    /// Writes a use to the slot, which this thread has taken.
     fn arm(self, new: &Newcomer, weight: f64) -> Watch {
         let generation = self.slot.write(self.state, &new.held, new.number, weight);
         new.held.watch(WatchId { slot: self.index, generation })

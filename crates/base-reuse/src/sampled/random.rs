@@ -1,5 +1,5 @@
-/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014, fig. 17): makes one
-/// random word, the caller's, into as many as a decision needs.
+/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014, fig. 17): expands
+/// one random word of the caller to as many as a decision needs.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 
@@ -17,7 +17,7 @@ impl Random {
     }
 
     /// A number from 0 to `bound` - 1; 0 for a bound of 0. The bias of at most `bound` / 2^64 is far below what any
-    /// sample could show.
+    /// sample can show.
     pub fn below(&mut self, bound: u32) -> u32 {
         ((u128::from(self.next()) * u128::from(bound)) >> u64::BITS) as u32
     }

@@ -1,25 +1,25 @@
-//! Which use gives way: decisions over weights alone.
+//! Which use is replaced: decisions that depend only on weights.
 
 use super::config::MAX_SLOTS;
 use super::random::Random;
 
-/// Which of several uses gives way.
+/// Which of several uses is replaced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Plan {
-    /// Its place among the weights.
+    /// Its index among the weights.
     pub victim: usize,
-    /// Whoever stays and weighs less weighs this much from now on.
+    /// The new weight of all others that weigh less.
     pub threshold: f64,
 }
 
-/// One step of VarOpt (Cohen and others, SODA 2009, section 2): of n uses one gives way, such that the weights that
-/// remain have the same expectations as before and the least variance. At least two uses.
+/// One step of VarOpt (Cohen and others, SODA 2009, section 2): one of n uses is replaced, so that the remaining
+/// weights have the same expectations as before and the least variance. There must be at least two uses.
 ///
-/// The threshold is the solution t of sum(min(1, weight / t)) = n - 1. Who weighs more stays as it is; of the others
-/// one gives way, with probability 1 - weight / t, and the rest weigh t.
+/// The threshold is the solution t of sum(min(1, weight / t)) = n - 1. Heavier uses keep their weight; one of the
+/// others is replaced, with probability 1 - weight / t, and the rest weigh t.
 pub(super) fn varopt(weights: &[f64], random: &mut Random) -> Plan {
     let mut threshold = f64::INFINITY;
-    // Each round takes the heaviest out, so there are no more rounds than uses.
+    // Each round removes the heaviest, so there are at most as many rounds as uses.
     for _ in 0..=MAX_SLOTS {
         let light = weights.iter().filter(|weight| **weight <= threshold);
         let (count, sum) = light.fold((0u32, 0.0), |(count, sum), weight| (count + 1, sum + weight));
@@ -49,7 +49,7 @@ pub(super) fn gives_way(offered: u32, random: &mut Random) -> bool {
 mod tests {
     use super::*;
 
-    /// Four of weight 1: sum(min(1, 1/t)) = 3 for t = 4/3, and each gives way with probability 1/4.
+    /// Four of weight 1: sum(min(1, 1/t)) = 3 for t = 4/3, and each is replaced with probability 1/4.
     #[test]
     fn equals_give_way_equally() {
         let mut random = Random::new(3);
@@ -63,7 +63,8 @@ mod tests {
         assert!(gone.iter().all(|count| count.abs_diff(10_000) < 450), "{gone:?}");
     }
 
-    /// 1, 1, 1 and 16: with t = 1.5, min(1, 1/t) is 2/3 three times and 1 once, 3 in all. The heavy one is safe.
+    /// 1, 1, 1 and 16: with t = 1.5, min(1, 1/t) is 2/3 three times and 1 once, 3 in all. The heavy one is never
+    /// replaced.
     #[test]
     fn the_heavy_one_stays() {
         let mut random = Random::new(4);
@@ -74,7 +75,7 @@ mod tests {
         }
     }
 
-    /// Whatever the weights: the expectation of each use's weight stays what it was.
+    /// For any weights: the expectation of each use's weight stays the same.
     #[test]
     fn expectations_are_kept() {
         let mut random = Random::new(5);

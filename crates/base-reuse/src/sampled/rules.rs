@@ -5,8 +5,8 @@ use super::watch::reuses;
 use crate::Domain;
 
 impl Use {
-    /// What an access to the watched bytes means for this use; `None` where it decides nothing (tables 6.2 and 6.3 of
-    /// the thesis: reads of strangers; and accesses to other bytes than those looked for).
+    /// The effect of an access to the watched bytes on this use; `None` if it has none (tables 6.2 and 6.3 of the
+    /// thesis: reads by other threads outside of the scope; and accesses to bytes that are not watched for).
     pub fn verdict(&self, touch: &Touch, domain: Domain) -> Option<ReuseOutcome> {
         let (used, access) = (self.touch.access, touch.access);
         if !self.watches(access) {
@@ -23,14 +23,14 @@ impl Use {
         }
         let spoils = match self.locality {
             Locality::Temporal => used.overlaps(access),
-            // A line is lost as a whole.
+            // A write invalidates the whole line.
             Locality::Spatial | Locality::Line => true,
         };
         (access.kind.writes() && spoils).then_some(ReuseOutcome::Invalidated)
     }
 }
 
-/// "Exactly the same address" (thesis 6.2.1), and as many bytes from there.
+/// "Exactly the same address" (thesis 6.2.1), and the same number of bytes.
 fn same_range(one: Access, other: Access) -> bool {
     (one.addr, one.width) == (other.addr, other.width)
 }

@@ -11,14 +11,14 @@ use super::state::{Phase, State};
 use super::watch::{Place, Watch, WatchId};
 use crate::Domain;
 
-/// A use that is watched.
+/// A watched use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Use {
     pub touch: Touch,
     pub scope: Scope,
     pub locality: Locality,
     pub domain: Domain,
-    /// Where clocks stood before the access.
+    /// The state of the clocks before the access.
     pub start: Stand,
     pub place: Place,
 }
@@ -35,7 +35,7 @@ impl Use {
         Watch { id, first, bytes, owner: self.touch.thread, scope: self.scope, domain: self.domain, only }
     }
 
-    /// What became of it, and when.
+    /// Its outcome, and when.
     pub fn event(
         &self,
         outcome: ReuseOutcome,
@@ -43,7 +43,7 @@ impl Use {
         (now, until): (&Stand, Until),
         weight: f64,
     ) -> ReuseEvent {
-        // Its own accesses are not between: a read-modify-write is two.
+        // Its own accesses do not lie between: a read-modify-write is two.
         let own = if self.touch.access.kind == AccessKind::ReadModifyWrite { 2 } else { 1 };
         let weight = if later.is_some() { weight * f64::from(self.place.choices) } else { weight };
         ReuseEvent {
@@ -58,45 +58,46 @@ impl Use {
     }
 }
 
-/// Weights are kept as multiples of this, so that they can be added to without a loop.
+/// Weights are multiples of this, so that they can be added to without a loop.
 const MASS_UNIT: f64 = 1.0 / (1u64 << 32) as f64;
 
-/// Room for one use that many threads may end at once, and one of them does.
+/// Room for one use that many threads may try to end at once; one of them succeeds.
 ///
-/// All zero is a valid, free slot, so that fresh anonymous memory is a detector's. Free becomes *being written* and
-/// that *active*, by one thread; active becomes free, or being written again, by whichever thread is first. Nobody
-/// waits. The fields change only while being written, and each use has a generation number of its own: who takes an
-/// active slot from the state that it had read has read the fields of that very use.
+/// All zero is a valid, free slot, so fresh anonymous memory is a valid detector's. A slot goes from free to *being
+/// written* and then to *active*, by one thread; an active slot becomes free, or being written again, by whichever
+/// thread is first. No thread waits. The fields change only while the slot is being written, and each use has its own
+/// generation number. So a thread that takes an active slot in the state that it had read has read the fields of
+/// exactly that use.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Slot {
     state: AtomicU64,
-    /// Weight of the use, in [`MASS_UNIT`]s. Changes while the use is active.
+    /// The weight of the use, in [`MASS_UNIT`]s. Changes while the use is active.
     mass: AtomicU64,
-    /// Samples that have been offered since it was free, as it is when a reuse was found.
+    /// The number of samples that it has been offered since it was free, as it becomes when a reuse is found.
     offered: AtomicU32,
     width: AtomicU32,
     addr: AtomicU64,
     first: AtomicU64,
-    /// Domain in the upper half; in the lower a byte each for kind, scope and locality, bytes, choices.
+    /// Domain in the upper half; in the lower half a byte each for kind, scope and locality, bytes, choices.
     domain_codes: AtomicU64,
     /// Thread in the upper half, processor in the lower.
     thread_cpu: AtomicU64,
     position: AtomicU64,
-    /// Which sample it was.
+    /// The number of the sample.
     number: AtomicU64,
     time: AtomicU64,
     ip: AtomicU64,
     stack: AtomicU64,
-    /// Of the use's start: accesses of its thread, how long that had run, and when others were asked, and how long they
-    /// had been held. The first two are told apart from no clocks by the third, which is 0 there.
+    /// At the use: accesses of its thread, its running time, when the others were read, and how long they had been
+    /// held. The third is 0 if there are no clocks.
     own: AtomicU64,
     ran: AtomicU64,
     asked: AtomicU64,
     held: AtomicU64,
     /// When the first watch for the use was set; 0 before.
     armed: AtomicU64,
-    /// A touch by another thread that the using one lags behind.
+    /// A touch by another thread behind which the using one lags.
     pub(super) early: EarlyTouch,
 }
 
@@ -106,7 +107,7 @@ impl Slot {
         self.armed.store(at, Ordering::Relaxed);
     }
 
-    /// Since when they are, where that is known.
+    /// When the first watch was set, if that is known.
     pub(super) fn armed(&self) -> Option<u64> {
         Some(self.armed.load(Ordering::Relaxed)).filter(|at| *at != 0)
     }
@@ -116,7 +117,7 @@ impl Slot {
         State::from_bits(self.state.load(Ordering::Acquire))
     }
 
-    /// Its use and the generation of it, where it has one.
+    /// Its use and generation, if it has one.
     pub(super) fn read(&self) -> Option<(u32, Use)> {
         let state = self.state();
         if state.phase != Phase::Active {
@@ -124,7 +125,7 @@ impl Slot {
         }
         let held = self.read_fields();
         // ATOMICS: pairs with the release fence in `write`: if any field above came from a later use, the load below
-        // sees that one's state or a later one.
+        // sees that use's state or a later one.
         fence(Ordering::Acquire);
         let now = self.state.load(Ordering::Relaxed);
         (now == state.to_bits()).then_some((state.generation, held?))
@@ -132,13 +133,13 @@ impl Slot {
 
     /// The use that was active when this thread [took](Self::take) the slot.
     pub(super) fn taken_use(&self) -> Option<Use> {
-        // Nobody else writes here before this thread is done.
+        // No other thread writes here before this thread is done.
         self.read_fields()
     }
 
-    /// Frees it. The weight of its use, for the one caller that ends this one.
+    /// Frees it. Returns the weight of its use, to the one caller that ends this use.
     pub(super) fn settle(&self, generation: u32) -> Option<f64> {
-        // While it is this use's: the next one may be in the slot as soon as that is free.
+        // Read while the slot still has this use: the next one may follow as soon as it is free.
         let weight = self.weight();
         let freed = State { generation, phase: Phase::Free };
         self.replace_state(State { generation, phase: Phase::Active }, freed).then_some(weight)
@@ -163,7 +164,7 @@ impl Slot {
         generation
     }
 
-    /// Which sample the use was.
+    /// The number of the use's sample.
     pub(super) fn number(&self) -> u64 {
         self.number.load(Ordering::Relaxed)
     }
@@ -260,7 +261,7 @@ impl Slot {
     }
 }
 
-/// Saturates, and is 0 for what is not a number.
+/// Saturates, and is 0 for NaN.
 fn to_mass(weight: f64) -> u64 {
     (weight / MASS_UNIT) as u64
 }
@@ -277,7 +278,7 @@ const fn lower(word: u64) -> u32 {
     word as u32
 }
 
-// What every sample reads of every slot is its first line.
+// Every sample reads only the first line of every slot.
 const _: () = assert!(size_of::<Slot>() == 3 * carom_base::LINE_BYTES as usize);
 
 #[cfg(test)]

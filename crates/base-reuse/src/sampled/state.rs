@@ -1,14 +1,14 @@
-/// In which part of its life a slot is.
+/// The phase of a slot's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Free,
-    /// A thread is putting a use in.
+    /// A thread is storing a use.
     Writing,
     /// A use is watched.
     Active,
 }
 
-/// The state of a slot in one word: which of its uses, and in which phase.
+/// The state of a slot in one word: the number of its use, and the phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State {
     pub generation: u32,
@@ -29,7 +29,7 @@ impl State {
         Self { generation: (bits >> 2) as u32, phase }
     }
 
-    /// What follows when a thread puts the next use in.
+    /// The state when a thread stores the next use.
     pub const fn next_writing(self) -> Self {
         Self { generation: self.generation.wrapping_add(1), phase: Phase::Writing }
     }

@@ -4,21 +4,21 @@ use super::config::Reach;
 use super::random::Random;
 use crate::Domain;
 
-/// Bytes that one debug register watches at most.
+/// The most bytes that one debug register watches.
 const CHUNK_BYTES: u64 = 8;
 
-/// Names one use in the life of a slot, so that a late touch of a watch that has been replaced is told from one of
-/// the watch that took its place.
+/// Identifies one use in the life of a slot, so that a late touch of a replaced watch is distinguished from one of
+/// the watch that replaced it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WatchId {
     /// The slot.
     pub slot: u8,
-    /// Which of its uses; 0 is none.
+    /// The number of its use; 0 is none.
     pub generation: u32,
 }
 
 impl WatchId {
-    /// In one word, for who keeps a word with a watch.
+    /// As one word, to store with a watch.
     pub const fn to_bits(self) -> u64 {
         ((self.slot as u64) << u32::BITS) | self.generation as u64
     }
@@ -29,26 +29,26 @@ impl WatchId {
     }
 }
 
-/// Bytes that all threads of the process are to watch, and for whom.
+/// Bytes that all threads of the process must watch, and for which use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watch {
-    /// Its name.
+    /// The use.
     pub id: WatchId,
     /// The first byte to watch.
     pub first: Addr,
-    /// How many: a power of two that divides `first`; a line, or at most 8.
+    /// The number of bytes: a power of two that divides `first`; a line, or at most 8.
     pub bytes: u32,
     /// The thread whose access was sampled.
     pub owner: ThreadId,
-    /// In which cache a reuse is looked for.
+    /// The cache in which a reuse counts.
     pub scope: Scope,
     /// The owner's shared cache at that time.
     pub domain: Domain,
-    /// Only an access that begins here can reuse it; `None`: any that touches the bytes.
+    /// Only an access that begins here can reuse it; `None`: any access that touches the bytes.
     pub only: Option<Addr>,
 }
 
-/// Which accesses of a thread are to be caught.
+/// The accesses of a thread that a watch must catch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modes {
     /// Loads.
@@ -58,34 +58,35 @@ pub struct Modes {
 }
 
 impl Watch {
-    /// How a thread is to watch it: for all that could be a reuse, and for writes that could invalidate (thesis 6.4).
+    /// How a thread must watch it: for accesses that could be a reuse, and for writes that could invalidate (thesis
+    /// 6.4).
     pub fn modes(&self, thread: ThreadId, domain: Domain) -> Modes {
         Modes { reads: reuses(self.scope, (self.owner, self.domain), (thread, domain)), writes: true }
     }
 
-    /// Where an access of `thread` must begin to concern the use; `None`: wherever it touches the bytes.
+    /// The first byte that an access of `thread` must have to concern the use; `None`: any that touches the bytes.
     pub fn start(&self, thread: ThreadId, domain: Domain) -> Option<Addr> {
         self.only.filter(|_| reuses(self.scope, (self.owner, self.domain), (thread, domain)))
     }
 
-    /// Whether an access touches what is watched.
+    /// Whether an access touches the watched bytes.
     pub const fn touched_by(&self, access: Access) -> bool {
         access.addr.0 < self.first.0.wrapping_add(self.bytes as u64) && self.first.0 < access.end().0
     }
 }
 
-/// Whether an access of `other` can reuse what `owner` used: by itself in its private cache, by any thread of the
+/// Whether an access of `other` can reuse a use of `owner`: of its own in its private cache, of any thread of the
 /// domain in a shared one.
 pub(super) fn reuses(scope: Scope, owner: (ThreadId, Domain), other: (ThreadId, Domain)) -> bool {
     owner.0 == other.0 || (scope == Scope::Shared && owner.1 == other.1)
 }
 
-/// What to watch for a use, and what a touch of it then stands for.
+/// What to watch for a use, and the weight of a touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub first: Addr,
     pub bytes: u32,
-    /// How many such places there were to choose from: a touch weighs that much more than the use.
+    /// The number of places to choose from: a touch weighs as many times more than the use.
     pub choices: u8,
 }
 
@@ -101,15 +102,15 @@ impl Place {
         }
     }
 
-    /// As much from the first byte on as one register can watch without any byte that was not used: the same access
-    /// touches it again, and neighbours do not.
+    /// As many bytes from the first on as one register can watch without a byte that was not used: the same access
+    /// touches them again, and neighbouring accesses do not.
     fn beginning(used: Access) -> Self {
         let fitting = |bytes: &u64| used.addr.0.is_multiple_of(*bytes) && *bytes <= u64::from(used.width);
         let bytes = [CHUNK_BYTES, 4, 2].into_iter().find(fitting).unwrap_or(1);
         Self { first: used.addr, bytes: bytes as u32, choices: 1 }
     }
 
-    /// One of the line's chunks that have bytes which were not used; any chunk where there is none.
+    /// One of the line's chunks with bytes that were not used; any chunk if there is none.
     fn elsewhere(used: Access, random: &mut Random) -> Self {
         let (begin, end) = (used.addr.0, used.addr.0.saturating_add(u64::from(used.width)));
         let filled = |chunk: u64| begin <= chunk && chunk.saturating_add(CHUNK_BYTES) <= end;
@@ -122,7 +123,7 @@ impl Place {
         Self::one_of(chunks(used), random).unwrap_or_else(|| Self::beginning(used))
     }
 
-    /// Each with equal odds.
+    /// Each with equal probability.
     fn one_of(chunks: impl Iterator<Item = u64> + Clone, random: &mut Random) -> Option<Self> {
         let choices = chunks.clone().count();
         let first = Addr(chunks.clone().nth(random.below(choices as u32) as usize)?);

@@ -1,4 +1,4 @@
-//! Batches of several threads, put in order, and what is counted then.
+//! Batches of several threads, put in order and counted.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use carom_base_reuse::exact::{Config, Domain, Exact};
 use carom_base_stream::{Batch, Interleaver, Limits, Sink};
 use proptest::prelude::*;
 
-/// The analyser, directly behind.
+/// The analyser, directly after the interleaver.
 struct Analysed(Exact);
 
 impl Sink for Analysed {
@@ -35,7 +35,7 @@ fn counts(exact: &mut Exact) -> Counts {
     counts
 }
 
-/// The part of all touches that is counted as something else.
+/// The fraction of all touches that is counted differently.
 fn difference(one: &Counts, other: &Counts) -> f64 {
     let of = |counts: &Counts, key| counts.get(key).copied().unwrap_or(0);
     let keys: std::collections::BTreeSet<_> = one.keys().chain(other.keys()).collect();
@@ -50,7 +50,7 @@ struct Trace {
     batch: usize,
 }
 
-/// What is counted in the true order, in that of batches as they come, and in that of an [`Interleaver`].
+/// The counts in the true order, in that of batches as they come, and in that of an [`Interleaver`].
 fn three_ways(traces: &[Trace]) -> [Counts; 3] {
     let exact = || Exact::new(&Config::default()).expect("a valid configuration");
     let mut all: Vec<_> = traces
@@ -85,9 +85,9 @@ fn three_ways(traces: &[Trace]) -> [Counts; 3] {
     [truth, as_they_come, sink.0].map(|mut exact| counts(&mut exact))
 }
 
-/// Two threads write words of the same line in turn, every 20 ns, and hand over at different times. But for the first of
-/// all, each write takes the line from the other thread: of 2 x 40,000 touches 2 are first ones, the others are
-/// invalidated ones. In the order of batches, only the first of each of the 5 and 6 is.
+/// Two threads write words of the same line in turn, every 20 ns, and hand over at different times. Except for the
+/// first, each write takes the line from the other thread: of 2 x 40,000 touches 2 are first ones, the others are
+/// invalidated. In the order of batches, only the first write of each of the 5 and 6 batches is.
 #[test]
 fn threads_that_alternate_do_so_again() {
     let alternating = |thread: u64, batch| Trace {
@@ -103,11 +103,11 @@ fn threads_that_alternate_do_so_again() {
     };
     assert_eq!(invalidated(&truth), 79_998);
     assert!(invalidated(&as_they_come) <= 11, "{}", invalidated(&as_they_come));
-    // Where the even pace is rounded, and at the first batch, which begins before the first access.
+    // Where the even pace is rounded, and in the first batch, which begins before the first access.
     assert!(invalidated(&interleaved) > 79_998 * 99 / 100, "{}", invalidated(&interleaved));
 }
 
-/// Accesses at a time, hundredths of nanoseconds from one to the next for each time, and where random numbers begin.
+/// Accesses per batch, hundredths of nanoseconds between accesses for each batch, and the seed.
 type Pace = (usize, Vec<u64>, u64);
 
 fn pace() -> impl Strategy<Value = Pace> {
@@ -123,7 +123,7 @@ fn trace(thread: u64, (batch, paces, seed): Pace) -> Trace {
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
-            // Half of them to two lines that all share, the others to eight of its own.
+            // Half of them to two lines that all threads share, the others to eight of the thread's own.
             let addr = if random.is_multiple_of(2) {
                 0x1000 + random / 2 % 2 * 64 + 8 * thread
             } else {
@@ -140,8 +140,8 @@ fn trace(thread: u64, (batch, paces, seed): Pace) -> Trace {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20))]
 
-    /// With an even pace in each batch, times are off by what rounding does: fewer than one access in a hundred is counted as
-    /// something else. In the order of batches, it is more than one in twenty.
+    /// With an even pace in each batch, times are off only by rounding: fewer than one access in a hundred is counted
+    /// differently. In the order of batches, it is more than one in twenty.
     #[test]
     fn counts_are_those_of_the_true_order(one in pace(), two in pace(), three in pace()) {
         let traces = [trace(0, one), trace(1, two), trace(2, three)];

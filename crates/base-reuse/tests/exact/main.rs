@@ -1,4 +1,4 @@
-//! The exact analyser against slow, obvious ones and against answers that are known by construction.
+//! The exact analyser against slow, obvious ones, and against answers that are known by construction.
 
 mod interleave;
 mod naive;

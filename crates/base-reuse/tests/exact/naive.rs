@@ -7,7 +7,7 @@ use carom_base::{
 };
 use carom_base_reuse::exact::Domain;
 
-/// What tells a [`ReuseCell`] from others.
+/// The key of a [`ReuseCell`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     pub thread: u32,
@@ -20,7 +20,7 @@ pub struct Key {
     pub pair: Option<(Ip, Ip)>,
 }
 
-/// The rest of it.
+/// The rest of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     pub count: u64,
@@ -35,7 +35,7 @@ impl Counted {
 
 pub type Counts = BTreeMap<Key, Counted>;
 
-/// Adds cells up, in their order.
+/// Adds cells up, in order.
 pub fn add(counts: &mut Counts, cells: &[ReuseCell]) {
     for cell in cells {
         let key = Key {
@@ -52,12 +52,12 @@ pub fn add(counts: &mut Counts, cells: &[ReuseCell]) {
     }
 }
 
-/// Of pairs, eight bins are one; which of them comes out is their mean.
+/// For pairs, eight bins are one; the result is the bin of their mean.
 fn of_pair(bin: LogBin) -> LogBin {
     LogBin(bin.0 / 8 * 8)
 }
 
-/// First byte and one past the last.
+/// The first byte, and one past the last.
 type Range = (u64, u64);
 
 fn places(access: &Access, granularity: u64) -> Vec<Range> {

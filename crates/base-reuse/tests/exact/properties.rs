@@ -15,7 +15,7 @@ enum Step {
     End(ThreadId),
 }
 
-/// Within so many bytes, by so many threads.
+/// Within this many bytes, by this many threads.
 fn step(bytes: u64, threads: u32, most: usize) -> impl Strategy<Value = Step> {
     let width = prop::sample::select(vec![1u32, 2, 4, 4, 8, 8, 8, 16, 32, 64, 100, 200]);
     let kind = prop::sample::select(vec![
@@ -32,7 +32,7 @@ fn step(bytes: u64, threads: u32, most: usize) -> impl Strategy<Value = Step> {
         kind,
     });
     let thread = (0..threads).prop_map(ThreadId);
-    // A thread stays in its domain mostly.
+    // A thread mostly stays in its domain.
     let placed = (thread.clone(), 0..9u32)
         .prop_map(|(thread, moved)| (thread, Domain(if moved == 0 { 7 } else { thread.0 % 2 })));
     prop_oneof![
@@ -42,7 +42,7 @@ fn step(bytes: u64, threads: u32, most: usize) -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Runs both and gives what they count.
+/// Runs both and returns their counts.
 fn run(steps: &[Step], granularities: &[u32], sampling: Sampling, capacity: usize) -> (Counts, Counts) {
     let pairs = Some(Pairs { granularity: 64, capacity, nearest: 0 });
     let config = Config { granularities: granularities.into(), private: true, shared: true, pairs, sampling };
@@ -111,14 +111,15 @@ proptest! {
         prop_assert_eq!(whole(&counts), whole(&wanted));
     }
 
-    /// More threads than presence tells apart.
+    /// More threads than presence distinguishes.
     #[test]
     fn equals_the_naive_one_with_many_threads(steps in prop::collection::vec(step(600, 100, 6), 1..200)) {
         let (counts, wanted) = run(&steps, &[1, 64], Sampling::All, 1 << 14);
         prop_assert_eq!(counts, wanted);
     }
 
-    /// Where pairs do not fit, none is counted too often, and with the rest, which has no address, they are complete.
+    /// Where pairs do not fit, none is counted too often, and together with the rest, which has no address, they are
+    /// complete.
     #[test]
     fn pairs_that_do_not_fit_are_counted_together(steps in prop::collection::vec(step(9000, 2, 40), 40..80)) {
         let (counts, wanted) = run(&steps, &[64], Sampling::All, 16);

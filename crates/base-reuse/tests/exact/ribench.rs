@@ -1,4 +1,4 @@
-//! RIBench (ReuseTracker thesis, 6.5.1, listing 6.1): loops whose distances are known.
+//! RIBench (ReuseTracker thesis, 6.5.1, listing 6.1): loops with known distances.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ struct Parameters {
     inv: u64,
 }
 
-/// Elements of a byte each, as in the original; each array where no other is.
+/// Elements of one byte each, as in the original; arrays do not overlap.
 fn pass(thread: u32, array: usize, length: u64, inv: u64) -> Vec<Access> {
     let byte = |base: u64, nth: u64, kind| Access { ip: Ip(1), addr: Addr(base + nth), width: 1, kind };
     let shared = (0..inv).map(|nth| byte(0x1000_0000, nth, AccessKind::Store));
@@ -39,7 +39,7 @@ fn run(parameters: &Parameters, threads: u32) -> Vec<ReuseCell> {
     (0..threads).flat_map(|thread| exact.end(ThreadId(thread))).collect()
 }
 
-/// Reuses of each bin, by the bin's least distance.
+/// The reuses in each bin, by the bin's smallest distance.
 fn reuses(cells: &[ReuseCell], kind: DistanceKind) -> BTreeMap<u64, u64> {
     let mut counts = BTreeMap::new();
     for cell in cells {
@@ -60,11 +60,11 @@ fn low(distance: u64) -> u64 {
     carom_base::LogBin::of(distance).low()
 }
 
-/// From one pass to the next over an array of `n` elements lie `n + inv` accesses from an element to itself, so
-/// `n + inv - 1` strictly between, all to different places. With `p` passes that happens `p - 1` times in each round of
-/// the outer loop. From the last pass of a round to the first of the next it is the whole round, `total`, less the
-/// `p - 1` passes between; and all arrays and the shared one lie between. Each store to the shared array is invalidated
-/// by the other thread's, but for the very first.
+/// From one pass to the next over an array of `n` elements there are `n + inv` accesses from an element to itself, so
+/// `n + inv - 1` strictly between, all to different places. With `p` passes that happens `p - 1` times in each round
+/// of the outer loop. From the last pass of a round to the first of the next it is the whole round, `total`, minus
+/// the `p - 1` passes between; all arrays and the shared one lie between. Each store to the shared array finds its
+/// place invalidated by the other thread's store, except for the very first.
 fn check(parameters: &Parameters, threads: u32) {
     let cells = run(parameters, threads);
     let (threads, inv) = (u64::from(threads), parameters.inv);

@@ -11,8 +11,8 @@ fn random(state: &mut u64) -> f64 {
     (*state >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Lines of two threads: half of the accesses to one of `lines` with a probability that falls with its number, half in
-/// cycles over a tenth of them.
+/// Lines of two threads: half of the accesses to one of `lines` with a probability that decreases with its number,
+/// half in cycles over a tenth of them.
 fn trace(lines: u64, length: u64) -> Vec<(ThreadId, Access)> {
     let mut state = 0x9876_5432_1234_5679;
     let one = |nth: u64| {
@@ -36,7 +36,7 @@ fn run(trace: &[(ThreadId, Access)], sampling: Sampling) -> (Vec<ReuseCell>, Exa
     (cells, exact)
 }
 
-/// Miss ratios of the shared cache at powers of two; all touches.
+/// Miss ratios of the shared cache at powers of two; the number of all touches.
 fn curve(cells: &[ReuseCell]) -> (Vec<f64>, u64) {
     let counted =
         || cells.iter().filter(|cell| (cell.scope, cell.distance) == (Scope::Shared, DistanceKind::Stack));
@@ -55,13 +55,13 @@ fn check(sampling: Sampling, most: f64) {
     assert_eq!(touches, 1_000_000);
     let (cells, exact) = run(&trace, sampling);
     let (estimate, touches) = curve(&cells);
-    // The correction makes up for what was and was not followed; parts of one stay behind, less than one per cell.
+    // The correction compensates for which places are followed; fractions of a touch remain, less than one per cell.
     assert!(touches.abs_diff(1_000_000) < cells.len() as u64, "{touches}");
     let error = truth.iter().zip(&estimate).map(|(truth, estimate)| (truth - estimate).abs());
     let mean = error.sum::<f64>() / truth.len() as f64;
     assert!(mean <= most, "{mean}: {truth:.3?} {estimate:.3?}");
     let said = exact.sampling(ThreadId(0), Scope::Shared, 64).expect("it is sampled");
-    // Two thirds of errors are below one standard error; the mean over sizes is below three.
+    // Two thirds of the errors are below one standard error; the mean over sizes is below three.
     assert!(said.standard_error > 0.0 && mean < 3.0 * said.standard_error, "{said:?} {mean}");
     assert!(said.standard_error < 3.0 * most, "{said:?}");
     assert!(said.rate < 0.3 && said.touches > 400_000 && said.sampled < 200_000, "{said:?}");

@@ -11,15 +11,15 @@ use super::naive::{Counts, Naive, add};
 
 const GRANULARITIES: [u32; 3] = [1, 64, 4096];
 
-/// Pairs nearer than so many places are not told apart.
+/// Pairs nearer than this many places are not distinguished.
 const NEAREST: u64 = 8;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Handed on one by one, or in a vector of their own.
+    /// Handed on individually, or in a vector.
     Accesses(ThreadId, Domain, Vec<Access>, bool),
     End(ThreadId),
-    /// One of the stages goes on for so many tasks.
+    /// One of the stages runs for this many tasks.
     Work(bool, usize),
     Drain,
 }
@@ -36,7 +36,7 @@ fn accesses(bytes: u64) -> impl Strategy<Value = Vec<Access>> {
     prop::collection::vec(access, 1..40)
 }
 
-/// By the threads below `threads`, of which the last moves to another domain sometimes.
+/// By the threads below `threads`, of which the last one sometimes moves to another domain.
 fn step(bytes: u64, threads: u32) -> impl Strategy<Value = Step> {
     let placed = (0..threads, 0..9u32).prop_map(move |(thread, moved)| {
         (ThreadId(thread), Domain(if moved == 0 && thread + 1 == threads { 3 } else { 5 }))
@@ -49,7 +49,7 @@ fn step(bytes: u64, threads: u32) -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A router and the stages behind it, driven as threads would: each stage at its own time.
+/// A router and its stages, driven as threads would: each stage at its own time.
 struct Analysis {
     router: Router,
     stages: [Stage; 2],
@@ -67,7 +67,7 @@ impl Analysis {
         Self { router: Router::default(), stages, tasks: Default::default(), counts: Counts::new() }
     }
 
-    /// The stage with this number does so many tasks at most.
+    /// The stage with this number processes at most this many tasks.
     fn work(&mut self, number: usize, most: usize) {
         for _ in 0..most {
             if !self.stages[number].has_begun() {
@@ -98,7 +98,7 @@ impl Analysis {
                 self.stages.iter_mut().for_each(|stage| stage.drain(|cells| add(counts, cells)));
             }
         }
-        // Only sometimes, so that sequences are of several threads.
+        // Only sometimes, so that sequences contain several threads.
         if matches!(step, Step::Work(..)) {
             self.hand_over();
         }
@@ -118,7 +118,7 @@ impl Analysis {
     }
 }
 
-/// The reference's counts: nearer pairs are the rest.
+/// The reference's counts: nearer pairs belong to the rest.
 fn naive(steps: &[Step]) -> Counts {
     let mut naive: Vec<Naive> = [Scope::Private, Scope::Shared]
         .into_iter()
@@ -157,7 +157,7 @@ fn run(steps: &[Step], sampling: Sampling) -> Counts {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// One thread for a while, then several: the shared caches are made from a private one, whenever that is.
+    /// One thread for a while, then several: the shared caches are made from a private one, at any time.
     #[test]
     fn equal_the_naive_one(
         alone in prop::collection::vec(step(3000, 1), 0..30),
@@ -167,7 +167,7 @@ proptest! {
         prop_assert_eq!(run(&steps, Sampling::All), naive(&steps));
     }
 
-    /// As far as one thread is alone, its cache is the shared one to the last access, also where nobody else comes.
+    /// While one thread is alone, its cache is the shared one up to the last access, also if no other thread comes.
     #[test]
     fn one_thread_is_counted_for_both(steps in prop::collection::vec(step(100_000, 1), 1..60)) {
         let private_as_shared: Counts = run(&steps, Sampling::Rate(1.0));

@@ -1,5 +1,5 @@
-//! Threads that are held: a program whose threads run at their own pace, sampled by a profiler that stops one of them for
-//! longer than most reuses take; and the same program when nobody stops it.
+//! Held threads: a program whose threads run at their own pace, sampled by a profiler that stops one of them for
+//! longer than most reuses take; and the same program without holds.
 
 use carom_base::{AccessKind, Locality, ReuseEvent, ReuseOutcome, Scope, ThreadId};
 
@@ -8,22 +8,24 @@ use crate::Domain;
 use crate::sampled::random::Random;
 use crate::sampled::*;
 
-/// From the stop of a thread to when it asks, to when watches are set, to when it goes on. A few hundred accesses each.
+/// The times from the stop of a thread until it reads the clocks, until watches are set, and until it continues. A
+/// few hundred accesses each.
 const PASSES: [u64; 3] = [400, 200, 400];
 
 /// The line that all threads write.
 const SHARED: u64 = 0;
 
-/// Accesses of a thread until it begins again.
+/// The number of accesses of a thread until it begins again.
 const SWEEP: u64 = 400;
 
-/// What all threads do, again and again.
+/// What all threads do repeatedly.
 #[derive(Clone, Copy, Debug)]
 enum Program {
-    /// Three stores to the shared line with a little between, and a sweep of lines of their own, one word after the other.
+    /// Three stores to the shared line with a few accesses between, and a sweep over lines of their own, one word
+    /// after the other.
     Sweeps,
-    /// So many stores to the shared line in a row, some loads of their own, and then nothing for about so long. The line takes
-    /// `travel` from one thread to another; who has it goes on with it meanwhile.
+    /// This many consecutive stores to the shared line, some loads of their own, and then about this long nothing.
+    /// The line takes `travel` from one thread to another; its owner continues to use it meanwhile.
     Visits { stores: u64, apart: u64, travel: u64 },
 }
 
@@ -49,7 +51,7 @@ impl Program {
         }
     }
 
-    /// Time from the access with this number to the next. Threads drift past each other.
+    /// The time from the access with this number to the next. Threads drift past each other.
     fn pause(self, index: u64, random: &mut Random) -> u64 {
         match self {
             Self::Visits { apart, .. } if (index + 1).is_multiple_of(self.accesses()) => {
@@ -59,7 +61,7 @@ impl Program {
         }
     }
 
-    /// How long a thread waits for the shared line that another has.
+    /// How long a thread waits for the shared line that another one has.
     fn travel(self) -> u64 {
         if let Self::Visits { travel, .. } = self { travel } else { 0 }
     }
@@ -80,17 +82,17 @@ enum Phase {
     GoesOn,
 }
 
-/// A thread, what comes next of it, and when.
+/// A thread, its next action, and when that happens.
 struct Runner {
     program: Program,
-    /// It has looked the access up, and asked for the line, which another has.
+    /// It has looked the access up, and waits for the line, which another thread has.
     waits: bool,
     phase: Phase,
     at: u64,
     made: u64,
     held: u64,
     stopped: u64,
-    /// When each hold that is over began, and when it ended.
+    /// The start and the end of each completed hold.
     holds: Vec<[u64; 2]>,
     touched: Vec<WatchId>,
     sampled: bool,
@@ -127,7 +129,7 @@ impl Runner {
     }
 }
 
-/// All threads, as one of them asks; `clocks`: whether it knows of holds.
+/// All threads, as one of them reads them; `clocks`: whether it knows about holds.
 struct Asked<'a> {
     threads: &'a [Runner],
     own: usize,
@@ -170,12 +172,13 @@ impl Positions for Asked<'_> {
     }
 }
 
-/// What a sample stands for, in units of the rarest: the shared line is looked at more closely.
+/// The weight of a sample, in units of the smallest: the shared line is sampled more densely.
 fn weight(step: &Step) -> f64 {
     if step.access.addr.0 == SHARED { 0.005 } else { 1.0 }
 }
 
-/// Runs the threads until one has made so many accesses: what became of its uses, and all accesses in order.
+/// Runs the threads until one has made this many accesses. Returns the outcomes of its uses, and all accesses in
+/// order.
 fn run(
     program: Program,
     threads: usize,
@@ -266,10 +269,10 @@ fn run(
     (events, trace)
 }
 
-/// Distances that a cache of so many lines could matter for.
+/// Distances that could matter for a cache of this many lines.
 const BELOW: [u64; 6] = [8, 16, 40, 150, 600, 2000];
 
-/// Of uses by weight: the part that was invalidated, and the parts reused at less than these distances.
+/// For uses by weight: the fraction that was invalidated, and the fractions reused below each of these distances.
 #[derive(Debug, Default)]
 struct Parts {
     all: f64,
@@ -298,7 +301,7 @@ impl Parts {
     }
 }
 
-/// Of the uses of all lines, or of those of the shared one.
+/// For the uses of all lines, or for those of the shared one.
 fn sampled(events: &[ReuseEvent], scope: Scope, shared: bool) -> Parts {
     let mut parts = Parts::default();
     for event in events.iter().filter(|event| event.scope == scope) {
@@ -309,7 +312,7 @@ fn sampled(events: &[ReuseEvent], scope: Scope, shared: bool) -> Parts {
     parts
 }
 
-/// Threads drift past each other slowly: many short runs that begin anywhere are more than a long one.
+/// Threads drift past each other slowly: many short runs that begin anywhere cover more than a long one.
 fn undisturbed(program: Program, threads: usize, scope: Scope, shared: bool) -> Parts {
     const RUNS: u64 = 16;
     /// More accesses than lie between any use and its end.
@@ -328,12 +331,12 @@ fn undisturbed(program: Program, threads: usize, scope: Scope, shared: bool) -> 
     parts
 }
 
-/// About one access in 7,000 is a use, whose thread is held for as long as 400 accesses take.
+/// About one access in 7,000 is a use, which holds its thread for as long as 400 accesses take.
 const ACCESSES: u64 = 1_500_000;
 const RATE: f64 = 0.00006;
 
-/// How far uses are from those of threads that nobody holds: of all lines, in the shared cache; of the shared line, there and
-/// in the private ones.
+/// The difference between uses here and those of threads without holds: for all lines, in the shared cache; for the
+/// shared line, there and in the private caches.
 fn off(threads: usize, clocks: bool) -> [f64; 3] {
     let (events, _) = run(Program::Sweeps, threads, ACCESSES, RATE, clocks, 7);
     [(Scope::Shared, false), (Scope::Shared, true), (Scope::Private, true)].map(|(scope, shared)| {
@@ -341,7 +344,7 @@ fn off(threads: usize, clocks: bool) -> [f64; 3] {
     })
 }
 
-/// There are some 150 uses of each kind: the standard error of a part is 0.04 at most.
+/// There are some 150 uses of each kind: the standard error of a fraction is at most 0.04.
 const ALLOWED: f64 = 0.1;
 
 #[test]
@@ -358,8 +361,8 @@ fn without_clocks_they_are_not() {
     assert!(off.iter().all(|off| *off > 2.0 * ALLOWED), "{off:?}");
 }
 
-/// Stores to the shared line of which each thread makes so many in a row: the part that is invalidated, as found where
-/// threads are held and as it is where nobody holds them.
+/// Stores to the shared line, of which each thread makes `stores` in a row: the fraction that is invalidated, as
+/// found with holds, and the true one without.
 fn invalidated(threads: usize, stores: u64, apart: u64, travel: u64) -> [f64; 2] {
     let program = Program::Visits { stores, apart, travel };
     /// Some 250 uses of each thread are of the store that is invalidated.
@@ -370,8 +373,8 @@ fn invalidated(threads: usize, stores: u64, apart: u64, travel: u64) -> [f64; 2]
     [found, truth].map(|parts| parts.invalidated / parts.all)
 }
 
-/// Threads come to the line at times that have nothing to do with each other, once each time. (Holds, most of which come in the
-/// middle of a visit, make longer visits coincide.)
+/// Threads come to the line at independent times, once each time. (Holds mostly begin in the middle of a visit, so
+/// longer visits coincide more often.)
 #[test]
 fn single_stores_that_are_apart_are_invalidated_as_often_as_where_nobody_is_held() {
     for threads in [2, 4] {
@@ -380,8 +383,8 @@ fn single_stores_that_are_apart_are_invalidated_as_often_as_where_nobody_is_held
     }
 }
 
-/// How far uses in the shared cache are from those of threads that nobody holds, where two fight over the line: of all lines,
-/// and of the one.
+/// The difference between uses in the shared cache and those of threads without holds, where two contend for the
+/// line: for all lines, and for that one.
 fn off_fought_over(stores: u64, clocks: bool) -> [f64; 2] {
     let program = Program::Visits { stores, apart: 10, travel: 100 };
     const VISITS: u64 = 12_000;
@@ -391,8 +394,8 @@ fn off_fought_over(stores: u64, clocks: bool) -> [f64; 2] {
     })
 }
 
-/// Who has the line keeps others waiting, and a held thread loses its turn: who would have come next is not to be seen. That
-/// the next access comes soon, whoever makes it, is.
+/// The owner of the line keeps others waiting, and a held thread loses its turn: which thread would have been next is
+/// lost. But that the next access comes soon, from whichever thread, is found.
 #[test]
 fn where_threads_fight_over_the_line_distances_in_the_shared_cache_stay() {
     for stores in [5, 20] {

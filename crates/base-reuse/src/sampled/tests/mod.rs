@@ -1,4 +1,4 @@
-//! The detector under simulated programs whose every access is seen.
+//! The detector in simulated programs, all of whose accesses are known.
 
 mod held;
 mod phases;

@@ -1,13 +1,12 @@
-//! A program that goes through phases of different distances, as RIBench does: what the thesis' replacement and the
-//! balanced one make of it.
+//! A program with phases of different distances, like RIBench, under the thesis' replacement and the balanced one.
 
 use carom_base::{ReuseEvent, ReuseOutcome};
 
 use super::program::{Setup, Step, distances, load, run};
 use crate::sampled::*;
 
-/// Passes and lengths of the five loops of "Long-RD Decreasing" and "Bell-Shaped" (thesis, table 6.5), a thousandth as
-/// long.
+/// Passes and lengths of the five loops of "Long-RD Decreasing" and "Bell-Shaped" (thesis, table 6.5), at a
+/// thousandth of their lengths.
 const DECREASING: [(usize, u64); 5] = [(100, 100), (30, 200), (12, 400), (5, 800), (2, 1600)];
 const BELL: [(usize, u64); 5] = [(50, 100), (40, 200), (40, 400), (10, 800), (3, 1600)];
 
@@ -26,7 +25,7 @@ fn program(loops: [(usize, u64); 5], outer: usize) -> Vec<Step> {
 /// Bins below 110, 220, 440, … (thesis 6.5.1).
 const EDGES: [u64; 6] = [110, 220, 440, 880, 1760, u64::MAX];
 
-/// Part of the reuses in each bin.
+/// The fraction of the reuses in each bin.
 fn histogram(distances: impl Iterator<Item = (u64, f64)>) -> [f64; 6] {
     let mut bins = [0.0; 6];
     for (distance, weight) in distances {
@@ -53,7 +52,7 @@ fn as_found(events: &[ReuseEvent]) -> impl Iterator<Item = (u64, f64)> {
     reused.map(|event| (event.distance, f64::from(event.weight)))
 }
 
-/// The product-limit estimate, in which what was replaced counts as censored.
+/// The product-limit estimate, in which a replaced use counts as censored.
 fn as_censored(events: &[ReuseEvent]) -> impl Iterator<Item = (u64, f64)> {
     let mut sorted: Vec<_> = events.iter().map(|event| (event.distance, event.later.is_some())).collect();
     sorted.sort_unstable();
@@ -65,7 +64,7 @@ fn as_censored(events: &[ReuseEvent]) -> impl Iterator<Item = (u64, f64)> {
     })
 }
 
-/// The table in the module's documentation. Both estimates of what Algorithm 2 finds are far off with four slots.
+/// The table in the module's documentation. Both estimates for Algorithm 2 are far off with four slots.
 #[test]
 fn phases_need_balance() {
     for loops in [DECREASING, BELL] {

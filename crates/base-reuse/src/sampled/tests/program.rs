@@ -1,5 +1,5 @@
-//! A program as a list of accesses, run under a detector that watches perfectly; and what is true of it, found by
-//! looking at everything that follows a use.
+//! A program as a list of accesses, run under a detector that watches perfectly; and the truth, found by searching
+//! everything that follows a use.
 
 use std::collections::HashMap;
 
@@ -79,7 +79,7 @@ pub struct Setup {
     pub seed: u64,
 }
 
-/// What the filter of software knows: watches by line.
+/// The state of a filter in software: watches by line.
 #[derive(Default)]
 struct Filter(HashMap<Line, Vec<Watch>>);
 
@@ -105,19 +105,19 @@ impl Filter {
     }
 }
 
-/// What became of the samples of a run.
+/// The samples of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub samples: u64,
-    /// Were watched.
+    /// Those that were watched.
     pub armed: u64,
-    /// Gave way to those watched already.
+    /// Those that were dropped for others already watched.
     pub rejected: u64,
-    /// Were watched, and gave way then.
+    /// Those that were watched, and replaced later.
     pub replaced: u64,
 }
 
-/// Runs a program to its end; what became of all uses, and of the samples.
+/// Runs a program to its end. Returns the outcomes of all uses, and the numbers of samples.
 pub fn run(setup: Setup, domains: &[u32], trace: &[Step]) -> (Vec<ReuseEvent>, Counts) {
     let slots: Vec<Slot> = (0..setup.slots).map(|_| Slot::default()).collect();
     let tally = Tally::default();
@@ -156,7 +156,7 @@ pub fn run(setup: Setup, domains: &[u32], trace: &[Step]) -> (Vec<ReuseEvent>, C
     (events, counts)
 }
 
-/// What becomes of the use in step `index`: outcome and distance, [`ReuseOutcome::Ended`] where nothing does.
+/// The outcome of the use in step `index`, and its distance; [`ReuseOutcome::Ended`] where nothing ends it.
 pub fn truth(
     domains: &[u32],
     trace: &[Step],
@@ -173,7 +173,7 @@ pub fn truth(
             || scope == Scope::Shared && domains[step.thread] == domains[used.thread];
         let same = bytes(step.access) == bytes(used.access);
         let in_line = bytes(step.access).any(|byte| (line..line + 64).contains(&byte));
-        // Of a use that reaches into the next line, only the part in its first is watched.
+        // If a use extends into the next line, only its part in the first one is watched.
         let watched = bytes(used.access).start..bytes(used.access).end.min(line + 64);
         let in_use = bytes(step.access).any(|byte| watched.contains(&byte));
         let (found, spoilt) = match locality {

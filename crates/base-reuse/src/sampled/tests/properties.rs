@@ -1,4 +1,4 @@
-//! Random programs of several threads: what is found is what happened.
+//! Random programs of several threads: the results are the truth.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// With a slot for every use, each use has exactly one event, and that is the truth.
+    /// With a slot for every use, each use has exactly one event, which is the truth.
     #[test]
     fn every_use_is_told_of_as_it_was(trace in steps(), seed: u64) {
         let setup = Setup { config: Config::default(), slots: MAX_SLOTS, rate: 0.2, seed };
@@ -35,12 +35,12 @@ proptest! {
             let used = event.earlier.time.0 as usize;
             let expected = truth(&DOMAINS, &trace, used, event.scope, event.locality);
             prop_assert_eq!((event.outcome, event.distance), expected, "{:?}", event);
-            // One of six kinds of reuse was drawn.
+            // One of six kinds of reuse is drawn.
             prop_assert_eq!(event.weight, 6.0);
         }
     }
 
-    /// With few slots, each use that is watched is told of once, and whatever is told is true.
+    /// With few slots, each watched use is reported once, and every report is true.
     #[test]
     fn with_few_slots_nothing_is_told_wrongly(
         trace in steps(),
@@ -60,7 +60,7 @@ proptest! {
             let used = event.earlier.time.0 as usize;
             let (outcome, distance) = truth(&DOMAINS, &trace, used, event.scope, event.locality);
             match event.outcome {
-                // A chunk is not all of a line, and misses what happens beside it.
+                // A chunk is only a part of a line, and misses accesses beside it.
                 ReuseOutcome::Reused | ReuseOutcome::Invalidated if chunks => {
                     prop_assert!(event.distance >= distance);
                 }
@@ -74,7 +74,7 @@ proptest! {
         }
     }
 
-    /// Weight is neither lost nor made: what the samples weigh is what their events weigh.
+    /// Weight is neither lost nor created: the sum over samples is the sum over events.
     #[test]
     fn weight_is_kept(trace in steps(), seed: u64, slots in 1..6usize) {
         let setup = Setup { config: Config::default(), slots, rate: 0.5, seed };
@@ -83,7 +83,7 @@ proptest! {
         prop_assert!((sum - 6.0 * counts.samples as f32).abs() < 0.01, "{sum} for {}", counts.samples);
     }
 
-    /// A thread's end ends what it alone could have reused, once.
+    /// A thread's end ends the uses that only it could have reused, once.
     #[test]
     fn a_thread_ends(trace in steps(), ending in 0..DOMAINS.len()) {
         use super::program::{Clocks, touch};

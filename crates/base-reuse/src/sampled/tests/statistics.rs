@@ -1,4 +1,4 @@
-//! Is what is found unbiased? Simulated, with seeds.
+//! Are the results unbiased? Simulated, with seeds.
 
 use carom_base::{AccessKind, Locality, ReuseEvent, ReuseOutcome, Scope};
 
@@ -13,7 +13,7 @@ fn setup(replacement: Replacement, slots: usize, rate: f64, seed: u64) -> Setup 
     Setup { config, slots, rate, seed }
 }
 
-/// 32 samples of places that are never used again, many times: each is as likely as any to be the one that is left.
+/// 32 samples of places that are never used again, many times: each is equally likely to be the one that is left.
 fn survivors(replacement: Replacement, slots: usize, runs: u32) -> [u32; 32] {
     let trace: Vec<Step> = (0..32).map(|place| load(place * 64)).collect();
     let mut left = [0; 32];
@@ -26,7 +26,7 @@ fn survivors(replacement: Replacement, slots: usize, runs: u32) -> [u32; 32] {
     left
 }
 
-/// The expectation is 8000 * slots / samples, its standard deviation at most its root: within five of them.
+/// The expectation is 8000 * slots / samples, its standard deviation at most the root of that: within five of them.
 fn fair(left: &[u32], slots: u32) {
     let expected = 8000 * slots / left.len() as u32;
     let allowed = 5 * expected.isqrt();
@@ -47,8 +47,9 @@ fn balanced_slots_are_fair() {
     fair(&left[..31], 3);
 }
 
-/// With four slots, Algorithm 2 offers a sample to each in turn until one takes it. The last then gets what three
-/// others have refused, so samples are not equally likely any more: asserted as it is, for the record.
+/// With four slots, Algorithm 2 offers a sample to each in turn until one takes it. The last slot then gets samples
+/// that three others have refused, so samples are no longer equally likely. This is asserted as it is, for the
+/// record.
 #[test]
 fn four_slots_by_algorithm_2_are_less_so() {
     let left = survivors(Replacement::Reservoir, 4, 8000);
@@ -68,7 +69,7 @@ fn mixture(accesses: usize, seed: u64) -> Vec<Step> {
     (0..accesses).map(|_| load(u64::from(place()) * 64)).collect()
 }
 
-/// Largest difference between the share of true and of found distances below any bound that is a power of two.
+/// The largest difference between the true and the found share of distances below any bound that is a power of two.
 fn largest_difference(truth: &[u64], found: &[(u64, f64)]) -> f64 {
     let total: f64 = found.iter().map(|(_, weight)| weight).sum();
     let difference = |bound: u64| {
@@ -86,7 +87,7 @@ fn reused(events: &[ReuseEvent]) -> Vec<(u64, f64)> {
 }
 
 /// A fifth of the uses is reused after some 2500 accesses, when a hundred more have been sampled, and there are four
-/// slots: few of these are seen to their ends.
+/// slots: few of these are watched to their ends.
 #[test]
 fn long_distances_are_found_in_proportion_with_four_slots() {
     let trace = mixture(100_000, 1);
@@ -102,7 +103,7 @@ fn long_distances_are_found_in_proportion_with_four_slots() {
 }
 
 /// Half of the accesses go round a large array, as in a loop that streams: when one is reused, a thousand have been
-/// sampled. Without trials these would fill all slots, and of the other half, reused at once, few would be seen.
+/// sampled. Without trials these would fill all slots, and of the other half, reused at once, few would be found.
 #[test]
 fn what_is_reused_at_once_is_not_crowded_out() {
     let step = |index: u64| {
@@ -148,12 +149,12 @@ fn kaplan_meier(events: &[ReuseEvent]) -> Vec<f64> {
     (0..24).map(|power| 1.0 - below(1 << power).map_or(1.0, |(_, survival)| *survival)).collect()
 }
 
-/// In a program without phases Algorithm 2 is unbiased as well, when what it replaces counts as censored.
+/// In a program without phases Algorithm 2 is unbiased, too, if a replaced use counts as censored.
 #[test]
 fn algorithm_2_with_censored_observations_is_right_without_phases() {
     let trace = mixture(100_000, 3);
     let mut truth = distances(&trace);
-    // As many uses are never reused as there are places: their distance has no bound.
+    // As many uses are never reused as there are places: their distance is infinite.
     truth.resize(trace.len(), u64::MAX);
     let mut events = Vec::new();
     for seed in 0..4 {
@@ -165,15 +166,16 @@ fn algorithm_2_with_censored_observations_is_right_without_phases() {
     }
 }
 
-/// Four threads in two domains on a few hundred places, with four slots: for either cache and each locality, what is
-/// reused near, reused far, invalidated and never again comes out in proportion, in weights of all uses.
+/// Four threads in two domains on a few hundred places, with four slots: for either cache and each locality, the
+/// weights of uses that are reused near, reused far, invalidated and never reused have the right proportions.
 #[test]
 fn threads_and_invalidations_are_found_in_proportion() {
     const DOMAINS: [u32; 4] = [0, 0, 1, 1];
     let mut random = Random::new(9);
     let step = |random: &mut Random| {
         let thread = random.below(4) as usize;
-        // Mostly its own places, near and far; one access in eight is to what all share, and half of these write.
+        // Mostly its own places, near and far; one access in eight is to places that all share, and half of these
+        // write.
         let (base, places, shared) = match random.below(8) {
             0 => (1 << 20, 200, true),
             1..4 => ((thread as u64) << 16, 400, false),
@@ -217,7 +219,7 @@ fn threads_and_invalidations_are_found_in_proportion() {
             let of = |shares: &[[[f64; 4]; 3]; 2]| shares[scope as usize][locality as usize][class];
             let mean = found.iter().map(of).sum::<f64>() / SEEDS as f64;
             let variance = found.iter().map(|found| (of(found) - mean).powi(2)).sum::<f64>() / SEEDS as f64;
-            // The truth is of every fifth use, some 4000 in all.
+            // The truth is computed for every fifth use, some 4000 in all.
             let error = (variance / SEEDS as f64 + of(&is) * (1.0 - of(&is)) / 4000.0).sqrt();
             let apart = (mean - of(&is)).abs();
             assert!(apart < 4.0 * error, "{scope:?} {locality:?} {class}: {mean}, not {} ({error})", of(&is));

@@ -23,7 +23,7 @@ fn only(scope: Scope, locality: Locality) -> Config {
     Config { odds, ..Config::default() }
 }
 
-/// Thread 0 uses 8 bytes; another access follows at so many bytes from there. `None`: the watch stays.
+/// Thread 0 uses 8 bytes; another access follows at this offset. `None`: the watch stays.
 fn pair(
     scope: Scope,
     locality: Locality,
@@ -91,7 +91,7 @@ fn table_6_3() {
     for (locality, offset) in PLACES {
         for row in ROWS {
             let found = [0, 1, 2].map(|thread| pair(Scope::Shared, locality, row, thread, offset));
-            // "No reuse": the use is over, and who reads the event sees that it was the same core.
+            // "No reuse": the use ends, and the event shows that it was the same core.
             let [own, same_socket, other_socket] = found;
             let own = own.unwrap();
             assert_eq!((own.outcome, own.later.unwrap().thread), (Reused, own.earlier.thread));
@@ -104,8 +104,8 @@ fn table_6_3() {
     }
 }
 
-/// A pair is a reuse in a thread or in the shared cache, never both. On one socket it is the one where it is not the
-/// other. A remote write ends both, a remote read neither.
+/// A pair is a reuse in a thread or in the shared cache, never both. On one socket it is exactly one of them. A
+/// remote write ends both, a remote read neither.
 #[test]
 fn duality() {
     for (locality, offset) in PLACES {
@@ -134,7 +134,7 @@ fn a_neighbour_is_no_temporal_reuse_and_the_same_bytes_are_no_spatial_one() {
     for row in ROWS {
         for scope in [Scope::Private, Scope::Shared] {
             assert_eq!(outcome(pair(scope, Locality::Line, row, 0, 4)), Some(Reused));
-            // Beside it, across it, and the bytes themselves.
+            // Beside the bytes, across their end, and the bytes themselves.
             assert_eq!(pair(scope, Locality::Temporal, row, 0, 8), None);
             assert_eq!(pair(scope, Locality::Temporal, row, 0, 4), None);
             assert_eq!(pair(scope, Locality::Spatial, row, 0, 0), None);
@@ -143,7 +143,7 @@ fn a_neighbour_is_no_temporal_reuse_and_the_same_bytes_are_no_spatial_one() {
     }
 }
 
-/// What was used is gone when any of its bytes are written; a line is gone when any of its bytes are.
+/// A use ends when any of its bytes are written; a line when any of its bytes are.
 #[test]
 fn a_stranger_s_write_invalidates_what_it_overlaps() {
     let row = (Load, Store);
@@ -156,7 +156,7 @@ fn a_stranger_s_write_invalidates_what_it_overlaps() {
 }
 
 /// The thesis' example a b c b d d a: five accesses between the first and the last. A read-modify-write is two
-/// accesses, and the second is not between the use and what follows.
+/// accesses, and the second one is not between the use and its reuse.
 #[test]
 fn distances_count_what_lies_strictly_between() {
     for (first, expected) in [(Load, 5), (ReadModifyWrite, 5)] {

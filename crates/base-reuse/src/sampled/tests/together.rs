@@ -26,7 +26,7 @@ impl Positions for Shared {
     }
 }
 
-/// What each of these threads has to say when all have worked at once.
+/// The results of these threads when all have worked at once.
 fn together<T: Send>(threads: [usize; 4], work: impl Fn(usize) -> T + Sync) -> impl Iterator<Item = T> {
     std::thread::scope(|scope| {
         let work = &work;
@@ -35,8 +35,8 @@ fn together<T: Send>(threads: [usize; 4], work: impl Fn(usize) -> T + Sync) -> i
     })
 }
 
-/// Four threads sample and touch a few lines as fast as they can. Each use has at most one end; what is armed is over
-/// or still active in the end; no event is torn: its parts belong together.
+/// Four threads sample and touch a few lines as fast as they can. Each use ends at most once; every watched use has
+/// ended or is still active at the end; no event is torn: its parts belong together.
 #[test]
 fn no_use_ends_twice() {
     let slots: Vec<Slot> = (0..8).map(|_| Slot::default()).collect();
@@ -88,14 +88,14 @@ fn no_use_ends_twice() {
             matches!(event.outcome, ReuseOutcome::Reused | ReuseOutcome::Invalidated)
         );
     }
-    // Mass is lost only where two threads meet at one use, or one at three that others are changing.
+    // Weight is lost only where two threads meet at one use, or one at three that others are changing.
     let weight: f64 = over.iter().map(|over| f64::from(over.event.weight)).sum();
     let offered = 6.0 * f64::from(samples);
     assert!((weight / offered - 1.0).abs() < 0.1, "{weight} of {offered}");
 }
 
-/// Four threads fill one slot and end what is in it as fast as they can. The weight of each sample is its number, and so
-/// is that of its event: not that of the use which is in the slot next.
+/// Four threads fill one slot and end its use as fast as they can. The weight of each sample is its number, and its
+/// event must have the same weight, not that of the next use in the slot.
 #[test]
 fn a_use_keeps_its_weight() {
     let (slots, tally, positions) = ([Slot::default()], Tally::default(), Shared(Default::default()));
@@ -118,7 +118,7 @@ fn a_use_keeps_its_weight() {
     together([0, 1, 2, 3], work).for_each(drop);
 }
 
-/// Thread 1 takes a sample whenever thread 0 is asked for its domain, which is in the middle of one of its own.
+/// Thread 1 takes a sample whenever thread 0's domain is read, which is in the middle of one of its own samples.
 struct Interrupted<'a> {
     detector: Detector<'a>,
     later: Cell<Option<Watch>>,
@@ -142,7 +142,8 @@ impl Positions for Interrupted<'_> {
     }
 }
 
-/// Two of eight slots are for the latest uses. One that was sampled later than the newcomer is no less late than that.
+/// Two of eight slots are for the latest uses. A use that was sampled after the new one counts as one of the latest,
+/// too.
 #[test]
 fn a_sample_in_between_is_on_trial_too() {
     for seed in 0..100 {
