@@ -1,4 +1,4 @@
-//! Threads that write one line in turns, and know from a sequence number in it how often its owner changed.
+//! Threads that write one line in turns. A sequence number in the line shows them how often its owner changed.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -63,13 +63,13 @@ static SHARED_LINE: Padded<Shared> = Padded(Shared {
     others: [const { AtomicU8::new(0) }; LINE_BYTES - NUMBER_BYTES as usize],
 });
 
-/// What one thread counted.
+/// The counts of one thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     iterations: u64,
-    /// Additions that found another thread's, since this thread's previous one, in the line.
+    /// Additions that found another thread's addition, made since this thread's previous one, in the line.
     alternations: u64,
-    /// Those among them that were the first of their iteration.
+    /// Those that were the first of their iteration.
     between_iterations: u64,
 }
 
@@ -123,14 +123,14 @@ pub fn run(options: &Options) -> Result<Output, Error> {
     })
 }
 
-/// One thread's part. What it counts stays in registers: an iteration makes no accesses beyond those that it is about, but
-/// for the calls of the two loops.
+/// One thread's part. Its counts stay in registers: an iteration makes no accesses beyond those of the workload,
+/// except for the calls of the two loops.
 #[inline(never)]
 fn take_turns(options: &Options, others: &[AtomicU8], private: &[&[AtomicU8]]) -> Counted {
     let (apart, writes) = (options.apart, options.writes);
     let sequence: &AtomicU64 = black_box(&SHARED_LINE.sequence);
     let mut counted = Counted::default();
-    // What this thread has seen or left in the line.
+    // The number that this thread last read from the line or wrote to it.
     let mut known = sequence.load(Relaxed);
     let mut arrays = private.iter().cycle();
     let mut product = known;
@@ -157,7 +157,7 @@ fn take_turns(options: &Options, others: &[AtomicU8], private: &[&[AtomicU8]]) -
     counted
 }
 
-/// So many multiplications, each of what the one before has made.
+/// This many multiplications, each of the previous result.
 #[inline(always)]
 fn multiplied(product: u64, times: u64) -> u64 {
     const FACTOR: u64 = 6_364_136_223_846_793_005;
@@ -170,7 +170,7 @@ fn private(sizes: &[u64]) -> Result<Vec<&'static [AtomicU8]>, Error> {
     sizes.iter().map(|bytes| fresh::bytes(usize::try_from(*bytes).unwrap_or(usize::MAX))).collect()
 }
 
-/// Accesses to private arrays in so many iterations: a sweep makes one for each byte of an even number.
+/// Accesses to private arrays in this many iterations: a sweep makes one for each byte of an even number.
 fn swept(sizes: &[u64], iterations: u64) -> u64 {
     let sweeps = |at: u64| iterations / sizes.len() as u64 + u64::from(at < iterations % sizes.len() as u64);
     sizes.iter().zip(0..).map(|(bytes, at)| (bytes & !1) * sweeps(at)).sum()
@@ -197,7 +197,7 @@ fn notes(others: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// Five iterations over two arrays: three of 6 accesses (of 7 bytes one is left over) and two of 4.
+    /// Five iterations over two arrays: three of 6 accesses (one of 7 bytes is left over) and two of 4.
     #[test]
     fn arrays_are_swept_in_turn() {
         assert_eq!(swept(&[7, 4], 5), 3 * 6 + 2 * 4);

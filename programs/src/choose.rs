@@ -8,7 +8,7 @@ use crate::operation::{Add, CompareAndSwap, Operation, Store, Swap, Update};
 use crate::options::Length;
 use crate::random::{Chance, Random};
 
-/// The two words of one thread, and how it decides between them.
+/// The two words of one thread, and how it chooses between them.
 pub struct Choice<'a> {
     /// Accessed when the chance hits: the listings' first branch.
     pub first: &'a AtomicU64,
@@ -20,18 +20,18 @@ pub struct Choice<'a> {
     pub random: Random,
     /// When to end.
     pub length: Length,
-    /// Who is to be looked for after every stretch of iterations.
+    /// The other thread to look for after every stretch of iterations.
     pub company: Option<Company<'a>>,
 }
 
-/// How often a thread went which way.
+/// How often a thread accessed which word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// Accesses to the first word.
     pub first: u64,
     /// Accesses to either.
     pub total: u64,
-    /// Those to the first word in stretches in which the other thread ran, too.
+    /// Accesses to the first word in stretches in which the other thread ran, too.
     pub together: u64,
 }
 
@@ -46,7 +46,7 @@ impl Choice<'_> {
         }
     }
 
-    /// Runs the loop. The random number, its threshold, both counters and what a compare-and-swap has seen
+    /// Runs the loop. The random number, its threshold, both counters and the value that a compare-and-swap has seen
     /// are locals that the compiler keeps in registers: an optimised iteration accesses memory once.
     #[inline(never)]
     pub fn run_with(self, mut on_first: impl Update, mut on_second: impl Update) -> Taken {

@@ -1,16 +1,17 @@
-//! Whether another thread runs at the same time, as far as two threads can tell each other at no cost to speak of.
+//! Whether another thread runs at the same time, as far as two threads can tell at negligible cost.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::padded::Padded;
 
-/// A thread's part: now and then it leaves a mark on a line of its own, and looks whether the other has.
+/// A thread's part: from time to time it leaves a mark on a line of its own, and checks whether the other thread has
+/// left one.
 pub struct Company<'a> {
     own: &'a Padded<AtomicU64>,
     other: &'a Padded<AtomicU64>,
-    /// What the other had left at the latest look.
+    /// The other thread's mark at the latest check.
     seen: u64,
-    /// Whether that was news.
+    /// Whether that was new.
     lately: bool,
 }
 
@@ -20,8 +21,8 @@ impl<'a> Company<'a> {
         Self { own, other, seen: other.load(Relaxed), lately: false }
     }
 
-    /// Leaves a mark. Whether the other thread has left one since the look before the latest: not since the latest, because
-    /// of two threads that are as fast as each other either may be the first to have left two.
+    /// Leaves a mark. Returns whether the other thread has left one since the check before the latest: not since the
+    /// latest, because of two equally fast threads either may be the first to have left two.
     pub fn look(&mut self) -> bool {
         self.own.fetch_add(1, Relaxed);
         let found = self.other.load(Relaxed);
@@ -43,9 +44,9 @@ mod tests {
             [Company::new(&marks[0], &marks[1]), Company::new(&marks[1], &marks[0])];
         assert!(!first.look());
         assert!(second.look());
-        // The second does nothing more: the first finds its mark, and then believes in it once more.
+        // The second does nothing more: the first finds its mark, and counts on it once more.
         assert_eq!([first.look(), first.look(), first.look()], [true, true, false]);
-        // And so does the second, whom the first has left three.
+        // So does the second, for which the first has left three.
         assert_eq!([second.look(), second.look(), second.look()], [true, true, false]);
     }
 }

@@ -1,4 +1,4 @@
-//! Thread-by-thread matrices from what threads counted alone.
+//! Thread-by-thread matrices from each thread's own counts.
 
 use serde_json::{Value, json};
 
@@ -7,14 +7,13 @@ pub type Matrix = Vec<Vec<f64>>;
 
 /// Attributes each thread's accesses to the threads whose writes they can have followed.
 ///
-/// A thread counts its own accesses but cannot tell whose write came before each of them without changing the
-/// program. If the order of accesses is random, thread i's write is the last one by another thread before an
-/// access of j with a probability proportional to i's number of writes. So the accesses of j are spread over
-/// the other threads of its group in proportion to their writes: column j adds up to `accesses[j]`, unless no
-/// other thread writes, and the diagonal is 0. In a group of two nothing is assumed: the only other thread
-/// gets all.
+/// A thread counts its own accesses, but cannot tell whose write preceded each of them without changing the program.
+/// If the order of accesses is random, thread i's write is the last one by another thread before an access of j with
+/// a probability proportional to i's number of writes. So the accesses of j are divided among the other threads of
+/// its group in proportion to their writes: column j adds up to `accesses[j]`, unless no other thread writes, and the
+/// diagonal is 0. In a group of two nothing is assumed: the only other thread gets all.
 ///
-/// `group` says which threads share a word: those with the same number.
+/// Threads with the same number in `group` share a word.
 pub fn attribute(accesses: &[u64], writes: &[u64], group: impl Fn(usize) -> usize) -> Matrix {
     let threads = accesses.len();
     let shares = |i: usize, j: usize| i != j && group(i) == group(j);
@@ -43,7 +42,7 @@ pub fn ownership_changes(found: &[Vec<u64>]) -> Vec<Vec<u64>> {
     (0..threads).map(|i| (0..threads).map(|j| cell(i, j)).collect()).collect()
 }
 
-/// The share that `part` is of `whole`; null where there is no whole.
+/// `part` divided by `whole`; null if `whole` is 0.
 pub fn share(part: u64, whole: u64) -> Value {
     if whole == 0 { Value::Null } else { json!(part as f64 / whole as f64) }
 }
@@ -74,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_lone_writer_receives_nothing() {
-        // Thread 0 writes, thread 1 reads: 0's accesses follow nobody's writes, 1's all follow 0's.
+        // Thread 0 writes, thread 1 reads: 0's accesses follow no write, 1's all follow 0's.
         assert_eq!(attribute(&[5, 7], &[5, 0], |_| 0), [[0.0, 7.0], [0.0, 0.0]]);
     }
 

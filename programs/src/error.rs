@@ -1,6 +1,6 @@
 //! What can go wrong before, while and after a workload runs.
 
-/// Why a workload could not run or not tell what it did.
+/// Why a workload could not run, or could not report.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Point-to-point joins threads two by two.

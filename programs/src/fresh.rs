@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicU8;
 
 use crate::error::Error;
 
-/// Maps so many bytes of zeroes, from the start of a page on. They stay mapped until the process ends. They are
-/// atomic because assembly may write them in several threads.
+/// Maps this many zeroed bytes, from the start of a page. They stay mapped until the process ends. They are atomic
+/// because assembly may write them in several threads.
 ///
 /// # Errors
-/// Where the kernel has no room for them.
+/// The kernel has no room for them.
 pub fn bytes(bytes: usize) -> Result<&'static [AtomicU8], Error> {
     if bytes == 0 {
         return Ok(&[]);

@@ -1,5 +1,5 @@
 //! A hash table whose neighbouring buckets belong to different threads: false sharing, as in a table that is divided
-//! among threads by the low bits of a hash. With `--sync` all threads use all of it.
+//! among threads by the low bits of a hash. With `--sync` all threads use the whole table.
 
 use std::hint::spin_loop;
 use std::mem::offset_of;
@@ -48,7 +48,7 @@ pub struct Options {
 /// What the static tables have room for.
 const MAX_BUCKETS: usize = 4096;
 
-/// A chain of the keys that fall here, under a lock.
+/// A chain of the keys of one bucket, under a lock.
 struct Bucket {
     lock: AtomicU32,
     /// Length of the chain.
@@ -85,7 +85,7 @@ static BUCKETS: Padded<[Bucket; MAX_BUCKETS]> = Padded([const { Bucket::new() };
 /// Neighbours do not.
 static PADDED_BUCKETS: [Padded<Bucket>; MAX_BUCKETS] = [const { Padded(Bucket::new()) }; MAX_BUCKETS];
 
-/// How many keys fall into a bucket; half of them, on average, are in it.
+/// The number of keys of a bucket; half of them, on average, are in it.
 const KEYS_PER_BUCKET: u64 = 4;
 
 /// One thread's part of the table.
@@ -237,7 +237,7 @@ mod tests {
         static ONE: Bucket = Bucket::new();
         let only = |_| &ONE;
         let mut part = Part::new(&only, 1);
-        // 0, 1 and 2 come; 1 goes from the middle of the chain, 2 from its head, 0 from its end; 1 comes back.
+        // 0, 1 and 2 are inserted; 1 leaves the middle of the chain, 2 its head, 0 its end; 1 is inserted again.
         let inserted = [0, 1, 2, 1, 2, 0, 1].map(|key| part.toggle(key));
         assert_eq!(inserted, [true, true, true, false, false, false, true]);
         assert_eq!((ONE.entries.load(Relaxed), ONE.head.load(Relaxed), ONE.lock.load(Relaxed)), (1, 2, 0));

@@ -82,7 +82,7 @@ impl Nodes {
     }
 }
 
-/// A function of its own: that is what profilers name the nodes by.
+/// A function of its own, because profilers name the nodes by it.
 #[inline(never)]
 fn allocate_nodes(number: usize, threads: usize, padded: bool) -> Nodes {
     if padded {

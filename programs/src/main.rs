@@ -1,13 +1,13 @@
 //! `carom-workloads`: multithreaded programs whose data movement is known by construction.
 //!
-//! The first four follow listings 5.1 to 5.4 of the thesis behind ComDetective (section 5.4.1), the fifth
-//! places one contended access anywhere in a loop of chosen length, and the next two tell every access that a
-//! sampler may meet. `ribench` (listing 6.1), `matmul` and `trace-pattern` have known reuses; `hash-table` and
-//! `linked-list` have false sharing that padding removes; `alternation` knows how often a line changed owners. Each
-//! prints one JSON object on stdout: what it was asked for, what follows from that, and what it counted while it ran.
+//! The first four follow listings 5.1 to 5.4 of the thesis behind ComDetective (section 5.4.1). The fifth places one
+//! contended access anywhere in a loop of chosen length, and the next two report every access that a sampler may
+//! find. `ribench` (listing 6.1), `matmul` and `trace-pattern` have known reuses; `hash-table` and `linked-list` have
+//! false sharing that padding removes; `alternation` knows how often a line changed owners. Each prints one JSON
+//! object on stdout: its parameters, what follows from them, and what it counted while it ran.
 //!
-//! Nothing is shared beyond what a workload says: every shared word has cache lines of its own, counters
-//! live in registers (or on lines of the counting thread) and are merged after the threads have ended.
+//! Only what a workload names is shared: every shared word has cache lines of its own, and counters live in registers
+//! (or on lines of the counting thread) and are merged after the threads have ended.
 
 mod access_log;
 mod access_loop;

@@ -1,4 +1,4 @@
-//! What workloads with planted false sharing say of it: elements of several threads as neighbours.
+//! The planted false sharing of a workload: elements of several threads as neighbours.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

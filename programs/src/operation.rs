@@ -19,7 +19,7 @@ pub enum Operation {
     Swap,
 }
 
-/// One access to a word. Ordering is relaxed throughout: only the line's movement matters, not what is seen.
+/// One access to a word. Ordering is relaxed throughout: only the line's movement matters, not the value.
 pub trait Update {
     /// Accesses `word` once, with `value` where the operation has a use for one.
     fn update(&mut self, word: &AtomicU64, value: u64);
@@ -45,7 +45,7 @@ impl Update for Add {
     }
 }
 
-/// [`Operation::Cas`]: expects what the previous attempt saw, which costs no access of its own. A failed
+/// [`Operation::Cas`]: expects the value that the previous attempt saw, which costs no access of its own. A failed
 /// attempt takes the line for writing like a successful one.
 #[derive(Default)]
 pub struct CompareAndSwap {
@@ -72,7 +72,7 @@ impl Update for Swap {
     }
 }
 
-/// [`Operation::Swap`] of the writer's number instead of the random one, so that each writer learns who wrote
+/// [`Operation::Swap`] of the writer's number instead of the random one, so each writer learns which thread wrote
 /// before it. Costs one more read-modify-write, on a line of the writer's own.
 pub struct OwnerSwap<'a> {
     /// The writer.
@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn owners_are_counted_by_the_next_one() {
-        // Nobody (2) -> 0 -> 1 -> 1: writer 1 finds 0 once and itself once; writer 0 finds nobody it counts.
+        // No writer (2) -> 0 -> 1 -> 1: writer 1 finds 0 once and itself once; writer 0 finds no number that it
+        // counts.
         let word = AtomicU64::new(2);
         let (mut by_0, mut by_1) = ([0; 2], [0; 2]);
         OwnerSwap { writer: 0, previous: &mut by_0 }.update(&word, 0);

@@ -9,12 +9,12 @@ use crate::error::Error;
 use crate::options::Common;
 use crate::runner::Finished;
 
-/// What a workload knows of its own run.
+/// The report of a workload about its own run.
 #[derive(Serialize)]
 pub struct Output {
     /// The subcommand.
     pub workload: &'static str,
-    /// What it was asked to do, and on which CPUs it did it.
+    /// Its parameters, and the CPUs that it used.
     pub parameters: Value,
     /// What follows from the parameters alone.
     pub expected: Value,

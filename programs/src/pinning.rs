@@ -1,4 +1,4 @@
-//! Which CPU each thread runs on.
+//! The CPU on which each thread runs.
 
 use std::collections::HashMap;
 use std::fs;
@@ -44,7 +44,7 @@ pub fn pin(cpu: usize) -> Result<(), Error> {
     sched_setaffinity(None, &set).map_err(|source| Error::SetAffinity { cpu, source })
 }
 
-/// Where a CPU sits.
+/// The place of a CPU.
 #[derive(Clone, Copy)]
 struct Place {
     cpu: usize,

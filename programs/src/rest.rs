@@ -1,4 +1,4 @@
-//! Pauses in which a profiler that keeps samples in memory can put them away.
+//! Pauses in which a profiler that keeps samples in memory can store them.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! A program that logs its own accesses, so that every sample of them can be checked.
 //!
-//! Every address is accessed by one instruction only, and lies at a random place among bytes that nothing else
+//! Every address is accessed by only one instruction, and lies at a random place among bytes that nothing else
 //! accesses. So a sample with a wrong instruction, address, width or kind is not in the log.
 
 mod sites;
@@ -46,7 +46,8 @@ pub struct Options {
     rest: Rest,
 }
 
-/// Bytes around each address. An access begins anywhere in the first part, and the widest one ends within.
+/// The size of the room around each address. An access begins anywhere in the first part, and the widest one ends
+/// within.
 const ROOM_BYTES: u64 = 64;
 const STARTS: u64 = 48;
 
@@ -109,7 +110,7 @@ fn visit_all(planned: &[Planned], random: &mut Random) {
     let mut at = random.next() & mask;
     for _ in planned {
         if let Some(Planned { site, base, index, .. }) = planned.get(at as usize) {
-            // SAFETY: the access goes to the room of its address, which nobody else uses.
+            // SAFETY: the access is to the room of its address, which nothing else uses.
             unsafe { (site.function)(*base, *index) };
         }
         at = at.wrapping_mul(multiplier).wrapping_add(increment) & mask;
@@ -129,7 +130,7 @@ fn write_log(path: &Path, planned: &[Planned], count: u64) -> Result<(), Error> 
 mod tests {
     use super::*;
 
-    /// 256 rooms of zeroes. Every access of a load leaves them, every store of zeroes too; `not` does not.
+    /// 256 rooms of zeroes. Every load leaves them unchanged, every store of zeroes too; `not` does not.
     #[test]
     fn every_address_is_visited_once_per_pass() {
         let mut random = Random::new(1, 0);

@@ -4,7 +4,7 @@ use std::arch::naked_asm;
 
 use serde::Serialize;
 
-/// What an access does, in the words of the log.
+/// The kind of an access, in the words of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -30,7 +30,7 @@ impl Kind {
 /// A function whose first instruction accesses memory at `base + scale * index + displacement`.
 #[derive(Clone, Copy)]
 pub struct Site {
-    /// Calls it with a base and an index.
+    /// Called with a base and an index.
     pub function: unsafe extern "sysv64" fn(base: u64, index: u64),
     /// 0 where the index is not used.
     pub scale: u64,
@@ -43,12 +43,12 @@ pub struct Site {
 }
 
 impl Site {
-    /// The base with which the access goes to `address`, whatever the `index`.
+    /// The base with which the access is to `address`, for any `index`.
     pub fn base(&self, address: u64, index: u64) -> u64 {
         address.wrapping_sub(self.scale.wrapping_mul(index)).wrapping_add_signed(-self.displacement)
     }
 
-    /// Where the access is.
+    /// The address of the access's instruction.
     pub fn ip(&self) -> u64 {
         self.function as usize as u64
     }

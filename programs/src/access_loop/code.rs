@@ -1,4 +1,4 @@
-//! The loops, and where their accesses are.
+//! The loops, and the places of their accesses.
 
 use std::arch::{is_x86_feature_detected, naked_asm};
 
@@ -11,18 +11,18 @@ const LANE_BYTES: u64 = 4;
 /// Accesses of a kind in the longest loop.
 pub const MOST_ACCESSES: usize = 8;
 
-/// Words that a loop works on: those of a copy, and behind them where they go.
+/// The number of words that a loop works on: those of a copy's source, followed by its destination.
 pub const WORDS: usize = 2 * MOST_ACCESSES;
 
-/// A loop of `N` accesses: to the words from `words` on, one after the other, `iterations` times.
+/// A loop of `N` accesses to consecutive words from `words` on, which runs `iterations` times.
 pub type Loop = unsafe extern "sysv64" fn(words: *mut u64, iterations: u64);
 
 /// Bytes from one access to the next: `mov rax, [rdi]` or `mov [rdi], rsi`, three each, and `add rdi, 8`, four. The
-/// first one is the first instruction of its function.
+/// first access is the first instruction of its function.
 const STEP_BYTES: u64 = 3 + 4;
 
-/// Bytes of the instructions in front of the one that makes all accesses of a loop: `mov` of whole registers take three,
-/// of a constant five, `lea` and vector operations four, loads relative to the instruction eight.
+/// Bytes of the instructions in front of the single one that makes all accesses of a loop: `mov` of whole registers
+/// takes three, of a constant five, `lea` and vector operations four, loads relative to the instruction eight.
 const BEFORE_FILL: u64 = 3 + 3 + 5;
 const BEFORE_COPY: u64 = 3 + 3 + 3 + 4 + 5;
 const BEFORE_GATHER: u64 = 8 + 8 + 4;
@@ -142,7 +142,7 @@ unsafe extern "sysv64" fn fill<const N: usize>(words: *mut u64, iterations: u64)
     )
 }
 
-/// Copies `N` words to behind them.
+/// Copies `N` words to the words that follow them.
 ///
 /// # Safety
 /// Twice `N` words from `words` on are writable; `iterations` is not 0.

@@ -1,6 +1,6 @@
-//! A loop of one to eight accesses whose instructions are known: what a sampler must meet, how often and where.
+//! A loop of one to eight accesses by known instructions: what a sampler must find, how often and where.
 //!
-//! After Accuracy-Bench, which measures how precisely processors sample: every access of the loop is executed equally
+//! After Accuracy-Bench, which measures how precisely processors sample. Every access of the loop is executed equally
 //! often, so every one must be sampled equally often, at any period.
 
 mod code;

@@ -8,7 +8,7 @@ use crossbeam_epoch::{Atomic, Guard, Owned, Shared, pin};
 
 use super::Set;
 
-/// The list. Removed nodes are freed once no thread can be at them any more.
+/// The list. Removed nodes are freed once no thread can be using them.
 pub struct LockFree(Atomic<Node>);
 
 struct Node {
@@ -25,7 +25,7 @@ struct Place<'a> {
     node: Shared<'a, Node>,
 }
 
-/// The node behind a pointer that was read under the guard.
+/// The node at a pointer that was read under the guard.
 fn node<'a>(pointer: Shared<'a, Node>) -> Option<&'a Node> {
     // SAFETY: read from a link under the guard that the lifetime names; nodes are freed later than that.
     unsafe { pointer.as_ref() }
@@ -44,7 +44,8 @@ impl LockFree {
                     if link.compare_exchange(here, next, AcqRel, Acquire, guard).is_err() {
                         continue 'again;
                     }
-                    // SAFETY: no link leads to it any more, and only who changed the last one comes here.
+                    // SAFETY: no link leads to it any more, and only the thread that changed the last link comes
+                    // here.
                     unsafe { guard.defer_destroy(here) };
                     here = next;
                 } else if found.key < key {
@@ -90,7 +91,7 @@ impl Set for LockFree {
                 // Another thread was faster; whether the key is there now is looked up again.
                 continue;
             }
-            // Whoever passes by takes it out; here, at once.
+            // Threads that pass by remove it; this one does so at once.
             self.find(key, &guard);
             return true;
         }

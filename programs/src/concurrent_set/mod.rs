@@ -1,5 +1,5 @@
-//! Sets of keys that all threads look into and change, as in benchmarks of concurrent data structures: what bounces
-//! there is the lock, the links between nodes and the memory that removed nodes lay in.
+//! Sets of keys that all threads search and change, as in benchmarks of concurrent data structures. The lock, the
+//! links between nodes and the memory of removed nodes bounce there.
 
 mod chain;
 mod lock_free;
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(set.len(), 2);
     }
 
-    /// Every key is inserted and removed by somebody as often as it was not and was there.
+    /// Every key is inserted as often as it was absent, and removed as often as it was present.
     fn keeps_count<S: Set>() {
         let set = S::new();
         let change = |seed| {

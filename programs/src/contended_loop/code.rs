@@ -128,8 +128,8 @@ mod tests {
         }
     }
 
-    /// From the decoded bytes alone: the loop is what lies between the target of the one backward jump and
-    /// that jump; the contended access is the only one through rdi.
+    /// From the decoded bytes only: the loop runs from the target of the one backward jump to that jump; the
+    /// contended access is the only one through rdi.
     #[test]
     fn every_loop_has_its_length_and_its_contended_access_in_place() {
         assert!(table().len() > 100);

@@ -1,7 +1,7 @@
-//! A loop of exactly so many instructions with one contended access at a chosen place.
+//! A loop with an exact number of instructions, and one contended access at a chosen position.
 //!
-//! Timer-driven profilers are biased towards what follows slow instructions, and the bias depends on the
-//! length of the loop and on the place of the slow access in it. Here both are known, to the instruction.
+//! Timer-driven profilers are biased towards what follows slow instructions, and the bias depends on the length of
+//! the loop and on the position of the slow access. Here both are known exactly.
 
 mod code;
 mod position;
@@ -157,7 +157,7 @@ fn positions(length: u64) -> Vec<u64> {
     positions
 }
 
-/// All loops, as what could be expected of a run.
+/// All loops, as the expected values of a run.
 fn list() -> Output {
     let loops: Vec<Value> = lengths()
         .into_iter()

@@ -1,4 +1,4 @@
-//! Which reuses of lines there are in the two orders, and what a cache must hold to keep each.
+//! The reuses of lines in the two orders, and the cache size that holds each.
 
 use serde::Serialize;
 
@@ -84,7 +84,7 @@ mod tests {
         lines
     }
 
-    /// Of all accesses, those that a cache of so many bytes, with the least recently used line to go first, misses.
+    /// The fraction of all accesses that miss in an LRU cache of this many bytes.
     fn miss_ratio(lines: &[usize], bytes: f64) -> f64 {
         let capacity = (bytes / LINE) as usize;
         let mut stack: Vec<usize> = Vec::new();

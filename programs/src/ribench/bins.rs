@@ -21,7 +21,7 @@ impl Bins {
         (low, high)
     }
 
-    /// How often the bins are met, by their smallest distances, where `counts` has distances and how often each is met.
+    /// How often each bin is hit, by its smallest distance, where `counts` has distances and their numbers.
     pub fn fill(self, counts: &BTreeMap<u64, u64>) -> BTreeMap<u64, u64> {
         let mut filled = BTreeMap::new();
         for (&distance, &count) in counts {

@@ -1,5 +1,5 @@
-//! The two loops. All private arrays are swept by the same one: a tool that meets every instruction equally well
-//! then meets every array equally well.
+//! The two loops. All private arrays are swept by the same one: a tool that finds every instruction equally often
+//! then finds every array equally often.
 
 use std::arch::naked_asm;
 use std::sync::atomic::AtomicU8;
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     fn written(length: usize, by: impl Fn(&[AtomicU8])) -> Vec<u8> {
-        // The last byte is not given away: a loop that ran too far would show there.
+        // The last byte is not passed: it would show a loop that ran too far.
         let array: Vec<AtomicU8> = (0..=length).map(|_| AtomicU8::new(0)).collect();
         by(&array[..length]);
         array.iter().map(|byte| byte.load(Relaxed)).collect()

@@ -1,4 +1,4 @@
-//! What a run must show, as JSON.
+//! The expected result of a run, as JSON.
 
 use std::collections::BTreeMap;
 
@@ -50,13 +50,12 @@ fn invalidated(outcomes: &Outcomes, parameters: &Parameters, threads: u64) -> Va
     object
 }
 
-/// Null where there is no whole.
+/// Null if the whole is 0.
 fn fraction(count: u64, of: u64) -> Value {
     if of == 0 { Value::Null } else { json!(count as f64 / of as f64) }
 }
 
-/// One object for each bin that is met: the distances `low <= d < high`, which there are, and their fraction of all
-/// reuses.
+/// One object for each bin that is hit: the distances `low <= d < high` that occur, and their fraction of all reuses.
 fn histogram(reuses: &BTreeMap<u64, u64>, bins: Bins) -> Vec<Value> {
     by_bin(
         reuses,
@@ -92,7 +91,7 @@ fn by_bin(reuses: &BTreeMap<u64, u64>, bins: Bins, row: impl Fn(u64, u64) -> Val
         .collect()
 }
 
-/// What a reader must know to compare.
+/// What a reader must know for a comparison.
 pub fn notes(parameters: &Parameters, threads: u64, in_turns: bool) -> Vec<String> {
     let mut notes = vec![
         "distances are accesses of the thread strictly between a use and its reuse, thesis_distance is one more; \

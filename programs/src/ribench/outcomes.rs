@@ -1,4 +1,4 @@
-//! What becomes of every use, from the structure of the loops alone.
+//! The outcome of every use, from the structure of the loops alone.
 //!
 //! A use is an access. It is *reused* by the same thread's next access to the same byte, unless another thread writes
 //! the byte in between, which *invalidates* it. Distances are accesses of the thread strictly between the two: one
@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 
 use super::parameters::Parameters;
 
-/// What becomes of the uses of all threads together.
+/// The outcomes of the uses of all threads together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
     /// Reuses by distance.
     pub reuses: BTreeMap<u64, u64>,
     /// Uses that another thread's store invalidates.
     pub invalidated: u64,
-    /// Those of them that the thread comes back to: as many accesses find their byte invalidated.
+    /// Those to which the thread returns: as many accesses find their byte invalidated.
     pub found_invalidated: u64,
-    /// Uses that nobody accesses again.
+    /// Uses that are never accessed again.
     pub last: u64,
 }
 
@@ -48,7 +48,7 @@ pub fn outcomes(parameters: &Parameters, threads: u64) -> Outcomes {
     }
     let Some(final_loop) = loops.iter().rposition(|of| of.passes > 0) else { return outcomes };
     if threads == 1 {
-        // Behind each pass over a private array there is one over the shared array, but for the very last.
+        // A pass over the shared array follows each pass over a private one, except for the very last.
         for (number, of) in loops.into_iter().enumerate() {
             let passes = outer * of.passes - u64::from(number == final_loop);
             outcomes.add(parameters.pass(of), passes * inv);
@@ -64,8 +64,8 @@ pub fn outcomes(parameters: &Parameters, threads: u64) -> Outcomes {
     outcomes
 }
 
-/// Table 6.4: the reuses that the thesis expects, by distance in its own convention. It leaves out that the first and
-/// the last pass of each outer iteration have neighbours in another one, or none.
+/// Table 6.4: the reuses that the thesis expects, by distance in its own convention. It ignores that the first and
+/// the last pass of each outer iteration have neighbours in another iteration, or none.
 pub fn table_6_4(parameters: &Parameters, threads: u64) -> BTreeMap<u64, u64> {
     let mut reuses = BTreeMap::new();
     for of in parameters.loops.into_iter().filter(|of| of.passes * of.accesses > 0) {
@@ -82,15 +82,15 @@ mod tests {
     use super::super::parameters::Repeated;
     use super::*;
 
-    /// Follows listing 6.1 access by access, the threads taking turns at each pass, and asks of every one what became
-    /// of the same thread's previous access to the same byte.
+    /// Follows listing 6.1 access by access, with the threads taking turns at each pass, and finds for each one the
+    /// outcome of the same thread's previous access to the same byte.
     fn replayed(parameters: &Parameters, threads: u64) -> Outcomes {
         struct Use {
             position: u64,
             overwritten: bool,
         }
         let mut outcomes = Outcomes::default();
-        // Array 5 is the shared one, kept apart by thread as far as uses go.
+        // Array 5 is the shared one; its uses are kept apart by thread.
         let mut uses: HashMap<(u64, usize, u64), Use> = HashMap::new();
         let mut positions = vec![0_u64; threads as usize];
         let mut touch = |thread: u64, array: usize, byte: u64| {

@@ -1,4 +1,4 @@
-//! The parameters of listing 6.1, and what they amount to.
+//! The parameters of listing 6.1, and their sums.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub struct Repeated {
 /// How many private arrays each thread has.
 pub const ARRAYS: usize = 5;
 
-/// The names of their passes, in order; the accesses have a `1` behind.
+/// The names of their passes, in order; a `1` is appended for the accesses.
 pub const NAMES: [&str; ARRAYS] = ["a", "b", "c", "d", "e"];
 
 /// All parameters.
@@ -45,12 +45,12 @@ impl Parameters {
         self.outer * self.loops.iter().map(|of| of.passes).sum::<u64>()
     }
 
-    /// Accesses of so many threads.
+    /// The accesses of this many threads.
     pub fn accesses(&self, threads: u64) -> u64 {
         threads * self.outer * self.round()
     }
 
-    /// Whether all these numbers, and those that follow from them, can be held.
+    /// Whether all these numbers, and those that follow from them, fit.
     pub fn are_countable(&self, threads: u64) -> bool {
         let round = self.loops.iter().try_fold(0_u64, |sum, of| {
             // Passes without accesses are counted, too.

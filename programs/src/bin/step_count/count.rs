@@ -1,11 +1,11 @@
-//! What one executed instruction counts as. The definition, in words, is that of carom's exact counts:
+//! The counts of one executed instruction. The definition is that of carom's exact counts:
 //!
-//! A read-modify-write, and any comparison with exchange, is a load and a store. Pushes, pops, calls, returns,
-//! `enter` and `leave` count. A repeated string instruction is one instruction, with its loads and stores once per
-//! iteration. Gathers, scatters and masked moves are one access per active lane, other vectors one of full width.
-//! Saving or restoring a state is one access of its size. Prefetches, `lea` and `nop` are none.
-//! Branches are jumps, conditional or not, taken or not, calls and returns; system calls are counted apart.
-//! Atomics are instructions with a lock prefix, and exchanges with memory.
+//! A read-modify-write, and any compare-and-exchange, is a load and a store. Pushes, pops, calls, returns, `enter`
+//! and `leave` count. A repeated string instruction is one instruction, with its loads and stores once per iteration.
+//! Gathers, scatters and masked moves are one access per active lane, other vectors one of full width. Saving or
+//! restoring a state is one access of its size. Prefetches, `lea` and `nop` access nothing. Branches are jumps,
+//! conditional or not, taken or not, calls and returns; system calls are counted apart. Atomics are instructions with
+//! a lock prefix, and exchanges with memory.
 
 use std::io;
 
@@ -34,7 +34,7 @@ pub struct Counts {
     pub system_calls: u64,
 }
 
-/// Accesses, of one instruction or of one iteration.
+/// The accesses of one instruction or of one iteration.
 #[derive(Clone, Copy, Default)]
 struct Accesses {
     loads: u64,
@@ -47,15 +47,15 @@ struct Accesses {
 #[derive(Clone, Copy)]
 enum Times {
     Once,
-    /// As often as `rcx` is counted down.
+    /// Once per decrement of `rcx`.
     Iterations,
     /// Once in each active lane.
     Lanes(Lanes),
-    /// Once, of a size that registers tell.
+    /// Once, with a size that depends on registers.
     State,
 }
 
-/// What can be said of an instruction without running it.
+/// The properties of an instruction that are known without running it.
 #[derive(Clone, Copy)]
 pub struct Known {
     pub instruction: Instruction,
@@ -113,11 +113,11 @@ impl Known {
     }
 }
 
-/// An instruction about to be executed, with what is known only in front of it.
+/// An instruction that is about to be executed, with what is known only before it runs.
 pub struct Pending {
     pub known: Known,
     before: user_regs_struct,
-    /// Of its accesses, if that can be told now.
+    /// Its accesses, if they are known now.
     times: u64,
     /// The size of a saved state.
     state_bytes: u64,

@@ -1,4 +1,4 @@
-//! All threads of a program, step by step, to its end.
+//! Follows all threads of a program, step by step, to its end.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,9 +13,9 @@ use crate::count::{Counts, Known, Pending};
 use crate::tracee::{Event, Resume, Tracee, wait};
 
 const LONGEST_INSTRUCTION: usize = 15;
-/// The trap flag, bit 8 of the flags: set while stepping, and nothing that the program may find there.
+/// The trap flag, bit 8 of the flags: set while stepping, and hidden from the program.
 const TRAP_FLAG: u64 = 1 << 8;
-/// Files whose code runs in a new thread before its start routine, by the beginning of their names.
+/// The beginnings of the names of files whose code runs in a new thread before its start routine.
 const RUNTIME: [&str; 3] = ["libc.", "libc-", "ld-linux"];
 
 /// What `carom-step-count` writes: the counts of every thread, in the order in which they were made.
@@ -49,7 +49,7 @@ struct Thread {
     until_return: Option<Counts>,
     /// The stack pointer where counting started.
     stack: u64,
-    /// What the step under way executes.
+    /// The instruction that the current step executes.
     pending: Option<Pending>,
     ended: bool,
 }
@@ -62,10 +62,10 @@ struct Process {
     exit: Exit,
 }
 
-/// Steps through the program, whose first thread stands in front of `main`.
+/// Steps through the program, whose first thread is stopped before `main`.
 ///
 /// # Errors
-/// A request of ptrace fails otherwise than by the end of a thread.
+/// A request of ptrace fails for another reason than the end of a thread.
 pub fn to_the_end(main: Tracee) -> io::Result<Report> {
     let mut first = Thread::new(main);
     first.start(&main.registers()?);
@@ -110,7 +110,7 @@ impl Process {
             }
             Event::Clone(made) => {
                 self.place(made);
-                // In the middle of the system call, which goes on being the pending instruction.
+                // In the middle of the system call, which remains the pending instruction.
                 tracee.resume(Resume::Step, 0)
             }
             Event::Exec => {
@@ -131,7 +131,7 @@ impl Process {
         }
     }
 
-    /// Where a thread stands in the list; appended if it is new.
+    /// The index of a thread in the list; a new one is appended.
     fn place(&mut self, tracee: Tracee) -> usize {
         let found = self.threads.iter().rposition(|thread| thread.tracee == tracee && !thread.ended);
         found.unwrap_or_else(|| {
@@ -140,7 +140,7 @@ impl Process {
         })
     }
 
-    /// Counts the pending instruction, if it was executed: surely after a trap, in front of a signal only if the
+    /// Counts the pending instruction, if it was executed: certainly after a trap, before a signal only if the
     /// instruction pointer has moved on.
     fn stepped(&mut self, place: usize, surely: bool) -> io::Result<()> {
         let thread = &mut self.threads[place];
@@ -166,7 +166,7 @@ impl Process {
         if thread.counts.is_none() && !self.runtime.iter().any(|range| range.contains(&before.rip)) {
             thread.start(&before);
         }
-        // A signal's handler comes first; the instruction is looked at again behind it.
+        // A signal's handler comes first; the instruction is executed after it.
         if thread.counts.is_some() && signal == 0 {
             let known = *self.known.entry(before.rip).or_insert_with(|| {
                 let mut bytes = [0; LONGEST_INSTRUCTION];
@@ -197,7 +197,7 @@ impl Thread {
         Self { tracee, counts: None, until_return: None, stack: 0, pending: None, ended: false }
     }
 
-    /// Whether nothing of it was counted yet.
+    /// Whether nothing of it has been counted yet.
     fn is_new(&self) -> bool {
         self.counts.is_none()
     }

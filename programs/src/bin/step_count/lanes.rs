@@ -1,4 +1,4 @@
-//! What only the extended state says: how many lanes of a vector instruction are active, how large a saved state is.
+//! What depends on the extended state: the active lanes of a vector instruction, and the size of a saved state.
 
 use std::arch::x86_64::__cpuid_count;
 
@@ -17,7 +17,7 @@ const MASKS: u32 = 5;
 /// The leaf of cpuid that describes the components.
 const STATE_LEAF: u32 = 0xd;
 
-/// Which lanes of an instruction's memory operand decide for themselves whether they are accessed.
+/// Lanes of an instruction's memory operand that are accessed only if they are active.
 #[derive(Clone, Copy)]
 pub struct Lanes {
     /// How many there are.
@@ -36,7 +36,7 @@ enum Mask {
 }
 
 impl Lanes {
-    /// Those of gathers, scatters and masked moves; of other instructions none.
+    /// The lanes of gathers, scatters and masked moves; none for other instructions.
     pub fn of(instruction: &Instruction) -> Option<Self> {
         let size = instruction.memory_size();
         if let Some(wide_indices) = instruction.vsib() {
@@ -79,7 +79,7 @@ impl Lanes {
         }
     }
 
-    /// How many are active, by the extended state in front of the instruction.
+    /// The number of active lanes, by the extended state before the instruction.
     pub fn active(&self, state: &[u8]) -> u32 {
         let set = |lane: u32| match self.mask {
             Mask::Bits(register) => {
@@ -98,7 +98,7 @@ fn touches_memory(instruction: &Instruction) -> bool {
     instruction.op_kinds().any(|kind| kind == OpKind::Memory)
 }
 
-/// Instructions of AVX-512 that do nothing but move, into or out of memory, together or apart.
+/// Instructions of AVX-512 that only move data, into or out of memory, in one piece or in lanes.
 fn is_move(mnemonic: Mnemonic) -> bool {
     use Mnemonic::*;
     matches!(
@@ -154,8 +154,8 @@ fn component(number: u32) -> (u32, u32) {
     (leaf.ebx, leaf.eax)
 }
 
-/// Of the instructions that save or restore as many components of the state as they are told to: what they do with
-/// their area. That saving reads a part of the header again is no load of its own.
+/// The accesses of the instructions that save or restore the components of the state that they are asked for. Saving
+/// also reads a part of the header, which is not counted as a load.
 pub fn state_use(instruction: &Instruction) -> Option<OpAccess> {
     use Code::*;
     match instruction.code() {
@@ -167,7 +167,7 @@ pub fn state_use(instruction: &Instruction) -> Option<OpAccess> {
     }
 }
 
-/// The size of what those instructions save: the least, and each component asked for in `edx:eax`.
+/// The size of what those instructions save: the minimum, plus each component asked for in `edx:eax`.
 pub fn state_bytes(state: &[u8], rax: u64, rdx: u64) -> u64 {
     let enabled = (0..8).rev().fold(0, |word, index| word << 8 | u64::from(byte(state, XCR0 + index)));
     let wanted = (rdx << 32 | rax & 0xffff_ffff) & enabled;

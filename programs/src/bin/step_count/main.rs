@@ -1,6 +1,6 @@
-//! `carom-step-count`: counts what each thread of a program does by stepping the processor through it, one
-//! instruction at a time. Slow (some 30,000 instructions a second) and simple: the truth that faster counters are
-//! compared with. It shares no code with them but the decoder of instructions.
+//! `carom-step-count`: counts the instructions and accesses of each thread of a program by single-stepping. Slow
+//! (some 30,000 instructions a second) and simple: the reference for faster counters. It shares no code with them
+//! except the decoder of instructions.
 //!
 //! Counting starts at the first instruction of `main`, and in other threads at the first instruction outside the C
 //! library and the dynamic loader, which is that of the routine given to `pthread_create`. It ends with the thread.

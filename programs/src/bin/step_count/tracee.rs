@@ -1,4 +1,4 @@
-//! One thread under ptrace: its registers, its memory, how it goes on and why it stops.
+//! One thread under ptrace: its registers, its memory, how it continues and why it stops.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -48,7 +48,7 @@ impl Tracee {
         if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Goes on, receiving `signal` if it is not 0.
+    /// Continues, receiving `signal` if it is not 0.
     pub fn resume(self, how: Resume, signal: c_int) -> io::Result<()> {
         let request = match how {
             Resume::Step => libc::PTRACE_SINGLESTEP,
@@ -61,13 +61,13 @@ impl Tracee {
         }
     }
 
-    /// Lets the thread and those that it makes be followed; they die with this process.
+    /// Makes ptrace follow the thread and those that it creates; they die with this process.
     pub fn follow(self) -> io::Result<()> {
         let options = libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACECLONE | libc::PTRACE_O_TRACEEXEC;
         self.request(libc::PTRACE_SETOPTIONS, 0, options as usize)
     }
 
-    /// Leaves the thread to itself.
+    /// Detaches from the thread.
     pub fn detach(self) -> io::Result<()> {
         self.request(libc::PTRACE_DETACH, 0, 0)
     }
@@ -118,7 +118,7 @@ impl Tracee {
         self.request(libc::PTRACE_POKEDATA, address as usize, word as usize)
     }
 
-    /// Which thread it has just made.
+    /// The thread that it has just created.
     fn made(self) -> io::Result<Self> {
         let mut id: libc::c_ulong = 0;
         self.request(libc::PTRACE_GETEVENTMSG, 0, &raw mut id as usize)?;
