@@ -1,8 +1,8 @@
-//! A binary translator inside the process: the program's code runs from a cache, where every load, store and
+//! A binary translator inside the process. The program's code runs from a code cache, where every load, store and
 //! instruction is counted, and accesses are sampled before they happen.
 //!
-//! It knows nothing of what is measured: what it sees it tells an [`Observer`]. The code runs with the program's own
-//! registers, its own stack, and its own return addresses on it: unwinding, exceptions and `longjmp` need no help.
+//! It knows nothing of what is measured: it reports to an [`Observer`]. The code runs with the program's own
+//! registers, stack and return addresses, so unwinding, exceptions and `longjmp` need no support.
 //!
 //! ```text
 //!   original code --decode--> block --analyse, emit--> fragment --> cache: counters, copied instructions, links, landings
@@ -17,19 +17,19 @@
 //! Each folder uses those above it in this list and none below, which `cargo run -p xtask -- tidy` checks.
 //!
 //! - `memory`: where code, counters, stacks and tables lie, and which of the program's memory is code.
-//! - `lane`: what translated code and the engine agree on: the words behind GS, exits, records, watched places.
+//! - `lane`: the interface of translated code and the engine: the words behind GS, exits, records, watched places.
 //! - `decode`: the program's instructions: basic blocks, operands, restartable sequences.
 //! - `encode`: machine code, and marks by which a cache address is translated back to the program's registers.
 //! - `probes`: what is observed, as data: modes, counters, countdowns, hooks, templates of records.
 //! - `analyse`: liveness of flags, and groups of accesses that are looked up together.
-//! - `blocks`: the code cache: arenas, links, landings, exit stubs, forgetting and retiring of code.
+//! - `blocks`: the code cache: arenas, links, landings, exit stubs, invalidation and retiring of code.
 //! - `emit`: from a block to a fragment, and `lookup`, which translates what is not in the cache.
-//! - `threads`: the state of a thread: what is its own, and its *books*, which others use under the engine's lock.
+//! - `threads`: the state of a thread: its own part, and its *books*, which others use under the engine's lock.
 //! - `engine`: the process's cache and threads under one lock, and the observer.
 //! - `observe`: what is done at exits for the observer: samples, streams, watches, timed loads.
 //! - `signal`: signals of the program, and contexts translated back for them.
 //! - `system`: system calls that concern the translator.
-//! - `runtime`: start, attach, the dispatcher, and the way back for threads outside.
+//! - `runtime`: start, attach, the dispatcher, and the way back into the cache.
 //!
 //! # Words
 //!

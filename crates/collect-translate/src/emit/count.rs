@@ -1,4 +1,4 @@
-//! What is added to the program's code so that it counts itself.
+//! Added code that counts blocks.
 
 use super::{Builder, HOOK_BYTES, HOOK_JUMP, plan::Plan};
 use crate::{
@@ -13,14 +13,14 @@ use crate::{
     probes::{counter::Counter, mode::Mode},
 };
 
-/// What follows the jump to where samples are taken: itself, and what gives the flags and RAX back.
+/// The size of the code after the jump to the sampling exit: the jump itself, and what restores the flags and RAX.
 const JUMP_BYTES: u64 = 6;
 const FLAGS_BYTES: u64 = 3;
 const RELOAD_BYTES: u64 = 9;
 
 impl Builder<'_> {
-    /// Counts the block at its entry, and looks whether it is time for a sample. `fallen`: with it, the falling through of
-    /// the branch before.
+    /// Counts the block at its entry, and checks whether a sample is due. `fallen`: also counts that the branch
+    /// before has fallen through.
     pub(super) fn count_block(&mut self, block: &Block, plan: &Plan, entry: u64, fallen: bool) {
         let Some(arena) = self.cache.arenas.get_mut(self.index) else { return };
         let counter = Counter { template: plan.template, fallen, ..Counter::block(block, entry) };
@@ -38,7 +38,7 @@ impl Builder<'_> {
             [Undo::Nothing, Undo::Rax, Undo::Flags]
         };
         self.mark(pc, plain);
-        // Nothing is decided by the counter: it goes down without arithmetic.
+        // No decision depends on the counter: it is decremented without arithmetic.
         let counts_only = !sampled && matches!(self.mode, Mode::Count | Mode::Sample { .. });
         if live {
             self.code.spill(Gpr::RAX, Scratch::C);
@@ -73,7 +73,7 @@ impl Builder<'_> {
         self.write_token(plan);
     }
 
-    /// Leaves for a hook, and comes back behind it.
+    /// Leaves for a hook, and comes back after it.
     pub(super) fn hook(&mut self, pc: u64, hook: u64) {
         let back = self.code.here() + HOOK_BYTES;
         let stub = self.stub(Exit { reason: Reason::Hook, detail: hook, pc, back }, false);

@@ -1,4 +1,4 @@
-//! Where a fragment ends: links, exits, and the choice at system calls.
+//! The ends of fragments: links, exits, and the gate at system calls.
 
 use iced_x86::Instruction;
 
@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl Builder<'_> {
-    /// A system call: those that concern us leave, the others happen in place. The choice is made with RCX and R11,
-    /// which the instruction destroys anyway, and leaves the flags alone.
+    /// A system call: those that concern the translator leave the cache, the others are made in place. The choice
+    /// uses RCX and R11, which the instruction destroys anyway, and preserves the flags.
     pub(super) fn system_call(&mut self, instruction: &Instruction) {
         let waiting = self.cache.mode() == Mode::Stream;
         let table = self.cache.arenas.get(self.index).map_or(0, |arena| arena.gate(waiting));
@@ -29,7 +29,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The end of the translated way: the thread goes on natively at `pc`.
+    /// The end of translated code: the thread continues natively at `pc`.
     pub(super) fn leave_at(&mut self, pc: u64) {
         let detail = self.code.here();
         let stub = self.stub(Exit { reason: Reason::Instruction, detail, pc, back: 0 }, false);
@@ -46,7 +46,7 @@ impl Builder<'_> {
         self.cache.arenas.get_mut(self.index).map_or(0, |arena| arena.literal(value))
     }
 
-    /// `jmp` to the translation of `pc`, or to an exit stub that will make this jump lead there.
+    /// `jmp` to the translation of `pc`, or to an exit stub that will patch this jump.
     pub(super) fn link(&mut self, pc: u64) {
         self.mark(pc, Undo::Nothing);
         let Self { cache, index, code, .. } = self;
@@ -54,7 +54,7 @@ impl Builder<'_> {
         code.jump(|patch| cache.link_to(*index, pc, patch, known));
     }
 
-    /// The same behind a block, whose last instruction may have been a branch that has `fallen` through.
+    /// The same after a block, whose last instruction may be a branch that has `fallen` through.
     pub(super) fn link_behind(&mut self, pc: u64, fallen: bool) {
         if fallen {
             self.count_fall(pc);

@@ -1,9 +1,10 @@
 //! Branches that fall through, and the blocks that follow them.
 //!
-//! A conditional branch is counted as taken with its block. To count one of its two ways is enough, and where it falls
-//! through to a block of the same fragment, which is counted anyway, nothing is to be added: that block's counter stands for
-//! the branch, too ([`Counter::fallen`](crate::probes::counter::Counter)), as long as nobody else comes by it. So such a block, a
-//! *follower*, is not one that others are led to. Once somebody wants to go there, it gets a *side entry*: code elsewhere
+//! A conditional branch is counted as taken with its block. It suffices to count one of its two ways. Where it falls
+//! through to a block of the same fragment, which is counted anyway, no code is added: that block's counter also
+//! counts the branch ([`Counter::fallen`](crate::probes::counter::Counter)), as long as no other code leads to the
+//! block. So other code must not lead to such a block, a *follower*. When another jump to it is needed, it gets a
+//! *side entry*: code elsewhere that counts it as an ordinary block, and jumps behind the follower's counter.
 //! that counts it as an ordinary block, and jumps behind the follower's counter.
 
 use super::Builder;
@@ -15,11 +16,11 @@ use crate::{
     probes::mode::Mode,
 };
 
-/// Makes a side entry to the follower at `pc`: where that is. `None` where there is no room beside it.
+/// Makes a side entry to the follower at `pc`, and returns its address. `None` where there is no room nearby.
 pub fn side_entry(cache: &mut Cache, pc: u64, follower: Follower) -> Option<u64> {
     let mut builder = Builder::begin(cache, pc)?;
     let arena = builder.cache.arenas.get(builder.index)?;
-    // It is to be forgotten with what it leads to.
+    // The side entry must be forgotten together with its target.
     builder.original = arena.original(follower.body)?;
     let block = builder.decode(pc)?;
     let (plan, entry) = (builder.plan(&block), builder.code.here());
@@ -35,13 +36,13 @@ pub fn side_entry(cache: &mut Cache, pc: u64, follower: Follower) -> Option<u64>
 }
 
 impl Builder<'_> {
-    /// Whether blocks that follow a branch count its falling through. Where every access is written down or timed, a block's
-    /// way in is more than its counter.
+    /// Whether blocks that follow a branch count its falling through. Where every access is recorded or timed, a
+    /// block's entry is more than its counter.
     pub(super) const fn counts_falls_in_followers(&self) -> bool {
         matches!(self.mode, Mode::Count | Mode::Sample { .. })
     }
 
-    /// On the way to `pc`, to which a branch has fallen through: counts that.
+    /// Counts that a branch has fallen through, on the way to `pc`.
     pub(super) fn count_fall(&mut self, pc: u64) {
         if self.mode == Mode::Bare {
             return;

@@ -1,4 +1,4 @@
-//! Where the translation of some code is, made now if need be.
+//! Looks up translations of code, and translates what is missing.
 
 use super::follower;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Cache {
-    /// Where the code at `pc` is in the cache, translated now if need be.
+    /// The cache address of the code at `pc`, which is translated if need be.
     pub fn get(&mut self, pc: u64) -> Option<u64> {
         if self.mode() == Mode::Off {
             return None;
@@ -20,11 +20,11 @@ impl Cache {
         let follower = self.translations.follower(pc);
         let beside = follower.and_then(|follower| follower::side_entry(self, pc, follower));
         let found = beside.or_else(|| emit::translate(self, pc));
-        // Those that became known in the meantime may be part of what was made.
+        // Sequences that became known meanwhile may be part of the new code.
         if self.forget_sequences() { self.get(pc) } else { found }
     }
 
-    /// Where an indirect transfer to `pc` lands; also puts that into the table.
+    /// The landing of an indirect transfer to `pc`; also enters it into the table.
     pub fn land(&mut self, how: Landing, pc: u64) -> Option<u64> {
         let body = self.get(pc)?;
         let known = self.landings.find(how.table, pc);
@@ -40,18 +40,18 @@ impl Cache {
         Some(body)
     }
 
-    /// To be called before a fork: translates what earlier children have noted.
+    /// Must be called before a fork: translates what earlier children have noted.
     pub fn translate_ahead(&mut self) {
         self.ahead.open();
         let begun = self.arenas.new_counters();
         while let Some((table, pc)) = self.ahead.next() {
-            // What cannot be translated here is not.
+            // Code that cannot be translated here is skipped.
             let _ = match table {
                 Some(table) => self.land(Landing::through(table), pc),
                 None => self.get(pc),
             };
         }
-        // Each child draws its samples for itself, when it comes there: else all of them had the same.
+        // Each child draws its samples itself, when it uses the counters: otherwise all children would have the same.
         self.arenas.keep_new_counters(begun);
     }
 }

@@ -1,8 +1,8 @@
-//! From the program's code to the cache: one fragment, of up to [`MOST_BLOCKS`] blocks that follow each other.
+//! From the program's code to the cache: a fragment consists of up to [`MOST_BLOCKS`] blocks that follow each other.
 //!
-//! Instructions are copied; only transfers of control and operands relative to RIP are rewritten. Direct jumps become links,
-//! indirect ones go through tables. Flags are kept unless they are known to be dead. A conditional branch counts as taken;
-//! where it falls through, the counter of the block behind it takes that back ([`follower`]).
+//! Instructions are copied; only transfers of control and operands relative to RIP are rewritten. Direct jumps become
+//! links, indirect ones go through tables. Flags are preserved unless they are known to be dead. A conditional branch
+//! counts as taken; if it falls through, the counter of the next block corrects that ([`follower`]).
 
 mod count;
 mod exits;
@@ -45,27 +45,28 @@ use timed::{Pending, ToCopy};
 /// Longer fragments gain nothing; single blocks cost jumps.
 const MOST_BLOCKS: usize = 16;
 
-/// The opcode of the jump to a hook, and the bytes of it all: `jmp rel32`.
+/// The opcode of the jump to a hook: `jmp rel32`.
 pub const HOOK_JUMP: u8 = 0xe9;
 pub const HOOK_BYTES: u64 = 5;
 
-/// A hook in front of one of a block's instructions. There may be several: one that reads and writes is drawn as either.
+/// A hook in front of one of a block's instructions. An instruction may have several, since a read-modify-write is
+/// drawn as a load and as a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooked {
-    /// Which instruction of the block.
+    /// The index of the instruction in the block.
     pub instruction: usize,
-    /// Which hook.
+    /// The number of the hook.
     pub hook: u64,
 }
 
-/// How executions of a block come to its code.
+/// How executions enter a block's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// From anywhere.
     Entered,
-    /// The branch before it in the fragment falls through.
+    /// From the branch before it in the fragment, which falls through.
     Fallen,
-    /// They have been counted elsewhere, and are to run in a copy.
+    /// They have been counted elsewhere, and run in a copy.
     Copied,
 }
 
@@ -73,38 +74,38 @@ enum Way {
 #[derive(Clone, Copy)]
 struct How<'h> {
     hooks: &'h [Hooked],
-    /// For everybody's use, not a copy.
+    /// The code is shared by all threads, not a copy for one execution.
     shared: bool,
     /// Loads are timed.
     timed: bool,
-    /// The hook for when that is over.
+    /// The hook after the timed loads.
     over: Option<u64>,
 }
 
 /// A fragment in the making.
 struct Builder<'c> {
     cache: &'c mut Cache,
-    /// Which arena.
+    /// The number of its arena.
     index: usize,
     code: Emitter,
     marks: Marks,
-    /// From the first to the last byte that it was made from.
+    /// From the first to the last original byte.
     original: Range<u64>,
-    /// Where its cold code begins.
+    /// The start of its cold code.
     cold: u64,
     finder: Finder,
-    /// How much the block that was decoded last is observed.
+    /// How the block that was decoded last is observed.
     mode: Mode,
-    /// What the instructions of the block that was decoded last access.
+    /// The accesses of the block that was decoded last.
     found: Vec<Addressed>,
-    /// What added code has borrowed at this point.
+    /// The registers that added code has spilled at this point.
     spilled: Spilled,
-    /// The jump to a copy of the block in the making in which its loads are timed, and the blocks whose copies are to be made.
+    /// The jump to a copy with timed loads of the current block, and the blocks whose copies are still to be made.
     to_copy: Option<ToCopy>,
     pending: Vec<Pending>,
 }
 
-/// Translates the code at `pc` for everybody's use. The cache address, or `None` where it cannot be translated.
+/// Translates the code at `pc` for all threads. Returns the cache address, or `None` where it cannot be translated.
 pub fn translate(cache: &mut Cache, pc: u64) -> Option<u64> {
     let mut builder = Builder::begin(cache, pc)?;
     let entry = builder.code.here();
@@ -146,7 +147,7 @@ impl<'c> Builder<'c> {
     fn begin(cache: &'c mut Cache, pc: u64) -> Option<Self> {
         let index = cache.room_near(pc)?;
         let arena = cache.arenas.get_mut(index)?;
-        // Now: what the fragment enters as it is made is not taken back.
+        // Now: entries that the fragment makes while it is built are not taken back.
         arena.make_ready()?;
         let (start, cold) = (arena.next_hot(), arena.next_cold());
         let Spare { code, marks, finder, .. } = &mut cache.spare;
@@ -194,7 +195,7 @@ impl<'c> Builder<'c> {
         Some(block)
     }
 
-    /// Whether the fragment that began at `first` goes on with the block at `next`.
+    /// Whether the fragment that began at `first` continues with the block at `next`.
     fn goes_on(&self, first: u64, next: u64) -> bool {
         let cold = self.cache.arenas.get(self.index).map_or(0, |arena| arena.next_cold() - self.cold);
         let copies: usize = self.pending.iter().map(Pending::bytes).sum();
@@ -224,7 +225,7 @@ impl<'c> Builder<'c> {
         self.marks.push_spilled(self.code.here(), pc, undo, self.spilled);
     }
 
-    /// One block. Returns where the program goes on behind it, `None` where the block's end leads elsewhere.
+    /// One block. Returns where the program continues after it, `None` where the block's end leads elsewhere.
     fn block(&mut self, block: &Block, hooks: &[Hooked], way: Way) -> Option<u64> {
         self.original = self.original.start.min(block.pc)..self.original.end.max(block.end());
         let plan = self.plan(block);
@@ -254,7 +255,7 @@ impl<'c> Builder<'c> {
         self.instructions(block, &plan, How { hooks, shared, timed, over: None }, first)
     }
 
-    /// The instructions of a block; the state in front of them is `first`. Returns the same.
+    /// The instructions of a block; the state before them is `first`. Returns the same as `block`.
     fn instructions(&mut self, block: &Block, plan: &Plan, how: How<'_>, first: Undo) -> Option<u64> {
         let How { hooks, shared, timed, over } = how;
         let counted = self.mode != Mode::Bare;
@@ -316,8 +317,8 @@ impl<'c> Builder<'c> {
         let original = self.cache.source.bytes(instruction);
         let copied = relocate::copy(&mut self.code, decoded, original);
         if copied && may_set_trap_flag(instruction) {
-            // The processor traps behind the instruction that follows. It is none of the program's, which then finds
-            // its own steps natively.
+            // The processor traps after the instruction that follows. That is not the program's own, which then finds
+            // its steps natively.
             const NOP: u8 = 0x90;
             self.mark(instruction.next_ip(), Undo::Nothing);
             self.code.raw(&[NOP]);
@@ -327,7 +328,7 @@ impl<'c> Builder<'c> {
     }
 }
 
-/// A landing for `pc` by itself, in front of its translation at `body`.
+/// A separate landing for `pc`, in front of its translation at `body`.
 pub fn landing(cache: &mut Cache, landing: Landing, pc: u64, body: u64) -> Option<Landed> {
     let code = cache.source.stands_for(pc);
     let mut builder = Builder::begin(cache, code)?;

@@ -1,4 +1,4 @@
-//! How the accesses of a block are seen one by one: its operands, and the registers that are borrowed for them.
+//! How the accesses of a block are observed individually: its operands, and the registers that are borrowed for them.
 
 use carom_base_insn::Lanes;
 
@@ -14,28 +14,28 @@ use crate::{
     probes::{mode::Mode, templates::Template},
 };
 
-/// What is put in front of the accesses of one block.
+/// The additions for the accesses of one block.
 #[derive(Debug, Default)]
 pub struct Plan {
     pub spilled: Spilled,
-    /// Of each instruction.
+    /// By instruction.
     pub operands: Vec<Vec<Operand>>,
     /// The first of the block's templates, where it is streamed.
     pub template: Option<u32>,
-    /// The block is one instruction, the accesses of which take a look at all registers.
+    /// The block is one instruction whose accesses depend on all registers.
     pub otherwise: bool,
-    /// That look is needed only where one of these goes to a watched place.
+    /// Its accesses must only be computed if one of these is to a watched place.
     pub lanes: Option<Group>,
-    /// The block is one instruction, the active ones of whose lanes are written down.
+    /// The block is one instruction, of which the active lanes are recorded.
     pub mask: Option<Lanes>,
-    /// There is no room to say what the block accesses.
+    /// There is no room for the block's templates.
     pub failed: bool,
-    /// From where each instruction loads that is timed; none where none is.
+    /// By instruction: the operand of its timed load; empty if none is timed.
     pub timed: Vec<Option<Operand>>,
 }
 
-/// Registers that may be borrowed: those that compiled code uses last come first. RAX is borrowed for the flags, RSP is
-/// the program's at any time.
+/// Registers that may be borrowed: those that compiled code uses least come first. RAX is borrowed for the flags, RSP
+/// is always the program's.
 const CANDIDATES: [Gpr; 14] = {
     let numbers = [11, 10, 9, 8, 15, 14, 13, 12, 2, 1, 3, 5, 6, 7];
     let mut candidates = [Gpr(0); 14];
@@ -48,7 +48,7 @@ const CANDIDATES: [Gpr; 14] = {
 };
 
 impl Plan {
-    /// Bytes of the block in the thread's buffer.
+    /// Bytes of the block's record in the thread's buffer.
     pub fn streamed_bytes(&self) -> u32 {
         let accesses: usize = self.operands.iter().map(Vec::len).sum();
         (accesses as u32 + 1 + u32::from(self.mask.is_some())) * size_of::<u64>() as u32
@@ -56,8 +56,8 @@ impl Plan {
 }
 
 impl Builder<'_> {
-    /// Finds what the block's instructions access, and shortens it so that there are registers to borrow, and that an instruction which takes a look at all registers
-    /// is alone.
+    /// Finds the accesses of the block's instructions. Shortens the block so that there are registers to borrow, and
+    /// so that an instruction whose accesses depend on all registers is alone.
     pub(super) fn shorten(&mut self, block: &mut Block) {
         let wanted = if self.mode == Mode::Stream { 2 } else { 1 };
         let mut used = 0;
@@ -67,7 +67,7 @@ impl Builder<'_> {
             self.found.push(self.finder.operands(decoded, &mut self.cache.accesses));
             match self.found.last() {
                 None | Some(Addressed::Otherwise) => return block.truncate(index.max(1)),
-                // The last one runs when everything was given back.
+                // The last one runs when everything has been restored.
                 Some(Addressed::Plain(operands)) => {
                     let addresses = operands.iter().fold(0, |all, operand| all | operand.registers());
                     if free(used | addresses).nth(wanted - 1).is_none() {
@@ -82,7 +82,7 @@ impl Builder<'_> {
         }
     }
 
-    /// How the accesses of a block that was shortened are seen.
+    /// How the accesses of a shortened block are observed.
     pub(super) fn plan(&mut self, block: &Block) -> Plan {
         let mut plan = Plan::default();
         if matches!(self.mode, Mode::Time { .. }) {
@@ -135,7 +135,7 @@ impl Builder<'_> {
     }
 }
 
-/// The registers that may be borrowed where these are in use.
+/// The registers that may be borrowed if these are in use.
 pub fn free(used: u16) -> impl Iterator<Item = Gpr> {
     CANDIDATES.into_iter().filter(move |register| used >> register.0 & 1 == 0)
 }

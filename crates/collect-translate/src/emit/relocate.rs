@@ -1,11 +1,11 @@
-//! The program's instructions at another place.
+//! Copies of the program's instructions at another address.
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, Register};
 
 use crate::{decode::block::Decoded, encode::Emitter, lane::registers::Gpr};
 
-/// Appends an instruction whose original bytes are `original`. False, and nothing appended, where it cannot run anywhere
-/// but in its own place.
+/// Appends an instruction with the bytes `original`. False, and nothing appended, if it can run only in its own
+/// place.
 pub fn copy(code: &mut Emitter, decoded: &Decoded, original: &[u8]) -> bool {
     let instruction = &decoded.instruction;
     if uses_gs(instruction) || instruction.mnemonic() == Mnemonic::Xbegin {
@@ -33,14 +33,14 @@ pub fn copy(code: &mut Emitter, decoded: &Decoded, original: &[u8]) -> bool {
     true
 }
 
-/// The ModRM byte of an operand with a SIB byte and no base, and a SIB byte without base and index: what is named is
+/// The ModRM byte of an operand with a SIB byte and no base, and a SIB byte without base and index: the operand is
 /// the sign-extended displacement (Intel SDM volume 2, tables 2-2 and 2-3).
 const REGISTER_FIELD: u8 = 0b0011_1000;
 const WITH_SIB: u8 = 0b100;
 const NO_BASE_NO_INDEX: u8 = 0x25;
 
-/// An instruction that names `target`, below 2 GiB, relative to itself, made to name it wherever the instruction lies.
-/// `before` and `behind`: its bytes without the displacement. `None` where that cannot be.
+/// Rewrites an instruction that names `target`, below 2 GiB, relative to itself, so that it names it from anywhere.
+/// `before` and `behind`: its bytes without the displacement. `None` where that is impossible.
 fn absolute(instruction: &Instruction, before: &[u8], target: u64, behind: &[u8]) -> Option<Vec<u8>> {
     let displacement = i32::try_from(target).ok()?;
     let (modrm, prefixes_and_opcode) = before.split_last()?;
@@ -58,8 +58,8 @@ fn absolute(instruction: &Instruction, before: &[u8], target: u64, behind: &[u8]
     same.then_some(moved)
 }
 
-/// The program's own use of the register that we find the thread's state with: its base is read or written, by itself,
-/// with the selector, or as part of an address.
+/// Whether the program itself uses GS, with which the engine finds the thread's state: its base is read or written,
+/// alone, with the selector, or as part of an address.
 pub fn uses_gs(instruction: &Instruction) -> bool {
     use Mnemonic::{Lgs, Mov, Pop, Rdgsbase, Swapgs, Wrgsbase};
     instruction.segment_prefix() == Register::GS
@@ -70,8 +70,8 @@ pub fn uses_gs(instruction: &Instruction) -> bool {
         }
 }
 
-/// Appends `mov r11, operand` for the operand of an indirect jump or call, whose original bytes are `original`.
-/// False, and nothing appended, where that cannot be.
+/// Appends `mov r11, operand` for the operand of an indirect jump or call with the bytes `original`. False, and
+/// nothing appended, where that is impossible.
 pub fn load_target(code: &mut Emitter, instruction: &Instruction, original: &[u8]) -> bool {
     const OPCODE: u8 = 0xff;
     const MOV: u8 = 0x8b;
@@ -83,7 +83,7 @@ pub fn load_target(code: &mut Emitter, instruction: &Instruction, original: &[u8
         match byte {
             // Segment FS and address size concern the operand.
             0x64 | 0x67 => prefixes.push(byte),
-            // Operand size, bnd, notrack and segments without meaning do not.
+            // Operand size, bnd, notrack and meaningless segments do not.
             0x66 | 0xf2 | 0xf3 | 0x2e | 0x36 | 0x3e | 0x26 => {}
             // X and B extend the operand's registers.
             0x40..=0x4f => rex |= byte & 0b11,
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(text.as_deref(), Some("cmp dword ptr [55550107h],7"));
     }
 
-    /// What lies below 2 GiB can be named from anywhere: by its address.
+    /// Memory below 2 GiB can be named from anywhere by its address.
     #[test]
     fn an_operand_out_of_reach_is_named_by_its_address() {
         const FAR: u64 = 0x5555_0000_0000;
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(target.as_deref(), Some("mov r11,[55550016h]"));
     }
 
-    /// One instruction longer than any may be, once it has one byte more.
+    /// An instruction of the largest length, which would become one byte longer.
     #[test]
     fn an_instruction_that_would_be_too_long_stays() {
         // 15 bytes: four prefixes of segments without meaning, mov qword ptr [rip+0x10], 7

@@ -1,4 +1,4 @@
-//! Code that writes down when accesses are made.
+//! Added code that writes stamps.
 
 use iced_x86::Mnemonic;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Builder<'_> {
-    /// Has a block end behind an instruction behind which the time is to be known.
+    /// Ends a block after an instruction that must be followed by a stamp.
     pub(super) fn end_at_stamp(&self, block: &mut Block) {
         if self.mode == Mode::Stream
             && let Some(index) = block.instructions.iter().position(|it| is_stamped(it) || is_fence(it))
@@ -20,8 +20,8 @@ impl Builder<'_> {
         }
     }
 
-    /// At a block's entry, where its record is about to begin: writes a stamp first if one is due. `flags_in_ax`: the flags
-    /// are there, and RAX in C.
+    /// At a block's entry, before its record: writes a stamp if one is due. `flags_in_ax`: the flags are there, and
+    /// RAX's value in C.
     pub(super) fn stamp_if_due(&mut self, pc: u64, plan: &Plan, flags_in_ax: bool) {
         const LESS_OR_EQUAL: u8 = 0xe;
         let Spilled::Two(position, _) = plan.spilled else { return };
@@ -30,13 +30,13 @@ impl Builder<'_> {
         self.code.compare_with_stamp_at(position);
         let over = self.code.jump_if_ahead(LESS_OR_EQUAL);
         self.stamp(pc, [before, during], false);
-        // There is still room: for a stamp in front of each record, too.
+        // There is still room, because each record has room for a stamp before it.
         self.code.load_slot(position, POSITION);
         self.code.add_constant(position, plan.streamed_bytes());
         self.code.lead(over);
     }
 
-    /// Behind a block's last instruction, in front of what is at `next`: the time, where that is to be known.
+    /// After a block's last instruction, before the code at `next`: writes a stamp if one must follow.
     pub(super) fn stamp_behind(&mut self, block: &Block, next: u64) {
         let Some(last) = block.instructions.last().filter(|_| self.mode == Mode::Stream) else { return };
         if is_stamped(last) {
@@ -48,7 +48,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Writes a stamp in front of the instruction at `pc`. What is to be undone before and behind, and meanwhile.
+    /// Writes a stamp in front of the instruction at `pc`. `before`, `during`: what must be undone before and after
+    /// it, and meanwhile.
     fn stamp(&mut self, pc: u64, [before, during]: [Undo; 2], fenced: bool) {
         self.code.keep_for_stamp();
         self.mark(pc, during);
@@ -58,12 +59,12 @@ impl Builder<'_> {
     }
 }
 
-/// Whether the time behind an instruction is to be known.
+/// Whether a stamp must follow an instruction.
 fn is_stamped(decoded: &Decoded) -> bool {
     decoded.statics.atomic
 }
 
-/// Whether the next record is to begin with a stamp: behind a fence.
+/// Whether the next record must begin with a stamp: after a fence.
 fn is_fence(decoded: &Decoded) -> bool {
     matches!(decoded.instruction.mnemonic(), Mnemonic::Mfence)
 }

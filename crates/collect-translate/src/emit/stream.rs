@@ -1,4 +1,4 @@
-//! Code that writes a block's accesses down.
+//! Added code that records a block's accesses.
 
 use iced_x86::Instruction;
 
@@ -19,14 +19,14 @@ use crate::{
     probes::{hook::Hook, mode::Mode, templates::Template},
 };
 
-/// Where a word of the block's record goes, relative to GS and the position behind the record.
+/// Where a word of the block's record is, relative to GS and the position after the record.
 const fn word(bytes: u32, index: u32) -> u32 {
     BUFFER_END - bytes + 8 * index
 }
 
 impl Builder<'_> {
-    /// At a block's entry, where flags may be destroyed: borrows registers, and makes sure that there is room.
-    /// `flags_in_ax`: the flags are there, and RAX in C.
+    /// At a block's entry, where flags may be destroyed: borrows registers, and ensures that there is room.
+    /// `flags_in_ax`: the flags are there, and RAX's value in C.
     pub(super) fn begin_record(&mut self, pc: u64, plan: &Plan, flags_in_ax: bool, entry: u64) {
         let Spilled::Two(position, address) = plan.spilled else { return };
         let bytes = plan.streamed_bytes();
@@ -43,7 +43,7 @@ impl Builder<'_> {
         self.stamp_if_due(pc, plan, flags_in_ax);
     }
 
-    /// The token of the block, when the flags are the program's again.
+    /// The block's token, once the flags are the program's again.
     pub(super) fn write_token(&mut self, plan: &Plan) {
         if let (Spilled::Two(position, _), Some(template)) = (plan.spilled, plan.template) {
             let bytes = plan.streamed_bytes();
@@ -65,7 +65,7 @@ impl Builder<'_> {
         self.code.store_behind(position, at, register);
     }
 
-    /// How an instruction is written down whose lanes lie within a vector's length.
+    /// How an instruction is recorded whose lanes lie within a vector's length.
     pub(super) fn lanes_to_write(&mut self, instruction: &Instruction) -> Option<Plan> {
         if self.mode != Mode::Stream {
             return None;
@@ -86,7 +86,7 @@ impl Builder<'_> {
         }
     }
 
-    /// In front of an instruction whose accesses take a look at all registers. Iterations and lanes have hooks anyway.
+    /// In front of an instruction whose accesses depend on all registers. Iterations and lanes have hooks anyway.
     pub(super) fn otherwise(&mut self, plan: &Plan, decoded: &Decoded, ahead: u32) {
         let Decoded { instruction, statics, .. } = decoded;
         let pc = instruction.ip();

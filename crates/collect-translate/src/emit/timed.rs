@@ -1,4 +1,4 @@
-//! Code that times loads, and the copies of blocks in which that is done once in a while.
+//! Added code that times loads, and the copies of blocks in which that happens from time to time.
 
 use iced_x86::FlowControl;
 
@@ -24,21 +24,21 @@ use crate::{
     probes::{counter::Counter, hook::Hook, mode::Mode, templates::Template, timed},
 };
 
-/// What a timed load and the code around it take at most: what a fragment may hold is bounded.
+/// An upper bound of the code around a timed load: the size of a fragment is limited.
 const TIMED_CODE_BYTES: usize = 256;
 
-/// RAX and RDX, one bit each: reading the counter destroys them.
+/// RAX and RDX, one bit each, which reading the counter destroys.
 const READING: u16 = 1 << 0 | 1 << 2;
 
 /// A jump to a copy of the block that was translated last.
 #[derive(Debug)]
 pub struct ToCopy {
     jump: Ahead,
-    /// The counter by which it is taken.
+    /// The counter that decides when it is taken.
     counter: u64,
-    /// The flags are in AX then, and RAX in C.
+    /// At that point the flags are in AX, and RAX's value in C.
     flags_in_ax: bool,
-    /// What each instruction loads from.
+    /// The operand of each instruction's load.
     operands: Vec<Option<Operand>>,
 }
 
@@ -50,15 +50,15 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// What its copy takes at most.
+    /// An upper bound of its copy's size.
     pub fn bytes(&self) -> usize {
         self.block.instructions.len() * TIMED_CODE_BYTES
     }
 }
 
 impl Builder<'_> {
-    /// From where each instruction of a block loads that can be timed: one that makes one access, a load, and neither
-    /// transfers control nor pops flags. None for none at all.
+    /// The operands of a block's loads that can be timed: those of instructions that make one access, a load, and
+    /// neither transfer control nor pop flags. Empty if there is none.
     pub(super) fn timable(&mut self, block: &Block) -> Vec<Option<Operand>> {
         let mut loads_from = |decoded: &Decoded| {
             let Decoded { instruction, .. } = decoded;
@@ -77,7 +77,8 @@ impl Builder<'_> {
         if operands.iter().any(Option::is_some) { operands } else { Vec::new() }
     }
 
-    /// Where a block all of whose loads are timed begins, and the flags may be destroyed: makes sure that there is room.
+    /// At the start of a block all of whose loads are timed, where the flags may be destroyed: ensures that there is
+    /// room.
     pub(super) fn begin_times(&mut self, pc: u64, plan: &Plan, flags_in_ax: bool, entry: u64) {
         if self.times_in_copies() || plan.timed.is_empty() {
             return;
@@ -88,7 +89,7 @@ impl Builder<'_> {
         self.code.jump_if_positive(stub);
     }
 
-    /// Where such a block was counted whose loads are timed once in a while: jumps to its copy if the countdown is over.
+    /// After counting a block whose loads are timed from time to time: jumps to its copy if the countdown is over.
     pub(super) fn jump_to_copy(&mut self, plan: &Plan, counter: u64, flags_in_ax: bool) {
         if self.times_in_copies() && !plan.timed.is_empty() {
             const NEGATIVE: u8 = 8;
@@ -97,12 +98,12 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether loads are timed once in a while.
+    /// Whether loads are timed from time to time.
     pub(super) fn times_in_copies(&self) -> bool {
         matches!(self.mode, Mode::Time { period } if period != 1)
     }
 
-    /// The block is done, but for its copy.
+    /// The block is complete, except for its copy.
     pub(super) fn copy_later(&mut self, block: Block) {
         match self.to_copy.take() {
             Some(to_copy) => self.pending.push(Pending { block, to_copy }),
@@ -123,10 +124,10 @@ impl Builder<'_> {
         self.code.lead(jump);
         let entry = self.code.here();
         let Some(arena) = self.cache.arenas.get_mut(self.index) else { return };
-        // It counts nothing, and is what is counted down where a signal leads out of the copy.
+        // It counts nothing; it is the counter that is decremented when a signal leads out of the copy.
         arena.add_counter(Counter::block(block, entry));
         self.mark(pc, if flags_in_ax { Undo::CountedFlags } else { Undo::Counted });
-        // What a copy has left that a signal has interrupted is handed over; then the block begins again.
+        // Records that a copy has left because of a signal are handed over; then the block begins again.
         self.code.compare_slot(POSITION, EMPTY as i32);
         let stub = self.stub(Exit { reason: Reason::Sample, detail: counter, pc, back: 0 }, flags_in_ax);
         self.code.jump_if_not_zero(stub);
@@ -144,7 +145,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Where the loads of a copy are over: leaves for the hook. `last`: in front of this instruction, or behind it.
+    /// After the loads of a copy: leaves for the hook, in front of the last instruction or `behind` it.
     pub(super) fn end_copy(&mut self, over: Option<u64>, block: &Block, behind: bool) {
         let Some(last) = block.last() else { return };
         let comes_back = last.flow_control() == FlowControl::Next && !is_syscall(last);
@@ -156,7 +157,7 @@ impl Builder<'_> {
         }
     }
 
-    /// An instruction that loads from `operand`, the time being noted in front of it and behind. False where it must run in
+    /// An instruction that loads from `operand`, with the time noted before and after it. False where it must run in
     /// its own place.
     pub(super) fn timed(&mut self, decoded: &Decoded, operand: &Operand) -> bool {
         let instruction = &decoded.instruction;
@@ -194,7 +195,7 @@ impl Builder<'_> {
         copied
     }
 
-    /// Appends what was noted to the thread's buffer, where there is room.
+    /// Appends the noted times to the thread's buffer, if there is room.
     fn write_times(&mut self, [position, word]: [Gpr; 2], template: u32) {
         const WORD: u32 = size_of::<u64>() as u32;
         self.code.load_slot(position, POSITION);

@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Builder<'_> {
-    /// The transfer of control that ends a block. Returns the block that follows in the fragment, if one does.
+    /// The transfer of control that ends a block. Returns the next block of the fragment, if there is one.
     pub(super) fn transfer(&mut self, last: &Instruction, shared: bool) -> Option<u64> {
         match last.flow_control() {
             FlowControl::UnconditionalBranch if last.is_jmp_short_or_near() => {
@@ -65,7 +65,7 @@ impl Builder<'_> {
             }
             return;
         }
-        // loop, jrcxz and jecxz have short forms only: they hop over a jump that goes on to the jump that leads there.
+        // loop, jrcxz and jecxz have only short forms: they hop over a jump for one way to a jump for the other.
         const TO_TAKEN: u8 = 2;
         const OVER_TAKEN: u8 = 5;
         let original = self.cache.source.bytes(last);
@@ -83,7 +83,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Where calls come back to: a landing, then the program's code there.
+    /// Where a call returns to: a landing, then the program's code there.
     fn return_point(&mut self, pc: u64, shared: bool) -> Option<u64> {
         let landed = self.landing(Landing::RETURN, pc);
         if let Some(landed) = landed.filter(|_| shared) {
@@ -105,7 +105,7 @@ impl Builder<'_> {
     }
 
     fn indirect_jump(&mut self, last: &Instruction) -> bool {
-        // Through the global offset table: a call's way through the linkage table, or a tail call.
+        // Through the global offset table: a call by way of the linkage table, or a tail call.
         let calls = last.is_ip_rel_memory_operand();
         let loaded = self.load_target(last);
         if loaded {
@@ -114,7 +114,7 @@ impl Builder<'_> {
         loaded
     }
 
-    /// The target of an indirect transfer into R11.
+    /// Loads the target of an indirect transfer into R11.
     fn load_target(&mut self, last: &Instruction) -> bool {
         let original = self.cache.source.bytes(last);
         self.code.spill(Gpr::R11, Scratch::A);
@@ -143,12 +143,12 @@ impl Builder<'_> {
         self.code.jump_through(Gpr::RSI, Gpr::RCX, table);
     }
 
-    /// Where an indirect transfer arrives: makes sure that it wanted to come here.
+    /// The arrival of an indirect transfer: checks that its target is this one.
     pub(super) fn landing(&mut self, landing: Landing, pc: u64) -> Option<Landed> {
         let at = self.code.here();
         self.mark(pc, landing.undo);
         let miss = self.cache.arenas.get(self.index)?.miss(landing.table);
-        // jrcxz is the one test that leaves the flags alone; it wants the difference in RCX.
+        // jrcxz is the only test that preserves the flags; it needs the difference in RCX.
         const IF_RCX_ZERO: u8 = 0xe3;
         const OVER_JUMP: u8 = 5;
         // mov rcx, imm64; lea rcx, [rcx+target]; jrcxz

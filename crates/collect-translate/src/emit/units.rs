@@ -1,4 +1,4 @@
-//! Instructions with counters of their own: repeated ones count their iterations, those of lanes the active ones.
+//! Instructions with counters of their own: repeated ones count their iterations, those with lanes the active ones.
 
 use carom_base::AccessKind;
 use carom_base_insn::{Lanes, Mask, StaticAccess};
@@ -16,7 +16,8 @@ use crate::{
     probes::{counter::Counter, hook::Hook, mode::Mode, units::Units},
 };
 
-/// What must be undone at some state of counting: with all registers the program's; with RAX in C; with the flags in AX too.
+/// What must be undone in some state of counting: with the program's values in all registers; with RAX's value in C;
+/// with the flags in AX as well.
 #[derive(Clone, Copy)]
 struct Undos {
     plain: Undo,
@@ -29,21 +30,21 @@ const REPEAT: Undos = Undos { plain: Undo::Repeat, rax: Undo::RepeatRax, flags: 
 const SPARED: Undos = Undos { plain: Undo::Spared, rax: Undo::SparedRax, flags: Undo::SparedFlags };
 const LANES: Undos = Undos { plain: Undo::Lanes, rax: Undo::LanesRax, flags: Undo::LanesFlags };
 
-/// A counter that is changed in front of the instruction at `pc`, or behind the one before.
+/// A change of a counter in front of the instruction at `pc`, or after the one before.
 #[derive(Clone, Copy)]
 struct Change {
     pc: u64,
     before: Undos,
     after: Undos,
-    /// What is to be done where the counter becomes negative.
+    /// The hook for a negative counter.
     hook: Option<Hook>,
 }
 
 impl Builder<'_> {
-    /// A repeated string instruction. `ahead`: loads and stores of the block behind it.
+    /// A repeated string instruction. `ahead`: loads and stores of the block after it.
     ///
-    /// All iterations that it may make are counted in front of it. Of those that a comparison spares, the number is known
-    /// behind it only, and so is whether a sample lies in those that were made.
+    /// All iterations that it may make are counted in front of it. Only after a comparison it is known how many were
+    /// not needed, and whether a sample lies in those that were made.
     pub(super) fn repeated(&mut self, decoded: &Decoded, ahead: u32) -> bool {
         let instruction = &decoded.instruction;
         let Some(iteration) = &decoded.statics.repeated else { return self.copy(decoded) };
@@ -79,7 +80,7 @@ impl Builder<'_> {
         true
     }
 
-    /// A gather, scatter or masked move, or one that stores as much as registers say. `ahead`: likewise.
+    /// A gather, scatter or masked move, or an instruction whose stored size depends on registers. `ahead`: as above.
     pub(super) fn lanes(&mut self, decoded: &Decoded, plan: &Plan, ahead: u32) -> bool {
         let instruction = &decoded.instruction;
         let pc = instruction.ip();
@@ -110,7 +111,7 @@ impl Builder<'_> {
         self.copy(decoded)
     }
 
-    /// Takes the active lanes from the counter at `place`. `live`: the flags are in AX, and RAX in C.
+    /// Subtracts the active lanes from the counter at `place`. `live`: the flags are in AX, and RAX's value in C.
     fn count_lanes(&mut self, pc: u64, lanes: &Lanes, place: u64, live: bool) {
         let marked = |undos: Undos| if live { undos.flags } else { undos.plain };
         self.code.spill(Gpr::RCX, Scratch::T);
@@ -123,7 +124,7 @@ impl Builder<'_> {
         self.spilled = Spilled::None;
     }
 
-    /// A new counter, and its place relative to GS.
+    /// Adds a counter: returns it with its place relative to GS.
     fn counter(&mut self, counter: Counter, ahead: u32) -> Option<(Units, u64)> {
         let (pc, arena) = (counter.pc, self.index);
         let (id, place) = self.cache.arenas.get_mut(arena)?.add_counter(counter);
@@ -133,8 +134,9 @@ impl Builder<'_> {
         Some((Units { pc, arena, id, ahead }, place))
     }
 
-    /// Changes a counter by what `emit` appends, whose last arithmetic is that on the counter; it is told whether the flags
-    /// are in AX. Then leaves for the hook, where samples are taken, if the counter is negative.
+    /// Changes a counter by the code that `emit` appends, which ends with the arithmetic on the counter; `emit` is
+    /// told whether the flags are in AX. Then leaves for the hook, where samples are taken, if the counter is
+    /// negative.
     fn change_counter(&mut self, change: &Change, emit: impl FnOnce(&mut Self, bool)) {
         let Change { pc, before, after, hook } = *change;
         let live = flags_matter(self.cache.source.regions(), pc);
@@ -148,7 +150,7 @@ impl Builder<'_> {
         self.mark(pc, if live { after.flags } else { after.plain });
         if let Some(hook) = hook.filter(|_| self.mode.samples()) {
             let detail = self.cache.hooks.add(hook);
-            // The stub comes first, and the place where it comes back is known by the length of what is left.
+            // The stub comes first; the length of the remaining code gives the address where it comes back.
             let back = self.code.here() + JS_BYTES + if live { RESTORE_BYTES } else { 0 };
             let stub = self.stub(Exit { reason: Reason::Hook, detail, pc, back }, live);
             self.code.jump_if_negative(stub);
@@ -162,7 +164,7 @@ impl Builder<'_> {
     }
 }
 
-/// Whether anybody can tell the active lanes: the dispatcher does not save MMX registers.
+/// Whether the active lanes can be found: the dispatcher does not save MMX registers.
 pub fn is_told(lanes: &Lanes) -> bool {
     !matches!(lanes.mask, Mask::Signs(mask) if mask.is_mm())
 }

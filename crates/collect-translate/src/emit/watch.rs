@@ -1,4 +1,4 @@
-//! Code that looks every access up in the thread's tables of watched places.
+//! Added code that looks up every access in the thread's tables of watched places.
 
 use super::{
     Builder,
@@ -31,9 +31,10 @@ impl Builder<'_> {
         }
     }
 
-    /// What is looked up together, and where. `shared`: the code is not a copy for one execution. There, what a group is
-    /// looked up for is not told at once: some of its accesses are still to come, with other registers, and others of the
-    /// block before them. The thread goes on in such a copy, where each access has a look of its own, and tells there.
+    /// The groups of accesses that are looked up together. `shared`: the code is not a copy for one execution. There,
+    /// an access of a group is not reported at once, because some of the group's accesses are still to come, with
+    /// other registers, and so may be other accesses of the block. The thread continues in such a copy, where each
+    /// access is looked up and reported separately.
     pub(super) fn groups(&mut self, block: &Block, plan: &Plan, shared: bool) -> Vec<Group> {
         if !matches!(self.mode, Mode::Watch { .. }) || plan.operands.iter().all(Vec::is_empty) {
             return Vec::new();
@@ -42,7 +43,8 @@ impl Builder<'_> {
         groups(&mut self.finder, block, &plan.operands, &live, !shared)
     }
 
-    /// The lanes of an instruction that have to be looked up, active or not, and what is borrowed for that.
+    /// The lanes of an instruction that must be looked up, active or not, and the registers that are borrowed for
+    /// that.
     pub(super) fn lanes_to_look_up(&mut self, instruction: &Instruction) -> Option<(Group, Spilled)> {
         if !matches!(self.mode, Mode::Watch { .. }) {
             return None;
@@ -61,7 +63,7 @@ impl Builder<'_> {
         Some((Group { at: 0, live, first, members, alone: None }, spilled))
     }
 
-    /// What is to be looked up in front of the instruction with this number.
+    /// The look-up in front of the instruction with this number.
     pub(super) fn look_up_at(&mut self, block: &Block, groups: &[Group], index: usize) {
         let Some(at) = block.instructions.get(index).map(|decoded| decoded.instruction.ip()) else { return };
         for group in groups.iter().filter(|group| group.at == index) {
@@ -77,7 +79,7 @@ impl Builder<'_> {
         }
     }
 
-    /// In front of the instruction at `at`: leaves for `hook` if one of the accesses goes to a watched place.
+    /// In front of the instruction at `at`: leaves for `hook` if one of the accesses is to a watched place.
     pub(super) fn look_up(&mut self, at: u64, group: &Group, hook: Hook) {
         let mask = group.members.iter().fold(0, |all, member| all | member.mask);
         let entry = match self.spilled {
@@ -105,7 +107,7 @@ impl Builder<'_> {
             }
         }
         let hook = self.cache.hooks.add(hook);
-        // The stub comes first, and the place where it comes back is known by the length of what is left.
+        // The stub comes first; the length of the remaining code gives the address where it comes back.
         let rest = JNZ_BYTES + if group.live { RESTORE_BYTES } else { 0 };
         let back = self.code.here() + rest;
         let exit = Exit { reason: Reason::Hook, detail: hook, pc: at, back };
