@@ -13,7 +13,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- tidy
 
   tidy  check the rules that the compiler does not: which crate may use which, circles of
         imports between files, the size of files, where unsafe code and printing may stand, what pure code
-        may not name, what holds each invariant, links in documents, words that leak a workplace";
+        may not name, what holds each invariant, links in documents, words that leak a workplace, phrases that
+        are hard to read";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

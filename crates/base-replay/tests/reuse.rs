@@ -65,7 +65,7 @@ fn every_kind_of_private_reuse() {
         0 load  8 @0x1000    # A: read after write,  0 0
         0 rmw   8 @0x2000    # B: write after read,  4 1
         0 load  8 @0x2000    # B: read after write,  0 0
-        0 load  8 @0x1000    # A: read after read,   3 1, since what reads and writes counts as two
+        0 load  8 @0x1000    # A: read after read,   3 1, since a read-modify-write counts as two
     ",
     );
     let found = exact(&stream, 64);

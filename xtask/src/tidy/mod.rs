@@ -9,6 +9,7 @@ mod edges;
 mod finding;
 mod imports;
 mod invariants;
+mod phrases;
 mod printing;
 mod reach;
 mod sizes;
@@ -32,6 +33,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         documents::links,
         documents::index,
         words::check,
+        phrases::check,
     ];
     checks.iter().flat_map(|check| check(tree)).collect()
 }
