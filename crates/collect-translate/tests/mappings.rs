@@ -1,4 +1,4 @@
-//! Code that comes, goes and changes while translated code runs.
+//! Code that is mapped, unmapped and changed while translated code runs.
 #![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 mod support;
@@ -36,7 +36,7 @@ fn remove(library: &CStr) {
     fs::remove_file(library.to_str().unwrap()).unwrap();
 }
 
-/// Opens the library at `a`, calls its `answer`, tells at `b` where that was, and closes the library.
+/// Opens the library at `a`, calls its `answer`, stores the address of that at `b`, and closes the library.
 unsafe extern "C" fn ask(a: u64, b: u64) -> u64 {
     // SAFETY: a string of the caller's.
     let library = unsafe { libc::dlopen(a as *const libc::c_char, libc::RTLD_NOW) };
@@ -52,7 +52,7 @@ unsafe extern "C" fn ask(a: u64, b: u64) -> u64 {
     number as u64
 }
 
-/// The kernel puts the second library where the first was: the same addresses, other code.
+/// The kernel maps the second library where the first was: the same addresses, other code.
 #[test]
 fn a_library_in_the_place_of_another() {
     let libraries = [(library("one", 1), 1), (library("two", 2), 2)];
@@ -63,7 +63,7 @@ fn a_library_in_the_place_of_another() {
         // SAFETY: written in the cache.
         places.push(unsafe { (&raw const place).read_volatile() });
         assert_eq!(answer, *number);
-        // It left to come back here, and not before.
+        // It left only to return here.
         assert_eq!(totals.coverage.leaves[carom_collect_translate::Leave::ForeignCode as usize], 1);
     }
     places.sort_unstable();
@@ -72,7 +72,7 @@ fn a_library_in_the_place_of_another() {
     libraries.iter().for_each(|(library, _)| remove(library));
 }
 
-/// Two pages of a file: the first calls into the second and adds 100 to what that returns, which is `number`.
+/// Two pages of a file: the first calls the second and adds 100 to its result, which is `number`.
 fn two_pages(name: &str, number: u8) -> (PathBuf, fs::File) {
     let mut code = vec![0x90; 2 * PAGE];
     // sub rsp, 8; call second; add eax, 100; add rsp, 8; ret
@@ -114,7 +114,7 @@ unsafe extern "C" fn rewrite(a: u64, b: u64) -> u64 {
     u64::from(before) << 32 | u64::from(code())
 }
 
-/// The jump from the first page into the second was linked; the first page itself has not changed.
+/// The jump from the first page to the second was linked; the first page itself has not changed.
 #[test]
 fn code_that_is_rewritten() {
     let (path, file) = two_pages("rewritten", 1);
@@ -183,7 +183,7 @@ unsafe extern "C" fn map_over(a: u64, b: u64) -> u64 {
     (unsafe { libc::mmap(a as *mut libc::c_void, PAGE, READ_EXECUTE, flags, b as i32, 0) }) as u64
 }
 
-/// A thread that loops in code leaves it when other code is mapped there, without any call of its own.
+/// A thread that loops in code leaves it when other code is mapped there, without making a call.
 #[test]
 fn a_loop_in_code_that_is_mapped_over() {
     let file = |name, code: &[u8]| {

@@ -114,7 +114,7 @@ fn trampoline() -> u64 {
     page as u64
 }
 
-/// Of thread CPU time between two signals, as if they came from a timer.
+/// Of thread CPU time between two signals, as if a timer sent them.
 const TICK_NS: u64 = 1_000_000;
 
 static COMEBACKS: AtomicUsize = AtomicUsize::new(0);
@@ -140,8 +140,8 @@ fn handle(signal: libc::c_int) {
     assert_eq!(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) }, 0);
 }
 
-/// Begins in code that is not translated and runs on natively, until a signal brings the thread back. More signals find
-/// it in the cache, and change nothing.
+/// Begins in code that is not translated and runs natively, until a signal brings the thread back. Further signals
+/// find it in the cache, and change nothing.
 #[test]
 fn a_thread_comes_back_with_all_its_registers() {
     handle(libc::SIGUSR1);
@@ -181,7 +181,7 @@ fn a_thread_comes_back_with_all_its_registers() {
     });
 }
 
-/// arch_prctl(ARCH_SET_GS, a); then tells GS.
+/// arch_prctl(ARCH_SET_GS, a); then returns GS.
 #[unsafe(naked)]
 unsafe extern "C" fn set_gs(_: u64, _: u64) -> u64 {
     naked_asm!("mov rsi, rdi", "mov edi, 0x1001", "mov eax, 158", "syscall", "rdgsbase rax", "ret")

@@ -1,4 +1,4 @@
-//! Which accesses are sampled, how often, and whether what is said of them is right.
+//! Which accesses are sampled, how often, and whether samples are reported correctly.
 #![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 #[path = "sampling/kernels.rs"]
@@ -26,15 +26,15 @@ use self::{
 };
 use crate::support::Function;
 
-/// Samples that each loop is run for.
+/// The number of samples in the run of each loop.
 const SAMPLES: u64 = 3000;
 
-/// A multiple of every number of accesses from 1 to 8: a sampler that took each so many-th access would always meet
-/// the same one.
+/// A multiple of every number of accesses from 1 to 8: a sampler that took every n-th access would always pick the
+/// same one.
 const MULTIPLE: u64 = 840;
 
-/// Strata of one period hold one sample each. The accesses of one kind belong to `streams` blocks and repeated
-/// instructions, each of which has strata of its own, the last one unfinished.
+/// Each stratum of one period has one sample. The accesses of one kind belong to `streams` blocks and repeated
+/// instructions, each of which has strata of its own, the last one incomplete.
 fn assert_number(run: &Run, kind: AccessKind, accesses: u64, period: u64, streams: u64) {
     let samples = run.of(kind).count() as u64;
     let least = (accesses / period + 1).saturating_sub(streams);
@@ -62,8 +62,8 @@ fn sample_loops(loops: [Function; 8], periods: [u64; 2], period: u64) -> Vec<(u6
     lengths.zip(loops).zip(runs).map(|((n, function), run)| (n, function, run)).collect()
 }
 
-/// Checks the samples of one kind in a loop of `n` accesses. The loop begins with its function, so that it is one block;
-/// the return behind it is another, with one load.
+/// Checks the samples of one kind in a loop of `n` accesses. The loop begins with its function, so it is one block;
+/// the return after it is another, with one load.
 fn check_loop(
     n: u64,
     function: Function,
@@ -136,7 +136,7 @@ fn updates_are_sampled_as_loads_and_as_stores() {
     check_loops(lengths!(updates), Store, MULTIPLE, 300, ReadModifyWrite);
 }
 
-/// Threads that come by code which another one had translated have no countdowns yet, and begin their own: each has its
+/// Threads that run code which another one had translated have no countdowns yet, and begin their own. Each has its
 /// own draws, and its first accesses are as likely to be sampled as any.
 #[test]
 fn every_thread_has_strata_of_its_own() {
@@ -158,7 +158,7 @@ fn every_thread_has_strata_of_its_own() {
     assert!(ChiSquare::of(&numbers, PERIOD as usize).is_likely(), "{numbers:?}");
 }
 
-/// How often a repeated instruction is run below.
+/// How often each repeated instruction runs below.
 const REPETITIONS: u64 = 5000;
 
 /// Checks that the elements at `range` were accessed equally often, and no others.
@@ -186,7 +186,7 @@ fn iterations_of_repeated_stores_are_sampled_equally() {
     }
 }
 
-/// From the last element to the first; what is loaded lies in front of what is stored.
+/// From the last element to the first; the source lies before the destination.
 #[test]
 fn iterations_of_copies_are_sampled_in_either_direction() {
     let buffer = [0u64; 2 * ELEMENTS];
@@ -201,7 +201,7 @@ fn iterations_of_copies_are_sampled_in_either_direction() {
     }
 }
 
-/// The halves differ in one element, so that elements up to that one are compared, and none behind it.
+/// The halves differ in one element, so only elements up to that one are compared.
 #[test]
 fn iterations_of_comparisons_are_sampled_up_to_the_difference() {
     const DIFFERENT: usize = 40;
@@ -221,8 +221,8 @@ fn iterations_of_comparisons_are_sampled_up_to_the_difference() {
     }
 }
 
-/// Bytes and words, vectors, stack and memory, atomics, bit strings, a base that its own load replaces: everything that
-/// is said of a sample follows from the instruction and from the registers in front of it.
+/// Bytes and words, vectors, stack and memory, atomics, bit strings, a base that its own load replaces: everything in
+/// a sample follows from the instruction and from the registers in front of it.
 #[test]
 fn every_form_of_access_is_told_right() {
     const VISITS: u64 = 60_000;
@@ -261,7 +261,7 @@ fn every_form_of_access_is_told_right() {
     }
 }
 
-/// The draws are the same, and so is what is said of each, whether it is told at once or in front of the access. Within one
+/// The draws are the same, and so are the reports, whether they come at once or in front of the access. Within one
 /// execution the order may differ.
 #[test]
 fn early_samples_are_the_same_samples() {
@@ -290,7 +290,8 @@ fn early_samples_are_the_same_samples() {
     }
 }
 
-/// What is not wanted is not told, and what is weighs as it was said to: together as much as all that were drawn.
+/// Samples that are not wanted are not reported. The others have the weight that was asked for: in total the weight
+/// of all that were drawn.
 #[test]
 fn of_some_samples_nothing_is_told() {
     const VISITS: u64 = 60_000;
@@ -303,7 +304,7 @@ fn of_some_samples_nothing_is_told() {
             assert!(run.samples.iter().all(|sample| sample.weight == one_in as f32));
             run.samples.len() as u64
         });
-        // Mostly one is drawn at a time, of which every third is told.
+        // Mostly one is drawn at a time, and every third is reported.
         assert!((some * ONE_IN).abs_diff(all) < all / 20, "{some} of {all}");
     }
 }
@@ -374,7 +375,7 @@ fn lanes_by_mask_register_are_sampled_equally() {
     }
 }
 
-/// What is told of a repeated store is told before it happens: its words are those of the round before. It comes behind
+/// A repeated store is reported before it happens: its words are those of the round before. The report comes after
 /// the elements before it.
 #[test]
 fn repeated_stores_are_sampled_before_they_happen() {
@@ -391,7 +392,7 @@ fn repeated_stores_are_sampled_before_they_happen() {
     }
 }
 
-/// A search that may go on for 2^64 bytes ends at the 38th. Its samples are told behind it, in their places.
+/// A search that may continue for 2^64 bytes ends at the 38th. Its samples are reported after it, in order.
 #[test]
 fn searches_without_a_bound_are_sampled_up_to_what_they_find() {
     const LENGTH: u64 = 37;

@@ -1,4 +1,4 @@
-//! Signals of a program whose code does not fit into the cache, and whose accesses are sampled meanwhile.
+//! Signals of a program whose code does not fit into the cache, while its accesses are sampled.
 #![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 #[path = "signals/basics.rs"]
@@ -15,5 +15,6 @@ mod support;
 /// The shortest periods there are: blocks have up to 64 accesses of a kind.
 const MODE: carom_collect_translate::Mode = carom_collect_translate::Mode::Sample { loads: 101, stores: 103 };
 
-/// An arena is full when it has less room than a fragment is given, 1024 blocks: two of 50 blocks each.
+/// An arena is full when it has less room than is reserved for a fragment, 1024 blocks: so two arenas of 50 blocks
+/// each.
 const BOUND: Option<(usize, usize)> = Some((2, 1024 + 50));

@@ -1,4 +1,4 @@
-//! Signals of a program whose accesses are all handed over meanwhile.
+//! Signals of a program while all its accesses are handed over.
 #![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 #[path = "signals/basics.rs"]

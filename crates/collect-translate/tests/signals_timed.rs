@@ -1,4 +1,4 @@
-//! Signals of a program every load of which is timed meanwhile.
+//! Signals of a program while all its loads are timed.
 #![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 #[path = "signals/basics.rs"]

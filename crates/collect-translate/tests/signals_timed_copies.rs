@@ -1,4 +1,4 @@
-//! Signals of a program whose loads are timed once in a while.
+//! Signals of a program while its loads are timed from time to time.
 #![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 #[path = "signals/basics.rs"]

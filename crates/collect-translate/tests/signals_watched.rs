@@ -1,4 +1,4 @@
-//! Signals of a program whose accesses are sampled, and looked up among the watched lines, meanwhile.
+//! Signals of a program while its accesses are sampled and looked up among the watched lines.
 #![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 #[path = "signals/basics.rs"]

@@ -64,7 +64,7 @@ fn assert_counted(run: &Run) {
     assert_eq!(bytes(AccessKind::writes), totals.stored_bytes);
 }
 
-/// What [`zoo::walk`] does in `visits`, if the stack pointer is `stack` in front of its last return.
+/// The accesses of [`zoo::walk`] in `visits`, with the stack pointer `stack` in front of its last return.
 fn walked(nodes: &[zoo::Node; NODES], visits: u64, stack: u64) -> Vec<(u64, What)> {
     let places = zoo::instructions();
     let mut expected = Vec::new();
@@ -76,7 +76,7 @@ fn walked(nodes: &[zoo::Node; NODES], visits: u64, stack: u64) -> Vec<(u64, What
         for &(instruction, place, width, kind) in before.iter().chain([&RETURN, last]) {
             let addr = match place {
                 Place::Node(offset) => base + offset,
-                // Whatever is pushed lies in the one word below, and is popped from there.
+                // All pushes are to the one word below, and are popped from there.
                 Place::Stack(_) => stack - 8,
             };
             expected.push((places[instruction], (addr, width, kind)));
@@ -96,7 +96,8 @@ fn assert_walked(run: &Run, nodes: &[zoo::Node; NODES], visits: u64) {
     assert_counted(run);
 }
 
-/// Bytes and words, vectors, stack and memory, atomics, bit strings: 25 accesses a visit fill the buffer over and over.
+/// Bytes and words, vectors, stack and memory, atomics, bit strings: 25 accesses per visit fill the buffer over and
+/// over.
 #[test]
 fn every_form_of_access_is_handed_over_in_order() {
     let _turn = turn();
@@ -107,7 +108,7 @@ fn every_form_of_access_is_handed_over_in_order() {
     }
 }
 
-/// Between two times no more than 64 accesses, the first in front of all, and none goes back.
+/// Between two times there are at most 64 accesses; the first time precedes all accesses, and times never decrease.
 #[test]
 fn times_lie_densely_among_accesses() {
     let _turn = turn();
@@ -152,7 +153,7 @@ unsafe extern "C" fn locked(_: u64, _: u64) -> u64 {
     )
 }
 
-/// The time is known right behind each locked instruction, and registers and flags are the program's.
+/// A time follows each locked instruction, and registers and flags are the program's.
 #[test]
 fn times_follow_locked_instructions() {
     use AccessKind::{Load, ReadModifyWrite, Store};
@@ -217,7 +218,7 @@ fn iterations_are_accesses() {
     assert_counted(&run);
 }
 
-/// Lanes that are active, the lowest first.
+/// Active lanes, the lowest first.
 #[test]
 fn lanes_are_accesses() {
     let _turn = turn();
@@ -248,7 +249,7 @@ fn lanes_are_accesses() {
     }
 }
 
-/// Functions that nobody here wrote: as many as are counted.
+/// Library functions: as many accesses as are counted.
 #[test]
 fn library_code_is_handed_over() {
     let _turn = turn();
@@ -259,7 +260,7 @@ fn library_code_is_handed_over() {
     assert_counted(&stream(support::format, text.as_mut_ptr() as u64, 42));
 }
 
-/// Eight at once, while another thread tells them to hand over what they have: nothing is missing, nor told twice.
+/// Eight threads at once, while another one makes them hand over their buffers: nothing is missing or reported twice.
 #[test]
 fn threads_have_streams_of_their_own() {
     const VISITS: u64 = 20_000;
@@ -286,7 +287,7 @@ fn threads_have_streams_of_their_own() {
     });
 }
 
-/// The mode changes while a thread runs: what is handed over is right, and what is counted is all.
+/// The mode changes while a thread runs: the reported accesses are right, and the counts are complete.
 #[test]
 fn streams_begin_and_end_with_the_mode() {
     const VISITS: u64 = 400_000;
@@ -311,7 +312,7 @@ fn streams_begin_and_end_with_the_mode() {
     });
     let once = KNOWN.len() as i64 + 1;
     let totals = run.totals.unwrap();
-    // Of the 25 accesses five read and write.
+    // Of the 25 accesses five are read-modify-writes.
     let updates = KNOWN.iter().filter(|known| known.3 == AccessKind::ReadModifyWrite).count() as i64;
     assert_eq!(totals.loads + totals.stores, VISITS as i64 * (once + updates) + 1);
     let streamed = run.accesses.len() as i64;
@@ -329,7 +330,7 @@ fn streams_begin_and_end_with_the_mode() {
     assert_eq!(strange, None);
 }
 
-/// Ten loads, fork(2), ten more, and a return, or in the child exit(2) with what the kernel will tell.
+/// Ten loads, fork(2), ten more, and a return, or in the child exit(2) with a status.
 #[unsafe(naked)]
 unsafe extern "C" fn load_fork_load(_: u64, _: u64) -> u64 {
     naked_asm!(
@@ -358,7 +359,7 @@ unsafe extern "C" fn load_fork_load(_: u64, _: u64) -> u64 {
     )
 }
 
-/// The child's stream begins behind the fork, and the parent's goes on.
+/// The child's stream begins after the fork, and the parent's continues.
 #[test]
 fn a_forked_child_hands_over_its_own() {
     use AccessKind::Load;
@@ -415,7 +416,7 @@ unsafe extern "C" fn load_and_wait(_: u64, _: u64) -> u64 {
     )
 }
 
-/// What a thread has done is known while it waits: at once where it waits for a futex, when asked for where it reads.
+/// The accesses of a thread are known while it waits: at once if it waits for a futex, when flushed if it reads.
 #[test]
 fn waiting_threads_do_not_keep_their_accesses() {
     let _turn = turn();

@@ -1,4 +1,4 @@
-//! Processes and threads that translated code makes and ends.
+//! Processes and threads that translated code creates and ends.
 #![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 mod support;
@@ -34,7 +34,8 @@ unsafe extern "C" fn vfork_and_exit(_: u64, _: u64) -> u64 {
     )
 }
 
-/// clone(2) of a thread on the stack `a`, which adds 1 to the word at `b` and ends; a part of it is waited for.
+/// clone(2) of a thread on the stack `a`, which adds 1 to the word at `b` and ends; the caller waits for a part of
+/// it.
 #[unsafe(naked)]
 unsafe extern "C" fn clone_thread(_: u64, _: u64) -> u64 {
     naked_asm!(
@@ -117,8 +118,8 @@ fn end_child(good: bool) -> ! {
     unsafe { libc::_exit(if good { 42 } else { 1 }) }
 }
 
-/// Behind the system call there are 1 + 10 * 2 + 1 instructions and one load, and the child has these; its parent two
-/// instructions more, one of them the system call.
+/// After the system call the child has 1 + 10 * 2 + 1 instructions and one load. Its parent has two instructions
+/// more, one of them the system call.
 #[test]
 fn a_child_counts_from_its_fork() {
     let (pid, totals) = counted(fork_and_loop, 0, 0);
@@ -129,7 +130,7 @@ fn a_child_counts_from_its_fork() {
     assert_eq!(wait_for(pid), 42);
 }
 
-/// The child translates, and so does the parent, at the same places of the cache and without each other's knowledge.
+/// The child translates, and so does the parent, at the same places of the cache and independently.
 #[test]
 fn both_sides_of_a_fork_go_on_translating() {
     let (pid, _) = counted(fork_of_the_library, 0, 0);
@@ -147,7 +148,7 @@ fn both_sides_of_a_fork_go_on_translating() {
     assert_eq!(wait_for(pid), 42);
 }
 
-/// What one child had to translate is translated in the next ones, before they begin: they touch less memory.
+/// Code that one child had to translate is translated for the next ones before they begin: they touch less memory.
 #[test]
 fn children_find_translated_what_earlier_ones_ran() {
     let faults = || {
@@ -168,7 +169,7 @@ fn children_find_translated_what_earlier_ones_ran() {
 }
 
 /// Three threads count in the cache while a fourth forks 20 times. They do not exist in the children, and are not
-/// disturbed.
+/// affected.
 #[test]
 fn a_fork_beside_other_threads() {
     let stop = AtomicU64::new(0);
@@ -209,7 +210,7 @@ fn a_child_that_shares_memory_runs_natively() {
     }
 }
 
-/// The new thread says what its GS base is, with bit 0 set: none.
+/// The new thread reports its GS base, with bit 0 set: none.
 #[test]
 fn a_thread_begins_without_its_makers_state() {
     for _ in 0..100 {
@@ -218,7 +219,7 @@ fn a_thread_begins_without_its_makers_state() {
         counted(clone_thread, stack.as_mut_ptr_range().end as u64, &raw mut word as u64);
         // SAFETY: written by the thread.
         assert_eq!(unsafe { (&raw const word).read_volatile() }, 1);
-        // It runs a few instructions more on this stack, which it does not touch any more.
+        // It runs a few more instructions on this stack, which it no longer touches.
     }
 }
 
@@ -351,7 +352,7 @@ fn a_child_is_made_with_arguments_in_memory() {
     }
 }
 
-/// A child that the cache did not make has its parent's code and must not use it.
+/// A child of a fork outside of the cache has its parent's code and must not use it.
 #[test]
 fn a_child_of_a_native_fork_runs_natively() {
     let (fib, _) = counted(kernels::fib, 5, 0);

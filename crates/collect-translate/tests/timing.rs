@@ -1,4 +1,4 @@
-//! Loads are timed, each one that is said to be and no other, and nothing else changes.
+//! Loads are timed: exactly those that should be, and nothing else changes.
 #![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 #[path = "timing/chase.rs"]
@@ -21,8 +21,8 @@ use self::{
 };
 use crate::support::unsignalled;
 
-/// Of the accesses of [`zoo::walk`], those of instructions that make one, a load; but for the bit test, which goes where a
-/// register says.
+/// The accesses of [`zoo::walk`] by instructions that make only one, a load; except for the bit test, whose address
+/// depends on a register.
 fn timable() -> Vec<Known> {
     const BIT_TEST: usize = 18;
     let alone = |known: &&Known| KNOWN.iter().filter(|other| other.0 == known.0).count() == 1;
@@ -38,7 +38,7 @@ fn what(load: &Timed) -> What {
     (load.access.ip.0, load.access.addr.0, load.access.width, load.access.kind)
 }
 
-/// What [`zoo::walk`] loads in `visits` that can be timed, where the word is at `popped` that is popped.
+/// The loads of [`zoo::walk`] in `visits` that can be timed, if the popped word is at `popped`.
 fn walked(nodes: &[Node; NODES], visits: usize, popped: u64) -> Vec<What> {
     let places = zoo::instructions();
     let visited = (0..visits).map(|visit| std::ptr::from_ref(&nodes[5 * visit % NODES]) as u64);
@@ -80,7 +80,8 @@ fn every_load_is_timed_where_all_are() {
     assert_eq!((found.len(), told.streamed.len()), (expected.len(), 0));
 }
 
-/// One execution in each stretch of 50, drawn anew by each thread, the second of which finds copies that the first has made.
+/// One execution in each stretch of 50, drawn anew by each thread; the second thread finds copies that the first has
+/// made.
 #[test]
 fn loads_are_timed_once_a_period() {
     const VISITS: u64 = 100_000;
@@ -105,7 +106,8 @@ fn loads_are_timed_once_a_period() {
             let ip = zoo::instructions()[instruction];
             let by_node: Vec<u64> =
                 times.iter().filter(|(what, _)| what.0 == ip).map(|(_, times)| *times).collect();
-            // The first visit is part of another block, with a countdown of its own; without it the last stretch is not whole.
+            // The first visit is part of another block, with a countdown of its own; so the last stretch is
+            // incomplete.
             let timed = by_node.iter().sum::<u64>();
             assert!(timed.abs_diff(VISITS / PERIOD) <= 1, "instruction {instruction}: {timed}");
             if by_node.len() == NODES {
@@ -155,7 +157,7 @@ fn what_is_not_in_the_filter_is_left_alone() {
     assert_eq!(chosen.map(times), [VISITS / PERIOD; 2]);
     assert_eq!(told.sampled.len() as u64, 2 * VISITS / PERIOD);
 
-    // From the first push to the bit test, string instructions beyond: the pops and what is pushed from memory.
+    // From the first push to the bit test, and string instructions after it: the pops and the pushes from memory.
     let range: IpSet = std::iter::once(places[13]..places[17]).collect();
     let (_, totals, told) = run(Mode::Stream, Some(range), 1, zoo::walk, start, VISITS);
     assert_eq!(counts(totals), counts(plain));
@@ -164,7 +166,8 @@ fn what_is_not_in_the_filter_is_left_alone() {
     assert_eq!(ips, expected.repeat(VISITS as usize));
 }
 
-/// What surely hits costs more than nothing, and what surely misses far more. Quartiles, because others use the machine.
+/// A certain hit costs more than nothing, and a certain miss far more. Quartiles, because other programs use the
+/// machine.
 #[test]
 fn near_loads_take_less_than_far_ones() {
     let _turn = turn();
@@ -181,6 +184,6 @@ fn near_loads_take_less_than_far_ones() {
     println!("near {near:?}, far {far:?}, {calibration:?}");
     assert!(far[0] > near[2], "near {near:?}, far {far:?}");
     assert!(calibration.nothing.median <= calibration.hit.median, "{calibration:?}");
-    // The same load, as often as not in the same number of the counter's steps.
+    // The same load takes the same number of the counter's steps in at least half of the cases.
     assert!(far[0] > calibration.hit.median, "{calibration:?}, far {far:?}");
 }

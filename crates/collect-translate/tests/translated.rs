@@ -34,8 +34,8 @@ fn recursion_returns_to_where_it_came_from() {
     assert_eq!(totals.branches - totals.branches_taken, 1972 / 2);
 }
 
-/// Conditions of all kinds, taken and not. Two branches follow one comparison: what is counted between them must leave the
-/// flags.
+/// Conditions of all kinds, taken and not. Two branches follow one comparison: counting code between them must
+/// preserve the flags.
 #[test]
 fn branches_that_fall_through_are_not_taken() {
     let (result, totals) = counted(kernels::branches, 10, 0);
@@ -46,8 +46,8 @@ fn branches_that_fall_through_are_not_taken() {
     assert_eq!((totals.branches, totals.branches_taken), (76, 76 - 32));
 }
 
-/// A block that a branch falls through to is counted with that branch; whoever jumps there comes in by another way. In the
-/// first run of ten rounds both are made, the second one finds them, and the third jumps behind the loop.
+/// A block to which a branch falls through is counted with that branch; a jump there uses another entry. In the first
+/// run of ten rounds both are made, the second one finds them, and the third jumps past the loop.
 #[test]
 fn blocks_behind_branches_are_counted_whichever_way_they_are_reached() {
     for rounds in [10, 10, 0] {
@@ -89,7 +89,7 @@ fn repeated_instructions_count_their_iterations() {
     assert_eq!((totals.loads, totals.stores), (2 * 6 + 1, 0));
 }
 
-/// Functions that nobody here wrote: the C library's sort with a callback, and its formatting with vector code.
+/// Library functions: the C library's sort with a callback, and its formatting with vector code.
 #[test]
 fn library_code_gives_the_same_results() {
     let mut numbers: Vec<u32> = (0..1000u32).map(|n| n.wrapping_mul(2_654_435_761) % 1000).collect();

@@ -1,4 +1,4 @@
-//! Accesses to watched lines are told before they happen, with the number of accesses before them.
+//! Accesses to watched lines are reported before they happen, with the number of accesses before them.
 #![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 #[path = "sampling/kernels.rs"]
@@ -43,8 +43,8 @@ fn turn() -> MutexGuard<'static, ()> {
 
 const LINE: u64 = 64;
 
-/// The accesses of one visit of [`zoo::walk`]: which instruction, what it does there, and how many loads and stores the
-/// visit has made before.
+/// The accesses of one visit of [`zoo::walk`]: the instruction, its access, and the number of loads and stores before
+/// it in the visit.
 fn visit() -> Vec<(zoo::Known, u64)> {
     let (last, before) = KNOWN.split_last().unwrap();
     let order = before.iter().chain([&RETURN, last]);
@@ -61,7 +61,7 @@ fn visit() -> Vec<(zoo::Known, u64)> {
 /// Loads and stores of one visit: 24 accesses and a return, four of them read-modify-writes, and a fifth, `bts`.
 const OF_A_VISIT: u64 = 25 + 5;
 
-/// How many loads and stores come before an access of the walk of so many visits.
+/// The number of loads and stores before an access of the walk in this visit.
 fn expected_position(told: &Told, visits: u64) -> Option<u64> {
     let places = zoo::instructions();
     let done = visits - told.r8;
@@ -87,8 +87,7 @@ fn samples_know_their_position() {
     }
 }
 
-/// A handler of the embedder's own is told how many accesses the program has made up to the instruction in which it was
-/// interrupted.
+/// A handler of the embedder gets the number of accesses of the program up to the interrupted instruction.
 #[test]
 fn handlers_know_the_position() {
     const VISITS: u64 = 100_000;
@@ -198,7 +197,7 @@ fn touches_are_those_of_the_line() {
     }
 }
 
-/// A watch that a sample sets does not see that sample, but what comes behind it.
+/// A watch that a sample sets does not catch that sample, but later accesses.
 #[test]
 fn a_sample_does_not_touch_its_own_watch() {
     const VISITS: u64 = 400;
@@ -214,7 +213,7 @@ fn a_sample_does_not_touch_its_own_watch() {
     assert!(touches.iter().all(|touch| touch.position > sample.position), "{sample:x?} {:x?}", touches[0]);
 }
 
-/// Repeated instructions tell the first access to each watched line.
+/// Repeated instructions report the first access to each watched line.
 #[test]
 fn repeated_instructions_are_looked_up() {
     #[repr(align(64))]
@@ -227,7 +226,7 @@ fn repeated_instructions_are_looked_up() {
         let watch = || assert!(watches().unwrap().watch(watched, true, true));
         let (told, _) = run(watch, function, base, 2);
         let in_line = |told: &&Told| told.drawn_as.is_none() && told.access.addr.0 / LINE == watched / LINE;
-        // What follows a sample in its line is told, too, whether that is watched or not.
+        // Accesses after a sample in its line are reported, too, whether it is watched or not.
         let samples: Vec<_> = told.iter().filter(|told| told.drawn_as.is_some()).collect();
         let follows = |told: &Told| {
             let is_near = |sample: &&&Told| (1..=2).contains(&told.position.wrapping_sub(sample.position));
@@ -257,8 +256,8 @@ fn repeated_instructions_are_looked_up() {
     );
 }
 
-/// Each active lane is looked up for itself: those of a gather and two masked moves lie in the first line, two of them in
-/// the same words.
+/// Each active lane is looked up separately: those of a gather and two masked moves lie in the first line, two of
+/// them in the same words.
 #[test]
 fn lanes_are_looked_up() {
     const ROUNDS: u64 = 3;
@@ -292,7 +291,7 @@ fn lanes_are_looked_up() {
     }
 }
 
-/// One thread sets another's watch while that one runs, and takes it away again.
+/// One thread sets another's watch while that one runs, and removes it again.
 #[test]
 fn others_set_watches() {
     const LONG: u64 = 1 << 40;
@@ -317,7 +316,7 @@ fn others_set_watches() {
             std::thread::yield_now();
         }
         other.unwatch(node, true, false);
-        // It may be on its way to tell of one more.
+        // It may be about to report one more.
         std::thread::sleep(Duration::from_millis(1));
         let end = Instant::now() + Duration::from_millis(20);
         while Instant::now() < end {
@@ -336,7 +335,7 @@ unsafe extern "C" fn count_until(_: u64, _: u64) -> u64 {
     naked_asm!("2:", "mov rax, [rsi]", "cmp qword ptr [rdi], 0", "je 2b", "ret")
 }
 
-/// So many may watch loads of the same line, and as many its stores; each gives up by itself.
+/// This many may watch loads of the same line, and as many its stores; each is removed separately.
 #[test]
 fn watches_are_counted() {
     const MOST: usize = 255;
@@ -349,7 +348,7 @@ fn watches_are_counted() {
         assert!(!watches.watch(address, true, false) && !watches.watch(address, true, true));
         assert!(watches.watch(address, false, true));
         (0..MOST).for_each(|_| watches.unwatch(address, true, false));
-        // Nobody watches loads any more, which changes nothing.
+        // Loads are no longer watched, which changes nothing.
         watches.unwatch(address, true, false);
         assert!((0..MOST - 1).all(|_| watches.watch(address, false, true)));
         assert!(!watches.watch(address, false, true));
@@ -378,7 +377,8 @@ unsafe extern "C" fn load_a_line(_: u64, _: u64) -> u64 {
     )
 }
 
-/// Of one byte, only the accesses that begin there are told, with what comes before them, though all are looked up together.
+/// For one byte, only the accesses that begin there are reported, with the accesses before them, although all are
+/// looked up together.
 #[test]
 fn touches_are_those_that_begin_at_the_byte() {
     const TIMES: u64 = 50;
@@ -412,7 +412,7 @@ fn touches_are_those_that_begin_at_the_byte() {
     let found: Vec<_> = of_line.iter().map(|told| (told.position, told.access.addr.0 - base)).collect();
     let all = (0..TIMES * ROUND).map(|n| (n, expected[(n % ROUND) as usize])).collect::<Vec<_>>();
     assert_eq!(found, all);
-    // Looked up with its neighbour, and not told.
+    // Looked up with its neighbour, and not reported.
     assert_eq!(told_of(Watched::Line(base + LINE)).len(), 0);
 }
 

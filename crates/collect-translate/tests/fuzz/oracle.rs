@@ -1,5 +1,5 @@
-//! What a sequence does, counted from single steps: each instruction by its form as another library sees it, and where
-//! its operands lie by the registers in front of it.
+//! The effects of a sequence, counted from single steps: each instruction by its form according to another library,
+//! and its operands' addresses from the registers in front of it.
 
 use std::cell::RefCell;
 
@@ -17,7 +17,7 @@ use crate::{
 
 const LONGEST_INSTRUCTION: usize = 15;
 
-/// One access: of which instruction, where, how many bytes, whether it reads and writes.
+/// One access: instruction, address, bytes, whether it reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub ip: u64,
@@ -28,7 +28,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// An access that the engine tells.
+    /// An access that the engine reports.
     pub fn of(access: &Access) -> Self {
         let (reads, writes) = (access.kind.reads(), access.kind.writes());
         Self { ip: access.ip.0, addr: access.addr.0, bytes: u64::from(access.width), reads, writes }
@@ -39,9 +39,9 @@ struct Counting {
     totals: Totals,
     accesses: Vec<Seen>,
     factory: InstructionInfoFactory,
-    /// The last instruction seen, where it is a repeated one.
+    /// The last instruction, if it is a repeated one.
     repeating: Option<u64>,
-    /// Where the last instruction seen leads if it is a conditional branch that is not taken.
+    /// The target of the last instruction, if it is a conditional branch that is not taken.
     falls_through_to: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ thread_local! {
     });
 }
 
-/// Of one native run. `None` where it faults.
+/// The result of one native run. `None` where it faults.
 pub fn count(entry: u64, before: &State) -> Option<(Totals, Vec<Seen>)> {
     COUNTING.with_borrow_mut(|counting| {
         counting.totals = Totals::default();
@@ -76,7 +76,7 @@ impl Counting {
     fn see(&mut self, rip: u64, registers: &[u64; 16]) {
         let rcx = registers[1];
         let code = std::ptr::with_exposed_provenance::<u8>(rip as usize);
-        // SAFETY: sequences are mapped; behind the last one there are bytes of the page or of its neighbours.
+        // SAFETY: sequences are mapped; the last one is followed by bytes of its page or of the next one.
         let bytes = unsafe { std::slice::from_raw_parts(code, LONGEST_INSTRUCTION) };
         let instruction = Decoder::with_ip(64, bytes, rip, DecoderOptions::NONE).decode();
         let repeated = instruction.is_string_instruction()
@@ -109,7 +109,7 @@ impl Counting {
     }
 
     fn count_accesses(&mut self, instruction: &Instruction, registers: &[u64; 16]) {
-        // The library has them read a byte; they are about lines, like prefetches.
+        // For the library they read a byte; they affect lines, like prefetches.
         if matches!(instruction.mnemonic(), Mnemonic::Clflush | Mnemonic::Clflushopt | Mnemonic::Clwb) {
             return;
         }
@@ -121,7 +121,7 @@ impl Counting {
         // What is stored was loaded before.
         operands.sort_by_key(|memory| matches!(memory.access(), OpAccess::Write | OpAccess::CondWrite));
         for memory in &operands {
-            // Of a repeated instruction the library says the extent of all iterations: unknown.
+            // For a repeated instruction the library gives the extent of all iterations, as unknown.
             let size = match memory.memory_size() {
                 MemorySize::Unknown => instruction.memory_size(),
                 size => size,
@@ -148,7 +148,7 @@ impl Counting {
     }
 }
 
-/// Where an operand of so many bytes lies.
+/// The address of an operand of this many bytes.
 fn address(instruction: &Instruction, memory: &UsedMemory, bytes: u64, registers: &[u64; 16]) -> u64 {
     let value = |register: Register| {
         let whole = registers[register.full_register().number()];
@@ -156,12 +156,12 @@ fn address(instruction: &Instruction, memory: &UsedMemory, bytes: u64, registers
         whole << shift >> shift
     };
     let address = memory.virtual_address(0, |register, _, _| {
-        // Segments begin at 0, and sequences have no operands in FS.
+        // Segments begin at 0, and sequences have no operands relative to FS.
         Some(if register.is_gpr() { value(register) } else { 0 })
     });
     let address = address.expect("every register is known");
     match instruction.mnemonic() {
-        // The register is the number of a bit, which may lie far away (Intel SDM volume 2, BT).
+        // The register is the number of a bit, which may be far away (Intel SDM volume 2, BT).
         Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc
             if instruction.op1_kind() == OpKind::Register =>
         {

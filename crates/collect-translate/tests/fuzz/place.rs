@@ -1,4 +1,5 @@
-//! Where everything lies. Fixed, so that a sequence is the same bytes and sees the same addresses in every process.
+//! The fixed addresses of everything, so that a sequence has the same bytes and sees the same addresses in every
+//! process.
 //!
 //! ```text
 //!   guard | data | stack | guard | context | constants | ... | code (a file, readable and executable)
@@ -20,10 +21,10 @@ pub const CONTEXT: u64 = STACK + STACK_BYTES + 0x1000;
 pub const CONSTANTS: u64 = CONTEXT + 0x1000;
 pub const CODE: u64 = BASE + 0x1_0000;
 
-/// Operands begin at least so far from the data's ends: farther than displacements, elements and repetitions reach.
+/// The smallest distance of operands from the data's ends: more than displacements, elements and repetitions reach.
 pub const MARGIN: u64 = 0x300;
 
-/// The general-purpose registers, the flags and what control flow needs, before and after a run.
+/// The general-purpose registers, the flags and the words for control flow, before and after a run.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
@@ -33,9 +34,9 @@ pub struct Context {
     pub flags_after: u64,
     /// Where the sequence returns to.
     pub back: u64,
-    /// How many jumps back are left, of those that count with a subtraction; beneath 0 where it was tried again.
+    /// How many jumps back are left, of those that count with a subtraction; below 0 after another attempt.
     pub fuel: i64,
-    /// And of those that count without touching the flags; never beneath 0.
+    /// The same for those that count without touching the flags; never below 0.
     pub flagless_fuel: i64,
 }
 

@@ -5,7 +5,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The generator of one sequence of a campaign: any sequence can be made again without those before it.
+    /// The generator of one sequence of a campaign: any sequence can be generated without those before it.
     pub fn of(seed: u64, index: u64) -> Self {
         let mut random = Self(seed ^ index.wrapping_mul(0xD134_2543_DE82_EF95));
         random.word();

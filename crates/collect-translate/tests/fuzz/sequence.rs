@@ -1,4 +1,4 @@
-//! A sequence of instructions that can be laid out at an address, and taken apart again.
+//! A sequence of instructions that can be placed at an address, and reduced.
 
 use std::mem::offset_of;
 
@@ -8,13 +8,13 @@ use iced_x86::{
 
 use crate::place::{CODE, CONTEXT, Context};
 
-/// What an instruction's branch or relative operand leads to.
+/// The target of an instruction's branch or relative operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     Nothing,
     /// A line of the same step, or its end.
     Line(usize),
-    /// The first step that is left of those from this number on.
+    /// The first remaining step from this number on.
     Step(u32),
     Function(usize),
 }
@@ -104,7 +104,7 @@ impl Step {
     }
 }
 
-/// The bytes of an instruction that is to lie at `here`.
+/// The bytes of an instruction at `here`.
 pub fn encode(instruction: &Instruction, here: u64) -> Result<Vec<u8>, String> {
     let mut encoder = Encoder::new(64);
     encoder.encode(instruction, here).map_err(|error| format!("{:?}: {error}", instruction.code()))?;
@@ -130,7 +130,7 @@ macro_rules! op {
 }
 pub(crate) use op;
 
-/// Loads every register from the context, the flags too. The stack pointer last but for nothing.
+/// Loads every register from the context, including the flags. The stack pointer is the last but one.
 fn prologue() -> Step {
     let mut step = Step::default();
     let context = |offset: usize| at(CONTEXT + offset as u64);
@@ -147,7 +147,7 @@ pub fn prologue_bytes() -> u64 {
     prologue().encode(CODE, &|_| 0).expect("instructions that can be encoded").0.len() as u64
 }
 
-/// Stores them, and returns to what the context says.
+/// Stores them, and returns to the address in the context.
 fn epilogue() -> Step {
     let mut step = Step::default();
     let context = |offset: usize| at(CONTEXT + offset as u64);
@@ -164,7 +164,7 @@ fn epilogue() -> Step {
 impl Sequence {
     /// Its bytes at `start`.
     pub fn encode(&self, start: u64) -> Result<Vec<u8>, String> {
-        // Every instruction is as long whatever it leads to, so a first pass finds the places.
+        // The length of an instruction does not depend on its target, so a first pass finds the addresses.
         let none = |_: Target| 0;
         let (first, last) = (prologue(), epilogue());
         let mut here = start + first.encode(start, &none)?.0.len() as u64;
@@ -201,7 +201,7 @@ impl Sequence {
         Ok(bytes)
     }
 
-    /// Ways to leave something out, the larger ones first.
+    /// Reduced forms of the sequence, the smaller ones first.
     pub fn without(&self) -> Vec<Self> {
         let mut smaller = Vec::new();
         let mut half = self.main.len() / 2;
@@ -214,7 +214,7 @@ impl Sequence {
             half /= 2;
         }
         for (index, function) in self.functions.iter().enumerate() {
-            // The first and the last line up a function for its callers.
+            // The first and the last line make a function callable.
             for step in 1..function.len().saturating_sub(1) {
                 let mut copy = self.clone();
                 copy.functions[index].remove(step);

@@ -1,4 +1,4 @@
-//! What a run begins with and what it leaves: registers, flags, vector and x87 state, memory.
+//! The state before and after a run: registers, flags, vector and x87 state, memory.
 
 use std::arch::x86_64::__cpuid_count;
 
@@ -10,13 +10,14 @@ use crate::{
 /// x87, SSE, AVX and AVX-512 state (Intel SDM volume 1, 13.1).
 pub const COMPONENTS: u32 = 0b1110_0111;
 pub const XSAVE_BYTES: usize = 4096;
-/// Where the legacy region of an xsave area has what is compared or made here (Intel SDM volume 1, table 13-1).
+/// The offsets in the legacy region of an xsave area of the parts that are compared or set (Intel SDM volume 1, table
+/// 13-1).
 const MXCSR: usize = 24;
 const X87_REGISTERS: usize = 32;
 const XMM: usize = 160;
 const HEADER: usize = 512;
 const HEADER_BYTES: usize = 64;
-/// The address and the operand of the last x87 instruction, with its opcode: in the cache, another address.
+/// The address and the operand of the last x87 instruction, with its opcode; in the cache the address is different.
 pub const LAST_X87: std::ops::Range<usize> = 6..24;
 
 /// Arithmetic flags (Intel SDM volume 1, 3.4.3).
@@ -26,7 +27,7 @@ const FLAGS_AT_START: u64 = 0x8d5;
 #[derive(Clone)]
 pub struct Vectors(pub [u8; XSAVE_BYTES]);
 
-/// What a run begins with, and what it left.
+/// The state before or after a run.
 #[derive(Clone)]
 pub struct State {
     pub gprs: [u64; 16],
@@ -38,15 +39,15 @@ pub struct State {
 impl Vectors {
     pub const ZERO: Self = Self([0; XSAVE_BYTES]);
 
-    /// What xsave finds where no component was touched: zeroes, but for the x87 control word.
+    /// The result of xsave if no component was touched: zeroes, except for the x87 control word.
     pub fn first() -> Self {
         let mut first = Self::ZERO;
         first.0[0..2].copy_from_slice(&0x37fu16.to_le_bytes());
         first
     }
 
-    /// Without what may differ: the address of the last x87 instruction, and which components are in their first
-    /// state, which the processor tells as it likes. (Those are filled in, see [`Self::first`].)
+    /// Without the parts that may differ: the address of the last x87 instruction, and which components are in their
+    /// initial state, which depends on the processor. (Those are filled in, see [`Self::first`].)
     pub fn comparable(mut self) -> Box<Self> {
         self.0[LAST_X87].fill(0);
         self.0[HEADER..HEADER + HEADER_BYTES].fill(0);
@@ -55,7 +56,7 @@ impl Vectors {
 }
 
 impl State {
-    /// Anything, but the stack pointer, exceptions masked, and no trap.
+    /// Random, except for the stack pointer; exceptions are masked, and the trap flag is clear.
     pub fn random(random: &mut Random) -> Self {
         let mut gprs = [0; 16].map(|_: u64| random.number());
         gprs[4] = STACK_START;
@@ -81,7 +82,7 @@ impl State {
         self
     }
 
-    /// What differs, and how.
+    /// The differences, and how they look.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let mut found = Vec::new();
         for (number, (one, two)) in self.gprs.iter().zip(&other.gprs).enumerate() {
@@ -115,7 +116,7 @@ impl State {
 const FILLINGS_COUNT: u64 = 64;
 
 thread_local! {
-    /// Vector registers and memory to begin with. Made once: they are many words.
+    /// Initial vector registers and memory. Made once, because they are many words.
     static FILLINGS: Vec<(Box<Vectors>, Vec<u8>)> = (0..FILLINGS_COUNT).map(filling).collect();
 }
 
@@ -131,7 +132,7 @@ fn filling(seed: u64) -> (Box<Vectors>, Vec<u8>) {
     }
     let mut fill = |bytes: &mut [u8]| {
         for word in bytes.chunks_exact_mut(8) {
-            // Floats of moderate size are half of the lanes: most instructions do nothing interesting with others.
+            // Half of the lanes are floats of moderate size: most instructions do nothing interesting with others.
             let float = random.chance(50);
             let value =
                 if float { (random.below(1 << 20) as f64 / 1024.0).to_bits() } else { random.number() };

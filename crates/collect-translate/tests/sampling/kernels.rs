@@ -1,4 +1,4 @@
-//! Loops whose accesses are known. `a`: an address; `b`: how often.
+//! Loops with known accesses. `a`: an address; `b`: the number of rounds.
 
 use std::arch::naked_asm;
 
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn updates<const N: usize>(_a: u64, _b: u64) -> u64 {
     )
 }
 
-/// Elements that the repeated instructions below go through each time.
+/// The number of elements in each run of the repeated instructions below.
 pub const ELEMENTS: usize = 64;
 
 /// `b` times: writes [`ELEMENTS`] words from `a` on, each the times that are left.
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn fill(_a: u64, _b: u64) -> u64 {
     )
 }
 
-/// `b` times: copies [`ELEMENTS`] words from `a` to behind them, the last one first.
+/// `b` times: copies [`ELEMENTS`] words from `a` to the words after them, the last one first.
 #[unsafe(naked)]
 pub unsafe extern "C" fn copy_backwards(_a: u64, _b: u64) -> u64 {
     naked_asm!(
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn copy_backwards(_a: u64, _b: u64) -> u64 {
     )
 }
 
-/// `b` times: compares [`ELEMENTS`] half words from `a` on with those behind them, until two differ.
+/// `b` times: compares [`ELEMENTS`] half words from `a` on with those after them, until two differ.
 #[unsafe(naked)]
 pub unsafe extern "C" fn compare(_a: u64, _b: u64) -> u64 {
     naked_asm!(
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn compare(_a: u64, _b: u64) -> u64 {
     )
 }
 
-/// `b` times: looks for a zero among the bytes from `a` on, however many there are.
+/// `b` times: searches for a zero among the bytes from `a` on, without a limit.
 #[unsafe(naked)]
 pub unsafe extern "C" fn length(_a: u64, _b: u64) -> u64 {
     naked_asm!(

@@ -1,4 +1,4 @@
-//! Gathers, scatters and masked moves. `a`: an address; `b`: how often.
+//! Gathers, scatters and masked moves. `a`: an address; `b`: the number of rounds.
 
 use std::arch::naked_asm;
 
@@ -24,14 +24,14 @@ const WIDE_ACTIVE: [u64; 3] = [0, 1, 3];
 const SIGNS_ACTIVE: [u64; 5] = [1, 2, 4, 5, 7];
 const OPMASK_ACTIVE: [u64; 8] = [0, 1, 6, 7, 8, 10, 13, 15];
 
-/// Elements are gathered and scattered in another order than they lie.
+/// Elements are gathered and scattered in another order than they have in memory.
 const fn permuted(lane: u64) -> u64 {
     lane * 5 % 16
 }
 
 impl Vectors {
     pub fn new() -> Box<Self> {
-        // Bits below the top one mean nothing.
+        // Bits below the top one have no meaning.
         let sign = |active: bool| if active { u32::MAX << 31 } else { u32::MAX >> 1 };
         let wide = |active| u64::from(sign(active)) << 32;
         Box::new(Self {
@@ -78,7 +78,7 @@ macro_rules! signs {
     };
 }
 
-// `dec` leaves one of the flags, which is then to be kept around what counts; `sub` leaves none.
+// `dec` preserves one flag, which must then be kept around counting code; `sub` preserves none.
 signs!(signs_among_flags, "dec rsi");
 signs!(signs, "sub rsi, 1");
 
@@ -141,7 +141,7 @@ pub fn of_opmasks() -> Vec<Lane> {
     let mut all = indexed(8, HALVES, Load).to_vec();
     all.extend(indexed(10, STORED, Store));
     all.extend([0, 1, 3].map(|lane| (11, 8 * lane, 8, Load)));
-    // Those that are active lie side by side.
+    // Active ones are adjacent.
     all.extend((0..OPMASK_ACTIVE.len() as u64).map(|nth| (12, STORED + 4 * nth, 4, Store)));
     all.extend([0, 32, 63].map(|lane| (13, STORED + lane, 1, Store)));
     all

@@ -1,4 +1,4 @@
-//! Runs functions in Sample mode, in a child process because a process has one engine, and tells what was sampled.
+//! Runs functions in Sample mode, in a child process because a process has one engine, and returns the samples.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
@@ -15,17 +15,17 @@ pub struct Sampled {
     pub access: Access,
     /// Whether it was drawn among the loads or among the stores.
     pub drawn_as: AccessKind,
-    /// What the program's registers held in front of the instruction, by their numbers; behind a comparison.
+    /// The program's registers in front of the instruction, by their numbers; after a comparison, those after it.
     pub registers: [u64; 16],
     /// Loads and stores before it.
     pub position: u64,
-    /// The eight bytes at its address when it was told.
+    /// The eight bytes at its address when it was reported.
     pub word: u64,
-    /// What it was said to weigh.
+    /// Its reported weight.
     pub weight: f32,
 }
 
-/// What one function did.
+/// The result of one function.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub totals: Totals,
@@ -42,7 +42,7 @@ impl Run {
 /// Samples of one run at most.
 const ROOM: usize = 50_000;
 
-/// What parent and child share for each run.
+/// The memory that parent and child share for each run.
 #[repr(C)]
 struct Shared {
     length: AtomicU64,
@@ -56,7 +56,7 @@ static RECORD: AtomicU64 = AtomicU64::new(0);
 /// Whether the child takes samples when their blocks begin.
 static EARLY: AtomicBool = AtomicBool::new(false);
 
-/// It takes them every so many times that it is asked, and has been asked so often.
+/// It takes one in this many, and counts how often it was asked.
 static ONE_IN: AtomicU64 = AtomicU64::new(1);
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
@@ -103,7 +103,7 @@ pub fn sample(periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
     sample_when(false, 1, periods, calls)
 }
 
-/// The same, samples being taken `early` or not, and `one_in` so many times.
+/// The same, with samples taken `early` or not, one in `one_in`.
 pub fn sample_when(early: bool, one_in: u64, periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
     let bytes = calls.len() * size_of::<Shared>();
     // SAFETY: a new mapping.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// A sum of squared deviations, and how many of them were free.
+/// A sum of squared deviations, and its degrees of freedom.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChiSquare {
     sum: f64,
@@ -10,7 +10,7 @@ pub struct ChiSquare {
 }
 
 impl ChiSquare {
-    /// Of how often each of `classes` equally probable things was met. Others than these must not occur.
+    /// For the frequencies of `classes` equally probable things. Others must not occur.
     pub fn of(met: &BTreeMap<u64, u64>, classes: usize) -> Self {
         assert!(met.len() <= classes, "{} things instead of {classes}: {met:x?}", met.len());
         let expected = met.values().sum::<u64>() as f64 / classes as f64;
@@ -24,7 +24,7 @@ impl ChiSquare {
         Self { sum: self.sum + other.sum, freedom: self.freedom + other.freedom }
     }
 
-    /// Whether larger ones come by chance more often than once in a thousand. The quantile is Wilson and Hilferty's
+    /// Whether larger ones occur by chance more often than once in a thousand. The quantile is Wilson and Hilferty's
     /// (1931), good to 1% from two degrees of freedom on.
     pub fn is_likely(self) -> bool {
         const NORMAL_QUANTILE: f64 = 3.0902;

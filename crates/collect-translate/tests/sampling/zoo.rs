@@ -1,4 +1,4 @@
-//! One loop with accesses of many forms, and what each of them is.
+//! One loop with accesses of many forms, and the description of each.
 
 use std::arch::naked_asm;
 
@@ -67,19 +67,19 @@ pub unsafe extern "C" fn walk(_a: u64, _b: u64) -> u64 {
     )
 }
 
-/// Where an access goes.
+/// The address of an access.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
-    /// So many bytes from the node's first.
+    /// At this offset from the node.
     Node(u64),
-    /// So many bytes from where the stack pointer points in front of the instruction.
+    /// At this offset from the stack pointer in front of the instruction.
     Stack(i64),
 }
 
 /// An access of [`walk`]: its instruction's number, where, how many bytes, what.
 pub type Known = (usize, Place, u32, AccessKind);
 
-/// All that it makes for each node.
+/// All accesses to each node.
 pub const KNOWN: [Known; 24] = [
     (2, Place::Node(1), 1, Load),
     (3, Place::Node(2), 2, Load),

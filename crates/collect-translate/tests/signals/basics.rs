@@ -91,7 +91,7 @@ pub fn turn() -> MutexGuard<'static, ()> {
     turn
 }
 
-/// A signal to be sent at every sample, or 0.
+/// A signal to send at every sample, or 0.
 pub static RAISE_AT_SAMPLES: AtomicU64 = AtomicU64::new(0);
 
 /// Sends signals in the dispatcher: they arrive on the way back from it.
@@ -105,7 +105,7 @@ impl Observer for Raiser {
         }
     }
 
-    /// Now this way, now that.
+    /// In one way, then in the other.
     fn takes_samples_early(&self) -> bool {
         static TURN: AtomicU64 = AtomicU64::new(0);
         TURN.fetch_add(1, Relaxed).is_multiple_of(2)
@@ -157,7 +157,7 @@ impl Drop for Timer {
     }
 }
 
-/// One handler, twice: it is told its signal, which is blocked meanwhile, with what sa_mask names, and not afterwards.
+/// One handler, twice: it gets its signal, which is blocked meanwhile, with those in sa_mask, and not afterwards.
 #[test]
 fn a_handler_runs_and_returns() {
     let _turn = turn();
@@ -189,7 +189,7 @@ fn handlers_nest() {
     assert_eq!(MASKS[1].load(Relaxed) & (bit(SIGUSR1) | bit(SIGUSR2)), bit(SIGUSR1));
 }
 
-/// Without SA_NODEFER the raises inside would wait: five runs, one within the other.
+/// Without SA_NODEFER the raises inside would wait: five nested runs.
 #[test]
 fn nodefer_lets_a_handler_interrupt_itself() {
     let _turn = turn();
@@ -213,7 +213,7 @@ fn resethand_drops_the_handler() {
     assert_eq!(in_cache(body), 1);
 }
 
-/// A mask that a handler sets ends with it; one that it writes into its context lasts.
+/// A mask that a handler sets ends with it; one that it writes into its context stays.
 #[test]
 fn masks_set_in_handlers() {
     let _turn = turn();
@@ -322,13 +322,13 @@ fn interrupted_system_calls() {
     assert_eq!(counted(body, ends[0] as u64, 0).0, 1);
 }
 
-/// What the kernel refuses is refused, and bad pointers are errors.
+/// The kernel's refusals stay refusals, and bad pointers are errors.
 #[test]
 fn bad_arguments() {
     let _turn = turn();
     unsafe extern "C" fn body(_: u64, _: u64) -> u64 {
         let raw = |signal: i32, new: u64, old: u64, bytes: u64| {
-            // SAFETY: the kernel, or who stands for it, checks the pointers.
+            // SAFETY: the kernel, or the engine in its place, checks the pointers.
             let result = unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, new, old, bytes) };
             if result < 0 { std::io::Error::last_os_error().raw_os_error().unwrap_or(0) } else { 0 }
         };

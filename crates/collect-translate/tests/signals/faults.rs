@@ -27,7 +27,7 @@ extern "C" fn skips(_: libc::c_int, info: *mut siginfo_t, context: *mut ucontext
     registers[REG_RCX as usize] *= 2;
 }
 
-/// The fault is the first, a middle and the last instruction but one of a block, in turn.
+/// The fault is the first, a middle and the last but one instruction of a block, in turn.
 #[unsafe(naked)]
 unsafe extern "C" fn faulty(_a: u64, _b: u64) -> u64 {
     naked_asm!(
@@ -73,7 +73,7 @@ fn with_handler(handler: Handler) {
     counted(body, handler as *const () as u64, 0);
 }
 
-/// Whatever is counted before the fault is counted once: the handler's context and the counts are those of a native run.
+/// Instructions before the fault are counted once: the handler's context and the counts are those of a native run.
 #[test]
 fn a_handler_skips_the_faulting_instruction() {
     let _turn = turn();

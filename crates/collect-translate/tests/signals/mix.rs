@@ -30,7 +30,7 @@ unsafe extern "C" fn drops_an_argument() {
 
 #[unsafe(naked)]
 unsafe extern "C" fn arm() {
-    // Flags are dead behind a call. The first step is behind the instruction that follows `popfq`.
+    // Flags are dead after a call. The first step comes after the instruction that follows `popfq`.
     naked_asm!("test r14, r14", "pushfq", "or [rsp], r14", "popfq", "nop", "ret")
 }
 
@@ -118,7 +118,7 @@ macro_rules! round {
 }
 
 round!(round);
-// For whoever wants to be the first to run it.
+// For a test that wants to be the first to run it.
 round!(fresh_round);
 
 /// `a` rounds in the [`Buffer`] at `b`; the sum.

@@ -1,9 +1,9 @@
-//! Every instruction of the cache, one by one: what the translator says of the thread there is what a native thread
-//! goes through.
+//! Every instruction of the cache, one by one: the translator's context of the thread is a state through which a
+//! native thread goes.
 //!
-//! The function switches the trap flag on itself, in the cache as natively, so that each instruction is followed by a
-//! SIGTRAP. In the dispatcher, where that would be fatal, there are no steps: the trap flag is taken away in front of the
-//! system call that blocks all signals, and stays away until the function sets it again in its next part.
+//! The function sets the trap flag itself, in the cache as natively, so each instruction is followed by a SIGTRAP. In
+//! the dispatcher, where that would be fatal, there are no steps: the trap flag is cleared in front of the system
+//! call that blocks all signals, until the function sets it again in its next part.
 
 use std::{
     arch::naked_asm,
@@ -30,7 +30,7 @@ const RSP: usize = 4;
 const R11: usize = 11;
 const RCX: usize = 1;
 
-/// One stop.
+/// One trap.
 #[derive(Clone, Copy)]
 struct Step {
     /// Where the thread is.
@@ -41,7 +41,7 @@ struct Step {
     suspended: usize,
 }
 
-/// All stops.
+/// All traps.
 struct Trace {
     states: UnsafeCell<Vec<Step>>,
 }
@@ -74,7 +74,7 @@ extern "C" fn trap(_: libc::c_int, _: *mut siginfo_t, context: *mut ucontext_t) 
     }
 }
 
-/// The context as the kernel has it.
+/// The context in the kernel's form.
 fn native(context: &ucontext_t) -> Original {
     use libc::*;
     let places = [
@@ -140,7 +140,7 @@ fn trace(how: impl FnOnce() -> u64) -> (u64, Vec<Step>) {
     (result, std::mem::take(states))
 }
 
-/// The processor does not trap between a system call and the instruction behind it, which is a `nop` here.
+/// The processor does not trap between a system call and the next instruction, which is a `nop` here.
 fn with_skipped(states: Vec<Step>) -> Vec<Step> {
     const NOP_BYTES: u64 = 1;
     let mut all: Vec<Step> = Vec::new();
@@ -153,7 +153,7 @@ fn with_skipped(states: Vec<Step>) -> Vec<Step> {
     all
 }
 
-/// The state without what may differ: where the stack is, and what the step itself sets.
+/// The state without the parts that may differ: the address of the stack, and what the step itself sets.
 fn comparable(state: &Original, stack: u64) -> Original {
     let mut state = *state;
     state.gpr[RSP] = state.gpr[RSP].wrapping_sub(stack);
@@ -161,8 +161,8 @@ fn comparable(state: &Original, stack: u64) -> Original {
     state
 }
 
-/// Right behind an instruction that sets the flag. In the cache a `nop` stands there; natively the processor does not
-/// trap there, unless the flag was set before.
+/// Right after an instruction that sets the flag. In the cache a `nop` follows; natively the processor does not trap
+/// there, unless the flag was set before.
 fn is_behind_setting(state: &Original) -> bool {
     const POPFQ: u8 = 0x9d;
     // SAFETY: code that has run, which is the function's second instruction or a later one.
@@ -177,7 +177,7 @@ fn decode(pc: u64) -> Instruction {
     Decoder::with_ip(64, code, pc, DecoderOptions::NONE).decode()
 }
 
-/// Instructions that are looked at to see what matters.
+/// The number of instructions that are examined for dead values.
 const LOOK_AHEAD: usize = 60;
 
 /// The arithmetic flags that are read on `path` before they are written. Calls and returns leave them dead.
@@ -193,7 +193,7 @@ fn live_flags(path: &[Step]) -> u64 {
     let (mut live, mut written) = (0, 0);
     for Step { state, .. } in path.iter().take(LOOK_AHEAD) {
         let instruction = decode(state.rip);
-        // What a system call copies into R11 nobody reads.
+        // The value that a system call copies into R11 is never read.
         if instruction.code() == Code::Syscall {
             break;
         }
@@ -230,8 +230,8 @@ fn is_live(register: Register, path: &[Step]) -> bool {
     false
 }
 
-/// Whether a state from the cache is the native one at the beginning of `path`, but for what is dead: flags, R11 at
-/// calls, and what a system call destroys.
+/// Whether a state from the cache equals the native one at the beginning of `path`, except for dead values: flags,
+/// R11 at calls, and what a system call destroys.
 fn agrees(found: &Original, path: &[Step], stacks: [u64; 2]) -> bool {
     const ARITHMETIC: u64 = 0x8d5;
     let Some(native) = path.first().filter(|native| native.state.rip == found.rip) else { return false };
@@ -250,7 +250,7 @@ fn agrees(found: &Original, path: &[Step], stacks: [u64; 2]) -> bool {
 fn every_instruction_of_the_cache_shows_the_programs_state() {
     let _turn = turn();
     LEFT.store(0, Relaxed);
-    // SIGTRAP is the test's, behind the engine's back.
+    // The test handles SIGTRAP itself, without the engine's knowledge.
     reserve_signals(1 << (libc::SIGTRAP - 1));
     // SAFETY: plain data.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -277,8 +277,8 @@ fn every_instruction_of_the_cache_shows_the_programs_state() {
     let stacks = [found[0].state.gpr[RSP], native[0].state.gpr[RSP]];
     let (mut at, mut suspended) = (0, 0);
     for (number, step) in found.iter().enumerate() {
-        // Added code leaves the state as it is, the function's own takes it one instruction on. Where there were no
-        // steps it is one that comes later.
+        // Added code preserves the state; the function's own code advances it by one instruction. Where there were no
+        // steps it is a later one.
         let here = native.get(at..).unwrap_or_default();
         // Direct jumps have no code of their own.
         let jumps = here.iter().take(3).filter(|step| decode(step.state.rip).is_jmp_short_or_near()).count();
@@ -298,6 +298,6 @@ fn every_instruction_of_the_cache_shows_the_programs_state() {
         at += skip;
     }
     assert_eq!(at, native.len() - 1, "the last state was met");
-    // The first rounds end at exits that are not linked yet, and pass the first instructions of the dispatcher.
+    // The first rounds end at exits that are not linked yet, and run the first instructions of the dispatcher.
     assert!((5..100).contains(&suspended), "{suspended}");
 }

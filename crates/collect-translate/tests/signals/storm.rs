@@ -45,8 +45,8 @@ fn with_signals(quiet: &Totals, signals: i64) -> [i64; 11] {
     std::array::from_fn(|n| quiet[n] + signals * each[n])
 }
 
-/// Runs `function` for some milliseconds with and without a signal every `period_us`: the result is the same, and the counts differ by those
-/// of the handler.
+/// Runs `function` for some milliseconds with and without a signal every `period_us`: the result is the same, and the
+/// counts differ by those of the handler.
 fn check(function: Function, rounds: u64, least: i64) {
     let _turn = turn();
     unsafe extern "C" fn prepare(_: u64, _: u64) -> u64 {
@@ -57,7 +57,7 @@ fn check(function: Function, rounds: u64, least: i64) {
     let mut buffer = Buffer::new();
     let (result, quiet) = counted(function, rounds, buffer.address());
     let mut signals = 0;
-    // Every run meets other moments.
+    // Every run is interrupted at other moments.
     for period_us in (501..).step_by(7).take(20) {
         SIGNALS.store(0, Relaxed);
         STREAMED.iter().for_each(|count| count.store(0, Relaxed));
@@ -68,7 +68,7 @@ fn check(function: Function, rounds: u64, least: i64) {
             run
         };
         assert_eq!(found, result);
-        // Those that came before and behind the function ran natively.
+        // Those before and after the function ran natively.
         let counted = stormy.system_calls - quiet.system_calls;
         assert!((0..=SIGNALS.load(Relaxed) as i64).contains(&counted));
         assert_eq!(
@@ -85,7 +85,7 @@ fn check(function: Function, rounds: u64, least: i64) {
     assert!(signals > least, "only {signals} signals");
 }
 
-/// A signal in the dispatcher at every sample; there are none where nothing is sampled.
+/// A signal in the dispatcher at every sample; there are none in modes without samples.
 #[test]
 fn samples_are_interrupted() {
     let _turn = turn();
@@ -112,7 +112,7 @@ fn is_sampled() -> bool {
 
 #[test]
 fn every_kind_of_code_is_interrupted() {
-    // Samples take their time, and so do accesses that are added up one by one.
+    // Samples take time, and so do accesses that are added up individually.
     let rounds = match crate::MODE {
         _ if is_sampled() => 6_000,
         Mode::Stream => 20_000,
@@ -133,7 +133,7 @@ fn masked_moves_are_interrupted() {
 
 #[test]
 fn gathers_are_interrupted() {
-    // Some take a moment, others leave for each gather.
+    // Some modes take a moment for each gather, others leave the cache.
     let rounds = match crate::MODE {
         Mode::Sample { .. } => 60_000,
         Mode::Stream | Mode::Watch { .. } => 3000,

@@ -72,7 +72,7 @@ fn a_jump_out_of_a_handler_stays_in_the_cache() {
 fn a_thread_is_cancelled() {
     static READING: AtomicU64 = AtomicU64::new(0);
     static BYTE: AtomicU64 = AtomicU64::new(0);
-    // No frame of Rust's, which would not let itself be unwound.
+    // Without a frame of Rust's, which would not allow itself to be unwound.
     #[unsafe(naked)]
     unsafe extern "C" fn reads(_from: u64, _: u64) -> u64 {
         naked_asm!(

@@ -1,4 +1,4 @@
-//! Runs functions in Stream mode, and keeps what was handed over.
+//! Runs functions in Stream mode, and keeps the accesses that were handed over.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
@@ -8,13 +8,13 @@ use carom_collect_translate::{Batch, Event, Mode, Observer, Totals};
 
 use crate::support::{self, Function, heap};
 
-/// Accesses of one run at most.
+/// The largest number of accesses of one run.
 const ROOM: usize = 4_000_000;
 
-/// Runs at a time.
+/// The largest number of simultaneous runs.
 const MOST: usize = 16;
 
-/// What a run is recorded in, shared with forked children. Observers must not allocate: the program may be doing so.
+/// The record of a run, shared with forked children. Observers must not allocate: the program may be doing so.
 #[repr(C)]
 struct Record {
     length: AtomicU64,
@@ -23,7 +23,7 @@ struct Record {
     stamps: [Stamp; ROOM],
 }
 
-/// How many accesses had been made when the time-stamp counter said this.
+/// The number of accesses before each reading of the time-stamp counter.
 pub type Stamp = (usize, u64);
 
 /// By the thread's name; the second half is for children.
@@ -78,13 +78,13 @@ impl Observer for Recorder {
     }
 }
 
-/// What one function did.
+/// The result of one function.
 pub struct Run {
     pub result: u64,
     pub totals: Option<Totals>,
     pub accesses: Vec<Access>,
     pub stamps: Vec<Stamp>,
-    /// Those of its child, where it made one.
+    /// The accesses of its child, if it made one.
     pub of_child: Vec<Access>,
 }
 

@@ -1,4 +1,4 @@
-//! Functions whose instructions are known.
+//! Functions with known instructions.
 
 use std::arch::{global_asm, naked_asm};
 
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn fib(_a: u64, _b: u64) -> u64 {
     )
 }
 
-/// Branches for each of `a`, less one, and so on: below 5, equal to 5, above; one that is never taken, and a loop of three.
+/// Branches for each number from `a` down: below 5, equal to 5, above; one that is never taken, and a loop of three.
 #[unsafe(naked)]
 pub unsafe extern "C" fn branches(_a: u64, _b: u64) -> u64 {
     naked_asm!(
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn branches(_a: u64, _b: u64) -> u64 {
     )
 }
 
-/// `a` rounds of a loop whose head, and what lies behind it, both follow a branch and are jumped to as well.
+/// `a` rounds of a loop whose head, and the block after it, both follow a branch and are jumped to as well.
 #[unsafe(naked)]
 pub unsafe extern "C" fn followers(_a: u64, _b: u64) -> u64 {
     naked_asm!("xor eax, eax", "test rdi, rdi", "jz 3f", "2:", "inc rax", "dec rdi", "jnz 2b", "3:", "ret")
@@ -69,13 +69,13 @@ pub unsafe extern "C" fn fill(_a: u64, _b: u64) -> u64 {
     naked_asm!("mov eax, 'x'", "mov rcx, rsi", "rep stosb", "ret")
 }
 
-/// Compares 8 bytes at `a` and `b`; how many were not looked at.
+/// Compares 8 bytes at `a` and `b`; returns how many were not compared.
 #[unsafe(naked)]
 pub unsafe extern "C" fn compare(_a: u64, _b: u64) -> u64 {
     naked_asm!("mov ecx, 8", "repe cmpsb", "mov rax, rcx", "ret")
 }
 
-// Whether RDI is below RSI, in the carry; and a function that leaves it alone.
+// Whether RDI is below RSI, in the carry; and a function that preserves it.
 global_asm!(
     ".pushsection .text.carom_flags, \"ax\", @progbits",
     "carom_flags_below: cmp rdi, rsi",
@@ -87,7 +87,7 @@ global_asm!(
     ".popsection",
 );
 
-/// For each of `a`, less one, and so on: whether it is below 5, and three carries that went another way.
+/// For each number from `a` down: whether it is below 5, and three carries that are passed in other ways.
 #[unsafe(naked)]
 pub unsafe extern "C" fn passes_flags(_a: u64, _b: u64) -> u64 {
     naked_asm!(

@@ -20,7 +20,7 @@ use carom_collect_translate::{Mode, Observer, Totals, attach, detach, enter, sta
 
 pub type Function = unsafe extern "C" fn(u64, u64) -> u64;
 
-/// What threads had executed that ended in the cache.
+/// The counts of threads that ended in the cache.
 pub static ENDED: Mutex<Vec<Totals>> = Mutex::new(Vec::new());
 
 /// Where the instructions of all threads are added up when the process ends: a word that processes share, or 0.
@@ -31,7 +31,7 @@ struct Tester;
 impl Observer for Tester {
     fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind, _: f32) {}
 
-    /// Those that cannot be taken early are taken as ever.
+    /// Samples that cannot be taken early are taken as usual.
     fn takes_samples_early(&self) -> bool {
         true
     }
@@ -57,8 +57,8 @@ impl Observer for Tester {
     }
 }
 
-/// Calls `function(a, b)` in the cache, and tells what was counted. One at a time: threads of the test harness that run
-/// at once would be counted, too, but not separately attached.
+/// Calls `function(a, b)` in the cache, and returns the counts. One at a time: other threads of the test harness
+/// would be counted, too.
 pub fn counted(function: Function, a: u64, b: u64) -> (u64, Totals) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,13 +71,13 @@ pub fn run(function: Function, a: u64, b: u64) -> (u64, Totals) {
     (result, totals.expect("attached"))
 }
 
-/// As [`run`], where the thread may not be the engine's any more afterwards.
+/// As [`run`], where the thread may no longer be attached afterwards.
 pub fn try_run(function: Function, a: u64, b: u64) -> (u64, Option<Totals>) {
     begin(Mode::Count, &Tester);
     run_as(0, function, a, b)
 }
 
-/// Starts the engine, if it was not yet.
+/// Starts the engine, if it has not been started.
 pub fn begin(mode: Mode, observer: &'static dyn Observer) {
     static ENGINE: Once = Once::new();
     ENGINE.call_once(|| {

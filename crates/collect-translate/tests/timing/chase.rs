@@ -2,7 +2,7 @@
 
 use std::arch::naked_asm;
 
-/// Lines that surely fit into a first-level cache, and lines that fit into none: 8 KiB and 256 MiB.
+/// Lines that certainly fit into a first-level cache, and lines that fit into no cache: 8 KiB and 256 MiB.
 pub const NEAR_LINES: usize = 128;
 pub const FAR_LINES: usize = 4 << 20;
 
@@ -23,8 +23,8 @@ impl Chain {
     }
 }
 
-/// A ring of so many lines, each far from the one before. The number is a power of two, and the steps of a full-period
-/// congruential generator are its order (Knuth, The Art of Computer Programming, volume 2, 3.2.1.2).
+/// A ring of `count` lines, each far from the one before. The number is a power of two, and the steps of a
+/// full-period congruential generator are its order (Knuth, The Art of Computer Programming, volume 2, 3.2.1.2).
 pub fn chain(lines: usize) -> Chain {
     const MULTIPLIER: usize = 6_364_136_223_846_793_005;
     const INCREMENT: usize = 1_442_695_040_888_963_407;

@@ -1,4 +1,4 @@
-//! Runs functions while loads are timed or accesses streamed, and keeps what was told.
+//! Runs functions while loads are timed or accesses streamed, and keeps the reports.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,13 +8,13 @@ use carom_collect_translate::{Batch, IpSet, Mode, Observer, Timed, Totals, set_f
 
 use crate::support::{self, Function, heap, unsignalled};
 
-/// What was told in one run.
+/// The reports of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
     pub timed: Vec<Timed>,
     pub streamed: Vec<Access>,
     pub sampled: Vec<Access>,
-    /// Loads that were told together with registers.
+    /// Loads that were reported together with registers.
     pub with_registers: usize,
 }
 
@@ -56,7 +56,7 @@ impl Observer for Recorder {
     }
 }
 
-/// The engine is one for the process, and so is what is told: tests take turns.
+/// The engine is one for the process, and so is its observer: tests take turns.
 pub fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What an observer is told of watched lines and samples, and when.
+//! What an observer gets about watched lines and samples, and when.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
@@ -11,11 +11,11 @@ use crate::support::{self, Function};
 /// Sampled and watched: periods as short as can be.
 pub const MODE: Mode = Mode::Watch { loads: 101, stores: 103 };
 
-/// One access that was told.
+/// One access that was reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Told {
     pub access: Access,
-    /// `None`: it went to a watched line.
+    /// `None`: it was to a watched line.
     pub drawn_as: Option<AccessKind>,
     /// Loads and stores before it.
     pub position: u64,
@@ -64,12 +64,12 @@ fn tell(registers: &Registers<'_>, access: &Access, drawn_as: Option<AccessKind>
     unsafe { first.wrapping_add(index).write(told) };
 }
 
-/// How much was told since [`run`] began.
+/// The number of reports since [`run`] began.
 pub fn told_so_far() -> u64 {
     LENGTH.load(Acquire)
 }
 
-/// Runs a function in the cache and says what was told of it. `prepare` is called in the attached thread.
+/// Runs a function in the cache and returns the reports. `prepare` is called in the attached thread.
 pub fn run(prepare: impl FnOnce(), function: Function, a: u64, b: u64) -> (Vec<Told>, Totals) {
     LENGTH.store(0, Release);
     support::begin(MODE, &Recorder);
