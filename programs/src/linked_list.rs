@@ -61,7 +61,7 @@ impl Node {
         Field { name: "value", offset_bytes: offset_of!(Node, value), bytes: size_of::<AtomicU64>() },
     ];
 
-    /// Node number `number`: its list goes on with the next one of the same thread.
+    /// Node number `number`; the next node of its list is the next one of the same thread.
     fn new(number: usize, threads: usize) -> Self {
         Self { next: AtomicU64::new((number + threads) as u64), value: AtomicU64::new(0) }
     }
@@ -92,7 +92,7 @@ fn allocate_nodes(number: usize, threads: usize, padded: bool) -> Nodes {
     }
 }
 
-/// Walks so many nodes on from the `first` and counts the visit.
+/// Walks this many nodes on from the `first` and counts the visit.
 #[inline(never)]
 fn visit<'a>(node: impl Fn(usize) -> &'a Node, first: usize, steps: u64) {
     let mut at = node(first);

@@ -162,7 +162,7 @@ fn interleavings_are_counted_in_a_different_program() {
     }
     // The word begins as 0 and both threads write, so the second to begin finds a number that it did not leave.
     assert!(of("raw").iter().chain(&of("waw")).sum::<u64>() >= 1);
-    // A single thread meets nobody.
+    // A single thread meets no other.
     let alone = json("read-write --threads 1 --count-interleavings --iterations 1000");
     assert_eq!(alone["measured"]["interleavings"], serde_json::json!({ "raw": [0], "waw": [0] }));
 }

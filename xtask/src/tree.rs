@@ -100,7 +100,7 @@ fn git_paths(root: &Path) -> Option<Vec<String>> {
         .current_dir(root)
         .output()
         .ok()?;
-    // A root inside somebody else's repository lists nothing of ours.
+    // A root inside another repository lists none of its files.
     if !output.status.success() || output.stdout.is_empty() {
         return None;
     }

@@ -19,7 +19,7 @@
 //! The same stream gives the same result each time: detectors that draw at random take a seed. So a detector can be
 //! tested with a stream whose answer is known, and a recorded stream can be analysed again with other settings.
 //!
-//! - [`Sharing`]: who writes what others use (`carom-base-detect`);
+//! - [`Sharing`]: which threads write what others use (`carom-base-detect`);
 //! - [`ExactReuse`] and [`SampledReuse`]: how far apart reuses are (`carom-base-reuse`);
 //! - [`Counts`]: how much each thread reads and writes.
 #![forbid(unsafe_code)]

@@ -14,7 +14,6 @@
 //! not waited for: one that makes no accesses for a while, because its batch is being analysed, and one that has
 //! handed over nothing while too much was held back. What such a thread hands over later may be out of order, and is
 //! counted.
-//! held back than may be. What such a thread hands over later may be out of order, and is counted.
 
 use std::{collections::VecDeque, mem};
 
@@ -125,7 +124,6 @@ const FRACTION_BITS: u32 = 8;
 
 /// An access this much earlier than one that was already given on is late. Below that, clocks may differ, and so may
 /// the order in which processors see each other's accesses.
-/// of another may be apart.
 const TOLERANCE: u64 = 1000 << FRACTION_BITS;
 
 impl<A> Interleaver<A> {

@@ -164,7 +164,7 @@ proptest! {
         prop_assert_eq!(split(&bytes[..end.index(bytes.len())]), Ok(None));
     }
 
-    /// What can be read is what is written again, but for how long numbers are.
+    /// What can be decoded is encoded again equally, except for the length of numbers.
     #[test]
     fn any_bytes_are_decoded_or_refused(frame in frame(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let mut bytes = encode(&frame);

@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> Result<Output, Error> {
         options.rest.stretch(options.iterations.saturating_mul(accesses as u64)).div_ceil(accesses as u64);
     let mut left = options.iterations;
     while left > 0 {
-        // Before the first one, too: the way here had samples of its own.
+        // Before the first one, too: the code up to here has samples of its own.
         options.rest.rest();
         let iterations = stretch.min(left);
         // SAFETY: as many words as any loop accesses, and at least one iteration.

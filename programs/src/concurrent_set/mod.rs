@@ -66,7 +66,7 @@ trait Set: std::marker::Sync {
     fn remove(&self, key: u64) -> bool;
     /// Whether the key is there.
     fn contains(&self, key: u64) -> bool;
-    /// How many keys there are, while nobody changes it.
+    /// The number of keys, while no thread changes the set.
     fn len(&self) -> u64;
 }
 
@@ -79,7 +79,7 @@ struct Counted {
     removed: u64,
 }
 
-/// Runs `workload` on a table of so many buckets, each a set of its own.
+/// Runs `workload` on a table of `buckets` buckets, each of which is a set.
 ///
 /// # Errors
 /// As [`runner::run`].

@@ -106,7 +106,7 @@ fn checksum(product: &[f64], size: usize) -> f64 {
 pub fn run(options: &Options) -> Result<Output, Error> {
     let (size, tile) = (options.size as usize, options.tile as usize);
     let elements = size * size;
-    // Each on a line of its own: that is what profilers name them by.
+    // Each on a line of its own, by which profilers name them.
     let mut a = vec![0.0; elements];
     let mut b = vec![0.0; elements];
     let mut c = vec![0.0; elements];

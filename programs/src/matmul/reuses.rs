@@ -33,7 +33,7 @@ pub fn reuses(variant: Variant, size: usize, tile: usize) -> Vec<Reuse> {
     let n = size as f64;
     let new_line = HALF / PER_LINE;
     let same_line = HALF - new_line;
-    // The innermost loop over k runs along so many elements of a row of `a`, and as many lines of `b`.
+    // The innermost loop over k visits this many elements of a row of `a`, and as many lines of `b`.
     let run = match variant {
         Variant::Naive => n,
         Variant::Tiled => n.min(tile as f64),

@@ -196,8 +196,8 @@ fn work(
     made
 }
 
-/// A function of its own, so that all it needs stays in registers: a pass makes no accesses beyond the two loops' but for
-/// the calls of them.
+/// A function of its own, so that all its values stay in registers: a pass makes no accesses except those of the two
+/// loops, and the calls of them.
 #[inline(never)]
 fn passes(number: u64, shared: &[AtomicU8], array: &[AtomicU8]) {
     for _ in 0..number {

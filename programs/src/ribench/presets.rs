@@ -102,7 +102,7 @@ mod tests {
     }
 
     /// Short distances are below the sampling period of 100,000, long ones are not (section 6.5.2); and none lies on an
-    /// edge, so that it does not matter whether a distance is counted the thesis' way or ours.
+    /// edge, so that it does not matter whether a distance is counted in the thesis' way or in carom's.
     #[test]
     fn distances_are_as_short_or_long_as_the_names_say_and_off_the_edges() {
         for preset in &PRESETS {

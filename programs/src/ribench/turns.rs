@@ -10,8 +10,8 @@ use crate::padded::Padded;
 
 /// A barrier that lets the threads out one after the other, always in the same order.
 ///
-/// An ordinary barrier would not do. A thread that stores last in one pass and first in the next finds its bytes as it
-/// left them, and with two threads that is the rule: who is woken last arrives last, and who arrives last need not be
+/// An ordinary barrier does not suffice. A thread that stores last in one pass and first in the next finds its bytes as it
+/// left them, and with two threads that is the rule: the thread that is woken last arrives last, and then need not be
 /// woken. With turns every other thread stores between any two passes of one.
 ///
 /// Threads sleep in the kernel, as in `pthread_barrier_wait`: one that spins would make accesses without end.
@@ -23,7 +23,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// For so many threads.
+    /// For this many threads.
     pub fn new(threads: usize) -> Self {
         Self {
             arrived: Padded(AtomicU32::new(0)),
@@ -41,7 +41,7 @@ impl Turns {
         let before = calls.load(Relaxed);
         // ATOMICS: the last to arrive sees what all others did before they did.
         if self.arrived.fetch_add(1, AcqRel) + 1 == self.calls.len() as u32 {
-            // Nobody arrives again before the first thread was called.
+            // No thread arrives again before the first thread was called.
             self.arrived.store(0, Relaxed);
             self.call(0);
         }

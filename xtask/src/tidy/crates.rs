@@ -42,8 +42,8 @@ pub struct ManifestLine<'a> {
     pub text: &'a str,
 }
 
-/// A manifest's lines, in order. A `#` inside a string ends the line too, which does no harm to what is asked
-/// of a manifest here.
+/// A manifest's lines, in order. A `#` inside a string ends the line too, which does no harm for the
+/// uses here.
 pub fn sections(manifest: &str) -> impl Iterator<Item = ManifestLine<'_>> {
     numbered(manifest).scan("", |section, (number, line)| {
         let text = line.split('#').next().unwrap_or_default().trim();

@@ -22,9 +22,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("carom-base-sys", &["carom-base"]),
     ("carom-base-wire", &["carom-base"]),
     ("carom-study-stats", &["carom-base"]),
-    // Keeps streams, and puts what was kept in order.
+    // Stores streams, and orders stored ones.
     ("carom-store", &["carom-base-records", "carom-base-stream", "carom-base"]),
-    // What an instruction accesses is the same for who counts it and for who samples it.
+    // An instruction's accesses are the same for counting and for sampling.
     ("carom-collect-translate", &["carom-base-insn", "carom-base-sys", "carom-base"]),
     // Feeds decoders with random bytes.
     ("carom-fuzz", &["carom-store", "carom-base-stream"]),
@@ -61,7 +61,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "carom-study",
         &["carom-study-stats", "carom-base-detect", "carom-base-sim", "carom-store", "carom-base"],
     ),
-    // What ran, where and how it was observed is told as the manifest has it.
+    // Shows the program, the machine and the engine as they are in the manifest.
     ("carom-view", &["carom-study", "carom-store", "carom-base"]),
     ("carom-view-live", &["carom-view", "carom-study", "carom-store", "carom-base"]),
     (

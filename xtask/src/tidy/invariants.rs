@@ -75,8 +75,8 @@ fn is_file(span: &str) -> bool {
     extension_of(span).is_some_and(|extension| matches!(extension, "rs" | "toml"))
 }
 
-/// Whether a file has the thing outside of comments. In a file of tests a function has to be one: what is not run holds
-/// nothing.
+/// Whether a file has the thing outside of comments. In a file of tests a function must be a test: a function that is
+/// not run holds nothing.
 fn holds(path: &str, text: &str, thing: &str) -> bool {
     let code: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with("//")).collect();
     let defines = format!("fn {thing}(");

@@ -60,7 +60,7 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// What opens perf events, and who may.
+/// What opens perf events, and the folder that may.
 const PERF: (&str, &str) = ("perf_event_open_sys", "crates/base-sys");
 
 /// Every line that names what it must not.

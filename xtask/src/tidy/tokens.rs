@@ -1,4 +1,4 @@
-//! The words and signs of a Rust text, as far as paths need them.
+//! The words and signs of a Rust text that matter for paths.
 
 /// Names, `::` and single other signs, without comments, strings, characters, numbers and lifetimes.
 pub fn tokens(text: &str) -> Vec<&str> {

@@ -21,7 +21,7 @@ const LANES: usize = 4;
 /// A segment is full when this many of this many lanes hold blocks ...
 const FULL: (usize, usize) = (4, 5);
 
-/// ... and then becomes larger by one bucket in so many.
+/// ... and then grows by one bucket for this many.
 const GROWTH: usize = 3;
 
 /// The number of no block: numbers have fewer bits.

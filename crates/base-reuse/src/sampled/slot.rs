@@ -153,7 +153,7 @@ impl Slot {
 
     /// Puts a use in a slot that was [taken](Self::take) from this state, and makes it active.
     pub(super) fn write(&self, taken_from: State, held: &Use, number: u64, weight: f64) -> u32 {
-        // ATOMICS: pairs with the acquire fence in `read`: who sees one of our fields also sees our state.
+        // ATOMICS: pairs with the acquire fence in `read`: a reader that sees one of these fields also sees this state.
         fence(Ordering::Release);
         self.write_fields(held);
         self.number.store(number, Ordering::Relaxed);
@@ -170,8 +170,8 @@ impl Slot {
     }
 
     pub(super) fn weight(&self) -> f64 {
-        // ATOMICS: a number by itself, here and in `add_weight`. Who adds to a use that another thread ends at the same
-        // time may come too late: one sample's weight is lost.
+        // ATOMICS: a number by itself, here and in `add_weight`. An addition to a use that another thread ends at the
+        // same time may come too late: one sample's weight is lost.
         self.mass.load(Ordering::Relaxed) as f64 * MASS_UNIT
     }
 
@@ -185,14 +185,15 @@ impl Slot {
         self.offered.fetch_add(1, Ordering::Relaxed).saturating_add(1)
     }
 
-    /// The same, by who has [taken](Self::take) the slot when it was free: the first one since (Algorithm 3, line 11).
+    /// The same, for a slot that this thread has [taken](Self::take) when it was free: the first sample since
+    /// (Algorithm 3, line 11).
     pub(super) fn offer_first(&self) {
         self.offered.store(1, Ordering::Relaxed);
     }
 
     fn replace_state(&self, from: State, to: State) -> bool {
-        // ATOMICS: acquire pairs with the previous writer's release, so that our fields come after its fields in every
-        // word's modification order; release with the next one's acquire, so that its fields are not what we have read.
+        // ATOMICS: acquire pairs with the previous writer's release, so that these fields come after its fields in
+        // every word's modification order; release with the next one's acquire, so that its fields are not read here.
         let exchanged =
             self.state.compare_exchange(from.to_bits(), to.to_bits(), Ordering::AcqRel, Ordering::Relaxed);
         exchanged.is_ok()

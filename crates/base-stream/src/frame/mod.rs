@@ -8,10 +8,10 @@
 //! | --- | --- |
 //! | bytes | of all that follows in the frame |
 //! | thread | its number |
-//! | at | when it was handed over: what the thread does later is not in it. Nanoseconds |
+//! | at | when it was handed over, in nanoseconds: later accesses are not in it |
 //! | what | a byte: 0 the thread accesses from now on, 1 a batch, 2 the thread makes no more accesses |
 //!
-//! A batch goes on:
+//! A batch continues with:
 //!
 //! | field | |
 //! | --- | --- |

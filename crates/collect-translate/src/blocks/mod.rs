@@ -1,4 +1,4 @@
-//! The code cache: what is translated, where it is, and the ways between blocks.
+//! The code cache: translations, their places, and the ways between blocks.
 //!
 //! - **Arenas** ([`code`]): at most six of 16 MiB, within 2 GiB of the original code. Each is a memfd that is mapped
 //!   twice: executable near the code, writable elsewhere. Code below 2 GiB, whose operands can be absolute, can be

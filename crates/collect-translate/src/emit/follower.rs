@@ -5,7 +5,6 @@
 //! counts the branch ([`Counter::fallen`](crate::probes::counter::Counter)), as long as no other code leads to the
 //! block. So other code must not lead to such a block, a *follower*. When another jump to it is needed, it gets a
 //! *side entry*: code elsewhere that counts it as an ordinary block, and jumps behind the follower's counter.
-//! that counts it as an ordinary block, and jumps behind the follower's counter.
 
 use super::Builder;
 use crate::{

@@ -1,4 +1,4 @@
-//! The observer: what the engine reports, and to whom.
+//! The observer, to which the engine reports.
 
 use std::{
     ops::Range,

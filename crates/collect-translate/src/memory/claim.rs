@@ -1,6 +1,6 @@
 //! Claims: address space that is reserved only by convention. Nothing is mapped before it is needed, so the program's
-//! limit on address space (RLIMIT_AS) is left to the program. A claim lies where nothing else looks for room; whoever
-//! maps a part of it all the same keeps that part.
+//! limit on address space (RLIMIT_AS) is left to the program. A claim lies where nothing else looks for room; another
+//! mapping that takes a part of it all the same keeps that part.
 
 use std::ops::Range;
 

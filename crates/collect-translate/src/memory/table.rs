@@ -84,7 +84,7 @@ impl Tables {
 
     /// Makes jumps to `original` continue at `landing`.
     pub fn set(&self, kind: TableKind, original: u64, landing: u64) {
-        // ATOMICS: release, so that the landing's code is visible to whoever jumps to it. On x86 the plain loads of
+        // ATOMICS: release, so that the landing's code is visible to threads that jump to it. On x86 the plain loads of
         // translated code acquire.
         self.entry(kind, original).store(landing, Ordering::Release);
     }

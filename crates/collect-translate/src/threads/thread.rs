@@ -157,7 +157,7 @@ impl Thread {
         unsafe { self.slots.as_mut() }
     }
 
-    /// A random number below `n`, uniform but for 2^-32. splitmix64 (Steele, Lea, Flood 2014).
+    /// A random number below `n`, uniform except for 2^-32. splitmix64 (Steele, Lea, Flood 2014).
     pub fn random(&mut self, n: u64) -> u64 {
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.random;

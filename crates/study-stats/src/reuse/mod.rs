@@ -14,10 +14,10 @@
 //! | do two histograms agree? | [`accuracy`], [`GeometricBins`] |
 //!
 //! A distance is the number of accesses (time) or of different places (stack) strictly between two accesses to the same
-//! place. A place is an aligned block of so many bytes as the granularity.
+//! place. A place is an aligned block of the granularity's size.
 //!
 //! In a shared cache a use is followed by the next access of *any* thread of the domain, in the clock of the domain:
-//! where such distances were recorded, nothing here has to be combined.
+//! if such distances were recorded, nothing has to be combined here.
 
 mod bins;
 mod combine;

@@ -1,12 +1,12 @@
 //! Caches whose places are divided into sets, from stack distances.
 
-/// The part of the reuses at a stack distance that miss in a cache of so many sets and ways, in each of which the least
-/// recently used place is replaced: the probability that of the `distance` places in between at least `ways` fall into
-/// the same set, if each falls into any with the same chance (Smith, "A comparative study of set associative memory
+/// The fraction of the reuses at a stack distance that miss in a cache with `sets` sets of `ways` ways, each of which
+/// replaces the least recently used place: the probability that of the `distance` places in between at least `ways`
+/// fall into the same set, if each falls into any set with equal probability (Smith, "A comparative study of set associative memory
 /// mapping algorithms and their use for cache and main memory", IEEE Transactions on Software Engineering 4(2), 1978; Hill
 /// and Smith, "Evaluating associativity in CPU caches", IEEE Transactions on Computers 38(12), 1989, section 4).
 ///
-/// Strides that prefer some sets are not in it. One set is exact. No sets or ways hold nothing.
+/// Strides that prefer some sets are not modelled. One set is exact. A cache without sets or ways holds nothing.
 pub fn part_missing(distance: u64, sets: u64, ways: u32) -> f64 {
     if sets == 0 || distance < u64::from(ways) {
         return f64::from(u8::from(sets == 0));
