@@ -26,6 +26,9 @@ impl Positions for Shared {
     }
 }
 
+/// Rounds of each thread. Miri, which interprets them, takes a thousand times as long.
+const ROUNDS: usize = if cfg!(miri) { 500 } else { 20_000 };
+
 /// The results of these threads when all have worked at once.
 fn together<T: Send>(threads: [usize; 4], work: impl Fn(usize) -> T + Sync) -> impl Iterator<Item = T> {
     std::thread::scope(|scope| {
@@ -49,7 +52,7 @@ fn no_use_ends_twice() {
     let work = |thread: usize| {
         let mut random = Random::new(thread as u64);
         let (mut over, mut samples, mut armed) = (Vec::new(), 0u32, 0);
-        for index in 0..20_000 {
+        for index in 0..ROUNDS {
             let step = step(thread, &mut random);
             for watch in detector.active().filter(|watch| watch.touched_by(step.access)) {
                 if let Touched::Over(it) = detector.on_touch(&positions, watch.id, touch(index, &step)) {
@@ -105,7 +108,7 @@ fn a_use_keeps_its_weight() {
     let check = |Over { event, .. }: Over| assert_eq!(event.weight, event.earlier.time.0 as f32, "{event:?}");
     let work = |thread: usize| {
         let step = Step { thread, access: access(0, 8, AccessKind::Store) };
-        for index in (thread + 1..1_000_000).step_by(4) {
+        for index in (thread + 1..50 * ROUNDS).step_by(4) {
             let sampled = detector.on_sample(&positions, touch(index, &step), index as f32, index as u64);
             sampled.replaced.into_iter().for_each(check);
             for watch in detector.active() {
