@@ -51,7 +51,7 @@
 //! IBM J. Res. Dev. 19(4), 1975; Olken, LBL-12370, 1981). A hash table has each place with the *slot* of its last
 //! access. A bit per slot says whether it is still some place's last access, so a distance is a count of bits
 //! ([`order`]). The few most recent places are kept apart, in order, and need neither ([`recent`]). A small cache
-//! remembers where the entries of less recent places are ([`near`]). Invalidation works like the coherence protocol
+//! remembers where the entries of less recent places are ([`entry_cache`]). Invalidation works like the coherence protocol
 //! that it models: a place is exclusive to one stack or not, and only touches that would cause a message on a bus
 //! look further ([`holders`]).
 //!
@@ -65,13 +65,14 @@
 mod analyser;
 mod config;
 mod entry;
+mod entry_cache;
 mod error;
 mod grid;
 mod hash;
 mod histogram;
 mod holders;
 mod layer;
-mod near;
+
 mod order;
 mod pairs;
 mod pool;

@@ -13,36 +13,36 @@ const DEPTH: usize = u64::BITS as usize / 8;
 /// A one in each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
-/// Each seat at the position of its own number.
+/// Each slot at the position of its own number.
 const IN_A_ROW: u64 = 0x0706_0504_0302_0100;
 
 /// A place, its entry in the table, and its last access, which the table does not have yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct RecentEntry {
     pub home: Home,
     pub last: Last,
 }
 
 /// The most recent places: most accesses are to one of them, and need nothing else.
 ///
-/// Places keep their *seats*. In the order of last accesses there are only a byte of each key, its *tag*, and the
-/// number of the seat, the most recent in the lowest byte of a word each. So all tags are compared at once, and the
+/// Places keep their *slots*. In the order of last accesses there are only a byte of each key, its *tag*, and the
+/// number of the slot, the most recent in the lowest byte of a word each. So all tags are compared at once, and the
 /// order is changed by shifts. No branch depends on the position, which would be mispredicted half the time.
 #[derive(Clone, Debug)]
 pub(super) struct Recent {
     tags: u64,
-    seats: u64,
-    /// The number of seats in use: the first ones in the order.
+    slots: u64,
+    /// The number of slots in use: the first ones in the order.
     count: u32,
-    /// By seat.
+    /// By slot.
     keys: [Key; DEPTH],
-    places: [Place; DEPTH],
+    places: [RecentEntry; DEPTH],
 }
 
 impl Recent {
     pub fn new() -> Self {
-        let place = Place { home: Home::FIRST, last: Last::NEVER };
-        Self { tags: 0, seats: IN_A_ROW, count: 0, keys: [VACANT; DEPTH], places: [place; DEPTH] }
+        let place = RecentEntry { home: Home::FIRST, last: Last::NEVER };
+        Self { tags: 0, slots: IN_A_ROW, count: 0, keys: [VACANT; DEPTH], places: [place; DEPTH] }
     }
 
     /// The number of places.
@@ -59,7 +59,7 @@ impl Recent {
         let mut equal = differ.wrapping_sub(ONES) & !differ & (ONES << 7);
         while equal != 0 {
             let depth_bits = equal.trailing_zeros() / 8 * 8;
-            if self.keys[self.seat(depth_bits)] == key {
+            if self.keys[self.slot(depth_bits)] == key {
                 return Some(depth_bits);
             }
             equal &= equal - 1;
@@ -68,14 +68,14 @@ impl Recent {
     }
 
     #[inline(always)]
-    fn seat(&self, depth_bits: u32) -> usize {
-        (self.seats >> depth_bits) as usize % DEPTH
+    fn slot(&self, depth_bits: u32) -> usize {
+        (self.slots >> depth_bits) as usize % DEPTH
     }
 
     /// The last access to the place that was touched last, if it is this one.
     #[inline(always)]
     pub fn again(&mut self, key: Key) -> Option<&mut Last> {
-        let top = self.seat(0);
+        let top = self.slot(0);
         (self.keys[top] == key).then(|| &mut self.places[top].last)
     }
 
@@ -84,20 +84,20 @@ impl Recent {
     #[inline(always)]
     pub fn touch(&mut self, key: Key) -> Option<(u64, &mut Last)> {
         let depth_bits = self.depth_bits(key)?;
-        let seat = self.seat(depth_bits);
+        let slot = self.slot(depth_bits);
         self.tags = raised(self.tags, depth_bits);
-        self.seats = raised(self.seats, depth_bits);
-        Some(((depth_bits / 8).into(), &mut self.places[seat].last))
+        self.slots = raised(self.slots, depth_bits);
+        Some(((depth_bits / 8).into(), &mut self.places[slot].last))
     }
 
     /// Adds a most recent one; returns the one that falls out.
     #[inline(always)]
-    pub fn push(&mut self, key: Key, place: Place) -> Option<Place> {
-        self.seats = self.seats.rotate_left(8);
+    pub fn push(&mut self, key: Key, place: RecentEntry) -> Option<RecentEntry> {
+        self.slots = self.slots.rotate_left(8);
         self.tags = self.tags << 8 | tag(key);
-        let seat = self.seat(0);
-        self.keys[seat] = key;
-        let fallen = std::mem::replace(&mut self.places[seat], place);
+        let slot = self.slot(0);
+        self.keys[slot] = key;
+        let fallen = std::mem::replace(&mut self.places[slot], place);
         if (self.count as usize) < DEPTH {
             self.count += 1;
             return None;
@@ -107,28 +107,28 @@ impl Recent {
 
     /// The most recent one.
     #[inline(always)]
-    pub fn top(&mut self) -> &mut Place {
-        &mut self.places[self.seat(0)]
+    pub fn top(&mut self) -> &mut RecentEntry {
+        &mut self.places[self.slot(0)]
     }
 
     /// A place by its key.
-    pub fn get(&mut self, key: Key) -> Option<&mut Place> {
-        self.depth_bits(key).map(|depth_bits| &mut self.places[self.seat(depth_bits)])
+    pub fn get(&mut self, key: Key) -> Option<&mut RecentEntry> {
+        self.depth_bits(key).map(|depth_bits| &mut self.places[self.slot(depth_bits)])
     }
 
     /// Removes one.
-    pub fn remove(&mut self, key: Key) -> Option<Place> {
+    pub fn remove(&mut self, key: Key) -> Option<RecentEntry> {
         let depth_bits = self.depth_bits(key)?;
-        let seat = self.seat(depth_bits);
+        let slot = self.slot(depth_bits);
         self.tags = sunk(self.tags, depth_bits);
-        self.seats = sunk(self.seats, depth_bits);
-        self.keys[seat] = VACANT;
+        self.slots = sunk(self.slots, depth_bits);
+        self.keys[slot] = VACANT;
         self.count -= 1;
-        Some(self.places[seat])
+        Some(self.places[slot])
     }
 
     /// All of them, in any order.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (Key, &mut Place)> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (Key, &mut RecentEntry)> {
         self.keys.into_iter().zip(&mut self.places).filter(|(key, _)| *key != VACANT)
     }
 
@@ -183,7 +183,7 @@ mod tests {
                 prop_assert_eq!(touched, position);
                 if touched.is_none() {
                     let last = Last { ip: Ip(time as u64), ..Last::NEVER };
-                    let fallen = recent.push(key, Place { home: Home::FIRST, last });
+                    let fallen = recent.push(key, RecentEntry { home: Home::FIRST, last });
                     prop_assert_eq!(fallen.is_some(), list.len() == DEPTH);
                 }
                 list.retain(|other| *other != key);

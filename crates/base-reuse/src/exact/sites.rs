@@ -6,7 +6,7 @@ use super::hash::product;
 
 const FEWEST: usize = 1 << 12;
 
-/// Hash places for each instruction.
+/// Hash entries for each instruction.
 const ROOM: usize = 8;
 
 /// Numbers instructions from 0 in the order in which they appear.
@@ -14,11 +14,11 @@ const ROOM: usize = 8;
 pub(super) struct Sites {
     ips: Vec<Ip>,
     /// By hash, with linear probing, a power of two of them. With enough room that most are found at once.
-    places: Vec<Place>,
+    entries: Vec<SiteEntry>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct SiteEntry {
     ip: Ip,
     /// One more than the number, 0 if vacant.
     next: u32,
@@ -26,14 +26,14 @@ struct Place {
 
 impl Sites {
     pub fn new() -> Self {
-        Self { ips: Vec::new(), places: vec![Place::default(); FEWEST] }
+        Self { ips: Vec::new(), entries: vec![SiteEntry::default(); FEWEST] }
     }
 
     #[inline(always)]
     pub fn number(&mut self, ip: Ip) -> u32 {
-        let first = hash(ip) & (self.places.len() - 1);
-        match self.places.get(first) {
-            Some(place) if place.ip == ip && place.next != 0 => place.next - 1,
+        let first = hash(ip) & (self.entries.len() - 1);
+        match self.entries.get(first) {
+            Some(entry) if entry.ip == ip && entry.next != 0 => entry.next - 1,
             _ => self.look_further(ip),
         }
     }
@@ -41,18 +41,18 @@ impl Sites {
     #[inline(never)]
     fn look_further(&mut self, ip: Ip) -> u32 {
         let at = self.find(ip);
-        if let Some(number) = self.places[at].next.checked_sub(1) {
+        if let Some(number) = self.entries[at].next.checked_sub(1) {
             return number;
         }
         self.ips.push(ip);
         let next = self.ips.len() as u32;
-        self.places[at] = Place { ip, next };
-        if self.ips.len() * ROOM > self.places.len() {
-            self.places = vec![Place::default(); self.places.len() * 2];
+        self.entries[at] = SiteEntry { ip, next };
+        if self.ips.len() * ROOM > self.entries.len() {
+            self.entries = vec![SiteEntry::default(); self.entries.len() * 2];
             for number in 0..self.ips.len() {
                 let ip = self.ips[number];
                 let at = self.find(ip);
-                self.places[at] = Place { ip, next: number as u32 + 1 };
+                self.entries[at] = SiteEntry { ip, next: number as u32 + 1 };
             }
         }
         next - 1
@@ -60,9 +60,9 @@ impl Sites {
 
     /// Its position, or the one where it would be.
     fn find(&self, ip: Ip) -> usize {
-        let mut at = hash(ip) & (self.places.len() - 1);
-        while self.places[at].next != 0 && self.places[at].ip != ip {
-            at = (at + 1) % self.places.len();
+        let mut at = hash(ip) & (self.entries.len() - 1);
+        while self.entries[at].next != 0 && self.entries[at].ip != ip {
+            at = (at + 1) % self.entries.len();
         }
         at
     }

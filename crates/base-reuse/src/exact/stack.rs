@@ -4,12 +4,12 @@ use carom_base::{Access, Ip};
 
 use super::{
     entry::{Last, MAX_PLACES, Stamp},
+    entry_cache::EntryCache,
     grid::{Grid, Key, VACANT},
-    near::Near,
     order::Order,
-    recent::{Place, Recent},
+    recent::{Recent, RecentEntry},
     sites::Sites,
-    table::{Home, Table},
+    table::{EntryTable, Home},
 };
 
 /// The number of places that are prefetched.
@@ -94,8 +94,8 @@ pub(super) enum Seen {
 #[derive(Clone, Debug)]
 pub(super) struct Stack {
     recent: Recent,
-    near: Near,
-    table: Table,
+    entry_cache: EntryCache,
+    table: EntryTable,
     /// The order of the places that are not among the few most recent.
     order: Order,
     /// Look-ups in the table since [`was_far`](Self::was_far) was called.
@@ -106,8 +106,9 @@ pub(super) struct Stack {
 
 impl Stack {
     pub fn new(grid: Grid) -> Self {
-        let (recent, near, table, order) = (Recent::new(), Near::new(), Table::new(grid), Order::new(0, 0));
-        Self { recent, near, table, order, far: 0, clock: 0 }
+        let (recent, entry_cache, table, order) =
+            (Recent::new(), EntryCache::new(), EntryTable::new(grid), Order::new(0, 0));
+        Self { recent, entry_cache, table, order, far: 0, clock: 0 }
     }
 
     /// The number of places, including invalidated ones.
@@ -154,9 +155,9 @@ impl Stack {
         let (home, moved) = self.table.insert(key);
         if let Some(moved) = moved {
             self.recent.iter_mut().for_each(|(_, place)| moved.follow(&mut place.home));
-            self.table.neighbours(key).for_each(|key| self.near.follow(key, moved));
+            self.table.neighbours(key).for_each(|key| self.entry_cache.follow(key, moved));
         }
-        self.near.put(key, home);
+        self.entry_cache.put(key, home);
         self.push(key, home, now.last(Stamp::NONE), sites);
     }
 
@@ -164,7 +165,7 @@ impl Stack {
     /// needed, if ever.
     #[inline(always)]
     fn push(&mut self, key: Key, home: Home, last: Last, sites: Option<&mut Sites>) {
-        if let Some(fallen) = self.recent.push(key, Place { home, last }) {
+        if let Some(fallen) = self.recent.push(key, RecentEntry { home, last }) {
             let slot = match self.order.push() {
                 Some(slot) => slot,
                 None => self.renumber(),
@@ -193,12 +194,12 @@ impl Stack {
 
     #[inline(always)]
     fn home(&mut self, key: Key) -> Option<Home> {
-        if let Some(home) = self.near.get(key) {
+        if let Some(home) = self.entry_cache.get(key) {
             return Some(home);
         }
         self.far = self.far.saturating_add(1);
         let home = self.table.home(key)?;
-        self.near.put(key, home);
+        self.entry_cache.put(key, home);
         Some(home)
     }
 
@@ -249,7 +250,7 @@ impl Stack {
         for key in keys.take(AHEAD) {
             // Without a branch: a result that is not wanted is overwritten.
             places[count % AHEAD] = key;
-            count += usize::from(key != last && self.near.get(key).is_none());
+            count += usize::from(key != last && self.entry_cache.get(key).is_none());
             last = key;
         }
         for key in &places[..count] {
@@ -257,7 +258,7 @@ impl Stack {
         }
         for (key, slot) in places[..count].iter().zip(&mut slots) {
             if let Some(home) = self.table.home(*key) {
-                self.near.put(*key, home);
+                self.entry_cache.put(*key, home);
                 *slot = self.table.at(home).slot().unwrap_or_default();
             }
         }
@@ -284,7 +285,7 @@ impl Stack {
             }
             kept
         });
-        self.near.clear();
+        self.entry_cache.clear();
         for (key, place) in self.recent.iter_mut() {
             if let Some(home) = self.table.home(key) {
                 place.home = home;

@@ -27,11 +27,11 @@ const GROWTH: usize = 3;
 /// The number of no block: numbers have fewer bits.
 const VACANT: u64 = u64::MAX;
 
-/// Bits of a seat.
-const SEAT_BITS: u32 = 4;
+/// Bits of an index in a piece.
+const INDEX_BITS: u32 = 4;
 
-/// The seat of a place without an entry.
-const NO_SEAT: u32 = 0xF;
+/// The index of a place without an entry.
+const NO_INDEX: u32 = 0xF;
 
 /// The position of an entry, until a place of the same block is added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Moved {
 /// they need, in the order in which they were added. So a place takes 20 bytes if its neighbours are in the table
 /// too, and some 40 if it is alone.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(super) struct EntryTable {
     segments: [Segment; SEGMENTS],
     pool: Pool,
     split: Split,
@@ -93,8 +93,8 @@ struct Bucket {
     blocks: [u64; LANES],
     /// The first entry of each block.
     pieces: [u32; LANES],
-    /// For each block, which entry of the piece belongs to which place: a [seat](NO_SEAT) for each of its places.
-    seats: [u32; LANES],
+    /// For each block, which entry of the piece belongs to which place: an [index](NO_INDEX) for each of its places.
+    indices: [u32; LANES],
 }
 
 /// A block's bucket and lane.
@@ -105,7 +105,7 @@ struct Found {
     lane: usize,
 }
 
-impl Table {
+impl EntryTable {
     pub fn new(grid: Grid) -> Self {
         Self::empty(Split(grid.neighbour_bits()))
     }
@@ -133,8 +133,8 @@ impl Table {
         let (block, neighbour) = self.split.parts(key);
         let Found { segment, bucket, lane } = self.locate(block)?;
         let bucket = &self.segments[segment].buckets[bucket];
-        let seat = bucket.seats[lane] >> (neighbour * SEAT_BITS) & NO_SEAT;
-        (seat != NO_SEAT).then_some(Home(bucket.pieces[lane] + seat))
+        let index = bucket.indices[lane] >> (neighbour * INDEX_BITS) & NO_INDEX;
+        (index != NO_INDEX).then_some(Home(bucket.pieces[lane] + index))
     }
 
     #[inline(always)]
@@ -159,8 +159,8 @@ impl Table {
         let (block, neighbour) = self.split.parts(key);
         let found = self.locate(block).unwrap_or_else(|| self.insert_block(block));
         let bucket = &mut self.segments[found.segment].buckets[found.bucket];
-        let (piece, seats) = (&mut bucket.pieces[found.lane], &mut bucket.seats[found.lane]);
-        let (count, from) = (taken(*seats), *piece);
+        let (piece, indices) = (&mut bucket.pieces[found.lane], &mut bucket.indices[found.lane]);
+        let (count, from) = (taken(*indices), *piece);
         let mut moved = None;
         if count == 0 {
             *piece = self.pool.take(0);
@@ -168,7 +168,7 @@ impl Table {
             *piece = self.pool.enlarge(from, count.ilog2() as usize);
             moved = Some(Moved { from, to: *piece, count });
         }
-        *seats ^= (count ^ NO_SEAT) << (neighbour * SEAT_BITS);
+        *indices ^= (count ^ NO_INDEX) << (neighbour * INDEX_BITS);
         self.len += 1;
         (Home(*piece + count), moved)
     }
@@ -199,14 +199,14 @@ impl Table {
                 .blocks
                 .into_iter()
                 .zip(bucket.pieces)
-                .zip(bucket.seats)
-                .map(|((block, piece), seats)| (block, piece, seats))
+                .zip(bucket.indices)
+                .map(|((block, piece), indices)| (block, piece, indices))
         });
         let blocks = blocks.filter(|(block, ..)| *block != VACANT);
-        blocks.flat_map(move |(block, piece, seats)| {
+        blocks.flat_map(move |(block, piece, indices)| {
             (0..LARGEST as u32).filter_map(move |neighbour| {
-                let seat = seats >> (neighbour * SEAT_BITS) & NO_SEAT;
-                let entry = if seat == NO_SEAT { None } else { self.pool.get(piece + seat) };
+                let index = indices >> (neighbour * INDEX_BITS) & NO_INDEX;
+                let entry = if index == NO_INDEX { None } else { self.pool.get(piece + index) };
                 entry.map(|entry| (self.split.key(block, neighbour), entry))
             })
         })
@@ -249,16 +249,16 @@ fn hash(block: u64) -> (usize, u64) {
     ((hash >> (u64::BITS - SEGMENT_BITS)) as usize, hash << SEGMENT_BITS)
 }
 
-/// The number of seats in use.
-fn taken(seats: u32) -> u32 {
+/// The number of indices in use.
+fn taken(indices: u32) -> u32 {
     const ONES: u32 = 0x1111_1111;
-    // A one for each seat with all bits set; the product's highest seat is their sum.
-    let vacant = seats & seats >> 1 & seats >> 2 & seats >> 3 & ONES;
-    LARGEST as u32 - (vacant.wrapping_mul(ONES) >> (u32::BITS - SEAT_BITS))
+    // A one for each index with all bits set; the product's highest index is their sum.
+    let vacant = indices & indices >> 1 & indices >> 2 & indices >> 3 & ONES;
+    LARGEST as u32 - (vacant.wrapping_mul(ONES) >> (u32::BITS - INDEX_BITS))
 }
 
 impl Bucket {
-    const EMPTY: Self = Self { blocks: [VACANT; LANES], pieces: [0; LANES], seats: [u32::MAX; LANES] };
+    const EMPTY: Self = Self { blocks: [VACANT; LANES], pieces: [0; LANES], indices: [u32::MAX; LANES] };
 }
 
 impl Segment {
@@ -298,7 +298,7 @@ impl Segment {
     }
 
     /// A block that is not in the table, in a segment that is not full.
-    fn insert(&mut self, block: u64, hash: u64, piece: u32, seats: u32) -> (usize, usize) {
+    fn insert(&mut self, block: u64, hash: u64, piece: u32, indices: u32) -> (usize, usize) {
         let mut at = self.first(hash);
         let lane = loop {
             let bucket = &mut self.buckets[at];
@@ -308,7 +308,7 @@ impl Segment {
             }
         };
         let bucket = &mut self.buckets[at];
-        (bucket.blocks[lane], bucket.pieces[lane], bucket.seats[lane]) = (block, piece, seats);
+        (bucket.blocks[lane], bucket.pieces[lane], bucket.indices[lane]) = (block, piece, indices);
         self.len += 1;
         (at, lane)
     }
@@ -320,7 +320,7 @@ impl Segment {
         for bucket in std::mem::replace(&mut self.buckets, larger) {
             for lane in (0..LANES).filter(|lane| bucket.blocks[*lane] != VACANT) {
                 let block = bucket.blocks[lane];
-                self.insert(block, hash(block).1, bucket.pieces[lane], bucket.seats[lane]);
+                self.insert(block, hash(block).1, bucket.pieces[lane], bucket.indices[lane]);
             }
         }
     }
@@ -338,7 +338,7 @@ mod tests {
         for (granularity, stride) in
             [(64, 1), (64, 8), (64, 512), (64, 4096), (64, 999), (1, 128), (1, 1024), (1, 1025)]
         {
-            let mut table = Table::new(Grid::new(granularity));
+            let mut table = EntryTable::new(Grid::new(granularity));
             let keys: Vec<Key> = (0..20_000).map(|nth| 1 + nth * stride).collect();
             for (nth, &key) in keys.iter().enumerate() {
                 assert!(table.find(key).is_none());
@@ -366,7 +366,7 @@ mod tests {
     /// In a shuffled order: 8 x 7 + 3 is odd and so visits every place of 2^14.
     #[test]
     fn a_block_keeps_its_places_as_it_grows() {
-        let mut table = Table::new(Grid::new(64));
+        let mut table = EntryTable::new(Grid::new(64));
         let keys = (0..1u64 << 14).map(|nth| nth * 59 % (1 << 14));
         let mut first = Home::default();
         for key in keys.clone() {
@@ -384,9 +384,9 @@ mod tests {
         }
     }
 
-    /// All eight vacant, seats 0 to 2 given to some, and all given.
+    /// All eight vacant, indices 0 to 2 given to some, and all given.
     #[test]
-    fn seats_are_counted() {
+    fn indices_are_counted() {
         assert_eq!([u32::MAX, 0xFF2F_F01F, 0x7654_3210].map(taken), [0, 3, 8]);
     }
 

@@ -2,13 +2,13 @@ use carom_base::{ReuseEvent, ReuseOutcome, Scope, ThreadId, Touch};
 
 use super::clocks::{Stand, Until};
 use super::config::{Config, MAX_SLOTS, Positions};
-use super::early::Early;
-use super::placing::Newcomer;
+use super::pending::PendingTouch;
+use super::placing::NewWatch;
 use super::random::Random;
 use super::slot::{Slot, Use};
 use super::state::{Phase, State};
 use super::tally::Tally;
-use super::watch::{Place, Watch, WatchId};
+use super::watch::{Watch, WatchId, WatchedRange};
 
 /// The detector that all threads of a process share.
 ///
@@ -30,7 +30,7 @@ pub struct Over {
     pub event: ReuseEvent,
     /// Another thread had touched the place before, while the using one was held. That touch would have come later,
     /// and does not count.
-    pub was_early: bool,
+    pub had_pending: bool,
 }
 
 /// The result of a sample.
@@ -75,10 +75,10 @@ impl<'a> Detector<'a> {
             locality,
             domain,
             start: Stand::of(positions, scope, touch.thread, domain),
-            place: Place::choose(self.config.reach, locality, touch.access, &mut random),
+            range: WatchedRange::choose(self.config.reach, locality, touch.access, &mut random),
         };
-        let newcomer = Newcomer { held, number, weight: f64::from(weight) * odds };
-        self.place(positions, &newcomer, &mut random)
+        let new = NewWatch { held, number, weight: f64::from(weight) * odds };
+        self.place(positions, &new, &mut random)
     }
 
     /// Watches for the use are set from now on; earlier touches by other threads were not seen.
@@ -102,10 +102,10 @@ impl<'a> Detector<'a> {
         let own = touch.thread == held.touch.thread;
         let now = Stand::of(positions, Scope::Private, held.touch.thread, held.domain);
         let window = now.window(&held.start);
-        let early = slot.early.read(id.generation);
-        if let Some(early) = early.filter(|early| early.after <= window) {
+        let pending = slot.pending.read(id.generation);
+        if let Some(pending) = pending.filter(|pending| pending.after <= window) {
             return self
-                .settle(positions, id, &held, Became::early(&early))
+                .settle(positions, id, &held, Became::pending(&pending))
                 .map_or(Touched::Late, Touched::Over);
         }
         let Some(outcome) = held.verdict(&touch, positions.domain(touch.thread)) else {
@@ -120,14 +120,14 @@ impl<'a> Detector<'a> {
                 // A thread that does not remember has run for a long time.
                 let after = positions.ran_since(armed).unwrap_or(clocks.grain).max(window);
                 if after > window {
-                    slot.early.keep(id.generation, &Early { after, outcome, touch });
+                    slot.pending.keep(id.generation, &PendingTouch { after, outcome, touch });
                     return Touched::Active;
                 }
                 Until::After(after)
             }
             _ => Until::Stopped,
         };
-        let became = Became { outcome, later: Some(touch), until, was_early: early.is_some() };
+        let became = Became { outcome, later: Some(touch), until, had_pending: pending.is_some() };
         self.settle(positions, id, &held, became).map_or(Touched::Late, Touched::Over)
     }
 
@@ -194,12 +194,12 @@ impl<'a> Detector<'a> {
     /// Ends a use, unless another thread has ended it first.
     fn settle(self, positions: &impl Positions, id: WatchId, held: &Use, became: Became) -> Option<Over> {
         let weight = self.slot(id)?.settle(id.generation)?;
-        let Became { outcome, later, until, was_early } = became;
+        let Became { outcome, later, until, had_pending } = became;
         let now = Stand::of(positions, held.scope, held.touch.thread, held.domain);
         Some(Over {
             watch: held.watch(id),
             event: held.event(outcome, later, (&now, until), weight),
-            was_early,
+            had_pending,
         })
     }
 }
@@ -209,16 +209,16 @@ struct Became {
     outcome: ReuseOutcome,
     later: Option<Touch>,
     until: Until,
-    was_early: bool,
+    had_pending: bool,
 }
 
 impl Became {
     const fn nothing(outcome: ReuseOutcome) -> Self {
-        Self { outcome, later: None, until: Until::Now, was_early: false }
+        Self { outcome, later: None, until: Until::Now, had_pending: false }
     }
 
-    const fn early(early: &Early) -> Self {
-        let Early { after, outcome, touch } = *early;
-        Self { outcome, later: Some(touch), until: Until::After(after), was_early: false }
+    const fn pending(pending: &PendingTouch) -> Self {
+        let PendingTouch { after, outcome, touch } = *pending;
+        Self { outcome, later: Some(touch), until: Until::After(after), had_pending: false }
     }
 }

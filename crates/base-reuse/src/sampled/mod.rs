@@ -98,7 +98,7 @@
 mod clocks;
 mod config;
 mod detector;
-mod early;
+mod pending;
 mod placing;
 mod random;
 mod reservoir;

@@ -16,7 +16,7 @@ use super::watch::{Watch, WatchId};
 const ATTEMPTS: usize = 3;
 
 /// A use that wants a slot.
-pub(super) struct Newcomer {
+pub(super) struct NewWatch {
     pub held: Use,
     /// The number of the sample.
     pub number: u64,
@@ -33,7 +33,7 @@ struct Occupied<'a> {
 
 /// Uses of which one is to be replaced.
 struct Candidates<'a> {
-    /// `None`: the newcomer.
+    /// `None`: the new use.
     occupied: [Option<Occupied<'a>>; MAX_SLOTS + 1],
     weights: [f64; MAX_SLOTS + 1],
     count: usize,
@@ -57,7 +57,7 @@ impl<'a> Candidates<'a> {
 }
 
 impl<'a> Detector<'a> {
-    pub(super) fn place(self, positions: &impl Positions, new: &Newcomer, random: &mut Random) -> Sampled {
+    pub(super) fn place(self, positions: &impl Positions, new: &NewWatch, random: &mut Random) -> Sampled {
         for _ in 0..ATTEMPTS {
             if let Some(arm) = self.fill_free(new) {
                 return Sampled { arm: Some(arm), replaced: None };
@@ -74,7 +74,7 @@ impl<'a> Detector<'a> {
     }
 
     /// The first free slot, if any.
-    fn fill_free(self, new: &Newcomer) -> Option<Watch> {
+    fn fill_free(self, new: &NewWatch) -> Option<Watch> {
         (0..).zip(self.slots).find_map(|(index, slot)| {
             let state = slot.state();
             let taken = state.phase == Phase::Free && slot.take(state);
@@ -94,7 +94,7 @@ impl<'a> Detector<'a> {
     fn replace_balanced(
         self,
         positions: &impl Positions,
-        new: &Newcomer,
+        new: &NewWatch,
         random: &mut Random,
     ) -> Option<Sampled> {
         let trial = self.config.trial(self.slots.len());
@@ -126,7 +126,7 @@ impl<'a> Detector<'a> {
     fn replace_by_reservoir(
         self,
         positions: &impl Positions,
-        new: &Newcomer,
+        new: &NewWatch,
         random: &mut Random,
     ) -> Option<Sampled> {
         match self.occupied().find(|it| gives_way(it.slot.offer(), random)) {
@@ -141,7 +141,7 @@ impl Occupied<'_> {
     fn replace(
         self,
         positions: &impl Positions,
-        new: &Newcomer,
+        new: &NewWatch,
         weight: f64,
         weight_left: impl Fn(&Slot) -> f64,
     ) -> Option<Sampled> {
@@ -153,13 +153,13 @@ impl Occupied<'_> {
             let now = Stand::of(positions, held.scope, held.touch.thread, held.domain);
             let id = WatchId { slot: index, generation: state.generation };
             let event = held.event(ReuseOutcome::Replaced, None, (&now, Until::Now), weight_left(slot));
-            Over { watch: held.watch(id), event, was_early: false }
+            Over { watch: held.watch(id), event, had_pending: false }
         });
         Some(Sampled { arm: Some(self.arm(new, weight)), replaced })
     }
 
     /// Writes a use to the slot, which this thread has taken.
-    fn arm(self, new: &Newcomer, weight: f64) -> Watch {
+    fn arm(self, new: &NewWatch, weight: f64) -> Watch {
         let generation = self.slot.write(self.state, &new.held, new.number, weight);
         new.held.watch(WatchId { slot: self.index, generation })
     }

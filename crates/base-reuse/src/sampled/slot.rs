@@ -6,9 +6,9 @@ use carom_base::{
 };
 
 use super::clocks::{Clocks, Stand, Until};
-use super::early::EarlyTouch;
+use super::pending::PendingCell;
 use super::state::{Phase, State};
-use super::watch::{Place, Watch, WatchId};
+use super::watch::{Watch, WatchId, WatchedRange};
 use crate::Domain;
 
 /// A watched use.
@@ -20,7 +20,7 @@ pub(super) struct Use {
     pub domain: Domain,
     /// The state of the clocks before the access.
     pub start: Stand,
-    pub place: Place,
+    pub range: WatchedRange,
 }
 
 impl Use {
@@ -30,7 +30,7 @@ impl Use {
     }
 
     pub fn watch(&self, id: WatchId) -> Watch {
-        let Place { first, bytes, .. } = self.place;
+        let WatchedRange { first, bytes, .. } = self.range;
         let only = (self.locality == Locality::Temporal).then_some(self.touch.access.addr);
         Watch { id, first, bytes, owner: self.touch.thread, scope: self.scope, domain: self.domain, only }
     }
@@ -45,7 +45,7 @@ impl Use {
     ) -> ReuseEvent {
         // Its own accesses do not lie between: a read-modify-write is two.
         let own = if self.touch.access.kind == AccessKind::ReadModifyWrite { 2 } else { 1 };
-        let weight = if later.is_some() { weight * f64::from(self.place.choices) } else { weight };
+        let weight = if later.is_some() { weight * f64::from(self.range.choices) } else { weight };
         ReuseEvent {
             scope: self.scope,
             locality: self.locality,
@@ -98,7 +98,7 @@ pub struct Slot {
     /// When the first watch for the use was set; 0 before.
     armed: AtomicU64,
     /// A touch by another thread behind which the using one lags.
-    pub(super) early: EarlyTouch,
+    pub(super) pending: PendingCell,
 }
 
 impl Slot {
@@ -220,7 +220,7 @@ impl Slot {
             locality: Locality::from_u8(scope_locality & 0xf)?,
             domain: Domain(upper(domain_codes)),
             start: self.read_start(),
-            place: Place {
+            range: WatchedRange {
                 first: Addr(self.first.load(Ordering::Relaxed)),
                 bytes: u32::from(bytes),
                 choices,
@@ -241,7 +241,7 @@ impl Slot {
     }
 
     fn write_fields(&self, held: &Use) {
-        let Use { touch, scope, locality, domain, start, place } = *held;
+        let Use { touch, scope, locality, domain, start, range } = *held;
         let clocks = start.clocks.unwrap_or_default();
         self.own.store(start.own, Ordering::Relaxed);
         self.ran.store(clocks.ran, Ordering::Relaxed);
@@ -249,10 +249,10 @@ impl Slot {
         self.held.store(clocks.held, Ordering::Relaxed);
         self.armed.store(0, Ordering::Relaxed);
         let scope_locality = (scope as u8) << 4 | locality as u8;
-        let codes = [touch.access.kind as u8, scope_locality, place.bytes as u8, place.choices];
+        let codes = [touch.access.kind as u8, scope_locality, range.bytes as u8, range.choices];
         self.width.store(touch.access.width, Ordering::Relaxed);
         self.addr.store(touch.access.addr.0, Ordering::Relaxed);
-        self.first.store(place.first.0, Ordering::Relaxed);
+        self.first.store(range.first.0, Ordering::Relaxed);
         self.domain_codes.store(pack(domain.0, u32::from_le_bytes(codes)), Ordering::Relaxed);
         self.thread_cpu.store(pack(touch.thread.0, touch.cpu.0), Ordering::Relaxed);
         self.position.store(start.all, Ordering::Relaxed);
@@ -304,7 +304,7 @@ mod tests {
                 all: u64::MAX,
                 clocks: Some(Clocks { ran: 1, asked: 2, ran_when_asked: 1, held: 3, ..Clocks::default() }),
             },
-            place: Place { first: Addr(0x1000), bytes: 64, choices: 8 },
+            range: WatchedRange { first: Addr(0x1000), bytes: 64, choices: 8 },
         }
     }
 

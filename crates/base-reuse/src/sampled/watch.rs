@@ -83,14 +83,14 @@ pub(super) fn reuses(scope: Scope, owner: (ThreadId, Domain), other: (ThreadId, 
 
 /// What to watch for a use, and the weight of a touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct WatchedRange {
     pub first: Addr,
     pub bytes: u32,
     /// The number of places to choose from: a touch weighs as many times more than the use.
     pub choices: u8,
 }
 
-impl Place {
+impl WatchedRange {
     pub fn choose(reach: Reach, locality: Locality, used: Access, random: &mut Random) -> Self {
         match (reach, locality) {
             (Reach::Line, _) => {
@@ -148,8 +148,8 @@ mod tests {
     }
 
     fn chosen(reach: Reach, locality: Locality, used: Access, seed: u64) -> (u64, u32, u8) {
-        let place = Place::choose(reach, locality, used, &mut Random::new(seed));
-        (place.first.0, place.bytes, place.choices)
+        let range = WatchedRange::choose(reach, locality, used, &mut Random::new(seed));
+        (range.first.0, range.bytes, range.choices)
     }
 
     #[test]
