@@ -71,7 +71,7 @@ impl<M: Memory> Machine<'_, '_, M> {
 
     pub fn push_operand(&mut self, i: &Instruction) {
         let width = i.stack_pointer_increment().unsigned_abs();
-        let value = self.get(self.place(i, 0), width);
+        let value = self.get(self.location(i, 0), width);
         self.push(width, value);
     }
 

@@ -4,7 +4,7 @@ use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
 use super::alu::{self, Outcome, extend};
 use super::bits::masked_count;
-use super::machine::{Machine, Place, accumulator, bytes, upper_half};
+use super::machine::{Location, Machine, accumulator, bytes, upper_half};
 use super::{Next, Obstacle};
 use crate::decoder::Memory;
 use crate::implied::bit_string_element;
@@ -18,15 +18,15 @@ impl<M: Memory> Machine<'_, '_, M> {
     /// `op0 = f(op0, op1)`, or only its flags.
     pub fn binary(&mut self, i: &Instruction, keep: bool, f: impl Fn(u64, u64, u32) -> Outcome) {
         let n = bytes(i, 0);
-        let place = self.place(i, 0);
+        let location = self.location(i, 0);
         let operands = match cancels(i) {
             true => Some((0, 0)),
-            false => self.get(place, n).zip(self.get(self.place(i, 1), n)),
+            false => self.get(location, n).zip(self.get(self.location(i, 1), n)),
         };
         let outcome = operands.map(|(a, b)| f(a, b, n));
         self.set_flags(outcome, STATUS);
         if keep {
-            self.set(place, n, outcome.map(|outcome| outcome.value));
+            self.set(location, n, outcome.map(|outcome| outcome.value));
         }
     }
 
@@ -41,10 +41,10 @@ impl<M: Memory> Machine<'_, '_, M> {
 
     pub fn unary(&mut self, i: &Instruction, written: u64, f: impl Fn(u64, u32) -> Outcome) {
         let n = bytes(i, 0);
-        let place = self.place(i, 0);
-        let outcome = self.get(place, n).map(|a| f(a, n));
+        let location = self.location(i, 0);
+        let outcome = self.get(location, n).map(|a| f(a, n));
         self.set_flags(outcome, written);
-        self.set(place, n, outcome.map(|outcome| outcome.value));
+        self.set(location, n, outcome.map(|outcome| outcome.value));
     }
 
     /// `op0 = f(op1, op2)` with flags: `andn`.
@@ -57,36 +57,36 @@ impl<M: Memory> Machine<'_, '_, M> {
 
     pub fn shift(&mut self, i: &Instruction, written: u64, f: fn(u64, u32, u32) -> Outcome) {
         let n = bytes(i, 0);
-        let place = self.place(i, 0);
-        let Some(count) = self.get(self.place(i, 1), 1).map(|count| masked_count(count, n)) else {
+        let location = self.location(i, 0);
+        let Some(count) = self.get(self.location(i, 1), 1).map(|count| masked_count(count, n)) else {
             self.set_flags(None, written);
-            return self.set(place, n, None);
+            return self.set(location, n, None);
         };
-        let value = self.get(place, n);
+        let value = self.get(location, n);
         if count == 0 {
             // The flags stay. The register is written all the same: its upper half is cleared.
-            return self.set(place, n, value);
+            return self.set(location, n, value);
         }
         let outcome = value.map(|value| f(value, count, n));
         self.set_flags(outcome, written);
-        self.set(place, n, outcome.map(|outcome| outcome.value));
+        self.set(location, n, outcome.map(|outcome| outcome.value));
     }
 
     /// `shld` and `shrd`.
     pub fn double_shift(&mut self, i: &Instruction, f: fn(u64, u64, u32, u32) -> Outcome) {
         let n = bytes(i, 0);
-        let place = self.place(i, 0);
-        let count = self.get(self.place(i, 2), 1).map(|count| masked_count(count, n));
-        let values = self.get(place, n).zip(self.operand(i, 1));
+        let location = self.location(i, 0);
+        let count = self.get(self.location(i, 2), 1).map(|count| masked_count(count, n));
+        let values = self.get(location, n).zip(self.operand(i, 1));
         if count == Some(0) {
-            let value = self.get(place, n);
-            return self.set(place, n, value);
+            let value = self.get(location, n);
+            return self.set(location, n, value);
         }
         // Counts beyond the width are undefined.
         let count = count.filter(|count| *count < n * 8);
         let outcome = values.zip(count).map(|((a, b), count)| f(a, b, count, n));
         self.set_flags(outcome, STATUS);
-        self.set(place, n, outcome.map(|outcome| outcome.value));
+        self.set(location, n, outcome.map(|outcome| outcome.value));
     }
 
     /// `shlx` and its kin: `op0 = f(op1, masked op2)`.
@@ -101,7 +101,7 @@ impl<M: Memory> Machine<'_, '_, M> {
     pub fn multiply_signed(&mut self, i: &Instruction) {
         let n = bytes(i, 0);
         let first = if i.op_count() == 3 { 1 } else { 0 };
-        let values = self.operand(i, first).zip(self.get(self.place(i, first + 1), n));
+        let values = self.operand(i, first).zip(self.get(self.location(i, first + 1), n));
         let outcome = values.map(|(a, b)| {
             let product = i128::from(extend(a, n) as i64) * i128::from(extend(b, n) as i64);
             let overflow = product != i128::from(extend(product as u64 & mask(n), n) as i64);
@@ -143,15 +143,15 @@ impl<M: Memory> Machine<'_, '_, M> {
 
     pub fn bit_test(&mut self, i: &Instruction) {
         let n = bytes(i, 0);
-        let bit = self.get(self.place(i, 1), n);
-        let place = match self.place(i, 0) {
-            Place::Memory(address) if i.op1_kind() == OpKind::Register => {
+        let bit = self.get(self.location(i, 1), n);
+        let location = match self.location(i, 0) {
+            Location::Memory(address) if i.op1_kind() == OpKind::Register => {
                 let address = address.zip(bit);
-                Place::Memory(address.map(|(address, bit)| bit_string_element(address, bit, n)))
+                Location::Memory(address.map(|(address, bit)| bit_string_element(address, bit, n)))
             }
-            place => place,
+            location => location,
         };
-        let values = self.get(place, n).zip(bit);
+        let values = self.get(location, n).zip(bit);
         let outcome = values.map(|(value, bit)| {
             let one = 1 << (bit % u64::from(n * 8));
             let changed = match i.mnemonic() {
@@ -165,7 +165,7 @@ impl<M: Memory> Machine<'_, '_, M> {
         // ZF stays as it was.
         self.set_flags(outcome, STATUS & !ZF);
         if i.mnemonic() != Mnemonic::Bt {
-            self.set(place, n, outcome.map(|outcome| outcome.value));
+            self.set(location, n, outcome.map(|outcome| outcome.value));
         }
     }
 
@@ -195,7 +195,7 @@ impl<M: Memory> Machine<'_, '_, M> {
 
     pub fn exchange(&mut self, i: &Instruction) {
         let n = bytes(i, 0);
-        let (first, second) = (self.place(i, 0), self.place(i, 1));
+        let (first, second) = (self.location(i, 0), self.location(i, 1));
         let (a, b) = (self.get(first, n), self.get(second, n));
         self.set(first, n, b);
         self.set(second, n, a);
@@ -203,7 +203,7 @@ impl<M: Memory> Machine<'_, '_, M> {
 
     pub fn exchange_add(&mut self, i: &Instruction) {
         let n = bytes(i, 0);
-        let (first, second) = (self.place(i, 0), self.place(i, 1));
+        let (first, second) = (self.location(i, 0), self.location(i, 1));
         let (a, b) = (self.get(first, n), self.get(second, n));
         let outcome = a.zip(b).map(|(a, b)| alu::add(a, b, 0, n));
         self.set_flags(outcome, STATUS);
@@ -213,19 +213,19 @@ impl<M: Memory> Machine<'_, '_, M> {
 
     pub fn compare_exchange(&mut self, i: &Instruction) {
         let n = bytes(i, 0);
-        let place = self.place(i, 0);
-        let (old, expected) = (self.get(place, n), self.regs.read(accumulator(n)));
-        let new = self.get(self.place(i, 1), n);
+        let location = self.location(i, 0);
+        let (old, expected) = (self.get(location, n), self.regs.read(accumulator(n)));
+        let new = self.get(self.location(i, 1), n);
         let outcome = expected.zip(old).map(|(expected, old)| alu::sub(expected, old, 0, n));
         self.set_flags(outcome, STATUS);
         match outcome.map(|outcome| outcome.value == 0) {
-            Some(true) => self.set(place, n, new),
+            Some(true) => self.set(location, n, new),
             Some(false) => {
-                self.set(place, n, old);
+                self.set(location, n, old);
                 self.regs.write(accumulator(n), old);
             }
             None => {
-                self.set(place, n, None);
+                self.set(location, n, None);
                 self.regs.write(accumulator(n), None);
             }
         }

@@ -13,7 +13,7 @@ pub(super) struct Machine<'m, 'a, M> {
 
 /// Where an operand is, evaluated once: instructions that read and write it may change its registers.
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum Location {
     Register(Register),
     /// The address, or `None` where it is not known.
     Memory(Option<u64>),
@@ -26,40 +26,40 @@ impl<'m, 'a, M: Memory> Machine<'m, 'a, M> {
     }
 
     /// Where operand `number` of `i` is. Immediates are sign-extended.
-    pub fn place(&self, i: &Instruction, number: u32) -> Place {
+    pub fn location(&self, i: &Instruction, number: u32) -> Location {
         match i.try_op_kind(number).unwrap_or(OpKind::Register) {
-            OpKind::Register => Place::Register(i.try_op_register(number).unwrap_or_default()),
-            OpKind::Memory => Place::Memory(self.address(i)),
-            _ => i.try_immediate(number).map_or(Place::Memory(None), Place::Immediate),
+            OpKind::Register => Location::Register(i.try_op_register(number).unwrap_or_default()),
+            OpKind::Memory => Location::Memory(self.address(i)),
+            _ => i.try_immediate(number).map_or(Location::Memory(None), Location::Immediate),
         }
     }
 
-    /// The value at `place`, zero-extended.
-    pub fn get(&self, place: Place, bytes: u32) -> Option<u64> {
-        match place {
-            Place::Register(register) => self.regs.read(register),
-            Place::Memory(address) => self.memory.load(address?, bytes),
-            Place::Immediate(value) => Some(value & mask(bytes)),
+    /// The value at `location`, zero-extended.
+    pub fn get(&self, location: Location, bytes: u32) -> Option<u64> {
+        match location {
+            Location::Register(register) => self.regs.read(register),
+            Location::Memory(address) => self.memory.load(address?, bytes),
+            Location::Immediate(value) => Some(value & mask(bytes)),
         }
     }
 
-    pub fn set(&mut self, place: Place, bytes: u32, value: Option<u64>) {
-        match place {
-            Place::Register(register) if register.is_gpr() => self.regs.write(register, value),
-            Place::Register(register) => self.regs.forget(register),
-            Place::Memory(address) => self.memory.store(address, bytes, value),
-            Place::Immediate(_) => {}
+    pub fn set(&mut self, location: Location, bytes: u32, value: Option<u64>) {
+        match location {
+            Location::Register(register) if register.is_gpr() => self.regs.write(register, value),
+            Location::Register(register) => self.regs.forget(register),
+            Location::Memory(address) => self.memory.store(address, bytes, value),
+            Location::Immediate(_) => {}
         }
     }
 
     /// The value of operand `number`.
     pub fn operand(&self, i: &Instruction, number: u32) -> Option<u64> {
-        self.get(self.place(i, number), bytes(i, number))
+        self.get(self.location(i, number), bytes(i, number))
     }
 
     /// Writes operand 0.
     pub fn assign(&mut self, i: &Instruction, value: Option<u64>) {
-        self.set(self.place(i, 0), bytes(i, 0), value);
+        self.set(self.location(i, 0), bytes(i, 0), value);
     }
 
     /// The effective address of the memory operand, with its segment.

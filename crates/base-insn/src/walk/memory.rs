@@ -71,9 +71,9 @@ impl<'m, M: Memory> Overlay<'m, M> {
     /// Remembers a store. Without an address it may have gone anywhere; a value only counts up to 8 bytes.
     pub fn store(&mut self, addr: Option<u64>, bytes: u32, value: Option<u64>) {
         match (addr, self.stores.get_mut(self.count)) {
-            (Some(addr), Some(place)) => {
+            (Some(addr), Some(slot)) => {
                 let value = value.filter(|_| bytes <= 8);
-                *place = Store { addr, bytes, value };
+                *slot = Store { addr, bytes, value };
                 self.count += 1;
             }
             _ => self.clobber(),
