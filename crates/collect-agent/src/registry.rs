@@ -14,12 +14,12 @@ pub const CAPACITY: usize = 1 << 14;
 /// A removed key. Look-ups go on past it.
 const GONE: u64 = 1;
 
-struct Table {
+struct Registry {
     keys: [AtomicU64; CAPACITY],
     threads: [AtomicPtr<Thread>; CAPACITY],
 }
 
-static TABLE: Table = Table {
+static REGISTRY: Registry = Registry {
     keys: [const { AtomicU64::new(0) }; CAPACITY],
     threads: [const { AtomicPtr::new(std::ptr::null_mut()) }; CAPACITY],
 };
@@ -51,10 +51,10 @@ pub fn current() -> Option<&'static Thread> {
 pub fn find(key: u64) -> Option<&'static Thread> {
     for index in probe(key) {
         // ATOMICS: pairs with the release in `insert`: a key that is seen has its thread pointer set.
-        match TABLE.keys[index].load(Acquire) {
+        match REGISTRY.keys[index].load(Acquire) {
             0 => return None,
             found if found == key => {
-                let thread = TABLE.threads[index].load(Relaxed);
+                let thread = REGISTRY.threads[index].load(Relaxed);
                 // SAFETY: threads are never freed, only reused, and a removed key is not found.
                 return unsafe { thread.as_ref() };
             }
@@ -67,7 +67,7 @@ pub fn find(key: u64) -> Option<&'static Thread> {
 /// Makes `thread` findable under `key`. False where the table is full.
 pub fn insert(key: u64, thread: &'static Thread) -> bool {
     for index in probe(key) {
-        let slot = &TABLE.keys[index];
+        let slot = &REGISTRY.keys[index];
         let seen = slot.load(Relaxed);
         if seen > GONE && seen != key {
             continue;
@@ -76,7 +76,7 @@ pub fn insert(key: u64, thread: &'static Thread) -> bool {
         if slot.compare_exchange(seen, CLAIMED, Relaxed, Relaxed).is_err() {
             continue;
         }
-        TABLE.threads[index].store(std::ptr::from_ref(thread).cast_mut(), Relaxed);
+        REGISTRY.threads[index].store(std::ptr::from_ref(thread).cast_mut(), Relaxed);
         if index >= FRONT {
             BEYOND_FRONT.store(true, Relaxed);
         }
@@ -93,10 +93,10 @@ const CLAIMED: u64 = 2;
 /// Removes `key`.
 pub fn remove(key: u64) {
     for index in probe(key) {
-        match TABLE.keys[index].load(Relaxed) {
+        match REGISTRY.keys[index].load(Relaxed) {
             0 => return,
             found if found == key => {
-                TABLE.keys[index].store(GONE, Release);
+                REGISTRY.keys[index].store(GONE, Release);
                 return;
             }
             _ => {}
@@ -107,14 +107,14 @@ pub fn remove(key: u64) {
 /// Whether a handler of ours runs on another thread than this one.
 pub fn handles_elsewhere() -> bool {
     let own = thread_pointer();
-    let keys = TABLE.keys.iter().enumerate();
+    let keys = REGISTRY.keys.iter().enumerate();
     // Most of the table is zero pages that a look would make real.
-    let used = if BEYOND_FRONT.load(Relaxed) { TABLE.keys.len() } else { FRONT };
+    let used = if BEYOND_FRONT.load(Relaxed) { REGISTRY.keys.len() } else { FRONT };
     keys.take(used).any(|(index, key)| {
         // ATOMICS: as in `find`.
         let key = key.load(Acquire);
         // SAFETY: threads are never freed.
-        let thread = || unsafe { TABLE.threads[index].load(Relaxed).as_ref() };
+        let thread = || unsafe { REGISTRY.threads[index].load(Relaxed).as_ref() };
         key > CLAIMED && key != own && thread().is_some_and(Thread::in_handler)
     })
 }
@@ -122,7 +122,7 @@ pub fn handles_elsewhere() -> bool {
 /// Forgets every thread: a forked child starts over.
 pub fn clear() {
     // Most of the table is zero pages that a look would make real.
-    let used = if BEYOND_FRONT.load(Relaxed) { &TABLE.keys[..] } else { &TABLE.keys[..FRONT] };
+    let used = if BEYOND_FRONT.load(Relaxed) { &REGISTRY.keys[..] } else { &REGISTRY.keys[..FRONT] };
     for key in used.iter().filter(|key| key.load(Relaxed) != 0) {
         key.store(0, Relaxed);
     }

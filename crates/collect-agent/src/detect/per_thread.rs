@@ -1,12 +1,12 @@
 //! What detectors keep of each thread. Used by the thread itself.
 
-use super::{reuse::people::Place, share::thread_detectors::ThreadDetectors};
+use super::{reuse::thread_table::ThreadIndex, share::thread_detectors::ThreadDetectors};
 
 /// What each detector keeps of a thread.
 #[derive(Default)]
 pub struct PerThread {
     /// Its detectors of sharing, where that is looked for.
     pub share: Option<ThreadDetectors>,
-    /// Where it is among those that are watched for reuse.
-    pub reuse: Option<Place>,
+    /// Its index in the table of the reuse detector.
+    pub reuse: Option<ThreadIndex>,
 }

@@ -43,7 +43,7 @@ struct Start {
 }
 
 /// A thread that is about to run, and its number in the process.
-struct Newcomer {
+struct NewThread {
     start: Start,
     serial: u32,
     /// Threads begin with their maker's signal mask, also with what is hidden of it.
@@ -67,9 +67,9 @@ pub unsafe extern "C" fn pthread_create(
         // SAFETY: the caller's arguments.
         return unsafe { real_pthread_create(thread, attributes, routine, argument) };
     };
-    create(session, Start { routine, argument }, Extent::asked(attributes), |newcomer| {
+    create(session, Start { routine, argument }, Extent::asked(attributes), |new| {
         // SAFETY: the caller's arguments but for what to run.
-        unsafe { real_pthread_create(thread, attributes, begin_thread, newcomer) }
+        unsafe { real_pthread_create(thread, attributes, begin_thread, new) }
     })
 }
 
@@ -89,13 +89,13 @@ pub unsafe extern "C" fn thrd_create(
         // SAFETY: the caller's arguments.
         return unsafe { real_thrd_create(thread, routine, argument) };
     };
-    create(session, Start { routine, argument }, Extent::asked(std::ptr::null()), |newcomer| {
+    create(session, Start { routine, argument }, Extent::asked(std::ptr::null()), |new| {
         // SAFETY: the caller's arguments but for what to run.
-        unsafe { real_thrd_create(thread, begin_thread, newcomer) }
+        unsafe { real_thrd_create(thread, begin_thread, new) }
     })
 }
 
-/// Has `make` make a thread that begins with the newcomer it is given; 0 says that it did.
+/// Has `make` make a thread that begins with the `NewThread` that it is given; 0 says that it did.
 fn create(
     session: &Session,
     start: Start,
@@ -105,12 +105,12 @@ fn create(
     // Numbered here and not when it starts to run: users count threads in the order in which they were made.
     let serial = session.next_serial();
     let hidden_mask = registry::current().map_or(0, |maker| maker.signals().hidden());
-    let newcomer = Box::into_raw(Box::new(Newcomer { start, serial, hidden_mask, stack }));
+    let new = Box::into_raw(Box::new(NewThread { start, serial, hidden_mask, stack }));
     // A thread begins with its maker's GS.
-    let result = carom_collect_translate::aside(|| make(newcomer.cast()));
+    let result = carom_collect_translate::aside(|| make(new.cast()));
     if result != 0 {
         // SAFETY: no thread was made, so nobody else has it.
-        drop(unsafe { Box::from_raw(newcomer) });
+        drop(unsafe { Box::from_raw(new) });
     }
     result
 }
@@ -138,7 +138,8 @@ extern "C" fn begin_thread(_start: *mut c_void) -> *mut c_void {
 /// Begins recording the thread. `translate`: 1 where its routine is to run from the code cache, else 0.
 extern "C" fn unpack_and_begin(start: *mut c_void, translate: &mut u64) -> Start {
     // SAFETY: made by `pthread_create` above for this thread alone.
-    let Newcomer { start, serial, hidden_mask, stack } = *unsafe { Box::from_raw(start.cast::<Newcomer>()) };
+    let NewThread { start, serial, hidden_mask, stack } =
+        *unsafe { Box::from_raw(start.cast::<NewThread>()) };
     *translate = 0;
     if let Some(session) = session::current() {
         let errno = signal::errno();

@@ -1,7 +1,7 @@
 //! Heap objects by where they were allocated: which block of memory a contended line lies in.
 //!
 //! While the program runs, the hooks of `malloc` and its kin enter every live block with the call path that
-//! allocated it in one [`Table`]. The signal handler looks the addresses of sharing events up there and tells
+//! allocated it in one [`BlockTable`]. The signal handler looks the addresses of sharing events up there and tells
 //! the host about the blocks that it meets; all others are never written down.
 //!
 //! A program's signal handler may allocate, or jump away, while a hook is at work on the same thread. So each
@@ -29,12 +29,12 @@ use std::{
 use carom_base_sys::signal;
 use lock::HolderLock;
 use site::Site;
-use table::Table;
+use table::BlockTable;
 
 use crate::{context::OwnMemory, hooks::heap::follow_heap, modules, registry, thread::State};
 
 /// All live blocks of this process.
-static TABLE: Table = Table::new();
+static TABLE: BlockTable = BlockTable::new();
 
 /// The least size of a block that is entered, in bytes; `u64::MAX` while none is.
 static LEAST: AtomicU64 = AtomicU64::new(u64::MAX);

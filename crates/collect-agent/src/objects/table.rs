@@ -23,13 +23,13 @@ pub struct Busy;
 /// Blocks are divided by size into levels, each 256 times as coarse as the one before, and hashed by level and
 /// by where they begin ([`Key`]). So a block has one place, whatever its size, and the one around an address is
 /// found by a walk over at most 256 neighbouring places in each level that is in use: about a microsecond.
-pub struct Table {
+pub struct BlockTable {
     shards: [HolderLock<Shard>; SHARDS],
     /// Bit l is set once a block of level l was entered.
     levels: AtomicU32,
 }
 
-impl Table {
+impl BlockTable {
     /// An empty table.
     pub const fn new() -> Self {
         Self { shards: [const { HolderLock::new(Shard::new()) }; SHARDS], levels: AtomicU32::new(0) }

@@ -22,13 +22,13 @@ pub struct Shared {
 }
 
 #[derive(Default)]
-struct Place {
+struct AtomicRange {
     low: AtomicU64,
     high: AtomicU64,
     at: AtomicU64,
 }
 
-impl Place {
+impl AtomicRange {
     fn get(&self) -> Shared {
         Shared { low: self.low.load(Relaxed), high: self.high.load(Relaxed), at: Addr(self.at.load(Relaxed)) }
     }
@@ -39,30 +39,31 @@ pub struct Ranges {
     /// Odd while they change.
     sequence: AtomicU32,
     count: AtomicUsize,
-    places: [Place; MOST],
+    entries: [AtomicRange; MOST],
 }
 
 impl Ranges {
     /// None.
     pub const fn new() -> Self {
-        let places = [const { Place { low: AtomicU64::new(0), high: AtomicU64::new(0), at: AtomicU64::new(0) } };
-            MOST];
-        Self { sequence: AtomicU32::new(0), count: AtomicUsize::new(0), places }
+        let entries = [const {
+            AtomicRange { low: AtomicU64::new(0), high: AtomicU64::new(0), at: AtomicU64::new(0) }
+        }; MOST];
+        Self { sequence: AtomicU32::new(0), count: AtomicUsize::new(0), entries }
     }
 
     /// The shared address of a byte of this process, where it has one. Signal-safe.
     pub fn common(&self, addr: Addr) -> Option<Addr> {
-        self.read(|places| {
-            let after = places.partition_point(|place| place.low.load(Relaxed) <= addr.0);
-            let range = places.get(after.checked_sub(1)?)?.get();
+        self.read(|entries| {
+            let after = entries.partition_point(|entry| entry.low.load(Relaxed) <= addr.0);
+            let range = entries.get(after.checked_sub(1)?)?.get();
             (addr.0 < range.high).then(|| Addr(range.at.0 + (addr.0 - range.low)))
         })
     }
 
     /// A byte of this process that has this shared address. Signal-safe.
     pub fn local(&self, addr: Addr) -> Option<Addr> {
-        self.read(|places| {
-            places.iter().map(Place::get).find_map(|range| {
+        self.read(|entries| {
+            entries.iter().map(AtomicRange::get).find_map(|range| {
                 let offset = addr.0.checked_sub(range.at.0)?;
                 (offset < range.high - range.low).then(|| Addr(range.low + offset))
             })
@@ -72,14 +73,14 @@ impl Ranges {
     /// Whether a byte of `bytes` is in a range. Signal-safe.
     pub fn overlap(&self, bytes: &Range<u64>) -> bool {
         let overlaps = |range: Shared| range.low < bytes.end && bytes.start < range.high;
-        self.read(|places| places.iter().any(|place| overlaps(place.get())).then_some(())).is_some()
+        self.read(|entries| entries.iter().any(|entry| overlaps(entry.get())).then_some(())).is_some()
     }
 
-    fn read<R>(&self, find: impl Fn(&[Place]) -> Option<R>) -> Option<R> {
+    fn read<R>(&self, find: impl Fn(&[AtomicRange]) -> Option<R>) -> Option<R> {
         for _ in 0..ATTEMPTS {
             // ATOMICS: pairs with the release store that ends `set`.
             let before = self.sequence.load(Acquire);
-            let found = find(self.places.get(..self.count.load(Relaxed))?);
+            let found = find(self.entries.get(..self.count.load(Relaxed))?);
             // ATOMICS: pairs with the release fence in `set`: who has seen one of its words sees its odd number here.
             fence(Acquire);
             if before.is_multiple_of(2) && self.sequence.load(Relaxed) == before {
@@ -91,19 +92,19 @@ impl Ranges {
 
     /// Whether the table holds these.
     pub fn are(&self, ranges: &[Shared]) -> bool {
-        let here = self.places.iter().take(self.count.load(Relaxed)).map(Place::get);
+        let here = self.entries.iter().take(self.count.load(Relaxed)).map(AtomicRange::get);
         here.eq(ranges.iter().copied())
     }
 
     /// Copies those that `keep` keeps, and says how many there are. For the writer.
     pub fn copy_to(&self, to: &mut [Shared; MOST], keep: impl Fn(&Shared) -> bool) -> usize {
-        let here = self.places.iter().take(self.count.load(Relaxed)).map(Place::get);
-        to.iter_mut().zip(here.filter(keep)).map(|(place, range)| *place = range).count()
+        let here = self.entries.iter().take(self.count.load(Relaxed)).map(AtomicRange::get);
+        to.iter_mut().zip(here.filter(keep)).map(|(entry, range)| *entry = range).count()
     }
 
     /// Whether the table holds this one. For the writer.
     pub fn hold(&self, range: Shared) -> bool {
-        self.places.iter().take(self.count.load(Relaxed)).any(|place| place.get() == range)
+        self.entries.iter().take(self.count.load(Relaxed)).any(|entry| entry.get() == range)
     }
 
     /// Puts these, in order of their addresses, in place of all. Called by one thread at a time.
@@ -112,10 +113,10 @@ impl Ranges {
         self.sequence.store(odd, Relaxed);
         // ATOMICS: pairs with the acquire fence in `read`.
         fence(Release);
-        for (place, range) in self.places.iter().zip(ranges) {
-            place.low.store(range.low, Relaxed);
-            place.high.store(range.high, Relaxed);
-            place.at.store(range.at.0, Relaxed);
+        for (entry, range) in self.entries.iter().zip(ranges) {
+            entry.low.store(range.low, Relaxed);
+            entry.high.store(range.high, Relaxed);
+            entry.at.store(range.at.0, Relaxed);
         }
         self.count.store(ranges.len().min(MOST), Relaxed);
         self.sequence.store(odd.wrapping_add(1), Release);

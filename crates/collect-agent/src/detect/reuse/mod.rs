@@ -1,15 +1,16 @@
 //! Reuse: how far apart accesses to the same data are, and what happens to it in between.
 //!
-//! Either all accesses are looked at ([`exact`]), or some are sampled and watched ([`sampled`]): `questions` says what for,
-//! `people` who there is, `armoury` who watches what, be it in `tables` of lines or in debug `registers`.
+//! Either all accesses are looked at ([`exact`]), or some are sampled and watched ([`sampled`]): `detector_set` draws what each
+//! use is watched for, `thread_table` has the threads of the process, `armed` knows which thread watches what. Either
+//! translated code looks up `watch_tables`, or `debug_registers` trap.
 
-mod armoury;
+mod armed;
+mod debug_registers;
+mod detector_set;
 mod exact;
 mod kept;
-pub mod people;
-mod questions;
-mod registers;
 mod sampled;
-mod tables;
+pub mod thread_table;
+mod watch_tables;
 
 pub use self::{exact::Exact, sampled::Sampled};

@@ -1,8 +1,8 @@
-//! Sampled reuse: a sampled access is watched by all threads of the process until one of them decides what became of
+//! Sampled reuse: all threads of the process watch the bytes of a sampled access until one of them reuses or invalidates
 //! it.
 //!
-//! What is decided is `carom_base_reuse::sampled`'s business, and needs no lock. Who watches what is kept under one:
-//! handlers try it for a moment, and where it is taken a sample is given up, or a watch stays that is over, until its next
+//! `carom_base_reuse::sampled` decides that, without a lock. Which thread watches what is kept under a lock. Handlers try
+//! that for a moment. Where it is taken, a new sample is given up, and the watch of a use that is over stays until its next
 //! touch.
 
 mod detector;
@@ -20,9 +20,9 @@ use carom_base_wire::{Counter, Domains, Record};
 use carom_collect_translate as engine;
 
 use super::{
-    armoury::Armoury,
-    people::{Here, Newcomer, People, Progress},
-    questions::{MOST_QUESTIONS, Questions, Spot},
+    armed::ArmedWatches,
+    detector_set::{DetectorSet, MAX_DETECTORS, SlotIndex},
+    thread_table::{CurrentPositions, Progress, ThreadTable, WatchedThread},
 };
 use crate::{
     account,
@@ -34,23 +34,23 @@ use crate::{
     translated::{self, undisturbed},
 };
 
-/// How often handlers look whether the armoury is free: some microseconds, as long as setting a watch in a few threads takes.
+/// How often handlers try the lock: for some microseconds, as long as setting a watch in a few threads takes.
 const TRIES: usize = 1000;
 
-/// Touches of a watched line that may decide nothing, because they are of other bytes. A loop may go on with them for
-/// ever, and each costs as much as hundreds of its accesses: beyond this the use is given up.
+/// The most touches of a watched line that decide nothing, because they are of other bytes. A loop may make them for ever,
+/// and each costs as much as hundreds of its accesses: beyond this number the use is given up.
 const MOST_UNDECIDED: u32 = 64;
 
 /// The sampled reuse of one process.
 pub struct Sampled {
-    questions: Questions,
+    detectors: DetectorSet,
     domains: Domains,
-    /// How debug registers are delivered, where these watch.
+    /// How traps of debug registers are delivered, where these watch.
     delivery: Option<Mode>,
     /// Mean accesses between two samples: loads, stores.
     periods: (u64, u64),
-    people: People,
-    armoury: Lock<Armoury>,
+    threads: ThreadTable,
+    armed: Lock<ArmedWatches>,
 }
 
 impl Sampled {
@@ -59,9 +59,9 @@ impl Sampled {
         self.delivery.is_none()
     }
 
-    /// The calling thread is to be watched from now on, and watches what others have used.
+    /// The calling thread is observed from now on, and watches what other threads have used.
     fn join(&self, state: &mut State) {
-        let newcomer = Newcomer {
+        let thread = WatchedThread {
             thread: state.id,
             domain: self.domain_of(state),
             tid: signal::thread_id(),
@@ -69,80 +69,80 @@ impl Sampled {
             name: translated::name(&state.slot),
         };
         undisturbed(|| {
-            let Some(place) = self.people.join(newcomer) else { return };
-            let mut armoury = self.armoury.lock();
-            armoury.make_room(place);
-            for (question, detector) in self.questions.detectors() {
+            let Some(index) = self.threads.join(thread) else { return };
+            let mut armed = self.armed.lock();
+            armed.make_room(index);
+            for (number, detector) in self.detectors.iter() {
                 for watch in detector.active() {
-                    armoury.set_in(self.questions.spot(question, watch.id).index, &watch, place, &newcomer);
+                    armed.set_in(self.detectors.slot(number, watch.id).index, &watch, index, &thread);
                 }
             }
-            state.of.reuse = Some(place);
+            state.of.reuse = Some(index);
         });
     }
 
-    /// The calling thread is about to give its tables back to the engine: it watches for nothing any more.
-    fn lay_down(&self, state: &mut State) {
-        let Some(place) = state.of.reuse.filter(|_| self.is_in_software()) else { return };
+    /// The calling thread is about to give its table back to the engine, and watches nothing any more.
+    fn clear_watches(&self, state: &mut State) {
+        let Some(index) = state.of.reuse.filter(|_| self.is_in_software()) else { return };
         undisturbed(|| {
-            let mut armoury = self.armoury.lock();
-            armoury.forget(place, engine::watches());
-            // Under the lock, so that nobody enters anything afterwards.
-            self.people.lay_down(place);
+            let mut armed = self.armed.lock();
+            armed.forget(index, engine::watches());
+            // Under the lock, so that no thread enters anything afterwards.
+            self.threads.clear_watches(index);
         });
     }
 
-    /// The calling thread has made so many accesses, and makes no more.
+    /// The calling thread ends, after this number of accesses.
     fn leave(&self, state: &mut State, accesses: u64) {
-        let Some(place) = state.of.reuse.take() else { return };
+        let Some(index) = state.of.reuse.take() else { return };
         let totals = [(translated::name(&state.slot), accesses)];
         let progress = if translated::is_on() { Progress::Totals(&totals) } else { self.progress() };
         undisturbed(|| {
-            let mut armoury = self.armoury.lock();
-            let here = Here::new(&self.people, progress, state.id, Domain(0));
-            for (question, detector) in self.questions.detectors() {
+            let mut armed = self.armed.lock();
+            let here = CurrentPositions::new(&self.threads, progress, state.id, Domain(0));
+            for (number, detector) in self.detectors.iter() {
                 for over in detector.end_thread(&here, state.id) {
-                    self.remove(&mut armoury, self.questions.spot(question, over.watch.id), over.watch.id);
+                    self.remove(&mut armed, self.detectors.slot(number, over.watch.id), over.watch.id);
                     tell(state, &over.event);
                 }
             }
-            let own = self.people.all().find(|(at, _)| *at == place);
-            armoury.forget(place, own.and_then(|(_, person)| person.watches));
-            self.people.leave(place, accesses);
+            let own = self.threads.all().find(|(at, _)| *at == index);
+            armed.forget(index, own.and_then(|(_, thread)| thread.watches));
+            self.threads.leave(index, accesses);
         });
     }
 
     /// The process ends.
     fn end_all(&self, state: &mut State, totals: Option<&[(u64, u64)]>) {
         let progress = totals.map_or_else(|| self.progress(), Progress::Totals);
-        let here = Here::new(&self.people, progress, state.id, Domain(0));
-        for (_, detector) in self.questions.detectors() {
+        let here = CurrentPositions::new(&self.threads, progress, state.id, Domain(0));
+        for (_, detector) in self.detectors.iter() {
             detector.end_all(&here).for_each(|over| tell(state, &over.event));
         }
     }
 
     /// In a forked child: nothing of the parent's is watched any more.
     fn abandon(&self, state: &mut State) {
-        let whole = !self.armoury.is_held();
-        self.armoury.open();
-        let Some(mut armoury) = self.armoury.try_lock() else { return };
-        let place = state.of.reuse.take();
-        if !whole {
-            // Another thread was changing it, and what is half changed cannot be read, nor freed. What this thread watched
-            // stays in its tables: its touches cost some time, and are about nothing.
+        let is_whole = !self.armed.is_held();
+        self.armed.open();
+        let Some(mut armed) = self.armed.try_lock() else { return };
+        let index = state.of.reuse.take();
+        if !is_whole {
+            // Another thread of the parent was changing it. A half changed value can be neither read nor freed. The watches of
+            // this thread stay in its table: touches of them cost some time and have no effect.
             return mem::forget(mem::replace(
-                &mut *armoury,
-                Armoury::new(self.delivery, self.questions.spots()),
+                &mut *armed,
+                ArmedWatches::new(self.delivery, self.detectors.slot_count()),
             ));
         }
-        armoury.abandon();
-        if let Some(place) = place {
-            armoury.forget(place, engine::watches());
+        armed.abandon();
+        if let Some(index) = index {
+            armed.forget(index, engine::watches());
         }
     }
 
-    /// An access was sampled, which stands for `weight` times as many as the most frequent samples do. Bursts are paid for by
-    /// whoever makes them.
+    /// An access was sampled. It stands for `weight` times as many accesses as the most frequent samples do. The burst engine
+    /// pays for its samples itself.
     fn on_sample(&self, scene: &mut Scene<'_>, access: Access, weight: f32) {
         scene.state.slot.count(Counter::Uses, 1);
         self.follow(scene, access, weight);
@@ -152,44 +152,43 @@ impl Sampled {
     }
 
     fn follow(&self, scene: &mut Scene<'_>, access: Access, weight: f32) {
-        let Some(place) = scene.state.of.reuse else { return };
+        let Some(index) = scene.state.of.reuse else { return };
         let domain = self.domain_of(scene.state);
-        self.people.set_domain(place, domain);
+        self.threads.set_domain(index, domain);
         let stack = scene.stack(access.ip.0);
         let touch = Touch { thread: scene.state.id, time: scene.time, cpu: scene.cpu, access, stack };
-        let here = Here::new(&self.people, self.progress(), scene.state.id, domain);
-        self.people.note_pace(place, here.of_thread(scene.state.id));
-        let mut asked: [Option<(Spot, Watch)>; MOST_QUESTIONS] = [None; MOST_QUESTIONS];
-        for ((question, detector), asked) in self.questions.detectors().zip(&mut asked) {
+        let here = CurrentPositions::new(&self.threads, self.progress(), scene.state.id, domain);
+        self.threads.note_pace(index, here.of_thread(scene.state.id));
+        let mut asked: [Option<(SlotIndex, Watch)>; MAX_DETECTORS] = [None; MAX_DETECTORS];
+        for ((number, detector), asked) in self.detectors.iter().zip(&mut asked) {
             let sampled = detector.on_sample(&here, touch, weight, scene.state.random());
             if let Some(Over { watch, event, .. }) = &sampled.replaced {
-                // What takes its slot also takes its places.
+                // A use that takes its slot also takes its watches.
                 if sampled.arm.is_none_or(|armed| armed.id.slot != watch.id.slot)
-                    && let Some(mut armoury) = self.briefly()
+                    && let Some(mut armed) = self.briefly()
                 {
-                    self.remove(&mut armoury, self.questions.spot(question, watch.id), watch.id);
+                    self.remove(&mut armed, self.detectors.slot(number, watch.id), watch.id);
                 }
                 tell(scene.state, event);
             }
-            *asked = sampled.arm.map(|watch| (self.questions.spot(question, watch.id), watch));
+            *asked = sampled.arm.map(|watch| (self.detectors.slot(number, watch.id), watch));
         }
         self.arm(scene.state, &asked, &touch);
     }
 
-    /// Has all threads watch for what becomes of a use.
+    /// Has all threads watch the bytes of a use, for each detector.
     ///
-    /// All that is asked is published before the first watch is set. A watch stops the thread that touches it for longer
-    /// than it takes to set the others: published after that, they would miss what it was stopped at, and meet the thread
-    /// where the first had stopped it. (Shared reuses came out as writes ten times as often as they are, when the watch
-    /// before waited for writes alone.)
-    fn arm(&self, state: &mut State, asked: &[Option<(Spot, Watch)>], touch: &Touch) {
+    /// All watches are published before the first is set. A watch stops the thread that touches it for longer than it takes to
+    /// set the others. Published later, these would miss the touch, and meet the thread where the first one had stopped it.
+    /// (When the first watched writes alone, shared reuses were found to be writes ten times as often as they are.)
+    fn arm(&self, state: &mut State, asked: &[Option<(SlotIndex, Watch)>], touch: &Touch) {
         let asked = || asked.iter().flatten();
         if asked().next().is_none() {
             return;
         }
-        let Some(mut armoury) = self.briefly() else {
-            for (spot, watch) in asked() {
-                if let Some(detector) = self.questions.detector(spot.question) {
+        let Some(mut armed) = self.briefly() else {
+            for (slot, watch) in asked() {
+                if let Some(detector) = self.detectors.get(slot.detector) {
                     detector.give_up(watch.id);
                 }
                 state.slot.count(Counter::ArmFailures, 1);
@@ -197,121 +196,128 @@ impl Sampled {
             return;
         };
         // Another thread may have given its slot to another use meanwhile, and set the watch for that.
-        for (spot, watch) in asked().filter(|(spot, watch)| self.questions.is_active(*spot, watch.id)) {
+        for (slot, watch) in asked().filter(|(slot, watch)| self.detectors.is_active(*slot, watch.id)) {
             // Accesses are sampled before they happen.
             let traps = !self.is_in_software() && watch.touched_by(touch.access);
-            self.questions.publish(*spot, watch, traps.then_some(touch.access));
+            self.detectors.publish(*slot, watch, traps.then_some(touch.access));
         }
-        for (spot, watch) in asked().filter(|(spot, watch)| self.questions.is_active(*spot, watch.id)) {
-            self.set(state, &mut armoury, *spot, watch, touch);
+        for (slot, watch) in asked().filter(|(slot, watch)| self.detectors.is_active(*slot, watch.id)) {
+            self.set(state, &mut armed, *slot, watch, touch);
         }
     }
 
     /// Sets a watch in all threads.
-    fn set(&self, state: &mut State, armoury: &mut Armoury, spot: Spot, watch: &Watch, touch: &Touch) {
-        let slot = state.slot;
-        let Some(detector) = self.questions.detector(spot.question) else { return };
+    fn set(
+        &self,
+        state: &mut State,
+        armed: &mut ArmedWatches,
+        slot: SlotIndex,
+        watch: &Watch,
+        touch: &Touch,
+    ) {
+        let counters = state.slot;
+        let Some(detector) = self.detectors.get(slot.detector) else { return };
         let begin = clock::now();
         detector.arm(watch.id, engine::ticks());
-        let set = armoury.set(spot.index, watch, &self.people);
-        let armed = clock::now();
+        let set = armed.set(slot.index, watch, &self.threads);
+        let done = clock::now();
         if !self.is_in_software() && set.armed > 1 {
-            // The others were interrupted for about as long, and their time is the program's as well.
+            // The other threads were interrupted for about as long, and their time is the program's as well.
             account::pay(state, begin, 0);
         }
-        slot.count(Counter::ThreadsUnarmed, set.unarmed);
+        counters.count(Counter::ThreadsUnarmed, set.unarmed);
         if set.owner_unarmed {
             detector.give_up(watch.id);
-            self.remove(armoury, spot, watch.id);
-            return slot.count(Counter::ArmFailures, 1);
+            self.remove(armed, slot, watch.id);
+            return counters.count(Counter::ArmFailures, 1);
         }
-        slot.count(Counter::UsesArmed, 1);
-        slot.count(Counter::ArmNanos, armed.0.saturating_sub(touch.time.0));
-        // Its own is none of the others'.
-        slot.count(Counter::ThreadsArmed, set.armed.saturating_sub(1));
+        counters.count(Counter::UsesArmed, 1);
+        counters.count(Counter::ArmNanos, done.0.saturating_sub(touch.time.0));
+        // Only those of the other threads.
+        counters.count(Counter::ThreadsArmed, set.armed.saturating_sub(1));
     }
 
-    /// Translated code is about to make an access that may be about some watches.
+    /// Translated code is about to make an access that may concern some watches.
     fn on_touches(&self, scene: &mut Scene<'_>, access: Access) {
-        for watch in self.questions.candidates(access.addr) {
+        for watch in self.detectors.candidates(access.addr) {
             self.on_touch(scene, watch, access, None);
         }
         account::pay(scene.state, scene.time, account::EXITS_OF_A_TOUCH);
     }
 
-    /// The calling thread touches a line that it has no watch for any more: none that is over stays.
+    /// The calling thread touches a line that no active use concerns: its watches of uses that are over are removed.
     fn on_stale(&self, state: &mut State, access: Access) {
-        if let (Some(place), Some(mut armoury)) = (state.of.reuse, self.armoury.try_lock()) {
-            let is_over = |index, id| !self.questions.is_active(self.questions.numbered(index), id);
-            armoury.sweep(access.addr, place, engine::watches(), is_over);
+        if let (Some(index), Some(mut armed)) = (state.of.reuse, self.armed.try_lock()) {
+            let is_over = |index, id| !self.detectors.is_active(self.detectors.slot_at(index), id);
+            armed.sweep(access.addr, index, engine::watches(), is_over);
         }
     }
 
-    /// An access touches what the watch `id` is about, the thread having made `position` before it, where that is known
-    /// better than by asking the engine.
+    /// An access touches the bytes of the watch `id`. `position`: the accesses of the thread before it, where that is known
+    /// better than from the engine.
     fn on_touch(
         &self,
         scene: &mut Scene<'_>,
-        (spot, id): (Spot, WatchId),
+        (slot, id): (SlotIndex, WatchId),
         access: Access,
         position: Option<u64>,
     ) {
-        let Some(detector) = self.questions.detector(spot.question) else { return };
+        let Some(detector) = self.detectors.get(slot.detector) else { return };
         let domain = self.domain_of(scene.state);
-        let here = Here::new(&self.people, self.progress(), scene.state.id, domain).at(position);
-        // Most touches decide nothing: the call path waits until one does.
+        let here = CurrentPositions::new(&self.threads, self.progress(), scene.state.id, domain).at(position);
+        // Most touches decide nothing: the call path is taken only when one does.
         let thread = scene.state.id;
         // Now, because the use may have been sampled after the scene was set.
         let touch = Touch { thread, time: clock::now(), cpu: scene.cpu, access, stack: StackId::NONE };
         match detector.on_touch(&here, id, touch) {
             Touched::Over(mut over) => {
                 scene.state.slot.count(Counter::UsesTouched, 1);
-                scene.state.slot.count(Counter::EarlyTouches, u64::from(over.was_early));
-                // Of what another thread did before, only the instruction is known.
+                scene.state.slot.count(Counter::EarlyTouches, u64::from(over.had_pending));
+                // Of an earlier touch by another thread only the instruction is known.
                 if let Some(later) = over.event.later.as_mut().filter(|later| later.thread == thread) {
                     later.stack = scene.stack(access.ip.0);
                 }
-                self.end(scene.state, spot, &over);
+                self.end(scene.state, slot, &over);
             }
-            Touched::Active if self.questions.count_undecided(spot) >= MOST_UNDECIDED => {
+            Touched::Active if self.detectors.count_undecided(slot) >= MOST_UNDECIDED => {
                 scene.state.slot.count(Counter::Undecided, 1);
                 if let Some(over) = detector.censor(&here, id) {
-                    self.end(scene.state, spot, &over);
+                    self.end(scene.state, slot, &over);
                 }
             }
             Touched::Active => {}
             Touched::Late => {
                 scene.state.slot.count(Counter::StaleTraps, 1);
-                if let (Some(place), Some(mut armoury)) = (scene.state.of.reuse, self.armoury.try_lock()) {
-                    armoury.remove_in(spot.index, id, place, engine::watches());
+                if let (Some(index), Some(mut armed)) = (scene.state.of.reuse, self.armed.try_lock()) {
+                    armed.remove_in(slot.index, id, index, engine::watches());
                 }
             }
         }
     }
 
-    /// A use is over. Tables in memory are cleared at once; to change another thread's register takes an interrupt, so
-    /// that is left until it traps there, or the slot is used again.
-    fn end(&self, state: &mut State, spot: Spot, over: &Over) {
-        self.questions.withdraw(spot, over.watch.id);
-        if let Some(mut armoury) = self.briefly() {
+    /// A use is over. Tables in memory are cleared at once. To change another thread's register takes an interrupt, so it
+    /// stays until it traps there, or the slot is used again.
+    fn end(&self, state: &mut State, slot: SlotIndex, over: &Over) {
+        self.detectors.withdraw(slot, over.watch.id);
+        if let Some(mut armed) = self.briefly() {
             match state.of.reuse.filter(|_| !self.is_in_software()) {
-                Some(place) => armoury.remove_in(spot.index, over.watch.id, place, None),
-                None => armoury.remove(spot.index, over.watch.id, &self.people),
+                Some(index) => armed.remove_in(slot.index, over.watch.id, index, None),
+                None => armed.remove(slot.index, over.watch.id, &self.threads),
             }
         }
         tell(state, &over.event);
     }
 
-    fn remove(&self, armoury: &mut Armoury, spot: Spot, id: WatchId) {
-        self.questions.withdraw(spot, id);
-        armoury.remove(spot.index, id, &self.people);
+    fn remove(&self, armed: &mut ArmedWatches, slot: SlotIndex, id: WatchId) {
+        self.detectors.withdraw(slot, id);
+        armed.remove(slot.index, id, &self.threads);
     }
 
-    /// The armoury, if it is free within some microseconds.
-    fn briefly(&self) -> Option<Guard<'_, Armoury>> {
+    /// The watches, if their lock is free within some microseconds.
+    fn briefly(&self) -> Option<Guard<'_, ArmedWatches>> {
         (0..TRIES).find_map(|_| {
             hint::spin_loop();
-            self.armoury.try_lock()
+            self.armed.try_lock()
         })
     }
 
@@ -319,7 +325,7 @@ impl Sampled {
         if translated::is_on() { Progress::Engine } else { Progress::Clock(clock::now()) }
     }
 
-    /// Where the calling thread is.
+    /// The domain of the processor on which the calling thread runs.
     fn domain_of(&self, state: &State) -> Domain {
         let domain = self.domains.domain(state.id, Cpu(clock::current_cpu()));
         state.slot.header().domain.store(u64::from(domain) + 1, std::sync::atomic::Ordering::Relaxed);
@@ -329,7 +335,7 @@ impl Sampled {
 
 /// Tells the host what became of a use.
 fn tell(state: &mut State, event: &ReuseEvent) {
-    // Where the weight has passed on to others, nothing is left to be told.
+    // An event whose weight has passed on to other uses says nothing.
     if event.weight == 0.0 {
         return;
     }

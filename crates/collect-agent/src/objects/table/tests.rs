@@ -21,7 +21,7 @@ fn bytes(object: Object) -> (u64, u64) {
 }
 
 /// The block around `addr`.
-fn around(table: &Table, addr: u64) -> Option<(u64, u64)> {
+fn around(table: &BlockTable, addr: u64) -> Option<(u64, u64)> {
     table.find(addr..addr + 1).unwrap().map(bytes)
 }
 
@@ -30,7 +30,7 @@ fn found_from_the_first_byte_to_the_last() {
     // The ends of every level, one byte and one granule beyond them, and the largest block of user space.
     let edges = (0..LEVELS).flat_map(|level| [0, 1, 8].map(|more| (1 << (11 + 8 * level)) + more));
     for size in edges.chain([1, 7, 8, 9, 64, 4096]).filter(|&size| size < 1 << 46) {
-        let table = Table::new();
+        let table = BlockTable::new();
         // Bases that are and are not aligned to a granule of the block's level.
         for base in [1 << 46, (1 << 46) + 8, (1 << 46) - 8] {
             table.insert(object(base, size));
@@ -48,7 +48,7 @@ fn found_from_the_first_byte_to_the_last() {
 
 #[test]
 fn a_range_finds_what_it_touches() {
-    let table = Table::new();
+    let table = BlockTable::new();
     table.insert(object(0x1000, 24));
     table.insert(object(0x1030, 8));
     let find = |range| table.find(range).unwrap().map(bytes);
@@ -62,7 +62,7 @@ fn a_range_finds_what_it_touches() {
 
 #[test]
 fn only_the_first_byte_removes() {
-    let table = Table::new();
+    let table = BlockTable::new();
     table.insert(object(0x1000, 64));
     for wrong in [0x0fff, 0x1001, 0x1008, 0x1040] {
         assert!(table.remove(wrong).is_none(), "{wrong:#x}");
@@ -79,7 +79,7 @@ fn agrees_with_a_list_of_blocks() {
     // Blocks are laid out at random without overlap, as an allocator would: the list is the reference.
     for seed in 1..=20 {
         let mut random = Random(0x9E37_79B9_7F4A_7C15 ^ seed);
-        let table = Table::new();
+        let table = BlockTable::new();
         let mut live: Vec<(u64, u64)> = Vec::new();
         for _ in 0..3000 {
             // A few pages, so that neighbours touch, and now and then far away.
@@ -116,7 +116,7 @@ fn agrees_with_a_list_of_blocks() {
 #[test]
 fn many_blocks_in_one_page_and_many_pages() {
     // 16-byte blocks, the densest that the C library lays out, over 4,000 pages: growth and long windows.
-    let table = Table::new();
+    let table = BlockTable::new();
     let bases = || (0..1_000_000u64).map(|i| 0x7f00_0000_0000 + i * 16);
     bases().for_each(|base| table.insert(object(base, 16)));
     for base in bases().step_by(97) {
@@ -131,7 +131,7 @@ fn many_blocks_in_one_page_and_many_pages() {
 #[test]
 fn threads_keep_to_their_own_blocks() {
     // Each of 8 threads has every eighth 32-byte place of the same pages, so they meet in every shard.
-    static TABLE: Table = Table::new();
+    static TABLE: BlockTable = BlockTable::new();
     let work = |thread: u64| {
         let mut random = Random(thread + 1);
         let mut held = [false; 512];
@@ -156,7 +156,7 @@ fn threads_keep_to_their_own_blocks() {
 
 #[test]
 fn a_part_that_is_being_changed_is_unknown_not_empty() {
-    let table = Table::new();
+    let table = BlockTable::new();
     let block = object(0x1000, 64);
     table.insert(block);
     let key = Key::at(0, 0x1000);

@@ -20,13 +20,13 @@ const MOST_WAITING: usize = 8;
 const AT_ONCE: usize = 4;
 
 /// A stage, and what it is to do.
-struct Place {
+struct StageQueue {
     stage: Lock<Stage>,
     tasks: Lock<VecDeque<Task>>,
 }
 
-static PRIVATE: Place = Place::new(Rank::PrivateStage);
-static SHARED: Place = Place::new(Rank::SharedStage);
+static PRIVATE: StageQueue = StageQueue::new(Rank::PrivateStage);
+static SHARED: StageQueue = StageQueue::new(Rank::SharedStage);
 
 /// Vectors to use again.
 struct Spare {
@@ -56,8 +56,8 @@ pub fn work() {
         }
         if done == [false; 2] {
             // Others are at it.
-            for place in [&PRIVATE, &SHARED] {
-                drop(place.stage.lock());
+            for queue in [&PRIVATE, &SHARED] {
+                drop(queue.stage.lock());
             }
         }
     }
@@ -65,17 +65,17 @@ pub fn work() {
 
 /// Does all that there is to do, and writes down what was counted.
 pub fn finish() {
-    for place in [&PRIVATE, &SHARED] {
-        let mut stage = place.stage.lock();
-        place.go_on(&mut stage, usize::MAX);
+    for queue in [&PRIVATE, &SHARED] {
+        let mut stage = queue.stage.lock();
+        queue.go_on(&mut stage, usize::MAX);
         stage.drain(put_down);
     }
 }
 
 /// Writes down what was counted.
 pub fn write() {
-    for place in [&PRIVATE, &SHARED] {
-        place.stage.lock().drain(put_down);
+    for queue in [&PRIVATE, &SHARED] {
+        queue.stage.lock().drain(put_down);
     }
 }
 
@@ -105,14 +105,14 @@ pub fn forget() {
             mem::forget(mem::replace(&mut *value, fresh));
         }
     }
-    for place in [&PRIVATE, &SHARED] {
-        renew(&place.stage, Stage::shared());
-        renew(&place.tasks, VecDeque::new());
+    for queue in [&PRIVATE, &SHARED] {
+        renew(&queue.stage, Stage::shared());
+        renew(&queue.tasks, VecDeque::new());
     }
     renew(&SPARE, Spare { batches: Vec::new(), sequences: Vec::new() });
 }
 
-impl Place {
+impl StageQueue {
     const fn new(rank: Rank) -> Self {
         Self { stage: Lock::new(rank, Stage::shared()), tasks: Lock::new(Rank::Tasks, VecDeque::new()) }
     }

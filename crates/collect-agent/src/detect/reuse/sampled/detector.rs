@@ -5,7 +5,7 @@ use carom_base_insn::Registers;
 use carom_base_wire::{Counter, ReuseMethod, WatchChoice};
 
 use super::{
-    super::{armoury::Armoury, people::People, questions::Questions},
+    super::{armed::ArmedWatches, detector_set::DetectorSet, thread_table::ThreadTable},
     Sampled,
 };
 use crate::{
@@ -23,15 +23,15 @@ impl Sampled {
         let reuse = settings.reuse.as_ref()?;
         let ReuseMethod::Sampled { watch, slots } = reuse.method else { return None };
         let registers = watch == WatchChoice::Registers;
-        let questions = if registers { Questions::drawn() } else { Questions::three(slots as usize) };
+        let detectors = if registers { DetectorSet::drawn() } else { DetectorSet::three(slots as usize) };
         let delivery = registers.then_some(session.mode);
         Some(Box::new(Self {
-            armoury: Lock::new(Rank::Watches, Armoury::new(delivery, questions.spots())),
-            questions,
+            armed: Lock::new(Rank::Watches, ArmedWatches::new(delivery, detectors.slot_count())),
+            detectors,
             domains: reuse.domains,
             delivery,
             periods: (settings.load_period, settings.store_period),
-            people: People::new(),
+            threads: ThreadTable::new(),
         }))
     }
 }
@@ -59,7 +59,7 @@ impl Detector for Sampled {
     }
 
     fn thread_leaves_cache(&self, state: &mut State) {
-        self.lay_down(state);
+        self.clear_watches(state);
     }
 
     fn thread_ends(&self, state: &mut State, accesses: u64) {
@@ -90,7 +90,7 @@ impl Detector for Sampled {
     }
 
     fn concerns(&self, _state: &State, access: &Access) -> bool {
-        self.questions.candidates(access.addr).next().is_some()
+        self.detectors.candidates(access.addr).next().is_some()
     }
 
     fn touched(&self, state: &mut State, registers: &Registers<'_>, access: &Access) {

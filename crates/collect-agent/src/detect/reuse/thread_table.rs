@@ -1,0 +1,352 @@
+//! The table of the process's threads for the reuse detector: which there are, the domain of each, and its position.
+//!
+//! Handlers read it without a lock. It changes where threads begin and end.
+
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*},
+};
+
+use carom_base::{Nanos, ThreadId};
+use carom_base_reuse::{
+    Domain,
+    sampled::{Clocks, Positions},
+};
+use carom_collect_translate as engine;
+use carom_collect_translate::Watches;
+
+/// Threads that can be watched at a time: one for each lane of translated code.
+pub const MAX_THREADS: usize = 1024;
+
+/// Domains that are told apart; agents name them by a byte.
+const DOMAINS: usize = 256;
+
+/// One thread, while it is watched.
+#[derive(Default)]
+struct Entry {
+    /// One more than its serial number; 0: the entry is free.
+    serial: AtomicU32,
+    domain: AtomicU32,
+    /// Its kernel thread id.
+    tid: AtomicU32,
+    /// One more than the number of its table of watched lines; 0 where it has none.
+    watches: AtomicU32,
+    /// What the engine calls it.
+    name: AtomicU64,
+    pace: Pace,
+}
+
+/// Accesses of a thread per tick that it ran lately. The thread itself notes them.
+#[derive(Default)]
+struct Pace {
+    /// Bits of an `f64`.
+    latest: AtomicU64,
+    /// Where the latest measurement began.
+    accesses: AtomicU64,
+    ran: AtomicU64,
+}
+
+impl Pace {
+    fn note(&self, accesses: u64, ran: u64) {
+        let time = ran.saturating_sub(self.ran.load(Relaxed));
+        if time < GRAIN {
+            return;
+        }
+        let made = accesses.saturating_sub(self.accesses.load(Relaxed));
+        self.latest.store((made as f64 / time as f64).to_bits(), Relaxed);
+        self.begin(accesses, ran);
+    }
+
+    fn begin(&self, accesses: u64, ran: u64) {
+        self.accesses.store(accesses, Relaxed);
+        self.ran.store(ran, Relaxed);
+    }
+}
+
+/// Ticks of the time-stamp counter that are many times what it takes to stop a thread: some 40 us.
+const GRAIN: u64 = 100_000;
+
+/// The index of a thread in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadIndex(pub usize);
+
+/// A thread to be watched.
+#[derive(Clone, Copy)]
+pub struct WatchedThread {
+    /// Its serial number.
+    pub thread: ThreadId,
+    /// Its domain.
+    pub domain: Domain,
+    /// Its kernel thread id.
+    pub tid: i32,
+    /// Its table of watched lines, where its code is translated.
+    pub watches: Option<Watches>,
+    /// What the engine calls it.
+    pub name: u64,
+}
+
+/// The serial number of an entry that is being written.
+const RESERVED: u32 = u32::MAX;
+
+/// The threads of the process.
+pub struct ThreadTable {
+    entries: Box<[Entry]>,
+    /// One past the highest index that was ever taken.
+    top: AtomicUsize,
+    /// Accesses of threads that have ended, by domain.
+    ended: Box<[AtomicU64]>,
+}
+
+impl ThreadTable {
+    /// An empty table.
+    pub fn new() -> Self {
+        Self {
+            entries: (0..MAX_THREADS).map(|_| Entry::default()).collect(),
+            top: AtomicUsize::new(0),
+            ended: (0..DOMAINS).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    /// Enters a thread. `None` where the table is full.
+    pub fn join(&self, thread: WatchedThread) -> Option<ThreadIndex> {
+        let free = |entry: &Entry| entry.serial.compare_exchange(0, RESERVED, Acquire, Relaxed).is_ok();
+        let index = self.entries.iter().position(free)?;
+        let entry = self.entries.get(index)?;
+        entry.domain.store(thread.domain.0, Relaxed);
+        entry.tid.store(thread.tid as u32, Relaxed);
+        entry.watches.store(thread.watches.map_or(0, |watches| u32::from(watches.index()) + 1), Relaxed);
+        entry.name.store(thread.name, Relaxed);
+        entry.pace.latest.store(0, Relaxed);
+        entry.pace.begin(0, thread.watches.map_or(0, |watches| watches.held().ran(engine::ticks())));
+        self.top.fetch_max(index + 1, Relaxed);
+        // ATOMICS: a reader that finds the serial number finds the rest. Sequentially consistent, because the thread that
+        // arms a watch looks for threads after it has published the watch, and a new thread looks for watches after this.
+        entry.serial.store(thread.thread.0.wrapping_add(1), SeqCst);
+        Some(ThreadIndex(index))
+    }
+
+    /// The thread has ended, after this number of accesses.
+    pub fn leave(&self, index: ThreadIndex, accesses: u64) {
+        let Some(entry) = self.entries.get(index.0) else { return };
+        if let Some(ended) = self.ended.get(entry.domain.load(Relaxed) as usize) {
+            ended.fetch_add(accesses, Relaxed);
+        }
+        entry.serial.store(0, Release);
+    }
+
+    /// The thread has no table of watched lines any more.
+    pub fn clear_watches(&self, index: ThreadIndex) {
+        if let Some(entry) = self.entries.get(index.0) {
+            entry.watches.store(0, Relaxed);
+        }
+    }
+
+    /// The thread has moved to another domain.
+    pub fn set_domain(&self, index: ThreadIndex, domain: Domain) {
+        if let Some(entry) = self.entries.get(index.0) {
+            entry.domain.store(domain.0, Relaxed);
+        }
+    }
+
+    /// The calling thread has made this number of accesses.
+    pub fn note_pace(&self, index: ThreadIndex, accesses: u64) {
+        if let (Some(entry), Some(watches)) = (self.entries.get(index.0), engine::watches()) {
+            entry.pace.note(accesses, watches.held().ran(engine::ticks()));
+        }
+    }
+
+    fn pace(&self, index: ThreadIndex) -> f64 {
+        self.entries.get(index.0).map_or(0.0, |entry| f64::from_bits(entry.pace.latest.load(Relaxed)))
+    }
+
+    /// All threads, with their indices.
+    pub fn all(&self) -> impl Iterator<Item = (ThreadIndex, WatchedThread)> {
+        self.entries.iter().take(self.top.load(Relaxed)).enumerate().filter_map(|(index, entry)| {
+            let serial = entry.serial.load(SeqCst);
+            let thread = ThreadId(serial.checked_sub(1).filter(|_| serial != RESERVED)?);
+            Some((
+                ThreadIndex(index),
+                WatchedThread {
+                    thread,
+                    domain: Domain(entry.domain.load(Relaxed)),
+                    tid: entry.tid.load(Relaxed) as i32,
+                    watches: (entry.watches.load(Relaxed) as u16)
+                        .checked_sub(1)
+                        .and_then(Watches::from_index),
+                    name: entry.name.load(Relaxed),
+                },
+            ))
+        })
+    }
+
+    fn find(&self, thread: ThreadId) -> Option<WatchedThread> {
+        self.all().find(|(_, watched)| watched.thread == thread).map(|(_, watched)| watched)
+    }
+}
+
+/// The source of threads' positions.
+#[derive(Clone, Copy)]
+pub enum Progress<'a> {
+    /// The engine's counts of their accesses.
+    Engine,
+    /// The time: where nothing is counted, it is the position of every thread.
+    Clock(Nanos),
+    /// The total of each thread, by the engine's name for it.
+    Totals(&'a [(u64, u64)]),
+}
+
+/// The current positions of all threads, as the calling thread sees them.
+pub struct CurrentPositions<'a> {
+    threads: &'a ThreadTable,
+    progress: Progress<'a>,
+    /// The calling thread and its domain.
+    own: (ThreadId, Domain),
+    /// Its position, which is looked up once.
+    position: Cell<Option<u64>>,
+    /// That of a domain, which is the sum over its threads.
+    of_domain: Cell<Option<(Domain, u64)>>,
+}
+
+impl<'a> CurrentPositions<'a> {
+    /// Seen from the thread `own`, which is in `domain`.
+    pub fn new(threads: &'a ThreadTable, progress: Progress<'a>, own: ThreadId, domain: Domain) -> Self {
+        Self { threads, progress, own: (own, domain), position: Cell::new(None), of_domain: Cell::new(None) }
+    }
+
+    /// The same, with the calling thread's position where that is known.
+    pub fn at(self, position: Option<u64>) -> Self {
+        Self { position: Cell::new(position), ..self }
+    }
+
+    fn of_watched(&self, thread: &WatchedThread) -> u64 {
+        match self.progress {
+            Progress::Clock(now) => now.0,
+            Progress::Totals(totals) => {
+                totals.iter().find(|(name, _)| *name == thread.name).map_or(0, |(_, accesses)| *accesses)
+            }
+            Progress::Engine if thread.thread == self.own.0 => self.own_position(),
+            Progress::Engine => engine::accesses_of(thread.name).unwrap_or(0),
+        }
+    }
+
+    fn own_position(&self) -> u64 {
+        let known = self.position.get();
+        let position = known.unwrap_or_else(|| engine::accesses().unwrap_or(0));
+        self.position.set(Some(position));
+        position
+    }
+}
+
+impl Positions for CurrentPositions<'_> {
+    fn domain(&self, thread: ThreadId) -> Domain {
+        if thread == self.own.0 {
+            return self.own.1;
+        }
+        self.threads.find(thread).map_or(Domain(0), |thread| thread.domain)
+    }
+
+    fn of_thread(&self, thread: ThreadId) -> u64 {
+        match self.progress {
+            Progress::Clock(now) => now.0,
+            Progress::Engine if thread == self.own.0 => self.own_position(),
+            _ => self.threads.find(thread).map_or(0, |thread| self.of_watched(&thread)),
+        }
+    }
+
+    fn of_domain(&self, domain: Domain) -> u64 {
+        if let Progress::Clock(now) = self.progress {
+            return now.0;
+        }
+        if let Some((known, position)) = self.of_domain.get()
+            && known == domain
+        {
+            return position;
+        }
+        let ended = self.threads.ended.get(domain.0 as usize).map_or(0, |ended| ended.load(Relaxed));
+        let there = self.threads.all().filter(|(_, thread)| thread.domain == domain);
+        let position = there.fold(ended, |sum, (_, thread)| sum.saturating_add(self.of_watched(&thread)));
+        self.of_domain.set(Some((domain, position)));
+        position
+    }
+
+    fn ran_since(&self, at: u64) -> Option<u64> {
+        engine::watches()?.ran_since(at)
+    }
+
+    fn clocks(&self, thread: ThreadId, domain: Domain) -> Option<Clocks> {
+        if !matches!(self.progress, Progress::Engine) {
+            return None;
+        }
+        let asking = engine::watches()?.held();
+        let asked = engine::ticks();
+        let stopped = asking.since.unwrap_or(asked);
+        let mut clocks = Clocks { stopped, asked, grain: GRAIN, ..Clocks::default() };
+        for (index, watched) in self.threads.all() {
+            let Some(held) = watched.watches.map(Watches::held) else { continue };
+            if watched.thread == thread {
+                clocks.ran = held.ran(stopped);
+                clocks.ran_when_asked = held.ran(asked);
+                clocks.pace = self.threads.pace(index);
+            } else if watched.domain == domain {
+                clocks.others += 1;
+                clocks.held = clocks.held.saturating_add(held.held(asked));
+            }
+        }
+        Some(clocks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watched(serial: u32, domain: u32) -> WatchedThread {
+        WatchedThread {
+            thread: ThreadId(serial),
+            domain: Domain(domain),
+            tid: 7,
+            watches: None,
+            name: 100 + u64::from(serial),
+        }
+    }
+
+    #[test]
+    fn the_position_of_a_domain_is_the_sum_over_its_threads() {
+        let threads = ThreadTable::new();
+        let first = threads.join(watched(0, 0)).unwrap();
+        threads.join(watched(1, 0)).unwrap();
+        threads.join(watched(2, 1)).unwrap();
+        let totals = [(100, 10), (101, 5), (102, 1000)];
+        let here = || CurrentPositions::new(&threads, Progress::Totals(&totals), ThreadId(9), Domain(0));
+        assert_eq!((here().of_domain(Domain(0)), here().of_domain(Domain(1))), (15, 1000));
+        assert_eq!((here().of_thread(ThreadId(1)), here().domain(ThreadId(2))), (5, Domain(1)));
+        // The first thread ends at 12; the one that takes its entry begins at 0.
+        threads.leave(first, 12);
+        assert_eq!(threads.join(watched(3, 0)), Some(first));
+        assert_eq!(here().of_domain(Domain(0)), 12 + 5);
+    }
+
+    #[test]
+    fn without_counts_the_position_of_all_is_the_time() {
+        let threads = ThreadTable::new();
+        let here = CurrentPositions::new(&threads, Progress::Clock(Nanos(77)), ThreadId(0), Domain(0));
+        assert_eq!((here.of_thread(ThreadId(5)), here.of_domain(Domain(3))), (77, 77));
+    }
+
+    #[test]
+    fn a_thread_that_is_being_entered_is_not_found() {
+        let threads = ThreadTable::new();
+        let index = threads.join(watched(5, 0)).unwrap();
+        assert_eq!(threads.all().map(|(_, thread)| thread.thread).collect::<Vec<_>>(), [ThreadId(5)]);
+        threads.entries[index.0].serial.store(RESERVED, SeqCst);
+        assert_eq!(threads.all().count(), 0);
+    }
+
+    #[test]
+    fn a_full_table_takes_no_more_threads() {
+        let threads = ThreadTable::new();
+        assert!((0..MAX_THREADS as u32).all(|serial| threads.join(watched(serial, 0)).is_some()));
+        assert_eq!(threads.join(watched(5000, 0)), None);
+        assert_eq!(threads.all().count(), MAX_THREADS);
+    }
+}
