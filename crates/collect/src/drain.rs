@@ -11,7 +11,7 @@ use carom_base::{Ip, ProcessId, ReuseCell, SharingEvent, StackId, ThreadId, Touc
 use carom_base_wire::{Record, journal::Line};
 use carom_store::{HeapObject, Stack, Writer};
 
-use crate::{accesses::AccessFile, cells::CellFile, processes::People, segment::Segment};
+use crate::{accesses::AccessFile, cells::CellFile, processes::ProcessTable, segment::Segment};
 
 /// Events that wait at most.
 const MOST_WAITING: usize = 1 << 16;
@@ -19,7 +19,7 @@ const MOST_WAITING: usize = 1 << 16;
 /// One drain of a session: what has been read so far.
 pub struct Drain {
     dir: PathBuf,
-    pub people: People,
+    pub table: ProcessTable,
     journals: HashMap<PathBuf, Journal>,
     segments: HashMap<PathBuf, (ProcessId, Segment)>,
     cells: HashMap<PathBuf, (ProcessId, CellFile)>,
@@ -49,7 +49,7 @@ impl Drain {
     pub fn new(dir: &Path) -> Self {
         Self {
             dir: dir.to_owned(),
-            people: People::default(),
+            table: ProcessTable::default(),
             journals: HashMap::new(),
             segments: HashMap::new(),
             cells: HashMap::new(),
@@ -70,7 +70,7 @@ impl Drain {
         // Before their slots: what has ended has written all by then.
         for (path, (process, segment)) in &segments {
             if path.as_os_str().as_encoded_bytes().ends_with(b".0.seg") {
-                self.people.meets(*process, segment.fate());
+                self.table.note_fate(*process, segment.fate());
             }
         }
         for (process, segment) in segments.values() {
@@ -102,7 +102,7 @@ impl Drain {
 
     /// A process that ended in an orderly way has written all that it will; its file can go.
     fn is_over(&self, path: &Path, process: ProcessId) -> bool {
-        let over = self.people.has_ended(process);
+        let over = self.table.has_ended(process);
         if over {
             // What is left is removed with the session.
             let _ = std::fs::remove_file(path);
@@ -120,25 +120,25 @@ impl Drain {
             match (path.extension().and_then(|e| e.to_str()), stem(path)) {
                 (Some("seg"), Some(stem)) if !self.segments.contains_key(path) => {
                     if let Ok(Some(segment)) = Segment::open(path) {
-                        let process = self.people.process(stem);
+                        let process = self.table.process(stem);
                         self.segments.insert(path.clone(), (process, segment));
                     }
                 }
                 (Some("journal"), Some(stem)) => {
-                    let process = self.people.process(stem);
+                    let process = self.table.process(stem);
                     let journal = self.journals.entry(path.clone()).or_default();
                     journal.writers.insert(process);
                     if !journal.is_over {
-                        journal.is_over = journal.writers.iter().all(|&writer| self.people.has_ended(writer));
-                        journal.take(path, process, &mut self.people);
+                        journal.is_over = journal.writers.iter().all(|&writer| self.table.has_ended(writer));
+                        journal.take(path, process, &mut self.table);
                     }
                 }
                 (Some("cells"), Some(stem)) if !self.cells.contains_key(path) => {
-                    let process = self.people.process(stem);
+                    let process = self.table.process(stem);
                     self.cells.insert(path.clone(), (process, CellFile::default()));
                 }
                 (Some("accesses"), Some(stem)) if !self.accesses.contains_key(path) => {
-                    let process = self.people.process(stem);
+                    let process = self.table.process(stem);
                     self.accesses.insert(path.clone(), (process, AccessFile::default()));
                 }
                 _ => {}
@@ -155,8 +155,8 @@ impl Drain {
         records: &mut Vec<(ProcessId, ThreadId, Record)>,
     ) -> f64 {
         let Some(visit) = segment.visit(slot) else { return 0.0 };
-        let thread = self.people.thread(process, visit.head.serial);
-        self.people.update(thread, &visit.head);
+        let thread = self.table.thread(process, visit.head.serial);
+        self.table.update(thread, &visit.head);
         self.garbage = self.garbage.saturating_add(visit.garbage);
         records.extend(visit.records.into_iter().map(|record| (process, thread, record)));
         visit.fullness
@@ -196,8 +196,8 @@ impl Drain {
     /// An event whose thread has the recording's number, and the thread before it that of the agent.
     fn keep_event(&mut self, process: ProcessId, mut event: SharingEvent, writer: &mut Writer) {
         let earlier = match event.earlier.thread.number_among_processes() {
-            None => self.people.thread(process, event.earlier.thread.0),
-            Some(number) => match self.people.among_processes(number) {
+            None => self.table.thread(process, event.earlier.thread.0),
+            Some(number) => match self.table.among_processes(number) {
                 Some(thread) => thread,
                 // Nobody's: somebody has written over the boards.
                 None if self.waiting.len() == MOST_WAITING => return self.garbage += 1,
@@ -207,7 +207,7 @@ impl Drain {
         if earlier == event.thread {
             return self.garbage += 1;
         }
-        let of_earlier = self.people.threads.get(earlier.0 as usize).map_or(process, |thread| thread.process);
+        let of_earlier = self.table.threads.get(earlier.0 as usize).map_or(process, |thread| thread.process);
         event.earlier.thread = earlier;
         event.stack = self.known(process, event.stack);
         event.earlier.stack = self.known(of_earlier, event.earlier.stack);
@@ -221,7 +221,7 @@ impl Drain {
 
     /// One half of a pair, with the recording's numbers.
     fn touch(&mut self, process: ProcessId, touch: Touch) -> Touch {
-        let thread = self.people.thread(process, touch.thread.0);
+        let thread = self.table.thread(process, touch.thread.0);
         Touch { thread, stack: self.known(process, touch.stack), ..touch }
     }
 
@@ -242,7 +242,7 @@ impl Drain {
     fn keep_cells(&mut self, process: ProcessId, mut cells: Vec<ReuseCell>, writer: &mut Writer) {
         cells.retain(|cell| cell.count > 0);
         for cell in &mut cells {
-            cell.thread = self.people.thread(process, cell.thread.0);
+            cell.thread = self.table.thread(process, cell.thread.0);
         }
         writer.push(&cells);
     }
@@ -251,8 +251,8 @@ impl Drain {
     fn read_accesses(&mut self, writer: &mut Writer) -> bool {
         let mut found = false;
         for (path, (process, file)) in &mut self.accesses {
-            let people = &mut self.people;
-            let frames = file.read(path, |serial| people.thread(*process, serial), &mut self.garbage);
+            let table = &mut self.table;
+            let frames = file.read(path, |serial| table.thread(*process, serial), &mut self.garbage);
             found |= !frames.is_empty();
             writer.push(&frames);
         }
@@ -279,10 +279,10 @@ fn started(path: &Path) -> u64 {
 
 impl Journal {
     /// Takes in the lines that are new, of the process that the journal is named after and of those that it forked.
-    fn take(&mut self, path: &Path, named_after: ProcessId, people: &mut People) {
+    fn take(&mut self, path: &Path, named_after: ProcessId, table: &mut ProcessTable) {
         for line in self.read(path) {
             if let Some(Line::Of { stem, lines }) = line {
-                let process = people.process(&stem);
+                let process = table.process(&stem);
                 self.writers.insert(process);
                 self.of = Some((process, lines));
                 continue;
@@ -295,7 +295,7 @@ impl Journal {
                 _ => named_after,
             };
             if let Some(line) = line {
-                people.note(process, line);
+                table.note(process, line);
             }
         }
     }
@@ -381,9 +381,9 @@ mod tests {
         let mut writer = Writer::create(profile.path(), Manifest::default()).unwrap();
         let mut drain = Drain::new(agent.dir.path());
         drain.once(&mut writer);
-        let programs: Vec<_> = drain.people.processes.iter().map(|process| process.argv.join(" ")).collect();
+        let programs: Vec<_> = drain.table.processes.iter().map(|process| process.argv.join(" ")).collect();
         assert_eq!(programs, ["parent", "child"]);
-        let ended = |drain: &Drain| [0, 1].map(|process| drain.people.has_ended(ProcessId(process)));
+        let ended = |drain: &Drain| [0, 1].map(|process| drain.table.has_ended(ProcessId(process)));
         let end = Line::End { time: 1 }.format();
         let append = |text: String| {
             std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(text.as_bytes()).unwrap();
@@ -455,16 +455,16 @@ mod tests {
         let profile = tempfile::tempdir().unwrap();
         let mut writer = Writer::create(profile.path(), Manifest::default()).unwrap();
         let mut drain = Drain::new(profile.path());
-        let (one, other) = (drain.people.process("7.1"), drain.people.process("8.1"));
-        let thread = drain.people.thread(one, 0);
+        let (one, other) = (drain.table.process("7.1"), drain.table.process("8.1"));
+        let thread = drain.table.thread(one, 0);
         drain.keep(one, thread, Record::Event(event), &mut writer);
         assert_eq!(drain.nonsense(), 1, "it waits");
-        let elsewhere = drain.people.thread(other, 0);
-        drain.people.update(elsewhere, &SlotSnapshot { among_processes: 5, ..SlotSnapshot::default() });
+        let elsewhere = drain.table.thread(other, 0);
+        drain.table.update(elsewhere, &SlotSnapshot { among_processes: 5, ..SlotSnapshot::default() });
         drain.once(&mut writer);
         assert_eq!(drain.nonsense(), 0);
         // Somebody has written a thread's own number on the board.
-        drain.people.update(thread, &SlotSnapshot { among_processes: 10, ..SlotSnapshot::default() });
+        drain.table.update(thread, &SlotSnapshot { among_processes: 10, ..SlotSnapshot::default() });
         let earlier = EarlierWrite { thread: ThreadId::among_processes(9), ..earlier };
         drain.keep(one, thread, Record::Event(SharingEvent { earlier, ..event }), &mut writer);
         assert_eq!(drain.nonsense(), 1);
@@ -489,9 +489,9 @@ mod tests {
         let mut writer = Writer::create(profile.path(), Manifest::default()).unwrap();
         let mut drain = Drain::new(agent.dir.path());
         drain.once(&mut writer);
-        let counts = drain.people.threads[0].counts.unwrap();
+        let counts = drain.table.threads[0].counts.unwrap();
         assert_eq!((counts.instructions, counts.loads, counts.stores), (Some(100), Some(40), Some(0)));
-        assert_eq!(drain.people.engine, Some((Engine::Translate, String::new())));
+        assert_eq!(drain.table.engine, Some((Engine::Translate, String::new())));
         // The thread counts on and ends; the host frees the slot, and another agent clears it.
         agent.count(Count::Instructions, 250);
         agent.write(offset_of!(SlotHeader, translated_ns), 9);
@@ -499,8 +499,8 @@ mod tests {
         drain.once(&mut writer);
         agent.count(Count::Instructions, 0);
         drain.once(&mut writer);
-        let counts = drain.people.threads[0].counts.unwrap();
+        let counts = drain.table.threads[0].counts.unwrap();
         assert_eq!((counts.instructions, counts.translated_ns), (Some(250), 9));
-        assert_eq!(drain.people.threads.len(), 1);
+        assert_eq!(drain.table.threads.len(), 1);
     }
 }

@@ -138,21 +138,21 @@ fn rank() -> Option<u32> {
 pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results: Results) {
     let settings = &request.settings;
     let garbage = drain.nonsense();
-    let Drain { people, .. } = drain;
-    let ended: Vec<bool> = people.processes.iter().map(|process| people.is_over(process.id)).collect();
-    manifest.processes = people.processes;
-    manifest.threads = people.threads;
-    manifest.segments = people.segments.into_values().collect();
+    let Drain { table, .. } = drain;
+    let ended: Vec<bool> = table.processes.iter().map(|process| table.is_over(process.id)).collect();
+    manifest.processes = table.processes;
+    manifest.threads = table.threads;
+    manifest.segments = table.segments.into_values().collect();
     for thread in manifest.threads.iter_mut().filter(|thread| thread.tid == 0) {
         // Made but never met: its process was gone, or it could not be profiled.
         thread.started = manifest.started;
     }
-    if let Some((engine, reason)) = people.engine {
+    if let Some((engine, reason)) = table.engine {
         manifest.engine = engine_info(&Settings { engine, ..*settings }, manifest.engine.reason.clone());
         add_reason(&mut manifest.engine, &reason);
         manifest.reuse = settings.reuse.as_ref().map(|asked| reuse::info(asked, engine));
     }
-    if let Some((delivery, reason)) = people.delivery {
+    if let Some((delivery, reason)) = table.delivery {
         if delivery == Delivery::PosixTimer && manifest.engine.watch != Watch::Software {
             (manifest.engine.watchpoints, manifest.engine.watch) = (0, Watch::Nothing);
         }

@@ -11,7 +11,7 @@ use carom_base::SegmentId;
 use carom_base_wire::journal::NOT_COMPARED;
 use carom_store::{SegmentInfo, Warning};
 
-use crate::processes::People;
+use crate::processes::ProcessTable;
 
 /// Looks at all processes of the machine take some milliseconds each.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -38,17 +38,17 @@ impl Outside {
     }
 
     /// Looks where there are segments that were not known before.
-    pub fn look_where_new(&mut self, people: &People) {
+    pub fn look_where_new(&mut self, table: &ProcessTable) {
         let rested = self.last.is_none_or(|last| last.elapsed() >= PAUSE);
-        if people.segments.len() > self.known && rested {
-            self.look(people);
+        if table.segments.len() > self.known && rested {
+            self.look(table);
         }
     }
 
     /// Looks who has the recording's memory mapped now. What may not be read has none.
-    pub fn look(&mut self, people: &People) {
-        (self.known, self.last) = (people.segments.len(), Some(Instant::now()));
-        let wanted = wanted(people);
+    pub fn look(&mut self, table: &ProcessTable) {
+        (self.known, self.last) = (table.segments.len(), Some(Instant::now()));
+        let wanted = wanted(table);
         if wanted.is_empty() {
             return;
         }
@@ -70,12 +70,12 @@ impl Outside {
     }
 
     /// What the reader of a report must know.
-    pub fn warning(&self, people: &People) -> Option<Warning> {
+    pub fn warning(&self, table: &ProcessTable) -> Option<Warning> {
         let processes: BTreeSet<u32> = self.found.values().flatten().copied().collect();
         let names: BTreeSet<&str> = self
             .found
             .keys()
-            .filter_map(|id| people.segments.get(id))
+            .filter_map(|id| table.segments.get(id))
             .map(|known| known.path.as_str())
             .collect();
         let first = processes.first()?;
@@ -96,12 +96,12 @@ impl Outside {
 }
 
 /// The recording's memory that others may have a part in. Not files that nobody here writes: libraries' data mostly.
-fn wanted(people: &People) -> HashMap<Identity, Vec<SegmentId>> {
-    let mappings = people.processes.iter().flat_map(|process| &process.shared);
+fn wanted(table: &ProcessTable) -> HashMap<Identity, Vec<SegmentId>> {
+    let mappings = table.processes.iter().flat_map(|process| &process.shared);
     let written: BTreeSet<SegmentId> =
         mappings.filter(|mapping| mapping.writable).map(|mapping| mapping.segment).collect();
     let mut wanted: HashMap<Identity, Vec<SegmentId>> = HashMap::new();
-    for SegmentInfo { id, path, device, inode } in people.segments.values() {
+    for SegmentInfo { id, path, device, inode } in table.segments.values() {
         let memory = ["/dev/shm/", "/memfd:", "/SYSV"].iter().any(|memory| path.starts_with(memory));
         if memory || written.contains(id) {
             wanted.entry((*device, *inode, is_system_v(path))).or_default().push(*id);
@@ -144,13 +144,13 @@ mod tests {
         }
     }
 
-    fn people(path: &str, device: u64, inode: u64, writable: bool) -> People {
+    fn table(path: &str, device: u64, inode: u64, writable: bool) -> ProcessTable {
         let mapping = SharedMappingInfo { low: 0, high: 1, writable, ..SharedMappingInfo::default() };
         let segment = SegmentInfo { id: SegmentId(0), path: path.into(), device, inode };
-        let mut people = People::default();
-        people.processes = vec![ProcessInfo { shared: vec![mapping], ..ProcessInfo::default() }];
-        people.segments = BTreeMap::from([(SegmentId(0), segment)]);
-        people
+        let mut table = ProcessTable::default();
+        table.processes = vec![ProcessInfo { shared: vec![mapping], ..ProcessInfo::default() }];
+        table.segments = BTreeMap::from([(SegmentId(0), segment)]);
+        table
     }
 
     /// A child of this test has a file mapped, in no recording.
@@ -176,13 +176,13 @@ mod tests {
         )
         .unwrap();
         let mut outside = Outside::new(Path::new("/nonexistent"));
-        let shared = people(name, device, status.ino(), true);
+        let shared = table(name, device, status.ino(), true);
         outside.look_where_new(&shared);
         let warning = outside.warning(&shared).expect("a process that was found");
         let mut ours = Outside::new(dir.path());
         ours.look(&shared);
         let mut unwritten = Outside::new(Path::new("/nonexistent"));
-        unwritten.look(&people(name, device, status.ino(), false));
+        unwritten.look(&table(name, device, status.ino(), false));
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(warning.code, NOT_COMPARED);

@@ -1,4 +1,4 @@
-//! Processes and threads as the host gets to know them from journals and slots.
+//! The table of processes and threads, from journals and slots.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -32,9 +32,9 @@ static OWN_NAMESPACE: LazyLock<Option<u64>> = LazyLock::new(|| {
 /// Threads that may have been made but not seen, between two that were.
 const MOST_AHEAD: u32 = 1 << 16;
 
-/// Everybody in the recording.
+/// All processes and threads of the recording.
 #[derive(Default)]
-pub struct People {
+pub struct ProcessTable {
     pub processes: Vec<ProcessInfo>,
     pub threads: Vec<ThreadInfo>,
     /// What observes accesses and why not what was asked for, as the first process had it.
@@ -54,7 +54,7 @@ pub struct People {
     known_here: HashSet<ProcessId>,
 }
 
-impl People {
+impl ProcessTable {
     /// The process whose files are called `stem.…`.
     pub fn process(&mut self, stem: &str) -> ProcessId {
         if let Some(&id) = self.by_stem.get(stem) {
@@ -175,7 +175,7 @@ impl People {
     }
 
     /// Takes in what a process's memory says of its end, where its journal may not.
-    pub fn meets(&mut self, process: ProcessId, fate: Fate) {
+    pub fn note_fate(&mut self, process: ProcessId, fate: Fate) {
         if fate.ended {
             self.ended.insert(process);
         }
@@ -195,7 +195,7 @@ impl People {
     }
 
     /// Looks how much CPU time the processes have taken since they stepped aside.
-    pub fn look_aside(&mut self) {
+    pub fn update_aside(&mut self) {
         for process in self.processes.iter_mut().filter(|process| self.known_here.contains(&process.id)) {
             if let Some(aside) = &mut process.aside
                 && let Some(now) = clock::cpu_of(process.pid)

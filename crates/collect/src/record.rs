@@ -108,8 +108,8 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     let exit = follow(&mut child, longest, (&mut drain, &mut outside), &mut writer, &mut manifest);
     session.stop();
     drain.last(&mut writer);
-    outside.look(&drain.people);
-    manifest.warnings.extend(outside.warning(&drain.people));
+    outside.look(&drain.table);
+    manifest.warnings.extend(outside.warning(&drain.table));
     manifest.exit = exit;
     let results = Results { cpu_ns: clock::children_cpu().saturating_sub(children_ns), ..session.results() };
     finish(&mut manifest, request, drain, results);
@@ -131,19 +131,19 @@ fn follow(
     loop {
         tick = next_tick(tick, longest, drain.once(writer));
         // Before it is waited for: then nobody knows any more.
-        drain.people.look_aside();
+        drain.table.update_aside();
         match child.try_wait() {
             Ok(Some(status)) => return launch::exit(status),
             Ok(None) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return Exit::Unknown,
         }
-        outside.look_where_new(&drain.people);
+        outside.look_where_new(&drain.table);
         if last.elapsed() >= CHECKPOINT {
             last = Instant::now();
             manifest.wall_s = seconds_since(manifest);
-            manifest.processes.clone_from(&drain.people.processes);
-            manifest.threads.clone_from(&drain.people.threads);
+            manifest.processes.clone_from(&drain.table.processes);
+            manifest.threads.clone_from(&drain.table.threads);
             writer.checkpoint(manifest);
         }
         end.pause(tick);
