@@ -5,8 +5,6 @@
 //! treats what it finds as hostile.
 #![forbid(unsafe_code)]
 
-mod accesses;
-mod cells;
 mod counts;
 mod drain;
 mod error;
@@ -19,7 +17,6 @@ mod outside;
 mod processes;
 mod record;
 mod reuse;
-mod segment;
 mod session;
 mod target;
 mod transfer;

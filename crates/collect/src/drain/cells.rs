@@ -1,13 +1,11 @@
 //! Counts of the exact mode, which agents append to a file of their own.
 
-use std::{
-    fs::File,
-    io::{self, Read, Seek, SeekFrom},
-    path::Path,
-};
+use std::path::Path;
 
 use carom_base::{ReuseCell, ThreadId};
 use carom_base_wire::{DecodeError, Record, decode};
+
+use super::tail::Tail;
 
 /// Read in one go at most; the rest waits for the next visit.
 const MOST_BYTES: u64 = 16 << 20;
@@ -15,9 +13,8 @@ const MOST_BYTES: u64 = 16 << 20;
 /// How far a file of counts has been read.
 #[derive(Default)]
 pub struct CellFile {
-    offset: u64,
-    /// The beginning of a record that was not whole yet.
-    partial: Vec<u8>,
+    /// It ends with the beginning of a record that was not whole yet.
+    tail: Tail,
 }
 
 /// What one visit brought.
@@ -32,20 +29,13 @@ pub struct Cells {
 impl CellFile {
     /// What is new in the file.
     pub fn read(&mut self, path: &Path) -> Cells {
-        // What cannot be read now is read at the next visit.
-        let _ = self.fill(path);
+        self.tail.read(path, MOST_BYTES);
+        let bytes = &mut self.tail.bytes;
         let words: Vec<u64> =
-            self.partial.chunks_exact(8).filter_map(|b| b.try_into().ok()).map(u64::from_le_bytes).collect();
+            bytes.chunks_exact(8).filter_map(|b| b.try_into().ok()).map(u64::from_le_bytes).collect();
         let (found, used) = parse(&words);
-        self.partial.drain(..used * 8);
+        bytes.drain(..used * 8);
         found
-    }
-
-    fn fill(&mut self, path: &Path) -> io::Result<()> {
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(self.offset))?;
-        self.offset += file.take(MOST_BYTES).read_to_end(&mut self.partial)? as u64;
-        Ok(())
     }
 }
 

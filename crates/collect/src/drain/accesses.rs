@@ -1,14 +1,12 @@
 //! Accesses that are to be kept, which agents append to a file of their own, as frames.
 
-use std::{
-    fs::File,
-    io::{self, Read, Seek, SeekFrom},
-    path::Path,
-};
+use std::path::Path;
 
 use carom_base::ThreadId;
 use carom_base_stream::frame::{split, with_thread};
 use carom_store::StreamFrame;
+
+use super::tail::Tail;
 
 /// Read in one go at most. More than the largest frame.
 const MOST_BYTES: u64 = 16 << 20;
@@ -16,26 +14,24 @@ const MOST_BYTES: u64 = 16 << 20;
 /// How far a file of accesses has been read.
 #[derive(Default)]
 pub struct AccessFile {
-    offset: u64,
-    /// What was read and not taken: the beginning of a frame that was not whole yet.
-    partial: Vec<u8>,
-    /// Something in the file was no frame: where the next one begins is not known.
+    /// It ends with the beginning of a frame that was not whole yet.
+    tail: Tail,
+    /// Something in the file was no frame, so that the beginning of the next one is unknown.
     is_lost: bool,
 }
 
 impl AccessFile {
-    /// Frames that are new in the file, with the recording's numbers of threads, which `known` gives for serials. None where
-    /// there are none any more. Bytes that are no frame are added to `garbage`.
+    /// The new frames of the file, with the recording's numbers of threads, which `known` gives for serials. Bytes that are no
+    /// frame are added to `garbage`.
     pub fn read(
         &mut self,
         path: &Path,
         mut known: impl FnMut(u32) -> ThreadId,
         garbage: &mut u64,
     ) -> Vec<StreamFrame> {
-        // What cannot be read now is read at the next visit.
-        let _ = self.fill(path);
+        self.tail.read(path, MOST_BYTES);
         let mut frames = Vec::new();
-        let mut rest = &self.partial[..];
+        let mut rest = &self.tail.bytes[..];
         while let Ok(Some((frame, behind))) = split(rest) {
             match with_thread(frame, |serial| known(serial.0)) {
                 Ok(frame) => frames.push(StreamFrame::new(frame)),
@@ -48,16 +44,9 @@ impl AccessFile {
             *garbage += rest.len() as u64;
             rest = &[];
         }
-        let taken = self.partial.len() - rest.len();
-        self.partial.drain(..taken);
+        let taken = self.tail.bytes.len() - rest.len();
+        self.tail.bytes.drain(..taken);
         frames
-    }
-
-    fn fill(&mut self, path: &Path) -> io::Result<()> {
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(self.offset))?;
-        self.offset += file.take(MOST_BYTES).read_to_end(&mut self.partial)? as u64;
-        Ok(())
     }
 }
 
