@@ -1,21 +1,15 @@
 use carom_base::Skip;
-use iced_x86::{DecoderOptions, Instruction, InstructionInfoFactory};
+use iced_x86::Instruction;
 
-use crate::operands::{self, Operands};
+use crate::accesses::{Operands, StaticAccess};
+use crate::code::{Memory, fetch};
+use crate::info::Info;
 use crate::predecessor::Boundaries;
-use crate::recover;
 use crate::registers::Registers;
+use crate::shape::may_access;
+use crate::statics::{self, Statics};
 use crate::walk::{self, Walk};
-use crate::xsave::Layout;
-
-/// No x86 instruction is longer.
-pub const MAX_INSTRUCTION_BYTES: usize = 15;
-
-/// The code and data of the interrupted process.
-pub trait Memory {
-    /// Copies up to `buf.len()` bytes from `addr` on and returns how many were readable. Never faults.
-    fn read(&self, addr: u64, buf: &mut [u8]) -> usize;
-}
+use crate::{operands, recover};
 
 /// One of the instructions ahead that access memory.
 #[derive(Clone, Copy, Debug)]
@@ -30,26 +24,20 @@ pub struct Draw<'a> {
 
 /// One thread's decoder, with its scratch memory and its caches of instruction boundaries.
 pub struct Decoder {
-    pub(crate) factory: InstructionInfoFactory,
-    pub(crate) layout: Layout,
+    info: Info,
     boundaries: Boundaries,
 }
 
 impl Decoder {
     /// Allocates everything that the other methods need. Not to be called in a handler.
     pub fn new() -> Self {
-        let mut factory = InstructionInfoFactory::new();
-        for bytes in HUNGRY {
-            // The first decoding anywhere in the process also builds the decoder's tables.
-            let _ = factory.info(&decode(bytes, 0));
-        }
-        Self { factory, layout: Layout::of_this_processor(), boundaries: Boundaries::new() }
+        Self { info: Info::new(), boundaries: Boundaries::new() }
     }
 
     /// All memory accesses that the instruction at `regs.rip` is about to make.
     pub fn operands_before(&mut self, regs: &Registers, mem: &impl Memory) -> Operands {
         match fetch(regs.rip, mem) {
-            Some(instruction) => operands::of(self, &instruction, regs),
+            Some(instruction) => operands::of(&mut self.info, &instruction, regs),
             None => Operands::skipped(Skip::Undecodable),
         }
     }
@@ -61,7 +49,7 @@ impl Decoder {
     /// iteration; that it may have had none is not visible any more.
     pub fn operands_after(&mut self, regs: &Registers, predecessor: u64, mem: &impl Memory) -> Operands {
         match fetch(predecessor, mem) {
-            Some(instruction) => recover::operands(self, &instruction, regs),
+            Some(instruction) => recover::operands(&mut self.info, &instruction, regs),
             None => Operands::skipped(Skip::Undecodable),
         }
     }
@@ -96,7 +84,7 @@ impl Decoder {
     /// one instruction. Memory is read where the program would read it, at the time of this call, so the
     /// answer is a prediction where other threads write what this one branches on.
     pub fn walk<'a>(&mut self, regs: &Registers<'a>, k: u32, mem: &impl Memory) -> Walk<'a> {
-        walk::walk(&mut self.factory, regs, k, mem, |_, _| {})
+        walk::walk(&mut self.info.factory, regs, k, mem, |_, _| {})
     }
 
     /// Follows the program for `k` instructions, as [`Self::walk`] does, and draws one of those on the way that
@@ -112,8 +100,8 @@ impl Decoder {
     ) -> Option<Draw<'a>> {
         let mut draw = Draw { registers: None, steps: 0, accesses: 0 };
         let mut steps = 0;
-        let walked = walk::walk(&mut self.factory, regs, k, mem, |instruction, before| {
-            if operands::may_access(instruction) {
+        let walked = walk::walk(&mut self.info.factory, regs, k, mem, |instruction, before| {
+            if may_access(instruction) {
                 draw.accesses += 1;
                 // A reservoir of one.
                 if below(draw.accesses) == 0 {
@@ -125,6 +113,17 @@ impl Decoder {
         });
         matches!(walked, Walk::Arrived(_)).then_some(draw)
     }
+
+    /// What `instruction` does each time it runs.
+    pub fn statics(&mut self, instruction: &Instruction) -> Statics {
+        statics::of(&mut self.info, instruction)
+    }
+
+    /// The accesses that `instruction` makes each time it runs, or in one iteration where it is repeated, in the order
+    /// of the addresses that [`Self::operands_before`] returns. None where lanes are accessed one by one.
+    pub fn each_access(&mut self, instruction: &Instruction, visit: impl FnMut(StaticAccess)) {
+        statics::each_access(&mut self.info, instruction, visit);
+    }
 }
 
 impl Default for Decoder {
@@ -132,31 +131,3 @@ impl Default for Decoder {
         Self::new()
     }
 }
-
-/// The instruction at `ip`.
-pub(crate) fn fetch(ip: u64, mem: &impl Memory) -> Option<Instruction> {
-    let mut bytes = [0; MAX_INSTRUCTION_BYTES];
-    let length = mem.read(ip, &mut bytes);
-    let instruction = decode(bytes.get(..length)?, ip);
-    (!instruction.is_invalid()).then_some(instruction)
-}
-
-fn decode(bytes: &[u8], ip: u64) -> Instruction {
-    iced_x86::Decoder::with_ip(64, bytes, ip, DecoderOptions::NONE).decode()
-}
-
-/// The instructions with the most registers and the most memory operands: asking for them once makes the
-/// factory's lists as long as they will ever be.
-const HUNGRY: [&[u8]; 6] = [
-    // vzeroall and vzeroupper: all vector registers, the latter twice.
-    &[0xc5, 0xfc, 0x77],
-    &[0xc5, 0xf8, 0x77],
-    // frstor [rax]: all x87 and MMX registers.
-    &[0xdd, 0x20],
-    // fxrstor [rax]: x87, MMX and XMM registers.
-    &[0x0f, 0xae, 0x08],
-    // xrstor [rax].
-    &[0x0f, 0xae, 0x28],
-    // enter 0, 31: 31 frame pointers loaded and stored.
-    &[0xc8, 0x00, 0x00, 31],
-];

@@ -1,11 +1,9 @@
 //! What an operand's address and size are made of beside what is written in it.
 
-use carom_base::{AccessKind, Addr, LINE_BYTES, Skip};
+use carom_base::AccessKind;
 use iced_x86::{Instruction, MemorySize, Mnemonic, OpKind, Register};
 
-use crate::operands::Operands;
 use crate::registers::Registers;
-use crate::statics::StaticAccess;
 use crate::xsave::Layout;
 
 /// The bytes of an operand, given the state components that an XSAVE and its kin are asked for. `None` where nothing
@@ -43,20 +41,6 @@ pub(crate) fn kind(size: MemorySize, stated: AccessKind) -> AccessKind {
 
 fn is_xsave(size: MemorySize) -> bool {
     matches!(size, MemorySize::Xsave | MemorySize::Xsave64)
-}
-
-/// What `clzero` does.
-pub(crate) const CLZERO: StaticAccess = StaticAccess { width: LINE_BYTES as u32, kind: AccessKind::Store };
-
-/// `clzero` stores zeroes to the line that RAX points into; the decoder tells no operand for it.
-pub(crate) fn clzero(instruction: &Instruction, regs: &Registers, found: &mut Operands) {
-    match regs.read(Register::RAX) {
-        Some(address) => {
-            let line = Addr(address).line().start();
-            found.push(instruction.ip(), line.0, CLZERO.width, CLZERO.kind);
-        }
-        None => found.miss(Skip::AddressLost),
-    }
 }
 
 /// The byte that is really touched first, given the address that the operand states.

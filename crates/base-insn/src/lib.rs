@@ -9,21 +9,27 @@
 //! Every limit is a constant of this crate.
 #![deny(unsafe_code)]
 
+mod accesses;
+mod code;
 mod decoder;
 mod implied;
+mod info;
 mod operands;
+mod plain;
 mod predecessor;
 mod recover;
 mod registers;
+mod shape;
 mod statics;
 mod string;
 mod vector;
 mod walk;
 mod xsave;
 
-pub use decoder::{Decoder, Draw, MAX_INSTRUCTION_BYTES, Memory};
-pub use operands::{MAX_ACCESSES, Operands};
+pub use accesses::{MAX_ACCESSES, Operands, StaticAccess};
+pub use code::{MAX_INSTRUCTION_BYTES, Memory};
+pub use decoder::{Decoder, Draw};
 pub use registers::{Known, Registers};
-pub use statics::{Iteration, StaticAccess, Statics};
+pub use statics::{Iteration, Statics};
 pub use vector::{Lanes, Mask};
 pub use walk::{Obstacle, Walk};

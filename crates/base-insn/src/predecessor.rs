@@ -3,7 +3,7 @@
 use carom_base::Skip;
 use iced_x86::{DecoderOptions, FlowControl, Instruction};
 
-use crate::decoder::{MAX_INSTRUCTION_BYTES, Memory, fetch};
+use crate::code::{MAX_INSTRUCTION_BYTES, Memory, fetch};
 use crate::string;
 
 /// How far a function is decoded before giving up. Interpreters' main loops reach this size.

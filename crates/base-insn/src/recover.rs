@@ -3,13 +3,14 @@
 use carom_base::Skip;
 use iced_x86::{FlowControl, Instruction, Mnemonic, OpAccess, Register};
 
-use crate::decoder::Decoder;
-use crate::operands::{self, Operands};
+use crate::accesses::Operands;
+use crate::info::Info;
+use crate::operands;
 use crate::registers::{Registers, flag};
 use crate::string::{self, Element};
 
 /// The accesses of `instruction`, which left `after`.
-pub(crate) fn operands(decoder: &mut Decoder, instruction: &Instruction, after: &Registers) -> Operands {
+pub(crate) fn operands(info: &mut Info, instruction: &Instruction, after: &Registers) -> Operands {
     if !leads_to(instruction, after.rip) {
         return Operands::skipped(Skip::UnknownPredecessor);
     }
@@ -17,8 +18,8 @@ pub(crate) fn operands(decoder: &mut Decoder, instruction: &Instruction, after: 
         // Gathers and scatters clear their mask as they go: which lanes were active is gone.
         return Operands::skipped(Skip::VectorAddress);
     }
-    let before = before(decoder, instruction, after);
-    operands::of(decoder, instruction, &before)
+    let before = before(info, instruction, after);
+    operands::of(info, instruction, &before)
 }
 
 /// False where the code has changed under a cached boundary.
@@ -32,14 +33,14 @@ fn leads_to(instruction: &Instruction, next: u64) -> bool {
     }
 }
 
-fn before<'a>(decoder: &mut Decoder, instruction: &Instruction, after: &Registers<'a>) -> Registers<'a> {
+fn before<'a>(info: &mut Info, instruction: &Instruction, after: &Registers<'a>) -> Registers<'a> {
     let mut regs = *after;
     regs.rip = instruction.ip();
     if let Some(element) = Element::of(instruction) {
         element.undo(&mut regs);
         return regs;
     }
-    for used in decoder.factory.info(instruction).used_registers() {
+    for used in info.factory.info(instruction).used_registers() {
         if writes(used.access()) {
             regs.forget(used.register());
         }

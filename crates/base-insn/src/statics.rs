@@ -1,24 +1,14 @@
 //! What an instruction does each time it runs, as far as its code alone tells.
 
-use carom_base::AccessKind;
 use iced_x86::{CpuidFeature, FlowControl, Instruction, Mnemonic, OpKind};
 
-use crate::decoder::Decoder;
-use crate::implied;
-use crate::operands::{self, Shape};
+use crate::accesses::StaticAccess;
+use crate::info::Info;
+use crate::shape::{self, Shape};
+use crate::{implied, plain};
 
 /// The interrupt by which 32-bit programs enter Linux; 64-bit ones may use it too.
 const LINUX_INTERRUPT: u8 = 0x80;
-
-/// One access that an instruction makes each time it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StaticAccess {
-    /// Bytes. What depends on the processor's state is stated at its largest: for XSAVE and its kin an area with all
-    /// that the kernel has enabled. 0 where the code tells nothing, as for tiles.
-    pub width: u32,
-    /// Load, store or both.
-    pub kind: AccessKind,
-}
 
 /// What one iteration of a repeated string instruction does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,66 +54,63 @@ pub struct Statics {
     pub system_call: bool,
     /// For string instructions with a repeating prefix; the four counts above are then zero.
     pub repeated: Option<Iteration>,
-    /// Gather, scatter or masked move: one access per active lane, to be counted with [`Decoder::operands_before`]; the
+    /// Gather, scatter or masked move: one access per active lane, to be counted with [`Decoder::operands_before`](crate::Decoder::operands_before); the
     /// four counts above are then zero.
     pub lanes: bool,
 }
 
-impl Decoder {
-    /// What `instruction` does each time it runs.
-    pub fn statics(&mut self, instruction: &Instruction) -> Statics {
-        if stays_in_registers(instruction) {
-            return Statics::default();
-        }
-        let shape = Shape::of(instruction);
-        let mut once = Iteration::default();
-        self.each(&shape, instruction, |access| once.add(access));
-        let call = is_call(instruction);
-        let flow = instruction.flow_control();
-        let statics = Statics {
-            branch: call || is_jump_or_return(flow),
-            call,
-            ret: flow == FlowControl::Return,
-            atomic: is_atomic(instruction),
-            system_call: is_system_call(instruction),
-            lanes: matches!(shape, Shape::Lanes(_)),
-            ..Statics::default()
-        };
-        match shape {
-            Shape::Element(element) if element.counter.is_some() => {
-                once.ends_early = element.compares();
-                once.narrow = element.is_narrow();
-                Statics { repeated: Some(once), ..statics }
-            }
-            _ => Statics {
-                loads: once.loads,
-                stores: once.stores,
-                loaded_bytes: once.loaded_bytes,
-                stored_bytes: once.stored_bytes,
-                ..statics
-            },
-        }
+/// What `instruction` does each time it runs.
+pub(crate) fn of(info: &mut Info, instruction: &Instruction) -> Statics {
+    if stays_in_registers(instruction) {
+        return Statics::default();
     }
-
-    /// The accesses that `instruction` makes each time it runs, or in one iteration where it is repeated, in the order
-    /// in which [`Self::operands_before`] tells their addresses. None where lanes are accessed one by one.
-    pub fn each_access(&mut self, instruction: &Instruction, visit: impl FnMut(StaticAccess)) {
-        self.each(&Shape::of(instruction), instruction, visit);
+    let shape = Shape::of(instruction);
+    let mut once = Iteration::default();
+    each(info, &shape, instruction, |access| once.add(access));
+    let call = is_call(instruction);
+    let flow = instruction.flow_control();
+    let statics = Statics {
+        branch: call || is_jump_or_return(flow),
+        call,
+        ret: flow == FlowControl::Return,
+        atomic: is_atomic(instruction),
+        system_call: is_system_call(instruction),
+        lanes: matches!(shape, Shape::Lanes(_)),
+        ..Statics::default()
+    };
+    match shape {
+        Shape::Element(element) if element.counter.is_some() => {
+            once.ends_early = element.compares();
+            once.narrow = element.is_narrow();
+            Statics { repeated: Some(once), ..statics }
+        }
+        _ => Statics {
+            loads: once.loads,
+            stores: once.stores,
+            loaded_bytes: once.loaded_bytes,
+            stored_bytes: once.stored_bytes,
+            ..statics
+        },
     }
+}
 
-    fn each(&mut self, shape: &Shape, instruction: &Instruction, mut visit: impl FnMut(StaticAccess)) {
-        match *shape {
-            Shape::Nothing | Shape::Lanes(_) => {}
-            Shape::Element(element) => {
-                element.accesses().for_each(|(_, kind)| visit(StaticAccess { width: element.width, kind }));
-            }
-            Shape::Clzero => visit(implied::CLZERO),
-            Shape::Plain => {
-                for (memory, kind) in operands::plain(&mut self.factory, instruction) {
-                    let all = Some(u64::MAX);
-                    let width = implied::width(instruction, memory.memory_size(), &self.layout, all);
-                    visit(StaticAccess { width: width.unwrap_or_default(), kind });
-                }
+/// The accesses that `instruction` makes each time it runs, or in one iteration.
+pub(crate) fn each_access(info: &mut Info, instruction: &Instruction, visit: impl FnMut(StaticAccess)) {
+    each(info, &Shape::of(instruction), instruction, visit);
+}
+
+fn each(info: &mut Info, shape: &Shape, instruction: &Instruction, mut visit: impl FnMut(StaticAccess)) {
+    match *shape {
+        Shape::Nothing | Shape::Lanes(_) => {}
+        Shape::Element(element) => {
+            element.accesses().for_each(|(_, kind)| visit(StaticAccess { width: element.width, kind }));
+        }
+        Shape::Clzero => visit(shape::CLZERO),
+        Shape::Plain => {
+            for (memory, kind) in plain::operands(&mut info.factory, instruction) {
+                let all = Some(u64::MAX);
+                let width = implied::width(instruction, memory.memory_size(), &info.layout, all);
+                visit(StaticAccess { width: width.unwrap_or_default(), kind });
             }
         }
     }
@@ -147,7 +134,7 @@ impl Iteration {
 fn stays_in_registers(instruction: &Instruction) -> bool {
     instruction.op_count() > 0
         && instruction.flow_control() == FlowControl::Next
-        && !operands::may_access(instruction)
+        && !shape::may_access(instruction)
 }
 
 /// By name: the decoder's flow control calls system calls and hypercalls calls, too.

@@ -3,7 +3,7 @@
 use carom_base::{AccessKind, Skip};
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
-use crate::operands::Operands;
+use crate::accesses::Operands;
 use crate::registers::{Registers, flag, mask};
 
 /// What a string instruction does with its registers, once.

@@ -3,8 +3,9 @@
 use carom_base::{AccessKind, Skip};
 use iced_x86::{Instruction, Mnemonic, OpKind, Register, UsedMemory};
 
-use crate::decoder::Decoder;
-use crate::operands::{self, Operands, unknown_address};
+use crate::accesses::Operands;
+use crate::info::Info;
+use crate::plain;
 use crate::registers::Registers;
 use crate::xsave::Layout;
 
@@ -81,13 +82,13 @@ impl Lanes {
     /// One access per active lane, lowest lane first.
     pub(crate) fn operands(
         self,
-        decoder: &mut Decoder,
+        info: &mut Info,
         instruction: &Instruction,
         regs: &Registers,
         found: &mut Operands,
     ) {
-        let layout = &decoder.layout;
-        let Some((memory, _)) = operands::plain(&mut decoder.factory, instruction).next() else { return };
+        let layout = &info.layout;
+        let Some((memory, _)) = plain::operands(&mut info.factory, instruction).next() else { return };
         let Some(active) = self.active(layout, regs) else {
             return found.miss(Skip::HiddenState);
         };
@@ -130,7 +131,7 @@ impl Lanes {
     fn unknown(self, memory: &UsedMemory, regs: &Registers) -> Skip {
         match self.placement {
             Placement::Indexed => Skip::VectorAddress,
-            _ => unknown_address(memory, regs),
+            _ => plain::unknown_address(memory, regs),
         }
     }
 }

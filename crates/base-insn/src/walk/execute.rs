@@ -6,7 +6,7 @@ use super::alu::{self, extend};
 use super::integer::{divide_signed, divide_unsigned, is_plain};
 use super::machine::{Machine, bytes};
 use super::{Next, bits, repeat};
-use crate::decoder::Memory;
+use crate::code::Memory;
 use crate::registers::flag::{CF, DF, OF, SF, STATUS, ZF};
 use crate::registers::mask;
 use crate::string::Element;

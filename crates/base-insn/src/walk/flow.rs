@@ -4,7 +4,7 @@ use iced_x86::{Code, ConditionCode, Instruction, OpKind, Register};
 
 use super::machine::{Machine, bytes};
 use super::{Next, Obstacle};
-use crate::decoder::Memory;
+use crate::code::Memory;
 use crate::registers::flag::{CF, OF, PF, SF, ZF};
 
 impl<M: Memory> Machine<'_, '_, M> {

@@ -6,7 +6,7 @@ use super::alu::{self, Outcome, extend};
 use super::bits::masked_count;
 use super::machine::{Location, Machine, accumulator, bytes, upper_half};
 use super::{Next, Obstacle};
-use crate::decoder::Memory;
+use crate::code::Memory;
 use crate::implied::bit_string_element;
 use crate::registers::flag::{CF, STATUS, ZF};
 use crate::registers::mask;

@@ -2,7 +2,7 @@ use iced_x86::{Instruction, OpKind, Register};
 
 use super::alu::Outcome;
 use super::memory::Overlay;
-use crate::decoder::Memory;
+use crate::code::Memory;
 use crate::registers::{Registers, mask};
 
 /// Registers and memory of a walk.

@@ -1,4 +1,4 @@
-use crate::decoder::Memory;
+use crate::code::Memory;
 use crate::registers::mask;
 
 /// Stores that a walk can remember. With more of them memory becomes unknown.

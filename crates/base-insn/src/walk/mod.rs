@@ -18,7 +18,7 @@ use carom_base::Skip;
 use iced_x86::{DecoderOptions, Instruction, InstructionInfoFactory};
 
 use self::machine::Machine;
-use crate::decoder::{MAX_INSTRUCTION_BYTES, Memory};
+use crate::code::{MAX_INSTRUCTION_BYTES, Memory};
 use crate::registers::Registers;
 
 /// Code is read in pieces of this size.

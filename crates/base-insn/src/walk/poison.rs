@@ -4,8 +4,8 @@ use iced_x86::{
 
 use super::machine::Machine;
 use super::{Next, Obstacle};
-use crate::decoder::Memory;
-use crate::operands;
+use crate::code::Memory;
+use crate::plain;
 use crate::registers::flag;
 
 impl<M: Memory> Machine<'_, '_, M> {
@@ -23,7 +23,7 @@ impl<M: Memory> Machine<'_, '_, M> {
             if memory.vsib_size() != 0 || bytes == 0 {
                 self.memory.clobber();
             } else {
-                self.memory.store(operands::address(memory, &self.regs), bytes, None);
+                self.memory.store(plain::address(memory, &self.regs), bytes, None);
             }
         }
         if i.mnemonic() == Mnemonic::Clzero {

@@ -3,7 +3,7 @@ use iced_x86::{Instruction, Mnemonic};
 use super::alu;
 use super::machine::{Machine, accumulator};
 use super::{Next, Obstacle};
-use crate::decoder::Memory;
+use crate::code::Memory;
 use crate::registers::flag::{STATUS, ZF};
 use crate::string::Element;
 

@@ -1,0 +1,45 @@
+//! Ordinary memory operands, as the decoder lists them.
+
+use carom_base::{AccessKind, Skip};
+use iced_x86::{Instruction, InstructionInfoFactory, InstructionInfoOptions, OpAccess, Register, UsedMemory};
+
+use crate::implied;
+use crate::registers::Registers;
+
+/// The operands of an ordinary instruction that are loaded or stored, in the decoder's order.
+pub(crate) fn operands<'a>(
+    factory: &'a mut InstructionInfoFactory,
+    instruction: &Instruction,
+) -> impl Iterator<Item = (&'a UsedMemory, AccessKind)> + use<'a> {
+    let info = factory.info_options(instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
+    info.used_memory().iter().filter_map(|memory| {
+        let kind = implied::kind(memory.memory_size(), kind(memory.access())?);
+        Some((memory, kind))
+    })
+}
+
+/// The effective address of a scalar operand.
+pub(crate) fn address(memory: &UsedMemory, regs: &Registers) -> Option<u64> {
+    memory.virtual_address(0, |register, _, _| regs.address_part(register))
+}
+
+/// Why [`address`] is `None`.
+pub(crate) fn unknown_address(memory: &UsedMemory, regs: &Registers) -> Skip {
+    if memory.segment() == Register::GS && regs.gs_base.is_none() {
+        Skip::HiddenState
+    } else {
+        Skip::AddressLost
+    }
+}
+
+/// What iced's access means here: what may happen under a condition is an access, because conditional loads
+/// (`cmov`) always take place, and conditional stores of compare-and-swap lock the line all the same.
+/// Masked forms do not come here.
+fn kind(access: OpAccess) -> Option<AccessKind> {
+    match access {
+        OpAccess::Read | OpAccess::CondRead => Some(AccessKind::Load),
+        OpAccess::Write | OpAccess::CondWrite => Some(AccessKind::Store),
+        OpAccess::ReadWrite | OpAccess::ReadCondWrite => Some(AccessKind::ReadModifyWrite),
+        OpAccess::None | OpAccess::NoMemAccess => None,
+    }
+}
