@@ -2,7 +2,7 @@
 
 use std::{fmt, process::ExitCode};
 
-use carom_base_sys::signal;
+use carom_base_sys::host::signals;
 use carom_collect::CollectError;
 use carom_store::Exit;
 
@@ -70,7 +70,7 @@ impl End {
             Self::Success | Self::Program(Exit::Unknown) => ExitCode::SUCCESS,
             Self::Program(Exit::Code(code)) => ExitCode::from(code as u8),
             Self::Program(Exit::Signal(number)) => {
-                signal::die_of(number);
+                signals::die_of(number);
                 // What a shell makes of it.
                 ExitCode::from((128 + number) as u8)
             }

@@ -11,6 +11,6 @@ pub struct SysError {
 impl SysError {
     /// The error that `errno` holds for the calling thread. Signal-safe.
     pub fn last(call: &'static str) -> Self {
-        Self { call, errno: crate::signal::errno() }
+        Self { call, errno: crate::calls::signal::errno() }
     }
 }

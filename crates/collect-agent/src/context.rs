@@ -3,6 +3,7 @@
 use std::{cell::RefCell, ops::Range};
 
 use carom_base_insn::{Known, Memory, Registers};
+use carom_base_sys::user_memory;
 
 use crate::modules::Modules;
 
@@ -186,7 +187,7 @@ impl Blocks {
         let index = self.next % BLOCKS;
         self.next = self.next.wrapping_add(1);
         let bytes = self.bytes.get_mut(index)?;
-        let whole = read_through_kernel(address, bytes) == BLOCK_BYTES;
+        let whole = user_memory::copy(address, bytes) == BLOCK_BYTES;
         *self.addresses.get_mut(index)? = if whole { address } else { Self::NONE };
         whole.then_some(bytes)
     }
@@ -231,24 +232,6 @@ impl Memory for OwnMemory<'_> {
             buffer[..length].copy_from_slice(&code[..length]);
             return length;
         }
-        self.read_block(address, buffer).unwrap_or_else(|| read_through_kernel(address, buffer))
+        self.read_block(address, buffer).unwrap_or_else(|| user_memory::copy(address, buffer))
     }
-}
-
-/// process_vm_readv on ourselves: fails where a load would fault. Reads up to the first unmapped page.
-pub fn read_through_kernel(address: u64, buffer: &mut [u8]) -> usize {
-    const PAGE: u64 = 4096;
-    let in_page = (PAGE - address % PAGE).min(buffer.len() as u64) as usize;
-    let (first, rest) = buffer.split_at_mut(in_page);
-    let local = [(first.as_mut_ptr(), first.len()), (rest.as_mut_ptr(), rest.len())]
-        .map(|(base, length)| libc::iovec { iov_base: base.cast(), iov_len: length });
-    let next = address.wrapping_add(in_page as u64);
-    let remote = [(address, in_page), (next, rest.len())]
-        .map(|(base, length)| libc::iovec { iov_base: base as *mut libc::c_void, iov_len: length });
-    let count = if rest.is_empty() { 1 } else { 2 };
-    // SAFETY: no arguments.
-    let process = unsafe { libc::getpid() };
-    // SAFETY: the local vectors are `buffer`; the kernel checks the remote ones.
-    let read = unsafe { libc::process_vm_readv(process, local.as_ptr(), count, remote.as_ptr(), count, 0) };
-    usize::try_from(read).unwrap_or(0)
 }

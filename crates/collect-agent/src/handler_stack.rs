@@ -2,10 +2,8 @@
 
 use std::{ffi::c_void, mem::MaybeUninit, ptr::NonNull};
 
-use carom_base_sys::{SysError, signal};
+use carom_base_sys::{SysError, map, signal};
 use carom_collect_translate::{OwnSignals, Stack};
-
-use crate::map;
 
 /// Bytes of a handler stack. A signal frame with AVX-512 state (3.5 KiB), the unwinder and the decoder touch 28 KiB in
 /// a release build; untouched pages cost nothing.

@@ -28,7 +28,6 @@ pub mod init;
 mod journal;
 #[cfg(feature = "static-link")]
 mod linked;
-mod map;
 mod mappings;
 mod modules;
 mod objects;
@@ -36,7 +35,6 @@ mod objects;
 mod own_heap;
 mod own_pages;
 mod pack;
-mod raw;
 mod registry;
 mod ring;
 mod sampler;

@@ -2,13 +2,12 @@
 
 use std::{ffi::CStr, ops::Range, os::unix::ffi::OsStrExt};
 
-use carom_base_sys::SysError;
+use carom_base_sys::{SysError, file, map_query::MapQuery, raw};
 
 use crate::{
     journal::Text,
     lock::{Lock, Rank},
     modules,
-    raw::{self, File},
     session::Session,
 };
 
@@ -35,7 +34,7 @@ const MOST_MAPPINGS: usize = 1024;
 
 const MAPS: &CStr = c"/proc/self/maps";
 
-/// Writes down what is mapped. Signal-safe, but for errno.
+/// Writes down what is mapped. Signal-safe.
 pub fn announce(session: &Session) {
     // A second thread on its way out need not repeat it.
     let Some(mut buffers) = BUFFERS.try_lock() else { return };
@@ -65,7 +64,7 @@ pub fn after_fork() {
 }
 
 /// Visits every mapping whose memory other processes may see, in order of address. False where that cannot be told now.
-/// Signal-safe, but for errno.
+/// Signal-safe.
 pub fn shared(session: &Session, mut visit: impl FnMut(&Mapping<'_>)) -> bool {
     let Some(mut buffers) = BUFFERS.try_lock() else { return true };
     each(&mut buffers.read, |mapping, shared| {
@@ -85,7 +84,7 @@ pub fn main_stack(sp: u64) -> Option<(u64, u64)> {
     let (mut found, mut below) = (None, 0);
     each(&mut buffers.read, |Mapping { range, name, .. }, _| {
         if name == b"[stack]" && range.contains(&sp) {
-            let lowest = range.end.saturating_sub(raw::limit(libc::RLIMIT_STACK));
+            let lowest = range.end.saturating_sub(raw::limit(libc::RLIMIT_STACK).unwrap_or(u64::MAX));
             found = Some((lowest.max(below), range.end));
         }
         below = range.end;
@@ -93,7 +92,7 @@ pub fn main_stack(sp: u64) -> Option<(u64, u64)> {
     found
 }
 
-/// What is mapped at `addr` and shared, without its name. Signal-safe, but for errno.
+/// What is mapped at `addr` and shared, without its name. Signal-safe.
 ///
 /// # Errors
 /// The kernel is older than Linux 6.11, or there is no /proc.
@@ -102,8 +101,8 @@ pub fn shared_at(addr: u64) -> Result<Option<Mapping<'static>>, SysError> {
     /// In the answer: the process may write there; others see what it writes.
     const WRITABLE: u64 = 2;
     const SHARED: u64 = 8;
-    let file = File::open(libc::AT_FDCWD, MAPS).ok_or(UNKNOWN)?;
-    let mut query = raw::MapQuery::at(addr);
+    let file = file::open(libc::AT_FDCWD, MAPS).ok_or(UNKNOWN)?;
+    let mut query = MapQuery::at(addr);
     let found = match query.ask(&file) {
         Err(libc::ENOENT) => return Ok(None),
         Err(errno) => return Err(SysError { errno, ..UNKNOWN }),
@@ -119,9 +118,9 @@ pub fn shared_at(addr: u64) -> Result<Option<Mapping<'static>>, SysError> {
     }))
 }
 
-/// Visits every mapping, with whether it is shared. False where there is nothing to read. Signal-safe, but for errno.
+/// Visits every mapping, with whether it is shared. False where there is nothing to read. Signal-safe.
 fn each(buffer: &mut [u8], mut visit: impl FnMut(Mapping<'_>, bool)) -> bool {
-    let Some(file) = File::open(libc::AT_FDCWD, MAPS) else { return false };
+    let Some(file) = file::open(libc::AT_FDCWD, MAPS) else { return false };
     let (mut offset, mut kept) = (0, 0);
     loop {
         let read = file.read_at(&mut buffer[kept..], offset);
@@ -296,6 +295,6 @@ mod tests {
         let top = unsafe { libc::getenv(name.as_ptr()) }.addr() as u64;
         let (low, high) = main_stack(top).expect("the main stack");
         assert!(low < top && top < high, "{low:#x} {top:#x} {high:#x}");
-        assert!(high - low <= raw::limit(libc::RLIMIT_STACK));
+        assert!(raw::limit(libc::RLIMIT_STACK).is_none_or(|limit| high - low <= limit));
     }
 }

@@ -6,14 +6,13 @@ use std::{
     sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*},
 };
 
-use carom_base_sys::signal::Quiet;
+use carom_base_sys::{file, signal::Quiet};
 use carom_base_wire::journal::Line;
 use framehop::{ExplicitModuleSectionInfo, Unwinder as _};
 
 use crate::{
     eh_frame::{EhFrameHdr, HEADER_BYTES},
     lock::{self, Lock, Rank},
-    raw::File,
     session::Session,
     trim,
     unwind::Unwinder,
@@ -270,7 +269,7 @@ fn header_in_file(path: &str, offset: u64) -> Option<[u8; HEADER_BYTES]> {
     if !path.starts_with('/') {
         return None;
     }
-    let file = File::open(libc::AT_FDCWD, &CString::new(path).ok()?)?;
+    let file = file::open(libc::AT_FDCWD, &CString::new(path).ok()?)?;
     let mut header = [0; HEADER_BYTES];
     (file.read_at(&mut header, offset) == HEADER_BYTES).then_some(header)
 }

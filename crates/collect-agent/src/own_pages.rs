@@ -1,6 +1,6 @@
 //! Where the agent's heap gets its pages from.
 
-use carom_base_sys::own_room;
+use carom_base_sys::{own_room, raw};
 
 /// Address space of our own ([`own_room`]), for dlmalloc.
 pub struct OwnPages;
@@ -18,19 +18,18 @@ unsafe impl dlmalloc::Allocator for OwnPages {
     fn remap(&self, place: *mut u8, old: usize, new: usize, _can_move: bool) -> *mut u8 {
         // To move would be to a place of the kernel's choice.
         // SAFETY: pages of the caller's, which grow or shrink where they are.
-        let same = unsafe { libc::mremap(place.cast(), old, new, 0) };
-        if same == libc::MAP_FAILED { std::ptr::null_mut() } else { same.cast() }
+        let done = unsafe { raw::mremap_in_place(place.addr() as u64, old as u64, new as u64) };
+        if done.is_ok() { place } else { std::ptr::null_mut() }
     }
 
     fn free_part(&self, place: *mut u8, old: usize, new: usize) -> bool {
         // SAFETY: pages of the caller's; the last are given back.
-        let same = unsafe { libc::mremap(place.cast(), old, new, 0) };
-        same != libc::MAP_FAILED
+        unsafe { raw::mremap_in_place(place.addr() as u64, old as u64, new as u64) }.is_ok()
     }
 
     fn free(&self, place: *mut u8, size: usize) -> bool {
         // SAFETY: pages of the caller's, which are used no more.
-        unsafe { libc::munmap(place.cast(), size) == 0 }
+        unsafe { raw::munmap(place.addr() as u64, size as u64) }.is_ok()
     }
 
     fn can_release_part(&self, _flags: u32) -> bool {

@@ -9,7 +9,9 @@ use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
-use crate::{map, registry};
+use carom_base_sys::map;
+
+use crate::registry;
 
 /// Larger blocks lose little, and are the ones that come and go while the tables are built.
 const MOST_BYTES: usize = 96;

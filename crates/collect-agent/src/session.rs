@@ -13,7 +13,7 @@ use std::{
     sync::atomic::{AtomicPtr, AtomicU32, Ordering::*},
 };
 
-use carom_base_sys::{SysError, clock, signal::Quiet};
+use carom_base_sys::{SysError, clock, file, map, process, signal::Quiet};
 use carom_base_wire::{
     COMMON_FILE, CONTROL_FILE, Control, PID_NAMESPACE, SEGMENT_MAGIC, SETTINGS_FILE, SLOT_BYTES,
     SegmentHeader, Settings, SlotState, VERSION, journal::Line, slot_offset,
@@ -22,7 +22,6 @@ use carom_base_wire::{
 use crate::{
     journal::Text,
     lock::{Lock, Rank},
-    map, raw,
     ring::Slot,
     sampler::Mode,
     trim,
@@ -113,7 +112,7 @@ fn arguments() -> Vec<String> {
 
 /// Our PID namespace, by its inode; 0 where that cannot be told.
 fn pid_namespace() -> u64 {
-    raw::status(libc::AT_FDCWD, PID_NAMESPACE).map_or(0, |status| status.st_ino)
+    file::status(libc::AT_FDCWD, PID_NAMESPACE).map_or(0, |status| status.st_ino)
 }
 
 /// What the host asks of this session; `None` where that cannot be read, or is of another version.
@@ -175,7 +174,7 @@ impl Session {
         known: Known<'_>,
     ) -> Result<(&'static Self, bool), SysError> {
         let Known { mode, mode_reason, arguments, modules, parent: forked_by } = known;
-        let pid = raw::process_id();
+        let pid = process::process_id();
         let parent = std::os::unix::process::parent_id();
         // Whoever sees its parent as that sees itself is where its parent is.
         let beside = forked_by.filter(|forked_by| forked_by.pid == parent);
@@ -219,7 +218,7 @@ impl Session {
 
     /// False in a `vfork` child, which runs in its parent's memory.
     pub fn is_of_this_process(&self) -> bool {
-        self.pid == raw::process_id()
+        self.pid == process::process_id()
     }
 
     /// The page shared with the host.
@@ -250,23 +249,23 @@ impl Session {
     /// Writes whole lines into the journal. False where they are not all there then. Signal-safe, but for errno.
     pub fn append_lines(&self, lines: &[u8]) -> bool {
         if !self.is_in_parents_journal {
-            return raw::append(&self.journal, [lines]);
+            return file::append(&self.journal, [lines]);
         }
         let count = lines.iter().filter(|&&byte| byte == b'\n').count();
         let mut of = Text::<64>::new();
         of.line("of").name(self.stem.as_bytes()).number(count as u64, 10);
-        raw::append(&self.journal, [of.end(), lines])
+        file::append(&self.journal, [of.end(), lines])
     }
 
     /// Writes counts of the exact mode, whole records, for the host. False where they are not all there then.
     /// Signal-safe, but for errno.
     pub fn append_cells(&self, records: &[u8]) -> bool {
-        raw::append(&self.cells, [records])
+        file::append(&self.cells, [records])
     }
 
     /// Writes accesses that are to be kept. False where they are not all there then. Signal-safe, but for errno.
     pub fn append_kept(&self, words: &[u8]) -> bool {
-        raw::append(&self.kept, [words])
+        file::append(&self.kept, [words])
     }
 
     /// Whether nothing was written into any ring. Most children of a fork end before their first sample. Signal-safe.

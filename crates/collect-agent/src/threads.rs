@@ -4,7 +4,7 @@ use std::{ops::Range, sync::atomic::Ordering::*};
 
 use carom_base::ThreadId;
 use carom_base_insn::Decoder;
-use carom_base_sys::{SysError, clock, signal, signal::Quiet};
+use carom_base_sys::{SysError, clock, process, signal, signal::Quiet};
 use carom_base_wire::{Counter, SlotState};
 
 use crate::{
@@ -239,9 +239,7 @@ pub fn after_fork() {
 
 /// Writes down what the host cannot see once the thread is gone: its name and its CPU time. Signal-safe.
 pub fn note_progress(slot: &Slot) {
-    let mut name = [0u8; 16];
-    // SAFETY: PR_GET_NAME writes 16 bytes.
-    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    let name = process::thread_name();
     for (word, bytes) in slot.header().name.iter().zip(name.chunks_exact(8)) {
         let bytes: [u8; 8] = bytes.try_into().unwrap_or_default();
         word.store(u64::from_le_bytes(bytes), Relaxed);

@@ -1,6 +1,8 @@
 //! Gives memory back that only rare work needed.
 
-use std::{ffi::c_void, ops::Range};
+use std::ops::Range;
+
+use carom_base_sys::map;
 
 /// Drops the pages of this library's code and constants, after work that is done once or seldom: starting, a library
 /// that was loaded, a new segment. What handlers and hooks need comes back from the page cache at their first touch;
@@ -16,7 +18,7 @@ pub fn drop_own_code() {
     for segment in read_only_segments() {
         let low = segment.start - segment.start % PAGE;
         // SAFETY: mapped pages of a file that nobody wrote to: what is read there next is what was there before.
-        unsafe { libc::madvise(low as *mut c_void, (segment.end - low) as usize, libc::MADV_DONTNEED) };
+        unsafe { map::drop_pages(low..segment.end) };
     }
 }
 

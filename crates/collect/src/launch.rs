@@ -8,7 +8,7 @@ use std::{
     process::{Child, Command, ExitStatus},
 };
 
-use carom_base_sys::signal;
+use carom_base_sys::host::signals;
 use carom_base_wire::SESSION_VARIABLE;
 use carom_store::Exit;
 
@@ -21,13 +21,13 @@ pub fn start(argv: &[String], agent: Option<&Path>, dir: &Path) -> io::Result<Ch
         command.env("LD_PRELOAD", preload(agent, std::env::var_os("LD_PRELOAD").as_deref()));
     }
     // A program before this one may have had them ignored.
-    signal::heed_again();
+    signals::restore();
     let child = command.spawn()?;
     // After the program was started, which inherits what is ignored.
-    signal::ignore_terminal_signals();
-    signal::ignore_file_size_signal();
+    signals::ignore_terminal_signals();
+    signals::ignore_file_size_signal();
     if let Ok(pid) = i32::try_from(child.id()) {
-        signal::forward_to(pid);
+        signals::forward_to(pid);
     }
     Ok(child)
 }

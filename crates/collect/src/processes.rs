@@ -8,7 +8,7 @@ use std::{
 };
 
 use carom_base::{Nanos, ProcessId, SegmentId, ThreadId};
-use carom_base_sys::clock;
+use carom_base_sys::child;
 use carom_base_wire::{
     Counter, Engine, Fate, Left, MOST_SEGMENTS, PID_NAMESPACE, SlotSnapshot,
     journal::{Line, SharedMapping},
@@ -198,7 +198,7 @@ impl ProcessTable {
     pub fn update_aside(&mut self) {
         for process in self.processes.iter_mut().filter(|process| self.known_here.contains(&process.id)) {
             if let Some(aside) = &mut process.aside
-                && let Some(now) = clock::cpu_of(process.pid)
+                && let Some(now) = child::cpu_of(process.pid)
             {
                 aside.unseen_ns = aside.unseen_ns.max(now.saturating_sub(aside.seen_ns));
             }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use carom_base_sys::{clock, process::ExitWatch};
+use carom_base_sys::child::{self, ExitWatch};
 use carom_base_wire::Settings;
 use carom_store::{Exit, Manifest, StoreError, Writer, fresh_dir};
 
@@ -91,7 +91,7 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     let mut writer = Writer::create(&dir, manifest.clone())?;
     let dir = dir.canonicalize().map_err(failed(&dir))?;
     let session = Session::create(&dir.join("session"), &request.settings).map_err(failed(&dir))?;
-    let children_ns = clock::children_cpu();
+    let children_ns = child::children_cpu();
     let child = launch::start(&request.argv, agent.as_deref(), session.dir());
     let mut child = match child {
         Ok(child) => child,
@@ -111,7 +111,7 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     outside.look(&drain.table);
     manifest.warnings.extend(outside.warning(&drain.table));
     manifest.exit = exit;
-    let results = Results { cpu_ns: clock::children_cpu().saturating_sub(children_ns), ..session.results() };
+    let results = Results { cpu_ns: child::children_cpu().saturating_sub(children_ns), ..session.results() };
     finish(&mut manifest, request, drain, results);
     let trouble = writer.finish(manifest).err();
     session.remove();

@@ -13,6 +13,7 @@ mod phrases;
 mod printing;
 mod reach;
 mod sizes;
+mod system_calls;
 mod tokens;
 mod unsafety;
 mod words;
@@ -30,6 +31,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         printing::check,
         reach::check,
         invariants::check,
+        system_calls::check,
         documents::links,
         documents::index,
         words::check,

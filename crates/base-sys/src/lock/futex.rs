@@ -12,7 +12,7 @@ use std::{
 use carom_base::Nanos;
 
 use super::AWAITED;
-use crate::clock;
+use crate::calls::clock;
 
 /// A wait is looked at again after this time, should nobody have woken it.
 pub const LONGEST: Duration = Duration::from_millis(200);

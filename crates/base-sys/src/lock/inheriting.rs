@@ -14,7 +14,7 @@ use super::{
     AWAITED,
     futex::{Deadline, call, futex, sleep, take_open, take_soon, timespec},
 };
-use crate::clock;
+use crate::calls::clock;
 
 /// Where threads wait that need not lend their priority.
 pub struct Bell {

@@ -71,7 +71,7 @@ mod debug {
     use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
     use super::Rank;
-    use crate::signal;
+    use crate::calls::signal;
 
     /// What threads hold: thread pointer and a bit for each rank. A fixed table, because thread-local storage may
     /// allocate at first use. A thread that finds no place is not checked.

@@ -4,7 +4,7 @@ use std::{
 };
 
 use super::*;
-use crate::{clock, signal::Quiet};
+use crate::calls::{clock, signal::Quiet};
 
 fn both() -> [Lock<u64>; 2] {
     [Lock::new(Rank::Heap, 0), Lock::inheriting(Rank::Heap, 0)]

@@ -10,14 +10,14 @@ mod filter;
 
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
-use carom_base_sys::{clock, perf, signal, timer};
+use carom_base_sys::{clock, perf, signal, timer, user_memory};
 use carom_base_wire::Engine;
 use carom_collect_translate::Obstacle;
 use filter::{Instruction, MOST_INSTRUCTIONS};
 
 use crate::{
-    context::read_through_kernel, ending, hooks::signals::stop_keeping, journal::Text, lock, objects,
-    registry, sampler::Mode, session, session::Session, translated,
+    ending, hooks::signals::stop_keeping, journal::Text, lock, objects, registry, sampler::Mode, session,
+    session::Session, translated,
 };
 
 /// Set for good when the process steps aside.
@@ -131,7 +131,7 @@ fn forbidden(session: &Session, number: i64, arguments: [u64; 6]) -> Option<&'st
 /// kernel says so to the program.
 fn refused(session: &Session, place: u64) -> Option<&'static str> {
     let (mut length, mut address) = ([0; 2], [0; 8]);
-    if read_through_kernel(place, &mut length) < 2 || read_through_kernel(place + 8, &mut address) < 8 {
+    if user_memory::copy(place, &mut length) < 2 || user_memory::copy(place + 8, &mut address) < 8 {
         return None;
     }
     let (length, address) = (usize::from(u16::from_le_bytes(length)), u64::from_le_bytes(address));
@@ -143,7 +143,7 @@ fn refused(session: &Session, place: u64) -> Option<&'static str> {
     let bytes =
         unsafe { std::slice::from_raw_parts_mut(filter.as_mut_ptr().cast::<u8>(), size_of_val(&*filter)) };
     let whole = bytes.len();
-    if read_through_kernel(address, bytes) < whole {
+    if user_memory::copy(address, bytes) < whole {
         return None;
     }
     let timers = if session.mode == Mode::PosixTimer { calls::POSIX } else { calls::PERF };

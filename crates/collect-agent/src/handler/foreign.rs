@@ -35,20 +35,11 @@ fn hold_back(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) {
     registry::current().and_then(|thread| thread.visit(stop));
     // SAFETY: the kernel's argument.
     unsafe { Context::new(ucontext) }.block(signal::bit(libc::SIGTRAP));
-    // SAFETY: no arguments.
-    let process = unsafe { libc::getpid() };
+    // Where it was sent to the process, another thread may be waiting for it.
     // SAFETY: the kernel's argument.
-    let whole = unsafe { (*info).si_code } == libc::SI_USER;
-    if whole {
-        // Another thread may be waiting for it.
-        // SAFETY: what the kernel itself passed, sent on to the same process.
-        unsafe { libc::syscall(libc::SYS_rt_sigqueueinfo, process, libc::SIGTRAP, info) };
-    } else {
-        // SAFETY: as above, to the same thread.
-        unsafe {
-            libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, signal::thread_id(), libc::SIGTRAP, info)
-        };
-    }
+    let to_process = unsafe { (*info).si_code } == libc::SI_USER;
+    // SAFETY: as above.
+    unsafe { signal::pass_on(libc::SIGTRAP, info, to_process) };
 }
 
 /// The default action: the process ends by SIGTRAP as soon as this handler returns.

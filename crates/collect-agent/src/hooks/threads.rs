@@ -6,13 +6,13 @@ use std::{
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
-use carom_base_sys::{SysError, signal};
+use carom_base_sys::{SysError, map, signal};
 
 use super::next::next;
 use crate::{
     extent::Extent,
     handler_stack::call_on,
-    map, registry,
+    registry,
     session::{self, Session},
     thread::Thread,
     threads::{self, Vacancy},

@@ -1,7 +1,10 @@
 //! One part of the table: a hash table that keeps neighbours together.
 
+use std::ptr::NonNull;
+
+use carom_base_sys::map;
+
 use super::site::Site;
-use crate::map;
 
 /// A live block of the heap.
 #[derive(Clone, Copy, Debug)]
@@ -170,7 +173,7 @@ impl Shard {
         }
         if !old.is_empty() {
             // SAFETY: mapped by an earlier call; `old` was the only reference and ends here.
-            unsafe { libc::munmap(old.as_mut_ptr().cast(), size_of_val(old)) };
+            unsafe { map::unmap(NonNull::from(&mut *old).cast(), size_of_val(old)) };
         }
         true
     }

@@ -7,9 +7,8 @@ use std::{
 };
 
 use carom_base_detect::{Board, Publisher, Slot};
+use carom_base_sys::map;
 use carom_base_wire::{COMMON_BOARDS, COMMON_PUBLISHERS, CommonHeader};
-
-use crate::map;
 
 /// The boards of memory that processes share.
 #[derive(Clone, Copy)]

@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
-use carom_base_sys::clock;
+use carom_base_sys::{clock, process};
 use carom_base_wire::{Control, SegmentHeader};
 
 use super::Session;
-use crate::raw;
 
 /// The control page of the session that the parent of this process is recorded in, where this process could not be.
 static UNPROFILED: AtomicPtr<Control> = AtomicPtr::new(std::ptr::null_mut());
@@ -19,12 +18,12 @@ pub fn child_is_unprofiled(parent: &Session, errno: i32) {
     parent.unprofiled_child(errno);
     UNPROFILED.store(std::ptr::from_ref(parent.control).cast_mut(), Relaxed);
     // A `vfork` child of it shares its memory.
-    UNPROFILED_PID.store(raw::process_id(), Relaxed);
+    UNPROFILED_PID.store(process::process_id(), Relaxed);
 }
 
 /// The process ends in an orderly way: where it was not recorded, that much CPU time was not.
 pub fn unprofiled_child_ends() {
-    if UNPROFILED.load(Relaxed).is_null() || UNPROFILED_PID.load(Relaxed) != raw::process_id() {
+    if UNPROFILED.load(Relaxed).is_null() || UNPROFILED_PID.load(Relaxed) != process::process_id() {
         return;
     }
     let control = UNPROFILED.swap(std::ptr::null_mut(), Relaxed);

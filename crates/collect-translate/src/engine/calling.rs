@@ -136,8 +136,7 @@ pub fn current() -> Option<*mut Thread> {
     let books = unsafe { (*thread).books };
     // SAFETY: as above; this never changes.
     let tid = unsafe { books.as_ref() }.clock.tid();
-    // SAFETY: no arguments.
-    (tid == unsafe { libc::gettid() } as u32).then_some(thread)
+    (tid == carom_base_sys::signal::thread_id() as u32).then_some(thread)
 }
 
 /// The books of the calling thread, where it is attached: what others use of it.

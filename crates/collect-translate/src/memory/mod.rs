@@ -27,10 +27,11 @@ pub mod program;
 mod regions;
 mod reservation;
 mod shared_page;
-mod sys;
 mod table;
 mod task;
 mod windows;
+
+use carom_base_sys::raw as sys;
 
 pub use arena::{Arena, ArenaCopy, CODE_NAME};
 pub use error::MemoryError;

@@ -60,8 +60,7 @@ pub struct Clock {
 impl Clock {
     /// The clock of the calling thread, started now.
     pub fn start() -> Self {
-        // SAFETY: no arguments.
-        let tid = unsafe { libc::gettid() } as u32;
+        let tid = carom_base_sys::signal::thread_id() as u32;
         Self {
             tid,
             attached_ns: cpu_ns(tid),

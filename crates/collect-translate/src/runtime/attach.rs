@@ -59,8 +59,7 @@ pub fn detach() -> Option<Totals> {
 
 /// As [`detach`], for a thread that left for good because the program uses GS itself: GS keeps the program's value.
 fn detach_without_gs() -> Option<Totals> {
-    // SAFETY: no arguments.
-    let tid = unsafe { libc::gettid() } as u32;
+    let tid = carom_base_sys::signal::thread_id() as u32;
     let (mut totals, mut left) = (None, None);
     with(|engine| {
         let Some(pointer) = engine.take_by_tid(tid) else { return };

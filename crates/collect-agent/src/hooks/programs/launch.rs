@@ -5,7 +5,7 @@ use std::{
     io::Write,
 };
 
-use carom_base_sys::{signal, user_memory::Reader};
+use carom_base_sys::{file, signal, user_memory::Reader};
 
 use super::{
     OURS,
@@ -13,7 +13,7 @@ use super::{
     look::{self, Refusal},
     reach, tracer,
 };
-use crate::{aside, journal::Text, raw, registry, session, session::Session, threads, translated};
+use crate::{aside, journal::Text, registry, session, session::Session, threads, translated};
 
 /// A program about to be started, as far as it can be told beforehand.
 pub struct Program<'a> {
@@ -184,7 +184,7 @@ fn search<'a>(name: &'a CStr, place: &'a mut [u8]) -> Option<&'a CStr> {
         unsafe { CStr::from_ptr(variable) }
     };
     let is_program = |path: &CStr| {
-        let status = raw::status(libc::AT_FDCWD, path);
+        let status = file::status(libc::AT_FDCWD, path);
         status.is_some_and(|s| s.st_mode & libc::S_IFMT == libc::S_IFREG && s.st_mode & 0o111 != 0)
     };
     for dir in path.to_bytes().split(|&byte| byte == b':') {
@@ -230,7 +230,7 @@ fn note(session: &Session, program: &Program<'_>, refusal: Option<Refusal>) {
     }
     let mut target = [0; LINE_BYTES / 2];
     let path = program.path.to_bytes();
-    let link = path.starts_with(b"/proc/self/fd/").then(|| raw::link_target(program.path, &mut target));
+    let link = path.starts_with(b"/proc/self/fd/").then(|| file::link_target(program.path, &mut target));
     let name = link.flatten().map_or(path, |target| target);
     let mut text = Text::<LINE_BYTES>::new();
     session.append(text.line("unprofiled").name(name).name(refusal.reason().as_bytes()));

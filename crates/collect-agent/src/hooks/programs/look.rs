@@ -3,9 +3,8 @@
 
 use std::ffi::{CStr, c_int};
 
+use carom_base_sys::{file, process, raw::File};
 use carom_base_wire::Engine;
-
-use crate::raw::{self, File};
 
 /// Why a program runs unprofiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,13 +80,13 @@ pub fn look(dir: c_int, path: &CStr) -> Option<Refusal> {
 struct Script;
 
 fn open_and_look(dir: c_int, path: &CStr, head: &mut [u8; HEAD_BYTES]) -> Result<Option<Refusal>, Script> {
-    let Some(status) = raw::status(dir, path) else { return Ok(None) };
+    let Some(status) = file::status(dir, path) else { return Ok(None) };
     let executable = status.st_mode & libc::S_IFMT == libc::S_IFREG && status.st_mode & 0o111 != 0;
     if !executable {
         return Ok(None);
     }
     head.fill(0);
-    let file = File::open(dir, path);
+    let file = file::open(dir, path);
     let length = file.as_ref().map_or(0, |file| file.read_at(head, 0));
     if head.starts_with(b"#!") {
         return Err(Script);
@@ -114,11 +113,11 @@ fn interpreter_of<'a>(line: &[u8], place: &'a mut [u8; HEAD_BYTES]) -> Option<&'
 fn is_privileged(dir: c_int, path: &CStr, status: &libc::stat) -> bool {
     // A setgid bit without group execution means mandatory locking.
     const SETGID: u32 = libc::S_ISGID | libc::S_IXGRP;
-    let (user, group) = raw::user_and_group();
+    let (user, group) = process::user_and_group();
     let setuid = status.st_mode & libc::S_ISUID != 0 && status.st_uid != user;
     let setgid = status.st_mode & SETGID == SETGID && status.st_gid != group;
     // Capabilities of a file take nothing away from root's loader (`cap_bprm_creds_from_file`).
-    let capable = user != 0 && dir == libc::AT_FDCWD && raw::has_attribute(path, c"security.capability");
+    let capable = user != 0 && dir == libc::AT_FDCWD && file::has_attribute(path, c"security.capability");
     setuid || setgid || capable
 }
 

@@ -8,9 +8,8 @@ use std::{
     sync::OnceLock,
 };
 
+use carom_base_sys::{file, process};
 use carom_base_wire::CONTROL_FILE;
-
-use crate::raw;
 
 /// What a program needs to join the session.
 struct Files {
@@ -32,16 +31,16 @@ pub fn prepare(library: Option<&[u8]>, dir: &Path) {
 /// The error number with which a program that is executed now could not join.
 pub fn lost() -> Option<c_int> {
     let files = FILES.get()?;
-    let library = files.library.as_ref().and_then(|library| raw::try_open(library, libc::O_RDONLY).err());
+    let library = files.library.as_ref().and_then(|library| file::try_open(library, libc::O_RDONLY).err());
     library
-        .or_else(|| raw::try_open(&files.control, libc::O_RDWR).err())
+        .or_else(|| file::try_open(&files.control, libc::O_RDWR).err())
         .or_else(|| another_user(&files.control))
 }
 
 /// What the calling process may open by its capabilities, the program may not, which has none where its user is not root
 /// (capabilities(7)). The files are their owner's alone.
-fn another_user(file: &CStr) -> Option<c_int> {
-    let user = raw::effective_user();
-    let owner = raw::status(libc::AT_FDCWD, file)?.st_uid;
+fn another_user(path: &CStr) -> Option<c_int> {
+    let user = process::effective_user();
+    let owner = file::status(libc::AT_FDCWD, path)?.st_uid;
     (user != 0 && user != owner).then_some(libc::EACCES)
 }

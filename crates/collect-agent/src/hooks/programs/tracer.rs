@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use crate::raw::File;
+use carom_base_sys::file;
 
 /// Who traced this process when the agent was loaded; 0: nobody.
 static AT_FIRST: AtomicU32 = AtomicU32::new(0);
@@ -24,7 +24,7 @@ fn tracer() -> u32 {
     /// The field is among the first ten, behind the name.
     const STATUS_BYTES: usize = 512;
     let mut status = [0; STATUS_BYTES];
-    let file = File::open(libc::AT_FDCWD, c"/proc/self/status");
+    let file = file::open(libc::AT_FDCWD, c"/proc/self/status");
     let length = file.map_or(0, |file| file.read_at(&mut status, 0));
     parse(status.get(..length).unwrap_or_default())
 }
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn the_kernel_has_it() {
         let mut status = [0; 512];
-        let file = File::open(libc::AT_FDCWD, c"/proc/self/status").unwrap();
+        let file = file::open(libc::AT_FDCWD, c"/proc/self/status").unwrap();
         let length = file.read_at(&mut status, 0);
         assert!(status[..length].windows(11).any(|window| window == b"\nTracerPid:"));
     }

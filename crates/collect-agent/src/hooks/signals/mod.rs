@@ -7,12 +7,11 @@ mod way;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use carom_base_sys::{SysError, signal};
+use carom_base_sys::{SysError, process, signal};
 use carom_collect_translate as translate;
 use carom_collect_translate::SignalAction;
 
 use super::next::next;
-use crate::raw;
 pub(super) use way::{Way, choosing_hook, way};
 
 next!(SIGACTION, c"sigaction", __real_sigaction,
@@ -66,7 +65,7 @@ static RESTORER: AtomicU64 = AtomicU64::new(0);
 
 /// The signals of this process are kept from now on: SIGTRAP has our handler, and had this action before.
 pub fn keep(before: &libc::sigaction) {
-    PROCESS.store(raw::process_id(), Relaxed);
+    PROCESS.store(process::process_id(), Relaxed);
     translate::reserve_signals(TRAP);
     translate::find_own_signals(|| crate::registry::current().map(crate::thread::Thread::signals));
     if let Ok(ours) = translate::kernel_action(libc::SIGTRAP as u64) {
@@ -84,14 +83,14 @@ pub fn stop_keeping() {
 /// In a forked child: also there.
 pub fn keep_in_child() {
     if PROCESS.load(Relaxed) != 0 {
-        PROCESS.store(raw::process_id(), Relaxed);
+        PROCESS.store(process::process_id(), Relaxed);
     }
 }
 
 /// Whether the calling process is one whose signals are kept.
 pub fn is_kept() -> bool {
     let process = PROCESS.load(Relaxed);
-    process != 0 && process == raw::process_id()
+    process != 0 && process == process::process_id()
 }
 
 fn from_library(action: &libc::sigaction) -> SignalAction {

@@ -1,0 +1,14 @@
+//! System calls that handlers and hooks make inside the program.
+
+pub mod clock;
+pub mod door;
+pub mod file;
+pub mod map;
+pub mod map_query;
+pub mod own_room;
+pub mod perf;
+pub mod process;
+pub mod raw;
+pub mod signal;
+pub mod timer;
+pub mod user_memory;

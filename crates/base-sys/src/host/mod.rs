@@ -1,0 +1,6 @@
+//! What the `carom` process asks the kernel: about the machine, and about the program that it has started.
+
+pub mod child;
+pub mod machine;
+pub mod probe;
+pub mod signals;

@@ -1,0 +1,148 @@
+use std::path::Path;
+
+use perf_event_open_sys::bindings as raw;
+
+use super::{
+    cache::Limits,
+    trial::{DeliveryKind, Outcome, Trial, Watched, attempt, delivery},
+};
+use crate::{
+    SysError,
+    calls::{
+        door::{Call, call},
+        perf::Event,
+    },
+    host::machine::Space,
+};
+
+/// What was tried, and what came of it. Errors: the trial itself could not be made.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// Whether perf_event_open can be called at all: `Refused(EFAULT)` is the good answer.
+    pub reach: Result<Outcome, SysError>,
+    /// Being interrupted, in the order of [`DeliveryKind::ALL`].
+    pub timers: [Result<Outcome, SysError>; 3],
+    /// Touching a watched byte.
+    pub watchpoint: Result<Outcome, SysError>,
+    /// How many watchpoints one thread can hold at a time.
+    pub slots: Slots,
+    /// Opening the cycle counter in user mode.
+    pub cycles: Result<(), SysError>,
+    /// Tracing a child.
+    pub ptrace: Result<Outcome, SysError>,
+    /// Reading memory with process_vm_readv.
+    pub own_memory: Result<Outcome, SysError>,
+    /// Reserving the address space of a code cache.
+    pub address_space: Result<Outcome, SysError>,
+    /// Making a file in memory.
+    pub memory_file: Result<Outcome, SysError>,
+    /// Mapping it executable.
+    pub executable_memory: Result<Outcome, SysError>,
+    /// What explains refusals of these three.
+    pub limits: Limits,
+    /// Room where profiles go by default: the working directory.
+    pub directory: Result<Space, SysError>,
+    /// Room in `/dev/shm`.
+    pub shared_memory: Result<Space, SysError>,
+}
+
+/// Watchpoints that one thread could open at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    /// How many, up to [`Slots::MOST`].
+    pub opened: u32,
+    /// Why the next could not be opened.
+    pub stopped: Option<SysError>,
+}
+
+impl Slots {
+    /// Debug registers of an x86 processor that can watch.
+    pub const MOST: u32 = 4;
+}
+
+impl Tried {
+    /// Tries everything. Takes some milliseconds; leaves nothing behind.
+    pub fn here() -> Self {
+        Self::with_timers(DeliveryKind::ALL.map(|kind| attempt(Trial::Timer(kind))))
+    }
+
+    /// The same without the timers behind the first one that works: enough to choose, in a fraction of the time.
+    pub fn until_one_works() -> Self {
+        let untried = SysError { call: "trial", errno: libc::ECANCELED };
+        let mut found = false;
+        Self::with_timers(DeliveryKind::ALL.map(|kind| {
+            if found {
+                return Err(untried);
+            }
+            let outcome = attempt(Trial::Timer(kind));
+            found = outcome == Ok(Outcome::Worked);
+            outcome
+        }))
+    }
+
+    fn with_timers(timers: [Result<Outcome, SysError>; 3]) -> Self {
+        let reach = attempt(Trial::Reach);
+        // A filter that kills would kill this process too.
+        let deadly = matches!(reach, Ok(Outcome::Killed(_)));
+        let watch_by = match timers[0] {
+            Ok(Outcome::Worked) => DeliveryKind::Sigtrap,
+            _ => DeliveryKind::Setsig,
+        };
+        let denied = SysError { call: "perf_event_open", errno: libc::EPERM };
+        Self {
+            reach,
+            timers,
+            watchpoint: attempt(Trial::Watchpoint(watch_by)),
+            slots: if deadly { Slots { opened: 0, stopped: Some(denied) } } else { slots(watch_by) },
+            cycles: if deadly { Err(denied) } else { cycles() },
+            ptrace: attempt(Trial::Ptrace),
+            own_memory: attempt(Trial::OwnMemory),
+            address_space: attempt(Trial::AddressSpace),
+            memory_file: attempt(Trial::MemoryFile),
+            executable_memory: attempt(Trial::ExecutableMemory),
+            limits: Limits::here(),
+            directory: Space::of(Path::new(".")),
+            shared_memory: Space::of(Path::new("/dev/shm")),
+        }
+    }
+}
+
+/// Opens watchpoints until one fails. They watch memory that nobody touches.
+pub(super) fn slots(kind: DeliveryKind) -> Slots {
+    let place = Box::new(Watched::default());
+    let mut events = Vec::new();
+    let mut stopped = None;
+    for index in 0..Slots::MOST {
+        let Some(delivery) = delivery(kind) else { break };
+        match Event::watchpoint(place.watch(index as usize), delivery) {
+            Ok(event) => events.push(event),
+            Err(error) => {
+                stopped = Some(error);
+                break;
+            }
+        }
+    }
+    let opened = u32::try_from(events.len()).unwrap_or(Slots::MOST);
+    events.into_iter().for_each(Event::close);
+    Slots { opened, stopped }
+}
+
+/// Opens a stopped, sampling cycle counter in user mode, and closes it.
+fn cycles() -> Result<(), SysError> {
+    /// Any period will do: the event never runs.
+    const PERIOD: u64 = 1 << 20;
+    let mut attr = raw::perf_event_attr {
+        type_: raw::PERF_TYPE_HARDWARE,
+        size: size_of::<raw::perf_event_attr>() as u32,
+        config: u64::from(raw::PERF_COUNT_HW_CPU_CYCLES),
+        ..Default::default()
+    };
+    attr.__bindgen_anon_1.sample_period = PERIOD;
+    attr.set_disabled(1);
+    attr.set_exclude_kernel(1);
+    attr.set_exclude_hv(1);
+    let fd = call(Call::Open { attr: &mut attr, thread: 0, cpu: -1 })?;
+    // SAFETY: the descriptor was made just now and nobody else knows it.
+    unsafe { libc::close(fd as i32) };
+    Ok(())
+}
