@@ -43,36 +43,3 @@ pub const COUNT_WORDS: usize = 16;
 
 /// Stands in [`crate::SlotHeader::counts`] for a count that this agent does not make.
 pub const NOT_COUNTED: u64 = u64::MAX;
-
-/// Why a thread left the code cache and ran native code that was not counted, each at its index in
-/// [`crate::SlotHeader::leaves`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(usize)]
-pub enum Leave {
-    /// Code that is not translated: in writable memory or behind no file, as a just-in-time compiler makes it.
-    ForeignCode = 0,
-    /// An instruction that the engine does not translate ran natively.
-    Instruction = 1,
-    /// A function that always runs natively: the agent's own hooks and what they call.
-    NativeCall = 2,
-    /// A new thread, until it reached the cache.
-    ThreadStart = 3,
-    /// A signal whose frame could not be mapped between the cache and the original code, or that arrived in
-    /// code that ran natively.
-    SignalFrame = 4,
-    /// No room for more translated code or counters.
-    NoMemory = 5,
-    /// Counting ended before the thread did: the host asked for it, or the process is ending.
-    Ended = 6,
-    /// Anything else.
-    Other = 7,
-    /// The program uses GS itself; the thread did not come back.
-    ProgramGs = 8,
-    /// The process stepped aside, in this thread, and did not come back.
-    SteppedAside = 9,
-}
-
-impl Leave {
-    /// How many there are.
-    pub const COUNT: usize = 10;
-}

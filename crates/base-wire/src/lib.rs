@@ -35,13 +35,14 @@ mod record;
 mod segment;
 mod settings;
 
+pub use carom_base::{Counter, Leave};
 pub use common::{COMMON_BOARDS, COMMON_FILE, COMMON_PUBLISHERS, CommonHeader, MOST_SEGMENTS};
 pub use control::{CONTROL_FILE, Control};
-pub use counts::{COUNT_WORDS, Count, Leave, NOT_COUNTED};
+pub use counts::{COUNT_WORDS, Count, NOT_COUNTED};
 pub use record::{DecodeError, MAX_RECORD_WORDS, MAX_STACK_FRAMES, Record, Stack, decode, encode};
 pub use segment::{
-    Counter, Fate, Left, RING_WORDS, SEGMENT_MAGIC, SLOT_BYTES, SLOT_HEADER_BYTES, STATE_OFFSET,
-    SegmentHeader, SlotHeader, SlotSnapshot, SlotState, TAIL_OFFSET, slot_offset,
+    Fate, Left, RING_WORDS, SEGMENT_MAGIC, SLOT_BYTES, SLOT_HEADER_BYTES, STATE_OFFSET, SegmentHeader,
+    SlotHeader, SlotSnapshot, SlotState, TAIL_OFFSET, slot_offset,
 };
 pub use settings::{
     DeliveryChoice, Domains, DomainsOf, Engine, MAPPED, Phase, ReuseMethod, ReuseSettings, SETTINGS_FILE,

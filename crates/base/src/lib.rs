@@ -7,8 +7,10 @@
 mod access;
 mod address;
 mod bins;
+mod counter;
 mod event;
 mod id;
+mod leave;
 mod reuse;
 mod shared;
 mod skip;
@@ -17,8 +19,10 @@ mod varint;
 pub use access::{Access, AccessKind};
 pub use address::{Addr, Ip, LARGEST_PLACE_BYTES, LINE_BYTES, Line};
 pub use bins::LogBin;
+pub use counter::Counter;
 pub use event::{EarlierWrite, Population, Sample, SampleOutcome, SharingClass, SharingEvent, Via};
 pub use id::{Cpu, Domain, Nanos, ProcessId, StackId, ThreadId};
+pub use leave::Leave;
 pub use reuse::{
     CellClass, DistanceKind, Locality, ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Scope, Touch,
 };

@@ -66,7 +66,7 @@ fn counts(totals: &Totals) -> [i64; 6] {
 }
 
 fn no_room(totals: &Totals) -> u64 {
-    totals.coverage.leaves[Leave::NoRoom as usize]
+    totals.coverage.leaves[Leave::NoMemory as usize]
 }
 
 /// The same work in a cache that holds all of it, and in a cache of one small arena: the counts are equal to the

@@ -205,7 +205,7 @@ fn a_child_that_shares_memory_runs_natively() {
     for _ in 0..3 {
         let (pid, totals) = counted(vfork_and_exit, 0, 0);
         assert_eq!((totals.instructions, totals.system_calls), (5, 1));
-        assert_eq!(totals.coverage.leaves[carom_collect_translate::Leave::Spawned as usize], 1);
+        assert_eq!(totals.coverage.leaves[carom_collect_translate::Leave::ThreadStart as usize], 1);
         assert_eq!(wait_for(pid), 7);
     }
 }

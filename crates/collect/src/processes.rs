@@ -10,7 +10,7 @@ use std::{
 use carom_base::{Nanos, ProcessId, SegmentId, ThreadId};
 use carom_base_sys::child;
 use carom_base_wire::{
-    Counter, Engine, Fate, Left, MOST_SEGMENTS, PID_NAMESPACE, SlotSnapshot,
+    Engine, Fate, Left, MOST_SEGMENTS, PID_NAMESPACE, SlotSnapshot,
     journal::{Line, SharedMapping},
 };
 use carom_store::{
@@ -94,7 +94,7 @@ impl ProcessTable {
         if !head.name.is_empty() {
             info.name.clone_from(&head.name);
         }
-        info.counters = counters(head);
+        info.counters = ThreadCounters::read(|counter| head.counters[counter as usize]);
         info.counts = counts::of(head);
         let number = head.among_processes.checked_sub(1).and_then(|number| number.try_into().ok());
         self.among_processes.extend(number.map(|number| (number, thread)));
@@ -226,41 +226,5 @@ impl ProcessTable {
             .find(|p| p.pid == pid)
             .or_else(|| before.clone().find(|p| p.pid == parent))
             .map(|p| p.id)
-    }
-}
-
-fn counters(head: &SlotSnapshot) -> ThreadCounters {
-    let of = |counter: Counter| head.counters[counter as usize];
-    ThreadCounters {
-        timer_samples: of(Counter::TimerSamples),
-        bursts: of(Counter::Bursts),
-        steps: of(Counter::Steps),
-        walked: of(Counter::Walked),
-        lookups: of(Counter::Lookups),
-        published: of(Counter::Published),
-        collisions: of(Counter::Collisions),
-        armed: of(Counter::Armed),
-        traps: of(Counter::Traps),
-        traps_stale: of(Counter::StaleTraps),
-        dropped_records: of(Counter::DroppedRecords),
-        stacks_truncated: of(Counter::TruncatedStacks),
-        sampler_lost: of(Counter::SamplerLost),
-        budget_skipped: of(Counter::BudgetSkipped),
-        arm_failures: of(Counter::ArmFailures),
-        objects_unknown: of(Counter::ObjectsUnknown),
-        calls_restarted: of(Counter::RestartedCalls),
-        calls_interrupted: of(Counter::InterruptedCalls),
-        uses: of(Counter::Uses),
-        uses_armed: of(Counter::UsesArmed),
-        arm_ns: of(Counter::ArmNanos),
-        threads_armed: of(Counter::ThreadsArmed),
-        threads_unarmed: of(Counter::ThreadsUnarmed),
-        cells_lost: of(Counter::CellsLost),
-        undecided: of(Counter::Undecided),
-        early_touches: of(Counter::EarlyTouches),
-        unwitnessed: of(Counter::Unwitnessed),
-        uses_skipped: of(Counter::UsesSkipped),
-        uses_touched: of(Counter::UsesTouched),
-        ..ThreadCounters::default()
     }
 }

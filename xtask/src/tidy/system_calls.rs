@@ -8,8 +8,7 @@ use crate::tree::Tree;
 const MAY: [&str; 3] = ["crates/base-sys/", "programs/", "fuzz/"];
 
 /// Functions of the C library that ask the loader, the environment or the threads' library, and not the kernel.
-const ALLOWED: [&str; 6] =
-    ["dl_iterate_phdr", "dladdr", "dlsym", "getauxval", "getenv", "pthread_"];
+const ALLOWED: [&str; 6] = ["dl_iterate_phdr", "dladdr", "dlsym", "getauxval", "getenv", "pthread_"];
 
 const PREFIX: &str = "libc::";
 

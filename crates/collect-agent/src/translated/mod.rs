@@ -9,7 +9,7 @@ pub mod observer;
 use std::sync::atomic::Ordering::Relaxed;
 
 use carom_base_sys::signal;
-use carom_base_wire::{Count, Leave, SlotHeader};
+use carom_base_wire::{Count, SlotHeader};
 use carom_collect_translate as engine;
 use carom_collect_translate::Totals;
 
@@ -118,19 +118,7 @@ pub fn write(name: u64, totals: &Totals) {
     header.native_ns.store(coverage.outside_ns, Relaxed);
     header.ticks.store(coverage.ticks, Relaxed);
     header.unbooked_ns.store(coverage.unbooked_ns, Relaxed);
-    for (reason, times) in LEAVES.into_iter().zip(coverage.leaves) {
-        if let Some(place) = header.leaves.get(reason as usize) {
-            place.store(times, Relaxed);
-        }
+    for (place, times) in header.leaves.iter().zip(coverage.leaves) {
+        place.store(times, Relaxed);
     }
 }
-
-/// The engine's reasons to leave the cache, in its order, as the host knows them.
-const LEAVES: [Leave; engine::Leave::COUNT] = [
-    Leave::ForeignCode,
-    Leave::Instruction,
-    Leave::NoMemory,
-    Leave::ProgramGs,
-    Leave::ThreadStart,
-    Leave::SteppedAside,
-];

@@ -60,6 +60,6 @@ pub fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, calle
     }
     match engine.cache.get(pc) {
         Some(found) => go_on(thread, found, pc),
-        None => leave(thread, pc, Leave::NoRoom),
+        None => leave(thread, pc, Leave::NoMemory),
     }
 }

@@ -1,31 +1,10 @@
 //! How much of a thread's time was spent in the cache.
 
+pub use carom_base::Leave;
+
 use crate::memory;
 
-/// Why a thread is outside the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Leave {
-    /// It reached code that is not translated: just-in-time compiled, or a callback into native code.
-    ForeignCode = 0,
-    /// An instruction must run in its own place.
-    Instruction = 1,
-    /// The arenas are full.
-    NoRoom = 2,
-    /// The program uses GS itself: the thread does not come back.
-    ProgramGs = 3,
-    /// Not this thread: it created a thread, or a child that shares its memory, which runs natively.
-    Spawned = 4,
-    /// The program was about to do something that cannot be followed: the process does not come back.
-    SteppedAside = 5,
-}
-
-impl Leave {
-    /// The number of reasons.
-    pub const COUNT: usize = 6;
-}
-
-/// CPU time of a thread, and the part of it outside the cache.
+/// Processor time of a thread, and what of it was spent outside the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Since the thread was attached, in nanoseconds.
@@ -176,7 +155,7 @@ mod tests {
         let after = clock.coverage();
         assert!(during.outside_ns >= 2_000_000 && after.outside_ns >= during.outside_ns);
         assert!(after.cpu_ns - after.outside_ns >= 4_000_000, "{after:?}");
-        assert_eq!((after.leaves, clock.outside()), ([1, 0, 0, 0, 0, 0], None));
+        assert_eq!((after.leaves, clock.outside()), ([1, 0, 0, 0, 0, 0, 0, 0, 0, 0], None));
     }
 
     /// Two milliseconds inside, two while switched off, which do not show.

@@ -50,7 +50,7 @@ fn begin(engine: &mut Engine, thread: &mut Thread, copies: Option<Vec<ArenaCopy>
         process::stop();
         thread.give_back();
         let next = thread.slots().pc;
-        return leave(thread, next, Leave::NoRoom);
+        return leave(thread, next, Leave::NoMemory);
     }
     thread.begin_in_child(engine.cache.arenas.all());
     engine.cache.ahead.begin_in_child();

@@ -16,7 +16,7 @@ use crate::{
 
 /// Makes the system call in code of its own, after which parent and child diverge.
 pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
-    thread.clock.note(Leave::Spawned);
+    thread.clock.note(Leave::ThreadStart);
     let known = engine.cache.translations.spawn(exit.back);
     let entry = known.or_else(|| {
         let next = engine.cache.mark(exit.back + SYSCALL.len() as u64)?.pc;

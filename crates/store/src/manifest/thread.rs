@@ -1,6 +1,6 @@
 use std::ops::AddAssign;
 
-use carom_base::{Nanos, ProcessId, ThreadId};
+use carom_base::{Counter, Nanos, ProcessId, ThreadId};
 use serde::{Deserialize, Serialize};
 
 use super::{ThreadCounts, plain};
@@ -44,14 +44,21 @@ pub struct ThreadInfo {
     pub domain: Option<u32>,
 }
 
-/// Declares the counters once, for the struct and for the sum.
+/// Declares the counters once: each field with the [`Counter`] of the agent that it has.
 macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What the agent did in a thread, and what it lost. Every loss has a counter of its own.
+    ($($name:ident = $counter:ident,)*) => {
+        /// What the agent did in a thread, and what it lost, each as the [`Counter`] of that name.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default)]
         pub struct ThreadCounters {
-            $($(#[$doc])* pub $name: u64,)*
+            $(#[doc = concat!("[`Counter::", stringify!($counter), "`].")] pub $name: u64,)*
+        }
+
+        impl ThreadCounters {
+            /// The counters of a thread, each of which `of` reads.
+            pub fn read(of: impl Fn(Counter) -> u64) -> Self {
+                Self { $($name: of(Counter::$counter),)* ..Self::default() }
+            }
         }
 
         impl AddAssign for ThreadCounters {
@@ -64,67 +71,33 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Timer interrupts.
-    timer_samples,
-    /// Bursts begun.
-    bursts,
-    /// Instructions stepped over by trap.
-    steps,
-    /// Instructions walked without a trap.
-    walked,
-    /// Addresses looked up on the bulletin board.
-    lookups,
-    /// Writes published on the bulletin board.
-    published,
-    /// Writes that found their slot taken.
-    collisions,
-    /// Watchpoints set.
-    armed,
-    /// Watchpoints that trapped.
-    traps,
-    /// Traps of watchpoints that had been moved or disarmed by then.
-    traps_stale,
-    /// Records that did not fit the ring.
-    dropped_records,
-    /// Call paths that were cut.
-    stacks_truncated,
-    /// Call paths that found no room and were not kept.
-    stacks_dropped,
-    /// 1 where the program closed the sampler's descriptors.
-    sampler_lost,
-    /// Samples of memory accesses whose address could not be told.
-    unaddressed,
-    /// What the budget left out: step samples (`burst`), or watchpoints of sharing (`translate`). Before `uses_skipped` was
-    /// counted also samples of reuse.
-    budget_skipped,
-    /// Watchpoints that could not be set.
-    arm_failures,
-    /// Look-ups of heap objects that found the table locked.
-    objects_unknown,
-    /// Interrupted system calls made again on the program's behalf (POSIX timers).
-    calls_restarted,
-    /// Interrupted system calls that the program saw fail with EINTR (POSIX timers).
-    calls_interrupted,
-    /// Sampled uses that the reuse detector was shown.
-    uses,
-    /// Those of them that a watch was set for.
-    uses_armed,
-    /// Time from samples to when their watches were set, all together, in nanoseconds: what happened in it is missed.
-    arm_ns,
-    /// Other threads' watches set for uses of this thread.
-    threads_armed,
-    /// Other threads' watches that could not be set for uses of this thread.
-    threads_unarmed,
-    /// Counts of the exact mode that could not be written.
-    cells_lost,
-    /// Uses that were given up because too many accesses to other bytes of their line came in between.
-    undecided,
-    /// Uses that another thread touched while their own stood in the profiler, and their own would have touched before.
-    early_touches,
-    /// 1 where no timer witnessed that the thread ran counted code, or not to its end.
-    unwitnessed,
-    /// Samples that the budget kept from becoming uses (`translate`).
-    uses_skipped,
-    /// Touches of watched uses.
-    uses_touched,
+    timer_samples = TimerSamples,
+    bursts = Bursts,
+    steps = Steps,
+    walked = Walked,
+    lookups = Lookups,
+    published = Published,
+    collisions = Collisions,
+    armed = Armed,
+    traps = Traps,
+    traps_stale = StaleTraps,
+    dropped_records = DroppedRecords,
+    stacks_truncated = TruncatedStacks,
+    sampler_lost = SamplerLost,
+    budget_skipped = BudgetSkipped,
+    arm_failures = ArmFailures,
+    objects_unknown = ObjectsUnknown,
+    calls_restarted = RestartedCalls,
+    calls_interrupted = InterruptedCalls,
+    uses = Uses,
+    uses_armed = UsesArmed,
+    arm_ns = ArmNanos,
+    threads_armed = ThreadsArmed,
+    threads_unarmed = ThreadsUnarmed,
+    cells_lost = CellsLost,
+    undecided = Undecided,
+    early_touches = EarlyTouches,
+    unwitnessed = Unwitnessed,
+    uses_skipped = UsesSkipped,
+    uses_touched = UsesTouched,
 }

@@ -1,3 +1,4 @@
+pub use carom_base::Leave;
 use carom_store::{Leaves, ProcessInfo, ThreadInfo};
 
 /// How much of the threads' CPU time the counts cover.
@@ -20,91 +21,19 @@ pub struct Coverage {
     pub leaves: Vec<(Leave, u64)>,
 }
 
-/// Why a thread left the counted code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Leave {
-    /// Code that cannot be translated.
-    ForeignCode,
-    /// An instruction that is not translated.
-    Instruction,
-    /// A function that always runs natively.
-    NativeCall,
-    /// A new thread, until it reached translated code.
-    ThreadStart,
-    /// A signal in a place where the machine's state could not be mapped.
-    SignalFrame,
-    /// No room for more translated code.
-    NoMemory,
-    /// Counting ended before the thread did.
-    Ended,
-    /// The program uses GS itself.
-    ProgramGs,
-    /// The process stepped aside.
-    SteppedAside,
-    /// Anything else.
-    Other,
-}
-
-impl Leave {
-    /// All.
-    pub const ALL: [Self; 10] = [
-        Self::ForeignCode,
-        Self::Instruction,
-        Self::NativeCall,
-        Self::ThreadStart,
-        Self::SignalFrame,
-        Self::NoMemory,
-        Self::Ended,
-        Self::ProgramGs,
-        Self::SteppedAside,
-        Self::Other,
-    ];
-
-    /// The stable name, in kebab case.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ForeignCode => "foreign-code",
-            Self::Instruction => "instruction",
-            Self::NativeCall => "native-call",
-            Self::ThreadStart => "thread-start",
-            Self::SignalFrame => "signal-frame",
-            Self::NoMemory => "no-memory",
-            Self::Ended => "ended",
-            Self::ProgramGs => "program-gs",
-            Self::SteppedAside => "stepped-aside",
-            Self::Other => "other",
-        }
-    }
-
-    /// A few words for people.
-    pub const fn describe(self) -> &'static str {
-        match self {
-            Self::ForeignCode => "code made at run time, which is not translated",
-            Self::Instruction => "an instruction that is not translated",
-            Self::NativeCall => "a function of carom's agent",
-            Self::ThreadStart => "the start of a thread",
-            Self::SignalFrame => "a signal in native code",
-            Self::NoMemory => "no room for more translated code",
-            Self::Ended => "the end of counting",
-            Self::ProgramGs => "the program's own use of GS",
-            Self::SteppedAside => "carom stepping aside",
-            Self::Other => "other reasons",
-        }
-    }
-
-    const fn of(self, leaves: &Leaves) -> u64 {
-        match self {
-            Self::ForeignCode => leaves.foreign_code,
-            Self::Instruction => leaves.instruction,
-            Self::NativeCall => leaves.native_call,
-            Self::ThreadStart => leaves.thread_start,
-            Self::SignalFrame => leaves.signal_frame,
-            Self::NoMemory => leaves.no_memory,
-            Self::Ended => leaves.ended,
-            Self::ProgramGs => leaves.program_gs,
-            Self::SteppedAside => leaves.stepped_aside,
-            Self::Other => leaves.other,
-        }
+/// How often a thread left for this reason.
+const fn count_of(leave: Leave, leaves: &Leaves) -> u64 {
+    match leave {
+        Leave::ForeignCode => leaves.foreign_code,
+        Leave::Instruction => leaves.instruction,
+        Leave::NativeCall => leaves.native_call,
+        Leave::ThreadStart => leaves.thread_start,
+        Leave::SignalFrame => leaves.signal_frame,
+        Leave::NoMemory => leaves.no_memory,
+        Leave::Ended => leaves.ended,
+        Leave::ProgramGs => leaves.program_gs,
+        Leave::SteppedAside => leaves.stepped_aside,
+        Leave::Other => leaves.other,
     }
 }
 
@@ -126,7 +55,7 @@ impl Coverage {
             coverage.ticks = coverage.ticks.saturating_add(counts.ticks);
             coverage.unwitnessed_threads += u64::from(thread.counters.unwitnessed > 0);
             for (leave, times) in &mut coverage.leaves {
-                *times = times.saturating_add(leave.of(&counts.leaves));
+                *times = times.saturating_add(count_of(*leave, &counts.leaves));
             }
         }
         for process in processes {
