@@ -14,19 +14,19 @@ const COMMON_MAGIC: u64 = u64::from_le_bytes(*b"carom-m\0");
 /// Boards: one for each kind of sample.
 pub const COMMON_BOARDS: usize = 2;
 
-/// Threads that a common board tells apart.
+/// Threads that a common board distinguishes.
 pub const COMMON_PUBLISHERS: usize = 1024;
 
-/// Pieces of shared memory that are told apart.
+/// Segments of shared memory that are distinguished.
 pub const MOST_SEGMENTS: usize = 4096;
 
 const PUBLISHER_BYTES: usize = 8;
 const SLOT_BYTES: usize = 64;
 
-/// The head of the file: which memory processes share, and how many threads have a number among all processes. Behind it lie
-/// the publishers of all boards, then the slots of all boards.
+/// The head of the file: the segments of shared memory, and the number of threads with a number among all processes.
+/// The publishers of all boards follow, then the slots of all boards.
 ///
-/// Anybody in any of the processes can write anything here.
+/// Any process of the recording can write anything here.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct CommonHeader {
@@ -37,12 +37,12 @@ pub struct CommonHeader {
     pub next_thread: AtomicU32,
     /// For each board, one more than the highest number of a thread that has published.
     pub published: [AtomicU32; COMMON_BOARDS],
-    /// What tells a segment from others, at the segment's number; 0: none yet. Entries are taken in order.
+    /// The identity of each segment, at its number; 0: free. Entries are taken in order.
     pub segments: [AtomicU64; MOST_SEGMENTS],
 }
 
 impl CommonHeader {
-    /// The file as it begins, with so many slots on each board.
+    /// The initial content of the file, with this number of slots on each board.
     pub fn file(slots: u32) -> Vec<u8> {
         let mut bytes = vec![0; Self::bytes(slots)];
         let fields: [(usize, &[u8]); 3] = [
@@ -58,7 +58,7 @@ impl CommonHeader {
         bytes
     }
 
-    /// How long the file is with so many slots on each board.
+    /// The length of the file with this number of slots on each board.
     pub const fn bytes(slots: u32) -> usize {
         Self::slots_offset(COMMON_BOARDS, slots)
     }
@@ -73,7 +73,7 @@ impl CommonHeader {
         Self::publishers_offset(COMMON_BOARDS) + board * slots as usize * SLOT_BYTES
     }
 
-    /// Whether the file has boards of so many slots, and is of this version.
+    /// Whether the file has boards with this number of slots, and is of this version.
     pub fn is_good(&self, slots: u32) -> bool {
         let head = (self.magic.load(Relaxed), self.version.load(Relaxed), self.slots.load(Relaxed));
         head == (COMMON_MAGIC, VERSION, slots)

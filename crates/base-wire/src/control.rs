@@ -30,9 +30,9 @@ pub struct Control {
     pub unprofiled_threads: AtomicU64,
     /// Children of any process that could not be profiled, having been forked.
     pub unprofiled_children: AtomicU64,
-    /// CPU time of those threads and children, in nanoseconds, as far as they have ended in an orderly way.
+    /// CPU time of those threads and children, in nanoseconds, of those that have ended in an orderly way.
     pub unprofiled_ns: AtomicU64,
-    /// The error number with which the latest of them could not be.
+    /// The error number of the latest of them.
     pub unprofiled_errno: AtomicU64,
 }
 

@@ -1,4 +1,4 @@
-//! What the translate engine counts in a thread, and how much of the thread it saw.
+//! The exact counts of the translate engine.
 
 /// Events that are counted exactly, each at its index in [`crate::SlotHeader::counts`].
 ///
@@ -21,7 +21,7 @@ pub enum Count {
     /// Transfers of control: jumps and loops, taken or not, calls and returns. Calls and returns are also counted by
     /// themselves. System calls are none.
     Branches = 5,
-    /// Those of [`Count::Branches`] that did not fall through. Calls, returns and unconditional jumps never do.
+    /// The part of [`Count::Branches`] that did not fall through. Calls, returns and unconditional jumps never do.
     BranchesTaken = 6,
     /// Calls, direct and indirect; not those of the kernel.
     Calls = 7,
@@ -38,8 +38,8 @@ impl Count {
     pub const COUNT: usize = 11;
 }
 
-/// Room for counts to come without moving the rest.
+/// Room for future counts.
 pub const COUNT_WORDS: usize = 16;
 
-/// Stands in [`crate::SlotHeader::counts`] for a count that this agent does not make.
+/// The value in [`crate::SlotHeader::counts`] of a count that this agent does not make.
 pub const NOT_COUNTED: u64 = u64::MAX;

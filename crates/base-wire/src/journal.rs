@@ -19,10 +19,10 @@
 //! | `end` | time (ns) |
 //! | `of` | `PID.STARTED`, how many: so many lines that follow are of that process, a child by fork |
 
-/// The code of a [`Line::Trouble`] that says why code could not be translated in a process.
+/// The code of a [`Line::Trouble`]: code could not be translated in a process.
 pub const NOT_TRANSLATED: &str = "not-translated";
 
-/// The code of a [`Line::Trouble`] that says why memory was not compared that processes share.
+/// The code of a [`Line::Trouble`]: memory that processes share was not compared.
 pub const NOT_COMPARED: &str = "shared-memory-not-compared";
 
 /// One line of a journal.
@@ -39,8 +39,8 @@ pub enum Line {
     },
     /// Program and arguments.
     Argv(Vec<String>),
-    /// What observes accesses in this process. A process without this line is not observed by `translate`: a
-    /// `trouble` line with the code [`NOT_TRANSLATED`] says why.
+    /// The engine in this process. A process without this line is not observed by `translate`: a `trouble` line with
+    /// the code [`NOT_TRANSLATED`] says why.
     Engine {
         /// [`crate::Engine::name`].
         name: String,
@@ -67,7 +67,7 @@ pub enum Line {
         /// File.
         path: String,
     },
-    /// A library went.
+    /// A library was unloaded.
     Unload {
         /// CLOCK_MONOTONIC nanoseconds.
         time: u64,
@@ -85,7 +85,7 @@ pub enum Line {
     },
     /// Memory that processes may share, mapped at these addresses when it was met.
     Shared(SharedMapping),
-    /// Something that the report should say.
+    /// A problem for the report.
     Trouble {
         /// A short stable code.
         code: String,
@@ -103,7 +103,7 @@ pub enum Line {
     Aside {
         /// CLOCK_MONOTONIC nanoseconds.
         time: u64,
-        /// CPU time of the process so far, in nanoseconds.
+        /// CPU time of the process until then, in nanoseconds.
         cpu_ns: u64,
         /// A short stable code.
         code: String,
@@ -145,7 +145,7 @@ pub struct SharedMapping {
     pub path: String,
 }
 
-/// Makes a name safe for one field.
+/// Escapes a name for one field.
 pub fn escape(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
@@ -163,7 +163,7 @@ pub fn escape(name: &str) -> String {
     out
 }
 
-/// The inverse of [`escape`]; what is not an escape stays as it is.
+/// The inverse of [`escape`]; anything that is no escape is unchanged.
 pub fn unescape(field: &str) -> String {
     let mut out = Vec::with_capacity(field.len());
     let mut rest = field.as_bytes();

@@ -1,14 +1,14 @@
-//! What the agent in the profiled process and the host share: files that both open, and their layout.
+//! The layout of the files that the agent in the profiled process and the host share.
 //!
-//! - `settings`: what the agents are to do, written by the host before the program starts ([`Settings`]).
-//! - `control`: one page of what changes meanwhile ([`Control`]).
+//! - `settings`: the agents' orders, written by the host before the program starts ([`Settings`]).
+//! - `control`: one page of values that change while the program runs ([`Control`]).
 //! - `common`: the bulletin boards of memory that processes share ([`CommonHeader`]), written by the host, mapped by all
 //!   agents.
 //! - `PID.STARTED.N.seg`: a [`SegmentHeader`] and slots of one [`SlotHeader`] and one ring each. The agent maps
 //!   it; the host only reads and writes it as a file, so nothing that the program does to it can hurt the host.
 //! - `PID.STARTED.journal`: text lines about the process and those that it forked ([`journal`]).
 //! - `PID.STARTED.cells`: records of counts ([`Record::Cell`]), appended: more at a time than a ring holds.
-//! - `PID.STARTED.accesses`: where they are to be kept, all accesses, as frames of a stream (`carom-base-stream`), appended.
+//! - `PID.STARTED.accesses`: all accesses, where they are kept, as frames of a stream (`carom-base-stream`), appended.
 //!
 //! Every number is little-endian as on x86-64. **Bump [`VERSION`] with every change** of a layout, a counter's
 //! meaning or a record: both sides refuse another version.

@@ -1,4 +1,4 @@
-//! Records in a ring: 8-byte words, the first says kind and length.
+//! Records in a ring: 8-byte words, of which the first has kind and length.
 
 mod reuse;
 
@@ -21,13 +21,13 @@ pub struct Stack {
     pub id: StackId,
     /// Innermost first; the first is an instruction, the others return addresses.
     pub frames: [u64; MAX_STACK_FRAMES],
-    /// How many of `frames` are meant.
+    /// The number of `frames` in use.
     pub depth: usize,
     /// True where the path goes on but could not be followed.
     pub truncated: bool,
 }
 
-/// What an agent tells its host. Thread numbers are serials within the process.
+/// A record from an agent to the host. Thread numbers are serials within the process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "lives on handler stacks, where boxing is forbidden")]
 pub enum Record {
@@ -37,9 +37,9 @@ pub enum Record {
     Event(SharingEvent),
     /// A call path.
     Stack(Stack),
-    /// A sampled use and what became of it.
+    /// A sampled use and its outcome.
     Reuse(ReuseEvent),
-    /// So many accesses of equal distance, since the last record of them.
+    /// The number of accesses with the same distance since the last record of them.
     Cell(ReuseCell),
     /// A heap object that an event touched.
     Object {
@@ -57,7 +57,7 @@ pub enum Record {
 /// Why words are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
-    /// The first word says a length that is impossible; nothing after it can be trusted.
+    /// The first word states an impossible length; nothing after it can be trusted.
     BadLength,
     /// The length is possible but the content is not; the next record may be good.
     BadContent {
@@ -77,7 +77,7 @@ const SAMPLE_WORDS: usize = 6;
 const EVENT_WORDS: usize = 13;
 const OBJECT_WORDS: usize = 5;
 
-/// Marks a skipped sample where an access has its kind.
+/// Marks a skipped sample, in place of an access's kind.
 const SKIPPED: u64 = 0x80;
 
 fn first_word(kind: u64, words: usize, rest: u64) -> u64 {
@@ -94,7 +94,7 @@ fn unpack_access(ip: u64, addr: u64, packed: u64) -> Option<Access> {
     (width > 0).then_some(Access { ip: Ip(ip), addr: Addr(addr), width, kind })
 }
 
-/// Writes `record` to the front of `words` and says how many it took. Signal-safe, no panic.
+/// Writes `record` to the front of `words` and returns how many it took. Signal-safe, no panic.
 pub fn encode(record: &Record, words: &mut [u64; MAX_RECORD_WORDS]) -> usize {
     match record {
         Record::Sample(sample) => {
@@ -148,7 +148,7 @@ pub fn encode(record: &Record, words: &mut [u64; MAX_RECORD_WORDS]) -> usize {
     }
 }
 
-/// Reads the record at the front of `words`, written by thread `serial`, and says how many words it took.
+/// Reads the record at the front of `words`, written by thread `serial`, and returns it with its number of words.
 ///
 /// # Errors
 /// See [`DecodeError`]. The words may hold anything.

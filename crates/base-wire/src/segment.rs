@@ -22,7 +22,7 @@ pub struct SegmentHeader {
     pub magic: AtomicU64,
     /// [`crate::VERSION`].
     pub version: AtomicU32,
-    /// How many slots follow.
+    /// The number of slots that follow.
     pub slots: AtomicU32,
     /// 1 once the process ended in an orderly way (exit handlers ran).
     pub ended: AtomicU32,
@@ -37,8 +37,8 @@ pub struct SegmentHeader {
     padding: [u32; 4],
 }
 
-/// What the head of a process's first segment says of its end: more than the journal, where the process cannot open that
-/// any more.
+/// The end of a process as the head of its first segment states it: the process may not be able to open its journal any
+/// more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fate {
     /// As [`SegmentHeader::ended`].
@@ -61,7 +61,7 @@ pub struct Left {
 }
 
 impl Fate {
-    /// What the first bytes of a segment say.
+    /// Reads the first bytes of a segment.
     pub fn parse(bytes: &[u8; size_of::<SegmentHeader>()]) -> Self {
         let half = |at: usize| {
             bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().map_or(0, u32::from_le_bytes)
@@ -80,11 +80,11 @@ impl Fate {
     }
 }
 
-/// Whose turn a slot is.
+/// The state of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum SlotState {
-    /// Nobody's. An agent may take it.
+    /// Free. An agent may take it.
     Free = 0,
     /// A thread is writing.
     Live = 1,
@@ -107,7 +107,7 @@ impl SlotState {
     }
 }
 
-/// Room for counters to come without moving the rest.
+/// Room for future counters.
 const COUNTER_WORDS: usize = 32;
 
 /// The head of a slot: one thread's life.
@@ -126,7 +126,7 @@ pub struct SlotHeader {
     pub started: AtomicU64,
     /// When it ended; 0 while it runs.
     pub ended: AtomicU64,
-    /// CPU time of the thread in nanoseconds, as last looked at.
+    /// CPU time of the thread in nanoseconds, when last read.
     pub cpu_ns: AtomicU64,
     /// The thread's stack: first byte.
     pub stack_low: AtomicU64,
@@ -140,9 +140,9 @@ pub struct SlotHeader {
     pub tail: AtomicU64,
     /// By [`Counter`].
     pub counters: [AtomicU64; COUNTER_WORDS],
-    /// By [`Count`]: what was counted exactly since the thread was met. The agent stores whole values now and
-    /// then, and the last ones before [`SlotState::Ended`]. [`crate::NOT_COUNTED`] where it does not count one, and in
-    /// threads of which it counts none.
+    /// By [`Count`]: exact counts since the thread was met. The agent stores whole values now and then, and the last
+    /// ones before [`SlotState::Ended`]. [`crate::NOT_COUNTED`] for events that it does not count, and in threads that
+    /// it does not count.
     pub counts: [AtomicU64; COUNT_WORDS],
     /// CPU time of the thread in the code cache, in nanoseconds. Stored together with `counts`.
     pub translated_ns: AtomicU64,
@@ -150,7 +150,7 @@ pub struct SlotHeader {
     pub native_ns: AtomicU64,
     /// By [`Leave`]: how often the thread left the cache for native code, and why.
     pub leaves: [AtomicU64; Leave::COUNT],
-    /// One more than the domain of shared caches that the thread is in; 0 where nobody asked.
+    /// One more than the domain of shared caches that the thread is in; 0 where it is not needed.
     pub domain: AtomicU64,
     /// One more than the thread's number among all processes; 0 where it was not seen in memory that processes share.
     pub among_processes: AtomicU64,

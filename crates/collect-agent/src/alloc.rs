@@ -11,10 +11,11 @@ struct AgentAllocator;
 #[global_allocator]
 static ALLOCATOR: AgentAllocator = AgentAllocator;
 
-/// A handler that allocates can deadlock: in debug builds, which the tests run, it fails loudly.
+/// Aborts where a handler allocates, in debug builds, which the tests run: it could deadlock. [`crate::handler`] lists
+/// the paths of handlers, and the test of each.
 fn forbid_in_handlers() {
     debug_assert!(
-        !registry::current().is_some_and(crate::thread::Thread::in_handler),
+        !registry::current().is_some_and(crate::thread::Thread::must_not_allocate),
         "allocation in a signal handler"
     );
 }

@@ -11,11 +11,11 @@ pub struct Budget {
     credit: i64,
     /// The thread's CPU time up to which it has earned.
     earned: u64,
-    /// When that was asked for.
+    /// When that was read.
     asked: u64,
 }
 
-/// The thread's CPU time, which takes a system call, is not asked for again within so many nanoseconds.
+/// The least time between two readings of the thread's CPU time, in nanoseconds: each takes a system call.
 const ASK_EVERY_NS: u64 = 50_000;
 
 const MILLION: u64 = 1_000_000;
@@ -32,7 +32,7 @@ impl Budget {
         Self { ppm: u64::from(ppm), period, credit: 0, earned: 0, asked: 0 }
     }
 
-    /// The same with as much credit as is kept, for a thread that has run for `cpu` nanoseconds.
+    /// The same with full credit, for a thread that has run for `cpu` nanoseconds.
     pub fn full(ppm: u32, period: u64, cpu: u64) -> Self {
         let empty = Self::new(ppm, period);
         Self { credit: empty.most(), earned: cpu, ..empty }
@@ -44,7 +44,8 @@ impl Budget {
         self.earned = cpu;
     }
 
-    /// It is `now`, in nanoseconds by any clock: [`Self::earn_until`] what `cpu` says, where that was not asked for lately.
+    /// Calls [`Self::earn_until`] with the result of `cpu`, unless that was read lately. `now` is in nanoseconds of any
+    /// clock.
     pub fn keep_up(&mut self, now: u64, cpu: impl FnOnce() -> u64) {
         if now.saturating_sub(self.asked) >= ASK_EVERY_NS {
             self.asked = now;
@@ -63,31 +64,30 @@ impl Budget {
         self.credit = self.credit.saturating_sub_unsigned(cost);
     }
 
-    /// Should this timer sample be followed by a step sample? `random` decides with a chance that follows the
-    /// balance: 0 with as much debt as is tolerated, 1 with as much credit as is kept.
+    /// Whether a step sample follows this timer sample. `random` decides with a probability that depends on the
+    /// balance: 0 with the most debt, 1 with the most credit.
     ///
-    /// Not simply whether there is credit: what costs most (watchpoints set and hit) comes with certain outcomes,
-    /// and the samples behind these would be left out.
+    /// A decision by credit alone would be biased: some outcomes cost more (watchpoints set and hit), and the samples
+    /// behind them would be left out.
     pub fn affords(&self, random: u64) -> bool {
         let (balance, all) = self.balance();
         random % all < balance
     }
 
-    /// That chance.
+    /// That probability.
     pub fn chance(&self) -> f64 {
         let (balance, all) = self.balance();
         balance as f64 / all as f64
     }
 
-    /// The balance above the most debt, and the most that can be.
+    /// The balance above the most debt, and its largest value.
     fn balance(&self) -> (u64, u64) {
         let most = self.most();
         let balance = self.credit.clamp(-most, most).saturating_add(most).unsigned_abs();
         (balance, most.unsigned_abs().saturating_mul(2).max(1))
     }
 
-    /// How long the timer should wait next: the period, or as long as it takes to pay a debt that the step
-    /// samples alone cannot have made.
+    /// The next interval of the timer: the period, or longer, to pay a debt that step samples alone cannot have made.
     pub fn next_period(&self) -> u64 {
         let debt = self.credit.min(0).unsigned_abs();
         let tolerated = self.most().unsigned_abs();
@@ -98,7 +98,7 @@ impl Budget {
         self.period.saturating_add(repay).min(LONGEST_PERIOD.max(self.period))
     }
 
-    /// The most credit that is kept, and the most debt that is tolerated.
+    /// The most credit that is kept, which is also the most debt.
     fn most(&self) -> i64 {
         let per_period = self.period.saturating_mul(self.ppm) / MILLION;
         i64::try_from(per_period).unwrap_or(i64::MAX).saturating_mul(MOST_CREDIT_PERIODS).max(1)

@@ -1,4 +1,4 @@
-//! What a trap costs here: measured once per session, before the program's first instruction.
+//! Measures the cost of a trap on this machine, once per session, before the program's first instruction.
 
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
@@ -12,12 +12,12 @@ use crate::{
     session::Session,
 };
 
-/// Repetitions that are timed together, and how often: the median of a few means is not raised by an interrupt, and
-/// all together pass unnoticed (under 2 ms where traps are dear).
+/// Repetitions that are timed together, and the number of such groups: an interrupt does not raise the median of a few
+/// means. All take less than 2 ms where traps are expensive.
 const ROUNDS: u64 = 8;
 const TIMES: usize = 5;
 
-/// Single steps are ours meanwhile, although no thread is in a burst.
+/// Set while single steps are ours although no thread is in a burst.
 static STEPPING: AtomicBool = AtomicBool::new(false);
 
 /// True while the calibration single-steps. Signal-safe.
@@ -25,12 +25,13 @@ pub fn is_stepping() -> bool {
     STEPPING.load(Relaxed)
 }
 
-/// One watchpoint trap where none can be tried, as on a virtual machine whose debug exceptions leave the guest.
+/// The cost of a watchpoint trap where none can be tried: that of a virtual machine whose debug exceptions leave the
+/// guest.
 const ASSUMED_TRAP_NS: u64 = 12_000;
 /// Moving one watchpoint, likewise.
 const ASSUMED_MODIFY_NS: u64 = 2_500;
 
-/// Measures unless a process of this session already did or is doing it.
+/// Measures, unless a process of this session has done so or is at it.
 pub fn calibrate_once(session: &Session) {
     let control = session.control();
     // ATOMICS: whoever turns 0 into 1 fills in the costs and then says 2.
@@ -48,8 +49,8 @@ pub fn calibrate_once(session: &Session) {
     control.calibrated.store(2, Release);
 }
 
-/// The time that one of the rounds takes that `rounds` goes through. In CPU time: on a busy machine other threads' time
-/// slices fall into it, and one of them would make a cost a hundred times what it is.
+/// The time of one of the rounds that `rounds` goes through, in CPU time: on a busy machine another thread's time slice
+/// would raise the cost a hundredfold.
 fn median_mean(mut rounds: impl FnMut()) -> u64 {
     let mean = |_: usize| {
         let before = clock::thread_cpu();

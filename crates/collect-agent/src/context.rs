@@ -149,8 +149,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The process's own memory, read without risk: known mappings directly, all else through the kernel, in blocks
-/// that are kept for as long as this value lives (a handler's run: microseconds).
+/// The process's own memory, read without a fault: known mappings directly, everything else through the kernel, in
+/// blocks that are kept as long as this value lives (microseconds, in a handler).
 pub struct OwnMemory<'a> {
     modules: Option<&'a Modules>,
     /// The part of the thread's stack that is in use.

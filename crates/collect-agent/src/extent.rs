@@ -7,17 +7,17 @@ use crate::{mappings, registry};
 /// Bytes of a page.
 const PAGE: u64 = 4096;
 
-/// What a thread that begins knows of its stack.
+/// What is known of a new thread's stack.
 ///
-/// `pthread_getattr_np` would tell all, but it allocates from the program's heap: many allocators then set aside
-/// 100 KiB for a thread that would never have asked, and blocks come to lie elsewhere than natively.
+/// `pthread_getattr_np` would know it, but it allocates from the program's heap. Many allocators then set aside 100 KiB
+/// for a thread that would not allocate natively, and blocks get other addresses than natively.
 #[derive(Clone, Copy, Debug)]
 pub enum Extent {
     /// Nothing. The main thread's.
     Unknown,
-    /// First byte and one past the last, of a thread that has gone on in a forked child.
+    /// First byte and one past the last, of the only thread of a forked child.
     Known(u64, u64),
-    /// What its maker asked for.
+    /// The attributes with which it was made.
     Asked {
         /// Bytes of the stack.
         bytes: u64,

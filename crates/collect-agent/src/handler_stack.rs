@@ -36,7 +36,8 @@ impl HandlerStack {
         sp > self.top() - BYTES as u64 && sp <= self.top()
     }
 
-    /// Where a handler may begin that came elsewhere and interrupted code with the stack pointer `interrupted`.
+    /// The top of the stack for a handler that came on another stack, and interrupted code with the stack pointer
+    /// `interrupted`.
     ///
     /// That is the top, except while the thread begins to be sampled, on this stack: the kernel may deliver the first
     /// signal to a stack of the program's or, in a forked child, of the thread that forked.
@@ -51,7 +52,7 @@ impl HandlerStack {
         }
     }
 
-    /// Does something on this stack, which is the calling thread's. No signal may come meanwhile.
+    /// Runs `work` on this stack, which is the calling thread's. Signals must be blocked.
     pub fn with_room<R>(self, work: impl FnOnce() -> R) -> R {
         let here = 0u8;
         if self.holds((&raw const here).addr() as u64) {
@@ -66,7 +67,7 @@ impl HandlerStack {
         unsafe { task.result.assume_init() }
     }
 
-    /// What the program believes of the signals of a thread with this stack.
+    /// The state of signals as the program sees it, for a thread with this stack.
     pub fn signals(self) -> OwnSignals {
         OwnSignals::new(self.0.as_ptr().addr() as u64, BYTES as u64)
     }
@@ -88,7 +89,7 @@ impl HandlerStack {
         }
     }
 
-    /// Takes it away from the calling thread: the program's is in its place.
+    /// Takes it away from the calling thread, which gets the program's stack back.
     pub fn take_back(self, signals: &OwnSignals) {
         if installed().is_some_and(|stack| stack.ss_sp == self.0.as_ptr().cast()) {
             install(signals.stack());

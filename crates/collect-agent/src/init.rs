@@ -60,8 +60,8 @@ pub fn start(dir: &std::path::Path) -> Result<(), SysError> {
 /// Runs when the library is loaded.
 extern "C" fn on_load() {
     let Some(dir) = env::var_os(SESSION_VARIABLE).map(PathBuf::from) else { return };
-    // A program begins with an errno of 0 (C17, 7.5). One that cannot be recorded runs on; the host sees that no journal
-    // came.
+    // A program begins with an errno of 0 (C17, 7.5). A program that cannot be recorded runs on; the host sees that
+    // there is no journal.
     let _ = signal::with_errno_kept(|| start(&dir));
 }
 

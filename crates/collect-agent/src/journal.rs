@@ -1,5 +1,5 @@
-//! Journal lines made without a heap: for hooks that run in signal handlers of the program and in `vfork`
-//! children. They read back as [`carom_base_wire::journal::Line`].
+//! Journal lines without a heap: for hooks that run in signal handlers of the program and in `vfork` children. They
+//! read back as [`carom_base_wire::journal::Line`].
 
 /// One line of at most `N` bytes on the stack. What does not fit is cut off; the newline always fits.
 pub struct Text<const N: usize> {

@@ -1,12 +1,13 @@
 //! The agent: the library inside the profiled process.
 //!
-//! It gathers facts and carries out what `carom-base-detect` decides. Its rules:
+//! It observes, and carries out the decisions of the detectors' cores (`carom-base-detect`, `carom-base-reuse`). Its
+//! rules:
 //!
 //! - It is a guest. Output, exit status, signals and memory behaviour of the program stay what they were. A failure
 //!   of ours means "not profiled, and the report says so", never a broken program.
 //! - Nothing in a signal handler allocates, locks, formats, touches `thread_local!` or calls the C library beyond
 //!   async-signal-safe functions. Handlers run on a stack of ours with all signals blocked and keep errno.
-//! - What it learns goes through memory that the host can read after any kind of death.
+//! - Its records lie in files that the host can read however the process ends.
 //!
 //! Order of reading: [`init`] (how recording begins), `hooks` (what is interposed), `handler` (what a sample does).
 

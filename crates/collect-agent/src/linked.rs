@@ -1,4 +1,4 @@
-//! How a statically linked program shows that it has the agent, and how a linker finds what it must keep.
+//! How a statically linked program shows that it contains the agent, and which symbols a linker must keep.
 
 /// An ELF note (gABI, "Note Section"): the host reads its content anywhere in the file, the hooks for new
 /// programs find it by its owner through the program headers.

@@ -1,4 +1,4 @@
-//! What is mapped and is no module: mapped files, shared memory, the heap, the stack. The host names data by it.
+//! Mappings that are no modules: files, shared memory, the heap, the stack. The host names data by them.
 
 use std::{ffi::CStr, ops::Range, os::unix::ffi::OsStrExt};
 
@@ -29,12 +29,12 @@ static BUFFERS: Lock<Buffers> = Lock::new(
     Buffers { read: [0; 2 * LINE_BYTES], written: Text::new(), lines: [0; LINES_BYTES] },
 );
 
-/// Mappings told at most. What has more of them maps files by the thousand, which no report can show.
+/// The most mappings that are reported. A program with more of them maps thousands of files, which no report can show.
 const MOST_MAPPINGS: usize = 1024;
 
 const MAPS: &CStr = c"/proc/self/maps";
 
-/// Writes down what is mapped. Signal-safe.
+/// Writes the mappings into the journal. Signal-safe.
 pub fn announce(session: &Session) {
     // A second thread on its way out need not repeat it.
     let Some(mut buffers) = BUFFERS.try_lock() else { return };
@@ -92,7 +92,7 @@ pub fn main_stack(sp: u64) -> Option<(u64, u64)> {
     found
 }
 
-/// What is mapped at `addr` and shared, without its name. Signal-safe.
+/// The shared mapping at `addr`, without its name. Signal-safe.
 ///
 /// # Errors
 /// The kernel is older than Linux 6.11, or there is no /proc.
@@ -151,7 +151,7 @@ fn is_ours(session: &Session, name: &[u8]) -> bool {
         || name.starts_with(carom_collect_translate::CODE_NAME)
 }
 
-/// Whether equal offsets of equal inodes are equal bytes. Not in devices, nor in what has no file.
+/// Whether equal offsets of equal inodes are the same bytes. They are not in devices, nor in mappings without a file.
 fn is_memory(name: &[u8]) -> bool {
     let memory: [&[u8]; 3] = [b"/dev/shm/", b"/dev/hugepages/", b"/dev/zero (deleted)"];
     let device = name.starts_with(b"/dev/") && !memory.iter().any(|memory| name.starts_with(memory));
@@ -198,13 +198,13 @@ fn parse(line: &[u8]) -> Option<(Mapping<'_>, bool)> {
     Some((mapping, permissions.ends_with(b"s")))
 }
 
-/// What stands before and behind the first `mark`.
+/// The text before and behind the first `mark`.
 fn around(text: &[u8], mark: u8) -> Option<(&[u8], &[u8])> {
     let at = text.iter().position(|&byte| byte == mark)?;
     Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
-/// Not the standard library's way, which would bring back pages that `trim` dropped, when the process ends.
+/// The standard library's function would bring back pages that `trim` has dropped, when the process ends.
 fn hexadecimal(digits: &[u8]) -> Option<u64> {
     number(digits, 16)
 }

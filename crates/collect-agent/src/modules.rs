@@ -32,18 +32,18 @@ struct Module {
     eh_frame: Option<(Bytes, Range<u64>)>,
 }
 
-/// A picture of what is loaded. Never changed once published; handlers read it without a lock.
+/// A snapshot of the loaded modules. Never changed once published; handlers read it without a lock.
 pub struct Modules {
     modules: Vec<Module>,
     unwinder: Unwinder,
 }
 
 static CURRENT: AtomicPtr<Modules> = AtomicPtr::new(std::ptr::null_mut());
-/// How many handlers hold the current picture.
+/// The number of handlers that read the current snapshot.
 static READERS: AtomicUsize = AtomicUsize::new(0);
-/// How many calls wait for the readers to leave: handlers and hooks then do without modules.
+/// The number of calls that wait for the readers to finish: meanwhile handlers and hooks work without modules.
 static CLOSING: AtomicUsize = AtomicUsize::new(0);
-/// How often libraries went: what was decoded before may be other code now.
+/// How often libraries were unloaded: code that was decoded before may be other code now.
 static UNLOADS: AtomicUsize = AtomicUsize::new(0);
 static REFRESH: Lock<()> = Lock::new(Rank::Modules, ());
 
@@ -54,7 +54,7 @@ pub fn unloads() -> usize {
 
 /// Gives `use_them` the current modules, or `None` while a library is being unloaded. Signal-safe.
 pub fn with<R>(use_them: impl FnOnce(Option<&Modules>) -> R) -> R {
-    // Whoever waits for the readers would wait for ever if new ones kept coming.
+    // A call that waits for the readers would wait for ever if new ones kept coming.
     if CLOSING.load(SeqCst) > 0 {
         return use_them(None);
     }
@@ -93,7 +93,7 @@ fn readers_left() -> bool {
     true
 }
 
-/// Looks at what is loaded and publishes a new picture where it changed. Not for handlers.
+/// Publishes a new snapshot where the loaded modules have changed. Not for handlers.
 pub fn refresh(session: &Session) {
     let _quiet = Quiet::begin();
     let _guard = REFRESH.lock();
@@ -135,7 +135,7 @@ pub fn refresh(session: &Session) {
     trim::drop_own_code();
 }
 
-/// What a new session is to be told about all that is loaded.
+/// The journal lines that tell a new session about all loaded modules.
 pub fn lines() -> Vec<Line> {
     let time = carom_base_sys::clock::now().0;
     let line = |module: &Module| {
@@ -207,7 +207,7 @@ impl Module {
     }
 }
 
-/// What [`visit`] works with: the modules of the picture so far, and those that are there now.
+/// The argument of [`visit`]: the modules of the last snapshot, and those that are loaded now.
 struct Look<'a> {
     known: &'a [Module],
     found: Vec<Module>,
@@ -262,8 +262,8 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, data: *m
     0
 }
 
-/// The beginning of `.eh_frame_hdr`, which is at `offset` in the file at `path`. In memory even a glance at it maps
-/// the 64 KiB around it, for every library of a process that has hundreds.
+/// The beginning of `.eh_frame_hdr`, which is at `offset` in the file at `path`. Reading it in memory would map the 64
+/// KiB around it, for each of hundreds of libraries.
 fn header_in_file(path: &str, offset: u64) -> Option<[u8; HEADER_BYTES]> {
     // The vDSO has no file, and the working directory may have changed.
     if !path.starts_with('/') {

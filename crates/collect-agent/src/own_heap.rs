@@ -17,8 +17,8 @@ use crate::{
 /// dlmalloc under a lock.
 pub struct OwnHeap {
     heap: Lock<Dlmalloc<OwnPages>>,
-    /// In a forked child: another thread of the parent was changing the heap at the fork. There is a new one, and blocks are
-    /// not given back any more, because nobody can tell to which.
+    /// In a forked child: another thread of the parent was changing the heap at the fork. There is a new heap, and
+    /// blocks are not freed any more, because it is not known which heap they belong to.
     restarted: AtomicBool,
 }
 
@@ -88,7 +88,7 @@ impl OwnHeap {
         self.heap.open();
     }
 
-    /// In the child of a fork by the C library. Nobody has taken the lock for that: handlers of the program's own
+    /// In the child of a fork by the C library. The lock is not taken for that fork: handlers of the program's own
     /// (pthread_atfork) run in between, and may wait for threads that allocate.
     pub fn begin_in_child(&self) {
         if !self.heap.is_held() {
@@ -97,7 +97,7 @@ impl OwnHeap {
         self.restarted.store(true, Relaxed);
         self.heap.open();
         if let Some(mut heap) = self.heap.try_lock() {
-            // What is half changed cannot be given back: nothing drops it.
+            // A half changed heap cannot be dropped.
             *heap = new_heap();
         }
     }

@@ -1,4 +1,4 @@
-//! Where the agent's heap gets its pages from.
+//! Pages for the agent's heap.
 
 use carom_base_sys::{own_room, raw};
 
@@ -16,8 +16,8 @@ unsafe impl dlmalloc::Allocator for OwnPages {
     }
 
     fn remap(&self, place: *mut u8, old: usize, new: usize, _can_move: bool) -> *mut u8 {
-        // To move would be to a place of the kernel's choice.
-        // SAFETY: pages of the caller's, which grow or shrink where they are.
+        // Moving would put them at an address of the kernel's choice. SAFETY: pages of the caller's, which grow or
+        // shrink where they are.
         let done = unsafe { raw::mremap_in_place(place.addr() as u64, old as u64, new as u64) };
         if done.is_ok() { place } else { std::ptr::null_mut() }
     }

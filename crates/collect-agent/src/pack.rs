@@ -1,4 +1,4 @@
-//! Blocks that stay for good, laid side by side.
+//! Blocks that are never freed, packed side by side.
 //!
 //! iced's tables are 7,500 blocks of 45 bytes on average that are never freed. dlmalloc, which could free them, takes
 //! 16 bytes more for each; in a small program that is a visible part of its memory.
@@ -13,7 +13,7 @@ use carom_base_sys::map;
 
 use crate::registry;
 
-/// Larger blocks lose little, and are the ones that come and go while the tables are built.
+/// The overhead of larger blocks is small, and they are freed again while the tables are built.
 const MOST_BYTES: usize = 96;
 
 /// Address space set aside; only what is used becomes memory.

@@ -26,15 +26,15 @@ static REGISTRY: Registry = Registry {
 
 pub use carom_base_sys::signal::thread_pointer;
 
-/// Places at the front that are tried first, and how many of them: so that most programs touch one page of either
-/// array, and not one for each thread.
+/// The first entries of the table, and how many of them are tried first: so most programs touch one page of either
+/// array instead of one per thread.
 const FRONT: usize = 256;
 const FRONT_TRIES: usize = 16;
 
-/// There has been a thread that found no place there.
+/// Set once a thread has found no free entry among them.
 static BEYOND_FRONT: AtomicBool = AtomicBool::new(false);
 
-/// The places where `key` may be, in order.
+/// The entries where `key` may be, in order.
 fn probe(key: u64) -> impl Iterator<Item = usize> {
     // Control blocks are 64-byte aligned; the multiplier is 2^64 over the golden ratio.
     let start = ((key >> 6).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
@@ -72,7 +72,7 @@ pub fn insert(key: u64, thread: &'static Thread) -> bool {
         if seen > GONE && seen != key {
             continue;
         }
-        // Claim the place with a key that no thread has before its thread pointer is there.
+        // Claim the entry with a key that no thread has, until its thread is set.
         if slot.compare_exchange(seen, CLAIMED, Relaxed, Relaxed).is_err() {
             continue;
         }
@@ -87,7 +87,7 @@ pub fn insert(key: u64, thread: &'static Thread) -> bool {
     false
 }
 
-/// A place that is being filled.
+/// The key of an entry that is being written.
 const CLAIMED: u64 = 2;
 
 /// Removes `key`.
@@ -108,7 +108,7 @@ pub fn remove(key: u64) {
 pub fn handles_elsewhere() -> bool {
     let own = thread_pointer();
     let keys = REGISTRY.keys.iter().enumerate();
-    // Most of the table is zero pages that a look would make real.
+    // Most of the table is untouched pages, which reading would allocate.
     let used = if BEYOND_FRONT.load(Relaxed) { REGISTRY.keys.len() } else { FRONT };
     keys.take(used).any(|(index, key)| {
         // ATOMICS: as in `find`.

@@ -35,7 +35,7 @@ impl Slot {
         word.store(word.load(Relaxed).wrapping_add(amount), Relaxed);
     }
 
-    /// Says which number the thread has among all processes. Signal-safe.
+    /// Sets the number of the thread among all processes. Signal-safe.
     pub fn number_among_processes(&self, number: u32) {
         self.header.among_processes.store(u64::from(number) + 1, Relaxed);
     }

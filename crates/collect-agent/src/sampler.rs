@@ -1,4 +1,4 @@
-//! A thread's timer and watchpoints, in whichever way the kernel lets us have them.
+//! A thread's timer and watchpoints, by the best way that the kernel allows.
 
 use carom_base::Line;
 use carom_base_detect::WatchPlan;
@@ -27,7 +27,7 @@ pub enum Mode {
 const COOKIE: u64 = 0x63_61_72_6f_6d << 8;
 const TIMER: u64 = 0xff;
 
-/// For watchpoints that only measure what a trap costs: ours, but no thread's.
+/// For watchpoints that only measure the cost of a trap, and belong to no thread.
 pub const CALIBRATION: Delivery = Delivery::Sigtrap { cookie: COOKIE | 0xfe };
 
 /// Watchpoints of a thread at most (x86 debug registers).
@@ -36,7 +36,7 @@ pub const WATCHPOINTS: usize = 4;
 /// Bytes that a watchpoint covers.
 const CHUNK: u64 = carom_base_detect::CHUNK_BYTES;
 
-/// What a signal of ours means.
+/// The cause of a signal of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The sampling timer.
@@ -59,7 +59,7 @@ pub enum Origin {
     Fd(i32),
     /// A single step.
     Step,
-    /// The program's own business.
+    /// A SIGTRAP of the program's own.
     Foreign,
 }
 
@@ -197,8 +197,8 @@ impl Sampler {
         };
     }
 
-    /// Has the thread's code watch the line of `plan`, or sets watchpoints on its chunks. False where one could not be set;
-    /// then none is. Signal-safe.
+    /// Has the thread's code watch the line of `plan`, or sets watchpoints on its chunks: all of them, or none and
+    /// false. Signal-safe.
     pub fn arm(&mut self, plan: &WatchPlan) -> bool {
         if plan.is_whole_line() {
             return self.line.set(plan.line);
@@ -224,7 +224,7 @@ impl Sampler {
         self.line.is_at(line)
     }
 
-    /// Translated code has told of a touch of another line. False where there were too many. Signal-safe.
+    /// Counts a touch of another line that translated code has reported. False where there were too many. Signal-safe.
     pub fn bears_another_line(&mut self) -> bool {
         self.line.bears_another()
     }
@@ -237,8 +237,8 @@ impl Sampler {
         }
     }
 
-    /// Closes a watchpoint that traps though nothing is watched: otherwise every access to its place would trap from now
-    /// on. It is made anew when it is needed. Signal-safe.
+    /// Closes a watchpoint that traps although nothing is watched: every further access to its bytes would trap. It is
+    /// opened again when it is needed. Signal-safe.
     pub fn close_watch(&mut self, index: usize) {
         if let Some(event) = self.watches.get_mut(index).and_then(Option::take) {
             event.close();

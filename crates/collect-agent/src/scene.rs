@@ -1,4 +1,4 @@
-//! What samples, traps and touches are looked at with: the thread's state, and the program's registers at that moment.
+//! The circumstances of a sample, trap or touch: the thread's state, and the program's registers at that moment.
 
 use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
@@ -13,7 +13,7 @@ use crate::{
     thread::State,
 };
 
-/// What a handler, or a moment in front of an access, works with.
+/// The thread's state and registers in a handler, or just before an access.
 pub struct Scene<'a> {
     pub state: &'a mut State,
     pub context: Context<'a>,
@@ -21,7 +21,7 @@ pub struct Scene<'a> {
     pub fs_base: u64,
     pub time: Nanos,
     pub cpu: Cpu,
-    /// What the samples of this run weigh (see `Input::weight`).
+    /// The weight of the samples of this run (see `Input::weight`).
     pub weight: f32,
 }
 
@@ -53,7 +53,7 @@ pub fn memory<'a>(context: &Context<'_>, modules: Option<&'a Modules>, stack: &R
     OwnMemory::new(modules, if stack.contains(&sp) { sp..stack.end } else { 0..0 })
 }
 
-/// Works in front of an access of translated code, while the host wants to know.
+/// Runs `work` just before an access of translated code, unless the host has asked to stop.
 pub fn with_scene(state: &mut State, registers: &Registers<'_>, work: impl FnOnce(&mut Scene<'_>)) {
     if state.session.control().stop.load(Relaxed) != 0 {
         return;
@@ -69,8 +69,8 @@ pub fn with_scene(state: &mut State, registers: &Registers<'_>, work: impl FnOnc
     });
 }
 
-/// x86 traps behind the access: it is the last instruction's, where that can be told, and touches the chunk. Else where
-/// the access is thought to have been.
+/// The access that has trapped. x86 traps behind the access, so it is the last instruction's, where that is known and
+/// touches the chunk. Else the probable address of the instruction.
 pub fn trapping_access(scene: &mut Scene<'_>, chunk: Addr) -> Result<Access, u64> {
     let ip = scene.context.ip();
     let start = scene.modules.and_then(|modules| modules.function_start(ip));

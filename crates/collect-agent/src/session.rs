@@ -36,7 +36,7 @@ pub struct Session {
     /// `PID.STARTED`, the stem of this process's files.
     stem: String,
     journal: CString,
-    /// That is where a parent began to write, which has forked this process.
+    /// The journal is that of a parent, which has forked this process.
     is_in_parents_journal: bool,
     cells: CString,
     kept: CString,
@@ -45,11 +45,11 @@ pub struct Session {
     pub settings: Settings,
     /// How samples reach the threads of this process.
     pub mode: Mode,
-    /// Why in no better way; may be empty.
+    /// Why not by a better way; may be empty.
     mode_reason: String,
     /// The program's name and arguments.
     arguments: Vec<String>,
-    /// What all processes of the recording know of memory that they share; `None` where nothing is sampled.
+    /// The boards of memory that processes share; `None` where nothing is sampled.
     pub common: Option<CommonBoards>,
     segments: Lock<Vec<Segment>>,
     /// Slots of the first of them.
@@ -98,7 +98,7 @@ fn c_path(path: &Path) -> Result<CString, SysError> {
 
 /// The program's name and arguments as the kernel has them.
 fn arguments() -> Vec<String> {
-    /// A command line may have megabytes; nobody reads more than its beginning.
+    /// A command line may have megabytes; its beginning is enough.
     const MOST_BYTES: u64 = 16 << 10;
     let mut bytes = Vec::new();
     // Without /proc there are none.
@@ -128,7 +128,7 @@ struct Known<'a> {
     arguments: Vec<String>,
     /// Lines that tell of its modules.
     modules: Vec<Line>,
-    /// Who has forked it, if that was recorded.
+    /// The session of the parent that has forked it, if that was recorded.
     parent: Option<&'a Session>,
 }
 
@@ -149,8 +149,8 @@ impl Session {
         Self::begin(dir, control, settings, known).map(|(session, _)| session)
     }
 
-    /// In a forked child of this process: a session of its own, which begins with lines that tell of `modules`. All else that
-    /// is the same in parent and child is not found out anew.
+    /// In a forked child of this process: a session of its own, which begins with the lines `modules`. Everything else
+    /// that is the same in parent and child is copied.
     ///
     /// # Errors
     /// The child cannot make files here: it may have lost the right to, or a disk is full.
@@ -176,7 +176,7 @@ impl Session {
         let Known { mode, mode_reason, arguments, modules, parent: forked_by } = known;
         let pid = process::process_id();
         let parent = std::os::unix::process::parent_id();
-        // Whoever sees its parent as that sees itself is where its parent is.
+        // A process that sees its parent's id as the parent does is in the parent's PID namespace.
         let beside = forked_by.filter(|forked_by| forked_by.pid == parent);
         let started = clock::now().0;
         let stem = format!("{pid}.{started}");
@@ -236,17 +236,17 @@ impl Session {
         self.append_lines(line.format().as_bytes());
     }
 
-    /// Notes something that the report should say.
+    /// Notes a problem for the report.
     pub fn trouble(&self, code: &str, text: &str) {
         self.note(&Line::Trouble { code: code.into(), text: text.into() });
     }
 
-    /// Writes a line into the journal. Signal-safe, but for errno.
+    /// Writes a line into the journal. Signal-safe.
     pub fn append<const N: usize>(&self, text: &mut Text<N>) {
         self.append_lines(text.end());
     }
 
-    /// Writes whole lines into the journal. False where they are not all there then. Signal-safe, but for errno.
+    /// Writes whole lines into the journal. False where that fails. Signal-safe.
     pub fn append_lines(&self, lines: &[u8]) -> bool {
         if !self.is_in_parents_journal {
             return file::append(&self.journal, [lines]);
@@ -257,13 +257,12 @@ impl Session {
         file::append(&self.journal, [of.end(), lines])
     }
 
-    /// Writes counts of the exact mode, whole records, for the host. False where they are not all there then.
-    /// Signal-safe, but for errno.
+    /// Writes counts of the exact mode, whole records, for the host. False where that fails. Signal-safe.
     pub fn append_cells(&self, records: &[u8]) -> bool {
         file::append(&self.cells, [records])
     }
 
-    /// Writes accesses that are to be kept. False where they are not all there then. Signal-safe, but for errno.
+    /// Writes accesses that are to be kept. False where that fails. Signal-safe.
     pub fn append_kept(&self, words: &[u8]) -> bool {
         file::append(&self.kept, [words])
     }
@@ -280,7 +279,7 @@ impl Session {
         self.next_serial.fetch_add(1, Relaxed)
     }
 
-    /// Whether the process has had no more than one thread so far.
+    /// Whether the process has had only one thread until now.
     pub fn has_been_alone(&self) -> bool {
         self.next_serial.load(Relaxed) <= 1
     }
@@ -349,7 +348,7 @@ impl Session {
 }
 
 impl Segment {
-    /// How many slots nobody has.
+    /// The number of free slots.
     fn free(&self) -> usize {
         (0..self.slots)
             .filter(|&index| self.slot(index).header().state.load(Relaxed) == SlotState::Free as u32)

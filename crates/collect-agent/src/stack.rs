@@ -62,7 +62,7 @@ impl Stacks {
         self.send(&mut stack, slot)
     }
 
-    /// Tells the host about a path, unless it knows, and returns its number.
+    /// Sends a path to the host, unless it was sent before, and returns its number.
     pub fn send(&mut self, stack: &mut Stack, slot: &Slot) -> StackId {
         stack.id = StackId(hash(&stack.frames[..stack.depth]));
         if stack.truncated {

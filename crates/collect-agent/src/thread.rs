@@ -1,4 +1,4 @@
-//! What the agent keeps per thread.
+//! The agent's state of each thread.
 
 use std::{
     cell::UnsafeCell,
@@ -21,6 +21,8 @@ pub struct Thread {
     in_handler: AtomicBool,
     /// Set while code outside handlers uses `state`; a handler that finds it set does nothing.
     busy: AtomicBool,
+    /// Set while the work of a visit must not allocate.
+    without_heap: AtomicBool,
     handler_stack: HandlerStack,
     signals: OwnSignals,
 }
@@ -49,7 +51,7 @@ pub struct State {
     pub sampler: Sampler,
     /// Its number in the process.
     pub id: ThreadId,
-    /// What detectors keep of it.
+    /// The detectors' state of the thread.
     pub of: PerThread,
     /// Instructions to accesses.
     pub decoder: Decoder,
@@ -59,7 +61,7 @@ pub struct State {
     pub heap: Option<Box<ThreadHeap>>,
     /// The agent's share of the thread's time.
     pub budget: Budget,
-    /// Its slot is its own: the end was not written down yet.
+    /// Its slot is still its own: its end was not written yet.
     pub open: bool,
     /// The step sample in progress.
     pub burst: Option<Burst>,
@@ -67,7 +69,7 @@ pub struct State {
     pub random: u64,
     /// The CPU time that the timer was last set to, in nanoseconds.
     pub programmed_ns: u64,
-    /// Timer samples so far.
+    /// Number of timer samples.
     pub samples: u64,
     /// When the handler of the last one was done, in nanoseconds.
     pub left: u64,
@@ -94,12 +96,13 @@ impl Thread {
             state: UnsafeCell::new(Some(state)),
             in_handler: AtomicBool::new(false),
             busy: AtomicBool::new(false),
+            without_heap: AtomicBool::new(false),
             handler_stack,
             signals: handler_stack.signals(),
         }
     }
 
-    /// Gives an idle thread, which is in nobody's hands but the caller's, another state.
+    /// Gives an idle thread, which only the caller uses, another state.
     pub fn renew(&self, state: State) {
         // SAFETY: as stated.
         unsafe { *self.state.get() = Some(state) };
@@ -110,22 +113,27 @@ impl Thread {
         self.in_handler.load(Relaxed)
     }
 
+    /// True in a handler, and in the work of [`Self::visit_without_heap`].
+    pub fn must_not_allocate(&self) -> bool {
+        self.in_handler() || self.without_heap.load(Relaxed)
+    }
+
     /// Where its handlers run.
     pub fn handler_stack(&self) -> HandlerStack {
         self.handler_stack
     }
 
-    /// What the program believes of its signals.
+    /// The state of its signals as the program sees it.
     pub fn signals(&self) -> &OwnSignals {
         &self.signals
     }
 
-    /// The kernel has the alternate stack again that the program believes it has.
+    /// Gives the kernel the alternate stack back that the program has set.
     pub fn give_back_stack(&self) {
         self.handler_stack.take_back(&self.signals);
     }
 
-    /// The caches of an idle thread, which is in nobody's hands but the caller's.
+    /// The caches of an idle thread, which only the caller uses.
     pub fn take_tools(&self) -> Option<(Decoder, Stacks)> {
         // SAFETY: as stated.
         let state = unsafe { &mut *self.state.get() };
@@ -134,7 +142,7 @@ impl Thread {
         Some((decoder, stacks))
     }
 
-    /// For handlers: the thread's state, unless it is in use.
+    /// For handlers: the thread's state, unless it is in use. Allocating in `handle` aborts in debug builds.
     pub fn enter<R>(&self, handle: impl FnOnce(&mut State) -> R) -> Option<R> {
         if self.busy.load(Relaxed) || self.in_handler.swap(true, Relaxed) {
             return None;
@@ -158,5 +166,15 @@ impl Thread {
         let result = state.as_mut().map(work);
         self.busy.store(false, Relaxed);
         result
+    }
+
+    /// As [`Self::visit`], for work in front of an access of translated code: allocating aborts in debug builds.
+    pub fn visit_without_heap<R>(&self, work: impl FnOnce(&mut State) -> R) -> Option<R> {
+        self.visit(|state| {
+            self.without_heap.store(true, Relaxed);
+            let result = work(state);
+            self.without_heap.store(false, Relaxed);
+            result
+        })
     }
 }

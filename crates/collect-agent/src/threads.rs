@@ -1,4 +1,4 @@
-//! How threads come and go.
+//! How threads begin and end.
 
 use std::{ops::Range, sync::atomic::Ordering::*};
 
@@ -23,10 +23,10 @@ use crate::{
     translated,
 };
 
-/// Threads to take over.
+/// Ended threads, whose memory is used again.
 static IDLE: Lock<Vec<&'static Thread>> = Lock::new(Rank::Threads, Vec::new());
 
-/// A thread's state to be: used before, or only its handler stack so far.
+/// Memory for a new thread: an ended thread's, or a new handler stack.
 #[derive(Clone, Copy)]
 pub enum Vacancy {
     /// An ended thread's.
@@ -158,7 +158,7 @@ fn start_sampling(
         return Ok(());
     }
     let started = thread.visit(|state| state.sampler.start(period, steady)).unwrap_or(Ok(()));
-    // Counts do without, but then nobody witnesses them.
+    // Counts work without a timer, but then nothing witnesses the coverage.
     if steady {
         slot.count(Counter::Unwitnessed, u64::from(started.is_err()));
         return Ok(());
@@ -182,7 +182,7 @@ pub fn detect() {
     thread.visit(|state| detect::each().for_each(|detector| detector.thread_begins(state)));
 }
 
-/// Ends sampling of the calling thread, and writes down the last of it. Signal-safe.
+/// Ends sampling of the calling thread, and writes its last records. Signal-safe.
 pub fn close() {
     let Some(thread) = registry::current() else { return };
     thread.visit(|state| {
@@ -237,7 +237,7 @@ pub fn after_fork() {
     }
 }
 
-/// Writes down what the host cannot see once the thread is gone: its name and its CPU time. Signal-safe.
+/// Writes the thread's name and CPU time, which the host cannot see once the thread has ended. Signal-safe.
 pub fn note_progress(slot: &Slot) {
     let name = process::thread_name();
     for (word, bytes) in slot.header().name.iter().zip(name.chunks_exact(8)) {

@@ -1,13 +1,13 @@
-//! Gives memory back that only rare work needed.
+//! Gives back memory that only rare work needs.
 
 use std::ops::Range;
 
 use carom_base_sys::map;
 
 /// Drops the pages of this library's code and constants, after work that is done once or seldom: starting, a library
-/// that was loaded, a new segment. What handlers and hooks need comes back from the page cache at their first touch;
-/// what only that work needed (formatting, paths, building tables) does not. That is half of it, and the kernel brings
-/// 64 KiB in at every touch.
+/// that was loaded, a new segment. Pages that handlers and hooks need come back from the page cache at their first
+/// touch; pages that only that work needed (formatting, paths, building tables) do not. That is half of it, and the
+/// kernel brings 64 KiB in at every touch.
 pub fn drop_own_code() {
     // Linked in, it is the program's code.
     if cfg!(feature = "static-link") {
@@ -22,8 +22,8 @@ pub fn drop_own_code() {
     }
 }
 
-/// Where this library has what it does not write to, by its own headers: the loader's list of libraries is under a lock,
-/// which a thread that a forked child does not have may hold.
+/// The read-only segments of this library, from its own headers: the loader's list of libraries is under a lock, which
+/// a thread that a forked child lacks may hold.
 fn read_only_segments() -> impl Iterator<Item = Range<u64>> {
     // The linker defines it.
     unsafe extern "C" {

@@ -1,4 +1,4 @@
-//! What the unwinder may keep while it works: as much as x86-64 needs, made beforehand.
+//! The unwinder's working memory: as much as x86-64 needs, allocated beforehand.
 
 use framehop::{AllocationPolicy, x86_64};
 use gimli::{
@@ -40,5 +40,5 @@ impl AllocationPolicy for Fixed {
 /// The unwinder over sections in memory.
 pub type Unwinder = x86_64::UnwinderX86_64<&'static [u8], Fixed>;
 
-/// What a thread's unwinding needs and remembers.
+/// A thread's unwinding cache.
 pub type Cache = x86_64::CacheX86_64<Fixed>;

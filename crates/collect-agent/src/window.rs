@@ -11,7 +11,7 @@ use carom_collect_translate::{self as engine, Mode};
 
 use crate::{session, session::Session};
 
-/// What the engine does while the window is open.
+/// The engine's mode while the window is open.
 static MODE: OnceLock<Mode> = OnceLock::new();
 
 /// How far the window has come, as a [`Phase`].
@@ -37,7 +37,7 @@ pub fn follow() {
     if PHASE.load(Relaxed) >= phase || PHASE.fetch_max(phase, Relaxed) >= phase {
         return;
     }
-    // Another thread may come further meanwhile, and change the mode before this one has.
+    // Another thread may see a later phase meanwhile, and set its mode before this one does.
     let mut set = None;
     while set != Some(PHASE.load(Relaxed)) {
         let phase = PHASE.load(Relaxed);

@@ -1,9 +1,9 @@
-//! Exact counts, from a thread's slot to its entry in the manifest.
+//! Converts a thread's exact counts from its slot to its entry in the manifest.
 
 use carom_base_wire::{Count, Leave, NOT_COUNTED, SlotSnapshot};
 use carom_store::{Leaves, ThreadCounts};
 
-/// What was counted in the thread of this slot; `None` where nothing was.
+/// The counts of the thread of this slot; `None` where nothing was counted.
 pub fn of(head: &SlotSnapshot) -> Option<ThreadCounts> {
     let of = |count: Count| Some(head.counts[count as usize]).filter(|&number| number != NOT_COUNTED);
     let instructions = of(Count::Instructions)?;
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn a_thread_that_was_not_counted_has_no_counts() {
         let mut head = SlotSnapshot { native_ns: 5, ..SlotSnapshot::default() };
-        // It slept while all others were counted.
+        // It slept while the others were counted.
         assert_eq!(of(&head).unwrap().instructions, Some(0));
         head.counts[Count::Instructions as usize] = NOT_COUNTED;
         assert_eq!(of(&head), None);

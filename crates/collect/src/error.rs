@@ -2,7 +2,7 @@ use std::{io, path::PathBuf};
 
 use crate::target::Refusal;
 
-/// Why a program was not recorded. Nothing of it has run.
+/// Why a program was not recorded. It has not run.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
     /// The program cannot be profiled.
@@ -13,7 +13,7 @@ pub enum CollectError {
         /// Why not.
         refusal: Refusal,
     },
-    /// There is no such program.
+    /// No program of this name was found.
     #[error("{0}: no such program")]
     NotFound(String),
     /// The program exists but may not be executed.

@@ -1,4 +1,4 @@
-//! Starts the program with the agent in it and sees how it ends.
+//! Starts the program with the agent in it, and reports how it ends.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -20,10 +20,10 @@ pub fn start(argv: &[String], agent: Option<&Path>, dir: &Path) -> io::Result<Ch
     if let Some(agent) = agent {
         command.env("LD_PRELOAD", preload(agent, std::env::var_os("LD_PRELOAD").as_deref()));
     }
-    // A program before this one may have had them ignored.
+    // They may still be ignored since an earlier recording.
     signals::restore();
     let child = command.spawn()?;
-    // After the program was started, which inherits what is ignored.
+    // After the start of the program, which inherits ignored signals.
     signals::ignore_terminal_signals();
     signals::ignore_file_size_signal();
     if let Ok(pid) = i32::try_from(child.id()) {
@@ -32,7 +32,7 @@ pub fn start(argv: &[String], agent: Option<&Path>, dir: &Path) -> io::Result<Ch
     Ok(child)
 }
 
-/// The agent first, then what the user preloads.
+/// The agent first, then the user's libraries.
 fn preload(agent: &Path, before: Option<&OsStr>) -> OsString {
     let mut list = agent.as_os_str().to_owned();
     if let Some(before) = before.filter(|before| !before.is_empty()) {

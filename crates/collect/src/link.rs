@@ -52,8 +52,8 @@ pub const HOOKS: &[&str] = &[
     "valloc",
 ];
 
-/// What nothing refers to and a linker would leave in the archive: beginning, end, and the mark by which
-/// [`examine`](crate::examine) tells such a program.
+/// Symbols that nothing refers to, so that a linker would leave them in the archive: beginning, end, and the mark by
+/// which [`examine`](crate::examine) recognises the program.
 const KEPT: &[&str] = &["carom_agent_on_load", "carom_agent_on_unload", "carom_agent_mark"];
 
 /// Functions and call paths are found by the table that this makes; `cc -static` leaves it out.
@@ -70,7 +70,7 @@ pub fn link_flags(archive: &Path) -> Vec<String> {
     // already: so every hook is asked for beforehand.
     let hooks = HOOKS.iter().map(|name| format!("-Wl,--wrap={name},--undefined=__wrap_{name}"));
     let kept = KEPT.iter().map(|name| format!("-Wl,--undefined={name}"));
-    // What the agent needs of the C library, which had these apart before glibc 2.34.
+    // Libraries that the agent needs: they were separate from the C library before glibc 2.34.
     let libraries = ["-lpthread", "-ldl", "-lm"].map(str::to_owned);
     let table_and_archive = [TABLE.to_owned(), archive.display().to_string()];
     hooks.chain(kept).chain(table_and_archive).chain(libraries).collect()

@@ -1,4 +1,4 @@
-//! What the manifest says of a recording, at its beginning and at its end.
+//! Fills in the manifest of a recording, at its beginning and at its end.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use crate::{
     transfer::transfer_ns, warnings,
 };
 
-/// Places that a thread watches at a time in software: one line.
+/// Lines that a thread watches at a time in software.
 const SOFTWARE_WATCHPOINTS: u32 = 1;
 
 /// How long the recording has been going on.
@@ -84,7 +84,7 @@ fn engine_info(settings: &Settings, reason: String) -> EngineInfo {
         },
         Engine::Translate => {
             let (load_period, store_period) = match settings.trial {
-                // They are taken, but nobody keeps them.
+                // They are taken, but not kept.
                 Some(Trial::Samples) => (0, 0),
                 _ => (settings.load_period, settings.store_period),
             };
@@ -134,7 +134,7 @@ fn rank() -> Option<u32> {
         .find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 
-/// Fills in what was learned by the end.
+/// Fills in everything known at the end.
 pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results: Results) {
     let settings = &request.settings;
     let garbage = drain.nonsense();
@@ -144,7 +144,7 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
     manifest.threads = table.threads;
     manifest.segments = table.segments.into_values().collect();
     for thread in manifest.threads.iter_mut().filter(|thread| thread.tid == 0) {
-        // Made but never met: its process was gone, or it could not be profiled.
+        // The thread was made but never observed: its process had ended, or it could not be profiled.
         thread.started = manifest.started;
     }
     if let Some((engine, reason)) = table.engine {
@@ -166,7 +166,7 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
         step: results.step_ns,
         trap: results.trap_ns,
         modify: results.modify_ns,
-        // Now, so that it delays no program. Only where accesses are sampled is there a rate to compare it with.
+        // Measured now, so that it delays no program. Only samples of accesses give a rate to compare it with.
         transfer: if request.time_memory || samples_accesses(&manifest.engine) {
             transfer_ns(&manifest.machine.cpus).unwrap_or(0)
         } else {
@@ -190,8 +190,8 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
     manifest.complete = true;
 }
 
-/// CPU time of threads and children that could not be profiled. Where there were such children, the kernel's books for all
-/// processes tell what was not seen of them.
+/// CPU time of threads and children that could not be profiled. That of children is the kernel's total for all
+/// processes without the time of recorded ones.
 fn unprofiled_ns(manifest: &Manifest, results: &Results) -> u64 {
     if results.unprofiled_children == 0 {
         return results.unprofiled_ns;
@@ -201,7 +201,7 @@ fn unprofiled_ns(manifest: &Manifest, results: &Results) -> u64 {
         let threads = manifest.threads.iter().filter(|thread| thread.process == process.id);
         let own: u64 = threads.map(|thread| thread.cpu_ns).sum();
         let known = process.aside.as_ref().map_or(own, |aside| own.max(aside.seen_ns + aside.unseen_ns));
-        // A program that takes another's place goes on with its clock.
+        // A program that is executed in another's place continues its CPU time.
         let latest = seen.entry(process.pid).or_default();
         *latest = known.max(*latest);
     }

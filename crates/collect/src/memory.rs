@@ -1,14 +1,14 @@
-//! How long a load from memory takes on this machine, now.
+//! Measures the time of a load from memory on this machine.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use carom_store::CacheInfo;
 
-/// So many times as large as the largest cache, so that few loads find their line there.
+/// The memory loaded from, in multiples of the largest cache, so that few loads hit there.
 const TIMES_CACHE: u64 = 4;
 
-/// Bounds of what is loaded from: more than the caches of today's processors, less than a small machine has.
+/// Bounds of the memory loaded from: larger than today's caches, smaller than the memory of small machines.
 const LEAST_BYTES: u64 = 64 << 20;
 const MOST_BYTES: u64 = 512 << 20;
 
@@ -20,8 +20,8 @@ const LOADS: u64 = 200_000;
 #[repr(align(64))]
 struct Line(u64);
 
-/// Nanoseconds from one load to the next, each of a line that the one before has named, in a random order over more memory
-/// than caches hold. With pages of 4 KiB this includes looking the page up. `None` where there is no such memory.
+/// Nanoseconds from one load to the next, where each line names the next one, in a random order over more memory than
+/// caches hold. With pages of 4 KiB this includes the page walk. `None` where that memory cannot be had.
 pub(crate) fn memory_ns(caches: &[CacheInfo]) -> Option<u64> {
     let largest = caches.iter().map(|cache| cache.bytes).max().unwrap_or(0);
     let bytes = largest.saturating_mul(TIMES_CACHE).clamp(LEAST_BYTES, MOST_BYTES);
@@ -31,7 +31,7 @@ pub(crate) fn memory_ns(caches: &[CacheInfo]) -> Option<u64> {
     u64::try_from(begun.elapsed().as_nanos() / u128::from(LOADS)).ok().map(|ns| ns.max(1))
 }
 
-/// Follows the lines for so many loads, and says where that ends.
+/// Follows the lines for this number of loads, and returns the last line.
 fn chase(lines: &[Line], loads: u64) -> u64 {
     (0..loads).fold(0, |at, _| lines.get(at as usize).map_or(0, |line| line.0))
 }
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn all_lines_are_in_one_circle() {
         let lines = circle(1000).unwrap();
-        // A walk is back at the beginning after as many steps as there are lines, and not before.
+        // A walk first returns to its beginning after one step per line.
         assert_eq!(chase(&lines, 1000), 0);
         assert!((1..1000).all(|steps| chase(&lines, steps) != 0));
     }

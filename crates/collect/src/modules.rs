@@ -1,4 +1,4 @@
-//! What the host reads from the files of the program: build-ids.
+//! Build-ids, which the host reads from the program's files.
 
 use std::{collections::HashMap, fs::File, path::Path};
 
@@ -19,7 +19,7 @@ impl BuildIds {
     }
 }
 
-/// The note with it lies in a segment of its own: of files of many megabytes some hundred bytes are read.
+/// Its note lies in a segment of its own: some hundred bytes are read, of files of many megabytes.
 fn read(path: &Path) -> Option<String> {
     // Deleted files, the vDSO and the like have none.
     let file = path.is_absolute().then(|| File::open(path).ok()).flatten()?;

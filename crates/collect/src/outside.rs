@@ -1,4 +1,4 @@
-//! Processes outside of the recording that have memory of its processes mapped: what they do there, nobody sees.
+//! Finds processes outside of the recording that have mapped memory of its processes: their accesses are not observed.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -19,10 +19,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Names that a warning lists at most.
 const LISTED: usize = 3;
 
-/// What tells memory from other memory: device, inode, and whether it is of System V, whose numbers are its own.
+/// Identifies memory: device, inode, and whether it is of System V, which has numbers of its own.
 type Identity = (u64, u64, bool);
 
-/// Who was found so far.
+/// The processes that were found.
 pub struct Outside {
     /// Agents have files in it mapped.
     session: PathBuf,
@@ -37,7 +37,7 @@ impl Outside {
         Self { session: session.to_owned(), known: 0, last: None, found: BTreeMap::new() }
     }
 
-    /// Looks where there are segments that were not known before.
+    /// Looks if there are new segments.
     pub fn look_where_new(&mut self, table: &ProcessTable) {
         let rested = self.last.is_none_or(|last| last.elapsed() >= PAUSE);
         if table.segments.len() > self.known && rested {
@@ -45,7 +45,7 @@ impl Outside {
         }
     }
 
-    /// Looks who has the recording's memory mapped now. What may not be read has none.
+    /// Looks which processes have the recording's memory mapped now. Processes that may not be read are left out.
     pub fn look(&mut self, table: &ProcessTable) {
         (self.known, self.last) = (table.segments.len(), Some(Instant::now()));
         let wanted = wanted(table);
@@ -69,7 +69,7 @@ impl Outside {
         }
     }
 
-    /// What the reader of a report must know.
+    /// The warning for the report.
     pub fn warning(&self, table: &ProcessTable) -> Option<Warning> {
         let processes: BTreeSet<u32> = self.found.values().flatten().copied().collect();
         let names: BTreeSet<&str> = self
@@ -95,7 +95,8 @@ impl Outside {
     }
 }
 
-/// The recording's memory that others may have a part in. Not files that nobody here writes: libraries' data mostly.
+/// The recording's memory that other processes may access, without files that no recorded process writes (mostly
+/// libraries' data).
 fn wanted(table: &ProcessTable) -> HashMap<Identity, Vec<SegmentId>> {
     let mappings = table.processes.iter().flat_map(|process| &process.shared);
     let written: BTreeSet<SegmentId> =
@@ -188,7 +189,8 @@ mod tests {
         assert_eq!(warning.code, NOT_COMPARED);
         assert!(warning.text.contains(&format!("a process (pid {})", child.id())), "{}", warning.text);
         assert!(warning.text.contains(name), "{}", warning.text);
-        // Whoever maps files of the session is of the recording; and what nobody here writes concerns nobody.
+        // A process that maps files of the session is of the recording. Files that no recorded process writes are left
+        // out.
         assert_eq!(ours.warning(&shared), None);
         assert_eq!(unwritten.warning(&shared), None);
     }

@@ -23,13 +23,13 @@ use crate::{counts, warnings};
 /// Why a process is not observed any more: [`Aside::code`] where it executed a program that cannot be profiled.
 const PROGRAM: &str = "program";
 
-/// Our PID namespace, where that can be told.
+/// Our PID namespace, where it is known.
 static OWN_NAMESPACE: LazyLock<Option<u64>> = LazyLock::new(|| {
     let path = PID_NAMESPACE.to_str().ok()?;
     fs::metadata(path).ok().map(|status| status.ino())
 });
 
-/// Threads that may have been made but not seen, between two that were.
+/// The most threads that may have been made between two that were seen, and were not seen.
 const MOST_AHEAD: u32 = 1 << 16;
 
 /// All processes and threads of the recording.
@@ -37,9 +37,9 @@ const MOST_AHEAD: u32 = 1 << 16;
 pub struct ProcessTable {
     pub processes: Vec<ProcessInfo>,
     pub threads: Vec<ThreadInfo>,
-    /// What observes accesses and why not what was asked for, as the first process had it.
+    /// The engine, and why it is not the one that was asked for, in the first process.
     pub engine: Option<(Engine, String)>,
-    /// How samples are delivered and why, as the first process had it.
+    /// How samples are delivered, and why, in the first process.
     pub delivery: Option<(Delivery, String)>,
     by_stem: HashMap<String, ProcessId>,
     /// Threads by process and serial.
@@ -71,7 +71,7 @@ impl ProcessTable {
     /// makes its threads, so those before it get their numbers first, and matrices show them in that order.
     pub fn thread(&mut self, process: ProcessId, serial: u32) -> ThreadId {
         let known = self.serials.entry(process).or_default();
-        // A serial far ahead of all others is nothing that an agent writes.
+        // No agent writes a serial far ahead of all others.
         let serial = serial.min((known.len() as u32).saturating_add(MOST_AHEAD));
         for next in known.len() as u32..=serial {
             let id = ThreadId(self.threads.len() as u32);
@@ -166,7 +166,7 @@ impl ProcessTable {
                 let aside = Aside { at: Nanos(time), code, detail: text, seen_ns: cpu_ns, unseen_ns: 0 };
                 info.aside.get_or_insert(aside);
             }
-            // The drain goes by it.
+            // Handled where journals are read.
             Line::Of { .. } => {}
             Line::End { .. } => {
                 self.ended.insert(process);
@@ -174,7 +174,7 @@ impl ProcessTable {
         }
     }
 
-    /// Takes in what a process's memory says of its end, where its journal may not.
+    /// Takes in the end of a process as its segment states it: the process may not have been able to write its journal.
     pub fn note_fate(&mut self, process: ProcessId, fate: Fate) {
         if fate.ended {
             self.ended.insert(process);
@@ -194,7 +194,7 @@ impl ProcessTable {
         }
     }
 
-    /// Looks how much CPU time the processes have taken since they stepped aside.
+    /// Updates the CPU time of processes since they stepped aside.
     pub fn update_aside(&mut self) {
         for process in self.processes.iter_mut().filter(|process| self.known_here.contains(&process.id)) {
             if let Some(aside) = &mut process.aside
@@ -205,7 +205,7 @@ impl ProcessTable {
         }
     }
 
-    /// Did the process run its exit handlers, or execute another program in its place?
+    /// Whether the process has run its exit handlers, or executed another program.
     pub fn has_ended(&self, process: ProcessId) -> bool {
         let pid = self.processes.get(process.0 as usize).map(|p| p.pid);
         let replaced = |later: &ProcessInfo| later.parent == Some(process) && Some(later.pid) == pid;
@@ -218,7 +218,7 @@ impl ProcessTable {
         self.has_ended(process) || aside.is_some_and(|aside| aside.code == PROGRAM)
     }
 
-    /// An image that was executed in place of another has that one as its parent.
+    /// The parent of a program that was executed in place of another is that one.
     fn parent_of(&self, process: ProcessId, pid: u32, parent: u32) -> Option<ProcessId> {
         let before = self.processes.iter().take(process.0 as usize).rev();
         before

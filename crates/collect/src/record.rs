@@ -38,7 +38,7 @@ pub struct Request {
     pub time_memory: bool,
 }
 
-/// What became of it.
+/// The result of a recording.
 #[derive(Debug)]
 pub struct Outcome {
     /// The profile.
@@ -53,10 +53,10 @@ pub struct Outcome {
 /// for a busy machine.
 const TICK: Duration = Duration::from_millis(40);
 
-/// Where each sample tells what became of several uses.
+/// The same where each sample may end several uses, and writes as many records.
 const SHORT_TICK: Duration = Duration::from_millis(10);
 
-/// Shorter pauses would take more from the program than they bring.
+/// Shorter pauses would cost the program more than they gain.
 const SHORTEST_TICK: Duration = Duration::from_millis(1);
 
 /// The manifest is renewed this often, so that a killed host leaves a readable profile.
@@ -130,7 +130,7 @@ fn follow(
     let mut tick = longest;
     loop {
         tick = next_tick(tick, longest, drain.once(writer));
-        // Before it is waited for: then nobody knows any more.
+        // Before it is waited for, which ends its entry in the kernel.
         drain.table.update_aside();
         match child.try_wait() {
             Ok(Some(status)) => return launch::exit(status),
@@ -150,7 +150,7 @@ fn follow(
     }
 }
 
-/// The pause to come after one in which the fullest ring has become so full (1: there was no room left).
+/// The next pause, after one in which the fullest ring was filled to this part (1: no room was left).
 fn next_tick(tick: Duration, longest: Duration, fullness: f64) -> Duration {
     let next = if fullness > 0.5 {
         tick / 2

@@ -1,4 +1,4 @@
-//! What the manifest says of a search for reuse.
+//! The manifest's entry for reuse.
 
 use carom_base::LINE_BYTES;
 use carom_base_wire::{Domains, DomainsOf, Engine, ReuseMethod, ReuseSettings};

@@ -1,4 +1,4 @@
-//! The session directory: the control page, the boards of shared memory, and what the agents put beside them.
+//! The session directory: the control page, the boards of shared memory, and the agents' files.
 
 use std::{
     fs::{DirBuilder, File, OpenOptions},
@@ -26,11 +26,11 @@ pub struct Results {
     pub unprofiled_children: u64,
     pub unprofiled_ns: u64,
     pub unprofiled_errno: u64,
-    /// CPU time of the program and of all processes that were waited for, by the kernel's books, in nanoseconds.
+    /// CPU time of the program and of all processes that were waited for, as the kernel counts it, in nanoseconds.
     pub cpu_ns: u64,
 }
 
-/// Whether it matters which memory processes share: where they do more than count.
+/// Whether shared memory matters: with detectors that look at data.
 fn looks_at_data(settings: &Settings) -> bool {
     settings.reuse.is_some() || settings.share.is_some()
 }
@@ -49,7 +49,7 @@ impl Session {
         control.write_all_at(&Control::bytes(), 0)?;
         write_new(&dir.join(SETTINGS_FILE), settings.to_text().as_bytes())?;
         if looks_at_data(settings) {
-            // Written, and not only made so long: a hole on a full file system would end whoever maps it.
+            // Written in full instead of extended: a hole on a full file system would kill the processes that map it.
             let board_slots = settings.share.map_or(0, |share| share.board_slots);
             write_new(&dir.join(COMMON_FILE), &CommonHeader::file(board_slots))?;
         }
@@ -62,7 +62,7 @@ impl Session {
 
     /// Asks all agents to stop at their next sample.
     pub fn stop(&self) {
-        // Nothing depends on it but the life of processes that outlive the program.
+        // Only processes that outlive the program would notice a failure.
         let _ = self.control.write_all_at(&1u32.to_le_bytes(), Control::stop_offset());
     }
 
@@ -88,7 +88,7 @@ impl Session {
 
     /// Removes the directory with all that is left in it.
     pub fn remove(self) {
-        // What is left costs disk space, nothing else.
+        // Remaining files only cost disk space.
         let _ = std::fs::remove_dir_all(&self.dir);
     }
 }

@@ -1,4 +1,4 @@
-//! Looks at a program before it runs: can the agent be loaded into it?
+//! Checks, before a program runs, whether the agent can be loaded into it.
 
 use std::{
     fs::File,
@@ -47,7 +47,7 @@ pub struct Target {
     pub linked_in: bool,
 }
 
-/// What stopped [`examine`].
+/// Why [`examine`] has failed.
 #[derive(Debug)]
 pub enum Obstacle {
     /// Nothing of that name on PATH or disk.
@@ -64,7 +64,7 @@ const MOST_SCRIPTS: usize = 5;
 /// Bytes of a `#!` line that the kernel reads (`BINPRM_BUF_SIZE`).
 const SHEBANG_BYTES: usize = 256;
 
-/// In the agent's read-only data, so that a static program that has it can be told.
+/// In the agent's read-only data, to recognise a static program that contains it.
 const LINKED_IN_MARK: &[u8] = b"carom agent linked in\0";
 
 /// Finds `program` as `execvp` would and looks whether it can be profiled by `engine`.
@@ -129,7 +129,7 @@ fn look(path: &Path, scripts_left: usize) -> Result<bool, Obstacle> {
     if mode & 0o4000 != 0 && metadata.uid() != owner.0 || mode & 0o2000 != 0 && metadata.gid() != owner.1 {
         return Err(Obstacle::Refused(Refusal::Privileged));
     }
-    // Programs can be large: only what is looked at is read.
+    // Programs can be large: only the needed parts are read.
     match look_at_elf(&ReadCache::new(&file)) {
         Some(Refusal::Static) if has_agent(&file).map_err(Obstacle::Io)? => Ok(true),
         Some(refusal) => Err(Obstacle::Refused(refusal)),

@@ -1,4 +1,4 @@
-//! How long a contended line takes from one core to another on this machine, now.
+//! Measures the time that a contended line takes from one core to another on this machine.
 
 use std::sync::{
     Barrier,
@@ -26,8 +26,7 @@ const FEWEST: u64 = 100;
 /// core of its own: the median over rounds of about 5 ms in all. `None` where this process may not use two cores, or
 /// two threads did not run at the same time.
 ///
-/// In a virtual machine it is where the hypervisor puts its processors that decides: it can change from second to
-/// second.
+/// In a virtual machine it depends on where the hypervisor runs its processors, and can change from second to second.
 pub(crate) fn transfer_ns(cpus: &[CpuInfo]) -> Option<u64> {
     let allowed = sched_getaffinity(None).ok()?;
     let [one, other] = two_cores(cpus, |cpu| allowed.is_set(cpu))?;
@@ -46,7 +45,7 @@ pub(crate) fn transfer_ns(cpus: &[CpuInfo]) -> Option<u64> {
         };
         let first = contend_on(1, one).ok()?;
         let Ok(second) = contend_on(2, other) else {
-            // The first is not to wait for ever.
+            // The first thread must not wait for ever.
             for _ in 0..ROUNDS {
                 barrier.wait();
             }
@@ -67,11 +66,11 @@ fn two_cores(cpus: &[CpuInfo], allowed: impl Fn(usize) -> bool) -> Option<[usize
     Some([one.cpu.0 as usize, other.cpu.0 as usize])
 }
 
-/// Two lines, so that a neighbour that the hardware fetches along is ours too.
+/// Two lines, because the hardware may fetch the neighbour along.
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// What one thread saw in a round.
+/// One thread's observations in a round.
 struct Round {
     changes: u64,
     took: Duration,
@@ -91,7 +90,7 @@ fn contend(line: &Line, barrier: &Barrier, name: u64) -> Vec<Round> {
         .collect()
 }
 
-/// Nanoseconds per change, from what the two threads saw.
+/// Nanoseconds per change, from the observations of both threads.
 fn together((one, other): (Round, Round)) -> Option<u64> {
     let changes = one.changes + other.changes;
     let time = one.took.max(other.took).as_nanos() as u64;

@@ -1,4 +1,4 @@
-//! What the reader of a report must know about the whole recording.
+//! Warnings for the reader of a report about the whole recording.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -96,7 +96,7 @@ pub fn unprofiled_cause(errno: u64) -> &'static str {
     }
 }
 
-/// From when on, and why, a process was not observed.
+/// When and why a process stepped aside.
 fn stepped_aside(process: &ProcessInfo, started: Nanos) -> Option<Warning> {
     let aside = process.aside.as_ref()?;
     let name = process.argv.first().map_or("A process", String::as_str);
@@ -130,7 +130,7 @@ fn stepped_aside(process: &ProcessInfo, started: Nanos) -> Option<Warning> {
     Some(Warning { code: format!("aside-{}", aside.code), text: text.trim_end().into() })
 }
 
-/// Says what was asked for that a reader would miss in the numbers.
+/// Adds warnings about requests that the numbers do not answer.
 pub fn add_asked(manifest: &mut Manifest, settings: &Settings) {
     add_window(manifest, &settings.window);
     if settings.reuse.is_some() {
@@ -149,7 +149,7 @@ pub fn add_asked(manifest: &mut Manifest, settings: &Settings) {
     }
 }
 
-/// Says what reuse does not see of processes that share memory.
+/// Warns that reuse does not see the accesses of other processes to shared memory.
 fn add_shared(manifest: &mut Manifest) {
     let mut of: BTreeMap<SegmentId, (BTreeSet<ProcessId>, bool)> = BTreeMap::new();
     for process in &manifest.processes {
@@ -171,7 +171,7 @@ fn add_shared(manifest: &mut Manifest) {
     }
 }
 
-/// Says which part of the run was observed, where not all of it was to be.
+/// States which part of the run was observed, where a window was asked for.
 fn add_window(manifest: &mut Manifest, window: &Window) {
     let of_run = |ns: u64| ns.saturating_sub(manifest.started.0) as f64 / 1e9;
     let begin =
@@ -187,8 +187,8 @@ fn add_window(manifest: &mut Manifest, window: &Window) {
     }
 }
 
-/// Why nothing was counted although that was asked for, where no process has said so itself. `cut_short`: the program
-/// ran no exit handlers.
+/// Why nothing was counted although that was asked for, where no process has stated it. `cut_short`: the program ran no
+/// exit handlers.
 fn uncounted(manifest: &Manifest, cut_short: bool) -> Option<&'static str> {
     let said = |process: &ProcessInfo| process.warnings.iter().any(|warning| warning.code == NOT_TRANSLATED);
     let asked = manifest.engine.name == Engine::Translate.name();

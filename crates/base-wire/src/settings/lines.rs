@@ -10,16 +10,16 @@ pub struct Lines {
     section: Option<&'static str>,
 }
 
-/// Why a text is no settings of this version.
+/// Why a text is not valid settings of this version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingsError {
     /// It is of this version.
     Version(u32),
-    /// A setting is not there.
+    /// A setting is missing.
     Missing(String),
-    /// A setting is there that nothing asks for.
+    /// A setting is unknown.
     Unknown(String),
-    /// A setting has a value that means nothing.
+    /// A setting has an invalid value.
     Value {
         /// Its name.
         name: String,
@@ -59,7 +59,7 @@ impl Lines {
         Ok(Self { values, section: None })
     }
 
-    /// A setting of the section at hand, or of all.
+    /// A setting of the current section, or of the session.
     pub(super) fn add(&mut self, name: &str, value: impl fmt::Display) {
         self.values.insert(self.full(name), value.to_string());
     }
@@ -108,7 +108,7 @@ impl Lines {
         all.into_iter().find(|&each| of(each) == value).ok_or_else(|| self.bad(name, value))
     }
 
-    /// A setting has this value, which means nothing.
+    /// The error for this invalid value of a setting.
     pub(super) fn bad(&self, name: &str, value: String) -> SettingsError {
         SettingsError::Value { name: self.full(name), value }
     }

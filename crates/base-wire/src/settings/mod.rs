@@ -1,7 +1,8 @@
-//! What the host asks of every agent of a session: settings that all detectors share, and a section for each of them.
+//! The host's settings for every agent of a session: those that all detectors share, and a section for each detector.
 //!
-//! They are text, a setting a line (`reuse.slots 9`), written once by the host and read once by each process. A section is
-//! there if its detector is asked for. What a reader does not know is an error: two builds are mixed.
+//! They are text with one setting per line (`reuse.slots 9`). The host writes them once, and each process reads them
+//! once. A section is present if its detector is asked for. An unknown setting is an error: agent and host are of
+//! different builds.
 
 mod lines;
 mod reuse;
@@ -20,9 +21,9 @@ use crate::VERSION;
 /// Name of the file in the session directory.
 pub const SETTINGS_FILE: &str = "settings";
 
-/// What one detector, or the session, is asked to do.
+/// The settings of one detector, or of the session.
 pub(crate) trait Section: Sized {
-    /// What its lines begin with.
+    /// The prefix of its lines.
     const NAME: &'static str;
 
     /// Adds its lines.
@@ -31,16 +32,16 @@ pub(crate) trait Section: Sized {
     /// Reads them.
     ///
     /// # Errors
-    /// One is missing, or says nothing that is known.
+    /// A setting is missing or invalid.
     fn read(lines: &mut Lines) -> Result<Self, SettingsError>;
 }
 
-/// What observes accesses.
+/// The engine: how accesses are observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// A timer interrupts each thread, and the instructions around the interrupt are decoded.
     Burst,
-    /// The program's code is translated, counts itself exactly, and may sample its accesses.
+    /// The program's code is translated, so that it counts exactly and may sample its accesses.
     Translate,
 }
 
@@ -85,10 +86,10 @@ impl DeliveryChoice {
     }
 }
 
-/// What watches sampled uses, or lines that other threads have written.
+/// How sampled uses are watched, or lines that other threads have written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchChoice {
-    /// The translated code itself compares what it accesses with what is watched.
+    /// Translated code compares its accesses with the watched data.
     Software,
     /// The debug registers of every thread.
     Registers,
@@ -106,7 +107,7 @@ impl WatchChoice {
     }
 }
 
-/// What the host asks of every agent of a session.
+/// The settings of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// What observes accesses. Where code cannot be translated in a process, a `trouble` line says why, and the

@@ -1,4 +1,4 @@
-//! The system calls that the agent and the engine make in a program, with arguments like those that they pass.
+//! The system calls that the agent and the engine make inside a program, with typical arguments.
 
 /// A system call as a seccomp filter sees it.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ const CREATE: i32 = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLL
 const ANONYMOUS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
 const FIXED: i32 = libc::MAP_SHARED | libc::MAP_FIXED;
 
-/// What neither engine can do without.
+/// The calls that both engines need.
 pub const ALWAYS: &[Call] = &[
     call("rt_sigprocmask", libc::SYS_rt_sigprocmask, &[libc::SIG_SETMASK, PLACE, PLACE, 8]),
     call("rt_sigaction", libc::SYS_rt_sigaction, &[libc::SIGUSR1, PLACE, PLACE, 8]),
@@ -67,31 +67,31 @@ pub const ALWAYS: &[Call] = &[
     call("madvise", libc::SYS_madvise, &[PLACE, BYTES, libc::MADV_DONTNEED]),
 ];
 
-/// What clocks need where the vDSO does not answer.
+/// The calls that clocks need where the vDSO does not answer.
 pub const CLOCKS: &[Call] = &[
     call("clock_gettime", libc::SYS_clock_gettime, &[libc::CLOCK_MONOTONIC, PLACE]),
     call("getcpu", libc::SYS_getcpu, &[PLACE, 0, 0]),
 ];
 
-/// What the threads' timers need, where perf events serve.
+/// The calls that threads' timers need where they are perf events.
 pub const PERF: &[Call] = &[
     call("perf_event_open", libc::SYS_perf_event_open, &[PLACE, 0, -1, -1, 8]),
     call("ioctl", libc::SYS_ioctl, &[FD, 0x2401]),
     call("fcntl", libc::SYS_fcntl, &[FD, libc::F_DUPFD_CLOEXEC, FD]),
 ];
 
-/// Where POSIX timers do.
+/// The calls that they need where they are POSIX timers.
 pub const POSIX: &[Call] = &[
     call("timer_create", libc::SYS_timer_create, &[libc::CLOCK_THREAD_CPUTIME_ID, PLACE, PLACE]),
     call("timer_settime", libc::SYS_timer_settime, &[0, 0, PLACE]),
     call("timer_delete", libc::SYS_timer_delete, &[]),
 ];
 
-/// What sampling by time needs besides.
+/// Further calls that sampling by time needs.
 pub const BURST: &[Call] =
     &[call("process_vm_readv", libc::SYS_process_vm_readv, &[PLACE, PLACE, 1, PLACE, 1])];
 
-/// What translation needs besides.
+/// Further calls that translation needs.
 pub const TRANSLATE: &[Call] = &[
     call("futex", libc::SYS_futex, &[PLACE, libc::FUTEX_LOCK_PI | libc::FUTEX_PRIVATE_FLAG, 0, PLACE]),
     call("futex", libc::SYS_futex, &[PLACE, libc::FUTEX_UNLOCK_PI | libc::FUTEX_PRIVATE_FLAG]),

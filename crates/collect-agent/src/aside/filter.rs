@@ -1,4 +1,4 @@
-//! What a seccomp filter says of a system call: its program, of classic BPF, is run here on the call's data.
+//! Runs the classic BPF program of a seccomp filter on a system call's data, to learn its verdict.
 
 use super::calls::Call;
 
@@ -12,7 +12,7 @@ pub struct Instruction {
     pub k: u32,
 }
 
-/// Of a filter at most (`BPF_MAXINSNS`).
+/// The most instructions of a filter (`BPF_MAXINSNS`).
 pub const MOST_INSTRUCTIONS: usize = 4096;
 
 /// Scratch words of the machine (`BPF_MEMWORDS`).
@@ -28,7 +28,7 @@ const RET_ACTION: u32 = 0xffff_0000;
 const RET_ALLOW: u32 = 0x7fff_0000;
 const RET_LOG: u32 = 0x7ffc_0000;
 
-/// The first of these calls that the filter does not let happen as if it were not there.
+/// The first of these calls that the filter does not simply allow.
 pub fn refused<'a>(filter: &[Instruction], calls: &'a [Call]) -> Option<&'a Call> {
     calls.iter().find(|call| {
         let action = run(filter, &data(call)).map(|result| result & RET_ACTION);
@@ -38,7 +38,7 @@ pub fn refused<'a>(filter: &[Instruction], calls: &'a [Call]) -> Option<&'a Call
 
 fn data(call: &Call) -> [u8; DATA_BYTES] {
     let mut data = [0; DATA_BYTES];
-    // Ours are made in our code.
+    // The instruction pointer is in code of ours.
     let place = run as *const () as u64;
     let head = [(call.number as u32).to_le_bytes(), X86_64.to_le_bytes()];
     let words = std::iter::once(place).chain(call.arguments).map(u64::to_le_bytes);
@@ -68,7 +68,7 @@ mod code {
     pub const TXA: u16 = 0x80;
 }
 
-/// What the program returns; `None` where it is none that the kernel would take.
+/// The program's return value; `None` for a program that the kernel would refuse.
 fn run(filter: &[Instruction], data: &[u8; DATA_BYTES]) -> Option<u32> {
     let (mut a, mut x, mut words) = (0u32, 0u32, [0u32; WORDS]);
     let mut next = 0;

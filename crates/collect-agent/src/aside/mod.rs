@@ -1,9 +1,10 @@
-//! Stepping aside: the program is about to do what the agent cannot live with, so that the process goes on natively and
-//! unobserved, as if nobody had ever been there. What was learned is written down before; the report says since when, and why.
+//! Stepping aside: where the program is about to do something that the agent cannot work with, the process goes on
+//! natively and unobserved, without a trace of the agent. Everything learned is written down before. The report says
+//! since when, and why.
 //!
-//! That is a seccomp filter that forbids what the agent needs ([`calls`]), which is found by running the filter
-//! ([`filter`]); a handler for each system call but those of one range; time stamps that fault; and a debugger of the
-//! program's own, which would find the code cache where it looks for the program.
+//! The reasons are: a seccomp filter that forbids a call of the agent's ([`calls`]), which is found by running the
+//! filter ([`filter`]); delivery of system calls as signals (PR_SET_SYSCALL_USER_DISPATCH); time stamps that fault
+//! (PR_SET_TSC); and a parent that traces the process, because it would see the code cache instead of the program.
 
 mod calls;
 mod filter;
@@ -23,14 +24,15 @@ use crate::{
 /// Set for good when the process steps aside.
 static STEPPED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the process has stepped aside: nothing of ours makes a system call any more.
+/// Whether the process has stepped aside. Then no code of ours makes a system call any more.
 pub fn has_stepped() -> bool {
     STEPPED.load(Relaxed)
 }
 
-/// The program is about to make this system call: why the agent could not go on behind it. Signals must be blocked.
+/// The reason why the agent could not go on after this system call, which the program is about to make. Signals must be
+/// blocked.
 pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<Obstacle> {
-    // A `vfork` child has its parent's session, and no part of ours.
+    // A `vfork` child shares its parent's memory and session; nothing is undone for it.
     let Some(session) = session::current().filter(|session| session.is_of_this_process()) else {
         session::unprofiled_child_ends();
         return None;
@@ -44,7 +46,7 @@ pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<Obstacle> {
     }
     let detail = forbidden(session, number, arguments);
     if detail.is_none() {
-        // Calls that the agent can do without may be forbidden all the same.
+        // Only calls that the agent needs matter.
         carom_collect_translate::restrict_calls();
     }
     detail.map(|detail| Obstacle { code: "seccomp", detail })
@@ -73,10 +75,10 @@ const fn forbids(number: i64) -> bool {
     matches!(number, libc::SYS_prctl | libc::SYS_seccomp | libc::SYS_ptrace)
 }
 
-/// No signal of ours comes any more: handlers that run on other threads, or are about to, come to their end. What they do
-/// may be forbidden from the next system call on.
+/// Waits until handlers of ours on other threads have ended: their system calls may be forbidden after the program's
+/// next one. No new signal of ours comes.
 fn let_handlers_end() {
-    /// Nothing tells of the last steps of a handler, nor of a signal that is on its way.
+    /// The last steps of a handler, and a signal that is being delivered, cannot be observed.
     const AT_LEAST: usize = 20;
     /// A second: a thread may have to wait for a processor.
     const AT_MOST: usize = 20_000;
@@ -90,7 +92,7 @@ fn let_handlers_end() {
     }
 }
 
-/// What the call does that is no filter.
+/// The obstacle of a call that installs no filter.
 fn other(number: i64, [first, second, ..]: [u64; 6]) -> Option<&'static str> {
     // Linux, include/uapi/linux/prctl.h.
     const PR_SET_SYSCALL_USER_DISPATCH: i32 = 59;
@@ -107,7 +109,7 @@ fn other(number: i64, [first, second, ..]: [u64; 6]) -> Option<&'static str> {
 /// `PR_TSC_SIGSEGV`.
 const SIGSEGV_BY_TSC: u64 = libc::PR_TSC_SIGSEGV as u64;
 
-/// What the agent needs and the call would forbid, by name.
+/// The name of a call that the agent needs and the filter would forbid.
 fn forbidden(session: &Session, number: i64, arguments: [u64; 6]) -> Option<&'static str> {
     const SET_MODE_STRICT: u64 = libc::SECCOMP_SET_MODE_STRICT as u64;
     const SET_MODE_FILTER: u64 = libc::SECCOMP_SET_MODE_FILTER as u64;
@@ -127,8 +129,8 @@ fn forbidden(session: &Session, number: i64, arguments: [u64; 6]) -> Option<&'st
     }
 }
 
-/// The first call of ours that the filter, a `struct sock_fprog` at `place`, refuses. What cannot be read is no filter: the
-/// kernel says so to the program.
+/// The first call of ours that the filter, a `struct sock_fprog` at `place`, refuses. One that cannot be read is no
+/// filter: the kernel returns the error to the program.
 fn refused(session: &Session, place: u64) -> Option<&'static str> {
     let (mut length, mut address) = ([0; 2], [0; 8]);
     if user_memory::copy(place, &mut length) < 2 || user_memory::copy(place + 8, &mut address) < 8 {
@@ -156,8 +158,9 @@ fn refused(session: &Session, place: u64) -> Option<&'static str> {
         .map(|call| call.name)
 }
 
-/// Steps aside: nothing of ours is left in the kernel for this process. What was counted has been written. Returns the
-/// signals that the calling thread is to block because the program believes that it does. With all signals blocked.
+/// Steps aside: removes everything of ours from the kernel for this process. Counts must have been written before, and
+/// all signals be blocked. Returns the signals that the calling thread must block because the program believes that it
+/// does.
 pub fn step(obstacle: Obstacle) -> signal::Mask {
     let Some(session) = session::current() else { return 0 };
     let mut text = Text::<256>::new();
@@ -175,7 +178,7 @@ pub fn step(obstacle: Obstacle) -> signal::Mask {
     session::publish(None);
     perf::close_all();
     timer::delete_all();
-    // Where there were other threads, a signal of ours may be on its way to one.
+    // A signal of ours may still be on its way to another thread.
     if session.has_been_alone() {
         carom_collect_translate::give_back_reserved_signals();
     } else {

@@ -1,8 +1,9 @@
-//! What engines see, and what is made of it.
+//! Detectors, and how engines call them.
 //!
-//! An engine (`handler` for burst, `translated` for translate) knows accesses and threads; a *detector* knows a question
-//! that is asked of them. They meet in [`Detector`]: a detector says what it [`Needs`] of the engine, and is told what
-//! happens. A session holds a set of them, each in a folder of its own here, made by a line of [`DETECTORS`].
+//! An engine (`handler` for burst, `translated` for translate) observes accesses and threads. A *detector* answers one
+//! question about them. They meet in the trait [`Detector`]: a detector states what it [`Needs`] of the engine, and the
+//! engine calls it for each event. A session holds several detectors. Each has a folder here and a line in
+//! [`DETECTORS`].
 
 mod needs;
 pub mod per_thread;
@@ -21,11 +22,11 @@ use carom_collect_translate::Batch;
 pub use self::needs::Needs;
 use crate::{account, scene::Scene, session::Session, thread::State};
 
-/// Makes the detector that a session asks for; `None` where it asks for none, or it cannot be had, which the session's
-/// journal says then.
+/// Makes the detector that a session asks for. `None` where it asks for none, or where it cannot be made, which is then
+/// noted in the journal.
 type Make = fn(&Session) -> Option<Box<dyn Detector>>;
 
-/// All detectors, in the order in which they are told.
+/// All detectors, in the order in which they are called.
 const DETECTORS: [Make; 4] =
     [share::Share::make, reuse::Sampled::make, reuse::Exact::make, trial::Trials::make];
 
@@ -34,18 +35,18 @@ const DETECTORS: [Make; 4] =
 pub struct Sample {
     /// The access.
     pub access: Access,
-    /// What it was drawn as: a read-modify-write may be either.
+    /// The kind as which it was drawn: a read-modify-write may be a load or a store.
     pub kind: AccessKind,
-    /// By how much more it weighs for being followed; `None` where the budget does not allow that it is.
+    /// The factor by which it weighs more because it is followed; `None` where the budget forbids that.
     pub followed: Option<f32>,
 }
 
 /// One question that is asked of the program's accesses.
 ///
-/// Detectors are told in the thread concerned, with all signals blocked, in handlers or between two instructions of the
-/// program: what is told of accesses and of debug registers must not allocate.
+/// Detectors are called in the thread concerned, with all signals blocked: in handlers, or between two instructions of
+/// the program. The functions for accesses and debug registers must not allocate.
 pub trait Detector: Sync {
-    /// What it needs of the engine.
+    /// What the detector needs of the engine.
     fn needs(&self) -> Needs;
 
     /// Whether there is anything to report on of this process. Signal-safe.
@@ -59,16 +60,16 @@ pub trait Detector: Sync {
     /// The calling thread runs in the code cache from now on, and writes into the slot of this head. Under no lock.
     fn thread_is_translated(&self, _slot: &SlotHeader) {}
 
-    /// The calling thread is about to give back what the engine has lent it.
+    /// The calling thread is about to give its tables back to the engine.
     fn thread_leaves_cache(&self, _state: &mut State) {}
 
     /// The thread of this slot, mostly the calling one, has left the cache for good.
     fn thread_was_translated(&self, _slot: &SlotHeader) {}
 
-    /// The calling thread ends, having made so many accesses where they are counted.
+    /// The calling thread ends, after this number of accesses where they are counted.
     fn thread_ends(&self, _state: &mut State, _accesses: u64) {}
 
-    /// The timer (burst) has found the thread at `ip`, or somewhere in front of it: in front of these accesses, or of none
+    /// The timer (burst) has interrupted the thread at `ip` or before it, in front of these accesses, or of none
     /// because of `skip`.
     fn interrupted(
         &self,
@@ -83,15 +84,15 @@ pub trait Detector: Sync {
     /// An access was sampled (translate).
     fn sampled(&self, _state: &mut State, _registers: &Registers<'_>, _sample: &Sample) {}
 
-    /// Whether an access that translated code tells of may be about something that this detector watches.
+    /// Whether an access that translated code reports may be to data that this detector watches.
     fn concerns(&self, _state: &State, _access: &Access) -> bool {
         false
     }
 
-    /// An access is about to happen that [`concerns`](Self::concerns) it.
+    /// An access that [`concerns`](Self::concerns) it is about to happen.
     fn touched(&self, _state: &mut State, _registers: &Registers<'_>, _access: &Access) {}
 
-    /// An access was told of that concerns no detector.
+    /// Translated code has reported an access that concerns no detector.
     fn touched_for_nothing(&self, _state: &mut State, _access: &Access) {}
 
     /// Whether the debug registers are this detector's.
@@ -99,26 +100,26 @@ pub trait Detector: Sync {
         false
     }
 
-    /// A debug register of the thread has trapped, the thread having made `accesses`, where that is counted. `late`: the
-    /// trap had to wait.
+    /// A debug register of the thread has trapped, after `accesses` of its accesses, where they are counted. `late`:
+    /// the trap had to wait.
     fn trapped(&self, _scene: &mut Scene<'_>, _index: usize, _accesses: Option<u64>, _late: bool) {}
 
     /// The thread that writes into this slot has made these accesses.
     fn streamed(&self, _slot: &SlotHeader, _batch: &Batch<'_>) {}
 
-    /// The session's window is not open: nothing is to be watched.
+    /// The session's window is not open, so nothing may be watched.
     fn window_is_closed(&self, _state: &mut State) {}
 
-    /// What is known is to be written down: this may be the last that is heard of the process.
+    /// Everything known must be written now: the process may end without another call.
     fn write(&self) {}
 
-    /// The process ends. `totals`: what each thread, by its name, has accessed in all, where that is counted.
+    /// The process ends. `totals`: the number of accesses of each thread, by its name, where they are counted.
     fn process_ends(&self, _state: &mut State, _totals: Option<&[(u64, u64)]>) {}
 
-    /// In a forked child, first of all: other threads may have been changing what is kept at that instant.
+    /// In a forked child, before anything else: other threads of the parent may have been in the middle of a change.
     fn forked(&self) {}
 
-    /// In a forked child, in its only thread: what is kept of the parent's threads is over.
+    /// In a forked child, in its only thread: forget the parent's threads.
     fn forget_parent(&self, _state: &mut State) {}
 }
 
@@ -141,7 +142,7 @@ pub fn each() -> impl Iterator<Item = &'static dyn Detector> {
     current().into_iter().flat_map(Detectors::iter)
 }
 
-/// The detectors that `session` asks for are those of this process from now on; `None`: none are.
+/// Makes the detectors that `session` asks for the current ones; `None` ends them.
 pub fn begin(session: Option<&Session>) {
     let detectors =
         session.map_or(std::ptr::null_mut(), |session| Box::into_raw(Box::new(Detectors::make(session))));
@@ -173,7 +174,8 @@ impl Detectors {
         self.all.iter().map(|detector| &**detector)
     }
 
-    /// So many accesses were drawn, and are to come. By how much more they weigh if they are told; `None`: they are not.
+    /// Decides on `drawn` samples whose accesses are still to come. Returns the factor by which they weigh more;
+    /// `None`: they are left out.
     pub fn weighs(&self, state: &mut State, drawn: usize) -> Option<f32> {
         if !self.needs.samples_can_be_left_out {
             return Some(1.0);
@@ -185,7 +187,7 @@ impl Detectors {
         weight
     }
 
-    /// An access of translated code was sampled, which weighs so much more as [`Self::weighs`] has said.
+    /// An access of translated code was sampled. `weight`: the answer of [`Self::weighs`].
     pub fn sampled(
         &'static self,
         state: &mut State,
@@ -203,7 +205,7 @@ impl Detectors {
         self.iter().for_each(|detector| detector.sampled(state, registers, &sample));
     }
 
-    /// Translated code is about to make an access to something that may be watched.
+    /// Translated code is about to make an access to data that may be watched.
     pub fn touched(&'static self, state: &mut State, registers: &Registers<'_>, access: &Access) {
         let mut concerned = false;
         for detector in self.iter() {
@@ -225,7 +227,7 @@ impl Detectors {
     }
 }
 
-/// How many of the engine's most frequent samples one stands for that was drawn from accesses of `period`.
+/// The weight of a sample of period `period`, relative to the most frequent samples.
 fn relative_weight(period: f64, loads: u64, stores: u64) -> f32 {
     let shortest = [loads, stores].into_iter().filter(|period| *period != 0).min().unwrap_or(1);
     (period / shortest as f64) as f32

@@ -5,11 +5,11 @@
 pub struct Needs {
     /// Sampled accesses, at the session's periods.
     pub samples: bool,
-    /// What it makes of samples is kept within the budget.
+    /// That its work on samples is kept within the budget.
     pub budget: bool,
-    /// Samples that the budget leaves out need not be told at all.
+    /// Samples that the budget leaves out need not be reported.
     pub samples_can_be_left_out: bool,
-    /// Samples may be told ahead of their block, in front of other accesses.
+    /// Samples may be reported ahead of their block, before other accesses.
     pub samples_can_be_early: bool,
     /// Translated code looks up each access in tables of what is watched.
     pub tables: bool,

@@ -9,10 +9,10 @@ use carom_collect_translate::Batch;
 use super::{Detector, Needs, Sample};
 use crate::{session::Session, thread::State};
 
-/// Keeps sums from being left out because nobody looks at them.
+/// Keeps the compiler from removing sums that nothing reads.
 static SUM: AtomicU64 = AtomicU64::new(0);
 
-/// Has the engine work for nobody.
+/// Has the engine work for no detector.
 pub struct Trials(Trial);
 
 impl Trials {

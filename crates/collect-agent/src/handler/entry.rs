@@ -34,7 +34,7 @@ fn handler_address() -> libc::sighandler_t {
     on_sigtrap as *const () as libc::sighandler_t
 }
 
-/// The kernel's handler. What is the program's own goes on as its other signals do, with the kernel's frame.
+/// The kernel's handler. A SIGTRAP of the program's own goes on like its other signals, with the kernel's frame.
 ///
 /// # Safety
 /// Called by the kernel only.
@@ -94,8 +94,8 @@ extern "C" fn take(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) ->
     arguments.done
 }
 
-/// The program may have the alignment of accesses checked, which the kernel leaves so for handlers; compiled code does not
-/// heed it. (Bit 18 of the flags: Intel SDM volume 1, 3.4.3.)
+/// Ends alignment checks: the program may have them switched on, the kernel leaves them on for handlers, and compiled
+/// code would fault. (Bit 18 of the flags: Intel SDM volume 1, 3.4.3.)
 fn access_words_anywhere() {
     // SAFETY: clears a flag; behind the handler the kernel gives the program its flags back.
     unsafe { asm!("pushfq", "and dword ptr [rsp], ~(1 << 18)", "popfq") };

@@ -5,7 +5,7 @@ use carom_collect_translate::program_action;
 
 use crate::{context::Context, hooks::signals::real_sigaction, registry, thread::State};
 
-/// Does what would have happened without us, but for running a handler of the program's: false where there is one to run.
+/// Does what would have happened natively. False where a handler of the program must run, which the caller does.
 pub fn is_settled(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) -> bool {
     let own = signal::bit(libc::SIGTRAP);
     let handler = program_action(libc::SIGTRAP as u64).handler as libc::sighandler_t;
@@ -23,10 +23,11 @@ pub fn is_settled(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) -> 
     true
 }
 
-/// Where the program believes that it blocks SIGTRAP, a SIGTRAP that was sent waits until it no longer does, or takes
-/// it by `sigwait`: from now on the kernel blocks it in this thread.
+/// Has a SIGTRAP that was sent wait, where the program believes that it blocks SIGTRAP: until it unblocks it, or takes
+/// it by `sigwait`. From now on the kernel blocks SIGTRAP in this thread.
 ///
-/// Samples would wait with it and be taken for it, so there are no more in this thread.
+/// Samples would wait as well, and the program would take them for its own signal. So this thread is not sampled any
+/// more.
 fn hold_back(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) {
     let stop = |state: &mut State| {
         state.burst = None;

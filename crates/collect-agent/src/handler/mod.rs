@@ -19,15 +19,38 @@
 //!
 //! **Budget.** The costs of a timer signal, a single step, a trap and of moving a watchpoint are calibrated once a
 //! session, because a handler cannot see what its own delivery costs. Each thread keeps an account: its CPU time earns
-//! credit at the rate of `--budget`, everything that we do is paid from it. Timer samples go on (at a longer period if
-//! they alone break the budget); whether a step sample follows is left to a chance that follows the balance. Under
-//! `translate` all samples are taken; that chance decides which of them may set watchpoints (`share`), or are followed at
-//! all (`reuse`).
+//! credit at the rate of `--budget`, and pays for all work of the agent. Timer samples go on (at a longer period if
+//! they alone break the budget); a step sample follows with a probability that depends on the balance. Under
+//! `translate` all samples are taken; the probability decides which of them may set watchpoints (`share`), or are
+//! followed at all (`reuse`).
 //!
 //! **Unbiased detection.** Algorithm 1 of the ComDetective paper, to the letter, pulls ratios toward one half: a slot
 //! stays taken for two store samples, and the line to watch is drawn among lines, not among writes. `Scheme::Balanced`
 //! lets every store sample overwrite its slot and always examines the latest write of another thread. Simulations of
 //! both schemes are in `carom-base-detect`'s tests.
+//!
+//! # No heap
+//!
+//! A handler that allocates could deadlock. The allocator of debug builds aborts there
+//! ([`Thread::must_not_allocate`](crate::thread::Thread::must_not_allocate)), which the tests run. Each path has a test that
+//! fails when the path allocates (in `crates/app/tests/robust`):
+//!
+//! | path | code | test |
+//! | --- | --- | --- |
+//! | timer, `burst` | `timer`, `detect/*::interrupted` | `reuse.rs`: `programs_stay_what_they_are_while_interrupts_sample` |
+//! | single step | `burst` | `denied.rs`: `old_kernels_delivery_finds_sharing` |
+//! | trap of a debug register, `burst` | `detect/share/watch` | `denied.rs`: `old_kernels_delivery_finds_sharing` |
+//! | timer, `translate` | `translated` | `translated.rs`: `threads_come_go_and_are_cancelled` |
+//! | trap of a debug register, `translate` | `detect/reuse/sampled/traps` | `reuse.rs`: `registers_find_it_too` |
+//! | sample of translated code | `detect/*::sampled` | `reuse.rs`: `the_only_distance_is_found_by_samples` |
+//! | touch of watched data | `detect/*::touched` | `reuse.rs`: `the_only_distance_is_found_by_samples` |
+//!
+//! Other code of ours may run inside a signal handler of the program, and may allocate: the agent's heap is locked with all
+//! signals blocked, so that no handler can interrupt its holder. These are the delivery of signals, which translates handlers on
+//! the engine's stack (`translated.rs`: `signals_masks_and_stacks_stay_its_own`), `fork`, `_exit` and other hooks in a handler
+//! (`held.rs`: `handlers_fork_and_end_processes_whatever_they_interrupt`), the end of a thread (`threads.rs`:
+//! `cancelled_and_leaving_threads_clean_up`), and stepping aside (`aside.rs`:
+//! `a_filter_that_forbids_what_carom_needs_is_stepped_aside_for`).
 
 mod burst;
 mod entry;
@@ -51,15 +74,16 @@ use crate::{
     window,
 };
 
-/// Longer than the handler ever computes: beyond this the thread was preempted in it. (The clock of the thread's own
-/// time would know, but reading it twice costs more than a microsecond.)
+/// Longer than the handler ever computes: beyond this the thread was preempted in it. (The thread's CPU-time clock
+/// would be exact, but two readings cost more than a microsecond.)
 const LONGEST_RUN_NS: u64 = 100_000;
 
-/// A timer sample that comes sooner after the last one, its delivery aside: that one took longer than the timer's
-/// period, and the thread has hardly run. Without a pause it would never run again.
+/// The least time between a timer sample and the next, without its delivery. A shorter time means that the last sample
+/// took longer than the timer's period. Without a pause the thread would never run again.
 const NO_RESPITE_NS: u64 = 10_000;
 
-/// Charged for a sample that left no respite, as its true cost is not known: the period grows until there is some.
+/// Charged for a sample that came too soon, because its true cost is unknown: the period grows until the thread can
+/// run.
 const CROWDED_COST_NS: u64 = 1_000_000;
 
 /// Handles one SIGTRAP. Returns false where it is the program's own.
@@ -69,7 +93,7 @@ fn handle(info: signal::TrapInfo, ucontext: *mut libc::c_void) -> bool {
         return false;
     }
     let fs_base = registry::thread_pointer();
-    // A signal that was under way when its thread stopped being sampled finds no thread: nothing to do.
+    // A signal that was under way when the sampling of its thread ended finds no thread, and is dropped.
     let Some(thread) = registry::find(fs_base) else {
         return origin != Origin::Step || calibrate::is_stepping();
     };
@@ -101,15 +125,14 @@ fn handle(info: signal::TrapInfo, ucontext: *mut libc::c_void) -> bool {
         }
     });
     if entered.is_none() && origin == Origin::Step {
-        // The state is in use, so no burst of ours is going on here.
-        // SAFETY: as above; the closure that also used it did not run.
+        // The state is in use, so that this thread is in no burst of ours. SAFETY: as above; the closure that also used
+        // it did not run.
         unsafe { Context::new(ucontext) }.set_single_step(false);
     }
     ours
 }
 
-/// Does what the signal asks for. Returns what its delivery cost in nanoseconds, or `None` for a single step
-/// that is not ours.
+/// Handles the signal. Returns the cost of its delivery in nanoseconds, or `None` for a single step that is not ours.
 fn dispatch(scene: Scene<'_>, origin: Origin, info: signal::TrapInfo) -> Option<u64> {
     use std::sync::atomic::Ordering::Relaxed;
     let control = scene.state.session.control();
@@ -147,7 +170,7 @@ fn keep_to_window(state: &mut State, time: Nanos) -> bool {
     open
 }
 
-/// Tells the detectors of a sample of `population`, which has the accesses `accesses`, or none because of `skip`.
+/// Passes a sample of `population` to the detectors, with its accesses, or without because of `skip`.
 fn interrupted(
     scene: &mut Scene<'_>,
     population: Population,

@@ -18,9 +18,9 @@ const WINDOW_BYTES: u64 = 64;
 
 /// Calls that fail with EINTR after any handler, and that are idempotent until they succeed.
 ///
-/// Not those that exist to wait for a signal (`pause`, `sigsuspend`, `ppoll`, `epoll_pwait`): they are used where
-/// EINTR is expected, and where SIGTRAP waited while they blocked it, it comes just behind the call that another signal
-/// has ended. To make that call again would be to wait for ever.
+/// Calls that wait for a signal (`pause`, `sigsuspend`, `ppoll`, `epoll_pwait`) are not among them. Their callers
+/// expect EINTR. And a SIGTRAP that waited while the call blocked it comes just behind the call that another signal has
+/// ended: to make it again would be to wait for ever.
 const NEVER_RESTARTED: [i64; 12] = [
     libc::SYS_poll,
     libc::SYS_select,

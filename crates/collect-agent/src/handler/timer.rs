@@ -12,7 +12,7 @@ use crate::{
     threads,
 };
 
-/// How often, in timer samples, name and CPU time are written down for the case that the thread is killed.
+/// How often, in timer samples, name and CPU time are written, in case the thread is killed.
 const PROGRESS_EVERY: u64 = 64;
 
 /// How often, in timer samples, the period is varied. Programming the timer costs 10 us on a virtual machine, as
@@ -68,8 +68,8 @@ pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
     }
 }
 
-/// Makes the coming samples follow each other after a random time with the period as its mean, so that no rhythm
-/// of the program, or of another thread's samples, is met in step for long.
+/// Makes the time between the next samples random with the period as its mean, so that samples do not stay in step with
+/// the program's rhythm, or with another thread's samples.
 fn vary_period(scene: &mut Scene<'_>) {
     let period = scene.state.budget.next_period();
     let varied = period / 2 + scene.state.random() % period.max(1);

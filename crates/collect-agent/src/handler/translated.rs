@@ -1,4 +1,4 @@
-//! What the handler does where the program's code is translated.
+//! The handler where the program's code is translated.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -13,11 +13,11 @@ use crate::{
     threads, translated,
 };
 
-/// How often, in timer signals, name, CPU time and counts are written down for the case that the thread is killed.
+/// How often, in timer signals, name, CPU time and counts are written, in case the thread is killed.
 const PROGRESS_EVERY: u64 = 10;
 
-/// A timer signal, which here serves what is outside the cache, or a watchpoint's trap. Returns what its delivery cost,
-/// `None` for what is not ours.
+/// Handles a timer signal, which here serves threads outside the cache, or a watchpoint's trap. Returns the cost of its
+/// delivery, or `None` for a signal that is not ours.
 pub fn on_signal(
     state: &mut State,
     mut context: Context<'_>,
@@ -29,7 +29,7 @@ pub fn on_signal(
     match state.sampler.cause(origin) {
         Some(Cause::Timer) => {
             state.samples = state.samples.wrapping_add(1);
-            // At first more often, so that there is something of a thread that lived for a moment.
+            // More often at first, so that something is known of a short-lived thread.
             if state.samples.is_multiple_of(PROGRESS_EVERY) || state.samples.is_power_of_two() {
                 threads::note_progress(&state.slot);
                 translated::write_here(&state.slot);
@@ -38,8 +38,8 @@ pub fn on_signal(
             translated::witness(context.raw());
         }
         Some(Cause::Watch(index)) => {
-            // The trap is the cache's; what it says is the program's.
-            // The block that was interrupted counts as a whole.
+            // The trap happened in the cache. Detectors need the program's own registers. The block that was
+            // interrupted counts as a whole.
             let _held = carom_collect_translate::hold();
             let accesses = carom_collect_translate::accesses();
             let mut program = *context.raw();

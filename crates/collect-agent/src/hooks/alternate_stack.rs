@@ -1,5 +1,5 @@
-//! The kernel's alternate stack is ours, with room for our handler however small the program's is. Which one the program
-//! has set is kept in mind, and its handlers are started there.
+//! The alternate stack that the kernel knows is ours, with room for our handler. The agent remembers the stack that the
+//! program has set, and starts its handlers there.
 
 use super::{next::next, signals::fails};
 use crate::hooks::signals::{choosing_hook, is_kept};

@@ -1,9 +1,9 @@
-//! Functions by which the program restricts its system calls: the agent may have to step aside before that. Where the thread
-//! runs in the cache, the translator sees the system calls themselves.
+//! Functions by which the program restricts its system calls: the agent may have to step aside first. For threads in
+//! the cache the translator sees the system calls themselves.
 //!
-//! They go on in the C library's functions: a program may have allowed system calls from its code alone
-//! (PR_SET_SYSCALL_USER_DISPATCH). The agent calls these two itself, before it is ready for anything: until [`prepare`] they
-//! make their system call themselves.
+//! The hooks go on in the C library's functions: a program may have allowed system calls from the library's code alone
+//! (PR_SET_SYSCALL_USER_DISPATCH). Before [`prepare`] these are not known, and the hooks make the system call
+//! themselves.
 
 use std::{arch::naked_asm, ffi::c_long, sync::atomic::AtomicU64};
 

@@ -38,7 +38,7 @@ fn in_child() {
     translated::set_slot(None);
     let Some(parent) = session::current() else { return };
     let before = signal::quiet_alone(|| begin(parent));
-    // Nobody hides anything any more where the child cannot be recorded, on a full disk for example.
+    // Where the child cannot be recorded (on a full disk), signals and stack are the program's own again.
     if registry::current().is_none()
         && let Some(Before { hidden, program_stack, .. }) = before
     {
@@ -47,12 +47,12 @@ fn in_child() {
     }
 }
 
-/// What the child's only thread was in the parent.
+/// The child's only thread as it was in the parent.
 struct Before {
     /// The signals that it believes it blocks although the kernel does not.
     hidden: signal::Mask,
     program_stack: Stack,
-    /// Its own stack; `None` where the fork has interrupted what is done with its state.
+    /// Its own stack; `None` where the fork has interrupted code that uses the thread's state.
     stack: Option<Extent>,
 }
 
@@ -102,7 +102,7 @@ fn begin(parent: &'static Session) -> Option<Before> {
             threads::detect();
         }
     }
-    // The thread is another process's now, but its signals and stacks are what they were.
+    // The thread belongs to another process now. Its signals and stacks are unchanged.
     if let (Some(thread), Some(before)) = (registry::current(), &before) {
         thread.signals().set_hidden(before.hidden);
         thread.signals().set_stack(before.program_stack);

@@ -1,4 +1,4 @@
-//! Libraries come and go while the program runs.
+//! Loading and unloading of libraries while the program runs.
 
 use std::{
     arch::naked_asm,

@@ -28,11 +28,11 @@ use std::ffi::c_void;
 
 use crate::{session::Session, translated::observer::FromCache};
 
-/// What translated code makes of the hooks.
+/// How translated code treats the hooks.
 #[cfg(not(feature = "static-link"))]
 pub fn seen_from_cache(session: &Session) -> FromCache {
-    // System calls of the one are seen when they leave the cache. What the program's heap does is the program's doing: it
-    // is to be counted.
+    // The engine sees system calls when they leave the cache. The work of the program's heap is counted as the
+    // program's.
     let mut leading_on: Vec<_> = confining::ways_to_library().collect();
     if session.settings.objects.is_none() {
         leading_on.extend(heap::ways_to_library());
@@ -42,7 +42,7 @@ pub fn seen_from_cache(session: &Session) -> FromCache {
     FromCache { leading_on: leading_on.into_iter().map(addresses).collect(), careful: heap::careful_code() }
 }
 
-/// As above; but nothing is translated in such programs.
+/// As above; statically linked programs are not translated.
 #[cfg(feature = "static-link")]
 pub fn seen_from_cache(_session: &Session) -> FromCache {
     FromCache { leading_on: Vec::new(), careful: 0..0 }

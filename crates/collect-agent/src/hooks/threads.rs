@@ -1,4 +1,4 @@
-//! Threads come (`pthread_create`, `thrd_create`) and go (a key's destructor, however they end).
+//! How threads begin (`pthread_create`, `thrd_create`) and end (in a key's destructor).
 
 use std::{
     arch::naked_asm,
@@ -46,7 +46,7 @@ struct Start {
 struct NewThread {
     start: Start,
     serial: u32,
-    /// Threads begin with their maker's signal mask, also with what is hidden of it.
+    /// A thread begins with its maker's signal mask, also with the hidden part.
     hidden_mask: signal::Mask,
     stack: Extent,
 }
@@ -146,7 +146,7 @@ extern "C" fn unpack_and_begin(start: *mut c_void, translate: &mut u64) -> Start
         begin_on_handler_stack(session, serial, false, stack, Vacancy::find);
         match registry::current() {
             Some(thread) => thread.signals().set_hidden(hidden_mask),
-            // Nobody hides anything in a thread that cannot be recorded.
+            // A thread that cannot be recorded has its own signal mask.
             None => {
                 signal::set_mask(libc::SIG_BLOCK, hidden_mask);
             }

@@ -1,7 +1,8 @@
-//! A lock that knows its holder: it never waits for the calling thread itself, nor for one that will not come back.
+//! A lock that knows its holder: it waits neither for the calling thread itself, nor for a holder that will never
+//! release it.
 //!
-//! It is taken wherever the program allocates, so signals come meanwhile: a handler of the program that finds its own
-//! thread to hold the lock does without.
+//! It is taken wherever the program allocates, and signals may come while it is held. A handler of the program whose
+//! own thread holds the lock goes on without it.
 
 use std::time::Duration;
 

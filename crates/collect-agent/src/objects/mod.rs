@@ -1,8 +1,8 @@
 //! Heap objects by where they were allocated: which block of memory a contended line lies in.
 //!
-//! While the program runs, the hooks of `malloc` and its kin enter every live block with the call path that
-//! allocated it in one [`BlockTable`]. The signal handler looks the addresses of sharing events up there and tells
-//! the host about the blocks that it meets; all others are never written down.
+//! While the program runs, the hooks of `malloc` and its kin enter every live block with the call path that allocated
+//! it in one [`BlockTable`]. The signal handler looks the addresses of sharing events up there and tells the host about
+//! the blocks that it finds; all others are never reported.
 //!
 //! A program's signal handler may allocate, or jump away, while a hook is at work on the same thread. So each
 //! step is either lock-free or done under a lock that knows its holder ([`HolderLock`]), and memory for the
@@ -69,7 +69,7 @@ pub fn allocated(block: *mut c_void, size: usize, caller: Caller) {
     });
 }
 
-/// Removes a block that is about to be freed, and says what it was. Not for our own handlers.
+/// Removes and returns a block that is about to be freed. Not for our own handlers.
 pub fn freeing(block: *mut c_void) -> Option<Object> {
     let base = block.addr() as u64;
     if base == 0 { None } else { aside(|_| TABLE.remove(base)) }
@@ -80,9 +80,8 @@ pub fn kept(object: Object) {
     aside(|_| TABLE.insert(object));
 }
 
-/// Runs `work` with errno kept and the thread's sampling held off: what a hook does is not the program's doing.
-/// The state is `None` in threads that are not sampled, and where a signal handler of the program has
-/// interrupted a hook.
+/// Runs `work` with errno kept and without samples of the thread: the work of a hook is not the program's. The state is
+/// `None` in threads that are not sampled, and where a signal handler of the program has interrupted a hook.
 fn aside<R>(work: impl FnOnce(Option<&mut State>) -> R) -> R {
     let errno = signal::errno();
     let mut work = Some(work);

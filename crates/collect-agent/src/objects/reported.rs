@@ -1,4 +1,4 @@
-//! Which blocks the host knows of already.
+//! The blocks that the host knows already.
 
 use carom_base::{LINE_BYTES, StackId};
 

@@ -11,7 +11,7 @@ use super::{
     shard::{BLOCK_GRANULES, Key, LEVELS, Object, Shard, level},
 };
 
-/// Parts that are locked apart: enough that two threads seldom meet in one.
+/// Parts with a lock each: enough that two threads seldom need the same one.
 const SHARDS: usize = 64;
 
 /// A look-up met a part of the table that a hook was changing, and found nothing elsewhere.
@@ -44,7 +44,7 @@ impl BlockTable {
             Ok(shard) => Some(shard),
             Err(Shut::Mine) => None,
             Err(Shut::Others) => {
-                // Nothing in this part can be told any more, and no thread may wait for it again.
+                // This part is lost, and no thread may wait for it again.
                 super::stop();
                 None
             }

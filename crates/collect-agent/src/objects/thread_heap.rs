@@ -1,8 +1,8 @@
-//! What is kept of each thread that allocates.
+//! State of each thread that allocates.
 
 use super::{path::Paths, reported::Reported};
 
-/// What a thread needs for all this.
+/// The unwinder and the call path of a thread's allocations.
 pub struct ThreadHeap {
     pub(super) paths: Paths,
     pub(super) reported: Reported,

@@ -21,8 +21,8 @@ pub struct CommonBoards {
 /// Where the file is mapped. A forked child has it at the same place.
 static MAPPED: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Maps the file at `path`, which has so many slots on each board. `None` where there is none, as where nobody looks for
-/// sharing.
+/// Maps the file at `path`, with `slots` slots on each board. `None` where there is no such file, because sharing is
+/// not looked for.
 pub fn boards(path: &CStr, slots: u32) -> Option<CommonBoards> {
     let base = match NonNull::new(MAPPED.load(Acquire)) {
         Some(mapped) => mapped,

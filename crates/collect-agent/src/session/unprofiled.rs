@@ -1,4 +1,5 @@
-//! What runs unprofiled, and is counted where nothing else can be written any more: in memory that the host shares.
+//! Counts threads, processes and CPU time that run unprofiled, in memory shared with the host: nothing else can be
+//! written there.
 
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
@@ -21,7 +22,7 @@ pub fn child_is_unprofiled(parent: &Session, errno: i32) {
     UNPROFILED_PID.store(process::process_id(), Relaxed);
 }
 
-/// The process ends in an orderly way: where it was not recorded, that much CPU time was not.
+/// The process ends in an orderly way: adds its CPU time if it was not recorded.
 pub fn unprofiled_child_ends() {
     if UNPROFILED.load(Relaxed).is_null() || UNPROFILED_PID.load(Relaxed) != process::process_id() {
         return;
@@ -52,7 +53,7 @@ impl Session {
         unsafe { self.head.load(Acquire).as_ref() }
     }
 
-    /// A program is about to take the place of this one that will run unprofiled, with this error number. Signal-safe.
+    /// A program that will run unprofiled, because of this error number, is about to replace this one. Signal-safe.
     pub fn gives_way(&self, errno: i32) {
         if let Some(head) = self.head() {
             head.left_errno.store(errno as u32, Relaxed);
@@ -62,7 +63,7 @@ impl Session {
         }
     }
 
-    /// It has not, after all.
+    /// It has not replaced it: the call failed.
     pub fn stays(&self) {
         if let Some(head) = self.head() {
             head.left_at.store(0, Relaxed);

@@ -1,4 +1,4 @@
-//! What is mapped of memory that processes may share, as the kernel tells it.
+//! Finds the mappings of memory that processes may share, by asking the kernel.
 
 use std::{
     ops::Range,
@@ -17,7 +17,7 @@ use crate::{
     session::Session,
 };
 
-/// When to look again, in nanoseconds: what is mapped by code that nobody watches is found then.
+/// When to look again, in nanoseconds: mappings by code that is not translated are found then.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// The program has mapped, unmapped or moved such memory since the last look.
@@ -26,14 +26,14 @@ static CHANGED: AtomicBool = AtomicBool::new(false);
 /// The kernel cannot be asked what is mapped at an address ([`holds`]).
 static UNASKED: AtomicBool = AtomicBool::new(false);
 
-/// So many times as long as it took to look is the pause before the next one: a thousandth of the time.
+/// The pause between two looks, in multiples of the time that one takes: looking takes a thousandth of the time.
 const PAUSE: u64 = 1000;
 
 /// The same where something has changed: a hundredth.
 const PAUSE_OF_CHANGE: u64 = 100;
 
-/// The pause after something was found, in nanoseconds, and the longest: it doubles each time that nothing is new. Looking
-/// takes a descriptor for a moment, which other threads of the program may notice by the numbers of theirs.
+/// The pause after something was found, in nanoseconds, and the longest pause: it doubles each time that nothing is
+/// new. Looking takes a descriptor for a moment, which changes the numbers that other threads of the program get.
 const FIRST_PAUSE_NS: u64 = 20_000_000;
 const LONGEST_PAUSE_NS: u64 = 320_000_000;
 
@@ -46,7 +46,7 @@ const LINE_BYTES: usize = 5 << 10;
 struct Look {
     found: [ranges::Shared; ranges::MOST],
     text: Text<LINE_BYTES>,
-    /// Mappings told so far.
+    /// Mappings that were reported.
     told: usize,
     /// How long the last look took, in nanoseconds.
     cost: u64,
@@ -72,7 +72,7 @@ static LOOK: Lock<Look> = Lock::new(
 /// Something was mapped, unmapped or moved; what was at `bytes` is not there any more.
 pub fn note_change(bytes: Option<&Range<u64>>) {
     CHANGED.store(true, Relaxed);
-    // Whoever holds it looks, and then looks again.
+    // The holder of the lock looks, and then looks again.
     let Some(mut look) = LOOK.try_lock() else { return };
     let soon = clock::now().0.saturating_add(look.cost.saturating_mul(PAUSE_OF_CHANGE));
     NEXT.store(NEXT.load(Relaxed).min(soon), Relaxed);
@@ -116,8 +116,8 @@ pub fn at_once(session: &Session, common: &CommonHeader) {
     }
 }
 
-/// Whether `local` still is the byte that processes share as `shared`. True where the kernel cannot be asked for a single
-/// mapping: looks come often enough there. Signal-safe, but for errno.
+/// Whether `local` is still the byte with the shared address `shared`. True where the kernel cannot be asked for a
+/// single mapping: looks are frequent there. Signal-safe, but for errno.
 pub fn holds(common: &CommonHeader, local: Addr, shared: Addr) -> bool {
     if UNASKED.load(Relaxed) {
         return true;
@@ -185,14 +185,14 @@ impl Look {
 /// The shared address of a mapping's first byte.
 fn address(common: &CommonHeader, mapping: &Mapping<'_>) -> Option<Addr> {
     let part = mapping.offset / SegmentId::BYTES;
-    // What reaches into the next part of a file is compared as far as it goes.
+    // A mapping that reaches into the next part of a file is compared up to its end.
     let of_system_v = mapping.name.starts_with(b"/SYSV");
     let segment = SegmentId(common.segment(identity(mapping, part, of_system_v))?);
     Addr::shared(segment, mapping.offset % SegmentId::BYTES)
 }
 
-/// What tells a file, or memory that the kernel treats as one, from all others of the machine. Segments of System V and
-/// anonymous memory are on one device, and number themselves.
+/// Identifies a file, or memory that the kernel treats as a file, on this machine. Segments of System V and anonymous
+/// memory are on one device, and have unique numbers there.
 fn identity(mapping: &Mapping<'_>, part: u64, of_system_v: bool) -> u64 {
     [mapping.device, mapping.inode, part << 1 | u64::from(of_system_v)].into_iter().fold(0, mix)
 }

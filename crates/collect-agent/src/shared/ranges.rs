@@ -1,4 +1,4 @@
-//! Where memory that processes may share is mapped here: a table that handlers read without a lock.
+//! The table of this process's mappings of shared memory, which handlers read without a lock.
 
 use std::{
     ops::Range,
@@ -81,7 +81,8 @@ impl Ranges {
             // ATOMICS: pairs with the release store that ends `set`.
             let before = self.sequence.load(Acquire);
             let found = find(self.entries.get(..self.count.load(Relaxed))?);
-            // ATOMICS: pairs with the release fence in `set`: who has seen one of its words sees its odd number here.
+            // ATOMICS: pairs with the release fence in `set`: a reader that has seen one of its words sees its odd
+            // number here.
             fence(Acquire);
             if before.is_multiple_of(2) && self.sequence.load(Relaxed) == before {
                 return found;
@@ -96,7 +97,7 @@ impl Ranges {
         here.eq(ranges.iter().copied())
     }
 
-    /// Copies those that `keep` keeps, and says how many there are. For the writer.
+    /// Copies the ranges that `keep` keeps, and returns their number. For the writer.
     pub fn copy_to(&self, to: &mut [Shared; MOST], keep: impl Fn(&Shared) -> bool) -> usize {
         let here = self.entries.iter().take(self.count.load(Relaxed)).map(AtomicRange::get);
         to.iter_mut().zip(here.filter(keep)).map(|(entry, range)| *entry = range).count()
@@ -107,7 +108,7 @@ impl Ranges {
         self.entries.iter().take(self.count.load(Relaxed)).any(|entry| entry.get() == range)
     }
 
-    /// Puts these, in order of their addresses, in place of all. Called by one thread at a time.
+    /// Replaces all ranges by these, in order of their addresses. Called by one thread at a time.
     pub fn set(&self, ranges: &[Shared]) {
         let odd = self.sequence.load(Relaxed) | 1;
         self.sequence.store(odd, Relaxed);

@@ -1,4 +1,4 @@
-//! Threads and the process in the engine: how they begin, what is written down meanwhile, how they end.
+//! Threads and the process in the engine: how they begin, write their counts, and end.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -51,7 +51,7 @@ pub fn end_counts(name: u64, totals: &Totals) {
     }
 }
 
-/// Writes down what every thread has executed so far.
+/// Writes the counts of every thread.
 pub fn write_all() {
     if is_on() {
         undisturbed(|| {
@@ -62,7 +62,7 @@ pub fn write_all() {
     }
 }
 
-/// The process ends: what is still watched is over. `totals`: what each thread, by its name, has accessed in all.
+/// The process ends, and with it all watches. `totals`: the number of accesses of each thread, by its name.
 pub fn end_process(totals: Option<&[(u64, u64)]>) {
     undisturbed(|| {
         with_detectors(|detectors, state| {
@@ -87,14 +87,22 @@ pub fn ran_to_the_end() -> bool {
     ENDS.load(Relaxed)
 }
 
-/// Does something with the detectors and the state of the calling thread.
+/// Runs `work` with the detectors and the state of the calling thread.
 pub fn with_detectors(work: impl FnOnce(&'static Detectors, &mut State)) {
     if let (Some(thread), Some(detectors)) = (registry::current(), detect::current()) {
         thread.visit(|state| work(detectors, state));
     }
 }
 
-/// Loads and stores. What takes back is read after what it takes from, while the thread may run on.
+/// As [`with_detectors`], in front of an access, where nothing may allocate.
+pub fn with_detectors_at_access(work: impl FnOnce(&'static Detectors, &mut State)) {
+    if let (Some(thread), Some(detectors)) = (registry::current(), detect::current()) {
+        thread.visit_without_heap(|state| work(detectors, state));
+    }
+}
+
+/// Loads and stores. Negative parts are read after the parts that they are taken from, while the thread may run on: the
+/// sum may be negative for a moment.
 pub fn accesses(totals: &Totals) -> u64 {
     totals.loads.saturating_add(totals.stores).max(0) as u64
 }

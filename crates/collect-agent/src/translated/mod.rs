@@ -1,7 +1,7 @@
 //! The `translate` engine in this process: what it counts goes into the threads' slots.
 //!
-//! Here stand what all of the agent may ask and tell the engine; [`life`] begins and ends threads in it, [`observer`] starts it and
-//! passes on what it tells.
+//! This file has the calls to the engine that all of the agent uses. [`life`] begins and ends threads in it;
+//! [`observer`] starts it and receives its calls.
 
 pub mod life;
 pub mod observer;
@@ -23,7 +23,8 @@ pub fn is_on() -> bool {
     engine::is_started()
 }
 
-/// Works with the engine while no signal can come, where there is room for it: the program's stacks may be small.
+/// Runs `work`, which calls the engine, with signals blocked and on the handler stack: the program's stack may be
+/// small.
 pub fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
     let _quiet = signal::Quiet::begin();
     match registry::current() {
@@ -32,17 +33,17 @@ pub fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
     }
 }
 
-/// How the engine names the thread that writes into `slot`.
+/// The engine's name for the thread that writes into `slot`.
 pub fn name(slot: &Slot) -> u64 {
     std::ptr::from_ref(slot.header()).expose_provenance() as u64
 }
 
-/// Where the hook whose return address lies at `at` goes back to, where it was called from translated code.
+/// The original return address of a hook that was called from translated code. `at`: where its return address lies.
 pub fn goes_back_to(at: u64) -> Option<u64> {
     if is_on() { undisturbed(|| engine::goes_back_to(at)) } else { None }
 }
 
-/// What the calling thread counts goes into another slot, in the child of a fork, or nowhere.
+/// Sends the calling thread's counts to another slot, in the child of a fork, or nowhere.
 pub fn set_slot(slot: Option<Slot>) {
     if is_on() {
         undisturbed(|| engine::set_name(slot.map_or(NOWHERE, |slot| name(&slot))));
@@ -59,14 +60,14 @@ pub fn code_changed() {
     }
 }
 
-/// Writes down what the calling thread has executed so far. For handlers, with all signals blocked.
+/// Writes the counts of the calling thread. For handlers, with all signals blocked.
 pub fn write_here(slot: &Slot) {
     if let Some(totals) = engine::totals() {
         write(name(slot), &totals);
     }
 }
 
-/// The timer has interrupted the calling thread at `context`: where it is outside the cache, that counts, and it goes on
+/// The timer has interrupted the calling thread at `context`. Time outside the cache is counted, and the thread goes on
 /// in the cache where it can. For handlers, with all signals blocked.
 pub fn witness(context: &mut libc::ucontext_t) {
     if session::current().is_some() {
@@ -74,7 +75,7 @@ pub fn witness(context: &mut libc::ucontext_t) {
     }
 }
 
-/// Has the calling thread run natively behind the back of the engine's books: a program of our tests calls it.
+/// Has the calling thread run natively without the engine's knowledge. For a program of the tests.
 #[cfg(debug_assertions)]
 #[unsafe(no_mangle)]
 extern "C" fn carom_test_lose_thread() {
@@ -91,7 +92,7 @@ pub fn header(name: u64) -> Option<&'static SlotHeader> {
     Some(unsafe { &*header })
 }
 
-/// Writes down what a thread has executed.
+/// Writes the counts of a thread.
 pub fn write(name: u64, totals: &Totals) {
     let Some(header) = header(name) else { return };
     let counts = [
@@ -109,7 +110,7 @@ pub fn write(name: u64, totals: &Totals) {
     ];
     for (count, value) in counts {
         if let Some(place) = header.counts.get(count as usize) {
-            // What takes back is read after what it takes from, while the thread runs on.
+            // A negative part may be read after the part that it is taken from, while the thread runs on.
             place.store(value.max(0) as u64, Relaxed);
         }
     }

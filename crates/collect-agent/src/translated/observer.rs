@@ -1,4 +1,4 @@
-//! The `translate` engine started, and what it tells us passed on.
+//! Starts the `translate` engine, and passes its calls on to the detectors.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use carom_collect_translate::{Batch, Mode, Observer, Obstacle, Totals};
 
 use super::{
     header,
-    life::{self, accesses, with_detectors},
+    life::{self, accesses, with_detectors_at_access},
     write,
 };
 use crate::{
@@ -27,19 +27,21 @@ use crate::{
     shared, window,
 };
 
-/// What the engine tells us.
+/// Receives the engine's calls.
 struct Agent;
 
 impl Observer for Agent {
     fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind, followed: f32) {
         keeping_errno(|| {
-            with_detectors(|detectors, state| detectors.sampled(state, registers, *access, kind, followed));
+            with_detectors_at_access(|detectors, state| {
+                detectors.sampled(state, registers, *access, kind, followed)
+            });
         });
     }
 
     fn weighs(&self, drawn: usize) -> Option<f32> {
         let mut weight = Some(1.0);
-        with_detectors(|detectors, state| weight = detectors.weighs(state, drawn));
+        with_detectors_at_access(|detectors, state| weight = detectors.weighs(state, drawn));
         weight
     }
 
@@ -48,7 +50,9 @@ impl Observer for Agent {
     }
 
     fn touched(&self, registers: &Registers<'_>, access: &Access) {
-        keeping_errno(|| with_detectors(|detectors, state| detectors.touched(state, registers, access)));
+        keeping_errno(|| {
+            with_detectors_at_access(|detectors, state| detectors.touched(state, registers, access));
+        });
     }
 
     fn streamed(&self, name: u64, batch: &Batch<'_>) {
@@ -109,7 +113,7 @@ impl Observer for Agent {
     }
 }
 
-/// Does something in the middle of the program's code, which may be about to look at errno.
+/// Runs `work` in the middle of the program's code, which may be about to read errno.
 fn keeping_errno(work: impl FnOnce()) {
     let errno = signal::errno();
     work();
@@ -137,7 +141,7 @@ pub fn start(session: &Session, seen: &FromCache) {
     }
 }
 
-/// What the engine is to do for the session's detectors.
+/// The engine's mode for the session's detectors.
 fn mode(session: &Session) -> Mode {
     let needs = detect::current().map(Detectors::needs).unwrap_or_default();
     let settings = &session.settings;
@@ -152,7 +156,7 @@ fn mode(session: &Session) -> Mode {
     }
 }
 
-/// What translated code makes of the agent's own functions.
+/// How translated code treats the agent's own functions.
 pub struct FromCache {
     /// Hooks that lead on to a function of the C library, which is translated: both addresses.
     pub leading_on: Vec<(u64, u64)>,
@@ -160,7 +164,7 @@ pub struct FromCache {
     pub careful: Range<u64>,
 }
 
-/// The code of this library, which runs natively, but for what only leads on to the C library.
+/// The code of this library that runs natively: all but the functions that only lead on to the C library.
 fn native_code(careful: &Range<u64>) -> Vec<Range<u64>> {
     // Both are defined by the linker.
     unsafe extern "C" {

@@ -4,7 +4,7 @@ pub use carom_base::Leave;
 
 use crate::memory;
 
-/// Processor time of a thread, and what of it was spent outside the cache.
+/// CPU time of a thread, and the part of it outside the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Since the thread was attached, in nanoseconds.

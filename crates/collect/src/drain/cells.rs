@@ -17,7 +17,7 @@ pub struct CellFile {
     tail: Tail,
 }
 
-/// What one visit brought.
+/// The result of one visit.
 #[derive(Debug, Default, PartialEq)]
 pub struct Cells {
     /// The counts, their threads being serials.
@@ -27,7 +27,7 @@ pub struct Cells {
 }
 
 impl CellFile {
-    /// What is new in the file.
+    /// The new counts of the file.
     pub fn read(&mut self, path: &Path) -> Cells {
         self.tail.read(path, MOST_BYTES);
         let bytes = &mut self.tail.bytes;
@@ -39,7 +39,7 @@ impl CellFile {
     }
 }
 
-/// The counts at the front of `words`, and how many words they and what is none of them took.
+/// The counts at the front of `words`, and the number of words that were used, garbage included.
 fn parse(words: &[u64]) -> (Cells, usize) {
     let mut found = Cells::default();
     let mut rest = words;

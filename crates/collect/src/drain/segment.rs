@@ -17,7 +17,7 @@ pub struct Segment {
     slots: usize,
 }
 
-/// What one visit to a slot brought.
+/// The result of one visit to a slot.
 pub struct Visit {
     /// The slot's head, read last.
     pub head: SlotSnapshot,
@@ -47,7 +47,7 @@ impl Segment {
         Ok(Some(Self { file, slots: slots as usize }))
     }
 
-    /// What the head says of the process's end.
+    /// The end of the process, as the head states it.
     pub fn fate(&self) -> Fate {
         let mut head = [0; size_of::<SegmentHeader>()];
         self.file.read_exact_at(&mut head, 0).map(|()| Fate::parse(&head)).unwrap_or_default()
@@ -67,7 +67,7 @@ impl Segment {
     /// ended. `None` where nobody is there.
     pub fn visit(&self, slot: usize) -> Option<Visit> {
         let first = self.snapshot(slot)?;
-        // The state is written last: what is read after `Ended` was seen is the thread's last word.
+        // The state is written last: everything read after `Ended` was seen is final.
         let head = match first.state? {
             SlotState::Free | SlotState::Taken => return None,
             SlotState::Live => first,
@@ -83,7 +83,7 @@ impl Segment {
     }
 
     fn write(&self, slot: usize, offset: usize, bytes: &[u8]) {
-        // A failure shows as a full ring, which the agent counts.
+        // A failure leads to a full ring, which the agent counts.
         let _ = self.file.write_all_at(bytes, (slot_offset(slot) + offset) as u64);
     }
 

@@ -1,4 +1,4 @@
-//! Every access that the exact analysis takes in, as threads hand them over, in a file for the host.
+//! Writes every access that the exact analysis takes in to a file for the host.
 
 use carom_base::{Access, Nanos, ThreadId};
 use carom_base_stream::{
@@ -11,7 +11,7 @@ use crate::session;
 /// Bytes that are written at a time.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// Frames that wait to be written. What the disk has no room for ends the keeping: a stream with gaps is none.
+/// Frames that wait to be written. Where the disk is full, no more are written: a stream must have no gaps.
 #[derive(Debug, Default)]
 pub struct Kept {
     encoder: Encoder,
@@ -30,7 +30,7 @@ impl Kept {
         if self.failed {
             return;
         }
-        // Locked instructions are not told from others.
+        // Streams do not mark locked instructions.
         let streamed = accesses.iter().map(|access| Streamed { access: *access, atomic: false });
         self.encoder.batch(head, streamed, &mut self.frames);
         if self.frames.len() >= WRITE_BYTES {
@@ -43,7 +43,7 @@ impl Kept {
         self.encoder.end(thread, at, &mut self.frames);
     }
 
-    /// Writes down what waits.
+    /// Writes the waiting frames.
     pub fn write(&mut self) {
         // The child of a fork has its parent's session until it has one of its own.
         let session = session::current().filter(|session| session.is_of_this_process());

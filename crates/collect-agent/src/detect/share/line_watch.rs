@@ -1,10 +1,10 @@
-//! The line that the calling thread's translated code watches: the debug registers' stand-in for sharing.
+//! The line that the calling thread's translated code watches, in place of debug registers.
 
 use carom_base::Line;
 use carom_collect_translate as engine;
 
-/// Touches of other lines that the thread's tables cannot tell from the watched one (see [`engine::Watches`]), after which
-/// a watch is given up: each leaves the cache, and costs as much as hundreds of accesses.
+/// The most touches of other lines that the thread's tables cannot tell from the watched one (see [`engine::Watches`]).
+/// Each leaves the cache and costs as much as hundreds of accesses: beyond this number the watch is given up.
 const MOST_OTHERS: u32 = 64;
 
 /// What one thread watches. Used by the thread itself.
@@ -16,8 +16,7 @@ pub struct LineWatch {
 }
 
 impl LineWatch {
-    /// Has the thread's code tell of all its accesses to this line, and of no others. False where it cannot.
-    /// Signal-safe.
+    /// Has the thread's code report its accesses to this line, and to no other. False where it cannot. Signal-safe.
     pub fn set(&mut self, line: Line) -> bool {
         self.clear();
         let set = engine::watches().is_some_and(|table| table.watch(line.start().0, true, true));
@@ -38,7 +37,7 @@ impl LineWatch {
         self.line == Some(line)
     }
 
-    /// A touch of another line was told. False where there were too many: the watch is to be given up.
+    /// Counts a touch of another line. False where there were too many, and the watch must be given up.
     pub fn bears_another(&mut self) -> bool {
         self.others = self.others.saturating_add(1);
         self.others < MOST_OTHERS

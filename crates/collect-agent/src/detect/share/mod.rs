@@ -1,7 +1,7 @@
-//! Sharing: which threads come to lines that others have written.
+//! Sharing: which threads access lines that others have written.
 //!
-//! What is decided is `carom-base-detect`'s business: [`observe`] shows it accesses and carries out what it decides,
-//! [`watch`] tells it of watched lines that the thread comes to.
+//! `carom-base-detect` decides. [`observe`] passes it accesses and carries out its decisions; [`watch`] passes it the
+//! thread's accesses to watched lines.
 
 pub mod line_watch;
 mod observe;
@@ -24,7 +24,8 @@ use crate::{
     translated,
 };
 
-/// Threads that a board tells apart; those beyond share one's place, which makes entries expire sooner and looks longer.
+/// Threads that a board tells apart. Further threads share an entry with another, so that publications expire sooner
+/// and look-ups take longer.
 const PUBLISHERS: usize = 1024;
 
 /// The sharing detector of a process.

@@ -1,4 +1,4 @@
-//! From a sample to what follows from it: records for the host, watchpoints on this thread.
+//! From a sample to records for the host and watchpoints on this thread.
 
 use carom_base::{Access, AccessKind, Ip, Population, Sample, SampleOutcome, Skip, StackId};
 use carom_base_detect::{Decision, Input};
@@ -32,7 +32,7 @@ impl Share {
     }
 
     /// Takes an access that was sampled as one of `kind`: a read-modify-write is both a load and a store, and the
-    /// detector must meet it as the one that was counted down to. `watch`: see [`Input::watch`].
+    /// detector must see it as the one for which it was drawn. `watch`: see [`Input::watch`].
     pub(super) fn sampled_as(
         &self,
         scene: &mut Scene<'_>,
@@ -46,7 +46,7 @@ impl Share {
         self.look_up(scene, Population::Step, Access { kind, ..access }, stack, watch);
     }
 
-    /// Shows an access to the detector of its population and does what it decides. `watch`: see [`Input::watch`].
+    /// Passes an access to the detector of its population and carries out its decision. `watch`: see [`Input::watch`].
     fn look_up(
         &self,
         scene: &mut Scene<'_>,
@@ -72,7 +72,7 @@ impl Share {
         if decision.disarm || decision.arm.is_some() {
             let begin = clock::now();
             watch_as_decided(scene.state, &decision);
-            // Bursts are paid for by the handler that makes them.
+            // The burst engine's handler pays for its samples itself.
             if translated::is_on() {
                 account::pay(scene.state, begin, 0);
             }

@@ -11,7 +11,7 @@ pub struct ThreadDetectors {
 }
 
 impl ThreadDetectors {
-    /// For the thread of this number, which watches as `watching` says.
+    /// For the thread with this number; `watching`: how it watches.
     pub fn new(id: ThreadId, watching: Config, seed: u64) -> Self {
         let unwatched = Config { watch: Watch::Nothing, ..watching };
         Self {
@@ -20,7 +20,7 @@ impl ThreadDetectors {
         }
     }
 
-    /// That of these samples.
+    /// The detector of these samples.
     pub fn of(&mut self, population: Population) -> &mut ThreadDetector {
         match population {
             Population::LastInstruction => &mut self.by_time,
@@ -28,12 +28,12 @@ impl ThreadDetectors {
         }
     }
 
-    /// The one that watches.
+    /// The detector that watches.
     pub fn watching(&mut self) -> &mut ThreadDetector {
         &mut self.by_step
     }
 
-    /// The thread is known by this number among all processes. `None`: it was known by one before.
+    /// Gives the thread this number among all processes. `None`: it had one already.
     pub fn number_among_processes(&mut self, number: impl FnOnce() -> u32) -> Option<u32> {
         if self.by_time.is_numbered() && self.by_step.is_numbered() {
             return None;

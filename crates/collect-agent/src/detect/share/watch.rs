@@ -1,4 +1,4 @@
-//! A watchpoint trap, or a touch that translated code tells of: this thread came to a line that another has published.
+//! A watchpoint trap, or a touch that translated code reports: this thread accesses a line that another has published.
 
 use carom_base::{Access, Ip, SharingEvent};
 use carom_base_detect::{Touch, Trap};
@@ -20,7 +20,7 @@ impl Share {
         let chunk = plan.and_then(|plan| plan.watched().get(index)).copied();
         let Some(chunk) = chunk.filter(|_| !late) else {
             slot.count(Counter::StaleTraps, 1);
-            // Left set, it would trap at every access from now on, each time to be thrown away.
+            // Left set, it would trap at every access, to no purpose.
             scene.state.sampler.close_watch(index);
             return;
         };
@@ -37,7 +37,7 @@ impl Share {
         tell(scene.state, event);
     }
 
-    /// Takes a touch of the line that this thread's code watched until now.
+    /// Takes a touch of the line that this thread's code has watched.
     pub(super) fn on_touch(&self, scene: &mut Scene<'_>, access: Access) {
         scene.state.slot.count(Counter::Traps, 1);
         let stack = scene.stack(access.ip.0);

@@ -1,5 +1,5 @@
-//! The first calls: the C library's functions are found with `dlsym`, which may allocate itself. A small buffer
-//! serves it meanwhile; its blocks are recognised for ever and never freed.
+//! The first calls. The C library's functions are found with `dlsym`, which may allocate itself. A small buffer serves
+//! it; its blocks are recognised later and never freed.
 
 use std::{
     arch::naked_asm,
@@ -120,7 +120,7 @@ pub fn is_ours(block: *mut c_void) -> bool {
     block.addr().wrapping_sub((&raw const BUFFER).addr()) < BUFFER_BYTES
 }
 
-/// What becomes of `realloc` of a block from the buffer: a copy in a new one. `None` for any other block.
+/// `realloc` of a block from the buffer: a copy in a new block. `None` for any other block.
 ///
 /// # Safety
 /// As realloc(3).

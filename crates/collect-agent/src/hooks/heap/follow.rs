@@ -1,6 +1,6 @@
 //! The allocator with its blocks entered and removed.
 //!
-//! A block is entered after it was allocated and removed before it is freed: in between, nobody else can have it.
+//! A block is entered after it was allocated, and removed before it is freed. In between, no other thread can own it.
 
 use std::ffi::{c_int, c_void};
 

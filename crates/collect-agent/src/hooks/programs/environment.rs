@@ -1,5 +1,4 @@
-//! The environment that a new program gets: with our entries where it can be profiled, without our library
-//! where it cannot.
+//! The environment of a new program: with our entries where it can be profiled, without our library where it cannot.
 
 use std::{
     ffi::{CStr, c_char},
@@ -23,7 +22,7 @@ pub struct Ours {
     pub session_name: usize,
 }
 
-/// What becomes of one entry.
+/// What to do with one entry.
 enum Entry<'a> {
     Kept,
     /// Replaced by this one of ours.

@@ -1,4 +1,4 @@
-//! From a call that starts a program to the same call with the environment that the program should have.
+//! Starts a program with the environment that it should have.
 
 use std::{
     ffi::{CStr, c_char, c_int},
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{aside, journal::Text, registry, session, session::Session, threads, translated};
 
-/// A program about to be started, as far as it can be told beforehand.
+/// A program about to be started, as far as it is known.
 pub struct Program<'a> {
     /// Its path is relative to this directory.
     pub dir: c_int,
@@ -207,7 +207,7 @@ fn join<'a>(parts: [&[u8]; 3], place: &'a mut [u8]) -> Option<&'a CStr> {
     CStr::from_bytes_until_nul(place).ok()
 }
 
-/// This may be the last that is heard of the thread: what the host cannot see afterwards is written down.
+/// Writes name and CPU time of the thread: the host cannot see them once the program has been replaced.
 fn last_words(session: &Session) {
     // A `vfork` child finds its parent's thread, which lives on.
     if let Some(thread) = registry::current().filter(|_| session.is_of_this_process()) {
@@ -222,7 +222,7 @@ fn note(session: &Session, program: &Program<'_>, refusal: Option<Refusal>) {
     const LINE_BYTES: usize = 1024;
     let Some(refusal) = refusal else { return };
     if let Refusal::OutOfReach(errno) = refusal {
-        // Nor can this process open the journal.
+        // This process cannot open the journal either.
         if program.spawned || !session.is_of_this_process() {
             return session.unprofiled_child(errno);
         }

@@ -1,5 +1,5 @@
-//! What a file is that is about to be executed: can the agent come along? The host asks the same of the first
-//! program, with better manners; this side must be signal-safe and never a cancellation point.
+//! Whether a program that is about to be executed can be profiled. The host checks the first program in the same way;
+//! this side must be signal-safe and never a cancellation point.
 
 use std::ffi::{CStr, c_int};
 
@@ -21,7 +21,7 @@ pub enum Refusal {
     Go,
     /// A debugger has started it.
     Traced,
-    /// Its arguments and environment are as long as may be, and leave no room for ours.
+    /// Its arguments and environment leave no room for our entries.
     NoRoom,
     /// Carom's files cannot be opened, with this error number.
     OutOfReach(c_int),
@@ -59,8 +59,8 @@ const MOST_SCRIPTS: usize = 5;
 /// Bytes of a `#!` line that the kernel reads (`BINPRM_BUF_SIZE`). An ELF header is shorter.
 const HEAD_BYTES: usize = 256;
 
-/// Why the file at `path`, relative to `dir`, would run unprofiled. `None` where it can be profiled, cannot be
-/// executed at all, or cannot be read: the kernel will tell.
+/// Why the file at `path`, relative to `dir`, would run unprofiled. `None` where it can be profiled, or where it cannot
+/// be executed or read, which the kernel reports.
 pub fn look(dir: c_int, path: &CStr) -> Option<Refusal> {
     let mut head = [0; HEAD_BYTES];
     let mut refusal = open_and_look(dir, path, &mut head);

@@ -1,5 +1,5 @@
-//! New programs: exec and posix_spawn. Whatever environment the caller passes, the new program is followed where
-//! it can be profiled, and spared our library where it cannot.
+//! New programs: exec and posix_spawn. With any environment, a new program is followed where it can be profiled, and
+//! started without our library where it cannot.
 //!
 //! **Rules.** All of this runs in `vfork` children, in the parent's memory, and in forked children of programs
 //! with many threads: no heap, no locks, no cancellation points; errno is kept. Everything that needs the
@@ -91,7 +91,7 @@ pub fn prepare(dir: &Path) {
     OURS.get_or_init(|| Ours { library, session: Box::leak(entry.into_boxed_c_str()), session_name });
 }
 
-/// This library as the loader was told to load it.
+/// The path by which the loader has found this library.
 fn library() -> Option<&'static [u8]> {
     #[cfg(feature = "static-link")]
     return None;

@@ -1,5 +1,5 @@
-//! Can a new program reach carom's files? A process that has changed its root directory, its user, or what it sees of the file
-//! system may have lost them. The loader would complain of a library that it cannot open.
+//! Whether a new program can open carom's files. A process that has changed its root directory, its user, or its view
+//! of the file system may not. The loader would then print an error about the library.
 
 use std::{
     ffi::{CStr, CString, c_int},
@@ -28,7 +28,7 @@ pub fn prepare(library: Option<&[u8]>, dir: &Path) {
     FILES.get_or_init(|| Files { library, control });
 }
 
-/// The error number with which a program that is executed now could not join.
+/// The error number because of which a program that is executed now could not join; `None` where it could.
 pub fn lost() -> Option<c_int> {
     let files = FILES.get()?;
     let library = files.library.as_ref().and_then(|library| file::try_open(library, libc::O_RDONLY).err());
@@ -37,8 +37,8 @@ pub fn lost() -> Option<c_int> {
         .or_else(|| another_user(&files.control))
 }
 
-/// What the calling process may open by its capabilities, the program may not, which has none where its user is not root
-/// (capabilities(7)). The files are their owner's alone.
+/// The calling process may open files by its capabilities. The program has none unless its user is root
+/// (capabilities(7)), and only their owner may open the files.
 fn another_user(path: &CStr) -> Option<c_int> {
     let user = process::effective_user();
     let owner = file::status(libc::AT_FDCWD, path)?.st_uid;

@@ -1,14 +1,14 @@
-//! Debuggers. What one has started runs natively: it would stop at each of our signals, and its breakpoints would be
-//! copied into the code cache.
+//! Debuggers. A program that a debugger has started runs natively: the debugger would stop at each of our signals, and
+//! its breakpoints would be copied into the code cache.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use carom_base_sys::file;
 
-/// Who traced this process when the agent was loaded; 0: nobody.
+/// The tracer of this process when the agent was loaded; 0: none.
 static AT_FIRST: AtomicU32 = AtomicU32::new(0);
 
-/// Notes who traces this process.
+/// Notes the tracer of this process.
 pub fn prepare() {
     AT_FIRST.store(tracer(), Relaxed);
 }

@@ -1,4 +1,4 @@
-//! The signal mask: SIGTRAP stays open with the kernel, and the program believes that it is blocked.
+//! The signal mask: the kernel does not block SIGTRAP while the program believes that it is blocked.
 
 use carom_base_sys::signal;
 
@@ -49,7 +49,7 @@ unsafe extern "C" fn change_thread_mask(
     unsafe { change_mask(how, new, old, next_pthread_sigmask) }
 }
 
-/// The new mask as the kernel may have it, and what the program is to believe about SIGTRAP afterwards.
+/// The new mask for the kernel, and whether the program believes that SIGTRAP is blocked.
 fn shown_and_hidden(
     how: libc::c_int,
     wish: signal::Mask,

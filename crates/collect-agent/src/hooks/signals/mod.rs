@@ -1,5 +1,5 @@
-//! SIGTRAP is ours with the kernel; the program keeps the illusion that it is its own. Its handlers of other signals are
-//! started by us, on the stack on which the kernel would have started them.
+//! The kernel's action for SIGTRAP is ours; the program sees its own. The agent starts the program's handlers of other
+//! signals, on the stack on which the kernel would have started them.
 
 mod masks;
 mod old;
@@ -57,13 +57,14 @@ pub fn library_set(mask: signal::Mask) -> libc::sigset_t {
 
 const TRAP: signal::Mask = signal::bit(libc::SIGTRAP);
 
-/// The process whose signals we keep, 0 before that. A `vfork` child has actions of its own, and its parent's memory.
+/// The process whose signals are virtualised; 0 before that. A `vfork` child has actions of its own, and its parent's
+/// memory.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// Where the C library has handlers return to.
 static RESTORER: AtomicU64 = AtomicU64::new(0);
 
-/// The signals of this process are kept from now on: SIGTRAP has our handler, and had this action before.
+/// Begins to virtualise the signals of this process. SIGTRAP has our handler, and had this action before.
 pub fn keep(before: &libc::sigaction) {
     PROCESS.store(process::process_id(), Relaxed);
     translate::reserve_signals(TRAP);
@@ -75,19 +76,19 @@ pub fn keep(before: &libc::sigaction) {
     translate::adopt_actions();
 }
 
-/// They are kept no longer, in this process and its children.
+/// Ends that, in this process and its children.
 pub fn stop_keeping() {
     PROCESS.store(0, Relaxed);
 }
 
-/// In a forked child: also there.
+/// In a forked child: goes on with it.
 pub fn keep_in_child() {
     if PROCESS.load(Relaxed) != 0 {
         PROCESS.store(process::process_id(), Relaxed);
     }
 }
 
-/// Whether the calling process is one whose signals are kept.
+/// Whether the signals of the calling process are virtualised.
 pub fn is_kept() -> bool {
     let process = PROCESS.load(Relaxed);
     process != 0 && process == process::process_id()

@@ -1,4 +1,4 @@
-//! The older names by which programs set actions and masks, made of the newer ones as the C library makes them.
+//! The older functions for actions and masks, implemented by the newer ones as in the C library.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

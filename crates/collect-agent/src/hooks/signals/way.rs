@@ -1,5 +1,5 @@
-//! Where a hook about signals goes on: in the code cache the C library's own function does, whose system calls the
-//! translator sees; natively ours.
+//! Where a hook for signals goes on. In the code cache: in the C library's function, whose system calls the translator
+//! sees. Natively: in ours.
 
 use std::ffi::c_void;
 

@@ -1,4 +1,4 @@
-//! Counts, on their way to the host.
+//! Sends counts to the host.
 
 use carom_base::ReuseCell;
 use carom_base_wire::{Counter, MAX_RECORD_WORDS, Record, encode};

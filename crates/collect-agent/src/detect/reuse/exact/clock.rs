@@ -1,6 +1,6 @@
-//! From the time-stamp counter, by which accesses are stamped, to `CLOCK_MONOTONIC`.
+//! Converts the time-stamp counter, by which accesses are stamped, to `CLOCK_MONOTONIC`.
 //!
-//! The kernel goes by the counter only where it runs at one rate and is the same on all processors. Where it does not, stamps
+//! The kernel uses the counter as a clock only where it runs at one rate and agrees on all processors. Elsewhere stamps
 //! say nothing about the order of two threads.
 
 use std::{fs, sync::OnceLock};
@@ -9,16 +9,16 @@ use carom_base::Nanos;
 use carom_base_sys::clock;
 use carom_collect_translate::{stamp_now, stamps_are_invariant};
 
-/// What the kernel may go by.
+/// The clocks that the kernel may use.
 const SOURCES: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
-/// How long the two clocks are compared: what a reading takes is a hundred thousandth of that.
+/// How long the two clocks are compared: a reading takes a hundred thousandth of that.
 const COMPARED_NS: u64 = 1_000_000;
 
-/// Readings of both, the nearest of which counts: between the others something else may have run.
+/// Readings of both clocks. The closest pair counts: the thread may have been interrupted between the others.
 const READINGS: usize = 5;
 
-/// The two clocks at one moment, and how they go on.
+/// The two clocks at one moment, and their rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     begin: Reading,

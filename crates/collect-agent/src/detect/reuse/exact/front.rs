@@ -1,4 +1,4 @@
-//! What puts accesses in order, and what becomes of them then.
+//! Puts accesses in the order of time, and passes them on.
 
 use std::mem;
 
@@ -14,16 +14,16 @@ use crate::{
     session,
 };
 
-/// The code of the trouble that accesses are not in order.
+/// The journal's code for accesses out of order.
 const OUT_OF_ORDER: &str = "out-of-order";
 
-/// One access in so many may be out of order without a word.
+/// The rate of accesses out of order that is not reported: one in this number.
 const TOLERATED_LATE: u64 = 1000;
 
-/// What puts accesses in order.
+/// The interleaver of all threads' accesses, and what receives them.
 pub struct Front {
     interleaver: Interleaver,
-    /// What becomes of accesses that are in order.
+    /// Receives accesses in order.
     router: Router,
     kept: Option<Kept>,
     pub domains: Domains,
@@ -31,7 +31,7 @@ pub struct Front {
     pub written: Nanos,
     /// Accesses that were handed over.
     taken: u64,
-    /// The trouble with the order was told.
+    /// The loss of order was reported.
     told: bool,
 }
 
@@ -51,12 +51,12 @@ pub fn start(domains: Domains, keep: bool) {
     });
 }
 
-/// Does something with what puts accesses in order. `None` where nothing is analysed.
+/// Works with the interleaver. `None` where nothing is analysed.
 pub fn with<R>(work: impl FnOnce(&mut Front) -> R) -> Option<R> {
     FRONT.lock().as_mut().map(work)
 }
 
-/// The same, and hands over what has come of it.
+/// The same, and hands the resulting tasks over to the pipeline.
 pub fn in_order<R>(work: impl FnOnce(&mut Front) -> R) -> Option<R> {
     with(|front| {
         pipeline::spare_sequences(|sequence| front.router.give_back(sequence));
@@ -66,7 +66,7 @@ pub fn in_order<R>(work: impl FnOnce(&mut Front) -> R) -> Option<R> {
     })
 }
 
-/// In a forked child: what is there was the parent's, and may be in the middle of a change.
+/// In a forked child: drops the parent's state, which may be in the middle of a change.
 pub fn forget() {
     FRONT.open();
     if let Some(mut front) = FRONT.try_lock() {
@@ -101,21 +101,21 @@ impl Front {
         self.interleaver.end(thread, &mut self.router);
     }
 
-    /// Gives on all that was handed over, and writes down what is kept.
+    /// Passes on everything that was handed over, and writes the accesses that are kept.
     pub fn finish(&mut self) {
         self.interleaver.flush(&mut self.router);
         self.write();
         self.tell_trouble();
     }
 
-    /// Writes down what is kept.
+    /// Writes the accesses that are kept.
     pub fn write(&mut self) {
         if let Some(kept) = &mut self.kept {
             kept.write();
         }
     }
 
-    /// Says so, once, where the order was lost.
+    /// Reports, once, that the order was lost.
     fn tell_trouble(&mut self) {
         let late = self.interleaver.late();
         if late > self.taken / TOLERATED_LATE

@@ -1,12 +1,12 @@
-//! Exact reuse: the translated code streams all accesses, one analysis of the process takes them in, and what it has
-//! counted goes into a file for the host.
+//! Exact reuse: translated code streams all accesses, one analysis per process takes them in, and its counts go into a
+//! file for the host.
 //!
-//! Threads hand their accesses over in batches with stamps of the time, and are put in its order first. Whoever hands over
-//! also takes what all others have so far: then all is known up to that moment, and nobody has to be waited for. What is
-//! in order goes through a [`pipeline`] of two stages: private caches and shared ones.
+//! Threads hand their accesses over in batches with time stamps. A thread that hands over also takes the unfinished
+//! batches of all others: then everything is known up to that moment, and no thread has to be waited for. The batches
+//! are merged in the order of time, and go through a [`pipeline`] of two stages: private caches and shared ones.
 //!
-//! All that is under locks. They are taken in the engine's dispatcher or in hooks, with all signals blocked, never in a
-//! signal handler; under them nothing asks the engine for anything. A forked child begins anew.
+//! All of this is under locks. They are taken in the engine's dispatcher or in hooks, with all signals blocked, and
+//! never in a signal handler. Code that holds them does not call the engine. A forked child starts over.
 
 mod cells;
 mod clock;
@@ -30,23 +30,23 @@ use crate::session::Session;
 /// Pairs of instructions that are told apart, for each thread and scope.
 const MOST_PAIRS: usize = 1 << 14;
 
-/// Pairs that are nearer are added up, as most are: the smallest cache is eight times as large.
+/// Closer pairs, which are the most, are added up: the smallest cache is eight times as large.
 const NEAREST_PAIR_BYTES: u64 = 4 << 10;
 
 /// The granularity at which pairs are counted, where it is one of those asked for.
 const PAIR_BYTES: u32 = carom_base::LINE_BYTES as u32;
 
-/// The code of the trouble that accesses cannot be analysed as asked for.
+/// The journal's code for a request that cannot be analysed.
 const NOT_ANALYSED: &str = "not-analysed";
 
-/// That of the trouble that which of two threads was first is known to within a batch only.
+/// The journal's code for an order of threads that is known only to within a batch.
 const ORDER_UNKNOWN: &str = "order-unknown";
 
 /// The exact analysis of a process, of which there is one.
 pub struct Exact(());
 
 impl Exact {
-    /// Where all accesses are to be analysed.
+    /// Makes the detector where all accesses are to be analysed.
     pub fn make(session: &Session) -> Option<Box<dyn Detector>> {
         let reuse = session.settings.reuse.as_ref()?;
         let ReuseMethod::Exact { granularities, sample_rate, pairs, keep } = reuse.method else {

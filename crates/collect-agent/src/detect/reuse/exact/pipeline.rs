@@ -1,7 +1,7 @@
 //! The two stages of the analysis, and their tasks.
 //!
-//! No thread is there for them: whoever hands accesses over does some of what there is to do, so that two threads have
-//! both stages going at once, and one alone does everything itself.
+//! There are no threads of ours: each thread that hands accesses over does some of the tasks. Two threads keep both
+//! stages busy at the same time; one alone does everything itself.
 //!
 //! The order of its locks is that of their ranks.
 
@@ -13,13 +13,14 @@ use carom_base_reuse::exact::{Exact, Sequence, Stage, Task, Tasks};
 use super::{cells::put_down, wide};
 use crate::lock::{Lock, Rank};
 
-/// Tasks that may wait for a stage: so much may one thread be ahead of another. Of 8 Ki accesses each, they are 1.5 MiB.
+/// The most tasks that wait for a stage: how far one thread may be ahead of another. With 8 Ki accesses each they take
+/// 1.5 MiB.
 const MOST_WAITING: usize = 8;
 
-/// Tasks that are done in a row, so that nobody is kept from going on with the program for long.
+/// Tasks that a thread does in a row: it must go on with the program soon.
 const AT_ONCE: usize = 4;
 
-/// A stage, and what it is to do.
+/// A stage, and the tasks that wait for it.
 struct StageQueue {
     stage: Lock<Stage>,
     tasks: Lock<VecDeque<Task>>,
@@ -41,13 +42,13 @@ pub fn start(exact: Exact) {
     *PRIVATE.stage.lock() = Stage::private(exact);
 }
 
-/// What the stages are to do next.
+/// Adds tasks for the stages.
 pub fn hand_over(tasks: &mut Tasks) {
     PRIVATE.add(&mut tasks.private);
     SHARED.add(&mut tasks.shared);
 }
 
-/// Does some of what there is to do, and goes on for as long as too much is.
+/// Does some of the waiting tasks, and goes on while too many wait.
 pub fn work() {
     loop {
         let done = [PRIVATE.work(AT_ONCE), SHARED.work(AT_ONCE)];
@@ -55,7 +56,7 @@ pub fn work() {
             return;
         }
         if done == [false; 2] {
-            // Others are at it.
+            // Other threads are at work.
             for queue in [&PRIVATE, &SHARED] {
                 drop(queue.stage.lock());
             }
@@ -63,7 +64,7 @@ pub fn work() {
     }
 }
 
-/// Does all that there is to do, and writes down what was counted.
+/// Does all waiting tasks, and writes the counts.
 pub fn finish() {
     for queue in [&PRIVATE, &SHARED] {
         let mut stage = queue.stage.lock();
@@ -72,7 +73,7 @@ pub fn finish() {
     }
 }
 
-/// Writes down what was counted.
+/// Writes the counts.
 pub fn write() {
     for queue in [&PRIVATE, &SHARED] {
         queue.stage.lock().drain(put_down);
@@ -84,7 +85,7 @@ pub fn spare_batch() -> Vec<Access> {
     SPARE.lock().batches.pop().unwrap_or_default()
 }
 
-/// It is no longer needed.
+/// Takes back a vector that is no longer needed.
 pub fn give_back(mut batch: Vec<Access>) {
     batch.clear();
     SPARE.lock().batches.push(batch);
@@ -97,7 +98,7 @@ pub fn spare_sequences(mut take: impl FnMut(Sequence)) {
     }
 }
 
-/// In a forked child: all this is the parent's, and may be in the middle of a change.
+/// In a forked child: drops the parent's state, which may be in the middle of a change.
 pub fn forget() {
     fn renew<T>(lock: &Lock<T>, fresh: T) {
         lock.open();
@@ -129,7 +130,7 @@ impl StageQueue {
         self.tasks.lock().len() > MOST_WAITING
     }
 
-    /// Does so many tasks at most, unless somebody else is at it. False where there was nothing to do.
+    /// Does at most `most` tasks, unless another thread works on the stage. False where no task was done.
     fn work(&self, most: usize) -> bool {
         self.stage.try_lock().is_some_and(|mut stage| self.go_on(&mut stage, most))
     }

@@ -1,4 +1,4 @@
-//! What threads have streamed, on its way to be put in order.
+//! Takes the accesses that threads have streamed, and has them put in order.
 
 use std::{ptr, sync::atomic::Ordering::Relaxed};
 
@@ -16,17 +16,17 @@ use super::{
 };
 use crate::{objects, registry, thread::Thread};
 
-/// How often counts are written down for the case that the process is killed.
+/// How often counts are written, in case the process is killed.
 const WRITE_EVERY_NS: u64 = 1_000_000_000;
 
-/// Of so many accesses one has its heap block looked up while that is live: what matters is accessed more often. A
-/// prime, so that loops do not keep step.
+/// The heap block of one access in this number is looked up while it is live; blocks that matter are accessed more
+/// often than that. A prime, so that loops do not keep step with it.
 const LOOKED_UP_EVERY: usize = 251;
 
-/// So many accesses are handed over at once at most: a single repeated instruction may make a billion.
+/// The most accesses that are handed over at once: a single repeated instruction may make a billion.
 const MOST_AT_ONCE: usize = 64 << 10;
 
-/// Takes in what the thread that writes into the slot of `header` has accessed.
+/// Takes the accesses of the thread that writes into the slot of `header`.
 pub fn take(header: &SlotHeader, batch: &Batch<'_>) {
     let clock = Clock::of_process();
     let at = clock.map_or_else(system::now, |clock| clock.at(batch.until()));
@@ -64,11 +64,11 @@ pub fn take(header: &SlotHeader, batch: &Batch<'_>) {
     }
 }
 
-/// What is known of accesses that are handed over: see [`stream::Batch`].
+/// A batch without its accesses: see [`stream::Batch`].
 struct Handed<'a> {
     at: Nanos,
     pauses: bool,
-    /// By the thread that has made them.
+    /// They are handed over by the thread that has made them.
     is_own: bool,
     stamps: &'a [Stamp],
 }
@@ -93,7 +93,7 @@ fn hand_over(header: &SlotHeader, handed: &Handed<'_>, accesses: &mut Vec<Access
         due
     };
     if !is_own {
-        // Who takes them from another thread hands over its own next.
+        // A thread that takes another's accesses hands over its own next.
         front::with(take);
         return;
     }

@@ -1,5 +1,5 @@
-//! The analysis, also compiled for what most processors can do beyond the least that x86-64 asks for: count bits and find
-//! the first one by one instruction, compare and subtract twice as many numbers at once.
+//! The analysis, compiled a second time with the extensions that most x86-64 processors have: bit counts and bit scans
+//! in one instruction, and vectors of twice the width.
 
 use std::arch::is_x86_feature_detected;
 
