@@ -62,8 +62,8 @@ impl Operands {
 /// One access that an instruction makes each time it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StaticAccess {
-    /// Bytes. What depends on the processor's state is stated at its largest: for XSAVE and its kin an area with all
-    /// that the kernel has enabled. 0 where the code tells nothing, as for tiles.
+    /// Bytes. A width that depends on the processor's state is the largest: for the XSAVE family an area with all
+    /// components that the kernel has enabled. 0 where the code does not determine it, as for tiles.
     pub width: u32,
     /// Load, store or both.
     pub kind: AccessKind,

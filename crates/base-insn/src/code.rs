@@ -1,4 +1,4 @@
-//! The program's code: how it is read, and one instruction of it.
+//! Reads the program's code, and decodes one instruction of it.
 
 use iced_x86::{DecoderOptions, Instruction};
 

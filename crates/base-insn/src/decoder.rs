@@ -44,9 +44,9 @@ impl Decoder {
 
     /// The accesses of the instruction at `predecessor`, which ran last: it left `regs`.
     ///
-    /// Addresses are recomputed from the registers before it, as far as they can be told from those after
-    /// it. Where one cannot, the answer is [`Skip::AddressLost`]. For a string instruction this is its last
-    /// iteration; that it may have had none is not visible any more.
+    /// Addresses are recomputed from the registers before it, as far as they can be told from those after it. Where one
+    /// cannot, the answer is [`Skip::AddressLost`]. For a string instruction this is its last iteration; an instruction
+    /// without iterations looks the same.
     pub fn operands_after(&mut self, regs: &Registers, predecessor: u64, mem: &impl Memory) -> Operands {
         match fetch(predecessor, mem) {
             Some(instruction) => recover::operands(&mut self.info, &instruction, regs),

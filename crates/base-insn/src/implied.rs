@@ -1,4 +1,4 @@
-//! What an operand's address and size are made of beside what is written in it.
+//! Parts of an operand's address and size that the operand itself does not state.
 
 use carom_base::AccessKind;
 use iced_x86::{Instruction, MemorySize, Mnemonic, OpKind, Register};
@@ -6,8 +6,8 @@ use iced_x86::{Instruction, MemorySize, Mnemonic, OpKind, Register};
 use crate::registers::Registers;
 use crate::xsave::Layout;
 
-/// The bytes of an operand, given the state components that an XSAVE and its kin are asked for. `None` where nothing
-/// tells.
+/// The bytes of an operand, given the state components that the XSAVE family is asked for. `None` where they are
+/// unknown.
 pub(crate) fn width(
     instruction: &Instruction,
     size: MemorySize,
@@ -29,12 +29,12 @@ pub(crate) fn width(
     Some(layout.bytes(requested?, compacted))
 }
 
-/// The state components that XSAVE and its kin take: EDX:EAX.
+/// The state components that the XSAVE family takes: EDX:EAX.
 pub(crate) fn requested(regs: &Registers) -> Option<u64> {
     Some(regs.read(Register::EDX)? << 32 | regs.read(Register::EAX)?)
 }
 
-/// XSAVE and its kin look at the area's header before they write it: a store all the same.
+/// The XSAVE family reads the area's header before writing it: this counts as a store.
 pub(crate) fn kind(size: MemorySize, stated: AccessKind) -> AccessKind {
     if is_xsave(size) && stated.writes() { AccessKind::Store } else { stated }
 }

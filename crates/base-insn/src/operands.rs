@@ -41,7 +41,7 @@ fn locate(info: &mut Info, instruction: &Instruction, regs: &Registers, found: &
     }
 }
 
-/// `clzero` stores zeroes to the line that RAX points into; the decoder tells no operand for it.
+/// `clzero` stores zeroes to the line that RAX points into; the decoder lists no operand for it.
 fn clzero(instruction: &Instruction, regs: &Registers, found: &mut Operands) {
     match regs.read(Register::RAX) {
         Some(address) => {

@@ -32,9 +32,8 @@ pub(crate) fn unknown_address(memory: &UsedMemory, regs: &Registers) -> Skip {
     }
 }
 
-/// What iced's access means here: what may happen under a condition is an access, because conditional loads
-/// (`cmov`) always take place, and conditional stores of compare-and-swap lock the line all the same.
-/// Masked forms do not come here.
+/// Converts iced's kind of access. A conditional access is an access: conditional loads (`cmov`) always take place, and
+/// a compare-and-swap that stores nothing locks the line as well. Masked forms are handled elsewhere.
 fn kind(access: OpAccess) -> Option<AccessKind> {
     match access {
         OpAccess::Read | OpAccess::CondRead => Some(AccessKind::Load),

@@ -1,4 +1,4 @@
-//! Which instruction stands in front of an address: x86 decodes forward only.
+//! Finds the instruction in front of an address: x86 can be decoded forward only.
 
 use carom_base::Skip;
 use iced_x86::{DecoderOptions, FlowControl, Instruction};
@@ -14,12 +14,12 @@ const MAX_UNGUIDED_BYTES: u64 = 512;
 const WINDOW_BYTES: usize = 256;
 /// Entries of either cache.
 const SLOTS: usize = 1024;
-/// A boundary is remembered once in so many bytes.
+/// One boundary is remembered in each block of this size.
 const BLOCK_BYTES: u64 = 256;
 
-/// What one thread remembers about instruction boundaries, in two direct-mapped tables.
+/// One thread's known instruction boundaries, in two direct-mapped tables.
 pub(crate) struct Boundaries {
-    /// Answers given, by the address asked for.
+    /// Earlier answers, by their address.
     answers: Box<[Answer]>,
     /// The first boundary seen in a block of [`BLOCK_BYTES`], by block: where decoding can start again.
     starts: Box<[u64]>,

@@ -1,4 +1,4 @@
-//! The registers before an instruction, told from those after it.
+//! Recovers the registers before an instruction from those after it.
 
 use carom_base::Skip;
 use iced_x86::{FlowControl, Instruction, Mnemonic, OpAccess, Register};
@@ -15,7 +15,7 @@ pub(crate) fn operands(info: &mut Info, instruction: &Instruction, after: &Regis
         return Operands::skipped(Skip::UnknownPredecessor);
     }
     if instruction.is_vsib() {
-        // Gathers and scatters clear their mask as they go: which lanes were active is gone.
+        // Gathers and scatters clear their mask, so that the active lanes are unknown.
         return Operands::skipped(Skip::VectorAddress);
     }
     let before = before(info, instruction, after);
@@ -49,7 +49,7 @@ fn before<'a>(info: &mut Info, instruction: &Instruction, after: &Registers<'a>)
     regs
 }
 
-/// Puts back what the instruction changed in a known way.
+/// Undoes known changes of the instruction.
 fn restore(instruction: &Instruction, after: &Registers, regs: &mut Registers) {
     let stack = after.read(Register::RSP);
     match instruction.mnemonic() {

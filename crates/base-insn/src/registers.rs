@@ -27,9 +27,9 @@ pub struct Registers<'a> {
     pub rip: u64,
     /// Status and control flags.
     pub rflags: u64,
-    /// What FS-relative addresses are relative to.
+    /// The base of FS.
     pub fs_base: u64,
-    /// The same for GS, or `None` where the handler cannot see it.
+    /// The base of GS, or `None` where the handler cannot see it.
     pub gs_base: Option<u64>,
     /// The interrupted XSAVE area in its standard (not compacted) format, as signal frames and
     /// `PTRACE_GETREGSET` have it. May be empty: vector indices and masks are then unknown.
@@ -68,7 +68,7 @@ impl Registers<'_> {
         }
     }
 
-    /// What address arithmetic asks for: general registers and segment bases.
+    /// The registers that addresses are made of: general registers and segment bases.
     pub(crate) fn address_part(&self, register: Register) -> Option<u64> {
         match register {
             Register::FS => Some(self.fs_base),
@@ -126,6 +126,6 @@ pub(crate) mod flag {
     pub const SF: u64 = 1 << 7;
     pub const DF: u64 = 1 << 10;
     pub const OF: u64 = 1 << 11;
-    /// What arithmetic sets.
+    /// The flags that arithmetic sets.
     pub const STATUS: u64 = CF | PF | AF | ZF | SF | OF;
 }

@@ -17,7 +17,7 @@ pub(crate) enum Shape {
     Clzero,
     /// Each active lane for itself.
     Lanes(Lanes),
-    /// What the decoder lists ([`plain`](crate::plain::operands)).
+    /// The operands that the decoder lists ([`plain`](crate::plain::operands)).
     Plain,
 }
 
@@ -71,8 +71,8 @@ pub(crate) fn may_access(instruction: &Instruction) -> bool {
         || instruction.op_kinds().any(memory)
 }
 
-/// Instructions that name memory without loading or storing it, where the decoder says otherwise, and those
-/// whose memory belongs to the kernel.
+/// Instructions that name memory without accessing it, although the decoder lists an access, and those whose memory
+/// belongs to the kernel.
 fn accesses_nothing(instruction: &Instruction) -> bool {
     matches!(
         instruction.mnemonic(),

@@ -1,4 +1,4 @@
-//! What an instruction does each time it runs, as far as its code alone tells.
+//! The properties of an instruction that follow from its code alone.
 
 use iced_x86::{CpuidFeature, FlowControl, Instruction, Mnemonic, OpKind};
 
@@ -31,7 +31,7 @@ pub struct Iteration {
 ///
 /// Read-modify-write and any compare-and-swap, whether it succeeds or not: one load and one store. Calls, returns,
 /// pushes and pops count their stack. Vector operands are one access of full width, also under an arithmetic mask.
-/// Prefetches, `lea`, `nop` and what the kernel accesses on the program's behalf: none.
+/// Prefetches, `lea` and `nop` access nothing. The kernel's accesses are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statics {
     /// Accesses that read.
@@ -129,8 +129,8 @@ impl Iteration {
     }
 }
 
-/// A quick answer for most instructions: nothing but registers and constants, and on to the next. Those without operands
-/// may have memory implied.
+/// A quick answer for most instructions: only registers and constants, and no jump. Instructions without operands may
+/// have implied memory.
 fn stays_in_registers(instruction: &Instruction) -> bool {
     instruction.op_count() > 0
         && instruction.flow_control() == FlowControl::Next

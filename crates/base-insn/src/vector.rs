@@ -1,4 +1,4 @@
-//! Instructions that access lanes of a vector each for itself: gathers, scatters and masked moves.
+//! Instructions that access each lane of a vector separately: gathers, scatters and masked moves.
 
 use carom_base::{AccessKind, Skip};
 use iced_x86::{Instruction, Mnemonic, OpKind, Register, UsedMemory};
@@ -37,7 +37,7 @@ pub struct Lanes {
     placement: Placement,
     /// What each access does: it loads or stores.
     pub kind: AccessKind,
-    /// How many lanes there are, active or not: 1 to 64. Bits of the mask beyond them mean nothing.
+    /// How many lanes there are, active or not: 1 to 64. Further bits of the mask are ignored.
     pub count: usize,
     /// Bytes of each access.
     pub lane_bytes: u32,

@@ -17,7 +17,7 @@
 //! | `unprofiled` | program, why: a child that could not be profiled |
 //! | `aside` | time (ns), CPU time of the process (ns), code, text: it runs natively and unobserved from here on |
 //! | `end` | time (ns) |
-//! | `of` | `PID.STARTED`, how many: so many lines that follow are of that process, a child by fork |
+//! | `of` | `PID.STARTED`, n: the n lines that follow are of that process, a child by fork |
 
 /// The code of a [`Line::Trouble`]: code could not be translated in a process.
 pub const NOT_TRANSLATED: &str = "not-translated";

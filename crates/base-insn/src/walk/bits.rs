@@ -4,7 +4,7 @@ use super::alu::{Outcome, extend, sign_zero_parity, top, when, with};
 use crate::registers::flag::{AF, CF, OF, PF, SF, STATUS, ZF};
 use crate::registers::mask;
 
-/// The part of a shift count that counts.
+/// The bits of a shift count that are used.
 pub(super) const fn masked_count(count: u64, bytes: u32) -> u32 {
     (count & if bytes == 8 { 63 } else { 31 }) as u32
 }

@@ -131,7 +131,7 @@ impl<M: Memory> Machine<'_, '_, M> {
             values.map(|((high, low), divisor)| f(u128::from(high) << (n * 8) | u128::from(low), divisor, n));
         let (quotient, remainder) = match division {
             Some(Some((quotient, remainder))) => (Some(quotient), Some(remainder)),
-            // It faults: what happens then is the program's business.
+            // It faults, and the program decides what happens then.
             Some(None) => return Next::Stop(Obstacle::Unknown),
             None => (None, None),
         };

@@ -17,7 +17,7 @@ pub(super) struct Overlay<'m, M> {
 struct Store {
     addr: u64,
     bytes: u32,
-    /// Little-endian, up to 8 bytes; `None` where it is not known what was stored.
+    /// Little-endian, up to 8 bytes; `None` where the stored value is unknown.
     value: Option<u64>,
 }
 

@@ -1,8 +1,8 @@
-//! A small emulator that knows what it does not know.
+//! A small emulator that tracks which values are known.
 //!
-//! General registers and flags are tracked together with whether they are known; whatever is not emulated
-//! makes what it writes unknown. So vector code passes by, and the walk stops only where the way on depends
-//! on something unknown.
+//! Each general register and flag is known or unknown. An instruction that is not emulated makes everything that it
+//! writes unknown. So the walk passes vector code, and stops only where the next instruction depends on an unknown
+//! value.
 
 mod alu;
 mod bits;
@@ -36,7 +36,7 @@ pub enum Walk<'a> {
         after: u32,
         /// The instruction.
         at: u64,
-        /// What is in the way.
+        /// The obstacle.
         why: Obstacle,
     },
 }
@@ -44,7 +44,7 @@ pub enum Walk<'a> {
 /// What ends a walk early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The way on depends on a value that is not known. The processor can still be single-stepped on.
+    /// The next instruction depends on an unknown value. The thread can still be single-stepped.
     Unknown,
     /// The next instruction must not be single-stepped either.
     Unsteppable,

@@ -9,7 +9,7 @@ use crate::plain;
 use crate::registers::flag;
 
 impl<M: Memory> Machine<'_, '_, M> {
-    /// Everything that is not emulated: what the instruction writes becomes unknown.
+    /// Instructions that are not emulated: everything that they write becomes unknown.
     pub fn poison(&mut self, factory: &mut InstructionInfoFactory, i: &Instruction) -> Next {
         if i.flow_control() != FlowControl::Next || i.is_privileged() || is_unsteppable(i) {
             return Next::Stop(Obstacle::Unsteppable);

@@ -8,7 +8,7 @@ use crate::registers::flag::{STATUS, ZF};
 use crate::string::Element;
 
 impl<M: Memory> Machine<'_, '_, M> {
-    /// One iteration of a string instruction: what one single-step executes.
+    /// One iteration of a string instruction, as one single-step executes it.
     pub fn iterate(&mut self, i: &Instruction, element: Element) -> Next {
         match element.counter.map(|counter| self.regs.read(counter)) {
             Some(None) => return Next::Stop(Obstacle::Unknown),

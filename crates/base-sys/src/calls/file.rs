@@ -10,8 +10,8 @@ pub fn open(dir: i32, path: &CStr) -> Option<File> {
     File::open_at(dir, path, libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK).ok()
 }
 
-/// Appends `parts`, in a single write, to the file at `path`, which is made where it does not exist. False where they
-/// are not all there then.
+/// Appends `parts`, in a single write, to the file at `path`, which is made where it does not exist. False where that
+/// fails.
 pub fn append<const N: usize>(path: &CStr, parts: [&[u8]; N]) -> bool {
     let length: usize = parts.iter().map(|part| part.len()).sum();
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NOFOLLOW;

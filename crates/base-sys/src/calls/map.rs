@@ -62,8 +62,8 @@ fn map_file(file: &File, bytes: usize) -> Result<NonNull<u8>, SysError> {
     map(bytes, libc::MAP_SHARED, file.number())
 }
 
-/// Private zeroed memory for a stack, with a page below it that faults: an overflow must not go unnoticed into
-/// somebody's data.
+/// Private zeroed memory for a stack, with a guard page below it, so that an overflow faults instead of overwriting
+/// other data.
 ///
 /// # Errors
 /// ENOMEM.
@@ -88,8 +88,8 @@ pub fn private(bytes: usize) -> Result<NonNull<u8>, SysError> {
 /// A thread takes less than 1 MiB for itself (handler stack, rings, caches); many may begin at the same time.
 const ROOM_BYTES: usize = 64 << 20;
 
-/// Is there memory left for a thread of ours? Where the program has a limit on it, what is used up here would be
-/// missing there, and an allocation of ours that fails would end it.
+/// Whether there is memory for another profiled thread. Where the program has a limit on its memory, ours counts
+/// against it, and a failed allocation of ours would end the program.
 pub fn has_room() -> bool {
     let limited = |what| raw::limit(what).is_some();
     if !limited(libc::RLIMIT_AS) && !limited(libc::RLIMIT_DATA) {

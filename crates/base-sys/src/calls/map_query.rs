@@ -1,4 +1,4 @@
-//! What is mapped at an address.
+//! Asks the kernel for the mapping at an address.
 
 use super::raw::{Errno, File, call};
 
@@ -31,7 +31,7 @@ pub struct MapQuery {
 }
 
 impl MapQuery {
-    /// What is mapped at this address?
+    /// A question about the mapping at this address.
     pub fn at(addr: u64) -> Self {
         Self { size: size_of::<Self>() as u64, at: addr, ..Self::default() }
     }
@@ -49,5 +49,5 @@ impl MapQuery {
     }
 }
 
-// As the number of the question states it.
+// The size that the request's number contains.
 const _: () = assert!(size_of::<MapQuery>() == 104);

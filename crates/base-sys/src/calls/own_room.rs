@@ -1,7 +1,8 @@
-//! Where mappings of ours lie that may lie anywhere: in a part of the address space that natively nothing comes to.
+//! Mappings of ours that may lie anywhere, in a part of the address space that is natively unused.
 //!
-//! Left to itself the kernel puts a mapping right below the last one, or into a hole. There the program may count on free
-//! room: in what it has just unmapped and is about to map again, below a stack that grows, for what it maps next.
+//! By default the kernel puts a mapping right below the last one, or into a hole. The program may rely on free room
+//! there: where it has just unmapped memory that it will map again, below a stack that grows, and for its next
+//! mappings.
 //!
 //! Signal-safe.
 
@@ -12,30 +13,30 @@ use super::raw;
 const PAGE_BYTES: u64 = 4096;
 const GIB: u64 = 1 << 30;
 
-/// How much of the address space it is. Nothing is reserved.
+/// The size of this part. Nothing is reserved.
 const ROOM_BYTES: u64 = 24 * GIB;
 
-/// From the libraries to it. The kernel maps downwards from below the libraries that a program starts with; between them
-/// and the stack there is what randomisation leaves, half a TiB in the mean.
+/// The distance from the libraries up to it. The kernel maps downwards from below the program's first libraries.
+/// Between them and the stack randomisation leaves half a TiB in the mean.
 const ABOVE_LIBRARIES: u64 = 8 * GIB;
 
-/// So far below the stack must libraries lie for that. Farther away than the second, they lie elsewhere altogether: in a
+/// The distance of libraries below the stack for which this holds. At a larger distance they lie elsewhere: in a
 /// statically linked program, or where the kernel maps upwards because the stack is unlimited.
 const USUAL: std::ops::Range<u64> = 64 * GIB..20 << 40;
 
-/// From the stack down to it in all other programs: farther than anything that natively lies below a stack.
+/// The distance from the stack down to it in all other programs: farther than any native mapping below a stack.
 const BELOW_STACK: u64 = 1 << 40;
 
-/// More pieces than this in the way are not chance.
+/// The most mappings in the way before the kernel chooses the address.
 const MOST_TRIALS: usize = 64;
 
-/// How far to go on where something is in the way: what is mapped here once lies close together.
+/// The step to the next attempt where a mapping is in the way: mappings here lie close together.
 const STRIDE: u64 = 64 << 20;
 
-/// Where it begins; 0 before that was asked for.
+/// Its first address; 0 before it is known.
 static START: AtomicU64 = AtomicU64::new(0);
 
-/// From its start to the place for the next mapping.
+/// The offset of the next mapping.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Maps memory: a file, or with `fd` -1 anonymous memory. Where there is no place here, the kernel chooses one.
@@ -46,8 +47,8 @@ pub fn map(bytes: u64, protection: i32, flags: i32, fd: i32) -> Result<u64, i32>
     let flags = flags & !libc::MAP_FIXED;
     for _trial in 0..MOST_TRIALS {
         let Some(place) = next(bytes) else { break };
-        // Kernels before 4.17 take the place for a wish, which serves as well.
-        // SAFETY: with this flag it takes nothing away.
+        // Kernels before 4.17 treat the address as a hint, which serves as well. SAFETY: with this flag it takes
+        // nothing away.
         match unsafe { raw::mmap(place, bytes, protection, flags | libc::MAP_FIXED_NOREPLACE, fd) } {
             Err(libc::EEXIST) => {
                 NEXT.fetch_add(STRIDE, Relaxed);

@@ -16,7 +16,7 @@ pub fn user_and_group() -> (libc::uid_t, libc::gid_t) {
     (user, unsafe { libc::getgid() })
 }
 
-/// The user as whom this process opens files.
+/// The effective user, as whom this process opens files.
 pub fn effective_user() -> libc::uid_t {
     // SAFETY: no arguments.
     unsafe { libc::geteuid() }

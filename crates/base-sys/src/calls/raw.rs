@@ -55,7 +55,7 @@ pub unsafe fn mprotect(at: u64, bytes: u64, protection: i32) -> Result<(), Errno
 /// Advises the kernel on the use of memory.
 ///
 /// # Safety
-/// The memory belongs to the caller, who expects what the advice does to its contents.
+/// The memory belongs to the caller, who accepts the advice's effect on its contents.
 pub unsafe fn madvise(at: u64, bytes: u64, advice: i32) -> Result<(), Errno> {
     // SAFETY: the caller's promise.
     unsafe { call(libc::SYS_madvise, [at, bytes, advice as u64, 0, 0, 0]) }.map(drop)
@@ -101,7 +101,7 @@ impl File {
         Self::open_at(libc::AT_FDCWD, path, libc::O_RDONLY)
     }
 
-    /// Opens `path`, relative to `dir`, with these flags and O_CLOEXEC. What is made is for this user only.
+    /// Opens `path`, relative to `dir`, with these flags and O_CLOEXEC. New files are accessible to this user only.
     pub fn open_at(dir: i32, path: &CStr, flags: i32) -> Result<Self, Errno> {
         const MODE: u64 = 0o600;
         let flags = (flags | libc::O_CLOEXEC) as u64;

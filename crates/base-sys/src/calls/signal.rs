@@ -1,4 +1,4 @@
-//! Signal plumbing that libc leaves out: raw masks, `siginfo_t` fields of perf traps. All signal-safe.
+//! Signals beyond the C library's functions: raw masks, `siginfo_t` fields of perf traps. All signal-safe.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
@@ -119,17 +119,17 @@ pub fn mask() -> Mask {
     set_mask(libc::SIG_BLOCK, 0)
 }
 
-/// While it lives, no signal comes to the calling thread but those that its own instructions raise.
+/// Blocks all signals of the calling thread while it lives. Faults of its own instructions still come.
 pub struct Quiet {
-    /// What to block afterwards; `None` where it is quiet all around.
+    /// The mask to restore; `None` within [`quiet_alone`].
     before: Option<Mask>,
 }
 
-/// It is quiet in the only thread of the process ([`quiet_alone`]).
+/// Set while the only thread of the process is in [`quiet_alone`].
 static QUIET_ALONE: AtomicBool = AtomicBool::new(false);
 
 impl Quiet {
-    /// From now on.
+    /// Blocks all signals from now on.
     pub fn begin() -> Self {
         let asks = !QUIET_ALONE.load(Relaxed);
         Self { before: asks.then(|| set_mask(libc::SIG_SETMASK, Mask::MAX)) }
@@ -144,8 +144,8 @@ impl Drop for Quiet {
     }
 }
 
-/// Does something quietly in a process of one thread, which makes no other meanwhile and changes no mask: all that is
-/// [`Quiet`] within need not ask the kernel for it, which is a hundred times in a forked child.
+/// Runs `work` with all signals blocked, in a process with one thread. `work` makes no thread and changes no mask, so
+/// that every [`Quiet`] within it needs no system call: a forked child would make a hundred of them.
 pub fn quiet_alone<R>(work: impl FnOnce() -> R) -> R {
     let _quiet = Quiet::begin();
     QUIET_ALONE.store(true, Relaxed);

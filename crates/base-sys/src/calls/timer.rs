@@ -1,4 +1,4 @@
-//! POSIX timers on a thread's CPU time: the way where perf_event_open is denied.
+//! POSIX timers on a thread's CPU time, for machines that deny perf_event_open.
 
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
@@ -78,7 +78,7 @@ fn delete(id: libc::c_int) {
     unsafe { libc::syscall(libc::SYS_timer_delete, id) };
 }
 
-/// One more than the identifiers of all timers; 0 in places that are free. Beyond these they are forgotten.
+/// One more than the identifier of each timer; 0 in free entries. Further timers are not remembered.
 static MADE: [AtomicI32; 1024] = [const { AtomicI32::new(0) }; 1024];
 
 /// The process that made them: a child has none of its parent's.
@@ -97,7 +97,7 @@ fn note(id: libc::c_int) {
     }
 }
 
-/// Deletes the timers of all threads of the process, whoever has them. Signal-safe.
+/// Deletes the timers of all threads of the process. Signal-safe.
 pub fn delete_all() {
     // SAFETY: no arguments.
     if MAKER.load(Relaxed) != unsafe { libc::getpid() } {

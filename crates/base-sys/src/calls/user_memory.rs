@@ -1,4 +1,5 @@
-//! Memory that the program names, which may not be there. It is read as the kernel reads it: a fault is an answer.
+//! Reads memory that the program names, and that may not be mapped. It is read as the kernel reads it: a fault is an
+//! error, and not a signal.
 //!
 //! All signal-safe, without the C library's `errno`. The one system call used is among those that every filter of system
 //! calls (seccomp) allows.
@@ -9,9 +10,9 @@ use super::{process::process_id, raw::call};
 
 const PAGE_BYTES: u64 = 4096;
 
-/// Reads through the program's pointers. It asks the kernel once for each page that it comes to.
+/// Reads through the program's pointers. It asks the kernel once for each page.
 ///
-/// What another thread unmaps between the question and the reading is a fault still.
+/// Memory that another thread unmaps between the question and the read still faults.
 #[derive(Debug, Default)]
 pub struct Reader {
     /// The page that was read last; none of ours is at 0.
@@ -26,7 +27,7 @@ impl Reader {
         Some(usize::from_ne_bytes(word))
     }
 
-    /// Fills `into` with what is at `place`. Where it cannot all be read, nothing is.
+    /// Fills `into` with the bytes at `place`: with all of them, or with none.
     pub fn bytes(&mut self, place: u64, into: &mut [u8]) -> Option<()> {
         let Some(last) = (into.len() as u64).checked_sub(1) else { return Some(()) };
         let last = place.checked_add(last)?;

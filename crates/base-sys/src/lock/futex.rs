@@ -14,10 +14,10 @@ use carom_base::Nanos;
 use super::AWAITED;
 use crate::calls::clock;
 
-/// A wait is looked at again after this time, should nobody have woken it.
+/// A waiting thread looks at the lock again after this time, even without a wake-up.
 pub const LONGEST: Duration = Duration::from_millis(200);
 
-/// How long a thread sleeps where the kernel does not wait for it: others run meanwhile, whatever their priority.
+/// How long a thread sleeps where the kernel cannot wait for the lock: other threads run meanwhile, at any priority.
 const A_MOMENT: Duration = Duration::from_micros(50);
 
 /// How often a thread looks whether a lock has been opened before it sleeps: some microseconds, which is longer than most
@@ -29,7 +29,7 @@ pub fn take(word: &AtomicU32, holder: u32, most: Duration) -> bool {
     if take_soon(word, holder) {
         return true;
     }
-    // Others may be waiting too: whoever has waited wakes the next one.
+    // Other threads may be waiting too: a thread that has waited wakes the next one.
     let holder = holder | AWAITED;
     let until = Deadline::after(most);
     loop {
@@ -50,7 +50,7 @@ pub fn take(word: &AtomicU32, holder: u32, most: Duration) -> bool {
     }
 }
 
-/// Opens such a lock.
+/// Opens a lock that was taken here.
 pub fn open(word: &AtomicU32) {
     if word.swap(0, Release) & AWAITED != 0 {
         futex(word, libc::FUTEX_WAKE, 1, None);
@@ -74,7 +74,7 @@ pub fn take_soon(word: &AtomicU32, holder: u32) -> bool {
     false
 }
 
-/// When a wait is over.
+/// The end of a wait.
 pub struct Deadline(Nanos);
 
 impl Deadline {
@@ -82,7 +82,7 @@ impl Deadline {
         Self(Nanos(clock::now().0.saturating_add(most.as_nanos() as u64)))
     }
 
-    /// Sleeps until `word`, which was `seen`, may have changed. False where the time is over.
+    /// Sleeps until `word` may differ from `seen`. False where the time is over.
     pub fn wait_for_change(&self, word: &AtomicU32, seen: u32) -> bool {
         let left = self.0.0.saturating_sub(clock::now().0);
         if left == 0 {

@@ -1,9 +1,9 @@
-//! Waiting for a lock whose holder is lent the priority of whoever waits.
+//! Locks with priority inheritance: the holder runs with the priority of the highest waiting thread.
 //!
-//! The kernel hands such a lock over when it is opened (FUTEX_LOCK_PI): it belongs to a thread that is still to be woken, and
-//! until then everybody waits. Where threads take a lock often, each of them would wait every time from the first wait on. So
-//! only threads of a real-time class wait in this way. All others, which the scheduler lets run at some time whatever their
-//! priorities, wait for a bell, and then take the lock if it is open.
+//! The kernel hands a lock of this kind over when it is opened (FUTEX_LOCK_PI): it belongs to a thread that is still to
+//! be woken, and until then all others wait. Where threads take a lock often, all of them would wait every time after
+//! the first wait. So only threads of a real-time class wait in this way. All others, which the scheduler runs
+//! eventually at any priority, wait for a second futex (the bell), and then take the lock if it is open.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering::*},
@@ -16,9 +16,9 @@ use super::{
 };
 use crate::calls::clock;
 
-/// Where threads wait that need not lend their priority.
+/// The futex on which threads wait that do not lend their priority.
 pub struct Bell {
-    /// How many do.
+    /// The number of waiting threads.
     waiting: AtomicU32,
     /// How often it was rung.
     rung: AtomicU32,
@@ -29,14 +29,14 @@ impl Bell {
         Self { waiting: AtomicU32::new(0), rung: AtomicU32::new(0) }
     }
 
-    /// In a forked child nobody waits.
+    /// In a forked child no thread waits.
     pub fn forget(&self) {
         self.waiting.store(0, Relaxed);
     }
 
     fn ring(&self) {
-        // ATOMICS: in one order with the exchanges of the lock's word. Who waits is counted first, and then looks at that; who
-        // opens the lock changes it first, and then looks here.
+        // ATOMICS: sequentially consistent with the exchanges of the lock's word. A waiting thread counts itself first
+        // and then reads the word. A thread that opens the lock changes the word first and then reads the count.
         if self.waiting.load(SeqCst) != 0 {
             self.rung.fetch_add(1, SeqCst);
             futex(&self.rung, libc::FUTEX_WAKE, 1, None);
@@ -68,13 +68,13 @@ pub fn take(word: &AtomicU32, bell: &Bell, holder: u32, most: Duration) -> bool 
         || if is_urgent() { take_urgently(word, holder, most) } else { bell.wait(word, holder, most) }
 }
 
-/// The holder is lent the caller's priority. Where the kernel refuses to, the caller looks again after each moment.
+/// The holder inherits the caller's priority. Where the kernel refuses that, the caller looks again from time to time.
 fn take_urgently(word: &AtomicU32, holder: u32, most: Duration) -> bool {
     let until = clock::now().0 + most.as_nanos() as u64;
-    // This operation alone takes the time of day at which to give up, and by the clock that people set.
+    // Only this operation takes an absolute time of CLOCK_REALTIME.
     let deadline = timespec(wall_clock() + most);
     loop {
-        // Only the kernel may take an open lock that others wait for.
+        // Only the kernel may take an open lock that other threads wait for.
         if futex(word, libc::FUTEX_LOCK_PI, 0, Some(&deadline)) == 0 || take_open(word, holder) {
             return true;
         }
@@ -85,20 +85,20 @@ fn take_urgently(word: &AtomicU32, holder: u32, most: Duration) -> bool {
     }
 }
 
-/// Opens such a lock.
+/// Opens a lock of this kind.
 pub fn open(word: &AtomicU32, bell: &Bell) {
     let seen = word.load(Relaxed);
     if seen & AWAITED == 0 && word.compare_exchange(seen, 0, SeqCst, Relaxed).is_ok() {
         return bell.ring();
     }
-    // It hands the lock over to the first who waits. It refuses in a forked child, where none of them is.
+    // The kernel hands the lock over to the first waiting thread. It refuses in a forked child, which has none of them.
     if futex(word, libc::FUTEX_UNLOCK_PI, 0, None) != 0 {
         word.store(0, SeqCst);
     }
     bell.ring();
 }
 
-/// Whether the calling thread may keep others from running for as long as it likes (sched(7)).
+/// Whether the calling thread is of a real-time class and may keep others from running (sched(7)).
 fn is_urgent() -> bool {
     // SAFETY: only asks, about the calling thread.
     let policy = unsafe { call(libc::SYS_sched_getscheduler, [0; 4]) } as i32;

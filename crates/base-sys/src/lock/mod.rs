@@ -1,19 +1,19 @@
-//! Locks for code inside a stranger's process, where the C library's are the program's business. What waits for one
-//! sleeps, so that its holder runs whatever the scheduling classes of the two.
+//! Locks for code inside the program's process, where the C library's locks belong to the program. A waiting thread
+//! sleeps, so that the holder can run in any scheduling class.
 //!
-//! Nothing may be waited for that never comes. Hence the rules:
+//! No thread may wait for something that never happens. Hence the rules:
 //!
-//! 1. A lock is waited for with all signals blocked ([`Quiet`](crate::calls::signal::Quiet)). A signal handler of the program may
-//!    end the process, fork, or execute another program, each of which takes locks: it must not have interrupted its own
-//!    thread while that held one.
+//! 1. A lock is waited for with all signals blocked ([`Quiet`](crate::calls::signal::Quiet)). A signal handler of the
+//!    program may end the process, fork, or execute another program, and each of these takes locks. It must not
+//!    interrupt a thread that holds one.
 //! 2. Locks are taken in the order of [`Rank`].
-//! 3. While one is held, nothing else is waited for that another thread of the program has to do or may never do: giving
-//!    back a lock of the C library, or providing memory (userfaultfd, FUSE). The loader's list of libraries is the one
-//!    exception ([`Rank::Modules`]).
-//! 4. A forked child has no other threads. What it must find whole is taken before the fork by the thread that forks;
-//!    everything else the child opens by force ([`Lock::open`]) and begins anew.
+//! 3. The holder of a lock waits for nothing else that depends on another thread of the program: neither for a lock of
+//!    the C library, nor for memory that a thread provides (userfaultfd, FUSE). The loader's list of libraries is the
+//!    one exception ([`Rank::Modules`]).
+//! 4. A forked child has no other threads. The forking thread takes the locks of data that the child needs whole. The
+//!    child opens all others by force ([`Lock::open`]) and starts their data over.
 //!
-//! Debug builds check the first two wherever a lock is waited for, and that no wait goes on and on.
+//! Debug builds check the first two rules at each wait, and that no wait takes too long.
 
 mod futex;
 mod inheriting;
@@ -31,21 +31,22 @@ pub use futex::sleep;
 use inheriting::Bell;
 pub use order::{Rank, expect_quiet, forget_others};
 
-/// Whoever takes the lock without giving a name.
+/// The name of a holder that gives none.
 const SOMEBODY: u32 = 1;
 
-/// Beside the holder: there are threads to wake when the lock is opened. The kernel's bit, for locks that inherit priority.
+/// A bit beside the holder's name: there are threads to wake when the lock is opened. The kernel's bit, for locks with
+/// priority inheritance.
 const AWAITED: u32 = libc::FUTEX_WAITERS;
 
-/// What names a holder: 30 bits, as the kernel's numbers of threads.
+/// The bits of a holder's name: 30, as in the kernel's thread ids.
 const HOLDER: u32 = libc::FUTEX_TID_MASK;
 
 /// Mutual exclusion.
 pub struct Lock<T> {
-    /// Who holds it, perhaps with [`AWAITED`]; 0 while it is open.
+    /// The holder's name, perhaps with [`AWAITED`]; 0 while it is open.
     word: AtomicU32,
     rank: Rank,
-    /// Of a lock whose holder runs with the priority of whoever waits, and is named by the kernel's number of its thread.
+    /// For a lock with priority inheritance, whose holder is named by its kernel thread id.
     inherits: Option<Bell>,
     value: UnsafeCell<T>,
 }
@@ -56,12 +57,12 @@ unsafe impl<T: Send> Sync for Lock<T> {}
 /// Opens the lock when dropped.
 pub struct Guard<'a, T>(&'a Lock<T>);
 
-/// Why a lock could not be had.
+/// Why a lock could not be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shut {
-    /// It is held in the same name.
+    /// It is held by a holder of the same name.
     Mine,
-    /// It was held for all the time that there was.
+    /// It was held for the whole time.
     Others,
 }
 
@@ -71,7 +72,7 @@ impl<T> Lock<T> {
         Self { word: AtomicU32::new(0), rank, inherits: None, value: UnsafeCell::new(value) }
     }
 
-    /// An open lock whose holder inherits the priority of those who wait, where the kernel lets it.
+    /// An open lock whose holder inherits the priority of waiting threads, where the kernel supports it.
     pub const fn inheriting(rank: Rank, value: T) -> Self {
         Self { word: AtomicU32::new(0), rank, inherits: Some(Bell::new()), value: UnsafeCell::new(value) }
     }
@@ -83,8 +84,8 @@ impl<T> Lock<T> {
         Some(guard)
     }
 
-    /// Takes the lock in the name of `holder`, or of its last bits. For whoever may leave it behind: nothing checks in what
-    /// order such locks are taken.
+    /// Takes the lock in the name of `holder`, or of its last bits. For locks that a holder may abandon: their order is
+    /// not checked.
     ///
     /// # Errors
     /// [`Shut::Mine`] where it is held in the same name.
@@ -121,7 +122,7 @@ impl<T> Lock<T> {
     /// As [`try_lock_as`](Self::try_lock_as), waiting for as long as `most`. Signals may come meanwhile.
     ///
     /// # Errors
-    /// Why it could not be had.
+    /// Why it could not be taken.
     pub fn lock_within(&self, holder: u32, most: Duration) -> Result<Guard<'_, T>, Shut> {
         match self.try_lock_as(holder) {
             Err(Shut::Others) if self.wait_as(name(holder), most) => Ok(Guard(self)),
@@ -137,7 +138,7 @@ impl<T> Lock<T> {
         }
     }
 
-    /// The name of the calling thread, where the kernel wants to know it.
+    /// The name of the calling thread, where the kernel needs it.
     fn own_name(&self) -> u32 {
         if self.inherits.is_some() { signal::thread_id() as u32 } else { SOMEBODY }
     }
@@ -147,13 +148,12 @@ impl<T> Lock<T> {
         Guard(self)
     }
 
-    /// Whether somebody holds the lock now.
+    /// Whether the lock is held now.
     pub fn is_held(&self) -> bool {
         self.word.load(Relaxed) != 0
     }
 
-    /// Opens the lock, whoever holds it: the thread that took it and forgot the guard, or one that a forked child does not
-    /// have.
+    /// Opens the lock, whether its holder is a thread that forgot the guard, or one that a forked child does not have.
     pub fn open(&self) {
         order::opened(self.rank);
         match &self.inherits {
@@ -169,15 +169,15 @@ impl<T> Lock<T> {
         self.inherits.iter().for_each(Bell::forget);
     }
 
-    /// For whoever opens the lock without a stack to return on: the word that is to be exchanged for 0, and then a thread to
-    /// be woken (`FUTEX_WAKE`) where it was negative. Not of a lock that inherits priority.
+    /// For a thread that opens the lock and has no stack to return on: the word to be exchanged for 0. Where it was
+    /// negative, a thread must be woken (`FUTEX_WAKE`). Not for a lock with priority inheritance.
     pub fn leave(&self) -> *mut u32 {
         order::opened(self.rank);
         self.word.as_ptr()
     }
 }
 
-/// What is kept of a holder's name.
+/// The bits of a name that are kept.
 const fn name(holder: u32) -> u32 {
     let kept = holder & HOLDER;
     if kept == 0 { SOMEBODY } else { kept }

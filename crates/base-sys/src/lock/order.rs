@@ -4,28 +4,28 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Rank {
-    /// The picture of what is loaded. Under it the loader's list is read, whose lock is held for moments, by threads that
-    /// want none of ours.
+    /// The snapshot of the loaded modules. Its holder reads the loader's list, whose lock is held for moments by
+    /// threads that wait for none of ours.
     Modules,
     /// Room for new threads in the session.
     Slots,
-    /// What ended threads have left to the next ones.
+    /// Memory of ended threads for the next ones.
     Threads,
-    /// Whose turn it is to hand over what a thread has streamed.
+    /// The turn to hand over a thread's stream.
     Turn,
-    /// The stack of threads that have none any more.
+    /// The stack for threads that have none any more.
     Grave,
     /// The translator.
     Engine,
-    /// Who watches what.
+    /// Which thread watches what.
     Watches,
     /// Exact reuse: the stage of private caches.
     PrivateStage,
     /// Exact reuse: the stage of shared caches.
     SharedStage,
-    /// Exact reuse: what puts accesses in order.
+    /// Exact reuse: the interleaver.
     Order,
-    /// Exact reuse: what the stages are to do.
+    /// Exact reuse: the tasks of the stages.
     Tasks,
     /// Exact reuse: vectors to use again.
     Spare,
@@ -33,7 +33,7 @@ pub enum Rank {
     Actions,
     /// Live blocks of the program's heap.
     Objects,
-    /// What was seen of mappings, and buffers for that.
+    /// Known mappings, and buffers to read them.
     Mappings,
     /// Our own heap.
     Heap,
@@ -62,7 +62,7 @@ mod release {
     /// Debug builds check from now on that signals are blocked where a lock is waited for.
     pub const fn expect_quiet() {}
 
-    /// To be called in a forked child, whose threads are others.
+    /// For a forked child, which has other threads.
     pub const fn forget_others() {}
 }
 
@@ -73,14 +73,14 @@ mod debug {
     use super::Rank;
     use crate::calls::signal;
 
-    /// What threads hold: thread pointer and a bit for each rank. A fixed table, because thread-local storage may
-    /// allocate at first use. A thread that finds no place is not checked.
+    /// The locks that threads hold: thread pointer, and a bit for each rank. A fixed table, because thread-local
+    /// storage may allocate at first use. A thread that finds no free entry is not checked.
     static HELD: [(AtomicU64, AtomicU32); 256] = [const { (AtomicU64::new(0), AtomicU32::new(0)) }; 256];
 
-    /// So many places a thread may have.
+    /// The number of entries where a thread may be.
     const PLACES: usize = 8;
 
-    /// There is a program whose handlers may come.
+    /// Set once handlers of a program may run.
     static QUIET: AtomicBool = AtomicBool::new(false);
 
     /// Debug builds check from now on that signals are blocked where a lock is waited for.
@@ -88,7 +88,7 @@ mod debug {
         QUIET.store(true, Relaxed);
     }
 
-    /// The calling thread's ranks; with `make`, in a place of its own where it has none.
+    /// The calling thread's ranks. `make`: gives it an entry if it has none.
     fn held(make: bool) -> Option<&'static (AtomicU64, AtomicU32)> {
         let this = signal::thread_pointer();
         let free = |place: &&(AtomicU64, AtomicU32)| {
@@ -98,7 +98,7 @@ mod debug {
         places().find(|place| place.0.load(Relaxed) == this).or_else(|| places().find(free))
     }
 
-    /// Where the places of a thread begin (Fibonacci hashing, Knuth, The Art of Computer Programming, section 6.4).
+    /// The first entry of a thread (Fibonacci hashing, Knuth, The Art of Computer Programming, section 6.4).
     fn hash(thread: u64) -> usize {
         (thread.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize
     }
@@ -116,14 +116,14 @@ mod debug {
         }
     }
 
-    /// It has it.
+    /// The calling thread has taken it.
     pub fn taken(rank: Rank) {
         if let Some(place) = held(true) {
             place.1.fetch_or(1 << rank as u8, Relaxed);
         }
     }
 
-    /// A lock of this rank was opened, perhaps by another thread than took it.
+    /// A lock of this rank was opened, perhaps by another thread than its holder.
     pub fn opened(rank: Rank) {
         if let Some(place) = held(false)
             && place.1.fetch_and(!(1 << rank as u8), Relaxed) == 1 << rank as u8

@@ -110,7 +110,7 @@ impl WatchChoice {
 /// The settings of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// What observes accesses. Where code cannot be translated in a process, a `trouble` line says why, and the
+    /// What observes accesses. Where code cannot be translated in a process, a `trouble` line states the reason. The
     /// process runs unobserved, or is sampled by burst where `period_ns` is not 0.
     pub engine: Engine,
     /// Mean number of loads between two sampled ones (translate); 0: sample none, only count.
@@ -140,7 +140,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Nothing is asked of `engine` but to count, where it can.
+    /// Settings that only ask `engine` to count, where it can.
     pub const fn of(engine: Engine) -> Self {
         Self {
             engine,
@@ -159,7 +159,7 @@ impl Settings {
         }
     }
 
-    /// As the session's file has them.
+    /// The text of the session's file.
     pub fn to_text(&self) -> String {
         let mut lines = Lines::default();
         lines.add("version", VERSION);
@@ -185,7 +185,7 @@ impl Settings {
     /// The inverse of [`Self::to_text`].
     ///
     /// # Errors
-    /// The text is of another version, or no such settings.
+    /// The text is of another version, or is not valid settings.
     pub fn from_text(text: &str) -> Result<Self, SettingsError> {
         let mut lines = Lines::parse(text)?;
         let version = lines.number("version")?;

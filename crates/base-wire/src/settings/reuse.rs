@@ -1,4 +1,4 @@
-//! What is asked of agents that look for reuse.
+//! The settings for reuse.
 
 use carom_base::{Cpu, ThreadId};
 
@@ -10,7 +10,7 @@ pub const MAPPED: usize = 1024;
 /// What domains are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DomainsOf {
-    /// Processors: a thread is where it runs at the moment.
+    /// Processors: a thread is in the domain of the processor on which it runs.
     Cpus,
     /// Threads, by their serial number in their process.
     Threads,
@@ -25,7 +25,7 @@ impl DomainsOf {
     }
 }
 
-/// Who shares a cache with whom.
+/// The domains of shared caches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Domains {
     /// What they are made of.
@@ -35,7 +35,7 @@ pub struct Domains {
 }
 
 impl Domains {
-    /// The domain of whatever no group names.
+    /// The domain of all that no group names.
     pub const REST: u8 = u8::MAX;
 
     /// These groups, in order; what is in none of them is in [`Self::REST`]. Members and groups for which there is no
@@ -52,7 +52,7 @@ impl Domains {
         Self { of, map }
     }
 
-    /// Where a thread is that runs on `cpu`. Signal-safe.
+    /// The domain of a thread that runs on `cpu`. Signal-safe.
     pub fn domain(&self, thread: ThreadId, cpu: Cpu) -> u8 {
         let member = match self.of {
             DomainsOf::Cpus => cpu.0,
@@ -88,18 +88,18 @@ impl std::fmt::Debug for Domains {
 /// How reuse is looked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ReuseMethod {
-    /// Sampled accesses are watched for what touches them next.
+    /// Sampled accesses are watched until the next touch.
     Sampled {
         /// What watches.
         watch: WatchChoice,
         /// Uses that are watched at a time in one process. Four at most where registers watch.
         slots: u32,
     },
-    /// All accesses are looked at. Needs [`super::Engine::Translate`].
+    /// All accesses are analysed. Needs [`super::Engine::Translate`].
     Exact {
         /// Bit n: places of 2^n bytes; bit 0: the very range of bytes that was accessed.
         granularities: u32,
-        /// The share of places that are looked at, in (0, 1] (SHARDS: Waldspurger and others, FAST 2015).
+        /// The share of places that are analysed, in (0, 1] (SHARDS: Waldspurger and others, FAST 2015).
         sample_rate: f64,
         /// Count pairs of instructions too.
         pairs: bool,
@@ -111,9 +111,9 @@ pub enum ReuseMethod {
 /// What is asked of agents that look for reuse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReuseSettings {
-    /// How it is looked for.
+    /// The method.
     pub method: ReuseMethod,
-    /// Who shares a cache.
+    /// The domains of shared caches.
     pub domains: Domains,
 }
 

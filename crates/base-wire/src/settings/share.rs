@@ -1,10 +1,10 @@
 use super::{Lines, Section, SettingsError, WatchChoice};
 
-/// What is asked of agents that look for sharing.
+/// The settings for sharing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShareSettings {
-    /// What watches the lines that other threads have written: debug registers, or translated code itself. Where code
-    /// cannot be translated it is these.
+    /// How lines that other threads have written are watched: by debug registers, or by translated code itself. Where
+    /// code cannot be translated, by debug registers.
     pub watch: WatchChoice,
     /// Slots of the bulletin board.
     pub board_slots: u32,

@@ -5,11 +5,11 @@ use super::{Lines, Section, SettingsError};
 pub enum Trial {
     /// Code is translated, and does nothing else.
     Translation,
-    /// It counts and writes every access down; nobody reads what is overwritten.
+    /// It counts and streams every access; nothing reads the stream.
     Stream,
     /// As `Stream`, and each thread adds up the addresses.
     Checksums,
-    /// It counts and takes samples with the periods of [`super::Settings`], which nobody keeps.
+    /// It counts and takes samples with the periods of [`super::Settings`], which are dropped.
     Samples,
 }
 

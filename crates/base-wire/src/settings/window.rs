@@ -3,11 +3,11 @@
 pub struct Window {
     /// The first instant.
     pub opens_ns: u64,
-    /// The first instant behind.
+    /// The first instant after it.
     pub closes_ns: u64,
 }
 
-/// Before, in or behind a window; in this order.
+/// Before, in or after a window; in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// It will open.
@@ -22,7 +22,7 @@ impl Window {
     /// The whole run.
     pub const ALWAYS: Self = Self { opens_ns: 0, closes_ns: u64::MAX };
 
-    /// Where an instant lies.
+    /// The phase of an instant.
     pub const fn phase(&self, now_ns: u64) -> Phase {
         if now_ns < self.opens_ns {
             Phase::Before

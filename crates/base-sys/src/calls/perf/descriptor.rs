@@ -1,18 +1,20 @@
-//! Where our descriptors lie among the program's: so high that it sees the numbers that it would see natively, and above
-//! its limit where there is room, so that it can open as many.
+//! Keeps our descriptors above the program's, so that it gets its native numbers: above its soft limit where the hard
+//! limit allows, so that it can open as many as natively.
 
 use std::os::fd::RawFd;
 
 /// Descriptors below this are left to the program: a `close` loop over the usual range does not hit ours.
 const FIRST_HIGH: u64 = 4096;
 
-/// A limit beyond this is not filled. The kernel has a table as long as the highest descriptor.
+/// Descriptors do not go beyond this, even under a higher limit: the kernel's table is as long as the highest
+/// descriptor.
 const LARGE_LIMIT: u64 = 1 << 16;
 
-/// Above the first of ours, for a moment. No round number: a limit that the program sets meanwhile is not taken for it.
+/// The soft limit while a descriptor is moved, above the first of ours. No round number, so that it differs from a
+/// limit that the program sets meanwhile.
 const ROOM: u64 = 4099;
 
-/// Another thread that does the same lowers the limit in between, so once may not be enough.
+/// Another thread that does the same may lower the limit in between, so one attempt may not be enough.
 const ATTEMPTS: usize = 16;
 
 /// Moves `fd` up where the hard limit allows, else leaves it.
@@ -36,7 +38,7 @@ fn high_copy(fd: RawFd) -> Option<RawFd> {
     if limit.rlim_cur > first {
         return copy_at(fd, first);
     }
-    // The soft limit is looked at when a descriptor is made, so it is raised for that long.
+    // The kernel checks the soft limit when a descriptor is made, so it is raised for that moment.
     let raised = libc::rlimit64 { rlim_cur: (first + ROOM).min(limit.rlim_max), ..limit };
     let before = exchange_limit(Some(raised))?;
     let high = copy_at(fd, first);

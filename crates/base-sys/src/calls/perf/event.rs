@@ -45,7 +45,7 @@ pub struct Event {
     id: u64,
 }
 
-/// What the event is kept by.
+/// How the event is kept open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hold {
     Descriptor(RawFd),
@@ -100,8 +100,8 @@ impl Event {
         Ok(event)
     }
 
-    /// The same, without a descriptor: the program finds none that is not its own, and can open as many as natively. The
-    /// period stays as it is. Where that is not possible, and with [`Delivery::Setsig`], it has one.
+    /// The same, without a descriptor: the program finds only its own, and can open as many as natively. The period
+    /// cannot be changed. Where that is not possible, and with [`Delivery::Setsig`], it has a descriptor.
     ///
     /// # Errors
     /// As [`Event::task_clock`].
@@ -136,7 +136,7 @@ impl Event {
         Ok(event)
     }
 
-    /// With the lowest free descriptor, which the program is about to want.
+    /// On the lowest free descriptor, which the program may need next.
     fn open_low(mut attr: raw::perf_event_attr, thread: i32) -> Result<Self, SysError> {
         let fd = call(Call::Open { attr: &mut attr, thread, cpu: -1 })? as RawFd;
         let mut event = Self { hold: Hold::Descriptor(fd), id: 0 };
@@ -269,12 +269,12 @@ impl Event {
     }
 }
 
-/// Closes the events of all threads of the process, whoever has them: they find them gone. Signal-safe.
+/// Closes the events of all threads of the process, which find them closed. Signal-safe.
 pub fn close_all() {
     open::each(|hold| match hold {
         open::Hold::Descriptor(fd) => {
             let event = Event { hold: Hold::Descriptor(fd), id: 0 };
-            // What is there now may be the program's.
+            // The address may be the program's by now.
             if event.read_id().is_ok() {
                 let _ = event.disable();
                 descriptor::close(fd);
@@ -309,7 +309,7 @@ mod tests {
     use super::*;
     use crate::calls::signal;
 
-    /// So long that it never fires.
+    /// A period so long that the timer never fires.
     const NEVER: u64 = 3_600_000_000_000;
 
     #[test]

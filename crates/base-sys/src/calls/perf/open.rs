@@ -1,11 +1,11 @@
-//! The events of all threads of this process, by what they are kept by.
+//! The open events of all threads of this process.
 
 use std::{
     os::fd::RawFd,
     sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed},
 };
 
-/// What an event is kept by.
+/// How an event is kept open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     Descriptor(RawFd),
@@ -26,10 +26,10 @@ impl Hold {
     }
 }
 
-/// Events beyond are forgotten.
+/// Further events are not remembered.
 const MOST: usize = 1 << 13;
 
-/// 0 in places that are free.
+/// 0 in free entries.
 static OPEN: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
 
 /// The process that opened them: a child of a fork has none of its parent's pages.
@@ -40,7 +40,7 @@ fn process() -> i32 {
     unsafe { libc::getpid() }
 }
 
-/// An event was opened.
+/// Adds an event that was opened.
 pub fn add(hold: Hold) {
     let this = process();
     if OPENER.swap(this, Relaxed) != this {
@@ -51,14 +51,14 @@ pub fn add(hold: Hold) {
     let _found = OPEN.iter().find(free);
 }
 
-/// It was closed.
+/// Removes an event that was closed.
 pub fn remove(hold: Hold) {
     if let Some(place) = OPEN.iter().find(|place| place.load(Relaxed) == hold.word()) {
         place.store(0, Relaxed);
     }
 }
 
-/// Takes all of them.
+/// Removes and visits all of them.
 pub fn each(mut visit: impl FnMut(Hold)) {
     if OPENER.load(Relaxed) != process() {
         return;

@@ -1,4 +1,4 @@
-//! What kind of machine this is: kernel, processor, hypervisor, container, topology, privileges, settings.
+//! Facts about the machine: kernel, processor, hypervisor, container, topology, privileges, settings.
 //!
 //! Facts only; what follows from them is decided in [`crate::host::probe`]. Readers take a [`Root`], so that tests
 //! bring machines of their own.
