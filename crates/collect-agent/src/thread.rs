@@ -114,6 +114,7 @@ impl Thread {
     }
 
     /// True in a handler, and in the work of [`Self::visit_without_heap`].
+    #[cfg_attr(test, allow(dead_code, reason = "tests have the allocator of the standard library"))]
     pub fn must_not_allocate(&self) -> bool {
         self.in_handler() || self.without_heap.load(Relaxed)
     }

@@ -6,23 +6,25 @@
 //! touch.
 
 mod detector;
+mod life;
 mod traps;
 
-use std::{hint, mem};
+use std::hint;
 
 use carom_base::{Access, Cpu, ReuseEvent, StackId, Touch};
 use carom_base_reuse::{
     Domain,
     sampled::{Over, Positions, Touched, Watch, WatchId},
 };
-use carom_base_sys::{clock, signal};
+use carom_base_sys::clock;
 use carom_base_wire::{Counter, Domains, Record};
 use carom_collect_translate as engine;
 
 use super::{
     armed::ArmedWatches,
     detector_set::{DetectorSet, MAX_DETECTORS, SlotIndex},
-    thread_table::{CurrentPositions, Progress, ThreadTable, WatchedThread},
+    positions::{CurrentPositions, Progress},
+    thread_table::ThreadTable,
 };
 use crate::{
     account,
@@ -31,7 +33,7 @@ use crate::{
     sampler::Mode,
     scene::Scene,
     thread::State,
-    translated::{self, undisturbed},
+    translated,
 };
 
 /// How often handlers try the lock: for some microseconds, as long as setting a watch in a few threads takes.
@@ -59,88 +61,6 @@ impl Sampled {
         self.delivery.is_none()
     }
 
-    /// The calling thread is observed from now on, and watches what other threads have used.
-    fn join(&self, state: &mut State) {
-        let thread = WatchedThread {
-            thread: state.id,
-            domain: self.domain_of(state),
-            tid: signal::thread_id(),
-            watches: engine::watches(),
-            name: translated::name(&state.slot),
-        };
-        undisturbed(|| {
-            let Some(index) = self.threads.join(thread) else { return };
-            let mut armed = self.armed.lock();
-            armed.make_room(index);
-            for (number, detector) in self.detectors.iter() {
-                for watch in detector.active() {
-                    armed.set_in(self.detectors.slot(number, watch.id).index, &watch, index, &thread);
-                }
-            }
-            state.of.reuse = Some(index);
-        });
-    }
-
-    /// The calling thread is about to give its table back to the engine, and watches nothing any more.
-    fn clear_watches(&self, state: &mut State) {
-        let Some(index) = state.of.reuse.filter(|_| self.is_in_software()) else { return };
-        undisturbed(|| {
-            let mut armed = self.armed.lock();
-            armed.forget(index, engine::watches());
-            // Under the lock, so that no thread enters anything afterwards.
-            self.threads.clear_watches(index);
-        });
-    }
-
-    /// The calling thread ends, after this number of accesses.
-    fn leave(&self, state: &mut State, accesses: u64) {
-        let Some(index) = state.of.reuse.take() else { return };
-        let totals = [(translated::name(&state.slot), accesses)];
-        let progress = if translated::is_on() { Progress::Totals(&totals) } else { self.progress() };
-        undisturbed(|| {
-            let mut armed = self.armed.lock();
-            let here = CurrentPositions::new(&self.threads, progress, state.id, Domain(0));
-            for (number, detector) in self.detectors.iter() {
-                for over in detector.end_thread(&here, state.id) {
-                    self.remove(&mut armed, self.detectors.slot(number, over.watch.id), over.watch.id);
-                    tell(state, &over.event);
-                }
-            }
-            let own = self.threads.all().find(|(at, _)| *at == index);
-            armed.forget(index, own.and_then(|(_, thread)| thread.watches));
-            self.threads.leave(index, accesses);
-        });
-    }
-
-    /// The process ends.
-    fn end_all(&self, state: &mut State, totals: Option<&[(u64, u64)]>) {
-        let progress = totals.map_or_else(|| self.progress(), Progress::Totals);
-        let here = CurrentPositions::new(&self.threads, progress, state.id, Domain(0));
-        for (_, detector) in self.detectors.iter() {
-            detector.end_all(&here).for_each(|over| tell(state, &over.event));
-        }
-    }
-
-    /// In a forked child: nothing of the parent's is watched any more.
-    fn abandon(&self, state: &mut State) {
-        let is_whole = !self.armed.is_held();
-        self.armed.open();
-        let Some(mut armed) = self.armed.try_lock() else { return };
-        let index = state.of.reuse.take();
-        if !is_whole {
-            // Another thread of the parent was changing it. A half changed value can be neither read nor freed. The watches of
-            // this thread stay in its table: touches of them cost some time and have no effect.
-            return mem::forget(mem::replace(
-                &mut *armed,
-                ArmedWatches::new(self.delivery, self.detectors.slot_count()),
-            ));
-        }
-        armed.abandon();
-        if let Some(index) = index {
-            armed.forget(index, engine::watches());
-        }
-    }
-
     /// An access was sampled. It stands for `weight` times as many accesses as the most frequent samples do. The burst engine
     /// pays for its samples itself.
     fn on_sample(&self, scene: &mut Scene<'_>, access: Access, weight: f32) {
@@ -157,11 +77,11 @@ impl Sampled {
         self.threads.set_domain(index, domain);
         let stack = scene.stack(access.ip.0);
         let touch = Touch { thread: scene.state.id, time: scene.time, cpu: scene.cpu, access, stack };
-        let here = CurrentPositions::new(&self.threads, self.progress(), scene.state.id, domain);
-        self.threads.note_pace(index, here.of_thread(scene.state.id));
+        let positions = CurrentPositions::new(&self.threads, self.progress(), scene.state.id, domain);
+        self.threads.note_pace(index, positions.of_thread(scene.state.id));
         let mut asked: [Option<(SlotIndex, Watch)>; MAX_DETECTORS] = [None; MAX_DETECTORS];
         for ((number, detector), asked) in self.detectors.iter().zip(&mut asked) {
-            let sampled = detector.on_sample(&here, touch, weight, scene.state.random());
+            let sampled = detector.on_sample(&positions, touch, weight, scene.state.random());
             if let Some(Over { watch, event, .. }) = &sampled.replaced {
                 // A use that takes its slot also takes its watches.
                 if sampled.arm.is_none_or(|armed| armed.id.slot != watch.id.slot)
@@ -264,12 +184,13 @@ impl Sampled {
     ) {
         let Some(detector) = self.detectors.get(slot.detector) else { return };
         let domain = self.domain_of(scene.state);
-        let here = CurrentPositions::new(&self.threads, self.progress(), scene.state.id, domain).at(position);
+        let positions =
+            CurrentPositions::new(&self.threads, self.progress(), scene.state.id, domain).at(position);
         // Most touches decide nothing: the call path is taken only when one does.
         let thread = scene.state.id;
         // Now, because the use may have been sampled after the scene was set.
         let touch = Touch { thread, time: clock::now(), cpu: scene.cpu, access, stack: StackId::NONE };
-        match detector.on_touch(&here, id, touch) {
+        match detector.on_touch(&positions, id, touch) {
             Touched::Over(mut over) => {
                 scene.state.slot.count(Counter::UsesTouched, 1);
                 scene.state.slot.count(Counter::EarlyTouches, u64::from(over.had_pending));
@@ -281,7 +202,7 @@ impl Sampled {
             }
             Touched::Active if self.detectors.count_undecided(slot) >= MOST_UNDECIDED => {
                 scene.state.slot.count(Counter::Undecided, 1);
-                if let Some(over) = detector.censor(&here, id) {
+                if let Some(over) = detector.censor(&positions, id) {
                     self.end(scene.state, slot, &over);
                 }
             }

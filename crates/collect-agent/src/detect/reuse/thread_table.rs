@@ -1,17 +1,11 @@
-//! The table of the process's threads for the reuse detector: which there are, the domain of each, and its position.
+//! The table of the process's threads for the reuse detector: which there are, and the domain of each.
 //!
 //! Handlers read it without a lock. It changes where threads begin and end.
 
-use std::{
-    cell::Cell,
-    sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*},
-};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
-use carom_base::{Nanos, ThreadId};
-use carom_base_reuse::{
-    Domain,
-    sampled::{Clocks, Positions},
-};
+use carom_base::ThreadId;
+use carom_base_reuse::Domain;
 use carom_collect_translate as engine;
 use carom_collect_translate::Watches;
 
@@ -64,7 +58,7 @@ impl Pace {
 }
 
 /// Ticks of the time-stamp counter that are many times what it takes to stop a thread: some 40 us.
-const GRAIN: u64 = 100_000;
+pub const GRAIN: u64 = 100_000;
 
 /// The index of a thread in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +128,11 @@ impl ThreadTable {
         entry.serial.store(0, Release);
     }
 
+    /// Accesses of threads of a domain that have ended.
+    pub fn ended(&self, domain: Domain) -> u64 {
+        self.ended.get(domain.0 as usize).map_or(0, |ended| ended.load(Relaxed))
+    }
+
     /// The thread has no table of watched lines any more.
     pub fn clear_watches(&self, index: ThreadIndex) {
         if let Some(entry) = self.entries.get(index.0) {
@@ -155,7 +154,8 @@ impl ThreadTable {
         }
     }
 
-    fn pace(&self, index: ThreadIndex) -> f64 {
+    /// Accesses of a thread per tick that it ran lately.
+    pub fn pace(&self, index: ThreadIndex) -> f64 {
         self.entries.get(index.0).map_or(0.0, |entry| f64::from_bits(entry.pace.latest.load(Relaxed)))
     }
 
@@ -179,120 +179,9 @@ impl ThreadTable {
         })
     }
 
-    fn find(&self, thread: ThreadId) -> Option<WatchedThread> {
+    /// The thread with this serial number.
+    pub fn find(&self, thread: ThreadId) -> Option<WatchedThread> {
         self.all().find(|(_, watched)| watched.thread == thread).map(|(_, watched)| watched)
-    }
-}
-
-/// The source of threads' positions.
-#[derive(Clone, Copy)]
-pub enum Progress<'a> {
-    /// The engine's counts of their accesses.
-    Engine,
-    /// The time: where nothing is counted, it is the position of every thread.
-    Clock(Nanos),
-    /// The total of each thread, by the engine's name for it.
-    Totals(&'a [(u64, u64)]),
-}
-
-/// The current positions of all threads, as the calling thread sees them.
-pub struct CurrentPositions<'a> {
-    threads: &'a ThreadTable,
-    progress: Progress<'a>,
-    /// The calling thread and its domain.
-    own: (ThreadId, Domain),
-    /// Its position, which is looked up once.
-    position: Cell<Option<u64>>,
-    /// That of a domain, which is the sum over its threads.
-    of_domain: Cell<Option<(Domain, u64)>>,
-}
-
-impl<'a> CurrentPositions<'a> {
-    /// Seen from the thread `own`, which is in `domain`.
-    pub fn new(threads: &'a ThreadTable, progress: Progress<'a>, own: ThreadId, domain: Domain) -> Self {
-        Self { threads, progress, own: (own, domain), position: Cell::new(None), of_domain: Cell::new(None) }
-    }
-
-    /// The same, with the calling thread's position where that is known.
-    pub fn at(self, position: Option<u64>) -> Self {
-        Self { position: Cell::new(position), ..self }
-    }
-
-    fn of_watched(&self, thread: &WatchedThread) -> u64 {
-        match self.progress {
-            Progress::Clock(now) => now.0,
-            Progress::Totals(totals) => {
-                totals.iter().find(|(name, _)| *name == thread.name).map_or(0, |(_, accesses)| *accesses)
-            }
-            Progress::Engine if thread.thread == self.own.0 => self.own_position(),
-            Progress::Engine => engine::accesses_of(thread.name).unwrap_or(0),
-        }
-    }
-
-    fn own_position(&self) -> u64 {
-        let known = self.position.get();
-        let position = known.unwrap_or_else(|| engine::accesses().unwrap_or(0));
-        self.position.set(Some(position));
-        position
-    }
-}
-
-impl Positions for CurrentPositions<'_> {
-    fn domain(&self, thread: ThreadId) -> Domain {
-        if thread == self.own.0 {
-            return self.own.1;
-        }
-        self.threads.find(thread).map_or(Domain(0), |thread| thread.domain)
-    }
-
-    fn of_thread(&self, thread: ThreadId) -> u64 {
-        match self.progress {
-            Progress::Clock(now) => now.0,
-            Progress::Engine if thread == self.own.0 => self.own_position(),
-            _ => self.threads.find(thread).map_or(0, |thread| self.of_watched(&thread)),
-        }
-    }
-
-    fn of_domain(&self, domain: Domain) -> u64 {
-        if let Progress::Clock(now) = self.progress {
-            return now.0;
-        }
-        if let Some((known, position)) = self.of_domain.get()
-            && known == domain
-        {
-            return position;
-        }
-        let ended = self.threads.ended.get(domain.0 as usize).map_or(0, |ended| ended.load(Relaxed));
-        let there = self.threads.all().filter(|(_, thread)| thread.domain == domain);
-        let position = there.fold(ended, |sum, (_, thread)| sum.saturating_add(self.of_watched(&thread)));
-        self.of_domain.set(Some((domain, position)));
-        position
-    }
-
-    fn ran_since(&self, at: u64) -> Option<u64> {
-        engine::watches()?.ran_since(at)
-    }
-
-    fn clocks(&self, thread: ThreadId, domain: Domain) -> Option<Clocks> {
-        if !matches!(self.progress, Progress::Engine) {
-            return None;
-        }
-        let asking = engine::watches()?.held();
-        let asked = engine::ticks();
-        let stopped = asking.since.unwrap_or(asked);
-        let mut clocks = Clocks { stopped, asked, grain: GRAIN, ..Clocks::default() };
-        for (index, watched) in self.threads.all() {
-            let Some(held) = watched.watches.map(Watches::held) else { continue };
-            if watched.thread == thread {
-                clocks.ran = held.ran(stopped);
-                clocks.ran_when_asked = held.ran(asked);
-                clocks.pace = self.threads.pace(index);
-            } else if watched.domain == domain {
-                clocks.others += 1;
-                clocks.held = clocks.held.saturating_add(held.held(asked));
-            }
-        }
-        Some(clocks)
     }
 }
 
@@ -308,29 +197,6 @@ mod tests {
             watches: None,
             name: 100 + u64::from(serial),
         }
-    }
-
-    #[test]
-    fn the_position_of_a_domain_is_the_sum_over_its_threads() {
-        let threads = ThreadTable::new();
-        let first = threads.join(watched(0, 0)).unwrap();
-        threads.join(watched(1, 0)).unwrap();
-        threads.join(watched(2, 1)).unwrap();
-        let totals = [(100, 10), (101, 5), (102, 1000)];
-        let here = || CurrentPositions::new(&threads, Progress::Totals(&totals), ThreadId(9), Domain(0));
-        assert_eq!((here().of_domain(Domain(0)), here().of_domain(Domain(1))), (15, 1000));
-        assert_eq!((here().of_thread(ThreadId(1)), here().domain(ThreadId(2))), (5, Domain(1)));
-        // The first thread ends at 12; the one that takes its entry begins at 0.
-        threads.leave(first, 12);
-        assert_eq!(threads.join(watched(3, 0)), Some(first));
-        assert_eq!(here().of_domain(Domain(0)), 12 + 5);
-    }
-
-    #[test]
-    fn without_counts_the_position_of_all_is_the_time() {
-        let threads = ThreadTable::new();
-        let here = CurrentPositions::new(&threads, Progress::Clock(Nanos(77)), ThreadId(0), Domain(0));
-        assert_eq!((here.of_thread(ThreadId(5)), here.of_domain(Domain(3))), (77, 77));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use carom_base_wire::Counter;
 
 use super::{MOST_UNDECIDED, Sampled};
 use crate::{
-    detect::reuse::{detector_set::SlotIndex, thread_table::CurrentPositions},
+    detect::reuse::{detector_set::SlotIndex, positions::CurrentPositions},
     scene::{Scene, trapping_access},
     thread::State,
 };
@@ -24,9 +24,9 @@ impl Sampled {
                 && self.detectors.count_undecided(slot) >= MOST_UNDECIDED
             {
                 let domain = self.domain_of(scene.state);
-                let here = CurrentPositions::new(&self.threads, self.progress(), scene.state.id, domain)
+                let positions = CurrentPositions::new(&self.threads, self.progress(), scene.state.id, domain)
                     .at(accesses);
-                if let Some(over) = detector.censor(&here, watch.id) {
+                if let Some(over) = detector.censor(&positions, watch.id) {
                     scene.state.slot.count(Counter::Undecided, 1);
                     self.end(scene.state, slot, &over);
                 }
