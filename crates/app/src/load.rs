@@ -11,7 +11,7 @@ use carom_view::{
     model::{Report, Warning},
 };
 
-use crate::{failure::Failure, questions::Question};
+use crate::{failure::Failure, question::Question};
 
 /// The question that these recordings answer: that of the command that made them.
 ///

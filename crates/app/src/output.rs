@@ -9,8 +9,8 @@ use std::{
 use carom_view::{csv, model::Report, text, web};
 
 use crate::{
-    cli::{Colour, OutputArgs},
     failure::Failure,
+    options::{Colour, OutputArgs},
 };
 
 /// Columns assumed where there is no terminal to ask.

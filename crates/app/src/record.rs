@@ -6,11 +6,11 @@ use carom_collect::{Request, Settings};
 use carom_store::{Exit, Recording};
 
 use crate::{
-    cli::{OutputArgs, ProgramArgs},
     failure::{End, Failure},
+    options::{OutputArgs, ProgramArgs},
     output::{self, Layout},
-    questions::Question,
-    reuse::Peers,
+    peers::Peers,
+    question::Question,
 };
 
 /// What to record, and how to show it.

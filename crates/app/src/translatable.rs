@@ -3,7 +3,7 @@
 use carom_base_sys::probe::{Probes, Support};
 use carom_collect::{Engine, examine};
 
-use crate::cli::ProgramArgs;
+use crate::options::ProgramArgs;
 
 /// Whether it can, on this machine, and why not. A clause without a full stop. A program that cannot run at all is another
 /// matter.

@@ -3,7 +3,7 @@
 use carom_collect::Trial;
 use clap::{Args, ValueEnum};
 
-use crate::cli::{LEAST_ACCESSES, OutputArgs, ProgramArgs};
+use crate::options::{LEAST_ACCESSES, OutputArgs, ProgramArgs};
 
 const COUNT_EXAMPLES: &str = "Examples:
   carom count -- ./app --threads 8

@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 
 use crate::{
-    cli::{LEAST_ACCESSES, OutputArgs, ProgramArgs, percent},
     count::CountLayout,
+    options::{LEAST_ACCESSES, OutputArgs, ProgramArgs, percent},
     reuse::{Groups, ReuseLayout, parse_domains},
     share::ShareLayout,
 };

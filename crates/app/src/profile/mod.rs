@@ -20,7 +20,7 @@ use self::args::Asked;
 use crate::{
     failure::{End, Failure},
     output::{self, Layout},
-    questions::{Question, Recorder},
+    question::{Question, Recorder},
     record::{self, Job},
     reuse::Groups,
     translatable::translatable,

@@ -7,7 +7,7 @@ use carom_study::reuse::{Bins, ReuseOptions};
 use clap::{Args, ValueEnum};
 
 use super::domains::{self, Groups};
-use crate::cli::{EngineArg, OutputArgs, Period, ProgramArgs, WatchArg, percent, period};
+use crate::options::{EngineArg, OutputArgs, Period, ProgramArgs, WatchArg, percent, period};
 
 const EXAMPLES: &str = "Examples:
   carom reuse -- ./app --threads 8

@@ -2,7 +2,6 @@
 
 mod args;
 mod domains;
-mod peers;
 mod settings;
 
 use carom_base_sys::{
@@ -14,13 +13,13 @@ use carom_view::model::Report;
 
 pub use args::{ReuseArgs, ReuseLayout};
 pub use domains::{Groups, parse as parse_domains};
-pub use peers::Peers;
 
 use crate::{
     failure::{End, Failure},
     load,
     output::{self, Layout},
-    questions::{Question, Recorder},
+    peers::Peers,
+    question::{Question, Recorder},
     record::{self, Job},
 };
 
@@ -62,6 +61,6 @@ impl Question for ReuseLayout {
     fn lay_out(&self, _: &mut Layout) {}
 
     fn peers(&self) -> Result<Peers, Failure> {
-        Peers::of(self)
+        Peers::new(self.peers.as_deref(), &self.compare)
     }
 }

@@ -5,7 +5,7 @@ use carom_collect::{DeliveryChoice, Domains, Engine, ReuseMethod, ReuseSettings,
 
 use super::args::{Budget, ReuseArgs};
 use crate::{
-    cli::{EngineArg, LEAST_ACCESSES, Period, ProgramArgs, WatchArg},
+    options::{EngineArg, LEAST_ACCESSES, Period, ProgramArgs, WatchArg},
     translatable::translatable,
 };
 
@@ -235,14 +235,9 @@ fn accesses(args: &ReuseArgs) -> Result<(u64, u64), String> {
 
 #[cfg(test)]
 mod tests {
-    use carom_collect::DomainsOf;
-    use clap::Parser;
-
     use super::*;
-    use crate::{
-        cli::{Cli, Command},
-        questions::Record,
-    };
+    use crate::options::parsed;
+    use carom_collect::DomainsOf;
 
     fn everything() -> Means {
         let burst = BurstChoice { delivery: DeliveryKind::Sigtrap, watchpoints: 4, reason: "best".into() };
@@ -250,10 +245,7 @@ mod tests {
     }
 
     fn planned(options: &[&str], means: &Means) -> Result<Settings, String> {
-        let line = ["carom", "reuse"].iter().chain(options).chain(&["--", "app"]);
-        let Command::Record(Record::Reuse(args)) = Cli::try_parse_from(line).unwrap().command else {
-            panic!("reuse")
-        };
+        let args: ReuseArgs = parsed(options);
         let domains = Domains::new(DomainsOf::Cpus, []);
         method(&args).and_then(|method| plan(&args, method, means, domains)).map(|plan| plan.settings)
     }

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::{EngineArg, OutputArgs, Period, ProgramArgs, WatchArg, percent, period};
+use crate::options::{EngineArg, OutputArgs, Period, ProgramArgs, WatchArg, percent, period};
 
 const SHARE_EXAMPLES: &str = "Examples:
   carom share -- ./app --threads 8

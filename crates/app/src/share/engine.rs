@@ -3,7 +3,7 @@
 use carom_collect::Engine;
 
 use super::args::{DeliveryArg, ShareArgs};
-use crate::cli::{EngineArg, Period};
+use crate::options::{EngineArg, Period};
 
 /// An engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,19 +46,11 @@ fn only_burst(args: &ShareArgs) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-    use crate::{
-        cli::{Cli, Command},
-        questions::Record,
-    };
+    use crate::options::parsed;
 
     fn chosen(options: &[&str], translatable: Result<(), String>) -> (Engine, String) {
-        let line = ["carom", "share"].iter().chain(options).chain(&["--", "app"]);
-        let Command::Record(Record::Share(args)) = Cli::try_parse_from(line).unwrap().command else {
-            panic!("share")
-        };
+        let args: ShareArgs = parsed(options);
         let Choice { engine, reason } = choose(&args, || translatable);
         (engine, reason.unwrap_or_default())
     }

@@ -6,7 +6,7 @@ use carom_base_sys::probe::{BurstChoice, DeliveryKind, Probes, choose_burst_deli
 use carom_collect::WatchChoice;
 
 use super::{Periods, ShareArgs, args::DeliveryArg};
-use crate::cli::WatchArg;
+use crate::options::WatchArg;
 
 /// What is used on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,9 +23,9 @@ use crate::{
     failure::{End, Failure},
     load,
     output::{self, Layout},
-    questions::{Question, Recorder},
+    peers::Peers,
+    question::{Question, Recorder},
     record::{self, Job},
-    reuse::Peers,
     translatable::translatable,
 };
 

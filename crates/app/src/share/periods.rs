@@ -3,7 +3,7 @@
 use carom_collect::Engine;
 
 use super::ShareArgs;
-use crate::cli::{LEAST_ACCESSES, Period};
+use crate::options::{LEAST_ACCESSES, Period};
 
 /// Mean thread CPU time between samples by default. A timer sample and a walked step sample cost about 30 us on a
 /// virtual machine, and setting and hitting watchpoints as much again; what they cost the program beyond that, in
@@ -83,19 +83,11 @@ pub fn periods(args: &ShareArgs, engine: Engine) -> Result<Periods, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-    use crate::{
-        cli::{Cli, Command},
-        questions::Record,
-    };
+    use crate::options::parsed;
 
     fn check(engine: Engine, options: &[&str], expect: Result<Periods, &str>) {
-        let line = ["carom", "share"].iter().chain(options).chain(&["--", "app"]);
-        let Command::Record(Record::Share(args)) = Cli::try_parse_from(line).unwrap().command else {
-            panic!("share")
-        };
+        let args: ShareArgs = parsed(options);
         match (periods(&args, engine), expect) {
             (Err(text), Err(part)) => assert!(text.contains(part), "{options:?}: {text}"),
             (found, expect) => assert_eq!(found, expect.map_err(str::to_owned), "{options:?}"),

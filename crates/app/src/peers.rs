@@ -16,7 +16,6 @@ use carom_view::model::{
     Report, Reuse, ReuseBin, ReuseCurve, ReuseDistance, ReuseKinds, ReuseScope, ReuseUnit, ReusedBy,
 };
 
-use super::ReuseLayout;
 use crate::failure::Failure;
 
 /// Bytes of the places that lines, and Loca's first columns, are of.
@@ -37,11 +36,11 @@ enum Theirs {
 }
 
 impl Peers {
-    /// Reads the files to compare with.
+    /// Reads the files to `compare` with; ours go into the folder `write`.
     ///
     /// # Errors
-    /// One cannot be read, or is of no known format.
-    pub fn of(layout: &ReuseLayout) -> Result<Self, Failure> {
+    /// A file cannot be read, or its format is not known.
+    pub fn new(write: Option<&Path>, compare: &[PathBuf]) -> Result<Self, Failure> {
         let read = |path: &PathBuf| {
             let at = |problem: String| Failure::new(format!("{}: {problem}", path.display()));
             let text = fs::read_to_string(path).map_err(|error| at(error.to_string()))?;
@@ -52,8 +51,8 @@ impl Peers {
             };
             Ok((path.clone(), theirs))
         };
-        let compare = layout.compare.iter().map(read).collect::<Result<_, Failure>>()?;
-        Ok(Self { write: layout.peers.clone(), compare })
+        let compare = compare.iter().map(read).collect::<Result<_, Failure>>()?;
+        Ok(Self { write: write.map(Path::to_owned), compare })
     }
 
     /// Is there anything to be written?
@@ -180,8 +179,8 @@ fn miss_ratios(reuse: &Reuse, theirs: &Loca) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn layout(compare: &Path) -> ReuseLayout {
-        ReuseLayout { compare: vec![compare.to_owned()], ..ReuseLayout::default() }
+    fn compared(file: &Path) -> Result<Peers, Failure> {
+        Peers::new(None, &[file.to_owned()])
     }
 
     #[test]
@@ -193,11 +192,10 @@ mod tests {
             path
         };
         let good = [file("a.bin", "0 10 1.0\n"), file("b.dat", "N:1 M1:1 M2:1 total_time:0\n")];
-        let found: Vec<_> =
-            good.iter().map(|path| Peers::of(&layout(path)).unwrap().compare.remove(0).1).collect();
+        let found: Vec<_> = good.iter().map(|path| compared(path).unwrap().compare.remove(0).1).collect();
         assert!(matches!(found[..], [Theirs::ReuseTracker(_), Theirs::Loca(_)]));
         for bad in [file("c.bin", "no bin\n"), file("d.dat", "0 10 1.0\n"), dir.path().join("missing.bin")] {
-            let refused = Peers::of(&layout(&bad)).unwrap_err().to_string();
+            let refused = compared(&bad).unwrap_err().to_string();
             assert!(refused.starts_with(&bad.display().to_string()), "{refused}");
         }
     }

@@ -1,17 +1,13 @@
 //! The command line.
 
-mod common;
-mod values;
-mod window;
-
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use common::{Colour, OutputArgs, ProgramArgs};
-pub use values::{EngineArg, LEAST_ACCESSES, Period, WatchArg, percent, period};
-
-use crate::questions::{Layouts, Record};
+use crate::{
+    options::OutputArgs,
+    questions::{Layouts, Record},
+};
 
 /// See how a multithreaded program moves its data between threads, caches and memory.
 #[derive(Debug, Parser)]
