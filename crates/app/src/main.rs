@@ -21,6 +21,7 @@ mod reuse;
 mod share;
 mod tools;
 mod translatable;
+mod widths;
 
 use std::process::ExitCode;
 

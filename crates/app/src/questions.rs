@@ -9,6 +9,7 @@ use crate::{
     question::{Question, Recorder},
     reuse::{ReuseArgs, ReuseLayout},
     share::{ShareArgs, ShareLayout},
+    widths::{WidthsArgs, WidthsLayout},
 };
 
 macro_rules! questions {
@@ -52,4 +53,7 @@ questions! {
     Count(CountArgs), count: CountLayout;
     /// How far apart accesses to the same data are, and what caches of each size would miss
     Reuse(Box<ReuseArgs>), reuse: ReuseLayout;
+    /// How wide the program's accesses are: the example of docs/adding-a-study.md
+    #[command(hide = true)]
+    Widths(WidthsArgs), widths: WidthsLayout;
 }

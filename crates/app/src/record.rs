@@ -35,12 +35,38 @@ pub struct Job<'a> {
     pub time_memory: bool,
 }
 
+impl<'a> Job<'a> {
+    /// One question by itself, laid out as it says.
+    pub fn new(
+        question: &'a dyn Question,
+        program: &'a ProgramArgs,
+        output: &'a OutputArgs,
+        settings: Settings,
+        reason: impl Into<String>,
+    ) -> Self {
+        let mut layout = Layout::default();
+        question.lay_out(&mut layout);
+        Self {
+            question,
+            parts: Vec::new(),
+            program,
+            settings,
+            reason: reason.into(),
+            output,
+            layout,
+            peers: Peers::default(),
+            time_memory: false,
+        }
+    }
+}
+
 /// Records the program as often as asked, one run after the other, and reports on all of them as one. The first run that
 /// fails decides the end; after one that was ended by a signal there is no other.
 ///
 /// # Errors
-/// The program cannot be profiled; it has not run then.
+/// The program cannot be profiled, or the report cannot be written where it should go. The program has not run then.
 pub fn run(job: Job<'_>) -> Result<End, Failure> {
+    output::check(job.output)?;
     let runs = job.program.runs;
     let mut profiles = Vec::new();
     let mut end = Exit::Code(0);

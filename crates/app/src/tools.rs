@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 
 use crate::{
     cli::Cli,
@@ -41,8 +41,15 @@ pub fn link_flags() -> Result<End, Failure> {
 /// # Errors
 /// Never.
 pub fn completions(shell: clap_complete::Shell) -> Result<End, Failure> {
-    clap_complete::generate(shell, &mut Cli::command(), "carom", &mut std::io::stdout());
+    clap_complete::generate(shell, &mut offered(), "carom", &mut std::io::stdout());
     Ok(End::Success)
+}
+
+/// The command line without its hidden subcommands, which completions would offer.
+fn offered() -> Command {
+    let whole = Cli::command();
+    let offered = whole.get_subcommands().filter(|each| !each.is_hide_set()).cloned();
+    Command::new("carom").version(env!("CARGO_PKG_VERSION")).subcommands(offered)
 }
 
 /// Writes `carom.1` and one page per subcommand into `dir`.

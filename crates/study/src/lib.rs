@@ -8,6 +8,7 @@ pub mod reuse;
 pub mod share;
 mod study;
 pub mod symbols;
+pub mod widths;
 
 pub use estimate::Estimate;
 pub use study::Study;

@@ -18,6 +18,7 @@ mod section;
 pub mod share;
 pub mod text;
 pub mod web;
+pub mod widths;
 mod words;
 
 pub use run::RunInfo;

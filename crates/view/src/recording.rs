@@ -6,30 +6,8 @@ use carom_study::{recording::Losses, share};
 
 use crate::{
     RunInfo,
-    model::{
-        Carom, Command, Engine, EngineDelivery, EngineWatch, NotCovered, PeriodUnit, Quality, Real, Report,
-        SCHEMA_VERSION, Skipped,
-    },
+    model::{Engine, EngineDelivery, EngineWatch, NotCovered, PeriodUnit, Quality, Real, Report, Skipped},
 };
-
-/// A report without a verdict and without an answer yet.
-pub fn report(command: Command, run: &RunInfo, quality: Quality) -> Report {
-    Report {
-        carom: Carom { version: env!("CARGO_PKG_VERSION").into(), schema: SCHEMA_VERSION },
-        command,
-        verdict: String::new(),
-        program: run.program.clone(),
-        processes: run.processes.clone(),
-        threads: run.threads.clone(),
-        engine: engine(&run.engine),
-        machine: run.machine.clone(),
-        quality,
-        findings: None,
-        share: None,
-        count: None,
-        reuse: None,
-    }
-}
 
 /// The verdict where no process could be observed.
 pub fn unprofiled(report: &Report) -> String {
@@ -40,7 +18,8 @@ pub fn unprofiled(report: &Report) -> String {
     }
 }
 
-fn engine(engine: &EngineInfo) -> Engine {
+/// What observed the accesses.
+pub fn engine(engine: &EngineInfo) -> Engine {
     let (loads, stores) = (engine.load_period, engine.store_period);
     let means = match (engine.sample_means, loads, stores) {
         (SampleMeans::Nothing, ..) => SampleMeans::Nothing,

@@ -9,8 +9,7 @@ use crate::{
 /// A row of how it was measured: its name, and its text.
 pub type Row = (&'static str, String);
 
-/// One question's part of a report in all its forms but JSON, which is the value itself, and the page, which is in the
-/// question's scripts.
+/// One question's part of a report in all its forms but JSON, which is the value itself.
 pub trait Section {
     /// Tables and pictures for a terminal.
     fn print(&self, page: &mut Page, report: &Report, names: &ThreadNames, options: &Options);
@@ -25,4 +24,7 @@ pub trait Section {
 
     /// Tables for spreadsheets: the files' names and texts.
     fn tables(&self, report: &Report, names: &ThreadNames) -> Vec<Row>;
+
+    /// The scripts that draw it on the page, in order of dependency. They add it to `questions` (`web/page/data.js`).
+    fn scripts(&self) -> &'static [&'static str];
 }

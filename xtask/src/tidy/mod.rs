@@ -6,6 +6,7 @@ mod circles;
 mod crates;
 mod documents;
 mod edges;
+mod example;
 mod finding;
 mod imports;
 mod invariants;
@@ -34,6 +35,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         system_calls::check,
         documents::links,
         documents::index,
+        example::check,
         words::check,
         phrases::check,
     ];

@@ -12,36 +12,21 @@ pub use args::{CountArgs, CountLayout};
 use crate::{
     failure::{End, Failure},
     load,
-    output::{self, Layout},
-    peers::Peers,
+    output::Layout,
     question::{Question, Recorder},
     record::{self, Job},
 };
 
 impl Recorder for CountArgs {
     fn run(&self) -> Result<End, Failure> {
-        output::check(&self.report)?;
-        let mut layout = Layout::default();
-        self.layout.lay_out(&mut layout);
-        record::run(Job {
-            question: &self.layout,
-            parts: Vec::new(),
-            program: &self.program,
-            settings: settings(self),
-            reason: match self.trial.trial() {
-                None => "the only engine in this version that counts exactly".into(),
-                Some(Trial::Translation) => "a trial: code is translated, and nothing is counted".into(),
-                Some(Trial::Stream) => "a trial: counts, and every access written down for nobody".into(),
-                Some(Trial::Checksums) => {
-                    "a trial: counts, and every access written down and added up".into()
-                }
-                Some(Trial::Samples) => "a trial: counts, and samples taken for nobody".into(),
-            },
-            output: &self.report,
-            layout,
-            peers: Peers::default(),
-            time_memory: false,
-        })
+        let reason = match self.trial.trial() {
+            None => "the only engine in this version that counts exactly",
+            Some(Trial::Translation) => "a trial: code is translated, and nothing is counted",
+            Some(Trial::Stream) => "a trial: counts, and writes down accesses that nobody reads",
+            Some(Trial::Checksums) => "a trial: counts, and writes down accesses and adds up their addresses",
+            Some(Trial::Samples) => "a trial: counts, and takes samples that nobody keeps",
+        };
+        record::run(Job::new(&self.layout, &self.program, &self.report, settings(self), reason))
     }
 }
 

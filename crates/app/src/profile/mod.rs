@@ -19,7 +19,7 @@ pub use args::{ProfileArgs, ProfileLayout};
 use self::args::Asked;
 use crate::{
     failure::{End, Failure},
-    output::{self, Layout},
+    output::Layout,
     question::{Question, Recorder},
     record::{self, Job},
     reuse::Groups,
@@ -40,7 +40,6 @@ const REUSE_SLOTS: u32 = 16;
 
 impl Recorder for ProfileArgs {
     fn run(&self) -> Result<End, Failure> {
-        output::check(&self.report)?;
         let asked = self.questions();
         if asked.is_empty() {
             return Err(Failure::new("--only and --skip leave no question to ask"));
@@ -55,16 +54,14 @@ impl Recorder for ProfileArgs {
         let parts: Vec<&dyn Question> = vec![&self.share, &self.count, &self.reuse];
         let mut layout = Layout::default();
         parts.iter().for_each(|part| part.lay_out(&mut layout));
+        let settings = settings(self, &asked, &probes);
+        let reason = "answers several questions in one run";
         record::run(Job {
-            question: &ProfileLayout {},
             parts,
-            program: &self.program,
-            settings: settings(self, &asked, &probes),
-            reason: "answers several questions in one run".into(),
-            output: &self.report,
             layout,
             peers,
             time_memory: self.reuse.advise.is_some(),
+            ..Job::new(&ProfileLayout {}, &self.program, &self.report, settings, reason)
         })
     }
 }

@@ -17,7 +17,7 @@ pub use domains::{Groups, parse as parse_domains};
 use crate::{
     failure::{End, Failure},
     load,
-    output::{self, Layout},
+    output::Layout,
     peers::Peers,
     question::{Question, Recorder},
     record::{self, Job},
@@ -25,7 +25,6 @@ use crate::{
 
 impl Recorder for ReuseArgs {
     fn run(&self) -> Result<End, Failure> {
-        output::check(&self.report)?;
         let peers = self.layout.peers()?;
         let method = settings::method(self).map_err(Failure::new)?;
         let means = settings::Means::of(&self.program, &Probes::judge(&Facts::to_choose()));
@@ -35,15 +34,10 @@ impl Recorder for ReuseArgs {
         };
         let plan = settings::plan(self, method, &means, groups.domains()).map_err(Failure::new)?;
         record::run(Job {
-            question: &self.layout,
-            parts: Vec::new(),
-            program: &self.program,
-            settings: plan.settings,
-            reason: plan.reason,
-            output: &self.report,
             layout: Layout { lines: self.top, ..Layout::default() },
             peers,
             time_memory: self.layout.advise.is_some(),
+            ..Job::new(&self.layout, &self.program, &self.report, plan.settings, plan.reason)
         })
     }
 }

@@ -22,8 +22,7 @@ use self::{
 use crate::{
     failure::{End, Failure},
     load,
-    output::{self, Layout},
-    peers::Peers,
+    output::Layout,
     question::{Question, Recorder},
     record::{self, Job},
     translatable::translatable,
@@ -34,24 +33,12 @@ const DEFAULT_BUDGET: f64 = 5.0;
 
 impl Recorder for ShareArgs {
     fn run(&self) -> Result<End, Failure> {
-        output::check(&self.report)?;
         let probes = LazyCell::new(|| Probes::judge(&Facts::to_choose()));
         let choice = engine::choose(self, || translatable(&self.program, &probes));
         let periods = periods::periods(self, choice.engine).map_err(Failure::new)?;
         let means = means::choose(self, &periods, choice.reason, &probes).map_err(Failure::new)?;
-        let mut layout = Layout::default();
-        self.layout.lay_out(&mut layout);
-        record::run(Job {
-            question: &self.layout,
-            parts: Vec::new(),
-            program: &self.program,
-            settings: settings(self, &periods, &means),
-            reason: means.reason,
-            output: &self.report,
-            layout,
-            peers: Peers::default(),
-            time_memory: false,
-        })
+        let settings = settings(self, &periods, &means);
+        record::run(Job::new(&self.layout, &self.program, &self.report, settings, means.reason))
     }
 }
 

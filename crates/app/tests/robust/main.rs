@@ -24,4 +24,5 @@ mod state;
 mod support;
 mod threads;
 mod translated;
+mod widths;
 mod windows;

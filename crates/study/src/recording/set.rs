@@ -1,4 +1,4 @@
-use carom_store::{Manifest, Recording};
+use carom_store::{Manifest, Recording, Row};
 
 use super::{Combine, Merged, MergedNames, Names, Offsets, Recorded, RecordedNames};
 use crate::symbols::Note;
@@ -23,6 +23,12 @@ impl<'a> Recordings<'a> {
         let merged = Merged::new(&self.recorded, combine);
         let names = MergedNames::new(&merged, self.names.iter_mut().map(|names| names as &mut dyn Names));
         (merged, names)
+    }
+
+    /// The rows of one kind, recording by recording, with the numbers that they have there. What cannot be read is
+    /// counted as unreadable.
+    pub fn rows<R: Row>(&self) -> impl Iterator<Item = R> + '_ {
+        self.recorded.iter().flat_map(Recorded::rows::<R>)
     }
 
     /// Each manifest, with what is added to its numbers.

@@ -22,7 +22,7 @@ use crate::{
 /// The report of one recording.
 pub fn report(run: &RunInfo, findings: &CountFindings) -> Report {
     let losses = Losses { unprofiled_threads: findings.unprofiled_threads, ..Losses::default() };
-    let mut report = recording::report(Command::Count, run, recording::quality(run, &losses));
+    let mut report = Report::new(Command::Count, run, recording::quality(run, &losses));
     let counts = counts(findings);
     report.verdict = verdict::verdict(&report, &counts);
     report.count = Some(counts);
@@ -44,9 +44,6 @@ pub fn add(report: &mut Report, findings: &CountFindings) {
     report.count = Some(counts);
 }
 
-/// The question's part of the page.
-pub const SCRIPTS: [&str; 1] = [include_str!("page.js")];
-
 impl Section for Counts {
     fn print(&self, page: &mut Page, report: &Report, names: &ThreadNames, options: &Options) {
         if matches!(report.command, Command::Count | Command::Profile) {
@@ -60,6 +57,10 @@ impl Section for Counts {
 
     fn tables(&self, report: &Report, names: &ThreadNames) -> Vec<Row> {
         csv::tables(report, self, names)
+    }
+
+    fn scripts(&self) -> &'static [&'static str] {
+        &[include_str!("page.js")]
     }
 }
 

@@ -14,11 +14,12 @@ pub use crate::count::model::*;
 pub use crate::profile::model::*;
 pub use crate::reuse::model::*;
 pub use crate::share::model::*;
+pub use crate::widths::model::*;
 pub use number::{Interval, Real};
 pub use object::*;
 pub use recording::*;
 
-use crate::section::Section;
+use crate::{RunInfo, recording::engine, section::Section};
 
 /// Version of the contract: raised when a key changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -56,12 +57,41 @@ pub struct Report {
     /// How far apart the uses of data are, and what caches would miss. Present for the commands `reuse` and `profile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse: Option<Reuse>,
+    /// How wide the program's accesses are. Present for the command `widths`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub widths: Option<AccessWidths>,
 }
 
 impl Report {
+    /// A report without a verdict and without an answer.
+    pub(crate) fn new(command: Command, run: &RunInfo, quality: Quality) -> Self {
+        Self {
+            carom: Carom { version: env!("CARGO_PKG_VERSION").into(), schema: SCHEMA_VERSION },
+            command,
+            verdict: String::new(),
+            program: run.program.clone(),
+            processes: run.processes.clone(),
+            threads: run.threads.clone(),
+            engine: engine(&run.engine),
+            machine: run.machine.clone(),
+            quality,
+            findings: None,
+            share: None,
+            count: None,
+            reuse: None,
+            widths: None,
+        }
+    }
+
     /// What there is an answer to, in the order in which it is told.
     pub(crate) fn sections(&self) -> Vec<&dyn Section> {
-        let all = [section(&self.findings), section(&self.count), section(&self.reuse), section(&self.share)];
+        let all = [
+            section(&self.findings),
+            section(&self.count),
+            section(&self.reuse),
+            section(&self.share),
+            section(&self.widths),
+        ];
         all.into_iter().flatten().collect()
     }
 }
@@ -89,20 +119,10 @@ pub enum Command {
     Count,
     /// How far apart the uses of data are, and what caches would miss.
     Reuse,
-    /// All of these.
+    /// What share, reuse and count answer.
     Profile,
-}
-
-impl Command {
-    /// The subcommand's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Share => "share",
-            Self::Count => "count",
-            Self::Reuse => "reuse",
-            Self::Profile => "profile",
-        }
-    }
+    /// How wide the program's accesses are: the example of docs/adding-a-study.md.
+    Widths,
 }
 
 /// The JSON Schema (draft 2020-12) of [`Report`] as it is written.

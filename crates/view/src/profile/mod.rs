@@ -30,7 +30,7 @@ pub fn report(
         Some(report) => report.quality.clone(),
         None => recording::quality(run, &Losses::default()),
     };
-    let mut whole = recording::report(Command::Profile, run, quality);
+    let mut whole = Report::new(Command::Profile, run, quality);
     for report in reports().skip(1) {
         for warning in &report.quality.warnings {
             if !whole.quality.warnings.iter().any(|known| known.code == warning.code) {
@@ -73,5 +73,9 @@ impl Section for Findings {
 
     fn tables(&self, _: &Report, _: &ThreadNames) -> Vec<Row> {
         Vec::new()
+    }
+
+    fn scripts(&self) -> &'static [&'static str] {
+        &[]
     }
 }

@@ -30,14 +30,6 @@ use crate::{
     words::ThreadNames,
 };
 
-/// The question's part of the page, in order of dependency.
-pub const SCRIPTS: [&str; 4] = [
-    include_str!("page/curves.js"),
-    include_str!("page/histogram.js"),
-    include_str!("page/pairs.js"),
-    include_str!("page/reuse.js"),
-];
-
 impl Section for Reuse {
     fn print(&self, page: &mut Page, _: &Report, names: &ThreadNames, options: &Options) {
         text::print(page, self, names, options);
@@ -49,6 +41,15 @@ impl Section for Reuse {
 
     fn tables(&self, _: &Report, names: &ThreadNames) -> Vec<Row> {
         csv::tables(self, names)
+    }
+
+    fn scripts(&self) -> &'static [&'static str] {
+        &[
+            include_str!("page/curves.js"),
+            include_str!("page/histogram.js"),
+            include_str!("page/pairs.js"),
+            include_str!("page/reuse.js"),
+        ]
     }
 }
 
@@ -64,7 +65,7 @@ pub fn report(run: &RunInfo, findings: &ReuseFindings) -> Report {
         watchpoint_traps: seen.reused + seen.invalidated,
         ..recording::quality(run, &seen.losses)
     };
-    let mut report = recording::report(Command::Reuse, run, recorded);
+    let mut report = Report::new(Command::Reuse, run, recorded);
     let reuse = Reuse {
         not_enough: findings.not_enough.map(|few| NotEnoughUses {
             uses: few.seen,

@@ -4,10 +4,13 @@ mod communication;
 mod csv;
 mod lines;
 pub(crate) mod model;
+mod page;
 mod remedy;
 mod text;
 mod verdict;
 mod warnings;
+
+pub(crate) use page::{sparse, without_cells};
 
 use carom_base::LINE_BYTES;
 use carom_study::{
@@ -30,7 +33,7 @@ use crate::{
 /// The report of one recording.
 pub fn report(run: &RunInfo, findings: &ShareFindings) -> Report {
     let quality = recording::sampled(run, &findings.quality);
-    let mut report = recording::report(Command::Share, run, quality);
+    let mut report = Report::new(Command::Share, run, quality);
     let names = ThreadNames::new(&report.threads);
     let share = Share {
         false_fraction: findings.false_fraction.map(interval),
@@ -71,17 +74,6 @@ pub fn report(run: &RunInfo, findings: &ShareFindings) -> Report {
     report
 }
 
-/// The question's part of the page, in order of dependency.
-pub const SCRIPTS: [&str; 7] = [
-    include_str!("page/words.js"),
-    include_str!("page/bytes.js"),
-    include_str!("page/sites.js"),
-    include_str!("page/lines.js"),
-    include_str!("page/matrix.js"),
-    include_str!("page/heat.js"),
-    include_str!("page/share.js"),
-];
-
 impl Section for Share {
     fn print(&self, page: &mut Page, _: &Report, names: &ThreadNames, options: &Options) {
         text::print(page, self, names, options);
@@ -97,6 +89,18 @@ impl Section for Share {
 
     fn tables(&self, _: &Report, names: &ThreadNames) -> Vec<Row> {
         csv::tables(self, names)
+    }
+
+    fn scripts(&self) -> &'static [&'static str] {
+        &[
+            include_str!("page/words.js"),
+            include_str!("page/bytes.js"),
+            include_str!("page/sites.js"),
+            include_str!("page/lines.js"),
+            include_str!("page/matrix.js"),
+            include_str!("page/heat.js"),
+            include_str!("page/share.js"),
+        ]
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::page::{Page, Style};
 use crate::{
-    model::{Command, Engine, EngineWatch, Exit, PeriodUnit, Report},
+    model::{Engine, EngineWatch, Exit, PeriodUnit, Report},
     words,
 };
 
@@ -76,7 +76,7 @@ fn engine(report: &Report) -> String {
         PeriodUnit::Accesses => String::new(),
     };
     let budget = engine.budget_percent.map(|budget| format!(", budget {}%", budget.0)).unwrap_or_default();
-    if report.command == Command::Reuse {
+    if report.share.is_none() {
         return format!("{who}; a sample stands for {}{period}{budget}", engine.sample_means);
     }
     format!(
@@ -98,10 +98,10 @@ fn watched(engine: &Engine) -> String {
 
 /// What the budget did not allow, where there is any.
 pub fn left_out(report: &Report) -> Option<String> {
-    let what = match (report.command, report.engine.period_unit) {
-        (Command::Reuse, _) => "more",
-        (_, PeriodUnit::Ns) => "more by execution",
-        (_, PeriodUnit::Accesses) => "watchpoints",
+    let what = match (&report.share, report.engine.period_unit) {
+        (None, _) => "more",
+        (Some(_), PeriodUnit::Ns) => "more by execution",
+        (Some(_), PeriodUnit::Accesses) => "watchpoints",
     };
     let number = report.quality.budget_skipped;
     (number > 0).then(|| format!("{} {what} left out to keep to the budget", words::thousands(number)))

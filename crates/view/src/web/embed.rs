@@ -2,11 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{
-    count,
-    model::{Cells, CommunicationMatrix, Real, Report, Share},
-    reuse, share,
-};
+use crate::{model::Report, share};
 
 const TEMPLATE: &str = include_str!("page/page.html");
 
@@ -27,9 +23,6 @@ const COMMON: [&str; 6] = [
     include_str!("page/trust.js"),
 ];
 
-/// Each question's part of the page, one line each. It adds itself to `questions`.
-const QUESTIONS: [&[&str]; 3] = [&count::SCRIPTS, &reuse::SCRIPTS, &share::SCRIPTS];
-
 /// What puts the page together; last.
 const MAIN: &str = include_str!("page/main.js");
 
@@ -38,12 +31,13 @@ const MAIN: &str = include_str!("page/main.js");
 /// # Errors
 /// None in practice: the model has string keys only and no fallible serialiser.
 pub fn page(report: &Report) -> Result<String, serde_json::Error> {
-    let questions = QUESTIONS.concat().concat();
+    let sections = report.sections();
+    let questions: String = sections.iter().flat_map(|section| section.scripts()).copied().collect();
     let scripts = format!("(() => {{\n\"use strict\";\n{}{questions}{MAIN}}})();\n", COMMON.concat());
     let parts = [
         ("<!--style-->", STYLES.concat()),
-        ("<!--report-->", json(&without_cells(report))?),
-        ("<!--cells-->", json(&report.share.as_ref().map(sparse))?),
+        ("<!--report-->", json(&share::without_cells(report))?),
+        ("<!--cells-->", json(&report.share.as_ref().map(share::sparse))?),
         ("<!--script-->", scripts),
     ];
     // Walks the template from mark to mark, so that data which looks like a mark stays data.
@@ -78,74 +72,10 @@ fn json(value: &impl Serialize) -> Result<String, serde_json::Error> {
     Ok(safe)
 }
 
-/// The matrices of a page: row, column, true and false sharing of each cell that is not zero. A thousand
-/// threads have a million cells and a few thousand that matter.
-#[derive(Serialize)]
-struct Sparse {
-    threads: Vec<(usize, usize, Real, Real)>,
-    cores: Vec<(usize, usize, Real, Real)>,
-}
-
-fn sparse(share: &Share) -> Sparse {
-    Sparse { threads: cells(&share.matrix.threads), cores: cells(&share.matrix.cores) }
-}
-
-fn cells(dense: &Cells) -> Vec<(usize, usize, Real, Real)> {
-    let rows = dense.true_sharing.iter().zip(&dense.false_sharing).enumerate();
-    rows.flat_map(|(row, (true_row, false_row))| {
-        let columns = true_row.iter().zip(false_row).enumerate();
-        columns
-            .map(move |(column, (&true_sharing, &false_sharing))| (row, column, true_sharing, false_sharing))
-    })
-    .filter(|cell| cell.2.0 > 0.0 || cell.3.0 > 0.0)
-    .collect()
-}
-
-/// The report with labels but no cells, copied field by field since the cells are most of it.
-fn without_cells(report: &Report) -> Report {
-    let labels =
-        |cells: &Cells| Cells { labels: cells.labels.clone(), unlisted: cells.unlisted, ..Cells::default() };
-    let matrix = |matrix: &CommunicationMatrix| CommunicationMatrix {
-        unit: matrix.unit,
-        rows: matrix.rows.clone(),
-        columns: matrix.columns.clone(),
-        threads: labels(&matrix.threads),
-        cores: labels(&matrix.cores),
-        last_writer: Cells::default(),
-    };
-    let share = |share: &Share| Share {
-        false_fraction: share.false_fraction,
-        contended_share: share.contended_share,
-        not_enough: share.not_enough,
-        communication: share.communication,
-        matrix: matrix(&share.matrix),
-        pattern: share.pattern.clone(),
-        kinds: share.kinds,
-        distance: share.distance,
-        lines: share.lines.clone(),
-        other_lines: share.other_lines,
-    };
-    Report {
-        carom: report.carom.clone(),
-        command: report.command,
-        verdict: report.verdict.clone(),
-        program: report.program.clone(),
-        processes: report.processes.clone(),
-        threads: report.threads.clone(),
-        engine: report.engine.clone(),
-        machine: report.machine.clone(),
-        quality: report.quality.clone(),
-        findings: report.findings.clone(),
-        share: report.share.as_ref().map(share),
-        count: report.count.clone(),
-        reuse: report.reuse.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::{reuse, sample};
 
     const HOSTILE: &str = "</script><img src=x onerror=alert(1)>&<!--script-->\u{2028}\"\\";
 
