@@ -19,6 +19,7 @@ mod record;
 mod report;
 mod reuse;
 mod share;
+mod signals;
 mod tools;
 mod translatable;
 mod widths;

@@ -1,9 +1,9 @@
 //! Options.
 
 use carom_collect::Trial;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use crate::options::{LEAST_ACCESSES, OutputArgs, ProgramArgs};
+use crate::options::{LEAST_ACCESSES, OrAuto, OutputArgs, ProgramArgs, trial};
 
 const COUNT_EXAMPLES: &str = "Examples:
   carom count -- ./app --threads 8
@@ -18,8 +18,8 @@ The program's output and exit status stay its own; the report goes to standard e
 #[command(after_help = COUNT_EXAMPLES)]
 pub struct CountArgs {
     /// What is done instead of counting, to measure what a part of the engine costs by itself
-    #[arg(long, value_enum, default_value_t = TrialArg::Counts, hide_short_help = true)]
-    pub trial: TrialArg,
+    #[arg(long, value_parser = trial(), default_value = "counts", hide_short_help = true)]
+    pub trial: OrAuto<Trial>,
     /// The trial of samples takes one load and one store in so many
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(LEAST_ACCESSES..),
           hide_short_help = true)]
@@ -41,32 +41,4 @@ pub struct CountLayout {
     /// Print the counts of every thread
     #[arg(long)]
     pub per_thread: bool,
-}
-
-/// Parts of the translate engine, for measuring what they cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TrialArg {
-    /// No trial: count
-    Counts,
-    /// Translate only; all counts are 0
-    Translation,
-    /// Count, and write every access into the thread's buffer, over and over
-    Stream,
-    /// As stream, and each thread adds up the addresses that it has written
-    Checksums,
-    /// Count, and take samples that nobody keeps (see --trial-period)
-    Samples,
-}
-
-impl TrialArg {
-    /// What the agents are to do.
-    pub fn trial(self) -> Option<Trial> {
-        match self {
-            Self::Counts => None,
-            Self::Translation => Some(Trial::Translation),
-            Self::Stream => Some(Trial::Stream),
-            Self::Checksums => Some(Trial::Checksums),
-            Self::Samples => Some(Trial::Samples),
-        }
-    }
 }

@@ -19,7 +19,7 @@ use crate::{
 
 impl Recorder for CountArgs {
     fn run(&self) -> Result<End, Failure> {
-        let reason = match self.trial.trial() {
+        let reason = match self.trial {
             None => "the only engine in this version that counts exactly",
             Some(Trial::Translation) => "a trial: code is translated, and nothing is counted",
             Some(Trial::Stream) => "a trial: counts, and writes down accesses that nobody reads",
@@ -46,13 +46,12 @@ impl Question for CountLayout {
 
 /// Counting alone: no sample is kept, so nothing is published, watched or timed.
 fn settings(args: &CountArgs) -> Settings {
-    let trial = args.trial.trial();
-    let period = if trial == Some(Trial::Samples) { args.trial_period } else { 0 };
+    let period = if args.trial == Some(Trial::Samples) { args.trial_period } else { 0 };
     Settings {
         load_period: period,
         store_period: period,
         window: args.program.window.window(),
-        trial,
+        trial: args.trial,
         ..Settings::of(Engine::Translate)
     }
 }

@@ -1,11 +1,15 @@
 //! Options that several commands have.
 
 mod common;
+mod defaults;
+mod named;
 mod values;
 mod window;
 
 pub use common::{Colour, OutputArgs, ProgramArgs};
-pub use values::{EngineArg, LEAST_ACCESSES, Period, WatchArg, percent, period};
+pub use defaults::{BOARD_SLOTS, MAX_STEPS, REGISTERS, REUSE_SLOTS, SHARE_PERIOD_NS};
+pub use named::{AUTO, OrAuto, delivery, engine, trial, watch};
+pub use values::{LEAST_ACCESSES, Period, percent, period};
 
 /// The options of one subcommand, as `carom SUBCOMMAND OPTIONS -- app` would have them.
 #[cfg(test)]

@@ -1,20 +1,7 @@
 //! Values of options that several commands have.
 
-use clap::ValueEnum;
-
 /// Accesses between two samples at least, on average: more than a block of translated code has.
 pub const LEAST_ACCESSES: u64 = 100;
-
-/// Engines by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EngineArg {
-    /// The best that works here
-    Auto,
-    /// A timer and a few instructions around each interrupt; needs no PMU
-    Burst,
-    /// Translated code that counts and samples its own accesses; needs no PMU and no perf events
-    Translate,
-}
 
 /// From one sample to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,17 +10,6 @@ pub enum Period {
     Time(u64),
     /// Loads, and stores.
     Accesses(u64),
-}
-
-/// Watches by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum WatchArg {
-    /// What is better for the command here
-    Auto,
-    /// Translated code watches some places itself, without perf events
-    Software,
-    /// The four debug registers of each thread, by perf events
-    Registers,
 }
 
 /// A part of the program's CPU time.

@@ -4,12 +4,9 @@ mod args;
 
 use carom_base_sys::{
     machine::Machine,
-    probe::{DeliveryKind, Facts, Probes, choose_burst_delivery},
+    probe::{Facts, Probes, choose_burst_delivery},
 };
-use carom_collect::{
-    DeliveryChoice, Engine, ReuseMethod, ReuseSettings, Settings, ShareSettings, WatchChoice,
-};
-
+use carom_collect::{Engine, ReuseMethod, ReuseSettings, Settings, ShareSettings, WatchChoice};
 use carom_store::Recording;
 use carom_study::{Study, count::CountStudy, recording::Recordings};
 use carom_view::{RunInfo, model::Report};
@@ -19,24 +16,14 @@ pub use args::{ProfileArgs, ProfileLayout};
 use self::args::Asked;
 use crate::{
     failure::{End, Failure},
+    options::{BOARD_SLOTS, MAX_STEPS, REGISTERS, REUSE_SLOTS, SHARE_PERIOD_NS},
     output::Layout,
     question::{Question, Recorder},
     record::{self, Job},
     reuse::Groups,
+    signals::delivery,
     translatable::translatable,
 };
-
-/// Mean thread CPU time between samples in processes whose code cannot be translated, in nanoseconds.
-const PERIOD_NS: u64 = 3_000_000;
-
-/// Step samples go up to this many instructions on there.
-const MAX_STEPS: u32 = 64;
-
-/// Slots of the bulletin board, as `carom share` has them.
-const BOARD_SLOTS: u32 = 127;
-
-/// Uses that are watched at a time for each question of reuse, as `carom reuse` has them.
-const REUSE_SLOTS: u32 = 16;
 
 impl Recorder for ProfileArgs {
     fn run(&self) -> Result<End, Failure> {
@@ -88,7 +75,7 @@ impl Question for ProfileLayout {
 
 fn settings(args: &ProfileArgs, asked: &[Asked], probes: &Probes) -> Settings {
     let signals = choose_burst_delivery(probes);
-    let registers = signals.as_ref().map_or(0, |choice| choice.watchpoints).min(4);
+    let registers = signals.as_ref().map_or(0, |choice| choice.watchpoints).min(REGISTERS);
     let period = if asked == [Asked::Count] { 0 } else { args.period };
     let share = asked.contains(&Asked::Share);
     // Translated code watches for reuse; for sharing, registers cost less where they can be had.
@@ -96,15 +83,11 @@ fn settings(args: &ProfileArgs, asked: &[Asked], probes: &Probes) -> Settings {
     Settings {
         load_period: period,
         store_period: period,
-        period_ns: if share { PERIOD_NS } else { 0 },
+        period_ns: if share { SHARE_PERIOD_NS } else { 0 },
         budget_ppm: (args.budget * 1e4).round() as u32,
         max_steps: MAX_STEPS,
         watchpoints: if share { registers } else { 0 },
-        delivery: match signals.map(|choice| choice.delivery) {
-            Ok(DeliveryKind::Sigtrap) => DeliveryChoice::Sigtrap,
-            Ok(DeliveryKind::Setsig) => DeliveryChoice::Setsig,
-            Ok(DeliveryKind::PosixTimer) | Err(_) => DeliveryChoice::PosixTimer,
-        },
+        delivery: delivery(signals.ok().map(|choice| choice.delivery)),
         objects: args.objects.then_some(0),
         window: args.program.window.window(),
         share: share.then_some(ShareSettings { watch, board_slots: BOARD_SLOTS }),

@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 
 use carom_base::LARGEST_PLACE_BYTES;
+use carom_collect::{Engine, WatchChoice};
 use carom_study::reuse::{Bins, ReuseOptions};
 use clap::{Args, ValueEnum};
 
 use super::domains::{self, Groups};
-use crate::options::{EngineArg, OutputArgs, Period, ProgramArgs, WatchArg, percent, period};
+use crate::options::{
+    AUTO, OrAuto, OutputArgs, Period, ProgramArgs, REUSE_SLOTS, engine, percent, period, watch,
+};
 
 const EXAMPLES: &str = "Examples:
   carom reuse -- ./app --threads 8
@@ -26,8 +29,8 @@ The program's output and exit status stay its own; the report goes to standard e
 #[command(after_help = EXAMPLES)]
 pub struct ReuseArgs {
     /// What observes the accesses
-    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
-    pub engine: EngineArg,
+    #[arg(long, value_parser = engine(), default_value = AUTO)]
+    pub engine: OrAuto<Engine>,
     /// Look at every access, not at samples (translate)
     #[arg(long)]
     pub exact: bool,
@@ -46,10 +49,10 @@ pub struct ReuseArgs {
     #[arg(long, value_name = "PERCENT|none", value_parser = budget)]
     pub budget: Option<Budget>,
     /// What watches for the next access to a sampled place; auto: software where code is translated, else registers
-    #[arg(long, value_enum, default_value_t = WatchArg::Auto)]
-    pub watch: WatchArg,
+    #[arg(long, value_parser = watch(), default_value = AUTO)]
+    pub watch: OrAuto<WatchChoice>,
     /// Uses that are watched in software at a time, for each of the three questions that a sample is asked
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=64), hide_short_help = true)]
+    #[arg(long, value_name = "N", default_value_t = REUSE_SLOTS, value_parser = clap::value_parser!(u32).range(1..=64), hide_short_help = true)]
     pub slots: u32,
     /// Who shares a cache: groups of processors, or of threads, such as 0-1,2-3, 0+2,1+3 or threads:0,1 [default: those of
     /// the machine's last cache]

@@ -1,11 +1,12 @@
 //! From options to what the agents are to do.
 
-use carom_base_sys::probe::{BurstChoice, DeliveryKind, Probes, choose_burst_delivery};
-use carom_collect::{DeliveryChoice, Domains, Engine, ReuseMethod, ReuseSettings, Settings, WatchChoice};
+use carom_base_sys::probe::{BurstChoice, Probes, choose_burst_delivery};
+use carom_collect::{Domains, Engine, ReuseMethod, ReuseSettings, Settings, WatchChoice};
 
 use super::args::{Budget, ReuseArgs};
 use crate::{
-    options::{EngineArg, LEAST_ACCESSES, Period, ProgramArgs, WatchArg},
+    options::{LEAST_ACCESSES, MAX_STEPS, OrAuto, Period, ProgramArgs, REGISTERS},
+    signals::delivery,
     translatable::translatable,
 };
 
@@ -15,14 +16,8 @@ const DEFAULT_PERIOD_NS: u64 = 1_000_000;
 /// Mean number of loads, and of stores, between sampled ones by default: that of the ReuseTracker thesis (6.5.1).
 const DEFAULT_ACCESSES: u64 = 100_000;
 
-/// Debug registers of an x86-64 processor.
-const REGISTERS: u32 = 4;
-
 /// The share of the program's CPU time that following samples may take by default, in percent.
 const BUDGET: Budget = Budget::Percent(10.0);
-
-/// Step samples of the burst engine go up to this many instructions on.
-const MAX_STEPS: u32 = 64;
 
 /// What can be had on this machine.
 #[derive(Clone, Debug)]
@@ -79,14 +74,14 @@ pub fn method(args: &ReuseArgs) -> Result<Method, String> {
         }
         return Ok(Method::Sampled);
     }
-    if args.engine == EngineArg::Burst {
+    if args.engine == Some(Engine::Burst) {
         return Err("--exact needs the translate engine, which alone sees all accesses".into());
     }
     let only = "is for sampled accesses; --exact looks at all";
     if args.period.is_some() || args.load_period.is_some() || args.store_period.is_some() {
         return Err(format!("--period {only}"));
     }
-    if args.watch != WatchArg::Auto {
+    if args.watch.is_some() {
         return Err(format!("--watch {only}"));
     }
     if args.budget.is_some() {
@@ -114,7 +109,7 @@ pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -
     let base = Settings {
         budget_ppm: ppm(args.budget.unwrap_or(BUDGET)),
         max_steps: MAX_STEPS,
-        delivery: delivery(means),
+        delivery: delivery(means.burst.as_ref().ok().map(|choice| choice.delivery)),
         objects: args.objects.then_some(0),
         window: args.program.window.window(),
         ..Settings::of(engine)
@@ -152,21 +147,21 @@ fn ppm(budget: Budget) -> u32 {
 }
 
 /// `auto`: distances are counted where code can be translated, and only timed where it cannot.
-fn engine(asked: EngineArg, method: Method, means: &Means) -> Result<(Engine, String), String> {
+fn engine(asked: OrAuto<Engine>, method: Method, means: &Means) -> Result<(Engine, String), String> {
     match (asked, &means.translate) {
-        (EngineArg::Burst, _) => Ok((Engine::Burst, "asked for".into())),
-        (EngineArg::Translate, _) => Ok((Engine::Translate, "asked for".into())),
-        (EngineArg::Auto, Ok(())) => Ok((Engine::Translate, "counts the accesses of every distance".into())),
-        (EngineArg::Auto, Err(cause)) if method != Method::Sampled => {
+        (Some(Engine::Burst), _) => Ok((Engine::Burst, "asked for".into())),
+        (Some(Engine::Translate), _) => Ok((Engine::Translate, "asked for".into())),
+        (None, Ok(())) => Ok((Engine::Translate, "counts the accesses of every distance".into())),
+        (None, Err(cause)) if method != Method::Sampled => {
             Err(format!("{cause}; --exact needs code to be translated; `carom doctor` explains"))
         }
-        (EngineArg::Auto, Err(cause)) => {
+        (None, Err(cause)) => {
             Ok((Engine::Burst, format!("code cannot be translated here ({cause}), so distances are timed")))
         }
     }
 }
 
-fn watch(asked: WatchArg, engine: Engine, means: &Means) -> Result<WatchChoice, String> {
+fn watch(asked: OrAuto<WatchChoice>, engine: Engine, means: &Means) -> Result<WatchChoice, String> {
     let registers = || match (&means.burst, means.registers()) {
         (Err(cause), _) => Err(format!("{cause}; `carom doctor` explains")),
         (Ok(choice), 0) => Err(format!(
@@ -177,19 +172,11 @@ fn watch(asked: WatchArg, engine: Engine, means: &Means) -> Result<WatchChoice, 
         (Ok(_), _) => Ok(WatchChoice::Registers),
     };
     match (asked, engine) {
-        (WatchArg::Software, Engine::Burst) => {
+        (Some(WatchChoice::Software), Engine::Burst) => {
             Err("--watch software needs the translate engine, whose code does the watching".into())
         }
-        (WatchArg::Auto | WatchArg::Software, Engine::Translate) => Ok(WatchChoice::Software),
-        (WatchArg::Registers, _) | (WatchArg::Auto, Engine::Burst) => registers(),
-    }
-}
-
-fn delivery(means: &Means) -> DeliveryChoice {
-    match means.burst.as_ref().map(|choice| choice.delivery) {
-        Ok(DeliveryKind::Sigtrap) => DeliveryChoice::Sigtrap,
-        Ok(DeliveryKind::Setsig) => DeliveryChoice::Setsig,
-        Ok(DeliveryKind::PosixTimer) | Err(_) => DeliveryChoice::PosixTimer,
+        (None | Some(WatchChoice::Software), Engine::Translate) => Ok(WatchChoice::Software),
+        (Some(WatchChoice::Registers), _) | (None, Engine::Burst) => registers(),
     }
 }
 
@@ -237,6 +224,7 @@ fn accesses(args: &ReuseArgs) -> Result<(u64, u64), String> {
 mod tests {
     use super::*;
     use crate::options::parsed;
+    use carom_base_sys::probe::DeliveryKind;
     use carom_collect::DomainsOf;
 
     fn everything() -> Means {

@@ -1,8 +1,13 @@
 //! Options.
 
-use clap::{Args, ValueEnum};
+use carom_base_sys::probe::DeliveryKind;
+use carom_collect::{Engine, WatchChoice};
+use clap::Args;
 
-use crate::options::{EngineArg, OutputArgs, Period, ProgramArgs, WatchArg, percent, period};
+use crate::options::{
+    AUTO, BOARD_SLOTS, MAX_STEPS, OrAuto, OutputArgs, Period, ProgramArgs, REGISTERS, delivery, engine,
+    percent, period, watch,
+};
 
 const SHARE_EXAMPLES: &str = "Examples:
   carom share -- ./app --threads 8
@@ -21,8 +26,8 @@ The program's output and exit status stay its own; the report goes to standard e
 pub struct ShareArgs {
     /// What observes the accesses; auto: translate, but burst where code cannot be translated, or with a period in time,
     /// --rate, --budget or --delivery
-    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
-    pub engine: EngineArg,
+    #[arg(long, value_parser = engine(), default_value = AUTO)]
+    pub engine: OrAuto<Engine>,
     /// The most that sampling (burst), or watching what samples miss (translate), may add to the program's CPU time, in
     /// percent [default: 5]; what translation itself costs is not in it
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
@@ -47,20 +52,20 @@ pub struct ShareArgs {
     #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "objects")]
     pub objects_from: u64,
     /// What watches the lines that other threads have written; auto: registers where they can be had, else software
-    #[arg(long, value_enum, default_value_t = WatchArg::Auto)]
-    pub watch: WatchArg,
+    #[arg(long, value_parser = watch(), default_value = AUTO)]
+    pub watch: OrAuto<WatchChoice>,
     /// Debug registers per thread, for sensitivity studies
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=4))]
+    #[arg(long, value_name = "N", default_value_t = REGISTERS, value_parser = clap::value_parser!(u32).range(1..=i64::from(REGISTERS)))]
     pub watchpoints: u32,
     /// Slots of the bulletin board, for sensitivity studies
-    #[arg(long, value_name = "N", default_value_t = 127, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(long, value_name = "N", default_value_t = BOARD_SLOTS, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub board: u32,
     /// Step samples go up to this many instructions on
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096), hide_short_help = true)]
+    #[arg(long, value_name = "N", default_value_t = MAX_STEPS, value_parser = clap::value_parser!(u32).range(1..=4096), hide_short_help = true)]
     pub max_steps: u32,
     /// How samples reach the program's threads; for tests
-    #[arg(long, value_enum, default_value_t = DeliveryArg::Auto, hide_short_help = true)]
-    pub delivery: DeliveryArg,
+    #[arg(long, value_parser = delivery(), default_value = AUTO, hide_short_help = true)]
+    pub delivery: OrAuto<DeliveryKind>,
     /// How the report is laid out.
     #[command(flatten)]
     pub layout: ShareLayout,
@@ -81,17 +86,4 @@ pub struct ShareLayout {
     /// Print the matrix from writer to later accessor, not both directions together
     #[arg(long)]
     pub directed: bool,
-}
-
-/// Deliveries by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DeliveryArg {
-    /// The best that works here
-    Auto,
-    /// perf events with sigtrap (Linux 5.18)
-    Sigtrap,
-    /// perf events with F_SETSIG
-    Setsig,
-    /// POSIX timers, no watchpoints
-    PosixTimer,
 }

@@ -2,8 +2,8 @@
 
 use carom_collect::Engine;
 
-use super::args::{DeliveryArg, ShareArgs};
-use crate::options::{EngineArg, Period};
+use super::ShareArgs;
+use crate::options::Period;
 
 /// An engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,10 +18,10 @@ pub struct Choice {
 /// code can be translated, as `translatable` finds out; it is `burst` where an option asks for what only that keeps.
 pub fn choose(args: &ShareArgs, translatable: impl FnOnce() -> Result<(), String>) -> Choice {
     let (engine, reason) = match (args.engine, only_burst(args)) {
-        (EngineArg::Burst, _) => (Engine::Burst, None),
-        (EngineArg::Translate, _) => (Engine::Translate, None),
-        (EngineArg::Auto, Some(option)) => (Engine::Burst, Some(format!("auto takes it with {option}"))),
-        (EngineArg::Auto, None) => match translatable() {
+        (Some(Engine::Burst), _) => (Engine::Burst, None),
+        (Some(Engine::Translate), _) => (Engine::Translate, None),
+        (None, Some(option)) => (Engine::Burst, Some(format!("auto takes it with {option}"))),
+        (None, None) => match translatable() {
             Ok(()) => (Engine::Translate, Some("auto takes it where code can be translated".to_owned())),
             Err(cause) => (Engine::Burst, Some(format!("code cannot be translated here ({cause})"))),
         },
@@ -37,7 +37,7 @@ fn only_burst(args: &ShareArgs) -> Option<&'static str> {
         Some("--rate")
     } else if args.budget.is_some() {
         Some("--budget")
-    } else if args.delivery != DeliveryArg::Auto {
+    } else if args.delivery.is_some() {
         Some("--delivery")
     } else {
         None

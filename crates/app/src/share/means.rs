@@ -5,8 +5,8 @@ use std::ops::Deref;
 use carom_base_sys::probe::{BurstChoice, DeliveryKind, Probes, choose_burst_delivery, why_no_watchpoints};
 use carom_collect::WatchChoice;
 
-use super::{Periods, ShareArgs, args::DeliveryArg};
-use crate::options::WatchArg;
+use super::{Periods, ShareArgs};
+use crate::options::OrAuto;
 
 /// What is used on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,10 +41,8 @@ pub fn choose(
     probes: &impl Deref<Target = Probes>,
 ) -> Result<Means, String> {
     let found = match args.delivery {
-        DeliveryArg::Auto => Found::of(probes),
-        DeliveryArg::Sigtrap => Found::asked(DeliveryKind::Sigtrap),
-        DeliveryArg::Setsig => Found::asked(DeliveryKind::Setsig),
-        DeliveryArg::PosixTimer => Found::asked(DeliveryKind::PosixTimer),
+        None => Found::of(probes),
+        Some(delivery) => Found::asked(delivery),
     };
     found.means(args.watch, args.watchpoints, periods, engine)
 }
@@ -68,13 +66,13 @@ impl Found {
 
     fn means(
         self,
-        asked: WatchArg,
+        asked: OrAuto<WatchChoice>,
         most: u32,
         periods: &Periods,
         engine: Option<String>,
     ) -> Result<Means, String> {
         let watchpoints = self.signals.as_ref().map_or(0, |choice| choice.watchpoints).min(most);
-        if asked == WatchArg::Registers && watchpoints == 0 {
+        if asked == Some(WatchChoice::Registers) && watchpoints == 0 {
             let why = self.why_no_registers();
             return Err(format!(
                 "debug registers cannot be had here: {why}; --engine translate can watch in software; \
@@ -87,8 +85,13 @@ impl Found {
         }
     }
 
-    fn by_time(self, asked: WatchArg, watchpoints: u32, engine: Option<String>) -> Result<Means, String> {
-        if asked == WatchArg::Software {
+    fn by_time(
+        self,
+        asked: OrAuto<WatchChoice>,
+        watchpoints: u32,
+        engine: Option<String>,
+    ) -> Result<Means, String> {
+        if asked == Some(WatchChoice::Software) {
             return Err("--watch software needs --engine translate, whose code does the watching".into());
         }
         let BurstChoice { delivery, reason, .. } =
@@ -102,15 +105,15 @@ impl Found {
 
     /// Samples come without signals. To look every access up costs about a quarter more than registers, which watch for
     /// nothing, and finds no more: these come first (`docs/algorithms.md`).
-    fn by_accesses(self, asked: WatchArg, watchpoints: u32, engine: Option<String>) -> Means {
+    fn by_accesses(self, asked: OrAuto<WatchChoice>, watchpoints: u32, engine: Option<String>) -> Means {
         let reason = engine.unwrap_or_else(|| "asked for".to_owned());
         let (watch, reason) = match asked {
-            WatchArg::Software => (WatchChoice::Software, reason),
-            WatchArg::Auto if watchpoints == 0 => (
+            Some(WatchChoice::Software) => (WatchChoice::Software, reason),
+            None if watchpoints == 0 => (
                 WatchChoice::Software,
                 format!("{reason}; lines are watched in software, as {}", self.why_no_registers()),
             ),
-            WatchArg::Auto | WatchArg::Registers => (WatchChoice::Registers, reason),
+            None | Some(WatchChoice::Registers) => (WatchChoice::Registers, reason),
         };
         let delivery = self.signals.map_or(DeliveryKind::PosixTimer, |choice| choice.delivery);
         Means { delivery, watchpoints, watch, reason }
@@ -143,7 +146,7 @@ mod tests {
     #[test]
     fn registers_watch_where_there_are_some() {
         for periods in [TIME, ACCESSES] {
-            for asked in [WatchArg::Auto, WatchArg::Registers] {
+            for asked in [None, Some(WatchChoice::Registers)] {
                 let means = everything().means(asked, 3, &periods, None).unwrap();
                 assert_eq!((means.watch, means.watchpoints), (WatchChoice::Registers, 3), "{periods:?}");
             }
@@ -152,41 +155,41 @@ mod tests {
 
     #[test]
     fn translated_code_watches_where_there_are_none_and_the_report_says_why() {
-        let means = denied().means(WatchArg::Auto, 4, &ACCESSES, None).unwrap();
+        let means = denied().means(None, 4, &ACCESSES, None).unwrap();
         assert_eq!((means.watch, means.watchpoints), (WatchChoice::Software, 0));
         assert_eq!(means.reason, "asked for; lines are watched in software, as perf_event_open is denied");
         let auto = Some("auto takes it".to_owned());
-        let means = denied().means(WatchArg::Auto, 4, &ACCESSES, auto.clone()).unwrap();
+        let means = denied().means(None, 4, &ACCESSES, auto.clone()).unwrap();
         assert!(means.reason.starts_with("auto takes it; lines are watched"), "{}", means.reason);
-        let means = everything().means(WatchArg::Auto, 4, &TIME, auto).unwrap();
+        let means = everything().means(None, 4, &TIME, auto).unwrap();
         assert_eq!(means.reason, "auto takes it; best");
         let nothing = Found { signals: Err("no timer works".into()), ..denied() };
-        assert!(nothing.means(WatchArg::Auto, 4, &ACCESSES, None).is_ok(), "samples come without signals");
-        let error = denied().means(WatchArg::Registers, 4, &ACCESSES, None).unwrap_err();
+        assert!(nothing.means(None, 4, &ACCESSES, None).is_ok(), "samples come without signals");
+        let error = denied().means(Some(WatchChoice::Registers), 4, &ACCESSES, None).unwrap_err();
         assert!(error.contains("perf_event_open is denied"), "{error}");
     }
 
     /// The registers serve processes whose code cannot be translated.
     #[test]
     fn software_watches_where_it_is_asked_for() {
-        let means = everything().means(WatchArg::Software, 4, &ACCESSES, None).unwrap();
+        let means = everything().means(Some(WatchChoice::Software), 4, &ACCESSES, None).unwrap();
         assert_eq!((means.watch, means.watchpoints), (WatchChoice::Software, 4));
         assert_eq!(means.reason, "asked for");
     }
 
     #[test]
     fn the_burst_engine_does_without_and_cannot_watch_in_software() {
-        let means = denied().means(WatchArg::Auto, 4, &TIME, None).unwrap();
+        let means = denied().means(None, 4, &TIME, None).unwrap();
         assert_eq!(
             (means.watch, means.watchpoints, means.reason.as_str()),
             (WatchChoice::Registers, 0, "perf_event_open is denied")
         );
         assert!(
             everything()
-                .means(WatchArg::Software, 4, &TIME, None)
+                .means(Some(WatchChoice::Software), 4, &TIME, None)
                 .unwrap_err()
                 .contains("--engine translate")
         );
-        assert!(denied().means(WatchArg::Registers, 4, &TIME, None).is_err());
+        assert!(denied().means(Some(WatchChoice::Registers), 4, &TIME, None).is_err());
     }
 }

@@ -7,24 +7,23 @@ mod periods;
 
 use std::cell::LazyCell;
 
-use carom_base_sys::probe::{DeliveryKind, Facts, Probes};
-use carom_collect::{DeliveryChoice, Engine, Settings, ShareSettings};
+use carom_base_sys::probe::{Facts, Probes};
+use carom_collect::{Engine, Settings, ShareSettings};
 use carom_store::Recording;
 use carom_study::share::ShareStudy;
 use carom_view::model::Report;
 
 pub use args::{ShareArgs, ShareLayout};
 
-use self::{
-    means::Means,
-    periods::{DEFAULT_PERIOD_NS, Periods},
-};
+use self::{means::Means, periods::Periods};
 use crate::{
     failure::{End, Failure},
     load,
+    options::SHARE_PERIOD_NS,
     output::Layout,
     question::{Question, Recorder},
     record::{self, Job},
+    signals::delivery,
     translatable::translatable,
 };
 
@@ -61,7 +60,7 @@ fn settings(args: &ShareArgs, periods: &Periods, means: &Means) -> Settings {
     let (engine, period_ns, load_period, store_period) = match *periods {
         Periods::Time { ns } => (Engine::Burst, ns, 0, 0),
         // The period in time serves processes in which code cannot be translated.
-        Periods::Accesses { loads, stores } => (Engine::Translate, DEFAULT_PERIOD_NS, loads, stores),
+        Periods::Accesses { loads, stores } => (Engine::Translate, SHARE_PERIOD_NS, loads, stores),
     };
     Settings {
         load_period,
@@ -70,11 +69,7 @@ fn settings(args: &ShareArgs, periods: &Periods, means: &Means) -> Settings {
         budget_ppm: (args.budget.unwrap_or(DEFAULT_BUDGET) * 1e4).round() as u32,
         max_steps: args.max_steps,
         watchpoints: means.watchpoints,
-        delivery: match means.delivery {
-            DeliveryKind::Sigtrap => DeliveryChoice::Sigtrap,
-            DeliveryKind::Setsig => DeliveryChoice::Setsig,
-            DeliveryKind::PosixTimer => DeliveryChoice::PosixTimer,
-        },
+        delivery: delivery(Some(means.delivery)),
         objects: args.objects.then_some(args.objects_from),
         window: args.program.window.window(),
         share: Some(ShareSettings { watch: means.watch, board_slots: args.board }),

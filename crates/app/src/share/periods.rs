@@ -3,12 +3,7 @@
 use carom_collect::Engine;
 
 use super::ShareArgs;
-use crate::options::{LEAST_ACCESSES, Period};
-
-/// Mean thread CPU time between samples by default. A timer sample and a walked step sample cost about 30 us on a
-/// virtual machine, and setting and hitting watchpoints as much again; what they cost the program beyond that, in
-/// cold caches and in threads that wait for the interrupted one, is of the same order (`docs/benchmarks.md`).
-pub const DEFAULT_PERIOD_NS: u64 = 3_000_000;
+use crate::options::{LEAST_ACCESSES, Period, SHARE_PERIOD_NS};
 
 /// Mean number of loads, and of stores, between sampled ones by default: the period of the ComDetective paper.
 const DEFAULT_ACCESSES: u64 = 500_000;
@@ -42,7 +37,7 @@ pub fn periods(args: &ShareArgs, engine: Engine) -> Result<Periods, String> {
                      (ns, us, ms, s), such as 3ms; accesses are the periods of --engine translate"
                 )),
                 Some(Period::Time(ns)) => Ok(Periods::Time { ns }),
-                None => Ok(Periods::Time { ns: by_rate.unwrap_or(DEFAULT_PERIOD_NS) }),
+                None => Ok(Periods::Time { ns: by_rate.unwrap_or(SHARE_PERIOD_NS) }),
             }
         }
         Engine::Translate => {
@@ -97,7 +92,7 @@ mod tests {
     #[test]
     fn burst_samples_by_time() {
         let check = |options: &[&str], expect| check(Engine::Burst, options, expect);
-        check(&[], Ok(Periods::Time { ns: DEFAULT_PERIOD_NS }));
+        check(&[], Ok(Periods::Time { ns: SHARE_PERIOD_NS }));
         check(&["--period", "1ms"], Ok(Periods::Time { ns: 1_000_000 }));
         check(&["--rate", "1000"], Ok(Periods::Time { ns: 1_000_000 }));
         check(&["--period", "500000"], Err("--period 500000: the burst engine samples by thread CPU time"));

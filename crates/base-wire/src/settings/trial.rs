@@ -16,7 +16,8 @@ pub enum Trial {
 impl Trial {
     const ALL: [Self; 4] = [Self::Translation, Self::Stream, Self::Checksums, Self::Samples];
 
-    const fn name(self) -> &'static str {
+    /// The name in settings and on the command line.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Translation => "translation",
             Self::Stream => "stream",
