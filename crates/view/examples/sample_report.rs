@@ -5,7 +5,7 @@ mod sample;
 
 use std::{error::Error, fs, path::PathBuf};
 
-use carom_view::{count, csv, reuse, share, text, web};
+use carom_view::{count, csv, profile, reuse, share, text, web};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Some(dir) = std::env::args_os().nth(1).map(PathBuf::from) else {
@@ -23,6 +23,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     ];
     let (run, findings) = sample::counted();
     let counted = ("count", count::report(&run, &findings));
+    let (shared_run, shared) = sample::two();
+    let (reused_run, reused) = sample::sampled_reuse();
+    let parts = (share::report(&shared_run, &shared), reuse::report(&reused_run, &reused));
+    let profiled = ("profile", profile::report(&run, Some(parts.0), Some(parts.1), Some(&findings)));
     let reused = [
         ("reuse", sample::relaxed()),
         ("reuse-sampled", sample::sampled_reuse()),
@@ -30,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     ];
     let reused = reused.map(|(name, (run, findings))| (name, reuse::report(&run, &findings)));
     let shared = samples.map(|(name, (run, findings))| (name, share::report(&run, &findings)));
-    for (name, report) in shared.into_iter().chain([counted]).chain(reused) {
+    for (name, report) in shared.into_iter().chain([counted, profiled]).chain(reused) {
         fs::write(dir.join(format!("{name}.html")), web::html(&report)?)?;
         fs::write(dir.join(format!("{name}.json")), carom_view::json(&report)?)?;
         for colour in [false, true] {

@@ -40,4 +40,4 @@ function countMeasured(term) {
     ...leaves.map((each) => el("div", { class: "muted" }, `${plural(each.times, "time")} left for native code: ${each.text}`)));
 }
 
-if (counts) questions.push({ name: "count", facts: countFacts, sections: () => [countsSection()], measured: countMeasured });
+questions.push({ name: "count", title: "Counts", facts: countFacts, sections: () => [countsSection()], measured: countMeasured });

@@ -76,6 +76,6 @@ impl Section for Findings {
     }
 
     fn scripts(&self) -> &'static [&'static str] {
-        &[]
+        &[include_str!("page.js")]
     }
 }

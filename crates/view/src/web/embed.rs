@@ -6,20 +6,22 @@ use crate::{model::Report, share};
 
 const TEMPLATE: &str = include_str!("page/page.html");
 
-const STYLES: [&str; 4] = [
+const STYLES: [&str; 5] = [
     include_str!("page/style.css"),
     include_str!("page/tables.css"),
     include_str!("page/figures.css"),
     include_str!("page/charts.css"),
+    include_str!("page/tabs.css"),
 ];
 
 /// What all questions use, in order of dependency.
-const COMMON: [&str; 6] = [
+const COMMON: [&str; 7] = [
     include_str!("page/dom.js"),
     include_str!("page/data.js"),
     include_str!("page/colour.js"),
     include_str!("page/chart.js"),
     include_str!("page/table.js"),
+    include_str!("page/tabs.js"),
     include_str!("page/trust.js"),
 ];
 
@@ -75,7 +77,7 @@ fn json(value: &impl Serialize) -> Result<String, serde_json::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{reuse, sample};
+    use crate::{count, profile, reuse, sample};
 
     const HOSTILE: &str = "</script><img src=x onerror=alert(1)>&<!--script-->\u{2028}\"\\";
 
@@ -121,10 +123,32 @@ mod tests {
         assert_eq!(data["threads"][1]["name"], HOSTILE);
     }
 
+    /// A page on all questions, with the scripts of each.
+    fn profiled() -> Report {
+        let (run, shared) = sample::eight();
+        let share = share::report(&run, &shared);
+        let (run, reused) = sample::sampled_reuse();
+        let reuse = reuse::report(&run, &reused);
+        let (run, counts) = sample::counted();
+        profile::report(&run, Some(share), Some(reuse), Some(&counts))
+    }
+
+    #[test]
+    fn a_question_brings_its_scripts() {
+        let named =
+            |document: &str, name: &str| document.contains(&format!("questions.push({{ name: \"{name}\""));
+        let whole = page(&profiled()).unwrap();
+        for name in ["profile", "share", "reuse", "count"] {
+            assert!(named(&whole, name), "{name}");
+        }
+        let (run, counts) = sample::counted();
+        let only = page(&count::report(&run, &counts)).unwrap();
+        assert!(named(&only, "count") && !named(&only, "share"));
+    }
+
     #[test]
     fn nothing_is_requested() {
-        let (run, findings) = sample::eight();
-        let document = page(&share::report(&run, &findings)).unwrap();
+        let document = page(&profiled()).unwrap();
         for request in
             ["http://", "https://", "src=", "@import", "url(", "fetch(", "XMLHttpRequest", "import(", "<!--"]
         {

@@ -77,5 +77,5 @@ function reuseTerms(term) {
   return [...term("Uses", [followed, watched, leftOut()].filter(Boolean).join("; ") || "none"), ...term("Lost", lost.filter(Boolean).join("; "))];
 }
 
-if (reuse) questions.push({ name: "reuse", facts: reuseFacts,
+questions.push({ name: "reuse", title: "Reuse", facts: reuseFacts,
   sections: () => (reuse.not_enough === null ? [curvesSection(), fitsSection(), histogramSection(), pairsSection(), reuseSharingSection(), prefetchSection()] : []), measured: reuseTerms });

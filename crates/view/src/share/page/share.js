@@ -40,4 +40,4 @@ function shareKnown(term) {
   ];
 }
 
-if (share) questions.push({ name: "share", facts: shareFacts, sections: () => [share.lines.length > 0 && linesSection(), cells.threads.length > 0 && !share.not_enough && heatSection()], measured: shareMeasured, known: shareKnown });
+questions.push({ name: "share", title: "Sharing", facts: shareFacts, sections: () => [share.lines.length > 0 && linesSection(), cells.threads.length > 0 && !share.not_enough && heatSection()], measured: shareMeasured, known: shareKnown });

@@ -7,12 +7,15 @@ const counts = report.count ?? null;
 const reuse = report.reuse ?? null;
 
 /**
- * What the report answers. Each question's script adds itself: `name`, as in `report.command`; `facts()`, for the head of
- * the page where the question leads; `sections()`, each an element, or nothing, or one with what is to be done when it is in
- * the page (`section`, `update`); `measured(term)` and `known(term)`, rows of how
- * it was measured, in front of what is never seen and behind it.
+ * What the report answers. Each question's script adds itself: `name`, as in `report.command`; `title`, of its tab; `facts()`,
+ * if it has any for the head of the page where it leads; `sections()`, each an element, or nothing, or an element with what is to
+ * be done when it is first seen (`section`, `update`); `measured(term)` and `known(term)`, rows of how it was measured, in
+ * front of what is never seen and behind it.
  */
 const questions = [];
+
+/** Opens the tab of a question, where there are tabs. */
+let openTab = () => {};
 
 const threadName = (() => {
   const uses = new Map();

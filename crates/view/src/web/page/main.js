@@ -20,18 +20,34 @@ function fact(title, figure, note, bar) {
   return el("div", { class: "fact" }, el("h3", {}, title), el("div", { class: "figure" }, figure), bar, el("p", {}, note));
 }
 
+/** The question that was asked comes first, then those of the findings, the worst first. */
+const rank = ({ name }) => {
+  const found = (report.findings ?? []).findIndex((finding) => finding.question === name);
+  return name === report.command ? -1 : found < 0 ? Infinity : found;
+};
+questions.sort((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));
 const leading = questions.find((each) => each.name === report.command);
+const parts = questions
+  .map((question) => ({ ...question, sections: question.sections().filter(Boolean) }))
+  .filter(({ sections }) => sections.length > 0);
+const factsOf = (question) => question?.facts && el("div", { class: "facts" }, question.facts());
 const page = document.getElementById("page");
 document.title = `carom ${report.command}: ${report.program.argv.join(" ")}`;
 page.append(
   el("header", {}, el("div", { class: "brand" }, "carom ", el("span", {}, report.command)),
     name(report.program.argv.join(" "), "code", "command"), themeToggle()),
-  el("main", {}, el("h1", { class: "verdict name" }, ...inlineCode(report.verdict)), el("div", { class: "facts" }, leading?.facts() ?? [])));
+  el("main", {}, el("h1", { class: "verdict name" }, ...inlineCode(report.verdict)), factsOf(leading)));
 const main = page.querySelector("main");
-for (const question of [leading, ...questions.filter((each) => each !== leading)]) {
-  for (const part of question?.sections() ?? []) {
-    if (part) main.append(part.section ?? part);
-    part?.update?.();
+if (report.command === "profile" && parts.length > 1) {
+  const { list, panels, open } = tabbed(parts.map((part) => ({ ...part, sections: [factsOf(part), ...part.sections].filter(Boolean) })));
+  openTab = (name) => open(name, true);
+  main.append(list, ...panels);
+  // A link may ask for a tab: report.html#reuse.
+  open(location.hash.slice(1), false) || open(parts[0].name, false);
+} else {
+  for (const part of parts.flatMap(({ sections }) => sections)) {
+    main.append(part.section ?? part);
+    part.update?.();
   }
 }
 main.append(trustSection());

@@ -4,7 +4,7 @@ const ending = (exit) => (exit === null ? "end not seen" : "signal" in exit ? `e
 
 /** What the budget did not allow, where there is any. */
 function leftOut() {
-  const what = reuse ? "more" : report.engine.period_unit === "ns" ? "more by execution" : "watchpoints";
+  const what = !share ? "more" : report.engine.period_unit === "ns" ? "more by execution" : "watchpoints";
   return report.quality.budget_skipped > 0 && `${thousands(report.quality.budget_skipped)} ${what} left out to keep to the budget`;
 }
 
@@ -15,7 +15,7 @@ function trustSection() {
   const period = engine.period_unit === "ns" ? `, one every ${(engine.period / 1e6).toFixed(2)} ms of thread CPU time` : "";
   const budget = engine.budget_percent === null ? "" : `; budget ${engine.budget_percent}%`;
   const how = engine.period === 0 ? "everything is counted, nothing sampled"
-    : reuse ? `a sample stands for ${engine.sample_means}${period}${budget}`
+    : !share ? `a sample stands for ${engine.sample_means}${period}${budget}`
     : `a sample stands for ${engine.sample_means}${period}${budget}; delivery: ${engine.delivery}; ${plural(engine.watchpoints, "watchpoint")}; ${plural(engine.board_slots, "slot")} on the board`;
   return el("section", { "aria-label": "How this was measured" },
     el("div", { class: "head" }, el("h2", {}, "How this was measured")),
