@@ -43,3 +43,44 @@ fn only_what_is_asked_is_answered() {
     let report = profiled(&["--skip", "share"]);
     assert!(report.0.get("share").is_none() && report.0["reuse"].is_object());
 }
+
+/// The first finding about a walk over 8 MiB with a cache of this size.
+fn first_of_walk(walk: &str, cache: &str) -> serde_json::Value {
+    let program = compile("walks.c", &["-O2"]);
+    let options = ["--cache", cache, "--period", "20000", "--budget", "50"];
+    let mut recorded = Recorded::by("profile", &options, &program, &[walk, "8388608", "40"]);
+    assert_eq!(recorded.run().code(), Some(0));
+    let first = recorded.report().0["findings"][0].clone();
+    assert_eq!(first["question"], "reuse", "{first}");
+    first
+}
+
+/// Each walk comes back to a line after 8 times what the cache holds: after all 8 MiB, or, across, after a column of 1,024
+/// lines.
+#[test]
+fn misses_come_with_what_to_do_about_them() {
+    for (walk, cache, expect) in [
+        ("across", "8K", "it walks across the lines"),
+        ("along", "1M", "make all passes over one block before the next"),
+        ("twice", "1M", "Do both to a block"),
+        ("random", "1M", "accesses in no order"),
+    ] {
+        let first = first_of_walk(walk, cache);
+        let remedy = first["remedy"].as_str().unwrap_or_default();
+        assert!(remedy.contains(expect), "{walk}: {first}");
+        let times =
+            remedy.split_once(" times").and_then(|(before, _)| before.split(' ').next_back()?.parse().ok());
+        assert!(
+            walk == "random" || times.is_some_and(|times: f64| (times - 8.0).abs() < 1.0),
+            "{walk}: {first}"
+        );
+    }
+}
+
+/// Nothing that is done in another order avoids first accesses.
+#[test]
+fn misses_of_first_accesses_have_no_remedy() {
+    let first = first_of_walk("once", "1M");
+    assert!(first["text"].as_str().is_some_and(|text| text.contains("first accesses")), "{first}");
+    assert!(first.get("remedy").is_none(), "{first}");
+}

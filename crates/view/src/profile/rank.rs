@@ -3,13 +3,19 @@
 //! What sharing and misses cost depends on the machine; how many accesses they concern does not. So that is what findings are
 //! ranked by: accesses to lines that bounce between threads, and accesses that the cache in question misses.
 
-use crate::model::{Finding, Real, Report, Reuse, ReuseFit, ReuseScope, Share};
+use crate::{
+    model::{Finding, Real, Report, Reuse, ReuseFit, ReuseScope, Share},
+    reuse::verdict::remedy,
+};
 
 /// What concerns fewer accesses is no problem.
 const NEGLIGIBLE: f64 = 0.005;
 
 /// From here on sharing is called false, and below one minus this true.
 const NEARLY_ALL: f64 = 0.9;
+
+/// The remedy for one pair of instructions is told where the pair makes this part of the misses.
+const TELLING: f64 = 0.2;
 
 /// All findings, the worst first.
 pub fn findings(share: Option<&Report>, reuse: Option<&Report>) -> Vec<Finding> {
@@ -53,7 +59,7 @@ fn misses(report: &Report, reuse: &Reuse) -> Finding {
         share_of_accesses: known,
         matters: known.is_some_and(|ratio| ratio.0 >= NEGLIGIBLE),
         text: report.verdict.clone(),
-        remedy: None,
+        remedy: known.filter(|ratio| ratio.0 >= NEGLIGIBLE).and_then(|_| remedy(reuse, TELLING)).map(str::to_owned),
     }
 }
 

@@ -4,8 +4,9 @@ mod csv;
 mod curve;
 pub(crate) mod model;
 mod pairs;
+mod remedy;
 mod text;
-mod verdict;
+pub(crate) mod verdict;
 mod warnings;
 
 use carom_base::DistanceKind;
@@ -66,7 +67,7 @@ pub fn report(run: &RunInfo, findings: &ReuseFindings) -> Report {
         ..recording::quality(run, &seen.losses)
     };
     let mut report = Report::new(Command::Reuse, run, recorded);
-    let reuse = Reuse {
+    let mut reuse = Reuse {
         not_enough: findings.not_enough.map(|few| NotEnoughUses {
             uses: few.seen,
             needed: ENOUGH_USES,
@@ -82,6 +83,10 @@ pub fn report(run: &RunInfo, findings: &ReuseFindings) -> Report {
         prefetch: findings.prefetch.map(|each| prefetch(&each, run)),
         quality: quality(&findings.quality),
     };
+    let remedies: Vec<_> = reuse.pairs.iter().map(|pair| remedy::remedy(&reuse, pair)).collect();
+    for (pair, remedy) in reuse.pairs.iter_mut().zip(remedies) {
+        pair.remedy = remedy;
+    }
     report.quality.warnings.extend(warnings::of(run, &reuse));
     report.verdict = verdict::verdict(&report, &reuse);
     report.reuse = Some(reuse);

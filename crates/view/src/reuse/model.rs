@@ -132,6 +132,9 @@ pub struct ReusePair {
     pub basis: ReuseBasis,
     /// Reuses seen.
     pub seen: u64,
+    /// What makes its reuses hit, where it has misses that matter and something is known to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
 }
 
 /// Where an instruction is.

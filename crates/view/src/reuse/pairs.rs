@@ -34,6 +34,7 @@ pub fn pair(pair: &Pair) -> ReusePair {
         missing_bytes: pair.missing_bytes.map(Real),
         basis: super::basis(pair.basis),
         seen: pair.seen,
+        remedy: None,
     }
 }
 

@@ -134,13 +134,26 @@ fn misses(reuse: &Reuse, fit: &ReuseFit, names: &ThreadNames) -> String {
             "{first}; {part} of them are first accesses or follow another thread's write, which no size avoids."
         );
     }
-    let telling = fit.worst_pair.filter(|_| fit.worst_share.0 >= TELLING);
-    let pair = telling.and_then(|index| reuse.pairs.get(index)).filter(|pair| pair.seen >= TELLING_SEEN);
-    let blame = pair.map(|pair| format!("; {}", blame(pair, fit.worst_share.0))).unwrap_or_default();
+    let blame = worst_pair(reuse, fit).map(|pair| format!("; {}", blame(pair, fit.worst_share.0)));
+    let blame = blame.unwrap_or_default();
     let enough = fit.enough_bytes.map_or_else(String::new, |bytes| {
         format!(" {} would avoid nine in ten of the misses that size can avoid.", words::size(bytes))
     });
     format!("{first}{blame}.{enough}")
+}
+
+/// The pair with most of the misses, where that explains something.
+fn worst_pair<'a>(reuse: &'a Reuse, fit: &ReuseFit) -> Option<&'a ReusePair> {
+    let telling = fit.worst_pair.filter(|_| fit.worst_share.0 >= TELLING);
+    telling.and_then(|index| reuse.pairs.get(index)).filter(|pair| pair.seen >= TELLING_SEEN)
+}
+
+/// The remedy for the pair that the verdict blames, where it makes this part of the misses that the verdict speaks of.
+pub fn remedy(reuse: &Reuse, least: f64) -> Option<&str> {
+    let fit = chosen(reuse)?;
+    let avoidable = fit.compulsory.0 < NEARLY_ALL * fit.miss_ratio.estimate.0;
+    let pair = worst_pair(reuse, fit).filter(|_| avoidable && fit.worst_share.0 >= least)?;
+    pair.remedy.as_deref()
 }
 
 /// `StatStack`, `the average footprint`.
@@ -161,7 +174,8 @@ fn blame(pair: &ReusePair, share: f64) -> String {
     format!("{} of them {what} {place}{}", words::percent(share), at.unwrap_or_default())
 }
 
-fn place(site: &ReuseSite) -> String {
+/// `relax.c:40`, or the function where the line is not known.
+pub fn place(site: &ReuseSite) -> String {
     let at = words::place(site.file.as_deref(), site.line);
     let unknown = || site.call_path.first().map_or("an unknown place".into(), |frame| frame.address.clone());
     at.unwrap_or_else(|| {

@@ -64,10 +64,7 @@ function pairDetail(pair) {
   const facts = [`distance ${distanceText(pair, "p10")} to ${distanceText(pair, "p90")} (8 of 10)`,
     pair.stack_bytes && pair.time && (pair.time_unit === "ns" ? duration(pair.time.median) : inAccesses(pair.time.median)),
     ...kinds, pair.temporal !== null && `${percent(pair.temporal)} of the very bytes`, threadList(pair.threads), `seen ${plural(pair.seen, "time")}`];
-  const factor = (pair.missing_bytes ?? 0) / reuse.cache_bytes;
-  const misses = pair.share_of_misses >= 0.05 && pair.seen >= 5 && factor > 1;
-  return [misses && el("div", { class: "remedy" }, el("strong", {}, `${factor.toFixed(1)} times what ${cacheName(reuse.cache_bytes)} holds`),
-    el("span", {}, `To fit, go over a part of the data of at most 1/${Math.ceil(factor)} before going on (a tile), or bring use and reuse together (another order, one loop instead of two).`)),
+  return [pair.remedy && el("div", { class: "remedy name" }, ...inlineCode(pair.remedy)),
     el("p", { class: "name" }, facts.filter(Boolean).join("; ")),
     el("h4", {}, "Use"), callPath(pair.use.call_path), el("h4", {}, "Reuse"), callPath(pair.reuse.call_path)].filter(Boolean);
 }

@@ -34,8 +34,8 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
         page.indented(Style::Cyan, INDENT, "reuse     ", &site(&pair.reuse));
         page.indented(Style::Plain, INDENT, "distance  ", &distance(pair));
         page.indented(Style::Dim, INDENT, "          ", &who(pair, names));
-        if let Some(text) = remedy(reuse, pair) {
-            page.indented(Style::Green, INDENT, "to fit    ", &text);
+        if let Some(text) = &pair.remedy {
+            page.indented(Style::Green, INDENT, "remedy    ", text);
         }
     }
     let more = reuse.pairs.len().saturating_sub(shown) + reuse.other_pairs;
@@ -83,21 +83,6 @@ fn distance(pair: &ReusePair) -> String {
     }
     parts.push(format!("{} miss", words::percent(pair.miss_ratio.0)));
     parts.join("; ")
-}
-
-/// What would have to change for the reuse to hit: how much is accessed in between against what the cache holds.
-fn remedy(reuse: &Reuse, pair: &ReusePair) -> Option<String> {
-    let telling = pair.share_of_misses.0 >= verdict::TELLING && pair.seen >= verdict::TELLING_SEEN;
-    let missing = pair.missing_bytes.filter(|_| telling)?;
-    let factor = missing.0 / reuse.cache_bytes.max(1) as f64;
-    (factor > 1.0).then(|| {
-        format!(
-            "{factor:.1} times what {} holds: go over a part of the data of at most 1/{:.0} before going on (a tile), or \
-             bring use and reuse together (another order, one loop instead of two)",
-            verdict::cache(reuse, reuse.cache_bytes),
-            factor.ceil()
-        )
-    })
 }
 
 /// `worker-1 and worker-2; read after read 80%, read after write 20%; 12 seen`

@@ -103,8 +103,8 @@ fn pairs_with_their_places_and_distances() {
      reuse     relax relax.c:77 ← main relax.c:99
      distance  3.1 MiB (3 MiB to 3.4 MiB); 412 k accesses; 100% miss
                worker-2; read after read 80%, read after write 20%; 25% of the very bytes; seen 67,200,000 times
-     to fit    3.1 times what 1 MiB of private L2 holds: go over a part of the data of at most 1/4 before going on (a
-               tile), or bring use and reuse together (another order, one loop instead of two)
+     remedy    Between the two lies 3.1 times what 1 MiB of private L2 holds. Do both to a block of at most 1/4 of that
+               before the next block, or in one loop.
 ",
     );
 }
