@@ -19,7 +19,7 @@ use crate::{
     arg_required_else_help = true
 )]
 pub struct Cli {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -27,12 +27,12 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Records, and answers a question.
+    /// A subcommand that records.
     #[command(flatten)]
     Record(Record),
     /// Print recorded profiles again, or several as one
     Report(ReportArgs),
-    /// What this machine and this user can do, and what to do about the rest
+    /// What carom can do on this machine, and how to enable the rest
     Doctor(crate::doctor::Args),
     /// Print the flags that link the agent into a static program
     #[command(after_help = LINK_EXAMPLES)]
@@ -46,7 +46,7 @@ pub enum Command {
     /// Write the manual pages
     #[command(hide = true)]
     Man {
-        /// Where to.
+        /// The directory.
         dir: PathBuf,
     },
 }

@@ -48,7 +48,7 @@ pub fn report<S: Study>(
     let mut manifests = recordings.manifests();
     let mut run = RunInfo::of(&manifests);
     if study.combine(&recordings) == Combine::Runs {
-        // The threads of all runs are taken for those of the first.
+        // The threads of each run stand for those of the first.
         run.program.runs = manifests.len() as u32;
         manifests.truncate(1);
         let only = RunInfo::of(&manifests);
@@ -62,7 +62,7 @@ pub fn report<S: Study>(
     report
 }
 
-/// Adds what was counted, with its coverage, where anything was.
+/// Adds the counts and their coverage, where anything was counted.
 fn add_counts(report: &mut Report, manifests: &[(&Manifest, Offsets)]) {
     let counts = count::analyse(manifests.iter().copied());
     if counts.events.iter().any(|event| event.total.is_some()) {
@@ -70,7 +70,7 @@ fn add_counts(report: &mut Report, manifests: &[(&Manifest, Offsets)]) {
     }
 }
 
-/// What a study had to do without.
+/// Warnings about missing names and damaged parts.
 fn warnings(recordings: &Recordings<'_>) -> Vec<Warning> {
     let unnamed = |note: Note| Warning {
         code: "no-symbols".into(),
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
 
-    /// A profile of one process and one thread with so many instructions, or none counted.
+    /// A profile of one process and one thread that executed this many instructions; `None`: nothing was counted.
     fn recorded(command: &str, instructions: Option<u64>) -> (tempfile::TempDir, Recording) {
         let counts = instructions.map(|_| ThreadCounts { instructions, ..ThreadCounts::default() });
         let thread = ThreadInfo { id: ThreadId(0), process: ProcessId(0), counts, ..ThreadInfo::default() };

@@ -13,10 +13,10 @@ use crate::{
     options::{Colour, OutputArgs},
 };
 
-/// Columns assumed where there is no terminal to ask.
+/// Columns of the text where the environment does not say.
 const DEFAULT_COLUMNS: usize = 100;
 
-/// Is there anything to report to?
+/// Whether any report is wanted.
 pub fn wanted(args: &OutputArgs) -> bool {
     !args.quiet || args.json.is_some() || args.html.is_some() || args.csv.is_some()
 }

@@ -18,10 +18,10 @@ use carom_view::model::{
 
 use crate::failure::Failure;
 
-/// Bytes of the places that lines, and Loca's first columns, are of.
+/// Bytes of a line, which is also the place of Loca's first columns.
 const LINE: u32 = 64;
 
-/// What to do with files of other tools.
+/// Files of other tools to read and to write.
 #[derive(Debug, Default)]
 pub struct Peers {
     write: Option<PathBuf>,
@@ -55,12 +55,12 @@ impl Peers {
         Ok(Self { write: write.map(Path::to_owned), compare })
     }
 
-    /// Is there anything to be written?
+    /// Whether files are to be written.
     pub fn wanted(&self) -> bool {
         self.write.is_some()
     }
 
-    /// Writes what is to be written, and says how alike what is to be compared is, a line for each file.
+    /// Writes our files, and returns a line for each file to compare with: its similarity to ours.
     ///
     /// # Errors
     /// A file cannot be written.

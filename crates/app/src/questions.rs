@@ -45,7 +45,7 @@ macro_rules! questions {
 }
 
 questions! {
-    /// What limits the program's use of memory: sharing, reuse and counts in one run, the worst first
+    /// What limits the program's use of memory: sharing, reuse and counts in one run, the worst problem first
     Profile(Box<ProfileArgs>), profile: ProfileLayout;
     /// Which threads bounce which cache lines: true and false sharing, by line, variable and source line
     Share(ShareArgs), share: ShareLayout;

@@ -15,13 +15,13 @@ use crate::{
 
 /// What to record, and how to show it.
 pub struct Job<'a> {
-    /// What is asked.
+    /// The question.
     pub question: &'a dyn Question,
-    /// What that asks by way of others.
+    /// The questions that it combines.
     pub parts: Vec<&'a dyn Question>,
     /// The program, how often and when it is observed, and where its profile goes.
     pub program: &'a ProgramArgs,
-    /// What the agents are to do.
+    /// The settings of the agents.
     pub settings: Settings,
     /// Why this engine.
     pub reason: String,
@@ -82,7 +82,7 @@ pub fn run(job: Job<'_>) -> Result<End, Failure> {
         let outcome = match recorded {
             Ok(outcome) => outcome,
             Err(error) if profiles.is_empty() => return Err(error.into()),
-            // The program has run: from here on its end is ours.
+            // The program has run: carom ends as it did.
             Err(error) => {
                 eprintln!("carom: run {number}: {error}");
                 break;

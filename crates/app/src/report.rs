@@ -1,4 +1,4 @@
-//! `carom report`: what was recorded, once more.
+//! `carom report`: prints recorded profiles again.
 
 use carom_store::Recording;
 

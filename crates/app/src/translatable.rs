@@ -5,8 +5,8 @@ use carom_collect::{Engine, examine};
 
 use crate::options::ProgramArgs;
 
-/// Whether it can, on this machine, and why not. A clause without a full stop. A program that cannot run at all is another
-/// matter.
+/// Whether the program's code can be translated on this machine. The error is the reason, a clause without a full stop.
+/// Whether the program can run at all is not examined.
 pub fn translatable(program: &ProgramArgs, probes: &Probes) -> Result<(), String> {
     let path = std::env::var("PATH").ok();
     let name = program.program.first().map_or("", String::as_str);

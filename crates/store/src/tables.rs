@@ -33,7 +33,7 @@ pub const fn index_of<R: Row>() -> usize {
     index
 }
 
-/// What is done alike with the rows of every table.
+/// The operations on a table, for any type of row.
 #[derive(Clone, Copy)]
 pub struct Table {
     /// The code in chunks, and the file.

@@ -2,7 +2,7 @@ use crate::recording::{Combine, Recordings};
 
 /// A question that recordings answer. Its folder holds what else belongs to it: the findings, and how they come about.
 pub trait Study {
-    /// What is concluded. Plain values, which `carom-view` lays out.
+    /// The findings: plain values, which `carom-view` lays out.
     type Findings;
 
     /// How it takes several recordings as one.

@@ -62,7 +62,7 @@ pub fn engine(engine: &EngineInfo) -> Engine {
     }
 }
 
-/// Whoever samples keeps to one. More than all of the time is no limit, and older recordings do not say.
+/// The budget of a recording that samples. Above 100 percent it is no limit; older recordings have 0.
 fn budget(engine: &EngineInfo) -> Option<f64> {
     let limit = Some(engine.budget_percent).filter(|percent| *percent > 0.0 && *percent <= 100.0);
     limit.filter(|_| engine.sample_means != SampleMeans::Nothing)
@@ -90,7 +90,7 @@ fn not_covered(run: &RunInfo) -> Vec<NotCovered> {
         .into()
 }
 
-/// What was lost, and nothing seen yet.
+/// The losses of a run, without any sample.
 pub fn quality(run: &RunInfo, losses: &Losses) -> Quality {
     let Losses { counters, unprofiled_threads } = losses;
     Quality {

@@ -14,7 +14,7 @@ pub trait Section {
     /// Tables and pictures for a terminal.
     fn print(&self, page: &mut Page, report: &Report, names: &ThreadNames, options: &Options);
 
-    /// What was seen, and what was lost.
+    /// The observations, and the losses.
     fn measured(&self, report: &Report) -> Vec<Row>;
 
     /// How well the numbers are known.

@@ -1,4 +1,4 @@
-//! How numbers, threads and bytes are put into words, everywhere alike.
+//! One wording of numbers, threads and bytes for all texts.
 
 use std::{borrow::Cow, collections::HashMap};
 

@@ -17,10 +17,10 @@ The program's output and exit status stay its own; the report goes to standard e
 #[derive(Debug, Args)]
 #[command(after_help = COUNT_EXAMPLES)]
 pub struct CountArgs {
-    /// What is done instead of counting, to measure what a part of the engine costs by itself
+    /// Run a part of the engine instead of counting, to measure its cost
     #[arg(long, value_parser = trial(), default_value = "counts", hide_short_help = true)]
     pub trial: OrAuto<Trial>,
-    /// The trial of samples takes one load and one store in so many
+    /// With --trial samples: mean number of loads, and of stores, between samples
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(LEAST_ACCESSES..),
           hide_short_help = true)]
     pub trial_period: u64,

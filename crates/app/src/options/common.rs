@@ -12,7 +12,7 @@ pub struct ProgramArgs {
     /// Where the profile goes [default: PROGRAM.N.carom]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Run the program so many times, and report on all runs as one
+    /// Run the program this many times, and report on all runs as one
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
     /// When the program is observed.

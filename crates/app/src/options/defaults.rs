@@ -3,7 +3,7 @@
 /// Debug registers of an x86-64 processor.
 pub const REGISTERS: u32 = 4;
 
-/// Step samples of the burst engine go up to this many instructions on.
+/// Most instructions from an interrupt of the burst engine to its step sample.
 pub const MAX_STEPS: u32 = 64;
 
 /// Slots of the bulletin board.
@@ -12,8 +12,7 @@ pub const BOARD_SLOTS: u32 = 127;
 /// Uses that are watched in software at a time, for each question of reuse.
 pub const REUSE_SLOTS: u32 = 16;
 
-/// Mean thread CPU time between samples for sharing where they are taken by time. A timer sample and a walked step sample
-/// cost about 30 us on a virtual machine, and setting and hitting watchpoints as much again; what they cost the program
-/// beyond that, in cold caches and in threads that wait for the interrupted one, is of the same order
-/// (`docs/benchmarks.md`).
+/// Mean thread CPU time between samples for sharing that are taken by time. A timer sample and its step sample cost about
+/// 30 us on a virtual machine, and setting and hitting watchpoints as much again. Their indirect cost, in cold caches and in
+/// threads that wait for the interrupted one, is of the same order (`docs/benchmarks.md`).
 pub const SHARE_PERIOD_NS: u64 = 3_000_000;

@@ -34,7 +34,7 @@ pub fn engine() -> impl TypedValueParser<Value = OrAuto<Engine>> {
 /// `--watch`.
 pub fn watch() -> impl TypedValueParser<Value = OrAuto<WatchChoice>> {
     const ALL: [Named<WatchChoice>; 3] = [
-        (None, AUTO, "What is better for the command here"),
+        (None, AUTO, "The better one for this command and machine"),
         (
             Some(WatchChoice::Software),
             WatchChoice::Software.name(),

@@ -1,9 +1,9 @@
 //! Values of options that several commands have.
 
-/// Accesses between two samples at least, on average: more than a block of translated code has.
+/// The shortest mean period in accesses: longer than a block of translated code.
 pub const LEAST_ACCESSES: u64 = 100;
 
-/// From one sample to the next.
+/// The mean interval between samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
     /// Thread CPU time, in nanoseconds.
@@ -12,16 +12,16 @@ pub enum Period {
     Accesses(u64),
 }
 
-/// A part of the program's CPU time.
+/// Reads a part of the program's CPU time.
 pub fn percent(text: &str) -> Result<f64, String> {
     let value: f64 = text.trim_end_matches('%').parse().map_err(|_| "not a number".to_owned())?;
     if (0.1..=90.0).contains(&value) { Ok(value) } else { Err("must be between 0.1 and 90".to_owned()) }
 }
 
-/// Kernel's floor for software clock events, 10 us; above a minute nothing is sampled any more.
+/// From the kernel's floor for software clock events, 10 us, to a minute.
 const PERIODS_NS: std::ops::RangeInclusive<u64> = 10_000..=60_000_000_000;
 
-/// Without a unit a period is a number of accesses.
+/// Reads a period: a number of accesses, or a time with its unit.
 pub fn period(text: &str) -> Result<Period, String> {
     match text.parse() {
         Ok(0) => Err("must be at least 1".to_owned()),

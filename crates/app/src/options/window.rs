@@ -1,4 +1,4 @@
-//! Options of when to observe.
+//! When to observe.
 
 use carom_base_sys::clock;
 use carom_collect::Window;
@@ -7,10 +7,10 @@ use clap::Args;
 /// When the program is observed.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct WindowArgs {
-    /// Observe nothing before this time of the run: seconds, or a number with ms or s
+    /// Begin to observe after this time of the run: seconds, or a number with ms or s
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub after: Option<u64>,
-    /// Observe for this long, and nothing behind
+    /// Observe for this long only
     #[arg(long = "for", value_name = "TIME", value_parser = span)]
     pub during: Option<u64>,
 }

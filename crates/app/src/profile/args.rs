@@ -17,7 +17,7 @@ const EXAMPLES: &str = "Examples:
 
 The program's output and exit status stay its own; the report goes to standard error.";
 
-/// What `carom profile` can ask.
+/// The questions that `carom profile` answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Asked {
     /// Which threads bounce which cache lines
@@ -37,33 +37,33 @@ impl Asked {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ProfileArgs {
-    /// Ask only these
+    /// Answer only these questions
     #[arg(long, value_enum, value_name = "QUESTION,…", value_delimiter = ',', conflicts_with = "skip")]
     pub only: Vec<Asked>,
-    /// Ask all but these
+    /// Answer all questions but these
     #[arg(long, value_enum, value_name = "QUESTION,…", value_delimiter = ',')]
     pub skip: Vec<Asked>,
-    /// Loads from one sampled load to the next, and stores from one sampled store to the next, on average
+    /// Mean number of loads between sampled loads, and of stores between sampled stores
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(LEAST_ACCESSES..))]
     pub period: u64,
-    /// The most that watching what was sampled may add to the program's CPU time, in percent; what translation itself costs is
-    /// not in it
+    /// Limit on the CPU time that watching sampled data adds to the program, in percent; the cost of translation is not
+    /// included
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent)]
     pub budget: f64,
-    /// Follow heap allocations, so that objects are named by where they were allocated
+    /// Follow heap allocations, so that objects are named by their allocation site
     #[arg(long)]
     pub objects: bool,
-    /// Who shares a cache: groups of processors, or of threads, such as 0-1,2-3 or threads:0,1 [default: those of the
-    /// machine's last cache]
+    /// Groups of processors or of threads that share a cache, such as 0-1,2-3 or threads:0,1 [default: those of the machine's
+    /// last cache]
     #[arg(long, value_name = "GROUPS", value_parser = parse_domains)]
     pub cache_domains: Option<Groups>,
-    /// How what was found of sharing is laid out.
+    /// How the report on sharing is laid out.
     #[command(flatten)]
     pub share: ShareLayout,
-    /// How counts are laid out.
+    /// How the counts are laid out.
     #[command(flatten)]
     pub count: CountLayout,
-    /// How what was found of reuse is made.
+    /// How the report on reuse is made.
     #[command(flatten)]
     pub reuse: ReuseLayout,
     /// Where the report goes.
@@ -74,12 +74,12 @@ pub struct ProfileArgs {
     pub program: ProgramArgs,
 }
 
-/// A report on several questions has the options of each.
+/// No options of its own: each question has its own.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct ProfileLayout {}
 
 impl ProfileArgs {
-    /// What is asked.
+    /// The questions to answer.
     pub fn questions(&self) -> Vec<Asked> {
         let only = if self.only.is_empty() { &Asked::ALL[..] } else { &self.only };
         Asked::ALL.into_iter().filter(|each| only.contains(each) && !self.skip.contains(each)).collect()

@@ -78,7 +78,7 @@ fn settings(args: &ProfileArgs, asked: &[Asked], probes: &Probes) -> Settings {
     let registers = signals.as_ref().map_or(0, |choice| choice.watchpoints).min(REGISTERS);
     let period = if asked == [Asked::Count] { 0 } else { args.period };
     let share = asked.contains(&Asked::Share);
-    // Translated code watches for reuse; for sharing, registers cost less where they can be had.
+    // Translated code watches for reuse; for sharing, registers cost less where they are available.
     let watch = if registers > 0 { WatchChoice::Registers } else { WatchChoice::Software };
     Settings {
         load_period: period,

@@ -28,49 +28,49 @@ The program's output and exit status stay its own; the report goes to standard e
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReuseArgs {
-    /// What observes the accesses
+    /// Engine that observes the accesses
     #[arg(long, value_parser = engine(), default_value = AUTO)]
     pub engine: OrAuto<Engine>,
-    /// Look at every access, not at samples (translate)
+    /// Follow every access instead of samples (translate)
     #[arg(long)]
     pub exact: bool,
-    /// From one sample to the next, on average: a number of loads and of stores (translate), or thread CPU time with its
-    /// unit, such as 1ms (burst)
+    /// Mean interval between samples: a number of loads and of stores (translate), or thread CPU time with a unit, such as
+    /// 1ms (burst)
     #[arg(long, value_name = "N|TIME", value_parser = period)]
     pub period: Option<Period>,
-    /// Loads from one sampled load to the next, on average; 0: none (translate) [default: --period]
+    /// Mean number of loads between sampled loads; 0 samples none (translate) [default: --period]
     #[arg(long, value_name = "N")]
     pub load_period: Option<u64>,
-    /// Stores from one sampled store to the next, on average; 0: none (translate) [default: --period]
+    /// Mean number of stores between sampled stores; 0 samples none (translate) [default: --period]
     #[arg(long, value_name = "N")]
     pub store_period: Option<u64>,
-    /// The most that following samples may add to the program's CPU time, in percent, by what they are estimated to cost;
-    /// where they would add more, fewer are followed; none: all are [default: 10]
+    /// Limit on the CPU time that following samples adds to the program, in percent, by estimate. Fewer samples are followed
+    /// where all would exceed it; none: all are followed [default: 10]
     #[arg(long, value_name = "PERCENT|none", value_parser = budget)]
     pub budget: Option<Budget>,
-    /// What watches for the next access to a sampled place; auto: software where code is translated, else registers
+    /// How the next access to sampled data is detected; auto: in software where code is translated, else by registers
     #[arg(long, value_parser = watch(), default_value = AUTO)]
     pub watch: OrAuto<WatchChoice>,
-    /// Uses that are watched in software at a time, for each of the three questions that a sample is asked
+    /// Uses watched in software at a time, for each of the three kinds of watch
     #[arg(long, value_name = "N", default_value_t = REUSE_SLOTS, value_parser = clap::value_parser!(u32).range(1..=64), hide_short_help = true)]
     pub slots: u32,
-    /// Who shares a cache: groups of processors, or of threads, such as 0-1,2-3, 0+2,1+3 or threads:0,1 [default: those of
-    /// the machine's last cache]
+    /// Groups of processors or of threads that share a cache, such as 0-1,2-3, 0+2,1+3 or threads:0,1 [default: those of the
+    /// machine's last cache]
     #[arg(long, value_name = "GROUPS", value_parser = domains::parse)]
     pub cache_domains: Option<Groups>,
-    /// With --exact: bytes of a place, powers of two; 1: the very bytes of an access [default: 64, a line]
+    /// With --exact: sizes of places in bytes, powers of two; 1: exactly the bytes of an access [default: 64, a line]
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = granularity)]
     pub granularity: Vec<u32>,
-    /// With --exact: look at this share of all places only (SHARDS)
+    /// With --exact: follow only this fraction of all places (SHARDS)
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub sample_rate: Option<f64>,
-    /// With --exact: do not tell instructions apart
+    /// With --exact: do not attribute reuses to pairs of instructions
     #[arg(long)]
     pub no_pairs: bool,
     /// With --exact: keep every access in the profile, for checks by simulation (docs/format.md)
     #[arg(long, hide_short_help = true)]
     pub keep_accesses: bool,
-    /// Follow heap allocations, so that objects are named by where they were allocated
+    /// Follow heap allocations, so that objects are named by their allocation site
     #[arg(long)]
     pub objects: bool,
     /// Rows to print of each table
@@ -87,23 +87,23 @@ pub struct ReuseArgs {
     pub program: ProgramArgs,
 }
 
-/// What a report of reuse answers.
+/// How the report on reuse is made.
 #[derive(Debug, Default, Args)]
 pub struct ReuseLayout {
     /// The cache that the verdict is about, such as 256K [default: the machine's largest private one]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub cache: Option<u64>,
-    /// What the program would gain by what
+    /// Predict what a change would gain
     #[arg(long, value_enum)]
     pub advise: Option<Advice>,
-    /// Bins of histograms: the first ends at START accesses, each other at RATIO times the end of the one before, such as
-    /// 1100,2 [default: one for each doubling]
+    /// Bins of histograms: the first ends at START accesses, each further one at RATIO times the end of the one before it,
+    /// such as 1100,2 [default: one for each doubling]
     #[arg(long, value_name = "START,RATIO", value_parser = bins, hide_short_help = true)]
     pub bins: Option<Bins>,
     /// Write histograms as ReuseTracker's .bin files, and footprints as Loca's .dat, into this directory
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub peers: Option<PathBuf>,
-    /// Say how alike a ReuseTracker histogram (.bin) or a Loca footprint (.dat) is
+    /// Compare with a ReuseTracker histogram (.bin) or a Loca footprint (.dat)
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub compare: Vec<PathBuf>,
 }
@@ -119,16 +119,16 @@ impl ReuseLayout {
     }
 }
 
-/// The part of the program's CPU time that following samples may take.
+/// Limit on the CPU time that following samples adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Budget {
-    /// At most so many percent.
+    /// At most this many percent.
     Percent(f64),
-    /// As much as it takes.
+    /// No limit.
     Unlimited,
 }
 
-/// What can be advised on.
+/// Changes whose gain can be predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Advice {
     /// The hardware's prefetcher of adjacent lines

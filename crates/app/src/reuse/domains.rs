@@ -1,9 +1,9 @@
-//! Who shares a cache with whom: as the user says, or as the machine is.
+//! Groups that share a cache: from the option, or from the machine's topology.
 
 use carom_base_sys::machine::{Cache, CacheKind};
 use carom_collect::{Domains, DomainsOf, MAPPED};
 
-/// What `--cache-domains` says.
+/// The value of `--cache-domains`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
     /// What is grouped.
@@ -13,12 +13,12 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// As the agents take it.
+    /// As a setting of the agents.
     pub fn domains(&self) -> Domains {
         Domains::new(self.of, self.groups.iter().map(Vec::as_slice))
     }
 
-    /// The processors that share the machine's last cache, all in one group where it does not say.
+    /// The processors that share the machine's last cache; all in one group where the topology is not known.
     pub fn of_machine(caches: &[Cache]) -> Self {
         let of_data = |cache: &&Cache| cache.kind != CacheKind::Instruction;
         let last = caches.iter().filter(of_data).map(|cache| cache.level).max();
@@ -36,11 +36,11 @@ impl Groups {
     }
 }
 
-/// Reads `0-1,2-3`: a group after each comma, of ranges and numbers joined by `+`. Before them, `threads:` has the numbers
-/// be those of threads.
+/// Reads `0-1,2-3`: groups separated by commas, each of ranges and numbers joined by `+`. With `threads:` in front, the numbers
+/// are those of threads.
 ///
 /// # Errors
-/// What is wrong with the text, for the user.
+/// The problem with the text, for the user.
 pub fn parse(text: &str) -> Result<Groups, String> {
     let (of, list) = match text.split_once(':') {
         Some(("threads", list)) => (DomainsOf::Threads, list),

@@ -1,4 +1,4 @@
-//! From options to what the agents are to do.
+//! From options to the settings of the agents.
 
 use carom_base_sys::probe::{BurstChoice, Probes, choose_burst_delivery};
 use carom_collect::{Domains, Engine, ReuseMethod, ReuseSettings, Settings, WatchChoice};
@@ -19,7 +19,7 @@ const DEFAULT_ACCESSES: u64 = 100_000;
 /// The share of the program's CPU time that following samples may take by default, in percent.
 const BUDGET: Budget = Budget::Percent(10.0);
 
-/// What can be had on this machine.
+/// The facilities of this machine.
 #[derive(Clone, Debug)]
 pub struct Means {
     /// Whether code can be translated, and why not.
@@ -29,7 +29,7 @@ pub struct Means {
 }
 
 impl Means {
-    /// For this program, as the probes found.
+    /// For this program, by the probes.
     pub fn of(program: &ProgramArgs, probes: &Probes) -> Self {
         Self { translate: translatable(program, probes), burst: choose_burst_delivery(probes) }
     }
@@ -40,14 +40,14 @@ impl Means {
     }
 }
 
-/// What is to be done, and why so.
+/// The settings, and the reason for the engine.
 #[derive(Debug)]
 pub struct Plan {
     pub settings: Settings,
     pub reason: String,
 }
 
-/// What options alone say of how reuse is looked for.
+/// How reuse is measured, as far as the options alone decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
     /// All accesses.
@@ -102,7 +102,7 @@ pub fn method(args: &ReuseArgs) -> Result<Method, String> {
 /// Chooses engine and watches.
 ///
 /// # Errors
-/// What was asked for cannot be done here, or options contradict each other.
+/// The machine cannot do what the options ask for, or they contradict each other.
 pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -> Result<Plan, String> {
     let (engine, reason) = engine(args.engine, method, means)?;
     let reuse = |method| Some(ReuseSettings { method, domains });
@@ -138,7 +138,7 @@ pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -
     Ok(Plan { settings, reason })
 }
 
-/// Millionths; without a limit as many as can be said, which is thousands of times what a thread has.
+/// In millionths. No limit is the largest number, thousands of times the time that a thread has.
 fn ppm(budget: Budget) -> u32 {
     match budget {
         Budget::Percent(percent) => (percent * 1e4).round() as u32,
@@ -146,7 +146,7 @@ fn ppm(budget: Budget) -> u32 {
     }
 }
 
-/// `auto`: distances are counted where code can be translated, and only timed where it cannot.
+/// `auto`: translated code counts the accesses of a distance; without it, distances are only timed.
 fn engine(asked: OrAuto<Engine>, method: Method, means: &Means) -> Result<(Engine, String), String> {
     match (asked, &means.translate) {
         (Some(Engine::Burst), _) => Ok((Engine::Burst, "asked for".into())),
@@ -165,7 +165,7 @@ fn watch(asked: OrAuto<WatchChoice>, engine: Engine, means: &Means) -> Result<Wa
     let registers = || match (&means.burst, means.registers()) {
         (Err(cause), _) => Err(format!("{cause}; `carom doctor` explains")),
         (Ok(choice), 0) => Err(format!(
-            "no debug registers can be had here ({}), and without them only the translate engine can watch; `carom \
+            "no debug registers are available here ({}), and without them only the translate engine can watch; `carom \
              doctor` explains",
             choice.reason
         )),

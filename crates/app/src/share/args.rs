@@ -24,34 +24,35 @@ The program's output and exit status stay its own; the report goes to standard e
 #[derive(Debug, Args)]
 #[command(after_help = SHARE_EXAMPLES)]
 pub struct ShareArgs {
-    /// What observes the accesses; auto: translate, but burst where code cannot be translated, or with a period in time,
-    /// --rate, --budget or --delivery
+    /// Engine that observes the accesses; auto: translate, or burst where code cannot be translated, and with a period in
+    /// time, --rate, --budget or --delivery
     #[arg(long, value_parser = engine(), default_value = AUTO)]
     pub engine: OrAuto<Engine>,
-    /// The most that sampling (burst), or watching what samples miss (translate), may add to the program's CPU time, in
-    /// percent [default: 5]; what translation itself costs is not in it
+    /// Limit on the CPU time that sampling (burst) or watching (translate) adds to the program, in percent; the cost of
+    /// translation is not included [default: 5]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub budget: Option<f64>,
-    /// From one sample to the next, on average: thread CPU time with its unit, such as 1ms or 500us (burst), or a
-    /// number of loads and of stores (translate)
+    /// Mean interval between samples: a number of loads and of stores (translate), or thread CPU time with a unit, such as
+    /// 1ms or 500us (burst)
     #[arg(long, value_name = "TIME|N", value_parser = period, conflicts_with = "rate")]
     pub period: Option<Period>,
-    /// Loads from one sampled load to the next, on average; 0: none (translate) [default: --period]
+    /// Mean number of loads between sampled loads; 0 samples none (translate) [default: --period]
     #[arg(long, value_name = "N")]
     pub load_period: Option<u64>,
-    /// Stores from one sampled store to the next, on average; 0: none (translate) [default: --period]
+    /// Mean number of stores between sampled stores; 0 samples none (translate) [default: --period]
     #[arg(long, value_name = "N")]
     pub store_period: Option<u64>,
-    /// Samples a second of thread CPU time (burst)
+    /// Samples per second of thread CPU time (burst)
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub rate: Option<u32>,
-    /// Follow heap allocations, so that objects are named by where they were allocated
+    /// Follow heap allocations, so that objects are named by their allocation site
     #[arg(long)]
     pub objects: bool,
     /// With --objects: leave out allocations smaller than this
     #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "objects")]
     pub objects_from: u64,
-    /// What watches the lines that other threads have written; auto: registers where they can be had, else software
+    /// How accesses to lines that other threads have written are detected; auto: by registers where available, else in
+    /// software
     #[arg(long, value_parser = watch(), default_value = AUTO)]
     pub watch: OrAuto<WatchChoice>,
     /// Debug registers per thread, for sensitivity studies
@@ -60,10 +61,10 @@ pub struct ShareArgs {
     /// Slots of the bulletin board, for sensitivity studies
     #[arg(long, value_name = "N", default_value_t = BOARD_SLOTS, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub board: u32,
-    /// Step samples go up to this many instructions on
+    /// Most instructions from an interrupt to its step sample
     #[arg(long, value_name = "N", default_value_t = MAX_STEPS, value_parser = clap::value_parser!(u32).range(1..=4096), hide_short_help = true)]
     pub max_steps: u32,
-    /// How samples reach the program's threads; for tests
+    /// How signals reach the program's threads; for tests
     #[arg(long, value_parser = delivery(), default_value = AUTO, hide_short_help = true)]
     pub delivery: OrAuto<DeliveryKind>,
     /// How the report is laid out.
@@ -83,7 +84,7 @@ pub struct ShareLayout {
     /// Contended lines to print
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
-    /// Print the matrix from writer to later accessor, not both directions together
+    /// Print the matrix by direction, from writer to later accessor, instead of both directions together
     #[arg(long)]
     pub directed: bool,
 }

@@ -1,4 +1,4 @@
-//! How samples come, and what watches the lines that other threads have written.
+//! How signals are delivered, and how accesses to lines that other threads have written are detected.
 
 use std::ops::Deref;
 
@@ -8,20 +8,21 @@ use carom_collect::WatchChoice;
 use super::{Periods, ShareArgs};
 use crate::options::OrAuto;
 
-/// What is used on this machine.
+/// The facilities that are used on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Means {
-    /// How signals come: samples of the burst engine, and what brings threads back into translated code.
+    /// How signals are delivered: those of the burst engine's samples, and those that bring threads back into translated
+    /// code.
     pub delivery: DeliveryKind,
     /// Debug registers that each thread may watch with.
     pub watchpoints: u32,
-    /// What watches where code is translated.
+    /// How accesses are detected where code is translated.
     pub watch: WatchChoice,
-    /// Why so. A clause without a full stop.
+    /// The reason. A clause without a full stop.
     pub reason: String,
 }
 
-/// What can be had.
+/// The facilities that were found.
 struct Found {
     /// Signals and debug registers, or why there are no signals.
     signals: Result<BurstChoice, String>,
@@ -29,11 +30,11 @@ struct Found {
     no_registers: Option<String>,
 }
 
-/// As asked for, or what works best, as `carom doctor` explains it. `engine`: why the engine was chosen, where nobody asked
-/// for it. `probes`: looked at only where that decides.
+/// Takes what the options ask for, else what works best, as `carom doctor` explains it. `engine`: why the engine was chosen,
+/// where no option names it. `probes`: evaluated only if needed.
 ///
 /// # Errors
-/// What was asked for cannot be done here, or options contradict each other.
+/// The machine cannot do what the options ask for, or they contradict each other.
 pub fn choose(
     args: &ShareArgs,
     periods: &Periods,
@@ -75,7 +76,7 @@ impl Found {
         if asked == Some(WatchChoice::Registers) && watchpoints == 0 {
             let why = self.why_no_registers();
             return Err(format!(
-                "debug registers cannot be had here: {why}; --engine translate can watch in software; \
+                "no debug registers are available here: {why}; --engine translate can watch in software; \
                  `carom doctor` explains"
             ));
         }
@@ -103,8 +104,8 @@ impl Found {
         Ok(Means { delivery, watchpoints, watch: WatchChoice::Registers, reason })
     }
 
-    /// Samples come without signals. To look every access up costs about a quarter more than registers, which watch for
-    /// nothing, and finds no more: these come first (`docs/algorithms.md`).
+    /// Samples need no signals. Looking up every access costs about a quarter more than debug registers, which watch at no
+    /// cost, and finds no more. So registers come first (`docs/algorithms.md`).
     fn by_accesses(self, asked: OrAuto<WatchChoice>, watchpoints: u32, engine: Option<String>) -> Means {
         let reason = engine.unwrap_or_else(|| "asked for".to_owned());
         let (watch, reason) = match asked {

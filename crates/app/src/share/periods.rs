@@ -11,9 +11,9 @@ const DEFAULT_ACCESSES: u64 = 500_000;
 /// The engine, and how often it samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Periods {
-    /// `burst`, every so much thread CPU time.
+    /// `burst`: mean thread CPU time between samples.
     Time { ns: u64 },
-    /// `translate`, every so many accesses.
+    /// `translate`: mean numbers of accesses between samples.
     Accesses { loads: u64, stores: u64 },
 }
 

@@ -7,7 +7,7 @@ use crate::options::{LEAST_ACCESSES, OutputArgs, ProgramArgs};
 /// `carom widths`.
 #[derive(Debug, Args)]
 pub struct WidthsArgs {
-    /// Loads from one sampled load to the next, and stores from one sampled store to the next, on average
+    /// Mean number of loads between sampled loads, and of stores between sampled stores
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(LEAST_ACCESSES..))]
     pub period: u64,
     /// Where the report goes.

@@ -86,8 +86,8 @@ fn check_thread(index: usize, thread: &ThreadInfo, run: &Run<'_>, broken: &mut i
     check_life(&name(), thread.started, thread.ended, run, broken);
 }
 
-/// What is an instruction of its own cannot outnumber the instructions. Accesses can: a repeated string
-/// instruction has one per iteration.
+/// Events that are an instruction each cannot outnumber the instructions. Accesses can: a repeated string instruction has one
+/// per iteration.
 fn check_counts(index: usize, counts: &ThreadCounts, broken: &mut impl FnMut(Rule)) {
     let parts = [
         ("branches", counts.branches, "instructions", counts.instructions),

@@ -49,7 +49,7 @@ impl ColumnWriter {
         self.column(FLOATS, |out| values.into_iter().for_each(|value| out.extend(value.to_le_bytes())));
     }
 
-    /// The columns so far.
+    /// The columns that were written.
     pub fn into_payload(self) -> Vec<u8> {
         self.payload
     }

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plain;
 
-/// Declares an enum of the manifest with the names of its values there. One that is not listed is an error, not a default.
+/// Declares an enum of the manifest with the names of its values there. An unknown name is an error.
 macro_rules! named {
     ($(#[$doc:meta])* $type:ident { $($(#[$text:meta])* $value:ident = $name:literal,)* }) => {
         $(#[$doc])*
@@ -96,7 +96,7 @@ pub struct EngineInfo {
     pub max_steps: u32,
     /// What watches for sharing.
     pub watch: Watch,
-    /// Watchpoints in use per thread: so many registers, or the one line that code watches.
+    /// Watchpoints in use per thread: debug registers, or the one line that translated code watches.
     pub watchpoints: u32,
     /// Slots of the bulletin board.
     pub board_slots: u32,

@@ -39,7 +39,7 @@ pub struct CpuInfo {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CacheInfo {
-    /// 1 for what is nearest to the core.
+    /// Its level; 1 is nearest to the core.
     pub level: u32,
     /// What it holds: `data`, `instruction` or `unified`.
     pub kind: String,

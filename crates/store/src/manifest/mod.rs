@@ -37,7 +37,7 @@ pub struct Manifest {
     pub version: String,
     /// The subcommand that recorded, such as `share`.
     pub command: String,
-    /// What was looked for, by name (`share`, `reuse`, `count`); empty in profiles that say so by their command alone.
+    /// The questions that it answers (`share`, `reuse`, `count`); empty where `command` names the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<String>,
     /// The profiled program and its arguments, as given.
@@ -110,7 +110,7 @@ impl Default for Manifest {
 }
 
 impl Manifest {
-    /// Whether this was looked for: `share`, `reuse` or `count`.
+    /// Whether it answers this question: `share`, `reuse` or `count`.
     pub fn asks(&self, question: &str) -> bool {
         if self.questions.is_empty() {
             self.command == question

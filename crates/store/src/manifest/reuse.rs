@@ -21,7 +21,7 @@ pub struct ReuseInfo {
     pub sample_rate: f64,
     /// What `domains` lists: `cpus` or `threads`, these by their numbers in their process.
     pub domains_of: String,
-    /// The groups that share a cache. What is in none of them is in a group of its own kind, the last.
+    /// The groups that share a cache. Members of none of them form one further group, the last.
     pub domains: Vec<Vec<u32>>,
     /// Whether pairs of instructions were told apart in the exact mode.
     pub pairs: bool,

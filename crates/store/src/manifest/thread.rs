@@ -34,9 +34,9 @@ pub struct ThreadInfo {
     pub stack_low: u64,
     /// One past the last byte of its stack; 0 where not known.
     pub stack_high: u64,
-    /// What was done in it, and what was lost.
+    /// Work of the profiler in it, and losses.
     pub counters: ThreadCounters,
-    /// What was counted exactly in it; `None` where nothing was.
+    /// Its exact counts; `None` where nothing was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<ThreadCounts>,
     /// The domain of shared caches that it was in, where reuse was looked for. 255: one that no group names.

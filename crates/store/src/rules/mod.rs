@@ -51,7 +51,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Violations so far.
+/// The violations that were found.
 #[derive(Default)]
 pub struct Findings {
     violations: Vec<Violation>,

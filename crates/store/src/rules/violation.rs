@@ -11,7 +11,7 @@ pub struct Violation {
     pub file: String,
     /// The row in it, from 0, where it is about a row. Rows of damaged chunks do not count.
     pub row: Option<u64>,
-    /// What is broken.
+    /// The rule that is broken.
     pub rule: Rule,
 }
 

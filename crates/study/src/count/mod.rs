@@ -92,8 +92,8 @@ pub fn analyse<'a>(recordings: impl IntoIterator<Item = (&'a Manifest, Offsets)>
     }
 }
 
-/// A sum in which what was not counted is left out. Values come from memory that the program could have
-/// scribbled over, so that sums may not fit.
+/// The sum of the values that were counted. They come from memory that the program could have overwritten, so that the sum
+/// may not fit.
 fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
     match (sum, value) {
         (Some(sum), Some(value)) => Some(sum.saturating_add(value)),

@@ -48,8 +48,7 @@ impl<'a, I: Input + ?Sized> Merged<'a, I> {
         merged
     }
 
-    /// What was added to the numbers of each recording. Whoever lists the processes and threads of all of them
-    /// adds the same.
+    /// The offsets of each recording. A list of the processes and threads of all recordings uses the same ones.
     pub fn offsets(&self) -> Vec<Offsets> {
         self.inputs.iter().map(|(_, offsets)| *offsets).collect()
     }
@@ -70,7 +69,7 @@ impl<'a, I: Input + ?Sized> Merged<'a, I> {
         })
     }
 
-    /// The thread of the first run that a thread of any run does the same as: its rows count for that one.
+    /// The thread of the first run that this thread of any run is added to.
     pub(crate) fn in_first_run(&self, thread: ThreadId) -> ThreadId {
         match self.combine {
             Combine::Ranks => thread,

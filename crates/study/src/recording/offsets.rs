@@ -2,7 +2,7 @@ use carom_base::{Cpu, ProcessId, ThreadId};
 
 use super::ThreadEntry;
 
-/// What is added to the numbers of one of several recordings.
+/// Added to the numbers of one of several recordings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offsets {
     /// To its processes.

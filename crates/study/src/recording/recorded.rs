@@ -38,8 +38,8 @@ impl<'a> Recorded<'a> {
         self.cores.get(&cpu).copied()
     }
 
-    /// Damaged chunks and unreadable files met so far. Their rows are missing from whatever was found, which the
-    /// report must say.
+    /// Damaged chunks and unreadable files that were met. Their rows are missing from the findings, and the report must say
+    /// so.
     pub fn unreadable(&self) -> u64 {
         self.unreadable.get()
     }

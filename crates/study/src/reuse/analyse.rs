@@ -9,7 +9,7 @@ use super::{
 };
 use crate::recording::Names;
 
-/// What is asked, and of which machine.
+/// The parameters of an analysis, with the machine's caches.
 pub(super) struct Question {
     pub bins: Bins,
     pub caches: Vec<Cache>,
@@ -17,8 +17,7 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// Places of so many bytes that fit into the chosen cache. Of places smaller than a line no fewer than what they
-    /// fill has to fit.
+    /// Places of this many bytes that fit into the chosen cache, as if a cache held places smaller than a line one by one.
     pub fn places(&self, granularity: u32) -> u64 {
         self.chosen_bytes / u64::from(granularity.max(1))
     }

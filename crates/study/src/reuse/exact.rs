@@ -23,8 +23,8 @@ type Key = (CurveScope, ReusedBy, u32, DistanceKind);
 pub(super) struct Exact {
     tallies: BTreeMap<Key, Tally>,
     pairs: HashMap<PairKey, PairTally>,
-    /// Bytes of a place in `pairs`, where there are any: those of a line, unless only others were asked for. Of
-    /// recordings that differ the first decides, since what is counted in different places does not add up.
+    /// Bytes of a place in `pairs`, where there are any: those of a line, unless only others were asked for. The first
+    /// recording decides, since counts of places of different sizes do not add up.
     pair_bytes: Option<u32>,
 }
 

@@ -41,9 +41,9 @@ struct LineTally {
     pairs: HashMap<(Side, Side), f64>,
 }
 
-/// Reuses in the shared cache of bytes that another thread had just written beside. A reuse by another thread moves the
-/// line from core to core for sure only where a write came before it, so that reuses after reads have no part in the shares
-/// either: data that all threads read would hide what is written. By object, the one with most first.
+/// Reuses in the shared cache of bytes beside those that another thread had just written, by object, the one with most first.
+/// A reuse by another thread is sure to move the line from core to core only after a write. So the shares leave out reuses
+/// after reads, which would hide written data behind data that all threads read.
 pub(super) fn false_sharing(input: &dyn ReuseInput, names: &mut dyn Names) -> Vec<FalseSharing> {
     let mut lines: BTreeMap<(ProcessId, Addr), LineTally> = BTreeMap::new();
     let mut moved = 0.0;

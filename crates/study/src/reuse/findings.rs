@@ -12,7 +12,7 @@ use crate::{
 /// Everything that `carom reuse` has to say about a recording.
 #[derive(Clone, Debug, Default)]
 pub struct ReuseFindings {
-    /// How much was seen, and what was lost.
+    /// Numbers of followed uses, and losses.
     pub quality: Quality,
     /// The machine's data caches, the smallest first.
     pub caches: Vec<Cache>,
@@ -26,7 +26,7 @@ pub struct ReuseFindings {
     pub pairs: Vec<Pair>,
     /// Pairs beyond that.
     pub other_pairs: usize,
-    /// What would have to fit, for whoever misses at the chosen size: threads with most misses first.
+    /// Working sets of all threads, of each thread and of each shared cache, the one with most misses first.
     pub fits: Vec<Fit>,
     /// Lines and objects that threads of one shared cache reuse at different addresses, one of them writing.
     pub false_sharing: Vec<FalseSharing>,
@@ -95,7 +95,7 @@ pub struct Pair {
     /// Its share of the misses of each cache that it is in, of the chosen size: of the threads' own ones, or of those of
     /// domains.
     pub share_by_cache: Vec<(CurveScope, f64)>,
-    /// What is reused, where an address tells: that of most of the reuses.
+    /// The data of most of the reuses, where an address tells.
     pub object: Option<DataObject>,
     /// Parts of the pair's reuses by kind, in the order of [`carom_base::ReuseKind::ALL`].
     pub by_kind: [f64; 4],
@@ -132,7 +132,7 @@ pub struct Quantiles {
     pub high: f64,
 }
 
-/// What would have to fit into a cache so that the avoidable misses go.
+/// A working set: what would have to fit into a cache to avoid the misses that size can avoid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
     /// Whose misses.

@@ -5,8 +5,8 @@ use carom_study_stats::reuse::part_missing;
 
 use super::{ByGeometry, Cache, Curve, CurveScope, Fit, Pair, ReuseFindings, sizes};
 
-/// Whoever misses at the chosen size, and what would do. `narrow`: the bins of histograms are, so that they tell what is
-/// left of caches with sets.
+/// The misses of each thread and shared cache at the chosen size, and the size that would do. `narrow`: whether the bins of
+/// histograms are narrow enough to model caches with sets.
 pub(super) fn fits(findings: &ReuseFindings, narrow: bool) -> Vec<Fit> {
     let bytes = findings.chosen_bytes;
     let mut scopes: Vec<CurveScope> = findings.curves.iter().map(|curve| curve.scope).collect();

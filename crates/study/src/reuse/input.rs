@@ -7,7 +7,7 @@ use crate::recording::Input;
 ///
 /// Events and cells are read front to back, so that a recording never has to fit in memory.
 pub trait ReuseInput: Input {
-    /// The thread of the first run that a thread of any run does the same as: its rows count for that one.
+    /// The thread of the first run that this thread of any run is added to.
     fn in_first_run(&self, thread: ThreadId) -> ThreadId {
         thread
     }
@@ -66,7 +66,7 @@ pub struct Latencies {
     pub transfer_ns: f64,
 }
 
-/// What is asked of the study.
+/// The parameters of the study.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReuseOptions {
     /// Bins of the histograms.
@@ -77,7 +77,7 @@ pub struct ReuseOptions {
     pub prefetch: bool,
 }
 
-/// What is taken where the recording does not know the machine's caches.
+/// Assumed where the recording does not have the machine's caches.
 pub(super) const USUAL_L2_BYTES: u64 = 1 << 20;
 
 /// The cache that shares of misses are for: the largest private one behind the first level, else the largest

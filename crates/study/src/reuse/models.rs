@@ -37,7 +37,7 @@ impl Made {
 }
 
 impl<'a> Models<'a> {
-    /// For so many curves.
+    /// For this number of curves.
     pub fn new(question: &'a Question, curves: usize) -> Self {
         let full = Bootstrap::default();
         let share = full.resamples.saturating_mul(FULL_BOOTSTRAPS) / (curves as u32).max(1);
@@ -47,7 +47,7 @@ impl<'a> Models<'a> {
 
     /// One curve, of uses in the order of their times. `None` without any weight.
     ///
-    /// StatStack is applied phase by phase, since it assumes that a program does alike all the time.
+    /// StatStack is applied phase by phase, since it assumes that a program behaves the same all the time.
     pub fn make(&self, model: Model, observations: &[Observation], accesses: f64) -> Option<Made> {
         let accesses = accesses as u64;
         let (estimator, footprint) = match model {

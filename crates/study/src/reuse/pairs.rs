@@ -23,7 +23,7 @@ pub(super) struct PairKey {
     pub later: Ip,
 }
 
-/// What is known of a pair.
+/// Sums over the reuses of one pair.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PairTally {
     /// By time distance; weights or counts.
@@ -32,7 +32,7 @@ pub(super) struct PairTally {
     pub stack: Tally,
     /// Who reuses.
     pub threads: BTreeSet<ThreadId>,
-    /// What misses in a cache of the chosen size, by whose cache it is.
+    /// Misses in a cache of the chosen size, by the cache's owner.
     pub missing: BTreeMap<CurveScope, f64>,
     /// Weight of reuses of the very bytes, and of others, where that is known.
     pub temporal: f64,
@@ -52,8 +52,8 @@ impl PairTally {
         }
     }
 
-    /// Adds what another process or run did. Where that was is told of the first alone: addresses and call paths of
-    /// others mean nothing in it.
+    /// Adds the numbers of another process or run. Addresses and call paths stay those of the first, in which those of
+    /// others mean nothing.
     fn add(&mut self, other: Self) {
         self.time.add(&other.time);
         self.stack.add(&other.stack);
@@ -97,7 +97,7 @@ pub(super) fn same(one: &DataObject, other: &DataObject) -> bool {
     one.kind == other.kind && one.name == other.name && one.declared == other.declared
 }
 
-/// What shares are of, in the threads' own caches and in the shared ones.
+/// The totals that shares are parts of, in the threads' own caches and in the shared ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wholes {
     /// Places that fit in the chosen cache.
@@ -114,7 +114,7 @@ impl Wholes {
         Self { places, ..Self::default() }
     }
 
-    /// So much belongs to the cache of one thread, or to one that is shared.
+    /// Adds accesses and misses of one cache: a thread's own, or a shared one.
     pub fn add(&mut self, owner: CurveScope, accesses: f64, misses: f64) {
         let whole = match owner {
             CurveScope::Shared(_) => &mut self.shared,
@@ -133,7 +133,7 @@ impl Wholes {
     }
 }
 
-/// What shares are of.
+/// The totals of one kind of cache.
 #[derive(Clone, Copy, Debug, Default)]
 struct Whole {
     /// All accesses, by weight or count.

@@ -30,10 +30,9 @@ impl Weights {
         weights
     }
 
-    /// Accesses that uses of this weight together stand for, in whichever ways they were watched: the mean of what those
-    /// of each way stand for. It varies less than that of one way, since only the sum over all ways does not depend on
-    /// what was drawn for each use. Ways in which these uses were not watched, but others were, count: few uses are not
-    /// watched in every way.
+    /// Accesses that uses of this weight stand for together, however they were watched: the mean over the ways of watching.
+    /// It varies less than the estimate by one way, since only the sum over all ways does not depend on the way drawn for
+    /// each use. A way counts even if none of these uses was watched in it: few uses are not watched in every way.
     pub fn estimate(&self, weight: f64) -> f64 {
         let ways = self.by.as_flattened().iter().filter(|sum| **sum > 0.0).count();
         weight * self.period / (ways as f64).max(1.0)

@@ -13,7 +13,7 @@ pub struct ShareFindings {
     pub communication: Option<Communication>,
     /// What shares are of, and what volumes are in.
     pub unit: Unit,
-    /// How much was sampled, and what was lost.
+    /// Numbers of samples, and losses.
     pub quality: Quality,
     /// False sharing as a fraction of all sharing: false / (true + false). `None` under
     /// [`crate::share::ENOUGH_EVENTS`] events.
@@ -38,7 +38,7 @@ pub struct ShareFindings {
     /// Lines with events that are not in `lines`: too few events, or beyond the limit.
     pub other_lines: usize,
     /// Where too few events were seen: how many seconds of the same program would be enough, as far as the
-    /// rate seen so far tells. `None` inside means that no event at all was seen.
+    /// observed rate tells. `None` inside means that no event at all was seen.
     pub not_enough: Option<NotEnough>,
 }
 
@@ -56,7 +56,7 @@ pub enum Unit {
 /// How much is communicated in all. Estimates, never counts; their intervals have the error of sampling only.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Communication {
-    /// Accesses to contended lines, whoever had them before; unbiased. `None` where none was sampled.
+    /// Accesses to contended lines by any thread; unbiased. `None` where none was sampled.
     pub contended: Option<Estimate>,
     /// Accesses to lines that another thread had just written, by the scaling of ComDetective 3.3: everything in the
     /// matrix of threads.

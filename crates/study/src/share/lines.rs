@@ -1,4 +1,4 @@
-//! Contended lines: which they are, in which order, and what is said of each.
+//! Contended lines: their choice, their order, and the findings on each.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What is summed up per contended line.
+//! Sums per contended line.
 
 use std::collections::{BTreeMap, BTreeSet};
 

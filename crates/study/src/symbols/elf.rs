@@ -47,8 +47,8 @@ const O_NONBLOCK: i32 = 0o4000;
 /// Of a file that is read at all. Debug information of the largest programs comes to some 5 GiB.
 const MOST_BYTES: u64 = 16 << 30;
 
-/// The whole of an ELF file. Anybody may have written the name into the profile: a pipe or a device under it is never
-/// opened, and of other files that have no size (those of procfs, some of which block) nothing is read.
+/// The bytes of an ELF file. The name comes from the profile and is not trusted: pipes and devices are never opened, and files
+/// without a size (those of procfs, some of which block) are not read.
 pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let refused = |why| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     if !fs::metadata(path)?.is_file() {

@@ -118,7 +118,7 @@ pub(super) fn fields_in<T: TypeTable>(
     found.fields
 }
 
-/// Fields found so far.
+/// The fields that were found.
 struct Found {
     window: Range<u64>,
     fields: Vec<(Range<u64>, String)>,

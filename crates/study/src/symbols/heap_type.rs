@@ -42,7 +42,7 @@ pub(super) enum Fit {
     Array,
 }
 
-/// What is known of the block.
+/// The known facts about the block.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     size: u64,

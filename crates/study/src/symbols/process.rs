@@ -107,8 +107,7 @@ impl Symbols {
         self
     }
 
-    /// What went wrong with the modules that were needed so far. The kernel's own (`linux-vdso.so.1`) is in no file, and
-    /// that is nothing wrong.
+    /// The problems of the modules that were needed. The kernel's own (`linux-vdso.so.1`) has no file, which is no problem.
     pub fn notes(&self) -> Vec<Note> {
         let of_files = self.modules.iter().filter(|loaded| loaded.module.path.is_absolute());
         let problems = of_files.filter_map(|loaded| {

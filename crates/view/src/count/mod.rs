@@ -29,13 +29,13 @@ pub fn report(run: &RunInfo, findings: &CountFindings) -> Report {
     report
 }
 
-/// The counts by themselves, for a report that answers another question.
+/// The counts alone, for a report that answers another question.
 pub fn counts(findings: &CountFindings) -> Counts {
     Counts { events: findings.events.iter().map(event).collect(), coverage: coverage(&findings.coverage) }
 }
 
-/// Adds what was counted in the same run, and a warning where that was not nearly all of it: what ran natively was not
-/// sampled either.
+/// Adds the counts of the same run. Where they do not cover nearly all of it, a warning says so: code that ran natively was
+/// not sampled either.
 pub fn add(report: &mut Report, findings: &CountFindings) {
     let counts = counts(findings);
     if let Some(text) = verdict::missing(&counts.coverage) {

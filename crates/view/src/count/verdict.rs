@@ -6,7 +6,7 @@ use crate::{
     words::{self, ThreadNames},
 };
 
-/// Below this part of the CPU time the verdict says what is missing.
+/// Below this coverage the verdict says what is missing.
 const NEARLY_COMPLETE: f64 = 0.999;
 
 /// The warning by which a process says that its code could not be translated.

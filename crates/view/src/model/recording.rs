@@ -188,8 +188,8 @@ pub struct Quality {
     pub unattributed: u64,
     /// Samples without an address, by reason.
     pub skipped: Vec<Skipped>,
-    /// What was left out to stay within the budget: samples by execution (`share` by time), watchpoints (`share` by accesses),
-    /// or samples (`reuse`). What was not left out weighs more instead.
+    /// Left out to stay within the budget: samples by execution (`share` by time), watchpoints (`share` by accesses), or
+    /// samples (`reuse`). The others weigh more instead.
     pub budget_skipped: u64,
     /// Published addresses that found their slot on the board taken.
     pub collisions: u64,

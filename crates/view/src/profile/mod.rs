@@ -17,7 +17,7 @@ use crate::{
     words::{self, ThreadNames},
 };
 
-/// One report of what was found by each question that was asked.
+/// One report with the findings of each question that was asked.
 pub fn report(
     run: &RunInfo,
     share: Option<Report>,
@@ -50,7 +50,7 @@ pub fn report(
 
 impl Section for Findings {
     fn print(&self, page: &mut Page, _: &Report, _: &ThreadNames, _: &Options) {
-        // The first is the verdict; where it does not matter, all are.
+        // The verdict is the first finding, or, where none matters, all of them.
         let Some((_, others)) =
             self.0.split_first().filter(|(first, others)| first.matters && !others.is_empty())
         else {

@@ -1,20 +1,20 @@
 //! Which finding comes first, and the sentence about it.
 //!
-//! What sharing and misses cost depends on the machine; how many accesses they concern does not. So that is what findings are
-//! ranked by: accesses to lines that bounce between threads, and accesses that the cache in question misses.
+//! The time that sharing and misses cost depends on the machine; the number of accesses that they concern does not. So findings
+//! are ranked by that: accesses to lines that bounce between threads, and accesses that the chosen cache misses.
 
 use crate::{
     model::{Finding, Real, Report, Reuse, ReuseFit, ReuseScope, Share},
     reuse::verdict::remedy,
 };
 
-/// What concerns fewer accesses is no problem.
+/// A smaller share of the accesses is no problem.
 const NEGLIGIBLE: f64 = 0.005;
 
-/// From here on sharing is called false, and below one minus this true.
+/// From this fraction of false sharing on, sharing is called false; up to one minus this, true.
 const NEARLY_ALL: f64 = 0.9;
 
-/// The remedy for one pair of instructions is told where the pair makes this part of the misses.
+/// The remedy for a pair of instructions is given where the pair makes at least this part of the misses.
 const TELLING: f64 = 0.2;
 
 /// All findings, the worst first.
@@ -59,16 +59,19 @@ fn misses(report: &Report, reuse: &Reuse) -> Finding {
         share_of_accesses: known,
         matters: known.is_some_and(|ratio| ratio.0 >= NEGLIGIBLE),
         text: report.verdict.clone(),
-        remedy: known.filter(|ratio| ratio.0 >= NEGLIGIBLE).and_then(|_| remedy(reuse, TELLING)).map(str::to_owned),
+        remedy: known
+            .filter(|ratio| ratio.0 >= NEGLIGIBLE)
+            .and_then(|_| remedy(reuse, TELLING))
+            .map(str::to_owned),
     }
 }
 
-/// The miss ratio of all threads: that of one, or of a shared cache, is of other accesses than the program's.
+/// The miss ratio of all threads: that of one thread, or of a shared cache, is about other accesses than the program's.
 fn of_program(fits: &[ReuseFit]) -> Option<Real> {
     fits.iter().find(|fit| fit.scope == ReuseScope::All).map(|fit| fit.miss_ratio.estimate)
 }
 
-/// The worst finding; or what each question says of there being none.
+/// The worst finding; where none matters, what each question says.
 pub fn verdict(findings: &[Finding], report: &Report) -> String {
     match findings {
         [] => match &report.count {
@@ -79,7 +82,7 @@ pub fn verdict(findings: &[Finding], report: &Report) -> String {
             Some(remedy) => format!("{} {remedy}", worst.text),
             None => worst.text.clone(),
         },
-        // Each says itself how sure it is that there is nothing.
+        // Each question says how sure it is that there is no problem.
         all => all.iter().map(|finding| finding.text.as_str()).collect::<Vec<_>>().join(" "),
     }
 }
@@ -117,7 +120,7 @@ mod tests {
         );
     }
 
-    /// Fits come with the worst first, which may be a cache that few accesses go to.
+    /// The first fit is the worst, which may be that of a cache with few accesses.
     #[test]
     fn misses_are_those_of_all_threads() {
         let fit = |scope, ratio| {
@@ -139,7 +142,7 @@ mod tests {
         assert!(of_program(&fits[..2]).is_none());
     }
 
-    /// What is not known is neither a problem nor none.
+    /// An unknown finding ranks below a known one.
     #[test]
     fn what_is_known_to_matter_comes_before_what_is_not_known() {
         assert_eq!(ranked(vec![finding("reuse", None), finding("share", Some(0.01))]), ["share", "reuse"]);

@@ -113,7 +113,7 @@ impl ReuseUnit {
         }
     }
 
-    /// The noun for so many.
+    /// The noun for this number.
     pub const fn name_of(self, number: u64) -> &'static str {
         match (self, number) {
             (Self::Accesses, 1) => "access",
@@ -131,7 +131,7 @@ pub enum ReuseBasis {
     Exact,
     /// A sample of the accesses, or of the places, was followed.
     Sampled,
-    /// Computed by a model from what was sampled.
+    /// Computed by a model from samples.
     Modelled,
 }
 

@@ -17,7 +17,8 @@ pub struct Reuse {
     pub cache_bytes: u64,
     /// Distances and miss ratios: those of all threads first, then of shared caches, then of each thread.
     pub curves: Vec<ReuseCurve>,
-    /// What would have to fit, for whoever misses in that cache, most misses first.
+    /// The working sets of all threads, of each thread and of each shared cache, the one with most misses in that cache
+    /// first.
     pub fits: Vec<ReuseFit>,
     /// Uses with their reuses by instruction, the pair with the largest share of the misses first.
     pub pairs: Vec<ReusePair>,
@@ -27,7 +28,7 @@ pub struct Reuse {
     pub false_sharing: Vec<ReuseFalseSharing>,
     /// Whether fetching neighbouring lines would pay; null where it was not asked for, or nothing tells.
     pub prefetch: Option<PrefetchAdvice>,
-    /// How much was seen, and what was lost.
+    /// Numbers of followed uses, and losses.
     pub quality: ReuseQuality,
 }
 
@@ -59,7 +60,7 @@ pub struct DataCache {
     pub shared: bool,
 }
 
-/// What would have to fit into a cache so that the avoidable misses go.
+/// A working set: what would have to fit into a cache to avoid the misses that size can avoid.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReuseFit {
     /// Whose misses.
@@ -108,7 +109,7 @@ pub struct ReusePair {
     pub reuse: ReuseSite,
     /// Ids of the threads that reuse.
     pub threads: Vec<u32>,
-    /// What is reused, where an address tells.
+    /// The data that is reused, where an address tells.
     pub object: Option<Object>,
     /// Parts of its reuses: read after read, read after write, write after write, write after read.
     pub by_kind: [Real; 4],
@@ -213,7 +214,7 @@ pub struct PrefetchAdvice {
     pub pays: bool,
     /// G, in seconds of latencies.
     pub gain_s: Real,
-    /// G by the program's CPU time: what is next to nothing makes next to no difference, whatever its sign.
+    /// G divided by the program's CPU time. A value near 0 makes no difference, whatever its sign.
     pub gain_by_cpu_time: Real,
     /// Spatial reuses by the same thread that reach memory.
     pub memory_reuses: Real,
@@ -229,7 +230,7 @@ pub struct PrefetchAdvice {
     pub last_cache_bytes: u64,
 }
 
-/// How much was seen, and what was lost.
+/// Numbers of followed uses, and losses.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct ReuseQuality {
     /// Accesses that were followed exactly; 0 where uses were sampled.

@@ -6,10 +6,10 @@ use crate::{
     words,
 };
 
-/// From here on the longest distances are so many times the shortest that accesses come in no order.
+/// From this ratio of the longest to the shortest distances on, accesses come in no order.
 const SPREAD: f64 = 4.0;
 
-/// Beyond this the shortest are those to the next bytes of a line, and not of the same kind as the longest.
+/// From this ratio on, the shortest distances are those to the next bytes of a line, and say nothing about the order.
 const TWO_KINDS: f64 = 64.0;
 
 /// What makes the reuses of a pair hit, where something is known to. Sentences.

@@ -12,22 +12,22 @@ use crate::{
 /// Fewer misses than this by accesses are no problem.
 const NEGLIGIBLE: f64 = 0.005;
 
-/// Where a band reaches up to here, it cannot be said that there is no problem.
+/// Where a band reaches up to here, there may be a problem.
 const UNCERTAIN: f64 = 0.1;
 
-/// From this part of the misses on, those that no size avoids are the story.
+/// From this part of the misses on, the verdict is about those that no size avoids.
 const NEARLY_ALL: f64 = 0.9;
 
-/// A thread is named alone where it misses this many times as often as all together, and has a part in their misses that
-/// matters: one that does next to nothing misses most of what it accesses.
+/// A thread is named alone where it misses this many times as often as all together and makes a telling part of their misses: a
+/// thread with few accesses misses most of them.
 const STANDS_OUT: f64 = 1.5;
 
-/// A pair with less than this of the misses explains nothing, nor does one that was seen less often.
+/// A pair explains something from this part of the misses on, and where it was seen this often.
 pub const TELLING: f64 = 0.05;
 pub const TELLING_SEEN: u64 = 5;
 
-/// Fewer events than this, or less of the reuses by other threads after a write, and false sharing is not spoken of; nor
-/// where it makes a [`NEGLIGIBLE`] part of the accesses miss.
+/// The verdict mentions false sharing from this many events and this part of the reuses by other threads after a write on,
+/// unless the part of the accesses is [`NEGLIGIBLE`].
 const ENOUGH_EVENTS: u64 = 30;
 const TELLING_SHARING: f64 = 0.1;
 
@@ -60,7 +60,7 @@ fn main(report: &Report, reuse: &Reuse, names: &ThreadNames) -> String {
 
 fn not_enough(report: &Report, reuse: &Reuse, few: &NotEnoughUses) -> String {
     let wall = words::seconds(report.program.wall_s.0);
-    // Where nothing is sampled, a longer run or none at all is what remains.
+    // Where nothing is sampled, only a longer run helps.
     if report.engine.period == 0 {
         let seen = words::thousands(reuse.quality.exact_accesses);
         return format!(
@@ -86,7 +86,7 @@ fn not_enough(report: &Report, reuse: &Reuse, few: &NotEnoughUses) -> String {
     }
 }
 
-/// Whose misses to speak of: all threads', or one that stands out.
+/// The misses that the verdict is about: those of all threads, or of one that stands out.
 fn chosen(reuse: &Reuse) -> Option<&ReuseFit> {
     let of = |scope| reuse.fits.iter().find(move |fit| fit.scope == scope);
     let (all, thread) = (of(ReuseScope::All), of(ReuseScope::Thread));
@@ -148,7 +148,7 @@ fn worst_pair<'a>(reuse: &'a Reuse, fit: &ReuseFit) -> Option<&'a ReusePair> {
     telling.and_then(|index| reuse.pairs.get(index)).filter(|pair| pair.seen >= TELLING_SEEN)
 }
 
-/// The remedy for the pair that the verdict blames, where it makes this part of the misses that the verdict speaks of.
+/// The remedy for the pair that the verdict blames, where that makes at least this part of the misses.
 pub fn remedy(reuse: &Reuse, least: f64) -> Option<&str> {
     let fit = chosen(reuse)?;
     let avoidable = fit.compulsory.0 < NEARLY_ALL * fit.miss_ratio.estimate.0;
@@ -164,7 +164,7 @@ const fn by_model(model: ReuseModel) -> &'static str {
     }
 }
 
-/// ``80% of them reuse `grid` between relax.c:40 and relax.c:77 at 3.1 MiB``: so much is accessed in between.
+/// ``80% of them reuse `grid` between relax.c:40 and relax.c:77 at 3.1 MiB``, the data accessed in between.
 fn blame(pair: &ReusePair, share: f64) -> String {
     let what = pair.object.as_ref().map_or("are reuses".into(), |object| format!("reuse `{}`", object.name));
     let (earlier, later) = (place(&pair.earlier), place(&pair.reuse));
@@ -210,7 +210,7 @@ pub fn is_main(curve: &ReuseCurve) -> bool {
     any && curve.granularity_bytes == 64 && !curve.miss_ratio.is_empty()
 }
 
-/// Without stack distances there is only when.
+/// Without stack distances only times are known.
 fn distances(reuse: &Reuse) -> String {
     let time = |curve: &&ReuseCurve| curve.distance == ReuseDistance::Time && !curve.histogram.is_empty();
     let Some(curve) = reuse.curves.iter().find(time) else {

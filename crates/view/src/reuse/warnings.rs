@@ -1,4 +1,4 @@
-//! What a reader of distances and miss ratios must know.
+//! Warnings to readers of distances and miss ratios.
 
 use crate::{
     RunInfo,
@@ -6,10 +6,10 @@ use crate::{
     words,
 };
 
-/// More watches than this that could not be set let invalidations be missed.
+/// From this part of watches that could not be set on, invalidations are missed.
 const UNARMED: f64 = 0.01;
 
-/// Warnings that follow from how reuse was looked for.
+/// The warnings that follow from the way reuse was measured.
 pub fn of(run: &RunInfo, reuse: &Reuse) -> Vec<Warning> {
     let quality = &reuse.quality;
     let set = quality.threads_armed.saturating_add(quality.threads_unarmed);

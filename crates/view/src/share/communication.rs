@@ -11,7 +11,7 @@ use crate::model::Interval;
 pub struct Communication {
     /// How these numbers came about: `estimated`.
     pub basis: EstimateBasis,
-    /// Accesses to the contended lines, whoever had them before; null where none was sampled.
+    /// Accesses to the contended lines by any thread; null where none was sampled.
     pub contended_accesses: Option<Interval>,
     /// Accesses to lines that another thread had just written, by ComDetective's scaling: all of `matrix`.
     pub accesses: Interval,

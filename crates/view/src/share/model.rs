@@ -310,7 +310,7 @@ pub struct Remedy {
     pub at_line_offsets_bytes: Vec<u32>,
     /// For people: what to do.
     pub text: String,
-    /// For people: what was seen that says so.
+    /// The evidence, in words.
     pub evidence: String,
 }
 

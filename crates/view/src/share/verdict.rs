@@ -20,7 +20,7 @@ const BYSTANDER: f64 = 0.02;
 /// Where lines of this share would have shown up, a handful of events on other lines is not worth a longer run.
 const NEGLIGIBLE: f64 = 0.01;
 
-/// Fewer samples than this say nothing about what is absent.
+/// With fewer samples than this, the absence of sharing means nothing.
 const ENOUGH_SAMPLES: u64 = 30;
 
 /// The code of the warning that memory of several processes was not compared.
@@ -106,7 +106,7 @@ fn smallest_line(samples: u64) -> f64 {
     (SAMPLES_TO_SEE_A_LINE / samples as f64 * TENTHS).ceil() / TENTHS
 }
 
-/// How long to run so that no line of [`NEGLIGIBLE`] share hides, at the rate of samples so far.
+/// How long to run so that no line of [`NEGLIGIBLE`] share hides, at the observed rate of samples.
 pub fn seconds_to_rule_out(run: &RunInfo, findings: &ShareFindings) -> Option<f64> {
     let samples = match findings.unit {
         Unit::Samples => findings.quality.last_instruction,

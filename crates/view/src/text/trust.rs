@@ -88,7 +88,7 @@ fn engine(report: &Report) -> String {
     )
 }
 
-/// What a thread watches at a time.
+/// The watches of a thread at a time.
 fn watched(engine: &Engine) -> String {
     match engine.watch {
         Some(EngineWatch::Software) => "one line watched in software".into(),
@@ -96,7 +96,7 @@ fn watched(engine: &Engine) -> String {
     }
 }
 
-/// What the budget did not allow, where there is any.
+/// Samples or watchpoints that the budget did not allow, where there are any.
 pub fn left_out(report: &Report) -> Option<String> {
     let what = match (&report.share, report.engine.period_unit) {
         (None, _) => "more",

@@ -45,7 +45,7 @@ impl Footprint {
     pub const UNKNOWN: Self = Self { bytes: f64::NAN, part: f64::NAN, miss_ratio: f64::NAN };
 }
 
-/// Text that is no such file.
+/// The text is not a file of Loca's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LocaError {
     /// The first line lacks a total.

@@ -7,8 +7,8 @@ use carom_study_stats::reuse::accuracy;
 
 use super::Bin;
 
-/// How alike a histogram is to another tool's, in the bins of that one: accuracy S of the thesis (6.5.1). A bin of `ours`
-/// goes where its middle is; what is in none of theirs has a bin of its own. `None` where either has nothing.
+/// The similarity of a histogram to another tool's, in that tool's bins: accuracy S of the thesis (6.5.1). A bin of `ours`
+/// counts where its middle lies; those outside all of theirs form a bin of their own. `None` where either is empty.
 pub fn similarity(theirs: &[Bin], ours: &[Bin]) -> Option<f64> {
     let mut found = vec![0.0; theirs.len() + 1];
     for bin in ours {

@@ -64,8 +64,8 @@ impl Sampled {
     }
 }
 
-/// Whether the next access to a used line misses in a cache of so many lines, by the model. Of what was given up nothing is
-/// known.
+/// Whether, by the model, the next access to a used line misses in a cache of this many lines. Nothing is known of uses that
+/// were given up.
 fn misses(each: &Use, lines: u64) -> bool {
     let fits = each.stack.is_some_and(|stack| stack < lines);
     !fits && each.outcome != ReuseOutcome::Replaced

@@ -93,7 +93,7 @@ impl Chart {
     fn row(&self, row: usize) -> String {
         let cell = |ratio: &f64| {
             let eighths = (ratio / self.top * (ROWS * 8) as f64).round() - (row * 8) as f64;
-            // What is not nothing shows.
+            // A value above 0 is always visible.
             let least = if row == 0 && *ratio > 0.0 { 1.0 } else { 0.0 };
             EIGHTHS.get(eighths.clamp(least, 8.0) as usize).copied().unwrap_or(' ')
         };

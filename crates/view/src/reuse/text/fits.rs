@@ -56,7 +56,7 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
     }
 }
 
-/// Whether so few uses of a thread were followed that its ratios say nothing.
+/// Whether too few uses of a thread were followed for its ratios to mean anything.
 fn hardly_followed(reuse: &Reuse, fit: &ReuseFit) -> bool {
     let few = |curve: &ReuseCurve| curve.basis != ReuseBasis::Exact && curve.observations < ENOUGH_USES;
     fit.scope == ReuseScope::Thread && curve_of(reuse, fit).is_some_and(few)
@@ -89,7 +89,7 @@ fn row(page: &mut Page, reuse: &Reuse, fit: &ReuseFit, sizes: &[u64], names: &Th
     page.put(Style::Green, &format!("{enough:>CELL$}")).end();
 }
 
-/// What the caches miss with the sets that they have.
+/// Misses of the caches with their sets.
 fn by_geometry(page: &mut Page, fit: &ReuseFit, sizes: &[u64]) {
     let of = |bytes: &u64| fit.by_geometry.iter().find(|found| found.bytes == *bytes);
     let cells: Vec<String> = sizes

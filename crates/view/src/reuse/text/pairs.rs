@@ -12,7 +12,7 @@ use crate::{
 
 const INDENT: usize = 5;
 
-/// Pairs with fewer of the misses than this are told only where there is nothing else to tell, and no more than so many.
+/// Pairs with a smaller part of the misses are printed only where there are no others, and then few.
 const SOME: f64 = 0.0005;
 const WITHOUT_MISSES: usize = 3;
 
@@ -24,7 +24,7 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
     let size = verdict::cache(reuse, reuse.cache_bytes);
     page.put(Style::Dim, &format!("ranked by misses at {size}")).end();
     let mut pairs: Vec<&ReusePair> = reuse.pairs.iter().collect();
-    // What was seen a few times may be chance, however much each of its samples stands for.
+    // A pair that was seen a few times may be chance, whatever its weight.
     pairs.sort_by_key(|pair| pair.seen < verdict::TELLING_SEEN);
     let with_misses = pairs.iter().take_while(|pair| pair.share_of_misses.0 >= SOME).count();
     let shown = with_misses.max(WITHOUT_MISSES).min(options.lines);

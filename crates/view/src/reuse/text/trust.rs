@@ -1,4 +1,4 @@
-//! How far to trust what was found of reuse.
+//! How far to trust the findings on reuse.
 
 use crate::{
     model::{Report, Reuse},
@@ -7,12 +7,12 @@ use crate::{
     words,
 };
 
-/// What was followed, and what was lost.
+/// The uses followed, and the losses.
 pub fn measured(report: &Report, reuse: &Reuse) -> Vec<Row> {
     vec![("uses", uses(report, reuse)), ("lost", lost_uses(report, reuse))]
 }
 
-/// What was followed, and how it ended.
+/// The uses followed, by how they ended.
 fn uses(report: &Report, reuse: &Reuse) -> String {
     let quality = &reuse.quality;
     let exact = (quality.exact_accesses > 0).then(|| {

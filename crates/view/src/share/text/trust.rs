@@ -1,4 +1,4 @@
-//! How far to trust what was found of sharing.
+//! How far to trust the findings on sharing.
 
 use crate::{
     model::{PeriodUnit, Report, Share},
@@ -7,7 +7,7 @@ use crate::{
     words,
 };
 
-/// What was sampled, and what was lost.
+/// The samples, and the losses.
 pub fn measured(report: &Report) -> Vec<Row> {
     vec![("samples", samples(report)), ("lost", lost(report))]
 }

@@ -8,9 +8,9 @@ const reuse = report.reuse ?? null;
 
 /**
  * What the report answers. Each question's script adds itself: `name`, as in `report.command`; `title`, of its tab; `facts()`,
- * if it has any for the head of the page where it leads; `sections()`, each an element, or nothing, or an element with what is to
- * be done when it is first seen (`section`, `update`); `measured(term)` and `known(term)`, rows of how it was measured, in
- * front of what is never seen and behind it.
+ * for the head of the page or of its tab, where it has any; `sections()`, each an element, or nothing, or
+ * `{ section, update }`: an element and a function to call when it is first seen; `measured(term)` and `known(term)`, rows of
+ * how it was measured, in front of what is never seen and behind it.
  */
 const questions = [];
 

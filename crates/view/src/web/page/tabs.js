@@ -1,8 +1,8 @@
 // Tabs: one panel at a time, chosen by pointer or by keyboard (arrows, Home, End).
 
 /**
- * `parts`: `name`, `title` and `sections` of each tab. A section is an element, or one with what is to be done when it is first
- * seen (`section`, `update`). Returns the elements, and a function that opens the tab of a name.
+ * `parts`: `name`, `title` and `sections` of each tab. A section is an element, or `{ section, update }`: an element and a
+ * function to call when it is first seen. Returns the elements, and a function that opens the tab of a name.
  */
 function tabbed(parts) {
   const tabs = parts.map(({ name, title }) =>

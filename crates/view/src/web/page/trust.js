@@ -2,7 +2,7 @@
 
 const ending = (exit) => (exit === null ? "end not seen" : "signal" in exit ? `ended by signal ${exit.signal}` : exit.code === 0 ? "ended normally" : `exit status ${exit.code}`);
 
-/** What the budget did not allow, where there is any. */
+/** Samples or watchpoints that the budget did not allow, where there are any. */
 function leftOut() {
   const what = !share ? "more" : report.engine.period_unit === "ns" ? "more by execution" : "watchpoints";
   return report.quality.budget_skipped > 0 && `${thousands(report.quality.budget_skipped)} ${what} left out to keep to the budget`;

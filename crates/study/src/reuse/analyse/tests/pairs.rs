@@ -1,4 +1,4 @@
-//! What is said of pairs of instructions.
+//! Findings on pairs of instructions.
 
 use carom_base::{
     AccessKind, Addr, CellClass, Ip, Line, ProcessId, ReuseCell, ReuseEvent, Scope, StackId, ThreadId,
