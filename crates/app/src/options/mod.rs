@@ -3,13 +3,15 @@
 mod common;
 mod defaults;
 mod named;
+mod period;
 mod values;
 mod window;
 
 pub use common::{Colour, OutputArgs, ProgramArgs};
 pub use defaults::{BOARD_SLOTS, MAX_STEPS, REGISTERS, REUSE_SLOTS, SHARE_PERIOD_NS};
 pub use named::{AUTO, OrAuto, delivery, engine, trial, watch};
-pub use values::{LEAST_ACCESSES, Period, percent, period};
+pub use period::PeriodArgs;
+pub use values::{LEAST_ACCESSES, Period, percent};
 
 /// The options of one subcommand, as `carom SUBCOMMAND OPTIONS -- app` would have them.
 #[cfg(test)]

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::domains::{self, Groups};
 use crate::options::{
-    AUTO, OrAuto, OutputArgs, Period, ProgramArgs, REUSE_SLOTS, engine, percent, period, watch,
+    AUTO, OrAuto, OutputArgs, PeriodArgs, ProgramArgs, REUSE_SLOTS, engine, percent, watch,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -34,16 +34,9 @@ pub struct ReuseArgs {
     /// Follow every access instead of samples (translate)
     #[arg(long)]
     pub exact: bool,
-    /// Mean interval between samples: a number of loads and of stores (translate), or thread CPU time with a unit, such as
-    /// 1ms (burst)
-    #[arg(long, value_name = "N|TIME", value_parser = period)]
-    pub period: Option<Period>,
-    /// Mean number of loads between sampled loads; 0 samples none (translate) [default: --period]
-    #[arg(long, value_name = "N")]
-    pub load_period: Option<u64>,
-    /// Mean number of stores between sampled stores; 0 samples none (translate) [default: --period]
-    #[arg(long, value_name = "N")]
-    pub store_period: Option<u64>,
+    /// How often to sample.
+    #[command(flatten)]
+    pub periods: PeriodArgs,
     /// Limit on the CPU time that following samples adds to the program, in percent, by estimate. Fewer samples are followed
     /// where all would exceed it; none: all are followed [default: 10]
     #[arg(long, value_name = "PERCENT|none", value_parser = budget)]

@@ -5,7 +5,7 @@ use carom_collect::{Domains, Engine, ReuseMethod, ReuseSettings, Settings, Watch
 
 use super::args::{Budget, ReuseArgs};
 use crate::{
-    options::{LEAST_ACCESSES, MAX_STEPS, OrAuto, Period, ProgramArgs, REGISTERS},
+    options::{MAX_STEPS, OrAuto, ProgramArgs, REGISTERS},
     signals::delivery,
     translatable::translatable,
 };
@@ -78,7 +78,7 @@ pub fn method(args: &ReuseArgs) -> Result<Method, String> {
         return Err("--exact needs the translate engine, which alone sees all accesses".into());
     }
     let only = "is for sampled accesses; --exact looks at all";
-    if args.period.is_some() || args.load_period.is_some() || args.store_period.is_some() {
+    if args.periods.any() {
         return Err(format!("--period {only}"));
     }
     if args.watch.is_some() {
@@ -129,9 +129,9 @@ pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -
         ..base
     };
     let settings = match engine {
-        Engine::Burst => Settings { period_ns: time(args)?, ..sampled },
+        Engine::Burst => Settings { period_ns: args.periods.time()?.unwrap_or(DEFAULT_PERIOD_NS), ..sampled },
         Engine::Translate => {
-            let (load_period, store_period) = accesses(args)?;
+            let (load_period, store_period) = args.periods.accesses(DEFAULT_ACCESSES)?;
             Settings { load_period, store_period, ..sampled }
         }
     };
@@ -177,46 +177,6 @@ fn watch(asked: OrAuto<WatchChoice>, engine: Engine, means: &Means) -> Result<Wa
         }
         (None | Some(WatchChoice::Software), Engine::Translate) => Ok(WatchChoice::Software),
         (Some(WatchChoice::Registers), _) | (None, Engine::Burst) => registers(),
-    }
-}
-
-/// The period of the burst engine, in nanoseconds.
-fn time(args: &ReuseArgs) -> Result<u64, String> {
-    let accesses = "accesses are the periods of the translate engine";
-    match args.period {
-        Some(Period::Accesses(number)) => {
-            Err(format!("--period {number}: the burst engine samples by time, such as 1ms; {accesses}"))
-        }
-        _ if args.load_period.is_some() || args.store_period.is_some() => {
-            Err(format!("--load-period and --store-period: the burst engine samples by time; {accesses}"))
-        }
-        Some(Period::Time(ns)) => Ok(ns),
-        None => Ok(DEFAULT_PERIOD_NS),
-    }
-}
-
-/// The periods of loads and of stores of the translate engine.
-fn accesses(args: &ReuseArgs) -> Result<(u64, u64), String> {
-    let both = match args.period {
-        Some(Period::Time(_)) => {
-            return Err(
-                "--period with a unit of time is for the burst engine; the translate engine samples by \
-                        accesses: give their number without a unit, such as 100000"
-                    .into(),
-            );
-        }
-        Some(Period::Accesses(number)) => number,
-        None => DEFAULT_ACCESSES,
-    };
-    let (loads, stores) = (args.load_period.unwrap_or(both), args.store_period.unwrap_or(both));
-    if (loads, stores) == (0, 0) {
-        return Err("--load-period 0 and --store-period 0 sample nothing".into());
-    }
-    match [loads, stores].iter().find(|period| (1..LEAST_ACCESSES).contains(*period)) {
-        Some(period) => Err(format!(
-            "a period of {period} accesses is too short; the shortest is {LEAST_ACCESSES}, and 0 samples none"
-        )),
-        None => Ok((loads, stores)),
     }
 }
 

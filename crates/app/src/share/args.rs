@@ -5,8 +5,8 @@ use carom_collect::{Engine, WatchChoice};
 use clap::Args;
 
 use crate::options::{
-    AUTO, BOARD_SLOTS, MAX_STEPS, OrAuto, OutputArgs, Period, ProgramArgs, REGISTERS, delivery, engine,
-    percent, period, watch,
+    AUTO, BOARD_SLOTS, MAX_STEPS, OrAuto, OutputArgs, PeriodArgs, ProgramArgs, REGISTERS, delivery, engine,
+    percent, watch,
 };
 
 const SHARE_EXAMPLES: &str = "Examples:
@@ -32,18 +32,11 @@ pub struct ShareArgs {
     /// translation is not included [default: 5]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub budget: Option<f64>,
-    /// Mean interval between samples: a number of loads and of stores (translate), or thread CPU time with a unit, such as
-    /// 1ms or 500us (burst)
-    #[arg(long, value_name = "TIME|N", value_parser = period, conflicts_with = "rate")]
-    pub period: Option<Period>,
-    /// Mean number of loads between sampled loads; 0 samples none (translate) [default: --period]
-    #[arg(long, value_name = "N")]
-    pub load_period: Option<u64>,
-    /// Mean number of stores between sampled stores; 0 samples none (translate) [default: --period]
-    #[arg(long, value_name = "N")]
-    pub store_period: Option<u64>,
+    /// How often to sample.
+    #[command(flatten)]
+    pub periods: PeriodArgs,
     /// Samples per second of thread CPU time (burst)
-    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "period")]
     pub rate: Option<u32>,
     /// Follow heap allocations, so that objects are named by their allocation site
     #[arg(long)]

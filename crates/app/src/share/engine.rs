@@ -31,7 +31,7 @@ pub fn choose(args: &ShareArgs, translatable: impl FnOnce() -> Result<(), String
 
 /// An option by which `burst` is meant: it samples by time, and all that it adds is under a budget.
 fn only_burst(args: &ShareArgs) -> Option<&'static str> {
-    if matches!(args.period, Some(Period::Time(_))) {
+    if matches!(args.periods.period, Some(Period::Time(_))) {
         Some("a --period in time")
     } else if args.rate.is_some() {
         Some("--rate")
