@@ -259,11 +259,11 @@ fn found_per_shared_access(machine: &Machine<'_>, f: f64) -> f64 {
     volume(&events) * machine.period / (2.0 * STEPS as f64 * f)
 }
 
-/// Two threads with equal rates, each sampled once in every period of its own. Between two samples of one, at u and 1
-/// + v periods, the other has a sample, except if its samples are at a and 1 + b with a < u and b > v. That is 1/2 ·
-/// 1/2 of all cases, in which there is no new write to examine: three quarters of the shared accesses are found.
-/// (Where intervals vary by a tenth nearly all are found, and where they are random one half: a factor for all lines
-/// alike.)
+/// Two threads with equal rates, each sampled once in every period of its own. Between two samples of one, at `u` and
+/// `1 + v` periods, the other has a sample, except if its samples are at `a` and `1 + b` with `a < u` and `b > v`. That
+/// is 1/2 · 1/2 of all cases, in which there is no new write to examine: three quarters of the shared accesses are
+/// found. (Where intervals vary by a tenth nearly all are found, and where they are random one half: a factor for all
+/// lines alike.)
 #[test]
 fn drawn_accesses_find_three_quarters_of_the_volume() {
     for f in [0.3, 0.6, 1.0] {
