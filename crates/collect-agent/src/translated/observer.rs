@@ -34,7 +34,7 @@ impl Observer for Agent {
     fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind, followed: f32) {
         keeping_errno(|| {
             with_detectors_at_access(|detectors, state| {
-                detectors.sampled(state, registers, *access, kind, followed)
+                detectors.sampled(state, registers, *access, kind, followed);
             });
         });
     }

@@ -57,7 +57,7 @@ macro_rules! counters {
         impl ThreadCounters {
             /// The counters of a thread, each of which `of` reads.
             pub fn read(of: impl Fn(Counter) -> u64) -> Self {
-                Self { $($name: of(Counter::$counter),)* ..Self::default() }
+                Self { $($name: of(Counter::$counter),)* }
             }
         }
 
