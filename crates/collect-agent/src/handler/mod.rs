@@ -38,10 +38,10 @@
 //! | path | code | test |
 //! | --- | --- | --- |
 //! | timer, `burst` | `timer`, `detect/*::interrupted` | `reuse.rs`: `programs_stay_what_they_are_while_interrupts_sample` |
-//! | single step | `burst` | `denied.rs`: `old_kernels_delivery_finds_sharing` |
-//! | trap of a debug register, `burst` | `detect/share/watch` | `denied.rs`: `old_kernels_delivery_finds_sharing` |
+//! | single step | `burst` | `threads.rs`: `exceptions_unwind_across_samples` |
+//! | trap of a debug register, `share` | `detect/share/watch` | `translated.rs`: `threads_come_go_and_are_cancelled` |
 //! | timer, `translate` | `translated` | `translated.rs`: `threads_come_go_and_are_cancelled` |
-//! | trap of a debug register, `translate` | `detect/reuse/sampled/traps` | `reuse.rs`: `registers_find_it_too` |
+//! | trap of a debug register, `reuse` | `detect/reuse/sampled/traps` | `reuse.rs`: `registers_find_it_too` |
 //! | sample of translated code | `detect/*::sampled` | `reuse.rs`: `the_only_distance_is_found_by_samples` |
 //! | touch of watched data | `detect/*::touched` | `reuse.rs`: `the_only_distance_is_found_by_samples` |
 //!
