@@ -44,9 +44,9 @@ impl Decoder {
 
     /// The accesses of the instruction at `predecessor`, which ran last: it left `regs`.
     ///
-    /// Addresses are recomputed from the registers before it, as far as they can be told from those after it. Where one
-    /// cannot, the answer is [`Skip::AddressLost`]. For a string instruction this is its last iteration; an instruction
-    /// without iterations looks the same.
+    /// Addresses are recomputed from the registers before it, which are recovered from those after it where possible.
+    /// Where one cannot, the answer is [`Skip::AddressLost`]. For a string instruction this is its last iteration; an
+    /// instruction without iterations looks the same.
     pub fn operands_after(&mut self, regs: &Registers, predecessor: u64, mem: &impl Memory) -> Operands {
         match fetch(predecessor, mem) {
             Some(instruction) => recover::operands(&mut self.info, &instruction, regs),
@@ -54,7 +54,7 @@ impl Decoder {
         }
     }
 
-    /// The instruction that ran before the one at `ip`, as far as the code tells.
+    /// The instruction that ran before the one at `ip`, by the code alone.
     ///
     /// Decodes from `function_start`, or from a boundary seen earlier, up to `ip`. A repeated string
     /// instruction at `ip` is its own predecessor: nearly always the timer stopped it between two iterations.

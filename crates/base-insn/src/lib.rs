@@ -1,8 +1,8 @@
 //! What x86-64 instructions access: from a machine context to memory accesses, inside a signal handler.
 //!
-//! [`Decoder`] answers three questions about a thread that stands between two instructions: what is the next
-//! instruction about to access, what did the last one access, and where will the thread be `k` instructions from now.
-//! A fourth needs no thread: what does an instruction do each time it runs ([`Statics`])? It executes nothing and
+//! [`Decoder`] answers three questions about a thread between two instructions: which accesses the next instruction
+//! will make, which ones the last instruction made, and where the thread will be `k` instructions from now. A fourth
+//! needs no thread: the properties of an instruction that follow from its code ([`Statics`]). It executes nothing and
 //! touches the program only through [`Memory`].
 //!
 //! **Invariant**: after [`Decoder::new`] nothing here allocates, locks, calls libc, panics or runs unbounded.

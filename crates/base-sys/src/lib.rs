@@ -1,12 +1,12 @@
-//! The one door to the kernel: whatever carom asks of it lies here, behind typed values.
+//! The one door to the kernel: all system calls of carom, behind typed functions.
 //!
 //! - [`calls`]: system calls that handlers and hooks make inside the program. *Signal-safe* functions neither allocate nor
 //!   lock nor format; most of these are.
 //! - [`lock`]: the lock of the code inside the program.
-//! - [`host`]: what the `carom` process asks: facts about the machine, probes of what it can do, its children and
-//!   signals. Allocates and reads files.
+//! - [`host`]: calls of the `carom` process: facts about the machine, probes of its facilities, children and signals.
+//!   Allocates and reads files.
 //!
-//! The host's part uses the others, and these never use it.
+//! `host` uses the others, and they never use it.
 
 pub mod calls;
 mod error;

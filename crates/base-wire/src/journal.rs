@@ -28,7 +28,7 @@ pub const NOT_COMPARED: &str = "shared-memory-not-compared";
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// Who writes.
+    /// The process that writes.
     Process {
         /// Process id.
         pid: u32,

@@ -34,7 +34,7 @@ const ASSUMED_MODIFY_NS: u64 = 2_500;
 /// Measures, unless a process of this session has done so or is at it.
 pub fn calibrate_once(session: &Session) {
     let control = session.control();
-    // ATOMICS: whoever turns 0 into 1 fills in the costs and then says 2.
+    // ATOMICS: the thread that turns 0 into 1 fills in the costs and then stores 2.
     if control.calibrated.compare_exchange(0, 1, AcqRel, Relaxed).is_err() {
         return;
     }

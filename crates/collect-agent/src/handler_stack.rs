@@ -137,7 +137,7 @@ fn installed() -> Option<libc::stack_t> {
 /// Calls `function(argument)` on the stack that ends at `top`.
 ///
 /// # Safety
-/// `top` is 16-byte aligned, one past the end of a writable region large enough for the call, in use by nobody.
+/// `top` is 16-byte aligned, one past the end of a writable region large enough for the call, and unused.
 #[unsafe(naked)]
 pub unsafe extern "C" fn call_on(top: u64, function: extern "C" fn(*mut c_void), argument: *mut c_void) {
     std::arch::naked_asm!(

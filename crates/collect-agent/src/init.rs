@@ -82,7 +82,7 @@ extern "C" fn on_unload() {
     }
 }
 
-// Named for `ld --undefined`: nothing else refers to them, and an archive gives only what is asked for.
+// Named for `ld --undefined`: nothing else refers to them, and a linker takes only needed members of an archive.
 #[used]
 #[unsafe(link_section = ".init_array")]
 #[cfg_attr(feature = "static-link", unsafe(export_name = "carom_agent_on_load"))]

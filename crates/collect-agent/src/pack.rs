@@ -16,7 +16,7 @@ use crate::registry;
 /// The overhead of larger blocks is small, and they are freed again while the tables are built.
 const MOST_BYTES: usize = 96;
 
-/// Address space set aside; only what is used becomes memory.
+/// Reserved address space; only used pages become memory.
 const ROOM_BYTES: usize = 1 << 20;
 
 /// The thread that packs, by its thread pointer; 0 where none does. Everything below is its alone.

@@ -23,7 +23,7 @@ pub enum Mode {
     PosixTimer,
 }
 
-/// Marks our perf events' `sig_data`, with what they are in the low byte: "carom" in ASCII.
+/// Marks our perf events' `sig_data`, with their kind in the low byte: "carom" in ASCII.
 const COOKIE: u64 = 0x63_61_72_6f_6d << 8;
 const TIMER: u64 = 0xff;
 
@@ -55,7 +55,7 @@ pub enum Origin {
         /// True where it says nothing about the present instruction.
         late: bool,
     },
-    /// A perf event that signals through its descriptor; nobody else does that with SIGTRAP.
+    /// A perf event that signals through its descriptor: no other source does that with SIGTRAP.
     Fd(i32),
     /// A single step.
     Step,

@@ -214,7 +214,7 @@ pub fn end() {
     retire(thread);
 }
 
-/// The calling thread runs natively from now on, and what it executed is written down.
+/// The calling thread runs natively from now on. Writes its counts.
 fn leave_cache() {
     if let Some(slot) = registry::current().and_then(|thread| thread.visit(|state| state.slot)) {
         translated::life::end_thread(&slot);
@@ -231,7 +231,7 @@ fn retire(thread: &'static Thread) {
 /// In a forked child: the lists of the parent's threads may have been locked by a thread that is not here.
 pub fn after_fork() {
     IDLE.open();
-    // Another thread may have been changing the list at that instant: what is in it cannot be trusted.
+    // Another thread may have been changing the list at that instant: its content cannot be trusted.
     if let Some(mut idle) = IDLE.try_lock() {
         std::mem::forget(std::mem::take(&mut *idle));
     }

@@ -17,7 +17,7 @@ static MODE: OnceLock<Mode> = OnceLock::new();
 /// How far the window has come, as a [`Phase`].
 static PHASE: AtomicU8 = AtomicU8::new(Phase::Before as u8);
 
-/// The mode in which the engine is to start, where `mode` is what it does in the window.
+/// The mode in which the engine starts. `mode`: its mode in the window.
 pub fn first_mode(session: &Session, mode: Mode) -> Mode {
     let phase = session.settings.window.phase(clock::now().0);
     PHASE.store(phase as u8, Relaxed);

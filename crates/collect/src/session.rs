@@ -15,7 +15,7 @@ pub struct Session {
     control: File,
 }
 
-/// What the agents measured about themselves, in nanoseconds, and what they could not do.
+/// The agents' measurements of themselves, in nanoseconds, and counts of their failures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Results {
     pub timer_ns: u64,

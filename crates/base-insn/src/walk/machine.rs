@@ -91,7 +91,7 @@ impl<'m, 'a, M: Memory> Machine<'m, 'a, M> {
         Some(if narrow { offset & mask(4) } else { offset })
     }
 
-    /// Sets the flags in `written` to those of `outcome`, as far as it defines them.
+    /// Sets the flags in `written` to those that `outcome` defines; the others become unknown.
     pub fn set_flags(&mut self, outcome: Option<Outcome>, written: u64) {
         self.regs.known.rflags &= !written;
         if let Some(outcome) = outcome {
@@ -111,7 +111,7 @@ pub(super) fn bytes(i: &Instruction, number: u32) -> u32 {
     let bytes = match i.try_op_kind(number) {
         Ok(OpKind::Register) => i.try_op_register(number).unwrap_or_default().size(),
         Ok(OpKind::Memory) => i.memory_size().size(),
-        // Immediates are as wide as what they are combined with.
+        // Immediates are as wide as the other operand.
         _ if number > 0 => return bytes(i, 0),
         _ => 8,
     };

@@ -113,7 +113,7 @@ pub unsafe fn unmap(at: NonNull<u8>, bytes: usize) {
 /// Drops pages that the next access brings back from their file.
 ///
 /// # Safety
-/// Whole pages of a private mapping of a file, which nobody has ever written to.
+/// Whole pages of a private mapping of a file, which were never written to.
 pub unsafe fn drop_pages(range: Range<u64>) {
     // SAFETY: the caller's promise.
     let _ = unsafe { raw::madvise(range.start, range.end - range.start, libc::MADV_DONTNEED) };

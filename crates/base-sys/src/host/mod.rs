@@ -1,4 +1,4 @@
-//! What the `carom` process asks the kernel: about the machine, and about the program that it has started.
+//! System calls of the `carom` process: about the machine, and about the program that it has started.
 
 pub mod child;
 pub mod machine;

@@ -1,6 +1,6 @@
 use super::{Lines, Section, SettingsError};
 
-/// A part of the translate engine by itself, to measure what it costs.
+/// A part of the translate engine alone, to measure its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trial {
     /// Code is translated, and does nothing else.

@@ -11,7 +11,7 @@ pub struct Needs {
     pub samples_can_be_left_out: bool,
     /// Samples may be reported ahead of their block, before other accesses.
     pub samples_can_be_early: bool,
-    /// Translated code looks up each access in tables of what is watched.
+    /// Translated code looks up each access in tables of watched data.
     pub tables: bool,
     /// The debug registers of the threads.
     pub registers: bool,

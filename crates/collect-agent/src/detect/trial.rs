@@ -1,4 +1,4 @@
-//! Parts of the translate engine by themselves, to measure what they cost.
+//! Runs parts of the translate engine alone, to measure their cost.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -1,4 +1,4 @@
-//! Step samples: the instruction exactly k steps on, k uniform, whatever it is.
+//! Step samples: the instruction exactly k steps on, with k uniform.
 //!
 //! Where the way there can be told from the code and the registers, nothing is executed; else the thread is
 //! single-stepped k times.
@@ -16,9 +16,9 @@ use crate::{
 
 /// Begins a step sample at the interrupted instruction.
 ///
-/// Every access among the next `max_steps` instructions must be as likely, or weigh as much more as it is less
-/// likely. Where the whole way can be walked, one of its m accesses is drawn and weighs m / `max_steps`; else one
-/// of the instructions is, whatever it is, and weighs 1.
+/// Every access among the next `max_steps` instructions must be as likely, or weigh as much more as it is less likely.
+/// Where the whole way can be walked, one of its m accesses is drawn and weighs m / `max_steps`; else one of all
+/// instructions is drawn, and weighs 1.
 pub fn begin(scene: &mut Scene<'_>) {
     let slot = scene.state.slot;
     slot.count(Counter::Bursts, 1);

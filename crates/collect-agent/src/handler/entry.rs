@@ -13,7 +13,7 @@ use crate::{
     thread::Thread,
 };
 
-/// Installs the handler for SIGTRAP and returns what was there before.
+/// Installs the handler for SIGTRAP and returns the action before.
 ///
 /// # Errors
 /// As sigaction(2).

@@ -116,7 +116,7 @@ fn create(
 }
 
 /// The start routine of every profiled thread: no frame of ours stays on its stack, so backtraces, exceptions,
-/// `pthread_exit` and cancellation see what they would see natively.
+/// `pthread_exit` and cancellation work as natively.
 #[unsafe(naked)]
 extern "C" fn begin_thread(_start: *mut c_void) -> *mut c_void {
     naked_asm!(
@@ -162,7 +162,7 @@ pub fn begin_main(session: &'static Session) {
     begin_on_handler_stack(session, session.next_serial(), true, Extent::Unknown, Vacancy::find);
 }
 
-/// Begins sampling the only thread of a forked child, whose stack in the parent was `stack`. `before`: what it was there,
+/// Begins sampling the only thread of a forked child, whose stack in the parent was `stack`. `before`: its state there,
 /// if that can be used again.
 pub fn begin_in_child(session: &'static Session, stack: Extent, before: Option<&'static Thread>) {
     // A handler of the program's may run, and fork, on a stack that we have lent.

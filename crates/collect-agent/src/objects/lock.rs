@@ -12,7 +12,7 @@ pub use carom_base_sys::lock::{Guard, Shut};
 
 use crate::registry;
 
-/// A holder that keeps the lock longer than this has left it by a jump out of a signal handler: what is done under it takes
+/// A holder that keeps the lock longer than this has left it by a jump out of a signal handler: work under it takes
 /// microseconds.
 const PATIENCE: Duration = Duration::from_secs(1);
 

@@ -45,7 +45,7 @@ pub fn start(least: u64) {
     follow_heap(true);
 }
 
-/// Ends following; what was entered stays.
+/// Ends following; entered blocks stay.
 pub fn stop() {
     follow_heap(false);
     LEAST.store(u64::MAX, Relaxed);

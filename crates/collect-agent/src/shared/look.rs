@@ -23,7 +23,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// The program has mapped, unmapped or moved such memory since the last look.
 static CHANGED: AtomicBool = AtomicBool::new(false);
 
-/// The kernel cannot be asked what is mapped at an address ([`holds`]).
+/// The kernel cannot be asked for the mapping at an address ([`holds`]).
 static UNASKED: AtomicBool = AtomicBool::new(false);
 
 /// The pause between two looks, in multiples of the time that one takes: looking takes a thousandth of the time.
@@ -50,7 +50,7 @@ struct Look {
     told: usize,
     /// How long the last look took, in nanoseconds.
     cost: u64,
-    /// The pause after it, as far as it does not depend on the cost.
+    /// The part of the pause after it that does not depend on the cost.
     pause: u64,
     /// A trouble was noted.
     troubled: bool,
@@ -69,7 +69,7 @@ static LOOK: Lock<Look> = Lock::new(
     },
 );
 
-/// Something was mapped, unmapped or moved; what was at `bytes` is not there any more.
+/// A mapping was made, removed or moved; the one at `bytes` is gone.
 pub fn note_change(bytes: Option<&Range<u64>>) {
     CHANGED.store(true, Relaxed);
     // The holder of the lock looks, and then looks again.

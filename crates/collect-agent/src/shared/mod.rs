@@ -39,7 +39,7 @@ pub fn common(state: &mut State, common: Option<CommonBoards>, access: Access, n
     let Some(common) = common else { return access };
     look::where_due(state.session, common.header, now);
     let found = RANGES.common(access.addr);
-    // Translated code tells what it maps.
+    // Translated code reports its mappings.
     let stale =
         found.is_some_and(|addr| !translated::is_on() && !look::holds(common.header, access.addr, addr));
     if stale {

@@ -13,7 +13,7 @@ use crate::{
     thread::State,
 };
 
-/// The calling thread is to run in the cache; what it counts goes into `slot`. False where it cannot.
+/// Has the calling thread run in the cache; its counts go into `slot`. False where it cannot.
 pub fn begin_thread(slot: &Slot) -> bool {
     is_on()
         && undisturbed(|| {

@@ -1,4 +1,4 @@
-//! The `translate` engine in this process: what it counts goes into the threads' slots.
+//! The `translate` engine in this process: its counts go into the threads' slots.
 //!
 //! This file has the calls to the engine that all of the agent uses. [`life`] begins and ends threads in it;
 //! [`observer`] starts it and receives its calls.

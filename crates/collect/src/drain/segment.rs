@@ -63,8 +63,8 @@ impl Segment {
         Some(SlotSnapshot::parse(&bytes))
     }
 
-    /// Takes what the thread in `slot` has written since the last visit; frees the slot where the thread has
-    /// ended. `None` where nobody is there.
+    /// Takes what the thread in `slot` has written since the last visit; frees the slot where the thread has ended.
+    /// `None` for a free slot.
     pub fn visit(&self, slot: usize) -> Option<Visit> {
         let first = self.snapshot(slot)?;
         // The state is written last: everything read after `Ended` was seen is final.

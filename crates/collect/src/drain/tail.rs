@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-/// How far a file has been read, and the bytes of it that nobody has taken yet.
+/// The position in a file, and the bytes that were read and not used yet.
 #[derive(Default)]
 pub struct Tail {
     offset: u64,
@@ -14,7 +14,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Reads what is new in the file, up to `most` bytes. What cannot be read now is read at the next visit.
+    /// Reads the file on, up to `most` bytes. After an error the next visit goes on.
     pub fn read(&mut self, path: &Path, most: u64) {
         let _ = self.try_read(path, most);
     }

@@ -143,7 +143,7 @@ fn events_wait_for_the_other_process() {
     drain.table.update(elsewhere, &SlotSnapshot { among_processes: 5, ..SlotSnapshot::default() });
     drain.once(&mut writer);
     assert_eq!(drain.nonsense(), 0);
-    // Somebody has written a thread's own number on the board.
+    // The board has the thread's own number, which the program has overwritten.
     drain.table.update(thread, &SlotSnapshot { among_processes: 10, ..SlotSnapshot::default() });
     let earlier = EarlierWrite { thread: ThreadId::among_processes(9), ..earlier };
     drain.keep(one, thread, Record::Event(SharingEvent { earlier, ..event }), &mut writer);

@@ -11,7 +11,7 @@ pub struct Hypervisor {
     pub product: Option<String>,
 }
 
-/// Hypervisors that are told apart because their remedies differ.
+/// Hypervisors with remedies of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HypervisorKind {
     /// KVM, under QEMU, libvirt, Firecracker or a cloud's own monitor.

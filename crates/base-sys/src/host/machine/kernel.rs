@@ -36,7 +36,7 @@ impl Kernel {
     }
 }
 
-/// The nodename of uname(2), or `None` where it is one of those that hosts have which nobody has named.
+/// The nodename of uname(2), or `None` where it is the default name of an unnamed host.
 pub(super) fn hostname(root: &Root) -> Option<String> {
     const NAMELESS: [&str; 3] = ["(none)", "localhost", "localhost.localdomain"];
     root.line("proc/sys/kernel/hostname").filter(|name| !NAMELESS.contains(&name.as_str()))

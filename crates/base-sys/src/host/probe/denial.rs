@@ -1,4 +1,4 @@
-//! Why perf_event_open says no, and who can change that (`perf_event_open(2)`, section errors).
+//! Why perf_event_open is refused, and how to change that (`perf_event_open(2)`, section errors).
 
 use super::support::{Remedy, Support, no, unknown};
 use crate::{

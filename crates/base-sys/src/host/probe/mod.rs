@@ -182,7 +182,7 @@ fn allowed(machine: &Machine, tried: &Tried) -> Support {
     }
 }
 
-/// For what rests on perf events where there are none: the cause is told once, above.
+/// The verdict on facilities that need perf events where there are none: the cause is stated once, above.
 fn needs_perf(perf: &Support) -> Support {
     match perf {
         Support::Unknown { .. } => support::unknown("needs perf_event_open, of which nothing is known"),

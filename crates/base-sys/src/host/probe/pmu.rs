@@ -1,4 +1,4 @@
-//! The hardware PMU: whether there is one, and who hides it.
+//! The hardware PMU: whether there is one, and what hides it.
 
 use super::{
     denial,

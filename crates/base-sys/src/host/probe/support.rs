@@ -5,7 +5,7 @@ pub enum Support {
     Yes,
     /// It does not, for this reason.
     No {
-        /// Who said no, and why. A clause without a full stop.
+        /// The cause. A clause without a full stop.
         cause: String,
         /// What would change it, where something would.
         remedy: Option<Remedy>,

@@ -117,7 +117,7 @@ impl DeliveryKind {
         }
     }
 
-    /// What this way of interrupting means to whoever reads the numbers. A clause without a full stop.
+    /// The effect of this way of interrupting on the numbers. A clause without a full stop.
     pub fn costs(self, tick_hz: Option<u32>) -> String {
         match self {
             Self::Sigtrap => "samples as often as the budget allows, and watchpoints that stop right after the \

@@ -107,7 +107,7 @@ impl Tried {
     }
 }
 
-/// Opens watchpoints until one fails. They watch memory that nobody touches.
+/// Opens watchpoints until one fails. They watch memory that is never accessed.
 pub(super) fn slots(kind: DeliveryKind) -> Slots {
     let place = Box::new(Watched::default());
     let mut events = Vec::new();

@@ -12,7 +12,7 @@ use carom_collect_translate::Watches;
 /// Threads that can be watched at a time: one for each lane of translated code.
 pub const MAX_THREADS: usize = 1024;
 
-/// Domains that are told apart; agents name them by a byte.
+/// The number of domains: they are named by a byte.
 const DOMAINS: usize = 256;
 
 /// One thread, while it is watched.
@@ -57,7 +57,7 @@ impl Pace {
     }
 }
 
-/// Ticks of the time-stamp counter that are many times what it takes to stop a thread: some 40 us.
+/// Ticks of the time-stamp counter, some 40 us: many times the time to stop a thread.
 pub const GRAIN: u64 = 100_000;
 
 /// The index of a thread in the table.

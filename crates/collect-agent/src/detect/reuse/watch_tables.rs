@@ -27,7 +27,7 @@ pub struct WatchTables {
 pub trait WatchTable {
     /// Enters a watch. False where there is no room.
     fn enter(&self, entry: &Entry) -> bool;
-    /// Takes back what was entered.
+    /// Removes an entered watch.
     fn withdraw(&self, entry: &Entry);
 }
 

@@ -76,7 +76,7 @@ const MEANWHILE: [*const c_void; COUNT] = [
     refuse as *const c_void,
 ];
 
-/// Declares the function that the hook of this name leads to at first: it resolves, then does what was asked.
+/// Declares the function that the hook of this name leads to at first: it finds the functions, then forwards the call.
 macro_rules! first {
     ($($index:literal $name:ident)*) => {$(
         #[unsafe(naked)]

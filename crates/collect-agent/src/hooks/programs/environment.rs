@@ -36,7 +36,7 @@ impl Ours {
     /// where nothing needs to change, where it cannot be read, so that the kernel says what is wrong with it, and where it
     /// is so large that a copy would not fit the stack.
     ///
-    /// The copy lies on the stack: a `vfork` child whose exec succeeds has nobody left to free anything.
+    /// The copy lies on the stack: a `vfork` child whose exec succeeds cannot free anything.
     ///
     /// # Safety
     /// What can be read of `environment` and its strings stays as it is meanwhile.

@@ -64,7 +64,8 @@ pub unsafe fn launch(
     ended(session, program, refusal, before, result)
 }
 
-/// Did the program fail to start because arguments and environment are too long? Our entries may be what is too much.
+/// Whether the program has failed to start because arguments and environment are too long, perhaps because of our
+/// entries.
 fn is_too_long(program: &Program<'_>, result: c_int) -> bool {
     if program.spawned { result == libc::E2BIG } else { result == -1 && signal::errno() == libc::E2BIG }
 }
@@ -218,7 +219,7 @@ fn last_words(session: &Session) {
 
 /// Tells the report about a program that runs unprofiled. An exec that fails after all leaves a note too many.
 fn note(session: &Session, program: &Program<'_>, refusal: Option<Refusal>) {
-    /// Enough for any path that somebody would read.
+    /// Enough for any readable path.
     const LINE_BYTES: usize = 1024;
     let Some(refusal) = refusal else { return };
     if let Refusal::OutOfReach(errno) = refusal {

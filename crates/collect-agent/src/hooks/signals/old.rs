@@ -45,7 +45,7 @@ choosing_hook!(siggetmask, "__wrap_siggetmask", choose_siggetmask, get_mask, SIG
 /// Signals that interrupt system calls although [`signal`] has set them.
 static INTERRUPTING: AtomicU64 = AtomicU64::new(0);
 
-/// Sets a handler, with this mask and these flags; what was there before, or -1.
+/// Sets a handler, with this mask and these flags. Returns the handler before, or -1.
 fn handle(number: libc::c_int, handler: Handler, mask: signal::Mask, flags: libc::c_int) -> Handler {
     if handler == libc::SIG_ERR {
         return fails(libc::EINVAL) as Handler;
@@ -116,7 +116,7 @@ extern "C" fn set(number: libc::c_int, handler: Handler) -> Handler {
     if before == libc::SIG_ERR || change_mask(libc::SIG_UNBLOCK, own) & own == 0 { before } else { HOLD }
 }
 
-/// Changes the mask; what it was before.
+/// Changes the mask, and returns the mask before.
 fn change_mask(how: libc::c_int, mask: signal::Mask) -> signal::Mask {
     let new = library_set(mask);
     let mut old = library_set(0);

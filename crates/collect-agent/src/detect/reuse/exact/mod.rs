@@ -27,7 +27,7 @@ use self::{clock::Clock, front::Front};
 use super::super::{Detector, Needs};
 use crate::session::Session;
 
-/// Pairs of instructions that are told apart, for each thread and scope.
+/// The most pairs of instructions that are counted separately, for each thread and scope.
 const MOST_PAIRS: usize = 1 << 14;
 
 /// Closer pairs, which are the most, are added up: the smallest cache is eight times as large.

@@ -42,7 +42,7 @@ impl Detector for Sampled {
             samples: true,
             budget: true,
             samples_can_be_left_out: true,
-            // A use must not come before what is accessed ahead of it.
+            // A use must not be reported before the accesses ahead of it.
             samples_can_be_early: false,
             tables: self.is_in_software(),
             registers: !self.is_in_software(),
