@@ -51,7 +51,7 @@ pub enum StoreError {
         path: PathBuf,
         /// Where the chunk begins, in bytes from the start of the file.
         offset: u64,
-        /// What is wrong with it.
+        /// The damage.
         damage: Damage,
     },
     /// What a thread handed over cannot be used. The rows around it are good.
@@ -61,7 +61,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The row, from 0. Rows of damaged chunks count as one.
         row: u64,
-        /// What is wrong with it.
+        /// The damage.
         error: FrameError,
     },
 }
@@ -72,7 +72,7 @@ impl StoreError {
     }
 }
 
-/// What is wrong with a chunk.
+/// A defect of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Damage {
     /// It does not begin as a chunk does.

@@ -79,7 +79,7 @@ impl Writer {
         }
     }
 
-    /// Writes what is buffered, so that a reader sees it.
+    /// Writes the buffered rows, so that a reader sees them.
     pub fn flush(&mut self) {
         for table in &mut self.tables {
             write_chunk(table.as_mut(), &mut self.full);
@@ -97,7 +97,7 @@ impl Writer {
         table.downcast_mut()
     }
 
-    /// Writes what is buffered, and replaces the manifest.
+    /// Writes the buffered rows, and replaces the manifest.
     pub fn checkpoint(&mut self, manifest: &Manifest) {
         self.flush();
         if let Err(error) = manifest::write(&self.dir, manifest) {
@@ -110,7 +110,7 @@ impl Writer {
         self.full.as_ref()
     }
 
-    /// Writes what is buffered, and the last manifest: `files` is filled here, and where rows were dropped,
+    /// Writes the buffered rows and the last manifest: `files` is filled here, and where rows were dropped,
     /// `complete` becomes false and `cut_short` says so.
     ///
     /// # Errors

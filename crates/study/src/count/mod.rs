@@ -1,6 +1,6 @@
 //! Exact counts: how many instructions, loads, stores and so on each thread executed.
 //!
-//! Nothing is estimated here. What limits the numbers is coverage: code that ran natively was not counted.
+//! Nothing is estimated here. Only coverage limits the numbers: code that ran natively was not counted.
 
 mod coverage;
 mod event;
@@ -28,7 +28,7 @@ impl Study for CountStudy {
     }
 }
 
-/// What was counted in one run or in several.
+/// The counts of one run or of several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CountFindings {
     /// Every event, in the order of [`Event::ALL`].

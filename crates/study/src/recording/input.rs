@@ -3,7 +3,7 @@ use std::ops::AddAssign;
 use carom_base::{Line, ProcessId, ThreadId};
 use carom_store::ThreadCounters;
 
-/// What every study needs to know of a recording. Filled from a store in `recorded.rs`, by hand in tests.
+/// The facts of a recording that every study needs. Read from a store in `recorded.rs`, made by hand in tests.
 pub trait Input {
     /// Every thread, in order of id, which is its index.
     fn threads(&self) -> &[ThreadEntry];
@@ -14,13 +14,13 @@ pub trait Input {
     /// One more than the highest number of a logical processor, or of a core if that is higher.
     fn cpus(&self) -> u32;
 
-    /// The machine's name: recordings of equal names share their processors. `None` is like no other.
+    /// The machine's name: recordings of equal names share their processors. `None` equals no other name.
     fn machine(&self) -> Option<&str>;
 
     /// How long the recording is, in seconds.
     fn seconds(&self) -> f64;
 
-    /// What was lost or counted while recording.
+    /// Numbers and losses of the recording.
     fn losses(&self) -> Losses;
 }
 
@@ -48,7 +48,7 @@ impl ThreadEntry {
     }
 }
 
-/// What was done and lost while recording.
+/// Numbers and losses of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Of all threads together.

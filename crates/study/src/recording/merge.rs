@@ -10,8 +10,8 @@ use crate::symbols::{DataObject, Frame};
 pub enum Combine {
     /// The ranks of one program.
     Ranks,
-    /// Runs of the same program: threads of equal numbers are taken to do the same, so that their rows add up. A report
-    /// on them has the threads of the first.
+    /// Runs of the same program: rows of threads of equal numbers are added up, as if these did the same work. A report on
+    /// them has the threads of the first.
     Runs,
 }
 

@@ -1,4 +1,4 @@
-//! What every study reads of recordings: threads, losses, names, and several recordings as one.
+//! The parts of recordings that every study reads: threads, losses, names, and several recordings as one.
 //!
 //! [`Recordings`] holds those of one report. [`Recorded`] stands for one on disk, [`Merged`] for all of them; both are
 //! the [`Input`] of a study, and of any further trait by which a study asks for rows of its own.

@@ -6,7 +6,7 @@ use carom_store::{CpuInfo, Manifest, Recording, Row};
 
 use super::{Input, Losses, ThreadEntry};
 
-/// What is assumed of a machine whose topology is not in the recording: the most that x86-64 kernels support, so
+/// Processors of a machine whose topology is not in the recording: the most that x86-64 kernels support, so
 /// that merged machines keep apart.
 const MOST_CPUS: u32 = 8192;
 
@@ -44,7 +44,7 @@ impl<'a> Recorded<'a> {
         self.unreadable.get()
     }
 
-    /// The rows of one kind that can be read; what cannot is counted.
+    /// The rows of one kind that can be read; others are counted as unreadable.
     pub fn rows<R: Row>(&self) -> Box<dyn Iterator<Item = R> + '_> {
         Box::new(self.recording.rows::<R>().filter_map(|row| {
             if row.is_err() {

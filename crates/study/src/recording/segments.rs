@@ -7,10 +7,10 @@ use carom_store::{Manifest, ProcessInfo, SegmentInfo};
 
 use crate::symbols::{DataObject, ObjectKind};
 
-/// What is added to the name of a file that has none any more.
+/// The suffix of the name of a file that was removed.
 const DELETED: &str = " (deleted)";
 
-/// What a recording tells of the memory that its processes share.
+/// The shared memory of a recording's processes.
 pub(super) struct Segments<'a> {
     processes: &'a [ProcessInfo],
     known: BTreeMap<SegmentId, &'a SegmentInfo>,
@@ -75,7 +75,7 @@ impl<'a> Segments<'a> {
         format!("{path}{deleted}")
     }
 
-    /// The first process that has it, which the others have it from.
+    /// The first process that has it, from which the others have it.
     fn first(&self, id: SegmentId) -> Option<ProcessId> {
         let has = |process: &&ProcessInfo| process.shared.iter().any(|mapping| mapping.segment == id);
         self.processes.iter().find(has).map(|process| process.id)

@@ -31,7 +31,7 @@ impl<'a> Recordings<'a> {
         self.recorded.iter().flat_map(Recorded::rows::<R>)
     }
 
-    /// Each manifest, with what is added to its numbers.
+    /// Each manifest, with the offsets of its numbers.
     pub fn manifests(&self) -> Vec<(&'a Manifest, Offsets)> {
         let offsets = Merged::new(&self.recorded, Combine::Ranks).offsets();
         self.recorded.iter().map(Recorded::manifest).zip(offsets).collect()

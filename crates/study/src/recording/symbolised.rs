@@ -19,12 +19,12 @@ pub struct RecordedNames<'a> {
     blocks: HeapBlocks,
     symbols: BTreeMap<ProcessId, Symbols>,
     segments: Segments<'a>,
-    /// What blocks of one site, size and position in the line were found to be.
+    /// The types of blocks, by site, size and position in the line.
     types: HashMap<(ProcessId, StackId, u64, u64), Option<HeapType>>,
 }
 
 impl<'a> RecordedNames<'a> {
-    /// Reads the call paths and heap blocks. What is damaged is left out: it costs names only.
+    /// Reads the call paths and heap blocks. Damaged ones are left out: they cost names only.
     pub fn new(recording: &'a Recording) -> Self {
         let stacks = recording.rows::<Stack>().flatten().map(|s| ((s.process, s.id), s.frames)).collect();
         let blocks = HeapBlocks::new(recording.rows::<HeapObject>().flatten());

@@ -9,7 +9,7 @@ use crate::Estimate;
 /// The smallest cache looked at: 16 lines.
 const SMALLEST_BYTES: u64 = 16 * LINE_BYTES;
 
-/// The largest cache looked at, whatever the distances: more than any machine's memory.
+/// The largest cache examined: more than any machine's memory.
 const LARGEST_BYTES: u64 = 1 << 46;
 
 /// The sizes at which a curve is evaluated, ascending: powers of two and one and a half times these, from the smallest
@@ -36,8 +36,8 @@ pub(super) fn sizes(caches: &[Cache], longest_bytes: u64, chosen: u64) -> Vec<u6
 /// distance is at least the number of places that fit, first accesses and invalidated ones (Mattson and others, IBM
 /// Systems Journal 9(2), 1970).
 ///
-/// `places` is the number of places that stand for all where not all were followed: the accesses to one place are
-/// far from independent, so that it, not the accesses, is the size of the sample.
+/// `places`: the number of places that were followed, where they stand for all. It is the size of the sample, since accesses to
+/// one place are far from independent.
 pub(super) fn miss_ratios(
     tally: &Tally,
     granularity: u32,

@@ -4,8 +4,8 @@ use carom_base::{Locality, ReuseEvent, Scope};
 
 use super::ReuseInput;
 
-/// How much of the sampled uses was watched in which way. Those of one way stand for all accesses, whether each use is
-/// watched in a way that is drawn for it, or in every way.
+/// The weight of the sampled uses by the way in which they were watched. Those of one way stand for all accesses, whether a
+/// use is watched in one way, drawn for it, or in every way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weights {
     by: [[f64; 3]; 2],

@@ -18,10 +18,10 @@ use super::{Communication, MIN_LINE_EVENTS, Matrix, Pattern, Quality, ShareFindi
 use crate::estimate::{Estimate, WeightedCount};
 use crate::recording::{Names, ThreadEntry};
 
-/// What one process must have of the volume for its pattern to be the program's.
+/// The part of the volume from which on the pattern of one process is the program's.
 const ONE_PROCESS: f64 = 0.9;
 
-/// Concludes which lines are contended and who communicates, from everything that a recording holds.
+/// Finds the contended lines and the communication between threads in a recording.
 ///
 /// The events come first and say which lines are shared; the samples are then read once, and only those in
 /// contended lines are kept, as counts. Memory grows with the distinct lines that have events and the distinct
@@ -109,7 +109,7 @@ impl Roster<'_> {
 }
 
 /// The pattern of the process that has nearly all of the volume, or of processes where nearly all of it goes between them.
-/// That processes keep to themselves is no pattern: their memory is their own.
+/// Processes that do not communicate with each other form no pattern: their memory is their own.
 fn pattern_of_program(matrix: &Matrix<ThreadId>, events: usize, roster: Roster<'_>) -> Option<Pattern> {
     // `None` for what goes from one to another.
     let mut volumes: BTreeMap<Option<ProcessId>, f64> = BTreeMap::new();
@@ -131,7 +131,7 @@ struct Samples<'a> {
     order: InOrder,
     naive: LastWriter,
     transfers: Transfers,
-    /// All samples that shares are of, also those without an address: the denominator of every share.
+    /// The denominator of every share: all samples of that kind, also those without an address.
     whole: TimeBlocks,
     /// Those in any contended line.
     contended: TimeBlocks,

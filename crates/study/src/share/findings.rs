@@ -9,7 +9,7 @@ use crate::symbols::{DataObject, Frame};
 /// Everything that `carom share` has to say about a recording.
 #[derive(Clone, Debug)]
 pub struct ShareFindings {
-    /// How much is communicated, in numbers; `None` in [`Unit::Samples`], and where no event was seen.
+    /// The amount of communication; `None` in [`Unit::Samples`], and where no event was seen.
     pub communication: Option<Communication>,
     /// What shares are of, and what volumes are in.
     pub unit: Unit,
@@ -53,7 +53,7 @@ pub enum Unit {
     Accesses,
 }
 
-/// How much is communicated in all. Estimates, never counts; their intervals have the error of sampling only.
+/// The amount of communication. Estimates, not counts; their intervals have the error of sampling only.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Communication {
     /// Accesses to contended lines by any thread; unbiased. `None` where none was sampled.
@@ -61,7 +61,7 @@ pub struct Communication {
     /// Accesses to lines that another thread had just written, by the scaling of ComDetective 3.3: everything in the
     /// matrix of threads.
     pub accesses: Estimate,
-    /// How often a contended line went from the core of one thread to that of another, by a model: see
+    /// The number of times a contended line went from one thread's core to another's, by a model: see
     /// `transfers.rs`. `None` where no sample shows one.
     pub transfers: Option<Estimate>,
     /// The transfers, from the last writer to the thread that fetched the line.

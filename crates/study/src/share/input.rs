@@ -3,7 +3,8 @@ use carom_base::{Cpu, Sample, SharingEvent, ThreadId};
 use super::Periods;
 use crate::recording::Input;
 
-/// What the study needs to know of a recording, beyond what every study does. Filled from a store in `recording.rs`, by hand in tests.
+/// The rows and facts of a recording that this study needs, beyond [`Input`]. Read from a store in `recording.rs`, made by hand
+/// in tests.
 ///
 /// Events and samples are read once each, front to back, so that a recording never has to fit in memory.
 pub trait ShareInput: Input {
@@ -11,11 +12,11 @@ pub trait ShareInput: Input {
     /// where the recording does not say.
     fn core_of(&self, cpu: Cpu) -> Option<u32>;
 
-    /// How many accesses the samples of this thread stand for; `None` where they stand for something else. The
+    /// The accesses that the samples of this thread stand for; `None` where they stand for something else. The
     /// weight of an event is then in units of [`Periods::shortest`].
     fn periods(&self, thread: ThreadId) -> Option<Periods>;
 
-    /// How long a line takes from one core to another that contends for it, in nanoseconds, where that was measured.
+    /// Nanoseconds that a line takes from one core to another that contends for it, where measured.
     fn transfer_ns(&self) -> Option<f64>;
 
     /// Every sharing event, in any order.

@@ -40,7 +40,7 @@ impl<L: Copy + Ord> Cells<L> {
         self.0.entry((from, to)).or_default().add(class, weight);
     }
 
-    /// The matrix over `always` and everybody with volume; only over those with volume, and among them the
+    /// The matrix over `always` and all with volume; only over those with volume, and among them the
     /// busiest, where that would be more than [`MAX_MATRIX_LABELS`].
     pub fn finish(self, always: impl Iterator<Item = L>) -> Matrix<L> {
         let mut busy: BTreeMap<L, f64> = BTreeMap::new();

@@ -3,14 +3,14 @@
 //! [`analyse`] reads a recording ([`ShareInput`]) and names ([`crate::recording::Names`]) and returns
 //! [`ShareFindings`].
 //!
-//! Where every N-th access is sampled (`translate`), there is one kind of sample, and everything is in accesses: an
-//! estimate of how many there were ([`Unit::Accesses`]).
+//! Where every N-th access is sampled (`translate`), there is one kind of sample, and all volumes are estimated numbers of
+//! accesses ([`Unit::Accesses`]).
 //!
-//! Where samples are taken by time (`burst`), two kinds of sample go in, and never into the same estimate. Last-instruction samples are weighted by thread
-//! time: shares and ranks of lines and sites. Step samples stand for executed instructions: fractions of true
-//! and false sharing, matrices, kinds, distances. A sharing event that began with a last-instruction sample is
-//! evidence that a line is shared and of who touches which bytes of it, and describes a line's own mix only
-//! where there is nothing better ([`LineFinding::basis`]).
+//! Where samples are taken by time (`burst`), there are two kinds of sample, and no estimate mixes them. Last-instruction
+//! samples are weighted by thread time and give shares and ranks of lines and sites. Step samples stand for executed
+//! instructions and give fractions of true and false sharing, matrices, kinds and distances. A sharing event that began
+//! with a last-instruction sample is evidence that a line is shared, and by accesses to which bytes. It describes a line's
+//! own mix only where there is nothing better ([`LineFinding::basis`]).
 
 mod analyse;
 mod extent;
@@ -61,11 +61,11 @@ pub const ENOUGH_EVENTS: usize = 30;
 /// start-up or a buffer handed over once.
 pub const MIN_LINE_EVENTS: u64 = 3;
 
-/// Contended lines that a report holds at most; a reader looks at ten, a script at some hundred.
+/// The most contended lines in a report; a reader looks at ten, a script at some hundred.
 pub const MAX_LINES: usize = 1000;
 
-/// Sites of a line that a report holds at most: with 1,000 threads at one counter the first ones tell it all.
+/// The most sites of a line in a report: with 1,000 threads at one counter the first ones tell it all.
 pub const MAX_SITES: usize = 256;
 
-/// Rows of a matrix at most: 1,000 threads are promised, and three dense matrices of them take 25 MB.
+/// The most rows of a matrix: 1,000 threads are promised, and three dense matrices of them take 25 MB.
 pub const MAX_MATRIX_LABELS: usize = 1024;

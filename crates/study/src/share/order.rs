@@ -28,7 +28,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// The line that the access touches first: of one that touches two only that is looked at, as older tools do.
+    /// The first line that the access touches. A second one is ignored, as by older tools.
     pub fn line(&self) -> LineKey {
         (self.process, lines(self.access).0)
     }

@@ -24,7 +24,7 @@ const TAKES_PART: f64 = 0.1;
 /// The part of the volume that a shape must explain. The rest is noise and start-up.
 const NEARLY_ALL: f64 = 0.8;
 
-/// What keeps groups apart: every link within is this many times stronger than every link between. A chain or a
+/// Groups are apart where every link within one is this many times stronger than every link between two. A chain or a
 /// star with random volumes has no such step.
 const GROUP_GAP: f64 = 4.0;
 
@@ -81,7 +81,7 @@ impl Graph {
         })
     }
 
-    /// One thread is at one end of nearly everything, and of most of what each of the others does.
+    /// One thread is at one end of nearly all volume, and of most of the volume of each other thread.
     fn master(&self) -> Option<Pattern> {
         let busy: Vec<f64> = self.volume.iter().map(|row| row.iter().sum()).collect();
         let (master, busiest) = busy.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
@@ -116,7 +116,7 @@ impl Graph {
         None
     }
 
-    /// Nobody is alone, there are at least two groups, and nearly all volume stays inside.
+    /// Every thread has a partner, there are at least two groups, and nearly all volume stays inside them.
     fn are_groups(&self, group: &[usize]) -> bool {
         let n = group.len();
         let alone = |i: usize| group.iter().filter(|g| **g == group[i]).count() == 1;
@@ -143,7 +143,7 @@ impl Graph {
         members
     }
 
-    /// Nearly everything is between neighbours, and no neighbours are strangers.
+    /// Nearly all volume is between neighbours, and all neighbours exchange some.
     fn neighbours(&self) -> Option<Pattern> {
         let n = self.threads.len();
         let chain: Vec<f64> = (1..n).map(|i| self.volume[i - 1][i]).collect();

@@ -2,12 +2,12 @@
 
 use carom_base::AccessKind;
 
-/// How many accesses a sampled one stands for, where every N-th is sampled. One of the two is above 0.
+/// Accesses per sampled access, where every N-th is sampled. One of the two is above 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
-    /// Loads from one sampled load to the next, on average; 0 where loads are not sampled.
+    /// Mean number of loads between sampled loads; 0 where loads are not sampled.
     pub loads: u64,
-    /// Stores from one sampled store to the next, on average; 0 where stores are not sampled.
+    /// Mean number of stores between sampled stores; 0 where stores are not sampled.
     pub stores: u64,
 }
 
@@ -39,7 +39,7 @@ impl Periods {
         if rate > 0.0 { 1.0 / rate } else { 0.0 }
     }
 
-    /// How many of the operation's accesses are sampled, and how many samples an operation gives.
+    /// The number of the operation's accesses that are sampled, and the samples that one operation gives.
     fn sampled(self, kind: AccessKind) -> (f64, f64) {
         [(kind.reads(), self.loads), (kind.writes(), self.stores)]
             .into_iter()

@@ -12,7 +12,7 @@ pub(super) struct Scale<'a> {
 }
 
 impl<'a> Scale<'a> {
-    /// Accesses wherever samples stand for them. Threads whose samples do not are in no share and no volume then.
+    /// Accesses, if the samples of any thread stand for accesses. Threads whose samples do not are then left out.
     pub fn of(input: &'a dyn ShareInput) -> Self {
         let by_accesses = input.threads().iter().any(|thread| input.periods(thread.id).is_some());
         Self { input, unit: if by_accesses { Unit::Accesses } else { Unit::Samples } }
@@ -30,7 +30,7 @@ impl<'a> Scale<'a> {
         }
     }
 
-    /// How much of the whole a sample is, of which lines and sites have their shares; 0 where it is of the other kind.
+    /// The part of the whole that a sample adds to the shares of lines and sites; 0 for a sample of the other kind.
     pub fn sample(self, sample: &Sample) -> f64 {
         match (self.unit, sample.population) {
             (Unit::Samples, Population::LastInstruction) => 1.0,
@@ -44,7 +44,7 @@ impl<'a> Scale<'a> {
         }
     }
 
-    /// The accesses and the operations that a step sample stands for; 1 where that is not known.
+    /// The accesses and operations that a step sample stands for; 1 where not known.
     pub fn step(self, thread: ThreadId, kind: AccessKind) -> (f64, f64) {
         match (self.unit, self.input.periods(thread)) {
             (Unit::Samples, _) => (1.0, 1.0),

@@ -16,7 +16,7 @@ use super::scale::Scale;
 /// A line of a process, or of memory that the processes of a recording share: see [`super::ThreadEntry::keeper`].
 pub(super) type LineKey = (ProcessId, Line);
 
-/// One line: who exchanged it, and who touched which bytes of it from where.
+/// One line: the threads that exchanged it, and the bytes that each touched, by site.
 #[derive(Default)]
 pub(super) struct LineTally {
     /// By [`Population`], in the order of its codes.
@@ -89,7 +89,7 @@ impl LineTally {
         self.saw(event.earlier.thread, event.earlier.access, true, event.earlier.stack, line);
     }
 
-    /// `access` is the sample's. Every kind of sample tells of sites; only one is what shares are of.
+    /// `access` is the sample's. Samples of every kind tell of sites; shares are of one kind.
     pub fn sample(&mut self, sample: &Sample, access: Access, line: Line, scale: Scale<'_>) {
         let weight = scale.sample(sample);
         if let Some(site) = self.saw(sample.thread, access, true, sample.stack, line) {

@@ -1,4 +1,4 @@
-//! How often lines went from one core to another, as far as the sampled accesses tell.
+//! The number of line transfers between cores, estimated from the sampled accesses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,12 +20,12 @@ const SMALLEST_GROUP: usize = 8;
 /// A coherence protocol over the sampled accesses of contended lines: a core that touches a line which it has not
 /// touched since another core's latest write fetches it from there.
 ///
-/// Each fetch counts as often as its sample stands for operations. If the order in which cores reach a line is random,
-/// as of drawing lots in proportion to how often they do, then so is that of the samples, and the estimate is unbiased.
+/// Each fetch has the weight of its sample in operations. If cores reach a line in random order, each in proportion to its
+/// accesses, then so do the samples, and the estimate is unbiased.
 /// Cores that contend for a line keep it for runs of accesses, because a line takes its time to travel: see
 /// [`part_that_fits`].
 pub(super) struct Transfers {
-    /// Nanoseconds that one takes; `None` where nobody measured it, and then nothing limits them.
+    /// Nanoseconds per transfer; `None` where not measured: nothing limits them then.
     one_takes: Option<f64>,
     lines: BTreeMap<LineKey, Line>,
     count: WeightedCount,
@@ -96,7 +96,7 @@ impl Transfers {
         }
     }
 
-    /// How many the run had, with the error that sampling makes, and from whom to whom. `None` where none was sampled.
+    /// Their number in the run, with the error of sampling, and by pair of threads. `None` where none was sampled.
     pub fn finish(mut self, always: impl Iterator<Item = ThreadId>) -> Option<(Estimate, Matrix<ThreadId>)> {
         for line in std::mem::take(&mut self.lines).into_values() {
             self.settle(&line.group);

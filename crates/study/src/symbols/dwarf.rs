@@ -1,4 +1,4 @@
-//! The DWARF of one module: its units, references between entries, and what is read of a single entry.
+//! The DWARF of one module: its units, references between entries, and the attributes of one entry.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;

@@ -67,11 +67,11 @@ pub enum Problem {
 pub struct Note {
     /// The module.
     pub module: PathBuf,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: Problem,
 }
 
-/// Names for the addresses of one process. Files are read when the first address in them is asked for, once.
+/// Names for the addresses of one process. A file is read once, when the first address in it is asked for.
 pub struct Symbols {
     modules: Vec<Loaded>,
     pub(super) mappings: Vec<Mapping>,
