@@ -24,7 +24,7 @@ pub struct Control {
     pub step_ns: AtomicU64,
     /// Cost of one watchpoint trap in nanoseconds.
     pub trap_ns: AtomicU64,
-    /// Cost of moving one watchpoint in nanoseconds.
+    /// Cost of moving one watchpoint in nanoseconds. No budget is charged with it: it is part of a handler's own time.
     pub modify_ns: AtomicU64,
     /// Threads of any process that could not be profiled.
     pub unprofiled_threads: AtomicU64,

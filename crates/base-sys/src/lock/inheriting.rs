@@ -1,4 +1,4 @@
-//! Locks with priority inheritance: the holder runs with the priority of the highest waiting thread.
+//! Locks with priority inheritance: the holder runs with the highest priority of the real-time threads that wait.
 //!
 //! The kernel hands a lock of this kind over when it is opened (FUTEX_LOCK_PI): it belongs to a thread that is still to
 //! be woken, and until then all others wait. Where threads take a lock often, all of them would wait every time after
@@ -71,7 +71,7 @@ pub fn take(word: &AtomicU32, bell: &Bell, holder: u32, most: Duration) -> bool 
 /// The holder inherits the caller's priority. Where the kernel refuses that, the caller looks again from time to time.
 fn take_urgently(word: &AtomicU32, holder: u32, most: Duration) -> bool {
     let until = clock::now().0 + most.as_nanos() as u64;
-    // Only this operation takes an absolute time of CLOCK_REALTIME.
+    // This operation, unlike the others here, takes an absolute time, of CLOCK_REALTIME.
     let deadline = timespec(wall_clock() + most);
     loop {
         // Only the kernel may take an open lock that other threads wait for.
@@ -91,7 +91,7 @@ pub fn open(word: &AtomicU32, bell: &Bell) {
     if seen & AWAITED == 0 && word.compare_exchange(seen, 0, SeqCst, Relaxed).is_ok() {
         return bell.ring();
     }
-    // The kernel hands the lock over to the first waiting thread. It refuses in a forked child, which has none of them.
+    // The kernel hands the lock over to the first waiting thread. It refuses in a forked child, which has no other threads.
     if futex(word, libc::FUTEX_UNLOCK_PI, 0, None) != 0 {
         word.store(0, SeqCst);
     }

@@ -17,8 +17,8 @@
 //!
 //! Each kind has its own bulletin board and detector; the four watchpoints belong to step samples.
 //!
-//! **Budget.** The costs of a timer signal, a single step, a trap and of moving a watchpoint are calibrated once a
-//! session, because a handler cannot see what its own delivery costs. Each thread keeps an account: its CPU time earns
+//! **Budget.** The costs of a timer signal, a single step and a trap are calibrated once a session, because a handler
+//! cannot see what its own delivery costs. Each thread keeps an account: its CPU time earns
 //! credit at the rate of `--budget`, and pays for all work of the agent. Timer samples go on (at a longer period if
 //! they alone break the budget); a step sample follows with a probability that depends on the balance. Under
 //! `translate` all samples are taken; the probability decides which of them may set watchpoints (`share`), or are

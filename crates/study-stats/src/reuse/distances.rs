@@ -2,7 +2,8 @@
 
 use carom_base::LogBin;
 
-/// Uses with the same distance, or with distances in the same bin.
+/// Uses with the same distance, or with distances in the same bin. What [`Distances`] are made from may have weights in
+/// place of shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Step {
     /// The smallest distance.
@@ -15,12 +16,14 @@ pub struct Step {
     pub lost: f64,
 }
 
-/// The outcomes of uses and their distances: shares of all uses, 1 in total. Distances are of either kind.
+/// The outcomes of uses and their distances (time or stack): shares of all uses, 1 in total.
 ///
-/// Every access except a place's last one is followed by a reuse, or by an invalidation and a later first access
-/// after it. Every access except a place's first one is a reuse, or finds its place invalidated. So shares of uses by
-/// what follows equal shares of accesses by what preceded, with as many uses that are *never* accessed again as first
-/// accesses.
+/// Each access but a place's last is followed by a reuse, or by an invalidation and then an access that finds the place
+/// invalidated. Each access but a place's first is such a reuse, or such an access. So shares of uses by what follows
+/// equal shares of accesses by what preceded: as many uses are *never* accessed again as there are places.
+///
+/// Samples in private caches differ: a place's last use by a thread counts as invalidated where another thread writes
+/// the place later. They have more invalidated uses and fewer of the others, but as many reuses at each distance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distances {
     /// In order, without overlaps.
@@ -146,8 +149,9 @@ impl Step {
         (below / self.width()).min(1.0)
     }
 
-    /// Sum of the survival over `low..distance`, where `ended` has ended before the step. With a share m of uses spread
-    /// over w distances, k = distance - low of them inside: k (1 - ended) - m / w (0 + 1 + … + (k - 1)).
+    /// Sum of the survival over `low..distance`, where `ended` has ended before the step. Its share m of uses is spread
+    /// over w distances. Over the first k of them the sum is k (1 - ended) - m / w (0 + 1 + … + (k - 1)); each distance
+    /// beyond the step adds 1 - ended - m.
     fn area(&self, ended: f64, distance: u64) -> f64 {
         let (share, width) = (self.reused + self.lost, self.width());
         let all = distance.saturating_sub(self.low) as f64;

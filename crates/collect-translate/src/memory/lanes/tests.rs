@@ -9,7 +9,7 @@ use super::{
 };
 
 fn bytes(at: u64, count: u64) -> &'static [u8] {
-    // SAFETY: the tests ask for open memory of lanes only, and read before it is unmapped.
+    // SAFETY: the tests ask for open memory of lanes and of their counters only, and read before it is unmapped.
     unsafe { std::slice::from_raw_parts(at as *const u8, count as usize) }
 }
 
@@ -124,8 +124,8 @@ fn the_stack_has_a_guard() {
 }
 
 proptest! {
-    /// A position-dependent program at 4 MiB: its heap begins up to 1 GiB behind it (arch_randomize_brk,
-    /// arch/x86/kernel/process.c) and has grown by then.
+    /// A position-dependent program at 4 MiB: its heap begins up to 1 GiB behind its end (arch_randomize_brk,
+    /// arch/x86/kernel/process.c), and may have grown before the engine starts, here up to 256 MiB.
     #[test]
     fn there_is_room_beside_any_heap(gap in 0u64..1 << 30, heap in 4096u64..256 << 20) {
         let page = |address: u64| address & !4095;
