@@ -1,4 +1,4 @@
-//! One folder per question: recordings in, a value out ([`Study`]).
+//! A folder for each question: recordings in, a value out ([`Study`]). [`recording`] and [`symbols`] serve all.
 #![forbid(unsafe_code)]
 
 pub mod count;

@@ -29,7 +29,7 @@ pub(super) struct Layer {
     tallies: Vec<Tally>,
 }
 
-/// The thread of some accesses.
+/// Who makes a run of accesses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     /// The thread.
@@ -59,12 +59,12 @@ impl Layer {
         (self.scope, self.grid.granularity()) == (scope, granularity)
     }
 
-    /// The stacks of threads become those of domains, with their counts.
+    /// The layer of private caches becomes one of shared caches; the stacks of threads become those of domains.
     pub fn share(&mut self) {
         self.scope = Scope::Shared;
     }
 
-    /// A thread with this number, at most one more than there were, begins to be counted.
+    /// A thread begins to be counted. `number` is that of an ended thread, or the number of threads so far.
     pub fn begin(&mut self, number: usize) {
         let pairs = self.pairs.map(|pairs| PairTable::new(pairs.capacity, pairs.nearest));
         let tally = Tally::new(pairs, self.sampled);
@@ -112,7 +112,7 @@ impl Layer {
         self.put_back(&mut hand);
     }
 
-    /// Takes accesses of several threads, whose sources have these origins.
+    /// Takes accesses of several threads. `origins` gives the thread of each source.
     #[inline(always)]
     pub fn sequence(&mut self, origins: &[Origin], sequence: &Sequence, mut sites: Option<&mut Sites>) {
         let mut hand = None;
@@ -155,8 +155,8 @@ impl Layer {
         }
     }
 
-    /// Exchanges the stack that is taken out for that of a holder. Threads may alternate all the time while they
-    /// share one.
+    /// Puts back the stack in `hand` unless it is this holder's, and takes this holder's. Threads of one domain share
+    /// a stack, so that alternating between them costs nothing.
     #[inline(always)]
     fn in_hand<'a>(&mut self, hand: &'a mut Option<InHand>, holder: usize) -> &'a mut Stack {
         if hand.as_ref().is_none_or(|hand| hand.holder != holder) {

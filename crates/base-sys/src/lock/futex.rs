@@ -24,7 +24,7 @@ const A_MOMENT: Duration = Duration::from_micros(50);
 /// are held.
 const GLANCES: u32 = 100;
 
-/// Takes a lock for `holder`, waiting for `most` once at least. False where that was too short.
+/// Takes a lock for `holder`, trying at least once. False after `most`.
 pub fn take(word: &AtomicU32, holder: u32, most: Duration) -> bool {
     if take_soon(word, holder) {
         return true;

@@ -43,7 +43,7 @@ impl Bell {
         }
     }
 
-    /// Takes the lock for `holder`. False where `most` was too short.
+    /// Takes the lock for `holder`. False after `most`.
     fn wait(&self, word: &AtomicU32, holder: u32, most: Duration) -> bool {
         let until = Deadline::after(most);
         self.waiting.fetch_add(1, SeqCst);
@@ -62,7 +62,7 @@ impl Bell {
     }
 }
 
-/// Takes a lock for `holder`, waiting for `most` once at least. False where that was too short.
+/// Takes a lock for `holder`, trying at least once. False after `most`.
 pub fn take(word: &AtomicU32, bell: &Bell, holder: u32, most: Duration) -> bool {
     take_soon(word, holder)
         || if is_urgent() { take_urgently(word, holder, most) } else { bell.wait(word, holder, most) }
@@ -74,7 +74,7 @@ fn take_urgently(word: &AtomicU32, holder: u32, most: Duration) -> bool {
     // This operation, unlike the others here, takes an absolute time, of CLOCK_REALTIME.
     let deadline = timespec(wall_clock() + most);
     loop {
-        // Only the kernel may take an open lock that other threads wait for.
+        // Where the waiters' bit is set only the kernel may take an open lock; `take_open` succeeds only on 0.
         if futex(word, libc::FUTEX_LOCK_PI, 0, Some(&deadline)) == 0 || take_open(word, holder) {
             return true;
         }

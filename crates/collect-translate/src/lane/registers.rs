@@ -22,7 +22,7 @@ impl Gpr {
     }
 }
 
-/// Hardware numbers of registers that Rust code names.
+/// Hardware numbers as indices into saved registers.
 pub mod number {
     pub const RAX: usize = 0;
     pub const RCX: usize = 1;

@@ -43,7 +43,7 @@ struct Before {
     reused: f64,
     /// Share of uses that are reused or invalidated.
     ended: f64,
-    /// Sum of the survival.
+    /// Sum of [`survival`](Distances::survival) over these distances.
     area: f64,
 }
 

@@ -30,7 +30,7 @@ pub fn release(lanes: &mut Lanes, lane: LaneId) {
 }
 
 #[test]
-fn lanes_lie_above_2_gib_and_are_taken_from_the_lowest() {
+fn lanes_lie_above_2_gib_and_are_taken_lowest_first() {
     let _turn = low_memory();
     let mut lanes = Lanes::reserve().expect("lanes");
     assert!(lanes.region.range().start >= 2 << 30);
