@@ -10,6 +10,7 @@ mod example;
 mod finding;
 mod imports;
 mod invariants;
+mod mentions;
 mod phrases;
 mod printing;
 mod reach;
@@ -35,6 +36,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         system_calls::check,
         documents::links,
         documents::index,
+        mentions::check,
         example::check,
         words::check,
         phrases::check,
