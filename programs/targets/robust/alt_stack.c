@@ -1,4 +1,4 @@
-/* Alternate stacks: what the program sets is what it sees, works, and may be tiny. */
+/* Alternate stacks: the program reads back what it has set, the stacks work, and they may be tiny. */
 #include "robust.h"
 #include <setjmp.h>
 #include <sys/resource.h>
@@ -24,7 +24,7 @@ static void on_usr1(int number)
     NEED(number == SIGUSR1);
     stack_t now;
     NEED(!sigaltstack(NULL, &now) && now.ss_flags == SS_ONSTACK && now.ss_sp == (void *)low);
-    /* On which memory it runs is left open where the stack is this small. */
+    /* For a stack this small it is not specified which memory the handler runs on. */
     robust_sink += here;
     burn(10);
     handled++;
@@ -79,7 +79,7 @@ int main(void)
     NEED(!sigaltstack(NULL, &had) && had.ss_flags == SS_DISABLE);
     NEED(!sigaction(SIGSEGV, &segv, NULL) && !sigaction(SIGUSR1, &usr1, NULL));
 
-    /* Set, but no signal of the program's ever arrives on it. */
+    /* Set, but no signal of the program is ever delivered on it. */
     own(2048);
     burn(60);
     printf("tiny\n");

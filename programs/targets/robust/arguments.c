@@ -1,4 +1,4 @@
-/* Hands the kernel arguments that it refuses, and says what it answers. */
+/* Passes arguments that the kernel refuses, and prints the kernel's answers. */
 #include "robust.h"
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #define PAGE 4096
-/* Longer than a string may be, and than a path. */
+/* Longer than a string may be, and longer than a path may be. */
 #define LONG (40 * PAGE)
 
 static char *forbidden, *own[] = {"x", NULL};

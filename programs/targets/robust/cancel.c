@@ -1,4 +1,4 @@
-/* Cancellation, deferred and asynchronous, at once and later; pthread_exit; clean-up handlers run. */
+/* Cancellation, deferred and asynchronous, immediate and later; pthread_exit; clean-up handlers run. */
 #include "robust.h"
 
 static volatile int cleaned;
@@ -46,7 +46,7 @@ static void *asleep(void *unused)
     return unused;
 }
 
-/* Has reached no cancellation point when it is cancelled: must run to its end. */
+/* Has reached no cancellation point when it is cancelled: it must run to its end. */
 static void *never(void *ended)
 {
     burn(3);
@@ -89,7 +89,7 @@ int main(void)
     cancel(asleep, 3000, 20);
     printf("asleep %d\n", cleaned);
 
-    /* Cancelled before it has begun: natively it always gets to its first cancellation point. */
+    /* Cancelled before it has begun: natively it always reaches its first cancellation point. */
     cleaned = 0;
     cancel(deferred, 0, 200);
     printf("at once %d\n", cleaned);

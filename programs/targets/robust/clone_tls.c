@@ -1,4 +1,4 @@
-/* Children with memory of their own and other thread-local storage, or none: they use the kernel alone. */
+/* Children with memory of their own, and with other thread-local storage or none: they use only the kernel, no library. */
 #include "robust.h"
 #include <asm/prctl.h>
 #include <sched.h>

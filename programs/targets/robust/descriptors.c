@@ -1,4 +1,4 @@
-/* Descriptors and limits are those that the program would have alone. The argument names what to try. */
+/* Descriptors and limits are the same as without carom. The argument names what to try. */
 #include "robust.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static void show(const char *what)
            (unsigned long long)limit.rlim_max);
 }
 
-/* Those below the program's limit: what a program that looks would act on. */
+/* Those below the program's limit: a program that lists its descriptors would act on them. */
 static void list(void)
 {
     struct rlimit limit;
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     pthread_t threads[3];
 
     if (!strcmp(how, "limit") || !strcmp(how, "all")) {
-        /* As a shell's `ulimit -Sn 64` does, but in mid-run. */
+        /* As a shell's `ulimit -Sn 64` does, but while the program runs. */
         struct rlimit limit;
         NEED(!getrlimit(RLIMIT_NOFILE, &limit));
         limit.rlim_cur = 64;

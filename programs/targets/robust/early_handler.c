@@ -1,5 +1,5 @@
-/* A handler that is installed before main, when no code is translated yet: it finds its program where it stands, and
- * is the one that the program is told of. */
+/* A handler that is installed before main, when no code is translated yet. It finds the interrupted program at its own
+ * instruction, and sigaction returns this handler to the program. */
 #include "robust.h"
 #include <ucontext.h>
 

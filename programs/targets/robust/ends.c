@@ -1,4 +1,4 @@
-/* Ends in the way that the first argument names, in the middle of computing, with a second thread about. */
+/* Ends in the way that the first argument names, in the middle of computing, while a second thread runs. */
 #include "robust.h"
 
 static void *work(void *unused)

@@ -1,5 +1,5 @@
-/* errno is 0 where the program and its threads begin, and what they made it in a forked child. It stays that wherever the
- * program is interrupted or sampled: also where no call path leads out, because nothing says how to unwind a function
+/* errno is 0 when the program and its threads begin; a forked child begins with the parent's value. Interruptions and
+ * samples never change it, not even where the call path cannot be unwound: in a function without unwind information
  * whose frame pointer points nowhere. */
 #include "robust.h"
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-/* execs N: computes, then becomes itself with N - 1, at last with status 0; half of the times a child does. */
+/* execs N: computes, then executes itself with N - 1, in a child if N is odd. 0 ends with status 11; parents add 1 to it. */
 #include "robust.h"
 #include <spawn.h>
 #include <sys/wait.h>

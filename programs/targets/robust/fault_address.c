@@ -1,4 +1,4 @@
-/* Signals of instructions name the instruction. */
+/* Signals that an instruction raises name the address of that instruction. */
 #include "robust.h"
 #include <fenv.h>
 #include <sys/prctl.h>

@@ -1,5 +1,5 @@
-/* filters HOW: installs a seccomp filter as a sandbox does, and goes on in it with threads, handlers and memory. What is not
- * allowed kills. */
+/* filters HOW: installs a seccomp filter as a sandbox does, and continues under it with threads, handlers and memory. A
+ * system call that is not allowed kills the process. */
 #include "robust.h"
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -16,7 +16,7 @@
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
 #define LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 
-/* What a program like this needs by itself, and nothing else. */
+/* What a program like this one needs itself, and nothing else. */
 static struct sock_filter few[] = {
     LOAD_NUMBER,           ALLOW(brk),        ALLOW(close),         ALLOW(exit),        ALLOW(exit_group),
     ALLOW(fstat),          ALLOW(futex),      ALLOW(madvise),       ALLOW(mmap),        ALLOW(munmap),
@@ -25,13 +25,13 @@ static struct sock_filter few[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 
-/* What that and another program need that is executed. */
+/* What this program and one that it executes need. */
 static struct sock_filter many[] = {
     LOAD_NUMBER, KILL(perf_event_open), KILL(memfd_create), KILL(process_vm_readv), KILL(timer_create),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
-/* What nobody needs. */
+/* What no program needs. */
 static struct sock_filter most[] = {
     LOAD_NUMBER, KILL(mount), KILL(ptrace), KILL(kexec_load), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
@@ -76,7 +76,7 @@ static void in_threads(int all)
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
         NEED(!pthread_create(&threads[i], NULL, worker, (void *)&begun[i]));
-    /* What the C library does as a thread begins is not allowed. */
+    /* The system calls that the C library makes when a thread begins are not allowed. */
     while (!begun[0] || !begun[1])
         burn(1);
     burn(20);

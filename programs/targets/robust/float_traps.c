@@ -1,5 +1,5 @@
-/* Unmasks all exceptions of SSE and of the x87, has rounding go upwards, alignment checked and strings run downwards, and does
- * what raises none of them: so does whatever runs in between, and the control registers stay as they are. */
+/* Unmasks all exceptions of SSE and of the x87, rounds upwards, checks alignment, and sets the direction flag. Computes without
+ * raising an exception: code that runs in between must raise none either, and the control registers keep their values. */
 #include "robust.h"
 #include <xmmintrin.h>
 

@@ -1,4 +1,4 @@
-/* A coroutine whose stack lies below its thread's, a guard page between them, and that asks what it may read there. */
+/* A coroutine whose stack lies below its thread's, with a guard page between them; it asks which memory it may read there. */
 #include "robust.h"
 #include <sys/mman.h>
 #include <ucontext.h>

@@ -1,5 +1,5 @@
-/* Handlers run on the stack on which the kernel would start them, whichever that is and however small. With an argument
- * it is also set by system calls without the C library. */
+/* Handlers run on the same stack as without carom, whichever it is and however small. With an argument, the alternate
+ * stack is also set by system calls without the C library. */
 #include "robust.h"
 #include <setjmp.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@ static volatile int handled, faults, level;
 static size_t frame_bytes;
 static int raw;
 
-/* Counters go by before the program is done: samples come meanwhile. */
+/* Counters overflow before the program has finished: samples arrive meanwhile. */
 static void work(void)
 {
     for (int i = 0; i < 200000; i++)
@@ -51,7 +51,7 @@ static void none(void)
     NEED(!sigaltstack(&off, NULL));
 }
 
-/* On the stack of what it interrupts. */
+/* On the stack of the interrupted code. */
 static void on_main(int number, siginfo_t *info, void *context)
 {
     volatile char much[200000];
@@ -93,7 +93,7 @@ static void on_nested(int number, siginfo_t *info, void *context)
     handled++;
 }
 
-/* The stack is taken away meanwhile: another signal stays where it is. */
+/* The stack is disarmed while the handler runs: another signal is handled on the same stack. */
 static void on_disarmed(int number, siginfo_t *info, void *context)
 {
     char here;
@@ -104,7 +104,7 @@ static void on_disarmed(int number, siginfo_t *info, void *context)
     handled++;
     if (number == SIGUSR1) {
         raise(SIGUSR2);
-        /* Leaves this frame, and comes back. */
+        /* Leaves this frame, and returns to it. */
         static ucontext_t here_context, other;
         static volatile int been;
         been = 0;
@@ -163,7 +163,7 @@ static void stacks(void)
     none();
 }
 
-/* All of the vector registers are what they were, also where the frame was moved. */
+/* All vector registers keep their values, even where the frame was moved. */
 __attribute__((target("avx"))) static void vectors(void)
 {
     unsigned char before[32], after[32];
@@ -230,7 +230,7 @@ static void coroutines(void)
     printf("coroutines %d\n", handled);
 }
 
-/* Where the kernel cannot make a frame the thread gets SIGSEGV instead, or dies of it. */
+/* Where the kernel cannot write a frame, the thread gets SIGSEGV instead, or SIGSEGV kills it. */
 static void on_forced(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -252,7 +252,7 @@ static void no_room(void)
         raise(SIGHUP);
         NEED(faults == i + 1 && handled == i + 1);
     }
-    /* The frame goes beyond the stack's end. */
+    /* The frame reaches beyond the end of the stack. */
     own(2048 < frame_bytes ? 2048 : frame_bytes - 64, 0);
     raise(SIGHUP);
     NEED(faults == 21);
@@ -281,7 +281,7 @@ static void no_room(void)
     none();
 }
 
-/* The answers of sigaltstack, by the C library and without. */
+/* What sigaltstack returns, through the C library and without it. */
 static void answers(void)
 {
     stack_t *nowhere = (stack_t *)4, had, wish = {0};
@@ -297,7 +297,7 @@ static void answers(void)
     NEED(!sigaltstack(NULL, &had) && had.ss_flags == SS_DISABLE && had.ss_sp == NULL && had.ss_size == 0);
     char *memory = own(1 << 16, 0);
     NEED(!sigaltstack(NULL, &had) && had.ss_flags == 0 && had.ss_sp == memory && had.ss_size == 1 << 16);
-    /* It is set although the old one cannot be told. */
+    /* It is set although the old one cannot be written. */
     wish.ss_flags = 0;
     wish.ss_sp = memory;
     wish.ss_size = 1 << 15;
@@ -317,7 +317,7 @@ int main(int count, char **arguments)
     raw = count > 1;
     (void)arguments;
     frame_bytes = (size_t)sysconf(_SC_MINSIGSTKSZ);
-    /* Has the loader find what handlers call, which takes more room than some of them have. */
+    /* Makes the loader resolve the functions that handlers call: that takes more room than some of their stacks have. */
     NEED(!sigaltstack(NULL, NULL) && syscall(SYS_sigaltstack, NULL, NULL) == 0 && !raise(SIGURG));
     errno = 0;
     stacks();

@@ -1,5 +1,5 @@
-/* What other threads hold while a process forks, a handler ends one, or a call waits for them. The first argument says
- * which. Natively none of these waits for long. */
+/* What other threads hold while a process forks, while a handler ends a thread, or while a call waits for them. The first
+ * argument names the case. Natively none of these waits for long. */
 #include "robust.h"
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static int wait_for(pid_t child)
     return WEXITSTATUS(status);
 }
 
-/* A thread stands in the middle of the loader's list, whose lock it holds, while another forks. */
+/* One thread is in the middle of the loader's list, and holds its lock, while another forks. */
 static pthread_barrier_t in_list, forked;
 
 static int stand(struct dl_phdr_info *info, size_t size, void *unused)
@@ -69,8 +69,8 @@ static void loader(void)
     NEED(!pthread_join(thread, NULL));
 }
 
-/* Handlers that fork, whatever they interrupt; the children end at once. fork() takes the locks of malloc, so malloc is what
- * they must not interrupt: only the first thread needs memory of it, the others get the stack of the one before. */
+/* Handlers that fork, whatever they interrupt; the children end at once. fork() takes the locks of malloc, so they must not
+ * interrupt malloc: only the first thread allocates, and the others reuse the stack of the previous one. */
 static volatile int handled;
 
 static void fork_here(int signal)
@@ -99,11 +99,11 @@ static void handler(void)
     }
 }
 
-/* Threads of ever different priority that do not let each other run. */
+/* Threads of different priorities that do not let each other run. */
 static void *urgent(void *number)
 {
     struct sched_param priority = {.sched_priority = 1 + (long)number % 90};
-    /* Without the privilege they are like any other. */
+    /* Without the privilege they are ordinary threads. */
     pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority);
     for (int i = 0; i < 1000; i++)
         robust_sink += (unsigned long)i;
@@ -114,7 +114,7 @@ static void priorities(void)
 {
     enum { MANY = 60 };
     pthread_t threads[MANY];
-    /* Should they wait for ever, nothing else may run on this machine. */
+    /* If they wait for ever, nothing else can run on this machine. */
     alarm(20);
     for (long i = 0; i < MANY; i++)
         NEED(!pthread_create(&threads[i], NULL, urgent, (void *)(i * 37)));
@@ -122,7 +122,7 @@ static void priorities(void)
         NEED(!pthread_join(threads[i], NULL));
 }
 
-/* To unmap what a thread of the program watches over ends when that thread has been told. */
+/* Unmapping memory that a thread of the program watches finishes only when that thread has been told. */
 static int watcher = -1;
 
 static unsigned long not_run_before(unsigned long from)
@@ -150,7 +150,7 @@ static void memory(void)
     size_t bytes = 1 << 16;
     pthread_t thread;
     watcher = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-    /* Not everybody may. */
+    /* Not every user may. */
     if (watcher < 0 || ioctl(watcher, UFFDIO_API, &api))
         return;
     void *place = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

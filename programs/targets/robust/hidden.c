@@ -1,5 +1,5 @@
-/* hidden DIR: hides a directory from itself, where the kernel lets it, and then executes itself in children and in its own
- * place. */
+/* hidden DIR: hides a directory from itself, if the kernel permits it, and then executes itself both in children and in its
+ * own process. */
 #include "robust.h"
 #include <sched.h>
 #include <spawn.h>

@@ -1,4 +1,4 @@
-/* Jumps, also out of signal handlers, in hot loops. */
+/* Jumps in hot loops, some of them out of signal handlers. */
 #include "robust.h"
 #include <setjmp.h>
 #include <sys/time.h>

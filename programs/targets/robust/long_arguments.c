@@ -1,4 +1,4 @@
-/* How long the arguments of a program may be that is given no environment: found by trying. */
+/* How long a program's arguments can be if its environment is empty: found by trial. */
 #include "robust.h"
 #include <spawn.h>
 #include <sys/resource.h>

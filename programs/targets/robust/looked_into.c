@@ -1,4 +1,4 @@
-/* looked_into HOW: has its system calls delivered as signals, forbids itself to read the time, or has itself traced. */
+/* looked_into HOW: has its system calls delivered as signals, forbids itself to read the time, or traces a child. */
 #include "robust.h"
 #include <dlfcn.h>
 #include <sys/prctl.h>
@@ -65,7 +65,7 @@ static void code_around(uintptr_t address, uintptr_t *start, uintptr_t *end)
 static void in_dispatch_elsewhere(void)
 {
     uintptr_t start, end;
-    /* A function that nobody has reason to interpose. */
+    /* A function that no library interposes. */
     code_around((uintptr_t)dlsym(RTLD_DEFAULT, "getppid"), &start, &end);
     handle(SIGSYS, on_call);
     pid_t parent = getppid();

@@ -1,4 +1,4 @@
-/* lost: computes for a while, and has the agent lead it out of translated code from time to time, where there is an agent
+/* lost: computes for a while. From time to time it has the agent lead it out of translated code, if there is an agent
  * that can. */
 #include "robust.h"
 #include <dlfcn.h>

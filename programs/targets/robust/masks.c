@@ -1,4 +1,4 @@
-/* Signal masks read back as they were set, by every way there is to set and read them. */
+/* Signal masks are read back as they were set, by every way of setting and reading them. */
 #include "robust.h"
 
 static sigset_t all, some, empty;
@@ -6,7 +6,7 @@ static sigset_t all, some, empty;
 static int same(const sigset_t *a, const sigset_t *b)
 {
     for (int number = 1; number <= SIGRTMAX; number++)
-        /* The C library keeps these two to itself. */
+        /* The C library reserves these two. */
         if (number != SIGKILL && number != SIGSTOP && number != 32 && number != 33
             && sigismember(a, number) != sigismember(b, number)) {
             fprintf(stderr, "signal %d\n", number);

@@ -1,4 +1,4 @@
-/* Calls that fail with EINTR after any signal handler, in a program that has none, between stretches of computing:
+/* Calls that fail with EINTR after any signal handler, in a program without handlers, with computation between them:
  * one EINTR is a failure. */
 #include "robust.h"
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-/* Unmaps the vDSO, as sandboxes and programs that restore others do, and works on in threads. */
+/* Unmaps the vDSO, as sandboxes and programs that restore others do, and continues in threads. */
 #include "robust.h"
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-/* Actions and masks by the names that System V, BSD and XPG had for them, SIGTRAP's among them. */
+/* Actions and masks by the names that System V, BSD and XPG gave them, including those for SIGTRAP. */
 #include "robust.h"
 #include <sys/syscall.h>
 
@@ -78,7 +78,7 @@ static void errors(void)
     NEED(sighold(65) == -1 && errno == EINVAL && sigset(0, on_signal) == SIG_ERR && errno == EINVAL);
 }
 
-/* What a daemon does that begins anew. */
+/* What a daemon does when it starts again. */
 static void reset(void)
 {
     for (int number = 1; number < 65; number++)

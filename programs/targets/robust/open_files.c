@@ -25,7 +25,7 @@ int main(void)
             printf("%s\n", entry->d_name);
     closedir(list);
     NEED(!getrlimit(RLIMIT_NOFILE, &limit));
-    /* Beyond all numbers that carom might choose, and no longer than it takes. */
+    /* Above every number that carom might choose, within a limit on the time it takes. */
     limit.rlim_cur = limit.rlim_max < 20000 ? limit.rlim_max : 20000;
     NEED(!setrlimit(RLIMIT_NOFILE, &limit));
     int opened = 0;

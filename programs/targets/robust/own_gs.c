@@ -1,4 +1,4 @@
-/* own_gs HOW: a thread uses GS itself, in one of the ways there are, and computes on. A thread that it makes has its GS. */
+/* own_gs HOW: a thread uses GS itself, set in one of the possible ways, and computes. A thread that it creates inherits GS. */
 #include "robust.h"
 #include <asm/prctl.h>
 #include <sys/auxv.h>
@@ -49,7 +49,7 @@ static void use_gs(const char *how)
 
 static void *user(void *how)
 {
-    /* Registers and flags are what they were. */
+    /* Registers and flags keep their values. */
     unsigned long sum = 0;
     use_gs(how);
     for (unsigned long i = 0; i < 1000; i++)

@@ -1,5 +1,5 @@
-/* Signals that come at once, and by the thousand: whatever handlers do, the interrupted code finds its vector registers as
- * it left them. */
+/* Signals that arrive together, thousands of times: whatever handlers do, the interrupted code finds its vector registers
+ * unchanged. */
 #include "robust.h"
 #include <sys/syscall.h>
 
@@ -13,8 +13,8 @@ static void handler(int signal)
     __asm__ volatile("pxor %%xmm6, %%xmm6; pxor %%xmm7, %%xmm7" : : : "xmm6", "xmm7");
 }
 
-/* Lets both signals in by one system call, with these values in two vector registers. The second handler begins where the
- * first was about to. */
+/* Unblocks both signals in one system call, with these values in two vector registers. The second handler starts where the
+ * first was about to start. */
 static void let_in(const sigset_t *mask, unsigned long low[2], unsigned long high[2])
 {
     register long bytes __asm__("r10") = 8;

@@ -1,4 +1,4 @@
-/* A library that comes and goes. Compiled several times with another NUMBER. */
+/* A library that is loaded and unloaded. Compiled several times with different NUMBERs. */
 static volatile long calls;
 
 __attribute__((constructor)) static void come(void) { calls = NUMBER; }
@@ -11,5 +11,5 @@ long plugin_work(long times)
     return sum;
 }
 
-/* The same length whatever the number. */
+/* The same length for every number. */
 long plugin_number(void) { return NUMBER; }

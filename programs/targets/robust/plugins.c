@@ -1,4 +1,4 @@
-/* plugins FILE...: each thread opens, uses and closes a library of its own, over and over, while others compute. */
+/* plugins FILE...: each thread repeatedly opens, uses and closes a library of its own, while others compute. */
 #include "robust.h"
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-/* Coroutines that a timer's handler switches between. It asks for an alternate stack, and there is none. */
+/* Coroutines that a timer's handler switches between. It requests an alternate stack, and none is set. */
 #include "robust.h"
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -41,7 +41,7 @@ int main(void)
         at[i].uc_stack.ss_sp = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         makecontext(&at[i], (void (*)(void))run, 1, i);
     }
-    /* Coroutines are preempted, and main is not: its context would take the place of one of theirs. */
+    /* Coroutines are preempted, but main is not: its context would overwrite that of a coroutine. */
     sigemptyset(&alarm);
     sigaddset(&alarm, SIGALRM);
     NEED(!sigprocmask(SIG_BLOCK, &alarm, NULL));

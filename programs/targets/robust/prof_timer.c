@@ -22,7 +22,7 @@ int main(void)
     NEED(!setitimer(ITIMER_PROF, &every, NULL));
     burn(300);
     NEED(!setitimer(ITIMER_PROF, &never, NULL));
-    /* At most one a jiffy (10 ms where that is longest). */
+    /* At most one in each jiffy (10 ms where it is longest). */
     NEED(ticks >= 10);
     printf("ticked\n");
     return 0;

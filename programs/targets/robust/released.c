@@ -1,4 +1,4 @@
-/* Handlers that run when their signal is released, or leave the call that released it: counted like everything else. */
+/* Handlers that run when their signal is unblocked, or that jump out of the call that unblocked it: counted like other code. */
 #include "robust.h"
 #include <setjmp.h>
 

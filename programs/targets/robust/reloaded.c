@@ -1,5 +1,5 @@
-/* reloaded FIRST SECOND: a library goes while no descriptor is free, and another one of the same layout comes to its
- * place: its code runs, not the first one's. */
+/* reloaded FIRST SECOND: a library is unloaded while no descriptor is free, and another one of the same layout is loaded at
+ * its address: the code of the second one runs. */
 #include "robust.h"
 #include <dlfcn.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 /* Counts per processor in restartable sequences (rseq(2)) that are long enough to be interrupted often: no increment is lost,
- * and no signal finds a thread inside of one. Where there are none it says the same. */
+ * and no signal arrives inside of one. The output is the same where there are none. */
 #include "robust.h"
 #include <sched.h>
 #include <sys/time.h>

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Ends the program, with a message, where something is not as it must be. */
+/* Ends the program with a message if something is wrong. */
 #define NEED(condition)                                                                                               \
     do {                                                                                                              \
         if (!(condition)) {                                                                                           \

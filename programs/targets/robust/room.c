@@ -1,5 +1,5 @@
-/* The address space is as free as natively: below 2 GiB, in holes that the program makes, below stacks that grow, and up to a
- * limit. */
+/* As much of the address space is free as natively: below 2 GiB, in holes that the program makes, below stacks that grow, and
+ * up to a limit. */
 #include "robust.h"
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 #define GIB (1UL << 30)
 #define ANYWHERE (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
 
-/* From what the kernel never maps to 2 GiB. */
+/* From the end of what the kernel never maps up to 2 GiB. */
 static void low(void)
 {
     char *all = mmap((char *)MIB, 2 * GIB - MIB, PROT_NONE, ANYWHERE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -20,7 +20,7 @@ static void low(void)
     while (found < 1024
            && (pieces[found] = mmap(NULL, MIB, PROT_NONE, ANYWHERE | MAP_32BIT, -1, 0)) != MAP_FAILED)
         found++;
-    /* Of the GiB that the kernel uses for it, randomisation leaves some out. */
+    /* Randomisation leaves out some of the GiB that the kernel uses for this. */
     printf("MAP_32BIT %s\n", found > 950 ? "yields a GiB" : "yields less");
     for (unsigned long i = 0; i < found; i++)
         munmap(pieces[i], MIB);
@@ -59,7 +59,7 @@ static void *compute(void *unused)
     return unused;
 }
 
-/* What was unmapped is free for good, whatever threads begin and compute meanwhile. */
+/* What was unmapped stays free, even if threads begin and compute meanwhile. */
 static void holes(void)
 {
     enum { HOLES = 16 };
@@ -71,7 +71,7 @@ static void holes(void)
         NEED(walls[i] != MAP_FAILED && places[i] != MAP_FAILED);
     }
     pthread_t threads[4];
-    /* Their stacks lie where they lie, before there are holes. */
+    /* Their stacks are placed before there are holes. */
     for (int i = 0; i < 4; i++)
         NEED(!pthread_create(&threads[i], NULL, compute, NULL));
     for (int i = 0; i < HOLES; i++)
@@ -84,7 +84,7 @@ static void holes(void)
     puts("holes stay");
 }
 
-/* A limit on address space that the program sets is the program's. */
+/* Most of what the program allows itself by a limit on address space is left to it. */
 static void limited(void)
 {
     struct rlimit limit;
@@ -94,7 +94,7 @@ static void limited(void)
     NEED(!setrlimit(RLIMIT_AS, &limit));
     while (mmap(NULL, MIB, PROT_NONE, ANYWHERE, -1, 0) != MAP_FAILED)
         found++;
-    /* Stacks and heaps of threads have 300 MiB, carom some 100. */
+    /* Stacks and heaps of threads take 300 MiB, and carom about 100. */
     printf("of a GiB %s\n", found > 500 ? "most is left" : "little is left");
 }
 

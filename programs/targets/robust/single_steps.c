@@ -1,5 +1,5 @@
-/* Sets the trap flag itself, from its own code and from a handler, in two threads: what is stepped, system calls and
- * `pushf` among it, is as natively. */
+/* Sets the trap flag itself, from its own code and from a handler, in two threads. The steps are the same as natively, also
+ * over system calls and `pushf`. */
 #include "robust.h"
 #include <sys/syscall.h>
 #include <ucontext.h>

@@ -1,5 +1,5 @@
-/* Threads with the smallest stacks that there are fork, become others, make threads, load libraries, handle signals and
- * end the process; so does a handler on the smallest alternate stack. */
+/* Threads with the smallest possible stacks fork, execute programs, create threads, load libraries, handle signals and
+ * end the process; a handler on the smallest alternate stack does so too. */
 #include "robust.h"
 #include <dlfcn.h>
 #include <limits.h>
@@ -26,7 +26,7 @@ static void *nothing(void *unused)
     return unused;
 }
 
-/* Touches memory, so that there is something to tell of the thread. */
+/* Touches memory, so that the thread has something to record. */
 static void touch(void)
 {
     static volatile char memory[1 << 16];

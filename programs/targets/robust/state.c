@@ -1,4 +1,4 @@
-/* The processor's state stays the program's: flags, red zone, vectors, modes, string instructions, errno. */
+/* The program's processor state is preserved: flags, red zone, vectors, modes, string instructions, errno. */
 #include "robust.h"
 #include <immintrin.h>
 #include <sys/stat.h>

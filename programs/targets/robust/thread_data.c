@@ -1,5 +1,5 @@
-/* thread_data: what a thread executes in the destructors of its keys is known: LOOPS times two instructions in each of
- * two rounds, and a little. */
+/* thread_data: the number of instructions in the destructors of a thread's keys is known: two instructions LOOPS times in each
+ * of two rounds, and a few more. */
 #include "robust.h"
 
 enum { LOOPS = 10000000 };

@@ -1,5 +1,5 @@
-/* SIGTRAP that is blocked stays so in the programs that are executed from there, by every way of the C library, and, with
- * an argument, by a system call. */
+/* A blocked SIGTRAP stays blocked in the programs that are executed from here: by every function of the C library, and,
+ * with an argument, by a system call. */
 #include "robust.h"
 #include <spawn.h>
 #include <sys/syscall.h>

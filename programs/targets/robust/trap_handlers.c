@@ -1,4 +1,4 @@
-/* SIGTRAP handlers of its own: every trap that it makes arrives there, none that it does not. */
+/* SIGTRAP handlers of its own get every trap that the program causes, and no other. */
 #include "robust.h"
 #include <setjmp.h>
 #include <ucontext.h>

@@ -1,4 +1,4 @@
-/* A SIGTRAP handler that computes for a while, open to more traps, with an alternate stack of its own. */
+/* A SIGTRAP handler that computes for a while, with SIGTRAP unblocked, on an alternate stack of its own. */
 #include "robust.h"
 
 static volatile int deep, most;

@@ -1,4 +1,4 @@
-/* A thread unmaps its own stack, and its control block with it, and ends by the system call. */
+/* A thread unmaps its own stack together with its control block, and ends by the system call. */
 #include "robust.h"
 #include <dirent.h>
 #include <sys/mman.h>
@@ -42,7 +42,7 @@ int main(void)
     pthread_attr_init(&attributes);
     NEED(!pthread_attr_setstack(&attributes, stack, BYTES));
     NEED(!pthread_create(&thread, &attributes, end, stack));
-    /* The library does not know that it ended. */
+    /* The library does not know that the thread ended. */
     while (threads() > 1)
         usleep(1000);
     puts("ended");

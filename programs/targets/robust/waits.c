@@ -1,4 +1,4 @@
-/* Waiting for signals with everything blocked. */
+/* Waits for signals while all are blocked. */
 #include "robust.h"
 #include <poll.h>
 #include <sys/epoll.h>

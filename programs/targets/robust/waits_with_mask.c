@@ -1,4 +1,4 @@
-/* A handler that ends a wait runs with the mask of that wait, and the one from before comes back. */
+/* A handler that ends a wait runs with the mask of that wait, and the previous mask is restored. */
 #include "robust.h"
 #include <poll.h>
 #include <sys/epoll.h>

@@ -1,5 +1,5 @@
-/* A library with a worker that ends before each fork, as some for linear algebra do; and, without LIBRARY, a program that
- * uses it. The library's handler is there before anything of the program's or of a preloaded library's. */
+/* A library with a worker thread that ends before each fork, as some libraries for linear algebra do; without LIBRARY, a
+ * program that uses it. The library's handler is installed before any of the program's or of a preloaded library's. */
 #include "robust.h"
 #include <sys/wait.h>
 
