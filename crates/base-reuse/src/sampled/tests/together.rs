@@ -26,8 +26,8 @@ impl Positions for Shared {
     }
 }
 
-/// Rounds of each thread. Miri, which interprets them, takes a thousand times as long.
-const ROUNDS: usize = if cfg!(miri) { 500 } else { 20_000 };
+/// Rounds of each thread.
+const ROUNDS: usize = 20_000;
 
 /// The results of these threads when all have worked at once.
 fn together<T: Send>(threads: [usize; 4], work: impl Fn(usize) -> T + Sync) -> impl Iterator<Item = T> {
