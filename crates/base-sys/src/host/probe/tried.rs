@@ -15,7 +15,7 @@ use crate::{
     host::machine::Space,
 };
 
-/// What was tried, and what came of it. Errors: the trial itself could not be made.
+/// What was tried, and its outcome. Errors: the trial itself could not be made.
 #[derive(Clone, Debug)]
 pub struct Tried {
     /// Whether perf_event_open can be called at all: `Refused(EFAULT)` is the good answer.

@@ -32,7 +32,7 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
     {
         sizes.remove(out);
     }
-    page.heading("Misses in this machine's caches, and what would do");
+    page.heading("Misses in this machine's caches, and the smallest sufficient cache");
     page.cell(Style::Dim, "", WHO);
     for bytes in &sizes {
         page.put(Style::Dim, &format!("{:>CELL$}", head(reuse, *bytes)));
