@@ -1,14 +1,14 @@
 use crate::{Access, Cpu, Ip, Nanos, Skip, StackId, ThreadId};
 
-/// The two kinds of sample of the `burst` engine, which are never mixed in one estimate.
+/// The two kinds of sample, which are never mixed in one estimate. `burst` takes both, `translate` only [`Step`](Self::Step).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Population {
     /// The instruction just before the interrupted one. A timer lands behind slow instructions, so these samples are
     /// weighted by time: they find and rank contended accesses.
     LastInstruction = 0,
-    /// The instruction exactly k steps further on, with k uniform and independent of what the instructions do. These
-    /// samples represent executed instructions, for populations and fractions.
+    /// An access that was drawn with known odds, whatever it costs, for populations and fractions. `burst` draws among
+    /// the next instructions, as many steps on, or among their accesses; `translate` draws one of a period of accesses.
     Step = 1,
 }
 
@@ -59,7 +59,7 @@ pub struct Sample {
 pub enum Via {
     /// The sampled line was on the bulletin board.
     Lookup = 0,
-    /// A watchpoint on a published line trapped.
+    /// The published line was watched, by debug registers or by translated code, and touched.
     Watchpoint = 1,
 }
 
@@ -129,7 +129,7 @@ pub struct SharingEvent {
     /// True or false sharing.
     pub class: SharingClass,
     /// The number of samples that it stands for: 1 for a look-up, line size over watched bytes for a watchpoint
-    /// (ComDetective 3.3).
+    /// (ComDetective 3.3), times the weight with which the write was published.
     pub weight: f32,
     /// This thread's access. For a watchpoint whose instruction could not be recovered, `width` is that of the
     /// watched chunk and `exact` is false.

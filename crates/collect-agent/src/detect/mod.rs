@@ -37,7 +37,8 @@ pub struct Sample {
     pub access: Access,
     /// The kind as which it was drawn: a read-modify-write may be a load or a store.
     pub kind: AccessKind,
-    /// The factor by which it weighs more because it is followed; `None` where the budget forbids that.
+    /// The factor by which it weighs more because it is followed: the engine's `weight`, and `Input::watch` of the
+    /// detector of sharing. `None` where the budget forbids to follow it.
     pub followed: Option<f32>,
 }
 

@@ -1,7 +1,7 @@
-//! Step samples: the instruction exactly k steps on, with k uniform.
+//! Step samples: an access among the next instructions, drawn with known odds.
 //!
-//! Where the way there can be told from the code and the registers, nothing is executed; else the thread is
-//! single-stepped k times.
+//! Where the whole way can be told from the code and the registers, nothing is executed; else the thread is
+//! single-stepped to an instruction that is exactly k steps on, with k uniform.
 
 use carom_base::{Population, Skip};
 use carom_base_insn::{MAX_INSTRUCTION_BYTES, Memory, Walk};

@@ -82,7 +82,7 @@ pub struct NotEnough {
 pub struct Quality {
     /// Last-instruction samples (time-weighted).
     pub last_instruction: u64,
-    /// Step samples (instruction-weighted).
+    /// Step samples: of executed instructions (`burst`), or of accesses (`translate`).
     pub step: u64,
     /// Sharing events, unweighted.
     pub events: u64,
