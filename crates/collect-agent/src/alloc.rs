@@ -11,12 +11,12 @@ struct AgentAllocator;
 #[global_allocator]
 static ALLOCATOR: AgentAllocator = AgentAllocator;
 
-/// Aborts where a handler allocates, in debug builds, which the tests run: it could deadlock. [`crate::handler`] lists
-/// the paths of handlers, and the test of each.
+/// Aborts where a handler allocates or frees, in debug builds, which the tests run: both wait for the heap's lock, and a
+/// handler waits for none. [`crate::handler`] lists the paths of handlers, and the test of each.
 fn forbid_in_handlers() {
     debug_assert!(
         !registry::current().is_some_and(crate::thread::Thread::must_not_allocate),
-        "allocation in a signal handler"
+        "the heap is used in a signal handler"
     );
 }
 
@@ -32,6 +32,7 @@ unsafe impl GlobalAlloc for AgentAllocator {
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        forbid_in_handlers();
         if !pack::holds(ptr) {
             // SAFETY: the caller keeps the contract of `GlobalAlloc`.
             unsafe { HEAP.dealloc(ptr, layout) }
