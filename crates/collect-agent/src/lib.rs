@@ -5,8 +5,9 @@
 //!
 //! - It is a guest. Output, exit status, signals and memory behaviour of the program stay what they were. A failure
 //!   of ours means "not profiled, and the report says so", never a broken program.
-//! - Nothing in a signal handler allocates, locks, formats, touches `thread_local!` or calls the C library beyond
-//!   async-signal-safe functions. Handlers run on a stack of ours with all signals blocked and keep errno.
+//! - Nothing in a signal handler allocates, frees, waits for a lock, formats, touches `thread_local!` or calls the C
+//!   library beyond async-signal-safe functions. Handlers run on a stack of ours with all signals blocked and keep errno.
+//!   `handler` tells what holds these rules.
 //! - Its records lie in files that the host can read however the process ends.
 //!
 //! Order of reading: [`init`] (how recording begins), `hooks` (what is interposed), `handler` (what a sample does).

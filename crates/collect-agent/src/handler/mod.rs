@@ -1,7 +1,12 @@
 //! The signal handler: from SIGTRAP to samples, sharing events and watchpoints.
 //!
-//! **Rules.** Nothing here allocates, locks, formats or touches thread-local storage; errno is kept; all
-//! signals are blocked meanwhile; everything runs on a stack of ours.
+//! **Rules.** Nothing here allocates, frees, formats, touches thread-local storage or waits for a lock; errno is kept;
+//! all signals are blocked meanwhile; everything runs on a stack of ours. The translator's lock may be waited for: whoever
+//! holds it has all signals blocked, so that no handler interrupts its holder.
+//!
+//! **What holds them.** Debug builds abort where the heap is used (*No heap*, below). `clippy.toml` of this crate
+//! refuses the locks of `std` and `thread_local!` everywhere in the agent. Nothing checks that our own locks are only
+//! tried here (`try_lock`), and that nothing is formatted.
 //!
 //! # The `burst` engine
 //!
@@ -31,7 +36,7 @@
 //!
 //! # No heap
 //!
-//! A handler that allocates could deadlock. The allocator of debug builds aborts there
+//! A handler that allocates or frees could deadlock. The allocator of debug builds aborts there
 //! ([`Thread::must_not_allocate`](crate::thread::Thread::must_not_allocate)), which the tests run. Each path has a test that
 //! fails when the path allocates (in `crates/app/tests/robust`):
 //!
