@@ -1,4 +1,5 @@
-//! Keeps the agent's time under its share of the thread's.
+//! Keeps the agent's time under its share of the thread's: an account for each thread. `handler` draws on it under
+//! `burst`, [`crate::account`] under `translate`.
 
 /// The agent's account with one thread, in nanoseconds of thread CPU time.
 ///
