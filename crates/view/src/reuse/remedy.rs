@@ -1,16 +1,18 @@
 //! What to do about a pair of instructions whose reuses miss: told by where the two are, and by how their distances spread.
 
+use std::ops::Range;
+
 use crate::{
     model::{Reuse, ReusePair},
     reuse::verdict,
     words,
 };
 
-/// From this ratio of the longest to the shortest distances on, accesses come in no order.
-const SPREAD: f64 = 4.0;
-
-/// From this ratio on, the shortest distances are those to the next bytes of a line, and say nothing about the order.
-const TWO_KINDS: f64 = 64.0;
+/// Stack distances of accesses to N lines in no order spread evenly from 0 to N: their median is 5 times the first tenth, and
+/// the last tenth begins at 1.8 times the median. These ratios are taken for even. Two kinds of distances, those to the next
+/// bytes of a line and those to the next pass, have their median with one of them.
+const EVEN_BELOW: Range<f64> = 2.5..10.0;
+const EVEN_ABOVE: Range<f64> = 1.3..3.0;
 
 /// What makes the reuses of a pair hit, where something is known to. Sentences.
 pub fn remedy(reuse: &Reuse, pair: &ReusePair) -> Option<String> {
@@ -60,9 +62,9 @@ enum Walk {
 
 fn walk(pair: &ReusePair) -> Walk {
     let far = pair.miss_ratio.0 > 0.5;
-    let spread = pair.stack_bytes.map(|stack| (stack, stack.p90.0 / stack.p10.0));
-    if let Some((stack, spread)) = spread
-        && (SPREAD..TWO_KINDS).contains(&spread)
+    if let Some(stack) = pair.stack_bytes
+        && EVEN_BELOW.contains(&(stack.median.0 / stack.p10.0))
+        && EVEN_ABOVE.contains(&(stack.p90.0 / stack.median.0))
     {
         let [low, high] = [stack.p10, stack.p90].map(|bytes| words::approximate_size(bytes.0));
         return Walk::Random(low, high);

@@ -20,8 +20,8 @@ fn check(change: impl Fn(&mut ReusePair), expect: &str) {
     assert_eq!(told(change).as_deref(), Some(expect));
 }
 
-fn between(pair: &mut ReusePair, low: f64, high: f64) {
-    let [p10, median, p90] = [low, 3.1 * MIB, high].map(Real);
+fn between(pair: &mut ReusePair, low: f64, median: f64, high: f64) {
+    let [p10, median, p90] = [low, median, high].map(Real);
     pair.stack_bytes = Some(ReuseQuantiles { p10, median, p90 });
 }
 
@@ -50,7 +50,16 @@ fn one_instruction_walks_across_the_lines_or_along_them() {
         |pair| {
             same(pair);
             pair.miss_ratio = Real(0.125);
-            between(pair, 0.0, 3.1 * MIB);
+            between(pair, 0.0, 3.1 * MIB, 3.1 * MIB);
+        },
+        again,
+    );
+    // A matrix down its columns: seven in eight come to the next bytes after a column, one in eight after the whole matrix.
+    check(
+        |pair| {
+            same(pair);
+            pair.miss_ratio = Real(0.125);
+            between(pair, 0.034 * MIB, 0.034 * MIB, 2.0 * MIB);
         },
         again,
     );
@@ -69,7 +78,7 @@ fn one_instruction_walks_across_the_lines_or_along_them() {
 #[test]
 fn accesses_in_no_order_are_sorted() {
     check(
-        |pair| between(pair, 0.6 * MIB, 5.4 * MIB),
+        |pair| between(pair, 0.6 * MIB, 3.1 * MIB, 5.4 * MIB),
         "Distances from 614 KiB to 5.4 MiB are those of accesses in no order. Sort or partition them so that accesses to one \
          part of at most 1 MiB follow each other, or make `grid` smaller.",
     );
