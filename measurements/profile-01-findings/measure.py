@@ -15,8 +15,10 @@ from lib.table import group_by, markdown, number
 
 ALONE = ["share", "reuse", "count"]
 COMMANDS = ["profile", *ALONE]
-# What was planted, as a word that the first paragraph must have.
-PLANTED = {"hash-table": "BUCKETS", "linked-list": "allocate_nodes", "matmul": "miss"}
+# What was planted, as words that the first paragraph must have. The list's nodes lie on the heap, which has names with --objects.
+PLANTED = {"hash-table": "false sharing, most of it between worker-0 and worker-1 on `carom_workloads::hash_table::BUCKETS`",
+           "linked-list": "false sharing, most of it between worker-0 and worker-1 on `heap",
+           "matmul": "miss"}
 ORDINARY = ["pigz", "xz"]
 EVENTS = ["instructions", "loads", "stores"]
 # Threads that wait for each other execute a little more or less each time.
