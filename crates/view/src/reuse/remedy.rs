@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::{
-    model::{Reuse, ReusePair},
+    model::{Object, ObjectKind, Reuse, ReusePair},
     reuse::verdict,
     words,
 };
@@ -24,7 +24,10 @@ pub fn remedy(reuse: &Reuse, pair: &ReusePair) -> Option<String> {
     }
     let holds = format!("{factor:.1} times what {} holds", verdict::cache(reuse, reuse.cache_bytes));
     let part = format!("1/{:.0}", factor.ceil());
-    let data = pair.object.as_ref().map_or("the data".into(), |object| format!("`{}`", object.name));
+    // A heap block without its allocation has no name to say.
+    let named = |object: &&Object| object.kind != ObjectKind::Heap || object.declared.is_some();
+    let data =
+        pair.object.as_ref().filter(named).map_or("the data".into(), |object| format!("`{}`", object.name));
     Some(match walk(pair) {
         Walk::Random(low, high) => {
             let size = words::size(reuse.cache_bytes);

@@ -1,5 +1,5 @@
 use crate::{
-    model::{Real, ReusePair, ReuseQuantiles},
+    model::{ObjectKind, Real, ReusePair, ReuseQuantiles},
     reuse, sample,
 };
 
@@ -62,6 +62,16 @@ fn one_instruction_walks_across_the_lines_or_along_them() {
             between(pair, 0.034 * MIB, 0.034 * MIB, 2.0 * MIB);
         },
         again,
+    );
+    // On the heap, without a name.
+    check(
+        |pair| {
+            same(pair);
+            pair.miss_ratio = Real(0.125);
+            let object = pair.object.as_mut().unwrap();
+            (object.kind, object.declared) = (ObjectKind::Heap, None);
+        },
+        &again.replace("`grid`", "the data"),
     );
     // An access to each line only.
     check(
