@@ -27,6 +27,7 @@ COST = [
     ("`carom count`, geometric mean of time", "translate-04-speed", "count: geometric mean",
      "QEMU, counting nothing, 3 to 36; Valgrind's lackey 73 to 164 (translate-09-peers)"),
     ("`carom reuse`, geometric mean of time", "reuse-05-overhead", "sampled: geometric mean of time", "ReuseTracker 2.1 to 2.9, RDX 2.03"),
+    ("`carom profile`, times the dearest of its commands alone", "profile-01-findings", "time of the dearest", ""),
     ("`carom reuse --exact`, geometric mean of time", "reuse-05-overhead", "exact: geometric mean of time", "Loca 49, for private caches"),
     ("The exact analysis by itself: times as fast as DynamoRIO's", "reuse-03-throughput", "DynamoRIO", ""),
     ("Interpreters, one sample in 100,000 accesses", "translate-04-speed", "samples 100K: interpreters", ""),
