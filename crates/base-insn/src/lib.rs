@@ -29,6 +29,7 @@ mod xsave;
 pub use accesses::{MAX_ACCESSES, Operands, StaticAccess};
 pub use code::{MAX_INSTRUCTION_BYTES, Memory};
 pub use decoder::{Decoder, Draw};
+pub use plain::access_kind;
 pub use registers::{Known, Registers};
 pub use statics::{Iteration, Statics};
 pub use vector::{Lanes, Mask};

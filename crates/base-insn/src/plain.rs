@@ -13,7 +13,7 @@ pub(crate) fn operands<'a>(
 ) -> impl Iterator<Item = (&'a UsedMemory, AccessKind)> + use<'a> {
     let info = factory.info_options(instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
     info.used_memory().iter().filter_map(|memory| {
-        let kind = implied::kind(memory.memory_size(), kind(memory.access())?);
+        let kind = implied::kind(memory.memory_size(), access_kind(memory.access())?);
         Some((memory, kind))
     })
 }
@@ -34,7 +34,8 @@ pub(crate) fn unknown_address(memory: &UsedMemory, regs: &Registers) -> Skip {
 
 /// Converts iced's kind of access. A conditional access is an access: conditional loads (`cmov`) always take place, and
 /// a compare-and-swap that stores nothing locks the line as well. Masked forms are handled elsewhere.
-fn kind(access: OpAccess) -> Option<AccessKind> {
+#[must_use]
+pub fn access_kind(access: OpAccess) -> Option<AccessKind> {
     match access {
         OpAccess::Read | OpAccess::CondRead => Some(AccessKind::Load),
         OpAccess::Write | OpAccess::CondWrite => Some(AccessKind::Store),

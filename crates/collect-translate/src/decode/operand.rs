@@ -1,7 +1,7 @@
 //! Memory operands, in a form that code in front of their instruction can compute.
 
 use carom_base::AccessKind;
-use carom_base_insn::{Decoder as Accesses, Lanes, StaticAccess};
+use carom_base_insn::{Decoder as Accesses, Lanes, StaticAccess, access_kind};
 use iced_x86::{
     CodeSize, Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, OpKind,
     Register, UsedMemory,
@@ -61,7 +61,8 @@ impl Finder {
             return operands.map_or(Addressed::Otherwise, Addressed::Plain);
         }
         let info = self.factory.info_options(instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
-        let used = info.used_memory().iter().filter_map(|memory| Some((memory, kind(memory.access())?)));
+        let used =
+            info.used_memory().iter().filter_map(|memory| Some((memory, access_kind(memory.access())?)));
         let mut operands = Vec::with_capacity(known.len());
         for (memory, kind) in used {
             let Some(operand) = known.get(operands.len()).and_then(|access| {
@@ -81,7 +82,7 @@ impl Finder {
     pub fn lanes(&mut self, instruction: &Instruction) -> Option<(Operand, Lanes)> {
         let lanes = Lanes::of(instruction).filter(|_| !instruction.is_vsib())?;
         let info = self.factory.info_options(instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
-        let memory = info.used_memory().iter().find(|memory| kind(memory.access()).is_some())?;
+        let memory = info.used_memory().iter().find(|memory| access_kind(memory.access()).is_some())?;
         Some((plain(memory, 0, lanes.lane_bytes, lanes.kind)?, lanes))
     }
 
@@ -179,16 +180,6 @@ fn whole(register: Register) -> Option<Option<Gpr>> {
 
 fn bit(register: Register) -> u16 {
     if register.is_gpr() { 1 << (register.full_register().number() & 15) } else { 0 }
-}
-
-/// As in [`Accesses`]: a conditional access counts as an access.
-fn kind(access: OpAccess) -> Option<AccessKind> {
-    match access {
-        OpAccess::Read | OpAccess::CondRead => Some(AccessKind::Load),
-        OpAccess::Write | OpAccess::CondWrite => Some(AccessKind::Store),
-        OpAccess::ReadWrite | OpAccess::ReadCondWrite => Some(AccessKind::ReadModifyWrite),
-        OpAccess::None | OpAccess::NoMemAccess => None,
-    }
 }
 
 /// Bit tests with a register operand access an address that depends on the register, and `clzero` accesses a whole

@@ -127,16 +127,7 @@ impl Positions for CurrentPositions<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn watched(serial: u32, domain: u32) -> WatchedThread {
-        WatchedThread {
-            thread: ThreadId(serial),
-            domain: Domain(domain),
-            tid: 7,
-            watches: None,
-            name: 100 + u64::from(serial),
-        }
-    }
+    use crate::detect::reuse::thread_table::tests::watched;
 
     #[test]
     fn the_position_of_a_domain_is_the_sum_over_its_threads() {

@@ -186,10 +186,11 @@ impl ThreadTable {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn watched(serial: u32, domain: u32) -> WatchedThread {
+    /// A thread of this serial number in this domain, which the engine calls 100 more.
+    pub fn watched(serial: u32, domain: u32) -> WatchedThread {
         WatchedThread {
             thread: ThreadId(serial),
             domain: Domain(domain),
