@@ -24,6 +24,8 @@ def measure(options):
     before = Path(os.environ.get("CAROM_BEFORE") or sys.exit("CAROM_BEFORE must name the folder of the earlier release build")) / "carom"
     builds = {"before": before, "after": CAROM}
     versions = {f"{name}_version": version(build) for name, build in builds.items()}
+    if versions["before_version"].endswith("-dirty") and not options.quick:
+        sys.exit("the tree of CAROM_BEFORE has changes that no commit has")
     for program in selected(options):
         # Once unmeasured: the input and the program are in the page cache for everybody.
         program.run([])

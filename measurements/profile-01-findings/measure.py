@@ -18,7 +18,7 @@ COMMANDS = ["profile", *ALONE]
 # What was planted, as words that the first paragraph must have. The list's nodes lie on the heap, which has names with --objects.
 PLANTED = {"hash-table": "false sharing, most of it between worker-0 and worker-1 on `carom_workloads::hash_table::BUCKETS`",
            "linked-list": "false sharing, most of it between worker-0 and worker-1 on `heap",
-           "matmul": "miss"}
+           "matmul": "multiply.rs"}
 ORDINARY = ["pigz", "xz"]
 EVENTS = ["instructions", "loads", "stores"]
 # Threads that wait for each other execute a little more or less each time.
