@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::{
     options::OutputArgs,
+    profile::ProfileArgs,
     questions::{Layouts, Record},
 };
 
@@ -27,6 +28,8 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// What limits the program's use of memory: sharing, reuse and counts in one run, the worst problem first
+    Profile(Box<ProfileArgs>),
     /// A subcommand that records.
     #[command(flatten)]
     Record(Record),

@@ -118,7 +118,7 @@ mod tests {
             panic!("report")
         };
         let all = args.layouts.all();
-        question(recordings, &all).map(|question| question.report(recordings, &all))
+        question(recordings, &all).map(|question| question.report(recordings))
     }
 
     #[test]

@@ -28,11 +28,15 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{Cli, Command};
+use crate::{
+    cli::{Cli, Command},
+    question::Recorder,
+};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
+        Command::Profile(args) => args.run(),
         Command::Record(question) => question.run(),
         Command::Report(args) => report::run(&args),
         Command::Doctor(args) => tools::doctor(&args),

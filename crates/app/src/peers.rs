@@ -55,6 +55,12 @@ impl Peers {
         Ok(Self { write: write.map(Path::to_owned), compare })
     }
 
+    /// These and those.
+    pub fn and(mut self, those: Self) -> Self {
+        self.compare.extend(those.compare);
+        Self { write: self.write.or(those.write), compare: self.compare }
+    }
+
     /// Whether files are to be written.
     pub fn wanted(&self) -> bool {
         self.write.is_some()

@@ -1,5 +1,6 @@
-//! What every question is to the command line: how it is recorded, and how it is reported on.
+//! What every question is to the command line: how it is recorded, how it is reported on, and how it joins others.
 
+use carom_collect::Settings;
 use carom_store::Recording;
 use carom_view::model::Report;
 
@@ -24,11 +25,16 @@ pub trait Question {
     /// The subcommand's name, as manifests have it.
     fn command(&self) -> &'static str;
 
-    /// Studies recordings as one. `parts`: how other questions are reported on, for one that asks them, too.
-    fn report(&self, recordings: &[Recording], parts: &[&dyn Question]) -> Report;
+    /// Studies recordings as one.
+    fn report(&self, recordings: &[Recording]) -> Report;
 
     /// How the text is laid out.
-    fn lay_out(&self, layout: &mut Layout);
+    fn lay_out(&self, _: &mut Layout) {}
+
+    /// Whether the report needs to know how long a load from memory takes, which is measured after the program.
+    fn times_memory(&self) -> bool {
+        false
+    }
 
     /// Files of other tools, to be read before anything runs.
     ///
@@ -37,4 +43,20 @@ pub trait Question {
     fn peers(&self) -> Result<Peers, Failure> {
         Ok(Peers::default())
     }
+}
+
+/// How a question joins `carom profile`, which records several in one run: the options that it brings along.
+pub trait Join {
+    /// Adds what the question needs to the settings of the run, in which code is translated. Executed instructions and
+    /// accesses are counted anyway.
+    fn join(&self, settings: &mut Settings, means: Means);
+}
+
+/// What all questions of one run share.
+#[derive(Clone, Copy, Debug)]
+pub struct Means {
+    /// Mean number of loads, and of stores, between sampled ones.
+    pub period: u64,
+    /// Debug registers of each thread.
+    pub registers: u32,
 }

@@ -3,17 +3,16 @@
 use clap::{Args, Subcommand};
 
 use crate::{
-    count::{CountArgs, CountLayout},
+    count::{CountArgs, CountJoin, CountLayout},
     failure::{End, Failure},
-    profile::{ProfileArgs, ProfileLayout},
-    question::{Question, Recorder},
-    reuse::{ReuseArgs, ReuseLayout},
-    share::{ShareArgs, ShareLayout},
+    question::{Join, Question, Recorder},
+    reuse::{ReuseArgs, ReuseJoin, ReuseLayout},
+    share::{ShareArgs, ShareJoin, ShareLayout},
     widths::{WidthsArgs, WidthsLayout},
 };
 
 macro_rules! questions {
-    ($($(#[$text:meta])* $name:ident($args:ty), $field:ident: $layout:ty;)*) => {
+    ($($(#[$text:meta])* $name:ident($args:ty), $field:ident: $layout:ty $(, joins: $join:ty)?;)*) => {
         /// The subcommands that record.
         #[derive(Debug, Subcommand)]
         pub enum Record {
@@ -41,18 +40,40 @@ macro_rules! questions {
                 vec![$(&self.$field),*]
             }
         }
+
+        /// How questions join `carom profile`.
+        #[derive(Debug, Args)]
+        pub struct Joins {
+            $($(#[command(flatten)] pub $field: $join,)?)*
+        }
+
+        impl Joins {
+            /// The names of the questions that join.
+            pub const NAMES: &'static [&'static str] = &[$($(joining!($field, $join),)?)*];
+
+            /// Every question that joins, with its name.
+            pub fn all(&self) -> Vec<(&'static str, &dyn Join)> {
+                vec![$($((joining!($field, $join), &self.$field as &dyn Join),)?)*]
+            }
+        }
     };
 }
 
+/// A question's name.
+macro_rules! joining {
+    ($field:ident, $join:ty) => {
+        stringify!($field)
+    };
+}
+
+// A question that `carom profile` asks too `joins` it.
 questions! {
-    /// What limits the program's use of memory: sharing, reuse and counts in one run, the worst problem first
-    Profile(Box<ProfileArgs>), profile: ProfileLayout;
     /// Which threads bounce which cache lines: true and false sharing, by line, variable and source line
-    Share(ShareArgs), share: ShareLayout;
-    /// How many instructions, loads, stores, bytes, jumps, calls and system calls each thread executes, exactly
-    Count(CountArgs), count: CountLayout;
+    Share(ShareArgs), share: ShareLayout, joins: ShareJoin;
     /// How far apart accesses to the same data are, and what caches of each size would miss
-    Reuse(Box<ReuseArgs>), reuse: ReuseLayout;
+    Reuse(Box<ReuseArgs>), reuse: ReuseLayout, joins: ReuseJoin;
+    /// How many instructions, loads, stores, bytes, jumps, calls and system calls each thread executes, exactly
+    Count(CountArgs), count: CountLayout, joins: CountJoin;
     /// How wide the program's accesses are: the example of docs/adding-a-study.md
     #[command(hide = true)]
     Widths(WidthsArgs), widths: WidthsLayout;

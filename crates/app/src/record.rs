@@ -17,8 +17,8 @@ use crate::{
 pub struct Job<'a> {
     /// The question.
     pub question: &'a dyn Question,
-    /// The questions that it combines.
-    pub parts: Vec<&'a dyn Question>,
+    /// The names of those that it asks, where it is several.
+    pub asked: Vec<String>,
     /// The program, how often and when it is observed, and where its profile goes.
     pub program: &'a ProgramArgs,
     /// The settings of the agents.
@@ -31,32 +31,32 @@ pub struct Job<'a> {
     pub layout: Layout,
     /// Files of other tools.
     pub peers: Peers,
-    /// Measure how long a load from memory takes.
-    pub time_memory: bool,
 }
 
 impl<'a> Job<'a> {
     /// One question by itself, laid out as it says.
+    ///
+    /// # Errors
+    /// A file of another tool cannot be read.
     pub fn new(
         question: &'a dyn Question,
         program: &'a ProgramArgs,
         output: &'a OutputArgs,
         settings: Settings,
         reason: impl Into<String>,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         let mut layout = Layout::default();
         question.lay_out(&mut layout);
-        Self {
+        Ok(Self {
             question,
-            parts: Vec::new(),
+            asked: Vec::new(),
             program,
             settings,
             reason: reason.into(),
             output,
             layout,
-            peers: Peers::default(),
-            time_memory: false,
-        }
+            peers: question.peers()?,
+        })
     }
 }
 
@@ -73,11 +73,12 @@ pub fn run(job: Job<'_>) -> Result<End, Failure> {
     for number in 1..=runs {
         let recorded = carom_collect::record(&Request {
             command: job.question.command().into(),
+            questions: job.asked.clone(),
             argv: job.program.program.clone(),
             dir: job.program.output.as_deref().map(|dir| of_run(dir, number, runs)),
             settings: job.settings,
             reason: job.reason.clone(),
-            time_memory: job.time_memory,
+            time_memory: job.question.times_memory(),
         });
         let outcome = match recorded {
             Ok(outcome) => outcome,
@@ -125,7 +126,7 @@ fn report(job: &Job<'_>, profiles: &[PathBuf]) -> Result<(), Failure> {
         return Ok(());
     }
     let recordings: Result<Vec<Recording>, _> = profiles.iter().map(|dir| Recording::open(dir)).collect();
-    let report = job.question.report(&recordings.map_err(Failure::new)?, &job.parts);
+    let report = job.question.report(&recordings.map_err(Failure::new)?);
     output::write(&report, args)?;
     let compared = job.peers.serve(&report)?;
     if !args.quiet {

@@ -7,6 +7,8 @@ use crate::{
     failure::{End, Failure},
     load,
     output::{self, Layout},
+    profile::Together,
+    question::Question,
 };
 
 /// Prints one report over all profiles.
@@ -19,14 +21,17 @@ pub fn run(args: &ReportArgs) -> Result<End, Failure> {
         args.profiles.iter().map(|dir| Recording::open(dir)).collect();
     let recordings = recordings.map_err(Failure::new)?;
     let questions = args.layouts.all();
-    let question = load::question(&recordings, &questions)?;
+    let together = Together(&questions);
+    let mut known = questions.clone();
+    known.push(&together);
+    let question = load::question(&recordings, &known)?;
     let peers = question.peers()?;
-    let report = question.report(&recordings, &questions);
+    let report = question.report(&recordings);
     output::write(&report, &args.report)?;
     let compared = peers.serve(&report)?;
     if !args.report.quiet {
         let mut layout = Layout::default();
-        questions.iter().for_each(|each| each.lay_out(&mut layout));
+        together.lay_out(&mut layout);
         print!("{}{compared}", output::text(&report, &args.report, &layout, &std::io::stdout()));
     }
     Ok(End::Success)

@@ -30,7 +30,7 @@ pub fn begin(request: &Request, program: String) -> Manifest {
     let machine = Machine::here();
     Manifest {
         command: request.command.clone(),
-        questions: questions(settings),
+        questions: request.questions.clone(),
         argv: request.argv.clone(),
         program,
         started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64()),
@@ -41,16 +41,6 @@ pub fn begin(request: &Request, program: String) -> Manifest {
         reuse: settings.reuse.as_ref().map(|asked| reuse::info(asked, settings.engine)),
         ..Manifest::default()
     }
-}
-
-/// What is looked for, by name.
-fn questions(settings: &Settings) -> Vec<String> {
-    let asked = [
-        ("share", settings.share.is_some()),
-        ("reuse", settings.reuse.is_some()),
-        ("count", settings.engine == Engine::Translate),
-    ];
-    asked.into_iter().filter(|(_, is)| *is).map(|(name, _)| name.into()).collect()
 }
 
 fn engine_info(settings: &Settings, reason: String) -> EngineInfo {

@@ -26,6 +26,8 @@ use crate::{
 pub struct Request {
     /// The subcommand, for the manifest.
     pub command: String,
+    /// The questions that it asks, by the names of their subcommands, where it is several.
+    pub questions: Vec<String>,
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Where the profile goes; `None`: `PROGRAM.N.carom` in the current directory.

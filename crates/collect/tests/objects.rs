@@ -75,6 +75,7 @@ fn follow(name: &str, script: &str, least: u64) -> Followed {
     };
     let request = Request {
         command: "share".into(),
+        questions: Vec::new(),
         argv: ["sh", "-c", &script].map(String::from).into(),
         dir: Some(scratch.path().join("profile")),
         settings,

@@ -25,8 +25,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let counted = ("count", count::report(&run, &findings));
     let (shared_run, shared) = sample::two();
     let (reused_run, reused) = sample::sampled_reuse();
-    let parts = (share::report(&shared_run, &shared), reuse::report(&reused_run, &reused));
-    let profiled = ("profile", profile::report(&run, Some(parts.0), Some(parts.1), Some(&findings)));
+    let parts = vec![
+        share::report(&shared_run, &shared),
+        reuse::report(&reused_run, &reused),
+        count::report(&run, &findings),
+    ];
+    let profiled = ("profile", profile::report(&run, parts));
     let reused = [
         ("reuse", sample::relaxed()),
         ("reuse-sampled", sample::sampled_reuse()),

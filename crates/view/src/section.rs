@@ -1,7 +1,7 @@
 //! What a question adds to a report.
 
 use crate::{
-    model::Report,
+    model::{Finding, Report},
     text::{Options, page::Page},
     words::ThreadNames,
 };
@@ -16,6 +16,11 @@ pub trait Section {
 
     /// The observations, and the losses.
     fn measured(&self, report: &Report) -> Vec<Row>;
+
+    /// What limits the program's use of memory, where that is what the question is about. `report`: its own.
+    fn finding(&self, _report: &Report) -> Option<Finding> {
+        None
+    }
 
     /// How well the numbers are known.
     fn precision(&self) -> Vec<Row> {

@@ -35,6 +35,10 @@ pub struct CountArgs {
     pub program: ProgramArgs,
 }
 
+/// With other questions nothing is added: what is translated is counted.
+#[derive(Debug, Args)]
+pub struct CountJoin {}
+
 /// How a report of counts is printed.
 #[derive(Debug, Args)]
 pub struct CountLayout {

@@ -7,13 +7,13 @@ use carom_store::Recording;
 use carom_study::count::CountStudy;
 use carom_view::model::Report;
 
-pub use args::{CountArgs, CountLayout};
+pub use args::{CountArgs, CountJoin, CountLayout};
 
 use crate::{
     failure::{End, Failure},
     load,
     output::Layout,
-    question::{Question, Recorder},
+    question::{Join, Means, Question, Recorder},
     record::{self, Job},
 };
 
@@ -26,7 +26,7 @@ impl Recorder for CountArgs {
             Some(Trial::Checksums) => "a trial: counts, and writes down accesses and adds up their addresses",
             Some(Trial::Samples) => "a trial: counts, and takes samples that nobody keeps",
         };
-        record::run(Job::new(&self.layout, &self.program, &self.report, settings(self), reason))
+        record::run(Job::new(&self.layout, &self.program, &self.report, settings(self), reason)?)
     }
 }
 
@@ -35,13 +35,17 @@ impl Question for CountLayout {
         "count"
     }
 
-    fn report(&self, recordings: &[Recording], _: &[&dyn Question]) -> Report {
+    fn report(&self, recordings: &[Recording]) -> Report {
         load::report(recordings, &CountStudy, carom_view::count::report)
     }
 
     fn lay_out(&self, layout: &mut Layout) {
         layout.per_thread = self.per_thread;
     }
+}
+
+impl Join for CountJoin {
+    fn join(&self, _: &mut Settings, _: Means) {}
 }
 
 /// Counting alone: no sample is kept, so nothing is published, watched or timed.

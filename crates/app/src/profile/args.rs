@@ -1,12 +1,10 @@
 //! Options of `carom profile`.
 
-use clap::{Args, ValueEnum};
+use clap::{Args, builder::PossibleValuesParser};
 
 use crate::{
-    count::CountLayout,
     options::{LEAST_ACCESSES, OutputArgs, ProgramArgs, percent},
-    reuse::{Groups, ReuseLayout, parse_domains},
-    share::ShareLayout,
+    questions::{Joins, Layouts},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -17,32 +15,16 @@ const EXAMPLES: &str = "Examples:
 
 The program's output and exit status stay its own; the report goes to standard error.";
 
-/// The questions that `carom profile` answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Asked {
-    /// Which threads bounce which cache lines
-    Share,
-    /// How far apart accesses to the same data are, and what caches would miss
-    Reuse,
-    /// How much each thread executes
-    Count,
-}
-
-impl Asked {
-    /// All of them.
-    const ALL: [Self; 3] = [Self::Share, Self::Reuse, Self::Count];
-}
-
 /// `carom profile`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ProfileArgs {
     /// Answer only these questions
-    #[arg(long, value_enum, value_name = "QUESTION,…", value_delimiter = ',', conflicts_with = "skip")]
-    pub only: Vec<Asked>,
+    #[arg(long, value_parser = question(), value_name = "QUESTION,…", value_delimiter = ',', conflicts_with = "skip")]
+    pub only: Vec<String>,
     /// Answer all questions but these
-    #[arg(long, value_enum, value_name = "QUESTION,…", value_delimiter = ',')]
-    pub skip: Vec<Asked>,
+    #[arg(long, value_parser = question(), value_name = "QUESTION,…", value_delimiter = ',')]
+    pub skip: Vec<String>,
     /// Mean number of loads between sampled loads, and of stores between sampled stores
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(LEAST_ACCESSES..))]
     pub period: u64,
@@ -53,19 +35,12 @@ pub struct ProfileArgs {
     /// Follow heap allocations, so that objects are named by their allocation site
     #[arg(long)]
     pub objects: bool,
-    /// Groups of processors or of threads that share a cache, such as 0-1,2-3 or threads:0,1 [default: those of the machine's
-    /// last cache]
-    #[arg(long, value_name = "GROUPS", value_parser = parse_domains)]
-    pub cache_domains: Option<Groups>,
-    /// How the report on sharing is laid out.
+    /// What questions bring along for the run.
     #[command(flatten)]
-    pub share: ShareLayout,
-    /// How the counts are laid out.
+    pub joins: Joins,
+    /// How they are reported on.
     #[command(flatten)]
-    pub count: CountLayout,
-    /// How the report on reuse is made.
-    #[command(flatten)]
-    pub reuse: ReuseLayout,
+    pub layouts: Layouts,
     /// Where the report goes.
     #[command(flatten)]
     pub report: OutputArgs,
@@ -74,14 +49,43 @@ pub struct ProfileArgs {
     pub program: ProgramArgs,
 }
 
-/// No options of its own: each question has its own.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub struct ProfileLayout {}
-
 impl ProfileArgs {
-    /// The questions to answer.
-    pub fn questions(&self) -> Vec<Asked> {
-        let only = if self.only.is_empty() { &Asked::ALL[..] } else { &self.only };
-        Asked::ALL.into_iter().filter(|each| only.contains(each) && !self.skip.contains(each)).collect()
+    /// The names of the questions to answer.
+    pub fn asked(&self) -> Vec<&'static str> {
+        let wanted = |name: &&str| {
+            let named = |names: &[String]| names.iter().any(|each| each == name);
+            (self.only.is_empty() || named(&self.only)) && !named(&self.skip)
+        };
+        Joins::NAMES.iter().copied().filter(wanted).collect()
+    }
+}
+
+fn question() -> PossibleValuesParser {
+    PossibleValuesParser::new(Joins::NAMES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::parsed;
+
+    fn asked(options: &[&str]) -> Vec<&'static str> {
+        parsed::<ProfileArgs>(options).asked()
+    }
+
+    #[test]
+    fn all_are_asked_or_those_that_are_named() {
+        assert_eq!(asked(&[]), ["share", "reuse", "count"]);
+        assert_eq!(asked(&["--only", "count,share"]), ["share", "count"]);
+        assert_eq!(asked(&["--skip", "count"]), ["share", "reuse"]);
+        assert!(asked(&["--skip", "share,reuse,count"]).is_empty());
+    }
+
+    /// The names are those by which reports find the questions' parts.
+    #[test]
+    fn names_are_those_of_the_questions() {
+        let args: ProfileArgs = parsed(&[]);
+        let commands: Vec<_> = args.layouts.all().iter().map(|question| question.command()).collect();
+        assert!(Joins::NAMES.iter().all(|name| commands.contains(name)), "{commands:?}");
     }
 }

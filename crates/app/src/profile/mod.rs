@@ -2,103 +2,96 @@
 
 mod args;
 
-use carom_base_sys::{
-    machine::Machine,
-    probe::{Facts, Probes, choose_burst_delivery},
-};
-use carom_collect::{Engine, ReuseMethod, ReuseSettings, Settings, ShareSettings, WatchChoice};
+use carom_base_sys::probe::{Facts, Probes, choose_burst_delivery};
+use carom_collect::{Engine, Settings};
 use carom_store::Recording;
-use carom_study::{Study, count::CountStudy, recording::Recordings};
+use carom_study::recording::Recordings;
 use carom_view::{RunInfo, model::Report};
 
-pub use args::{ProfileArgs, ProfileLayout};
+pub use args::ProfileArgs;
 
-use self::args::Asked;
 use crate::{
     failure::{End, Failure},
-    options::{BOARD_SLOTS, MAX_STEPS, REGISTERS, REUSE_SLOTS, SHARE_PERIOD_NS},
+    options::{MAX_STEPS, REGISTERS},
     output::Layout,
-    question::{Question, Recorder},
+    peers::Peers,
+    question::{Means, Question, Recorder},
     record::{self, Job},
-    reuse::Groups,
     signals::delivery,
     translatable::translatable,
 };
 
 impl Recorder for ProfileArgs {
     fn run(&self) -> Result<End, Failure> {
-        let asked = self.questions();
+        let asked = self.asked();
         if asked.is_empty() {
             return Err(Failure::new("--only and --skip leave no question to ask"));
         }
-        let peers = self.reuse.peers()?;
+        let questions = self.layouts.all();
+        let together = Together(&questions);
         let probes = Probes::judge(&Facts::to_choose());
         translatable(&self.program, &probes).map_err(|cause| {
             Failure::new(format!(
                 "{cause}; without translated code one run answers one question: use carom share or carom reuse"
             ))
         })?;
-        let parts: Vec<&dyn Question> = vec![&self.share, &self.count, &self.reuse];
-        let mut layout = Layout::default();
-        parts.iter().for_each(|part| part.lay_out(&mut layout));
         let settings = settings(self, &asked, &probes);
         let reason = "answers several questions in one run";
         record::run(Job {
-            parts,
-            layout,
-            peers,
-            time_memory: self.reuse.advise.is_some(),
-            ..Job::new(&ProfileLayout {}, &self.program, &self.report, settings, reason)
+            asked: asked.iter().map(|&name| name.to_owned()).collect(),
+            ..Job::new(&together, &self.program, &self.report, settings, reason)?
         })
     }
 }
 
-impl Question for ProfileLayout {
+/// Of all questions, those that were asked in one run.
+pub struct Together<'a>(pub &'a [&'a dyn Question]);
+
+impl Question for Together<'_> {
     fn command(&self) -> &'static str {
         "profile"
     }
 
-    fn report(&self, recordings: &[Recording], parts: &[&dyn Question]) -> Report {
+    fn report(&self, recordings: &[Recording]) -> Report {
         let asked = |question: &str| recordings.iter().any(|recording| recording.manifest().asks(question));
-        let of = |question: &str| {
-            let part = parts.iter().find(|part| part.command() == question && asked(question))?;
-            Some(part.report(recordings, &[]))
-        };
-        let (share, reuse) = (of("share"), of("reuse"));
-        let mut all = Recordings::new(recordings);
-        let counts = asked("count").then(|| CountStudy.study(&mut all));
-        carom_view::profile::report(&RunInfo::of(&all.manifests()), share, reuse, counts.as_ref())
+        let parts = self.0.iter().filter(|part| asked(part.command()));
+        let reports = parts.map(|part| part.report(recordings)).collect();
+        let all = Recordings::new(recordings);
+        carom_view::profile::report(&RunInfo::of(&all.manifests()), reports)
     }
 
-    fn lay_out(&self, _: &mut Layout) {}
+    fn lay_out(&self, layout: &mut Layout) {
+        self.0.iter().for_each(|part| part.lay_out(layout));
+    }
+
+    fn times_memory(&self) -> bool {
+        self.0.iter().any(|part| part.times_memory())
+    }
+
+    fn peers(&self) -> Result<Peers, Failure> {
+        self.0.iter().try_fold(Peers::default(), |all, part| Ok(all.and(part.peers()?)))
+    }
 }
 
-fn settings(args: &ProfileArgs, asked: &[Asked], probes: &Probes) -> Settings {
+/// What every question needs, and what those that were asked add.
+fn settings(args: &ProfileArgs, asked: &[&str], probes: &Probes) -> Settings {
     let signals = choose_burst_delivery(probes);
-    let registers = signals.as_ref().map_or(0, |choice| choice.watchpoints).min(REGISTERS);
-    let period = if asked == [Asked::Count] { 0 } else { args.period };
-    let share = asked.contains(&Asked::Share);
-    // Translated code watches for reuse; for sharing, registers cost less where they are available.
-    let watch = if registers > 0 { WatchChoice::Registers } else { WatchChoice::Software };
-    Settings {
-        load_period: period,
-        store_period: period,
-        period_ns: if share { SHARE_PERIOD_NS } else { 0 },
+    let means = Means {
+        period: args.period,
+        registers: signals.as_ref().map_or(0, |choice| choice.watchpoints).min(REGISTERS),
+    };
+    let mut settings = Settings {
         budget_ppm: (args.budget * 1e4).round() as u32,
         max_steps: MAX_STEPS,
-        watchpoints: if share { registers } else { 0 },
         delivery: delivery(signals.ok().map(|choice| choice.delivery)),
         objects: args.objects.then_some(0),
         window: args.program.window.window(),
-        share: share.then_some(ShareSettings { watch, board_slots: BOARD_SLOTS }),
-        reuse: asked.contains(&Asked::Reuse).then(|| ReuseSettings {
-            method: ReuseMethod::Sampled { watch: WatchChoice::Software, slots: REUSE_SLOTS },
-            domains: args
-                .cache_domains
-                .clone()
-                .unwrap_or_else(|| Groups::of_machine(&Machine::here().caches))
-                .domains(),
-        }),
         ..Settings::of(Engine::Translate)
+    };
+    for (name, question) in args.joins.all() {
+        if asked.contains(&name) {
+            question.join(&mut settings, means);
+        }
     }
+    settings
 }

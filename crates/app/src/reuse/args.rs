@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use carom_base::LARGEST_PLACE_BYTES;
-use carom_collect::{Engine, WatchChoice};
+use carom_base_sys::machine::Machine;
+use carom_collect::{Domains, Engine, WatchChoice};
 use carom_study::reuse::{Bins, ReuseOptions};
 use clap::{Args, ValueEnum};
 
@@ -47,10 +48,9 @@ pub struct ReuseArgs {
     /// Uses watched in software at a time, for each of the three kinds of watch
     #[arg(long, value_name = "N", default_value_t = REUSE_SLOTS, value_parser = clap::value_parser!(u32).range(1..=64), hide_short_help = true)]
     pub slots: u32,
-    /// Groups of processors or of threads that share a cache, such as 0-1,2-3, 0+2,1+3 or threads:0,1 [default: those of the
-    /// machine's last cache]
-    #[arg(long, value_name = "GROUPS", value_parser = domains::parse)]
-    pub cache_domains: Option<Groups>,
+    /// Which accesses meet in a cache.
+    #[command(flatten)]
+    pub caches: ReuseJoin,
     /// With --exact: sizes of places in bytes, powers of two; 1: exactly the bytes of an access [default: 64, a line]
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = granularity)]
     pub granularity: Vec<u32>,
@@ -78,6 +78,25 @@ pub struct ReuseArgs {
     /// What to run.
     #[command(flatten)]
     pub program: ProgramArgs,
+}
+
+/// Which accesses meet in a cache: what is chosen of reuse where other questions are asked too.
+#[derive(Debug, Args)]
+pub struct ReuseJoin {
+    /// Groups of processors or of threads that share a cache, such as 0-1,2-3, 0+2,1+3 or threads:0,1 [default: those of the
+    /// machine's last cache]
+    #[arg(long, value_name = "GROUPS", value_parser = domains::parse)]
+    pub cache_domains: Option<Groups>,
+}
+
+impl ReuseJoin {
+    /// The groups that were asked for, or those of this machine.
+    pub fn domains(&self) -> Domains {
+        match &self.cache_domains {
+            Some(groups) => groups.domains(),
+            None => Groups::of_machine(&Machine::here().caches).domains(),
+        }
+    }
 }
 
 /// How the report on reuse is made.

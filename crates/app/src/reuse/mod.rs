@@ -4,40 +4,31 @@ mod args;
 mod domains;
 mod settings;
 
-use carom_base_sys::{
-    machine::Machine,
-    probe::{Facts, Probes},
-};
+use carom_base_sys::probe::{Facts, Probes};
+use carom_collect::{ReuseMethod, ReuseSettings, Settings, WatchChoice};
 use carom_store::Recording;
 use carom_view::model::Report;
 
-pub use args::{ReuseArgs, ReuseLayout};
-pub use domains::{Groups, parse as parse_domains};
+pub use args::{ReuseArgs, ReuseJoin, ReuseLayout};
 
 use crate::{
     failure::{End, Failure},
     load,
+    options::REUSE_SLOTS,
     output::Layout,
     peers::Peers,
-    question::{Question, Recorder},
+    question::{Join, Means, Question, Recorder},
     record::{self, Job},
 };
 
 impl Recorder for ReuseArgs {
     fn run(&self) -> Result<End, Failure> {
-        let peers = self.layout.peers()?;
         let method = settings::method(self).map_err(Failure::new)?;
         let means = settings::Means::of(&self.program, &Probes::judge(&Facts::to_choose()));
-        let groups = match &self.cache_domains {
-            Some(groups) => groups.clone(),
-            None => Groups::of_machine(&Machine::here().caches),
-        };
-        let plan = settings::plan(self, method, &means, groups.domains()).map_err(Failure::new)?;
+        let plan = settings::plan(self, method, &means, self.caches.domains()).map_err(Failure::new)?;
         record::run(Job {
             layout: Layout { lines: self.top, ..Layout::default() },
-            peers,
-            time_memory: self.layout.advise.is_some(),
-            ..Job::new(&self.layout, &self.program, &self.report, plan.settings, plan.reason)
+            ..Job::new(&self.layout, &self.program, &self.report, plan.settings, plan.reason)?
         })
     }
 }
@@ -47,14 +38,24 @@ impl Question for ReuseLayout {
         "reuse"
     }
 
-    fn report(&self, recordings: &[Recording], _: &[&dyn Question]) -> Report {
+    fn report(&self, recordings: &[Recording]) -> Report {
         load::report(recordings, &self.options(), carom_view::reuse::report)
     }
-
-    /// The tables are as long as those of sharing.
-    fn lay_out(&self, _: &mut Layout) {}
+    fn times_memory(&self) -> bool {
+        self.advise.is_some()
+    }
 
     fn peers(&self) -> Result<Peers, Failure> {
         Peers::new(self.peers.as_deref(), &self.compare)
+    }
+}
+
+impl Join for ReuseJoin {
+    fn join(&self, settings: &mut Settings, means: Means) {
+        settings.load_period = means.period;
+        settings.store_period = means.period;
+        // Translated code watches at no other question's cost: the debug registers are those of sharing.
+        let method = ReuseMethod::Sampled { watch: WatchChoice::Software, slots: REUSE_SLOTS };
+        settings.reuse = Some(ReuseSettings { method, domains: self.domains() });
     }
 }

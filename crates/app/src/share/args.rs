@@ -71,6 +71,10 @@ pub struct ShareArgs {
     pub program: ProgramArgs,
 }
 
+/// Nothing of sharing's own is chosen where other questions are asked too.
+#[derive(Debug, Args)]
+pub struct ShareJoin {}
+
 /// How a report of sharing is printed.
 #[derive(Debug, Args)]
 pub struct ShareLayout {

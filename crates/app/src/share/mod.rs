@@ -8,20 +8,20 @@ mod periods;
 use std::cell::LazyCell;
 
 use carom_base_sys::probe::{Facts, Probes};
-use carom_collect::{Engine, Settings, ShareSettings};
+use carom_collect::{Engine, Settings, ShareSettings, WatchChoice};
 use carom_store::Recording;
 use carom_study::share::ShareStudy;
 use carom_view::model::Report;
 
-pub use args::{ShareArgs, ShareLayout};
+pub use args::{ShareArgs, ShareJoin, ShareLayout};
 
-use self::{means::Means, periods::Periods};
+use self::periods::Periods;
 use crate::{
     failure::{End, Failure},
     load,
-    options::SHARE_PERIOD_NS,
+    options::{BOARD_SLOTS, SHARE_PERIOD_NS},
     output::Layout,
-    question::{Question, Recorder},
+    question::{Join, Means, Question, Recorder},
     record::{self, Job},
     signals::delivery,
     translatable::translatable,
@@ -37,7 +37,7 @@ impl Recorder for ShareArgs {
         let periods = periods::periods(self, choice.engine).map_err(Failure::new)?;
         let means = means::choose(self, &periods, choice.reason, &probes).map_err(Failure::new)?;
         let settings = settings(self, &periods, &means);
-        record::run(Job::new(&self.layout, &self.program, &self.report, settings, means.reason))
+        record::run(Job::new(&self.layout, &self.program, &self.report, settings, means.reason)?)
     }
 }
 
@@ -46,7 +46,7 @@ impl Question for ShareLayout {
         "share"
     }
 
-    fn report(&self, recordings: &[Recording], _: &[&dyn Question]) -> Report {
+    fn report(&self, recordings: &[Recording]) -> Report {
         load::report(recordings, &ShareStudy, carom_view::share::report)
     }
 
@@ -56,7 +56,20 @@ impl Question for ShareLayout {
     }
 }
 
-fn settings(args: &ShareArgs, periods: &Periods, means: &Means) -> Settings {
+impl Join for ShareJoin {
+    fn join(&self, settings: &mut Settings, means: Means) {
+        // Registers cost less than watching in software, where they are available.
+        let watch = if means.registers > 0 { WatchChoice::Registers } else { WatchChoice::Software };
+        settings.load_period = means.period;
+        settings.store_period = means.period;
+        // For processes in which code cannot be translated.
+        settings.period_ns = SHARE_PERIOD_NS;
+        settings.watchpoints = means.registers;
+        settings.share = Some(ShareSettings { watch, board_slots: BOARD_SLOTS });
+    }
+}
+
+fn settings(args: &ShareArgs, periods: &Periods, means: &means::Means) -> Settings {
     let (engine, period_ns, load_period, store_period) = match *periods {
         Periods::Time { ns } => (Engine::Burst, ns, 0, 0),
         // The period in time serves processes in which code cannot be translated.

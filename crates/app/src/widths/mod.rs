@@ -12,7 +12,6 @@ pub use args::{WidthsArgs, WidthsLayout};
 use crate::{
     failure::{End, Failure},
     load,
-    output::Layout,
     question::{Question, Recorder},
     record::{self, Job},
 };
@@ -20,7 +19,7 @@ use crate::{
 impl Recorder for WidthsArgs {
     fn run(&self) -> Result<End, Failure> {
         let reason = "samples accesses of every width alike";
-        record::run(Job::new(&WidthsLayout {}, &self.program, &self.report, settings(self), reason))
+        record::run(Job::new(&WidthsLayout {}, &self.program, &self.report, settings(self), reason)?)
     }
 }
 
@@ -29,11 +28,9 @@ impl Question for WidthsLayout {
         "widths"
     }
 
-    fn report(&self, recordings: &[Recording], _: &[&dyn Question]) -> Report {
+    fn report(&self, recordings: &[Recording]) -> Report {
         load::report(recordings, &WidthsStudy, carom_view::widths::report)
     }
-
-    fn lay_out(&self, _: &mut Layout) {}
 }
 
 /// What `carom share` samples; without debug registers nothing is watched.

@@ -85,6 +85,7 @@ impl Folder {
         };
         let outcome = record(&Request {
             command: "share".into(),
+            questions: Vec::new(),
             argv: argv.iter().map(|&arg| arg.to_owned()).collect(),
             dir: Some(dir),
             settings,

@@ -83,6 +83,17 @@ impl Report {
         }
     }
 
+    /// Takes the answer of another report on the same run: that to its question, not what it has besides.
+    pub(crate) fn adopt(&mut self, other: Self) {
+        match other.command {
+            Command::Share => self.share = other.share,
+            Command::Count => self.count = other.count,
+            Command::Reuse => self.reuse = other.reuse,
+            Command::Profile => self.findings = other.findings,
+            Command::Widths => self.widths = other.widths,
+        }
+    }
+
     /// What there is an answer to, in the order in which it is told.
     pub(crate) fn sections(&self) -> Vec<&dyn Section> {
         let all = [

@@ -3,11 +3,11 @@
 pub(crate) mod model;
 mod rank;
 
-use carom_study::{count::CountFindings, recording::Losses};
+use carom_study::recording::Losses;
 
 use crate::{
-    RunInfo, count,
-    model::{Command, Findings, Report},
+    RunInfo,
+    model::{Command, Finding, Findings, Report},
     recording,
     section::{Row, Section},
     text::{
@@ -17,34 +17,29 @@ use crate::{
     words::{self, ThreadNames},
 };
 
-/// One report with the findings of each question that was asked.
-pub fn report(
-    run: &RunInfo,
-    share: Option<Report>,
-    reuse: Option<Report>,
-    counts: Option<&CountFindings>,
-) -> Report {
-    let reports = || [&share, &reuse].into_iter().flatten();
-    let findings = rank::findings(share.as_ref(), reuse.as_ref());
-    let quality = match reports().next() {
-        Some(report) => report.quality.clone(),
+/// One report with the answers of `parts`, the reports of single questions on the same run. The first says how well it was
+/// observed; the others add their warnings.
+pub fn report(run: &RunInfo, parts: Vec<Report>) -> Report {
+    let quality = match parts.first() {
+        Some(first) => first.quality.clone(),
         None => recording::quality(run, &Losses::default()),
     };
     let mut whole = Report::new(Command::Profile, run, quality);
-    for report in reports().skip(1) {
-        for warning in &report.quality.warnings {
+    for part in parts.iter().skip(1) {
+        for warning in &part.quality.warnings {
             if !whole.quality.warnings.iter().any(|known| known.code == warning.code) {
                 whole.quality.warnings.push(warning.clone());
             }
         }
     }
-    whole.share = share.and_then(|report| report.share);
-    whole.reuse = reuse.and_then(|report| report.reuse);
-    if let Some(counts) = counts {
-        count::add(&mut whole, counts);
-    }
-    whole.verdict = rank::verdict(&findings, &whole);
+    let found = |part: &Report| -> Vec<Finding> {
+        part.sections().into_iter().filter_map(|section| section.finding(part)).collect()
+    };
+    let mut findings: Vec<Finding> = parts.iter().flat_map(found).collect();
+    rank::rank(&mut findings);
+    whole.verdict = rank::verdict(&findings, &parts);
     whole.findings = (!findings.is_empty()).then_some(Findings(findings));
+    parts.into_iter().for_each(|part| whole.adopt(part));
     whole
 }
 

@@ -2,11 +2,12 @@
 
 mod csv;
 mod curve;
+mod finding;
 pub(crate) mod model;
 mod pairs;
 mod remedy;
 mod text;
-pub(crate) mod verdict;
+mod verdict;
 mod warnings;
 
 use carom_base::DistanceKind;
@@ -21,8 +22,8 @@ use carom_study::{
 use crate::{
     RunInfo,
     model::{
-        Command, DataCache, Interval, MissRatioPoint, NotEnoughUses, PrefetchAdvice, Quality, Real, Report,
-        Reuse, ReuseBasis, ReuseBin, ReuseCurve, ReuseDistance, ReuseFit, ReuseGeometry, ReuseKinds,
+        Command, DataCache, Finding, Interval, MissRatioPoint, NotEnoughUses, PrefetchAdvice, Quality, Real,
+        Report, Reuse, ReuseBasis, ReuseBin, ReuseCurve, ReuseDistance, ReuseFit, ReuseGeometry, ReuseKinds,
         ReuseModel, ReuseQuality, ReuseScope, ReuseUnit, ReusedBy,
     },
     recording,
@@ -38,6 +39,10 @@ impl Section for Reuse {
 
     fn measured(&self, report: &Report) -> Vec<Row> {
         text::measured(report, self)
+    }
+
+    fn finding(&self, report: &Report) -> Option<Finding> {
+        Some(finding::finding(self, report))
     }
 
     fn tables(&self, _: &Report, names: &ThreadNames) -> Vec<Row> {

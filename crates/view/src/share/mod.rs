@@ -2,6 +2,7 @@
 
 mod communication;
 mod csv;
+mod finding;
 mod lines;
 pub(crate) mod model;
 mod page;
@@ -21,7 +22,7 @@ use carom_study::{
 use crate::{
     RunInfo,
     model::{
-        Cells, Command, Communication, CommunicationMatrix, EstimateBasis, Interval, MatrixPattern,
+        Cells, Command, Communication, CommunicationMatrix, EstimateBasis, Finding, Interval, MatrixPattern,
         MatrixUnit, NotEnoughData, Real, Report, Share, SharingDistance, SharingKinds, Transfers,
     },
     recording,
@@ -81,6 +82,10 @@ impl Section for Share {
 
     fn measured(&self, report: &Report) -> Vec<Row> {
         text::measured(report)
+    }
+
+    fn finding(&self, report: &Report) -> Option<Finding> {
+        Some(finding::finding(self, report))
     }
 
     fn precision(&self) -> Vec<Row> {

@@ -130,7 +130,7 @@ mod tests {
         let (run, reused) = sample::sampled_reuse();
         let reuse = reuse::report(&run, &reused);
         let (run, counts) = sample::counted();
-        profile::report(&run, Some(share), Some(reuse), Some(&counts))
+        profile::report(&run, vec![share, reuse, count::report(&run, &counts)])
     }
 
     #[test]
