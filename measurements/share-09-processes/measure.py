@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Show 28: lines that processes share, for every way to share memory, and those of PostgreSQL."""
+"""Lines that processes share: in a program with known lines, for every way to share memory, and in PostgreSQL."""
 
 import sys
 from pathlib import Path
@@ -11,18 +11,18 @@ from lib.campaign import Criterion, Summary
 from lib.paths import REPOSITORY, compile_c
 from lib.table import group_by, markdown, number
 
-# What the name of the memory begins with, by how the program shares it.
+# How the name of the memory begins in the report, by how the program shares it.
 WAYS = {"anonymous": "shared anonymous mapping", "memfd": "memfd:counters", "shm": "shared memory /dev/shm/",
         "file": "/tmp/", "sysv": "System V segment key "}
 ENGINES = {"translate": ["--period", "20000"], "burst": ["--period", "1ms"]}
-# Where the line lies in the memory: see shared_memory.c.
+# The offset of the line in the memory, as in shared_memory.c.
 LINE_AT = 4096 + 128
 TRANSACTIONS = 20_000
-# What `carom share` costs other programs, in the mean (benchmarks, 12).
+# The most time that PostgreSQL may take under carom, in multiples of native.
 COST_ALLOWED = 1.5
 
 
-# Runs of the program and of the server have columns of their own.
+# The program's rows and the server's rows fill different columns.
 COLUMNS = ["what", "engine", "run", "way", "fields", "found", "first", "segment", "named", "processes", "words", "false", "right",
            "seconds", "lines", "with_code", "worst", "verdict"]
 
@@ -49,7 +49,7 @@ def measure(options):
 
 
 def found(shared, way, fields):
-    """What the report says of the line, against what is known of the program."""
+    """What the report says about the line, against what is known about the program."""
     lines = [line for line in shared.lines if line["shared"] and line["shared"]["offset_bytes"] == LINE_AT]
     if not lines:
         return {"found": False, "verdict": shared.report["verdict"]}
@@ -90,7 +90,7 @@ def summarise(rows):
                       f"{len(good)} of {len(group)}"])
     for (engine,), group in group_by(ways, "engine").items():
         good = [row for row in group if row["found"] and row["named"] and row["processes"] == 2 and row["words"] and row["right"]]
-        criteria.append(Criterion(f"`{engine}`: found, named, words and verdict right in every run",
+        criteria.append(Criterion(f"`{engine}`: found and named, with the right words and kind of sharing, in every run",
                                   f"{len(good)} of {len(group)} runs", len(good) == len(group)))
     server = group_by([each for each in rows if each["what"] == "postgres"], "engine")
     native = stats.median(row["seconds"] for row in server[("native",)])
@@ -99,18 +99,18 @@ def summarise(rows):
         seconds = stats.median(row["seconds"] for row in group)
         costs.append([engine, number(seconds, 2), number(seconds / native, 2), group[0].get("lines") or "-", group[0].get("processes") or "-"])
         if engine != "native":
-            body += [f"Worst lines of PostgreSQL by `{engine}`, with the code that touches them:",
+            body += [f"Worst lines of PostgreSQL by `{engine}`: share of the samples, false part of the sharing, code that touches them:",
                      "\n".join(f"- {line}" for line in (group[0]["worst"] or "none").split("; ")), f"Verdict: {group[0]['verdict']}"]
-            criteria.append(Criterion(f"PostgreSQL, `{engine}`: lines of its shared memory are named with code",
+            criteria.append(Criterion(f"PostgreSQL, `{engine}`: lines of its shared memory are reported with their code",
                                       f"{group[0]['with_code']} of {group[0]['lines']} lines",
                                       all(row["lines"] and row["with_code"] for row in group)))
-            criteria.append(Criterion(f"PostgreSQL, `{engine}`: time at most {COST_ALLOWED} of native", number(seconds / native, 2),
+            criteria.append(Criterion(f"PostgreSQL, `{engine}`: time at most {COST_ALLOWED} times native", number(seconds / native, 2),
                                       seconds / native <= COST_ALLOWED))
     return Summary(body=[
-        markdown(["engine", "memory", "words", "named", "found in", "all right in"], table),
-        f"PostgreSQL under pgbench, {postgres.CLIENTS} clients; the time of the transactions alone:",
-        markdown(["engine", "seconds", "ratio", "lines shared by processes", "processes"], costs), *body], criteria=criteria)
+        markdown(["engine", "memory", "words", "name in the first run", "runs that found the line", "runs with all right"], table),
+        f"PostgreSQL under pgbench with {postgres.CLIENTS} clients. Time is that of the transactions, without connecting:",
+        markdown(["engine", "seconds", "ratio", "lines that processes share", "processes"], costs), *body], criteria=criteria)
 
 
 if __name__ == "__main__":
-    campaign.main(__file__, "28. Memory shared between processes", "carom share -- postgres -D data", measure, summarise, runs=10)
+    campaign.main(__file__, "9. Memory shared between processes", "carom share -- postgres -D data", measure, summarise, runs=10)

@@ -62,7 +62,7 @@ impl<'a> Detector<'a> {
     /// An access was sampled, which stands for `weight` accesses, in units of the shortest sampling period. `random`
     /// has 64 random bits.
     ///
-    /// Reads one cache line of every slot, two if it replaces a use.
+    /// Reads one cache line of every slot, two if all are taken.
     pub fn on_sample(self, positions: &impl Positions, touch: Touch, weight: f32, random: u64) -> Sampled {
         let number = self.tally.sample();
         let mut random = Random::new(random);

@@ -35,7 +35,7 @@ impl Use {
         Watch { id, first, bytes, owner: self.touch.thread, scope: self.scope, domain: self.domain, only }
     }
 
-    /// Its outcome, and when.
+    /// The event for this outcome. Its distance ends at the moment `until`, by the clocks `now`.
     pub fn event(
         &self,
         outcome: ReuseOutcome,
@@ -43,7 +43,7 @@ impl Use {
         (now, until): (&Stand, Until),
         weight: f64,
     ) -> ReuseEvent {
-        // Its own accesses do not lie between: a read-modify-write is two.
+        // The use's own accesses do not count: a read-modify-write is two.
         let own = if self.touch.access.kind == AccessKind::ReadModifyWrite { 2 } else { 1 };
         let weight = if later.is_some() { weight * f64::from(self.range.choices) } else { weight };
         ReuseEvent {
@@ -58,28 +58,28 @@ impl Use {
     }
 }
 
-/// Weights are multiples of this, so that they can be added to without a loop.
+/// Weights are stored as multiples of this, so that one atomic addition can add to them, without a loop.
 const MASS_UNIT: f64 = 1.0 / (1u64 << 32) as f64;
 
-/// Room for one use that many threads may try to end at once; one of them succeeds.
+/// Holds one use. Many threads may try to end it at once, and one of them succeeds.
 ///
-/// All zero is a valid, free slot, so fresh anonymous memory is a valid detector's. A slot goes from free to *being
-/// written* and then to *active*, by one thread; an active slot becomes free, or being written again, by whichever
-/// thread is first. No thread waits. The fields change only while the slot is being written, and each use has its own
-/// generation number. So a thread that takes an active slot in the state that it had read has read the fields of
-/// exactly that use.
+/// All zeros are a valid, free slot, so a detector can use fresh anonymous memory. One thread takes a slot from free to
+/// *being written* and then to *active*. The first thread to try makes an active slot free, or *being written* again.
+/// No thread waits. The fields change only while the slot is being written, and each use has its own generation number.
+/// So a thread that takes an active slot from the state that it has read gets the fields of exactly that use.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Slot {
     state: AtomicU64,
     /// The weight of the use, in [`MASS_UNIT`]s. Changes while the use is active.
     mass: AtomicU64,
-    /// The number of samples that it has been offered since it was free, as it becomes when a reuse is found.
+    /// The number of samples that were offered the slot since it was last free. A use that ends frees it.
     offered: AtomicU32,
     width: AtomicU32,
     addr: AtomicU64,
     first: AtomicU64,
-    /// Domain in the upper half; in the lower half a byte each for kind, scope and locality, bytes, choices.
+    /// Domain in the upper half; in the lower half a byte each for kind, for scope and locality, for bytes, for
+    /// choices.
     domain_codes: AtomicU64,
     /// Thread in the upper half, processor in the lower.
     thread_cpu: AtomicU64,
@@ -89,25 +89,25 @@ pub struct Slot {
     time: AtomicU64,
     ip: AtomicU64,
     stack: AtomicU64,
-    /// At the use: accesses of its thread, its running time, when the others were read, and how long they had been
-    /// held. The third is 0 if there are no clocks.
+    /// At the use: accesses of its thread, its running time, when the accesses were read, and how long the other
+    /// threads had been held. `asked` is 0 if there are no clocks.
     own: AtomicU64,
     ran: AtomicU64,
     asked: AtomicU64,
     held: AtomicU64,
-    /// When the first watch for the use was set; 0 before.
+    /// When setting the watches for the use began; 0 before.
     armed: AtomicU64,
-    /// A touch by another thread behind which the using one lags.
+    /// A touch by another thread that ran ahead of the using one.
     pub(super) pending: PendingCell,
 }
 
 impl Slot {
-    /// Watches for this use are being set.
+    /// Watches for this use are set from now on.
     pub(super) fn arm(&self, at: u64) {
         self.armed.store(at, Ordering::Relaxed);
     }
 
-    /// When the first watch was set, if that is known.
+    /// When setting its watches began, if it has.
     pub(super) fn armed(&self) -> Option<u64> {
         Some(self.armed.load(Ordering::Relaxed)).filter(|at| *at != 0)
     }
@@ -117,7 +117,7 @@ impl Slot {
         State::from_bits(self.state.load(Ordering::Acquire))
     }
 
-    /// Its use and generation, if it has one.
+    /// The generation and the use, if there is one.
     pub(super) fn read(&self) -> Option<(u32, Use)> {
         let state = self.state();
         if state.phase != Phase::Active {
@@ -133,20 +133,20 @@ impl Slot {
 
     /// The use that was active when this thread [took](Self::take) the slot.
     pub(super) fn taken_use(&self) -> Option<Use> {
-        // No other thread writes here before this thread is done.
+        // No other thread writes to the slot until this thread is done.
         self.read_fields()
     }
 
-    /// Frees it. Returns the weight of its use, to the one caller that ends this use.
+    /// Ends the use and frees the slot. Returns the use's weight to the one caller that ends it.
     pub(super) fn settle(&self, generation: u32) -> Option<f64> {
-        // Read while the slot still has this use: the next one may follow as soon as it is free.
+        // Read while the slot still holds this use: once free, it may get the next one.
         let weight = self.weight();
         let freed = State { generation, phase: Phase::Free };
         self.replace_state(State { generation, phase: Phase::Active }, freed).then_some(weight)
     }
 
-    /// Takes it for writing from the state that was read. True for the one caller that then has to
-    /// [`write`](Self::write). A thread that dies in between leaves the slot unusable, never wrong.
+    /// Takes the slot for writing, from the state that was read. True for one caller, which then has to
+    /// [`write`](Self::write). If that thread dies in between, the slot is unusable, but never wrong.
     pub(super) fn take(&self, from: State) -> bool {
         from.phase != Phase::Writing && self.replace_state(from, from.next_writing())
     }
@@ -170,8 +170,8 @@ impl Slot {
     }
 
     pub(super) fn weight(&self) -> f64 {
-        // ATOMICS: a number by itself, here and in `add_weight`. An addition to a use that another thread ends at the
-        // same time may come too late: one sample's weight is lost.
+        // ATOMICS: no other field depends on it, here and in `add_weight`. An addition to a use that another thread
+        // ends at the same time may come too late: one sample's weight is lost, or goes to the slot's next use.
         self.mass.load(Ordering::Relaxed) as f64 * MASS_UNIT
     }
 
@@ -179,21 +179,22 @@ impl Slot {
         self.mass.fetch_add(to_mass(weight), Ordering::Relaxed);
     }
 
-    /// Counts a sample that is offered the slot (`slot.samples` of Algorithm 2 after its increment).
+    /// Counts a sample that is offered the slot. Returns `slot.samples` of Algorithm 2 after its increment.
     pub(super) fn offer(&self) -> u32 {
-        // ATOMICS: a number by itself.
+        // ATOMICS: no other field depends on it.
         self.offered.fetch_add(1, Ordering::Relaxed).saturating_add(1)
     }
 
-    /// The same, for a slot that this thread has [taken](Self::take) when it was free: the first sample since
+    /// The same for a free slot that this thread has [taken](Self::take): the first sample since it was freed
     /// (Algorithm 3, line 11).
     pub(super) fn offer_first(&self) {
         self.offered.store(1, Ordering::Relaxed);
     }
 
     fn replace_state(&self, from: State, to: State) -> bool {
-        // ATOMICS: acquire pairs with the previous writer's release, so that these fields come after its fields in
-        // every word's modification order; release with the next one's acquire, so that its fields are not read here.
+        // ATOMICS: acquire pairs with the previous writer's release, so that this writer's fields come after its fields
+        // in every word's modification order. Release pairs with the next writer's acquire, so that this thread has not
+        // read its fields.
         let exchanged =
             self.state.compare_exchange(from.to_bits(), to.to_bits(), Ordering::AcqRel, Ordering::Relaxed);
         exchanged.is_ok()
@@ -262,7 +263,7 @@ impl Slot {
     }
 }
 
-/// Saturates, and is 0 for NaN.
+/// Saturates; 0 for NaN.
 fn to_mass(weight: f64) -> u64 {
     (weight / MASS_UNIT) as u64
 }
@@ -279,7 +280,7 @@ const fn lower(word: u64) -> u32 {
     word as u32
 }
 
-// Every sample reads only the first line of every slot.
+// Samples read only the first two lines of each slot; the third is for touches.
 const _: () = assert!(size_of::<Slot>() == 3 * carom_base::LINE_BYTES as usize);
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-/// Exact counts of one thread, as its engine had them last. `None` is a count that the engine does not make.
+/// Exact counts of one thread, as its engine last stored them. `None`: the engine does not count this event.
 ///
-/// The kernel's accesses are in none of them, nor is what ran natively (`native_ns`).
+/// None of them includes the kernel's accesses, or what ran natively (`native_ns`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ThreadCounts {
@@ -16,9 +16,9 @@ pub struct ThreadCounts {
     pub loaded_bytes: Option<u64>,
     /// Bytes stored.
     pub stored_bytes: Option<u64>,
-    /// Transfers of control: jumps, taken or not, calls and returns.
+    /// Branches: jumps, taken or not, calls and returns.
     pub branches: Option<u64>,
-    /// Those of them that transferred control.
+    /// Branches that did not fall through.
     pub branches_taken: Option<u64>,
     /// Calls.
     pub calls: Option<u64>,
@@ -30,11 +30,11 @@ pub struct ThreadCounts {
     pub system_calls: Option<u64>,
     /// CPU time during which everything was counted, in nanoseconds.
     pub translated_ns: u64,
-    /// CPU time since the thread was met during which nothing was counted, in nanoseconds.
+    /// CPU time during which nothing was counted, since carom first saw the thread, in nanoseconds.
     pub native_ns: u64,
-    /// Of `translated_ns`, the CPU time for which a timer found the thread in native code all the same.
+    /// The part of `translated_ns` for which a timer found the thread in native code nevertheless, in nanoseconds.
     pub unbooked_ns: u64,
-    /// How often that timer has looked.
+    /// How often that timer looked.
     pub ticks: u64,
     /// How often counting paused, and why.
     pub leaves: Leaves,
@@ -52,7 +52,7 @@ pub struct Leaves {
     pub native_call: u64,
     /// A new thread, until it reached translated code.
     pub thread_start: u64,
-    /// A signal in a place where the machine's state could not be mapped.
+    /// A signal whose frame could not be translated between the cache and the original code.
     pub signal_frame: u64,
     /// No room for more translated code.
     pub no_memory: u64,
@@ -60,8 +60,8 @@ pub struct Leaves {
     pub ended: u64,
     /// Anything else.
     pub other: u64,
-    /// The program uses GS itself, in this thread.
+    /// The program's own use of GS, in this thread.
     pub program_gs: u64,
-    /// The process stepped aside, in this thread.
+    /// The process stepped aside, and this thread with it.
     pub stepped_aside: u64,
 }

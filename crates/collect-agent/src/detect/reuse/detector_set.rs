@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use carom_base::{Access, Addr, Ip};
 use carom_base_reuse::sampled::{Config, Detector, Odds, REGISTERS, Reach, Slot, Tally, Watch, WatchId};
 
-/// The most accesses between a sample and its instruction: a burst walks ahead that far.
+/// The most accesses before a sampled access that is still to come: a burst samples one that lies at most this far
+/// ahead.
 const FAR: u32 = 64;
 
-/// Detectors that one sample is offered to, at most.
+/// The most detectors that one sample is offered to.
 pub const MAX_DETECTORS: usize = 3;
 
 /// Names one slot, which holds one watched use.
@@ -27,13 +28,12 @@ struct DetectorParts {
     config: Config,
 }
 
-/// What is watched for in a slot, for readers that take no lock.
+/// What a slot watches, for readers that take no lock.
 #[derive(Default)]
 struct Watched {
-    /// The watch's name; 0 where nothing is watched.
+    /// The watch's [`WatchId`] as bits; 0 where nothing is watched.
     name: AtomicU64,
-    /// The instruction that is about to make the sampled access itself, and will trap; 0 once it has, or where it will
-    /// not.
+    /// The instruction that will make the sampled access itself and trap; 0 once it has trapped, or if it will not.
     to_come: AtomicU64,
     /// Touches that decided nothing.
     undecided: AtomicU32,
@@ -42,20 +42,20 @@ struct Watched {
 /// All detectors.
 pub struct DetectorSet {
     all: Vec<DetectorParts>,
-    /// Slots of each.
+    /// Slots of each detector.
     slots: usize,
-    /// By slot: the line that is watched.
+    /// The watched line of each slot.
     lines: Vec<AtomicU64>,
     watched: Vec<Watched>,
 }
 
 impl DetectorSet {
-    /// Three detectors with `slots` slots each, where many uses can be watched. The second looks for the thread's own next
-    /// access to these bytes, the third for its next access to the line. The first draws one of the other kinds of reuse for
-    /// each sample, because each kind costs as much as the others.
+    /// Three detectors with `slots` slots each, for where many uses can be watched. The second looks for the thread's
+    /// own next access to these bytes, the third for its next access to the line. The first draws one of the other
+    /// kinds of reuse for each sample: to watch for all of them would cost as much again for each.
     ///
-    /// Its watches are set first: they may be about a shared cache, where other threads' reads count as well as their
-    /// writes.
+    /// The first one's watches are set first: in a shared cache other threads' reads count for them too. Watches for
+    /// writes alone, if set earlier, would stop other threads at writes, and these watches would find them there.
     pub fn three(slots: usize) -> Self {
         let asked: [Odds; MAX_DETECTORS] = [
             Odds { private_temporal: 0, private_line: 0, ..Odds::ALL },
@@ -65,7 +65,7 @@ impl DetectorSet {
         Self::new(asked.map(|odds| Config { odds, reach: Reach::Line, ..Config::default() }), slots)
     }
 
-    /// One detector, which draws one kind of reuse for each sample, where few uses can be watched.
+    /// One detector, for where few uses can be watched. It draws one kind of reuse for each sample.
     pub fn drawn() -> Self {
         Self::new([Config { odds: Odds::ALL, reach: Reach::Chunk, ..Config::default() }], REGISTERS)
     }
@@ -83,7 +83,7 @@ impl DetectorSet {
         }
     }
 
-    /// Slots of all detectors.
+    /// The number of slots of all detectors together.
     pub fn slot_count(&self) -> usize {
         self.watched.len()
     }
@@ -109,12 +109,12 @@ impl DetectorSet {
         SlotIndex { detector: index / self.slots.max(1), index }
     }
 
-    /// Whether a use is not over yet.
+    /// Whether a use has not ended yet.
     pub fn is_active(&self, slot: SlotIndex, id: WatchId) -> bool {
         self.get(slot.detector).is_some_and(|detector| detector.is_active(id))
     }
 
-    /// The watches that an access at `addr` may be about.
+    /// The watches that an access at `addr` may concern.
     pub fn candidates(&self, addr: Addr) -> impl Iterator<Item = (SlotIndex, WatchId)> {
         let line = addr.line().0;
         let there = self.lines.iter().enumerate().filter(move |(_, watched)| watched.load(Relaxed) == line);
@@ -124,7 +124,8 @@ impl DetectorSet {
         })
     }
 
-    /// Touches of its line concern the watch from now on. `used`: the sampled access, where it will trap itself.
+    /// Makes the watch a [candidate](Self::candidates) for touches of its line. `used`: the sampled access, if it will
+    /// trap itself.
     pub fn publish(&self, slot: SlotIndex, watch: &Watch, used: Option<Access>) {
         let (Some(watched), Some(line)) = (self.watched.get(slot.index), self.lines.get(slot.index)) else {
             return;
@@ -135,24 +136,24 @@ impl DetectorSet {
         watched.name.store(watch.id.to_bits(), Relaxed);
     }
 
-    /// Touches of its line do not concern the watch any more. Another watch that has taken its slot stays.
+    /// Undoes [`publish`](Self::publish), unless another watch has taken the slot.
     pub fn withdraw(&self, slot: SlotIndex, id: WatchId) {
         if let Some(watched) = self.watched.get(slot.index) {
             let _ = watched.name.compare_exchange(id.to_bits(), 0, Relaxed, Relaxed);
         }
     }
 
-    /// Counts a touch that decided nothing. Returns how many there were before.
+    /// Counts a touch that decided nothing. Returns how many were counted before.
     pub fn count_undecided(&self, slot: SlotIndex) -> u32 {
         self.watched.get(slot.index).map_or(0, |watched| watched.undecided.fetch_add(1, Relaxed))
     }
 
-    /// Whether a trap of the owner's register belongs to the sampled access itself, or to one before it. `ip`: the
-    /// instruction that trapped, where that is known.
+    /// Whether a trap in the using thread comes from the sampled access itself or from an earlier one, and so is no
+    /// reuse. `ip`: the instruction that trapped, if known.
     pub fn is_still_to_come(&self, slot: SlotIndex, ip: Option<Ip>) -> bool {
         let Some(watched) = self.watched.get(slot.index) else { return false };
         let to_come = watched.to_come.load(Relaxed);
-        // A signal handler may have jumped away from the instruction. Then it does not come.
+        // A signal handler may have jumped away, so that the instruction is never executed.
         let gone = to_come != 0 && self.count_undecided(slot) >= FAR;
         if gone || ip.is_none_or(|ip| ip.0 == to_come) {
             watched.to_come.store(0, Relaxed);
@@ -165,8 +166,8 @@ impl DetectorSet {
 mod tests {
     use super::*;
 
-    /// A watch for writes alone stops a thread at a write. A watch for reads as well that is set after it would find the
-    /// thread there.
+    /// A watch for writes alone stops a thread at a write. A watch for reads as well, if set later, would find the
+    /// thread at that write.
     #[test]
     fn watches_that_other_threads_reads_end_are_set_first() {
         let detectors = DetectorSet::three(4);

@@ -3,20 +3,22 @@
 use carom_base::Line;
 use carom_collect_translate as engine;
 
-/// The most touches of other lines that the thread's tables cannot tell from the watched one (see [`engine::Watches`]).
-/// Each leaves the cache and costs as much as hundreds of accesses: beyond this number the watch is given up.
+/// At this number of touches of other lines the watch is given up. The thread's tables cannot tell some lines from the
+/// watched one (see [`engine::Watches`]), and each touch of these leaves the cache and costs as much as hundreds of
+/// accesses.
 const MOST_OTHERS: u32 = 64;
 
-/// What one thread watches. Used by the thread itself.
+/// What one thread watches. Only that thread uses it.
 #[derive(Debug, Default)]
 pub struct LineWatch {
     line: Option<Line>,
-    /// Touches of other lines since it was set.
+    /// Touches of other lines since the watch was set.
     others: u32,
 }
 
 impl LineWatch {
-    /// Has the thread's code report its accesses to this line, and to no other. False where it cannot. Signal-safe.
+    /// Makes the thread's code report its accesses to this line, in place of the line before. False if it cannot.
+    /// Signal-safe.
     pub fn set(&mut self, line: Line) -> bool {
         self.clear();
         let set = engine::watches().is_some_and(|table| table.watch(line.start().0, true, true));
@@ -24,7 +26,7 @@ impl LineWatch {
         set
     }
 
-    /// Watches nothing any more. Signal-safe.
+    /// Stops watching. Signal-safe.
     pub fn clear(&mut self) {
         // The table of a thread that has been detached is gone with its watches.
         if let (Some(line), Some(table)) = (self.line.take(), engine::watches()) {
@@ -37,7 +39,7 @@ impl LineWatch {
         self.line == Some(line)
     }
 
-    /// Counts a touch of another line. False where there were too many, and the watch must be given up.
+    /// Counts a touch of another line. False if there were too many, so that the watch must be given up.
     pub fn bears_another(&mut self) -> bool {
         self.others = self.others.saturating_add(1);
         self.others < MOST_OTHERS
@@ -48,7 +50,7 @@ impl LineWatch {
 mod tests {
     use super::*;
 
-    /// No thread of this test is translated: nothing can be watched, and nothing is undone.
+    /// The test's thread is not translated: nothing can be watched, and there is nothing to undo.
     #[test]
     fn without_a_table_there_is_no_watch() {
         let mut watch = LineWatch::default();
