@@ -24,5 +24,6 @@ mod state;
 mod support;
 mod threads;
 mod translated;
+mod verdicts;
 mod widths;
 mod windows;

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use carom_base::{Addr, Cpu, Ip, Line, ProcessId, StackId, ThreadId};
 
 use super::{Input, Losses, NamedBytes, Names, NoNames, Offsets, ThreadEntry};
-use crate::symbols::{DataObject, Frame};
+use crate::symbols::{ArrayObject, DataObject, Frame};
 
 /// How several recordings become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +149,10 @@ impl Names for MergedNames<'_> {
 
     fn field(&mut self, process: ProcessId, at: Addr, width: u32) -> Option<String> {
         self.ask(process, |names, process| names.field(process, at, width))
+    }
+
+    fn array(&mut self, process: ProcessId, at: Addr) -> Option<ArrayObject> {
+        self.ask(process, |names, process| names.array(process, at))
     }
 
     fn local(&mut self, process: ProcessId, shared: Addr) -> Option<Addr> {

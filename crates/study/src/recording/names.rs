@@ -1,6 +1,6 @@
 use carom_base::{Addr, Ip, Line, ProcessId, StackId};
 
-use crate::symbols::{DataObject, Frame, ObjectKind};
+use crate::symbols::{ArrayObject, DataObject, Frame, ObjectKind};
 
 /// What things are called. Implemented over symbols in `symbolised.rs`, by a table in tests.
 pub trait Names {
@@ -13,6 +13,11 @@ pub trait Names {
 
     /// The variable or field that covers these bytes.
     fn field(&mut self, process: ProcessId, at: Addr, width: u32) -> Option<String>;
+
+    /// The array that holds this byte, if it lies in one that is a variable or a heap block by itself.
+    fn array(&mut self, _process: ProcessId, _at: Addr) -> Option<ArrayObject> {
+        None
+    }
 
     /// Where a byte of memory that processes share ([`Addr::segment`]) lies in this one.
     fn local(&mut self, _process: ProcessId, _shared: Addr) -> Option<Addr> {

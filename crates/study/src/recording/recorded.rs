@@ -1,4 +1,4 @@
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use carom_base::Cpu;
@@ -15,7 +15,8 @@ pub struct Recorded<'a> {
     recording: &'a Recording,
     threads: Vec<ThreadEntry>,
     cores: BTreeMap<Cpu, u32>,
-    unreadable: Cell<u64>,
+    /// By the kind of row, so that a second pass counts nothing twice.
+    unreadable: RefCell<BTreeMap<&'static str, u64>>,
 }
 
 impl<'a> Recorded<'a> {
@@ -24,7 +25,7 @@ impl<'a> Recorded<'a> {
         let manifest = recording.manifest();
         let threads = manifest.threads.iter();
         let threads = threads.map(|thread| ThreadEntry::new(thread.id, thread.process)).collect();
-        Self { recording, threads, cores: cores(&manifest.machine.cpus), unreadable: Cell::new(0) }
+        Self { recording, threads, cores: cores(&manifest.machine.cpus), unreadable: RefCell::default() }
     }
 
     /// Its manifest.
@@ -41,14 +42,18 @@ impl<'a> Recorded<'a> {
     /// Damaged chunks and unreadable files that were met. Their rows are missing from the findings, and the report must say
     /// so.
     pub fn unreadable(&self) -> u64 {
-        self.unreadable.get()
+        self.unreadable.borrow().values().sum()
     }
 
     /// The rows of one kind that can be read; others are counted as unreadable.
     pub fn rows<R: Row>(&self) -> Box<dyn Iterator<Item = R> + '_> {
-        Box::new(self.recording.rows::<R>().filter_map(|row| {
+        let mut met = 0;
+        Box::new(self.recording.rows::<R>().filter_map(move |row| {
             if row.is_err() {
-                self.unreadable.set(self.unreadable.get().saturating_add(1));
+                met += 1;
+                let mut unreadable = self.unreadable.borrow_mut();
+                let known = unreadable.entry(std::any::type_name::<R>()).or_default();
+                *known = met.max(*known);
             }
             row.ok()
         }))

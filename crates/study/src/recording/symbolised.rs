@@ -9,7 +9,7 @@ use carom_store::{HeapObject, ProcessInfo, Recording, Stack, ThreadInfo};
 use super::heap::{HeapBlocks, heap_object};
 use super::segments::Segments;
 use super::{NamedBytes, Names};
-use crate::symbols::{DataObject, Frame, HeapType, Mapping, Module, Note, Symbols, ThreadStack};
+use crate::symbols::{ArrayObject, DataObject, Frame, HeapType, Mapping, Module, Note, Symbols, ThreadStack};
 
 /// Names for the addresses of a recording: its call paths and heap blocks, in memory, and the symbols of each
 /// process, read when they are first asked for.
@@ -129,6 +129,17 @@ impl Names for RecordedNames<'_> {
         let start = at.0 - block.base.0;
         let bytes = start..start.saturating_add(u64::from(width).max(1));
         self.symbols(process).heap_field(&of, bytes)
+    }
+
+    fn array(&mut self, process: ProcessId, at: Addr) -> Option<ArrayObject> {
+        let Some(block) = self.blocks.at(process, at) else { return self.symbols(process).array(at) };
+        let of = self.heap_type(block)?;
+        (block.size >= 2 * of.size).then_some(ArrayObject {
+            base: block.base,
+            name: None,
+            element: of.name,
+            element_bytes: of.size,
+        })
     }
 
     fn local(&mut self, process: ProcessId, shared: Addr) -> Option<Addr> {

@@ -1,20 +1,24 @@
-//! The study itself: two passes over a recording.
+//! The study itself: the events, the samples, and the events once more.
 
 use std::collections::BTreeMap;
 
-use carom_base::{Line, Nanos, Population, ProcessId, Sample, SampleOutcome, Skip, ThreadId};
+use carom_base::{
+    EarlierWrite, Line, Nanos, Population, ProcessId, Sample, SampleOutcome, SharingEvent, Skip, ThreadId,
+};
 use carom_study_stats::TimeBlocks;
 
 use super::extent::{lines, meeting_line};
-use super::lines::{findings, share};
+use super::lines::{findings, ranked, share};
 use super::naive::LastWriter;
+use super::objects::Objects;
 use super::order::{InOrder, Step};
+use super::parts::Primitives;
 use super::pattern::pattern;
 use super::scale::Scale;
 use super::tally::{LineKey, LineTally};
 use super::transfers::Transfers;
 use super::volumes::Volumes;
-use super::{Communication, MIN_LINE_EVENTS, Matrix, Pattern, Quality, ShareFindings, ShareInput, Unit};
+use super::{Communication, Matrix, Pattern, Quality, ShareFindings, ShareInput, Unit};
 use crate::estimate::{Estimate, WeightedCount};
 use crate::recording::{Names, ThreadEntry};
 
@@ -24,31 +28,53 @@ const ONE_PROCESS: f64 = 0.9;
 /// Finds the contended lines and the communication between threads in a recording.
 ///
 /// The events come first and say which lines are shared; the samples are then read once, and only those in
-/// contended lines are kept, as counts. Memory grows with the distinct lines that have events and the distinct
+/// contended lines are kept, as counts. Then it is known what lies on a line, and the events are classified. Memory grows with the distinct lines that have events and the distinct
 /// places that access them, not with the length of the recording.
 pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     let roster = Roster(input.threads());
     let scale = Scale::of(input);
-    let mut volumes = Volumes::default();
     let mut lines: BTreeMap<LineKey, LineTally> = BTreeMap::new();
+    let mut communicating: BTreeMap<LineKey, f64> = BTreeMap::new();
     let mut quality = Quality::default();
     for event in input.events() {
         quality.events += 1;
-        let weight = scale.event(&event);
-        volumes.add(&event, weight, |cpu| input.core_of(cpu));
-        let line = meeting_line(event.later, event.earlier.access);
-        lines.entry((roster.keeper(event.thread, line), line)).or_default().event(&event, weight, line);
+        let (key, line) = roster.met(&event);
+        lines.entry(key).or_default().event(&event, line);
+        *communicating.entry(key).or_default() += scale.event(&event);
     }
     let shared_lines = lines.len();
-    lines.retain(|_, tally| tally.events() >= MIN_LINE_EVENTS);
+    let mut objects = Objects::of(&mut lines, &communicating, roster, names);
+    if objects.may_spread(scale.unit) {
+        input.samples().for_each(|sample| objects.weigh(&sample, &lines, roster, scale));
+    }
+    lines.retain(|_, tally| objects.contended(tally));
 
-    let mut samples = Samples::of(scale, lines);
+    let mut samples = Samples::of(scale, lines, objects);
     for sample in input.samples() {
         samples.add(&sample, roster);
     }
     samples.end();
     samples.count_into(&mut quality);
     quality.losses = input.losses();
+
+    let mut primitives = Primitives::default();
+    for (key, tally) in &mut samples.lines {
+        tally.cells = primitives.cells(*key, tally, roster, names);
+    }
+    let mut volumes = Volumes::default();
+    for event in input.events() {
+        let (key, line) = roster.met(&event);
+        let weight = scale.event(&event);
+        let mut class = event.class;
+        if let Some(tally) = samples.lines.get_mut(&key) {
+            class = tally.class(&event, line);
+            tally.classified(&event, class, weight, line);
+            let EarlierWrite { thread, access, stack, .. } = event.earlier;
+            let writer = primitives.of_site((roster.process(thread), access.ip, stack), names);
+            *tally.written_by.entry(writer).or_default() += weight;
+        }
+        volumes.add(&event, class, weight, |cpu| input.core_of(cpu));
+    }
 
     let everybody = || input.threads().iter().map(|t| t.id);
     let events = volumes.events;
@@ -57,8 +83,10 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     let communication = communication(&volumes, samples.contended_accesses, transfers, scale.unit);
     let threads = volumes.threads.finish(everybody());
     let contended_share = share(&samples.contended, &samples.whole);
-    let lines = findings(samples.lines, &samples.whole, roster, names);
+    let ranked = ranked(samples.lines);
+    let lines = findings(&ranked, &samples.whole, roster, names);
     ShareFindings {
+        objects: samples.objects.findings(&ranked, &lines, &samples.whole, scale.unit),
         communication,
         unit: scale.unit,
         quality,
@@ -70,7 +98,7 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
         cpus: volumes.cpus.finish(std::iter::empty()),
         distance: volumes.distance,
         last_writer: samples.naive.finish(everybody()),
-        other_lines: shared_lines - lines.len(),
+        other_lines: shared_lines.saturating_sub(ranked.len()),
         lines,
         not_enough,
     }
@@ -103,7 +131,13 @@ impl Roster<'_> {
         self.entry(thread).process
     }
 
-    fn keeper(self, thread: ThreadId, line: Line) -> ProcessId {
+    /// The line on which the accesses of an event met.
+    fn met(self, event: &SharingEvent) -> (LineKey, Line) {
+        let line = meeting_line(event.later, event.earlier.access);
+        ((self.keeper(event.thread, line), line), line)
+    }
+
+    pub fn keeper(self, thread: ThreadId, line: Line) -> ProcessId {
         self.entry(thread).keeper(line)
     }
 }
@@ -128,6 +162,7 @@ fn pattern_of_program(matrix: &Matrix<ThreadId>, events: usize, roster: Roster<'
 struct Samples<'a> {
     scale: Scale<'a>,
     lines: BTreeMap<LineKey, LineTally>,
+    objects: Objects,
     order: InOrder,
     naive: LastWriter,
     transfers: Transfers,
@@ -144,10 +179,11 @@ struct Samples<'a> {
 }
 
 impl<'a> Samples<'a> {
-    fn of(scale: Scale<'a>, lines: BTreeMap<LineKey, LineTally>) -> Self {
+    fn of(scale: Scale<'a>, lines: BTreeMap<LineKey, LineTally>, objects: Objects) -> Self {
         Self {
             scale,
             lines,
+            objects,
             order: InOrder::default(),
             naive: LastWriter::default(),
             transfers: Transfers::new(scale.input.transfer_ns()),
@@ -188,16 +224,21 @@ impl<'a> Samples<'a> {
                 self.in_order(&next);
             }
         }
-        let mut contended = false;
+        let mut touched = None;
         for ((_, line), tally) in self.lines.range_mut((process, first)..=(process, last)) {
             tally.sample(sample, access, *line, self.scale);
-            contended = true;
+            // An access over two objects counts for the first, so that shares add up.
+            touched = touched.or(Some(tally.object));
         }
         let id = Some((sample.thread, sample.time));
         let again = self.scale.by_instruction() && self.last_contended == id;
-        if contended && weight > 0.0 && !again {
+        if let Some(object) = touched
+            && weight > 0.0
+            && !again
+        {
             self.last_contended = id;
             self.contended.hit(self.scale.time(sample), weight);
+            self.objects.hit(object, self.scale.time(sample), weight);
             self.contended_accesses.add(weight);
         }
     }

@@ -3,7 +3,7 @@
 use carom_base::{Access, Addr, LINE_BYTES, Line};
 
 /// A run of bytes inside one line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Extent {
     /// First byte, from the start of the line, 0 to 63.
     pub offset: u32,

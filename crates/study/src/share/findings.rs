@@ -2,9 +2,10 @@
 
 use carom_base::{AccessKind, Addr, Cpu, Population, ProcessId, SegmentId, ThreadId};
 
+use super::Primitive;
 use crate::Estimate;
 use crate::recording::Losses;
-use crate::symbols::{DataObject, Frame};
+use crate::symbols::{ArrayObject, DataObject, Frame};
 
 /// Everything that `carom share` has to say about a recording.
 #[derive(Clone, Debug)]
@@ -32,8 +33,10 @@ pub struct ShareFindings {
     pub last_writer: Matrix<ThreadId>,
     /// The pattern of the thread matrix, where there is one.
     pub pattern: Option<Pattern>,
-    /// Contended lines (at least [`crate::share::MIN_LINE_EVENTS`] events each), the one with the largest share
-    /// first, at most [`crate::share::MAX_LINES`].
+    /// What is contended, the one with the largest share first.
+    pub objects: Vec<ObjectFinding>,
+    /// Contended lines, the one with the largest share first, at most [`crate::share::MAX_LINES`]. Each has at least
+    /// [`crate::share::MIN_LINE_EVENTS`] events, or its object has many lines with fewer.
     pub lines: Vec<LineFinding>,
     /// Lines with events that are not in `lines`: too few events, or beyond the limit.
     pub other_lines: usize,
@@ -145,6 +148,34 @@ pub enum Pattern {
     AllToAll,
 }
 
+/// An object, or all of one kind, with contended lines: variables by their names, heap blocks by their allocation site, memory
+/// without a name by the function that uses it most.
+#[derive(Clone, Debug)]
+pub struct ObjectFinding {
+    /// The object; of several, the one of the line with most events.
+    pub object: DataObject,
+    /// As [`LineFinding::share`], of all its contended lines together.
+    pub share: Estimate,
+    /// The part of all accesses that follow another thread's write on these lines, by estimate. `None` in
+    /// [`Unit::Samples`].
+    pub following: Option<f64>,
+    /// As [`LineFinding::true_sharing`].
+    pub true_sharing: f64,
+    /// As [`LineFinding::false_sharing`].
+    pub false_sharing: f64,
+    /// Sharing events, unweighted.
+    pub events: u64,
+    /// What to do: the remedy for the first of its lines, or, where they have few events each, for all together.
+    pub remedy: Remedy,
+    /// Whether each of its lines has a small part of its events. Then there are more of them than were seen to be shared,
+    /// and [`share`](Self::share) is too low.
+    pub spread: bool,
+    /// Its lines, by their places in [`ShareFindings::lines`]; never empty.
+    pub lines: Vec<usize>,
+    /// Its contended lines that are not listed there.
+    pub other_lines: usize,
+}
+
 /// One contended cache line.
 #[derive(Clone, Debug)]
 pub struct LineFinding {
@@ -240,6 +271,17 @@ pub struct ByteRange {
     pub writers: Vec<ThreadId>,
 }
 
+/// A lock, or the like, that threads contend for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contended {
+    /// Which kind.
+    pub primitive: Primitive,
+    /// The variable or field that it is, where known.
+    pub name: Option<String>,
+    /// The functions of the program that use it, most samples first, at most [`crate::share::MAX_USERS`].
+    pub users: Vec<Frame>,
+}
+
 /// What would end the contention on a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remedy {
@@ -251,6 +293,8 @@ pub enum Remedy {
         /// Names of what should be separated, where known, in the same order plus one: first of all the
         /// data that may stay.
         fields: Vec<String>,
+        /// The array whose elements should be separated, where it is these that different threads use.
+        array: Option<ArrayObject>,
     },
     /// True sharing: give each thread its own copy, batch updates, or update less often.
     ShareLess {
@@ -259,9 +303,13 @@ pub enum Remedy {
         /// How many.
         width: u32,
     },
+    /// Threads wait for a lock or its like, or count references: use it less often, or have several.
+    Contend(Contended),
     /// Both at once: pad first, then look again.
     PadThenShareLess {
         /// As in [`Remedy::Pad`].
         at_line_offsets: Vec<u32>,
+        /// As in [`Remedy::Pad`].
+        fields: Vec<String>,
     },
 }

@@ -4,18 +4,32 @@ use std::collections::BTreeMap;
 
 use carom_base::ThreadId;
 
+use super::Primitive;
 use super::extent::Extent;
 use super::tally::{SiteKey, SiteTally};
 
-/// A thread that makes up a smaller part of a run's accesses than this does not own it: a main thread that
-/// sums up all counters once at the end must not hide that each belongs to one worker.
-const OWNER_PART: f64 = 0.1;
+/// From this overlap of their users on, two runs are used together: the parts of the threads in the accesses to each, the
+/// smaller of both for every thread, added up. A main thread that sums up all counters once at the end does not change it.
+const TOGETHER: f64 = 0.75;
+
+/// Up to this overlap, two runs belong to different threads.
+const APART: f64 = 0.1;
 
 /// A run of bytes that is accessed as one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cell {
     pub extent: Extent,
     pub users: BTreeMap<ThreadId, Use>,
+    /// The lock, or the like, that it is part of.
+    pub part: Option<Part>,
+}
+
+/// Part of a lock, or the like.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Part {
+    pub of: Primitive,
+    /// The variable or field that the whole is, where known.
+    pub whole: Option<String>,
 }
 
 /// How often a thread was seen at a cell.
@@ -44,10 +58,40 @@ impl Cell {
         self.users.iter().filter(|(_, u)| u.writes > 0).map(|(thread, _)| *thread).collect()
     }
 
-    /// The threads that make up a fair part of its accesses.
-    pub fn owners(&self) -> Vec<ThreadId> {
-        let least = self.seen() as f64 * OWNER_PART;
-        self.users.iter().filter(|(_, u)| u.seen as f64 >= least).map(|(thread, _)| *thread).collect()
+    /// Whether the same threads use both alike, and write both alike where both are written. Apart from each other, such
+    /// runs would move between the threads as before.
+    pub fn used_with(&self, other: &Self) -> bool {
+        self.overlap(other, |u| u.seen).is_some_and(|overlap| overlap >= TOGETHER)
+            && self.overlap(other, |u| u.writes).is_none_or(|overlap| overlap >= TOGETHER)
+    }
+
+    /// Whether different threads write both, and hardly any thread uses both.
+    pub fn is_others_than(&self, other: &Self) -> bool {
+        self.written()
+            && other.written()
+            && self.overlap(other, |u| u.seen).is_some_and(|overlap| overlap <= APART)
+    }
+
+    /// Whether both are part of one lock, or the like.
+    pub fn is_one_with(&self, other: &Self) -> bool {
+        match (&self.part, &other.part) {
+            (Some(own), Some(others)) if own.of == others.of => match (&own.whole, &others.whole) {
+                (Some(own), Some(others)) => own == others,
+                _ => self.used_with(other),
+            },
+            _ => false,
+        }
+    }
+
+    /// By accesses of one kind; `None` where either has none.
+    fn overlap(&self, other: &Self, number: impl Fn(&Use) -> u64) -> Option<f64> {
+        let sum = |cell: &Self| cell.users.values().map(&number).sum::<u64>() as f64;
+        let (own, others) = (sum(self), sum(other));
+        let common = self.users.iter().filter_map(|(thread, of_own)| {
+            let of_other = other.users.get(thread)?;
+            Some((number(of_own) as f64 / own).min(number(of_other) as f64 / others))
+        });
+        (own > 0.0 && others > 0.0).then(|| common.sum())
     }
 }
 
@@ -64,7 +108,7 @@ pub(super) fn cells<'a>(sites: impl IntoIterator<Item = (SiteKey, &'a SiteTally)
             cells.iter_mut().filter(|cell| cell.extent.common(key.extent).is_some()).collect();
         match touched.as_mut_slice() {
             [] => {
-                let mut cell = Cell { extent: key.extent, users: BTreeMap::new() };
+                let mut cell = Cell { extent: key.extent, ..Cell::default() };
                 used(&mut cell, key, site.seen);
                 cells.push(cell);
             }
@@ -128,10 +172,47 @@ mod tests {
         let cells = cells_of(&[(0, Store, 0, 32, 1), (1, Store, 0, 8, 9), (2, Store, 8, 8, 9)]);
         assert_eq!(extents(&cells), [(0, 8), (8, 8)]);
         assert_eq!(cells[1].writers(), [ThreadId(0), ThreadId(2)]);
-        // One in ten is just a fair part: 1 of 10 counts, 1 of 11 would not.
-        assert_eq!(cells[1].owners(), [ThreadId(0), ThreadId(2)]);
-        let cells = cells_of(&[(0, Store, 0, 8, 1), (2, Store, 0, 8, 10)]);
-        assert_eq!(cells[0].owners(), [ThreadId(2)]);
+    }
+
+    fn together(sites: &[(u32, AccessKind, u32, u32, u64)]) -> bool {
+        match cells_of(sites).as_slice() {
+            [a, b] => a.used_with(b),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_the_same_threads_use_alike_is_used_together() {
+        // A sum and a number of entries, both added to by both threads.
+        assert!(together(&[
+            (1, Store, 0, 8, 50),
+            (2, Store, 0, 8, 50),
+            (1, Store, 8, 8, 60),
+            (2, Store, 8, 8, 40)
+        ]));
+        // A counter for each thread, summed up by a third.
+        assert!(!together(&[
+            (1, Store, 0, 8, 90),
+            (0, Load, 0, 8, 10),
+            (2, Store, 8, 8, 90),
+            (0, Load, 8, 8, 10)
+        ]));
+        // Head and tail of a ring: both threads use both, and each writes one.
+        assert!(!together(&[
+            (1, Store, 0, 8, 50),
+            (2, Load, 0, 8, 50),
+            (2, Store, 8, 8, 50),
+            (1, Load, 8, 8, 50)
+        ]));
+        // A counter beside what is only read, by other threads.
+        assert!(!together(&[(1, Store, 0, 8, 50), (2, Load, 8, 8, 50), (3, Load, 8, 8, 50)]));
+        // A limit that is read by all that count.
+        assert!(together(&[
+            (1, Store, 0, 8, 50),
+            (2, Store, 0, 8, 50),
+            (1, Load, 8, 8, 50),
+            (2, Load, 8, 8, 50)
+        ]));
     }
 
     #[test]

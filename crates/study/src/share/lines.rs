@@ -6,29 +6,38 @@ use carom_base::{Addr, Line, ProcessId};
 use carom_study_stats::TimeBlocks;
 
 use super::analyse::Roster;
-use super::layout::{Cell, cells};
-use super::remedy::remedy;
+use super::extent::Extent;
+use super::layout::{Cell, Part};
+use super::primitive;
+use super::remedy::{Elements, remedy};
 use super::tally::{Exchange, LineKey, LineTally, SiteKey, SiteTally};
 use super::volumes::fraction;
-use super::{ByteRange, LineFinding, MAX_LINES, MAX_SITES, SharedLine, Site, ThreadPair};
+use super::{
+    ByteRange, Contended, LineFinding, MAX_LINES, MAX_SITES, MAX_USERS, Primitive, SharedLine, Site,
+    ThreadPair,
+};
 use crate::Estimate;
 use crate::recording::Names;
+use crate::symbols::Frame;
 
-/// The findings, worst first: by share of thread time or of accesses, then by events. `all` are the samples of the
-/// whole recording of which these are shares.
-pub(super) fn findings(
-    lines: BTreeMap<LineKey, LineTally>,
-    all: &TimeBlocks,
-    roster: Roster<'_>,
-    names: &mut dyn Names,
-) -> Vec<LineFinding> {
+/// The lines in the order of the report: by share of thread time or of accesses, then by events.
+pub(super) fn ranked(lines: BTreeMap<LineKey, LineTally>) -> Vec<(LineKey, LineTally)> {
     let mut ranked: Vec<(LineKey, LineTally)> = lines.into_iter().collect();
     let hits = |tally: &LineTally| tally.hits.total().hits;
     ranked.sort_by(|(ka, a), (kb, b)| {
         hits(b).total_cmp(&hits(a)).then(b.events().cmp(&a.events())).then(ka.cmp(kb))
     });
-    ranked.truncate(MAX_LINES);
-    ranked.into_iter().map(|(key, tally)| finding(key, &tally, all, roster, names)).collect()
+    ranked
+}
+
+/// The findings on the first of these lines. `all` are the samples of the whole recording of which these are shares.
+pub(super) fn findings(
+    ranked: &[(LineKey, LineTally)],
+    all: &TimeBlocks,
+    roster: Roster<'_>,
+    names: &mut dyn Names,
+) -> Vec<LineFinding> {
+    ranked.iter().take(MAX_LINES).map(|(key, tally)| finding(*key, tally, all, roster, names)).collect()
 }
 
 /// The share of `all` samples that `hits` are.
@@ -45,13 +54,24 @@ fn finding(
 ) -> LineFinding {
     let sites = tally.sites();
     let (found_in, address, shared) = whereabouts(process, line, &sites, roster, names);
-    let cells = cells(sites.iter().copied());
-    let layout = layout(process, line, &cells, names);
+    let cells = &tally.cells;
+    let layout = layout(process, line, cells, names);
     let name =
         |cell: &Cell| layout.iter().find(|r| r.offset == cell.extent.offset).and_then(|r| r.field.clone());
     let (basis, exchange) = tally.basis();
     let samples = all.total().weight;
     let busiest = sites.first().map_or(0, |(key, _)| key.extent.offset);
+    let named: Vec<Site> = sites
+        .into_iter()
+        .take(MAX_SITES)
+        .map(|(key, site)| named_site((roster.process(key.thread), process), line, key, site, samples, names))
+        .collect();
+    let contention = |cell: &Cell, part: &Part| Contended {
+        primitive: part.of,
+        name: part.whole.clone().or_else(|| Some(primitive::whole(&name(cell)?).to_owned())),
+        users: users_of(&named, part.of, cell.extent),
+    };
+    let array = names.array(process, byte(line, busiest)).map(|of| Elements { of, line });
     LineFinding {
         process: found_in,
         address,
@@ -64,16 +84,46 @@ fn finding(
         events: tally.events(),
         pair: busiest_pair(exchange),
         object: names.object(process, byte(line, busiest)),
-        remedy: remedy(exchange.volume, &cells, &tally.exchanged, name),
+        remedy: remedy(exchange, &tally.exchanged, cells, name, array, contention),
         layout,
-        sites: sites
-            .into_iter()
-            .take(MAX_SITES)
-            .map(|(key, site)| {
-                named_site((roster.process(key.thread), process), line, key, site, samples, names)
-            })
-            .collect(),
+        sites: named,
     }
+}
+
+/// The functions of the program that use a primitive, most samples first, each with the line that most of them are at.
+pub(super) fn users<'a>(sites: impl Iterator<Item = &'a Site>, of: Primitive) -> Vec<Frame> {
+    let mut found: Vec<(Frame, u64)> = Vec::new();
+    for site in sites.filter(|site| primitive::of_path(&site.frames) == Some(of)) {
+        let Some(user) = primitive::user(&site.frames) else { continue };
+        let known =
+            found.iter_mut().find(|(known, _)| known.function == user.function && known.file == user.file);
+        match known {
+            // Sites come with most samples first.
+            Some((_, seen)) => *seen += site.seen,
+            None => found.push((user.clone(), site.seen)),
+        }
+    }
+    found.sort_by_key(|(_, seen)| std::cmp::Reverse(*seen));
+    found.into_iter().map(|(frame, _)| frame).take(MAX_USERS).collect()
+}
+
+/// The same for a primitive with these bytes: where only its field tells what it is, those that touch it.
+fn users_of(sites: &[Site], of: Primitive, extent: Extent) -> Vec<Frame> {
+    let known = users(sites.iter(), of);
+    if !known.is_empty() {
+        return known;
+    }
+    let touching = sites
+        .iter()
+        .filter(|site| Extent { offset: site.offset, width: site.width }.common(extent).is_some());
+    let mut found: Vec<Frame> = Vec::new();
+    for user in touching.filter_map(|site| primitive::user(&site.frames)) {
+        if found.iter().all(|known| known.function != user.function) {
+            found.push(user.clone());
+        }
+    }
+    found.truncate(MAX_USERS);
+    found
 }
 
 /// A process that has the line and its address there; where processes share it, what of.

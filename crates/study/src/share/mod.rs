@@ -20,9 +20,12 @@ mod layout;
 mod lines;
 mod matrix;
 mod naive;
+mod objects;
 mod order;
+mod parts;
 mod pattern;
 mod periods;
+mod primitive;
 mod recording;
 mod remedy;
 mod scale;
@@ -36,6 +39,7 @@ pub use analyse::analyse;
 pub use findings::*;
 pub use input::ShareInput;
 pub use periods::Periods;
+pub use primitive::Primitive;
 
 use crate::Study;
 use crate::recording::Recordings;
@@ -66,6 +70,9 @@ pub const MAX_LINES: usize = 1000;
 
 /// The most sites of a line in a report: with 1,000 threads at one counter the first ones tell it all.
 pub const MAX_SITES: usize = 256;
+
+/// The most functions named as users of a lock.
+pub const MAX_USERS: usize = 3;
 
 /// The most rows of a matrix: 1,000 threads are promised, and three dense matrices of them take 25 MB.
 pub const MAX_MATRIX_LABELS: usize = 1024;

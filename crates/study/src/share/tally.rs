@@ -8,10 +8,11 @@ use carom_base::{
 };
 use carom_study_stats::TimeBlocks;
 
-use super::MIN_LINE_EVENTS;
 use super::extent::Extent;
+use super::layout::Cell;
 use super::matrix::Volume;
 use super::scale::Scale;
+use super::{MIN_LINE_EVENTS, Primitive};
 
 /// A line of a process, or of memory that the processes of a recording share: see [`super::ThreadEntry::keeper`].
 pub(super) type LineKey = (ProcessId, Line);
@@ -27,6 +28,12 @@ pub(super) struct LineTally {
     /// Bytes that both accesses of an event of true sharing touch, with its weight.
     pub exchanged: BTreeMap<Extent, f64>,
     sites: BTreeMap<SiteKey, SiteTally>,
+    /// The volume of events by the primitive whose code made the earlier access.
+    pub written_by: BTreeMap<Option<Primitive>, f64>,
+    /// The number of the object that lies there.
+    pub object: usize,
+    /// The bytes as runs, once all accesses are known.
+    pub cells: Vec<Cell>,
 }
 
 /// Sharing on one line, by events of one population.
@@ -37,7 +44,12 @@ pub(super) struct Exchange {
     pub false_sharing: TimeBlocks,
     /// The lower thread number first.
     pub pairs: BTreeMap<(ThreadId, ThreadId), f64>,
+    /// False sharing by the bytes that were written and those that another thread accessed then.
+    pub conflicts: Conflicts,
 }
+
+/// Volumes of false sharing, by the bytes written and the bytes accessed.
+pub(super) type Conflicts = BTreeMap<(Extent, Extent), f64>;
 
 /// One thread's accesses to one place from one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,25 +80,47 @@ impl SiteTally {
 }
 
 impl LineTally {
+    /// An event, whose class is not known yet: [`class`](Self::class) follows when all accesses to the line are.
+    pub fn event(&mut self, event: &SharingEvent, line: Line) {
+        self.exchanges[event.population as usize].events += 1;
+        self.saw(event.thread, event.later, event.exact, event.stack, line);
+        self.saw(event.earlier.thread, event.earlier.access, true, event.earlier.stack, line);
+    }
+
+    /// The class of an event on this line: false sharing only between what would not move together on lines of its own.
+    pub fn class(&self, event: &SharingEvent, line: Line) -> SharingClass {
+        let number = |access| {
+            let extent = Extent::of(access, line)?;
+            self.cells.iter().find(|cell| cell.extent.common(extent).is_some())
+        };
+        match (number(event.earlier.access), number(event.later)) {
+            (Some(written), Some(accessed)) if move_together(&self.cells, written, accessed) => {
+                SharingClass::True
+            }
+            _ => event.class,
+        }
+    }
+
     /// `weight`: how much sharing the event stands for.
-    pub fn event(&mut self, event: &SharingEvent, weight: f64, line: Line) {
+    pub fn classified(&mut self, event: &SharingEvent, class: SharingClass, weight: f64, line: Line) {
         let exchange = &mut self.exchanges[event.population as usize];
-        exchange.events += 1;
-        exchange.volume.add(event.class, weight);
-        exchange.false_sharing.observe(event.time.0, event.class == SharingClass::False, weight);
+        exchange.volume.add(class, weight);
+        exchange.false_sharing.observe(event.time.0, class == SharingClass::False, weight);
         let pair = (event.thread.min(event.earlier.thread), event.thread.max(event.earlier.thread));
         *exchange.pairs.entry(pair).or_default() += weight;
 
-        if event.class == SharingClass::True {
-            let ends = (Extent::of(event.later, line), Extent::of(event.earlier.access, line));
-            if let (Some(later), Some(earlier)) = ends
-                && let Some(common) = later.common(earlier)
-            {
-                *self.exchanged.entry(common).or_default() += weight;
+        let ends = (Extent::of(event.earlier.access, line), Extent::of(event.later, line));
+        if let (Some(written), Some(accessed)) = ends {
+            match class {
+                SharingClass::True => {
+                    let common = written.common(accessed).unwrap_or(accessed);
+                    *self.exchanged.entry(common).or_default() += weight;
+                }
+                SharingClass::False => {
+                    *exchange.conflicts.entry((written, accessed)).or_default() += weight;
+                }
             }
         }
-        self.saw(event.thread, event.later, event.exact, event.stack, line);
-        self.saw(event.earlier.thread, event.earlier.access, true, event.earlier.stack, line);
     }
 
     /// `access` is the sample's. Samples of every kind tell of sites; shares are of one kind.
@@ -153,6 +187,15 @@ impl LineTally {
     }
 }
 
+/// Whether two runs of a line would move between the threads together, wherever they lie: the bytes of one lock, and what the
+/// same threads use alike beside a lock that they use alike, too.
+fn move_together(cells: &[Cell], one: &Cell, other: &Cell) -> bool {
+    let locked = |cell: &&Cell| cell.part.as_ref().is_some_and(|part| part.of.protects());
+    one.is_one_with(other)
+        || one.used_with(other)
+            && cells.iter().filter(locked).any(|lock| lock.used_with(one) && lock.used_with(other))
+}
+
 #[cfg(test)]
 mod tests {
     use carom_base::SampleOutcome;
@@ -162,7 +205,10 @@ mod tests {
 
     fn tally(events: impl IntoIterator<Item = Event>) -> LineTally {
         let mut tally = LineTally::default();
-        events.into_iter().map(Event::build).for_each(|e| tally.event(&e, f64::from(e.weight), Line(0)));
+        for event in events.into_iter().map(Event::build) {
+            tally.event(&event, Line(0));
+            tally.classified(&event, event.class, f64::from(event.weight), Line(0));
+        }
         tally
     }
 

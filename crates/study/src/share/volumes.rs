@@ -22,15 +22,21 @@ pub(super) struct Volumes {
 
 impl Volumes {
     /// `weight`: how much sharing the event stands for.
-    pub fn add(&mut self, event: &SharingEvent, weight: f64, core_of: impl Fn(Cpu) -> Option<u32>) {
+    pub fn add(
+        &mut self,
+        event: &SharingEvent,
+        class: SharingClass,
+        weight: f64,
+        core_of: impl Fn(Cpu) -> Option<u32>,
+    ) {
         if event.population != Population::Step {
             return;
         }
         self.events += 1;
         self.all.add(weight);
-        self.threads.add(event.earlier.thread, event.thread, event.class, weight);
-        self.cpus.add(event.earlier.cpu, event.cpu, event.class, weight);
-        self.false_sharing.observe(event.time.0, event.class == SharingClass::False, weight);
+        self.threads.add(event.earlier.thread, event.thread, class, weight);
+        self.cpus.add(event.earlier.cpu, event.cpu, class, weight);
+        self.false_sharing.observe(event.time.0, class == SharingClass::False, weight);
         *match event.later.kind {
             AccessKind::Load => &mut self.kinds.read_after_write,
             AccessKind::Store | AccessKind::ReadModifyWrite => &mut self.kinds.write_after_write,
@@ -82,7 +88,7 @@ mod tests {
         let core_of = |cpu: Cpu| (cpu.0 < 4).then_some(cpu.0 / 2);
         let recording = Synthetic::new(10);
         for event in events.into_iter().map(Event::build) {
-            volumes.add(&event, Scale::of(&recording).event(&event), core_of);
+            volumes.add(&event, event.class, Scale::of(&recording).event(&event), core_of);
         }
         volumes
     }

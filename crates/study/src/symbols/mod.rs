@@ -29,6 +29,8 @@ pub use process::{Mapping, Module, Note, Problem, Symbols, ThreadStack};
 
 use std::path::PathBuf;
 
+use carom_base::Addr;
+
 /// One function in a call path; inlined calls are frames of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Frame {
@@ -62,6 +64,26 @@ pub struct DataObject {
     pub declared: Option<Frame>,
     /// The allocation's call path, innermost first; empty for other kinds.
     pub allocation: Vec<Frame>,
+}
+
+/// A variable or heap block that is an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayObject {
+    /// First byte.
+    pub base: Addr,
+    /// The variable; `None` for a heap block.
+    pub name: Option<String>,
+    /// The type of an element: `struct worker`, `long int`.
+    pub element: String,
+    /// Bytes of an element.
+    pub element_bytes: u64,
+}
+
+impl ArrayObject {
+    /// The number of the element that holds this byte.
+    pub fn index(&self, at: Addr) -> u64 {
+        at.0.saturating_sub(self.base.0).checked_div(self.element_bytes).unwrap_or(0)
+    }
 }
 
 /// Kinds of memory.

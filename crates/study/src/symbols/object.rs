@@ -7,10 +7,10 @@ use carom_base::Addr;
 
 use super::demangle::{demangle, is_mangled};
 use super::elf;
-use super::fields::{fields_in, name_at};
+use super::fields::{Shape, TypeTable, fields_in, name_at};
 use super::globals::Global;
 use super::process::{Mapping, Place};
-use super::{DataObject, Frame, ObjectKind, Symbols};
+use super::{ArrayObject, DataObject, Frame, ObjectKind, Symbols};
 
 const UNKNOWN_HEAP: &str = "heap (allocation site unknown: record with --objects)";
 
@@ -45,6 +45,21 @@ impl Symbols {
         let start = place.stated - range.start;
         let bytes = start..start.saturating_add(u64::from(width).max(1));
         Some(name_at(debug, of, &variable_name(&place, global), bytes))
+    }
+
+    /// The variable that holds this byte, where it is an array of a known type.
+    pub fn array(&self, addr: Addr) -> Option<ArrayObject> {
+        let place = self.place(addr.0)?;
+        let (range, global) = place.image.globals().smallest(place.stated)?;
+        let debug = place.image.debug.as_ref()?;
+        let of = debug.type_of(global.die?)?;
+        let Shape::Array { element, .. } = &*debug.shape(of) else { return None };
+        Some(ArrayObject {
+            base: Addr(range.start.wrapping_add(addr.0.wrapping_sub(place.stated))),
+            name: Some(variable_name(&place, global)),
+            element: debug.type_name(*element)?,
+            element_bytes: debug.size(*element),
+        })
     }
 
     /// Every field of every variable that has a byte in `low..high`, touched by the program or not, in order:

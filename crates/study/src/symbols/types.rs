@@ -64,6 +64,14 @@ impl DebugInfo {
         Some(format!("{keyword} {name}"))
     }
 
+    /// What a type is called: a record with its keyword, another by its own name.
+    pub(super) fn type_name(&self, of: DieRef) -> Option<String> {
+        self.record_name(of).or_else(|| {
+            let (die, entry) = self.unqualified(of)?;
+            self.text_of(die, &entry, gimli::DW_AT_name)
+        })
+    }
+
     /// The type behind typedefs, qualifiers and type-unit stubs.
     pub(super) fn unqualified(&self, mut of: DieRef) -> Option<(DieRef, Entry)> {
         for _ in 0..MAX_CHAIN {

@@ -35,11 +35,15 @@ pub fn counts(findings: &CountFindings) -> Counts {
 }
 
 /// Adds the counts of the same run. Where they do not cover nearly all of it, a warning says so: code that ran natively was
-/// not sampled either.
+/// not sampled either. Where much is missing, the verdict begins with that: what it says is about the rest.
 pub fn add(report: &mut Report, findings: &CountFindings) {
     let counts = counts(findings);
     if let Some(text) = verdict::missing(&counts.coverage) {
         report.quality.warnings.push(Warning { code: "coverage".into(), text });
+    }
+    if let Some(seen) = verdict::much_is_missing(&counts.coverage) {
+        let all = if report.command == Command::Share { "; with --engine burst all of it is" } else { "" };
+        report.verdict = format!("{seen}{all}. {}", report.verdict);
     }
     report.count = Some(counts);
 }

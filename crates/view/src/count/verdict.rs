@@ -9,6 +9,9 @@ use crate::{
 /// Below this coverage the verdict says what is missing.
 const NEARLY_COMPLETE: f64 = 0.999;
 
+/// Below this coverage a verdict on samples begins with it.
+const MOSTLY_SEEN: f64 = 0.9;
+
 /// The warning by which a process says that its code could not be translated.
 const NOT_TRANSLATED: &str = "not-translated";
 
@@ -84,6 +87,12 @@ pub fn missing(coverage: &CountCoverage) -> Option<String> {
         "{} of the thread time ran natively and is in no count{why}{threads}.",
         words::percent(1.0 - fraction)
     ))
+}
+
+/// `Only 33% of the thread time was observed`
+pub fn much_is_missing(coverage: &CountCoverage) -> Option<String> {
+    let fraction = coverage.fraction?.0;
+    (fraction < MOSTLY_SEEN).then(|| format!("Only {} of thread time was observed", words::percent(fraction)))
 }
 
 #[cfg(test)]

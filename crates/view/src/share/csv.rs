@@ -80,6 +80,8 @@ fn lines(share: &Share) -> String {
             RemedyKind::Pad => "pad",
             RemedyKind::ShareLess => "share-less",
             RemedyKind::PadThenShareLess => "pad-then-share-less",
+            RemedyKind::PadElements => "pad-elements",
+            RemedyKind::Contend => "contend",
         });
         table.name(&line.remedy.text).end();
     }

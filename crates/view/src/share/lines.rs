@@ -2,13 +2,15 @@
 
 use carom_base::{AccessKind, Addr, Population, ProcessId, ThreadId};
 use carom_study::{
-    share::{ByteRange, LineFinding, SharedLine},
+    share::{ByteRange, LineFinding, ObjectFinding, SharedLine},
     symbols::DataObject,
 };
 
 use super::{interval, remedy};
 use crate::{
-    model::{Basis, Bytes, Line, Real, SharedMemory, SharedPlace, Site, SiteKind, ThreadPair},
+    model::{
+        Basis, Bytes, Line, Real, SharedMemory, SharedPlace, SharingFinding, Site, SiteKind, ThreadPair,
+    },
     named::{frame, hexadecimal, object},
     words::ThreadNames,
 };
@@ -37,6 +39,23 @@ pub fn line(finding: &LineFinding, names: &ThreadNames) -> Line {
         layout: finding.layout.iter().map(bytes).collect(),
         remedy: remedy::remedy(finding, names),
     }
+}
+
+/// What is contended. `lines`: those of the report.
+pub fn finding(found: &ObjectFinding, lines: &[LineFinding], names: &ThreadNames) -> Option<SharingFinding> {
+    let worst = lines.get(*found.lines.first()?)?;
+    Some(SharingFinding {
+        object: object(&found.object),
+        share_interval: interval(found.share),
+        following: found.following.map(Real),
+        spread: found.spread,
+        true_sharing: Real(found.true_sharing),
+        false_sharing: Real(found.false_sharing),
+        events: found.events,
+        lines: found.lines.clone(),
+        other_lines: found.other_lines,
+        remedy: remedy::remedy_for(&found.object, &found.remedy, worst, names),
+    })
 }
 
 fn shared(line: &SharedLine, object: &DataObject) -> SharedMemory {

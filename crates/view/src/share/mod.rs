@@ -66,6 +66,11 @@ pub fn report(run: &RunInfo, findings: &ShareFindings) -> Report {
             smt_siblings: Real(findings.distance.smt_siblings),
             same_cpu: Real(findings.distance.same_cpu),
         },
+        findings: findings
+            .objects
+            .iter()
+            .filter_map(|each| lines::finding(each, &findings.lines, &names))
+            .collect(),
         lines: findings.lines.iter().map(|line| lines::line(line, &names)).collect(),
         other_lines: findings.other_lines,
     };

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use super::communication::*;
+pub use super::{communication::*, remedy::model::*};
 use crate::model::{Frame, Interval, Object, Real};
 
 /// Which threads bounce which cache lines.
@@ -16,6 +16,9 @@ pub struct Share {
     pub contended_share: Interval,
     /// Present where too little was seen for fractions and matrices.
     pub not_enough: Option<NotEnoughData>,
+    /// What is contended, the one with the largest share first: variables, allocation sites, memory by the function that
+    /// uses it. Their shares add up to `contended_share`, but for lines that are not listed.
+    pub findings: Vec<SharingFinding>,
     /// How much is communicated in numbers; null where samples stand for thread time, and where nothing was seen.
     pub communication: Option<Communication>,
     /// Who communicates with whom.
@@ -96,8 +99,8 @@ impl MatrixUnit {
     /// What shares are of.
     pub const fn whole(self) -> &'static str {
         match self {
-            Self::Samples => "the sampled thread time",
-            Self::Accesses | Self::Transfers => "the sampled accesses",
+            Self::Samples => "thread time",
+            Self::Accesses | Self::Transfers => "memory accesses",
         }
     }
 }
@@ -157,6 +160,35 @@ pub struct SharingDistance {
     pub smt_siblings: Real,
     /// On one logical processor, one after the other.
     pub same_cpu: Real,
+}
+
+/// An object, or all of one kind, with contended lines.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SharingFinding {
+    /// The object; of several, the one whose line shows most sharing.
+    pub object: Object,
+    /// The share of all its contended lines together, as `contended_share`, with its 95% confidence interval.
+    pub share_interval: Interval,
+    /// The part of all accesses that follow another thread's write on these lines, by estimate; null where samples stand for
+    /// thread time.
+    pub following: Option<Real>,
+    /// Whether the sharing is spread over many lines with few events each. Then there are more lines than were seen to be
+    /// shared, `share_interval` is too low, and `following` says how much it is.
+    pub spread: bool,
+    /// True sharing on these lines, in the matrix's unit.
+    #[serde(rename = "true")]
+    pub true_sharing: Real,
+    /// False sharing on these lines, in the matrix's unit.
+    #[serde(rename = "false")]
+    pub false_sharing: Real,
+    /// Events of sharing seen on these lines, unweighted.
+    pub events: u64,
+    /// The places of its lines in `lines`, the one with the largest share first.
+    pub lines: Vec<usize>,
+    /// Its contended lines that `lines` does not list.
+    pub other_lines: usize,
+    /// What would end the contention on the first of its lines.
+    pub remedy: Remedy,
 }
 
 /// One contended cache line.
@@ -299,29 +331,4 @@ pub struct Bytes {
     pub readers: Vec<u32>,
     /// Ids of threads that write it.
     pub writers: Vec<u32>,
-}
-
-/// What would end the contention on a line.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Remedy {
-    /// Which kind of change.
-    pub kind: RemedyKind,
-    /// Where to pad or align, from the start of the line.
-    pub at_line_offsets_bytes: Vec<u32>,
-    /// For people: what to do.
-    pub text: String,
-    /// The evidence, in words.
-    pub evidence: String,
-}
-
-/// Kinds of change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RemedyKind {
-    /// False sharing: put the parts on lines of their own.
-    Pad,
-    /// True sharing: exchange less.
-    ShareLess,
-    /// Both: pad first, then look again.
-    PadThenShareLess,
 }

@@ -6,7 +6,10 @@ use carom_study::share::{ShareFindings, Unit};
 
 use crate::{
     RunInfo,
-    model::{EngineDelivery, Interval, Line, MatrixUnit, NotEnoughData, Report, Share},
+    model::{
+        Basis, Bytes, EngineDelivery, Line, MatrixUnit, NotEnoughData, RemedyKind, Report, Share,
+        SharingDistance, SharingFinding,
+    },
     recording,
     words::{self, ThreadNames},
 };
@@ -43,9 +46,9 @@ pub fn verdict(report: &Report, share: &Share) -> String {
         } else {
             smallest_line(samples) <= NEGLIGIBLE
         };
-        match share.lines.first() {
+        match top(share) {
             None if unseen => nothing(report, share),
-            Some(top) if top.events >= few.needed as u64 => {
+            Some(top) if top.0.events >= few.needed as u64 => {
                 format!("{} {}", found_by_time(report, share, top), few_steps(share, few))
             }
             _ => not_enough(report, share, few),
@@ -55,6 +58,7 @@ pub fn verdict(report: &Report, share: &Share) -> String {
     } else {
         found(report, share)
     };
+    let main = if took_turns(share) { format!("{ONE_PROCESSOR} {main}") } else { main };
     let main = if share.lines.is_empty() { with_what_was_not_compared(report, main) } else { main };
     match report.engine.delivery {
         EngineDelivery::PosixTimer if report.quality.samples > 0 => format!(
@@ -66,6 +70,18 @@ pub fn verdict(report: &Report, share: &Share) -> String {
         }
         _ => main,
     }
+}
+
+/// What sharing means where threads take turns on one processor.
+const ONE_PROCESSOR: &str =
+    "The threads took turns on one processor, where no line moves: none of this costs time there.";
+
+/// Whether nearly all sharing is between threads on one processor.
+fn took_turns(share: &Share) -> bool {
+    let SharingDistance { cross_core, smt_siblings, same_cpu } = &share.distance;
+    !share.lines.is_empty()
+        && same_cpu.0 > 0.0
+        && same_cpu.0 >= NEARLY_ALL * (cross_core.0 + smt_siblings.0 + same_cpu.0)
 }
 
 /// How many samples shares are of.
@@ -122,8 +138,7 @@ fn not_enough(report: &Report, share: &Share, few: &NotEnoughData) -> String {
         words::seconds(report.program.wall_s.0),
         few.needed
     );
-    let so_far =
-        share.lines.first().map(|line| format!("; so far {} leads", object(line))).unwrap_or_default();
+    let so_far = top(share).map(|(top, _)| format!("; so far {} leads", object(top))).unwrap_or_default();
     match few.run_s {
         Some(run) if run.0.is_finite() => {
             let aim = if few.events == 0 {
@@ -141,16 +156,27 @@ fn not_enough(report: &Report, share: &Share, few: &NotEnoughData) -> String {
     }
 }
 
+/// The worst finding, and its worst line.
+fn top(share: &Share) -> Option<Top<'_>> {
+    let finding = share.findings.first()?;
+    Some((finding, share.lines.get(*finding.lines.first()?)?))
+}
+
+type Top<'a> = (&'a SharingFinding, &'a Line);
+
 /// The contended lines are clear from time-weighted samples, although step samples are too few for fractions.
-fn found_by_time(report: &Report, share: &Share, top: &Line) -> String {
+fn found_by_time(report: &Report, share: &Share, (finding, line): Top<'_>) -> String {
     let names = ThreadNames::new(&report.threads);
-    let (kind, bytes) = match top.false_fraction {
-        Some(fraction) if fraction.estimate.0 >= NEARLY_ALL => ("false sharing", against(top)),
-        Some(fraction) if fraction.estimate.0 <= 1.0 - NEARLY_ALL => ("true sharing", exchanged(top)),
+    if finding.remedy.kind == RemedyKind::Contend {
+        return contention(share, (finding, line), &names);
+    }
+    let (kind, bytes) = match line.false_fraction {
+        Some(fraction) if fraction.estimate.0 >= NEARLY_ALL => ("false sharing", against(line)),
+        Some(fraction) if fraction.estimate.0 <= 1.0 - NEARLY_ALL => ("true sharing", exchanged(line)),
         _ => ("true and false sharing", String::new()),
     };
     let most = if share.lines.len() == 1 { "" } else { ", most of it" };
-    let place = join(&[most, kind, &names.between(&contenders(top)), "on", &object(top)]);
+    let place = join(&[most, kind, &names.between(&contenders(line)), "on", &object(finding)]);
     let joint = if most.is_empty() { ":" } else { "" };
     format!("{}{joint}{place}{bytes}.", lines_take(share))
 }
@@ -176,13 +202,18 @@ fn few_steps(share: &Share, few: &NotEnoughData) -> String {
     }
 }
 
-/// `2 cache lines take 18% (±2) of the sampled thread time`
+/// `2 cache lines receive 18% (±2) of memory accesses`
 fn lines_take(share: &Share) -> String {
-    let lines = share.lines.len();
+    let lines = share.lines.len() + share.findings.iter().map(|each| each.other_lines).sum::<usize>();
+    let verb = match (share.matrix.unit, lines) {
+        (MatrixUnit::Samples, 1) => "takes",
+        (MatrixUnit::Samples, _) => "take",
+        (_, 1) => "receives",
+        _ => "receive",
+    };
     format!(
-        "{} {} {} of {}",
+        "{} {verb} {} of {}",
         words::count(lines, "cache line"),
-        if lines == 1 { "takes" } else { "take" },
         words::percent_with_error(&share.contended_share),
         share.matrix.unit.whole()
     )
@@ -190,32 +221,91 @@ fn lines_take(share: &Share) -> String {
 
 fn found(report: &Report, share: &Share) -> String {
     let names = ThreadNames::new(&report.threads);
-    let lines = share.lines.len();
     let first = lines_take(share);
-    let Some(top) = share.lines.first() else { return first };
-    let owner = if lines == 1 { "its" } else { "their" };
-    let worst = if lines == 1 { "" } else { ", most of it" };
-    let place = join(&[worst, &names.between(&contenders(top)), "on", &object(top)]);
-    match share.false_fraction {
-        Some(Interval { estimate, .. }) if estimate.0 >= NEARLY_ALL => {
-            format!(
-                "{first}; {} of {owner} traffic is false sharing{place}{}.",
-                words::percent(estimate.0),
-                against(top)
-            )
-        }
-        Some(Interval { estimate, .. }) if estimate.0 <= 1.0 - NEARLY_ALL => format!(
-            "{first}; {} of {owner} traffic is true sharing{place}{}.",
-            words::percent(1.0 - estimate.0),
+    let Some((finding, top)) = top(share) else { return first };
+    if finding.remedy.kind == RemedyKind::Contend {
+        return contention(share, (finding, top), &names);
+    }
+    if let Some(following) = spread(finding) {
+        let lines = words::count(finding.lines.len() + finding.other_lines, "cache line");
+        let false_part = finding.false_sharing.0 / (finding.false_sharing.0 + finding.true_sharing.0);
+        return format!(
+            "{following} of {} follow another thread's write of {}, spread over {lines} or more; {} of that is false sharing.",
+            share.matrix.unit.whole(),
+            object(finding),
+            words::percent(false_part)
+        );
+    }
+    let place = join(&[&names.between(&contenders(top)), "on", &object(finding)]);
+    let worst = if share.lines.len() > 1 { format!(", most of it{place}") } else { place };
+    match false_part(share) {
+        Some(part) if part >= NEARLY_ALL => format!(
+            "{first}; {} of {FOLLOWING} are false sharing{worst}{}.",
+            words::percent(part),
+            against(top)
+        ),
+        Some(part) if part <= 1.0 - NEARLY_ALL => format!(
+            "{first}; {} of {FOLLOWING} are true sharing{worst}{}.",
+            words::percent(1.0 - part),
             exchanged(top)
         ),
-        Some(mixed) => format!(
-            "{first}; {} of {owner} traffic is false sharing, the rest true{}.",
-            words::percent_with_error(&mixed),
-            if worst.is_empty() { place } else { place.replacen(worst, ", most", 1) }
+        Some(part) => format!(
+            "{first}; {} of {FOLLOWING} are false sharing, the rest true sharing{worst}.",
+            words::percent(part)
         ),
-        None => format!("{first}{place}."),
+        None => format!("{first}{worst}."),
     }
+}
+
+/// What events of sharing stand for.
+const FOLLOWING: &str = "the accesses there that follow another thread's write";
+
+/// False sharing as a part of the sharing on the lines that are listed. `None` where too little was seen.
+fn false_part(share: &Share) -> Option<f64> {
+    share.false_fraction?;
+    let lines = || share.lines.iter().filter(|line| line.basis == Basis::Step);
+    let false_sharing: f64 = lines().map(|line| line.false_sharing.0).sum();
+    let all = false_sharing + lines().map(|line| line.true_sharing.0).sum::<f64>();
+    (all > 0.0).then(|| false_sharing / all)
+}
+
+/// ``Contention among 4 threads for the mutex `lock` (mx.c:3), whose cache line receives 23% (±2) of memory accesses.``
+fn contention(share: &Share, (finding, line): Top<'_>, names: &ThreadNames) -> String {
+    let Some(of) = &finding.remedy.of else { return lines_take(share) };
+    let what = match of.name.as_deref() {
+        Some(name) if name == finding.object.name => {
+            format!("the {} {}", of.primitive.noun(), object(finding))
+        }
+        Some(name) => format!("the {} `{name}` in {}", of.primitive.noun(), object(finding)),
+        None if finding.spread => format!("{}s in {}", of.primitive.noun(), object(finding)),
+        None => format!("a {} in {}", of.primitive.noun(), object(finding)),
+    };
+    let among = join(&[&names.between(&contenders(line))]);
+    let whole = share.matrix.unit.whole();
+    if let Some(following) = spread(finding) {
+        return format!(
+            "Contention{among} for {what}: {following} of {whole} follow another thread's write there."
+        );
+    }
+    let rest = match share.findings.len() {
+        0 | 1 => String::new(),
+        _ => format!(" ({} with all contended lines)", words::percent(share.contended_share.estimate.0)),
+    };
+    format!(
+        "Contention{among} for {what}, whose {} {} of {whole}{rest}.",
+        match (share.matrix.unit, finding.lines.len() + finding.other_lines) {
+            (MatrixUnit::Samples, 1) => "cache line takes".to_owned(),
+            (MatrixUnit::Samples, lines) => format!("{} cache lines take", words::thousands(lines as u64)),
+            (_, 1) => "cache line receives".to_owned(),
+            (_, lines) => format!("{} cache lines receive", words::thousands(lines as u64)),
+        },
+        words::percent_with_error(&finding.share_interval)
+    )
+}
+
+/// How much of the accesses a finding concerns that is spread over many lines.
+fn spread(finding: &SharingFinding) -> Option<String> {
+    finding.following.filter(|_| finding.spread).map(|part| words::percent(part.0))
 }
 
 /// Joins with single spaces; a part that begins with a comma takes none before it.
@@ -231,11 +321,11 @@ fn join(parts: &[&str]) -> String {
 }
 
 /// `` `stats` (app.c:12) ``
-fn object(line: &Line) -> String {
-    let declared = line.object.declared.as_ref();
+fn object(finding: &SharingFinding) -> String {
+    let declared = finding.object.declared.as_ref();
     match declared.and_then(|frame| words::place(frame.file.as_deref(), frame.line)) {
-        Some(place) => format!("`{}` ({place})", line.object.name),
-        None => format!("`{}`", line.object.name),
+        Some(place) => format!("`{}` ({place})", finding.object.name),
+        None => format!("`{}`", finding.object.name),
     }
 }
 
@@ -261,16 +351,21 @@ fn contenders(line: &Line) -> Vec<u32> {
     shares.into_keys().collect()
 }
 
-/// `, bytes 0-7 against 8-15`
+/// ``, `hits` against `misses` ``, `, bytes 0-7 against 8-15`
 fn against(line: &Line) -> String {
-    match line.layout.as_slice() {
+    let touched: Vec<&Bytes> =
+        line.layout.iter().filter(|range| !range.readers.is_empty() || !range.writers.is_empty()).collect();
+    match touched.as_slice() {
         [] | [_] => String::new(),
-        [one, other] => format!(
-            ", {} against {}",
-            words::bytes(one.offset_bytes, one.width_bytes),
-            words::byte_range(other.offset_bytes, other.width_bytes)
-        ),
-        many => format!(", in {} separate parts of the line", many.len()),
+        [one, other] => match (&one.field, &other.field) {
+            (Some(one), Some(other)) => format!(": `{one}` against `{other}`"),
+            _ => format!(
+                ", {} against {}",
+                words::bytes(one.offset_bytes, one.width_bytes),
+                words::byte_range(other.offset_bytes, other.width_bytes)
+            ),
+        },
+        many => format!(", {} fields on one line", many.len()),
     }
 }
 

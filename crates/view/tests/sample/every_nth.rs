@@ -35,6 +35,7 @@ pub fn every_nth() -> (RunInfo, ShareFindings) {
         line.true_sharing *= PERIOD as f64;
         line.false_sharing *= PERIOD as f64;
     }
+    find_each(&mut findings);
     let about = |value: f64| Estimate { value, low: 0.95 * value, high: 1.05 * value };
     findings.communication = Some(Communication {
         contended: Some(about(3.6e9)),

@@ -26,12 +26,16 @@ pub fn two() -> (RunInfo, ShareFindings) {
     flow(&mut findings.cpus, 1, 0, 182.0, 2_668.0);
     findings.last_writer = findings.threads.clone();
     findings.lines = vec![stats(), flag()];
+    find_each(&mut findings);
     (run, findings)
 }
 
 fn stats() -> LineFinding {
-    let remedy =
-        Remedy::Pad { at_line_offsets: vec![8], fields: vec!["stats.hits".into(), "stats.misses".into()] };
+    let remedy = Remedy::Pad {
+        at_line_offsets: vec![8],
+        fields: vec!["stats.hits".into(), "stats.misses".into()],
+        array: None,
+    };
     let mut line = line(
         0x4040c0,
         estimate(0.165, 0.013),
@@ -99,6 +103,7 @@ pub fn eight() -> (RunInfo, ShareFindings) {
     }
     findings.last_writer = findings.threads.clone();
     findings.lines = vec![counters(), queue(), mixed()];
+    find_each(&mut findings);
     findings.other_lines = 17;
     (run, findings)
 }
@@ -112,8 +117,11 @@ fn counters() -> LineFinding {
         declared: Some(frame("make_pool", "src/pool.c", 88)),
         allocation: vec![frame("make_pool", "src/pool.c", 88), frame("main", "src/main.c", 31)],
     };
-    let remedy =
-        Remedy::Pad { at_line_offsets: (1..6).map(|slot| 16 + slot * 8).collect(), fields: Vec::new() };
+    let remedy = Remedy::Pad {
+        at_line_offsets: (1..6).map(|slot| 16 + slot * 8).collect(),
+        fields: Vec::new(),
+        array: None,
+    };
     let mut line = line(0x7f3a_1c00_12c0, estimate(0.19, 0.014), (0.0, 7_210.0), object, remedy);
     for worker in 0..6_u32 {
         let path = vec![
@@ -163,7 +171,7 @@ fn queue() -> LineFinding {
 }
 
 fn mixed() -> LineFinding {
-    let remedy = Remedy::PadThenShareLess { at_line_offsets: vec![32] };
+    let remedy = Remedy::PadThenShareLess { at_line_offsets: vec![32], fields: Vec::new() };
     let object = DataObject {
         kind: ObjectKind::Stack,
         name: "stack of ingest".into(),

@@ -13,8 +13,8 @@ use carom_study::{
     Estimate,
     recording::{Losses, ThreadCounters},
     share::{
-        ByteRange, Distance, Kinds, LineFinding, Matrix, NotEnough, Quality, Remedy, ShareFindings, Site,
-        Unit,
+        ByteRange, Distance, Kinds, LineFinding, Matrix, NotEnough, ObjectFinding, Quality, Remedy,
+        ShareFindings, Site, Unit,
     },
     symbols::{DataObject, Frame, ObjectKind},
 };
@@ -110,6 +110,7 @@ pub fn nothing(threads: usize) -> ShareFindings {
         distance: Distance::default(),
         last_writer: matrix(threads, ThreadId),
         pattern: None,
+        objects: Vec::new(),
         lines: Vec::new(),
         other_lines: 0,
         not_enough: Some(NotEnough { events: 0, run_seconds: None }),
@@ -138,6 +139,25 @@ pub fn flow<L>(matrix: &mut Matrix<L>, from: usize, to: usize, true_sharing: f64
     matrix.all[from][to] += true_sharing + false_sharing;
     matrix.true_sharing[from][to] += true_sharing;
     matrix.false_sharing[from][to] += false_sharing;
+}
+
+/// One finding for each line.
+pub fn find_each(findings: &mut ShareFindings) {
+    findings.objects = (0..)
+        .zip(&findings.lines)
+        .map(|(number, line)| ObjectFinding {
+            object: line.object.clone(),
+            share: line.share,
+            true_sharing: line.true_sharing,
+            false_sharing: line.false_sharing,
+            events: line.events,
+            following: None,
+            remedy: line.remedy.clone(),
+            spread: false,
+            lines: vec![number],
+            other_lines: 0,
+        })
+        .collect();
 }
 
 pub fn frame(function: &str, file: &str, line: u32) -> Frame {

@@ -1,3 +1,5 @@
+mod objects;
+
 use AccessKind::{Load, ReadModifyWrite, Store};
 use carom_base::{AccessKind, Addr};
 
@@ -53,7 +55,8 @@ fn two_counters_in_a_line_are_named_and_cut_apart() {
         line.remedy,
         Remedy::Pad {
             at_line_offsets: vec![8],
-            fields: vec!["stats.hits".to_owned(), "stats.misses".to_owned()]
+            fields: vec!["stats.hits".to_owned(), "stats.misses".to_owned()],
+            array: None,
         }
     );
     let layout: Vec<_> =

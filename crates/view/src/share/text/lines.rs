@@ -1,10 +1,10 @@
-//! The contended lines, ranked.
+//! What is contended, ranked, each with its worst line.
 
 use std::collections::HashMap;
 
 use super::{class_of, left_out, picture};
 use crate::{
-    model::{Frame, Line, Share, SharedPlace, Site},
+    model::{Frame, Line, Share, SharedPlace, SharingFinding, Site},
     text::{
         Options,
         page::{Page, Style, fit, path},
@@ -18,15 +18,16 @@ const SITES: usize = 8;
 /// More processes than this are counted instead of listed.
 const PLACES: usize = 3;
 
-/// The lines with their pictures, sites and remedies.
+/// The findings with the pictures, sites and remedies of their worst lines.
 pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Options) {
     if share.lines.is_empty() {
         return;
     }
-    page.heading("Contended lines");
-    for (rank, line) in share.lines.iter().take(options.lines).enumerate() {
+    page.heading("Contended data");
+    for (rank, finding) in share.findings.iter().take(options.lines).enumerate() {
+        let Some(line) = finding.lines.first().and_then(|&number| share.lines.get(number)) else { continue };
         page.end();
-        head(page, rank + 1, line);
+        head(page, rank + 1, finding, line);
         picture::print(page, line, names);
         sites(page, line, names);
         page.indented(Style::Green, 5, "remedy    ", &line.remedy.text);
@@ -36,31 +37,35 @@ pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Opti
     }
     let more = left_out(share, options);
     if more > 0 {
-        page.end().put(Style::Dim, &format!("… and {}.", words::count(more, "more line"))).end();
+        page.end().put(Style::Dim, &format!("… and {}.", words::count(more, "more finding"))).end();
     }
     if share.other_lines > 0 {
-        let text =
-            format!("{} with a few events of sharing not listed.", words::count(share.other_lines, "line"));
+        let text = format!("{} with too few events to judge.", words::count(share.other_lines, "more line"));
         page.end().put(Style::Dim, &text).end();
     }
 }
 
-/// ` 1.  17% (±1.3)  96% false sharing  global `stats` (app.c:12)`, and where in it the line lies.
-fn head(page: &mut Page, rank: usize, line: &Line) {
-    let class = class_of(line);
-    let colour = if line.false_sharing > line.true_sharing { Style::Orange } else { Style::Blue };
-    page.put(Style::Bold, &format!("{rank:>2}.  {}", words::percent_with_error(&line.share_interval)));
+/// ` 1.  17% (±1.3)  96% false sharing  global `stats` (app.c:12)`, and where in it the worst line lies.
+fn head(page: &mut Page, rank: usize, finding: &SharingFinding, line: &Line) {
+    let class = class_of(finding, line);
+    let colour = if finding.false_sharing > finding.true_sharing { Style::Orange } else { Style::Blue };
+    page.put(Style::Bold, &format!("{rank:>2}.  {}", words::percent_with_error(&finding.share_interval)));
     page.plain("  ").put(colour, &class).plain("  ");
-    if !line.object.name.starts_with(line.object.kind.name()) {
-        page.plain(line.object.kind.name()).plain(" ");
+    let object = &finding.object;
+    if !object.name.starts_with(object.kind.name()) {
+        page.plain(object.kind.name()).plain(" ");
     }
-    page.put(Style::Cyan, &line.object.name);
+    page.put(Style::Cyan, &object.name);
     if let Some(place) =
-        line.object.declared.as_ref().and_then(|frame| words::place(frame.file.as_deref(), frame.line))
+        object.declared.as_ref().and_then(|frame| words::place(frame.file.as_deref(), frame.line))
     {
         page.put(Style::Dim, &format!("  {place}"));
     }
     page.end();
+    let lines = finding.lines.len() + finding.other_lines;
+    if lines > 1 {
+        page.put(Style::Dim, &format!("     {}, the worst:", words::count(lines, "cache line"))).end();
+    }
     let (offset, size) = (line.object.offset_bytes, line.object.size_bytes);
     let position = if offset < 0 {
         format!("the object begins at byte {} of the line", offset.unsigned_abs())

@@ -6,7 +6,7 @@ mod picture;
 mod trust;
 
 use crate::{
-    model::{Basis, Line, Share},
+    model::{Basis, Line, Share, SharingFinding},
     text::{Options, page::Page},
     words::{self, ThreadNames},
 };
@@ -35,19 +35,23 @@ fn class(true_sharing: f64, false_sharing: f64) -> String {
     }
 }
 
-/// The same for a line, with what weakens the claim: few events, or events weighted by time.
-fn class_of(line: &Line) -> String {
-    let class = class(line.true_sharing.0, line.false_sharing.0);
+/// The same for a finding with its worst line, with what weakens the claim: few events, or events weighted by time. What
+/// threads contend for is named instead.
+fn class_of(finding: &SharingFinding, line: &Line) -> String {
+    if let Some(of) = &finding.remedy.of {
+        return format!("contention for a {}", of.primitive.noun());
+    }
+    let class = class(finding.true_sharing.0, finding.false_sharing.0);
     match (&line.false_fraction, line.basis) {
-        (None, _) => format!("{class}, {}", words::count(line.events as usize, "event")),
+        (None, _) => format!("{class}, {}", words::count(finding.events as usize, "event")),
         (_, Basis::LastInstruction) => format!("{class} by time"),
         (Some(_), Basis::Step) => class,
     }
 }
 
-/// How many lines are not printed.
+/// How many findings are not printed.
 fn left_out(share: &Share, options: &Options) -> usize {
-    share.lines.len().saturating_sub(options.lines)
+    share.findings.len().saturating_sub(options.lines)
 }
 
 #[cfg(test)]

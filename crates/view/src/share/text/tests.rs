@@ -44,7 +44,7 @@ fn a_line_with_its_picture_sites_and_remedy() {
              ← work app.c:57 ← start_thread pthread_create.c:442
        0.6%  worker-2  load   0-7 stats.hits     progress  app.c:44
              ← work app.c:57 ← start_thread pthread_create.c:442
-     remedy    Put `stats.misses` on a line of its own: alignas(64) at offset 8 of `stats`.
+     remedy    Start `stats.misses` on its own cache line: `_Alignas(64)`.
      evidence  worker-1 writes bytes 0-7, which worker-1 and worker-2 read; worker-2 reads and
                writes bytes 8-15; 96% of the sharing seen is false
 ",

@@ -13,8 +13,8 @@ fn false_sharing_names_bytes_threads_and_object() {
     let (run, findings) = sample::two();
     check(
         &report(&run, &findings).verdict,
-        "2 cache lines take 18% (±2) of the sampled thread time; 94% of their traffic is false sharing, most of it \
-         between worker-1 and worker-2 on `stats` (app.c:12), bytes 0-7 against 8-15.",
+        "2 cache lines take 18% (±2) of thread time; 94% of the accesses there that follow another thread's write are false \
+         sharing, most of it between worker-1 and worker-2 on `stats` (app.c:12): `stats.hits` against `stats.misses`.",
     );
 }
 
@@ -22,10 +22,11 @@ fn false_sharing_names_bytes_threads_and_object() {
 fn a_single_line_owns_all_of_it() {
     let (run, mut findings) = sample::two();
     findings.lines.truncate(1);
+    sample::find_each(&mut findings);
     check(
         &report(&run, &findings).verdict,
-        "1 cache line takes 18% (±2) of the sampled thread time; 94% of its traffic is false sharing between \
-         worker-1 and worker-2 on `stats` (app.c:12), bytes 0-7 against 8-15.",
+        "1 cache line takes 18% (±2) of thread time; 96% of the accesses there that follow another thread's write are \
+         false sharing between worker-1 and worker-2 on `stats` (app.c:12): `stats.hits` against `stats.misses`.",
     );
 }
 
@@ -33,12 +34,13 @@ fn a_single_line_owns_all_of_it() {
 fn true_sharing() {
     let (run, mut findings) = sample::two();
     findings.lines.remove(0);
+    sample::find_each(&mut findings);
     findings.false_fraction = Some(sample::estimate(0.03, 0.02));
     findings.contended_share = sample::estimate(0.015, 0.006);
     check(
         &report(&run, &findings).verdict,
-        "1 cache line takes 1.5% (±0.6) of the sampled thread time; 97% of its traffic is true sharing between app and \
-         worker-1 on `stop` (app.c:14), bytes 0-3.",
+        "1 cache line takes 1.5% (±0.6) of thread time; 100% of the accesses there that follow another thread's write are \
+         true sharing between app and worker-1 on `stop` (app.c:14), bytes 0-3.",
     );
 }
 
@@ -50,8 +52,9 @@ fn mixed_sharing_of_accesses() {
     findings.unit = Unit::Accesses;
     check(
         &report(&run, &findings).verdict,
-        "3 cache lines take 34% (±1.8) of the sampled accesses; 61% (±3.4) of their traffic is false sharing, the \
-         rest true, most among 6 threads on `calloc(64) in make_pool` (pool.c:88).",
+        "3 cache lines receive 34% (±1.8) of memory accesses; 63% of the accesses there that follow another thread's \
+         write are false sharing, the rest true sharing, most of it among 6 threads on `calloc(64) in make_pool` \
+         (pool.c:88).",
     );
 }
 
@@ -61,8 +64,8 @@ fn nothing_found_states_what_would_have_shown_up() {
     let (run, _) = sample::two();
     check(
         &report(&run, &sample::nothing(3)).verdict,
-        "No line was seen to bounce between threads in 3,180 samples; a line that takes more than 0.3% of the \
-         sampled thread time would have shown up.",
+        "No line was seen to bounce between threads in 3,180 samples; a line that takes more than 0.3% of thread \
+         time would have shown up.",
     );
     let mut alone = run;
     alone.threads.truncate(1);
@@ -105,13 +108,14 @@ fn the_pair_that_exchanges_nearly_all_is_named() {
         fraction: 0.93,
     });
     let verdict = report(&run, &findings).verdict;
-    assert!(verdict.contains("most between worker-2 and worker-5 on"), "{verdict}");
+    assert!(verdict.contains("most of it between worker-2 and worker-5 on"), "{verdict}");
 }
 
 #[test]
 fn not_enough_says_how_much_longer() {
     let (run, mut findings) = sample::two();
     findings.lines.iter_mut().for_each(|line| line.events = 12);
+    sample::find_each(&mut findings);
     findings.false_fraction = None;
     findings.not_enough = Some(NotEnough { events: 12, run_seconds: Some(10.05) });
     check(
@@ -120,6 +124,7 @@ fn not_enough_says_how_much_longer() {
          (app.c:12) leads.",
     );
     findings.lines.clear();
+    sample::find_each(&mut findings);
     findings.quality.last_instruction = 0;
     findings.not_enough = Some(NotEnough { events: 0, run_seconds: None });
     check(
@@ -160,7 +165,7 @@ fn posix_timers_say_what_they_cost() {
     let verdict = report(&run, &findings).verdict;
     assert!(
         verdict.ends_with(
-            "8-15. Sampled with POSIX timers and without watchpoints: coarse, and lines that bounce rarely are missed."
+            "`stats.misses`. Sampled with POSIX timers and without watchpoints: coarse, and lines that bounce rarely are missed."
         ),
         "{verdict}"
     );
@@ -171,8 +176,9 @@ fn sampled_accesses_say_what_their_number_rules_out() {
     let (run, mut findings) = sample::every_nth();
     check(
         &report(&run, &findings).verdict,
-        "2 cache lines take 18% (±2) of the sampled accesses; 94% of their traffic is false sharing, most of it \
-         between worker-1 and worker-2 on `stats` (app.c:12), bytes 0-7 against 8-15.",
+        "2 cache lines receive 18% (±2) of memory accesses; 94% of the accesses there that follow another thread's write \
+         are false sharing, most of it between worker-1 and worker-2 on `stats` (app.c:12): `stats.hits` against \
+         `stats.misses`.",
     );
     // 7.35 of 3,204 step samples are 0.23%; there are no others.
     let nothing = carom_study::share::ShareFindings {
@@ -182,10 +188,11 @@ fn sampled_accesses_say_what_their_number_rules_out() {
     };
     check(
         &report(&run, &nothing).verdict,
-        "No line was seen to bounce between threads in 3,204 samples; a line that takes more than 0.3% of the \
-         sampled accesses would have shown up.",
+        "No line was seen to bounce between threads in 3,204 samples; a line that takes more than 0.3% of memory \
+         accesses would have shown up.",
     );
     findings.lines.clear();
+    sample::find_each(&mut findings);
     findings.quality.step = 0;
     findings.not_enough = Some(NotEnough { events: 0, run_seconds: None });
     assert!(report(&run, &findings).verdict.starts_with("Not enough data"));
@@ -234,13 +241,12 @@ fn a_clear_line_leads_even_where_fractions_must_wait() {
     let (run, mut findings) = sample::two();
     findings.lines.truncate(1);
     findings.lines[0].events = 700;
+    sample::find_each(&mut findings);
     findings.false_fraction = None;
     findings.not_enough = Some(NotEnough { events: 13, run_seconds: Some(2.4) });
     let verdict = report(&run, &findings).verdict;
     assert!(
-        verdict.starts_with(
-            "1 cache line takes 18% (±2) of the sampled thread time: false sharing between worker-1"
-        ),
+        verdict.starts_with("1 cache line takes 18% (±2) of thread time: false sharing between worker-1"),
         "{verdict}"
     );
     assert!(verdict.ends_with("13 events of 30 needed were seen: run for at least 3 s."), "{verdict}");

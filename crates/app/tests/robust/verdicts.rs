@@ -1,0 +1,44 @@
+//! Programs with a known culprit: the remedy is the one that an expert would give.
+
+use crate::support::{Recorded, compile};
+
+/// The worst finding on a culprit, recorded with dense samples: what matters here is what is said of them.
+fn worst(source: &str, flags: &[&str]) -> serde_json::Value {
+    let program = compile(&format!("culprits/{source}"), flags);
+    let mut recorded = Recorded::by("share", &["--period", "20000"], &program, &[]);
+    assert_eq!(recorded.run().code(), Some(0), "{source}");
+    recorded.report().0["share"]["findings"][0].clone()
+}
+
+fn remedy_of(finding: &serde_json::Value) -> (&str, &str) {
+    let remedy = &finding["remedy"];
+    (remedy["kind"].as_str().unwrap_or_default(), remedy["text"].as_str().unwrap_or_default())
+}
+
+#[test]
+fn a_mutex_is_contended_and_never_taken_apart() {
+    let finding = worst("mutex.c", &["-O2", "-pthread"]);
+    let (kind, text) = remedy_of(&finding);
+    assert_eq!(kind, "contend", "{finding}");
+    assert_eq!(finding["remedy"]["of"]["primitive"], "mutex", "{finding}");
+    assert!(text.contains("the mutex `lock`, taken in `deposit` (mutex.c:"), "{text}");
+}
+
+/// Elements that threads have for themselves, of a struct and of numbers.
+#[test]
+fn neighbours_in_an_array_are_its_elements() {
+    for (source, element) in
+        [("per_thread.c", "`struct worker`, 24 bytes"), ("counts.c", "`long int`, 8 bytes")]
+    {
+        let finding = worst(source, &["-O2", "-pthread"]);
+        let (kind, text) = remedy_of(&finding);
+        assert!(kind == "pad-elements" && text.contains(element), "{source}: {finding}");
+    }
+}
+
+#[test]
+fn a_counter_moves_away_from_what_others_read() {
+    let finding = worst("read_mostly.c", &["-O2", "-pthread"]);
+    let (kind, text) = remedy_of(&finding);
+    assert!(kind == "pad" && text.contains("`server.requests` on its own cache line"), "{finding}");
+}

@@ -1,0 +1,101 @@
+//! Lines by what lies on them.
+
+use std::collections::BTreeMap;
+
+use AccessKind::{Load, Store};
+use carom_base::{AccessKind, Addr, Ip, Line, ProcessId, StackId};
+
+use crate::recording::{NamedBytes, Names, NoNames};
+use crate::share::testing::{Event, Synthetic, Table, TestSample};
+use crate::share::{Primitive, Remedy, analyse};
+use crate::symbols::{DataObject, Frame, ObjectKind};
+
+/// Everything is one variable.
+struct OneVariable;
+
+impl Names for OneVariable {
+    fn call_path(&mut self, process: ProcessId, ip: Ip, stack: StackId) -> Vec<Frame> {
+        NoNames.call_path(process, ip, stack)
+    }
+
+    fn object(&mut self, _: ProcessId, _: Addr) -> DataObject {
+        let declared = Some(Frame { file: Some("orders.c".to_owned()), line: Some(3), ..Frame::default() });
+        let object = NoNames.object(ProcessId(0), Addr(0));
+        DataObject { kind: ObjectKind::Global, name: "orders".to_owned(), declared, ..object }
+    }
+
+    fn field(&mut self, _: ProcessId, _: Addr, _: u32) -> Option<String> {
+        None
+    }
+
+    fn layout(&mut self, _: ProcessId, _: Line) -> Vec<NamedBytes> {
+        Vec::new()
+    }
+}
+
+/// Twelve lines with one event each, which stands for one access, and this many other accesses to each.
+fn spread(accesses: u64) -> Synthetic {
+    let lines = || (0..12).map(|line| 64 * line);
+    let events = lines().map(|at| Event::new(0, 1).earlier_at(at, 8).later(Load, at, 8));
+    let samples =
+        lines().flat_map(|at| (0..accesses).map(move |i| TestSample::new(1, Load, at, 8).step().at_ms(i)));
+    Synthetic::new(2).every(1, 1).events(events).samples(samples)
+}
+
+/// No line has enough events by itself, and all together follow another thread's write in 12 of 60 accesses.
+#[test]
+fn sharing_that_is_spread_over_an_object_is_one_finding() {
+    let found = analyse(&spread(5), &mut OneVariable);
+    assert_eq!((found.objects.len(), found.lines.len(), found.other_lines), (1, 12, 0));
+    let orders = &found.objects[0];
+    assert_eq!((orders.object.name.as_str(), orders.events, orders.spread), ("orders", 12, true));
+    assert_eq!((orders.lines.len(), orders.following), (12, Some(12.0 / 60.0)));
+    assert_eq!((orders.share.value, found.contended_share.value), (1.0, 1.0));
+}
+
+/// One access in twenty is data that is handed over, not contention.
+#[test]
+fn data_that_is_handed_over_now_and_then_is_no_finding() {
+    let found = analyse(&spread(20), &mut OneVariable);
+    assert_eq!((found.objects.len(), found.lines.len(), found.other_lines), (0, 0, 12));
+    assert_eq!(found.contended_share.value, 0.0);
+}
+
+/// An access over two contended lines of different objects counts for one of them.
+#[test]
+fn shares_of_objects_add_up() {
+    let events = [0, 64]
+        .into_iter()
+        .flat_map(|at| (0..4).map(move |i| Event::new(0, 1).earlier_at(at, 8).later(Load, at, 8).at_ms(i)));
+    let samples = [TestSample::new(0, Store, 60, 8), TestSample::new(1, Load, 64, 8)];
+    let samples = samples.into_iter().chain([TestSample::new(1, Load, 4096, 8)]);
+    let samples = samples.map(TestSample::step);
+    let found =
+        analyse(&Synthetic::new(2).every(1, 1).events(events).samples(samples), &mut Table::default());
+    let shares: Vec<f64> = found.objects.iter().map(|each| each.share.value).collect();
+    assert_eq!(shares.len(), 2);
+    assert!((shares.iter().sum::<f64>() - found.contended_share.value).abs() < 1e-12, "{shares:?}");
+}
+
+/// Both threads store to the lock and to its owner: what looks like false sharing moves with the lock wherever it lies.
+#[test]
+fn a_lock_is_not_shared_falsely() {
+    let events = (0..40).map(|i| {
+        let (writer, other) = if i % 2 == 0 { (0, 1) } else { (1, 0) };
+        Event::new(writer, other).earlier_at(8, 4).later(Store, 0, 4).class_false(true).at_ms(i)
+    });
+    let input = Synthetic::new(2).events(events);
+    let names = BTreeMap::from([(0, (4, "lock.__data.__lock")), (8, (4, "lock.__data.__owner"))]);
+    let found = analyse(&input, &mut Table(names));
+    assert_eq!(found.false_fraction.map(|part| part.value), Some(0.0));
+    assert_eq!((found.lines[0].true_sharing, found.lines[0].false_sharing), (40.0, 0.0));
+    match &found.objects[0].remedy {
+        Remedy::Contend(lock) => {
+            assert_eq!((lock.primitive, lock.name.as_deref()), (Primitive::Mutex, Some("lock")));
+        }
+        other => panic!("{other:?}"),
+    }
+    // The same bytes without such names.
+    let found = analyse(&input, &mut Table::default());
+    assert_eq!(found.false_fraction.map(|part| part.value), Some(1.0));
+}

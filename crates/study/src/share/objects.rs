@@ -1,0 +1,206 @@
+//! Lines by what lies on them: sharing on many lines of one object, or of many objects of one kind, is one finding.
+
+use std::collections::BTreeMap;
+
+use carom_base::{Addr, Sample, SampleOutcome};
+use carom_study_stats::TimeBlocks;
+
+use super::analyse::Roster;
+use super::lines::{share, users};
+use super::matrix::Volume;
+use super::scale::Scale;
+use super::tally::{LineKey, LineTally};
+use super::{Contended, LineFinding, MIN_LINE_EVENTS, ObjectFinding, Primitive, Remedy, Unit, primitive};
+use crate::recording::Names;
+use crate::symbols::{DataObject, ObjectKind};
+
+/// Lines that have few events each are contended together if their object has this many.
+const SPREAD_EVENTS: u64 = 10;
+
+/// And if this part of the accesses to them follows another thread's write. Less is data that is handed over now and then.
+const SPREAD_PART: f64 = 0.1;
+
+/// Sharing is spread where no line has this part of the object's events.
+const SPREAD_LINE: f64 = 0.1;
+
+/// What the lines of one finding have in common.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Identity {
+    /// The name of the object, and where it was declared or allocated.
+    Object(String, Option<String>, Option<u32>),
+    /// Memory without a name: the function that uses it most.
+    UsedBy(Option<String>),
+}
+
+/// An object, or all that have the same identity.
+struct Group {
+    /// The one of the line with most events.
+    object: DataObject,
+    most_events: u64,
+    /// Events on lines that have few, the accesses that these stand for, and all sampled accesses to these lines.
+    weak: (u64, f64, f64),
+    /// The samples of which shares are, in any contended line. One that touches two lines is one.
+    hits: TimeBlocks,
+}
+
+/// The objects of a recording. Lines refer to them by number ([`LineTally::object`]).
+#[derive(Default)]
+pub(super) struct Objects(Vec<Group>);
+
+impl Objects {
+    /// Finds the object of every line. `volume`: the accesses that the events of a line stand for.
+    pub fn of(
+        lines: &mut BTreeMap<LineKey, LineTally>,
+        volume: &BTreeMap<LineKey, f64>,
+        roster: Roster<'_>,
+        names: &mut dyn Names,
+    ) -> Self {
+        let mut known: BTreeMap<Identity, usize> = BTreeMap::new();
+        let mut objects = Self::default();
+        for (key, tally) in lines {
+            let (identity, object) = identity(*key, tally, roster, names);
+            tally.object = *known.entry(identity).or_insert(objects.0.len());
+            let events = tally.events();
+            if tally.object == objects.0.len() {
+                let (weak, hits) = ((0, 0.0, 0.0), TimeBlocks::default());
+                objects.0.push(Group { object: object.clone(), most_events: events, weak, hits });
+            }
+            let Some(group) = objects.0.get_mut(tally.object) else { continue };
+            if events > group.most_events {
+                (group.object, group.most_events) = (object, events);
+            }
+            if events < MIN_LINE_EVENTS {
+                group.weak.0 += events;
+                group.weak.1 += volume.get(key).copied().unwrap_or(0.0);
+            }
+        }
+        objects
+    }
+
+    /// Whether the lines with few events of some object may be contended together: where samples stand for accesses.
+    pub fn may_spread(&self, unit: Unit) -> bool {
+        unit == Unit::Accesses && self.0.iter().any(|group| group.weak.0 >= SPREAD_EVENTS)
+    }
+
+    /// A sample of the recording, to find out how much lines with few events are accessed.
+    pub fn weigh(
+        &mut self,
+        sample: &Sample,
+        lines: &BTreeMap<LineKey, LineTally>,
+        roster: Roster<'_>,
+        scale: Scale<'_>,
+    ) {
+        let SampleOutcome::Access(access) = sample.outcome else { return };
+        let line = access.addr.line();
+        let tally = lines.get(&(roster.keeper(sample.thread, line), line));
+        let weak = tally.filter(|tally| tally.events() < MIN_LINE_EVENTS);
+        if let Some(group) = weak.and_then(|tally| self.0.get_mut(tally.object)) {
+            group.weak.2 += scale.sample(sample);
+        }
+    }
+
+    /// Whether a line is contended, by itself or together with others of its object.
+    pub fn contended(&self, tally: &LineTally) -> bool {
+        let spread = |group: &Group| {
+            let (events, communicating, all) = group.weak;
+            events >= SPREAD_EVENTS && communicating > 0.0 && communicating >= SPREAD_PART * all && all > 0.0
+        };
+        tally.events() >= MIN_LINE_EVENTS || self.0.get(tally.object).is_some_and(spread)
+    }
+
+    /// A sample of which shares are, in lines of this object.
+    pub fn hit(&mut self, object: usize, time: u64, weight: f64) {
+        if let Some(group) = self.0.get_mut(object) {
+            group.hits.hit(time, weight);
+        }
+    }
+
+    /// The findings, the one that concerns most accesses first. `ranked`: all contended lines in the order of the report, of
+    /// which `lines` are the first; `whole`: all samples of which shares are.
+    pub fn findings(
+        self,
+        ranked: &[(LineKey, LineTally)],
+        lines: &[LineFinding],
+        whole: &TimeBlocks,
+        unit: Unit,
+    ) -> Vec<ObjectFinding> {
+        let accesses =
+            (unit == Unit::Accesses).then(|| whole.total().weight).filter(|accesses| *accesses > 0.0);
+        let mut numbers: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (number, (_, tally)) in ranked.iter().enumerate() {
+            numbers.entry(tally.object).or_default().push(number);
+        }
+        let mut found: Vec<ObjectFinding> = Vec::new();
+        for (object, numbers) in numbers {
+            let tallies: Vec<&LineTally> =
+                numbers.iter().filter_map(|number| ranked.get(*number)).map(|(_, tally)| tally).collect();
+            let volume =
+                |of: fn(&Volume) -> f64| tallies.iter().map(|tally| of(&tally.basis().1.volume)).sum();
+            let listed: Vec<usize> = numbers.iter().copied().filter(|number| *number < lines.len()).collect();
+            let worst = listed.first().and_then(|number| lines.get(*number));
+            let (Some(group), Some(worst)) = (self.0.get(object), worst) else { continue };
+            let (true_sharing, false_sharing) =
+                (volume(|all| all.true_sharing), volume(|all| all.false_sharing));
+            let events: u64 = tallies.iter().map(|tally| tally.events()).sum();
+            let most = tallies.iter().map(|tally| tally.events()).max().unwrap_or(0);
+            let spread = (most as f64) < SPREAD_LINE * events as f64;
+            let of_lines = || listed.iter().filter_map(|number| lines.get(*number));
+            let pooled = primitive_of(&tallies).filter(|_| spread).map(|primitive| {
+                let users = users(of_lines().flat_map(|line| &line.sites), primitive);
+                Remedy::Contend(Contended { primitive, name: None, users })
+            });
+            found.push(ObjectFinding {
+                object: group.object.clone(),
+                share: share(&group.hits, whole),
+                following: accesses.map(|accesses| (true_sharing + false_sharing) / accesses),
+                true_sharing,
+                false_sharing,
+                events,
+                remedy: pooled.unwrap_or_else(|| worst.remedy.clone()),
+                spread,
+                other_lines: numbers.len() - listed.len(),
+                lines: listed,
+            });
+        }
+        found.sort_by(|a, b| concerned(b).total_cmp(&concerned(a)).then(b.events.cmp(&a.events)));
+        found
+    }
+}
+
+/// The part of the accesses that a finding concerns.
+fn concerned(finding: &ObjectFinding) -> f64 {
+    finding.following.filter(|_| finding.spread).unwrap_or(0.0).max(finding.share.value)
+}
+
+/// The primitive whose code made at least half of the writes that other threads met.
+fn primitive_of(tallies: &[&LineTally]) -> Option<Primitive> {
+    let mut written: BTreeMap<Option<Primitive>, f64> = BTreeMap::new();
+    for (by, volume) in tallies.iter().flat_map(|tally| &tally.written_by) {
+        *written.entry(*by).or_default() += volume;
+    }
+    let whole: f64 = written.values().sum();
+    let (most, volume) = written.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    most.filter(|_| volume > 0.0 && 2.0 * volume >= whole)
+}
+
+fn identity(
+    (process, line): LineKey,
+    tally: &LineTally,
+    roster: Roster<'_>,
+    names: &mut dyn Names,
+) -> (Identity, DataObject) {
+    let sites = tally.sites();
+    let offset = sites.first().map_or(0, |(key, _)| key.extent.offset);
+    let object = names.object(process, Addr(line.start().0.saturating_add(u64::from(offset))));
+    if object.kind == ObjectKind::Heap && object.allocation.is_empty() {
+        let path = sites
+            .first()
+            .map(|(key, site)| names.call_path(roster.process(key.thread), key.ip, site.stack()));
+        let user = path.as_deref().and_then(primitive::user).and_then(|frame| frame.function.clone());
+        let name = user.as_ref().map_or(object.name.clone(), |user| format!("heap memory used by {user}"));
+        return (Identity::UsedBy(user), DataObject { name, ..object });
+    }
+    let declared = object.declared.as_ref().map(|frame| (frame.file.clone(), frame.line));
+    let (file, at) = declared.unwrap_or_default();
+    (Identity::Object(object.name.clone(), file, at), object)
+}

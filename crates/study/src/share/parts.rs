@@ -1,0 +1,70 @@
+//! What the bytes of a line are part of.
+
+use std::collections::BTreeMap;
+
+use carom_base::{Addr, Ip, ProcessId, StackId};
+
+use super::Primitive;
+use super::analyse::Roster;
+use super::layout::{Cell, Part, cells};
+use super::primitive;
+use super::tally::{LineKey, LineTally, SiteKey, SiteTally};
+use crate::recording::Names;
+
+/// The primitives that accesses belong to, by where they are made.
+#[derive(Default)]
+pub(super) struct Primitives(BTreeMap<(ProcessId, Ip, StackId), Option<Primitive>>);
+
+impl Primitives {
+    /// The cells of a line, with the locks and their like that they are part of.
+    pub fn cells(
+        &mut self,
+        (process, line): LineKey,
+        tally: &LineTally,
+        roster: Roster<'_>,
+        names: &mut dyn Names,
+    ) -> Vec<Cell> {
+        let sites = tally.sites();
+        let mut cells = cells(sites.iter().copied());
+        for cell in &mut cells {
+            let at = Addr(line.start().0.saturating_add(u64::from(cell.extent.offset)));
+            let field = names.field(process, at, cell.extent.width);
+            let by_field = field.as_deref().and_then(primitive::of_field);
+            cell.part = match by_field {
+                Some((of, whole)) => Some(Part { of, whole: Some(whole.to_owned()) }),
+                None => self.by_code(cell, &sites, roster, names).map(|of| Part { of, whole: None }),
+            };
+        }
+        cells
+    }
+
+    /// The primitive whose code makes at least half of the accesses.
+    fn by_code(
+        &mut self,
+        cell: &Cell,
+        sites: &[(SiteKey, &SiteTally)],
+        roster: Roster<'_>,
+        names: &mut dyn Names,
+    ) -> Option<Primitive> {
+        let mut all = 0;
+        let mut seen: BTreeMap<Primitive, u64> = BTreeMap::new();
+        for (key, site) in sites.iter().filter(|(key, _)| key.extent.common(cell.extent).is_some()) {
+            all += site.seen;
+            if let Some(of) = self.of_site((roster.process(key.thread), key.ip, site.stack()), names) {
+                *seen.entry(of).or_default() += site.seen;
+            }
+        }
+        let (of, most) = seen.into_iter().max_by_key(|(_, seen)| *seen)?;
+        (2 * most >= all).then_some(of)
+    }
+
+    /// The primitive whose code accesses from here.
+    pub fn of_site(
+        &mut self,
+        (process, ip, stack): (ProcessId, Ip, StackId),
+        names: &mut dyn Names,
+    ) -> Option<Primitive> {
+        let known = self.0.entry((process, ip, stack));
+        *known.or_insert_with(|| primitive::of_path(&names.call_path(process, ip, stack)))
+    }
+}

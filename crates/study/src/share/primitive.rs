@@ -1,0 +1,250 @@
+//! Locks, reference counts and their like, recognised by the functions that touch them and by the names of their fields.
+//!
+//! The bytes of a lock belong together: all its threads use all of them. So nothing inside one is false sharing, and no advice
+//! takes it apart.
+
+use crate::symbols::{Frame, Layer, layer};
+
+/// What threads use to take turns or to count their references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Primitive {
+    /// A mutex, a critical section of OpenMP.
+    Mutex,
+    /// A lock that readers share.
+    RwLock,
+    /// A lock that is waited for by trying again.
+    Spinlock,
+    /// A condition variable.
+    Condition,
+    /// A barrier or a latch.
+    Barrier,
+    /// A semaphore.
+    Semaphore,
+    /// A flag that something was done once.
+    Once,
+    /// The number of those that hold an object: `shared_ptr`, `Arc`.
+    ReferenceCount,
+}
+
+impl Primitive {
+    /// Whether data beside it may belong to it: what is only touched by who holds it.
+    pub const fn protects(self) -> bool {
+        matches!(self, Self::Mutex | Self::RwLock | Self::Spinlock)
+    }
+}
+
+use Primitive::{Barrier, Condition, Mutex, Once, ReferenceCount, RwLock, Semaphore, Spinlock};
+
+/// Functions by the beginnings of their names, leading underscores left out: of POSIX threads, C11, GNU and LLVM OpenMP, GLib,
+/// and of C++ and Rust where symbols have their scopes.
+const FUNCTIONS: [(&str, Primitive); 47] = [
+    ("pthread_mutex_", Mutex),
+    ("mtx_", Mutex),
+    ("omp_set_lock", Mutex),
+    ("omp_unset_lock", Mutex),
+    ("omp_set_nest_lock", Mutex),
+    ("omp_unset_nest_lock", Mutex),
+    ("GOMP_critical_", Mutex),
+    ("GOMP_atomic_", Mutex),
+    ("gomp_mutex_", Mutex),
+    ("kmpc_critical", Mutex),
+    ("kmpc_end_critical", Mutex),
+    ("kmp_acquire_", Mutex),
+    ("kmp_release_", Mutex),
+    ("g_mutex_", Mutex),
+    ("std::mutex::", Mutex),
+    ("std::recursive_mutex::", Mutex),
+    ("std::timed_mutex::", Mutex),
+    ("std::sys::sync::mutex::", Mutex),
+    ("std::sync::mutex::", Mutex),
+    ("std::sync::poison::mutex::", Mutex),
+    ("parking_lot::raw_mutex::", Mutex),
+    ("pthread_rwlock_", RwLock),
+    ("g_rw_lock_", RwLock),
+    ("std::shared_mutex::", RwLock),
+    ("std::shared_timed_mutex::", RwLock),
+    ("std::sys::sync::rwlock::", RwLock),
+    ("parking_lot::raw_rwlock::", RwLock),
+    ("pthread_spin_", Spinlock),
+    ("std::atomic_flag::", Spinlock),
+    ("pthread_cond_", Condition),
+    ("condvar_", Condition),
+    ("cnd_", Condition),
+    ("g_cond_", Condition),
+    ("std::condition_variable", Condition),
+    ("std::sys::sync::condvar::", Condition),
+    ("pthread_barrier_", Barrier),
+    ("gomp_barrier_", Barrier),
+    ("gomp_team_barrier_", Barrier),
+    ("GOMP_barrier", Barrier),
+    ("kmp_barrier", Barrier),
+    ("kmpc_barrier", Barrier),
+    ("sem_", Semaphore),
+    ("new_sem_", Semaphore),
+    ("pthread_once", Once),
+    ("std::sys::sync::once::", Once),
+    ("std::_Sp_counted_base", ReferenceCount),
+    ("std::__shared_count", ReferenceCount),
+];
+
+/// Functions by where their sources lie, for those that were inlined: DWARF names these without their scopes. Headers of
+/// libstdc++ and libc++, Rust's standard library, parking_lot.
+const SOURCES: [(&str, Primitive); 19] = [
+    ("/bits/std_mutex.h", Mutex),
+    ("/__mutex/", Mutex),
+    ("/sys/sync/mutex/", Mutex),
+    ("/std/src/sync/mutex.rs", Mutex),
+    ("/std/src/sync/poison/mutex.rs", Mutex),
+    ("/parking_lot-0.12", Mutex),
+    ("/shared_mutex", RwLock),
+    ("/sys/sync/rwlock/", RwLock),
+    ("/std/src/sync/rwlock.rs", RwLock),
+    ("/std/src/sync/poison/rwlock.rs", RwLock),
+    ("/condition_variable", Condition),
+    ("/sys/sync/condvar/", Condition),
+    ("/bits/semaphore_base.h", Semaphore),
+    ("/std/src/sync/barrier.rs", Barrier),
+    ("/std/src/sync/once", Once),
+    ("/bits/shared_ptr_base.h", ReferenceCount),
+    ("/__memory/shared_", ReferenceCount),
+    ("/alloc/src/sync.rs", ReferenceCount),
+    ("/alloc/src/rc.rs", ReferenceCount),
+];
+
+/// Functions that make an access on behalf of their callers.
+const HELPERS: [&str; 8] = [
+    "lll_",
+    "futex_",
+    "gthread_",
+    "exchange_and_add",
+    "atomic_",
+    "core::sync::atomic",
+    "std::__atomic",
+    "std::atomic<",
+];
+
+/// The same by where their sources lie.
+const HELPER_SOURCES: [&str; 5] =
+    ["/ext/atomicity.h", "/bits/atomic_base.h", "/bits/gthr", "/core/src/sync/atomic.rs", "/lock_api-"];
+
+/// The primitive whose code makes an access with this call path (innermost function first).
+pub(super) fn of_path(path: &[Frame]) -> Option<Primitive> {
+    path.iter().find(|frame| !helps(frame)).and_then(of_function)
+}
+
+/// The function of the program that uses the primitive: the first that belongs neither to it nor to a language's library.
+pub(super) fn user(path: &[Frame]) -> Option<&Frame> {
+    path.iter().find(|frame| {
+        frame.function.is_some()
+            && !helps(frame)
+            && of_function(frame).is_none()
+            && layer(frame) == Layer::Program
+    })
+}
+
+/// The primitive that a field belongs to, with the name of the whole: `lock.__data.__owner` is part of the mutex `lock`.
+pub(super) fn of_field(name: &str) -> Option<(Primitive, &str)> {
+    // Fields of glibc's types (nptl/bits/pthreadtypes.h and what it includes).
+    if let Some((whole, field)) = name.split_once(".__data.") {
+        let begins = |names: &[&str]| names.iter().any(|name| field.starts_with(name));
+        let primitive = match () {
+            () if begins(&["__readers", "__writers", "__wrphase", "__cur_writer"]) => RwLock,
+            () if begins(&["__wseq", "__g1", "__g_", "__wrefs"]) => Condition,
+            () => Mutex,
+        };
+        return Some((primitive, whole));
+    }
+    // `atomic_flag` of GCC's and Clang's stdatomic.h; the futex of Rust's Mutex.
+    let flag =
+        name.strip_suffix(".__val").or_else(|| name.strip_suffix("._Value")).map(|whole| (Spinlock, whole));
+    flag.or_else(|| name.split_once(".inner.futex").map(|(whole, _)| (Mutex, whole)))
+}
+
+/// The name of the whole that a field is of: types of glibc that are unions of bytes (`sem_t`, `pthread_barrier_t`).
+pub(super) fn whole(field: &str) -> &str {
+    let whole = field.split_once(".__size").or_else(|| field.split_once(".__align"));
+    whole.map_or(field, |(whole, _)| whole)
+}
+
+fn of_function(frame: &Frame) -> Option<Primitive> {
+    let name = frame.function.as_deref().unwrap_or_default().trim_start_matches('_');
+    let by_name = FUNCTIONS.iter().find(|(beginning, _)| name.starts_with(beginning));
+    let file = frame.file.as_deref().unwrap_or_default();
+    by_name.or_else(|| SOURCES.iter().find(|(part, _)| file.contains(part))).map(|(_, primitive)| *primitive)
+}
+
+/// A function that only makes accesses for its caller; in a library, also one that has lost its name.
+fn helps(frame: &Frame) -> bool {
+    let file = frame.file.as_deref().unwrap_or_default();
+    match frame.function.as_deref() {
+        Some(name) => {
+            let name = name.trim_start_matches('_');
+            HELPERS.iter().any(|beginning| name.starts_with(beginning))
+                || HELPER_SOURCES.iter().any(|part| file.contains(part))
+        }
+        None => frame.module.as_ref().is_some_and(|module| module.to_string_lossy().contains(".so")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(functions: &[(&str, &str)]) -> Vec<Frame> {
+        let frame = |(function, file): &(&str, &str)| Frame {
+            function: Some((*function).to_owned()),
+            file: Some((*file).to_owned()),
+            ..Frame::default()
+        };
+        functions.iter().map(frame).collect()
+    }
+
+    #[test]
+    fn the_innermost_function_tells_the_primitive_and_the_program_uses_it() {
+        let mutex = path(&[("__lll_lock_wait", ""), ("___pthread_mutex_lock", ""), ("push", "queue.c")]);
+        assert_eq!(of_path(&mutex), Some(Mutex));
+        assert_eq!(user(&mutex).and_then(|frame| frame.function.as_deref()), Some("push"));
+        // A condition variable releases the mutex: these accesses are the mutex's.
+        let within =
+            path(&[("__pthread_mutex_unlock_usercnt", ""), ("pthread_cond_wait", ""), ("pop", "queue.c")]);
+        assert_eq!(of_path(&within), Some(Mutex));
+        // What a function does itself while it holds a lock is data.
+        assert_eq!(of_path(&path(&[("push", "queue.c"), ("main", "main.c")])), None);
+    }
+
+    #[test]
+    fn inlined_functions_are_known_by_their_sources() {
+        let counts = path(&[
+            ("__exchange_and_add", "/usr/include/c++/12/ext/atomicity.h"),
+            ("_M_release", "/usr/include/c++/12/bits/shared_ptr_base.h"),
+            ("~shared_ptr", "/usr/include/c++/12/bits/shared_ptr.h"),
+            ("work", "sp.cpp"),
+        ]);
+        assert_eq!(of_path(&counts), Some(ReferenceCount));
+        assert_eq!(user(&counts).and_then(|frame| frame.function.as_deref()), Some("work"));
+        let rust = path(&[
+            ("compare_exchange", "/rustc/0123/library/core/src/sync/atomic.rs"),
+            ("lock", "/rustc/0123/library/std/src/sys/sync/mutex/futex.rs"),
+            ("deposit", "src/main.rs"),
+        ]);
+        assert_eq!(of_path(&rust), Some(Mutex));
+    }
+
+    #[test]
+    fn stripped_libraries_keep_the_names_that_they_export() {
+        let nameless = Frame { module: Some("/lib/libc.so.6".into()), ..Frame::default() };
+        let path: Vec<Frame> = [nameless].into_iter().chain(path(&[("pthread_rwlock_rdlock", "")])).collect();
+        assert_eq!(of_path(&path), Some(RwLock));
+    }
+
+    #[test]
+    fn fields_tell_where_a_lock_begins() {
+        assert_eq!(of_field("cache.mu_.__data.__owner"), Some((Mutex, "cache.mu_")));
+        assert_eq!(of_field("lock.__data.__lock..__count"), Some((Mutex, "lock")));
+        assert_eq!(of_field("table.rw.__data.__readers"), Some((RwLock, "table.rw")));
+        assert_eq!(of_field("ready.__data.__wseq"), Some((Condition, "ready")));
+        assert_eq!(of_field("busy.__val"), Some((Spinlock, "busy")));
+        assert_eq!(of_field("stats.hits"), None);
+        assert_eq!((whole("pong.__size[0]..[7]"), whole("total.lock")), ("pong", "total.lock"));
+    }
+}

@@ -1,0 +1,113 @@
+//! The remedy in words, with the evidence for it.
+
+mod advice;
+mod language;
+pub(crate) mod model;
+
+use carom_base::ThreadId;
+use carom_study::{
+    share::{self, ByteRange, LineFinding, Remedy as Advice},
+    symbols::DataObject,
+};
+
+use crate::{
+    model::{Contended, Primitive, Remedy, RemedyKind},
+    named::frame,
+    words::{self, ThreadNames},
+};
+
+/// More parts than this are summed up instead of listed.
+const LISTED: usize = 3;
+
+/// What to do about one line.
+pub fn remedy(finding: &LineFinding, names: &ThreadNames) -> Remedy {
+    remedy_for(&finding.object, &finding.remedy, finding, names)
+}
+
+/// What to do about an object: its own remedy, with the words and the evidence of its worst line.
+pub fn remedy_for(object: &DataObject, advice: &Advice, worst: &LineFinding, names: &ThreadNames) -> Remedy {
+    let none = Vec::new;
+    let of = match advice {
+        Advice::Contend(of) => Some(contended(of)),
+        _ => None,
+    };
+    let (kind, offsets, text) = match advice {
+        Advice::Pad { at_line_offsets, array: Some(array), .. } => {
+            (RemedyKind::PadElements, at_line_offsets.clone(), advice::pad_elements(worst, array))
+        }
+        Advice::Pad { at_line_offsets, fields, array: None } => {
+            (RemedyKind::Pad, at_line_offsets.clone(), advice::pad(worst, object, at_line_offsets, fields))
+        }
+        Advice::ShareLess { offset, width } => {
+            (RemedyKind::ShareLess, none(), advice::share_less(worst, object, *offset, *width))
+        }
+        Advice::Contend(_) => (
+            RemedyKind::Contend,
+            none(),
+            of.as_ref().map(|of| advice::contend(object, of)).unwrap_or_default(),
+        ),
+        Advice::PadThenShareLess { at_line_offsets, fields } => {
+            let pad = advice::pad(worst, object, at_line_offsets, fields);
+            let text = format!("{pad} Then measure again: some fields really are shared.");
+            (RemedyKind::PadThenShareLess, at_line_offsets.clone(), text)
+        }
+    };
+    Remedy { kind, at_line_offsets_bytes: offsets, of, text, evidence: evidence(worst, names) }
+}
+
+fn contended(of: &share::Contended) -> Contended {
+    Contended {
+        primitive: match of.primitive {
+            share::Primitive::Mutex => Primitive::Mutex,
+            share::Primitive::RwLock => Primitive::RwLock,
+            share::Primitive::Spinlock => Primitive::Spinlock,
+            share::Primitive::Condition => Primitive::Condition,
+            share::Primitive::Barrier => Primitive::Barrier,
+            share::Primitive::Semaphore => Primitive::Semaphore,
+            share::Primitive::Once => Primitive::Once,
+            share::Primitive::ReferenceCount => Primitive::ReferenceCount,
+        },
+        name: of.name.clone(),
+        users: of.users.iter().map(frame).collect(),
+    }
+}
+
+/// Who does what to which bytes, and how much of the sharing is false.
+fn evidence(finding: &LineFinding, names: &ThreadNames) -> String {
+    let ids = |threads: &[ThreadId]| threads.iter().map(|thread| thread.0).collect::<Vec<_>>();
+    let clause = |range: &ByteRange| {
+        let bytes = words::bytes(range.offset, range.width);
+        let (writers, readers) = (ids(&range.writers), ids(&range.readers));
+        let verb = |threads: &[u32], one: &str, many: &str| {
+            format!("{} {}", names.list(threads), if threads.len() == 1 { one } else { many })
+        };
+        match (writers.is_empty(), readers.is_empty()) {
+            (false, true) => Some(format!("{} {bytes}", verb(&writers, "writes", "write"))),
+            (true, false) => Some(format!("{} {bytes}", verb(&readers, "reads", "read"))),
+            (false, false) if writers == readers => {
+                Some(format!("{} {bytes}", verb(&writers, "reads and writes", "read and write")))
+            }
+            (false, false) => Some(format!(
+                "{} {bytes}, which {}",
+                verb(&writers, "writes", "write"),
+                verb(&readers, "reads", "read")
+            )),
+            (true, true) => None,
+        }
+    };
+    let mut clauses: Vec<String> = finding.layout.iter().filter_map(clause).collect();
+    if clauses.len() > LISTED {
+        let more = clauses.split_off(LISTED).len();
+        clauses.push(format!("and so on for {}", words::count(more, "more range")));
+    }
+    let sharing = finding.true_sharing + finding.false_sharing;
+    if sharing > 0.0 {
+        let part = match finding.false_sharing / sharing {
+            none if none <= 0.0 => "all sharing seen is true".into(),
+            all if all >= 1.0 => "all sharing seen is false".into(),
+            part => format!("{} of the sharing seen is false", words::percent(part)),
+        };
+        clauses.push(part);
+    }
+    clauses.join("; ")
+}

@@ -1,0 +1,85 @@
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::Frame;
+
+/// What would end the contention on a line.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Remedy {
+    /// Which kind of change.
+    pub kind: RemedyKind,
+    /// Where to pad or align, from the start of the line.
+    pub at_line_offsets_bytes: Vec<u32>,
+    /// The lock, or the like, that threads contend for; absent for other kinds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<Contended>,
+    /// For people: what to do.
+    pub text: String,
+    /// The evidence, in words.
+    pub evidence: String,
+}
+
+/// A lock, or the like, that threads contend for.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Contended {
+    /// Which kind.
+    pub primitive: Primitive,
+    /// The variable or field that it is, where known.
+    pub name: Option<String>,
+    /// The functions of the program that use it, most samples first; not all of many.
+    pub users: Vec<Frame>,
+}
+
+/// What threads use to take turns, or to count references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Primitive {
+    /// A mutex, a critical section of OpenMP.
+    Mutex,
+    /// A lock that readers share.
+    RwLock,
+    /// A lock that is waited for by trying again.
+    Spinlock,
+    /// A condition variable.
+    Condition,
+    /// A barrier or a latch.
+    Barrier,
+    /// A semaphore.
+    Semaphore,
+    /// A flag that something was done once.
+    Once,
+    /// The number of those that hold an object.
+    ReferenceCount,
+}
+
+impl Primitive {
+    /// The word for people, without an article.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Mutex => "mutex",
+            Self::RwLock => "reader-writer lock",
+            Self::Spinlock => "spinlock",
+            Self::Condition => "condition variable",
+            Self::Barrier => "barrier",
+            Self::Semaphore => "semaphore",
+            Self::Once => "once-flag",
+            Self::ReferenceCount => "reference count",
+        }
+    }
+}
+
+/// Kinds of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RemedyKind {
+    /// False sharing: put the parts on lines of their own.
+    Pad,
+    /// True sharing: exchange less.
+    ShareLess,
+    /// Both: pad first, then look again.
+    PadThenShareLess,
+    /// False sharing between the elements of an array: align their type.
+    PadElements,
+    /// Threads contend for a lock or its like, or count references.
+    Contend,
+}
