@@ -90,10 +90,12 @@ fn finding(
     }
 }
 
-/// The functions of the program that use a primitive, most samples first, each with the line that most of them are at.
+/// The functions of the program that use a primitive, most samples first, each with the line where most of them take it.
 pub(super) fn users<'a>(sites: impl Iterator<Item = &'a Site>, of: Primitive) -> Vec<Frame> {
+    let mut sites: Vec<&Site> = sites.filter(|site| primitive::of_path(&site.frames) == Some(of)).collect();
+    sites.sort_by_key(|site| primitive::gives_back(&site.frames));
     let mut found: Vec<(Frame, u64)> = Vec::new();
-    for site in sites.filter(|site| primitive::of_path(&site.frames) == Some(of)) {
+    for site in sites {
         let Some(user) = primitive::user(&site.frames) else { continue };
         let known =
             found.iter_mut().find(|(known, _)| known.function == user.function && known.file == user.file);

@@ -142,6 +142,13 @@ pub(super) fn user(path: &[Frame]) -> Option<&Frame> {
     })
 }
 
+/// Whether the function that makes the access gives a lock back. Where it is taken is what people look for.
+pub(super) fn gives_back(path: &[Frame]) -> bool {
+    const WORDS: [&str; 4] = ["unlock", "post", "critical_end", "end_critical"];
+    let name = path.iter().find(|frame| !helps(frame)).and_then(|frame| frame.function.as_deref());
+    name.is_some_and(|name| WORDS.iter().any(|word| name.contains(word)))
+}
+
 /// The primitive that a field belongs to, with the name of the whole: `lock.__data.__owner` is part of the mutex `lock`.
 pub(super) fn of_field(name: &str) -> Option<(Primitive, &str)> {
     // Fields of glibc's types (nptl/bits/pthreadtypes.h and what it includes).
@@ -208,6 +215,7 @@ mod tests {
         let within =
             path(&[("__pthread_mutex_unlock_usercnt", ""), ("pthread_cond_wait", ""), ("pop", "queue.c")]);
         assert_eq!(of_path(&within), Some(Mutex));
+        assert!(gives_back(&within) && !gives_back(&mutex));
         // What a function does itself while it holds a lock is data.
         assert_eq!(of_path(&path(&[("push", "queue.c"), ("main", "main.c")])), None);
     }

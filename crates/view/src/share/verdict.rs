@@ -176,7 +176,8 @@ fn found_by_time(report: &Report, share: &Share, (finding, line): Top<'_>) -> St
         _ => ("true and false sharing", String::new()),
     };
     let most = if share.lines.len() == 1 { "" } else { ", most of it" };
-    let place = join(&[most, kind, &names.between(&contenders(line)), "on", &object(finding)]);
+    let place =
+        join(&[most, kind, &names.between(&contenders(share, (finding, line))), "on", &object(finding)]);
     let joint = if most.is_empty() { ":" } else { "" };
     format!("{}{joint}{place}{bytes}.", lines_take(share))
 }
@@ -236,7 +237,7 @@ fn found(report: &Report, share: &Share) -> String {
             words::percent(false_part)
         );
     }
-    let place = join(&[&names.between(&contenders(top)), "on", &object(finding)]);
+    let place = join(&[&names.between(&contenders(share, (finding, top))), "on", &object(finding)]);
     let worst = if share.lines.len() > 1 { format!(", most of it{place}") } else { place };
     match false_part(share) {
         Some(part) if part >= NEARLY_ALL => format!(
@@ -280,7 +281,7 @@ fn contention(share: &Share, (finding, line): Top<'_>, names: &ThreadNames) -> S
         None if finding.spread => format!("{}s in {}", of.primitive.noun(), object(finding)),
         None => format!("a {} in {}", of.primitive.noun(), object(finding)),
     };
-    let among = join(&[&names.between(&contenders(line))]);
+    let among = join(&[&names.between(&contenders(share, (finding, line)))]);
     let whole = share.matrix.unit.whole();
     if let Some(following) = spread(finding) {
         return format!(
@@ -329,14 +330,18 @@ fn object(finding: &SharingFinding) -> String {
     }
 }
 
-/// The threads that contend for the line, in natural order: the pair that exchanges nearly all of it, else those of its sites without the bystanders, or
+/// The threads that contend for a finding, in natural order: those of its worst line, or, where it is spread over many, of all
+/// its lines. For a line that is the pair that exchanges nearly all of it, else those of its sites without the bystanders, or
 /// where no site was seen, all that touch its bytes.
-fn contenders(line: &Line) -> Vec<u32> {
-    if let Some(pair) = line.pair.filter(|pair| pair.fraction.0 >= NEARLY_ALL) {
+fn contenders(share: &Share, (finding, worst): Top<'_>) -> Vec<u32> {
+    let pair = worst.pair.filter(|pair| pair.fraction.0 >= NEARLY_ALL && !finding.spread);
+    if let Some(pair) = pair {
         return pair.threads.to_vec();
     }
+    let listed = finding.lines.iter().take(if finding.spread { usize::MAX } else { 1 });
+    let lines: Vec<&Line> = listed.filter_map(|&number| share.lines.get(number)).collect();
     let mut shares = BTreeMap::<u32, f64>::new();
-    for site in &line.sites {
+    for site in lines.iter().flat_map(|line| &line.sites) {
         *shares.entry(site.thread).or_default() += site.share_of_samples.0;
     }
     let total: f64 = shares.values().sum();
@@ -344,7 +349,7 @@ fn contenders(line: &Line) -> Vec<u32> {
         shares.retain(|_, share| *share >= BYSTANDER * total);
     }
     if shares.is_empty() {
-        for range in &line.layout {
+        for range in lines.iter().flat_map(|line| &line.layout) {
             shares.extend(range.readers.iter().chain(&range.writers).map(|&thread| (thread, 0.0)));
         }
     }
