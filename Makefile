@@ -36,7 +36,7 @@ setup: ## install the Debian packages that a build needs, where they are missing
 	@scripts/setup build
 
 demo: release $(DEMO)/counters ## profile a bundled program that suffers from false sharing
-	cd $(DEMO) && $(RELEASE)/carom share --html $(DEMO)/demo.html -- $(DEMO)/counters
+	cd $(DEMO) && $(RELEASE)/carom share --html $(DEMO)/demo.html $(DEMO)/counters
 	@echo
 	@echo 'The HTML report: file://$(DEMO)/demo.html'
 

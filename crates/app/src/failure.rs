@@ -41,7 +41,7 @@ impl fmt::Display for Failure {
 impl From<CollectError> for Failure {
     fn from(error: CollectError) -> Self {
         let status = match error {
-            CollectError::NotFound(_) => NOT_FOUND,
+            CollectError::NotFound { .. } => NOT_FOUND,
             CollectError::NotExecutable { .. } => NOT_EXECUTABLE,
             CollectError::Refused { .. } | CollectError::Session { .. } | CollectError::Store(_) => {
                 CANNOT_PROFILE

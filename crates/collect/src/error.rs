@@ -1,6 +1,6 @@
 use std::{io, path::PathBuf};
 
-use crate::target::Refusal;
+use crate::refusal::{Absence, Refusal};
 
 /// Why a program was not recorded. It has not run.
 #[derive(Debug, thiserror::Error)]
@@ -13,9 +13,14 @@ pub enum CollectError {
         /// Why not.
         refusal: Refusal,
     },
-    /// No program of this name was found.
-    #[error("{0}: no such program")]
-    NotFound(String),
+    /// There is no such program, or not all of it.
+    #[error("{}{missing}", of(program))]
+    NotFound {
+        /// As the user named it.
+        program: String,
+        /// What is missing.
+        missing: Absence,
+    },
     /// The program exists but may not be executed.
     #[error("{program}: {source}")]
     NotExecutable {
@@ -35,4 +40,9 @@ pub enum CollectError {
     /// The store refused.
     #[error(transparent)]
     Store(#[from] carom_store::StoreError),
+}
+
+/// What the sentence is about, where it has a name.
+fn of(program: &str) -> String {
+    if program.is_empty() { String::new() } else { format!("{program}: ") }
 }

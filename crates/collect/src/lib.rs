@@ -16,6 +16,7 @@ mod modules;
 mod outside;
 mod processes;
 mod record;
+mod refusal;
 mod reuse;
 mod session;
 mod target;
@@ -29,4 +30,5 @@ pub use carom_base_wire::{
 pub use error::CollectError;
 pub use link::{HOOKS, find_archive, link_flags};
 pub use record::{Outcome, Request, record};
-pub use target::{Refusal, Target, examine};
+pub use refusal::{Absence, Obstacle, Refusal};
+pub use target::{Target, examine};

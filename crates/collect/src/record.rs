@@ -17,8 +17,9 @@ use crate::{
     launch,
     manifest::{begin, finish, seconds_since},
     outside::Outside,
+    refusal::Obstacle,
     session::{Results, Session},
-    target::{self, Obstacle},
+    target,
 };
 
 /// What to record.
@@ -73,7 +74,7 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     let path = std::env::var("PATH").ok();
     let engine = request.settings.engine;
     let target = target::examine(&program, path.as_deref(), engine).map_err(|obstacle| match obstacle {
-        Obstacle::NotFound => CollectError::NotFound(program.clone()),
+        Obstacle::Absent(missing) => CollectError::NotFound { program: program.clone(), missing },
         Obstacle::Io(source) => CollectError::NotExecutable { program: program.clone(), source },
         Obstacle::Refused(refusal) => CollectError::Refused { program: program.clone(), refusal },
     })?;

@@ -13,30 +13,7 @@ use object::{
     read::elf::{FileHeader, ProgramHeader},
 };
 
-/// Why a program cannot be profiled, with what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// No loader, so no preloading.
-    #[error("statically linked, so the agent cannot be loaded into it; link it in (see `carom link-flags`)")]
-    Static,
-    /// Privileged programs ignore LD_PRELOAD.
-    #[error("setuid or setgid: the loader ignores the agent in it; run it as its owner, without the bit")]
-    Privileged,
-    /// Another architecture.
-    #[error("not an x86-64 program ({0}); carom profiles 64-bit x86 programs only")]
-    Architecture(String),
-    /// Another C library.
-    #[error("uses the loader {0}, not glibc's; the agent needs glibc")]
-    Loader(String),
-    /// The Go runtime installs its own handler for every signal. The translator handles them before it does.
-    #[error(
-        "a Go program: its runtime replaces every signal handler, that of the burst engine too; try --engine translate"
-    )]
-    Go,
-    /// Not an executable.
-    #[error("not an ELF program nor a script that names one")]
-    NotAProgram,
-}
+use crate::refusal::{Absence, Obstacle, Refusal};
 
 /// A program that can be profiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,17 +22,6 @@ pub struct Target {
     pub path: PathBuf,
     /// True where the agent is linked in.
     pub linked_in: bool,
-}
-
-/// Why [`examine`] has failed.
-#[derive(Debug)]
-pub enum Obstacle {
-    /// Nothing of that name on PATH or disk.
-    NotFound,
-    /// It is there but cannot be read or executed.
-    Io(io::Error),
-    /// It cannot be profiled.
-    Refused(Refusal),
 }
 
 /// Scripts may name scripts; the kernel follows this many (`BINPRM_MAX_RECURSION`).
@@ -82,6 +48,9 @@ pub fn examine(program: &str, search_path: Option<&str>, engine: Engine) -> Resu
 }
 
 fn find(program: &str, search_path: Option<&str>) -> Result<PathBuf, Obstacle> {
+    if program.is_empty() {
+        return Err(Obstacle::Absent(Absence::Name));
+    }
     if program.contains('/') {
         let path = PathBuf::from(program);
         return executable(&path).map(|()| path);
@@ -91,18 +60,25 @@ fn find(program: &str, search_path: Option<&str>) -> Result<PathBuf, Obstacle> {
         let path = Path::new(if dir.is_empty() { "." } else { dir }).join(program);
         match executable(&path) {
             Ok(()) => return Ok(path),
-            Err(Obstacle::NotFound) => {}
+            Err(Obstacle::Absent(_)) => {}
             Err(other) => denied = Some(other),
         }
     }
-    Err(denied.unwrap_or(Obstacle::NotFound))
+    let here = || match executable(Path::new(program)) {
+        Ok(()) => Absence::OnPath(program.to_owned()),
+        Err(_) => Absence::Program,
+    };
+    Err(denied.unwrap_or_else(|| Obstacle::Absent(here())))
 }
 
 fn executable(path: &Path) -> Result<(), Obstacle> {
     let metadata = path.metadata().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Obstacle::NotFound,
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Obstacle::Absent(Absence::Program),
         _ => Obstacle::Io(error),
     })?;
+    if metadata.is_dir() {
+        return Err(Obstacle::Io(io::Error::new(io::ErrorKind::IsADirectory, "a directory, not a program")));
+    }
     if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
         return Err(Obstacle::Io(io::ErrorKind::PermissionDenied.into()));
     }
@@ -122,7 +98,12 @@ fn look(path: &Path, scripts_left: usize) -> Result<bool, Obstacle> {
         if interpreter.is_empty() || scripts_left == 0 {
             return Err(Obstacle::Refused(Refusal::NotAProgram));
         }
-        return look(Path::new(interpreter), scripts_left - 1);
+        return match look(Path::new(interpreter), scripts_left - 1) {
+            Err(Obstacle::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+                Err(Obstacle::Absent(Absence::Interpreter(interpreter.to_owned())))
+            }
+            looked => looked,
+        };
     }
     let owner = Path::new("/proc/self").metadata().map(|m| (m.uid(), m.gid())).unwrap_or((0, 0));
     let mode = metadata.permissions().mode();
@@ -180,6 +161,7 @@ fn look_at_elf<'data>(bytes: impl ReadRef<'data>) -> Option<Refusal> {
         })
     });
     match segments.iter().find_map(|segment| segment.interpreter(endian, bytes).ok().flatten()) {
+        None if go => Some(Refusal::StaticGo),
         None => Some(Refusal::Static),
         Some(loader) if contains(loader, b"ld-linux-x86-64.so") => go.then_some(Refusal::Go),
         Some(loader) => Some(Refusal::Loader(String::from_utf8_lossy(loader).into_owned())),
@@ -213,9 +195,22 @@ mod tests {
     fn missing_and_plain_files_are_told_apart() {
         assert!(matches!(
             examine("no-such-program", Some("/usr/bin"), Engine::Burst),
-            Err(Obstacle::NotFound)
+            Err(Obstacle::Absent(Absence::Program))
         ));
+        assert!(matches!(examine("", None, Engine::Burst), Err(Obstacle::Absent(Absence::Name))));
         assert!(matches!(examine("/etc/passwd", None, Engine::Burst), Err(Obstacle::Io(_))));
+    }
+
+    #[test]
+    fn a_script_needs_its_interpreter() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = dir.path().join("script");
+        std::fs::write(&script, "#!/no/such/shell -e\n").unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let Err(Obstacle::Absent(absence)) = examine(script.to_str().unwrap(), None, Engine::Burst) else {
+            panic!("there is no such shell")
+        };
+        assert_eq!(absence.to_string(), "its interpreter /no/such/shell does not exist");
     }
 
     #[test]

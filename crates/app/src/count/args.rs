@@ -6,10 +6,10 @@ use clap::Args;
 use crate::options::{LEAST_ACCESSES, OrAuto, OutputArgs, ProgramArgs, trial};
 
 const COUNT_EXAMPLES: &str = "Examples:
-  carom count -- ./app --threads 8
-  carom count --per-thread -- ./app
-  carom count --after 10 --for 2 -- ./server
-  carom count --json out.json --csv tables -- ./app
+  carom count ./app --threads 8
+  carom count --per-thread ./app
+  carom count --after 10 --for 2 ./server
+  carom count --json out.json --csv tables ./app
 
 The program's output and exit status stay its own; the report goes to standard error.";
 

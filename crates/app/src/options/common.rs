@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::window::WindowArgs;
 
@@ -18,15 +18,16 @@ pub struct ProgramArgs {
     /// When the program is observed.
     #[command(flatten)]
     pub window: WindowArgs,
-    /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM ARGS")]
+    /// The program and its arguments: what stands before it is carom's, what follows it is its own
+    #[arg(required = true, num_args = 1.., value_names = ["PROGRAM", "ARGS"], trailing_var_arg = true,
+          value_hint = ValueHint::CommandWithArguments)]
     pub program: Vec<String>,
 }
 
 /// Options of every command that reports.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
-    /// Write the report as JSON (schema: docs/schema/report.schema.json)
+    /// Write the report as JSON (see `carom schema`)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write the report as one self-contained page

@@ -8,10 +8,10 @@ use crate::{
 };
 
 const EXAMPLES: &str = "Examples:
-  carom profile -- ./app --threads 8
-  carom profile --html report.html -- ./app     one page on all questions
-  carom profile --only share,reuse -- ./app
-  carom profile --skip count --after 10 --for 5 -- ./server
+  carom profile ./app --threads 8
+  carom profile --html report.html ./app        one page on all questions
+  carom profile --only share,reuse ./app
+  carom profile --skip count --after 10 --for 5 ./server
 
 The program's output and exit status stay its own; the report goes to standard error.";
 

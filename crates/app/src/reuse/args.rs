@@ -14,14 +14,14 @@ use crate::options::{
 };
 
 const EXAMPLES: &str = "Examples:
-  carom reuse -- ./app --threads 8
-  carom reuse --html report.html -- ./app       curves for the browser
-  carom reuse --exact -- ./app                  every access, tens of times slower
-  carom reuse --exact --sample-rate 0.01 -- ./app
+  carom reuse ./app --threads 8
+  carom reuse --html report.html ./app          curves for the browser
+  carom reuse --exact ./app                     every access, tens of times slower
+  carom reuse --exact --sample-rate 0.01 ./app
                                                 every access to one line in a hundred
-  carom reuse --cache 256K -- ./app             what a cache of 256 KiB would miss
-  carom reuse --runs 5 -- ./app                 five runs as one
-  carom reuse --cache-domains 0-3,4-7 -- ./app  two shared caches of four processors
+  carom reuse --cache 256K ./app                what a cache of 256 KiB would miss
+  carom reuse --runs 5 ./app                    five runs as one
+  carom reuse --cache-domains 0-3,4-7 ./app     two shared caches of four processors
 
 The program's output and exit status stay its own; the report goes to standard error.";
 

@@ -10,13 +10,13 @@ use crate::options::{
 };
 
 const SHARE_EXAMPLES: &str = "Examples:
-  carom share -- ./app --threads 8
-  carom share --html report.html -- ./app       a report for the browser
-  carom share --objects -- ./app                name heap objects by where they were allocated
-  carom share --budget 1 -- ./server            on a production machine
-  carom share --json out.json -- make -j8       children are followed
-  carom share --engine burst -- ./app           by time, at a few percent of overhead
-  carom share --period 100000 -- ./app          sample every 100,000th load and store
+  carom share ./app --threads 8
+  carom share --html report.html ./app          a report for the browser
+  carom share --objects ./app                   name heap objects by where they were allocated
+  carom share --budget 1 ./server               on a production machine
+  carom share --json out.json make -j8          children are followed
+  carom share --engine burst ./app              by time, at a few percent of overhead
+  carom share --period 100000 ./app             sample every 100,000th load and store
 
 The program's output and exit status stay its own; the report goes to standard error.";
 

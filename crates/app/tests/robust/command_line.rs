@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::{Running, Share, carom, compare, compile, run, scratch};
+use crate::support::{Ending, Running, Share, carom, compare, compile, run, scratch};
 
 /// As long as a program on a busy machine may take to come up.
 const READY: Duration = Duration::from_secs(20);
@@ -108,7 +108,12 @@ fn what_cannot_be_profiled_is_refused_before_it_starts() {
     let plain = place.path().join("plain");
     fs::write(&plain, "no program").expect("a file");
     refused(126, "denied", &plain);
-    refused(126, "denied", place.path());
+    refused(126, "a directory, not a program", place.path());
+    let script = place.path().join("script");
+    fs::write(&script, "#!/no/such/shell\n").expect("a file");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("permissions");
+    refused(127, "its interpreter /no/such/shell does not exist", &script);
+    refused(127, "name is empty", Path::new(""));
     refused(125, "not an ELF program", &variant(place.path(), "garbage", &program, |bytes| bytes[0] = b'?'));
     // e_ident[EI_CLASS] = ELFCLASS32; e_machine = EM_AARCH64.
     refused(125, "64-bit", &variant(place.path(), "narrow", &program, |bytes| bytes[4] = 1));
@@ -122,6 +127,38 @@ fn what_cannot_be_profiled_is_refused_before_it_starts() {
     } else {
         eprintln!("skipped: root: only root can make a setuid program of another user");
     }
+}
+
+/// `carom ARGUMENTS` in a directory.
+fn carom_in(dir: &Path, arguments: &[&str]) -> Ending {
+    run(Command::new(carom()).current_dir(dir).args(arguments))
+}
+
+#[test]
+fn what_follows_the_program_is_its_own() {
+    let place = scratch();
+    let echo = |arguments: &[&str]| {
+        let ending = carom_in(place.path(), &[&["count", "-q"], arguments].concat());
+        assert_eq!(ending.code(), Some(0), "{}", ending.complaint());
+        String::from_utf8(ending.stdout).expect("UTF-8")
+    };
+    assert_eq!(echo(&["echo", "--json", "a", "--", "-q"]), "--json a -- -q\n");
+    assert_eq!(echo(&["--", "echo", "--json", "a", "--", "-q"]), "--json a -- -q\n");
+    assert!(!place.path().join("a").exists());
+    for arguments in [&["count"][..], &["count", "--"], &["count", "-q"]] {
+        let ending = carom_in(place.path(), arguments);
+        assert_eq!(ending.code(), Some(2));
+        assert!(ending.complaint().contains("<PROGRAM> [ARGS]..."), "{}", ending.complaint());
+    }
+}
+
+#[test]
+fn a_program_of_this_directory_is_named_by_it() {
+    let place = scratch();
+    fs::copy(compile("robust/ends.c", &[]), place.path().join("ends-here")).expect("a copy");
+    let ending = carom_in(place.path(), &["share", "ends-here"]);
+    assert_eq!(ending.code(), Some(127));
+    assert!(ending.complaint().contains("write ./ends-here"), "{}", ending.complaint());
 }
 
 #[test]

@@ -109,7 +109,7 @@ pub(super) fn space(tried: &Tried) -> Finding {
                 format!("only {} are free here, where profiles are written", mebibytes(space.free)),
                 Remedy::run(
                     "write the profile elsewhere",
-                    "carom share -o /path/with/room/NAME.carom -- PROGRAM",
+                    "carom share -o /path/with/room/NAME.carom PROGRAM",
                 ),
             ),
             None,
