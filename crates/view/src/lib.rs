@@ -22,6 +22,7 @@ pub mod widths;
 mod words;
 
 pub use run::RunInfo;
+pub use words::{command_line, size};
 
 pub use json::json;
 

@@ -220,6 +220,20 @@ pub fn place(file: Option<&str>, line: Option<u32>) -> Option<String> {
     Some(line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}")))
 }
 
+/// A command as one would type it in a shell: words that a shell would split or change are in quotes.
+pub fn command_line(argv: &[String]) -> String {
+    let words: Vec<Cow<'_, str>> = argv.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
+
+fn quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "%+,-./:=@_".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.into();
+    }
+    format!("'{}'", word.replace('\'', r"'\''")).into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,6 +280,12 @@ mod tests {
         assert_eq!(bytes(3, 1), "byte 3");
         assert_eq!(thousands(1_234_567), "1,234,567");
         assert_eq!(thousands(123), "123");
+    }
+
+    #[test]
+    fn commands_can_be_typed_again() {
+        let argv = ["./app", "", "--name=a b", "it's", "$HOME", "größe"].map(str::to_owned);
+        assert_eq!(command_line(&argv), r"./app '' '--name=a b' 'it'\''s' '$HOME' größe");
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn program(report: &Report) -> String {
     };
     format!(
         "{}; {end}, {} in {}{cut}",
-        program.argv.join(" "),
+        words::command_line(&program.argv),
         words::count(report.threads.len(), "thread"),
         if report.processes.len() == 1 {
             "1 process".into()

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{model::Report, share};
+use crate::{model::Report, share, words};
 
 const TEMPLATE: &str = include_str!("page/page.html");
 
@@ -37,6 +37,7 @@ pub fn page(report: &Report) -> Result<String, serde_json::Error> {
     let questions: String = sections.iter().flat_map(|section| section.scripts()).copied().collect();
     let scripts = format!("(() => {{\n\"use strict\";\n{}{questions}{MAIN}}})();\n", COMMON.concat());
     let parts = [
+        ("<!--title-->", title(report)?),
         ("<!--style-->", STYLES.concat()),
         ("<!--report-->", json(&share::without_cells(report))?),
         ("<!--cells-->", json(&report.share.as_ref().map(share::sparse))?),
@@ -53,6 +54,14 @@ pub fn page(report: &Report) -> Result<String, serde_json::Error> {
     }
     document.push_str(rest);
     Ok(document)
+}
+
+/// What names the page among open tabs and in a list of files: the program and the question.
+fn title(report: &Report) -> Result<String, serde_json::Error> {
+    let command = serde_json::to_value(report.command)?;
+    let program = words::command_line(&report.program.argv);
+    let text = format!("{program} - carom {}", command.as_str().unwrap_or_default());
+    Ok(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
 }
 
 /// JSON that cannot end or open an element, whatever the names in it.
@@ -92,6 +101,7 @@ mod tests {
         for mark in ["<", ">", "</script", "<img", "\u{2028}"] {
             assert_eq!(hostile.matches(mark).count(), plain.matches(mark).count(), "{mark:?} in the page");
         }
+        assert!(plain.contains(" - carom share</title>"));
         assert!(hostile.contains(
             "\\u003c/script\\u003e\\u003cimg src=x onerror=alert(1)\\u003e\\u0026\\u003c!--script"
         ));

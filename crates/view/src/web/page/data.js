@@ -53,6 +53,9 @@ function compact(value) {
   return value > 0 && value < 10 ? String(Math.round(value * 10) / 10) : value.toFixed(0);
 }
 
+/** A command as one would type it in a shell. */
+const commandLine = (argv) => argv.map((word) => (/^[\p{L}\p{N}%+,\-./:=@_]+$/u.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
+
 const byteRange = (offset, width) => (width <= 1 ? `${offset}` : `${offset}-${offset + width - 1}`);
 const basename = (path) => path.slice(path.lastIndexOf("/") + 1);
 const place = (frame) => (frame?.file ? basename(frame.file) + (frame.line ? `:${frame.line}` : "") : null);

@@ -32,10 +32,9 @@ const parts = questions
   .filter(({ sections }) => sections.length > 0);
 const factsOf = (question) => question?.facts && el("div", { class: "facts" }, question.facts());
 const page = document.getElementById("page");
-document.title = `carom ${report.command}: ${report.program.argv.join(" ")}`;
 page.append(
   el("header", {}, el("div", { class: "brand" }, "carom ", el("span", {}, report.command)),
-    name(report.program.argv.join(" "), "code", "command"), themeToggle()),
+    name(commandLine(report.program.argv), "code", "command"), themeToggle()),
   el("main", {}, el("h1", { class: "verdict name" }, ...inlineCode(report.verdict)), factsOf(leading)));
 const main = page.querySelector("main");
 if (report.command === "profile" && parts.length > 1) {
