@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::{
     options::OutputArgs,
     profile::ProfileArgs,
+    profiles::{ListArgs, RemoveArgs},
     questions::{Layouts, Record},
 };
 
@@ -35,11 +36,17 @@ pub enum Command {
     Record(Record),
     /// Print recorded profiles again, or several as one
     Report(ReportArgs),
+    /// List recorded profiles: when, by which command, of which program
+    List(ListArgs),
+    /// Remove recorded profiles
+    Rm(RemoveArgs),
     /// What carom can do on this machine, and how to enable the rest
     Doctor(crate::doctor::Args),
     /// Print the flags that link the agent into a static program
     #[command(after_help = LINK_EXAMPLES)]
     LinkFlags,
+    /// Print the JSON Schema of reports
+    Schema,
     /// Print a shell's completions
     #[command(hide = true)]
     Completions {
@@ -55,7 +62,7 @@ pub enum Command {
 }
 
 const LINK_EXAMPLES: &str = "Example:
-  cc -static -pthread app.c $(carom link-flags) -o app && carom share -- ./app
+  cc -static -pthread app.c $(carom link-flags) -o app && carom share ./app
 
 Such programs are sampled by the burst engine.";
 

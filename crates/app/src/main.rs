@@ -13,6 +13,7 @@ mod options;
 mod output;
 mod peers;
 mod profile;
+mod profiles;
 mod question;
 mod questions;
 mod record;
@@ -39,8 +40,11 @@ fn main() -> ExitCode {
         Command::Profile(args) => args.run(),
         Command::Record(question) => question.run(),
         Command::Report(args) => report::run(&args),
+        Command::List(args) => profiles::list(&args),
+        Command::Rm(args) => profiles::remove(&args),
         Command::Doctor(args) => tools::doctor(&args),
         Command::LinkFlags => tools::link_flags(),
+        Command::Schema => tools::schema(),
         Command::Completions { shell } => tools::completions(shell),
         Command::Man { dir } => tools::man(&dir),
     };

@@ -36,6 +36,15 @@ pub fn link_flags() -> Result<End, Failure> {
     Ok(End::Success)
 }
 
+/// Prints the JSON Schema of reports.
+///
+/// # Errors
+/// Never.
+pub fn schema() -> Result<End, Failure> {
+    println!("{:#}", carom_view::model::schema().as_value());
+    Ok(End::Success)
+}
+
 /// Prints a shell's completions.
 ///
 /// # Errors

@@ -17,6 +17,14 @@ pub enum StoreError {
         /// What it said.
         source: io::Error,
     },
+    /// There is none.
+    #[error("{}: {problem}", path.display())]
+    NoRecording {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What is there instead.
+        problem: &'static str,
+    },
     /// There is a recording already; recordings are never overwritten.
     #[error("{}: holds a recording already", .0.display())]
     Exists(PathBuf),

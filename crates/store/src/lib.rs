@@ -37,6 +37,7 @@ mod fresh;
 pub mod fuzzing;
 mod manifest;
 mod read;
+mod remove;
 mod rows;
 mod rules;
 mod tables;
@@ -52,6 +53,7 @@ pub use manifest::{
     SharedMappingInfo, ThreadCounters, ThreadCounts, ThreadInfo, Warning, Watch,
 };
 pub use read::{Recording, Rows};
+pub use remove::remove;
 pub use rows::{HeapObject, MAX_FRAMES, Row, Stack, StreamFrame};
 pub use rules::{Rule, Violation};
 pub use write::{Full, Writer};

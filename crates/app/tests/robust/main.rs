@@ -16,6 +16,7 @@ mod libraries;
 mod processes;
 mod processor;
 mod profile;
+mod profiles;
 mod reuse;
 mod reuse_files;
 mod shared_memory;

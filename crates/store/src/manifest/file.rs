@@ -9,7 +9,7 @@ use crate::error::StoreError;
 /// The manifest's name in the recording's directory.
 pub const MANIFEST_NAME: &str = "manifest.json";
 /// Where the next manifest is made before it takes the place of the last one.
-const NEXT_NAME: &str = "manifest.json.new";
+pub(crate) const NEXT_NAME: &str = "manifest.json.new";
 /// Recordings hold addresses and arguments of somebody's program.
 pub(crate) const FILE_MODE: u32 = 0o600;
 /// A thread takes about 1 KiB: this is room for a quarter of a million of them.
@@ -45,7 +45,7 @@ fn write_new(path: &Path, manifest: &Manifest) -> io::Result<()> {
 pub(crate) fn read(dir: &Path) -> Result<Manifest, StoreError> {
     let path = dir.join(MANIFEST_NAME);
     let io = |source| StoreError::io(&path, source);
-    let file = open_regular(&path).map_err(io)?;
+    let file = open_regular(&path).map_err(|error| no_recording(dir).unwrap_or_else(|| io(error)))?;
     let bytes = file.metadata().map_err(io)?.len();
     if bytes > MAX_MANIFEST_BYTES {
         return Err(StoreError::ManifestTooLarge { path, bytes });
@@ -60,6 +60,17 @@ pub(crate) fn read(dir: &Path) -> Result<Manifest, StoreError> {
         return Err(StoreError::Schema { path, found });
     }
     parse(&path, serde_json::from_value(value))
+}
+
+/// Why there is no recording in `dir`, where that is the reason.
+fn no_recording(dir: &Path) -> Option<StoreError> {
+    let problem = match fs::metadata(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => "no such profile",
+        Ok(metadata) if !metadata.is_dir() => "not a profile of carom, which is a directory",
+        Ok(_) if !dir.join(MANIFEST_NAME).exists() => "not a profile of carom: it has no manifest.json",
+        _ => return None,
+    };
+    Some(StoreError::NoRecording { path: dir.to_owned(), problem })
 }
 
 fn parse<T>(path: &Path, parsed: serde_json::Result<T>) -> Result<T, StoreError> {

@@ -1,0 +1,70 @@
+//! `carom list` and `carom rm`: the profiles that have piled up.
+
+mod args;
+mod model;
+mod profile;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+pub use args::{ListArgs, RemoveArgs};
+
+use self::profile::Profile;
+use crate::failure::{End, Failure};
+
+/// Lists profiles, the oldest first.
+///
+/// # Errors
+/// A directory cannot be read.
+pub fn list(args: &ListArgs) -> Result<End, Failure> {
+    let profiles = profile::find(&args.places)?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&model::list(&profiles)).map_err(Failure::new)?);
+    } else if profiles.is_empty() {
+        println!("No profiles in {}.", names(&args.places));
+    } else {
+        print!("{}", table::table(&profiles));
+    }
+    Ok(End::Success)
+}
+
+/// Removes profiles. Where one of those that are named is none, or is still being recorded, nothing is removed.
+///
+/// # Errors
+/// That, or a file cannot be removed.
+pub fn remove(args: &RemoveArgs) -> Result<End, Failure> {
+    let here = [PathBuf::from(".")];
+    let profiles = match args.places.as_slice() {
+        [] => profile::find(&here)?,
+        places if args.all => profile::find(places)?,
+        named => {
+            named.iter().map(|dir| Profile::open(dir)).collect::<Result<_, _>>().map_err(Failure::new)?
+        }
+    };
+    if let Some(growing) = profiles.iter().find(|profile| profile.is_growing()) {
+        return Err(Failure::new(format!(
+            "{}: still being recorded; nothing was removed",
+            growing.dir.display()
+        )));
+    }
+    if profiles.is_empty() {
+        println!("No profiles.");
+        return Ok(End::Success);
+    }
+    print!("{}", table::table(&profiles));
+    for profile in &profiles {
+        if !carom_store::remove(&profile.dir).map_err(Failure::new)? {
+            println!("{} holds other files, so the directory stays.", profile.dir.display());
+        }
+    }
+    println!("Removed {}.", table::total(&profiles));
+    Ok(End::Success)
+}
+
+fn names(places: &[PathBuf]) -> String {
+    let name = |place: &PathBuf| match place.as_path() {
+        here if here == Path::new(".") => "this directory".to_owned(),
+        other => other.display().to_string(),
+    };
+    places.iter().map(name).collect::<Vec<_>>().join(", ")
+}

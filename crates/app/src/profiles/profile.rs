@@ -1,0 +1,89 @@
+//! Profiles as they lie on disk.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use carom_store::{MANIFEST_NAME, Manifest, Recording, Row, Stack, StoreError};
+
+use crate::failure::Failure;
+
+/// While a program runs, its manifest is renewed every two seconds: one that is older belongs to a recording that was killed.
+const RENEWED: Duration = Duration::from_secs(10);
+
+/// A profile, without its rows.
+pub struct Profile {
+    /// Where it lies, as the user would name it.
+    pub dir: PathBuf,
+    /// What it says of itself.
+    pub manifest: Manifest,
+    /// What it takes on disk.
+    pub bytes: u64,
+}
+
+impl Profile {
+    /// Reads what a profile says of itself.
+    ///
+    /// # Errors
+    /// It is none, or of a later version.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        let manifest = Recording::open(dir)?.manifest().clone();
+        Ok(Self { dir: dir.to_owned(), manifest, bytes: size(dir) })
+    }
+
+    /// Whether the program seems to run still.
+    pub fn is_growing(&self) -> bool {
+        let renewed = fs::metadata(self.dir.join(MANIFEST_NAME)).and_then(|manifest| manifest.modified());
+        let age = renewed.ok().and_then(|renewed| SystemTime::now().duration_since(renewed).ok());
+        !self.manifest.complete && age.is_none_or(|age| age < RENEWED)
+    }
+}
+
+/// The profiles at these places, the oldest first: each is a profile, or a directory that holds some. A profile that cannot be
+/// read is left out with a complaint.
+///
+/// # Errors
+/// A place is no directory, or cannot be read.
+pub fn find(places: &[PathBuf]) -> Result<Vec<Profile>, Failure> {
+    let mut found = Vec::new();
+    for place in places {
+        if is_profile(place) {
+            found.push(place.clone());
+            continue;
+        }
+        let entries = fs::read_dir(place).map_err(|error| at(place, &error))?;
+        for entry in entries {
+            let name = entry.map_err(|error| at(place, &error))?.file_name();
+            let dir = if place == Path::new(".") { name.into() } else { place.join(name) };
+            if is_profile(&dir) {
+                found.push(dir);
+            }
+        }
+    }
+    let readable = |dir: &PathBuf| Profile::open(dir).inspect_err(|error| eprintln!("carom: {error}")).ok();
+    let mut profiles: Vec<Profile> = found.iter().filter_map(readable).collect();
+    profiles.sort_by(|one, other| one.manifest.started_unix_s.total_cmp(&other.manifest.started_unix_s));
+    Ok(profiles)
+}
+
+/// Other tools have manifests too: a profile also has stacks, whichever question it answers.
+fn is_profile(dir: &Path) -> bool {
+    [MANIFEST_NAME, Stack::KIND.file_name()].iter().all(|name| dir.join(name).is_file())
+}
+
+fn at(place: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(format!("{}: {error}", place.display()))
+}
+
+/// What the files in a directory take, also in those below it.
+fn size(dir: &Path) -> u64 {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let bytes = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    };
+    entries.map(bytes).sum()
+}

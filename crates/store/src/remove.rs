@@ -1,0 +1,79 @@
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::chunk::Kind;
+use crate::error::StoreError;
+use crate::manifest::{MANIFEST_NAME, NEXT_NAME};
+use crate::read::Recording;
+
+/// What a host that was killed leaves: the files that it shared with the agents.
+const SESSION_NAME: &str = "session";
+
+/// Removes the recording in `dir`, and the directory where nothing else lies in it. Returns whether it is gone.
+///
+/// Only files of a recording are removed: people put reports and notes beside them. The manifest goes last, so that a removal
+/// that was interrupted can be repeated.
+///
+/// # Errors
+/// There is no recording, or a file cannot be removed.
+pub fn remove(dir: &Path) -> Result<bool, StoreError> {
+    if !Recording::open(dir)?.manifest().complete {
+        let session = dir.join(SESSION_NAME);
+        gone(&session, fs::remove_dir_all(&session))?;
+    }
+    let tables = Kind::all().map(Kind::file_name);
+    for name in tables.chain([NEXT_NAME, MANIFEST_NAME]) {
+        let path = dir.join(name);
+        gone(&path, fs::remove_file(&path))?;
+    }
+    match fs::remove_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
+        removed => gone(dir, removed).map(|()| true),
+    }
+}
+
+/// What is not there need not be removed.
+fn gone(path: &Path, removed: io::Result<()>) -> Result<(), StoreError> {
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io(path, error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Manifest, Writer, fresh_dir};
+
+    #[test]
+    fn a_recording_goes_with_its_directory() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = fresh_dir(parent.path(), "app").unwrap();
+        Writer::create(&dir, Manifest::default()).unwrap().finish(Manifest::default()).unwrap();
+        fs::create_dir(dir.join(SESSION_NAME)).unwrap();
+        fs::write(dir.join(SESSION_NAME).join("settings"), "").unwrap();
+        assert!(remove(&dir).unwrap());
+        assert!(!dir.exists());
+    }
+
+    #[test]
+    fn what_others_put_there_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        Writer::create(dir.path(), Manifest::default()).unwrap();
+        fs::write(dir.path().join("notes"), "mine").unwrap();
+        assert!(!remove(dir.path()).unwrap());
+        let left: Vec<_> =
+            fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["notes"]);
+    }
+
+    #[test]
+    fn what_is_no_recording_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("samples.bin"), "mine").unwrap();
+        let refused = remove(dir.path()).unwrap_err().to_string();
+        assert!(refused.ends_with("not a profile of carom: it has no manifest.json"), "{refused}");
+        assert!(dir.path().join("samples.bin").exists());
+    }
+}
