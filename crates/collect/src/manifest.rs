@@ -61,6 +61,7 @@ fn engine_info(settings: &Settings, reason: String) -> EngineInfo {
             WatchChoice::Software => Watch::Software,
         },
         watchpoints,
+        objects: settings.objects.is_some(),
         board_slots: settings.share.map_or(0, |share| share.board_slots),
         budget_percent: f64::from(settings.budget_ppm) / 1e4,
         ..EngineInfo::default()

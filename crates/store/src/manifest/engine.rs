@@ -100,6 +100,8 @@ pub struct EngineInfo {
     pub watchpoints: u32,
     /// Slots of the bulletin board.
     pub board_slots: u32,
+    /// Heap allocations were followed.
+    pub objects: bool,
     /// What a sample stands for.
     pub sample_means: SampleMeans,
     /// What observation costs on this machine.

@@ -37,6 +37,11 @@ impl HeapBlocks {
         Self(blocks)
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The block that holds a byte; of several over time, the latest.
     pub fn at(&self, process: ProcessId, addr: Addr) -> Option<HeapObject> {
         let Blocks { sorted, highest_end } = self.0.get(&process)?;

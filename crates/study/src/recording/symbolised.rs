@@ -9,7 +9,12 @@ use carom_store::{HeapObject, ProcessInfo, Recording, Stack, ThreadInfo};
 use super::heap::{HeapBlocks, heap_object};
 use super::segments::Segments;
 use super::{NamedBytes, Names};
-use crate::symbols::{ArrayObject, DataObject, Frame, HeapType, Mapping, Module, Note, Symbols, ThreadStack};
+use crate::symbols::{
+    ArrayObject, DataObject, Frame, HeapType, Mapping, Module, Note, Symbols, ThreadStack, UNKNOWN_HEAP,
+};
+
+/// What to do about [`UNKNOWN_HEAP`], where something can be done.
+const RECORD_OBJECTS: &str = "heap (allocation site unknown: record with --objects)";
 
 /// Names for the addresses of a recording: its call paths and heap blocks, in memory, and the symbols of each
 /// process, read when they are first asked for.
@@ -42,6 +47,11 @@ impl<'a> RecordedNames<'a> {
             }
         }
         notes
+    }
+
+    /// Whether heap allocations were followed. Earlier versions did not say so.
+    fn follows_heap(&self) -> bool {
+        self.recording.manifest().engine.objects || !self.blocks.is_empty()
     }
 
     /// The call path of a block's allocation.
@@ -117,7 +127,13 @@ impl Names for RecordedNames<'_> {
         if let Some(segment) = self.segments.object(at) {
             return segment;
         }
-        let Some(block) = self.blocks.at(process, at) else { return self.symbols(process).object(at) };
+        let Some(block) = self.blocks.at(process, at) else {
+            let mut found = self.symbols(process).object(at);
+            if found.name == UNKNOWN_HEAP && !self.follows_heap() {
+                found.name = RECORD_OBJECTS.into();
+            }
+            return found;
+        };
         let of = self.heap_type(block);
         let path = self.site(block);
         heap_object(block, at, self.symbols(process).call_path(&path), of.as_ref())

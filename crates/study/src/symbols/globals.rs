@@ -28,11 +28,16 @@ pub(super) fn index(
     let mut globals: BTreeMap<u64, (u64, Global)> = BTreeMap::new();
     for symbol in symbols {
         let (size, global) = globals.entry(symbol.address).or_default();
-        *size = symbol.size.max(*size);
-        let better = global.symbol.as_deref().is_none_or(|known| elf::rank(&symbol.name) < elf::rank(known));
+        // A symbol without a size, such as `__TMC_END__`, marks the end of something else. It names a variable only where no
+        // other symbol does.
+        let better = global
+            .symbol
+            .as_deref()
+            .is_none_or(|known| (symbol.size == 0, elf::rank(&symbol.name)) < (*size == 0, elf::rank(known)));
         if better {
             global.symbol = Some(symbol.name);
         }
+        *size = symbol.size.max(*size);
     }
     if let Some(debug) = debug {
         for (address, die) in debug.variables() {
@@ -51,4 +56,22 @@ pub(super) fn index(
     }
     let ranges = globals.into_iter().map(|(low, (size, global))| (low..low.saturating_add(size), global));
     Intervals::new(ranges.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As at the end of the C library's `.data`, where its `.bss` begins.
+    #[test]
+    fn a_mark_without_a_size_does_not_name_what_begins_there() {
+        let symbol = |size, name: &str| Symbol { address: 0x40, size, name: name.to_owned() };
+        let mark = || symbol(0, "__TMC_END__");
+        let variable = || symbol(1, "__libc_single_threaded");
+        for symbols in [vec![mark(), variable()], vec![variable(), mark()]] {
+            let index = index(symbols, &[], None);
+            let (range, found) = index.smallest(0x40).expect("a variable");
+            assert_eq!((range, found.symbol.as_deref()), (0x40..0x41, Some("__libc_single_threaded")));
+        }
+    }
 }

@@ -25,6 +25,7 @@ mod units;
 
 pub(crate) use allocator::{Layer, layer};
 pub use heap_type::HeapType;
+pub(crate) use object::UNKNOWN_HEAP;
 pub use process::{Mapping, Module, Note, Problem, Symbols, ThreadStack};
 
 use std::path::PathBuf;

@@ -12,7 +12,8 @@ use super::globals::Global;
 use super::process::{Mapping, Place};
 use super::{ArrayObject, DataObject, Frame, ObjectKind, Symbols};
 
-const UNKNOWN_HEAP: &str = "heap (allocation site unknown: record with --objects)";
+/// The name of memory that belongs to no module and of which no allocation is known.
+pub(crate) const UNKNOWN_HEAP: &str = "heap (allocation site unknown)";
 
 impl Symbols {
     /// What lies at a byte: a variable, a section of a module without one, a stack, a mapped file, or memory of
@@ -121,7 +122,7 @@ fn module_object(place: &Place<'_>, addr: Addr) -> DataObject {
     }
     let file = file_name(&module.path);
     let (name, start) = match elf::section_at(&image.sections, place.stated) {
-        Some(section) => (format!("`{}` of {file}", section.name), section.range.start.wrapping_add(shift)),
+        Some(section) => (format!("{} of {file}", section.name), section.range.start.wrapping_add(shift)),
         None => (file, module.low),
     };
     let object = plain(ObjectKind::Global, name, start..start, addr);

@@ -163,6 +163,6 @@ fn what_has_no_symbol_is_called_by_its_section() {
     let symbols = program.symbols();
     let address = program.section(".got");
     let object = symbols.object(Addr(address));
-    assert_eq!(object.name, "`.got` of program");
+    assert_eq!(object.name, ".got of program");
     assert_eq!(symbols.field(Addr(address), 8), None);
 }

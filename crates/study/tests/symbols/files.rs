@@ -49,7 +49,7 @@ fn a_stripped_program_keeps_modules_sections_and_function_starts() {
     assert_eq!(frames[0].module.as_ref(), Some(&split.program.path));
     assert_eq!(frames[0].address, start + 1);
     let object = symbols.object(Addr(split.stats));
-    assert_eq!(object.name, "`.data` of program", "GCC puts what is const and volatile there");
+    assert_eq!(object.name, ".data of program", "GCC puts what is const and volatile there");
     assert_eq!(symbols.field(Addr(split.stats), 8), None);
     assert_eq!(symbols.layout(Addr(split.stats), Addr(split.stats + 64)), []);
 }
@@ -179,7 +179,7 @@ fn memory_outside_of_modules_is_called_what_it_is() {
         assert_eq!((object.kind, object.name.as_str()), (kind, name));
         assert_eq!((object.offset, object.size), (offset, size));
     };
-    let unknown = "heap (allocation site unknown: record with --objects)";
+    let unknown = "heap (allocation site unknown)";
     check(0x1048, ObjectKind::Heap, unknown, 0x40, None);
     check(0x4000, ObjectKind::Heap, unknown, 0, None);
     check(0x6081, ObjectKind::Stack, "stack of worker-1", 0x80, Some(0x1000));

@@ -17,6 +17,7 @@ pub fn counted() -> (RunInfo, CountFindings) {
         watch: Watch::Nothing,
         watchpoints: 0,
         board_slots: 0,
+        objects: false,
         ..EngineInfo::default()
     };
     let events = Event::ALL.map(|event| {

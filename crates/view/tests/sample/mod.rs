@@ -61,6 +61,7 @@ pub fn run(argv: &[&str], threads: &[String]) -> RunInfo {
             watch: Watch::Registers,
             watchpoints: 4,
             board_slots: 127,
+            objects: false,
             ..EngineInfo::default()
         },
         machine: Machine {
