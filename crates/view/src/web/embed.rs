@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{model::Report, share, words};
+use crate::{model::Report, share, text::page::printable, words};
 
 const TEMPLATE: &str = include_str!("page/page.html");
 
@@ -61,6 +61,7 @@ fn title(report: &Report) -> Result<String, serde_json::Error> {
     let command = serde_json::to_value(report.command)?;
     let program = words::command_line(&report.program.argv);
     let text = format!("{program} - carom {}", command.as_str().unwrap_or_default());
+    let text: String = text.chars().map(printable).collect();
     Ok(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
 }
 

@@ -1,6 +1,7 @@
 // The code that touches a line. Threads that run the same code there share a row.
 
 const SITES_AT_FIRST = 12;
+const SITE_COLUMNS = ["Samples", "Threads", "Kind", "Bytes", "Code"];
 
 /** Sites with the same kind and call path, together. */
 function sameCode(sites) {
@@ -17,10 +18,10 @@ function sameCode(sites) {
 function siteTable(line) {
   const body = el("tbody");
   const groups = sameCode(line.sites);
-  const rows = groups.map(({ group, share }) => siteRow(group, share));
+  const rows = groups.map(({ group, share }) => titled(siteRow(group, share), SITE_COLUMNS));
   body.append(...rows.slice(0, SITES_AT_FIRST));
-  const table = el("table", { class: "sites" },
-    el("thead", {}, el("tr", {}, ...["Samples", "Threads", "Kind", "Bytes", "Code"].map((text) => el("th", { scope: "col" }, text)))), body);
+  const table = el("table", { class: "sites stacked" },
+    el("thead", {}, el("tr", {}, ...SITE_COLUMNS.map((text) => el("th", { scope: "col" }, text)))), body);
   const holder = el("div", { class: "scroll" }, table);
   if (rows.length > SITES_AT_FIRST) {
     const more = el("button", { type: "button", class: "quiet" }, `Show ${rows.length - SITES_AT_FIRST} more`);

@@ -8,7 +8,15 @@ function svg(tag, attributes, ...children) {
   return node;
 }
 
-const PLOT = { width: 900, height: 320, left: 52, right: 14, top: 26, bottom: 34 };
+// A narrow screen would make letters of a wide plot too small to read.
+const PLOT = { width: innerWidth < 640 ? 400 : 900, height: 320, left: 52, right: 14, top: 26, bottom: 34 };
+
+/** Round numbers from 0 to `most`: steps of 1, 2 or 5 times a power of ten, at most five of them. */
+function roundTicks(most) {
+  const decade = 10 ** Math.floor(Math.log10(most / 5));
+  const step = [1, 2, 5, 10].map((factor) => factor * decade).find((each) => most / each < 5.001);
+  return Array.from({ length: Math.floor((most / step) * 1.0001) + 1 }, (_, index) => index * step);
+}
 
 /** Sizes in binary units, as in the terminal. */
 function byteSize(bytes) {
@@ -39,15 +47,16 @@ function heightScale(most, least, isLog) {
 function fractionAxis(y, most, least, isLog) {
   const ticks = isLog
     ? Array.from({ length: 8 }, (_, index) => 10 ** -index).filter((tick) => tick <= most * 1.001 && tick >= least * 0.999)
-    : [0, 0.25, 0.5, 0.75, 1].map((part) => part * most);
+    : roundTicks(most);
   return ticks.map((tick) => [
     svg("line", { class: "grid", x1: PLOT.left, x2: PLOT.width - PLOT.right, y1: y(tick), y2: y(tick) }),
     svg("text", { x: PLOT.left - 8, y: y(tick) + 4, "text-anchor": "end" }, percent(tick)),
   ]);
 }
 
-/** Labels at powers of two, about `count` of them. */
-function powerAxis(scale, low, high, text, count = 9) {
+/** Labels at powers of two, as many as there is room for. */
+function powerAxis(scale, low, high, text) {
+  const count = Math.floor(PLOT.width / 100);
   const [from, to] = [Math.ceil(Math.log2(Math.max(low, 1))), Math.floor(Math.log2(Math.max(high, 1)))];
   const step = Math.max(1, Math.ceil((to - from) / count));
   const powers = [];

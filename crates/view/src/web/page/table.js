@@ -2,6 +2,12 @@
 
 const ROWS_AT_FIRST = 100;
 
+/** The row, each cell of which knows its column's title: on a narrow screen cells stand below each other. */
+function titled(row, titles) {
+  [...row.children].forEach((cell, index) => cell.setAttribute("data-title", titles[index] ?? ""));
+  return row;
+}
+
 /**
  * The table, and the field that searches it. `columns`: [title, an entry's value, direction at first]. `entries` have a
  * `rank`, by which they come at first. `words`: what of an entry is searched, in lower case. `rows`: its rows. `texts`: what
@@ -18,7 +24,7 @@ function sortedTable(columns, entries, words, rows, texts) {
     });
     return el("th", { scope: "col" }, button);
   });
-  const table = el("table", {}, el("thead", {}, el("tr", {}, heads)));
+  const table = el("table", { class: "stacked" }, el("thead", {}, el("tr", {}, heads)));
   const note = (content) => el("tr", {}, el("td", { colspan: columns.length, class: "empty" }, content));
 
   function fill() {
@@ -27,7 +33,10 @@ function sortedTable(columns, entries, words, rows, texts) {
     const sign = direction === "ascending" ? 1 : -1;
     const kept = entries.filter((entry) => wanted === "" || words(entry).includes(wanted));
     kept.sort((a, b) => sign * (value(a) > value(b) ? 1 : value(a) < value(b) ? -1 : 0) || a.rank - b.rank);
-    const body = el("tbody", {}, kept.slice(0, limit).flatMap(rows));
+    const body = el("tbody", {}, kept.slice(0, limit).flatMap((entry) => {
+      const [row, ...others] = rows(entry);
+      return [titled(row, columns.map(([title]) => title)), ...others];
+    }));
     if (kept.length === 0) body.append(note(texts.none));
     if (kept.length > limit) {
       const more = el("button", { type: "button", class: "quiet" }, `Show ${thousands(kept.length - limit)} more`);

@@ -4,8 +4,8 @@ const ending = (exit) => (exit === null ? "end not seen" : "signal" in exit ? `e
 
 /** Samples or watchpoints that the budget did not allow, where there are any. */
 function leftOut() {
-  const what = !share ? "more" : report.engine.period_unit === "ns" ? "more by execution" : "watchpoints";
-  return report.quality.budget_skipped > 0 && `${thousands(report.quality.budget_skipped)} ${what} left out to keep to the budget`;
+  const what = share && report.engine.period_unit === "accesses" ? "watchpoint" : "sample";
+  return report.quality.budget_skipped > 0 && `${plural(report.quality.budget_skipped, what)} left out to keep to the budget`;
 }
 
 function trustSection() {
@@ -16,7 +16,7 @@ function trustSection() {
   const budget = engine.budget_percent === null ? "" : `; budget ${engine.budget_percent}%`;
   const how = engine.period === 0 ? "everything is counted, nothing sampled"
     : !share ? `a sample stands for ${engine.sample_means}${period}${budget}`
-    : `a sample stands for ${engine.sample_means}${period}${budget}; delivery: ${engine.delivery}; ${plural(engine.watchpoints, "watchpoint")}; ${plural(engine.board_slots, "slot")} on the board`;
+    : `a sample stands for ${engine.sample_means}${period}${budget}; delivery: ${engine.delivery}; ${plural(engine.watchpoints, "watchpoint")}; ${plural(engine.board_slots, "slot")} of the bulletin board`;
   return el("section", { "aria-label": "How this was measured" },
     el("div", { class: "head" }, el("h2", {}, "How this was measured")),
     ...quality.warnings.map((warning) => el("p", { class: "warning" }, el("strong", {}, "Note "), name(warning.text))),
