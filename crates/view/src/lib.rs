@@ -7,6 +7,7 @@
 
 pub mod count;
 pub mod csv;
+mod debug_info;
 mod json;
 pub mod model;
 mod named;

@@ -1,7 +1,7 @@
 //! Warnings to readers of distances and miss ratios.
 
 use crate::{
-    RunInfo,
+    RunInfo, debug_info,
     model::{Reuse, Warning},
     words,
 };
@@ -13,7 +13,8 @@ const UNARMED: f64 = 0.01;
 pub fn of(run: &RunInfo, reuse: &Reuse) -> Vec<Warning> {
     let quality = &reuse.quality;
     let set = quality.threads_armed.saturating_add(quality.threads_unarmed);
-    let mut warnings = Vec::new();
+    let paths = reuse.pairs.iter().flat_map(|pair| [&pair.earlier.call_path, &pair.reuse.call_path]);
+    let mut warnings: Vec<Warning> = debug_info::warning(run, paths.flatten()).into_iter().collect();
     let mut warn = |code: &str, text: String| warnings.push(Warning { code: code.into(), text });
     if quality.threads_unarmed as f64 > UNARMED * set as f64 {
         warn(

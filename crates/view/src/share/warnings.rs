@@ -2,10 +2,17 @@
 
 use carom_study::share::{ShareFindings, Unit};
 
-use crate::{RunInfo, model::Warning};
+use crate::{RunInfo, debug_info, model::Warning, named};
 
 /// Warnings that follow from how sharing was looked for.
-pub fn of(run: &RunInfo, findings: &ShareFindings) -> Option<Warning> {
+pub fn of(run: &RunInfo, findings: &ShareFindings) -> Vec<Warning> {
+    let frames =
+        findings.lines.iter().flat_map(|line| &line.sites).flat_map(|site| &site.frames).map(named::frame);
+    let names = debug_info::warning(run, frames);
+    unwatched(run, findings).into_iter().chain(names).collect()
+}
+
+fn unwatched(run: &RunInfo, findings: &ShareFindings) -> Option<Warning> {
     // By time it is the verdict that says so.
     (findings.unit == Unit::Accesses && run.engine.watchpoints == 0).then(|| Warning {
         code: "no-watchpoints".into(),
