@@ -79,7 +79,8 @@ fn warnings(recordings: &Recordings<'_>) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = recordings.notes().into_iter().map(unnamed).collect();
     let unreadable = recordings.unreadable();
     if unreadable > 0 {
-        let text = format!("{unreadable} parts of the profile are damaged; what they held is missing here.");
+        let parts = if unreadable == 1 { "1 part".into() } else { format!("{unreadable} parts") };
+        let text = format!("Damaged: {parts} of the profile; what was there is missing in this report.");
         warnings.push(Warning { code: "damaged".into(), text });
     }
     warnings

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::IsTerminal,
+    io::{IsTerminal, Write},
     path::{Path, PathBuf},
 };
 
@@ -66,6 +66,17 @@ fn at(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format!("{}: {error}", path.display()))
 }
 
+/// Prints to standard output. A reader who has seen enough, such as `head`, is no failure.
+///
+/// # Errors
+/// It cannot be written.
+pub fn print(text: &str) -> Result<(), Failure> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(error)),
+        _ => Ok(()),
+    }
+}
+
 /// How a report is laid out as text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Layout {
@@ -87,5 +98,5 @@ pub fn text(report: &Report, args: &OutputArgs, layout: &Layout, stream: &impl I
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = columns.unwrap_or(DEFAULT_COLUMNS);
     let Layout { lines, directed, per_thread } = *layout;
-    text::render(report, &text::Options { colour, width, lines, directed, per_thread })
+    text::render(report, &text::Options { colour, width, lines, directed, per_thread, verbose: args.verbose })
 }

@@ -160,7 +160,7 @@ fn histograms(reuse: &Reuse, theirs: &[Bin]) -> Option<String> {
         })
     };
     let temporal = of(ReuseKinds::Temporal);
-    let what = if temporal.is_some() { "of the very bytes" } else { "of lines" };
+    let what = if temporal.is_some() { "of the same bytes" } else { "of lines" };
     let alike = similarity(theirs, &bins(temporal.or_else(|| of(ReuseKinds::Any))?))?;
     Some(format!("S = {alike:.3} over {} bins of reuses {what} by the same thread", theirs.len()))
 }

@@ -32,7 +32,8 @@ pub fn run(args: &ReportArgs) -> Result<End, Failure> {
     if !args.report.quiet {
         let mut layout = Layout::default();
         together.lay_out(&mut layout);
-        print!("{}{compared}", output::text(&report, &args.report, &layout, &std::io::stdout()));
+        let text = output::text(&report, &args.report, &layout, &std::io::stdout());
+        output::print(&format!("{text}{compared}"))?;
     }
     Ok(End::Success)
 }

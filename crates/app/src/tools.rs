@@ -8,6 +8,7 @@ use crate::{
     cli::Cli,
     doctor,
     failure::{End, Failure},
+    output,
 };
 
 /// Examines the machine and says what it can do.
@@ -20,8 +21,8 @@ pub fn doctor(args: &doctor::Args) -> Result<End, Failure> {
         Some(file) if file.as_os_str() != "-" => {
             fs::write(file, report.to_json().map_err(Failure::new)?).map_err(Failure::new)?;
         }
-        Some(_) => print!("{}", report.to_json().map_err(Failure::new)?),
-        None => print!("{}", doctor::text::render(&report)),
+        Some(_) => output::print(&report.to_json().map_err(Failure::new)?)?,
+        None => output::print(&doctor::text::render(&report))?,
     }
     Ok(if report.engine.is_some() { End::Success } else { End::NoEngine })
 }
@@ -39,9 +40,9 @@ pub fn link_flags() -> Result<End, Failure> {
 /// Prints the JSON Schema of reports.
 ///
 /// # Errors
-/// Never.
+/// It cannot be written.
 pub fn schema() -> Result<End, Failure> {
-    println!("{:#}", carom_view::model::schema().as_value());
+    output::print(&format!("{:#}\n", carom_view::model::schema().as_value()))?;
     Ok(End::Success)
 }
 

@@ -64,7 +64,7 @@ impl Leave {
             Self::ForeignCode => "code made at run time, which is not translated",
             Self::Instruction => "an instruction that is not translated",
             Self::NativeCall => "a function of carom's agent",
-            Self::ThreadStart => "the start of a thread",
+            Self::ThreadStart => "thread start",
             Self::SignalFrame => "a signal in native code",
             Self::NoMemory => "no room for more translated code",
             Self::Ended => "the end of counting",

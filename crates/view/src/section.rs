@@ -17,6 +17,9 @@ pub trait Section {
     /// The observations, and the losses.
     fn measured(&self, report: &Report) -> Vec<Row>;
 
+    /// The same in a few words each, for a reader in a hurry: what was observed, and what was lost where it was much.
+    fn in_brief(&self, report: &Report) -> Vec<String>;
+
     /// What limits the program's use of memory, where that is what the question is about. `report`: its own.
     fn finding(&self, _report: &Report) -> Option<Finding> {
         None

@@ -7,6 +7,9 @@ use crate::model::{Interval, Thread};
 /// More names than this are counted instead of listed.
 const LISTED: usize = 3;
 
+/// Longer than this nobody runs a program to fill a report, in seconds: sampling more often is what helps.
+pub const LONGEST_RUN_S: f64 = 120.0;
+
 /// What each thread is called in the report: its name, with its process added where the name is not unique, or its id where
 /// it is not unique there either.
 pub struct ThreadNames(HashMap<u32, String>);

@@ -42,6 +42,9 @@ pub struct OutputArgs {
     /// Print no report
     #[arg(short, long)]
     pub quiet: bool,
+    /// Print all: how it was measured, histograms, volumes
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub verbose: bool,
 }
 
 /// When to colour.

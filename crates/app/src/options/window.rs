@@ -7,10 +7,10 @@ use clap::Args;
 /// When the program is observed.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct WindowArgs {
-    /// Begin to observe after this time of the run: seconds, or a number with ms or s
+    /// Start observing after this time of the run: seconds, or a number with ms or s
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub after: Option<u64>,
-    /// Observe for this long only
+    /// Stop observing after this long
     #[arg(long = "for", value_name = "TIME", value_parser = span)]
     pub during: Option<u64>,
 }

@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 pub use args::{ListArgs, RemoveArgs};
 
 use self::profile::Profile;
-use crate::failure::{End, Failure};
+use crate::{
+    failure::{End, Failure},
+    output,
+};
 
 /// Lists profiles, the oldest first.
 ///
@@ -19,11 +22,13 @@ use crate::failure::{End, Failure};
 pub fn list(args: &ListArgs) -> Result<End, Failure> {
     let profiles = profile::find(&args.places)?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&model::list(&profiles)).map_err(Failure::new)?);
+        output::print(
+            &(serde_json::to_string_pretty(&model::list(&profiles)).map_err(Failure::new)? + "\n"),
+        )?;
     } else if profiles.is_empty() {
-        println!("No profiles in {}.", names(&args.places));
+        output::print(&format!("No profiles in {}.\n", names(&args.places)))?;
     } else {
-        print!("{}", table::table(&profiles));
+        output::print(&table::table(&profiles))?;
     }
     Ok(End::Success)
 }
@@ -48,16 +53,17 @@ pub fn remove(args: &RemoveArgs) -> Result<End, Failure> {
         )));
     }
     if profiles.is_empty() {
-        println!("No profiles.");
+        output::print("No profiles.\n")?;
         return Ok(End::Success);
     }
-    print!("{}", table::table(&profiles));
+    output::print(&table::table(&profiles))?;
     for profile in &profiles {
         if !carom_store::remove(&profile.dir).map_err(Failure::new)? {
-            println!("{} holds other files, so the directory stays.", profile.dir.display());
+            let text = format!("{} holds other files, so the directory stays.\n", profile.dir.display());
+            output::print(&text)?;
         }
     }
-    println!("Removed {}.", table::total(&profiles));
+    output::print(&format!("Removed {}.\n", table::total(&profiles)))?;
     Ok(End::Success)
 }
 

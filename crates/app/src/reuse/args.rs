@@ -16,7 +16,7 @@ use crate::options::{
 const EXAMPLES: &str = "Examples:
   carom reuse ./app --threads 8
   carom reuse --html report.html ./app          curves for the browser
-  carom reuse --exact ./app                     every access, tens of times slower
+  carom reuse --exact ./app                     every access, up to a hundred times slower
   carom reuse --exact --sample-rate 0.01 ./app
                                                 every access to one line in a hundred
   carom reuse --cache 256K ./app                what a cache of 256 KiB would miss
@@ -67,7 +67,7 @@ pub struct ReuseArgs {
     #[arg(long)]
     pub objects: bool,
     /// Rows to print of each table
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
     /// How the report is made.
     #[command(flatten)]

@@ -79,7 +79,7 @@ pub struct ShareJoin {}
 #[derive(Debug, Args)]
 pub struct ShareLayout {
     /// Contended lines to print
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
     /// Print the matrix by direction, from writer to later accessor, instead of both directions together
     #[arg(long)]

@@ -16,7 +16,7 @@ use crate::{
     recording,
     section::{Row, Section},
     text::{Options, page::Page},
-    words::ThreadNames,
+    words::{self, ThreadNames},
 };
 
 /// The report of one recording.
@@ -57,6 +57,11 @@ impl Section for Counts {
 
     fn measured(&self, _: &Report) -> Vec<Row> {
         vec![("coverage", text::coverage(&self.coverage))]
+    }
+
+    fn in_brief(&self, _: &Report) -> Vec<String> {
+        let coverage = self.coverage.fraction;
+        coverage.map(|fraction| format!("coverage {}", words::coverage(fraction.0))).into_iter().collect()
     }
 
     fn tables(&self, report: &Report, names: &ThreadNames) -> Vec<Row> {

@@ -37,7 +37,7 @@ function countMeasured(term) {
     coverage.unbooked_ns > 0 && `, ${seconds(coverage.unbooked_ns / 1e9)} of native code found by the timer alone`,
     coverage.unwitnessed_threads > 0 && `, not witnessed by a timer in ${plural(coverage.unwitnessed_threads, "thread")}`,
     coverage.uncounted_threads > 0 && `, ${plural(coverage.uncounted_threads, "thread")} not counted`,
-    ...leaves.map((each) => el("div", { class: "muted" }, `${plural(each.times, "time")} left for native code: ${each.text}`)));
+    ...leaves.map((each) => el("div", { class: "muted" }, `not observed: ${thousands(each.times)} × ${each.text}`)));
 }
 
 questions.push({ name: "count", title: "Counts", facts: countFacts, sections: () => [countsSection()], measured: countMeasured });

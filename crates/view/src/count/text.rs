@@ -105,7 +105,7 @@ pub fn coverage(coverage: &CountCoverage) -> String {
             .iter()
             .map(|leave| format!("{} × {}", words::thousands(leave.times), leave.text))
             .collect();
-        text.push_str(&format!("; left for native code by {}", reasons.join(", ")));
+        text.push_str(&format!("; not observed: {}", reasons.join(", ")));
     }
     if coverage.unbooked_ns > 0 {
         let found = words::seconds(coverage.unbooked_ns as f64 / 1e9);

@@ -66,6 +66,10 @@ impl Section for Findings {
         Vec::new()
     }
 
+    fn in_brief(&self, _: &Report) -> Vec<String> {
+        Vec::new()
+    }
+
     fn tables(&self, _: &Report, _: &ThreadNames) -> Vec<Row> {
         Vec::new()
     }

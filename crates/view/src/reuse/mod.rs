@@ -41,6 +41,10 @@ impl Section for Reuse {
         text::measured(report, self)
     }
 
+    fn in_brief(&self, report: &Report) -> Vec<String> {
+        text::in_brief(report, self)
+    }
+
     fn finding(&self, report: &Report) -> Option<Finding> {
         Some(finding::finding(self, report))
     }

@@ -38,7 +38,7 @@ pub fn remedy(reuse: &Reuse, pair: &ReusePair) -> Option<String> {
         }
         Walk::Across => format!(
             "One instruction comes to the next bytes of a line only after {holds}: it walks across the lines. Let the inner \
-             loop walk along them (exchange the loops, or transpose {data})."
+             loop walk along them (swap the loops, or transpose {data})."
         ),
         Walk::Again => format!(
             "Each pass goes over {holds}. Cut {data} into blocks of at most {part} of that, and make all passes over one \

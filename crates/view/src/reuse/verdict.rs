@@ -79,9 +79,11 @@ fn not_enough(report: &Report, reuse: &Reuse, few: &NotEnoughUses) -> String {
         "sample more often with --period"
     };
     match few.run_s {
-        Some(run) if run.0.is_finite() => {
+        Some(run) if run.0 <= words::LONGEST_RUN_S => {
             format!("{seen} Run for at least {:.0} s, or {more}.", run.0.ceil())
         }
+        // Nobody runs a program that long for a report.
+        Some(run) if run.0.is_finite() => format!("{seen} A longer run would not help: {more}."),
         _ => format!("{seen} Run longer, or {more}."),
     }
 }
@@ -115,7 +117,7 @@ fn misses(reuse: &Reuse, fit: &ReuseFit, names: &ThreadNames) -> String {
         ReuseScope::Thread => (names.get(fit.thread.unwrap_or(0)).into_owned(), "misses", "its"),
         ReuseScope::All if names.count() == 1 => (names.list(&[0]), "misses", "its"),
         ReuseScope::All => (format!("the {} threads", names.count()), "miss", "their"),
-        ReuseScope::Shared => (format!("the shared cache {}", fit.domain.unwrap_or(0)), "misses", "its"),
+        ReuseScope::Shared => (shared_cache(reuse, fit.domain), "misses", "its"),
     };
     let ratio = fit.miss_ratio.estimate.0;
     let exact = fit.miss_ratio.low == fit.miss_ratio.high;
@@ -137,7 +139,7 @@ fn misses(reuse: &Reuse, fit: &ReuseFit, names: &ThreadNames) -> String {
     let blame = worst_pair(reuse, fit).map(|pair| format!("; {}", blame(pair, fit.worst_share.0)));
     let blame = blame.unwrap_or_default();
     let enough = fit.enough_bytes.map_or_else(String::new, |bytes| {
-        format!(" {} would avoid nine in ten of the misses that size can avoid.", words::size(bytes))
+        format!(" A cache of {} would remove 90% of the capacity misses.", words::size(bytes))
     });
     format!("{first}{blame}.{enough}")
 }
@@ -193,6 +195,18 @@ pub fn cache(reuse: &Reuse, bytes: u64) -> String {
             format!("{} of {} L{level}", words::size(bytes), if *shared { "shared" } else { "private" })
         }
         None => words::size(bytes),
+    }
+}
+
+/// `L3, all threads together`, or `L3 #1, its threads together` where threads meet in several.
+pub fn shared_cache(reuse: &Reuse, domain: Option<u32>) -> String {
+    let levels = reuse.caches.iter().filter(|cache| cache.shared).map(|cache| cache.level);
+    let cache = levels.max().map_or("shared cache".to_owned(), |level| format!("L{level}"));
+    match domain {
+        Some(number) if reuse.fits.iter().any(|fit| fit.domain.is_some_and(|other| other != number)) => {
+            format!("{cache} #{number}, its threads together")
+        }
+        _ => format!("{cache}, all threads together"),
     }
 }
 

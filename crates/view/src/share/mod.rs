@@ -89,6 +89,10 @@ impl Section for Share {
         text::measured(report)
     }
 
+    fn in_brief(&self, report: &Report) -> Vec<String> {
+        text::in_brief(report)
+    }
+
     fn finding(&self, report: &Report) -> Option<Finding> {
         Some(finding::finding(self, report))
     }

@@ -19,11 +19,13 @@ pub struct Options {
     pub directed: bool,
     /// Print the counts of every thread.
     pub per_thread: bool,
+    /// Print how it was measured in full, and what only a careful reader needs.
+    pub verbose: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { colour: false, width: 100, lines: 10, directed: false, per_thread: false }
+        Self { colour: false, width: 100, lines: 10, directed: false, per_thread: false, verbose: false }
     }
 }
 
@@ -35,6 +37,6 @@ pub fn render(report: &Report, options: &Options) -> String {
     for section in report.sections() {
         section.print(&mut page, report, &names, options);
     }
-    trust::print(&mut page, report);
+    trust::print(&mut page, report, options);
     page.finish()
 }

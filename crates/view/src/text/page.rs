@@ -132,7 +132,7 @@ impl Page {
 }
 
 /// Control bytes could move the cursor or worse, and direction overrides make names lie: both become `?`.
-fn printable(c: char) -> char {
+pub fn printable(c: char) -> char {
     match c {
         '\u{202a}'..='\u{202e}'
         | '\u{2066}'..='\u{2069}'

@@ -1,16 +1,49 @@
 //! How far to trust the numbers: engine, counts, losses, warnings.
 
-use super::page::{Page, Style};
+use super::{
+    Options,
+    page::{Page, Style},
+};
 use crate::{
-    model::{Engine, EngineWatch, Exit, PeriodUnit, Report},
+    model::{Engine, EngineWatch, Exit, PeriodUnit, Program, Report},
     words,
 };
 
 /// Unprofiled processes listed by name.
 const LISTED: usize = 5;
 
-/// One row per question that a careful reader asks.
-pub fn print(page: &mut Page, report: &Report) {
+/// How it was measured: in a line, or in a row for each question that a careful reader asks; then what to know in any case.
+pub fn print(page: &mut Page, report: &Report, options: &Options) {
+    if options.verbose {
+        rows(page, report);
+    } else {
+        page.end().paragraph(Style::Dim, &in_brief(report));
+    }
+    for process in report.processes.iter().filter(|process| !process.coverage.profiled).take(LISTED) {
+        let name = process.argv.first().map_or("?", String::as_str);
+        let reason = process.coverage.reason.as_deref().unwrap_or("reason not known");
+        let text = format!("{name} (pid {}) was not observed: {reason}", process.pid);
+        page.indented(Style::Orange, 0, "warning   ", &text);
+    }
+    for warning in &report.quality.warnings {
+        page.indented(Style::Orange, 0, "warning   ", &warning.text);
+    }
+}
+
+/// `translate engine, 2.1 s, 3 threads, coverage 100%, 16,000 samples, 4,297 events of sharing. How this was measured: -v`
+fn in_brief(report: &Report) -> String {
+    let facts: Vec<String> = report.sections().iter().flat_map(|section| section.in_brief(report)).collect();
+    let program = &report.program;
+    let run = [
+        format!("{} engine", report.engine.name),
+        words::seconds(program.wall_s.0),
+        words::count(report.threads.len(), "thread"),
+    ];
+    let all: Vec<String> = run.into_iter().chain(facts).collect();
+    format!("{}{}. How this was measured: -v", all.join(", "), cut(program))
+}
+
+fn rows(page: &mut Page, report: &Report) {
     page.heading("How this was measured");
     let mut row = |name: &str, text: &str| page.indented(Style::Plain, 0, &format!("{name:<10}"), text);
     row("program", &program(report));
@@ -25,13 +58,14 @@ pub fn print(page: &mut Page, report: &Report) {
         row(name, &text);
     }
     row("machine", &machine(report));
-    for process in report.processes.iter().filter(|process| !process.coverage.profiled).take(LISTED) {
-        let name = process.argv.first().map_or("?", String::as_str);
-        let reason = process.coverage.reason.as_deref().unwrap_or("reason not known");
-        row("unprofiled", &format!("{name} (pid {}): {reason}", process.pid));
-    }
-    for warning in &report.quality.warnings {
-        page.indented(Style::Orange, 0, "warning   ", &warning.text);
+}
+
+/// What is missing at the end of the recording, where anything is.
+fn cut(program: &Program) -> String {
+    match &program.cut_short {
+        Some(why) => format!("; the recording was cut short: {why}"),
+        None if !program.complete => "; the recording is incomplete".into(),
+        None => String::new(),
     }
 }
 
@@ -43,18 +77,13 @@ fn program(report: &Report) -> String {
         Some(Exit::Signal(signal)) => format!("ended by signal {signal}"),
         None => "end not seen".into(),
     };
-    let cut = match &program.cut_short {
-        Some(why) => format!("; the recording was cut short: {why}"),
-        None if !program.complete => "; the recording is incomplete".into(),
-        None => String::new(),
-    };
     let wall = words::seconds(program.wall_s.0);
     let end = match program.runs {
         0 | 1 => format!("{end} in {wall}"),
         runs => format!("{runs} runs, the longest of {wall}; the first {end}"),
     };
     format!(
-        "{}; {end}, {} in {}{cut}",
+        "{}; {end}, {} in {}{}",
         words::command_line(&program.argv),
         words::count(report.threads.len(), "thread"),
         if report.processes.len() == 1 {
@@ -62,6 +91,7 @@ fn program(report: &Report) -> String {
         } else {
             format!("{} processes", report.processes.len())
         },
+        cut(program),
     )
 }
 
@@ -80,7 +110,7 @@ fn engine(report: &Report) -> String {
         return format!("{who}; a sample stands for {}{period}{budget}", engine.sample_means);
     }
     format!(
-        "{who}; a sample stands for {}{period}{budget}; {}; {}, {} on the board",
+        "{who}; a sample stands for {}{period}{budget}; {}; {}, {} of the bulletin board",
         engine.sample_means,
         engine.delivery.describe(),
         watched(engine),
@@ -99,12 +129,11 @@ fn watched(engine: &Engine) -> String {
 /// Samples or watchpoints that the budget did not allow, where there are any.
 pub fn left_out(report: &Report) -> Option<String> {
     let what = match (&report.share, report.engine.period_unit) {
-        (None, _) => "more",
-        (Some(_), PeriodUnit::Ns) => "more by execution",
-        (Some(_), PeriodUnit::Accesses) => "watchpoints",
+        (Some(_), PeriodUnit::Accesses) => "watchpoint",
+        _ => "sample",
     };
     let number = report.quality.budget_skipped;
-    (number > 0).then(|| format!("{} {what} left out to keep to the budget", words::thousands(number)))
+    (number > 0).then(|| format!("{} left out to keep to the budget", words::count(number as usize, what)))
 }
 
 fn machine(report: &Report) -> String {

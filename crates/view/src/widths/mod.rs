@@ -73,6 +73,10 @@ impl Section for AccessWidths {
         vec![("samples", format!("{} accesses; {dropped} dropped", words::thousands(self.samples)))]
     }
 
+    fn in_brief(&self, _: &Report) -> Vec<String> {
+        vec![words::count(self.samples as usize, "sample")]
+    }
+
     fn tables(&self, _: &Report, _: &ThreadNames) -> Vec<Row> {
         let mut table = Table::default();
         table.header(&["bytes", "samples", "share"]);

@@ -4,7 +4,16 @@ const SERIES_HUES = [250, 40, 150, 320, 90, 200, 0, 280];
 const SERIES_AT_FIRST = 4;
 
 const curveName = (curve) =>
-  curve.scope === "thread" ? threadName(curve.thread) : curve.scope === "all" ? "all threads" : `shared cache ${curve.domain}`;
+  curve.scope === "thread" ? threadName(curve.thread) : curve.scope === "all" ? "all threads" : sharedCacheName(curve.domain);
+
+/** The cache in which threads meet, by its number where there are several. */
+function sharedCacheName(domain) {
+  const level = Math.max(0, ...reuse.caches.filter((cache) => cache.shared).map((cache) => cache.level));
+  const cache = level > 0 ? `L${level}` : "shared cache";
+  const several = reuse.curves.some((curve) => curve.domain !== null && curve.domain !== domain);
+  return several ? `${cache} #${domain}, its threads together` : `${cache}, all threads together`;
+}
+
 const modelName = (curve) => ({ statstack: "StatStack", footprint: "Footprint" })[curve.model] ?? (curve.basis === "exact" ? "Exact" : "Sampled");
 const isMissCurve = (curve) => curve.kind === "any" && curve.miss_ratio.length > 1 && curve.reused_by !== "other-thread";
 

@@ -2,7 +2,7 @@
 
 const REUSE_KINDS = ["read after read", "read after write", "write after write", "write after read"];
 const REUSED_BY = { "same-thread": "by the same thread", "other-thread": "by another thread", "any-thread": "by any thread" };
-const LOCALITY = { temporal: "the very bytes", spatial: "other bytes of the line", any: "any bytes" };
+const LOCALITY = { temporal: "the same bytes", spatial: "other bytes of the line", any: "any bytes" };
 
 /** What distinguishes a histogram from the others of the same threads. */
 function histogramName(curve) {
@@ -78,7 +78,7 @@ function histogramSection() {
       return;
     }
     readout.replaceChildren(el("h3", {}, `${curve.basis}${curve.model ? ` by ${modelName(curve)}` : ""}: ${compact(curve.accesses)} accesses, ${thousands(curve.observations)} followed`),
-      el("dl", {}, term("reused", percent(curve.reused)), term("invalidated by a write", percent(curve.invalidated)), term("once", percent(curve.once))));
+      el("dl", {}, term("reused", percent(curve.reused)), term("invalidated by a write", percent(curve.invalidated)), term("never reused", percent(curve.once))));
   }
 
   whoSelect.addEventListener("change", () => { state.who = whoSelect.value; choices(); draw(); });

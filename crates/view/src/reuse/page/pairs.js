@@ -46,7 +46,7 @@ function pairRows(pair) {
     el("td", {}, name(siteName(pair.use), "code"), " → ", name(siteName(pair.reuse), "code"), el("div", { class: "where name" }, pair.reuse.function ?? "")),
     el("td", { class: "number" }, el("b", {}, percent(pair.share_of_misses))),
     el("td", { class: "number" }, percent(pair.share)),
-    el("td", { class: "number" }, distanceText(pair), pair.basis === "modelled" && el("div", { class: "where" }, "modelled")),
+    el("td", { class: "number" }, distanceText(pair), pair.basis === "modelled" && el("div", { class: "where" }, "model")),
     el("td", { class: "number" }, percent(pair.miss_ratio)));
   const detail = el("tr", { class: "detail", hidden: true });
   row.addEventListener("click", () => {
@@ -63,7 +63,7 @@ function pairDetail(pair) {
   const kinds = REUSE_KINDS.map((kind, index) => [kind, pair.by_kind[index]]).filter(([, part]) => part > 0).map(([kind, part]) => `${kind} ${percent(part)}`);
   const facts = [`distance ${distanceText(pair, "p10")} to ${distanceText(pair, "p90")} (8 of 10)`,
     pair.stack_bytes && pair.time && (pair.time_unit === "ns" ? duration(pair.time.median) : inAccesses(pair.time.median)),
-    ...kinds, pair.temporal !== null && `${percent(pair.temporal)} of the very bytes`, threadList(pair.threads), `seen ${plural(pair.seen, "time")}`];
+    ...kinds, pair.temporal !== null && (pair.temporal === 0 ? "never the same bytes" : `${percent(pair.temporal)} of the same bytes`), threadList(pair.threads), `followed ${plural(pair.seen, "time")}`];
   return [pair.remedy && el("div", { class: "remedy name" }, ...inlineCode(pair.remedy)),
     el("p", { class: "name" }, facts.filter(Boolean).join("; ")),
     el("h4", {}, "Use"), callPath(pair.use.call_path), el("h4", {}, "Reuse"), callPath(pair.reuse.call_path)].filter(Boolean);

@@ -1,6 +1,6 @@
 // The parts of a report on reuse that are neither plot nor table of pairs.
 
-const fitName = (fit) => (fit.scope === "thread" ? threadName(fit.thread) : fit.scope === "all" ? "all threads" : `shared cache ${fit.domain}`);
+const fitName = (fit) => (fit.scope === "thread" ? threadName(fit.thread) : fit.scope === "all" ? "all threads" : sharedCacheName(fit.domain));
 
 function cacheName(bytes) {
   const cache = reuse.caches.find((each) => each.bytes === bytes);
@@ -14,10 +14,10 @@ function reuseFacts() {
     const { estimate, low, high } = fit.miss_ratio;
     list.push(fact(`Misses at ${cacheName(reuse.cache_bytes)}`, percent(estimate), low === high ? "of the accesses; exact" : `of the accesses; 95% band ${percent(low)} to ${percent(high)}`, intervalBar(fit.miss_ratio)));
     list.push(fact("Unavoidable", percent(fit.compulsory), "first accesses, and those after another thread’s write"));
-    list.push(fact("Would do", fit.enough_bytes === null ? "no size" : byteSize(fit.enough_bytes), "avoids nine in ten of the misses that size can avoid"));
+    list.push(fact("Cache size needed", fit.enough_bytes === null ? "none" : byteSize(fit.enough_bytes), fit.enough_bytes === null ? "hardly any capacity misses" : "removes 90% of the capacity misses"));
   }
   const { exact_accesses: exactly, watched, offered } = reuse.quality;
-  list.push(exactly > 0 ? fact("Accesses followed", compact(exactly), reuse.quality.place_rate < 1 ? `to ${percent(reuse.quality.place_rate)} of the places` : "every one") : fact("Uses watched", thousands(watched), `of ${thousands(offered)} sampled`));
+  list.push(exactly > 0 ? fact("Accesses followed", compact(exactly), reuse.quality.place_rate < 1 ? `to ${percent(reuse.quality.place_rate)} of the places` : "every one") : fact("Uses followed", thousands(watched), `of ${thousands(offered)} sampled`));
   return list;
 }
 
@@ -30,12 +30,12 @@ function fitsSection() {
     const point = curve?.miss_ratio.find((each) => each.bytes === bytes);
     const sets = fit.by_geometry.find((each) => each.bytes === bytes);
     return point ? [percent(point.ratio), point.low !== point.high && el("span", { class: "muted" }, ` ${error({ estimate: point.ratio, ...point })}`),
-      sets && el("div", { class: "muted" }, `${percent(sets.ratio)} with ${sets.ways} ways, modelled`)] : "";
+      sets && el("div", { class: "muted" }, `${percent(sets.ratio)} with ${sets.ways} ways (model)`)] : "";
   };
-  return el("section", { "aria-label": "What would have to fit" },
-    el("div", { class: "head" }, el("h2", {}, "What would have to fit"), el("p", {}, "Misses by accesses in the machine’s caches, each as if it were fully associative, and with the sets that it has; the part that no size avoids; and the smallest cache that avoids nine in ten of the others.")),
+  return el("section", { "aria-label": "Misses in this machine’s caches" },
+    el("div", { class: "head" }, el("h2", {}, "Misses in this machine’s caches"), el("p", {}, "Misses by accesses in the machine’s caches, each as if it were fully associative, and with the sets that it has; the part that no size avoids; and the cache size needed to remove 90% of the others, which are capacity misses.")),
     el("div", { class: "card scroll" }, el("table", {},
-      el("thead", {}, el("tr", {}, ["", ...sizes.map(cacheName), "Unavoidable", "Enough"].map((head) => el("th", { scope: "col" }, head)))),
+      el("thead", {}, el("tr", {}, ["", ...sizes.map(cacheName), "Unavoidable", "Size needed"].map((head) => el("th", { scope: "col" }, head)))),
       el("tbody", {}, reuse.fits.map((fit) => el("tr", {}, el("td", {}, name(fitName(fit))),
         sizes.map((bytes) => el("td", {}, ratio(fit, bytes))), el("td", {}, percent(fit.compulsory)),
         el("td", {}, fit.enough_bytes === null ? "–" : byteSize(fit.enough_bytes))))))));
@@ -69,7 +69,7 @@ function prefetchSection() {
 function reuseTerms(term) {
   const { quality } = reuse;
   const part = (uses) => percent(uses / Math.max(1, quality.watched));
-  const watched = quality.offered > 0 && `${thousands(quality.offered)} sampled, ${thousands(quality.watched)} watched: ${part(quality.reused)} reused, ${part(quality.invalidated)} invalidated, ${part(quality.ended)} not used again, ${part(quality.replaced)} given up for others`;
+  const watched = quality.offered > 0 && `${thousands(quality.offered)} sampled, ${thousands(quality.watched)} followed: ${part(quality.reused)} reused, ${part(quality.invalidated)} invalidated, ${part(quality.ended)} never reused, ${part(quality.replaced)} dropped for newer samples`;
   const followed = quality.exact_accesses > 0 && `${thousands(quality.exact_accesses)} accesses followed`;
   const set = quality.threads_armed + quality.threads_unarmed;
   const lost = [`${plural(report.quality.dropped, "record")} dropped`, quality.window_ns !== null && `${duration(quality.window_ns)} from sample to watch on average`,

@@ -42,7 +42,7 @@ fn one_instruction_walks_across_the_lines_or_along_them() {
     check(
         same,
         "One instruction comes to the next bytes of a line only after 3.1 times what 1 MiB of private L2 holds: it walks \
-         across the lines. Let the inner loop walk along them (exchange the loops, or transpose `grid`).",
+         across the lines. Let the inner loop walk along them (swap the loops, or transpose `grid`).",
     );
     let again = "Each pass goes over 3.1 times what 1 MiB of private L2 holds. Cut `grid` into blocks of at most 1/4 of that, \
                  and make all passes over one block before the next.";

@@ -1,4 +1,4 @@
-//! Miss ratios at the machine's caches, and the smallest cache that would do.
+//! Miss ratios at the machine's caches, and the cache size needed.
 
 use carom_study::reuse::ENOUGH_USES;
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Columns of a name, and of a ratio with its error.
-const WHO: usize = 18;
+const WHO: usize = 26;
 const CELL: usize = 13;
 
 pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Options) {
@@ -32,12 +32,12 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
     {
         sizes.remove(out);
     }
-    page.heading("Misses in this machine's caches, and the smallest sufficient cache");
+    page.heading("Misses in this machine's caches, and the cache size needed");
     page.cell(Style::Dim, "", WHO);
     for bytes in &sizes {
         page.put(Style::Dim, &format!("{:>CELL$}", head(reuse, *bytes)));
     }
-    page.put(Style::Dim, &format!("{:>CELL$}{:>CELL$}", "unavoidable", "enough")).end();
+    page.put(Style::Dim, &format!("{:>CELL$}{:>CELL$}", "unavoidable", "size needed")).end();
     let (few, told): (Vec<&ReuseFit>, Vec<_>) =
         reuse.fits.iter().partition(|fit| hardly_followed(reuse, fit));
     for fit in told.iter().take(options.lines) {
@@ -77,7 +77,7 @@ fn head(reuse: &Reuse, bytes: u64) -> String {
 }
 
 fn row(page: &mut Page, reuse: &Reuse, fit: &ReuseFit, sizes: &[u64], names: &ThreadNames) {
-    page.cell(Style::Plain, &whose(fit.scope, fit.thread, fit.domain, names), WHO);
+    page.cell(Style::Plain, &whose(reuse, (fit.scope, fit.thread, fit.domain), names), WHO);
     let curve = curve_of(reuse, fit);
     for bytes in sizes {
         let text = curve.and_then(|curve| at(curve, *bytes)).map_or("-".into(), ratio);
@@ -99,7 +99,7 @@ fn by_geometry(page: &mut Page, fit: &ReuseFit, sizes: &[u64]) {
     if cells.iter().all(String::is_empty) {
         return;
     }
-    page.cell(Style::Dim, "  sets, modelled", WHO);
+    page.cell(Style::Dim, "  set-associative (model)", WHO);
     let cells: String = cells.iter().map(|cell| format!("{cell:>CELL$}")).collect();
     page.put(Style::Dim, cells.trim_end()).end();
 }

@@ -25,7 +25,7 @@ pub fn print(page: &mut Page, reuse: &Reuse, curve: &ReuseCurve) {
         return;
     }
     page.heading(&title(curve));
-    page.paragraph(Style::Dim, &subtitle(curve));
+    page.paragraph(Style::Dim, &subtitle(reuse, curve));
     let room = page.width().saturating_sub(BOUNDS + PART + NOTE + 2).clamp(1, WIDEST);
     let mut gap: Vec<&Row> = Vec::new();
     for row in &rows {
@@ -72,16 +72,16 @@ fn title(curve: &ReuseCurve) -> String {
     format!("{which}{by}")
 }
 
-/// `of all threads, any bytes of 64-byte lines, exact; 93% of the accesses are reuses, …`
-fn subtitle(curve: &ReuseCurve) -> String {
-    let who = whose(curve.scope, curve.thread, curve.domain, &ThreadNames::new(&[]));
+/// `all threads, 64-byte lines, exact; 93% reused, …`
+fn subtitle(reuse: &Reuse, curve: &ReuseCurve) -> String {
+    let who = whose(reuse, (curve.scope, curve.thread, curve.domain), &ThreadNames::new(&[]));
     let what = match (curve.kind, curve.granularity_bytes) {
-        (ReuseKinds::Temporal, _) => "the very bytes".into(),
+        (ReuseKinds::Temporal, _) => "the same bytes".into(),
         (ReuseKinds::Spatial, bytes) => format!("other bytes of the {bytes}-byte line"),
         (ReuseKinds::Any, bytes) => format!("{bytes}-byte lines"),
     };
     format!(
-        "{who}, {what}, {}; {} reused, {} invalidated, {} once",
+        "{who}, {what}, {}; {} reused, {} invalidated, {} never reused",
         basis(curve),
         words::percent(curve.reused.0),
         words::percent(curve.invalidated.0),

@@ -14,7 +14,7 @@ use crate::{
     words::ThreadNames,
 };
 
-pub use trust::measured;
+pub use trust::{in_brief, measured};
 
 /// Curves, histograms, what would have to fit, and the pairs.
 pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Options) {
@@ -26,7 +26,8 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
         curve::print(page, reuse, curve);
     }
     fits::print(page, reuse, names, options);
-    for curve in main.or_else(|| times(reuse)).into_iter().chain(shared(reuse)) {
+    let histograms = main.or_else(|| times(reuse)).into_iter().chain(shared(reuse));
+    for curve in histograms.filter(|_| options.verbose || main.is_none()) {
         histogram::print(page, reuse, curve);
     }
     pairs::print(page, reuse, names, options);
@@ -59,12 +60,16 @@ fn shared(reuse: &Reuse) -> Option<&ReuseCurve> {
         .max_by_key(|curve| (curve.distance == ReuseDistance::Stack, curve.observations))
 }
 
-/// `all threads`, `worker-1`, `shared cache 0`.
-fn whose(scope: ReuseScope, thread: Option<u32>, domain: Option<u32>, names: &ThreadNames) -> String {
+/// `all threads`, `worker-1`, `L3, all threads together`.
+fn whose(
+    reuse: &Reuse,
+    (scope, thread, domain): (ReuseScope, Option<u32>, Option<u32>),
+    names: &ThreadNames,
+) -> String {
     match scope {
         ReuseScope::All => "all threads".into(),
         ReuseScope::Thread => names.get(thread.unwrap_or(0)).into_owned(),
-        ReuseScope::Shared => format!("shared cache {}", domain.unwrap_or(0)),
+        ReuseScope::Shared => verdict::shared_cache(reuse, domain),
     }
 }
 

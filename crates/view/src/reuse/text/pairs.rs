@@ -74,7 +74,7 @@ fn distance(pair: &ReusePair) -> String {
     if let Some(stack) = pair.stack_bytes {
         let [low, median, high] =
             [stack.p10, stack.median, stack.p90].map(|bytes| words::approximate_size(bytes.0));
-        let how = if pair.basis == ReuseBasis::Modelled { ", modelled" } else { "" };
+        let how = if pair.basis == ReuseBasis::Modelled { ", model" } else { "" };
         parts.push(format!("{median} ({low} to {high}{how})"));
     }
     if let Some(time) = pair.time {
@@ -85,7 +85,7 @@ fn distance(pair: &ReusePair) -> String {
     parts.join("; ")
 }
 
-/// `worker-1 and worker-2; read after read 80%, read after write 20%; 12 seen`
+/// `worker-1 and worker-2; read after read 80%, read after write 20%; followed 12 times`
 fn who(pair: &ReusePair, names: &ThreadNames) -> String {
     const KINDS: [&str; 4] = ["read after read", "read after write", "write after write", "write after read"];
     let mut parts = vec![names.list(&pair.threads)];
@@ -103,8 +103,12 @@ fn who(pair: &ReusePair, names: &ThreadNames) -> String {
             .collect();
     parts.extend((!kinds.is_empty()).then(|| kinds.join(", ")));
     if let Some(temporal) = pair.temporal {
-        parts.push(format!("{} of the very bytes", words::percent(temporal.0)));
+        parts.push(match temporal.0 {
+            0.0 => "never the same bytes".into(),
+            1.0.. => "always the same bytes".into(),
+            part => format!("{} of the same bytes", words::percent(part)),
+        });
     }
-    parts.push(format!("seen {}", words::count(pair.seen as usize, "time")));
+    parts.push(format!("followed {}", words::count(pair.seen as usize, "time")));
     parts.join("; ")
 }

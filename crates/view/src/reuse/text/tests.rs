@@ -41,11 +41,11 @@ fn misses_at_the_machines_caches_and_what_would_do() {
     check(
         &text(sample::sampled_reuse(), &Options::default()),
         "
-                      L1 48 KiB     L2 1 MiB    L3 32 MiB  unavoidable       enough
-all threads            11% (±2)     11% (±2)      1% (±2)           1%        4 MiB
-  sets, modelled                         12%
-worker-2               21% (±2)     21% (±2)      1% (±2)           1%        4 MiB
-worker-1                2% (±2)      2% (±2)      1% (±2)           1%            -
+                              L1 48 KiB     L2 1 MiB    L3 32 MiB  unavoidable  size needed
+all threads                    11% (±2)     11% (±2)      1% (±2)           1%        4 MiB
+  set-associative (model)                        12%
+worker-2                       21% (±2)     21% (±2)      1% (±2)           1%        4 MiB
+worker-1                        2% (±2)      2% (±2)      1% (±2)           1%            -
 ",
     );
 }
@@ -80,10 +80,10 @@ fn pairs_that_were_hardly_seen_come_last() {
 #[test]
 fn a_histogram_leaves_out_empty_doublings() {
     check(
-        &text(sample::relaxed(), &Options::default()),
+        &text(sample::relaxed(), &Options { verbose: true, ..Options::default() }),
         "
 Stack distances
-all threads, 64-byte lines, exact; 99% reused, 0% invalidated, 1% once
+all threads, 64-byte lines, exact; 99% reused, 0% invalidated, 1% never reused
         128 B to 256 B    22% ████████████████▋
                      ⋮
         512 B to 1 KiB    67% ██████████████████████████████████████████████████
@@ -102,7 +102,7 @@ fn pairs_with_their_places_and_distances() {
      use       relax relax.c:40 ← main relax.c:99
      reuse     relax relax.c:77 ← main relax.c:99
      distance  3.1 MiB (3 MiB to 3.4 MiB); 412 k accesses; 100% miss
-               worker-2; read after read 80%, read after write 20%; 25% of the very bytes; seen 67,200,000 times
+               worker-2; read after read 80%, read after write 20%; 25% of the same bytes; followed 67,200,000 times
      remedy    Between the two lies 3.1 times what 1 MiB of private L2 holds. Do both to a block of at most 1/4 of that
                before the next block, or in one loop.
 ",
@@ -111,16 +111,16 @@ fn pairs_with_their_places_and_distances() {
 
 #[test]
 fn modelled_numbers_say_so_and_losses_are_shown() {
-    let text = text(sample::sampled_reuse(), &Options { width: 200, ..Options::default() });
+    let text = text(sample::sampled_reuse(), &Options { width: 200, verbose: true, ..Options::default() });
     check(&text, "fully associative, LRU; modelled by StatStack");
-    check(&text, "3.1 MiB (3 MiB to 3.4 MiB, modelled)");
+    check(&text, "3.1 MiB (3 MiB to 3.4 MiB, model)");
     check(
         &text,
         "
-uses      4,000 sampled, 3,900 watched: 92% reused, 2.6% invalidated, 1% not used again, 4.1% given up for others; \
-         1,000 more left out to keep to the budget
+uses      4,000 sampled, 3,900 followed: 92% reused, 2.6% invalidated, 1% never reused, 4.1% dropped for newer samples; \
+         1,000 samples left out to keep to the budget
 lost      3 records dropped; 2.4 us from sample to watch on average; 10 of 7,800 watches in other threads not set; \
-         7 uses touched by others only while their thread was held; 1 thread unprofiled
+         7 uses touched by others only while their thread was held; 1 thread not observed
 ",
     );
     check(
@@ -143,8 +143,8 @@ fn too_little_is_no_chart() {
 
 #[test]
 fn nothing_wider_than_asked() {
-    for width in [80, 100, 140] {
-        let text = text(sample::sampled_reuse(), &Options { width, ..Options::default() });
+    for (width, verbose) in [(80, false), (100, true), (140, true)] {
+        let text = text(sample::sampled_reuse(), &Options { width, verbose, ..Options::default() });
         for line in text.lines() {
             assert!(line.chars().count() <= width, "{width} columns: {line}");
         }

@@ -12,6 +12,22 @@ pub fn measured(report: &Report, reuse: &Reuse) -> Vec<Row> {
     vec![("uses", uses(report, reuse)), ("lost", lost_uses(report, reuse))]
 }
 
+/// What was followed.
+pub fn in_brief(report: &Report, reuse: &Reuse) -> Vec<String> {
+    let quality = &reuse.quality;
+    let mut parts = Vec::new();
+    if quality.exact_accesses > 0 {
+        parts.push(format!("{} accesses followed", words::measure(quality.exact_accesses)));
+    }
+    if quality.offered > 0 {
+        parts.push(format!("{} followed", words::count(quality.watched as usize, "sample")));
+    }
+    if report.quality.dropped > 0 {
+        parts.push(format!("{} lost", words::count(report.quality.dropped as usize, "record")));
+    }
+    parts
+}
+
 /// The uses followed, by how they ended.
 fn uses(report: &Report, reuse: &Reuse) -> String {
     let quality = &reuse.quality;
@@ -26,7 +42,7 @@ fn uses(report: &Report, reuse: &Reuse) -> String {
     let watched = (quality.offered > 0).then(|| {
         let part = |uses: u64| words::percent(uses as f64 / quality.watched.max(1) as f64);
         format!(
-            "{} sampled, {} watched: {} reused, {} invalidated, {} not used again, {} given up for others",
+            "{} sampled, {} followed: {} reused, {} invalidated, {} never reused, {} dropped for newer samples",
             words::thousands(quality.offered),
             words::thousands(quality.watched),
             part(quality.reused),
@@ -63,7 +79,7 @@ fn lost_uses(report: &Report, reuse: &Reuse) -> String {
         parts.push(format!("{} without room", words::count(quality.cells_lost as usize, "count")));
     }
     if report.quality.unprofiled_threads > 0 {
-        parts.push(words::count(report.quality.unprofiled_threads as usize, "thread") + " unprofiled");
+        parts.push(words::count(report.quality.unprofiled_threads as usize, "thread") + " not observed");
     }
     parts.join("; ")
 }

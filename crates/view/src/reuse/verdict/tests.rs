@@ -17,7 +17,7 @@ fn who_misses_what_and_what_would_do() {
     check(
         sample::relaxed(),
         "At 1 MiB of private L2 worker-2 misses 21% of its accesses; 80% of them reuse `grid` between relax.c:40 and \
-         relax.c:77 at 3.1 MiB. 4 MiB would avoid nine in ten of the misses that size can avoid.",
+         relax.c:77 at 3.1 MiB. A cache of 4 MiB would remove 90% of the capacity misses.",
     );
 }
 
@@ -125,6 +125,10 @@ fn too_little_data_says_how_long_to_run() {
         "Not enough data: 12 uses were followed to their end in 4.0 s, and 100 are needed. Run for at least 34 s, or \
          sample more often with --period.",
     );
+    let (run, mut findings) = sample::hardly_reused();
+    findings.not_enough = Some(carom_study::reuse::NotEnough { seen: 1, run_seconds: Some(393.0) });
+    let text = verdict((run, findings));
+    assert!(text.ends_with("A longer run would not help: sample more often with --period."), "{text}");
     let (run, mut findings) = sample::hardly_reused();
     findings.not_enough = Some(carom_study::reuse::NotEnough { seen: 0, run_seconds: None });
     let text = verdict((run, findings));

@@ -16,7 +16,7 @@ function linesSection() {
     { wanted: "Object, function, file, thread…", search: "Search lines", none: "No line matches." });
   return el("section", { "aria-label": "Contended lines" },
     el("div", { class: "head" }, el("h2", {}, "Contended lines"), el("span", { class: "spring" }), search), el("div", { class: "card scroll" }, table),
-    share.other_lines > 0 && el("p", { class: "muted" }, `${plural(share.other_lines, "line")} with a few events of sharing not listed.`));
+    share.other_lines > 0 && el("p", { class: "muted" }, `${plural(share.other_lines, "more line")} with too few events to judge.`));
 }
 
 function haystack(line) {

@@ -22,11 +22,12 @@ const CELL: usize = 6;
 /// Without colours, the shades of a cell.
 const GLYPHS: [&str; SHADES] = [" ", "░", "▒", "▓", "█"];
 
-/// The thread matrix, its pattern and where the two ends ran.
+/// The thread matrix and its pattern; in full, also where the two ends ran and how much was exchanged.
 pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Options) {
     let cells = &share.matrix.threads;
     let active = active(cells);
-    if active.is_empty() {
+    // The lines have said it all of two threads.
+    if active.is_empty() || active.len() <= 2 && !options.verbose {
         return;
     }
     page.heading(if options.directed {
@@ -38,7 +39,7 @@ pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Opti
     if active.len() < cells.labels.len() {
         page.put(
             Style::Dim,
-            &format!("; {} took no part", words::count(cells.labels.len() - active.len(), "thread")),
+            &format!("; {} shared nothing", words::count(cells.labels.len() - active.len(), "thread")),
         );
     }
     if cells.unlisted.0 > 0.0 {
@@ -56,13 +57,16 @@ pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Opti
     if let Some(pattern) = &share.pattern {
         page.plain("pattern: ").put(Style::Bold, &describe(pattern, names)).end();
     }
+    if !options.verbose {
+        return;
+    }
     distance(page, share);
     if let Some(text) = volume_text(share) {
         page.paragraph(Style::Plain, &format!("volume: {text}"));
     }
 }
 
-/// `3.6 G accesses (±5%) to contended lines, …`
+/// `3.6 G accesses (±5%) to contended lines; …`
 fn volume_text(share: &Share) -> Option<String> {
     let volume = share.communication?;
     let about = |number: &Interval, noun: &str| {
@@ -74,14 +78,14 @@ fn volume_text(share: &Share) -> Option<String> {
         .contended_accesses
         .map_or(String::new(), |number| format!("{} to contended lines; ", about(&number, "accesses")));
     let accesses = format!(
-        "{contended}{} after another thread's write, at most {}; estimated",
+        "{contended}{} that follow another thread's write, upper bound {}",
         about(&volume.accesses, "accesses"),
         bytes(&volume.bytes_at_most)
     );
     Some(match volume.transfers {
         Some(moved) => format!(
-            "{accesses}. {} between cores, {}; modelled",
-            about(&moved.transfers, "transfers"),
+            "{accesses}; about {} between cores, {} (model)",
+            about(&moved.transfers, "line transfers"),
             bytes(&moved.bytes)
         ),
         None => accesses,
@@ -216,7 +220,7 @@ fn distance(page: &mut Page, share: &Share) {
     let parts = [
         (distance.cross_core.0, "between cores"),
         (distance.smt_siblings.0, "between hardware threads of one core"),
-        (distance.same_cpu.0, "on one processor, where no line moves"),
+        (distance.same_cpu.0, "while threads shared a CPU, at no cost"),
     ];
     let total: f64 = parts.iter().map(|part| part.0).sum();
     if total > 0.0 {

@@ -11,7 +11,7 @@ use crate::{
     words::{self, ThreadNames},
 };
 
-pub use trust::{measured, precision};
+pub use trust::{in_brief, measured, precision};
 
 /// The contended lines, and who communicates with whom where enough was seen.
 pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Options) {

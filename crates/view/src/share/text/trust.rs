@@ -12,6 +12,22 @@ pub fn measured(report: &Report) -> Vec<Row> {
     vec![("samples", samples(report)), ("lost", lost(report))]
 }
 
+/// Samples and events.
+pub fn in_brief(report: &Report) -> Vec<String> {
+    let quality = &report.quality;
+    let mut parts = vec![
+        words::count(quality.samples as usize, "sample"),
+        format!("{} of sharing", words::count(quality.events as usize, "event")),
+    ];
+    if quality.dropped > 0 {
+        parts.push(format!("{} lost", words::count(quality.dropped as usize, "record")));
+    }
+    if quality.unprofiled_threads > 0 {
+        parts.push(format!("{} not observed", words::count(quality.unprofiled_threads as usize, "thread")));
+    }
+    parts
+}
+
 /// How well the fraction of false sharing is known.
 pub fn precision(share: &Share) -> Vec<Row> {
     let text = share.false_fraction.map(|fraction| {
@@ -27,13 +43,18 @@ pub fn precision(share: &Share) -> Vec<Row> {
 
 fn samples(report: &Report) -> String {
     let quality = &report.quality;
-    let by_time = match report.engine.period_unit {
-        PeriodUnit::Accesses if quality.last_instruction == 0 => String::new(),
-        _ => format!("{} by time and ", words::thousands(quality.last_instruction)),
+    let sampled = match report.engine.period_unit {
+        PeriodUnit::Accesses if quality.last_instruction == 0 => {
+            words::count(quality.step as usize, "sample")
+        }
+        _ => format!(
+            "{} samples by time, {} by executed instructions",
+            words::thousands(quality.last_instruction),
+            words::thousands(quality.step)
+        ),
     };
     let sampled = format!(
-        "{by_time}{} by execution; {} of sharing; {} set, {} trapped",
-        words::thousands(quality.step),
+        "{sampled}; {} of sharing; {} set, {} hit",
         words::count(quality.events as usize, "event"),
         words::count(quality.watchpoints_armed as usize, "watchpoint"),
         words::thousands(quality.watchpoint_traps),
@@ -45,10 +66,10 @@ fn lost(report: &Report) -> String {
     let quality = &report.quality;
     let mut parts = vec![
         format!("{} dropped", words::count(quality.dropped as usize, "record")),
-        format!("{} on the board", words::count(quality.collisions as usize, "collision")),
+        format!("{} on the bulletin board", words::count(quality.collisions as usize, "collision")),
     ];
     if quality.unprofiled_threads > 0 {
-        parts.push(words::count(quality.unprofiled_threads as usize, "thread") + " unprofiled");
+        parts.push(words::count(quality.unprofiled_threads as usize, "thread") + " not observed");
     }
     let mut reasons: Vec<_> = quality.skipped.iter().filter(|skipped| skipped.samples > 0).collect();
     reasons.sort_by_key(|skipped| std::cmp::Reverse(skipped.samples));
