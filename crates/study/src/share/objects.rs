@@ -145,7 +145,9 @@ impl Objects {
             let most = tallies.iter().map(|tally| tally.events()).max().unwrap_or(0);
             let spread = (most as f64) < SPREAD_LINE * events as f64;
             let of_lines = || listed.iter().filter_map(|number| lines.get(*number));
-            let pooled = primitive_of(&tallies).filter(|_| spread).map(|primitive| {
+            // Counts of references lie beside the object that they are of: padding would part them, and help nobody.
+            let matters = |primitive: &Primitive| spread || *primitive == Primitive::ReferenceCount;
+            let pooled = primitive_of(&tallies).filter(matters).map(|primitive| {
                 let users = users(of_lines().flat_map(|line| &line.sites), primitive);
                 Remedy::Contend(Contended { primitive, name: None, users })
             });

@@ -79,7 +79,8 @@ const ONE_PROCESSOR: &str =
 /// Whether nearly all sharing is between threads on one processor.
 fn took_turns(share: &Share) -> bool {
     let SharingDistance { cross_core, smt_siblings, same_cpu } = &share.distance;
-    !share.lines.is_empty()
+    share.not_enough.is_none()
+        && !share.lines.is_empty()
         && same_cpu.0 > 0.0
         && same_cpu.0 >= NEARLY_ALL * (cross_core.0 + smt_siblings.0 + same_cpu.0)
 }
