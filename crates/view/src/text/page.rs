@@ -145,14 +145,16 @@ pub fn printable(c: char) -> char {
     }
 }
 
-/// Cuts to `columns`, marking the cut.
+/// Cuts to `columns` in the middle, marking the cut: the end of a long name is its field, or the function in its module.
 pub fn fit(text: &str, columns: usize) -> String {
-    if text.chars().count() <= columns {
+    let length = text.chars().count();
+    if length <= columns {
         return text.to_owned();
     }
-    let mut cut: String = text.chars().take(columns.saturating_sub(1)).collect();
-    cut.push('…');
-    cut
+    let kept = columns.saturating_sub(1);
+    let behind = kept / 2;
+    let head = text.chars().take(kept - behind);
+    head.chain(['…']).chain(text.chars().skip(length - behind)).collect()
 }
 
 /// Breaks at blanks; a word longer than `room` stays whole, since names should survive copying.
@@ -191,4 +193,16 @@ pub fn path(frames: &[Frame]) -> String {
         steps.push("…".into());
     }
     steps.join(" ← ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        assert_eq!(fit("pool.jobs[7].state", 18), "pool.jobs[7].state");
+        assert_eq!(fit("pool.jobs[7].state", 12), "pool.j…state");
+        assert_eq!(fit("größe", 2), "g…");
+    }
 }
