@@ -259,7 +259,8 @@ function heatSection() {
       pattern && el("p", { class: "name" }, pattern)),
     el("div", { class: "card heat" }, el("div", {}, canvas, el("div", { class: "legend" }, least, legend, most, reset)),
       el("div", { class: "side" }, cell, pairs)));
-  new ResizeObserver(() => { if (view) paint(); }).observe(section);
+  // Painting changes the height: in the next frame, or the observer would be told of its own change.
+  new ResizeObserver(() => { if (view) requestAnimationFrame(paint); }).observe(section);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => paint());
   document.addEventListener("themechange", () => paint());
   return { section, update };

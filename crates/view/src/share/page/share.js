@@ -5,7 +5,7 @@ function shareFacts() {
   const list = [];
   if (share.lines.length > 0) {
     const { contended_share: taken, false_fraction: fraction } = share;
-    list.push(fact(`On ${plural(share.lines.length, "contended line")}`, percent(taken.estimate), `of the ${wholeName}; 95% interval ${percent(taken.low)} to ${percent(taken.high)}`, intervalBar(taken)));
+    list.push(fact(`On ${plural(share.lines.length, "contended line")}`, percent(taken.estimate), `of ${wholeName}; 95% interval ${percent(taken.low)} to ${percent(taken.high)}`, intervalBar(taken)));
     list.push(fraction
       ? fact("False sharing", percent(fraction.estimate), `of all sharing; 95% interval ${percent(fraction.low)} to ${percent(fraction.high)}`, intervalBar(fraction, 1, "false"))
       : fact("False sharing", "not known", "too few events for a fraction"));

@@ -1,6 +1,6 @@
 // How sharing is put into words.
 
-const wholeName = share?.matrix.unit === "samples" ? "sampled thread time" : "sampled accesses";
+const wholeName = share?.matrix.unit === "samples" ? "thread time" : "memory accesses";
 
 function sharingClass(isTrue, isFalse) {
   if (!(isTrue + isFalse > 0)) return "class not known";
