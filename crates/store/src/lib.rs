@@ -38,6 +38,7 @@ pub mod fuzzing;
 mod manifest;
 mod read;
 mod remove;
+mod replace;
 mod rows;
 mod rules;
 mod tables;
@@ -54,6 +55,6 @@ pub use manifest::{
 };
 pub use read::{Recording, Rows};
 pub use remove::remove;
-pub use rows::{HeapObject, MAX_FRAMES, Row, Stack, StreamFrame};
+pub use rows::{About, HeapObject, MAX_FRAMES, Name, Question, Row, Stack, StreamFrame};
 pub use rules::{Rule, Violation};
-pub use write::{Full, Writer};
+pub use write::{Full, Writer, store_names};

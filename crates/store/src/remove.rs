@@ -4,8 +4,9 @@ use std::path::Path;
 
 use crate::chunk::Kind;
 use crate::error::StoreError;
-use crate::manifest::{MANIFEST_NAME, NEXT_NAME};
+use crate::manifest::MANIFEST_NAME;
 use crate::read::Recording;
+use crate::replace::next_name;
 
 /// What a host that was killed leaves: the files that it shared with the agents.
 const SESSION_NAME: &str = "session";
@@ -23,9 +24,10 @@ pub fn remove(dir: &Path) -> Result<bool, StoreError> {
         gone(&session, fs::remove_dir_all(&session))?;
     }
     let tables = Kind::all().map(Kind::file_name);
-    for name in tables.chain([NEXT_NAME, MANIFEST_NAME]) {
-        let path = dir.join(name);
-        gone(&path, fs::remove_file(&path))?;
+    for name in tables.chain([MANIFEST_NAME]) {
+        for path in [dir.join(next_name(name)), dir.join(name)] {
+            gone(&path, fs::remove_file(&path))?;
+        }
     }
     match fs::remove_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
@@ -51,6 +53,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let dir = fresh_dir(parent.path(), "app").unwrap();
         Writer::create(&dir, Manifest::default()).unwrap().finish(Manifest::default()).unwrap();
+        crate::store_names(&dir, &[]).unwrap();
         fs::create_dir(dir.join(SESSION_NAME)).unwrap();
         fs::write(dir.join(SESSION_NAME).join("settings"), "").unwrap();
         assert!(remove(&dir).unwrap());

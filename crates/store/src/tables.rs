@@ -9,11 +9,12 @@ use crate::chunk::Kind;
 use crate::error::StoreError;
 use crate::fuzzing::{Decoded, decode_rows};
 use crate::read::Recording;
-use crate::rows::{HeapObject, Row, Stack, StreamFrame};
+use crate::rows::{HeapObject, Name, Row, Stack, StreamFrame};
 use crate::rules::{Findings, RowContext};
 use crate::write::{AnyTable, create_table};
 
-/// Every table, one line each. Rows are written and checked in this order: what others refer to comes first.
+/// Every table that a writer fills, one line each. Rows are written and checked in this order: what others refer to comes
+/// first.
 pub const TABLES: [Table; 7] = [
     Table::of::<Stack>(),
     Table::of::<HeapObject>(),
@@ -23,6 +24,14 @@ pub const TABLES: [Table; 7] = [
     Table::of::<ReuseCell>(),
     Table::of::<StreamFrame>(),
 ];
+
+/// The names, which are stored after the writer has finished.
+pub const NAMES: Table = Table::of::<Name>();
+
+/// All tables of a recording.
+pub fn all() -> impl Iterator<Item = Table> {
+    TABLES.into_iter().chain([NAMES])
+}
 
 /// Where the table of a type stands in [`TABLES`]. A type that is not listed does not compile.
 pub const fn index_of<R: Row>() -> usize {
@@ -55,7 +64,7 @@ impl Table {
 impl Kind {
     /// The kinds of all tables.
     pub fn all() -> impl Iterator<Item = Self> {
-        TABLES.iter().map(|table| table.kind)
+        all().map(|table| table.kind)
     }
 }
 
@@ -69,6 +78,6 @@ mod tests {
     fn no_two_tables_share_a_code_or_a_file() {
         let codes: HashSet<u8> = Kind::all().map(Kind::code).collect();
         let files: HashSet<&str> = Kind::all().map(Kind::file_name).collect();
-        assert_eq!((codes.len(), files.len()), (TABLES.len(), TABLES.len()));
+        assert_eq!((codes.len(), files.len()), (all().count(), all().count()));
     }
 }

@@ -54,6 +54,7 @@ fn every_flipped_bit_is_found() {
     flip_every_bit(&dir, &small.events);
     flip_every_bit(&dir, &small.reuse);
     flip_every_bit(&dir, &small.cells);
+    flip_every_bit(&dir, &small.names);
     assert_eq!(check(&dir).unwrap(), []);
 }
 

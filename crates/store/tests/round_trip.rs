@@ -4,8 +4,10 @@
 mod common;
 
 use carom_base::{Ip, ProcessId, ReuseCell, ReuseEvent, Sample, SharingEvent, StackId};
-use carom_store::{HeapObject, MAX_FRAMES, Manifest, Recording, Row, Stack, StreamFrame, Writer, check};
-use common::{any_cell, any_event, any_object, any_reuse, any_sample, any_stack, small};
+use carom_store::{
+    HeapObject, MAX_FRAMES, Manifest, Name, Recording, Row, Stack, StreamFrame, Writer, check, store_names,
+};
+use common::{any_cell, any_event, any_name, any_object, any_reuse, any_sample, any_stack, small};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -51,6 +53,17 @@ proptest! {
     fn reuse(rows in vec(any_reuse(), 0..100)) {
         let (_dir, recording) = record(|writer| writer.push(&rows));
         prop_assert_eq!(recording.rows::<ReuseEvent>().collect::<Result<Vec<_>, _>>().unwrap(), rows);
+    }
+
+    #[test]
+    fn names(rows in vec(any_name(), 0..100)) {
+        let (_dir, recording) = record(|_| {});
+        // Those that are stored last count.
+        for names in [&rows[..rows.len() / 2], &rows] {
+            store_names(recording.dir(), names).unwrap();
+            let read = recording.rows::<Name>().collect::<Result<Vec<_>, _>>().unwrap();
+            prop_assert_eq!(read, names);
+        }
     }
 
     #[test]
@@ -159,4 +172,18 @@ fn a_delivery_of_no_known_name_is_refused_and_none_is_the_default() {
     assert_eq!(named("posix-timer").unwrap(), carom_store::Delivery::PosixTimer);
     assert_eq!(named("").unwrap(), carom_store::Delivery::Sigtrap);
     assert!(named("carrier-pigeon").is_err());
+}
+
+#[test]
+fn names_fill_several_chunks() {
+    let name = Name { answer: format!("{:?}", "x".repeat(1000)), ..small().names[0].clone() };
+    let names = vec![name; 200];
+    let (_dir, recording) = record(|_| {});
+    assert_eq!(recording.rows::<Name>().count(), 0, "none were stored yet");
+    store_names(recording.dir(), &names).unwrap();
+    assert_eq!(recording.rows::<Name>().collect::<Result<Vec<_>, _>>().unwrap(), names);
+    let bytes = std::fs::read(recording.dir().join(Name::KIND.file_name())).unwrap();
+    assert!(bytes.windows(4).filter(|four| four == b"CRMC").count() > 2);
+    // Nothing else is left behind.
+    assert!(!recording.dir().join("names.chunks.new").exists());
 }

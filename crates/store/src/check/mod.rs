@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::error::StoreError;
 use crate::read::Recording;
 use crate::rules::{Findings, RowContext, Run, Violation};
-use crate::tables::TABLES;
+use crate::tables::all;
 pub use rows::check_rows;
 
 /// Checks every invariant of the recording in `dir`, and returns what it found: nothing, where all is well.
@@ -28,7 +28,7 @@ pub fn check(dir: &Path) -> Result<Vec<Violation>, StoreError> {
     manifest::check(recording.manifest(), &run, &mut found);
     files::check(&recording, &run, &mut found);
     let mut context = RowContext::new(&run);
-    for table in &TABLES {
+    for table in all() {
         (table.check)(&recording, &mut context, &mut found);
     }
     Ok(found.into_violations())

@@ -1,44 +1,22 @@
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 use super::{Manifest, SCHEMA};
 use crate::error::StoreError;
+use crate::replace::replace;
 
 /// The manifest's name in the recording's directory.
 pub const MANIFEST_NAME: &str = "manifest.json";
-/// Where the next manifest is made before it takes the place of the last one.
-pub(crate) const NEXT_NAME: &str = "manifest.json.new";
-/// Recordings hold addresses and arguments of somebody's program.
-pub(crate) const FILE_MODE: u32 = 0o600;
 /// A thread takes about 1 KiB: this is room for a quarter of a million of them.
 const MAX_MANIFEST_BYTES: u64 = 256 << 20;
 
-/// Replaces the manifest in `dir`: a reader sees the old one or the new one, whole.
-///
-/// This outlives the death of any process at any instant, not that of the machine: nothing is synced, because
-/// waiting for a disk would disturb what is measured.
+/// Replaces the manifest in `dir`.
 pub(crate) fn write(dir: &Path, manifest: &Manifest) -> io::Result<()> {
-    let next = dir.join(NEXT_NAME);
-    let written = write_new(&next, manifest).and_then(|()| fs::rename(&next, dir.join(MANIFEST_NAME)));
-    if written.is_err() {
-        // Half a manifest is of no use to anyone and takes space that the disk may lack.
-        let _ = fs::remove_file(&next);
-    }
-    written
-}
-
-fn write_new(path: &Path, manifest: &Manifest) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)?;
-    let mut out = BufWriter::new(file);
-    serde_json::to_writer_pretty(&mut out, manifest)?;
-    out.write_all(b"\n")?;
-    out.flush()
+    replace(dir, MANIFEST_NAME, |out| {
+        serde_json::to_writer_pretty(&mut *out, manifest)?;
+        out.write_all(b"\n")
+    })
 }
 
 /// The manifest of the recording in `dir`.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use counts::{Leaves, ThreadCounts};
 pub use engine::{Costs, Delivery, EngineInfo, SampleMeans, Watch};
 pub use file::MANIFEST_NAME;
-pub(crate) use file::{FILE_MODE, NEXT_NAME, open_regular, read, write};
+pub(crate) use file::{open_regular, read, write};
 pub use machine::{CacheInfo, CpuInfo, MachineInfo};
 pub use process::{Aside, Exit, MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo};
 pub use reuse::ReuseInfo;

@@ -2,6 +2,7 @@
 
 mod access;
 mod event;
+mod name;
 mod object;
 mod reuse_cell;
 mod reuse_event;
@@ -12,6 +13,7 @@ mod stream_frame;
 use std::fmt;
 
 use access::{Accesses, check_access, encode_accesses, share_line};
+pub use name::{About, Name, Question};
 pub use object::HeapObject;
 pub use stack::{MAX_FRAMES, Stack};
 pub use stream_frame::StreamFrame;
@@ -145,6 +147,17 @@ mod tests {
         let object =
             HeapObject { process: ProcessId(1), base: Addr(2), size: 3, site: StackId(4), seen: Nanos(5) };
         assert_eq!(columns(&[object]), "i:02 i:04 i:06 w:0400000000000000 i:0a");
+    }
+
+    #[test]
+    fn columns_of_names() {
+        let question = Question { process: ProcessId(1), about: About::Field, at: Addr(2), of: 3 };
+        let name = Name { question, answer: r#""a""#.to_owned() };
+        let short = Name { answer: "1".to_owned(), ..name.clone() };
+        assert_eq!(
+            columns(&[name, short]),
+            "i:0200 b:0202 i:0400 w:03000000000000000300000000000000 i:0603 b:22612231",
+        );
     }
 
     #[test]

@@ -155,6 +155,10 @@ pub enum Rule {
     #[error("address {:#x} cannot be that of all other pairs", .0.0)]
     AddressOfRest(Addr),
 
+    /// An answer that is not JSON.
+    #[error("the answer is not JSON")]
+    NotJson,
+
     /// What a thread handed over is not what it should be.
     #[error("not a frame of accesses: {0}")]
     BadFrame(FrameError),

@@ -1,5 +1,6 @@
 //! Writing a recording while the program runs.
 
+mod names;
 mod table;
 
 use std::any::Any;
@@ -13,6 +14,7 @@ use crate::fresh::DIR_MODE;
 use crate::manifest::{self, MANIFEST_NAME, Manifest};
 use crate::rows::{Row, Stack};
 use crate::tables::{TABLES, index_of};
+pub use names::store_names;
 use table::Table;
 pub use table::{AnyTable, create_table};
 
@@ -156,7 +158,6 @@ fn fail(full: &mut Option<Full>, dropped_rows: u64, file: &str, error: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chunk::Kind;
     use crate::read::Recording;
     use crate::rows::HeapObject;
 
@@ -183,7 +184,7 @@ mod tests {
         writer.push(&[Stack::default(), Stack::default()]);
         writer.flush();
         assert_eq!(writer.full().unwrap().dropped_rows, 5);
-        assert!(Kind::all().all(|kind| dir.path().join(kind.file_name()).exists()));
+        assert!(TABLES.iter().all(|table| dir.path().join(table.kind.file_name()).exists()));
 
         let last = Manifest { complete: true, cut_short: Some("killed".to_owned()), ..Manifest::default() };
         writer.finish(last).unwrap();

@@ -7,12 +7,13 @@ use std::path::Path;
 
 use crate::chunk::{self, ColumnWriter, Kind};
 use crate::error::StoreError;
-use crate::manifest::{FILE_MODE, FileInfo};
+use crate::manifest::FileInfo;
+use crate::replace::FILE_MODE;
 use crate::rows::Row;
 
 /// Rows that make a chunk, in bytes of memory: large enough that compression works, small enough that a crash
 /// of the host loses little.
-const CHUNK_BYTES: usize = 64 << 10;
+pub(super) const CHUNK_BYTES: usize = 64 << 10;
 
 /// A table whatever its rows are.
 pub trait AnyTable: Any + fmt::Debug + Send {

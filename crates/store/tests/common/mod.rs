@@ -13,8 +13,8 @@ use carom_base_stream::{
     frame::{BatchHead, Encoder, split},
 };
 use carom_store::{
-    CpuInfo, Exit, HeapObject, Manifest, MappingInfo, ModuleInfo, ProcessInfo, Stack, StreamFrame,
-    ThreadInfo, Writer,
+    About, CpuInfo, Exit, HeapObject, Manifest, MappingInfo, ModuleInfo, Name, ProcessInfo, Question, Stack,
+    StreamFrame, ThreadInfo, Writer, store_names,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -31,6 +31,7 @@ pub struct Small {
     pub reuse: Vec<ReuseEvent>,
     pub cells: Vec<ReuseCell>,
     pub accesses: Vec<StreamFrame>,
+    pub names: Vec<Name>,
 }
 
 /// One second from 1000 s on, one process, two threads, two processors. Thread 0 writes bytes 0 to 7 of a
@@ -164,6 +165,10 @@ pub fn small() -> Small {
             batch(0, at(30).0, &[], [Streamed { access: write, atomic: false }]),
             frame(0, at(40).0, true),
         ],
+        names: vec![Name {
+            question: Question { process, about: About::Object, at: write.addr, of: 0 },
+            answer: r#"{"name":"counter"}"#.to_owned(),
+        }],
         stacks: vec![path],
     }
 }
@@ -203,6 +208,7 @@ impl Small {
             writer.flush();
         }
         writer.finish(self.manifest.clone()).unwrap();
+        store_names(&dir, &self.names).unwrap();
         (parent, dir)
     }
 }
@@ -351,6 +357,16 @@ pub fn any_stack() -> impl Strategy<Value = Stack> {
             id: StackId(id),
             frames,
             truncated,
+        },
+    )
+}
+
+pub fn any_name() -> impl Strategy<Value = Name> {
+    let about = [About::CallPath, About::Object, About::Field, About::Layout];
+    (any::<(u32, u64, u64)>(), proptest::sample::select(about.to_vec()), any::<String>()).prop_map(
+        |((process, at, of), about, answer)| Name {
+            question: Question { process: ProcessId(process), about, at: Addr(at), of },
+            answer,
         },
     )
 }
