@@ -39,22 +39,21 @@ pub fn question<'a>(
 
 /// The report of a study of these recordings as one.
 pub fn report<S: Study>(
-    recordings: &[Recording],
+    recordings: &mut Recordings<'_>,
     study: &S,
     view: impl Fn(&RunInfo, &S::Findings) -> Report,
 ) -> Report {
-    let mut recordings = Recordings::new(recordings);
-    let findings = study.study(&mut recordings);
+    let findings = study.study(recordings);
     let mut manifests = recordings.manifests();
     let mut run = RunInfo::of(&manifests);
-    if study.combine(&recordings) == Combine::Runs {
+    if study.combine(recordings) == Combine::Runs {
         // The threads of each run stand for those of the first.
         run.program.runs = manifests.len() as u32;
         manifests.truncate(1);
         let only = RunInfo::of(&manifests);
         (run.processes, run.threads) = (only.processes, only.threads);
     }
-    run.warnings.extend(warnings(&recordings));
+    run.warnings.extend(warnings(recordings));
     let mut report = view(&run, &findings);
     if report.count.is_none() {
         add_counts(&mut report, &manifests);
@@ -71,7 +70,7 @@ fn add_counts(report: &mut Report, manifests: &[(&Manifest, Offsets)]) {
 }
 
 /// Warnings about missing names and damaged parts.
-fn warnings(recordings: &Recordings<'_>) -> Vec<Warning> {
+fn warnings(recordings: &mut Recordings<'_>) -> Vec<Warning> {
     let unnamed = |note: Note| Warning {
         code: "no-symbols".into(),
         text: format!("{}: {}", note.module.display(), note.problem),
@@ -82,6 +81,10 @@ fn warnings(recordings: &Recordings<'_>) -> Vec<Warning> {
         let parts = if unreadable == 1 { "1 part".into() } else { format!("{unreadable} parts") };
         let text = format!("Damaged: {parts} of the profile; what was there is missing in this report.");
         warnings.push(Warning { code: "damaged".into(), text });
+    }
+    if recordings.has_damaged_names() {
+        let text = "Parts of the names that are stored with the profile are damaged; the program's files are read instead.";
+        warnings.push(Warning { code: "damaged-names".into(), text: text.into() });
     }
     warnings
 }
@@ -119,7 +122,7 @@ mod tests {
             panic!("report")
         };
         let all = args.layouts.all();
-        question(recordings, &all).map(|question| question.report(recordings))
+        question(recordings, &all).map(|question| question.report(&mut Recordings::new(recordings)))
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What every question is to the command line: how it is recorded, how it is reported on, and how it joins others.
 
 use carom_collect::Settings;
-use carom_store::Recording;
+use carom_study::recording::Recordings;
 use carom_view::model::Report;
 
 use crate::{
@@ -26,7 +26,7 @@ pub trait Question {
     fn command(&self) -> &'static str;
 
     /// Studies recordings as one.
-    fn report(&self, recordings: &[Recording]) -> Report;
+    fn report(&self, recordings: &mut Recordings<'_>) -> Report;
 
     /// How the text is laid out.
     fn lay_out(&self, _: &mut Layout) {}

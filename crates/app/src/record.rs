@@ -1,9 +1,14 @@
 //! What every recording command does: run the program under the agents, then report.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    slice,
+};
 
 use carom_collect::{Request, Settings};
 use carom_store::{Exit, Recording};
+use carom_study::recording::Recordings;
+use carom_view::model::Report;
 
 use crate::{
     failure::{End, Failure},
@@ -122,11 +127,20 @@ fn list(profiles: &[PathBuf]) -> String {
 
 fn report(job: &Job<'_>, profiles: &[PathBuf]) -> Result<(), Failure> {
     let args = job.output;
-    if !output::wanted(args) && !job.peers.wanted() {
+    let wanted = output::wanted(args) || job.peers.wanted();
+    if !wanted && job.program.no_symbols {
         return Ok(());
     }
     let recordings: Result<Vec<Recording>, _> = profiles.iter().map(|dir| Recording::open(dir)).collect();
-    let report = job.question.report(&recordings.map_err(Failure::new)?);
+    let recordings = recordings.map_err(Failure::new)?;
+    if recordings.len() > 1 && !job.program.no_symbols {
+        // A report on one of them ranks more of what is in it, and asks for more names.
+        recordings.iter().for_each(|each| drop(study(job, slice::from_ref(each))));
+    }
+    let report = study(job, &recordings);
+    if !wanted {
+        return Ok(());
+    }
     output::write(&report, args)?;
     let compared = job.peers.serve(&report)?;
     if !args.quiet {
@@ -134,6 +148,18 @@ fn report(job: &Job<'_>, profiles: &[PathBuf]) -> Result<(), Failure> {
         eprintln!("Profile: {} (print again: carom report)", list(profiles));
     }
     Ok(())
+}
+
+/// The report on these recordings as one. The names in it are stored with them: the program may be built anew.
+fn study(job: &Job<'_>, recordings: &[Recording]) -> Report {
+    let mut recordings = Recordings::new(recordings);
+    let report = job.question.report(&mut recordings);
+    if !job.program.no_symbols
+        && let Err(error) = recordings.store_names()
+    {
+        eprintln!("carom: the names are not stored with the profile: {error}");
+    }
+    report
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `carom report`: prints recorded profiles again.
 
 use carom_store::Recording;
+use carom_study::recording::Recordings;
 
 use crate::{
     cli::ReportArgs,
@@ -26,7 +27,7 @@ pub fn run(args: &ReportArgs) -> Result<End, Failure> {
     known.push(&together);
     let question = load::question(&recordings, &known)?;
     let peers = question.peers()?;
-    let report = question.report(&recordings);
+    let report = question.report(&mut Recordings::new(&recordings));
     output::write(&report, &args.report)?;
     let compared = peers.serve(&report)?;
     if !args.report.quiet {

@@ -3,8 +3,7 @@
 mod args;
 
 use carom_collect::{Engine, Settings, Trial};
-use carom_store::Recording;
-use carom_study::count::CountStudy;
+use carom_study::{count::CountStudy, recording::Recordings};
 use carom_view::model::Report;
 
 pub use args::{CountArgs, CountJoin, CountLayout};
@@ -35,7 +34,7 @@ impl Question for CountLayout {
         "count"
     }
 
-    fn report(&self, recordings: &[Recording]) -> Report {
+    fn report(&self, recordings: &mut Recordings<'_>) -> Report {
         load::report(recordings, &CountStudy, carom_view::count::report)
     }
 

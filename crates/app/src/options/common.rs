@@ -15,6 +15,10 @@ pub struct ProgramArgs {
     /// Run the program this many times, and report on all runs as one
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
+    /// Do not store the names of functions, variables and source lines with the profile: reports then need the program's
+    /// files, unchanged
+    #[arg(long)]
+    pub no_symbols: bool,
     /// When the program is observed.
     #[command(flatten)]
     pub window: WindowArgs,

@@ -4,7 +4,6 @@ mod args;
 
 use carom_base_sys::probe::{Facts, Probes, choose_burst_delivery};
 use carom_collect::{Engine, Settings};
-use carom_store::Recording;
 use carom_study::recording::Recordings;
 use carom_view::{RunInfo, model::Report};
 
@@ -52,12 +51,12 @@ impl Question for Together<'_> {
         "profile"
     }
 
-    fn report(&self, recordings: &[Recording]) -> Report {
-        let asked = |question: &str| recordings.iter().any(|recording| recording.manifest().asks(question));
+    fn report(&self, recordings: &mut Recordings<'_>) -> Report {
+        let manifests = recordings.manifests();
+        let asked = |question: &str| manifests.iter().any(|(manifest, _)| manifest.asks(question));
         let parts = self.0.iter().filter(|part| asked(part.command()));
         let reports = parts.map(|part| part.report(recordings)).collect();
-        let all = Recordings::new(recordings);
-        carom_view::profile::report(&RunInfo::of(&all.manifests()), reports)
+        carom_view::profile::report(&RunInfo::of(&manifests), reports)
     }
 
     fn lay_out(&self, layout: &mut Layout) {

@@ -6,7 +6,7 @@ mod settings;
 
 use carom_base_sys::probe::{Facts, Probes};
 use carom_collect::{ReuseMethod, ReuseSettings, Settings, WatchChoice};
-use carom_store::Recording;
+use carom_study::recording::Recordings;
 use carom_view::model::Report;
 
 pub use args::{ReuseArgs, ReuseJoin, ReuseLayout};
@@ -38,7 +38,7 @@ impl Question for ReuseLayout {
         "reuse"
     }
 
-    fn report(&self, recordings: &[Recording]) -> Report {
+    fn report(&self, recordings: &mut Recordings<'_>) -> Report {
         load::report(recordings, &self.options(), carom_view::reuse::report)
     }
     fn times_memory(&self) -> bool {

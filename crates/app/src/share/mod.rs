@@ -9,8 +9,7 @@ use std::cell::LazyCell;
 
 use carom_base_sys::probe::{Facts, Probes};
 use carom_collect::{Engine, Settings, ShareSettings, WatchChoice};
-use carom_store::Recording;
-use carom_study::share::ShareStudy;
+use carom_study::{recording::Recordings, share::ShareStudy};
 use carom_view::model::Report;
 
 pub use args::{ShareArgs, ShareJoin, ShareLayout};
@@ -46,7 +45,7 @@ impl Question for ShareLayout {
         "share"
     }
 
-    fn report(&self, recordings: &[Recording]) -> Report {
+    fn report(&self, recordings: &mut Recordings<'_>) -> Report {
         load::report(recordings, &ShareStudy, carom_view::share::report)
     }
 

@@ -3,8 +3,7 @@
 mod args;
 
 use carom_collect::{Engine, Settings, ShareSettings, WatchChoice};
-use carom_store::Recording;
-use carom_study::widths::WidthsStudy;
+use carom_study::{recording::Recordings, widths::WidthsStudy};
 use carom_view::model::Report;
 
 pub use args::{WidthsArgs, WidthsLayout};
@@ -28,7 +27,7 @@ impl Question for WidthsLayout {
         "widths"
     }
 
-    fn report(&self, recordings: &[Recording]) -> Report {
+    fn report(&self, recordings: &mut Recordings<'_>) -> Report {
         load::report(recordings, &WidthsStudy, carom_view::widths::report)
     }
 }

@@ -22,6 +22,7 @@ mod reuse_files;
 mod shared_memory;
 mod signals;
 mod state;
+mod stored_names;
 mod support;
 mod threads;
 mod translated;

@@ -21,18 +21,20 @@ pub struct Question {
 /// The questions that have names as answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum About {
-    /// The functions at an instruction and the callers on the stack with the id `of`.
-    CallPath,
+    /// The functions at an instruction, or, where `of` is 1, at the call that returns to it.
+    Code,
     /// The object that holds a byte.
     Object,
     /// The variable or field that holds `of` bytes.
     Field,
     /// The variables and fields in a line.
     Layout,
+    /// The array that holds a byte.
+    Array,
 }
 
 impl About {
-    const ALL: [Self; 4] = [Self::CallPath, Self::Object, Self::Field, Self::Layout];
+    const ALL: [Self; 5] = [Self::Code, Self::Object, Self::Field, Self::Layout, Self::Array];
 
     fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()

@@ -76,6 +76,13 @@ fn end(block: &HeapObject) -> u64 {
     block.base.0.saturating_add(block.size)
 }
 
+/// The part of an allocation's call path from where the program decided to allocate: behind the allocator and the languages'
+/// libraries above it.
+pub(super) fn own_frames(path: Vec<Frame>) -> Vec<Frame> {
+    let own = path.iter().position(|frame| layer(frame) == Layer::Program).unwrap_or(0);
+    path.into_iter().skip(own).collect()
+}
+
 /// The object that a block is, for the line of `addr`. `path` is the call path of its allocation, `of` the type
 /// that it is taken to have.
 pub(super) fn heap_object(
@@ -84,9 +91,7 @@ pub(super) fn heap_object(
     path: Vec<Frame>,
     of: Option<&HeapType>,
 ) -> DataObject {
-    // Where the program decided to allocate is behind the allocator and the languages' libraries above it.
-    let own = path.iter().position(|frame| layer(frame) == Layer::Program).unwrap_or(0);
-    let allocation = path.get(own..).unwrap_or_default().to_vec();
+    let allocation = own_frames(path);
     let by = allocation.first();
     let size = block.size;
     let name = match (by.and_then(|frame| frame.function.as_deref()), of) {

@@ -3,6 +3,7 @@
 //! [`Recordings`] holds those of one report. [`Recorded`] stands for one on disk, [`Merged`] for all of them; both are
 //! the [`Input`] of a study, and of any further trait by which a study asks for rows of its own.
 
+mod cached;
 mod heap;
 mod input;
 mod merge;
@@ -13,6 +14,7 @@ mod segments;
 mod set;
 mod symbolised;
 
+pub use cached::CachedNames;
 pub use input::{Input, Losses, ThreadEntry};
 pub use merge::{Combine, Merged, MergedNames};
 pub use names::{NamedBytes, Names, NoNames};

@@ -1,8 +1,10 @@
 use carom_base::{Addr, Ip, Line, ProcessId, StackId};
 
+use serde::{Deserialize, Serialize};
+
 use crate::symbols::{ArrayObject, DataObject, Frame, ObjectKind};
 
-/// What things are called. Implemented over symbols in `symbolised.rs`, by a table in tests.
+/// What things are called. Implemented over symbols in `symbolised.rs`, over stored answers in `cached.rs`, by a table in tests.
 pub trait Names {
     /// The call path of an access, innermost (inlined) function first: the functions at `ip`, then the
     /// callers that `stack` holds.
@@ -29,7 +31,7 @@ pub trait Names {
 }
 
 /// A named run of bytes in a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedBytes {
     /// First byte, from the start of the line.
     pub offset: u32,

@@ -39,10 +39,10 @@ impl<'a> Recorded<'a> {
         self.cores.get(&cpu).copied()
     }
 
-    /// Damaged chunks and unreadable files that were met. Their rows are missing from the findings, and the report must say
-    /// so.
+    /// Damaged chunks and unreadable files that were met since the last call. Their rows are missing from the findings,
+    /// and the report must say so.
     pub fn unreadable(&self) -> u64 {
-        self.unreadable.borrow().values().sum()
+        self.unreadable.take().values().sum()
     }
 
     /// The rows of one kind that can be read; others are counted as unreadable.

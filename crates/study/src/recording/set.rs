@@ -1,12 +1,12 @@
-use carom_store::{Manifest, Recording, Row};
+use carom_store::{Manifest, Recording, Row, StoreError};
 
-use super::{Combine, Merged, MergedNames, Names, Offsets, Recorded, RecordedNames};
+use super::{CachedNames, Combine, Merged, MergedNames, Names, Offsets, Recorded};
 use crate::symbols::Note;
 
 /// The recordings of one report.
 pub struct Recordings<'a> {
     recorded: Vec<Recorded<'a>>,
-    names: Vec<RecordedNames<'a>>,
+    names: Vec<CachedNames<'a>>,
 }
 
 impl<'a> Recordings<'a> {
@@ -14,7 +14,7 @@ impl<'a> Recordings<'a> {
     pub fn new(recordings: &'a [Recording]) -> Self {
         Self {
             recorded: recordings.iter().map(Recorded::new).collect(),
-            names: recordings.iter().map(RecordedNames::new).collect(),
+            names: recordings.iter().map(CachedNames::new).collect(),
         }
     }
 
@@ -45,18 +45,33 @@ impl<'a> Recordings<'a> {
         if same(first) && manifests.all(same) { Combine::Runs } else { Combine::Ranks }
     }
 
-    /// Modules that gave no names, each once, and why. Ask after the study.
-    pub fn notes(&self) -> Vec<Note> {
-        let mut notes = Vec::new();
-        for note in self.names.iter().flat_map(RecordedNames::notes) {
-            if !notes.contains(&note) {
-                notes.push(note);
+    /// Modules that gave no names, each once, and why. Ask after each study.
+    pub fn notes(&mut self) -> Vec<Note> {
+        let mut once: Vec<Note> = Vec::new();
+        for note in self.names.iter_mut().flat_map(CachedNames::notes) {
+            // Processes of one program share their libraries, wherever these are mapped.
+            if !once.iter().any(|known| known.module == note.module && known.problem == note.problem) {
+                once.push(note);
             }
         }
-        notes
+        once
     }
 
-    /// Damaged chunks and unreadable files. Their rows are missing from what the study found. Ask after it.
+    /// Stores with each recording the names that studies have asked it for, so that they stay the same when binaries change
+    /// or are not at hand.
+    ///
+    /// # Errors
+    /// A recording cannot be written to.
+    pub fn store_names(&mut self) -> Result<(), StoreError> {
+        self.names.iter_mut().try_for_each(CachedNames::store)
+    }
+
+    /// Whether parts of the names that were stored are damaged.
+    pub fn has_damaged_names(&self) -> bool {
+        self.names.iter().any(CachedNames::are_damaged)
+    }
+
+    /// Damaged chunks and unreadable files. Their rows are missing from what the study found. Ask after each study.
     pub fn unreadable(&self) -> u64 {
         self.recorded.iter().map(Recorded::unreadable).sum()
     }

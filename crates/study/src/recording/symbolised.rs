@@ -37,16 +37,27 @@ impl<'a> RecordedNames<'a> {
         Self { recording, stacks, blocks, symbols: BTreeMap::new(), segments, types: HashMap::new() }
     }
 
-    /// Modules that gave no names, and why, for the report's warnings. Ask after the study.
-    pub fn notes(&self) -> Vec<Note> {
-        let mut notes: Vec<Note> = Vec::new();
-        for note in self.symbols.values().flat_map(Symbols::notes) {
-            // Processes of one program share their libraries.
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
-        notes
+    /// Modules of a process that gave no names since the last call, and why.
+    pub fn notes(&self, process: ProcessId) -> Vec<Note> {
+        self.symbols.get(&process).map(Symbols::notes).unwrap_or_default()
+    }
+
+    /// The addresses of a call path: that of the access, then those to which its callers are returned.
+    pub(super) fn path(&self, process: ProcessId, ip: Ip, stack: StackId) -> Vec<Ip> {
+        // A recorded path begins with the instruction itself; the sampled instruction is a step or so from
+        // where the handler took the path.
+        let callers = self.stacks.get(&(process, stack)).and_then(|path| path.get(1..)).unwrap_or_default();
+        std::iter::once(ip).chain(callers.iter().copied()).collect()
+    }
+
+    /// The functions at one of these addresses, innermost first.
+    pub(super) fn frames(&mut self, process: ProcessId, ip: Ip, is_return: bool) -> Vec<Frame> {
+        self.symbols(process).frames(ip, is_return)
+    }
+
+    /// The call path that allocated the heap block at a byte; empty where there is none.
+    pub(super) fn site_of(&self, process: ProcessId, at: Addr) -> Vec<Ip> {
+        self.blocks.at(process, at).map(|block| self.site(block)).unwrap_or_default()
     }
 
     /// Whether heap allocations were followed. Earlier versions did not say so.
@@ -116,10 +127,7 @@ fn symbols_of<'a>(process: &ProcessInfo, threads: impl Iterator<Item = &'a Threa
 
 impl Names for RecordedNames<'_> {
     fn call_path(&mut self, process: ProcessId, ip: Ip, stack: StackId) -> Vec<Frame> {
-        // A recorded path begins with the instruction itself; the sampled instruction is a step or so from
-        // where the handler took the path.
-        let callers = self.stacks.get(&(process, stack)).and_then(|path| path.get(1..)).unwrap_or_default();
-        let path: Vec<Ip> = std::iter::once(ip).chain(callers.iter().copied()).collect();
+        let path = self.path(process, ip, stack);
         self.symbols(process).call_path(&path)
     }
 

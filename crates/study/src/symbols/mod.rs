@@ -31,17 +31,23 @@ pub use process::{Mapping, Module, Note, Problem, Symbols, ThreadStack};
 use std::path::PathBuf;
 
 use carom_base::Addr;
+use serde::{Deserialize, Serialize};
 
 /// One function in a call path; inlined calls are frames of their own.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Frame {
     /// Demangled name, or `None` where no symbol covers the address.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
     /// Source file as the compiler recorded it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Source line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
     /// The executable or library.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<PathBuf>,
     /// The address in the module as its symbol table states it, or the absolute address without a module.
     pub address: u64,
@@ -50,7 +56,7 @@ pub struct Frame {
 }
 
 /// What lies at a data address.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DataObject {
     /// Which kind of memory.
     pub kind: ObjectKind,
@@ -60,24 +66,43 @@ pub struct DataObject {
     /// the middle of the line.
     pub offset: i64,
     /// Bytes, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Where it was declared or allocated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<Frame>,
     /// The allocation's call path, innermost first; empty for other kinds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allocation: Vec<Frame>,
 }
 
 /// A variable or heap block that is an array.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayObject {
     /// First byte.
+    #[serde(with = "number")]
     pub base: Addr,
     /// The variable; `None` for a heap block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The type of an element: `struct worker`, `long int`.
     pub element: String,
     /// Bytes of an element.
     pub element_bytes: u64,
+}
+
+/// An address as a plain number.
+mod number {
+    use carom_base::Addr;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(at: &Addr, serializer: S) -> Result<S::Ok, S::Error> {
+        at.0.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Addr, D::Error> {
+        u64::deserialize(deserializer).map(Addr)
+    }
 }
 
 impl ArrayObject {
@@ -88,7 +113,8 @@ impl ArrayObject {
 }
 
 /// Kinds of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ObjectKind {
     /// A variable with static storage.
     Global,

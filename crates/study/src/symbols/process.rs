@@ -1,7 +1,9 @@
 //! The address space of one process of a recording.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
 
 use super::debug_file::DEBUG_DIRECTORY;
 use super::image::Image;
@@ -44,7 +46,8 @@ pub struct ThreadStack {
 }
 
 /// Why a module's own file gives no names.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "kebab-case")]
 pub enum Problem {
     /// It is gone, or may not be read.
     #[error("cannot be read: {0}")]
@@ -62,9 +65,11 @@ pub enum Problem {
     },
 }
 
-/// A module whose addresses stay without names from its own file, for the report's warnings.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A module whose addresses stay without names from its own file, for the report's warnings. In order of address.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Note {
+    /// The module's first address.
+    pub low: u64,
     /// The module.
     pub module: PathBuf,
     /// The problem with it.
@@ -83,6 +88,8 @@ pub struct Symbols {
 struct Loaded {
     module: Module,
     image: OnceCell<Image>,
+    /// An address in it was asked for since [`Symbols::notes`] last told.
+    needed: Cell<bool>,
 }
 
 /// An address in a module.
@@ -97,7 +104,10 @@ impl Symbols {
     /// The address space of a process: its modules, the other mappings, and the stacks of its threads.
     pub fn new(mut modules: Vec<Module>, mappings: Vec<Mapping>, stacks: Vec<ThreadStack>) -> Self {
         modules.sort_by_key(|module| module.low);
-        let modules = modules.into_iter().map(|module| Loaded { module, image: OnceCell::new() }).collect();
+        let modules = modules
+            .into_iter()
+            .map(|module| Loaded { module, image: OnceCell::new(), needed: Cell::new(false) })
+            .collect();
         Self { modules, mappings, stacks, directories: vec![PathBuf::from(DEBUG_DIRECTORY)] }
     }
 
@@ -107,12 +117,14 @@ impl Symbols {
         self
     }
 
-    /// The problems of the modules that were needed. The kernel's own (`linux-vdso.so.1`) has no file, which is no problem.
+    /// The problems of the modules that were needed since the last call. The kernel's own (`linux-vdso.so.1`) has no
+    /// file, which is no problem.
     pub fn notes(&self) -> Vec<Note> {
-        let of_files = self.modules.iter().filter(|loaded| loaded.module.path.is_absolute());
+        let needed = self.modules.iter().filter(|loaded| loaded.needed.take());
+        let of_files = needed.filter(|loaded| loaded.module.path.is_absolute());
         let problems = of_files.filter_map(|loaded| {
             let problem = loaded.image.get()?.problem.clone()?;
-            Some(Note { module: loaded.module.path.clone(), problem })
+            Some(Note { low: loaded.module.low, module: loaded.module.path.clone(), problem })
         });
         problems.collect()
     }
@@ -124,6 +136,7 @@ impl Symbols {
         if address >= loaded.module.high {
             return None;
         }
+        loaded.needed.set(true);
         let image = loaded.image.get_or_init(|| Image::load(&loaded.module, &self.directories));
         let stated = address.wrapping_sub(loaded.module.bias);
         Some(Place { module: &loaded.module, image, stated })
