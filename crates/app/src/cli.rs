@@ -77,6 +77,9 @@ pub struct ReportArgs {
     /// Profiles; several are merged into one report
     #[arg(required = true, value_name = "DIR")]
     pub profiles: Vec<PathBuf>,
+    /// Merge profiles of programs with different names
+    #[arg(long)]
+    pub different_programs: bool,
     /// How the report is made and laid out.
     #[command(flatten)]
     pub layouts: Layouts,

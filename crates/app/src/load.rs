@@ -37,6 +37,23 @@ pub fn question<'a>(
     }
 }
 
+/// Refuses recordings of different programs, which as one would say nothing of either.
+///
+/// # Errors
+/// Their programs have different names.
+pub fn one_program(recordings: &[Recording]) -> Result<(), Failure> {
+    let mut programs: Vec<&str> = recordings.iter().map(|each| each.manifest().program.as_str()).collect();
+    programs.dedup();
+    match programs.as_slice() {
+        [] | [_] => Ok(()),
+        several => Err(Failure::new(format!(
+            "these are profiles of different programs ({}): compare them with carom diff, or merge them with \
+             --different-programs",
+            several.join(", ")
+        ))),
+    }
+}
+
 /// The report of a study of these recordings as one.
 pub fn report<S: Study>(
     recordings: &mut Recordings<'_>,
@@ -106,6 +123,7 @@ mod tests {
         let manifest = Manifest {
             command: command.into(),
             argv: vec!["app".into()],
+            program: "app".into(),
             processes: vec![ProcessInfo { pid: 7, ..ProcessInfo::default() }],
             threads: vec![thread],
             ..Manifest::default()
@@ -155,5 +173,18 @@ mod tests {
         let (_new, unknown) = recorded("latency", None);
         let refused = report(&[unknown]).unwrap_err().to_string();
         assert!(refused.contains("carom latency"), "{refused}");
+    }
+
+    #[test]
+    fn programs_do_not_mix_unasked() {
+        let (_one, app) = recorded("share", None);
+        let (_two, again) = recorded("share", None);
+        assert!(one_program(&[app, again]).is_ok());
+        let (_three, app) = recorded("share", None);
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = Manifest { program: "app_fixed".into(), ..app.manifest().clone() };
+        Writer::create(dir.path(), manifest.clone()).unwrap().finish(manifest).unwrap();
+        let refused = one_program(&[app, Recording::open(dir.path()).unwrap()]).unwrap_err().to_string();
+        assert!(refused.contains("app, app_fixed"), "{refused}");
     }
 }

@@ -21,6 +21,9 @@ pub fn run(args: &ReportArgs) -> Result<End, Failure> {
     let recordings: Result<Vec<Recording>, _> =
         args.profiles.iter().map(|dir| Recording::open(dir)).collect();
     let recordings = recordings.map_err(Failure::new)?;
+    if !args.different_programs {
+        load::one_program(&recordings)?;
+    }
     let questions = args.layouts.all();
     let together = Together(&questions);
     let mut known = questions.clone();

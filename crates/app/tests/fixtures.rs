@@ -39,7 +39,7 @@ fn printed(names: &[&str]) -> Value {
     let place = tempfile::tempdir().expect("a temporary directory");
     let report = place.path().join("report.json");
     let mut carom = Command::new(env!("CARGO_BIN_EXE_carom"));
-    carom.args(["report", "--quiet", "--json"]).arg(&report);
+    carom.args(["report", "--different-programs", "--quiet", "--json"]).arg(&report);
     for (number, name) in names.iter().enumerate() {
         let profile = place.path().join(number.to_string());
         copy(name, &profile);
