@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod count;
+pub mod diff;
 mod estimate;
 pub mod recording;
 pub mod reuse;

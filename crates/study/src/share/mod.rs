@@ -31,7 +31,7 @@ mod remedy;
 mod scale;
 mod tally;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod transfers;
 mod volumes;
 
@@ -64,6 +64,10 @@ pub const ENOUGH_EVENTS: usize = 30;
 /// A line with fewer sharing events than this is not called contended: one or two may be a lock taken at
 /// start-up or a buffer handed over once.
 pub const MIN_LINE_EVENTS: u64 = 3;
+
+/// A line that two threads share equally is sampled in both with 95% probability when it is expected to be
+/// sampled this often altogether: (1 - exp(-x/2))^2 = 0.95, samples being independent (Poisson).
+pub const SAMPLES_TO_SEE_A_LINE: f64 = 7.35;
 
 /// The most contended lines in a report; a reader looks at ten, a script at some hundred.
 pub const MAX_LINES: usize = 1000;
