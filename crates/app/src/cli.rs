@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
+    diff::DiffArgs,
     options::OutputArgs,
     profile::ProfileArgs,
     profiles::{ListArgs, RemoveArgs},
@@ -40,6 +41,8 @@ pub enum Command {
     List(ListArgs),
     /// Remove recorded profiles
     Rm(RemoveArgs),
+    /// What a change did to the findings: profiles from before and after it, with an exit status for scripts
+    Diff(Box<DiffArgs>),
     /// What carom can do on this machine, and how to enable the rest
     Doctor(crate::doctor::Args),
     /// Print the flags that link the agent into a static program

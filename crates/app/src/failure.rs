@@ -6,6 +6,8 @@ use carom_base_sys::host::signals;
 use carom_collect::CollectError;
 use carom_store::Exit;
 
+/// A comparison failed as it was asked to.
+const FAILED: u8 = 124;
 /// Nothing was profiled: carom's own fault or the machine's.
 const CANNOT_PROFILE: u8 = 125;
 /// The program cannot be executed, as `env` says it.
@@ -56,6 +58,8 @@ impl From<CollectError> for Failure {
 pub enum End {
     /// By its own work.
     Success,
+    /// `carom diff` found what was to fail.
+    Failed,
     /// `carom doctor` found nothing that works here.
     NoEngine,
     /// As the profiled program did.
@@ -66,6 +70,7 @@ impl End {
     /// Ends the process, by the same signal where a signal ended the program.
     pub fn leave(self) -> ExitCode {
         match self {
+            Self::Failed => ExitCode::from(FAILED),
             Self::NoEngine => ExitCode::from(CANNOT_PROFILE),
             Self::Success | Self::Program(Exit::Unknown) => ExitCode::SUCCESS,
             Self::Program(Exit::Code(code)) => ExitCode::from(code as u8),

@@ -6,6 +6,7 @@
 
 mod cli;
 mod count;
+mod diff;
 mod doctor;
 mod failure;
 mod load;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(&args),
         Command::List(args) => profiles::list(&args),
         Command::Rm(args) => profiles::remove(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Doctor(args) => tools::doctor(&args),
         Command::LinkFlags => tools::link_flags(),
         Command::Schema => tools::schema(),

@@ -90,13 +90,21 @@ pub struct Layout {
 
 /// The report as text for `stream`.
 pub fn text(report: &Report, args: &OutputArgs, layout: &Layout, stream: &impl IsTerminal) -> String {
-    let colour = match args.color {
+    let Layout { lines, directed, per_thread } = *layout;
+    text::render(
+        report,
+        &text::Options { directed, per_thread, verbose: args.verbose, ..options(args.color, lines, stream) },
+    )
+}
+
+/// Text of at most this many lines of a table for `stream`.
+pub fn options(colour: Colour, lines: usize, stream: &impl IsTerminal) -> text::Options {
+    let colour = match colour {
         Colour::Always => true,
         Colour::Never => false,
         Colour::Auto => stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
     };
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = columns.unwrap_or(DEFAULT_COLUMNS);
-    let Layout { lines, directed, per_thread } = *layout;
-    text::render(report, &text::Options { colour, width, lines, directed, per_thread, verbose: args.verbose })
+    text::Options { colour, width, lines, ..text::Options::default() }
 }

@@ -16,7 +16,7 @@ pub fn json(report: &Report) -> Result<String, serde_json::Error> {
 }
 
 /// Any value, laid out in the same way.
-fn indented(value: &impl Serialize) -> Result<String, serde_json::Error> {
+pub(crate) fn indented(value: &impl Serialize) -> Result<String, serde_json::Error> {
     let mut bytes = Vec::new();
     value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, Rows::default()))?;
     bytes.push(b'\n');

@@ -8,6 +8,7 @@
 pub mod count;
 pub mod csv;
 mod debug_info;
+pub mod diff;
 mod json;
 pub mod model;
 mod named;

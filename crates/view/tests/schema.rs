@@ -7,16 +7,24 @@ mod sample;
 use std::{env, fs, path::PathBuf};
 
 use carom_store::SampleMeans;
-use carom_view::{count, model, reuse, share};
+use carom_view::{count, diff, model, reuse, share};
+use schemars::Schema;
 use serde_json::Value;
 
 /// Set to rewrite the checked-in schema.
 const BLESS: &str = "CAROM_BLESS";
 
 #[test]
-fn the_checked_in_schema_is_current() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/report.schema.json");
-    let current = format!("{:#}\n", model::schema().as_value());
+fn the_checked_in_schemas_are_current() {
+    is_current("report", &model::schema());
+    is_current("diff", &diff::model::schema());
+}
+
+#[track_caller]
+fn is_current(name: &str, schema: &Schema) {
+    let path =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/schema/{name}.schema.json"));
+    let current = format!("{:#}\n", schema.as_value());
     if env::var_os(BLESS).is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, &current).unwrap();
@@ -24,7 +32,7 @@ fn the_checked_in_schema_is_current() {
     let checked_in = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         checked_in == current,
-        "docs/schema/report.schema.json is out of date; write it again with {BLESS}=1 cargo test -p carom-view --test schema"
+        "docs/schema/{name}.schema.json is out of date; write it again with {BLESS}=1 cargo test -p carom-view --test schema"
     );
 }
 
@@ -50,6 +58,20 @@ fn reports_keep_to_the_schema() {
     check(&value(&count::report(&run, &findings)));
     for (run, findings) in [sample::relaxed(), sample::sampled_reuse(), sample::hardly_reused()] {
         check(&value(&reuse::report(&run, &findings)));
+    }
+}
+
+#[test]
+fn comparisons_keep_to_their_schema() {
+    let limits = diff::Limits { above: Some(0.05), if_new: true };
+    let validator = jsonschema::validator_for(diff::model::schema().as_value()).unwrap();
+    for compared in [sample::compared::fixed(limits), sample::compared::unchanged(limits)] {
+        let value = serde_json::from_str(&diff::json(&compared).unwrap()).unwrap();
+        let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{}", errors.join("\n"));
+        assert_eq!(value["spread"]["basis"], "assumed");
+        assert!(value["share"]["findings"][0]["share"]["difference"]["low"].is_number());
+        assert!(value["reuse"]["miss_ratio"]["significant"].is_boolean());
     }
 }
 

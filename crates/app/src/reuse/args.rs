@@ -179,7 +179,7 @@ fn bins(text: &str) -> Result<Bins, String> {
 }
 
 /// `256K`, in powers of 1024.
-fn bytes(text: &str) -> Result<u64, String> {
+pub fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let scale: u64 = match unit.trim_end_matches("iB").trim_end_matches('B') {

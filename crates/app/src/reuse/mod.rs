@@ -9,7 +9,7 @@ use carom_collect::{ReuseMethod, ReuseSettings, Settings, WatchChoice};
 use carom_study::recording::Recordings;
 use carom_view::model::Report;
 
-pub use args::{ReuseArgs, ReuseJoin, ReuseLayout};
+pub use args::{ReuseArgs, ReuseJoin, ReuseLayout, bytes};
 
 use crate::{
     failure::{End, Failure},

@@ -8,6 +8,7 @@ mod calls;
 mod command_line;
 mod denied;
 mod descriptors;
+mod diff;
 mod ends;
 mod held;
 mod known_counts;

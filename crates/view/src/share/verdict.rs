@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use carom_study::share::{ShareFindings, Unit};
+use carom_study::share::{SAMPLES_TO_SEE_A_LINE, ShareFindings, Unit};
 
 use crate::{
     RunInfo,
@@ -28,10 +28,6 @@ const ENOUGH_SAMPLES: u64 = 30;
 
 /// The code of the warning that memory of several processes was not compared.
 const NOT_COMPARED: &str = "shared-memory-not-compared";
-
-/// A line that two threads share equally is sampled in both with 95% probability when it is expected to be
-/// sampled this often altogether: (1 - exp(-x/2))^2 = 0.95, samples being independent (Poisson).
-const SAMPLES_TO_SEE_A_LINE: f64 = 7.35;
 
 /// The answer in one or two sentences.
 pub fn verdict(report: &Report, share: &Share) -> String {

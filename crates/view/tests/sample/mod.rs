@@ -1,6 +1,7 @@
 //! Recordings that never took place, with every kind of finding in them: for tests and for looking at the page.
 #![allow(dead_code)] // Every user takes its own part.
 
+pub mod compared;
 mod counted;
 mod crowd;
 mod every_nth;

@@ -1,0 +1,46 @@
+//! Comparisons that never took place.
+
+use carom_study::{
+    diff::{self, ReuseDiff, ShareDiff},
+    reuse::ReuseFindings,
+    share::ShareFindings,
+};
+use carom_view::{
+    diff::{
+        Limits,
+        model::{Diff, DiffSide},
+    },
+    model::Warning,
+};
+
+/// Two recordings of an example: its worst finding is gone after, and another one is new.
+pub fn fixed(limits: Limits) -> Diff {
+    let (_, before) = super::two();
+    let mut after = before.clone();
+    if let Some(worst) = after.objects.first_mut() {
+        worst.object.name = "queue".into();
+    }
+    compared(&[before], &[after], limits)
+}
+
+/// The example twice.
+pub fn unchanged(limits: Limits) -> Diff {
+    let (_, findings) = super::two();
+    compared(&[findings.clone()], &[findings], limits)
+}
+
+fn compared(before: &[ShareFindings], after: &[ShareFindings], limits: Limits) -> Diff {
+    let share: ShareDiff = diff::share(before, after).expect("they are comparable");
+    let relaxed: ReuseFindings = super::relaxed().1;
+    let reuse: Option<ReuseDiff> = diff::reuse(&[relaxed.clone()], &[relaxed]).ok();
+    let warning = Warning { code: "not-compared".into(), text: "An example of a warning.".into() };
+    let side =
+        |profile: &str| DiffSide { profiles: vec![profile.into()], argv: vec!["./app".into()], runs: 1 };
+    carom_view::diff::diff(
+        [side("before.carom"), side("after.carom")],
+        Some(&share),
+        reuse.as_ref(),
+        limits,
+        vec![warning],
+    )
+}
