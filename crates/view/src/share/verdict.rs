@@ -33,6 +33,8 @@ const NOT_COMPARED: &str = "shared-memory-not-compared";
 pub fn verdict(report: &Report, share: &Share) -> String {
     let main = if report.quality.samples == 0 && report.processes.iter().all(|each| !each.coverage.profiled) {
         recording::unprofiled(report)
+    } else if report.threads.len() <= 1 && share.lines.is_empty() {
+        ONE_THREAD.into()
     } else if let Some(few) = &share.not_enough {
         let samples = ranking(report, share);
         // Without watchpoints only what two threads do at nearly the same time is seen: absence takes more evidence.
@@ -68,6 +70,9 @@ pub fn verdict(report: &Report, share: &Share) -> String {
     }
 }
 
+/// No run and no period finds sharing there.
+const ONE_THREAD: &str = "The program has one thread: nothing can be shared.";
+
 /// What sharing means where threads take turns on one processor.
 const ONE_PROCESSOR: &str =
     "The threads took turns on one processor, where no line moves: none of this costs time there.";
@@ -101,15 +106,14 @@ fn nothing(report: &Report, share: &Share) -> String {
     let often = if report.quality.events == 0 { "" } else { " more than once or twice" };
     let seen =
         format!("No line was seen to bounce between threads{often} in {} samples", words::thousands(samples));
-    match report.threads.len() {
-        0 | 1 => format!("{seen}: the program has a single thread."),
-        _ if limit >= 1.0 => format!("{seen}, too few to say more: run longer."),
-        _ => format!(
-            "{seen}; a line that takes more than {} of {} would have shown up.",
-            words::percent(limit),
-            share.matrix.unit.whole()
-        ),
+    if limit >= 1.0 {
+        return format!("{seen}, too few to say more: run longer.");
     }
+    format!(
+        "{seen}; a line that takes more than {} of {} would have shown up.",
+        words::percent(limit),
+        share.matrix.unit.whole()
+    )
 }
 
 /// The share of the smallest line that this many samples would have shown, rounded up to a tenth of a percent:
@@ -137,6 +141,9 @@ fn not_enough(report: &Report, share: &Share, few: &NotEnoughData) -> String {
     );
     let so_far = top(share).map(|(top, _)| format!("; so far {} leads", object(top))).unwrap_or_default();
     match few.run_s {
+        Some(run) if run.0 > words::LONGEST_RUN_S => {
+            format!("{seen} Sample more often with {}{so_far}.", more_samples(share))
+        }
         Some(run) if run.0.is_finite() => {
             let aim = if few.events == 0 {
                 format!(
@@ -195,6 +202,9 @@ fn few_steps(share: &Share, few: &NotEnoughData) -> String {
         few.needed
     );
     match few.run_s {
+        Some(run) if run.0 > words::LONGEST_RUN_S => {
+            format!("{seen}: sample more often with {}.", more_samples(share))
+        }
         Some(run) if run.0.is_finite() => format!("{seen}: run for at least {:.0} s.", run.0.ceil()),
         _ => format!("{seen}: run longer, or sample more often with {}.", more_samples(share)),
     }

@@ -69,10 +69,7 @@ fn nothing_found_states_what_would_have_shown_up() {
     );
     let mut alone = run;
     alone.threads.truncate(1);
-    check(
-        &report(&alone, &sample::nothing(1)).verdict,
-        "No line was seen to bounce between threads in 3,180 samples: the program has a single thread.",
-    );
+    check(&report(&alone, &sample::nothing(1)).verdict, "The program has one thread: nothing can be shared.");
 }
 
 #[test]
@@ -146,13 +143,13 @@ fn few_samples_by_posix_timers_never_say_that_nothing_is_there() {
         // 4.02 s brought these samples; a line of 1% takes 735.
         let seconds = report.share.unwrap().not_enough.unwrap().run_s.unwrap().0;
         assert!((seconds - 4.02 * 735.0 / samples as f64).abs() < 1e-6, "{samples}: {seconds}");
-        assert!(
-            report
-                .verdict
-                .contains(&format!("Run for at least {:.0} s, so that a line that takes 1%", seconds.ceil())),
-            "{}",
-            report.verdict
-        );
+        // Nobody runs a program for minutes to fill a report.
+        let advice = if seconds > 120.0 {
+            "Sample more often with --budget or --period".to_owned()
+        } else {
+            format!("Run for at least {:.0} s, so that a line that takes 1%", seconds.ceil())
+        };
+        assert!(report.verdict.contains(&advice), "{}", report.verdict);
     }
     findings.quality.last_instruction = 736;
     assert!(report(&run, &findings).verdict.starts_with("No line was seen to bounce between threads in 736"));
