@@ -16,6 +16,7 @@ use super::parts::Primitives;
 use super::pattern::pattern;
 use super::scale::Scale;
 use super::tally::{LineKey, LineTally};
+use super::together;
 use super::transfers::Transfers;
 use super::volumes::Volumes;
 use super::{Communication, Matrix, Pattern, Quality, ShareFindings, ShareInput, Unit};
@@ -61,6 +62,7 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     for (key, tally) in &mut samples.lines {
         tally.cells = primitives.cells(*key, tally, roster, names);
     }
+    together::judge(&mut samples.lines);
     let mut volumes = Volumes::default();
     for event in input.events() {
         let (key, line) = roster.met(&event);

@@ -84,7 +84,7 @@ fn finding(
         events: tally.events(),
         pair: busiest_pair(exchange),
         object: names.object(process, byte(line, busiest)),
-        remedy: remedy(exchange, &tally.exchanged, cells, name, array, contention),
+        remedy: remedy(exchange, &tally.exchanged, cells, tally.alike, name, array, contention),
         layout,
         sites: named,
     }

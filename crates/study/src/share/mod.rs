@@ -32,6 +32,7 @@ mod scale;
 mod tally;
 #[cfg(test)]
 pub(crate) mod testing;
+mod together;
 mod transfers;
 mod volumes;
 

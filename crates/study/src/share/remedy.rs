@@ -7,6 +7,7 @@ use carom_base::{Addr, Line};
 use super::extent::Extent;
 use super::layout::{Cell, Part};
 use super::tally::{Conflicts, Exchange};
+use super::together::have_no_owner;
 use super::{Contended, Remedy};
 use crate::symbols::ArrayObject;
 
@@ -44,15 +45,17 @@ impl Elements {
 /// The remedy for a line with these cells (in order of offset). `name` gives the name of a cell, where known.
 ///
 /// False sharing between runs that the same threads use alike goes on wherever these lie, so it counts as true sharing here.
+/// `alike`: all threads write the whole object alike.
 pub(super) fn remedy(
     exchange: &Exchange,
     exchanged: &BTreeMap<Extent, f64>,
     cells: &[Cell],
+    alike: bool,
     name: impl Fn(&Cell) -> Option<String>,
     array: Option<Elements>,
     contention: impl FnOnce(&Cell, &Part) -> Contended,
 ) -> Remedy {
-    let conflicts = avoidable(&exchange.conflicts, cells);
+    let conflicts = avoidable(&exchange.conflicts, cells, alike);
     let volume = exchange.volume.all();
     let avoidable: f64 = conflicts.values().sum();
     let at_line_offsets = cuts(&conflicts, cells);
@@ -89,13 +92,15 @@ fn contended<'a>(exchanged: &BTreeMap<Extent, f64>, cells: &'a [Cell]) -> Option
 
 /// False sharing by the numbers of the cells between which it is, the lower first: what would end if these lay on different
 /// lines.
-fn avoidable(conflicts: &Conflicts, cells: &[Cell]) -> BTreeMap<(usize, usize), f64> {
+fn avoidable(conflicts: &Conflicts, cells: &[Cell], alike: bool) -> BTreeMap<(usize, usize), f64> {
     let number = |of: &Extent| cells.iter().position(|cell| cell.extent.common(*of).is_some());
     let mut between = BTreeMap::new();
     for ((written, accessed), weight) in conflicts {
         let (Some(one), Some(other)) = (number(written), number(accessed)) else { continue };
         let pair = cells.get(one).zip(cells.get(other));
-        if one != other && pair.is_some_and(|(one, other)| !one.used_with(other)) {
+        let parted =
+            |(one, other): (&Cell, &Cell)| !(one.used_with(other) || alike && have_no_owner(one, other));
+        if one != other && pair.is_some_and(parted) {
             *between.entry((one.min(other), one.max(other))).or_default() += weight;
         }
     }
@@ -203,7 +208,7 @@ mod tests {
     }
 
     fn remedy_of(conflicts: &[(u32, u32, f64)], true_sharing: f64, cells: &[Cell]) -> Remedy {
-        remedy(&exchange(conflicts, true_sharing), &BTreeMap::new(), cells, names, None, nobody)
+        remedy(&exchange(conflicts, true_sharing), &BTreeMap::new(), cells, false, names, None, nobody)
     }
 
     fn nobody(_: &Cell, part: &Part) -> Contended {
@@ -285,15 +290,22 @@ mod tests {
         let elements = || Some(Elements { of: of.clone(), line: Line(1) });
         let found = |conflicts: &[(u32, u32, f64)]| {
             let found =
-                remedy(&exchange(conflicts, 0.0), &BTreeMap::new(), &cells, names, elements(), nobody);
+                remedy(&exchange(conflicts, 0.0), &BTreeMap::new(), &cells, false, names, elements(), nobody);
             matches!(found, Remedy::Pad { array: Some(_), .. })
         };
         // Bytes 64, 72 and 96 are in elements 2, 3 and 4.
         assert!(found(&[(0, 8, 1.0), (8, 32, 1.0)]));
         // Fields of one element that different threads use.
         let cells = [cell(8, 8, &[(1, WRITES)]), cell(16, 8, &[(2, WRITES)])];
-        let within =
-            remedy(&exchange(&[(8, 16, 1.0)], 0.0), &BTreeMap::new(), &cells, names, elements(), nobody);
+        let within = remedy(
+            &exchange(&[(8, 16, 1.0)], 0.0),
+            &BTreeMap::new(),
+            &cells,
+            false,
+            names,
+            elements(),
+            nobody,
+        );
         assert!(matches!(within, Remedy::Pad { array: None, .. }));
     }
 
@@ -318,7 +330,7 @@ mod tests {
         let cells = [cell(0, 8, &[(1, WRITES)]), cell(8, 8, &both), cell(16, 8, &both)];
         let exchanged = BTreeMap::from([(extent(8, 8), 1.0), (extent(16, 8), 3.0)]);
         let found = |exchanged: &BTreeMap<_, _>, cells: &[Cell]| {
-            remedy(&exchange(&[(0, 8, 1.0)], 9.0), exchanged, cells, names, None, nobody)
+            remedy(&exchange(&[(0, 8, 1.0)], 9.0), exchanged, cells, false, names, None, nobody)
         };
         assert_eq!(found(&exchanged, &cells), Remedy::ShareLess { offset: 16, width: 8 });
         assert_eq!(found(&BTreeMap::new(), &cells[..2]), Remedy::ShareLess { offset: 8, width: 8 });
@@ -341,7 +353,8 @@ mod tests {
     #[test]
     fn a_lock_is_contended_with_what_it_protects() {
         let exchanged = BTreeMap::from([(extent(0, 4), 3.0), (extent(40, 8), 6.0)]);
-        let found = |cells: &[Cell]| remedy(&exchange(&[], 9.0), &exchanged, cells, names, None, nobody);
+        let found =
+            |cells: &[Cell]| remedy(&exchange(&[], 9.0), &exchanged, cells, false, names, None, nobody);
         let cells = mutex_and_counter(&[(1, WRITES), (2, WRITES)]);
         assert!(matches!(found(&cells), Remedy::Contend(lock) if lock.name.as_deref() == Some("lock")));
         // Others use the counter without the lock, and exchange it more than the lock.

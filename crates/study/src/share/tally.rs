@@ -12,6 +12,7 @@ use super::extent::Extent;
 use super::layout::Cell;
 use super::matrix::Volume;
 use super::scale::Scale;
+use super::together::{have_no_owner, move_together};
 use super::{MIN_LINE_EVENTS, Primitive};
 
 /// A line of a process, or of memory that the processes of a recording share: see [`super::ThreadEntry::keeper`].
@@ -32,6 +33,9 @@ pub(super) struct LineTally {
     pub written_by: BTreeMap<Option<Primitive>, f64>,
     /// The number of the object that lies there.
     pub object: usize,
+    /// All threads write the object alike, and a lock that they use alike moves with it.
+    pub alike: bool,
+    pub locked: bool,
     /// The bytes as runs, once all accesses are known.
     pub cells: Vec<Cell>,
 }
@@ -94,7 +98,10 @@ impl LineTally {
             self.cells.iter().find(|cell| cell.extent.common(extent).is_some())
         };
         match (number(event.earlier.access), number(event.later)) {
-            (Some(written), Some(accessed)) if move_together(&self.cells, written, accessed) => {
+            (Some(written), Some(accessed))
+                if move_together(&self.cells, written, accessed)
+                    || self.locked && have_no_owner(written, accessed) =>
+            {
                 SharingClass::True
             }
             _ => event.class,
@@ -185,15 +192,6 @@ impl LineTally {
         sites.sort_by(|a, b| b.1.seen.cmp(&a.1.seen).then(a.0.cmp(&b.0)));
         sites
     }
-}
-
-/// Whether two runs of a line would move between the threads together, wherever they lie: the bytes of one lock, and what the
-/// same threads use alike beside a lock that they use alike, too.
-fn move_together(cells: &[Cell], one: &Cell, other: &Cell) -> bool {
-    let locked = |cell: &&Cell| cell.part.as_ref().is_some_and(|part| part.of.protects());
-    one.is_one_with(other)
-        || one.used_with(other)
-            && cells.iter().filter(locked).any(|lock| lock.used_with(one) && lock.used_with(other))
 }
 
 #[cfg(test)]
