@@ -2,7 +2,7 @@
 
 use carom_study::symbols::{self, DataObject};
 
-use crate::model::{Frame, Object, ObjectKind};
+use crate::model::{Excerpt, Frame, Object, ObjectKind};
 
 /// As the JSON has addresses.
 pub fn hexadecimal(address: u64) -> String {
@@ -35,5 +35,9 @@ pub fn frame(frame: &symbols::Frame) -> Frame {
         module: frame.module.as_ref().map(|path| path.to_string_lossy().into_owned()),
         address: hexadecimal(frame.address),
         inlined: frame.inlined,
+        source: frame
+            .source
+            .as_ref()
+            .map(|found| Excerpt { first_line: found.first, lines: found.lines.clone() }),
     }
 }

@@ -78,6 +78,7 @@ fn stays_the_same(target: &str, command: &str, options: &[&str], named: &str) {
     let before = report(&[&profile]);
     assert_eq!(fs::read_to_string(at_once).expect("a report"), before.1, "as it was recorded");
     assert!(before.0.contains(named) && !before.1.contains("no-symbols"), "{}", before.0);
+    assert!(before.1.contains("hits++;"), "the source of the increment");
 
     place.build_differently(target);
     assert_eq!(report(&[&profile]), before);

@@ -110,6 +110,9 @@ impl<'a> CachedNames<'a> {
             let question = Question { process, about: About::Code, at: Addr(ip.0), of: is_return.into() };
             frames.extend(self.answer(question, |names| names.frames(process, *ip, is_return)));
         }
+        // A reader looks at the innermost source of the program's own; the others would only make reports larger.
+        let excerpts = frames.iter_mut().filter(|frame: &&mut Frame| frame.source.is_some());
+        excerpts.skip(1).for_each(|frame| frame.source = None);
         frames
     }
 

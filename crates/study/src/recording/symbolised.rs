@@ -10,7 +10,8 @@ use super::heap::{HeapBlocks, heap_object};
 use super::segments::Segments;
 use super::{NamedBytes, Names};
 use crate::symbols::{
-    ArrayObject, DataObject, Frame, HeapType, Mapping, Module, Note, Symbols, ThreadStack, UNKNOWN_HEAP,
+    ArrayObject, DataObject, Frame, HeapType, Mapping, Module, Note, Sources, Symbols, ThreadStack,
+    UNKNOWN_HEAP,
 };
 
 /// What to do about [`UNKNOWN_HEAP`], where something can be done.
@@ -24,6 +25,7 @@ pub struct RecordedNames<'a> {
     blocks: HeapBlocks,
     symbols: BTreeMap<ProcessId, Symbols>,
     segments: Segments<'a>,
+    sources: Sources,
     /// The types of blocks, by site, size and position in the line.
     types: HashMap<(ProcessId, StackId, u64, u64), Option<HeapType>>,
 }
@@ -34,7 +36,15 @@ impl<'a> RecordedNames<'a> {
         let stacks = recording.rows::<Stack>().flatten().map(|s| ((s.process, s.id), s.frames)).collect();
         let blocks = HeapBlocks::new(recording.rows::<HeapObject>().flatten());
         let segments = Segments::new(recording.manifest());
-        Self { recording, stacks, blocks, symbols: BTreeMap::new(), segments, types: HashMap::new() }
+        Self {
+            recording,
+            stacks,
+            blocks,
+            symbols: BTreeMap::new(),
+            segments,
+            sources: Sources::default(),
+            types: HashMap::new(),
+        }
     }
 
     /// Modules of a process that gave no names since the last call, and why.
@@ -52,7 +62,9 @@ impl<'a> RecordedNames<'a> {
 
     /// The functions at one of these addresses, innermost first.
     pub(super) fn frames(&mut self, process: ProcessId, ip: Ip, is_return: bool) -> Vec<Frame> {
-        self.symbols(process).frames(ip, is_return)
+        let mut frames = self.symbols(process).frames(ip, is_return);
+        self.sources.excerpts(&mut frames);
+        frames
     }
 
     /// The call path that allocated the heap block at a byte; empty where there is none.
@@ -128,7 +140,7 @@ fn symbols_of<'a>(process: &ProcessInfo, threads: impl Iterator<Item = &'a Threa
 impl Names for RecordedNames<'_> {
     fn call_path(&mut self, process: ProcessId, ip: Ip, stack: StackId) -> Vec<Frame> {
         let path = self.path(process, ip, stack);
-        self.symbols(process).call_path(&path)
+        path.iter().enumerate().flat_map(|(index, ip)| self.frames(process, *ip, index > 0)).collect()
     }
 
     fn object(&mut self, process: ProcessId, at: Addr) -> DataObject {

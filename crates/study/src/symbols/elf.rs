@@ -1,6 +1,6 @@
 //! What an ELF file says without its DWARF: sections, symbols, unwind ranges, links to debug information.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
@@ -47,19 +47,27 @@ const O_NONBLOCK: i32 = 0o4000;
 /// Of a file that is read at all. Debug information of the largest programs comes to some 5 GiB.
 const MOST_BYTES: u64 = 16 << 30;
 
-/// The bytes of an ELF file. The name comes from the profile and is not trusted: pipes and devices are never opened, and files
-/// without a size (those of procfs, some of which block) are not read.
-pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let refused = |why| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+/// Opens a file whose name comes from the profile and is not trusted: pipes and devices are never opened.
+pub(super) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     if !fs::metadata(path)?.is_file() {
         return refused("not a regular file");
     }
-    let mut file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
     // What was there a moment ago may have been exchanged.
     let status = file.metadata()?;
     if !status.is_file() {
         return refused("not a regular file");
     }
+    Ok((file, status))
+}
+
+fn refused<T>(why: &str) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+}
+
+/// The bytes of an ELF file. Files without a size (those of procfs, some of which block) are not read.
+pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let (mut file, status) = open_regular(path)?;
     match status.len() {
         0 => return refused("an empty file, or none that is kept on a disk"),
         bytes if bytes > MOST_BYTES => return refused("larger than any program"),

@@ -20,6 +20,7 @@ mod intervals;
 mod object;
 mod process;
 mod scopes;
+mod source;
 mod types;
 mod units;
 
@@ -27,6 +28,8 @@ pub(crate) use allocator::{Layer, layer};
 pub use heap_type::HeapType;
 pub(crate) use object::UNKNOWN_HEAP;
 pub use process::{Mapping, Module, Note, Problem, Symbols, ThreadStack};
+pub use source::Excerpt;
+pub(crate) use source::Sources;
 
 use std::path::PathBuf;
 
@@ -53,6 +56,9 @@ pub struct Frame {
     pub address: u64,
     /// True where this function was inlined into the next frame.
     pub inlined: bool,
+    /// The lines of source around it. In a call path only the innermost frame of the program's own code has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Excerpt>,
 }
 
 /// What lies at a data address.

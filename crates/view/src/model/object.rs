@@ -61,4 +61,17 @@ pub struct Frame {
     pub address: String,
     /// True where this function was inlined into the next frame.
     pub inlined: bool,
+    /// The lines of source around it, where they were at hand: in a call path those of the innermost function of the program's
+    /// own code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Excerpt>,
+}
+
+/// Some lines of a source file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+pub struct Excerpt {
+    /// The number of the first one.
+    pub first_line: u32,
+    /// Their text.
+    pub lines: Vec<String>,
 }

@@ -170,6 +170,7 @@ pub fn frame(function: &str, file: &str, line: u32) -> Frame {
         module: Some("/usr/local/bin/app".into()),
         address: 0x1100 + u64::from(line) * 4,
         inlined: false,
+        source: None,
     }
 }
 
