@@ -46,7 +46,7 @@ pub struct OutputArgs {
     /// Print no report
     #[arg(short, long)]
     pub quiet: bool,
-    /// Print all: how it was measured, histograms, volumes
+    /// Print all: more of the code, volumes, histograms, and how it was measured
     #[arg(short, long, conflicts_with = "quiet")]
     pub verbose: bool,
 }

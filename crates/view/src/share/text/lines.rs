@@ -1,6 +1,6 @@
 //! What is contended, ranked, each with its worst line.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{class_of, left_out, picture};
 use crate::{
@@ -12,7 +12,8 @@ use crate::{
     words::{self, ThreadNames},
 };
 
-/// Sites printed per line.
+/// Sites printed per line: those of different source lines that have most of the samples, and in full.
+const TELLING_SITES: usize = 2;
 const SITES: usize = 8;
 
 /// More processes than this are counted instead of listed.
@@ -29,9 +30,9 @@ pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Opti
         page.end();
         head(page, rank + 1, finding, line);
         picture::print(page, line, names);
-        sites(page, line, names);
+        sites(page, line, names, options);
         page.indented(Style::Green, 5, "remedy    ", &line.remedy.text);
-        if !line.remedy.evidence.is_empty() {
+        if options.verbose && !line.remedy.evidence.is_empty() {
             page.indented(Style::Plain, 5, "evidence  ", &line.remedy.evidence);
         }
     }
@@ -125,14 +126,26 @@ fn same_code(sites: &[Site]) -> Vec<SameCode<'_>> {
     groups
 }
 
-fn sites(page: &mut Page, line: &Line, names: &ThreadNames) {
+/// Those that are printed, of `groups`.
+fn chosen<'a, 'b>(groups: &'b [SameCode<'a>], options: &Options) -> Vec<&'b SameCode<'a>> {
+    if options.verbose {
+        return groups.iter().take(SITES).collect();
+    }
+    let mut places = HashSet::new();
+    let of =
+        |group: &SameCode<'a>| (group.site.function.as_deref(), group.site.file.as_deref(), group.site.line);
+    groups.iter().filter(|group| places.insert(of(group))).take(TELLING_SITES).collect()
+}
+
+fn sites(page: &mut Page, line: &Line, names: &ThreadNames, options: &Options) {
     let groups = same_code(&line.sites);
+    let chosen = chosen(&groups, options);
     let places = |group: &SameCode<'_>| match group.touched.as_slice() {
         [only] => only.clone(),
         many => format!("{} ranges", many.len()),
     };
     let shown: Vec<(String, String, &SameCode<'_>)> =
-        groups.iter().take(SITES).map(|group| (names.list(&group.threads), places(group), group)).collect();
+        chosen.into_iter().map(|group| (names.list(&group.threads), places(group), group)).collect();
     let thread_width = shown.iter().map(|row| row.0.chars().count()).max().unwrap_or(0).min(24);
     let field_width = shown.iter().map(|row| row.1.chars().count()).max().unwrap_or(0).min(32);
     for (threads, touched, group) in &shown {
@@ -151,7 +164,7 @@ fn sites(page: &mut Page, line: &Line, names: &ThreadNames) {
             page.indented(Style::Dim, 13, "← ", &path(callers));
         }
     }
-    if groups.len() > SITES {
+    if options.verbose && groups.len() > SITES {
         let more = words::count(groups.len() - SITES, "more site");
         page.put(Style::Dim, &format!("             … and {more}")).end();
     }

@@ -31,7 +31,7 @@ fn volumes_of_accesses_are_labelled_as_estimates() {
 #[test]
 fn a_line_with_its_picture_sites_and_remedy() {
     check(
-        &two(Options::default()),
+        &two(Options { verbose: true, ..Options::default() }),
         "
  1.  17% (±1.3)  96% false sharing  global stats  app.c:12
      line 0x4040c0, from offset 0 of the object (16 bytes)
@@ -50,6 +50,14 @@ fn a_line_with_its_picture_sites_and_remedy() {
                writes bytes 8-15; 96% of the sharing seen is false
 ",
     );
+}
+
+/// worker-1 and worker-2 at two lines of the source; progress() makes a thirtieth of the samples.
+#[test]
+fn the_two_sites_that_tell_most_are_printed() {
+    let text = two(Options::default());
+    assert!(text.contains("count_hit  app.c:31") && text.contains("count_miss  app.c:36"), "{text}");
+    assert!(!text.contains("progress  app.c:44") && !text.contains("evidence"), "{text}");
 }
 
 #[test]
