@@ -26,13 +26,14 @@ pub fn fixed(limits: Limits) -> Diff {
 /// The example twice.
 pub fn unchanged(limits: Limits) -> Diff {
     let (_, findings) = super::two();
-    compared(&[findings.clone()], &[findings], limits)
+    compared(std::slice::from_ref(&findings), std::slice::from_ref(&findings), limits)
 }
 
 fn compared(before: &[ShareFindings], after: &[ShareFindings], limits: Limits) -> Diff {
     let share: ShareDiff = diff::share(before, after).expect("they are comparable");
     let relaxed: ReuseFindings = super::relaxed().1;
-    let reuse: Option<ReuseDiff> = diff::reuse(&[relaxed.clone()], &[relaxed]).ok();
+    let reuse: Option<ReuseDiff> =
+        diff::reuse(std::slice::from_ref(&relaxed), std::slice::from_ref(&relaxed)).ok();
     let warning = Warning { code: "not-compared".into(), text: "An example of a warning.".into() };
     let side =
         |profile: &str| DiffSide { profiles: vec![profile.into()], argv: vec!["./app".into()], runs: 1 };

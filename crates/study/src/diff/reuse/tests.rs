@@ -93,7 +93,7 @@ fn code_that_moved_is_the_same_code() {
 #[test]
 fn only_like_is_compared() {
     let one = run(&[(1, 2, 0.1)]);
-    let refused = |other: ReuseFindings| reuse(&[one.clone()], &[other]).unwrap_err();
+    let refused = |other: ReuseFindings| reuse(std::slice::from_ref(&one), &[other]).unwrap_err();
     assert_eq!(refused(ReuseFindings { chosen_bytes: 2 * L2, ..one.clone() }), Incomparable::Caches);
     let exact = curve(proportion(0.1, 1e3), Basis::Exact);
     assert_eq!(refused(ReuseFindings { curves: vec![exact], ..one.clone() }), Incomparable::Bases);
