@@ -4,14 +4,16 @@ use carom_study_stats::{
     Interval, Term, Z_95, combination, holm, normal_two_sided, student_975, student_two_sided,
 };
 
+use super::known::observations;
 use crate::Estimate;
 
 /// A change is one from this probability on, that runs of an unchanged program differ as much.
 const SIGNIFICANT: f64 = 0.05;
 
-/// The standard deviation between runs of one program, as a part of the odds: assumed where each side is a single run, so
-/// that nothing says how much runs differ. So a share of nearly everything differs as little as one of nearly nothing.
-pub const ASSUMED_SPREAD: f64 = 0.2;
+/// The standard deviation between runs of one program of the logarithm of the odds: assumed where each side is a single run,
+/// so that nothing says how much runs differ. In runs of ten small programs it was between 0 and 0.4, the latter where threads
+/// share their stacks, which lie elsewhere in each run.
+pub const ASSUMED_SPREAD: f64 = 0.4;
 
 /// A quantity before and after.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +53,11 @@ impl Test {
         Self { probability, corrected: probability }
     }
 
+    /// That both are chance is at most as likely as either.
+    pub(super) const fn and(self, other: Self) -> Self {
+        Self::new(self.probability.max(other.probability))
+    }
+
     /// Of a quantity that differs by as much.
     pub(super) fn trend(&self, difference: f64) -> Trend {
         if self.corrected >= SIGNIFICANT {
@@ -69,7 +76,7 @@ impl Change {
     /// The interval is the wider of two. One has the sampling error alone ([`combination`]). The other is Student's for the
     /// means of the runs, with one variance for both sides (W. S. Gosset, Biometrika 6 (1908) 1-25), which unequal variances
     /// hardly harm where both have as many runs (G. E. P. Box, Annals of Mathematical Statistics 25 (1954) 290-302). With one
-    /// run each, it has the sampling error and [`ASSUMED_SPREAD`].
+    /// run each, it has the sampling error and [`ASSUMED_SPREAD`], and the probability is that of the odds.
     pub fn between(before: &[Estimate], after: &[Estimate]) -> Self {
         let sampled = |runs: &[Estimate], sign: f64| -> Vec<Term> {
             let part = 1.0 / runs.len().max(1) as f64;
@@ -80,14 +87,13 @@ impl Change {
         let by_sampling = estimate(&both);
         let value = by_sampling.value;
         let runs = Runs::of(before, after);
-        let half = runs.quantile() * runs.error;
         let difference = Estimate {
             value,
-            low: by_sampling.low.min(value - half),
-            high: by_sampling.high.max(value + half),
+            low: by_sampling.low.min(value - runs.half),
+            high: by_sampling.high.max(value + runs.half),
         };
         let to_zero = if value > 0.0 { value - by_sampling.low } else { by_sampling.high - value };
-        let probability = normal_two_sided(ratio(value, to_zero / Z_95)).max(runs.probability(value));
+        let probability = normal_two_sided(ratio(value, to_zero / Z_95)).max(runs.probability);
         Self { before: of_side(before), after: of_side(after), difference, test: Test::new(probability) }
     }
 
@@ -105,43 +111,60 @@ pub(super) fn correct(tests: &mut [&mut Test]) {
     }
 }
 
-/// How far the difference of two means of runs may be off.
+/// What the runs tell, or are assumed to, of the difference of their means.
 struct Runs {
-    /// Its standard error.
-    error: f64,
-    /// Degrees of freedom; `None` where the spread is assumed.
-    degrees: Option<u32>,
+    /// Half of its interval.
+    half: f64,
+    /// How likely chance does as much.
+    probability: f64,
 }
 
 impl Runs {
     fn of(before: &[Estimate], after: &[Estimate]) -> Self {
-        let sides = [before, after];
-        let runs = (before.len() + after.len()) as u32;
-        let degrees = runs.saturating_sub(2);
-        if degrees == 0 {
-            let spread = |run: &Estimate| ASSUMED_SPREAD * run.value * (1.0 - run.value).clamp(0.0, 1.0);
-            let variance = |run: &Estimate| sampling_variance(run) + spread(run).powi(2);
-            let error = sides.into_iter().flatten().map(variance).sum::<f64>().sqrt();
-            return Self { error, degrees: None };
+        let degrees = (before.len() + after.len()).saturating_sub(2) as u32;
+        if degrees == 0 { Self::assumed(before, after) } else { Self::measured(before, after, degrees) }
+    }
+
+    fn measured(before: &[Estimate], after: &[Estimate], degrees: u32) -> Self {
+        let variance = (squares(before) + squares(after)) / f64::from(degrees);
+        let of_means = 1.0 / before.len().max(1) as f64 + 1.0 / after.len().max(1) as f64;
+        let error = (variance * of_means).sqrt();
+        Self {
+            half: student_975(f64::from(degrees)) * error,
+            probability: student_two_sided(ratio(mean(after) - mean(before), error), degrees),
         }
-        let squares: f64 = sides.into_iter().map(squares).sum();
-        let of_means: f64 = sides.into_iter().map(|side| 1.0 / side.len().max(1) as f64).sum();
-        Self { error: (squares / f64::from(degrees) * of_means).sqrt(), degrees: Some(degrees) }
     }
 
-    fn quantile(&self) -> f64 {
-        self.degrees.map_or(Z_95, |degrees| student_975(f64::from(degrees)))
+    fn assumed(before: &[Estimate], after: &[Estimate]) -> Self {
+        let both = || before.iter().chain(after);
+        let spread = |run: &Estimate| ASSUMED_SPREAD * run.value * (1.0 - run.value).clamp(0.0, 1.0);
+        let variance: f64 = both().map(|run| sampling_variance(run) + spread(run).powi(2)).sum();
+        let odds = |side: &[Estimate]| side.iter().map(|run| log_odds(run).0).sum::<f64>();
+        let of_odds: f64 = both().map(|run| log_odds(run).1 + ASSUMED_SPREAD.powi(2)).sum();
+        Self {
+            half: Z_95 * variance.sqrt(),
+            probability: normal_two_sided(ratio(odds(after) - odds(before), of_odds.sqrt())),
+        }
     }
+}
 
-    fn probability(&self, difference: f64) -> f64 {
-        let t = ratio(difference, self.error);
-        self.degrees.map_or_else(|| normal_two_sided(t), |degrees| student_two_sided(t, degrees))
-    }
+/// The empirical logarithm of the odds, and its variance by sampling (J. B. S. Haldane, Annals of Human Genetics 20 (1956)
+/// 309-311): a half more on either side, so that nothing and everything have one.
+fn log_odds(run: &Estimate) -> (f64, f64) {
+    /// More observations are as good as these.
+    const MOST: f64 = 1e12;
+    let all = observations(run).min(MOST);
+    let (part, rest) = (all * run.value + 0.5, all * (1.0 - run.value).max(0.0) + 0.5);
+    ((part / rest).ln(), 1.0 / part + 1.0 / rest)
+}
+
+fn mean(side: &[Estimate]) -> f64 {
+    side.iter().map(|run| run.value).sum::<f64>() / side.len().max(1) as f64
 }
 
 /// Squared distances from the mean.
 fn squares(side: &[Estimate]) -> f64 {
-    let mean = side.iter().map(|run| run.value).sum::<f64>() / side.len().max(1) as f64;
+    let mean = mean(side);
     side.iter().map(|run| (run.value - mean).powi(2)).sum()
 }
 

@@ -80,6 +80,9 @@ pub fn share(before: &[ShareFindings], after: &[ShareFindings]) -> Result<ShareD
         .filter(|object| object.share.before.value.max(object.share.after.value) >= smallest)
         .collect();
     let mut contended = Change::between(&whole(before), &whole(after));
+    if is_clean(before) != is_clean(after) {
+        contended.test = contended.test.and(events_in_all(before, after).test);
+    }
     let mut false_fraction = enough.then(|| Change::between(&fractions.0, &fractions.1));
     let mut tests: Vec<&mut Test> = vec![&mut contended.test];
     tests.extend(false_fraction.iter_mut().map(|change| &mut change.test));
@@ -90,6 +93,24 @@ pub fn share(before: &[ShareFindings], after: &[ShareFindings]) -> Result<ShareD
     let objects = objects.into_iter().map(Compared::finish).collect();
     Ok(ShareDiff { unit, contended, false_fraction, objects, too_small, smallest })
 }
+
+/// Whether no run has a finding.
+fn is_clean(runs: &[ShareFindings]) -> bool {
+    runs.iter().all(|run| run.objects.is_empty())
+}
+
+/// The events of all findings. A run without one may have had a few.
+fn events_in_all(before: &[ShareFindings], after: &[ShareFindings]) -> RateChange {
+    let rate = |run: &ShareFindings| {
+        let events: u64 = run.objects.iter().map(|object| object.events).sum();
+        Rate { events: events.max(UNLISTED) as f64, samples: samples(run) }
+    };
+    let [before, after] = [before, after].map(|side| side.iter().map(rate).collect::<Vec<_>>());
+    RateChange::between(&before, &after)
+}
+
+/// The most events of what a run does not list.
+const UNLISTED: u64 = MIN_LINE_EVENTS - 1;
 
 /// Samples that shares are of.
 fn samples(run: &ShareFindings) -> f64 {
@@ -193,7 +214,7 @@ impl Compared {
         if seen != [true, true] {
             // A hot line with a few events is listed in one run and not in the next: its events must tell as well that it
             // came or went.
-            share.test = Test::new(share.test.probability.max(rates(Run::events).test.probability));
+            share.test = share.test.and(rates(Run::events).test);
         }
         let volumes = sides.each_ref().map(|side| volumes(side));
         Some(Self { object, seen, share, false_sharing: rates(Run::false_events), volumes })
@@ -257,8 +278,8 @@ impl Run {
 
     /// A line that is not listed may have had a few.
     fn events(&self) -> Rate {
-        let unlisted = (MIN_LINE_EVENTS - 1) as f64;
-        Rate { events: self.seen.as_ref().map_or(unlisted, |seen| seen.events), samples: self.samples }
+        let events = self.seen.as_ref().map_or(UNLISTED as f64, |seen| seen.events);
+        Rate { events, samples: self.samples }
     }
 
     fn false_events(&self) -> Rate {
