@@ -49,7 +49,11 @@ pub enum Command {
     #[command(after_help = LINK_EXAMPLES)]
     LinkFlags,
     /// Print the JSON Schema of reports
-    Schema,
+    Schema {
+        /// That of carom diff instead
+        #[arg(long)]
+        diff: bool,
+    },
     /// Print a shell's completions
     #[command(hide = true)]
     Completions {

@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         Command::Diff(args) => diff::run(&args),
         Command::Doctor(args) => tools::doctor(&args),
         Command::LinkFlags => tools::link_flags(),
-        Command::Schema => tools::schema(),
+        Command::Schema { diff } => tools::schema(diff),
         Command::Completions { shell } => tools::completions(shell),
         Command::Man { dir } => tools::man(&dir),
     };

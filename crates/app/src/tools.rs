@@ -41,8 +41,9 @@ pub fn link_flags() -> Result<End, Failure> {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn schema() -> Result<End, Failure> {
-    output::print(&format!("{:#}\n", carom_view::model::schema().as_value()))?;
+pub fn schema(diff: bool) -> Result<End, Failure> {
+    let schema = if diff { carom_view::diff::model::schema() } else { carom_view::model::schema() };
+    output::print(&format!("{:#}\n", schema.as_value()))?;
     Ok(End::Success)
 }
 

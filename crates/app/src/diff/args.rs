@@ -40,7 +40,7 @@ pub struct DiffArgs {
     /// Findings to print
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
-    /// Write the comparison as JSON (schema: docs/schema/diff.schema.json); - is standard output
+    /// Write the comparison as JSON (schema: carom schema --diff); - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write it as Markdown for a pull request; - is standard output

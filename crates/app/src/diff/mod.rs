@@ -3,7 +3,7 @@
 mod args;
 mod sides;
 
-use std::{fs, io::Write, path::Path};
+use std::{fs, path::Path};
 
 use carom_store::Recording;
 use carom_study::{
@@ -41,7 +41,7 @@ pub fn run(args: &DiffArgs) -> Result<End, Failure> {
     let printed = [&args.json, &args.markdown].into_iter().flatten().any(|file| is_stdout(file));
     if !args.quiet && !printed {
         let options = output::options(args.color, args.top, &std::io::stdout());
-        print!("{}", carom_view::diff::text(&diff, &options));
+        output::print(&carom_view::diff::text(&diff, &options))?;
     }
     Ok(if diff.gate.failed { End::Failed } else { End::Success })
 }
@@ -132,7 +132,8 @@ fn is_stdout(file: &Path) -> bool {
 }
 
 fn save(file: &Path, text: &str) -> Result<(), Failure> {
-    let written =
-        if is_stdout(file) { std::io::stdout().write_all(text.as_bytes()) } else { fs::write(file, text) };
-    written.map_err(|error| Failure::new(format!("{}: {error}", file.display())))
+    if is_stdout(file) {
+        return output::print(text);
+    }
+    fs::write(file, text).map_err(|error| Failure::new(format!("{}: {error}", file.display())))
 }

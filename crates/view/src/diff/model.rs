@@ -46,7 +46,7 @@ pub struct DiffSide {
 pub struct Spread {
     /// Whether the recordings tell.
     pub basis: SpreadBasis,
-    /// The standard deviation between runs, as a part of the odds, where it is assumed.
+    /// The standard deviation between runs of the logarithm of the odds, where it is assumed.
     pub assumed: Option<Real>,
 }
 

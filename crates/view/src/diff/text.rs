@@ -132,9 +132,9 @@ pub(super) fn trust(diff: &Diff) -> String {
     let Spread { basis, assumed } = diff.spread;
     let spread = match (basis, assumed) {
         (SpreadBasis::Assumed, Some(part)) => format!(
-            "One run each does not tell how much runs of one program differ: a standard deviation of {} of \
-             the odds is assumed. Record several with --runs to measure it.",
-            words::percent(part.0)
+            "One run each does not tell how much runs of one program differ: a standard deviation of {:.1} \
+             of the logarithm of the odds is assumed. Record several with --runs to measure it.",
+            part.0
         ),
         _ => "The intervals have the differences between runs in them.".to_owned(),
     };

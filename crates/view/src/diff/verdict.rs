@@ -14,6 +14,8 @@ pub(super) fn verdict(diff: &Diff) -> String {
             &format!("The share of {} that goes to contended lines", share.unit.whole()),
             &share.contended_share,
         ));
+        let fraction = share.false_fraction.as_ref().filter(|fraction| fraction.significant);
+        sentences.extend(fraction.map(|fraction| total("False sharing as a part of all sharing", fraction)));
         // Whose false sharing changed, is not as it was.
         let told = |found: &&ObjectDiff| found.fate != Fate::Left || false_sharing(found).is_none();
         sentences.extend(fates(share.findings.iter().filter(told).map(|f| (f.fate, object(&f.object)))));
