@@ -39,7 +39,8 @@ pub(super) struct PairTally {
     pub spatial: f64,
     pub seen: u64,
     paths: HashMap<(StackId, StackId), f64>,
-    lines: BTreeMap<Addr, f64>,
+    /// By line: a byte there that was reused, and the weight of the reuses. A line may hold several variables.
+    lines: BTreeMap<Addr, (Addr, f64)>,
 }
 
 impl PairTally {
@@ -48,7 +49,7 @@ impl PairTally {
         *self.paths.entry((earlier, later)).or_default() += weight;
         let line = at.line().start();
         if self.lines.len() < LINES_LOOKED_UP || self.lines.contains_key(&line) {
-            *self.lines.entry(line).or_default() += weight;
+            self.lines.entry(line).or_insert((at, 0.0)).1 += weight;
         }
     }
 
@@ -81,8 +82,8 @@ impl PairTally {
     /// The object of most of the reuses.
     fn object(&self, process: ProcessId, names: &mut dyn Names) -> Option<DataObject> {
         let mut found: Vec<(DataObject, f64)> = Vec::new();
-        for (line, weight) in &self.lines {
-            let object = names.object(process, *line);
+        for (at, weight) in self.lines.values() {
+            let object = names.object(process, *at);
             match found.iter_mut().find(|(known, _)| same(known, &object)) {
                 Some((_, sum)) => *sum += weight,
                 None => found.push((object, *weight)),

@@ -45,7 +45,7 @@ fn pairs_are_ranked_by_their_misses() {
     assert_eq!(of(1).worst_pair, None);
 }
 
-/// A matrix `a` in front of 0x2000, and a matrix `b` behind.
+/// A matrix `a` in front of 0x2008, in the middle of a line, and a matrix `b` behind.
 struct Matrices;
 
 impl Names for Matrices {
@@ -53,7 +53,7 @@ impl Names for Matrices {
         NoNames.call_path(process, ip, stack)
     }
     fn object(&mut self, process: ProcessId, at: Addr) -> DataObject {
-        let name = if at < Addr(0x2000) { "a" } else { "b" };
+        let name = if at < Addr(0x2008) { "a" } else { "b" };
         DataObject { name: name.to_owned(), ..NoNames.object(process, at) }
     }
     fn field(&mut self, _: ProcessId, _: Addr, _: u32) -> Option<String> {
@@ -64,20 +64,20 @@ impl Names for Matrices {
     }
 }
 
-/// The first pair reuses `a` 250 times, in two rows, and `b` 200 times; nobody knows where the second pair does.
+/// The first pair reuses `a` 250 times, in two rows, and `b` 300 times, in a line with the end of `a`; nobody knows where the second pair does.
 #[test]
 fn pairs_have_the_object_of_most_of_their_reuses() {
     let at = |at, count| ReuseCell { at: Addr(at), ..pair_cell(0, (0x10, 0x20), 8, count) };
     let input = Synthetic::new(1).cells([
-        reads(0, 8, 550),
+        reads(0, 8, 650),
         at(0x1000, 150),
-        at(0x2000, 200),
+        at(0x2008, 300),
         at(0x1fff, 100),
         pair_cell(0, (0x30, 0x40), 8, 100),
     ]);
     let found = analyse(&input, &mut Matrices, &ReuseOptions::default());
     let named = |pair: &Pair| pair.object.as_ref().map(|object| object.name.clone());
-    assert_eq!(found.pairs.iter().map(named).collect::<Vec<_>>(), [Some("a".to_owned()), None]);
+    assert_eq!(found.pairs.iter().map(named).collect::<Vec<_>>(), [Some("b".to_owned()), None]);
 }
 
 /// Every process has the program at another multiple of 64 KiB.
