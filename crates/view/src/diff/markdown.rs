@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use super::model::{Change, Diff};
 use super::text::trust;
-use super::verdict::{difference, object, pair, rows_of_reuse, rows_of_share};
-use crate::words;
+use super::verdict::{difference, object, pair, rows_of_reuse, rows_of_share, value};
 
 /// GitHub's dialect: the verdict, a table for each question, and how far to trust it.
 pub fn markdown(diff: &Diff) -> String {
@@ -51,8 +50,8 @@ fn table(
             text,
             "| {fate} | {} | {} | {} | {} |",
             escaped(&name),
-            words::percent_with_error(&change.before),
-            words::percent_with_error(&change.after),
+            value(&change.before),
+            value(&change.after),
             difference(change)
         );
     }

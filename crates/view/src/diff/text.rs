@@ -1,7 +1,7 @@
 //! The comparison for a terminal.
 
 use super::model::{Change, Diff, Fate, ObjectDiff, ReuseDiff, ShareDiff, Spread, SpreadBasis};
-use super::verdict::{difference, object, pair, rows_of_reuse, rows_of_share};
+use super::verdict::{difference, object, pair, rows_of_reuse, rows_of_share, value};
 use crate::{
     text::{
         Options,
@@ -100,8 +100,8 @@ fn finding(page: &mut Page, fate: Fate, change: &Change, name: &str) {
 
 fn line(page: &mut Page, style: Style, fate: &str, change: &Change, name: &str) {
     page.plain("  ").cell(style, fate, FATE);
-    page.cell(Style::Plain, &words::percent_with_error(&change.before), VALUE);
-    page.cell(Style::Plain, &words::percent_with_error(&change.after), VALUE);
+    page.cell(Style::Plain, &value(&change.before), VALUE);
+    page.cell(Style::Plain, &value(&change.after), VALUE);
     page.cell(Style::Plain, &difference(change), DIFFERENCE).put(Style::Cyan, name).end();
 }
 

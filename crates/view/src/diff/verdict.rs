@@ -2,7 +2,7 @@
 
 use super::model::{Change, Diff, Fate, ObjectDiff, PairDiff, ReuseDiff, ShareDiff};
 use crate::{
-    model::{Frame, Object},
+    model::{Frame, Interval, Object},
     words,
 };
 
@@ -48,19 +48,25 @@ fn total(what: &str, change: &Change) -> String {
 
 /// `-48 points, -50 to -46`
 pub(super) fn difference(change: &Change) -> String {
-    let signed = |value: f64| {
-        let points = words::percent(value.abs()).replace('%', "");
-        let sign = if value < 0.0 && points != "0" {
-            "-"
-        } else if points == "0" {
-            ""
-        } else {
-            "+"
-        };
-        format!("{sign}{points}")
-    };
     let by = change.difference;
-    format!("{} points, {} to {}", signed(by.estimate.0), signed(by.low.0), signed(by.high.0))
+    let [value, low, high] = [by.estimate, by.low, by.high].map(|part| points(part.0));
+    format!("{value} points, {low} to {high}")
+}
+
+/// `+2.7`, `-48`, `0`: percentage points with a decimal below ten.
+fn points(part: f64) -> String {
+    let points = part * 100.0;
+    if points.abs() < 0.05 {
+        return "0".to_owned();
+    }
+    let decimals = usize::from(points.abs() < 9.95);
+    let text = format!("{points:+.decimals$}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// `48% (±4)`, and without an error where every access was followed.
+pub(super) fn value(known: &Interval) -> String {
+    if known.low == known.high { words::percent(known.estimate.0) } else { words::percent_with_error(known) }
 }
 
 /// What came and what went, by name: `` `stats` (app.c:12) is gone. ``

@@ -15,6 +15,12 @@ fn what_came_and_went_is_named() {
 }
 
 #[test]
+fn differences_have_signs_and_few_digits() {
+    let points = |part: f64| super::points(part);
+    assert_eq!([-0.484, 0.027, 0.03, 0.0004, -0.0004, 0.0].map(points).join(" "), "-48 +2.7 +3 0 0 0");
+}
+
+#[test]
 fn nothing_changes_between_equals() {
     let diff = sample::compared::unchanged(Limits { above: Some(0.0), if_new: true });
     assert!(!diff.gate.failed, "{:?}", diff.gate);
