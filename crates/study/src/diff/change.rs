@@ -15,7 +15,7 @@ const SIGNIFICANT: f64 = 0.05;
 /// share their stacks, which lie elsewhere in each run.
 pub const ASSUMED_SPREAD: f64 = 0.4;
 
-/// A quantity before and after.
+/// A quantity, a part of 1, before and after.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// The mean of the runs before, with the sampling error.
@@ -89,8 +89,8 @@ impl Change {
         let runs = Runs::of(before, after);
         let difference = Estimate {
             value,
-            low: by_sampling.low.min(value - runs.half),
-            high: by_sampling.high.max(value + runs.half),
+            low: by_sampling.low.min(value - runs.half).max(-1.0),
+            high: by_sampling.high.max(value + runs.half).min(1.0),
         };
         let to_zero = if value > 0.0 { value - by_sampling.low } else { by_sampling.high - value };
         let probability = normal_two_sided(ratio(value, to_zero / Z_95)).max(runs.probability);
