@@ -10,7 +10,7 @@ use super::heap::{HeapBlocks, heap_object};
 use super::segments::Segments;
 use super::{NamedBytes, Names};
 use crate::symbols::{
-    ArrayObject, DataObject, Frame, HeapType, Mapping, Module, Note, Sources, Symbols, ThreadStack,
+    ArrayObject, DataObject, Frame, HeapType, Images, Mapping, Module, Note, Sources, Symbols, ThreadStack,
     UNKNOWN_HEAP,
 };
 
@@ -24,6 +24,7 @@ pub struct RecordedNames<'a> {
     stacks: HashMap<(ProcessId, StackId), Vec<Ip>>,
     blocks: HeapBlocks,
     symbols: BTreeMap<ProcessId, Symbols>,
+    images: Images,
     segments: Segments<'a>,
     sources: Sources,
     /// The types of blocks, by site, size and position in the line.
@@ -41,6 +42,7 @@ impl<'a> RecordedNames<'a> {
             stacks,
             blocks,
             symbols: BTreeMap::new(),
+            images: Images::default(),
             segments,
             sources: Sources::default(),
             types: HashMap::new(),
@@ -112,7 +114,7 @@ impl<'a> RecordedNames<'a> {
         self.symbols.entry(process).or_insert_with(|| {
             let threads = manifest.threads.iter().filter(|thread| thread.process == process);
             match manifest.processes.get(process.0 as usize) {
-                Some(info) => symbols_of(info, threads),
+                Some(info) => symbols_of(info, threads).sharing(&self.images),
                 None => Symbols::new(Vec::new(), Vec::new(), Vec::new()),
             }
         })

@@ -27,7 +27,7 @@ mod units;
 pub(crate) use allocator::{Layer, layer};
 pub use heap_type::HeapType;
 pub(crate) use object::UNKNOWN_HEAP;
-pub use process::{Mapping, Module, Note, Problem, Symbols, ThreadStack};
+pub use process::{Images, Mapping, Module, Note, Problem, Symbols, ThreadStack};
 pub use source::Excerpt;
 pub(crate) use source::Sources;
 

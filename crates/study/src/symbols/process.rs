@@ -1,7 +1,9 @@
 //! The address space of one process of a recording.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
@@ -82,12 +84,32 @@ pub struct Symbols {
     pub(super) mappings: Vec<Mapping>,
     pub(super) stacks: Vec<ThreadStack>,
     directories: Vec<PathBuf>,
+    images: Images,
+}
+
+/// What was read of modules, shared by the processes that have loaded them.
+#[derive(Clone, Default)]
+pub struct Images(Rc<RefCell<HashMap<FileId, Rc<Image>>>>);
+
+/// A file and its build-id.
+type FileId = (PathBuf, Option<String>);
+
+impl Images {
+    fn get(&self, module: &Module, directories: &[PathBuf]) -> Rc<Image> {
+        let key = (module.path.clone(), module.build_id.clone());
+        let known = self.0.borrow().get(&key).cloned();
+        known.unwrap_or_else(|| {
+            let image = Rc::new(Image::load(module, directories));
+            self.0.borrow_mut().insert(key, image.clone());
+            image
+        })
+    }
 }
 
 /// A module with its image, once it was needed.
 struct Loaded {
     module: Module,
-    image: OnceCell<Image>,
+    image: OnceCell<Rc<Image>>,
     /// An address in it was asked for since [`Symbols::notes`] last told.
     needed: Cell<bool>,
 }
@@ -108,7 +130,14 @@ impl Symbols {
             .into_iter()
             .map(|module| Loaded { module, image: OnceCell::new(), needed: Cell::new(false) })
             .collect();
-        Self { modules, mappings, stacks, directories: vec![PathBuf::from(DEBUG_DIRECTORY)] }
+        let directories = vec![PathBuf::from(DEBUG_DIRECTORY)];
+        Self { modules, mappings, stacks, directories, images: Images::default() }
+    }
+
+    /// Shares what is read with all who were given the same images. They must look for debug files in the same places.
+    pub fn sharing(mut self, images: &Images) -> Self {
+        self.images = images.clone();
+        self
     }
 
     /// Looks for separate debug files below `directories` instead of `/usr/lib/debug`.
@@ -137,7 +166,7 @@ impl Symbols {
             return None;
         }
         loaded.needed.set(true);
-        let image = loaded.image.get_or_init(|| Image::load(&loaded.module, &self.directories));
+        let image = loaded.image.get_or_init(|| self.images.get(&loaded.module, &self.directories));
         let stated = address.wrapping_sub(loaded.module.bias);
         Some(Place { module: &loaded.module, image, stated })
     }

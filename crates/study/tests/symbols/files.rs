@@ -191,9 +191,3 @@ fn memory_outside_of_modules_is_called_what_it_is() {
     assert_eq!((frames[0].module.clone(), frames[0].address), (Some(PathBuf::from("[vdso]")), 0x10));
     assert_eq!(symbols.frames(Ip(0x4001), true)[0].address, 0x4001, "code made at run time");
 }
-
-#[test]
-fn names_may_be_made_on_another_thread() {
-    fn check<T: Send>() {}
-    check::<Symbols>();
-}
