@@ -62,8 +62,8 @@ impl Study for ShareStudy {
 /// Fewer events than this support no fraction and no matrix.
 pub const ENOUGH_EVENTS: usize = 30;
 
-/// A line with fewer sharing events than this is not called contended: one or two may be a lock taken at
-/// start-up or a buffer handed over once.
+/// A line with fewer sharing events than this is not contended by itself: one or two may be a lock taken at start-up or a
+/// buffer handed over once. Many such lines of one object may be contended together (`objects.rs`).
 pub const MIN_LINE_EVENTS: u64 = 3;
 
 /// A line that two threads share equally is sampled in both with 95% probability when it is expected to be

@@ -33,8 +33,9 @@ pub(super) struct LineTally {
     pub written_by: BTreeMap<Option<Primitive>, f64>,
     /// The number of the object that lies there.
     pub object: usize,
-    /// All threads write the object alike, and a lock that they use alike moves with it.
+    /// All threads write the object alike.
     pub alike: bool,
+    /// And it moves with a lock that they use alike.
     pub locked: bool,
     /// The bytes as runs, once all accesses are known.
     pub cells: Vec<Cell>,

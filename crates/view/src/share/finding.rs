@@ -1,19 +1,22 @@
 //! What `carom profile` says of sharing.
 
+use super::verdict::{NEARLY_ALL, false_part};
 use crate::model::{Finding, Real, RemedyKind, Report, Share};
 
-/// From this fraction of false sharing on, sharing is called false; up to one minus this, true.
-const NEARLY_ALL: f64 = 0.9;
-
-/// The accesses to lines that bounce.
+/// The accesses to lines that bounce. Where the worst of it is spread over many lines, more than were seen to: then those that
+/// follow another thread's write.
 pub fn finding(share: &Share, report: &Report) -> Finding {
     let worst = share.findings.first();
-    let part = if worst.is_some() { share.contended_share.estimate } else { Real(0.0) };
-    let kind = match share.false_fraction {
+    let following = worst.filter(|finding| finding.spread).and_then(|finding| finding.following);
+    let part = match worst {
+        Some(_) => Real(share.contended_share.estimate.0.max(following.map_or(0.0, |part| part.0))),
+        None => Real(0.0),
+    };
+    let kind = match false_part(share) {
         _ if worst.is_none() => "sharing",
         _ if worst.is_some_and(|finding| finding.remedy.kind == RemedyKind::Contend) => "contention",
-        Some(fraction) if fraction.estimate.0 >= NEARLY_ALL => "false sharing",
-        Some(fraction) if fraction.estimate.0 <= 1.0 - NEARLY_ALL => "true sharing",
+        Some(part) if part >= NEARLY_ALL => "false sharing",
+        Some(part) if part <= 1.0 - NEARLY_ALL => "true sharing",
         Some(_) => "true and false sharing",
         None => "sharing",
     };

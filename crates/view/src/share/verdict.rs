@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// From here on sharing is called false, and below one minus this true.
-const NEARLY_ALL: f64 = 0.9;
+pub const NEARLY_ALL: f64 = 0.9;
 
 /// A thread with less than this part of a line's samples is not named as a party to it.
 const BYSTANDER: f64 = 0.02;
@@ -269,7 +269,7 @@ fn found(report: &Report, share: &Share) -> String {
 const FOLLOWING: &str = "the accesses there that follow another thread's write";
 
 /// False sharing as a part of the sharing on the lines that are listed. `None` where too little was seen.
-fn false_part(share: &Share) -> Option<f64> {
+pub fn false_part(share: &Share) -> Option<f64> {
     share.false_fraction?;
     let lines = || share.lines.iter().filter(|line| line.basis == Basis::Step);
     let false_sharing: f64 = lines().map(|line| line.false_sharing.0).sum();
