@@ -5,7 +5,9 @@ use std::{cell::RefCell, ops::Range};
 use carom_base_insn::{Known, Memory, Registers};
 use carom_base_sys::user_memory;
 
-use crate::modules::Modules;
+use crate::{modules::Modules, registry};
+
+const TRAP_FLAG: u64 = carom_base_sys::signal::RFLAGS_TF as u64;
 
 /// The machine context that the kernel saved; changes to it take effect when the handler returns.
 pub struct Context<'a>(&'a mut libc::ucontext_t);
@@ -95,11 +97,29 @@ impl<'a> Context<'a> {
         self.set(libc::REG_RAX, u64::from(number));
     }
 
-    /// Makes the thread trap after every instruction, or not.
-    pub fn set_single_step(&mut self, on: bool) {
-        let flags = self.get(libc::REG_EFL);
-        let trap = carom_base_sys::signal::RFLAGS_TF as u64;
-        self.set(libc::REG_EFL, if on { flags | trap } else { flags & !trap });
+    /// Makes the thread trap after every instruction. Not where [`Self::steps_itself`].
+    pub fn begin_steps(&mut self) {
+        self.set(libc::REG_EFL, self.get(libc::REG_EFL) | TRAP_FLAG);
+        if let Some(thread) = registry::current() {
+            thread.signals().begin_steps();
+        }
+    }
+
+    /// Ends what [`Self::begin_steps`] began. Steps of the program's own go on.
+    pub fn end_steps(&mut self) {
+        if registry::current().is_some_and(|thread| thread.signals().end_steps()) {
+            self.set(libc::REG_EFL, self.get(libc::REG_EFL) & !TRAP_FLAG);
+        }
+    }
+
+    /// Whether the thread traps because of [`Self::begin_steps`].
+    pub fn is_stepped(&self) -> bool {
+        registry::current().is_some_and(|thread| thread.signals().is_stepped())
+    }
+
+    /// Whether the program has set the trap flag itself.
+    pub fn steps_itself(&self) -> bool {
+        self.get(libc::REG_EFL) & TRAP_FLAG != 0 && !self.is_stepped()
     }
 
     /// The signals that the thread blocks, as a kernel mask.

@@ -9,7 +9,6 @@ use carom_base_sys::clock;
 use crate::{
     context::{Context, OwnMemory},
     modules::{self, Modules},
-    registry,
     thread::State,
 };
 
@@ -26,14 +25,6 @@ pub struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Makes the thread trap after every instruction, or not.
-    pub fn set_single_step(&mut self, on: bool) {
-        self.context.set_single_step(on);
-        if let Some(thread) = registry::current() {
-            thread.signals().set_stepped(on);
-        }
-    }
-
     /// The call path of an access at `ip`.
     pub fn stack(&mut self, ip: u64) -> StackId {
         let memory = memory(&self.context, self.modules, &self.state.stack);

@@ -93,16 +93,16 @@ pub fn on_step(mut scene: Scene<'_>) {
 /// Samples the instruction where the burst has arrived, or goes one step on.
 #[inline(never)]
 fn proceed(scene: &mut Scene<'_>) {
-    let Some(Burst { left, weight }) = scene.state.burst else { return };
+    let Some(Burst { left, weight }) = scene.state.burst else { return scene.context.end_steps() };
     scene.weight = weight;
     let ip = scene.context.ip();
     let memory = memory(&scene.context, scene.modules, &scene.state.stack);
-    if left > 0 && may_step(ip, &memory) && !blocks_trap(scene) {
-        scene.set_single_step(true);
+    if left > 0 && may_step(ip, &memory) && !blocks_trap(scene) && !scene.context.steps_itself() {
+        scene.context.begin_steps();
         return;
     }
     scene.state.burst = None;
-    scene.set_single_step(false);
+    scene.context.end_steps();
     if left > 0 {
         interrupted(scene, Population::Step, ip, &[], Some(Skip::Unsteppable));
         return;

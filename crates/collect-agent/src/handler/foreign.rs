@@ -35,7 +35,10 @@ fn hold_back(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) {
     };
     registry::current().and_then(|thread| thread.visit(stop));
     // SAFETY: the kernel's argument.
-    unsafe { Context::new(ucontext) }.block(signal::bit(libc::SIGTRAP));
+    let mut context = unsafe { Context::new(ucontext) };
+    // A trap that is blocked ends the process.
+    context.end_steps();
+    context.block(signal::bit(libc::SIGTRAP));
     // Where it was sent to the process, another thread may be waiting for it.
     // SAFETY: the kernel's argument.
     let to_process = unsafe { (*info).si_code } == libc::SI_USER;

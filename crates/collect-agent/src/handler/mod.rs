@@ -130,9 +130,10 @@ fn handle(info: signal::TrapInfo, ucontext: *mut libc::c_void) -> bool {
         }
     });
     if entered.is_none() && origin == Origin::Step {
-        // The state is in use, so that this thread is in no burst of ours. SAFETY: as above; the closure that also used
-        // it did not run.
-        unsafe { Context::new(ucontext) }.set_single_step(false);
+        // A burst cannot go on where the state is in use.
+        ours = thread.signals().is_stepped();
+        // SAFETY: as above; the closure that also used it did not run.
+        unsafe { Context::new(ucontext) }.end_steps();
     }
     ours
 }
@@ -144,7 +145,7 @@ fn dispatch(scene: Scene<'_>, origin: Origin, info: signal::TrapInfo) -> Option<
     let (timer, step, trap) =
         (control.timer_ns.load(Relaxed), control.step_ns.load(Relaxed), control.trap_ns.load(Relaxed));
     if origin == Origin::Step {
-        return scene.state.burst.is_some().then(|| {
+        return scene.context.is_stepped().then(|| {
             burst::on_step(scene);
             step
         });

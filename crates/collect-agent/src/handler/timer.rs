@@ -32,7 +32,7 @@ pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
     }
     if scene.state.session.control().stop.load(Relaxed) != 0 {
         scene.state.burst = None;
-        scene.set_single_step(false);
+        scene.context.end_steps();
         scene.state.sampler.stop();
         return;
     }
@@ -46,7 +46,7 @@ pub fn on_timer(mut scene: Scene<'_>, late: bool, posix: bool) {
     if late || scene.state.burst.is_some() {
         let stale = scene.state.burst.take().is_some();
         if stale {
-            scene.set_single_step(false);
+            scene.context.end_steps();
         }
         return;
     }

@@ -126,13 +126,18 @@ impl OwnSignals {
         self.hidden.load(Relaxed)
     }
 
-    /// Notes that the embedder has set the thread's trap flag, or cleared it.
-    pub fn set_stepped(&self, stepped: bool) {
-        self.stepped.store(stepped, Relaxed);
+    /// Notes that the embedder has set the thread's trap flag.
+    pub fn begin_steps(&self) {
+        self.stepped.store(true, Relaxed);
+    }
+
+    /// Whether the trap flag is the embedder's.
+    pub fn is_stepped(&self) -> bool {
+        self.stepped.load(Relaxed)
     }
 
     /// Whether the trap flag is the embedder's; the stepping then ends.
-    pub(super) fn end_steps(&self) -> bool {
+    pub fn end_steps(&self) -> bool {
         self.stepped.swap(false, Relaxed)
     }
 
