@@ -59,7 +59,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "carom-study",
-        &["carom-study-stats", "carom-base-detect", "carom-base-sim", "carom-store", "carom-base"],
+        &[
+            "carom-study-stats",
+            "carom-base-detect",
+            "carom-base-insn",
+            "carom-base-sim",
+            "carom-store",
+            "carom-base",
+        ],
     ),
     // Shows the program, the machine and the engine as they are in the manifest.
     ("carom-view", &["carom-study", "carom-store", "carom-base"]),

@@ -31,10 +31,12 @@ pub enum About {
     Layout,
     /// The array that holds a byte.
     Array,
+    /// The innermost loop around an instruction.
+    Loop,
 }
 
 impl About {
-    const ALL: [Self; 5] = [Self::Code, Self::Object, Self::Field, Self::Layout, Self::Array];
+    const ALL: [Self; 6] = [Self::Code, Self::Object, Self::Field, Self::Layout, Self::Array, Self::Loop];
 
     fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()

@@ -362,7 +362,7 @@ pub fn any_stack() -> impl Strategy<Value = Stack> {
 }
 
 pub fn any_name() -> impl Strategy<Value = Name> {
-    let about = [About::Code, About::Object, About::Field, About::Layout, About::Array];
+    let about = [About::Code, About::Object, About::Field, About::Layout, About::Array, About::Loop];
     (any::<(u32, u64, u64)>(), proptest::sample::select(about.to_vec()), any::<String>()).prop_map(
         |((process, at, of), about, answer)| Name {
             question: Question { process: ProcessId(process), about, at: Addr(at), of },

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::heap::own_frames;
 use super::{NamedBytes, Names, RecordedNames};
-use crate::symbols::{ArrayObject, DataObject, Frame, Note};
+use crate::symbols::{ArrayObject, DataObject, Frame, Loop, Note};
 
 /// The most bytes of answers that are stored with a recording. Studies ask for what they rank first first, so what is left out
 /// matters least.
@@ -159,6 +159,11 @@ impl Names for CachedNames<'_> {
     fn array(&mut self, process: ProcessId, at: Addr) -> Option<ArrayObject> {
         let question = Question { process, about: About::Array, at, of: 0 };
         self.answer(question, |names| names.array(process, at))
+    }
+
+    fn loop_around(&mut self, process: ProcessId, ip: Ip) -> Option<Loop> {
+        let question = Question { process, about: About::Loop, at: Addr(ip.0), of: 0 };
+        self.answer(question, |names| names.loop_around(process, ip))
     }
 
     /// The manifest has these.

@@ -2,7 +2,7 @@ use carom_base::{Addr, Ip, Line, ProcessId, StackId};
 
 use serde::{Deserialize, Serialize};
 
-use crate::symbols::{ArrayObject, DataObject, Frame, ObjectKind};
+use crate::symbols::{ArrayObject, DataObject, Frame, Loop, ObjectKind};
 
 /// What things are called. Implemented over symbols in `symbolised.rs`, over stored answers in `cached.rs`, by a table in tests.
 pub trait Names {
@@ -18,6 +18,11 @@ pub trait Names {
 
     /// The array that holds this byte, if it lies in one that is a variable or a heap block by itself.
     fn array(&mut self, _process: ProcessId, _at: Addr) -> Option<ArrayObject> {
+        None
+    }
+
+    /// The innermost loop around an instruction, as far as known.
+    fn loop_around(&mut self, _process: ProcessId, _ip: Ip) -> Option<Loop> {
         None
     }
 

@@ -10,8 +10,8 @@ use super::heap::{HeapBlocks, heap_object};
 use super::segments::Segments;
 use super::{NamedBytes, Names};
 use crate::symbols::{
-    ArrayObject, DataObject, Frame, HeapType, Images, Mapping, Module, Note, Sources, Symbols, ThreadStack,
-    UNKNOWN_HEAP,
+    ArrayObject, DataObject, Frame, HeapType, Images, Loop, Mapping, Module, Note, Sources, Symbols,
+    ThreadStack, UNKNOWN_HEAP,
 };
 
 /// What to do about [`UNKNOWN_HEAP`], where something can be done.
@@ -178,6 +178,10 @@ impl Names for RecordedNames<'_> {
             element: of.name,
             element_bytes: of.size,
         })
+    }
+
+    fn loop_around(&mut self, process: ProcessId, ip: Ip) -> Option<Loop> {
+        self.symbols(process).loop_around(ip)
     }
 
     fn local(&mut self, process: ProcessId, shared: Addr) -> Option<Addr> {

@@ -3,9 +3,17 @@
 use carom_base::{LINE_BYTES, ProcessId};
 
 use super::{
-    Bins, Cache, ENOUGH_USES, FalseSharing, NotEnough, Pair, Quality, ReuseFindings, ReuseInput,
-    ReuseOptions, exact::Exact, false_sharing::false_sharing, fits::fits, input::chosen, pairs::pairs,
-    prefetch::prefetch, sampled::Sampled,
+    Bins, Cache, CurveScope, ENOUGH_USES, FalseSharing, NotEnough, Pair, Quality, ReuseFindings, ReuseInput,
+    ReuseOptions,
+    cost::{costs, first_level},
+    exact::Exact,
+    false_sharing::false_sharing,
+    findings::main_curve,
+    fits::fits,
+    input::chosen,
+    pairs::pairs,
+    prefetch::prefetch,
+    sampled::Sampled,
 };
 use crate::recording::Names;
 
@@ -30,8 +38,8 @@ pub fn analyse(input: &dyn ReuseInput, names: &mut dyn Names, options: &ReuseOpt
     let mut caches = input.caches();
     caches.sort_by_key(|cache| (cache.bytes, cache.level));
     caches.dedup();
-    let question = Question { bins: options.bins, chosen_bytes: chosen(&caches, options), caches };
-    let exact = Exact::of(input, &question);
+    let mut question = Question { bins: options.bins, chosen_bytes: chosen(&caches, options), caches };
+    let mut exact = Exact::of(input, &question);
     let sampled = Sampled::of(input);
     let rate = sane_rate(input.place_rate());
 
@@ -48,6 +56,12 @@ pub fn analyse(input: &dyn ReuseInput, names: &mut dyn Names, options: &ReuseOpt
         let by_size = (u64::from(curve.granularity) != LINE_BYTES, curve.granularity);
         (curve.scope, curve.kind, by_size, curve.distance, curve.reused_by)
     });
+    let costs = costs(&question.caches, main_curve(&curves, CurveScope::All));
+    if let Some(bytes) = first_level(&costs).filter(|_| options.cache_bytes.is_none()) {
+        question.chosen_bytes = bytes;
+        // The misses of its pairs are counted while it is read.
+        exact = Exact::of(input, &question);
+    }
     // Both at once in one recording would be two runs merged; the exact one tells more.
     let uses_only = exact.is_empty();
     let wholes = if uses_only { sampled.wholes(&question) } else { exact.wholes(&question) };
@@ -57,6 +71,7 @@ pub fn analyse(input: &dyn ReuseInput, names: &mut dyn Names, options: &ReuseOpt
     let mut findings = ReuseFindings {
         quality,
         caches: question.caches,
+        costs,
         chosen_bytes: question.chosen_bytes,
         curves,
         pairs,

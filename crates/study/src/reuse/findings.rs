@@ -2,11 +2,11 @@
 
 use carom_base::{Addr, LINE_BYTES, ProcessId, Scope, ThreadId};
 
-use super::{Basis, Cache, Curve, CurveKind, CurveScope, ReusedBy, Unit};
+use super::{Basis, Cache, Cost, Curve, CurveKind, CurveScope, ReusedBy, Unit};
 use crate::{
     Estimate,
     recording::Losses,
-    symbols::{DataObject, Frame},
+    symbols::{DataObject, Frame, Loop},
 };
 
 /// Everything that `carom reuse` has to say about a recording.
@@ -16,8 +16,10 @@ pub struct ReuseFindings {
     pub quality: Quality,
     /// The machine's data caches, the smallest first.
     pub caches: Vec<Cache>,
-    /// The cache that shares of misses are for, in bytes: the one asked for, or else the machine's private cache of the
-    /// second level.
+    /// What the misses of each level cost, the first one first; empty where no curve tells.
+    pub costs: Vec<Cost>,
+    /// The cache that shares of misses are for, in bytes: the one asked for; else that of the first level, where its misses
+    /// cost more than all others; else the machine's private cache of the second level.
     pub chosen_bytes: u64,
     /// Distances and miss ratios, by whose accesses, in which cache, at which granularity: first the curves of all
     /// threads, then those of shared caches, then those of each thread.
@@ -39,14 +41,18 @@ pub struct ReuseFindings {
 impl ReuseFindings {
     /// The curve from which miss ratios of this scope are read: any reuse, stack distances, lines.
     pub fn main_curve(&self, scope: CurveScope) -> Option<&Curve> {
-        let fits = |curve: &&Curve| {
-            let lines =
-                u64::from(curve.granularity) == LINE_BYTES && curve.reused_by != ReusedBy::OtherThread;
-            curve.scope == scope && curve.kind == CurveKind::Any && lines && !curve.miss_ratio.is_empty()
-        };
-        // Exact numbers go before modelled ones, whatever the order in the list.
-        self.curves.iter().filter(fits).min_by_key(|curve| curve.basis != Basis::Exact)
+        main_curve(&self.curves, scope)
     }
+}
+
+/// See [`ReuseFindings::main_curve`].
+pub(super) fn main_curve(curves: &[Curve], scope: CurveScope) -> Option<&Curve> {
+    let fits = |curve: &&Curve| {
+        let lines = u64::from(curve.granularity) == LINE_BYTES && curve.reused_by != ReusedBy::OtherThread;
+        curve.scope == scope && curve.kind == CurveKind::Any && lines && !curve.miss_ratio.is_empty()
+    };
+    // Exact numbers go before modelled ones, whatever the order in the list.
+    curves.iter().filter(fits).min_by_key(|curve| curve.basis != Basis::Exact)
 }
 
 /// Too few uses for a curve.
@@ -97,6 +103,8 @@ pub struct Pair {
     pub share_by_cache: Vec<(CurveScope, f64)>,
     /// The data of most of the reuses, where an address tells.
     pub object: Option<DataObject>,
+    /// The innermost loop around the reuse, where some of its reuses miss.
+    pub around: Option<Loop>,
     /// Parts of the pair's reuses by kind, in the order of [`carom_base::ReuseKind::ALL`].
     pub by_kind: [f64; 4],
     /// Part of the pair's reuses that are of the very bytes used; `None` where that is not known.

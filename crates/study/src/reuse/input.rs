@@ -71,7 +71,7 @@ pub struct Latencies {
 pub struct ReuseOptions {
     /// Bins of the histograms.
     pub bins: super::Bins,
-    /// The cache that shares of misses are for, in bytes; `None`: the machine's private cache of the second level.
+    /// The cache that shares of misses are for, in bytes; `None`: see [`super::ReuseFindings::chosen_bytes`].
     pub cache_bytes: Option<u64>,
     /// Whether to predict what fetching neighbouring lines would do.
     pub prefetch: bool,
@@ -80,8 +80,8 @@ pub struct ReuseOptions {
 /// Assumed where the recording does not have the machine's caches.
 pub(super) const USUAL_L2_BYTES: u64 = 1 << 20;
 
-/// The cache that shares of misses are for: the largest private one behind the first level, else the largest
-/// private, else a usual one.
+/// The cache that shares of misses are for unless those of the first level cost more: the largest private one, else a usual
+/// one.
 pub(super) fn chosen(caches: &[Cache], options: &ReuseOptions) -> u64 {
     let private = caches.iter().filter(|cache| !cache.shared);
     let largest = private.max_by_key(|cache| cache.bytes).map(|cache| cache.bytes);

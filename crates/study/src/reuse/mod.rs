@@ -12,6 +12,7 @@
 
 mod analyse;
 mod bins;
+mod cost;
 mod curve;
 mod exact;
 mod false_sharing;
@@ -32,6 +33,7 @@ mod weights;
 
 pub use analyse::analyse;
 pub use bins::Bins;
+pub use cost::Cost;
 pub use curve::*;
 pub use findings::*;
 pub use input::{Cache, Latencies, ReuseInput, ReuseOptions};

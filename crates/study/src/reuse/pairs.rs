@@ -237,6 +237,7 @@ impl Finished {
             earlier,
             later,
             object: tally.object(key.process, names),
+            around: (misses > 0.0).then(|| names.loop_around(key.process, key.later)).flatten(),
             by_kind: kinds.map(|kind| part(kind, kinds.iter().sum())),
             temporal: (told > 0.0).then(|| tally.temporal / told),
             share: part(reuses, whole.accesses),

@@ -3,7 +3,7 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::ops::Range;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub(super) struct Section {
     pub(super) range: Range<u64>,
     /// Such as `.bss`.
     pub(super) name: String,
+    /// Where its bytes begin in the file, if it has some there.
+    pub(super) offset: Option<u64>,
     /// It holds instructions.
     code: bool,
 }
@@ -84,6 +86,14 @@ pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Some bytes of a file.
+pub(super) fn read_part(path: &Path, offset: u64, bytes: usize) -> io::Result<Vec<u8>> {
+    let (file, _) = open_regular(path)?;
+    let mut part = vec![0; bytes];
+    file.read_exact_at(&mut part, offset)?;
+    Ok(part)
+}
+
 /// The file's headers, checked.
 pub(super) fn parse(bytes: &[u8]) -> Result<object::File<'_>, Problem> {
     let file = object::File::parse(bytes).map_err(|error| Problem::NotElf(error.to_string()))?;
@@ -125,7 +135,8 @@ fn as_allocated(section: &object::Section<'_, '_>) -> Option<Section> {
     }
     let range = section.address()..section.address().checked_add(section.size())?;
     let name = String::from_utf8_lossy(section.name_bytes().ok()?).into_owned();
-    Some(Section { range, name, code: sh_flags.contains(elf::SHF_EXECINSTR) })
+    let offset = section.file_range().map(|(offset, _)| offset);
+    Some(Section { range, name, offset, code: sh_flags.contains(elf::SHF_EXECINSTR) })
 }
 
 /// The section that holds a stated address.

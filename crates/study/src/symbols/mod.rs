@@ -17,6 +17,7 @@ mod heap_fields;
 mod heap_type;
 mod image;
 mod intervals;
+mod loops;
 mod object;
 mod process;
 mod scopes;
@@ -26,6 +27,7 @@ mod units;
 
 pub(crate) use allocator::{Layer, layer};
 pub use heap_type::HeapType;
+pub use loops::Loop;
 pub(crate) use object::UNKNOWN_HEAP;
 pub use process::{Images, Mapping, Module, Note, Problem, Symbols, ThreadStack};
 pub use source::Excerpt;

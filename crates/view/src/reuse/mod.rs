@@ -14,7 +14,7 @@ use carom_base::DistanceKind;
 use carom_study::{
     Estimate,
     reuse::{
-        self, Basis, Bin, ByGeometry, Cache, Curve, CurveKind, CurveScope, ENOUGH_USES, Fit, MissRatio,
+        self, Basis, Bin, ByGeometry, Cache, Cost, Curve, CurveKind, CurveScope, ENOUGH_USES, Fit, MissRatio,
         Model, ReuseFindings, Unit,
     },
 };
@@ -82,7 +82,7 @@ pub fn report(run: &RunInfo, findings: &ReuseFindings) -> Report {
             needed: ENOUGH_USES,
             run_s: few.run_seconds.map(Real),
         }),
-        caches: findings.caches.iter().map(cache).collect(),
+        caches: findings.caches.iter().map(|each| cache(each, &findings.costs)).collect(),
         cache_bytes: findings.chosen_bytes,
         curves: findings.curves.iter().map(curve).collect(),
         fits: findings.fits.iter().map(fit).collect(),
@@ -102,7 +102,8 @@ pub fn report(run: &RunInfo, findings: &ReuseFindings) -> Report {
     report
 }
 
-fn cache(cache: &Cache) -> DataCache {
+fn cache(cache: &Cache, costs: &[Cost]) -> DataCache {
+    let cost = costs.iter().find(|cost| (cost.level, cost.bytes) == (cache.level, cache.bytes));
     DataCache {
         level: cache.level,
         bytes: cache.bytes,
@@ -110,6 +111,7 @@ fn cache(cache: &Cache) -> DataCache {
         ways: Some(cache.ways).filter(|ways| *ways > 0),
         shared_by: cache.shared_by,
         shared: cache.shared,
+        miss_cycles: cost.map(|cost| Real(cost.cycles)),
     }
 }
 

@@ -58,6 +58,9 @@ pub struct DataCache {
     pub shared_by: u32,
     /// True where processors of several cores share it.
     pub shared: bool,
+    /// What the misses of all threads in it that size avoids cost by usual latencies, in cycles by access; null where no
+    /// curve tells.
+    pub miss_cycles: Option<Real>,
 }
 
 /// A working set: what would have to fit into a cache to avoid the misses that size can avoid.
@@ -111,6 +114,9 @@ pub struct ReusePair {
     pub threads: Vec<u32>,
     /// The data that is reused, where an address tells.
     pub object: Option<Object>,
+    /// The innermost loop around the reuse, where known.
+    #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
+    pub around: Option<ReuseLoop>,
     /// Parts of its reuses: read after read, read after write, write after write, write after read.
     pub by_kind: [Real; 4],
     /// Part of its reuses that are of the very bytes used; null where that is not known.
@@ -136,6 +142,18 @@ pub struct ReusePair {
     /// What makes its reuses hit, where it has misses that matter and something is known to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
+}
+
+/// A loop around an instruction that accesses memory.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ReuseLoop {
+    /// Its source file.
+    pub file: Option<String>,
+    /// Its source line.
+    pub line: Option<u32>,
+    /// Bytes by which the instruction's operand moves from round to round, read from the code; null where that is not always
+    /// the same, or not told by this loop alone.
+    pub step_bytes: Option<i64>,
 }
 
 /// Where an instruction is.

@@ -7,7 +7,9 @@ use carom_study::{
 };
 
 use crate::{
-    model::{Real, ReuseFalseSharing, ReusePair, ReusePart, ReuseQuantiles, ReuseScope, ReuseSite},
+    model::{
+        Real, ReuseFalseSharing, ReuseLoop, ReusePair, ReusePart, ReuseQuantiles, ReuseScope, ReuseSite,
+    },
     named::{frame, hexadecimal, object},
 };
 
@@ -23,6 +25,11 @@ pub fn pair(pair: &Pair) -> ReusePair {
         reuse: site(&pair.later),
         threads: ids(&pair.threads),
         object: pair.object.as_ref().map(object),
+        around: pair.around.as_ref().map(|around| ReuseLoop {
+            file: around.at.file.clone(),
+            line: around.at.line,
+            step_bytes: around.step,
+        }),
         by_kind: pair.by_kind.map(Real),
         temporal: pair.temporal.map(Real),
         share: Real(pair.share),

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use carom_base::LINE_BYTES;
+
 use crate::{
     model::{Object, ObjectKind, Reuse, ReusePair},
     reuse::verdict,
@@ -36,10 +38,14 @@ pub fn remedy(reuse: &Reuse, pair: &ReusePair) -> Option<String> {
                  one part of at most {size} follow each other, or make {data} smaller."
             )
         }
-        Walk::Across => format!(
-            "One instruction comes to the next bytes of a line only after {holds}: it walks across the lines. Let the inner \
-             loop walk along them (swap the loops, or transpose {data})."
-        ),
+        Walk::Across(step) => {
+            let walks = step
+                .map_or_else(|| "One instruction walks across the lines".into(), |step| in_steps(pair, step));
+            format!(
+                "{walks} and comes to the next bytes of a line only after {holds}. Let the inner loop walk along the lines \
+                 (swap the loops, or transpose {data})."
+            )
+        }
         Walk::Again => format!(
             "Each pass goes over {holds}. Cut {data} into blocks of at most {part} of that, and make all passes over one \
              block before the next."
@@ -55,17 +61,33 @@ pub fn remedy(reuse: &Reuse, pair: &ReusePair) -> Option<String> {
 enum Walk {
     /// At distances from here to there.
     Random(String, String),
-    /// By one instruction, at the next bytes of the line, each time from afar.
-    Across,
+    /// By one instruction, at the next bytes of the line, each time from afar. In steps of so many bytes, where the code tells.
+    Across(Option<i64>),
     /// At the same place of the source, pass by pass.
     Again,
     /// At another place.
     Apart,
 }
 
+/// Whether an operand that moves by so many bytes is in another line each time.
+fn skips_lines(step: i64) -> bool {
+    step.unsigned_abs() >= LINE_BYTES
+}
+
+/// `The loop at mm.c:17 walks across the lines in steps of 4,096 bytes`.
+fn in_steps(pair: &ReusePair, step: i64) -> String {
+    let around = pair.around.as_ref();
+    let place = around.and_then(|around| words::place(around.file.as_deref(), around.line));
+    let the_loop = place.map_or_else(|| "The loop".into(), |place| format!("The loop at {place}"));
+    let bytes = words::thousands(step.unsigned_abs());
+    format!("{the_loop} walks across the lines in steps of {bytes} bytes")
+}
+
 fn walk(pair: &ReusePair) -> Walk {
-    let far = pair.miss_ratio.0 > 0.5;
-    if let Some(stack) = pair.stack_bytes
+    let step = pair.around.as_ref().and_then(|around| around.step_bytes);
+    let far = pair.miss_ratio.0 > 0.5 || step.is_some_and(skips_lines);
+    if step.is_none()
+        && let Some(stack) = pair.stack_bytes
         && EVEN_BELOW.contains(&(stack.median.0 / stack.p10.0))
         && EVEN_ABOVE.contains(&(stack.p90.0 / stack.median.0))
     {
@@ -76,7 +98,7 @@ fn walk(pair: &ReusePair) -> Walk {
         return Walk::Apart;
     }
     match pair.temporal {
-        Some(temporal) if far && temporal.0 < 0.5 => Walk::Across,
+        Some(temporal) if far && temporal.0 < 0.5 => Walk::Across(step.filter(|step| skips_lines(*step))),
         _ => Walk::Again,
     }
 }

@@ -86,6 +86,7 @@ fn far_pair() -> Pair {
         threads: vec![ThreadId(2)],
         share_by_cache: vec![(CurveScope::Thread(ThreadId(2)), 0.8)],
         object: Some(global("grid", 0, 32 * MIB, "relax.c", 12)),
+        around: None,
         by_kind: [0.8, 0.2, 0.0, 0.0],
         temporal: Some(0.25),
         share: 0.168,
@@ -145,6 +146,7 @@ pub fn relaxed() -> (RunInfo, ReuseFindings) {
     let findings = ReuseFindings {
         quality: Followed { exact_accesses: 400_000_000, place_rate: 1.0, ..Followed::default() },
         caches: vec![cache(1, 48 * KIB, 2), cache(2, MIB, 2), cache(3, 32 * MIB, 8)],
+        costs: Vec::new(),
         chosen_bytes: MIB,
         curves: vec![
             curve(CurveScope::All, 0.89, Basis::Exact, 0.0),
@@ -246,6 +248,7 @@ pub fn hardly_reused() -> (RunInfo, ReuseFindings) {
     run.engine.sample_means = SampleMeans::Accesses;
     let findings = ReuseFindings {
         quality: Followed { uses: 14, reused: 12, place_rate: 1.0, ..Followed::default() },
+        costs: Vec::new(),
         chosen_bytes: MIB,
         not_enough: Some(NotEnough { seen: 12, run_seconds: Some(33.5) }),
         ..ReuseFindings::default()

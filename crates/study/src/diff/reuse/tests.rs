@@ -58,6 +58,7 @@ fn made((earlier, later, misses): (u32, u32, f64), all: f64) -> Pair {
         threads: Vec::new(),
         share_by_cache: Vec::new(),
         object: None,
+        around: None,
         by_kind: [1.0, 0.0, 0.0, 0.0],
         temporal: None,
         share: 2.0 * misses,

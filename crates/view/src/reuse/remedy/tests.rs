@@ -1,5 +1,5 @@
 use crate::{
-    model::{ObjectKind, Real, ReusePair, ReuseQuantiles},
+    model::{ObjectKind, Real, ReuseLoop, ReusePair, ReuseQuantiles},
     reuse, sample,
 };
 
@@ -41,8 +41,21 @@ fn one_instruction_walks_across_the_lines_or_along_them() {
     let same = |pair: &mut ReusePair| pair.reuse = pair.earlier.clone();
     check(
         same,
-        "One instruction comes to the next bytes of a line only after 3.1 times what 1 MiB of private L2 holds: it walks \
-         across the lines. Let the inner loop walk along them (swap the loops, or transpose `grid`).",
+        "One instruction walks across the lines and comes to the next bytes of a line only after 3.1 times what 1 MiB of \
+         private L2 holds. Let the inner loop walk along the lines (swap the loops, or transpose `grid`).",
+    );
+    let around =
+        |step| Some(ReuseLoop { file: Some("/src/relax.c".into()), line: Some(76), step_bytes: Some(step) });
+    check(
+        |pair| {
+            same(pair);
+            pair.around = around(-4096);
+            // By the code it walks across the lines, wherever most of its reuses are.
+            pair.miss_ratio = Real(0.25);
+        },
+        "The loop at relax.c:76 walks across the lines in steps of 4,096 bytes and comes to the next bytes of a line only \
+         after 3.1 times what 1 MiB of private L2 holds. Let the inner loop walk along the lines (swap the loops, or transpose \
+         `grid`).",
     );
     let again = "Each pass goes over 3.1 times what 1 MiB of private L2 holds. Cut `grid` into blocks of at most 1/4 of that, \
                  and make all passes over one block before the next.";
@@ -51,6 +64,14 @@ fn one_instruction_walks_across_the_lines_or_along_them() {
             same(pair);
             pair.miss_ratio = Real(0.125);
             between(pair, 0.0, 3.1 * MIB, 3.1 * MIB);
+        },
+        again,
+    );
+    check(
+        |pair| {
+            same(pair);
+            pair.miss_ratio = Real(0.125);
+            pair.around = around(8);
         },
         again,
     );

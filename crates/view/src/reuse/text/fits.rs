@@ -44,6 +44,7 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
         row(page, reuse, fit, &sizes, names);
         if fit.scope == ReuseScope::All {
             by_geometry(page, fit, &sizes);
+            cost(page, reuse, &sizes);
         }
     }
     let more = told.len().saturating_sub(options.lines);
@@ -96,10 +97,22 @@ fn by_geometry(page: &mut Page, fit: &ReuseFit, sizes: &[u64]) {
         .iter()
         .map(|bytes| of(bytes).map_or(String::new(), |found| words::percent(found.ratio.0)))
         .collect();
+    beneath(page, "  set-associative (model)", &cells);
+}
+
+/// What misses cost.
+fn cost(page: &mut Page, reuse: &Reuse, sizes: &[u64]) {
+    let of = |bytes: &u64| reuse.caches.iter().find(|cache| cache.bytes == *bytes)?.miss_cycles;
+    let cell = |bytes: &u64| of(bytes).map_or(String::new(), |cycles| format!("{:.1}", cycles.0));
+    beneath(page, "  cycles/access (model)", &sizes.iter().map(cell).collect::<Vec<_>>());
+}
+
+/// A row about the row above.
+fn beneath(page: &mut Page, what: &str, cells: &[String]) {
     if cells.iter().all(String::is_empty) {
         return;
     }
-    page.cell(Style::Dim, "  set-associative (model)", WHO);
+    page.cell(Style::Dim, what, WHO);
     let cells: String = cells.iter().map(|cell| format!("{cell:>CELL$}")).collect();
     page.put(Style::Dim, cells.trim_end()).end();
 }

@@ -1,7 +1,7 @@
 //! Uses and reuses by instruction, ranked by misses.
 
 use crate::{
-    model::{Frame, Reuse, ReuseBasis, ReusePair, ReuseScope, ReuseSite},
+    model::{Frame, Reuse, ReuseBasis, ReuseLoop, ReusePair, ReuseScope, ReuseSite},
     reuse::verdict,
     text::{
         Options,
@@ -32,6 +32,9 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
         head(page, rank + 1, pair);
         page.indented(Style::Cyan, INDENT, "use       ", &site(&pair.earlier));
         page.indented(Style::Cyan, INDENT, "reuse     ", &site(&pair.reuse));
+        if let Some(text) = pair.around.as_ref().and_then(around) {
+            page.indented(Style::Plain, INDENT, "loop      ", &text);
+        }
         page.indented(Style::Plain, INDENT, "distance  ", &distance(pair));
         page.indented(Style::Dim, INDENT, "          ", &who(pair, names));
         if let Some(text) = &pair.remedy {
@@ -47,7 +50,9 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
 /// ` 1.  62% of the misses  8.1% of the accesses  global grid  relax.c:12`
 fn head(page: &mut Page, rank: usize, pair: &ReusePair) {
     let misses = words::percent(pair.share_of_misses.0);
-    page.put(Style::Bold, &format!("{rank:>2}.  {misses} of the misses"));
+    // Those of the threads' own caches and of shared ones are two wholes.
+    let whose = if pair.scope == ReuseScope::Shared { "the shared cache's" } else { "the" };
+    page.put(Style::Bold, &format!("{rank:>2}.  {misses} of {whose} misses"));
     page.plain(&format!("  {} of the accesses", words::percent(pair.share.0)));
     if let Some(object) = &pair.object {
         page.plain("  ");
@@ -66,6 +71,20 @@ fn head(page: &mut Page, rank: usize, pair: &ReusePair) {
 /// `relax relax.c:40 ← main relax.c:99`
 fn site(site: &ReuseSite) -> String {
     if site.call_path.is_empty() { "(no symbol)".into() } else { path(&site.call_path) }
+}
+
+/// `mm.c:17, in steps of 4,096 bytes`
+fn around(around: &ReuseLoop) -> Option<String> {
+    let place = words::place(around.file.as_deref(), around.line);
+    let step = around.step_bytes.map(|step| {
+        let back = if step < 0 { " backwards" } else { "" };
+        match step.unsigned_abs() {
+            0 => "at one place".into(),
+            bytes => format!("in steps of {}{back}", words::count(bytes as usize, "byte")),
+        }
+    });
+    let parts: Vec<String> = place.into_iter().chain(step).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// `3.1 MiB (2.9 MiB to 3.3 MiB), 49.2 k accesses; 90% miss`
