@@ -63,7 +63,7 @@ fn growth(body: &[&Instruction], register: Register) -> Option<i64> {
     if writes.next().is_some() || !is_in_each_round(body, change.ip()) {
         return None;
     }
-    let by = |operand: u32| i64::try_from(change.try_immediate(operand).ok()? as i64).ok();
+    let by = |operand: u32| change.try_immediate(operand).ok().map(|value| value as i64);
     let whole = change.op0_kind() == OpKind::Register && change.op0_register() == register;
     match change.mnemonic() {
         Mnemonic::Inc if whole => Some(1),

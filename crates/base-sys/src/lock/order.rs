@@ -35,6 +35,8 @@ pub enum Rank {
     Objects,
     /// Known mappings, and buffers to read them.
     Mappings,
+    /// The limit on descriptors, while it is raised.
+    Limit,
     /// Our own heap.
     Heap,
 }
@@ -185,6 +187,7 @@ mod debug {
                 Self::Actions => "signal actions",
                 Self::Objects => "heap objects",
                 Self::Mappings => "mappings",
+                Self::Limit => "the limit on descriptors",
                 Self::Heap => "our heap",
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use carom_base_sys::signal;
+use carom_base_sys::{perf, signal};
 use carom_collect_translate::Stack;
 
 use crate::{
@@ -32,6 +32,7 @@ fn in_child() {
         return;
     }
     lock::forget_others();
+    perf::settle_limit_in_child();
     HEAP.begin_in_child();
     carom_collect_translate::after_fork();
     super::signals::keep_in_child();

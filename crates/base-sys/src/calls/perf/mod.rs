@@ -7,4 +7,5 @@ mod descriptor;
 mod event;
 mod open;
 
+pub use descriptor::{settle_limit, settle_limit_in_child};
 pub use event::{Delivery, Event, Watch, close_all};
