@@ -48,11 +48,12 @@ fn latency(level: u32) -> f64 {
     LATENCY.get(index).copied().unwrap_or(MEMORY)
 }
 
-/// The first level's cache, in bytes, where its misses cost more than those of all other levels together.
+/// The first level's cache, in bytes, where its misses cost a third of all or more: the order of accesses that avoids them avoids
+/// many of those behind, too.
 pub(super) fn first_level(costs: &[Cost]) -> Option<u64> {
     let (first, others) = costs.split_first()?;
     let behind: f64 = others.iter().map(|cost| cost.cycles).sum();
-    (first.level == 1 && first.cycles >= HIDDEN && first.cycles > behind).then_some(first.bytes)
+    (first.level == 1 && first.cycles >= HIDDEN && first.cycles >= 0.5 * behind).then_some(first.bytes)
 }
 
 #[cfg(test)]
@@ -108,11 +109,12 @@ mod tests {
     }
 
     #[test]
-    fn the_first_level_is_chosen_where_it_costs_more_than_all_behind() {
+    fn the_first_level_is_chosen_where_it_costs_a_third_of_all() {
         let chosen = |ratios| first_level(&costs(&caches(), Some(&curve(ratios))));
         assert_eq!(chosen([0.7, 0.2, 0.1]), Some(L1));
-        assert_eq!(chosen([0.7, 0.3, 0.1]), None, "6 cycles and 9.2");
-        assert_eq!(chosen([0.7, 0.1, 0.14]), None, "6 cycles and 7.6");
+        assert_eq!(chosen([0.7, 0.3, 0.1]), Some(L1), "6 cycles and 9.2");
+        assert_eq!(chosen([0.7, 0.4, 0.1]), None, "6 cycles and 13.8");
+        assert_eq!(chosen([0.7, 0.2, 0.2]), None, "6 cycles and 4.6 and 19");
         assert_eq!(chosen([0.225, 0.1, 0.1]), None, "1.25 cycles are hidden");
     }
 }

@@ -19,7 +19,7 @@ pub struct ReuseFindings {
     /// What the misses of each level cost, the first one first; empty where no curve tells.
     pub costs: Vec<Cost>,
     /// The cache that shares of misses are for, in bytes: the one asked for; else that of the first level, where its misses
-    /// cost more than all others; else the machine's private cache of the second level.
+    /// cost a third of all; else the machine's private cache of the second level.
     pub chosen_bytes: u64,
     /// Distances and miss ratios, by whose accesses, in which cache, at which granularity: first the curves of all
     /// threads, then those of shared caches, then those of each thread.

@@ -39,6 +39,13 @@ pub(super) fn capitalised(text: &str) -> String {
 fn total(what: &str, change: &Change) -> String {
     let (before, after) = (words::percent(change.before.estimate.0), words::percent(change.after.estimate.0));
     let by = difference(change);
+    let apart = change.difference.low.0 > 0.0 || change.difference.high.0 < 0.0;
+    if !change.significant && apart {
+        return format!(
+            "{what} was {before} before and is {after} after ({by}). Among all the numbers that are compared here, one may \
+             differ as much by chance: record several runs with --runs."
+        );
+    }
     if !change.significant {
         return format!("{what} did not change measurably: {before} before, {after} after ({by}).");
     }

@@ -1,5 +1,9 @@
 use crate::diff::{Limits, markdown, model::Fate, text};
-use crate::{sample, text::Options};
+use crate::{
+    model::{Interval, Real},
+    sample,
+    text::Options,
+};
 
 #[test]
 fn what_came_and_went_is_named() {
@@ -26,6 +30,19 @@ fn nothing_changes_between_equals() {
     assert!(!diff.gate.failed, "{:?}", diff.gate);
     assert!(diff.verdict.contains("did not change measurably"), "{}", diff.verdict);
     assert!(diff.share.unwrap().findings.iter().all(|finding| finding.fate == Fate::Left));
+}
+
+/// Twenty comparisons come out as one of them did, by chance.
+#[test]
+fn what_may_be_chance_among_many_is_said_to_be() {
+    for (significant, said) in [(true, "fell from"), (false, "one may differ as much by chance")] {
+        let mut diff = sample::compared::fixed(Limits::default());
+        let change = &mut diff.share.as_mut().unwrap().contended_share;
+        change.difference = Interval { estimate: Real(-0.4), low: Real(-0.7), high: Real(-0.1) };
+        change.significant = significant;
+        let verdict = super::verdict(&diff);
+        assert!(verdict.contains(said), "{verdict}");
+    }
 }
 
 #[test]
