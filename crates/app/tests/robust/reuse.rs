@@ -119,7 +119,9 @@ fn load_distances(profile: &Path, locality: Locality) -> Vec<(u64, usize)> {
 fn the_only_distance_is_found_by_samples() {
     let (program, arguments) = one_distance();
     // 2,048,000 loads: 2,048 samples, a sixth of them private and temporal.
-    let (recorded, _) = same(&DENSE, &program, &arguments);
+    let (recorded, report) = same(&DENSE, &program, &arguments);
+    let around = &report.0["reuse"]["pairs"][0]["loop"];
+    assert_eq!((&around["step_bytes"], around["line"].is_u64()), (&64.into(), true), "{around}");
     for locality in [Locality::Temporal, Locality::Line] {
         let found = load_distances(&recorded.profile(), locality);
         let total: usize = found.iter().map(|(_, count)| count).sum();
