@@ -26,6 +26,13 @@ pub fn object(object: &DataObject) -> Object {
     }
 }
 
+/// A call path from the program's own code on: what it calls of libraries says little to a reader. The whole path where none
+/// of it is the program's.
+pub fn own(path: &[Frame]) -> &[Frame] {
+    let own = path.iter().position(|frame| !frame.library && frame.function.is_some());
+    own.and_then(|own| path.get(own..)).unwrap_or(path)
+}
+
 /// Code by its name.
 pub fn frame(frame: &symbols::Frame) -> Frame {
     Frame {
@@ -35,6 +42,7 @@ pub fn frame(frame: &symbols::Frame) -> Frame {
         module: frame.module.as_ref().map(|path| path.to_string_lossy().into_owned()),
         address: hexadecimal(frame.address),
         inlined: frame.inlined,
+        library: symbols::is_of_library(frame),
         source: frame
             .source
             .as_ref()

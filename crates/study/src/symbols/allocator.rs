@@ -1,4 +1,4 @@
-//! Which frames of an allocation's call path are not where the program decided to allocate.
+//! Which frames of a call path are the program's own, and which are where it allocates.
 
 use carom_base::LINE_BYTES;
 
@@ -9,7 +9,7 @@ use super::Frame;
 pub(crate) enum Layer {
     /// It hands out memory of which it knows no more than size and alignment.
     Allocator,
-    /// Part of a language's library, which allocates on behalf of its callers: `std::vector`, `Box`.
+    /// Part of a language's library, which works on behalf of its callers: `std::vector`, `Box`, `memcpy`.
     Library,
     /// The program, or a library that a program is made of.
     Program,
@@ -37,18 +37,42 @@ const LIBRARIES: [&str; 8] =
 const SOURCES: [&str; 5] =
     ["/library/alloc/src/", "/library/std/src/", "/library/core/src/", "/rust/deps/", "/include/c++/"];
 
+/// How the files of the C library, and of the libraries that compilers bring along, begin.
+const MODULES: [&str; 14] = [
+    "ld-2.",
+    "ld-linux",
+    "ld-musl",
+    "libc++.so",
+    "libc-",
+    "libc.so",
+    "libgcc_s.so",
+    "libgfortran.so",
+    "libgomp.so",
+    "libm-",
+    "libm.so",
+    "libomp.so",
+    "libpthread",
+    "libstdc++.so",
+];
+
+/// True for a function that the program did not write itself, but that a language brings along.
+pub fn is_of_library(frame: &Frame) -> bool {
+    layer(frame) != Layer::Program
+}
+
 /// The layer of one frame.
 pub(crate) fn layer(frame: &Frame) -> Layer {
-    let agent = || {
-        let module = frame.module.as_ref().and_then(|module| module.file_name());
-        module.is_some_and(|name| name.to_string_lossy().starts_with("libcarom_"))
-    };
+    let module = frame.module.as_ref().and_then(|module| module.file_name());
+    let module = module.map(|name| name.to_string_lossy()).unwrap_or_default();
     let name = frame.function.as_deref().unwrap_or_default();
     let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
     let file = frame.file.as_deref().unwrap_or_default();
-    if C.contains(&name) || begins(&ALLOCATORS) || agent() {
+    if C.contains(&name) || begins(&ALLOCATORS) || module.starts_with("libcarom_") {
         Layer::Allocator
-    } else if begins(&LIBRARIES) || SOURCES.iter().any(|part| file.contains(part)) {
+    } else if begins(&LIBRARIES)
+        || SOURCES.iter().any(|part| file.contains(part))
+        || MODULES.iter().any(|begin| module.starts_with(begin))
+    {
         Layer::Library
     } else {
         Layer::Program
@@ -87,6 +111,20 @@ mod tests {
         check("alloc::raw_vec::RawVec<T>::reserve", "", Layer::Library);
         check("std::vector<int>::push_back(int const&)", "", Layer::Library);
         check("allocate_nodes", "src/list.rs", Layer::Program);
+    }
+
+    #[test]
+    fn libraries_that_compilers_bring_along_are_not_the_program() {
+        let layer_in = |module: &str| {
+            let function = Some("copy".to_owned());
+            layer(&Frame { function, module: Some(module.into()), ..Frame::default() })
+        };
+        let libraries =
+            ["/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/libgomp.so.1", "/lib64/ld-linux-x86-64.so.2"];
+        assert!(libraries.map(layer_in).iter().all(|layer| *layer == Layer::Library));
+        for program in ["/usr/bin/ld", "/usr/lib/libcrypto.so.3", "/usr/lib/libmath.so"] {
+            assert_eq!(layer_in(program), Layer::Program, "{program}");
+        }
     }
 
     /// Inlined into the program, a function has its own name alone.

@@ -25,6 +25,7 @@ mod source;
 mod types;
 mod units;
 
+pub use allocator::is_of_library;
 pub(crate) use allocator::{Layer, layer};
 pub use heap_type::HeapType;
 pub use loops::Loop;

@@ -61,6 +61,9 @@ pub struct Frame {
     pub address: String,
     /// True where this function was inlined into the next frame.
     pub inlined: bool,
+    /// True where the function is not the program's own, but comes with the language or the C library.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub library: bool,
     /// The lines of source around it, where they were at hand: in a call path those of the innermost function of the program's
     /// own code.
     #[serde(skip_serializing_if = "Option::is_none")]

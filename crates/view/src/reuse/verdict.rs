@@ -5,6 +5,7 @@ use crate::{
         DataCache, NotEnoughUses, PrefetchAdvice, Report, Reuse, ReuseBasis, ReuseCurve, ReuseDistance,
         ReuseFalseSharing, ReuseFit, ReuseKinds, ReuseModel, ReusePair, ReuseScope, ReuseSite, ReusedBy,
     },
+    named::own,
     recording,
     words::{self, ThreadNames},
 };
@@ -176,13 +177,14 @@ fn blame(pair: &ReusePair, share: f64) -> String {
     format!("{} of them {what} {place}{}", words::percent(share), at.unwrap_or_default())
 }
 
-/// `relax.c:40`, or the function where the line is not known.
+/// `relax.c:40`, or the function where the line is not known, of the program's own code where there is some.
 pub fn place(site: &ReuseSite) -> String {
-    let at = words::place(site.file.as_deref(), site.line);
-    let unknown = || site.call_path.first().map_or("an unknown place".into(), |frame| frame.address.clone());
+    let frame = own(&site.call_path).first();
+    let at = frame.and_then(|frame| words::place(frame.file.as_deref(), frame.line));
+    let unknown = || frame.map_or("an unknown place".into(), |frame| frame.address.clone());
     at.unwrap_or_else(|| {
-        let name = site.function.clone().unwrap_or_else(unknown);
-        let module = site.call_path.first().and_then(|frame| frame.module.as_deref());
+        let name = frame.and_then(|frame| frame.function.clone()).unwrap_or_else(unknown);
+        let module = frame.and_then(|frame| frame.module.as_deref());
         let file = module.and_then(|path| path.rsplit('/').next());
         file.map_or(name.clone(), |file| format!("{name} in {file}"))
     })
