@@ -26,13 +26,6 @@ pub fn object(object: &DataObject) -> Object {
     }
 }
 
-/// A call path from the program's own code on: what it calls of libraries says little to a reader. The whole path where none
-/// of it is the program's.
-pub fn own(path: &[Frame]) -> &[Frame] {
-    let own = path.iter().position(|frame| !frame.library && frame.function.is_some());
-    own.and_then(|own| path.get(own..)).unwrap_or(path)
-}
-
 /// Code by its name.
 pub fn frame(frame: &symbols::Frame) -> Frame {
     Frame {

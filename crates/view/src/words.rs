@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use crate::model::{Interval, Thread};
+use crate::model::{Frame, Interval, Thread};
 
 /// More names than this are counted instead of listed.
 const LISTED: usize = 3;
@@ -113,6 +113,13 @@ pub fn byte_range(offset: u32, width: u32) -> String {
 /// `1 line`, `2 lines`.
 pub fn count(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", thousands(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// A call path from the program's own code on: what it calls of libraries says little to a reader. The whole path where none
+/// of it is the program's.
+pub fn own(path: &[Frame]) -> &[Frame] {
+    let own = path.iter().position(|frame| !frame.library && frame.function.is_some());
+    own.and_then(|own| path.get(own..)).unwrap_or(path)
 }
 
 /// Digits in groups of three, as in `12,345`.

@@ -5,7 +5,6 @@ use crate::{
         DataCache, NotEnoughUses, PrefetchAdvice, Report, Reuse, ReuseBasis, ReuseCurve, ReuseDistance,
         ReuseFalseSharing, ReuseFit, ReuseKinds, ReuseModel, ReusePair, ReuseScope, ReuseSite, ReusedBy,
     },
-    named::own,
     recording,
     words::{self, ThreadNames},
 };
@@ -179,7 +178,7 @@ fn blame(pair: &ReusePair, share: f64) -> String {
 
 /// `relax.c:40`, or the function where the line is not known, of the program's own code where there is some.
 pub fn place(site: &ReuseSite) -> String {
-    let frame = own(&site.call_path).first();
+    let frame = words::own(&site.call_path).first();
     let at = frame.and_then(|frame| words::place(frame.file.as_deref(), frame.line));
     let unknown = || frame.map_or("an unknown place".into(), |frame| frame.address.clone());
     at.unwrap_or_else(|| {

@@ -2,7 +2,7 @@
 //! from strangers end and the only place that writes an escape.
 
 use super::Options;
-use crate::{model::Frame, named::own, words};
+use crate::{model::Frame, words};
 
 /// How a piece of text looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,7 +183,7 @@ const FRAMES: usize = 4;
 
 /// `work app.c:57 ← main app.c:90`, from the program's own code on.
 pub fn path(frames: &[Frame]) -> String {
-    let frames = own(frames);
+    let frames = words::own(frames);
     let step = |frame: &Frame| {
         let function = frame.function.clone().unwrap_or_else(|| frame.address.clone());
         words::place(frame.file.as_deref(), frame.line)
