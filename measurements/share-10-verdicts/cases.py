@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 @dataclass
 class Case:
     """`kind`: that of the remedy for the worst finding, or None where there is nothing to find. `says`: expressions that verdict and
-    remedy together must match; `never`: what neither may say."""
+    remedy together must match; `never`: what neither may say. `fixed`: an expression for the name of the finding that is gone from
+    the program that was compiled with the expert's remedy (`FIX`)."""
 
     source: str
     expert: str
@@ -15,45 +16,112 @@ class Case:
     never: list = field(default_factory=list)
     options: list = field(default_factory=list)
     flags: list = field(default_factory=list)
+    fixed: str = None
 
     @property
     def name(self):
         return self.source
 
 
-PADDING = ["alignas", "_Alignas", "own cache line", "CachePadded"]
+PADDING = ["alignas", "_Alignas", "own cache line", "CachePadded", "false sharing"]
+OPENMP = ["-fopenmp"]
+FORTRAN = ["-cpp", "-fopenmp"]
+# What is true of every remedy for false sharing.
+APART = ["less often", "ontend", "Padding does not help"]
 
 CASES = [
     Case("ring.c", "head, which the producer writes, and tail, which the consumer writes, share a line: start one on its own; each side's "
          "index is read by the other one as well", "pad-then-share-less|pad", [r"`ring\.(tail|head)` on its own cache line"],
-         [r"slots\[\d+\]` on"]),
+         [r"slots\[\d+\]` on"], fixed="ring"),
     Case("mutex.c", "contention for the mutex, taken in deposit: shorten it or use several", "contend",
-         [r"the mutex `lock`", r"`deposit` \(mutex\.c:11\)"], PADDING + ["false sharing"]),
+         [r"the mutex `lock`", r"`deposit` \(mutex\.c:\d+\)"], PADDING, fixed="lock|accounts"),
     Case("beside_mutex.cpp", "contention for the mutex in cache, taken in lookup; its neighbours are protected by it", "contend",
-         [r"the mutex `cache\.mutex_`|the mutex `mutex_`", r"lookup"], PADDING + ["false sharing"]),
+         [r"the mutex `cache\.mutex_`|the mutex `mutex_`", r"lookup"], PADDING),
     Case("rwlock.cpp", "every reader changes the lock's count of readers", "contend", [r"the reader-writer lock `guard", r"rwlock\.cpp:\d+"],
-         PADDING + ["false sharing"]),
+         PADDING),
     Case("spinlock.c", "contention for the spinlock that protects its neighbours", "contend", [r"the spinlock", r"`add` \(spinlock\.c:\d+\)"],
-         PADDING + ["false sharing"]),
-    Case("atomic_flag.c", "contention for the flag that is used as a lock", "contend", [r"the spinlock `busy`"], PADDING + ["false sharing"]),
-    Case("semaphores.c", "two threads hand a token back and forth", "contend", [r"the semaphore"], PADDING + ["false sharing"], ["--period", "2000"]),
+         PADDING),
+    Case("atomic_flag.c", "contention for the flag that is used as a lock", "contend", [r"the spinlock `busy`"], PADDING),
+    Case("semaphores.c", "two threads hand a token back and forth", "contend", [r"the semaphore"], PADDING, ["--period", "2000"]),
     Case("references.cpp", "threads count references in 5,000 objects: pass by reference", "contend",
-         [r"reference count", r"by reference"], PADDING + ["false sharing"]),
+         [r"reference count", r"by reference"], PADDING, fixed="operator"),
     Case("references.cpp", "the same, by allocation site", "contend", [r"reference count", r"by reference"],
-         PADDING + ["false sharing"], ["--objects"]),
+         PADDING, ["--objects"]),
     Case("references.rs", "threads count the references of one Arc", "contend", [r"reference count", r"by reference"],
-         PADDING + ["false sharing"]),
-    Case("mutex.rs", "contention for the mutex, taken in main's closure", "contend", [r"a mutex", r"mutex\.rs:\d+"], PADDING + ["false sharing"]),
-    Case("critical.c", "contention for OpenMP's critical section", "contend", [r"mutex", r"critical\.c:\d+"], PADDING + ["false sharing"],
-         flags=["-fopenmp"]),
+         PADDING),
+    Case("mutex.rs", "contention for the mutex, taken in main's closure", "contend", [r"a mutex", r"mutex\.rs:\d+"], PADDING),
+    Case("critical.c", "contention for OpenMP's critical section", "contend", [r"mutex", r"critical\.c:\d+"], PADDING,
+         flags=OPENMP),
     Case("per_thread.c", "struct worker has 24 bytes and each thread its own: align the type", "pad-elements",
-         [r"`workers` is an array of `struct worker`, 24 bytes", r"Align the type"]),
+         [r"`workers` is an array of `struct worker`, 24 bytes", r"Align the type"], fixed="workers"),
     Case("counts.c", "each thread has its own long of counts: count in a local variable or give each a line", "pad-elements",
-         [r"`counts` is an array of `long int`, 8 bytes"]),
-    Case("stack.cpp", "Result has 16 bytes and each thread its own, on the stack of main", "pad-elements|pad", [r"false sharing", r"stack of"]),
+         [r"`counts` is an array of `long int`, 8 bytes"], fixed="counts"),
+    Case("stack.cpp", "Result has 16 bytes and each thread its own, on the stack of main", "pad-elements|pad", [r"false sharing", r"stack of"], fixed="stack of|results"),
     Case("read_mostly.c", "the counter of requests beside settings that others read: start it on its own line", "pad",
-         [r"`server\.(requests|connections)` on its own cache line"]),
+         [r"`server\.(requests|connections)` on its own cache line"], fixed="server"),
     Case("counter.c", "all threads add to one counter: one for each thread", "share-less", [r"`requests`", r"its own copy", "Padding does not help"],
-         PADDING + ["false sharing"]),
+         PADDING, fixed="requests"),
     Case("apart.c", "nothing is shared", None, [r"No line was seen to bounce"]),
+
+    # False sharing.
+    Case("sums.f90", "each thread has its own real(8) of sums: OpenMP's reduction, or a local variable", "pad-elements",
+         [r"false sharing", r"`sums` is an array of `real\(kind=8\)`, 8 bytes", r"reduction|variable of its own"], APART + ["alignas", "repr"],
+         flags=FORTRAN, fixed="sums"),
+    Case("common.f90", "hits and misses, neighbours in the common block state, are written by different threads: unused bytes between",
+         "pad", [r"false sharing", r"Start `misses` on its own cache line", "unused"], APART + ["alignas", "repr"], flags=FORTRAN,
+         fixed="hits|misses|state"),
+    Case("tallies.cpp", "struct Tally has 16 bytes and each thread of the region its own: align the type", "pad-elements",
+         [r"false sharing", r"`tallies` is an array of `struct Tally`, 16 bytes", r"Align the type to 64 bytes: `alignas"], APART,
+         flags=OPENMP, fixed="tallies"),
+    Case("neighbours.c", "received and sent, of two files, share a line: align one of them", "pad",
+         [r"false sharing", r"Start `(received|sent)` on its own cache line: `_Alignas"], APART, fixed="received|sent"),
+    Case("settings.c", "the counter of errors beside a setting that others read: start it on its own line", "pad",
+         [r"false sharing", r"Start `(errors|verbose)` on its own cache line: `_Alignas"], APART, fixed="errors|verbose"),
+    Case("straddle.cpp", "the elements have 64 bytes and are not aligned, so neighbours meet in a line: aligned allocation", "pad|pad-elements",
+         [r"false sharing", r"[Aa]llocat|boundary"], APART, fixed="heap"),
+    Case("straddle.cpp", "the same, by allocation site and type", "pad-elements",
+         [r"false sharing", r"`struct Lane`, 64 bytes", r"Allocate it at a 64-byte boundary"], APART, ["--objects"]),
+    Case("heap_pair.c", "two blocks of malloc share a line: allocate each at a 64-byte boundary", "pad",
+         [r"false sharing", r"(block|thread's part|object).* its own cache line"], APART, fixed="heap"),
+    Case("heap_pair.c", "the same, by allocation site and type", "pad",
+         [r"false sharing", r"struct progress", r"aligned_alloc|64-byte boundary"], APART, ["--objects"]),
+    Case("results.cpp", "each thread has its own int in the vector: count in a local variable", "pad|pad-elements",
+         [r"false sharing", r"(part|element|variable)"], APART, fixed="heap"),
+    Case("atomics.rs", "each thread has its own counter in the vector: align the type, or CachePadded", "pad|pad-elements",
+         [r"false sharing", r"CachePadded|repr\(align"], APART + ["alignas"], ["--objects"], fixed="heap|block"),
+    Case("stack_array.c", "each thread has its own struct sum of an array on main's stack: align the type, or add up in a local variable",
+         "pad|pad-elements", [r"false sharing", r"stack|sums", r"_Alignas"], APART, fixed="stack|sums"),
+
+    # Locks.
+    Case("barrier.c", "threads meet at the barrier too often: more work between two meetings", "contend",
+         [r"the barrier `meeting`", r"`step` \(barrier\.c:\d+\)", "more work"], PADDING, fixed="meeting"),
+    Case("queue.cpp", "contention for the queue's mutex, taken in push and pop for single items: hand over many at a time", "contend",
+         [r"the (mutex|condition variable) `queue\.(mutex_|filled_)", r"Queue::(push|pop)", r"several items|for many"], PADDING, fixed="queue"),
+    Case("rwlock.rs", "every reader changes the lock's count of readers: keep a copy, or take it once for many reads", "contend",
+         [r"reader-writer lock", r"rwlock\.rs:\d+", "once for many"], PADDING, fixed="PRICES"),
+    Case("parking_lot", "contention for the mutex, taken in count: count into a table of one's own", "contend",
+         [r"a mutex", r"main\.rs:\d+"], PADDING, fixed="stack|table|heap"),
+    Case("c11_mutex.c", "contention for the mutex guard, taken in push: push many at a time", "contend",
+         [r"the mutex `list\.guard`", r"`push` \(c11_mutex\.c:\d+\)"], PADDING, fixed="list"),
+    Case("test_and_set.c", "contention for the lock that is made of the int locked, taken in deposit", "contend",
+         [r"the (spin)?lock `locked`", r"`deposit` \(test_and_set\.c:\d+\)"], PADDING, fixed="locked|balance"),
+    Case("ticket.cpp", "contention for the ticket lock turnstile, taken in enter", "contend",
+         [r"the (spin)?lock `turnstile", r"`enter\(.*\)` \(ticket\.cpp:\d+\)"], PADDING, fixed="turnstile|visitors"),
+    Case("protected.cpp", "contention for the mutex guard, taken in report, and the statistics that it protects: collect in each thread",
+         "contend", [r"the mutex `guard`", r"`report\(.*\)` \(protected\.cpp:\d+\)"], PADDING, fixed="guard|total"),
+    Case("beside_lock.c", "the limit that others read lies beside the mutex: start it on its own line", "pad|pad-then-share-less",
+         [r"Start `gate\.limit` on its own cache line"], [r"Padding does not help", r"__data|__lock|__owner|__nusers|__kind"]),
+
+    # True sharing.
+    Case("omp_atomic.c", "all threads add to one number atomically: OpenMP's reduction", "share-less",
+         [r"true sharing", r"`matches`", r"reduction|its own copy", "Padding does not help"], PADDING, flags=OPENMP, fixed="matches"),
+    Case("index.c", "true sharing of head, tail and the slots: look at the other side's index less often, hand over several at a time",
+         "share-less", [r"true sharing", r"`ring\.(head|tail)`", r"several at a time|keep a copy"], PADDING),
+    Case("spread.rs", "threads count references of 2,000 Arcs: pass by reference", "contend", [r"reference count", r"by reference"], PADDING,
+         fixed="heap"),
+
+    # Nothing.
+    Case("private.rs", "nothing is shared", None, [r"No line was seen to bounce"]),
+    Case("read_only.cpp", "all threads read one table, and nobody writes it", None, [r"No line was seen to bounce"]),
+    Case("reduction.f90", "each thread has its own sum until the end", None, [r"No line was seen to bounce"], flags=FORTRAN),
 ]

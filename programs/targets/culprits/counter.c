@@ -7,7 +7,13 @@ static atomic_long requests;
 
 static void *add(void *unused) {
     (void)unused;
+#ifdef FIX
+    volatile long own = 0;
+    for (int i = 0; i < 20000000; i++) own++;
+    atomic_fetch_add(&requests, own);
+#else
     for (int i = 0; i < 20000000; i++) atomic_fetch_add(&requests, 1);
+#endif
     return NULL;
 }
 

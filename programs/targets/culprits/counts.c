@@ -6,7 +6,13 @@ static long counts[4] __attribute__((aligned(64)));
 
 static void *run(void *argument) {
     volatile long *own = argument;
+#ifdef FIX
+    volatile long count = 0;
+    for (long i = 0; i < 100000000; i++) count++;
+    *own = count;
+#else
     for (long i = 0; i < 100000000; i++) (*own)++;
+#endif
     return NULL;
 }
 

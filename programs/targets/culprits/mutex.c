@@ -7,11 +7,19 @@ static long accounts[64] __attribute__((aligned(64)));
 
 static void *deposit(void *unused) {
     (void)unused;
+#ifdef FIX
+    volatile long own[64] = {0};
+    for (int i = 0; i < 3000000; i++) own[i & 63] += i;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 64; i++) accounts[i] += own[i];
+    pthread_mutex_unlock(&lock);
+#else
     for (int i = 0; i < 3000000; i++) {
         pthread_mutex_lock(&lock);
         accounts[i & 63] += i;
         pthread_mutex_unlock(&lock);
     }
+#endif
     return NULL;
 }
 

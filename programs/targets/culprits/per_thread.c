@@ -4,6 +4,9 @@
 #include <stdio.h>
 
 struct worker {
+#ifdef FIX
+    _Alignas(64)
+#endif
     uint64_t done, bytes;
     uint32_t errors, id;
 };

@@ -6,6 +6,9 @@
 static struct server {
     int port, timeout;
     long connections;
+#ifdef FIX
+    _Alignas(64)
+#endif
     atomic_long requests;
     char *name;
 } server = {80, 30, 1000, 0, "x"};

@@ -19,7 +19,11 @@ int main() {
             uint64_t x = t + 1, sum = 0;
             for (int i = 0; i < 10000000; i++) {
                 x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+#ifdef FIX
+                const std::shared_ptr<Order> &order = book[x % book.size()];
+#else
                 std::shared_ptr<Order> order = book[x % book.size()];
+#endif
                 sum += order->price + order->id;
             }
             volatile uint64_t sink = sum;

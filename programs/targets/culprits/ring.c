@@ -5,22 +5,29 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CAPACITY = 1024 };
-static const uint64_t ITEMS = 20000000;
+enum { CAPACITY = 1024, ITEMS = 20000000 };
+#ifdef FIX
+#define LINE _Alignas(64)
+enum { BATCH = CAPACITY / 4 };
+#else
+#define LINE
+enum { BATCH = 1 };
+#endif
 
 static struct {
-    _Atomic uint64_t head, tail;
-    uint64_t slots[CAPACITY];
+    LINE _Atomic uint64_t head;
+    LINE _Atomic uint64_t tail;
+    LINE uint64_t slots[CAPACITY];
 } ring;
 
 static void *produce(void *unused) {
     (void)unused;
-    for (uint64_t item = 0; item < ITEMS; item++) {
+    for (uint64_t item = 0; item < ITEMS; item += BATCH) {
         uint64_t head = atomic_load_explicit(&ring.head, memory_order_relaxed);
-        while (head - atomic_load_explicit(&ring.tail, memory_order_acquire) == CAPACITY)
+        while (head - atomic_load_explicit(&ring.tail, memory_order_acquire) > CAPACITY - BATCH)
             sched_yield();
-        ring.slots[head % CAPACITY] = item;
-        atomic_store_explicit(&ring.head, head + 1, memory_order_release);
+        for (uint64_t i = 0; i < BATCH; i++) ring.slots[(head + i) % CAPACITY] = item + i;
+        atomic_store_explicit(&ring.head, head + BATCH, memory_order_release);
     }
     return NULL;
 }
@@ -28,12 +35,12 @@ static void *produce(void *unused) {
 static void *consume(void *unused) {
     (void)unused;
     uint64_t sum = 0;
-    for (uint64_t item = 0; item < ITEMS; item++) {
+    for (uint64_t item = 0; item < ITEMS; item += BATCH) {
         uint64_t tail = atomic_load_explicit(&ring.tail, memory_order_relaxed);
-        while (atomic_load_explicit(&ring.head, memory_order_acquire) == tail)
+        while (atomic_load_explicit(&ring.head, memory_order_acquire) - tail < BATCH)
             sched_yield();
-        sum += ring.slots[tail % CAPACITY];
-        atomic_store_explicit(&ring.tail, tail + 1, memory_order_release);
+        for (uint64_t i = 0; i < BATCH; i++) sum += ring.slots[(tail + i) % CAPACITY];
+        atomic_store_explicit(&ring.tail, tail + BATCH, memory_order_release);
     }
     printf("%lu\n", sum);
     return NULL;

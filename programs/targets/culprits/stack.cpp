@@ -3,7 +3,11 @@
 #include <thread>
 #include <vector>
 
+#ifdef FIX
+struct alignas(64) Result {
+#else
 struct Result {
+#endif
     long number;
     double sum;
 };

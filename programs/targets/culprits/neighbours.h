@@ -1,0 +1,7 @@
+#ifndef NEIGHBOURS_H
+#define NEIGHBOURS_H
+
+extern long received, sent;
+void *send_all(void *unused);
+
+#endif

@@ -1,0 +1,13 @@
+! A sum by OpenMP's reduction: each thread has its own until the end.
+program reduction
+   implicit none
+   real(8) :: total
+   integer :: i
+
+   total = 0
+!$omp parallel do num_threads(4) reduction(+:total)
+   do i = 1, 400000000
+      total = total + sqrt(real(i, 8))
+   end do
+   print *, total
+end program
