@@ -24,6 +24,25 @@ fn a_mutex_is_contended_and_never_taken_apart() {
     assert!(text.contains("the mutex `lock`, taken in `deposit` (mutex.c:"), "{text}");
 }
 
+/// An int that is exchanged for 1 until it was 0, by threads that call it `locked`.
+#[test]
+fn a_lock_of_the_programs_own_is_one() {
+    let finding = worst("test_and_set.c", &["-O2", "-pthread"]);
+    let (kind, text) = remedy_of(&finding);
+    assert_eq!(kind, "contend", "{finding}");
+    assert_eq!(finding["remedy"]["of"]["primitive"], "own-lock", "{finding}");
+    assert!(text.contains("the lock `locked`, taken in `deposit` (test_and_set.c:"), "{text}");
+}
+
+/// Two threads contend for the mutex, and two others only read the limit.
+#[test]
+fn what_lies_beside_a_lock_moves_off() {
+    let finding = worst("beside_lock.c", &["-O2", "-pthread"]);
+    let (kind, text) = remedy_of(&finding);
+    assert!(kind == "pad" || kind == "pad-then-share-less", "{finding}");
+    assert!(text.contains("Start `gate.limit` on its own cache line"), "{text}");
+}
+
 /// Elements that threads have for themselves, of a struct and of numbers.
 #[test]
 fn neighbours_in_an_array_are_its_elements() {

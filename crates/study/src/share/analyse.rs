@@ -14,6 +14,7 @@ use super::objects::Objects;
 use super::order::{InOrder, Step};
 use super::parts::Primitives;
 use super::pattern::pattern;
+use super::protected;
 use super::scale::Scale;
 use super::tally::{LineKey, LineTally};
 use super::together;
@@ -62,6 +63,7 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     for (key, tally) in &mut samples.lines {
         tally.cells = primitives.cells(*key, tally, roster, names);
     }
+    together::drop_doubtful(&mut samples.lines);
     together::judge(&mut samples.lines);
     let mut volumes = Volumes::default();
     for event in input.events() {
@@ -86,7 +88,8 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     let threads = volumes.threads.finish(everybody());
     let contended_share = share(&samples.contended, &samples.whole);
     let ranked = ranked(samples.lines);
-    let lines = findings(&ranked, &samples.whole, roster, names);
+    let mut lines = findings(&ranked, &samples.whole, roster, names);
+    protected::by_locks(&mut lines);
     ShareFindings {
         objects: samples.objects.findings(&ranked, &lines, &samples.whole, scale.unit),
         communication,

@@ -245,6 +245,8 @@ pub struct Site {
     pub offset: u32,
     /// Bytes touched.
     pub width: u32,
+    /// Whether the access touches bytes of another line, too.
+    pub splits_line: bool,
     /// The variable or struct field at that offset, such as `stats.hits`, where debug information tells.
     pub field: Option<String>,
     /// The call path, innermost (inlined) function first. Empty where nothing is known.
@@ -280,22 +282,39 @@ pub struct Contended {
     pub name: Option<String>,
     /// The functions of the program that use it, most samples first, at most [`crate::share::MAX_USERS`].
     pub users: Vec<Frame>,
+    /// Whether it lies elsewhere: what is contended here is data that the same functions use.
+    pub elsewhere: bool,
+}
+
+/// What is to be parted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parts {
+    /// Parts of one object.
+    Fields,
+    /// The elements of an array.
+    Elements(ArrayObject),
+    /// Variables that only lie side by side.
+    Variables,
+    /// Heap blocks that the allocator has put side by side.
+    Blocks,
+}
+
+/// What is to be put on different lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Padding {
+    /// Where the parts begin, from the start of the line, all but the first: that may stay.
+    pub at_line_offsets: Vec<u32>,
+    /// The names of all parts in their order; empty where unknown.
+    pub fields: Vec<String>,
+    /// What they are.
+    pub of: Parts,
 }
 
 /// What would end the contention on a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remedy {
-    /// False sharing: keep these byte ranges (offsets from the start of the object, and from the line) on
-    /// lines of their own.
-    Pad {
-        /// Pad or align at these offsets from the start of the line.
-        at_line_offsets: Vec<u32>,
-        /// Names of what should be separated, where known, in the same order plus one: first of all the
-        /// data that may stay.
-        fields: Vec<String>,
-        /// The array whose elements should be separated, where it is these that different threads use.
-        array: Option<ArrayObject>,
-    },
+    /// False sharing: part what different threads use.
+    Pad(Padding),
     /// True sharing: give each thread its own copy, batch updates, or update less often.
     ShareLess {
         /// The bytes that several threads exchange.
@@ -307,9 +326,9 @@ pub enum Remedy {
     Contend(Contended),
     /// Both at once: pad first, then look again.
     PadThenShareLess {
-        /// As in [`Remedy::Pad`].
-        at_line_offsets: Vec<u32>,
-        /// As in [`Remedy::Pad`].
-        fields: Vec<String>,
+        /// What is to be parted.
+        padding: Padding,
+        /// The lock, or the like, that threads contend for on the same line.
+        lock: Option<Contended>,
     },
 }

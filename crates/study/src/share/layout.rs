@@ -50,6 +50,11 @@ impl Cell {
         self.users.values().any(|u| u.writes > 0)
     }
 
+    /// How many threads read and write it in one instruction.
+    pub fn exchangers(&self) -> usize {
+        self.users.values().filter(|u| u.reads + u.writes > u.seen).count()
+    }
+
     pub fn readers(&self) -> Vec<ThreadId> {
         self.users.iter().filter(|(_, u)| u.reads > 0).map(|(thread, _)| *thread).collect()
     }
@@ -147,7 +152,14 @@ mod tests {
             .iter()
             .map(|&(thread, kind, offset, width, seen)| {
                 let extent = Extent { offset, width };
-                let key = SiteKey { thread: ThreadId(thread), ip: Ip(1), kind, extent, exact: true };
+                let key = SiteKey {
+                    thread: ThreadId(thread),
+                    ip: Ip(1),
+                    kind,
+                    extent,
+                    exact: true,
+                    splits_line: false,
+                };
                 (key, SiteTally { seen, ..SiteTally::default() })
             })
             .collect();

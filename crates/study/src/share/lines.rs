@@ -13,12 +13,12 @@ use super::remedy::{Elements, remedy};
 use super::tally::{Exchange, LineKey, LineTally, SiteKey, SiteTally};
 use super::volumes::fraction;
 use super::{
-    ByteRange, Contended, LineFinding, MAX_LINES, MAX_SITES, MAX_USERS, Primitive, SharedLine, Site,
-    ThreadPair,
+    ByteRange, Contended, LineFinding, MAX_LINES, MAX_SITES, MAX_USERS, Parts, Primitive, Remedy, SharedLine,
+    Site, ThreadPair,
 };
 use crate::Estimate;
 use crate::recording::Names;
-use crate::symbols::Frame;
+use crate::symbols::{DataObject, Frame, ObjectKind};
 
 /// The lines in the order of the report: by share of thread time or of accesses, then by events.
 pub(super) fn ranked(lines: BTreeMap<LineKey, LineTally>) -> Vec<(LineKey, LineTally)> {
@@ -70,8 +70,18 @@ fn finding(
         primitive: part.of,
         name: part.whole.clone().or_else(|| Some(primitive::whole(&name(cell)?).to_owned())),
         users: users_of(&named, part.of, cell.extent),
+        elsewhere: false,
     };
     let array = names.array(process, byte(line, busiest)).map(|of| Elements { of, line });
+    let mut remedy = remedy(exchange, &tally.exchanged, cells, tally.alike, name, array, contention);
+    if let Remedy::Pad(padding) | Remedy::PadThenShareLess { padding, .. } = &mut remedy
+        && padding.of == Parts::Fields
+    {
+        let first = cells.first().map(|cell| cell.extent.offset);
+        let begins = first.iter().chain(&padding.at_line_offsets);
+        padding.of =
+            parts(&begins.map(|offset| names.object(process, byte(line, *offset))).collect::<Vec<_>>());
+    }
     LineFinding {
         process: found_in,
         address,
@@ -84,9 +94,21 @@ fn finding(
         events: tally.events(),
         pair: busiest_pair(exchange),
         object: names.object(process, byte(line, busiest)),
-        remedy: remedy(exchange, &tally.exchanged, cells, tally.alike, name, array, contention),
+        remedy,
         layout,
         sites: named,
+    }
+}
+
+/// What parts are that lie in these objects.
+fn parts(objects: &[DataObject]) -> Parts {
+    let is_block = |object: &DataObject| object.kind == ObjectKind::Heap && object.size.is_some();
+    // The object begins so many bytes before the line.
+    let one = objects.iter().all(|object| objects.first().is_some_and(|first| first.offset == object.offset));
+    match objects {
+        _ if one => Parts::Fields,
+        blocks if blocks.iter().all(is_block) => Parts::Blocks,
+        _ => Parts::Variables,
     }
 }
 
@@ -164,6 +186,7 @@ fn named_site(
         kind: key.kind,
         offset: key.extent.offset,
         width: key.extent.width,
+        splits_line: key.splits_line,
         field: names.field(keeper, byte(line, key.extent.offset), key.extent.width),
         frames: names.call_path(process, key.ip, tally.stack()),
         share: if samples > 0.0 { tally.hits / samples } else { 0.0 },

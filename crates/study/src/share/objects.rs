@@ -149,7 +149,7 @@ impl Objects {
             let matters = |primitive: &Primitive| spread || *primitive == Primitive::ReferenceCount;
             let pooled = primitive_of(&tallies).filter(matters).map(|primitive| {
                 let users = users(of_lines().flat_map(|line| &line.sites), primitive);
-                Remedy::Contend(Contended { primitive, name: None, users })
+                Remedy::Contend(Contended { primitive, name: None, users, elsewhere: false })
             });
             found.push(ObjectFinding {
                 object: group.object.clone(),

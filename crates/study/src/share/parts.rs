@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use carom_base::{Addr, Ip, ProcessId, StackId};
 
-use super::Primitive;
 use super::analyse::Roster;
 use super::layout::{Cell, Part, cells};
-use super::primitive;
 use super::tally::{LineKey, LineTally, SiteKey, SiteTally};
+use super::{Primitive, own_lock, primitive};
 use crate::recording::Names;
 
 /// The primitives that accesses belong to, by where they are made.
@@ -26,15 +25,18 @@ impl Primitives {
     ) -> Vec<Cell> {
         let sites = tally.sites();
         let mut cells = cells(sites.iter().copied());
+        let mut fields = Vec::new();
         for cell in &mut cells {
             let at = Addr(line.start().0.saturating_add(u64::from(cell.extent.offset)));
             let field = names.field(process, at, cell.extent.width);
-            let by_field = field.as_deref().and_then(primitive::of_field);
-            cell.part = match by_field {
-                Some((of, whole)) => Some(Part { of, whole: Some(whole.to_owned()) }),
-                None => self.by_code(cell, &sites, roster, names).map(|of| Part { of, whole: None }),
-            };
+            let part = |(of, whole): (Primitive, &str)| Part { of, whole: Some(whole.to_owned()) };
+            let by_type = field.as_deref().and_then(primitive::of_field).map(part);
+            cell.part = by_type
+                .or_else(|| self.by_code(cell, &sites, roster, names).map(|of| Part { of, whole: None }))
+                .or_else(|| Some(part((Primitive::OwnLock, own_lock::of_field(field.as_deref()?)?))));
+            fields.push(field);
         }
+        name_own_locks(&mut cells, &fields);
         cells
     }
 
@@ -66,5 +68,21 @@ impl Primitives {
     ) -> Option<Primitive> {
         let known = self.0.entry((process, ip, stack));
         *known.or_insert_with(|| primitive::of_path(&names.call_path(process, ip, stack)))
+    }
+}
+
+/// A lock of several fields, of which only the functions tell that they are one, has the name of the struct.
+fn name_own_locks(cells: &mut [Cell], fields: &[Option<String>]) {
+    let of_functions = |cell: &Cell| {
+        cell.part.as_ref().is_some_and(|part| part.of == Primitive::OwnLock && part.whole.is_none())
+    };
+    let structs = cells.iter().zip(fields).filter(|(cell, _)| of_functions(cell));
+    let mut structs = structs.map(|(_, field)| Some(field.as_deref()?.rsplit_once('.')?.0));
+    let Some(Some(first)) = structs.next() else { return };
+    if structs.next() == Some(Some(first)) && structs.all(|other| other == Some(first)) {
+        let whole = Some(first.to_owned());
+        for cell in cells.iter_mut().filter(|cell| of_functions(cell)) {
+            cell.part = Some(Part { of: Primitive::OwnLock, whole: whole.clone() });
+        }
     }
 }

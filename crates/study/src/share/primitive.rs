@@ -3,17 +3,22 @@
 //! The bytes of a lock belong together: all its threads use all of them. So nothing inside one is false sharing, and no advice
 //! takes it apart.
 
+use super::own_lock;
 use crate::symbols::{Frame, Layer, layer};
 
 /// What threads use to take turns or to count their references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Primitive {
-    /// A mutex, a critical section of OpenMP.
+    /// A mutex.
     Mutex,
+    /// A critical section of OpenMP.
+    Critical,
     /// A lock that readers share.
     RwLock,
     /// A lock that is waited for by trying again.
     Spinlock,
+    /// A lock that the program has made itself.
+    OwnLock,
     /// A condition variable.
     Condition,
     /// A barrier or a latch.
@@ -29,26 +34,27 @@ pub enum Primitive {
 impl Primitive {
     /// Whether data beside it may belong to it: what is only touched by who holds it.
     pub const fn protects(self) -> bool {
-        matches!(self, Self::Mutex | Self::RwLock | Self::Spinlock)
+        matches!(self, Self::Mutex | Self::Critical | Self::RwLock | Self::Spinlock | Self::OwnLock)
     }
 }
 
-use Primitive::{Barrier, Condition, Mutex, Once, ReferenceCount, RwLock, Semaphore, Spinlock};
+use Primitive::{
+    Barrier, Condition, Critical, Mutex, Once, OwnLock, ReferenceCount, RwLock, Semaphore, Spinlock,
+};
 
 /// Functions by the beginnings of their names, leading underscores left out: of POSIX threads, C11, GNU and LLVM OpenMP, GLib,
 /// and of C++ and Rust where symbols have their scopes.
-const FUNCTIONS: [(&str, Primitive); 47] = [
+const FUNCTIONS: [(&str, Primitive); 46] = [
     ("pthread_mutex_", Mutex),
     ("mtx_", Mutex),
     ("omp_set_lock", Mutex),
     ("omp_unset_lock", Mutex),
     ("omp_set_nest_lock", Mutex),
     ("omp_unset_nest_lock", Mutex),
-    ("GOMP_critical_", Mutex),
+    ("GOMP_critical_", Critical),
     ("GOMP_atomic_", Mutex),
-    ("gomp_mutex_", Mutex),
-    ("kmpc_critical", Mutex),
-    ("kmpc_end_critical", Mutex),
+    ("kmpc_critical", Critical),
+    ("kmpc_end_critical", Critical),
     ("kmp_acquire_", Mutex),
     ("kmp_release_", Mutex),
     ("g_mutex_", Mutex),
@@ -112,8 +118,9 @@ const SOURCES: [(&str, Primitive); 19] = [
 ];
 
 /// Functions that make an access on behalf of their callers.
-const HELPERS: [&str; 8] = [
+const HELPERS: [&str; 9] = [
     "lll_",
+    "gomp_mutex_",
     "futex_",
     "gthread_",
     "exchange_and_add",
@@ -161,23 +168,24 @@ pub(super) fn of_field(name: &str) -> Option<(Primitive, &str)> {
         };
         return Some((primitive, whole));
     }
-    // `atomic_flag` of GCC's and Clang's stdatomic.h; the futex of Rust's Mutex.
-    let flag =
-        name.strip_suffix(".__val").or_else(|| name.strip_suffix("._Value")).map(|whole| (Spinlock, whole));
-    flag.or_else(|| name.split_once(".inner.futex").map(|(whole, _)| (Mutex, whole)))
+    // `atomic_flag` of GCC's and Clang's stdatomic.h.
+    name.strip_suffix(".__val").or_else(|| name.strip_suffix("._Value")).map(|whole| (Spinlock, whole))
 }
 
-/// The name of the whole that a field is of: types of glibc that are unions of bytes (`sem_t`, `pthread_barrier_t`).
+/// The name of the whole that a field is of, of types whose fields do not tell which lock they are: those of glibc that are unions of
+/// bytes (`sem_t`, `pthread_barrier_t`), those of Rust's standard library.
 pub(super) fn whole(field: &str) -> &str {
-    let whole = field.split_once(".__size").or_else(|| field.split_once(".__align"));
-    whole.map_or(field, |(whole, _)| whole)
+    const PARTS: [&str; 5] = [".__size", ".__align", ".inner.futex", ".inner.state", ".inner.writer_notify"];
+    PARTS.iter().find_map(|part| field.split_once(part)).map_or(field, |(whole, _)| whole)
 }
 
 fn of_function(frame: &Frame) -> Option<Primitive> {
     let name = frame.function.as_deref().unwrap_or_default().trim_start_matches('_');
     let by_name = FUNCTIONS.iter().find(|(beginning, _)| name.starts_with(beginning));
     let file = frame.file.as_deref().unwrap_or_default();
-    by_name.or_else(|| SOURCES.iter().find(|(part, _)| file.contains(part))).map(|(_, primitive)| *primitive)
+    let known = by_name.or_else(|| SOURCES.iter().find(|(part, _)| file.contains(part)));
+    let own = || (layer(frame) == Layer::Program && own_lock::is_function(name)).then_some(OwnLock);
+    known.map(|(_, primitive)| *primitive).or_else(own)
 }
 
 /// A function that only makes accesses for its caller; in a library, also one that has lost its name.
@@ -253,6 +261,7 @@ mod tests {
         assert_eq!(of_field("ready.__data.__wseq"), Some((Condition, "ready")));
         assert_eq!(of_field("busy.__val"), Some((Spinlock, "busy")));
         assert_eq!(of_field("stats.hits"), None);
-        assert_eq!((whole("pong.__size[0]..[7]"), whole("total.lock")), ("pong", "total.lock"));
+        let wholes = ["pong.__size[0]..[7]", "total.lock", "PRICES.inner.state"].map(whole);
+        assert_eq!(wholes, ["pong", "total.lock", "PRICES"]);
     }
 }

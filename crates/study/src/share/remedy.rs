@@ -8,7 +8,7 @@ use super::extent::Extent;
 use super::layout::{Cell, Part};
 use super::tally::{Conflicts, Exchange};
 use super::together::have_no_owner;
-use super::{Contended, Remedy};
+use super::{Contended, Padding, Parts, Remedy};
 use crate::symbols::ArrayObject;
 
 /// From two thirds on, one class of sharing is called the cause and gets its remedy; in between, half of
@@ -21,6 +21,9 @@ const NEARLY_ALL: f64 = 0.9;
 /// Cells are parted where the conflict between them is at least this part of the heaviest: what is seen now and then is not
 /// worth moving data for, and would make the advice differ from run to run.
 const TELLING: f64 = 0.25;
+
+/// A thread that makes less than this part of the accesses to a lock does not use it.
+const BYSTANDER: f64 = 0.02;
 
 /// An array, and where in it the line begins.
 pub(super) struct Elements {
@@ -58,21 +61,50 @@ pub(super) fn remedy(
     let conflicts = avoidable(&exchange.conflicts, cells, alike);
     let volume = exchange.volume.all();
     let avoidable: f64 = conflicts.values().sum();
-    let at_line_offsets = cuts(&conflicts, cells);
-    let fields = || groups(cells, &at_line_offsets).map(|group| group_name(group, &name)).collect();
+    let padding = |conflicts: &BTreeMap<(usize, usize), f64>, of| {
+        let at_line_offsets = cuts(conflicts, cells);
+        let fields = groups(cells, &at_line_offsets).map(|group| group_name(group, &name)).collect();
+        Padding { at_line_offsets, fields, of }
+    };
     if avoidable >= DOMINATES * volume {
         let array = array.filter(|array| array.parts(&conflicts, cells)).map(|array| array.of);
-        return Remedy::Pad { fields: fields(), at_line_offsets, array };
+        return Remedy::Pad(padding(&conflicts, array.map_or(Parts::Fields, Parts::Elements)));
     }
-    if let Some((cell, part)) = contended(exchanged, cells) {
-        return Remedy::Contend(contention(cell, part));
+    let less_telling = avoidable <= (1.0 - DOMINATES) * volume;
+    if let Some((lock, part)) = contended(exchanged, cells) {
+        let mut beside = conflicts;
+        beside.retain(|(one, other), _| {
+            let without =
+                |number: &usize| cells.get(*number).is_some_and(|cell| is_used_without(cell, lock, cells));
+            without(one) != without(other)
+        });
+        let contended = contention(lock, part);
+        return match less_telling || beside.is_empty() {
+            true => Remedy::Contend(contended),
+            false => {
+                let padding = padding(&beside, Parts::Fields);
+                Remedy::PadThenShareLess { padding, lock: Some(contended) }
+            }
+        };
     }
-    if avoidable <= (1.0 - DOMINATES) * volume {
+    if less_telling {
         let Extent { offset, width } = most_exchanged(cells, exchanged);
         Remedy::ShareLess { offset, width }
     } else {
-        Remedy::PadThenShareLess { fields: fields(), at_line_offsets }
+        Remedy::PadThenShareLess { padding: padding(&conflicts, Parts::Fields), lock: None }
     }
+}
+
+/// Whether most uses of a cell are by threads that hardly take the lock.
+fn is_used_without(cell: &Cell, lock: &Cell, cells: &[Cell]) -> bool {
+    let of_lock = |of: &Cell| of.extent == lock.extent || of.is_one_with(lock);
+    let takes: u64 = cells.iter().filter(|of| of_lock(of)).map(Cell::seen).sum();
+    let takes_of = |thread| -> u64 {
+        cells.iter().filter(|of| of_lock(of)).filter_map(|of| of.users.get(&thread)).map(|u| u.seen).sum()
+    };
+    let users =
+        cell.users.iter().filter(|(thread, _)| (takes_of(**thread) as f64) < BYSTANDER * takes as f64);
+    !of_lock(cell) && 2 * users.map(|(_, used)| used.seen).sum::<u64>() > cell.seen()
 }
 
 /// The lock, or the like, that at least half of the true sharing is about: its own bytes, and what is used alike beside a lock.
@@ -109,23 +141,35 @@ fn avoidable(conflicts: &Conflicts, cells: &[Cell], alike: bool) -> BTreeMap<(us
 
 /// Borders between cells, as offsets of what begins there: those between neighbours of different threads, and the fewest that
 /// part all telling conflicts, each time the one that parts most of what is left. Of several that part the same, it is the one
-/// beside a cell of the heaviest conflict.
+/// beside a cell of the heaviest conflict. None goes through a lock.
 fn cuts(conflicts: &BTreeMap<(usize, usize), f64>, cells: &[Cell]) -> Vec<u32> {
     let heaviest = conflicts.values().copied().fold(0.0, f64::max);
     let mut left = conflicts.clone();
     left.retain(|_, weight| *weight >= TELLING * heaviest);
     // A border is named by the cell behind it.
     let owned = cells.windows(2).zip(1..).filter(|(pair, _)| matches!(pair, [a, b] if a.is_others_than(b)));
-    let mut borders: BTreeSet<usize> = owned.map(|(_, border)| border).collect();
+    let possible = possible_borders(cells);
+    let mut borders: BTreeSet<usize> =
+        owned.map(|(_, border)| border).filter(|border| possible.contains(border)).collect();
     left.retain(|(one, other), _| borders.range(one + 1..=*other).next().is_none());
-    while let Some(border) = best_border(&left, cells.len()) {
+    while let Some(border) = best_border(&left, &possible) {
         borders.insert(border);
         left.retain(|(one, other), _| border <= *one || *other < border);
     }
     borders.iter().filter_map(|border| Some(cells.get(*border)?.extent.offset)).collect()
 }
 
-fn best_border(left: &BTreeMap<(usize, usize), f64>, cells: usize) -> Option<usize> {
+/// Those that leave every lock, or the like, in one piece.
+fn possible_borders(cells: &[Cell]) -> BTreeSet<usize> {
+    let through_a_lock = |border: usize| {
+        let (before, behind) = cells.split_at(border);
+        before.iter().any(|one| behind.iter().any(|other| one.is_one_with(other)))
+    };
+    (1..cells.len()).filter(|border| !through_a_lock(*border)).collect()
+}
+
+/// `None` where no possible border parts anything.
+fn best_border(left: &BTreeMap<(usize, usize), f64>, possible: &BTreeSet<usize>) -> Option<usize> {
     let parts = |border: usize| -> f64 {
         left.iter()
             .filter(|((one, other), _)| *one < border && border <= *other)
@@ -134,7 +178,8 @@ fn best_border(left: &BTreeMap<(usize, usize), f64>, cells: usize) -> Option<usi
     };
     let heaviest = left.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(pair, _)| *pair)?;
     let beside = |border: usize| border == heaviest.1 || border == heaviest.0 + 1;
-    (1..cells).max_by(|a, b| parts(*a).total_cmp(&parts(*b)).then(beside(*a).cmp(&beside(*b))).then(b.cmp(a)))
+    let parting = possible.iter().copied().filter(|border| parts(*border) > 0.0);
+    parting.max_by(|a, b| parts(*a).total_cmp(&parts(*b)).then(beside(*a).cmp(&beside(*b))).then(b.cmp(a)))
 }
 
 /// The cells between the cuts; none where there are no cells.
@@ -142,23 +187,12 @@ fn groups<'a>(cells: &'a [Cell], cuts: &'a [u32]) -> impl Iterator<Item = &'a [C
     cells.chunk_by(|_, b| !cuts.contains(&b.extent.offset))
 }
 
-/// The name of the most used cell that has one, else the bytes.
+/// The name of the most used cell that has one; empty where none has.
 fn group_name(group: &[Cell], name: impl Fn(&Cell) -> Option<String>) -> String {
+    let lock = |cell: &Cell| cell.part.as_ref().and_then(|part| part.whole.clone());
     // The last of several maxima is taken, so the first cell comes last.
-    let named = group.iter().rev().filter_map(|cell| Some((cell.seen(), name(cell)?)));
-    match (named.max_by_key(|(seen, _)| *seen), group) {
-        (Some((_, name)), _) => name,
-        (None, [first, .., last]) => bytes(first.extent.hull(last.extent)),
-        (None, [only]) => bytes(only.extent),
-        (None, []) => String::new(),
-    }
-}
-
-fn bytes(extent: Extent) -> String {
-    match extent.width {
-        0 | 1 => format!("byte {}", extent.offset),
-        _ => format!("bytes {}-{}", extent.offset, extent.end() - 1),
-    }
+    let named = group.iter().rev().filter_map(|cell| Some((cell.seen(), lock(cell).or_else(|| name(cell))?)));
+    named.max_by_key(|(seen, _)| *seen).map(|(_, name)| name).unwrap_or_default()
 }
 
 /// The bytes that carry most true sharing; without evidence from events, the most used cell that is written
@@ -212,12 +246,12 @@ mod tests {
     }
 
     fn nobody(_: &Cell, part: &Part) -> Contended {
-        Contended { primitive: part.of, name: part.whole.clone(), users: Vec::new() }
+        Contended { primitive: part.of, name: part.whole.clone(), users: Vec::new(), elsewhere: false }
     }
 
     fn pad(conflicts: &[(u32, u32, f64)], cells: &[Cell]) -> (Vec<u32>, Vec<String>) {
         match remedy_of(conflicts, 0.0, cells) {
-            Remedy::Pad { at_line_offsets, fields, array: None } => (at_line_offsets, fields),
+            Remedy::Pad(Padding { at_line_offsets, fields, of: Parts::Fields }) => (at_line_offsets, fields),
             other => panic!("{other:?}"),
         }
     }
@@ -228,7 +262,8 @@ mod tests {
         let (conflicts, apart) = ([(0, 8, 1.0)], (vec![8], vec!["hits".to_owned(), "misses".to_owned()]));
         assert_eq!(pad(&conflicts, &cells), apart);
         let (at_line_offsets, fields) = apart;
-        let both = Remedy::PadThenShareLess { at_line_offsets, fields };
+        let padding = Padding { at_line_offsets, fields, of: Parts::Fields };
+        let both = Remedy::PadThenShareLess { padding, lock: None };
         assert_eq!(remedy_of(&conflicts, 1.0, &cells), both);
     }
 
@@ -241,7 +276,7 @@ mod tests {
             cell(20, 4, &[(2, WRITES)]),
         ];
         let conflicts = [(0, 16, 1.0), (0, 20, 1.0), (16, 0, 1.0), (20, 0, 1.0), (16, 8, 1.0), (20, 8, 1.0)];
-        assert_eq!(pad(&conflicts, &cells), (vec![16], vec!["hits".to_owned(), "bytes 16-23".to_owned()]));
+        assert_eq!(pad(&conflicts, &cells), (vec![16], vec!["hits".to_owned(), String::new()]));
     }
 
     /// The reader's last field lies far behind; the border is where the written field ends.
@@ -291,7 +326,7 @@ mod tests {
         let found = |conflicts: &[(u32, u32, f64)]| {
             let found =
                 remedy(&exchange(conflicts, 0.0), &BTreeMap::new(), &cells, false, names, elements(), nobody);
-            matches!(found, Remedy::Pad { array: Some(_), .. })
+            matches!(found, Remedy::Pad(Padding { of: Parts::Elements(_), .. }))
         };
         // Bytes 64, 72 and 96 are in elements 2, 3 and 4.
         assert!(found(&[(0, 8, 1.0), (8, 32, 1.0)]));
@@ -306,7 +341,7 @@ mod tests {
             elements(),
             nobody,
         );
-        assert!(matches!(within, Remedy::Pad { array: None, .. }));
+        assert!(matches!(within, Remedy::Pad(Padding { of: Parts::Fields, .. })));
     }
 
     /// They would move between the threads wherever they lie.
@@ -360,6 +395,32 @@ mod tests {
         // Others use the counter without the lock, and exchange it more than the lock.
         let cells = mutex_and_counter(&[(3, WRITES), (4, WRITES)]);
         assert_eq!(found(&cells), Remedy::ShareLess { offset: 40, width: 8 });
+    }
+
+    /// Threads 3 and 4 read a limit behind the lock, and never take that.
+    #[test]
+    fn what_lies_beside_a_lock_and_is_used_without_it_moves_off() {
+        let mut cells = mutex_and_counter(&[(3, READS), (4, READS)]);
+        let exchanged = BTreeMap::from([(extent(0, 4), 3.0)]);
+        let found = |cells: &[Cell]| {
+            let conflicts = exchange(&[(0, 40, 3.0), (8, 40, 2.0)], 5.0);
+            remedy(&conflicts, &exchanged, cells, false, names, None, nobody)
+        };
+        match found(&cells) {
+            Remedy::PadThenShareLess { padding, lock: Some(lock) } => {
+                assert_eq!(
+                    (padding.at_line_offsets.as_slice(), lock.name.as_deref()),
+                    (&[40][..], Some("lock"))
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+        // Who takes the lock as well may read it under the lock.
+        for cell in &mut cells[..2] {
+            cell.users.insert(ThreadId(3), WRITES);
+            cell.users.insert(ThreadId(4), WRITES);
+        }
+        assert!(matches!(found(&cells), Remedy::Contend(_)));
     }
 
     #[test]

@@ -65,6 +65,8 @@ pub(super) struct SiteKey {
     pub extent: Extent,
     /// False where only the watched bytes are known.
     pub exact: bool,
+    /// Whether other bytes of the access lie in another line.
+    pub splits_line: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -158,7 +160,14 @@ impl LineTally {
         line: Line,
     ) -> Option<&mut SiteTally> {
         let extent = Extent::of(access, line)?;
-        let key = SiteKey { thread, ip: access.ip, kind: access.kind, extent, exact };
+        let key = SiteKey {
+            thread,
+            ip: access.ip,
+            kind: access.kind,
+            extent,
+            exact,
+            splits_line: access.splits_line(),
+        };
         let site = self.sites.entry(key).or_default();
         site.seen += 1;
         *site.stacks.entry(stack).or_default() += 1;
@@ -237,6 +246,17 @@ mod tests {
         assert_eq!(tally.hits.total().hits, 1.0);
         assert_eq!(tally.sites().len(), 2);
         assert!(tally.sites().iter().all(|(_, site)| site.hits == 1.0));
+    }
+
+    #[test]
+    fn an_access_over_two_lines_is_one_of_each() {
+        let mut tally = LineTally::default();
+        let recording = Synthetic::new(1);
+        let sample = TestSample::new(0, AccessKind::Store, 56, 16).build();
+        let SampleOutcome::Access(access) = sample.outcome else { unreachable!() };
+        tally.sample(&sample, access, Line(1), Scale::of(&recording));
+        let (key, _) = tally.sites()[0];
+        assert_eq!((key.extent, key.splits_line), (Extent { offset: 0, width: 8 }, true));
     }
 
     #[test]

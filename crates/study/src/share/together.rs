@@ -1,7 +1,8 @@
 //! What moves between the threads together, wherever it lies: parting it would end no sharing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::Primitive;
 use super::layout::{Cell, Use};
 use super::tally::{LineKey, LineTally};
 
@@ -70,6 +71,15 @@ impl Usage {
     fn is_alike(&self) -> bool {
         self.pairs >= ENOUGH_PAIRS && (self.by_one as f64) < ONE_WRITER * self.pairs as f64
     }
+}
+
+/// A lock of the program's own is one only if several threads read and change one word of it at once.
+pub(super) fn drop_doubtful(lines: &mut BTreeMap<LineKey, LineTally>) {
+    let own = |cell: &Cell| cell.part.as_ref().is_some_and(|part| part.of == Primitive::OwnLock);
+    let proven = |tally: &LineTally| tally.cells.iter().any(|cell| own(cell) && cell.exchangers() > 1);
+    let objects: BTreeSet<usize> = lines.values().filter(|tally| proven(tally)).map(|t| t.object).collect();
+    let doubtful = lines.values_mut().filter(|tally| !objects.contains(&tally.object));
+    doubtful.flat_map(|tally| &mut tally.cells).filter(|cell| own(cell)).for_each(|cell| cell.part = None);
 }
 
 /// Finds out which lines are of objects that all threads write alike ([`LineTally::alike`]), and which of these move with a lock

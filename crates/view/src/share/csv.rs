@@ -81,6 +81,7 @@ fn lines(share: &Share) -> String {
             RemedyKind::ShareLess => "share-less",
             RemedyKind::PadThenShareLess => "pad-then-share-less",
             RemedyKind::PadElements => "pad-elements",
+            RemedyKind::AlignBlocks => "align-blocks",
             RemedyKind::Contend => "contend",
         });
         table.name(&line.remedy.text).end();

@@ -81,6 +81,7 @@ fn site(site: &carom_study::share::Site) -> Site {
         },
         offset_bytes: site.offset,
         width_bytes: site.width,
+        splits_line: site.splits_line,
         field: site.field.clone(),
         function: innermost.and_then(|frame| frame.function.clone()),
         file: innermost.and_then(|frame| frame.file.clone()),

@@ -279,6 +279,8 @@ pub struct Site {
     pub offset_bytes: u32,
     /// Bytes touched.
     pub width_bytes: u32,
+    /// Whether the access touches bytes of another line, too.
+    pub splits_line: bool,
     /// Variable or field there, where known.
     pub field: Option<String>,
     /// Innermost function, where known.

@@ -7,7 +7,7 @@ use carom_study::share::{SAMPLES_TO_SEE_A_LINE, ShareFindings, Unit};
 use crate::{
     RunInfo,
     model::{
-        Basis, Bytes, EngineDelivery, Line, MatrixUnit, NotEnoughData, RemedyKind, Report, Share,
+        Basis, Bytes, EngineDelivery, Line, MatrixUnit, NotEnoughData, Primitive, RemedyKind, Report, Share,
         SharingDistance, SharingFinding,
     },
     recording,
@@ -133,12 +133,22 @@ pub fn seconds_to_rule_out(run: &RunInfo, findings: &ShareFindings) -> Option<f6
 }
 
 fn not_enough(report: &Report, share: &Share, few: &NotEnoughData) -> String {
-    let seen = format!(
-        "Not enough data: {} of sharing in {}, and {} are needed.",
-        words::count(few.events, "event"),
-        words::seconds(report.program.wall_s.0),
-        few.needed
-    );
+    // What leads has events of both kinds of sample.
+    let all = usize::try_from(report.quality.events).unwrap_or(usize::MAX);
+    let after = words::seconds(report.program.wall_s.0);
+    let seen = if all < few.needed {
+        format!(
+            "Not enough data: {} of sharing in {after}, and {} are needed.",
+            words::count(all, "event"),
+            few.needed
+        )
+    } else {
+        format!(
+            "Not enough data: {} of sharing in {after}, but fewer than {} for each object.",
+            words::count(all, "event"),
+            few.needed
+        )
+    };
     let so_far = top(share).map(|(top, _)| format!("; so far {} leads", object(top))).unwrap_or_default();
     match few.run_s {
         Some(run) if run.0 > words::LONGEST_RUN_S => {
@@ -197,9 +207,9 @@ fn more_samples(share: &Share) -> &'static str {
 /// What the step samples are too few for.
 fn few_steps(share: &Share, few: &NotEnoughData) -> String {
     let seen = format!(
-        "For the fraction of false sharing in the whole program and for the matrix, {} of {} needed were seen",
-        words::count(few.events, "event"),
-        few.needed
+        "The fraction of false sharing in the whole program and the matrix take {} events from samples of executed \
+         instructions, of which there are {}",
+        few.needed, few.events
     );
     match few.run_s {
         Some(run) if run.0 > words::LONGEST_RUN_S => {
@@ -281,10 +291,17 @@ pub fn false_part(share: &Share) -> Option<f64> {
 fn contention(share: &Share, (finding, line): Top<'_>, names: &ThreadNames) -> String {
     let Some(of) = &finding.remedy.of else { return lines_take(share) };
     let what = match of.name.as_deref() {
+        Some(name) if of.elsewhere => {
+            format!("the {} `{name}` and {} that is used with it", of.primitive.noun(), object(finding))
+        }
+        None if of.elsewhere => {
+            format!("a {} and {} that is used with it", of.primitive.noun(), object(finding))
+        }
         Some(name) if name == finding.object.name => {
             format!("the {} {}", of.primitive.noun(), object(finding))
         }
         Some(name) => format!("the {} `{name}` in {}", of.primitive.noun(), object(finding)),
+        None if of.primitive == Primitive::Critical => "a critical section of OpenMP".into(),
         None if finding.spread => format!("{}s in {}", of.primitive.noun(), object(finding)),
         None => format!("a {} in {}", of.primitive.noun(), object(finding)),
     };

@@ -1,7 +1,7 @@
 //! Two and eight threads.
 
 use super::*;
-use carom_study::share::{Pattern, ThreadPair};
+use carom_study::share::{Padding, Parts, Pattern, ThreadPair};
 
 /// Two workers, two counters in one global struct: the textbook case of false sharing.
 pub fn two() -> (RunInfo, ShareFindings) {
@@ -31,11 +31,11 @@ pub fn two() -> (RunInfo, ShareFindings) {
 }
 
 fn stats() -> LineFinding {
-    let remedy = Remedy::Pad {
+    let remedy = Remedy::Pad(Padding {
         at_line_offsets: vec![8],
         fields: vec!["stats.hits".into(), "stats.misses".into()],
-        array: None,
-    };
+        of: Parts::Fields,
+    });
     let mut line = line(
         0x4040c0,
         estimate(0.165, 0.013),
@@ -117,11 +117,11 @@ fn counters() -> LineFinding {
         declared: Some(frame("make_pool", "src/pool.c", 88)),
         allocation: vec![frame("make_pool", "src/pool.c", 88), frame("main", "src/main.c", 31)],
     };
-    let remedy = Remedy::Pad {
+    let remedy = Remedy::Pad(Padding {
         at_line_offsets: (1..6).map(|slot| 16 + slot * 8).collect(),
         fields: Vec::new(),
-        array: None,
-    };
+        of: Parts::Fields,
+    });
     let mut line = line(0x7f3a_1c00_12c0, estimate(0.19, 0.014), (0.0, 7_210.0), object, remedy);
     for worker in 0..6_u32 {
         let path = vec![
@@ -171,7 +171,10 @@ fn queue() -> LineFinding {
 }
 
 fn mixed() -> LineFinding {
-    let remedy = Remedy::PadThenShareLess { at_line_offsets: vec![32], fields: Vec::new() };
+    let remedy = Remedy::PadThenShareLess {
+        padding: Padding { at_line_offsets: vec![32], fields: Vec::new(), of: Parts::Fields },
+        lock: None,
+    };
     let object = DataObject {
         kind: ObjectKind::Stack,
         name: "stack of ingest".into(),

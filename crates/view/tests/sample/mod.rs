@@ -199,6 +199,7 @@ pub fn site(
         kind,
         offset,
         width,
+        splits_line: false,
         field,
         frames,
         share,

@@ -6,7 +6,7 @@ use carom_base::{AccessKind, Addr};
 use super::*;
 use crate::recording::{Combine, Merged, MergedNames};
 use crate::share::testing::{Event, Synthetic, Table, TestSample};
-use crate::share::{Remedy, ThreadPair};
+use crate::share::{Padding, Parts, Remedy, ThreadPair};
 
 fn findings_of(input: &Synthetic) -> ShareFindings {
     analyse(input, &mut Table::default())
@@ -53,11 +53,11 @@ fn two_counters_in_a_line_are_named_and_cut_apart() {
     assert_eq!(line.pair, Some(ThreadPair { first: ThreadId(1), second: ThreadId(2), fraction: 1.0 }));
     assert_eq!(
         line.remedy,
-        Remedy::Pad {
+        Remedy::Pad(Padding {
             at_line_offsets: vec![8],
             fields: vec!["stats.hits".to_owned(), "stats.misses".to_owned()],
-            array: None,
-        }
+            of: Parts::Fields,
+        })
     );
     let layout: Vec<_> =
         line.layout.iter().map(|r| (r.offset, r.field.as_deref().unwrap_or("?"), r.writers.len())).collect();

@@ -1,8 +1,10 @@
 //! What to do about a line, in words.
 
+use std::ops::Range;
+
 use carom_base::LINE_BYTES;
 use carom_study::{
-    share::{ByteRange, LineFinding},
+    share::{ByteRange, LineFinding, Padding, Parts},
     symbols::{ArrayObject, DataObject, ObjectKind},
 };
 
@@ -15,26 +17,23 @@ use crate::{
 /// More parts than this are summed up instead of listed.
 const LISTED: usize = 3;
 
-/// False sharing: `Start `q.tail` on its own cache line: `alignas(64)`.`
-pub fn pad(finding: &LineFinding, object: &DataObject, offsets: &[u32], fields: &[String]) -> String {
-    let language = Language::of(finding);
-    if object.kind == ObjectKind::Heap && object.allocation.is_empty() {
-        return "Start each thread's part on its own cache line. Record with --objects to see which allocation this is."
-            .into();
+/// False sharing: ``Start `q.tail` on its own cache line: `alignas(64)`.``
+pub fn part(finding: &LineFinding, object: &DataObject, padding: &Padding) -> String {
+    match &padding.of {
+        Parts::Elements(array) => elements(finding, array),
+        _ if object.kind == ObjectKind::Heap && object.allocation.is_empty() => {
+            "Start each thread's part on its own cache line. Record with --objects to see which allocation this is.".into()
+        }
+        Parts::Fields => fields(finding, &object.name, padding),
+        Parts::Variables => variables(finding, padding),
+        Parts::Blocks => blocks(finding, padding),
     }
-    let object = &object.name;
-    // The first field may stay where it is; the others go to the offsets, in order.
-    let part = |index: usize, offset: u32| {
-        let name = fields.get(index + 1).filter(|name| !name.is_empty()).map(String::as_str);
-        let name = name.or_else(|| range_at(finding, offset).and_then(|range| range.field.as_deref()));
-        let bytes = range_at(finding, offset).map_or_else(
-            || format!("what begins at byte {offset} of the line"),
-            |range| words::bytes(range.offset, range.width),
-        );
-        name.map_or_else(|| format!("{bytes} of the line"), |name| format!("`{name}`"))
-    };
-    let parts: Vec<String> = offsets.iter().enumerate().map(|(index, &offset)| part(index, offset)).collect();
-    let align = language.align_field();
+}
+
+/// The first field may stay where it is; the others go to the offsets, in order.
+fn fields(finding: &LineFinding, object: &str, padding: &Padding) -> String {
+    let parts = names(finding, &padding.at_line_offsets, padding.fields.get(1..).unwrap_or_default());
+    let align = Language::of(finding).align_field();
     match parts.as_slice() {
         [] => format!("Start each thread's part of `{object}` on its own cache line: {align}."),
         [only] => format!("Start {only} on its own cache line: {align}."),
@@ -49,10 +48,67 @@ pub fn pad(finding: &LineFinding, object: &DataObject, offsets: &[u32], fields: 
     }
 }
 
+/// Variables may be put in any order: each has to begin a line.
+fn variables(finding: &LineFinding, padding: &Padding) -> String {
+    let language = Language::of(finding);
+    let align = language.align_field();
+    let all = all(finding, padding);
+    let parts = match all.len() {
+        0..=LISTED => words::sentence_list(&all),
+        many => format!("the {many} variables on this line"),
+    };
+    match language {
+        Language::Fortran => format!("Declare {LINE_BYTES} unused bytes between {parts}."),
+        _ => format!("Start {parts} on cache lines of their own: {align} for each."),
+    }
+}
+
+fn blocks(finding: &LineFinding, padding: &Padding) -> String {
+    let number = padding.at_line_offsets.len() + 1;
+    let allocate = Language::of(finding).allocate();
+    format!(
+        "The allocator has put {number} blocks on this line, and different threads use them. Begin each at a \
+         {LINE_BYTES}-byte boundary ({allocate}), or let each thread allocate its own."
+    )
+}
+
+/// All parts by name.
+fn all(finding: &LineFinding, padding: &Padding) -> Vec<String> {
+    let first = finding.layout.iter().find(|range| !range.readers.is_empty() || !range.writers.is_empty());
+    let offsets: Vec<u32> =
+        first.map(|range| range.offset).into_iter().chain(padding.at_line_offsets.iter().copied()).collect();
+    names(finding, &offsets, &padding.fields)
+}
+
+/// What begins at these offsets, by these names where they are known.
+fn names(finding: &LineFinding, offsets: &[u32], names: &[String]) -> Vec<String> {
+    let name = |(index, &offset): (usize, &u32)| {
+        let name = names.get(index).filter(|name| !name.is_empty()).map(String::as_str);
+        let name = name.or_else(|| range_at(finding, offset)?.field.as_deref());
+        let next = offsets.get(index + 1).copied().unwrap_or(u32::MAX);
+        name.map_or_else(|| bytes(finding, offset..next), |name| format!("`{name}`"))
+    };
+    offsets.iter().enumerate().map(name).collect()
+}
+
+/// The bytes that threads touch in this part of the line.
+fn bytes(finding: &LineFinding, part: Range<u32>) -> String {
+    let ends = finding
+        .layout
+        .iter()
+        .filter(|range| part.contains(&range.offset))
+        .map(|range| range.offset + range.width);
+    match ends.max() {
+        Some(end) => words::bytes(part.start, end - part.start),
+        None => format!("what begins at byte {}", part.start),
+    }
+}
+
 /// False sharing between the elements of an array.
-pub fn pad_elements(finding: &LineFinding, array: &ArrayObject) -> String {
+fn elements(finding: &LineFinding, array: &ArrayObject) -> String {
     let whole = array.name.as_ref().map_or("The block".to_owned(), |name| format!("`{name}`"));
     let ArrayObject { element, element_bytes: bytes, .. } = array;
+    let language = Language::of(finding);
     let record = ["struct ", "class ", "union "].iter().any(|keyword| element.starts_with(keyword));
     let head = format!(
         "{whole} is an array of `{element}`, {} each, and different threads use neighbours",
@@ -60,16 +116,27 @@ pub fn pad_elements(finding: &LineFinding, array: &ArrayObject) -> String {
     );
     match record {
         _ if bytes % LINE_BYTES == 0 => format!(
-            "{head}; it does not begin with a cache line. Allocate it at a {LINE_BYTES}-byte boundary."
+            "{head}; it does not begin with a cache line. Allocate it at a {LINE_BYTES}-byte boundary ({}).",
+            language.allocate()
         ),
-        true => {
-            format!("{head}. Align the type to {LINE_BYTES} bytes: {}.", Language::of(finding).align_type())
-        }
+        true => format!("{head}. Align the type to {LINE_BYTES} bytes: {}.", language.align_type()),
         false => format!(
-            "{head}. Let each thread work on a variable of its own and store it once at the end, or give each element a \
-             cache line (an array of structs that are aligned to {LINE_BYTES} bytes)."
+            "{head}. Let each thread work on a variable of its own and store it once at the end{}, or give each element a \
+             cache line ({}).",
+            in_openmp(finding, " (in OpenMP: `reduction`)"),
+            language.spread_elements()
         ),
     }
+}
+
+/// What to say of threads that OpenMP has made; nothing of others.
+fn in_openmp<'a>(finding: &LineFinding, text: &'a str) -> &'a str {
+    const RUNTIMES: [&str; 3] = ["libgomp", "libomp", "libiomp"];
+    let runs = |frame: &carom_study::symbols::Frame| {
+        let module = frame.module.as_ref().and_then(|path| path.file_name());
+        module.is_some_and(|name| RUNTIMES.iter().any(|runtime| name.to_string_lossy().starts_with(runtime)))
+    };
+    if finding.sites.iter().flat_map(|site| &site.frames).any(runs) { text } else { "" }
 }
 
 /// True sharing of data.
@@ -84,8 +151,12 @@ pub fn share_less(finding: &LineFinding, object: &DataObject, offset: u32, width
     } else {
         "Give each thread its own copy and combine them when they are read, or batch the updates"
     };
+    let reduction = match writers {
+        1 => "",
+        _ => in_openmp(finding, " (in OpenMP: `reduction`)"),
+    };
     format!(
-        "Update `{what}` ({bytes}) less often. {how}. Padding does not help: the threads touch the same bytes."
+        "Update `{what}` ({bytes}) less often. {how}{reduction}. Padding does not help: the threads touch the same bytes."
     )
 }
 
@@ -93,20 +164,32 @@ pub fn share_less(finding: &LineFinding, object: &DataObject, offset: u32, width
 pub fn contend(object: &DataObject, of: &Contended) -> String {
     let what = match of.name.as_deref() {
         Some(name) => format!("the {} `{name}`", of.primitive.noun()),
+        None if of.elsewhere => format!("a {}", of.primitive.noun()),
         None => format!("a {} in `{}`", of.primitive.noun(), object.name),
     };
     let users = match users(&of.users) {
         users if users.is_empty() => String::new(),
         users => format!(" in {users}"),
     };
+    if of.elsewhere {
+        return format!(
+            "Threads use `{}`{users}, where they take {what}. Hold that for less time, use several locks (one for each \
+             part of the data), or let each thread collect its updates and take it once for many.",
+            object.name
+        );
+    }
     match of.primitive {
-        Primitive::Mutex | Primitive::Spinlock => format!(
+        Primitive::Mutex | Primitive::Spinlock | Primitive::OwnLock => format!(
             "Threads contend for {what}, taken{users}. Hold it for less time, use several locks (one for each \
-             part of the data), or let each thread collect its updates and take it once for many. Padding does not help."
+             part of the data), or let each thread collect its updates and take it once for many."
+        ),
+        Primitive::Critical => format!(
+            "Threads contend for a critical section of OpenMP{users}. Make it shorter, let each thread collect its updates \
+             and enter it once for many, or use a `reduction`; critical sections without a name are all the same."
         ),
         Primitive::RwLock => format!(
             "Every reader changes {what}, taken{users}. Take it once for many reads, use several locks, or \
-             publish a new copy of the data by a pointer that readers load without a lock. Padding does not help."
+             publish a new copy of the data by a pointer that readers load without a lock."
         ),
         Primitive::Condition => format!(
             "Threads wait for each other by {what}, used{users}. Hand over several items at a time, \
@@ -123,8 +206,21 @@ pub fn contend(object: &DataObject, of: &Contended) -> String {
         }
         Primitive::ReferenceCount => format!(
             "Threads count references to the same objects{users}. Pass the objects by reference instead of copying the \
-             pointers, or copy each pointer once for each thread. Padding does not help."
+             pointers, or copy each pointer once for each thread."
         ),
+    }
+}
+
+/// Where the bytes of a lock or a count lie does not matter: all threads use all of them.
+pub fn no_padding(of: &Contended) -> &'static str {
+    match of.primitive {
+        Primitive::Mutex
+        | Primitive::Critical
+        | Primitive::Spinlock
+        | Primitive::OwnLock
+        | Primitive::RwLock
+        | Primitive::ReferenceCount => " Padding does not help.",
+        Primitive::Condition | Primitive::Semaphore | Primitive::Barrier | Primitive::Once => "",
     }
 }
 

@@ -54,6 +54,29 @@ impl Language {
             Self::Unknown => format!("a size and an alignment that are multiples of {LINE_BYTES}"),
         }
     }
+
+    /// How to allocate a block that begins with a cache line.
+    pub fn allocate(self) -> String {
+        match self {
+            Self::C => format!("`aligned_alloc({LINE_BYTES}, …)`"),
+            Self::Cpp => {
+                format!("`new` of a type with `alignas({LINE_BYTES})`, or `aligned_alloc({LINE_BYTES}, …)`")
+            }
+            Self::Rust => format!("a type with `#[repr(align({LINE_BYTES}))]`"),
+            Self::Fortran | Self::Unknown => "aligned allocation".into(),
+        }
+    }
+
+    /// How to give each element of an array of numbers a line.
+    pub fn spread_elements(self) -> String {
+        match self {
+            Self::Rust => "`CachePadded`, or a type with `#[repr(align(64))]`".into(),
+            Self::Fortran => "a first dimension that fills it".into(),
+            Self::C | Self::Cpp | Self::Unknown => {
+                format!("an array of structs that are aligned to {LINE_BYTES} bytes")
+            }
+        }
+    }
 }
 
 #[cfg(test)]

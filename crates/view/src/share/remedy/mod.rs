@@ -6,7 +6,7 @@ pub(crate) mod model;
 
 use carom_base::ThreadId;
 use carom_study::{
-    share::{self, ByteRange, LineFinding, Remedy as Advice},
+    share::{self, ByteRange, LineFinding, Parts, Remedy as Advice},
     symbols::DataObject,
 };
 
@@ -29,14 +29,17 @@ pub fn remedy_for(object: &DataObject, advice: &Advice, worst: &LineFinding, nam
     let none = Vec::new;
     let of = match advice {
         Advice::Contend(of) => Some(contended(of)),
+        Advice::PadThenShareLess { lock, .. } => lock.as_ref().map(contended),
         _ => None,
     };
     let (kind, offsets, text) = match advice {
-        Advice::Pad { at_line_offsets, array: Some(array), .. } => {
-            (RemedyKind::PadElements, at_line_offsets.clone(), advice::pad_elements(worst, array))
-        }
-        Advice::Pad { at_line_offsets, fields, array: None } => {
-            (RemedyKind::Pad, at_line_offsets.clone(), advice::pad(worst, object, at_line_offsets, fields))
+        Advice::Pad(padding) => {
+            let kind = match padding.of {
+                Parts::Fields | Parts::Variables => RemedyKind::Pad,
+                Parts::Elements(_) => RemedyKind::PadElements,
+                Parts::Blocks => RemedyKind::AlignBlocks,
+            };
+            (kind, padding.at_line_offsets.clone(), advice::part(worst, object, padding))
         }
         Advice::ShareLess { offset, width } => {
             (RemedyKind::ShareLess, none(), advice::share_less(worst, object, *offset, *width))
@@ -44,12 +47,15 @@ pub fn remedy_for(object: &DataObject, advice: &Advice, worst: &LineFinding, nam
         Advice::Contend(_) => (
             RemedyKind::Contend,
             none(),
-            of.as_ref().map(|of| advice::contend(object, of)).unwrap_or_default(),
+            of.as_ref().map(|of| advice::contend(object, of) + advice::no_padding(of)).unwrap_or_default(),
         ),
-        Advice::PadThenShareLess { at_line_offsets, fields } => {
-            let pad = advice::pad(worst, object, at_line_offsets, fields);
-            let text = format!("{pad} Then measure again: some fields really are shared.");
-            (RemedyKind::PadThenShareLess, at_line_offsets.clone(), text)
+        Advice::PadThenShareLess { padding, .. } => {
+            let pad = advice::part(worst, object, padding);
+            let then = match &of {
+                Some(of) => advice::contend(object, of),
+                None => "Then measure again: some fields really are shared.".into(),
+            };
+            (RemedyKind::PadThenShareLess, padding.at_line_offsets.clone(), format!("{pad} {then}"))
         }
     };
     Remedy { kind, at_line_offsets_bytes: offsets, of, text, evidence: evidence(worst, names) }
@@ -59,8 +65,10 @@ fn contended(of: &share::Contended) -> Contended {
     Contended {
         primitive: match of.primitive {
             share::Primitive::Mutex => Primitive::Mutex,
+            share::Primitive::Critical => Primitive::Critical,
             share::Primitive::RwLock => Primitive::RwLock,
             share::Primitive::Spinlock => Primitive::Spinlock,
+            share::Primitive::OwnLock => Primitive::OwnLock,
             share::Primitive::Condition => Primitive::Condition,
             share::Primitive::Barrier => Primitive::Barrier,
             share::Primitive::Semaphore => Primitive::Semaphore,
@@ -69,6 +77,7 @@ fn contended(of: &share::Contended) -> Contended {
         },
         name: of.name.clone(),
         users: of.users.iter().map(frame).collect(),
+        elsewhere: of.elsewhere,
     }
 }
 

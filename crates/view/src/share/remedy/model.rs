@@ -10,7 +10,7 @@ pub struct Remedy {
     pub kind: RemedyKind,
     /// Where to pad or align, from the start of the line.
     pub at_line_offsets_bytes: Vec<u32>,
-    /// The lock, or the like, that threads contend for; absent for other kinds.
+    /// The lock, or the like, that threads contend for; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<Contended>,
     /// For people: what to do.
@@ -28,18 +28,24 @@ pub struct Contended {
     pub name: Option<String>,
     /// The functions of the program that use it, most samples first; not all of many.
     pub users: Vec<Frame>,
+    /// Whether it lies elsewhere: what is contended here is data that the same functions use.
+    pub elsewhere: bool,
 }
 
 /// What threads use to take turns, or to count references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Primitive {
-    /// A mutex, a critical section of OpenMP.
+    /// A mutex.
     Mutex,
+    /// A critical section of OpenMP.
+    Critical,
     /// A lock that readers share.
     RwLock,
     /// A lock that is waited for by trying again.
     Spinlock,
+    /// A lock that the program has made itself.
+    OwnLock,
     /// A condition variable.
     Condition,
     /// A barrier or a latch.
@@ -57,8 +63,10 @@ impl Primitive {
     pub const fn noun(self) -> &'static str {
         match self {
             Self::Mutex => "mutex",
+            Self::Critical => "critical section",
             Self::RwLock => "reader-writer lock",
             Self::Spinlock => "spinlock",
+            Self::OwnLock => "lock",
             Self::Condition => "condition variable",
             Self::Barrier => "barrier",
             Self::Semaphore => "semaphore",
@@ -80,6 +88,8 @@ pub enum RemedyKind {
     PadThenShareLess,
     /// False sharing between the elements of an array: align their type.
     PadElements,
+    /// False sharing between heap blocks: align their allocation.
+    AlignBlocks,
     /// Threads contend for a lock or its like, or count references.
     Contend,
 }

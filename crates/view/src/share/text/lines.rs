@@ -142,6 +142,9 @@ fn sites(page: &mut Page, line: &Line, names: &ThreadNames, options: &Options) {
     let chosen = chosen(&groups, options);
     let places = |group: &SameCode<'_>| match group.touched.as_slice() {
         [only] => only.clone(),
+        many if many.iter().any(|range| range.ends_with(OVER_TWO_LINES)) => {
+            format!("{} ranges, some{OVER_TWO_LINES}", many.len())
+        }
         many => format!("{} ranges", many.len()),
     };
     let shown: Vec<(String, String, &SameCode<'_>)> =
@@ -170,11 +173,15 @@ fn sites(page: &mut Page, line: &Line, names: &ThreadNames, options: &Options) {
     }
 }
 
-/// `0-7 stats.hits`
+/// Behind the bytes of an access that has others in the next line or in the one before.
+const OVER_TWO_LINES: &str = " over two lines";
+
+/// `0-7 stats.hits`, `56-63 workers[2].done over two lines`
 fn touched(site: &Site) -> String {
     let bytes = words::byte_range(site.offset_bytes, site.width_bytes);
+    let split = if site.splits_line { OVER_TWO_LINES } else { "" };
     match &site.field {
-        Some(field) => format!("{bytes} {field}"),
-        None => bytes,
+        Some(field) => format!("{bytes} {field}{split}"),
+        None => format!("{bytes}{split}"),
     }
 }

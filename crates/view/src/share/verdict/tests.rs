@@ -114,7 +114,8 @@ fn not_enough_says_how_much_longer() {
     findings.lines.iter_mut().for_each(|line| line.events = 12);
     sample::find_each(&mut findings);
     findings.false_fraction = None;
-    findings.not_enough = Some(NotEnough { events: 12, run_seconds: Some(10.05) });
+    findings.quality.events = 12;
+    findings.not_enough = Some(NotEnough { events: 4, run_seconds: Some(10.05) });
     check(
         &report(&run, &findings).verdict,
         "Not enough data: 12 events of sharing in 4.0 s, and 30 are needed. Run for at least 11 s; so far `stats` \
@@ -123,6 +124,7 @@ fn not_enough_says_how_much_longer() {
     findings.lines.clear();
     sample::find_each(&mut findings);
     findings.quality.last_instruction = 0;
+    findings.quality.events = 0;
     findings.not_enough = Some(NotEnough { events: 0, run_seconds: None });
     check(
         &report(&run, &findings).verdict,
@@ -246,5 +248,5 @@ fn a_clear_line_leads_even_where_fractions_must_wait() {
         verdict.starts_with("1 cache line takes 18% (±2) of thread time: false sharing between worker-1"),
         "{verdict}"
     );
-    assert!(verdict.ends_with("13 events of 30 needed were seen: run for at least 3 s."), "{verdict}");
+    assert!(verdict.ends_with("take 30 events from samples of executed instructions, of which there are 13: run for at least 3 s."), "{verdict}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use AccessKind::{Load, Store};
+use AccessKind::{Load, ReadModifyWrite, Store};
 use carom_base::{AccessKind, Addr, Ip, Line, ProcessId, StackId};
 
 use crate::recording::{NamedBytes, Names, NoNames};
@@ -98,4 +98,26 @@ fn a_lock_is_not_shared_falsely() {
     // The same bytes without such names.
     let found = analyse(&input, &mut Table::default());
     assert_eq!(found.false_fraction.map(|part| part.value), Some(1.0));
+}
+
+/// Two threads exchange a word and clear it again; in the other recording they only store to it.
+#[test]
+fn a_word_is_a_lock_by_its_name_and_by_what_threads_do_to_it() {
+    let remedy = |take: AccessKind, name: &'static str| {
+        let events = (0..40).map(|i| {
+            let (writer, other) = if i % 2 == 0 { (0, 1) } else { (1, 0) };
+            Event::new(writer, other).earlier_at(0, 4).later(take, 0, 4).class_false(false).at_ms(i)
+        });
+        let names = BTreeMap::from([(0, (4, name))]);
+        let found = analyse(&Synthetic::new(2).events(events), &mut Table(names));
+        found.objects[0].remedy.clone()
+    };
+    match remedy(ReadModifyWrite, "queue.locked") {
+        Remedy::Contend(lock) => {
+            assert_eq!((lock.primitive, lock.name.as_deref()), (Primitive::OwnLock, Some("queue.locked")));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(remedy(Store, "queue.locked"), Remedy::ShareLess { .. }));
+    assert!(matches!(remedy(ReadModifyWrite, "queue.length"), Remedy::ShareLess { .. }));
 }
