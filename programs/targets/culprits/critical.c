@@ -5,7 +5,7 @@ static double sum;
 
 int main(void) {
 #pragma omp parallel for num_threads(2)
-    for (int i = 0; i < 20000000; i++) {
+    for (int i = 0; i < 60000000; i++) {
 #pragma omp critical
         sum += i * 0.5;
     }

@@ -1,4 +1,4 @@
-// Two small objects that malloc puts side by side, each for one thread.
+// Small objects that malloc puts side by side, each for one thread.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,10 +28,10 @@ static struct progress *start(void) {
 }
 
 int main(void) {
-    struct progress *reader = start(), *writer = start();
-    pthread_t threads[2];
-    pthread_create(&threads[0], NULL, advance, reader);
-    pthread_create(&threads[1], NULL, advance, writer);
-    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-    printf("%ld %ld\n", reader->done, writer->failed);
+    struct progress *all[4];
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) all[i] = start();
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, advance, all[i]);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    printf("%ld %ld\n", all[0]->done, all[3]->failed);
 }

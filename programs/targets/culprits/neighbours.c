@@ -4,7 +4,7 @@
 
 #include "neighbours.h"
 
-long received;
+LINE long received;
 
 static void *receive(void *unused) {
     (void)unused;

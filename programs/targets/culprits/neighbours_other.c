@@ -2,10 +2,7 @@
 
 #include "neighbours.h"
 
-#ifdef FIX
-_Alignas(64)
-#endif
-long sent;
+LINE long sent;
 
 void *send_all(void *unused) {
     (void)unused;

@@ -9,7 +9,7 @@ int main(void) {
 #else
 #pragma omp parallel for num_threads(4)
 #endif
-    for (int i = 0; i < 40000000; i++) {
+    for (int i = 0; i < 400000000; i++) {
         if (i % 3 != 0) continue;
 #ifndef FIX
 #pragma omp atomic

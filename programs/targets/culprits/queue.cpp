@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-static const int ITEMS = 4000000;
+static const int ITEMS = 10000000;
 #ifdef FIX
 static const size_t BATCH = 1000;
 #else

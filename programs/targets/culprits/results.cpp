@@ -19,11 +19,11 @@ int main() {
         threads.emplace_back([&primes, t] {
 #ifdef FIX
             int own = 0;
-            for (unsigned n = t; n < 40000000; n += 4)
+            for (unsigned n = t; n < 400000000; n += 4)
                 if (is_prime(n)) own++;
             primes[t] = own;
 #else
-            for (unsigned n = t; n < 40000000; n += 4)
+            for (unsigned n = t; n < 400000000; n += 4)
                 if (is_prime(n)) {
                     primes[t]++;
                     asm volatile("" ::: "memory");

@@ -3,11 +3,13 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-int verbose = 1;
 #ifdef FIX
-_Alignas(64)
+#define LINE _Alignas(64)
+#else
+#define LINE
 #endif
-atomic_int errors = 1;
+LINE int verbose = 1;
+LINE atomic_int errors = 1;
 
 static void *work(void *unused) {
     (void)unused;

@@ -12,7 +12,7 @@ fn count(table: &Mutex<Table>, word: &'static str) {
 }
 
 fn count_all(table: &Mutex<Table>) {
-    let words = WORDS.iter().cycle().take(3_000_000);
+    let words = WORDS.iter().cycle().take(10_000_000);
     if cfg!(fix) {
         let mut own = Table::new();
         words.for_each(|word| *own.entry(word).or_default() += 1);
