@@ -33,6 +33,7 @@ class Case:
     says: list
     never: list = field(default_factory=list)
     left: str = None
+    options: list = field(default_factory=list)
 
 
 def memcached():
@@ -112,6 +113,10 @@ CASES = [
          'changelog of 1.30.0: "sync: avoid false sharing in mpsc channel" (#5829)',
          loaded("tokio_mpsc", "1.29.1", "1.30.0", lambda version: {"tokio": (version, TOKIO)}),
          ["pad", "pad-then-share-less"], ["false sharing", "cache line"], [], "what threads exchange through the channel is truly shared"),
+    Case("tokio 1.29.1, 1.30.0 (mpsc) --objects", "Rust", "the same, by allocation site and field", "the same",
+         loaded("tokio_mpsc", "1.29.1", "1.30.0", lambda version: {"tokio": (version, TOKIO)}),
+         ["pad", "pad-then-share-less"], ["Chan<", "allocated in `?tokio::sync::mpsc::chan::channel", r"tx|rx_waker"], [],
+         "what threads exchange through the channel is truly shared", ["--objects"]),
     Case("tokio 1.34.0, 1.35.0 (spawn)", "Rust",
          "every spawn and every end of a task takes the mutex of the one list of tasks; 1.35.0 has a list and a mutex for each part of them",
          'changelog of 1.35.0: "runtime: reduce the lock contention in task spawn" (#6001)',

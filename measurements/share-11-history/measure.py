@@ -24,7 +24,7 @@ def measure(options):
         recorded = {}
         for label, build in case.versions.items():
             load = build()
-            recorded[label] = [record(f"history-{number}-{label}-{run}", load) for run in range(options.runs)]
+            recorded[label] = [record(f"history-{number}-{label}-{run}", load, case.options) for run in range(options.runs)]
             for run, (_, report, native, shared) in enumerate(recorded[label]):
                 yield row(case, label, run, **judged(case, label, report), native_s=native.wall_s, carom_s=shared.wall_s,
                           same=(native.status, native.digest) == (shared.status, shared.digest))
@@ -36,11 +36,11 @@ def measure(options):
                 yield compared(case, "all", pairs)
 
 
-def record(name, load):
+def record(name, load, options):
     """One run natively and one under carom: the profile, its report, and how both went."""
     native = load.run([])
     file = scratch("profiles") / f"{name}.json"
-    shared = load.run([*carom.prefix(name)[:-1], "--json", file, "--"])
+    shared = load.run([*carom.prefix(name, options)[:-1], "--json", file, "--"])
     return scratch("profiles") / f"{name}.carom", json.loads(file.read_text(encoding="utf-8")), native, shared
 
 
