@@ -1,6 +1,6 @@
-//! Whether a program's code can be translated.
+//! Whether a program's code can be translated, and whether that is worth while.
 
-use carom_base_sys::probe::{Probes, Support};
+use carom_base_sys::probe::{Probes, Support, choose_burst_delivery};
 use carom_collect::{Engine, examine};
 
 use crate::options::ProgramArgs;
@@ -17,4 +17,14 @@ pub fn translatable(program: &ProgramArgs, probes: &Probes) -> Result<(), String
         Support::Yes => Ok(()),
         Support::No { cause, .. } | Support::Unknown { cause } => Err(cause.to_string()),
     }
+}
+
+/// Why `auto` does not translate the program although it could: its runtime makes most of the code, which is not translated,
+/// and the burst engine has all that it needs. A clause without a full stop.
+pub fn generated(program: &ProgramArgs, probes: &Probes) -> Option<String> {
+    choose_burst_delivery(probes).ok().filter(|choice| choice.watchpoints > 0)?;
+    let path = std::env::var("PATH").ok();
+    let name = program.program.first()?;
+    let runtime = examine(name, path.as_deref(), Engine::Translate).ok()?.runtime?;
+    Some(format!("{runtime} makes code while it runs, which is not translated"))
 }

@@ -19,6 +19,7 @@ mod record;
 mod refusal;
 mod reuse;
 mod session;
+mod runtime;
 mod target;
 mod transfer;
 mod warnings;

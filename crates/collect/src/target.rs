@@ -13,7 +13,10 @@ use object::{
     read::elf::{FileHeader, ProgramHeader},
 };
 
-use crate::refusal::{Absence, Obstacle, Refusal};
+use crate::{
+    refusal::{Absence, Obstacle, Refusal},
+    runtime,
+};
 
 /// A program that can be profiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +25,15 @@ pub struct Target {
     pub path: PathBuf,
     /// True where the agent is linked in.
     pub linked_in: bool,
+    /// The runtime that it is, or that runs it, where most of its code is made while it runs: `Java`, `V8`.
+    pub runtime: Option<&'static str>,
+}
+
+/// A program's file, behind all scripts.
+struct Looked {
+    /// The file that is loaded.
+    file: PathBuf,
+    linked_in: bool,
 }
 
 /// Scripts may name scripts; the kernel follows this many (`BINPRM_MAX_RECURSION`).
@@ -39,11 +51,13 @@ const LINKED_IN_MARK: &[u8] = b"carom agent linked in\0";
 /// See [`Obstacle`].
 pub fn examine(program: &str, search_path: Option<&str>, engine: Engine) -> Result<Target, Obstacle> {
     let path = find(program, search_path)?;
-    match look(&path, MOST_SCRIPTS) {
+    match look(&path, search_path, MOST_SCRIPTS) {
         Err(Obstacle::Refused(Refusal::Go)) if engine == Engine::Translate => {
-            Ok(Target { path, linked_in: false })
+            Ok(Target { path, linked_in: false, runtime: None })
         }
-        looked => looked.map(|linked_in| Target { path, linked_in }),
+        looked => {
+            looked.map(|Looked { file, linked_in }| Target { path, linked_in, runtime: runtime::of(&file) })
+        }
     }
 }
 
@@ -85,7 +99,7 @@ fn executable(path: &Path) -> Result<(), Obstacle> {
     Ok(())
 }
 
-fn look(path: &Path, scripts_left: usize) -> Result<bool, Obstacle> {
+fn look(path: &Path, search_path: Option<&str>, scripts_left: usize) -> Result<Looked, Obstacle> {
     let mut file = File::open(path).map_err(Obstacle::Io)?;
     let metadata = file.metadata().map_err(Obstacle::Io)?;
     let mut start = vec![0; SHEBANG_BYTES];
@@ -98,12 +112,15 @@ fn look(path: &Path, scripts_left: usize) -> Result<bool, Obstacle> {
         if interpreter.is_empty() || scripts_left == 0 {
             return Err(Obstacle::Refused(Refusal::NotAProgram));
         }
-        return match look(Path::new(interpreter), scripts_left - 1) {
+        let looked = match look(Path::new(interpreter), search_path, scripts_left - 1) {
             Err(Obstacle::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
-                Err(Obstacle::Absent(Absence::Interpreter(interpreter.to_owned())))
+                return Err(Obstacle::Absent(Absence::Interpreter(interpreter.to_owned())));
             }
-            looked => looked,
+            looked => looked?,
         };
+        // What `env` executes in its place; whether that can be profiled is found out then.
+        let executed = executed_by_env(&line).and_then(|program| find(program, search_path).ok());
+        return Ok(Looked { file: executed.unwrap_or(looked.file), ..looked });
     }
     let owner = Path::new("/proc/self").metadata().map(|m| (m.uid(), m.gid())).unwrap_or((0, 0));
     let mode = metadata.permissions().mode();
@@ -112,10 +129,19 @@ fn look(path: &Path, scripts_left: usize) -> Result<bool, Obstacle> {
     }
     // Programs can be large: only the needed parts are read.
     match look_at_elf(&ReadCache::new(&file)) {
-        Some(Refusal::Static) if has_agent(&file).map_err(Obstacle::Io)? => Ok(true),
+        Some(Refusal::Static) if has_agent(&file).map_err(Obstacle::Io)? => {
+            Ok(Looked { file: path.to_owned(), linked_in: true })
+        }
         Some(refusal) => Err(Obstacle::Refused(refusal)),
-        None => Ok(false),
+        None => Ok(Looked { file: path.to_owned(), linked_in: false }),
     }
+}
+
+/// The program in `/usr/bin/env [-S] [NAME=VALUE…] program`.
+fn executed_by_env(line: &str) -> Option<&str> {
+    let mut words = line.split_whitespace();
+    words.next().filter(|interpreter| interpreter.ends_with("/env"))?;
+    words.find(|word| !word.starts_with('-') && !word.contains('='))
 }
 
 fn read_up_to(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
@@ -199,6 +225,14 @@ mod tests {
         ));
         assert!(matches!(examine("", None, Engine::Burst), Err(Obstacle::Absent(Absence::Name))));
         assert!(matches!(examine("/etc/passwd", None, Engine::Burst), Err(Obstacle::Io(_))));
+    }
+
+    #[test]
+    fn env_executes_the_first_word_that_is_neither_option_nor_variable() {
+        assert_eq!(executed_by_env("/usr/bin/env node"), Some("node"));
+        assert_eq!(executed_by_env("/usr/bin/env -S A=1 node --expose-gc"), Some("node"));
+        assert_eq!(executed_by_env("/usr/bin/env"), None);
+        assert_eq!(executed_by_env("/bin/sh node"), None);
     }
 
     #[test]

@@ -24,8 +24,8 @@ The program's output and exit status stay its own; the report goes to standard e
 #[derive(Debug, Args)]
 #[command(after_help = SHARE_EXAMPLES)]
 pub struct ShareArgs {
-    /// Engine that observes the accesses; auto: translate, or burst where code cannot be translated, and with a period in
-    /// time, --rate, --budget or --delivery
+    /// Engine that observes the accesses; auto: translate, or burst where code cannot be translated or is mostly made while the
+    /// program runs (Java, node), and with a period in time, --rate, --budget or --delivery
     #[arg(long, value_parser = engine(), default_value = AUTO)]
     pub engine: OrAuto<Engine>,
     /// Limit on the CPU time that sampling (burst) or watching (translate) adds to the program, in percent; the cost of

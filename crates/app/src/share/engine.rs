@@ -1,6 +1,6 @@
 //! Which engine serves.
 
-use carom_collect::Engine;
+use carom_collect::{Engine, WatchChoice};
 
 use super::ShareArgs;
 use crate::options::Period;
@@ -15,14 +15,22 @@ pub struct Choice {
 }
 
 /// The engine that was asked for. `auto` is `translate`, whose samples stand for accesses and need no perf events, where
-/// code can be translated, as `translatable` finds out; it is `burst` where an option asks for what only that keeps.
-pub fn choose(args: &ShareArgs, translatable: impl FnOnce() -> Result<(), String>) -> Choice {
+/// code can be translated, as `translatable` finds out. It is `burst` where an option asks for what only that keeps, and where
+/// most code is `generated` while the program runs, unless an option asks for what only translated code keeps.
+pub fn choose(
+    args: &ShareArgs,
+    translatable: impl FnOnce() -> Result<(), String>,
+    generated: impl FnOnce() -> Option<String>,
+) -> Choice {
     let (engine, reason) = match (args.engine, only_burst(args)) {
         (Some(Engine::Burst), _) => (Engine::Burst, None),
         (Some(Engine::Translate), _) => (Engine::Translate, None),
         (None, Some(option)) => (Engine::Burst, Some(format!("auto takes it with {option}"))),
         (None, None) => match translatable() {
-            Ok(()) => (Engine::Translate, Some("auto takes it where code can be translated".to_owned())),
+            Ok(()) => match Some(()).filter(|()| !only_translate(args)).and_then(|()| generated()) {
+                Some(cause) => (Engine::Burst, Some(format!("auto takes it because {cause}"))),
+                None => (Engine::Translate, Some("auto takes it where code can be translated".to_owned())),
+            },
             Err(cause) => (Engine::Burst, Some(format!("code cannot be translated here ({cause})"))),
         },
     };
@@ -44,6 +52,11 @@ fn only_burst(args: &ShareArgs) -> Option<&'static str> {
     }
 }
 
+/// Whether an option asks for what translated code alone does: samples of accesses, and watching in software.
+fn only_translate(args: &ShareArgs) -> bool {
+    args.periods.any() || args.watch == Some(WatchChoice::Software)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,7 +64,7 @@ mod tests {
 
     fn chosen(options: &[&str], translatable: Result<(), String>) -> (Engine, String) {
         let args: ShareArgs = parsed(options);
-        let Choice { engine, reason } = choose(&args, || translatable);
+        let Choice { engine, reason } = choose(&args, || translatable, || None);
         (engine, reason.unwrap_or_default())
     }
 
@@ -66,6 +79,19 @@ mod tests {
         assert_eq!(chosen(&["--period", "100000"], Ok(())), auto);
         let cannot = "code cannot be translated here (memfd_create is denied)".to_owned();
         assert_eq!(chosen(&[], denied()), (Engine::Burst, cannot));
+    }
+
+    #[test]
+    fn auto_leaves_code_that_is_made_at_run_time_to_burst() {
+        let chosen = |options: &[&str]| {
+            choose(&parsed(options), || Ok(()), || Some("Java makes code while it runs".to_owned()))
+        };
+        let burst = chosen(&[]);
+        assert_eq!(burst.engine, Engine::Burst);
+        assert_eq!(burst.reason.as_deref(), Some("auto takes it because Java makes code while it runs"));
+        for only_translate in [["--period", "100000"], ["--watch", "software"], ["--engine", "translate"]] {
+            assert_eq!(chosen(&only_translate).engine, Engine::Translate, "{only_translate:?}");
+        }
     }
 
     #[test]

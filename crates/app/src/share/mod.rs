@@ -23,7 +23,7 @@ use crate::{
     question::{Join, Means, Question, Recorder},
     record::{self, Job},
     signals::delivery,
-    translatable::translatable,
+    translatable::{generated, translatable},
 };
 
 /// What sampling may add to the program's CPU time by default, in percent.
@@ -32,7 +32,11 @@ const DEFAULT_BUDGET: f64 = 5.0;
 impl Recorder for ShareArgs {
     fn run(&self) -> Result<End, Failure> {
         let probes = LazyCell::new(|| Probes::judge(&Facts::to_choose()));
-        let choice = engine::choose(self, || translatable(&self.program, &probes));
+        let choice = engine::choose(
+            self,
+            || translatable(&self.program, &probes),
+            || generated(&self.program, &probes),
+        );
         let periods = periods::periods(self, choice.engine).map_err(Failure::new)?;
         let means = means::choose(self, &periods, choice.reason, &probes).map_err(Failure::new)?;
         let settings = settings(self, &periods, &means);
