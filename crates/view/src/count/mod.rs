@@ -35,17 +35,32 @@ pub fn counts(findings: &CountFindings) -> Counts {
 }
 
 /// Adds the counts of the same run. Where they do not cover nearly all of it, a warning says so: code that ran natively was
-/// not sampled either. Where much is missing, the verdict begins with that: what it says is about the rest.
+/// not sampled either. Where much is missing, the verdict begins with that.
 pub fn add(report: &mut Report, findings: &CountFindings) {
     let counts = counts(findings);
     if let Some(text) = verdict::missing(&counts.coverage) {
         report.quality.warnings.push(Warning { code: "coverage".into(), text });
     }
-    if let Some(seen) = verdict::much_is_missing(&counts.coverage) {
-        let all = if report.command == Command::Share { "; with --engine burst all of it is" } else { "" };
-        report.verdict = format!("{seen}{all}. {}", report.verdict);
-    }
     report.count = Some(counts);
+    begin_with_what_is_missing(report);
+}
+
+/// Where much of the run is in no count, and so in no sample, the verdict begins with that.
+pub fn begin_with_what_is_missing(report: &mut Report) {
+    if let Some(missing) = what_is_missing(report) {
+        report.verdict = format!("{missing}{}", report.verdict);
+    }
+}
+
+/// The verdict without that beginning, for a report that has it once for several questions.
+pub fn end_of_verdict(report: &Report) -> &str {
+    let missing = what_is_missing(report).unwrap_or_default();
+    report.verdict.strip_prefix(&missing).unwrap_or(&report.verdict)
+}
+
+fn what_is_missing(report: &Report) -> Option<String> {
+    let seen = verdict::much_is_missing(report, &report.count.as_ref()?.coverage)?;
+    Some(format!("{seen} In what was observed: "))
 }
 
 impl Section for Counts {

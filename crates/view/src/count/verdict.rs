@@ -1,7 +1,7 @@
 //! The verdict of `carom count`.
 
 use crate::{
-    model::{CountCoverage, CountedEvent, Counts, Report},
+    model::{Command, CountCoverage, CountedEvent, Counts, Leave, Report},
     recording,
     words::{self, ThreadNames},
 };
@@ -11,6 +11,9 @@ const NEARLY_COMPLETE: f64 = 0.999;
 
 /// Below this coverage a verdict on samples begins with it.
 const MOSTLY_SEEN: f64 = 0.9;
+
+/// Reasons why threads leave translated code that are none for the burst engine.
+const BURST_OBSERVES: [&str; 5] = ["foreign-code", "instruction", "signal-frame", "no-memory", "program-gs"];
 
 /// The warning by which a process says that its code could not be translated.
 const NOT_TRANSLATED: &str = "not-translated";
@@ -77,7 +80,7 @@ pub fn missing(coverage: &CountCoverage) -> Option<String> {
     if fraction >= NEARLY_COMPLETE {
         return None;
     }
-    let most = coverage.leaves.iter().filter(|leave| leave.times > 0).max_by_key(|leave| leave.times);
+    let most = main_reason(coverage);
     let why = most.map(|leave| format!(", most often because of {}", leave.text)).unwrap_or_default();
     let threads = match coverage.uncounted_threads as usize {
         0 => String::new(),
@@ -89,10 +92,31 @@ pub fn missing(coverage: &CountCoverage) -> Option<String> {
     ))
 }
 
-/// `Only 33% of the thread time was observed`
-pub fn much_is_missing(coverage: &CountCoverage) -> Option<String> {
+/// ``Only 33% of thread time was observed, mostly because of code made at run time, which is not translated; `carom share
+/// --engine burst -- node app.js` observes all of it.``
+pub fn much_is_missing(report: &Report, coverage: &CountCoverage) -> Option<String> {
     let fraction = coverage.fraction?.0;
-    (fraction < MOSTLY_SEEN).then(|| format!("Only {} of thread time was observed", words::percent(fraction)))
+    if fraction >= MOSTLY_SEEN {
+        return None;
+    }
+    let most = main_reason(coverage);
+    let why = most.map(|leave| format!(", mostly because of {}", leave.text)).unwrap_or_default();
+    let instead = most.filter(|leave| BURST_OBSERVES.contains(&leave.reason.as_str())).and_then(|_| {
+        let command = match report.command {
+            Command::Share | Command::Profile => "share",
+            Command::Reuse => "reuse",
+            _ => return None,
+        };
+        let program = words::command_line(&report.program.argv);
+        Some(format!("; `carom {command} --engine burst -- {program}` observes all of it"))
+    });
+    let seen = words::percent(fraction);
+    Some(format!("Only {seen} of thread time was observed{why}{}.", instead.unwrap_or_default()))
+}
+
+/// Why threads left translated code most often.
+fn main_reason(coverage: &CountCoverage) -> Option<&Leave> {
+    coverage.leaves.iter().filter(|leave| leave.times > 0).max_by_key(|leave| leave.times)
 }
 
 #[cfg(test)]

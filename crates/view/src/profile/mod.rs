@@ -6,7 +6,7 @@ mod rank;
 use carom_study::recording::Losses;
 
 use crate::{
-    RunInfo,
+    RunInfo, count,
     model::{Command, Finding, Findings, Report},
     recording,
     section::{Row, Section},
@@ -19,7 +19,10 @@ use crate::{
 
 /// One report with the answers of `parts`, the reports of single questions on the same run. The first says how well it was
 /// observed; the others add their warnings.
-pub fn report(run: &RunInfo, parts: Vec<Report>) -> Report {
+pub fn report(run: &RunInfo, mut parts: Vec<Report>) -> Report {
+    for part in &mut parts {
+        part.verdict = count::end_of_verdict(part).to_owned();
+    }
     let quality = match parts.first() {
         Some(first) => first.quality.clone(),
         None => recording::quality(run, &Losses::default()),
@@ -40,6 +43,7 @@ pub fn report(run: &RunInfo, parts: Vec<Report>) -> Report {
     whole.verdict = rank::verdict(&findings, &parts);
     whole.findings = (!findings.is_empty()).then_some(Findings(findings));
     parts.into_iter().for_each(|part| whole.adopt(part));
+    count::begin_with_what_is_missing(&mut whole);
     whole
 }
 
