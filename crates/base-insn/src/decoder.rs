@@ -56,13 +56,14 @@ impl Decoder {
 
     /// The instruction that ran before the one at `ip`, by the code alone.
     ///
-    /// Decodes from `function_start`, or from a boundary seen earlier, up to `ip`. A repeated string
+    /// Decodes from `function_start`, or from a boundary seen earlier, up to `ip`; where neither is known, from several
+    /// places, which must agree. A repeated string
     /// instruction at `ip` is its own predecessor: nearly always the timer stopped it between two iterations.
     ///
     /// # Errors
     ///
-    /// [`Skip::UnknownPredecessor`] where no boundary before `ip` is known, or where decoding from there does
-    /// not meet `ip`. [`Skip::NotFallThrough`] where the instruction in front never falls through to `ip`
+    /// [`Skip::UnknownPredecessor`] where no boundary before `ip` is known nor found, or where decoding from there
+    /// does not meet `ip`. [`Skip::NotFallThrough`] where the instruction in front never falls through to `ip`
     /// (jump, return, call: after a call it was the callee's return that ran), and at a function's start.
     pub fn predecessor(
         &mut self,

@@ -10,6 +10,8 @@ use crate::string;
 const MAX_BYTES: u64 = 64 * 1024;
 /// How far behind a remembered boundary may lie where the function's start is not known.
 const MAX_UNGUIDED_BYTES: u64 = 512;
+/// How far back decoding begins where no boundary is known.
+const UNKNOWN_BYTES: usize = 64;
 /// Code is read in pieces of this size.
 const WINDOW_BYTES: usize = 256;
 /// Entries of either cache.
@@ -93,8 +95,11 @@ impl Boundaries {
         if fetch(ip, mem).is_some_and(|here| string::is_repeated(&here)) {
             return Ok(ip);
         }
-        let start = self.start_before(ip, function_start)?;
-        let last = self.decode_up_to(ip, start, mem)?;
+        let last = match self.start_before(ip, function_start) {
+            Ok(start) => self.decode_up_to(ip, start, mem)?,
+            Err(Skip::UnknownPredecessor) if function_start.is_none() => agreed(ip, mem)?,
+            Err(skip) => return Err(skip),
+        };
         match last.flow_control() {
             FlowControl::Next | FlowControl::ConditionalBranch | FlowControl::XbeginXabortXend => {
                 Ok(last.ip())
@@ -167,6 +172,42 @@ impl Boundaries {
             *start = boundary;
         }
     }
+}
+
+/// The instruction that ends at `ip`, where no boundary in front of it is known: in code that was made at run time, for example.
+///
+/// Of any 15 consecutive bytes of code one is the first of an instruction, and decoding from there meets `ip`. So what all
+/// starts that meet `ip` say is true. Mostly they do agree, because wrong starts fall in with the right ones after a few
+/// instructions.
+fn agreed(ip: u64, mem: &impl Memory) -> Result<Instruction, Skip> {
+    let mut window = [0; UNKNOWN_BYTES];
+    let start = ip.checked_sub(UNKNOWN_BYTES as u64).ok_or(Skip::UnknownPredecessor)?;
+    if mem.read(start, &mut window) != UNKNOWN_BYTES {
+        return Err(Skip::UnknownPredecessor);
+    }
+    let mut found: Option<Instruction> = None;
+    for skipped in 0..MAX_INSTRUCTION_BYTES {
+        let code = window.get(skipped..).unwrap_or_default();
+        let Some(last) = last_of(code, start + skipped as u64) else { continue };
+        match &found {
+            Some(known) if known.ip() != last.ip() => return Err(Skip::UnknownPredecessor),
+            _ => found = Some(last),
+        }
+    }
+    found.ok_or(Skip::UnknownPredecessor)
+}
+
+/// The last instruction in `code`, which begins at `ip`, if it ends with an instruction.
+fn last_of(code: &[u8], ip: u64) -> Option<Instruction> {
+    let mut decoder = iced_x86::Decoder::with_ip(64, code, ip, DecoderOptions::NONE);
+    let mut instruction = Instruction::default();
+    while decoder.can_decode() {
+        decoder.decode_out(&mut instruction);
+        if instruction.is_invalid() {
+            return None;
+        }
+    }
+    Some(instruction)
 }
 
 /// Fibonacci hashing.

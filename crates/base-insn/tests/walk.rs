@@ -164,3 +164,16 @@ fn boundaries_seen_earlier_serve_without_a_function_start() {
     decoder.forget_code();
     assert_eq!(decoder.predecessor(CODE + 6, None, &bench), unknown);
 }
+
+#[test]
+fn where_no_boundary_is_known_several_starts_agree() {
+    // add qword [rdi], 1, without the function that begins with it.
+    let code = [0x48, 0x83, 0x07, 0x01].repeat(20);
+    let bench = Bench { code: &code, words: &[] };
+    assert_eq!(Decoder::new().predecessor(CODE + 72, None, &bench), Ok(CODE + 68));
+    // The processor was between these bytes all the same: nothing ends there.
+    let unknown = Err(carom_base::Skip::UnknownPredecessor);
+    assert_eq!(Decoder::new().predecessor(CODE + 73, None, &bench), unknown);
+    // Too little can be read.
+    assert_eq!(Decoder::new().predecessor(CODE + 60, None, &bench), unknown);
+}
