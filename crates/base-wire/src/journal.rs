@@ -11,6 +11,8 @@
 //! | `delivery` | `sigtrap`, `setsig` or `posix-timer`; why nothing better |
 //! | `module` | time (ns), load bias, low, high (hex), path |
 //! | `unload` | time (ns), low (hex) |
+//! | `tls` | low, distance (hex): the module at `low` has its thread-local variables that far below the thread pointer, in every thread |
+//! | `frames` | serial, then address of an instruction and end of the frame (hex) for each frame, innermost first: where they lay on the thread's stack |
 //! | `map` | low, high (hex), path: memory that is not a module |
 //! | `shared` | low, high (hex), segment, offset in it (hex), device (hex), inode, 1 where it may be written, path: memory that processes may share, as met |
 //! | `trouble` | code, text: something that the report should say |
@@ -73,6 +75,20 @@ pub enum Line {
         time: u64,
         /// First byte.
         low: u64,
+    },
+    /// Where a module's thread-local variables lie in every thread.
+    Tls {
+        /// The module's first byte.
+        low: u64,
+        /// Bytes from their beginning to the thread pointer.
+        distance: u64,
+    },
+    /// Where frames lay on a thread's stack while it made another thread.
+    Frames {
+        /// The thread's number in its process.
+        serial: u32,
+        /// An instruction and the end of each frame, innermost first.
+        frames: Vec<(u64, u64)>,
     },
     /// Other memory.
     Map {
@@ -199,6 +215,11 @@ impl Line {
                 format!("module\t{time}\t{bias:x}\t{low:x}\t{high:x}\t{}\n", escape(path))
             }
             Self::Unload { time, low } => format!("unload\t{time}\t{low:x}\n"),
+            Self::Tls { low, distance } => format!("tls\t{low:x}\t{distance:x}\n"),
+            Self::Frames { serial, frames } => {
+                let fields: String = frames.iter().map(|(ip, end)| format!("\t{ip:x}\t{end:x}")).collect();
+                format!("frames\t{serial}{fields}\n")
+            }
             Self::Map { low, high, path } => format!("map\t{low:x}\t{high:x}\t{}\n", escape(path)),
             Self::Shared(SharedMapping { low, high, segment, offset, device, inode, writable, path }) => {
                 let (path, writable) = (escape(path), u8::from(*writable));
@@ -238,6 +259,16 @@ impl Line {
                 path: unescape(next()?),
             },
             "unload" => Self::Unload { time: next()?.parse().ok()?, low: hex(next()?)? },
+            "tls" => Self::Tls { low: hex(next()?)?, distance: hex(next()?)? },
+            "frames" => {
+                let serial = next()?.parse().ok()?;
+                let numbers: Option<Vec<u64>> = fields.map(hex).collect();
+                let pairs = numbers?;
+                Self::Frames {
+                    serial,
+                    frames: pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
+                }
+            }
             "map" => Self::Map { low: hex(next()?)?, high: hex(next()?)?, path: unescape(next()?) },
             "shared" => Self::Shared(SharedMapping {
                 low: hex(next()?)?,
@@ -279,6 +310,8 @@ mod tests {
             Line::Argv(vec![nasty.clone(), String::new(), "x".into()]),
             Line::Unprofiled { program: nasty.clone(), reason: "static".into() },
             Line::Unload { time: 9, low: 0xabc },
+            Line::Tls { low: 0x10, distance: 0x40 },
+            Line::Frames { serial: 3, frames: vec![(0x10, 0x7000), (0x20, 0x7080)] },
             Line::Map { low: 1, high: 2, path: nasty.clone() },
             Line::Shared(SharedMapping {
                 low: 0x7000,

@@ -158,7 +158,9 @@ pub struct SlotHeader {
     pub ticks: AtomicU64,
     /// CPU time of `translated_ns` for which timer signals found the thread outside the cache, in nanoseconds.
     pub unbooked_ns: AtomicU64,
-    padding: [u64; 5],
+    /// The thread pointer: static thread-local variables lie below it.
+    pub thread_pointer: AtomicU64,
+    padding: [u64; 4],
 }
 
 impl SlotHeader {
@@ -173,7 +175,7 @@ impl SlotHeader {
         ]) {
             word.store(0, Relaxed);
         }
-        for word in [&self.ticks, &self.unbooked_ns] {
+        for word in [&self.ticks, &self.unbooked_ns, &self.thread_pointer] {
             word.store(0, Relaxed);
         }
         for word in self.name.iter().chain(&self.counters).chain(&self.leaves) {
@@ -232,6 +234,8 @@ pub struct SlotSnapshot {
     pub ticks: u64,
     /// As [`SlotHeader::unbooked_ns`].
     pub unbooked_ns: u64,
+    /// As [`SlotHeader::thread_pointer`].
+    pub thread_pointer: u64,
 }
 
 /// Bytes of a slot's head.
@@ -274,6 +278,7 @@ impl SlotSnapshot {
             among_processes: word(offset_of!(SlotHeader, among_processes)),
             ticks: word(offset_of!(SlotHeader, ticks)),
             unbooked_ns: word(offset_of!(SlotHeader, unbooked_ns)),
+            thread_pointer: word(offset_of!(SlotHeader, thread_pointer)),
         }
     }
 }
@@ -306,7 +311,7 @@ mod tests {
         words.extend(header.name.iter().chain([&header.head, &header.tail]).chain(&header.counters));
         words.extend(header.counts.iter().chain([&header.translated_ns, &header.native_ns]));
         words.extend(header.leaves.iter().chain([&header.domain, &header.among_processes]));
-        words.extend([&header.ticks, &header.unbooked_ns]);
+        words.extend([&header.ticks, &header.unbooked_ns, &header.thread_pointer]);
         words.iter().for_each(|word| bytes.extend(word.load(Relaxed).to_le_bytes()));
         bytes.resize(SLOT_HEADER_BYTES, 0);
         bytes.try_into().unwrap()
@@ -325,6 +330,7 @@ mod tests {
         header.among_processes.store(5, Relaxed);
         header.ticks.store(4, Relaxed);
         header.unbooked_ns.store(6, Relaxed);
+        header.thread_pointer.store(8, Relaxed);
         let read = SlotSnapshot::parse(&bytes(&header));
         assert_eq!(read.counts, [1_000, 0, 0, 0, 0, 0, NOT_COUNTED, 0, 0, 0, 7]);
         assert_eq!((read.translated_ns, read.native_ns), (90, 10));

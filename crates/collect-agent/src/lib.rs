@@ -23,6 +23,7 @@ mod detect;
 mod eh_frame;
 mod ending;
 mod extent;
+mod frames;
 mod handler;
 mod handler_stack;
 mod hooks;

@@ -13,6 +13,7 @@ use framehop::{ExplicitModuleSectionInfo, Unwinder as _};
 use crate::{
     eh_frame::{EhFrameHdr, HEADER_BYTES},
     lock::{self, Lock, Rank},
+    registry,
     session::Session,
     trim,
     unwind::Unwinder,
@@ -30,6 +31,8 @@ struct Module {
     hdr: Option<(EhFrameHdr, Range<u64>)>,
     /// `.eh_frame` up to the end of its segment.
     eh_frame: Option<(Bytes, Range<u64>)>,
+    /// Bytes from its thread-local variables to the thread pointer, where they are the same in every thread.
+    tls: Option<u64>,
 }
 
 /// A snapshot of the loaded modules. Never changed once published; handlers read it without a lock.
@@ -111,8 +114,7 @@ pub fn refresh(session: &Session) {
     }
     let time = carom_base_sys::clock::now().0;
     for module in modules.iter().filter(|m| !known.iter().any(|k| same(k, m))) {
-        let (low, high) = (module.range.start, module.range.end);
-        session.note(&Line::Module { time, bias: module.bias, low, high, path: module.path.clone() });
+        module.lines(time).for_each(|line| session.note(&line));
     }
     for module in known.iter().filter(|k| !modules.iter().any(|m| same(k, m))) {
         session.note(&Line::Unload { time, low: module.range.start });
@@ -138,11 +140,10 @@ pub fn refresh(session: &Session) {
 /// The journal lines that tell a new session about all loaded modules.
 pub fn lines() -> Vec<Line> {
     let time = carom_base_sys::clock::now().0;
-    let line = |module: &Module| {
-        let (low, high) = (module.range.start, module.range.end);
-        Line::Module { time, bias: module.bias, low, high, path: module.path.clone() }
-    };
-    with(|modules| modules.map_or(&[][..], |modules| &modules.modules).iter().map(line).collect())
+    with(|modules| {
+        let modules = modules.map_or(&[][..], |modules| &modules.modules);
+        modules.iter().flat_map(|module| module.lines(time)).collect()
+    })
 }
 
 /// In a forked child: readers and refreshers of the parent are not here.
@@ -187,6 +188,13 @@ impl Modules {
 impl Module {
     fn is(&self, range: &Range<u64>, path: &str) -> bool {
         self.range == *range && self.path == path
+    }
+
+    /// What the journal says of it.
+    fn lines(&self, time: u64) -> impl Iterator<Item = Line> {
+        let (low, high) = (self.range.start, self.range.end);
+        let tls = self.tls.map(|distance| Line::Tls { low, distance });
+        [Line::Module { time, bias: self.bias, low, high, path: self.path.clone() }].into_iter().chain(tls)
     }
 
     fn for_framehop(&self) -> framehop::Module<Bytes> {
@@ -258,8 +266,18 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, data: *m
         // SAFETY: inside a loaded, readable segment.
         Some((unsafe { bytes(&(start..segment.end)) }, start..segment.end))
     });
-    found.push(Module { path, bias, range, text, hdr, eh_frame });
+    found.push(Module { path, bias, range, text, hdr, eh_frame, tls: tls(info) });
     0
+}
+
+/// No program has more static thread-local variables. Those of libraries that were loaded later lie elsewhere in every thread.
+const MOST_STATIC_TLS: u64 = 1 << 20;
+
+/// Bytes from the beginning of a module's thread-local variables to the thread pointer.
+fn tls(info: &libc::dl_phdr_info) -> Option<u64> {
+    let start = info.dlpi_tls_data.addr() as u64;
+    let distance = registry::thread_pointer().checked_sub(start)?;
+    (start != 0 && distance <= MOST_STATIC_TLS).then_some(distance)
 }
 
 /// The beginning of `.eh_frame_hdr`, which is at `offset` in the file at `path`. Reading it in memory would map the 64

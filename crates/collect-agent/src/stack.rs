@@ -4,7 +4,7 @@ use carom_base::StackId;
 use carom_base_wire::{Counter, MAX_STACK_FRAMES, Record, Stack};
 use framehop::{FrameAddress, Unwinder as _, x86_64::UnwindRegsX86_64};
 
-use crate::{context::Context, context::OwnMemory, modules::Modules, ring::Slot, unwind::Cache};
+use crate::{context::Context, context::OwnMemory, modules::Modules, ring::Slot, translated, unwind::Cache};
 
 /// Paths that a thread remembers having sent; one that fell out is sent again.
 const REMEMBERED: usize = 256;
@@ -13,17 +13,65 @@ const REMEMBERED: usize = 256;
 pub struct Stacks {
     cache: Cache,
     sent: Box<[u64]>,
+    /// The hash of the frames that were located last.
+    located: u64,
+}
+
+/// A frame on a stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Located {
+    /// An instruction of its function: behind the innermost frame a return address.
+    pub ip: u64,
+    /// One past its last byte: the canonical frame address, where the caller's frame begins.
+    pub end: u64,
 }
 
 impl Stacks {
     /// Allocates the caches. Not for handlers.
     pub fn new() -> Self {
-        Self { cache: Cache::new_in(), sent: vec![0; REMEMBERED].into() }
+        Self { cache: Cache::new_in(), sent: vec![0; REMEMBERED].into(), located: 0 }
     }
 
     /// Forgets what was sent: the slot has a new reader of serial numbers.
     pub fn forget(&mut self) {
         self.sent.fill(0);
+        self.located = 0;
+    }
+
+    /// Finds the frames of a function at `ip` with these registers and of its callers, innermost first, as many as there is
+    /// room for, and returns their number. Not for handlers.
+    pub fn locate(
+        &mut self,
+        ip: u64,
+        mut registers: UnwindRegsX86_64,
+        modules: &Modules,
+        memory: &OwnMemory<'_>,
+        frames: &mut [Located],
+    ) -> usize {
+        let mut read = |address| memory.word(address).ok_or(());
+        let mut address = FrameAddress::from_instruction_pointer(ip);
+        for (depth, frame) in frames.iter_mut().enumerate() {
+            let next = modules.unwinder().unwind_frame(address, &mut registers, &mut self.cache, &mut read);
+            let Ok(next) = next else { return depth };
+            *frame = Located { ip: address.address(), end: registers.sp() };
+            // A function that was called from translated code returns to the engine first.
+            let place = registers.sp().wrapping_sub(8);
+            let next = next.map(|next| translated::goes_back_to(place).unwrap_or(next));
+            match next.and_then(FrameAddress::from_return_address) {
+                Some(next) => address = next,
+                None => return depth + 1,
+            }
+        }
+        frames.len()
+    }
+
+    /// Whether the frames, but for the innermost, lie elsewhere than those that this was asked for last.
+    pub fn are_new(&mut self, frames: &[Located]) -> bool {
+        let mut words = [0; 2 * MAX_STACK_FRAMES];
+        let outer = frames.iter().skip(1).flat_map(|frame| [frame.ip, frame.end]);
+        let count = words.iter_mut().zip(outer).map(|(word, value)| *word = value).count();
+        let located = hash(&words[..count]);
+        std::mem::replace(&mut self.located, located) != located
     }
 
     /// The call path of an access at `ip`, found from the interrupted `context`. Where the access lies in

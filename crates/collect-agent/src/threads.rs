@@ -88,6 +88,7 @@ fn begin_or_fail(
     header.started.store(clock::now().0, Relaxed);
     header.stack_low.store(low, Relaxed);
     header.stack_high.store(high, Relaxed);
+    header.thread_pointer.store(registry::thread_pointer(), Relaxed);
     note_progress(&slot);
     // ATOMICS: the host reads the state first; what it finds behind `Live` is this thread's.
     header.state.store(SlotState::Live as u32, Release);

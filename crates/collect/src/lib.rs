@@ -8,6 +8,7 @@
 mod counts;
 mod drain;
 mod error;
+mod generated;
 mod launch;
 mod link;
 mod manifest;
@@ -18,8 +19,8 @@ mod processes;
 mod record;
 mod refusal;
 mod reuse;
-mod session;
 mod runtime;
+mod session;
 mod target;
 mod transfer;
 mod warnings;

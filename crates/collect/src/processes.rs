@@ -14,8 +14,8 @@ use carom_base_wire::{
     journal::{Line, SharedMapping},
 };
 use carom_store::{
-    Aside, Delivery, MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo, ThreadCounters,
-    ThreadInfo, Warning,
+    Aside, Delivery, FrameInfo, MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo,
+    ThreadCounters, ThreadInfo, Warning,
 };
 
 use crate::{counts, warnings};
@@ -31,6 +31,10 @@ static OWN_NAMESPACE: LazyLock<Option<u64>> = LazyLock::new(|| {
 
 /// The most threads that may have been made between two that were seen, and were not seen.
 const MOST_AHEAD: u32 = 1 << 16;
+
+/// No agent tells more often of the frames on a thread's stack, or of more at a time.
+const MOST_SNAPSHOTS: usize = 256;
+const MOST_FRAMES: usize = 64;
 
 /// All processes and threads of the recording.
 #[derive(Default)]
@@ -91,6 +95,7 @@ impl ProcessTable {
         info.cpu_ns = head.cpu_ns;
         info.stack_low = head.stack_low;
         info.stack_high = head.stack_high;
+        info.thread_pointer = head.thread_pointer;
         if !head.name.is_empty() {
             info.name.clone_from(&head.name);
         }
@@ -113,6 +118,9 @@ impl ProcessTable {
             _ => None,
         };
         let next = ProcessId(self.processes.len() as u32);
+        if let Line::Frames { serial, frames } = line {
+            return self.note_frames(process, serial, frames);
+        }
         let Some(info) = self.processes.get_mut(process.0 as usize) else { return };
         match line {
             Line::Process { pid, .. } => {
@@ -138,7 +146,14 @@ impl ProcessTable {
                 high,
                 loaded: Nanos(time),
                 unloaded: None,
+                tls: None,
             }),
+            Line::Tls { low, distance } => {
+                let module = info.modules.iter_mut().rfind(|m| m.low == low);
+                if let Some(module) = module {
+                    module.tls = Some(distance);
+                }
+            }
             Line::Unload { time, low } => {
                 let gone = info.modules.iter_mut().rfind(|m| m.low == low && m.unloaded.is_none());
                 if let Some(module) = gone {
@@ -167,10 +182,19 @@ impl ProcessTable {
                 info.aside.get_or_insert(aside);
             }
             // Handled where journals are read.
-            Line::Of { .. } => {}
+            Line::Of { .. } | Line::Frames { .. } => {}
             Line::End { .. } => {
                 self.ended.insert(process);
             }
+        }
+    }
+
+    fn note_frames(&mut self, process: ProcessId, serial: u32, frames: Vec<(u64, u64)>) {
+        let id = self.thread(process, serial);
+        let Some(thread) = self.threads.get_mut(id.0 as usize) else { return };
+        if thread.frames.len() < MOST_SNAPSHOTS {
+            let frames = frames.into_iter().take(MOST_FRAMES).map(|(ip, end)| FrameInfo { ip, end });
+            thread.frames.push(frames.collect());
         }
     }
 
@@ -203,6 +227,11 @@ impl ProcessTable {
                 aside.unseen_ns = aside.unseen_ns.max(now.saturating_sub(aside.seen_ns));
             }
         }
+    }
+
+    /// Whether the number of the process means the same to us.
+    pub fn is_known_here(&self, process: ProcessId) -> bool {
+        self.known_here.contains(&process)
     }
 
     /// Whether the process has run its exit handlers, or executed another program.

@@ -14,6 +14,7 @@ use carom_store::{Exit, Manifest, StoreError, Writer, fresh_dir};
 use crate::{
     drain::Drain,
     error::CollectError,
+    generated::Generated,
     launch,
     manifest::{begin, finish, seconds_since},
     outside::Outside,
@@ -107,24 +108,34 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     };
     let mut drain = Drain::new(session.dir());
     let longest = if request.settings.reuse.is_some() { SHORT_TICK } else { TICK };
-    let mut outside = Outside::new(session.dir());
-    let exit = follow(&mut child, longest, (&mut drain, &mut outside), &mut writer, &mut manifest);
+    let mut others = Others { outside: Outside::new(session.dir()), generated: Generated::default() };
+    let exit = follow(&mut child, longest, (&mut drain, &mut others), &mut writer, &mut manifest);
     session.stop();
     drain.last(&mut writer);
-    outside.look(&drain.table);
-    manifest.warnings.extend(outside.warning(&drain.table));
+    others.outside.look(&drain.table);
+    manifest.warnings.extend(others.outside.warning(&drain.table));
     manifest.exit = exit;
     let results = Results { cpu_ns: child::children_cpu().saturating_sub(children_ns), ..session.results() };
     finish(&mut manifest, request, drain, results);
+    let started = manifest.started_unix_s;
+    for process in &mut manifest.processes {
+        process.generated = others.generated.of(process, &dir, started);
+    }
     let trouble = writer.finish(manifest).err();
     session.remove();
     Ok(Outcome { dir, exit, trouble })
 }
 
+/// What else is looked at while the program runs.
+struct Others {
+    outside: Outside,
+    generated: Generated,
+}
+
 fn follow(
     child: &mut Child,
     longest: Duration,
-    (drain, outside): (&mut Drain, &mut Outside),
+    (drain, others): (&mut Drain, &mut Others),
     writer: &mut Writer,
     manifest: &mut Manifest,
 ) -> Exit {
@@ -141,7 +152,8 @@ fn follow(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return Exit::Unknown,
         }
-        outside.look_where_new(&drain.table);
+        others.outside.look_where_new(&drain.table);
+        others.generated.look(&drain.table);
         if last.elapsed() >= CHECKPOINT {
             last = Instant::now();
             manifest.wall_s = seconds_since(manifest);

@@ -49,9 +49,9 @@ pub use chunk::{Kind, MAX_PAYLOAD_BYTES};
 pub use error::{Damage, StoreError};
 pub use fresh::fresh_dir;
 pub use manifest::{
-    Aside, CacheInfo, Costs, CpuInfo, Delivery, EngineInfo, Exit, FileInfo, Leaves, MANIFEST_NAME,
-    MachineInfo, Manifest, MappingInfo, ModuleInfo, ProcessInfo, ReuseInfo, SCHEMA, SampleMeans, SegmentInfo,
-    SharedMappingInfo, ThreadCounters, ThreadCounts, ThreadInfo, Warning, Watch,
+    Aside, CacheInfo, Costs, CpuInfo, Delivery, EngineInfo, Exit, FileInfo, FrameInfo, GeneratedInfo, Leaves,
+    MANIFEST_NAME, MachineInfo, Manifest, MappingInfo, ModuleInfo, ProcessInfo, ReuseInfo, SCHEMA,
+    SampleMeans, SegmentInfo, SharedMappingInfo, ThreadCounters, ThreadCounts, ThreadInfo, Warning, Watch,
 };
 pub use read::{Recording, Rows};
 pub use remove::remove;

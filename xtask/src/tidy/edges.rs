@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // An instruction's accesses are the same for counting and for sampling.
     ("carom-collect-translate", &["carom-base-insn", "carom-base-sys", "carom-base"]),
     // Feeds decoders with random bytes.
-    ("carom-fuzz", &["carom-store", "carom-base-stream"]),
+    ("carom-fuzz", &["carom-store", "carom-study", "carom-base-stream"]),
     ("carom-collect-load", &["carom-base-sys", "carom-base"]),
     // A cdylib: the host loads it into the program and never links it.
     (

@@ -11,6 +11,7 @@ use carom_base_sys::{SysError, map, signal};
 use super::next::next;
 use crate::{
     extent::Extent,
+    frames,
     handler_stack::call_on,
     registry,
     session::{self, Session},
@@ -104,6 +105,7 @@ fn create(
 ) -> libc::c_int {
     // Numbered here and not when it starts to run: users count threads in the order in which they were made.
     let serial = session.next_serial();
+    frames::announce(session);
     let hidden_mask = registry::current().map_or(0, |maker| maker.signals().hidden());
     let new = Box::into_raw(Box::new(NewThread { start, serial, hidden_mask, stack }));
     // A thread begins with its maker's GS.

@@ -96,13 +96,18 @@ fn aside<R>(work: impl FnOnce(Option<&mut State>) -> R) -> R {
 /// Bytes of stack that must be left for the unwinder: it takes 11 KiB, and 30 KiB unoptimised.
 const ROOM: u64 = if cfg!(debug_assertions) { 64 << 10 } else { 24 << 10 };
 
+/// Whether enough of the thread's own stack is left for the unwinder. Not on another stack.
+pub fn has_room(state: &State, sp: u64) -> bool {
+    let low = state.slot.header().stack_low.load(Relaxed);
+    low != 0 && (low.saturating_add(ROOM)..state.stack.end).contains(&sp)
+}
+
 /// The call path of `caller`, kept for as long as the process lives. Where little stack is left, or the thread is
 /// on another stack than its own (a coroutine's, a signal handler's), only the caller itself.
 fn site_of(state: &mut State, caller: Caller) -> Option<&'static Site> {
-    let low = state.slot.header().stack_low.load(Relaxed);
-    let enough = low.saturating_add(ROOM)..state.stack.end;
+    let room = has_room(state, caller.sp);
     let heap = state.heap.as_mut()?;
-    if low == 0 || !enough.contains(&caller.sp) {
+    if !room {
         return heap.paths.site(caller, None, &OwnMemory::new(None, 0..0));
     }
     modules::with(|modules| {

@@ -20,9 +20,11 @@ pub use engine::{Costs, Delivery, EngineInfo, SampleMeans, Watch};
 pub use file::MANIFEST_NAME;
 pub(crate) use file::{open_regular, read, write};
 pub use machine::{CacheInfo, CpuInfo, MachineInfo};
-pub use process::{Aside, Exit, MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo};
+pub use process::{
+    Aside, Exit, GeneratedInfo, MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo,
+};
 pub use reuse::ReuseInfo;
-pub use thread::{ThreadCounters, ThreadInfo};
+pub use thread::{FrameInfo, ThreadCounters, ThreadInfo};
 
 /// The version of the manifest and of what its files mean. Readers refuse higher ones.
 pub const SCHEMA: u32 = 2;

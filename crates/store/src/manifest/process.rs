@@ -49,8 +49,20 @@ pub struct ProcessInfo {
     /// Memory that other processes may share, where it was met here. The same addresses may be listed again later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<SharedMappingInfo>,
+    /// Files in which it described code that it made while it ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generated: Vec<GeneratedInfo>,
     /// What the reader of a report must know about this process.
     pub warnings: Vec<Warning>,
+}
+
+/// A file in which a process described code that it made while it ran: a text for perf (`….map`), or a jitdump.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GeneratedInfo {
+    /// Its path; one that is not absolute is in the recording's directory.
+    pub path: String,
+    /// Its length when the process had ended.
+    pub bytes: u64,
 }
 
 /// A part of a shared segment at addresses of a process.
@@ -118,6 +130,9 @@ pub struct ModuleInfo {
     /// When it was gone, where it went before the process did.
     #[serde(with = "plain::option", default)]
     pub unloaded: Option<Nanos>,
+    /// Bytes from the beginning of its thread-local variables to the thread pointer, where that is the same in all threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<u64>,
 }
 
 /// A range of addresses with a name.

@@ -34,6 +34,12 @@ pub struct ThreadInfo {
     pub stack_low: u64,
     /// One past the last byte of its stack; 0 where not known.
     pub stack_high: u64,
+    /// The thread pointer, below which thread-local variables lie; 0 where not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub thread_pointer: u64,
+    /// Where the frames on its stack lay when it made other threads, innermost first, without repetition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frames: Vec<Vec<FrameInfo>>,
     /// Work of the profiler in it, and losses.
     pub counters: ThreadCounters,
     /// Its exact counts; `None` where nothing was counted.
@@ -42,6 +48,19 @@ pub struct ThreadInfo {
     /// The domain of shared caches that it was in, where reuse was looked for. 255: one that no group names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<u32>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// A frame on a stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameInfo {
+    /// An instruction of its function: behind the innermost frame a return address.
+    pub ip: u64,
+    /// One past its last byte, where the caller's frame begins: the canonical frame address.
+    pub end: u64,
 }
 
 /// Declares the counters once: each field with the [`Counter`] of the agent that it has.

@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::path::Path;
 
 use carom_base::{Addr, Ip, LINE_BYTES, Line, ProcessId, StackId};
-use carom_store::{HeapObject, ProcessInfo, Recording, Stack, ThreadInfo};
+use carom_store::{FrameInfo, GeneratedInfo, HeapObject, ProcessInfo, Recording, Stack, ThreadInfo};
 
 use super::heap::{HeapBlocks, heap_object};
 use super::segments::Segments;
 use super::{NamedBytes, Names};
 use crate::symbols::{
-    ArrayObject, DataObject, Frame, HeapType, Images, Loop, Mapping, Module, Note, Sources, Symbols,
-    ThreadStack, UNKNOWN_HEAP,
+    ArrayObject, DataObject, Description, Frame, HeapType, Images, Loop, Mapping, Module, Note, Sources,
+    StackFrame, Symbols, ThreadStack, UNKNOWN_HEAP,
 };
 
 /// What to do about [`UNKNOWN_HEAP`], where something can be done.
@@ -114,11 +115,24 @@ impl<'a> RecordedNames<'a> {
         self.symbols.entry(process).or_insert_with(|| {
             let threads = manifest.threads.iter().filter(|thread| thread.process == process);
             match manifest.processes.get(process.0 as usize) {
-                Some(info) => symbols_of(info, threads).sharing(&self.images),
+                Some(info) => {
+                    let described = descriptions(info, self.recording.dir());
+                    symbols_of(info, threads).sharing(&self.images).describing(described)
+                }
                 None => Symbols::new(Vec::new(), Vec::new(), Vec::new()),
             }
         })
     }
+}
+
+/// Where the process described code that it made.
+fn descriptions(process: &ProcessInfo, dir: &Path) -> Vec<Description> {
+    let of = |info: &GeneratedInfo| Description { path: dir.join(&info.path), bytes: info.bytes };
+    process.generated.iter().map(of).collect()
+}
+
+fn frame(info: &FrameInfo) -> StackFrame {
+    StackFrame { ip: info.ip, end: info.end }
 }
 
 fn symbols_of<'a>(process: &ProcessInfo, threads: impl Iterator<Item = &'a ThreadInfo>) -> Symbols {
@@ -128,6 +142,7 @@ fn symbols_of<'a>(process: &ProcessInfo, threads: impl Iterator<Item = &'a Threa
         bias: m.bias,
         low: m.low,
         high: m.high,
+        tls: m.tls,
     });
     let mappings =
         process.mappings.iter().map(|m| Mapping { low: m.low, high: m.high, path: m.path.clone() }).collect();
@@ -135,6 +150,8 @@ fn symbols_of<'a>(process: &ProcessInfo, threads: impl Iterator<Item = &'a Threa
         name: t.name.clone(),
         low: t.stack_low,
         high: t.stack_high,
+        thread_pointer: t.thread_pointer,
+        frames: t.frames.iter().map(|frames| frames.iter().map(frame).collect()).collect(),
     });
     Symbols::new(modules.collect(), mappings, stacks.collect())
 }
@@ -214,7 +231,7 @@ mod tests {
     use crate::symbols::ObjectKind;
 
     /// A process without modules, whose code and data are mappings.
-    fn recording(dir: &std::path::Path) -> Recording {
+    fn recording(dir: &Path) -> Recording {
         let process = ProcessInfo {
             mappings: vec![MappingInfo { low: 0x1000, high: 0x9000, path: "/tmp/shared".to_owned() }],
             ..ProcessInfo::default()

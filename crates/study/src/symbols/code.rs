@@ -14,8 +14,13 @@ impl Symbols {
     /// up. Names come from DWARF, else the symbol table, else the dynamic one; a function that has only unwind
     /// information is called by its address.
     pub fn frames(&self, ip: Ip, is_return_address: bool) -> Vec<Frame> {
-        let Some(place) = self.place(ip.0) else { return vec![self.foreign_frame(ip)] };
-        let probe = place.stated.wrapping_sub(is_return_address.into());
+        let back = u64::from(is_return_address);
+        let Some(place) = self.place(ip.0) else {
+            let generated = self.generated().frame(ip.0.wrapping_sub(back));
+            let frame = generated.map(|frame| Frame { address: ip.0, ..frame });
+            return vec![frame.unwrap_or_else(|| self.foreign_frame(ip))];
+        };
+        let probe = place.stated.wrapping_sub(back);
         let mut frames = dwarf_frames(&place, probe);
         if frames.is_empty() {
             frames.push(Frame::default());

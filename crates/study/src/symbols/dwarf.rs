@@ -66,16 +66,31 @@ impl DebugInfo {
 
     /// Variables at a fixed address, as the module states it, in the order of the debug information.
     pub(super) fn variables(&self) -> Vec<(u64, DieRef)> {
+        self.variables_by(|unit, location| self.fixed_address(unit, location))
+    }
+
+    /// Thread-local variables by their offsets among those of the module.
+    pub(super) fn thread_locals(&self) -> Vec<(u64, DieRef)> {
+        self.variables_by(thread_local_offset)
+    }
+
+    /// The variables for whose location `place` has a number.
+    fn variables_by(&self, place: impl Fn(&Unit, &Value) -> Option<u64>) -> Vec<(u64, DieRef)> {
         let units = self.units();
         let mut found = Vec::new();
         for index in 0..units.types {
             // A broken unit ends where it breaks; the others are still good.
-            let _: Result<(), gimli::Error> = self.variables_of(index, &mut found);
+            let _: Result<(), gimli::Error> = self.variables_of(index, &place, &mut found);
         }
         found
     }
 
-    fn variables_of(&self, index: usize, found: &mut Vec<(u64, DieRef)>) -> Result<(), gimli::Error> {
+    fn variables_of(
+        &self,
+        index: usize,
+        place: impl Fn(&Unit, &Value) -> Option<u64>,
+        found: &mut Vec<(u64, DieRef)>,
+    ) -> Result<(), gimli::Error> {
         let Some(unit) = self.units().all.get(index) else { return Ok(()) };
         let mut entries = unit.entries_raw(None)?;
         while !entries.is_empty() {
@@ -92,7 +107,7 @@ impl DebugInfo {
                     location = Some(attribute.value());
                 }
             }
-            if let Some(address) = location.and_then(|location| self.fixed_address(unit, &location)) {
+            if let Some(address) = location.and_then(|location| place(unit, &location)) {
                 found.push((address, DieRef { unit: index, offset }));
             }
         }
@@ -248,6 +263,22 @@ impl DebugInfo {
         self.dwarf_of(die.unit).die_ranges(self.units().all.get(die.unit)?, entry).ok()
     }
 
+    /// The expression of a list of locations that is valid at an instruction.
+    pub(super) fn location_at(
+        &self,
+        unit: usize,
+        list: Value,
+        probe: u64,
+    ) -> Option<gimli::Expression<Bytes>> {
+        let mut locations = self.dwarf_of(unit).attr_locations(self.units().all.get(unit)?, list).ok()??;
+        while let Ok(Some(location)) = locations.next() {
+            if (location.range.begin..location.range.end).contains(&probe) {
+                return Some(location.data);
+            }
+        }
+        None
+    }
+
     fn dwarf_of(&self, unit: usize) -> &gimli::Dwarf<Bytes> {
         match self.dwarf.sup() {
             Some(supplementary) if unit >= self.units().supplementary => supplementary,
@@ -258,4 +289,17 @@ impl DebugInfo {
     fn units(&self) -> &Units {
         self.units.get_or_init(|| Units::read(&self.dwarf))
     }
+}
+
+/// The offset where the expression is one of a thread-local variable: a constant and the operation that adds the thread's
+/// address to it.
+fn thread_local_offset(unit: &Unit, location: &Value) -> Option<u64> {
+    let mut operations = location.exprloc_value()?.operations(unit.encoding());
+    let offset = match operations.next().ok()?? {
+        Operation::UnsignedConstant { value } => value,
+        Operation::SignedConstant { value } => u64::try_from(value).ok()?,
+        _ => return None,
+    };
+    let is_tls = matches!(operations.next().ok()??, Operation::TLS);
+    (is_tls && operations.next().ok()?.is_none()).then_some(offset)
 }

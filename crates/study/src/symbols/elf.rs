@@ -152,6 +152,8 @@ pub(super) struct SymbolTables {
     pub(super) functions: Vec<Symbol>,
     /// `STT_OBJECT`, without thread-local variables.
     pub(super) variables: Vec<Symbol>,
+    /// `STT_TLS`, by their offsets among the thread-local variables.
+    pub(super) thread_locals: Vec<Symbol>,
 }
 
 impl SymbolTables {
@@ -161,11 +163,12 @@ impl SymbolTables {
             if !matches!(symbol.section(), SymbolSection::Section(_)) {
                 continue;
             }
-            let Some(section) = section_at(sections, symbol.address()) else { continue };
+            let section = || section_at(sections, symbol.address());
             let table = match symbol.kind() {
-                SymbolKind::Text => &mut self.functions,
-                SymbolKind::Unknown if section.code => &mut self.functions,
-                SymbolKind::Data => &mut self.variables,
+                SymbolKind::Tls => &mut self.thread_locals,
+                SymbolKind::Text if section().is_some() => &mut self.functions,
+                SymbolKind::Unknown if section().is_some_and(|section| section.code) => &mut self.functions,
+                SymbolKind::Data if section().is_some() => &mut self.variables,
                 _ => continue,
             };
             let Ok(name) = symbol.name_bytes() else { continue };

@@ -79,7 +79,7 @@ impl DebugInfo {
         }
     }
 
-    fn covers(&self, die: DieRef, entry: &Entry, address: u64) -> bool {
+    pub(super) fn covers(&self, die: DieRef, entry: &Entry, address: u64) -> bool {
         let Some(mut ranges) = self.ranges(die, entry) else { return false };
         while let Ok(Some(range)) = ranges.next() {
             if (range.begin..range.end).contains(&address) {

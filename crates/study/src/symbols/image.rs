@@ -10,7 +10,7 @@ use super::dwarf::DebugInfo;
 use super::elf::{self, Section, Symbol, SymbolTables};
 use super::globals::{self, Global};
 use super::intervals::Intervals;
-use super::{Module, Problem};
+use super::{Module, Problem, thread_locals};
 
 /// Everything that names addresses of a module. Where files are missing or broken, parts are empty.
 #[derive(Default)]
@@ -27,6 +27,8 @@ pub(super) struct Image {
     pub(super) problem: Option<Problem>,
     variables: RefCell<Vec<Symbol>>,
     globals: OnceCell<Intervals<Global>>,
+    thread_local_symbols: RefCell<Vec<Symbol>>,
+    thread_locals: OnceCell<Intervals<Global>>,
 }
 
 impl Image {
@@ -63,6 +65,7 @@ impl Image {
         }
         image.functions = elf::function_index(tables.functions, &image.sections);
         image.variables = tables.variables.into();
+        image.thread_local_symbols = tables.thread_locals.into();
         image
     }
 
@@ -70,6 +73,12 @@ impl Image {
     pub(super) fn globals(&self) -> &Intervals<Global> {
         self.globals
             .get_or_init(|| globals::index(self.variables.take(), &self.sections, self.debug.as_ref()))
+    }
+
+    /// Thread-local variables by their offsets among those of the module.
+    pub(super) fn thread_locals(&self) -> &Intervals<Global> {
+        self.thread_locals
+            .get_or_init(|| thread_locals::index(self.thread_local_symbols.take(), self.debug.as_ref()))
     }
 }
 

@@ -22,6 +22,9 @@ impl Symbols {
         if let Some(place) = self.place(addr.0) {
             return module_object(&place, addr);
         }
+        if let Some(variable) = self.own_variable(addr) {
+            return variable.object(addr);
+        }
         if let Some(stack) = self.stacks.iter().find(|stack| (stack.low..stack.high).contains(&addr.0)) {
             let name = format!("stack of {}", stack.name);
             return plain(ObjectKind::Stack, name, stack.low..stack.high, addr);
@@ -39,7 +42,7 @@ impl Symbols {
     /// The variable and field that an access of `width` bytes touches, such as `stats.hits` or
     /// `table[3].count`. `None` where no variable with a known type lies there.
     pub fn field(&self, addr: Addr, width: u32) -> Option<String> {
-        let place = self.place(addr.0)?;
+        let Some(place) = self.place(addr.0) else { return self.own_variable(addr)?.field(addr, width) };
         let (range, global) = place.image.globals().smallest(place.stated)?;
         let debug = place.image.debug.as_ref()?;
         let of = debug.type_of(global.die?)?;
@@ -50,7 +53,7 @@ impl Symbols {
 
     /// The variable that holds this byte, where it is an array of a known type.
     pub fn array(&self, addr: Addr) -> Option<ArrayObject> {
-        let place = self.place(addr.0)?;
+        let Some(place) = self.place(addr.0) else { return self.own_variable(addr)?.array() };
         let (range, global) = place.image.globals().smallest(place.stated)?;
         let debug = place.image.debug.as_ref()?;
         let of = debug.type_of(global.die?)?;
@@ -66,7 +69,13 @@ impl Symbols {
     /// Every field of every variable that has a byte in `low..high`, touched by the program or not, in order:
     /// byte offsets from `low`, cut to the range, and the name. Gaps are padding or memory without a name.
     pub fn layout(&self, low: Addr, high: Addr) -> Vec<(Range<u64>, String)> {
-        let Some(place) = self.place(low.0) else { return Vec::new() };
+        let Some(place) = self.place(low.0) else {
+            let window = low.0..high.0;
+            let variables = self.own_variables(window.clone());
+            let mut fields: Vec<_> = variables.iter().flat_map(|variable| variable.layout(&window)).collect();
+            fields.sort_by_key(|(bytes, _)| (bytes.start, bytes.end));
+            return fields;
+        };
         let window = place.stated..place.stated.saturating_add(high.0.saturating_sub(low.0));
         let mut fields = Vec::new();
         for (range, global) in place.image.globals().touching(window.clone()) {

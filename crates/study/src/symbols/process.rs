@@ -8,6 +8,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::debug_file::DEBUG_DIRECTORY;
+use super::generated::{Description, GeneratedCode};
 use super::image::Image;
 
 /// An executable or library as it was loaded.
@@ -23,6 +24,8 @@ pub struct Module {
     pub low: u64,
     /// One past the last address, `.bss` included.
     pub high: u64,
+    /// Bytes from the first of its thread-local variables to the thread pointer, where that is the same in all threads.
+    pub tls: Option<u64>,
 }
 
 /// A line of `/proc/PID/maps` that belongs to no module.
@@ -45,6 +48,19 @@ pub struct ThreadStack {
     pub low: u64,
     /// One past the highest address.
     pub high: u64,
+    /// The thread pointer; 0 where not known.
+    pub thread_pointer: u64,
+    /// Where frames lay at different times, innermost first.
+    pub frames: Vec<Vec<StackFrame>>,
+}
+
+/// A frame on a stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StackFrame {
+    /// An instruction of its function: behind the innermost frame a return address.
+    pub ip: u64,
+    /// One past its last byte: the canonical frame address.
+    pub end: u64,
 }
 
 /// Why a module's own file gives no names.
@@ -65,6 +81,9 @@ pub enum Problem {
         /// That of the file that is there now.
         found: Option<String>,
     },
+    /// It describes code that the process made, and cannot be used to its end.
+    #[error("{0}")]
+    Description(String),
 }
 
 /// A module whose addresses stay without names from its own file, for the report's warnings. In order of address.
@@ -85,6 +104,11 @@ pub struct Symbols {
     pub(super) stacks: Vec<ThreadStack>,
     directories: Vec<PathBuf>,
     images: Images,
+    descriptions: Vec<Description>,
+    /// What they say, once it was needed.
+    generated: OnceCell<(GeneratedCode, Vec<Note>)>,
+    /// Generated code was asked for since [`Symbols::notes`] last told.
+    generated_needed: Cell<bool>,
 }
 
 /// What was read of modules, shared by the processes that have loaded them.
@@ -115,6 +139,7 @@ struct Loaded {
 }
 
 /// An address in a module.
+#[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) module: &'a Module,
     pub(super) image: &'a Image,
@@ -131,7 +156,28 @@ impl Symbols {
             .map(|module| Loaded { module, image: OnceCell::new(), needed: Cell::new(false) })
             .collect();
         let directories = vec![PathBuf::from(DEBUG_DIRECTORY)];
-        Self { modules, mappings, stacks, directories, images: Images::default() }
+        Self {
+            modules,
+            mappings,
+            stacks,
+            directories,
+            images: Images::default(),
+            descriptions: Vec::new(),
+            generated: OnceCell::new(),
+            generated_needed: Cell::new(false),
+        }
+    }
+
+    /// Names code that the process made by what its runtime wrote about it.
+    pub fn describing(mut self, descriptions: Vec<Description>) -> Self {
+        self.descriptions = descriptions;
+        self
+    }
+
+    /// Code that the process made.
+    pub(super) fn generated(&self) -> &GeneratedCode {
+        self.generated_needed.set(true);
+        &self.generated.get_or_init(|| GeneratedCode::read(&self.descriptions)).0
     }
 
     /// Shares what is read with all who were given the same images. They must look for debug files in the same places.
@@ -155,7 +201,13 @@ impl Symbols {
             let problem = loaded.image.get()?.problem.clone()?;
             Some(Note { low: loaded.module.low, module: loaded.module.path.clone(), problem })
         });
-        problems.collect()
+        let generated = self.generated.get().filter(|_| self.generated_needed.take());
+        problems.chain(generated.iter().flat_map(|(_, notes)| notes).cloned()).collect()
+    }
+
+    /// All modules, in order of address.
+    pub(super) fn modules(&self) -> impl Iterator<Item = &Module> {
+        self.modules.iter().map(|loaded| &loaded.module)
     }
 
     /// The module that holds an address.

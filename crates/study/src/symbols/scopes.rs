@@ -105,6 +105,11 @@ impl DebugInfo {
         })
     }
 
+    /// The name of a variable in a function, without the function.
+    pub(super) fn local_name(&self, die: DieRef) -> Option<String> {
+        self.plain_name(die).map(|(_, name)| name)
+    }
+
     /// The name without its scopes, and the entry that has it.
     fn plain_name(&self, die: DieRef) -> Option<(DieRef, String)> {
         match self.attribute(die, gimli::DW_AT_name) {

@@ -172,7 +172,12 @@ fn memory_outside_of_modules_is_called_what_it_is() {
             mapping(0xa000, 0xb000, "[stack]"),
             mapping(0xc000, 0xd000, "[vdso]"),
         ],
-        vec![ThreadStack { name: "worker-1".to_owned(), low: 0x6000, high: 0x7000 }],
+        vec![ThreadStack {
+            name: "worker-1".to_owned(),
+            low: 0x6000,
+            high: 0x7000,
+            ..ThreadStack::default()
+        }],
     );
     let check = |address, kind, name: &str, offset, size| {
         let object = symbols.object(Addr(address));

@@ -61,6 +61,7 @@ impl Program {
             bias: self.bias,
             low: self.bias,
             high: self.bias + SPAN,
+            ..Module::default()
         }
     }
 
