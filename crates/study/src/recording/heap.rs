@@ -6,7 +6,7 @@ use std::ops::Range;
 use carom_base::{Addr, ProcessId};
 use carom_store::HeapObject;
 
-use crate::symbols::{DataObject, Frame, HeapType, Layer, ObjectKind, layer};
+use crate::symbols::{DataObject, Frame, HeapType, Layer, ObjectKind, layer, wraps_allocator};
 
 /// The heap blocks of a recording.
 #[derive(Default)]
@@ -76,10 +76,12 @@ fn end(block: &HeapObject) -> u64 {
     block.base.0.saturating_add(block.size)
 }
 
-/// The part of an allocation's call path from where the program decided to allocate: behind the allocator and the languages'
-/// libraries above it.
+/// The part of an allocation's call path from where the program decided to allocate: behind the allocator, the languages'
+/// libraries above it, and functions of the program that stand for the allocator.
 pub(super) fn own_frames(path: Vec<Frame>) -> Vec<Frame> {
-    let own = path.iter().position(|frame| layer(frame) == Layer::Program).unwrap_or(0);
+    let program = |frame: &Frame| layer(frame) == Layer::Program;
+    let decides = path.iter().position(|frame| program(frame) && !wraps_allocator(frame));
+    let own = decides.or_else(|| path.iter().position(program)).unwrap_or(0);
     path.into_iter().skip(own).collect()
 }
 
@@ -161,6 +163,13 @@ mod tests {
         assert_eq!(object.name, "64-byte block allocated in make_pool");
         assert_eq!((object.offset, object.allocation.len()), (-16, 2));
         assert_eq!(object.declared, Some(frame("make_pool")));
+        let wrapped = ["malloc", "xmalloc", "make_pool", "main"].map(frame).to_vec();
+        assert_eq!(
+            heap_object(block(144, 64, 0), Addr(130), wrapped, None).declared,
+            Some(frame("make_pool"))
+        );
+        let alone = ["malloc", "xmalloc"].map(frame).to_vec();
+        assert_eq!(heap_object(block(144, 64, 0), Addr(130), alone, None).declared, Some(frame("xmalloc")));
         let object = heap_object(block(144, 64, 0), Addr(130), Vec::new(), None);
         assert_eq!(object.name, "64-byte heap block (allocation site unknown)");
     }

@@ -79,6 +79,15 @@ pub(crate) fn layer(frame: &Frame) -> Layer {
     }
 }
 
+/// How the names of functions end that allocate for their callers: `xmalloc`, `g_malloc`, `zcalloc`, `PyObject_Malloc`.
+const WRAPPERS: [&str; 6] = ["malloc", "calloc", "realloc", "memalign", "zalloc", "strdup"];
+
+/// Whether a function of the program is, by its name, one that allocates for its callers.
+pub(crate) fn wraps_allocator(frame: &Frame) -> bool {
+    let name = frame.function.as_deref().unwrap_or_default().to_ascii_lowercase();
+    WRAPPERS.iter().any(|end| name.ends_with(end))
+}
+
 /// True for the allocator behind `new T`, which makes a single object. `new T[n]` calls another.
 pub(super) fn makes_one_object(allocator: &str) -> bool {
     allocator.starts_with("operator new(")

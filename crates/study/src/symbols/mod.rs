@@ -31,7 +31,7 @@ mod types;
 mod units;
 
 pub use allocator::is_of_library;
-pub(crate) use allocator::{Layer, layer};
+pub(crate) use allocator::{Layer, layer, wraps_allocator};
 pub use generated::{Description, GeneratedCode, Malformed};
 pub use heap_type::HeapType;
 pub use loops::Loop;
