@@ -1,9 +1,8 @@
 //! What an ELF file says without its DWARF: sections, symbols, unwind ranges, links to debug information.
 
-use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind, Symb
 
 use super::Problem;
 use super::intervals::Intervals;
+use super::regular::{open_regular, refused};
 
 /// The bytes of a section, shared by everything that reads in it.
 pub(super) type Bytes = gimli::EndianArcSlice<gimli::RunTimeEndian>;
@@ -43,29 +43,8 @@ pub(super) struct Symbol {
     pub(super) name: String,
 }
 
-/// From `asm-generic/fcntl.h`: opening a pipe without a writer does not wait.
-const O_NONBLOCK: i32 = 0o4000;
-
 /// Of a file that is read at all. Debug information of the largest programs comes to some 5 GiB.
 const MOST_BYTES: u64 = 16 << 30;
-
-/// Opens a file whose name comes from the profile and is not trusted: pipes and devices are never opened.
-pub(super) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
-    if !fs::metadata(path)?.is_file() {
-        return refused("not a regular file");
-    }
-    let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
-    // What was there a moment ago may have been exchanged.
-    let status = file.metadata()?;
-    if !status.is_file() {
-        return refused("not a regular file");
-    }
-    Ok((file, status))
-}
-
-fn refused<T>(why: &str) -> io::Result<T> {
-    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
-}
 
 /// The bytes of an ELF file. Files without a size (those of procfs, some of which block) are not read.
 pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
@@ -230,6 +209,8 @@ pub(super) fn unwind_index(file: &object::File<'_>) -> Intervals<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, OpenOptions};
+
     use super::*;
 
     #[test]

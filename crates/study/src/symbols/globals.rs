@@ -58,6 +58,26 @@ pub(super) fn index(
     Intervals::new(ranges.collect())
 }
 
+/// Thread-local variables by their offset among those of their module.
+pub(super) fn thread_local_index(symbols: Vec<Symbol>, debug: Option<&DebugInfo>) -> Intervals<Global> {
+    let mut variables: BTreeMap<u64, (u64, Global)> = BTreeMap::new();
+    for symbol in symbols {
+        let (size, variable) = variables.entry(symbol.address).or_default();
+        *size = symbol.size.max(*size);
+        variable.symbol.get_or_insert(symbol.name);
+    }
+    for (offset, die) in debug.map(DebugInfo::thread_locals).unwrap_or_default() {
+        let (size, variable) = variables.entry(offset).or_default();
+        if *size == 0 {
+            *size = debug.and_then(|debug| Some(debug.size(debug.type_of(die)?))).unwrap_or(0);
+        }
+        variable.die.get_or_insert(die);
+    }
+    let ranges =
+        variables.into_iter().map(|(low, (size, variable))| (low..low.saturating_add(size), variable));
+    Intervals::new(ranges.collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use super::dwarf::DebugInfo;
 use super::elf::{self, Section, Symbol, SymbolTables};
 use super::globals::{self, Global};
 use super::intervals::Intervals;
-use super::{Module, Problem, thread_locals};
+use super::{Module, Problem};
 
 /// Everything that names addresses of a module. Where files are missing or broken, parts are empty.
 #[derive(Default)]
@@ -77,8 +77,9 @@ impl Image {
 
     /// Thread-local variables by their offsets among those of the module.
     pub(super) fn thread_locals(&self) -> &Intervals<Global> {
-        self.thread_locals
-            .get_or_init(|| thread_locals::index(self.thread_local_symbols.take(), self.debug.as_ref()))
+        self.thread_locals.get_or_init(|| {
+            globals::thread_local_index(self.thread_local_symbols.take(), self.debug.as_ref())
+        })
     }
 }
 

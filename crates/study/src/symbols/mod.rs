@@ -24,6 +24,7 @@ mod loops;
 mod object;
 mod own_variable;
 mod process;
+mod regular;
 mod scopes;
 mod source;
 mod thread_locals;

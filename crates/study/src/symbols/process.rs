@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::debug_file::DEBUG_DIRECTORY;
-use super::generated::{Description, GeneratedCode};
+use super::generated::{Description, GeneratedCode, Malformed};
 use super::image::Image;
 
 /// An executable or library as it was loaded.
@@ -177,7 +177,16 @@ impl Symbols {
     /// Code that the process made.
     pub(super) fn generated(&self) -> &GeneratedCode {
         self.generated_needed.set(true);
-        &self.generated.get_or_init(|| GeneratedCode::read(&self.descriptions)).0
+        let read = || {
+            let (code, malformed) = GeneratedCode::read(&self.descriptions);
+            let note = |(module, error): (PathBuf, Malformed)| Note {
+                low: 0,
+                module,
+                problem: Problem::Description(error.to_string()),
+            };
+            (code, malformed.into_iter().map(note).collect())
+        };
+        &self.generated.get_or_init(read).0
     }
 
     /// Shares what is read with all who were given the same images. They must look for debug files in the same places.

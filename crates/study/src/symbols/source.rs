@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::elf::open_regular;
+use super::regular::open_regular;
 use super::{Frame, Layer, layer};
 
 /// Lines before and after that are shown.

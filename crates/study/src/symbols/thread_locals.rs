@@ -1,39 +1,14 @@
 //! Thread-local variables: those of the program and of libraries that were loaded with it lie at the same distance below the
 //! thread pointer in every thread.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::demangle::{demangle, is_mangled};
-use super::dwarf::DebugInfo;
-use super::elf::Symbol;
-use super::fields::TypeTable;
 use super::globals::Global;
 use super::image::Image;
-use super::intervals::Intervals;
 use super::own_variable::OwnVariable;
 use super::process::{Place, ThreadStack};
 use super::{ObjectKind, Symbols};
-
-/// Thread-local variables by their offset among those of their module.
-pub(super) fn index(symbols: Vec<Symbol>, debug: Option<&DebugInfo>) -> Intervals<Global> {
-    let mut variables: BTreeMap<u64, (u64, Global)> = BTreeMap::new();
-    for symbol in symbols {
-        let (size, variable) = variables.entry(symbol.address).or_default();
-        *size = symbol.size.max(*size);
-        variable.symbol.get_or_insert(symbol.name);
-    }
-    for (offset, die) in debug.map(DebugInfo::thread_locals).unwrap_or_default() {
-        let (size, variable) = variables.entry(offset).or_default();
-        if *size == 0 {
-            *size = debug.and_then(|debug| Some(debug.size(debug.type_of(die)?))).unwrap_or(0);
-        }
-        variable.die.get_or_insert(die);
-    }
-    let ranges =
-        variables.into_iter().map(|(low, (size, variable))| (low..low.saturating_add(size), variable));
-    Intervals::new(ranges.collect())
-}
 
 impl Symbols {
     /// Those with a byte in `window`.

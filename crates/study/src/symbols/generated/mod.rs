@@ -12,8 +12,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::elf::open_regular;
-use super::{Frame, Note, Problem};
+use super::Frame;
+use super::regular::open_regular;
 
 /// No runtime makes more routines in a process; more are left out.
 const MOST_ROUTINES: usize = 1 << 20;
@@ -86,17 +86,12 @@ struct LineAt {
 }
 
 impl GeneratedCode {
-    /// Reads the descriptions of a process, with the problems that there were.
-    pub(super) fn read(descriptions: &[Description]) -> (Self, Vec<Note>) {
+    /// Reads the descriptions of a process, with what was wrong with each.
+    pub(super) fn read(descriptions: &[Description]) -> (Self, Vec<(PathBuf, Malformed)>) {
         let mut code = Self::default();
-        let mut notes = Vec::new();
-        for description in descriptions {
-            if let Err(problem) = code.read_one(description) {
-                let problem = Problem::Description(problem.to_string());
-                notes.push(Note { low: 0, module: description.path.clone(), problem });
-            }
-        }
-        (code, notes)
+        let read = |each: &Description| code.read_one(each).err().map(|error| (each.path.clone(), error));
+        let malformed = descriptions.iter().filter_map(read).collect();
+        (code, malformed)
     }
 
     fn read_one(&mut self, Description { path, bytes }: &Description) -> Result<(), Malformed> {

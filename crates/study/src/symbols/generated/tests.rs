@@ -127,7 +127,7 @@ fn a_description_of_another_length_is_not_read() {
     std::fs::write(&path, "10 8 routine\n").unwrap();
     let read = |bytes| GeneratedCode::read(&[Description { path: path.clone(), bytes }]);
     assert_eq!(at(&read(13).0, 0x10), "routine");
-    let (code, notes) = read(12);
+    let (code, malformed) = read(12);
     assert_eq!(at(&code, 0x10), "");
-    assert_eq!(notes[0].problem.to_string(), "has changed since the recording");
+    assert_eq!(malformed[0].1.to_string(), "has changed since the recording");
 }
