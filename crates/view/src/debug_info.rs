@@ -10,23 +10,28 @@ use crate::{
 /// A warning where none of these call paths has a line of the program's own source, although they lead through its code.
 pub fn warning(run: &RunInfo, frames: impl Iterator<Item = impl Borrow<Frame>>) -> Option<Warning> {
     let program = run.program.argv.first()?.rsplit('/').next()?;
-    let mut seen = false;
+    let mut seen = None;
     for frame in frames {
         let frame: &Frame = frame.borrow();
-        if frame.module.as_deref().and_then(|module| module.rsplit('/').next()) != Some(program) {
-            continue;
-        }
-        if frame.file.is_some() {
+        let of_program = frame.module.as_deref().filter(|module| module.rsplit('/').next() == Some(program));
+        if frame.file.is_some() && of_program.is_some() {
             return None;
         }
-        seen = true;
+        seen = of_program.map(str::to_owned).or(seen);
     }
-    let text = format!(
-        "{program} has no debug information: compile it with -g, and do not strip it, to see source lines, variables and \
-         fields."
-    );
-    seen.then(|| Warning { code: "no-debug-info".into(), text })
+    let path = seen?;
+    let how = if INSTALLED.iter().any(|begin| path.starts_with(begin)) {
+        "install that of its package (on Debian `find-dbgsym-packages` of devscripts says which one)"
+    } else {
+        "compile it with -g, and do not strip it,"
+    };
+    let text =
+        format!("{program} has no debug information: {how} to see source lines, variables and fields.");
+    Some(Warning { code: "no-debug-info".into(), text })
 }
+
+/// Where distributions install programs, which their users do not compile.
+const INSTALLED: [&str; 6] = ["/usr/bin/", "/usr/sbin/", "/usr/lib", "/bin/", "/sbin/", "/lib"];
 
 #[cfg(test)]
 mod tests {
@@ -46,6 +51,8 @@ mod tests {
         assert_eq!(warned(&[library()]), None);
         assert_eq!(warned(&[library(), frame("/x/app", Some("app.c"))]), None);
         let text = warned(&[library(), frame("/x/app", None)]).unwrap();
-        assert!(text.starts_with("app has no debug information"), "{text}");
+        assert!(text.starts_with("app has no debug information: compile it"), "{text}");
+        let text = warned(&[library(), frame("/usr/bin/app", None)]).unwrap();
+        assert!(text.contains("install that of its package"), "{text}");
     }
 }

@@ -30,7 +30,7 @@ pub fn report(run: &RunInfo, mut parts: Vec<Report>) -> Report {
     let mut whole = Report::new(Command::Profile, run, quality);
     for part in parts.iter().skip(1) {
         for warning in &part.quality.warnings {
-            if !whole.quality.warnings.iter().any(|known| known.code == warning.code) {
+            if !whole.quality.warnings.contains(warning) {
                 whole.quality.warnings.push(warning.clone());
             }
         }
