@@ -73,18 +73,13 @@ fn site(site: &ReuseSite) -> String {
     if site.call_path.is_empty() { "(no symbol)".into() } else { path(&site.call_path) }
 }
 
-/// `mm.c:17, in steps of 4,096 bytes`
+/// `mm.c:17, in steps of 4,096 bytes`. A loop of which no step is known says nothing that the call path does not.
 fn around(around: &ReuseLoop) -> Option<String> {
+    let step = around.step_bytes.filter(|step| *step != 0)?;
+    let back = if step < 0 { " backwards" } else { "" };
+    let steps = format!("in steps of {}{back}", words::count(step.unsigned_abs() as usize, "byte"));
     let place = words::place(around.file.as_deref(), around.line);
-    let step = around.step_bytes.map(|step| {
-        let back = if step < 0 { " backwards" } else { "" };
-        match step.unsigned_abs() {
-            0 => "at one place".into(),
-            bytes => format!("in steps of {}{back}", words::count(bytes as usize, "byte")),
-        }
-    });
-    let parts: Vec<String> = place.into_iter().chain(step).collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    Some(place.into_iter().chain([steps]).collect::<Vec<_>>().join(", "))
 }
 
 /// `3.1 MiB (2.9 MiB to 3.3 MiB), 49.2 k accesses; 90% miss`
