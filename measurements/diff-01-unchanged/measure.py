@@ -17,7 +17,7 @@ CULPRITS = REPOSITORY / "programs" / "targets" / "culprits"
 SHARE = ["ring.c", "per_thread.c", "mutex.c", "counter.c", "references.cpp", "rwlock.cpp", "stack.cpp", "spinlock.c"]
 REUSE = {
     "matmul": ["matmul", "--size", "384"],
-    "stencil": ["stencil"],
+    "linked-list": ["linked-list"],
     "hash-table": ["hash-table"],
     "one distance": None,
 }
