@@ -30,6 +30,14 @@ fn protects(cell: &Cell) -> bool {
     cell.part.as_ref().is_some_and(|part| part.of.protects())
 }
 
+/// Whether several threads write both runs, and neither belongs to one of them: data that is handed over as a whole. A few
+/// samples of each tell that before they tell how alike the uses are.
+pub(super) fn are_handed_over(one: &Cell, other: &Cell) -> bool {
+    let writers = other.writers();
+    let common = one.writers().iter().filter(|writer| writers.contains(writer)).count();
+    common > 1 && have_no_owner(one, other)
+}
+
 /// Whether two runs may be among what threads use alike: neither belongs to one thread.
 pub(super) fn have_no_owner(one: &Cell, other: &Cell) -> bool {
     !is_own(one) && !is_own(other)
@@ -130,6 +138,16 @@ mod tests {
         assert!(!alike(&[&[(1, 2)][..]; 12]), "each place has its thread");
         // Two of three pairs are of one thread.
         assert!(!alike(&[&[(1, 2)][..], &[(2, 2)], &[(1, 1), (2, 1)]].repeat(4)));
+    }
+
+    #[test]
+    fn what_the_same_threads_write_is_handed_over() {
+        let handed_over =
+            |one: &[(u32, u64)], other: &[(u32, u64)]| are_handed_over(&written_by(one), &written_by(other));
+        assert!(handed_over(&[(1, 1), (2, 2)], &[(1, 3), (2, 1), (3, 1)]));
+        assert!(!handed_over(&[(1, 1), (2, 2)], &[(1, 1), (3, 2)]), "one thread writes both");
+        // Each has its thread; the other one has set both to begin with.
+        assert!(!handed_over(&[(1, 9), (2, 1)], &[(1, 1), (2, 9)]));
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn nothing(report: &Report, share: &Share) -> String {
         return format!("{seen}, too few to say more: run longer.");
     }
     format!(
-        "{seen}; a line that takes more than {} of {} would have shown up.",
+        "{seen}; a line that two threads write, and that takes more than {} of {}, would have shown up.",
         words::percent(limit),
         share.matrix.unit.whole()
     )

@@ -17,17 +17,25 @@ use crate::{
 /// More parts than this are summed up instead of listed.
 const LISTED: usize = 3;
 
+/// More false sharing than this part asks for a reason why padding does not help.
+const SOME_FALSE: f64 = 0.2;
+
 /// False sharing: ``Start `q.tail` on its own cache line: `alignas(64)`.``
 pub fn part(finding: &LineFinding, object: &DataObject, padding: &Padding) -> String {
     match &padding.of {
         Parts::Elements(array) => elements(finding, array),
-        _ if object.kind == ObjectKind::Heap && object.allocation.is_empty() => {
+        _ if is_unnamed(object) => {
             "Start each thread's part on its own cache line. Record with --objects to see which allocation this is.".into()
         }
         Parts::Fields => fields(finding, &object.name, padding),
         Parts::Variables => variables(finding, padding),
         Parts::Blocks => blocks(finding, padding),
     }
+}
+
+/// A heap block of which nobody knows the allocation.
+fn is_unnamed(object: &DataObject) -> bool {
+    object.kind == ObjectKind::Heap && object.allocation.is_empty()
 }
 
 /// The first field may stay where it is; the others go to the offsets, in order.
@@ -142,8 +150,12 @@ fn in_openmp<'a>(finding: &LineFinding, text: &'a str) -> &'a str {
 /// True sharing of data.
 pub fn share_less(finding: &LineFinding, object: &DataObject, offset: u32, width: u32) -> String {
     let range = range_at(finding, offset);
-    let what = range.and_then(|range| range.field.as_deref()).unwrap_or(&object.name);
+    let field = range.and_then(|range| range.field.as_deref());
     let bytes = words::bytes(offset, width);
+    let what = match field {
+        None if is_unnamed(object) => format!("{bytes} of this line"),
+        name => format!("`{}` ({bytes})", name.unwrap_or(&object.name)),
+    };
     let writers = range.map_or(0, |range| range.writers.len());
     let readers = range.map_or(0, |range| range.readers.len());
     let how = if writers == 1 && readers > 0 {
@@ -155,9 +167,12 @@ pub fn share_less(finding: &LineFinding, object: &DataObject, offset: u32, width
         1 => "",
         _ => in_openmp(finding, " (in OpenMP: `reduction`)"),
     };
-    format!(
-        "Update `{what}` ({bytes}) less often. {how}{reduction}. Padding does not help: the threads touch the same bytes."
-    )
+    let why = if finding.false_sharing > SOME_FALSE * (finding.true_sharing + finding.false_sharing) {
+        "the same threads write the other fields here, too, and each would still move between them"
+    } else {
+        "the threads touch the same bytes"
+    };
+    format!("Update {what} less often. {how}{reduction}. Padding does not help: {why}.")
 }
 
 /// Contention for a lock, or the like.
@@ -165,6 +180,7 @@ pub fn contend(object: &DataObject, of: &Contended) -> String {
     let what = match of.name.as_deref() {
         Some(name) => format!("the {} `{name}`", of.primitive.noun()),
         None if of.elsewhere => format!("a {}", of.primitive.noun()),
+        None if is_unnamed(object) => format!("a {} in heap memory", of.primitive.noun()),
         None => format!("a {} in `{}`", of.primitive.noun(), object.name),
     };
     let users = match users(&of.users) {
