@@ -31,7 +31,7 @@ fn protects(cell: &Cell) -> bool {
 }
 
 /// Whether several threads write both runs, and neither belongs to one of them: data that is handed over as a whole. A few
-/// samples of each tell that before they tell how alike the uses are.
+/// samples of each tell that before they tell more of the uses.
 pub(super) fn are_handed_over(one: &Cell, other: &Cell) -> bool {
     let writers = other.writers();
     let common = one.writers().iter().filter(|writer| writers.contains(writer)).count();
