@@ -1,12 +1,12 @@
 //! Where reports go.
 
 use std::{
-    fs,
+    env, fs,
     io::{IsTerminal, Write},
     path::{Path, PathBuf},
 };
 
-use carom_view::{csv, model::Report, text, web};
+use carom_view::{csv, model::Report, sarif, text, web};
 
 use crate::{
     failure::Failure,
@@ -18,7 +18,7 @@ const DEFAULT_COLUMNS: usize = 100;
 
 /// Whether any report is wanted.
 pub fn wanted(args: &OutputArgs) -> bool {
-    !args.quiet || args.json.is_some() || args.html.is_some() || args.csv.is_some()
+    !args.quiet || args.json.is_some() || args.html.is_some() || args.sarif.is_some() || args.csv.is_some()
 }
 
 /// Refuses, before anything runs, files that cannot be written.
@@ -26,7 +26,7 @@ pub fn wanted(args: &OutputArgs) -> bool {
 /// # Errors
 /// `-`, because standard output is the program's; a directory that does not exist.
 pub fn check(args: &OutputArgs) -> Result<(), Failure> {
-    for file in [&args.json, &args.html].into_iter().flatten() {
+    for file in [&args.json, &args.html, &args.sarif].into_iter().flatten() {
         if file.as_os_str() == "-" {
             return Err(Failure::new("standard output is the program's own: name a file instead of -"));
         }
@@ -49,6 +49,9 @@ pub fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
     if let Some(file) = &args.html {
         save(file, &web::html(report).map_err(Failure::new)?)?;
     }
+    if let Some(file) = &args.sarif {
+        save(file, &sarif::sarif(report, &root()).map_err(Failure::new)?)?;
+    }
     if let Some(dir) = &args.csv {
         fs::create_dir_all(dir).map_err(|error| at(dir, &error))?;
         for file in csv::files(report) {
@@ -56,6 +59,11 @@ pub fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Where the files are that SARIF names in short: the current directory.
+pub fn root() -> PathBuf {
+    env::current_dir().unwrap_or_else(|_| PathBuf::from("/"))
 }
 
 fn save(path: &PathBuf, text: &str) -> Result<(), Failure> {
@@ -102,9 +110,9 @@ pub fn options(colour: Colour, lines: usize, stream: &impl IsTerminal) -> text::
     let colour = match colour {
         Colour::Always => true,
         Colour::Never => false,
-        Colour::Auto => stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+        Colour::Auto => stream.is_terminal() && env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
     };
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let columns = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = columns.unwrap_or(DEFAULT_COLUMNS);
     text::Options { colour, width, lines, ..text::Options::default() }
 }

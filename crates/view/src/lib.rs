@@ -1,7 +1,7 @@
-//! The report: model, terminal text, HTML, JSON, CSV.
+//! The report: model, terminal text, HTML, JSON, CSV, SARIF.
 //!
 //! Findings and a [`RunInfo`] go in; [`share::report`], [`count::report`] or [`reuse::report`] turns them into a
-//! [`model::Report`], and the renderers ([`text`], [`web`], [`csv`], [`json`]) turn that into strings. Nothing here
+//! [`model::Report`], and the renderers ([`text`], [`web`], [`csv`], [`sarif`], [`json`]) turn that into strings. Nothing here
 //! prints or touches a file.
 #![forbid(unsafe_code)]
 
@@ -9,6 +9,7 @@ pub mod count;
 pub mod csv;
 mod debug_info;
 pub mod diff;
+mod issue;
 mod json;
 pub mod model;
 mod named;
@@ -16,6 +17,7 @@ pub mod profile;
 mod recording;
 pub mod reuse;
 mod run;
+pub mod sarif;
 mod section;
 pub mod share;
 pub mod text;

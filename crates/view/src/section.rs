@@ -1,6 +1,7 @@
 //! What a question adds to a report.
 
 use crate::{
+    issue::Issue,
     model::{Finding, Report},
     text::{Options, page::Page},
     words::ThreadNames,
@@ -23,6 +24,11 @@ pub trait Section {
     /// What limits the program's use of memory, where that is what the question is about. `report`: its own.
     fn finding(&self, _report: &Report) -> Option<Finding> {
         None
+    }
+
+    /// What may be shown at a line of the program's source.
+    fn issues(&self) -> Vec<Issue<'_>> {
+        Vec::new()
     }
 
     /// How well the numbers are known.

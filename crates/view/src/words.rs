@@ -122,6 +122,11 @@ pub fn own(path: &[Frame]) -> &[Frame] {
     own.and_then(|own| path.get(own..)).unwrap_or(path)
 }
 
+/// Of a call path the innermost place in the program's own code that has a line.
+pub fn place_in(path: &[Frame]) -> Option<&Frame> {
+    own(path).iter().find(|frame| frame.file.is_some() && frame.line.is_some_and(|line| line > 0))
+}
+
 /// Digits in groups of three, as in `12,345`.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();

@@ -37,6 +37,9 @@ pub struct OutputArgs {
     /// Write the report as one self-contained page
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Write the findings as SARIF, which code hosts and editors show at their lines of source
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
     /// Write the report's tables as CSV files into this directory
     #[arg(long, value_name = "DIR")]
     pub csv: Option<PathBuf>,

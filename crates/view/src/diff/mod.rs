@@ -2,12 +2,14 @@
 
 mod convert;
 mod gate;
+mod issues;
 mod markdown;
 pub mod model;
 mod text;
 mod verdict;
 
 pub use gate::Limits;
+pub(crate) use issues::issues;
 pub use markdown::markdown;
 pub use text::text;
 
@@ -15,6 +17,9 @@ use carom_study::diff::{ASSUMED_SPREAD, ReuseDiff, ShareDiff};
 
 use crate::model::{Carom, Real, SCHEMA_VERSION, Warning};
 use model::{Diff, DiffSide, Spread, SpreadBasis};
+
+/// What draws a comparison on a page.
+pub(crate) const SCRIPT: &str = include_str!("page.js");
 
 /// Both sides with what was compared. `warnings`: what could not be compared, and why.
 pub fn diff(

@@ -4,7 +4,7 @@
 //! speak to readers of the JSON.
 
 mod number;
-mod object;
+pub(crate) mod object;
 mod recording;
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};

@@ -3,6 +3,7 @@
 mod csv;
 mod curve;
 mod finding;
+mod issues;
 pub(crate) mod model;
 mod pairs;
 mod remedy;
@@ -21,6 +22,7 @@ use carom_study::{
 
 use crate::{
     RunInfo,
+    issue::Issue,
     model::{
         Command, DataCache, Finding, Interval, MissRatioPoint, NotEnoughUses, PrefetchAdvice, Quality, Real,
         Report, Reuse, ReuseBasis, ReuseBin, ReuseCurve, ReuseDistance, ReuseFit, ReuseGeometry, ReuseKinds,
@@ -47,6 +49,10 @@ impl Section for Reuse {
 
     fn finding(&self, report: &Report) -> Option<Finding> {
         Some(finding::finding(self, report))
+    }
+
+    fn issues(&self) -> Vec<Issue<'_>> {
+        issues::issues(self)
     }
 
     fn tables(&self, _: &Report, names: &ThreadNames) -> Vec<Row> {

@@ -3,14 +3,17 @@
 mod communication;
 mod csv;
 mod finding;
+mod issues;
 mod lines;
 pub(crate) mod model;
 mod page;
 mod remedy;
+mod same_code;
 mod text;
 mod verdict;
 mod warnings;
 
+pub(crate) use issues::rule_of;
 pub(crate) use page::{sparse, without_cells};
 
 use carom_base::LINE_BYTES;
@@ -21,6 +24,7 @@ use carom_study::{
 
 use crate::{
     RunInfo,
+    issue::Issue,
     model::{
         Cells, Command, Communication, CommunicationMatrix, EstimateBasis, Finding, Interval, MatrixPattern,
         MatrixUnit, NotEnoughData, Real, Report, Share, SharingDistance, SharingKinds, Transfers,
@@ -97,6 +101,10 @@ impl Section for Share {
         Some(finding::finding(self, report))
     }
 
+    fn issues(&self) -> Vec<Issue<'_>> {
+        issues::issues(self)
+    }
+
     fn precision(&self) -> Vec<Row> {
         text::precision(self)
     }
@@ -111,6 +119,7 @@ impl Section for Share {
             include_str!("page/bytes.js"),
             include_str!("page/sites.js"),
             include_str!("page/lines.js"),
+            include_str!("page/findings.js"),
             include_str!("page/matrix.js"),
             include_str!("page/heat.js"),
             include_str!("page/share.js"),

@@ -1,10 +1,11 @@
 //! What is contended, ranked, each with its worst line.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::{class_of, left_out, picture};
 use crate::{
-    model::{Frame, Line, Share, SharedPlace, SharingFinding, Site},
+    model::{Line, Share, SharedPlace, SharingFinding},
+    share::same_code::{OVER_TWO_LINES, SameCode, same_code},
     text::{
         Options,
         page::{Page, Style, fit, path},
@@ -95,37 +96,6 @@ fn head(page: &mut Page, rank: usize, finding: &SharingFinding, line: &Line) {
     }
 }
 
-/// Sites of several threads that run the same code.
-struct SameCode<'a> {
-    site: &'a Site,
-    threads: Vec<u32>,
-    touched: Vec<String>,
-    share: f64,
-}
-
-/// Groups sites by kind and call path, the one with most samples first.
-fn same_code(sites: &[Site]) -> Vec<SameCode<'_>> {
-    let mut groups: Vec<SameCode<'_>> = Vec::new();
-    let mut found: HashMap<(&str, &[Frame]), usize> = HashMap::new();
-    for site in sites {
-        let index = *found.entry((site.kind.name(), &site.call_path)).or_insert(groups.len());
-        if index == groups.len() {
-            groups.push(SameCode { site, threads: Vec::new(), touched: Vec::new(), share: 0.0 });
-        }
-        let Some(group) = groups.get_mut(index) else { continue };
-        group.share += site.share_of_samples.0;
-        if !group.threads.contains(&site.thread) {
-            group.threads.push(site.thread);
-        }
-        let touched = touched(site);
-        if !group.touched.contains(&touched) {
-            group.touched.push(touched);
-        }
-    }
-    groups.sort_by(|a, b| b.share.total_cmp(&a.share));
-    groups
-}
-
 /// Those that are printed, of `groups`.
 fn chosen<'a, 'b>(groups: &'b [SameCode<'a>], options: &Options) -> Vec<&'b SameCode<'a>> {
     if options.verbose {
@@ -170,18 +140,5 @@ fn sites(page: &mut Page, line: &Line, names: &ThreadNames, options: &Options) {
     if options.verbose && groups.len() > SITES {
         let more = words::count(groups.len() - SITES, "more site");
         page.put(Style::Dim, &format!("             … and {more}")).end();
-    }
-}
-
-/// Behind the bytes of an access that has others in the next line or in the one before.
-const OVER_TWO_LINES: &str = " over two lines";
-
-/// `0-7 stats.hits`, `56-63 workers[2].done over two lines`
-fn touched(site: &Site) -> String {
-    let bytes = words::byte_range(site.offset_bytes, site.width_bytes);
-    let split = if site.splits_line { OVER_TWO_LINES } else { "" };
-    match &site.field {
-        Some(field) => format!("{bytes} {field}{split}"),
-        None => format!("{bytes}{split}"),
     }
 }

@@ -37,7 +37,7 @@ fn class(true_sharing: f64, false_sharing: f64) -> String {
 
 /// The same for a finding with its worst line, with what weakens the claim: few events, or events weighted by time. What
 /// threads contend for is named instead.
-fn class_of(finding: &SharingFinding, line: &Line) -> String {
+pub fn class_of(finding: &SharingFinding, line: &Line) -> String {
     if let Some(of) = finding.remedy.of.as_ref().filter(|_| finding.remedy.kind == RemedyKind::Contend) {
         return format!("contention for a {}", of.primitive.noun());
     }

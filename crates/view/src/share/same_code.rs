@@ -1,0 +1,56 @@
+//! Threads that run the same code are told of together.
+
+use std::collections::HashMap;
+
+use crate::{
+    model::{Frame, Site},
+    words,
+};
+
+/// Sites of several threads that run the same code.
+pub struct SameCode<'a> {
+    /// One of them.
+    pub site: &'a Site,
+    /// Their threads.
+    pub threads: Vec<u32>,
+    /// What they touch, as `0-7 stats.hits`.
+    pub touched: Vec<String>,
+    /// The share of all of them.
+    pub share: f64,
+}
+
+/// Groups sites by kind and call path, the one with most samples first.
+pub fn same_code(sites: &[Site]) -> Vec<SameCode<'_>> {
+    let mut groups: Vec<SameCode<'_>> = Vec::new();
+    let mut found: HashMap<(&str, &[Frame]), usize> = HashMap::new();
+    for site in sites {
+        let index = *found.entry((site.kind.name(), &site.call_path)).or_insert(groups.len());
+        if index == groups.len() {
+            groups.push(SameCode { site, threads: Vec::new(), touched: Vec::new(), share: 0.0 });
+        }
+        let Some(group) = groups.get_mut(index) else { continue };
+        group.share += site.share_of_samples.0;
+        if !group.threads.contains(&site.thread) {
+            group.threads.push(site.thread);
+        }
+        let touched = touched(site);
+        if !group.touched.contains(&touched) {
+            group.touched.push(touched);
+        }
+    }
+    groups.sort_by(|a, b| b.share.total_cmp(&a.share));
+    groups
+}
+
+/// Behind the bytes of an access that has others in the next line or in the one before.
+pub const OVER_TWO_LINES: &str = " over two lines";
+
+/// `0-7 stats.hits`, `56-63 workers[2].done over two lines`
+fn touched(site: &Site) -> String {
+    let bytes = words::byte_range(site.offset_bytes, site.width_bytes);
+    let split = if site.splits_line { OVER_TWO_LINES } else { "" };
+    match &site.field {
+        Some(field) => format!("{bytes} {field}{split}"),
+        None => format!("{bytes}{split}"),
+    }
+}
