@@ -22,7 +22,7 @@ FISH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 LICENSES = $(DESTDIR)$(PREFIX)/share/doc/carom
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-release miri lint tidy release static install install-built uninstall setup
+.PHONY: help demo picture test test-release miri lint tidy release static install install-built uninstall setup
 
 help: ## list these targets
 	@echo 'usage: make TARGET'
@@ -39,6 +39,10 @@ demo: release $(DEMO)/counters ## profile a bundled program that suffers from fa
 	cd $(DEMO) && $(RELEASE)/carom share --html $(DEMO)/demo.html $(DEMO)/counters
 	@echo
 	@echo 'The HTML report: file://$(DEMO)/demo.html'
+
+picture: demo ## renew docs/pictures/report.png, the page of the demonstration
+	chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,1240 --virtual-time-budget=3000 \
+		--user-data-dir=$(DEMO)/chromium --screenshot=docs/pictures/report.png file://$(DEMO)/demo.html
 
 # Compiled from the root, so that the report names the source as a person here would.
 $(DEMO)/counters: programs/targets/counters.c | setup

@@ -46,6 +46,12 @@ pub struct DiffArgs {
     /// Write it as Markdown for a pull request; - is standard output
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
+    /// Write it as one self-contained page; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the new findings as SARIF, which code hosts and editors show at their lines of source; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
     /// Colours
     #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     pub color: Colour,

@@ -38,7 +38,16 @@ pub fn run(args: &DiffArgs) -> Result<End, Failure> {
     if let Some(file) = &args.markdown {
         save(file, &carom_view::diff::markdown(&diff))?;
     }
-    let printed = [&args.json, &args.markdown].into_iter().flatten().any(|file| is_stdout(file));
+    if let Some(file) = &args.html {
+        save(file, &carom_view::web::comparison(&diff).map_err(Failure::new)?)?;
+    }
+    if let Some(file) = &args.sarif {
+        save(file, &carom_view::sarif::new_findings(&diff, &output::root()).map_err(Failure::new)?)?;
+    }
+    let printed = [&args.json, &args.markdown, &args.html, &args.sarif]
+        .into_iter()
+        .flatten()
+        .any(|file| is_stdout(file));
     if !args.quiet && !printed {
         let options = output::options(args.color, args.top, &std::io::stdout());
         output::print(&carom_view::diff::text(&diff, &options))?;

@@ -19,10 +19,10 @@ function countsSection() {
   const row = (who, values) => [who, ...values.map((value) => exact(value))];
   return el("section", { "aria-label": "Counts" },
     el("div", { class: "head" }, el("h2", {}, "Counts")),
-    el("div", { class: "card scroll" }, el("table", {},
-      el("thead", {}, el("tr", {}, ["Event", "Total", "Unit"].map((head) => el("th", { scope: "col" }, head)))),
+    el("div", { class: "card scroll" }, el("table", { class: "snug" },
+      el("thead", {}, el("tr", {}, ["Event", "Total", "Unit"].map((head, column) => el("th", { scope: "col", class: column === 1 && "number" }, head)))),
       el("tbody", {}, events.map((event) => el("tr", {},
-        [event.name.replaceAll("-", " "), event.total === null ? "not counted" : exact(event.total), event.unit].map((content) => el("td", {}, content))))))),
+        [event.name.replaceAll("-", " "), event.total === null ? "not counted" : exact(event.total), event.unit].map((content, column) => el("td", { class: column === 1 && "number" }, content))))))),
     folded(`By thread (${report.threads.length})`, heads,
       report.threads.map((thread, index) => row(name(threadName(thread.id)), events.map((event) => event.values[index])))),
     folded(`By process (${report.processes.length})`, heads,

@@ -2,23 +2,37 @@
 
 use serde::Serialize;
 
-use crate::{model::Report, share, text::page::printable, words};
+use crate::{
+    diff::{self, model::Diff},
+    model::Report,
+    share,
+    text::page::printable,
+    words,
+};
 
 const TEMPLATE: &str = include_str!("page/page.html");
 
-const STYLES: [&str; 5] = [
+const STYLES: [&str; 6] = [
     include_str!("page/style.css"),
     include_str!("page/tables.css"),
     include_str!("page/figures.css"),
     include_str!("page/charts.css"),
     include_str!("page/tabs.css"),
+    include_str!("page/source.css"),
 ];
 
-/// What all questions use, in order of dependency.
-const COMMON: [&str; 7] = [
+/// What all pages use, in order of dependency.
+const COMMON: [&str; 5] = [
     include_str!("page/dom.js"),
-    include_str!("page/data.js"),
+    include_str!("page/numbers.js"),
+    include_str!("page/source.js"),
     include_str!("page/colour.js"),
+    include_str!("page/frame.js"),
+];
+
+/// What all questions use besides.
+const QUESTIONS: [&str; 5] = [
+    include_str!("page/data.js"),
     include_str!("page/chart.js"),
     include_str!("page/table.js"),
     include_str!("page/tabs.js"),
@@ -28,19 +42,41 @@ const COMMON: [&str; 7] = [
 /// What puts the page together; last.
 const MAIN: &str = include_str!("page/main.js");
 
-/// The document with style, script and data in their places.
+/// The page of a report.
 ///
 /// # Errors
 /// None in practice: the model has string keys only and no fallible serialiser.
 pub fn page(report: &Report) -> Result<String, serde_json::Error> {
     let sections = report.sections();
     let questions: String = sections.iter().flat_map(|section| section.scripts()).copied().collect();
-    let scripts = format!("(() => {{\n\"use strict\";\n{}{questions}{MAIN}}})();\n", COMMON.concat());
+    let command = serde_json::to_value(report.command)?;
+    let title = format!(
+        "{} - carom {}",
+        words::command_line(&report.program.argv),
+        command.as_str().unwrap_or_default()
+    );
+    let cells = json(&report.share.as_ref().map(share::sparse))?;
+    let scripts = format!("{}{questions}{MAIN}", QUESTIONS.concat());
+    Ok(document(&title, &json(&share::without_cells(report))?, &cells, &scripts))
+}
+
+/// The page of a comparison.
+///
+/// # Errors
+/// As [`page`].
+pub fn comparison(diff: &Diff) -> Result<String, serde_json::Error> {
+    let program = words::command_line(&diff.after.argv);
+    Ok(document(&format!("{program} - carom diff"), &json(diff)?, "null", diff::SCRIPT))
+}
+
+/// The document with title, style, scripts and data in their places.
+fn document(title: &str, report: &str, cells: &str, scripts: &str) -> String {
+    let scripts = format!("(() => {{\n\"use strict\";\n{}{scripts}}})();\n", COMMON.concat());
     let parts = [
-        ("<!--title-->", title(report)?),
+        ("<!--title-->", as_text(title)),
         ("<!--style-->", STYLES.concat()),
-        ("<!--report-->", json(&share::without_cells(report))?),
-        ("<!--cells-->", json(&report.share.as_ref().map(share::sparse))?),
+        ("<!--report-->", report.to_owned()),
+        ("<!--cells-->", cells.to_owned()),
         ("<!--script-->", scripts),
     ];
     // Walks the template from mark to mark, so that data which looks like a mark stays data.
@@ -53,16 +89,13 @@ pub fn page(report: &Report) -> Result<String, serde_json::Error> {
         }
     }
     document.push_str(rest);
-    Ok(document)
+    document
 }
 
-/// What names the page among open tabs and in a list of files: the program and the question.
-fn title(report: &Report) -> Result<String, serde_json::Error> {
-    let command = serde_json::to_value(report.command)?;
-    let program = words::command_line(&report.program.argv);
-    let text = format!("{program} - carom {}", command.as_str().unwrap_or_default());
-    let text: String = text.chars().map(printable).collect();
-    Ok(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+/// A title that names the page among open tabs and in a list of files, as text of the document.
+fn as_text(title: &str) -> String {
+    let text: String = title.chars().map(printable).collect();
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// JSON that cannot end or open an element, whatever the names in it.
@@ -159,7 +192,8 @@ mod tests {
 
     #[test]
     fn nothing_is_requested() {
-        let document = page(&profiled()).unwrap();
+        let compared = comparison(&sample::compared::fixed(diff::Limits::default())).unwrap();
+        let document = page(&profiled()).unwrap() + &compared;
         for request in
             ["http://", "https://", "src=", "@import", "url(", "fetch(", "XMLHttpRequest", "import(", "<!--"]
         {

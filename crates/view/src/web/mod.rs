@@ -2,7 +2,7 @@
 
 mod embed;
 
-use crate::model::Report;
+use crate::{diff::model::Diff, model::Report};
 
 /// The page.
 ///
@@ -10,4 +10,12 @@ use crate::model::Report;
 /// None in practice: see [`crate::json`].
 pub fn html(report: &Report) -> Result<String, serde_json::Error> {
     embed::page(report)
+}
+
+/// The page of a comparison.
+///
+/// # Errors
+/// As [`html`].
+pub fn comparison(diff: &Diff) -> Result<String, serde_json::Error> {
+    embed::comparison(diff)
 }

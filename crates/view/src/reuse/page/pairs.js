@@ -59,11 +59,20 @@ function pairRows(pair) {
   return [row, detail];
 }
 
+/** `loop at mm.c:17, in steps of 4,096 bytes` */
+function loopText(loop) {
+  if (!loop) return null;
+  const bytes = loop.step_bytes ?? null;
+  const step = bytes === null ? null : bytes === 0 ? "at one place" : `in steps of ${plural(Math.abs(bytes), "byte")}${bytes < 0 ? " backwards" : ""}`;
+  const parts = [place(loop), step].filter(Boolean);
+  return parts.length > 0 && `loop ${parts.join(", ")}`;
+}
+
 function pairDetail(pair) {
   const kinds = REUSE_KINDS.map((kind, index) => [kind, pair.by_kind[index]]).filter(([, part]) => part > 0).map(([kind, part]) => `${kind} ${percent(part)}`);
   const facts = [`distance ${distanceText(pair, "p10")} to ${distanceText(pair, "p90")} (8 of 10)`,
     pair.stack_bytes && pair.time && (pair.time_unit === "ns" ? duration(pair.time.median) : inAccesses(pair.time.median)),
-    ...kinds, pair.temporal !== null && (pair.temporal === 0 ? "never the same bytes" : `${percent(pair.temporal)} of the same bytes`), threadList(pair.threads), `followed ${plural(pair.seen, "time")}`];
+    loopText(pair.loop), ...kinds, pair.temporal !== null && (pair.temporal === 0 ? "never the same bytes" : `${percent(pair.temporal)} of the same bytes`), threadList(pair.threads), `followed ${plural(pair.seen, "time")}`];
   return [pair.remedy && el("div", { class: "remedy name" }, ...inlineCode(pair.remedy)),
     el("p", { class: "name" }, facts.filter(Boolean).join("; ")),
     el("h4", {}, "Use"), callPath(pair.use.call_path), el("h4", {}, "Reuse"), callPath(pair.reuse.call_path)].filter(Boolean);

@@ -32,13 +32,16 @@ function fitsSection() {
     return point ? [percent(point.ratio), point.low !== point.high && el("span", { class: "muted" }, ` ${error({ estimate: point.ratio, ...point })}`),
       sets && el("div", { class: "muted" }, `${percent(sets.ratio)} with ${sets.ways} ways (model)`)] : "";
   };
+  const cycles = (bytes) => reuse.caches.find((cache) => cache.bytes === bytes)?.miss_cycles ?? null;
+  const costs = sizes.some((bytes) => cycles(bytes) !== null) && el("tr", {}, el("td", { class: "muted" }, "Cycles by access, all threads (model)"),
+    sizes.map((bytes) => el("td", { class: "muted" }, cycles(bytes) === null ? "" : cycles(bytes).toFixed(1))), el("td"), el("td"));
   return el("section", { "aria-label": "Misses in this machine’s caches" },
     el("div", { class: "head" }, el("h2", {}, "Misses in this machine’s caches"), el("p", {}, "Misses by accesses in the machine’s caches, each as if it were fully associative, and with the sets that it has; the part that no size avoids; and the cache size needed to remove 90% of the others, which are capacity misses.")),
     el("div", { class: "card scroll" }, el("table", {},
       el("thead", {}, el("tr", {}, ["", ...sizes.map(cacheName), "Unavoidable", "Size needed"].map((head) => el("th", { scope: "col" }, head)))),
       el("tbody", {}, reuse.fits.map((fit) => el("tr", {}, el("td", {}, name(fitName(fit))),
         sizes.map((bytes) => el("td", {}, ratio(fit, bytes))), el("td", {}, percent(fit.compulsory)),
-        el("td", {}, fit.enough_bytes === null ? "–" : byteSize(fit.enough_bytes))))))));
+        el("td", {}, fit.enough_bytes === null ? "–" : byteSize(fit.enough_bytes)))), costs))));
 }
 
 const partText = (part) => [byteRange(part.offset_bytes, part.width_bytes), part.field && name(` ${part.field}`, "code")].filter(Boolean);

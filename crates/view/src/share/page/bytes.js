@@ -3,25 +3,30 @@
 const LINE_BYTES = 64;
 const LANES = 12;
 
-function bytePicture(line) {
+function bytePicture(line, remedy = line.remedy) {
   const grid = el("div", { class: "bytes", role: "group", "aria-label": "The bytes of the line" });
   const column = (offset, width) => `${Math.min(offset, LINE_BYTES - 1) + 2} / span ${Math.max(1, Math.min(width, LINE_BYTES - offset))}`;
   const put = (row, offset, width, options, ...text) =>
     grid.append(el("div", { ...options, style: { gridRow: row, gridColumn: column(offset, width) } }, ...text));
   for (let offset = 0; offset < LINE_BYTES; offset += 8) put(1, offset, 8, { class: "tick" }, String(offset));
 
+  const bytes = (range) => byteRange(range.offset_bytes, range.width_bytes);
+  // A narrow screen has no room for a letter in fewer bytes than four, and for two in fewer than eight.
+  const size = (range, least) => (range.width_bytes < least ? "small" : "");
   const lane = (row, text) => grid.append(el("div", { class: "lane name", title: text, style: { gridRow: row } }, text));
-  const pads = new Set(line.remedy.at_line_offsets_bytes);
+  const pads = new Set(remedy.at_line_offsets_bytes);
   lane(2, "field");
   let covered = 0;
+  const letters = [];
   for (const range of line.layout) {
     if (range.offset_bytes >= LINE_BYTES) continue;
+    const letter = String.fromCharCode(65 + (letters.length % 26));
+    letters.push(el("li", {}, el("b", {}, letter), " ", name([bytes(range), range.field].filter(Boolean).join(" "), "code")));
     if (range.offset_bytes > covered) put(2, covered, range.offset_bytes - covered, { class: "rest", title: "not seen to be touched" });
-    const bytes = byteRange(range.offset_bytes, range.width_bytes);
-    const title = `${range.field ?? "bytes"} ${bytes}`;
+    const title = `${range.field ?? "bytes"} ${bytes(range)}`;
     put(2, range.offset_bytes, range.width_bytes,
-      { class: `range name mono ${pads.has(range.offset_bytes) ? "pad" : ""}`, title: pads.has(range.offset_bytes) ? `${title}: align here` : title },
-      range.field && range.width_bytes >= 4 ? shortField(range.field, range.width_bytes) : bytes);
+      { class: `range name mono ${size(range, 4)} ${pads.has(range.offset_bytes) ? "pad" : ""}`, "data-letter": letter, title: pads.has(range.offset_bytes) ? `${title}: align here` : title },
+      range.field && range.width_bytes >= 4 ? shortField(range.field, range.width_bytes) : bytes(range));
     covered = Math.max(covered, range.offset_bytes + range.width_bytes);
   }
   if (covered < LINE_BYTES) put(2, covered, LINE_BYTES - covered, { class: "rest", title: "not seen to be touched" });
@@ -37,14 +42,15 @@ function bytePicture(line) {
       const reads = ids.some((id) => range.readers.includes(id));
       if (range.offset_bytes < LINE_BYTES && (writes || reads)) {
         put(index + 3, range.offset_bytes, range.width_bytes,
-          { class: `touch ${writes ? "writes" : "reads"}`, title: `${text} ${writes ? "writes" : "reads"}${writes && reads ? " and reads" : ""} bytes ${byteRange(range.offset_bytes, range.width_bytes)}` },
+          { class: `touch ${size(range, 8)} ${writes ? "writes" : "reads"}`, title: `${text} ${writes ? "writes" : "reads"}${writes && reads ? " and reads" : ""} bytes ${byteRange(range.offset_bytes, range.width_bytes)}` },
           writes ? (reads && range.width_bytes > 1 ? "RW" : "W") : "R");
       }
     }
   });
   const key = el("p", { class: "key" }, el("b", { class: "is-false" }, "W"), " writes, ", el("b", { class: "is-true" }, "R"), " only reads",
     pads.size > 0 && "; a dashed edge marks where to align");
-  return el("div", {}, el("div", { class: "scroll" }, grid), key);
+  // Where names do not fit into the picture, letters stand for them.
+  return el("div", { class: "picture" }, el("div", { class: "scroll" }, grid), el("ul", { class: "letters" }, letters), key);
 }
 
 /** `stats.misses` becomes `misses` where the room is small. */

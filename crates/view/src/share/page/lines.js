@@ -1,66 +1,37 @@
-// The contended lines: a table to search and sort, each row opening to its bytes, its code and its remedy.
+// The cache lines of a finding, each opening to its own bytes, code and remedy.
 
-const COLUMNS = [
-  ["#", (line) => line.rank, "ascending"],
-  ["Object", (line) => line.object.name, "ascending"],
-  [`Share of ${wholeName}`, (line) => line.share_of_samples, "descending"],
-  ["False and true sharing", (line) => line.false / (line.true + line.false) || 0, "descending"],
-  ["Threads", (line) => threadsOf(line).length, "descending"],
-];
+const LINES_AT_FIRST = 20;
 
-function linesSection() {
-  const lines = share.lines.map((line, index) => ({ ...line, rank: index + 1 }));
-  const largest = Math.max(...lines.map((line) => line.share_interval.high ?? 0), 1e-9);
-  const opened = new Set(lines.length > 0 ? [1] : []);
-  const { table, search } = sortedTable(COLUMNS, lines, haystack, (line) => lineRows(line, largest, opened),
-    { wanted: "Object, function, file, thread…", search: "Search lines", none: "No line matches." });
-  return el("section", { "aria-label": "Contended lines" },
-    el("div", { class: "head" }, el("h2", {}, "Contended lines"), el("span", { class: "spring" }), search), el("div", { class: "card scroll" }, table),
-    share.other_lines > 0 && el("p", { class: "muted" }, `${plural(share.other_lines, "more line")} with too few events to judge.`));
+/** The line of a finding that has one: what the finding has not shown of it. */
+const onlyLine = (line) => unfolding(["The cache line: ", el("span", { class: "name" }, whereInObject(line))],
+  () => line.sites.length > 0 ? [el("h4", {}, "All code that touches it"), siteTable(line)] : el("p", { class: "muted" }, "No code was seen to touch it."));
+
+/** All lines of a finding. */
+function linesOf(finding) {
+  const title = `${plural(finding.lines.length, "cache line")}${finding.other_lines > 0 ? ` of ${thousands(finding.lines.length + finding.other_lines)}` : ""}, the worst first`;
+  return unfolding(title, () => firstOf(LINES_AT_FIRST, finding.lines.map(oneOfLines), el("div", { class: "lines" })));
 }
 
-function haystack(line) {
-  line.words ??= [line.object.name, line.object.kind, line.object.declared?.file, line.address,
-    ...line.layout.map((range) => range.field), ...threadsOf(line).map(threadName),
-    ...line.sites.flatMap((site) => site.call_path.flatMap((frame) => [frame.function, frame.file]))].join("\n").toLowerCase();
-  return line.words;
+function oneOfLines(line) {
+  const title = [el("b", {}, percent(line.share_of_samples)), " ", el("span", {}, error(line.share_interval)), " · ",
+    el("span", { class: line.false > line.true ? "is-false" : "is-true" }, lineClass(line)), " · ",
+    el("span", { class: "name" }, whereInObject(line)), " · ", name(threadList(threadsOf(line)))];
+  return unfolding(title, () => [
+    el("div", { class: "remedy" }, el("strong", { class: "name" }, ...inlineCode(line.remedy.text)), name(line.remedy.evidence)),
+    line.layout.length > 0 && [el("h4", {}, "Its 64 bytes"), bytePicture(line)],
+    line.sites.length > 0 && [el("h4", {}, "Code that touches it"), siteTable(line)],
+  ].flat());
 }
 
-function lineRows(line, largest, opened) {
-  const button = el("button", { type: "button", class: "open", "aria-label": `Details of line ${line.rank}` }, "▸");
-  const threads = threadsOf(line);
-  const row = el("tr", { class: "line" },
-    el("td", { class: "number" }, button, String(line.rank)),
-    el("td", {}, name(line.object.name, "code", "object"), el("span", { class: "chip" }, line.object.kind),
-      el("div", { class: "where" }, [place(line.object.declared), whereInObject(line)].filter(Boolean).join(" · "))),
-    el("td", {}, el("span", { class: "label-small" }, el("b", {}, percent(line.share_of_samples)), " ", el("span", { class: "muted" }, error(line.share_interval))),
-      intervalBar(line.share_interval, largest)),
-    el("td", {}, el("span", { class: `label-small ${line.false > line.true ? "is-false" : "is-true"}` }, classOf(line)), splitBar(line.true, line.false)),
-    el("td", { title: threads.slice(0, 40).map(threadName).join("\n") }, name(threadList(threads))));
-  const detail = el("tr", { class: "detail" });
-  const show = () => {
-    const open = opened.has(line.rank);
-    row.toggleAttribute("data-open", open);
-    button.setAttribute("aria-expanded", String(open));
-    detail.hidden = !open;
-    // Made when first opened: a report may have thousands of lines.
-    if (open && detail.childElementCount === 0) detail.append(el("td", { colspan: COLUMNS.length }, lineDetail(line)));
-  };
-  row.addEventListener("click", () => {
-    if (String(getSelection()) !== "") return;
-    if (!opened.delete(line.rank)) opened.add(line.rank);
-    show();
-  });
-  show();
-  return [row, detail];
-}
-
-/** What kind of sharing, with what weakens the claim: few events, or events weighted by time. */
-function classOf(line) {
+/** What kind of sharing, with what weakens the claim. */
+function lineClass(line) {
   const text = sharingClass(line.true, line.false);
   if (line.false_fraction === null) return `${text}, few events`;
   return line.basis === "step" ? text : `${text} by time`;
 }
+
+const lineWords = (line) => [line.address, ...line.layout.map((range) => range.field),
+  ...line.sites.flatMap((site) => site.call_path.flatMap((frame) => [frame.function, frame.file]))].join("\n");
 
 function whereInObject(line) {
   const { offset_bytes: offset, size_bytes: size } = line.object;
@@ -72,13 +43,4 @@ function whereInObject(line) {
     return [position ?? "from offset 0", size === null ? null : plural(size, "byte"), plural(line.events, "event"), shown].filter(Boolean).join(" · ");
   }
   return [line.address, position, size === null ? null : plural(size, "byte"), plural(line.events, "event"), process].filter(Boolean).join(" · ");
-}
-
-function lineDetail(line) {
-  return [
-    el("div", { class: "remedy" }, el("strong", {}, ...inlineCode(line.remedy.text)), name(line.remedy.evidence)),
-    line.layout.length > 0 && [el("h4", {}, "The line’s 64 bytes"), bytePicture(line)],
-    line.sites.length > 0 && [el("h4", {}, "Code that touches it"), siteTable(line)],
-    line.object.allocation.length > 0 && [el("h4", {}, "Allocated at"), callPath(line.object.allocation)],
-  ].flat().filter(Boolean);
 }

@@ -5,7 +5,7 @@ function shareFacts() {
   const list = [];
   if (share.lines.length > 0) {
     const { contended_share: taken, false_fraction: fraction } = share;
-    list.push(fact(`On ${plural(share.lines.length, "contended line")}`, percent(taken.estimate), `of ${wholeName}; 95% interval ${percent(taken.low)} to ${percent(taken.high)}`, intervalBar(taken)));
+    list.push(fact(`On ${plural(share.findings.reduce((sum, finding) => sum + finding.other_lines, share.lines.length), "contended line")}`, percent(taken.estimate), `of ${wholeName}; 95% interval ${percent(taken.low)} to ${percent(taken.high)}`, intervalBar(taken)));
     list.push(fraction
       ? fact("False sharing", percent(fraction.estimate), `of all sharing; 95% interval ${percent(fraction.low)} to ${percent(fraction.high)}`, intervalBar(fraction, 1, "false"))
       : fact("False sharing", "not known", "too few events for a fraction"));
@@ -40,4 +40,4 @@ function shareKnown(term) {
   ];
 }
 
-questions.push({ name: "share", title: "Sharing", facts: shareFacts, sections: () => [share.lines.length > 0 && linesSection(), cells.threads.length > 0 && !share.not_enough && heatSection()], measured: shareMeasured, known: shareKnown });
+questions.push({ name: "share", title: "Sharing", findings: () => share.findings.length > 0 && contendedSection(), facts: shareFacts, sections: () => [cells.threads.length > 0 && !share.not_enough && heatSection()], measured: shareMeasured, known: shareKnown });

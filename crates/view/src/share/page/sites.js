@@ -1,6 +1,7 @@
 // The code that touches a line. Threads that run the same code there share a row.
 
 const SITES_AT_FIRST = 12;
+const FRAMES_AT_FIRST = 3;
 const SITE_COLUMNS = ["Samples", "Threads", "Kind", "Bytes", "Code"];
 
 /** Sites with the same kind and call path, together. */
@@ -16,32 +17,50 @@ function sameCode(sites) {
 }
 
 function siteTable(line) {
+  const rows = sameCode(line.sites).map((code) => titled(siteRow(code), SITE_COLUMNS));
   const body = el("tbody");
-  const groups = sameCode(line.sites);
-  const rows = groups.map(({ group, share }) => titled(siteRow(group, share), SITE_COLUMNS));
-  body.append(...rows.slice(0, SITES_AT_FIRST));
-  const table = el("table", { class: "sites stacked" },
-    el("thead", {}, el("tr", {}, ...SITE_COLUMNS.map((text) => el("th", { scope: "col" }, text)))), body);
-  const holder = el("div", { class: "scroll" }, table);
-  if (rows.length > SITES_AT_FIRST) {
-    const more = el("button", { type: "button", class: "quiet" }, `Show ${rows.length - SITES_AT_FIRST} more`);
-    more.addEventListener("click", () => { body.append(...rows.slice(SITES_AT_FIRST)); more.remove(); });
-    holder.append(more);
-  }
-  return holder;
+  const [, more] = firstOf(SITES_AT_FIRST, rows, body);
+  return el("div", { class: "scroll" }, el("table", { class: "sites stacked" },
+    el("thead", {}, el("tr", {}, ...SITE_COLUMNS.map((text) => el("th", { scope: "col" }, text)))), body), more);
 }
 
-function siteRow(group, share) {
+const threadsAt = (group) => [...new Set(group.map((each) => each.thread))];
+const rangesAt = (group) => [...new Set(group.map((each) => byteRange(each.offset_bytes, each.width_bytes)))];
+const fieldsAt = (group) => [...new Set(group.map((each) => each.field).filter(Boolean))];
+const kindOf = (site) => el("span", { class: `kind kind-${site.kind}` }, site.kind === "rmw" ? "read-modify-write" : site.kind);
+
+function siteRow({ group, share }) {
   const [site] = group;
-  const threads = [...new Set(group.map((each) => each.thread))];
-  const ranges = [...new Set(group.map((each) => byteRange(each.offset_bytes, each.width_bytes)))];
-  const fields = [...new Set(group.map((each) => each.field).filter(Boolean))];
+  const [ranges, fields] = [rangesAt(group), fieldsAt(group)];
   const own = group.map((each) => `${threadName(each.thread)}: ${percent(each.share_of_samples)} at ${byteRange(each.offset_bytes, each.width_bytes)}`);
   return el("tr", {},
     el("td", { class: "number", title: `seen ${plural(group.reduce((sum, each) => sum + each.seen, 0), "time")}` }, percent(share)),
-    el("td", { title: own.slice(0, 40).join("\n") }, name(threadList(threads))),
-    el("td", {}, el("span", { class: `kind kind-${site.kind}` }, site.kind === "rmw" ? "read-modify-write" : site.kind)),
+    el("td", { title: own.slice(0, 40).join("\n") }, name(threadList(threadsAt(group)))),
+    el("td", {}, kindOf(site)),
     el("td", { class: "mono" }, ranges.length > 3 ? `${ranges.length} ranges` : ranges.join(", "),
       fields.length > 0 && el("div", { class: "where name" }, fields.length > 2 ? `${fields.length} fields` : fields.join(", "))),
     el("td", {}, callPath(site.call_path)));
+}
+
+const TELLING_SITES = 2;
+
+/** The places in the code that tell most of a line, as in the terminal, with their source. */
+function tellingCode(line) {
+  const places = new Set();
+  const isNew = ({ group: [site] }) => {
+    const at = JSON.stringify([site.function, site.file, site.line]);
+    return !places.has(at) && places.add(at);
+  };
+  const telling = sameCode(line.sites).filter(isNew).slice(0, TELLING_SITES);
+  return telling.length > 0 && el("div", { class: "telling" }, telling.map(codeSite));
+}
+
+function codeSite({ group, share }) {
+  const [site] = group;
+  const touched = [...new Set(group.map((each) => [byteRange(each.offset_bytes, each.width_bytes), each.field, each.splits_line && "over two lines"].filter(Boolean).join(" ")))];
+  return el("figure", {},
+    el("figcaption", {}, el("b", {}, percent(share)), " ", kindOf(site), " ",
+      name(touched.length > 1 ? `${touched.length} ranges` : touched[0], "code"), name(` by ${threadList(threadsAt(group))}`, "span", "muted")),
+    callPath(ownPath(site.call_path).slice(0, FRAMES_AT_FIRST)),
+    sourceOf(ownPath(site.call_path)));
 }

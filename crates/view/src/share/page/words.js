@@ -9,6 +9,10 @@ function sharingClass(isTrue, isFalse) {
   return `${percent(isFalse / (isTrue + isFalse))} false sharing`;
 }
 
+/** What threads use to take turns, in the words of the terminal. */
+const primitiveName = (primitive) =>
+  ({ "rw-lock": "reader-writer lock", "own-lock": "lock", critical: "critical section", condition: "condition variable", once: "once-flag" })[primitive] ?? primitive.replaceAll("-", " ");
+
 /** Threads that touch a line, in natural order. */
 function threadsOf(line) {
   const ids = new Set(line.sites.map((site) => site.thread));

@@ -18,14 +18,6 @@ function roundTicks(most) {
   return Array.from({ length: Math.floor((most / step) * 1.0001) + 1 }, (_, index) => index * step);
 }
 
-/** Sizes in binary units, as in the terminal. */
-function byteSize(bytes) {
-  if (bytes < 1024) return `${Math.round(bytes)} B`;
-  let [value, unit] = [bytes / 1024, 0];
-  while (value >= 1024 && unit < 4) [value, unit] = [value / 1024, unit + 1];
-  return `${value < 9.95 && Math.abs(value - Math.round(value)) > 0.05 ? value.toFixed(1) : value.toFixed(0)} ${["KiB", "MiB", "GiB", "TiB", "PiB"][unit]}`;
-}
-
 /** Maps log2 of `low` to `high` onto the plot's width; distances begin at 0, so one is added where asked. */
 function logScale(low, high, plus = 0) {
   const [from, to] = [Math.log2(low + plus), Math.log2(high + plus)];

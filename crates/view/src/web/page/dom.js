@@ -42,6 +42,38 @@ function intervalBar(interval, scale = 1, kind = "") {
 /** Text with `names` between backquotes as code. */
 const inlineCode = (text) => text.split("`").map((part, index) => (index % 2 === 1 ? name(part, "code") : part));
 
+/** What is made when it is first opened. */
+function unfolding(title, make) {
+  const details = el("details", {}, el("summary", {}, title));
+  details.addEventListener("toggle", () => {
+    if (details.childElementCount === 1) details.append(...[make()].flat().filter(Boolean));
+  });
+  return details;
+}
+
+/** The first `most` of these elements in their holder, and a button that adds the others. */
+function firstOf(most, elements, holder) {
+  holder.append(...elements.slice(0, most));
+  if (elements.length > most) {
+    const more = el("button", { type: "button", class: "quiet" }, `Show ${thousands(elements.length - most)} more`);
+    more.addEventListener("click", () => { holder.append(...elements.slice(most)); more.remove(); });
+    return [holder, more];
+  }
+  return [holder];
+}
+
+/** The row, each cell of which knows its column's title: on a narrow screen cells stand below each other. */
+function titled(row, titles) {
+  [...row.children].forEach((cell, index) => cell.setAttribute("data-title", titles[index] ?? ""));
+  return row;
+}
+
+/** A call path from the program's own code on: what it calls of libraries says little. The whole where none is the program's. */
+function ownPath(frames) {
+  const own = frames.findIndex((frame) => !frame.library && frame.function !== null);
+  return own < 0 ? frames : frames.slice(own);
+}
+
 /** Innermost function first; callers below it. */
 function callPath(frames) {
   if (frames.length === 0) return el("span", { class: "muted" }, "not known");

@@ -2,12 +2,6 @@
 
 const ROWS_AT_FIRST = 100;
 
-/** The row, each cell of which knows its column's title: on a narrow screen cells stand below each other. */
-function titled(row, titles) {
-  [...row.children].forEach((cell, index) => cell.setAttribute("data-title", titles[index] ?? ""));
-  return row;
-}
-
 /**
  * The table, and the field that searches it. `columns`: [title, an entry's value, direction at first]. `entries` have a
  * `rank`, by which they come at first. `words`: what of an entry is searched, in lower case. `rows`: its rows. `texts`: what

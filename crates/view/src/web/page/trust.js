@@ -36,13 +36,6 @@ function trustSection() {
 }
 
 /** A table that is made when it is first opened. */
-function folded(title, heads, rows) {
-  const details = el("details", {}, el("summary", {}, title));
-  details.addEventListener("toggle", () => {
-    if (details.childElementCount > 1) return;
-    details.append(el("div", { class: "card scroll" }, el("table", {},
-      el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
-      el("tbody", {}, rows.map((row) => el("tr", {}, row.map((content) => el("td", {}, typeof content === "number" ? String(content) : content))))))));
-  });
-  return details;
-}
+const folded = (title, heads, rows) => unfolding(title, () => el("div", { class: "card scroll" }, el("table", {},
+  el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
+  el("tbody", {}, rows.map((row) => el("tr", {}, row.map((content) => el("td", {}, typeof content === "number" ? String(content) : content))))))));
