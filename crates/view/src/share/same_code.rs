@@ -19,12 +19,26 @@ pub struct SameCode<'a> {
     pub share: f64,
 }
 
-/// Groups sites by kind and call path, the one with most samples first.
+impl SameCode<'_> {
+    /// Where in the program's own code it is: function and place, as far as known.
+    pub fn place(&self) -> (Option<&str>, Option<String>) {
+        let frame = words::own(&self.site.call_path).first();
+        let place = frame.and_then(|frame| words::place(frame.file.as_deref(), frame.line));
+        (frame.and_then(|frame| frame.function.as_deref()), place)
+    }
+
+    /// The call path to there.
+    pub fn callers(&self) -> &[Frame] {
+        words::own(&self.site.call_path).get(1..).unwrap_or_default()
+    }
+}
+
+/// Groups sites by kind and call path in the program's own code, the one with most samples first.
 pub fn same_code(sites: &[Site]) -> Vec<SameCode<'_>> {
     let mut groups: Vec<SameCode<'_>> = Vec::new();
     let mut found: HashMap<(&str, &[Frame]), usize> = HashMap::new();
     for site in sites {
-        let index = *found.entry((site.kind.name(), &site.call_path)).or_insert(groups.len());
+        let index = *found.entry((site.kind.name(), words::own(&site.call_path))).or_insert(groups.len());
         if index == groups.len() {
             groups.push(SameCode { site, threads: Vec::new(), touched: Vec::new(), share: 0.0 });
         }

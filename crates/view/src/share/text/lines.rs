@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{class_of, left_out, picture};
 use crate::{
-    model::{Line, Share, SharedPlace, SharingFinding},
+    model::{Line, ObjectKind, Share, SharedPlace, SharingFinding},
     share::same_code::{OVER_TWO_LINES, SameCode, same_code},
     text::{
         Options,
@@ -69,10 +69,11 @@ fn head(page: &mut Page, rank: usize, finding: &SharingFinding, line: &Line) {
         page.put(Style::Dim, &format!("     {}, the worst:", words::count(lines, "cache line"))).end();
     }
     let (offset, size) = (line.object.offset_bytes, line.object.size_bytes);
-    let position = if offset < 0 {
-        format!("the object begins at byte {} of the line", offset.unsigned_abs())
-    } else {
-        format!("from offset {offset} of the object")
+    let position = match offset {
+        // Of the heap as a whole.
+        _ if line.object.kind == ObjectKind::Heap && size.is_none() => String::new(),
+        0.. => format!(", from offset {offset} of the object"),
+        _ => format!(", the object begins at byte {} of the line", offset.unsigned_abs()),
     };
     let size = size.map(|size| format!(" ({} bytes)", words::thousands(size))).unwrap_or_default();
     if let Some(shared) = &line.shared {
@@ -90,7 +91,7 @@ fn head(page: &mut Page, rank: usize, finding: &SharingFinding, line: &Line) {
         return;
     }
     let process = if line.process == 0 { String::new() } else { format!(" of process {}", line.process) };
-    page.put(Style::Dim, &format!("     line {}{process}, {position}{size}", line.address)).end();
+    page.put(Style::Dim, &format!("     line {}{process}{position}{size}", line.address)).end();
     if !line.object.allocation.is_empty() {
         page.indented(Style::Dim, 5, "allocated ", &path(&line.object.allocation));
     }
@@ -102,9 +103,7 @@ fn chosen<'a, 'b>(groups: &'b [SameCode<'a>], options: &Options) -> Vec<&'b Same
         return groups.iter().take(SITES).collect();
     }
     let mut places = HashSet::new();
-    let of =
-        |group: &SameCode<'a>| (group.site.function.as_deref(), group.site.file.as_deref(), group.site.line);
-    groups.iter().filter(|group| places.insert(of(group))).take(TELLING_SITES).collect()
+    groups.iter().filter(|group| places.insert(group.place())).take(TELLING_SITES).collect()
 }
 
 fn sites(page: &mut Page, line: &Line, names: &ThreadNames, options: &Options) {
@@ -128,13 +127,13 @@ fn sites(page: &mut Page, line: &Line, names: &ThreadNames, options: &Options) {
         page.cell(Style::Plain, site.kind.name(), 5).plain("  ");
         page.cell(Style::Plain, touched, field_width).plain("  ");
         let used = 5 + 8 + thread_width + 2 + 7 + field_width + 2;
-        let at =
-            words::place(site.file.as_deref(), site.line).map(|at| format!("  {at}")).unwrap_or_default();
+        let (function, at) = group.place();
+        let at = at.map(|at| format!("  {at}")).unwrap_or_default();
         let room = page.width().saturating_sub(used + at.chars().count()).max(12);
-        page.put(Style::Cyan, &fit(site.function.as_deref().unwrap_or("(no symbol)"), room));
+        page.put(Style::Cyan, &fit(function.unwrap_or("(no symbol)"), room));
         page.put(Style::Dim, &at).end();
-        if let Some(callers) = site.call_path.get(1..).filter(|callers| !callers.is_empty()) {
-            page.indented(Style::Dim, 13, "← ", &path(callers));
+        if !group.callers().is_empty() {
+            page.indented(Style::Dim, 13, "← ", &path(group.callers()));
         }
     }
     if options.verbose && groups.len() > SITES {
