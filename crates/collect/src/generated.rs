@@ -16,7 +16,7 @@ use carom_store::{GeneratedInfo, ProcessInfo};
 use crate::processes::ProcessTable;
 
 /// The pause before the first look at a process, and the longest one: it doubles.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Processes that are looked at: each holds a descriptor.
@@ -78,8 +78,15 @@ impl Generated {
         if let Some(file) = own(&map, started_unix_s) {
             found.extend(kept(&file, &path, dir, &format!("code-{number}.map")));
         }
-        for (index, dump) in met.iter().flat_map(|met| &met.dumps).enumerate() {
+        let dumps = || met.iter().flat_map(|met| &met.dumps);
+        for (index, dump) in dumps().enumerate() {
             found.extend(kept(&dump.file, &dump.path, dir, &format!("code-{number}-{index}.dump")));
+        }
+        // Those that were mapped to the end, of processes that were too short for a look.
+        let mapped = process.mappings.iter().map(|mapping| Path::new(&mapping.path));
+        for path in mapped.filter(|path| is_dump(path) && !dumps().any(|dump| dump.path == **path)) {
+            let file = own(path, started_unix_s);
+            found.extend(file.and_then(|file| kept(&file, path, dir, &format!("code-{number}.dump"))));
         }
         found
     }
@@ -113,10 +120,14 @@ impl Met {
 fn dump(line: &str) -> Option<&str> {
     let mut fields = line.splitn(6, ' ');
     let (permissions, path) = (fields.nth(1)?, fields.nth(3)?.trim_start());
-    let (_, name) = path.rsplit_once('/')?;
-    let digits = name.strip_prefix("jit-")?.strip_suffix(".dump")?;
-    let numbered = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    (numbered && permissions.contains('x')).then_some(path)
+    (permissions.contains('x') && is_dump(Path::new(path))).then_some(path)
+}
+
+/// Whether a file is called `jit-PID.dump`.
+fn is_dump(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let digits = name.strip_prefix("jit-").and_then(|rest| rest.strip_suffix(".dump")).unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Where a file of this name lies beneath a directory that is open.

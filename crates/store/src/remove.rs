@@ -19,9 +19,14 @@ const SESSION_NAME: &str = "session";
 /// # Errors
 /// There is no recording, or a file cannot be removed.
 pub fn remove(dir: &Path) -> Result<bool, StoreError> {
-    if !Recording::open(dir)?.manifest().complete {
+    let manifest = Recording::open(dir)?.manifest().clone();
+    if !manifest.complete {
         let session = dir.join(SESSION_NAME);
         gone(&session, fs::remove_dir_all(&session))?;
+    }
+    let generated = manifest.processes.iter().flat_map(|process| &process.generated);
+    for path in generated.filter(|file| file.is_copy()).map(|file| dir.join(&file.path)) {
+        gone(&path, fs::remove_file(&path))?;
     }
     let tables = Kind::all().map(Kind::file_name);
     for name in tables.chain([MANIFEST_NAME]) {
@@ -46,18 +51,25 @@ fn gone(path: &Path, removed: io::Result<()>) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Manifest, Writer, fresh_dir};
+    use crate::{GeneratedInfo, Manifest, ProcessInfo, Writer, fresh_dir};
 
     #[test]
     fn a_recording_goes_with_its_directory() {
         let parent = tempfile::tempdir().unwrap();
         let dir = fresh_dir(parent.path(), "app").unwrap();
-        Writer::create(&dir, Manifest::default()).unwrap().finish(Manifest::default()).unwrap();
+        let path = |path: &str| GeneratedInfo { path: path.to_owned(), bytes: 0 };
+        let elsewhere = parent.path().join("perf-7.map");
+        fs::write(&elsewhere, "").unwrap();
+        let generated = vec![path("code-0.map"), path(elsewhere.to_str().unwrap()), path("../perf-7.map")];
+        let process = ProcessInfo { generated, ..ProcessInfo::default() };
+        let manifest = Manifest { processes: vec![process], ..Manifest::default() };
+        Writer::create(&dir, manifest.clone()).unwrap().finish(manifest).unwrap();
         crate::store_names(&dir, &[]).unwrap();
+        fs::write(dir.join("code-0.map"), "").unwrap();
         fs::create_dir(dir.join(SESSION_NAME)).unwrap();
         fs::write(dir.join(SESSION_NAME).join("settings"), "").unwrap();
         assert!(remove(&dir).unwrap());
-        assert!(!dir.exists());
+        assert!(!dir.exists() && elsewhere.exists());
     }
 
     #[test]

@@ -9,7 +9,7 @@ fn reported(how: &str, options: &[&str]) -> String {
     let program = compile("robust/generated.c", &["-O1", "-pthread"]);
     let place = scratch();
     let directory = place.path().to_str().expect("UTF-8");
-    let mut recorded = Recorded::by("share", options, &program, &[how, directory, "60000000"]);
+    let mut recorded = Recorded::by("share", options, &program, &[how, directory, "200000000"]);
     let ending = recorded.run();
     assert_eq!(ending.code(), Some(0), "{}", ending.complaint());
     let report = recorded.report();

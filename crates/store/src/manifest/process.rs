@@ -65,6 +65,13 @@ pub struct GeneratedInfo {
     pub bytes: u64,
 }
 
+impl GeneratedInfo {
+    /// Whether it is a copy in the recording's own directory.
+    pub fn is_copy(&self) -> bool {
+        self.path.starts_with("code-") && !self.path.contains('/')
+    }
+}
+
 /// A part of a shared segment at addresses of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedMappingInfo {
