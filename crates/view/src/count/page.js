@@ -33,7 +33,7 @@ function countsSection() {
 function countMeasured(term) {
   const { coverage } = counts;
   const leaves = coverage.leaves.filter((each) => each.times > 0).sort((a, b) => b.times - a.times);
-  return term("Coverage", `${coveragePercent(coverage.fraction)} of the threads' CPU time`,
+  return term("Coverage", coverage.fraction === null ? "not known" : `${coveragePercent(coverage.fraction)} of the threads' CPU time`,
     coverage.unbooked_ns > 0 && `, ${seconds(coverage.unbooked_ns / 1e9)} of native code found by the timer alone`,
     coverage.unwitnessed_threads > 0 && `, not witnessed by a timer in ${plural(coverage.unwitnessed_threads, "thread")}`,
     coverage.uncounted_threads > 0 && `, ${plural(coverage.uncounted_threads, "thread")} not counted`,

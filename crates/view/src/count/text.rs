@@ -1,7 +1,7 @@
 //! What was counted: the totals, and tables by process and by thread.
 
 use crate::{
-    model::{CountCoverage, CountedEvent, Counts, Report},
+    model::{CountCoverage, CountedEvent, Counts, Real, Report},
     text::{
         Options,
         page::{Page, Style},
@@ -96,8 +96,8 @@ fn short(name: &str) -> &str {
 
 /// How much of the run is in the counts.
 pub fn coverage(coverage: &CountCoverage) -> String {
-    let part = coverage.fraction.map_or("not known".into(), |fraction| words::coverage(fraction.0));
-    let mut text = format!("{part} of the threads' CPU time");
+    let part = |fraction: Real| format!("{} of the threads' CPU time", words::coverage(fraction.0));
+    let mut text = coverage.fraction.map_or("not known".into(), part);
     let mut leaves: Vec<_> = coverage.leaves.iter().filter(|leave| leave.times > 0).collect();
     leaves.sort_by_key(|leave| std::cmp::Reverse(leave.times));
     if !leaves.is_empty() {

@@ -9,7 +9,7 @@ function findingsSection() {
     more.addEventListener("click", () => openTab(finding.question));
     return el("li", { class: "card" },
       el("div", {}, el("div", { class: "figure" }, concerned(finding)), el("div", { class: "muted label-small" }, "of the accesses")),
-      el("div", {}, el("h3", {}, finding.kind, !finding.matters && el("span", { class: "chip" }, "no problem")),
+      el("div", {}, el("h3", {}, finding.kind, !finding.matters && finding.share_of_accesses !== undefined && el("span", { class: "chip" }, "no problem")),
         el("p", { class: "name" }, ...inlineCode(finding.text)),
         finding.remedy && el("div", { class: "remedy name" }, ...inlineCode(finding.remedy)),
         titles.has(finding.question) && more));

@@ -9,8 +9,9 @@ pub fn finding(share: &Share, report: &Report) -> Finding {
     let worst = share.findings.first();
     let following = worst.filter(|finding| finding.spread).and_then(|finding| finding.following);
     let part = match worst {
-        Some(_) => Real(share.contended_share.estimate.0.max(following.map_or(0.0, |part| part.0))),
-        None => Real(0.0),
+        Some(_) => Some(Real(share.contended_share.estimate.0.max(following.map_or(0.0, |part| part.0)))),
+        // Without a sample nothing is known.
+        None => (report.quality.samples > 0).then_some(Real(0.0)),
     };
     let kind = match false_part(share) {
         _ if worst.is_none() => "sharing",
@@ -20,5 +21,5 @@ pub fn finding(share: &Share, report: &Report) -> Finding {
         Some(_) => "true and false sharing",
         None => "sharing",
     };
-    Finding::new("share", kind, Some(part), report, worst.map(|finding| finding.remedy.text.as_str()))
+    Finding::new("share", kind, part, report, worst.map(|finding| finding.remedy.text.as_str()))
 }

@@ -9,7 +9,7 @@ questions.sort((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));
 const together = report.command === "profile";
 const parts = questions
   .map((question) => ({ ...question, first: question.findings?.(), rest: question.sections().filter(Boolean) }))
-  .filter(({ name, first, rest }) => name === report.command || first || rest.length > 0)
+  .filter(({ name, first, rest, facts }) => name === report.command || (together && facts) || first || rest.length > 0)
   .map(({ first, rest, ...question }) => {
     // Where one question was asked, the figures of others that the report answers as well would be too many.
     const facts = (together || question.name === report.command) && question.facts;
