@@ -96,7 +96,7 @@ CASES = [
     Case("barrier.c", "threads meet at the barrier too often: more work between two meetings", "contend",
          [r"the barrier `meeting`", r"`step` \(barrier\.c:\d+\)", "more work"], PADDING, ["--period", "2000"], fixed="meeting"),
     Case("queue.cpp", "contention for the queue's mutex, taken in push and pop for single items: hand over many at a time", "contend",
-         [r"the (mutex|condition variable) `queue\.(mutex_|filled_)", r"Queue::(push|pop)", r"several items|for many"], PADDING, fixed="queue"),
+         [r"the (mutex|condition variable) `queue\.(mutex_|filled_)", r"Queue::(push|pop)", r"several items|for many"], PADDING),
     Case("rwlock.rs", "every reader changes the lock's count of readers: keep a copy, or take it once for many reads", "contend",
          [r"reader-writer lock", r"rwlock\.rs:\d+", "once for many"], PADDING, fixed="PRICES"),
     Case("parking_lot", "contention for the mutex, taken in count: count into a table of one's own", "contend",

@@ -1,8 +1,8 @@
-// Threads that meet at a barrier after a few additions each.
+// Threads that meet at a barrier after a hundred additions each.
 #include <pthread.h>
 #include <stdio.h>
 
-enum { THREADS = 2, ADDITIONS = 200000000 };
+enum { THREADS = 2, ADDITIONS = 20000000 };
 #ifdef FIX
 enum { ROUNDS = 20 };
 #else
@@ -13,7 +13,7 @@ static pthread_barrier_t meeting;
 
 static void *step(void *unused) {
     (void)unused;
-    double x = 1;
+    volatile double x = 1;
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < ADDITIONS / ROUNDS; i++) x += 1 / x;
         pthread_barrier_wait(&meeting);

@@ -5,11 +5,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CAPACITY = 1024, ITEMS = 20000000 };
+enum { CAPACITY = 1024 };
 #ifdef FIX
-enum { BATCH = CAPACITY / 4 };
+enum { BATCH = CAPACITY / 4, ITEMS = 200000000 };
 #else
-enum { BATCH = 1 };
+enum { BATCH = 1, ITEMS = 20000000 };
 #endif
 
 static struct {

@@ -9,7 +9,7 @@ static void *deposit(void *unused) {
     (void)unused;
 #ifdef FIX
     volatile long own[64] = {0};
-    for (int i = 0; i < 3000000; i++) own[i & 63] += i;
+    for (int i = 0; i < 100000000; i++) own[i & 63] += i;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < 64; i++) accounts[i] += own[i];
     pthread_mutex_unlock(&lock);

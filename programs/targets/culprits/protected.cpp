@@ -23,9 +23,15 @@ static void report(const Statistics &part) {
     total.add(part);
 }
 
+#ifdef FIX
+static const uint64_t REQUESTS = 60000000;
+#else
+static const uint64_t REQUESTS = 4000000;
+#endif
+
 static void serve() {
     Statistics own;
-    for (uint64_t i = 0; i < 4000000; i++) {
+    for (uint64_t i = 0; i < REQUESTS; i++) {
         Statistics one;
         one.requests = 1;
         one.bytes = one.longest = i % 1000;

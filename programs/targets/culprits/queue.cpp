@@ -7,10 +7,11 @@
 #include <thread>
 #include <vector>
 
-static const int ITEMS = 10000000;
 #ifdef FIX
+static const int ITEMS = 100000000;
 static const size_t BATCH = 1000;
 #else
+static const int ITEMS = 10000000;
 static const size_t BATCH = 1;
 #endif
 

@@ -4,32 +4,28 @@
 #include <thread>
 #include <vector>
 
-static bool is_prime(unsigned n) {
-    if (n < 2 || n % 2 == 0) return n == 2;
-    for (unsigned d = 3; d * d <= n && d < 8; d += 2)
-        if (n % d == 0) return false;
-    return true;
-}
-
 int main() {
     const unsigned number = 4;
-    std::vector<int> primes(number);
+    std::vector<uint32_t> prices(4096);
+    for (size_t i = 0; i < prices.size(); i++) prices[i] = uint32_t(i) * 2654435761u >> 20;
+    std::vector<int> cheap(number);
     std::vector<std::thread> threads;
     for (unsigned t = 0; t < number; t++)
-        threads.emplace_back([&primes, t] {
+        threads.emplace_back([&prices, &cheap, t] {
 #ifdef FIX
             int own = 0;
-            for (unsigned n = t; n < 400000000; n += 4)
-                if (is_prime(n)) own++;
-            primes[t] = own;
+            for (unsigned i = t; i < 200000000; i += number) {
+                own += prices[i % 4096] < 2000;
+                asm volatile("" ::: "memory");
+            }
+            cheap[t] = own;
 #else
-            for (unsigned n = t; n < 400000000; n += 4)
-                if (is_prime(n)) {
-                    primes[t]++;
-                    asm volatile("" ::: "memory");
-                }
+            for (unsigned i = t; i < 200000000; i += number) {
+                if (prices[i % 4096] < 2000) cheap[t]++;
+                asm volatile("" ::: "memory");
+            }
 #endif
         });
     for (auto &thread : threads) thread.join();
-    printf("%d\n", primes[0] + primes[1] + primes[2] + primes[3]);
+    printf("%d\n", cheap[0] + cheap[1] + cheap[2] + cheap[3]);
 }

@@ -5,13 +5,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CAPACITY = 1024, ITEMS = 20000000 };
+enum { CAPACITY = 1024 };
 #ifdef FIX
 #define LINE _Alignas(64)
-enum { BATCH = CAPACITY / 4 };
+enum { BATCH = CAPACITY / 4, ITEMS = 200000000 };
 #else
 #define LINE
-enum { BATCH = 1 };
+enum { BATCH = 1, ITEMS = 20000000 };
 #endif
 
 static struct {

@@ -4,14 +4,16 @@ program sums_of_threads
    implicit none
    integer, parameter :: threads = 4
    real(8), save :: sums(threads)
+   real(8), volatile :: values(1000)
    real(8) :: total
    integer :: i, own
 
    total = 0
+   values = 2
 #ifdef FIX
 !$omp parallel do num_threads(threads) reduction(+:total)
    do i = 1, 200000000
-      total = total + mod(i, 7)
+      total = total + values(mod(i, 1000) + 1)
    end do
 #else
    sums = 0
@@ -19,7 +21,7 @@ program sums_of_threads
    own = omp_get_thread_num() + 1
 !$omp do
    do i = 1, 200000000
-      call add(sums(own), mod(i, 7))
+      call add(sums(own), values(mod(i, 1000) + 1))
    end do
 !$omp end parallel
    total = sum(sums)
@@ -30,7 +32,7 @@ contains
 
    subroutine add(to, what)
       real(8), volatile, intent(inout) :: to
-      integer, intent(in) :: what
+      real(8), intent(in) :: what
       to = to + what
    end subroutine
 end program

@@ -16,7 +16,7 @@ static void *pay(void *unused) {
     (void)unused;
 #ifdef FIX
     volatile long sum = 0;
-    for (int i = 0; i < 20000000; i++) sum += i % 5;
+    for (int i = 0; i < 200000000; i++) sum += i % 5;
     deposit(sum);
 #else
     for (int i = 0; i < 20000000; i++) deposit(i % 5);
