@@ -8,6 +8,7 @@ use carom_base::{
 use carom_study_stats::TimeBlocks;
 
 use super::extent::{lines, meeting_line};
+use super::handover::Handover;
 use super::lines::{findings, ranked, share};
 use super::naive::LastWriter;
 use super::objects::Objects;
@@ -65,6 +66,14 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     }
     together::drop_doubtful(&mut samples.lines);
     together::judge(&mut samples.lines);
+    let mut handover = Handover::default();
+    for event in input.events() {
+        let met = roster.met(&event);
+        if let Some(tally) = samples.lines.get(&met.0) {
+            handover.add(&event, scale.event(&event), met, tally);
+        }
+    }
+    handover.judge(&mut samples.lines);
     let mut volumes = Volumes::default();
     for event in input.events() {
         let (key, line) = roster.met(&event);

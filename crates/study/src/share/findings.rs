@@ -321,6 +321,8 @@ pub enum Remedy {
         offset: u32,
         /// How many.
         width: u32,
+        /// The array of whose elements these are one, if each is written by one thread for others.
+        handed: Option<String>,
     },
     /// Threads wait for a lock or its like, or count references: use it less often, or have several.
     Contend(Contended),

@@ -22,6 +22,10 @@ pub(super) struct Cell {
     pub users: BTreeMap<ThreadId, Use>,
     /// The lock, or the like, that it is part of.
     pub part: Option<Part>,
+    /// The array of whose elements it is one; `None` where it has no name either.
+    pub array: Option<String>,
+    /// Whether it has a name.
+    pub named: bool,
 }
 
 /// Part of a lock, or the like.
@@ -75,6 +79,15 @@ impl Cell {
         self.written()
             && other.written()
             && self.overlap(other, |u| u.seen).is_some_and(|overlap| overlap <= APART)
+    }
+
+    /// Whether both are elements of one array, or without names.
+    pub fn is_of_one_array(&self, other: &Self) -> bool {
+        match (&self.array, &other.array) {
+            (Some(own), Some(others)) => own == others,
+            (None, None) => !self.named && !other.named,
+            _ => false,
+        }
     }
 
     /// Whether both are part of one lock, or the like.

@@ -74,6 +74,12 @@ fn finding(
     };
     let array = names.array(process, byte(line, busiest)).map(|of| Elements { of, line });
     let mut remedy = remedy(exchange, &tally.exchanged, cells, tally.alike, name, array, contention);
+    if let Remedy::ShareLess { offset, handed, .. } = &mut remedy
+        && let Some(cell) = cells.iter().find(|cell| cell.extent.offset == *offset)
+        && tally.handed.contains(&cell.array)
+    {
+        handed.clone_from(&cell.array);
+    }
     if let Remedy::Pad(padding) | Remedy::PadThenShareLess { padding, .. } = &mut remedy
         && padding.of == Parts::Fields
     {

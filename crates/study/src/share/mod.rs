@@ -15,6 +15,7 @@
 mod analyse;
 mod extent;
 mod findings;
+mod handover;
 mod input;
 mod layout;
 mod lines;

@@ -34,6 +34,8 @@ impl Primitives {
             cell.part = by_type
                 .or_else(|| self.by_code(cell, &sites, roster, names).map(|of| Part { of, whole: None }))
                 .or_else(|| Some(part((Primitive::OwnLock, own_lock::of_field(field.as_deref()?)?))));
+            cell.array = field.as_deref().and_then(|name| Some(name.split_once('[')?.0.to_owned()));
+            cell.named = field.is_some();
             fields.push(field);
         }
         name_own_locks(&mut cells, &fields);

@@ -89,7 +89,7 @@ pub(super) fn remedy(
     }
     if less_telling {
         let Extent { offset, width } = most_exchanged(cells, exchanged);
-        Remedy::ShareLess { offset, width }
+        Remedy::ShareLess { offset, width, handed: None }
     } else {
         Remedy::PadThenShareLess { padding: padding(&conflicts, Parts::Fields), lock: None }
     }
@@ -215,7 +215,7 @@ mod tests {
 
     fn cell(offset: u32, width: u32, users: &[(u32, Use)]) -> Cell {
         let users = users.iter().map(|(thread, u)| (ThreadId(*thread), *u)).collect();
-        Cell { extent: extent(offset, width), users, part: None }
+        Cell { extent: extent(offset, width), users, ..Cell::default() }
     }
 
     const WRITES: Use = Use { reads: 0, writes: 100, seen: 100 };
@@ -357,7 +357,10 @@ mod tests {
     #[test]
     fn one_known_cell_gives_no_border() {
         let cells = [cell(0, 8, &[(1, WRITES)])];
-        assert_eq!(remedy_of(&[(0, 8, 1.0)], 0.0, &cells), Remedy::ShareLess { offset: 0, width: 64 });
+        assert_eq!(
+            remedy_of(&[(0, 8, 1.0)], 0.0, &cells),
+            Remedy::ShareLess { offset: 0, width: 64, handed: None }
+        );
     }
 
     #[test]
@@ -368,9 +371,12 @@ mod tests {
         let found = |exchanged: &BTreeMap<_, _>, cells: &[Cell]| {
             remedy(&exchange(&[(0, 8, 1.0)], 9.0), exchanged, cells, false, names, None, nobody)
         };
-        assert_eq!(found(&exchanged, &cells), Remedy::ShareLess { offset: 16, width: 8 });
-        assert_eq!(found(&BTreeMap::new(), &cells[..2]), Remedy::ShareLess { offset: 8, width: 8 });
-        assert_eq!(found(&BTreeMap::new(), &[]), Remedy::ShareLess { offset: 0, width: 64 });
+        assert_eq!(found(&exchanged, &cells), Remedy::ShareLess { offset: 16, width: 8, handed: None });
+        assert_eq!(
+            found(&BTreeMap::new(), &cells[..2]),
+            Remedy::ShareLess { offset: 8, width: 8, handed: None }
+        );
+        assert_eq!(found(&BTreeMap::new(), &[]), Remedy::ShareLess { offset: 0, width: 64, handed: None });
     }
 
     /// A mutex of which both threads use lock and owner, with the counter that it protects.
@@ -395,7 +401,7 @@ mod tests {
         assert!(matches!(found(&cells), Remedy::Contend(lock) if lock.name.as_deref() == Some("lock")));
         // Others use the counter without the lock, and exchange it more than the lock.
         let cells = mutex_and_counter(&[(3, WRITES), (4, WRITES)]);
-        assert_eq!(found(&cells), Remedy::ShareLess { offset: 40, width: 8 });
+        assert_eq!(found(&cells), Remedy::ShareLess { offset: 40, width: 8, handed: None });
     }
 
     /// Threads 3 and 4 read a limit behind the lock, and never take that.

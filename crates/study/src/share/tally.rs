@@ -9,6 +9,7 @@ use carom_base::{
 use carom_study_stats::TimeBlocks;
 
 use super::extent::Extent;
+use super::handover::ends;
 use super::layout::Cell;
 use super::matrix::Volume;
 use super::scale::Scale;
@@ -37,6 +38,8 @@ pub(super) struct LineTally {
     pub alike: bool,
     /// And it moves with a lock that they use alike.
     pub locked: bool,
+    /// The arrays of the object that are handed from thread to thread; `None` is what has no name.
+    pub handed: BTreeSet<Option<String>>,
     /// The bytes as runs, once all accesses are known.
     pub cells: Vec<Cell>,
 }
@@ -96,14 +99,11 @@ impl LineTally {
 
     /// The class of an event on this line: false sharing only between what would not move together on lines of its own.
     pub fn class(&self, event: &SharingEvent, line: Line) -> SharingClass {
-        let number = |access| {
-            let extent = Extent::of(access, line)?;
-            self.cells.iter().find(|cell| cell.extent.common(extent).is_some())
-        };
-        match (number(event.earlier.access), number(event.later)) {
-            (Some(written), Some(accessed))
+        match ends(event, line, &self.cells) {
+            Some((written, accessed))
                 if move_together(&self.cells, written, accessed)
-                    || self.locked && have_no_owner(written, accessed) =>
+                    || self.locked && have_no_owner(written, accessed)
+                    || written.is_of_one_array(accessed) && self.handed.contains(&written.array) =>
             {
                 SharingClass::True
             }

@@ -147,6 +147,14 @@ fn in_openmp<'a>(finding: &LineFinding, text: &'a str) -> &'a str {
     if finding.sites.iter().flat_map(|site| &site.frames).any(runs) { text } else { "" }
 }
 
+/// True sharing of an array whose elements one thread writes for others.
+pub fn hand_over(array: &str) -> String {
+    format!(
+        "One thread writes `{array}` for others, and its lines move to them with that. Hand over several elements at a time, so \
+         that each line moves once. Padding does not help: it would make more lines of them."
+    )
+}
+
 /// True sharing of data.
 pub fn share_less(finding: &LineFinding, object: &DataObject, offset: u32, width: u32) -> String {
     let range = range_at(finding, offset);

@@ -41,7 +41,10 @@ pub fn remedy_for(object: &DataObject, advice: &Advice, worst: &LineFinding, nam
             };
             (kind, padding.at_line_offsets.clone(), advice::part(worst, object, padding))
         }
-        Advice::ShareLess { offset, width } => {
+        Advice::ShareLess { handed: Some(array), .. } => {
+            (RemedyKind::ShareLess, none(), advice::hand_over(array))
+        }
+        Advice::ShareLess { offset, width, .. } => {
             (RemedyKind::ShareLess, none(), advice::share_less(worst, object, *offset, *width))
         }
         Advice::Contend(_) => (

@@ -1,0 +1,119 @@
+//! Data that one thread writes for others, place by place: slots of a ring, blocks of a pipeline.
+//!
+//! Writer and reader are sampled, so they are mostly seen at different elements of a line, as if these were shared falsely. But every
+//! element is written by the one and read by the others: they would move between the threads wherever they lie.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use carom_base::{LINE_BYTES, Line, SharingClass, SharingEvent, ThreadId};
+
+use super::extent::Extent;
+use super::layout::Cell;
+use super::tally::{LineKey, LineTally};
+
+/// One thread makes this part of the writes that others meet.
+const ONE_WRITER: f64 = 0.9;
+
+/// The least number of lines over which the data extends, and of events in which threads met at the same bytes.
+const ENOUGH: (usize, u64) = (4, 3);
+
+/// If elements are met at random, this part of the meetings that chance makes at the same element is enough.
+const BY_CHANCE: f64 = 0.7;
+
+/// How threads met at elements of one array, or at bytes without names of one object.
+#[derive(Default)]
+struct Meetings {
+    lines: BTreeSet<LineKey>,
+    written: BTreeMap<ThreadId, f64>,
+    same: f64,
+    same_events: u64,
+    all: f64,
+    /// The bytes of the elements, by weight.
+    element_bytes: f64,
+}
+
+/// An object by its number, and the array in it.
+type Whole = (usize, Option<String>);
+
+/// All meetings of a recording.
+#[derive(Default)]
+pub(super) struct Handover(BTreeMap<Whole, Meetings>);
+
+impl Handover {
+    pub fn add(
+        &mut self,
+        event: &SharingEvent,
+        weight: f64,
+        (key, line): (LineKey, Line),
+        tally: &LineTally,
+    ) {
+        let Some((written, accessed)) = ends(event, line, &tally.cells) else { return };
+        if !written.is_of_one_array(accessed) {
+            return;
+        }
+        let meetings = self.0.entry((tally.object, accessed.array.clone())).or_default();
+        meetings.lines.insert(key);
+        *meetings.written.entry(event.earlier.thread).or_default() += weight;
+        meetings.all += weight;
+        meetings.element_bytes += weight * f64::from(accessed.extent.width);
+        if event.class == SharingClass::True {
+            meetings.same += weight;
+            meetings.same_events += 1;
+        }
+    }
+
+    /// Notes in the lines which of their arrays are handed over.
+    pub fn judge(self, lines: &mut BTreeMap<LineKey, LineTally>) {
+        let handed: BTreeSet<Whole> =
+            self.0.into_iter().filter(|(_, meetings)| meetings.hand_over()).map(|(whole, _)| whole).collect();
+        for tally in lines.values_mut() {
+            let of_object = handed.iter().filter(|(object, _)| *object == tally.object);
+            tally.handed = of_object.map(|(_, array)| array.clone()).collect();
+        }
+    }
+}
+
+impl Meetings {
+    fn hand_over(&self) -> bool {
+        let most = self.written.values().copied().fold(0.0, f64::max);
+        let by_chance = self.element_bytes / self.all / LINE_BYTES as f64;
+        most >= ONE_WRITER * self.all
+            && self.lines.len() >= ENOUGH.0
+            && self.same_events >= ENOUGH.1
+            && self.same >= BY_CHANCE * by_chance * self.all
+    }
+}
+
+/// The runs at which the two accesses of an event are.
+pub(super) fn ends<'a>(event: &SharingEvent, line: Line, cells: &'a [Cell]) -> Option<(&'a Cell, &'a Cell)> {
+    let cell = |access| {
+        let extent = Extent::of(access, line)?;
+        cells.iter().find(|cell| cell.extent.common(extent).is_some())
+    };
+    cell(event.earlier.access).zip(cell(event.later))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meetings(lines: u64, writers: &[f64], same: f64) -> Meetings {
+        Meetings {
+            lines: (0..lines).map(|line| (carom_base::ProcessId(0), Line(line))).collect(),
+            written: writers.iter().zip(0..).map(|(weight, thread)| (ThreadId(thread), *weight)).collect(),
+            same,
+            same_events: 5,
+            all: writers.iter().sum(),
+            element_bytes: 8.0 * writers.iter().sum::<f64>(),
+        }
+    }
+
+    #[test]
+    fn one_writer_and_as_many_meetings_as_chance_makes() {
+        // An eighth of 80 meetings is at the same of eight elements.
+        assert!(meetings(10, &[80.0], 10.0).hand_over());
+        assert!(!meetings(10, &[80.0], 2.0).hand_over(), "the reader has its own elements");
+        assert!(!meetings(10, &[40.0, 40.0], 10.0).hand_over(), "two threads count");
+        assert!(!meetings(1, &[80.0], 10.0).hand_over(), "one line");
+    }
+}
