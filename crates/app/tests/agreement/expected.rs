@@ -281,16 +281,30 @@ fn ratio(reuse: &Value, fit: &Value, bytes: f64) -> Option<f64> {
 fn codes(line: &Value) -> Vec<(f64, Value)> {
     let mut groups: Vec<(String, f64, Value)> = Vec::new();
     for site in list(&line["sites"]) {
-        let key = format!("{} {}", site["kind"], site["call_path"]);
+        let path = own(list(&site["call_path"]));
+        let key = format!("{} {path:?}", site["kind"]);
         let share = real(&site["share_of_samples"]);
         if let Some((_, sum, _)) = groups.iter_mut().find(|(known, ..)| *known == key) {
             *sum += share;
         } else {
-            groups.push((key, share, serde_json::json!([site["function"], site["file"], site["line"]])));
+            groups.push((key, share, place(path.first())));
         }
     }
     groups.sort_by(|one, other| other.1.total_cmp(&one.1));
     groups.into_iter().map(|(_, share, place)| (share, place)).collect()
+}
+
+/// A call path from the program's own code on.
+fn own(path: &[Value]) -> &[Value] {
+    let own = path.iter().position(|frame| frame["library"] != true && frame["function"].is_string());
+    own.map_or(path, |own| &path[own..])
+}
+
+/// A function and the name of its file with the line.
+fn place(frame: Option<&Value>) -> Value {
+    let Some(frame) = frame else { return Value::Null };
+    let file = frame["file"].as_str().and_then(|file| file.rsplit('/').next());
+    serde_json::json!([frame["function"], file, frame["line"]])
 }
 
 fn error(interval: &Value) -> f64 {

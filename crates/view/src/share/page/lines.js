@@ -35,7 +35,8 @@ const lineWords = (line) => [line.address, ...line.layout.map((range) => range.f
 
 function whereInObject(line) {
   const { offset_bytes: offset, size_bytes: size } = line.object;
-  const position = offset < 0 ? `begins at byte ${-offset} of the line` : offset > 0 ? `from offset ${offset}` : null;
+  const isWholeHeap = line.object.kind === "heap" && size === null;
+  const position = isWholeHeap ? null : offset < 0 ? `begins at byte ${-offset} of the line` : offset > 0 ? `from offset ${offset}` : null;
   const process = line.process === 0 ? null : `process ${line.process}`;
   if (line.shared) {
     const places = line.shared.processes.map((place) => `process ${place.process}${place.address ? ` at ${place.address}` : ""}`);

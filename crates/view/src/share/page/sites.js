@@ -4,11 +4,11 @@ const SITES_AT_FIRST = 12;
 const FRAMES_AT_FIRST = 3;
 const SITE_COLUMNS = ["Samples", "Threads", "Kind", "Bytes", "Code"];
 
-/** Sites with the same kind and call path, together. */
+/** Sites with the same kind and call path in the program's own code, together. */
 function sameCode(sites) {
   const groups = new Map();
   for (const site of sites) {
-    const key = JSON.stringify([site.kind, site.call_path.map(({ module, address, function: f, line }) => [module, address, f, line])]);
+    const key = JSON.stringify([site.kind, ownPath(site.call_path).map(({ module, address, function: f, line }) => [module, address, f, line])]);
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push(site);
   }
@@ -48,7 +48,8 @@ const TELLING_SITES = 2;
 function tellingCode(line) {
   const places = new Set();
   const isNew = ({ group: [site] }) => {
-    const at = JSON.stringify([site.function, site.file, site.line]);
+    const [own] = ownPath(site.call_path);
+    const at = JSON.stringify([own?.function ?? null, place(own)]);
     return !places.has(at) && places.add(at);
   };
   const telling = sameCode(line.sites).filter(isNew).slice(0, TELLING_SITES);

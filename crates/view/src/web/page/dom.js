@@ -39,8 +39,9 @@ function intervalBar(interval, scale = 1, kind = "") {
     el("b", { style: { left: at(interval.estimate) } }));
 }
 
-/** Text with `names` between backquotes as code. */
-const inlineCode = (text) => text.split("`").map((part, index) => (index % 2 === 1 ? name(part, "code") : part));
+/** Text with `names` between backquotes as code. A line does not break within an option. */
+const inlineCode = (text) => text.split("`").flatMap((part, index) => (index % 2 === 1 ? name(part, "code")
+  : part.split(/(--[a-z-]+)/).map((word, at) => (at % 2 === 1 ? el("span", { class: "option" }, word) : word))));
 
 /** What is made when it is first opened. */
 function unfolding(title, make) {
