@@ -184,9 +184,16 @@ fn found_by_time(report: &Report, share: &Share, (finding, line): Top<'_>) -> St
     if finding.remedy.kind == RemedyKind::Contend {
         return contention(share, (finding, line), &names);
     }
-    let (kind, bytes) = match line.false_fraction {
-        Some(fraction) if fraction.estimate.0 >= NEARLY_ALL => ("false sharing", against(line)),
-        Some(fraction) if fraction.estimate.0 <= 1.0 - NEARLY_ALL => ("true sharing", exchanged(line)),
+    // With few events of one kind there is no fraction, but all that were seen may be of one kind.
+    let fraction = match (&line.false_fraction, line.true_sharing.0, line.false_sharing.0) {
+        (Some(fraction), ..) => fraction.estimate.0,
+        (None, _, none) if none <= 0.0 => 0.0,
+        (None, none, _) if none <= 0.0 => 1.0,
+        (None, ..) => 0.5,
+    };
+    let (kind, bytes) = match fraction {
+        most if most >= NEARLY_ALL => ("false sharing", against(line)),
+        little if little <= 1.0 - NEARLY_ALL => ("true sharing", exchanged(line)),
         _ => ("true and false sharing", String::new()),
     };
     let most = if share.lines.len() == 1 { "" } else { ", most of it" };
