@@ -9,7 +9,7 @@ struct progress {
 
 static void *advance(void *argument) {
     struct progress *own = argument;
-    for (long i = 0; i < 100000000; i++) {
+    for (long i = 0; i < 300000000; i++) {
         own->done++;
         if (i % 10 == 0) own->failed++;
         __asm__ volatile("" ::: "memory");
