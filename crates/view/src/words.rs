@@ -122,6 +122,12 @@ pub fn own(path: &[Frame]) -> &[Frame] {
     own.and_then(|own| path.get(own..)).unwrap_or(path)
 }
 
+/// A call path without the functions of libraries, where others remain.
+pub fn own_alone(path: &[Frame]) -> Vec<&Frame> {
+    let own: Vec<&Frame> = path.iter().filter(|frame| !frame.library && frame.function.is_some()).collect();
+    if own.is_empty() { path.iter().collect() } else { own }
+}
+
 /// Of a call path the innermost place in the program's own code that has a line.
 pub fn place_in(path: &[Frame]) -> Option<&Frame> {
     own(path).iter().find(|frame| frame.file.is_some() && frame.line.is_some_and(|line| line > 0))

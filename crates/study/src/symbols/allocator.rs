@@ -34,8 +34,14 @@ const LIBRARIES: [&str; 8] =
 /// Parts of the paths where the sources of these libraries lie, for functions that DWARF names without their scope, as it
 /// does those that were inlined: Rust's (`/rustc/HASH/library/…`, or below the toolchain), what Rust's are made of, and the
 /// headers of libstdc++ and libc++.
-const SOURCES: [&str; 5] =
-    ["/library/alloc/src/", "/library/std/src/", "/library/core/src/", "/rust/deps/", "/include/c++/"];
+const SOURCES: [&str; 6] = [
+    "/library/alloc/src/",
+    "/library/std/src/",
+    "/library/core/src/",
+    "/rust/deps/",
+    "/include/c++/",
+    "-linux-gnu/c++/",
+];
 
 /// How the files of the C library, and of the libraries that compilers bring along, begin.
 const MODULES: [&str; 14] = [
@@ -144,5 +150,10 @@ mod tests {
         check("alloc_zeroed", "src/arena.rs", Layer::Program);
         check("new_uninitialized<Global>", "/rust/deps/hashbrown-0.15.5/src/raw/mod.rs", Layer::Library);
         check("allocate", "/usr/include/c++/12/bits/new_allocator.h", Layer::Library);
+        check(
+            "__gthread_mutex_lock",
+            "/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h",
+            Layer::Library,
+        );
     }
 }

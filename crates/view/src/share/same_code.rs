@@ -27,9 +27,10 @@ impl SameCode<'_> {
         (frame.and_then(|frame| frame.function.as_deref()), place)
     }
 
-    /// The call path to there.
+    /// The call path to there, as far as it is the program's own.
     pub fn callers(&self) -> &[Frame] {
-        words::own(&self.site.call_path).get(1..).unwrap_or_default()
+        let callers = words::own(&self.site.call_path).get(1..).unwrap_or_default();
+        if callers.iter().any(|frame| !frame.library) { callers } else { &[] }
     }
 }
 

@@ -181,15 +181,15 @@ fn wrap(text: &str, room: usize) -> Vec<String> {
 /// Call-path frames printed per site.
 const FRAMES: usize = 4;
 
-/// `work app.c:57 ← main app.c:90`, from the program's own code on.
+/// `work app.c:57 ← main app.c:90`: the program's own code, where there is some.
 pub fn path(frames: &[Frame]) -> String {
-    let frames = words::own(frames);
+    let frames = words::own_alone(frames);
     let step = |frame: &Frame| {
         let function = frame.function.clone().unwrap_or_else(|| frame.address.clone());
         words::place(frame.file.as_deref(), frame.line)
             .map_or(function.clone(), |at| format!("{function} {at}"))
     };
-    let mut steps: Vec<String> = frames.iter().take(FRAMES).map(step).collect();
+    let mut steps: Vec<String> = frames.iter().copied().take(FRAMES).map(step).collect();
     if frames.len() > FRAMES {
         steps.push("…".into());
     }

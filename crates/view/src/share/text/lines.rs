@@ -32,9 +32,9 @@ pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Opti
         head(page, rank + 1, finding, line);
         picture::print(page, line, names);
         sites(page, line, names, options);
-        page.indented(Style::Green, 5, "remedy    ", &line.remedy.text);
-        if options.verbose && !line.remedy.evidence.is_empty() {
-            page.indented(Style::Plain, 5, "evidence  ", &line.remedy.evidence);
+        page.indented(Style::Green, 5, "remedy    ", &finding.remedy.text);
+        if options.verbose && !finding.remedy.evidence.is_empty() {
+            page.indented(Style::Plain, 5, "evidence  ", &finding.remedy.evidence);
         }
     }
     let more = left_out(share, options);

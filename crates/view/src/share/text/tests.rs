@@ -52,6 +52,27 @@ fn a_line_with_its_picture_sites_and_remedy() {
     );
 }
 
+/// That of the whole object: what one of its lines alone would have may not help.
+#[test]
+fn the_remedy_is_that_of_the_finding() {
+    let (run, findings) = sample::two();
+    let mut report = share::report(&run, &findings);
+    report.share.as_mut().unwrap().findings[0].remedy.text = "Pass the objects by reference.".into();
+    let text = render(&report, &Options::default());
+    assert!(text.contains("remedy    Pass the objects by reference."), "{text}");
+}
+
+#[test]
+fn call_paths_are_of_the_program_alone() {
+    let (run, findings) = sample::two();
+    let mut report = share::report(&run, &findings);
+    for site in report.share.as_mut().unwrap().lines.iter_mut().flat_map(|line| &mut line.sites) {
+        site.call_path.last_mut().unwrap().library = true;
+    }
+    let text = render(&report, &Options::default());
+    assert!(text.contains("← work app.c:57") && !text.contains("start_thread"), "{text}");
+}
+
 /// worker-1 and worker-2 at two lines of the source; progress() makes a thirtieth of the samples.
 #[test]
 fn the_two_sites_that_tell_most_are_printed() {
