@@ -96,8 +96,8 @@ fn fates(findings: impl Iterator<Item = (Fate, String)>) -> Vec<String> {
     [
         named(Fate::Gone, "is gone", "are gone"),
         named(Fate::New, "is new", "are new"),
-        named(Fate::Larger, "takes more", "take more"),
-        named(Fate::Smaller, "takes less", "take less"),
+        named(Fate::Larger, "accounts for more", "account for more"),
+        named(Fate::Smaller, "accounts for less", "account for less"),
         named(Fate::Left, "is left as it was", "are left as they were"),
     ]
     .into_iter()

@@ -74,8 +74,8 @@ pub fn verdict(report: &Report, share: &Share) -> String {
 const ONE_THREAD: &str = "The program has one thread: nothing can be shared.";
 
 /// What sharing means where threads take turns on one processor.
-const ONE_PROCESSOR: &str =
-    "The threads took turns on one processor, where no line moves: none of this costs time there.";
+const ONE_PROCESSOR: &str = "The threads took turns on one processor, where no line moves: what follows cost no time in this run, and would where \
+     they run on several.";
 
 /// Whether nearly all sharing is between threads on one processor.
 fn took_turns(share: &Share) -> bool {
@@ -110,7 +110,7 @@ fn nothing(report: &Report, share: &Share) -> String {
         return format!("{seen}, too few to say more: run longer.");
     }
     format!(
-        "{seen}; a line that two threads write, and that takes more than {} of {}, would have shown up.",
+        "{seen}; a line that one thread keeps writing while another uses it, and that takes more than {} of {}, would have shown up.",
         words::percent(limit),
         share.matrix.unit.whole()
     )

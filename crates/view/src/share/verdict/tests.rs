@@ -64,8 +64,8 @@ fn nothing_found_states_what_would_have_shown_up() {
     let (run, _) = sample::two();
     check(
         &report(&run, &sample::nothing(3)).verdict,
-        "No line was seen to bounce between threads in 3,180 samples; a line that two threads write, and that takes more \
-         than 0.3% of thread time, would have shown up.",
+        "No line was seen to bounce between threads in 3,180 samples; a line that one thread keeps writing while \
+         another uses it, and that takes more than 0.3% of thread time, would have shown up.",
     );
     let mut alone = run;
     alone.threads.truncate(1);
@@ -187,8 +187,8 @@ fn sampled_accesses_say_what_their_number_rules_out() {
     };
     check(
         &report(&run, &nothing).verdict,
-        "No line was seen to bounce between threads in 3,204 samples; a line that two threads write, and that takes more \
-         than 0.3% of memory accesses, would have shown up.",
+        "No line was seen to bounce between threads in 3,204 samples; a line that one thread keeps writing while \
+         another uses it, and that takes more than 0.3% of memory accesses, would have shown up.",
     );
     findings.lines.clear();
     sample::find_each(&mut findings);
