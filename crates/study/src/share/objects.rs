@@ -154,7 +154,7 @@ impl Objects {
             found.push(ObjectFinding {
                 object: group.object.clone(),
                 share: share(&group.hits, whole),
-                following: accesses.map(|accesses| (true_sharing + false_sharing) / accesses),
+                following: accesses.map(|accesses| f64::min((true_sharing + false_sharing) / accesses, 1.0)),
                 true_sharing,
                 false_sharing,
                 events,

@@ -1,13 +1,14 @@
 //! The verdict of `carom share`, in units that the engine can claim.
 
+mod absence;
+
+pub use absence::seconds_to_rule_out;
+
 use std::collections::BTreeMap;
 
-use carom_study::share::{SAMPLES_TO_SEE_A_LINE, ShareFindings, Unit};
-
 use crate::{
-    RunInfo,
     model::{
-        Basis, Bytes, EngineDelivery, Line, MatrixUnit, NotEnoughData, Primitive, RemedyKind, Report, Share,
+        Basis, Bytes, EngineDelivery, Line, MatrixUnit, Primitive, RemedyKind, Report, Share,
         SharingDistance, SharingFinding,
     },
     recording,
@@ -20,15 +21,6 @@ pub const NEARLY_ALL: f64 = 0.9;
 /// A thread with less than this part of a line's samples is not named as a party to it.
 const BYSTANDER: f64 = 0.02;
 
-/// Where lines of this share would have shown up, a handful of events on other lines is not worth a longer run.
-const NEGLIGIBLE: f64 = 0.01;
-
-/// With fewer samples than this, the absence of sharing means nothing.
-const ENOUGH_SAMPLES: u64 = 30;
-
-/// The code of the warning that memory of several processes was not compared.
-const NOT_COMPARED: &str = "shared-memory-not-compared";
-
 /// The answer in one or two sentences.
 pub fn verdict(report: &Report, share: &Share) -> String {
     let main = if report.quality.samples == 0 && report.processes.iter().all(|each| !each.coverage.profiled) {
@@ -36,28 +28,21 @@ pub fn verdict(report: &Report, share: &Share) -> String {
     } else if report.threads.len() <= 1 && share.lines.is_empty() {
         ONE_THREAD.into()
     } else if let Some(few) = &share.not_enough {
-        let samples = ranking(report, share);
-        // Without watchpoints only what two threads do at nearly the same time is seen: absence takes more evidence.
-        let watched = report.engine.delivery != EngineDelivery::PosixTimer && report.engine.watchpoints > 0;
-        let unseen = if few.events == 0 && watched {
-            samples >= ENOUGH_SAMPLES
-        } else {
-            smallest_line(samples) <= NEGLIGIBLE
-        };
+        let unseen = absence::is_told(report, share, few);
         match top(share) {
-            None if unseen => nothing(report, share),
+            None if unseen => absence::nothing(report, share),
             Some(top) if top.0.events >= few.needed as u64 => {
-                format!("{} {}", found_by_time(report, share, top), few_steps(share, few))
+                format!("{} {}", found_by_time(report, share, top), absence::few_steps(share, few))
             }
-            _ => not_enough(report, share, few),
+            _ => absence::not_enough(report, share, few),
         }
     } else if share.lines.is_empty() {
-        nothing(report, share)
+        absence::nothing(report, share)
     } else {
         found(report, share)
     };
     let main = if took_turns(share) { format!("{ONE_PROCESSOR} {main}") } else { main };
-    let main = if share.lines.is_empty() { with_what_was_not_compared(report, main) } else { main };
+    let main = if share.lines.is_empty() { absence::with_what_was_not_compared(report, main) } else { main };
     match report.engine.delivery {
         EngineDelivery::PosixTimer if report.quality.samples > 0 => format!(
             "{main} Sampled with POSIX timers and without watchpoints: coarse, and lines that bounce rarely are \
@@ -84,90 +69,6 @@ fn took_turns(share: &Share) -> bool {
         && !share.lines.is_empty()
         && same_cpu.0 > 0.0
         && same_cpu.0 >= NEARLY_ALL * (cross_core.0 + smt_siblings.0 + same_cpu.0)
-}
-
-/// How many samples shares are of.
-fn ranking(report: &Report, share: &Share) -> u64 {
-    match share.matrix.unit {
-        MatrixUnit::Samples => report.quality.last_instruction,
-        MatrixUnit::Accesses | MatrixUnit::Transfers => report.quality.step,
-    }
-}
-
-/// That nothing was found says nothing of memory that nobody compared.
-fn with_what_was_not_compared(report: &Report, found: String) -> String {
-    let not_compared = report.quality.warnings.iter().filter(|warning| warning.code == NOT_COMPARED);
-    not_compared.fold(found, |said, warning| format!("{said} {}", warning.text))
-}
-
-fn nothing(report: &Report, share: &Share) -> String {
-    let samples = ranking(report, share);
-    let limit = smallest_line(samples);
-    let often = if report.quality.events == 0 { "" } else { " more than once or twice" };
-    let seen =
-        format!("No line was seen to bounce between threads{often} in {} samples", words::thousands(samples));
-    if limit >= 1.0 {
-        return format!("{seen}, too few to say more: run longer.");
-    }
-    format!(
-        "{seen}; a line that one thread keeps writing while another uses it, and that takes more than {} of {}, would have shown up.",
-        words::percent(limit),
-        share.matrix.unit.whole()
-    )
-}
-
-/// The share of the smallest line that this many samples would have shown, rounded up to a tenth of a percent:
-/// the claim must not be larger than the evidence.
-fn smallest_line(samples: u64) -> f64 {
-    const TENTHS: f64 = 1e3;
-    (SAMPLES_TO_SEE_A_LINE / samples as f64 * TENTHS).ceil() / TENTHS
-}
-
-/// How long to run so that no line of [`NEGLIGIBLE`] share hides, at the observed rate of samples.
-pub fn seconds_to_rule_out(run: &RunInfo, findings: &ShareFindings) -> Option<f64> {
-    let samples = match findings.unit {
-        Unit::Samples => findings.quality.last_instruction,
-        Unit::Accesses => findings.quality.step,
-    };
-    (samples > 0).then(|| run.program.wall_s.0 * (SAMPLES_TO_SEE_A_LINE / NEGLIGIBLE) / samples as f64)
-}
-
-fn not_enough(report: &Report, share: &Share, few: &NotEnoughData) -> String {
-    // What leads has events of both kinds of sample.
-    let all = usize::try_from(report.quality.events).unwrap_or(usize::MAX);
-    let after = words::seconds(report.program.wall_s.0);
-    let seen = if all < few.needed {
-        format!(
-            "Not enough data: {} of sharing in {after}, and {} are needed.",
-            words::count(all, "event"),
-            few.needed
-        )
-    } else {
-        format!(
-            "Not enough data: {} of sharing in {after}, but fewer than {} for each object.",
-            words::count(all, "event"),
-            few.needed
-        )
-    };
-    let so_far = top(share).map(|(top, _)| format!("; so far {} leads", object(top))).unwrap_or_default();
-    match few.run_s {
-        Some(run) if run.0 > words::LONGEST_RUN_S => {
-            format!("{seen} Sample more often with {}{so_far}.", more_samples(share))
-        }
-        Some(run) if run.0.is_finite() => {
-            let aim = if few.events == 0 {
-                format!(
-                    ", so that a line that takes {} of {} shows up",
-                    words::percent(NEGLIGIBLE),
-                    share.matrix.unit.whole()
-                )
-            } else {
-                String::new()
-            };
-            format!("{seen} Run for at least {:.0} s{aim}{so_far}.", run.0.ceil())
-        }
-        _ => format!("{seen} Run longer, or sample more often with {}{so_far}.", more_samples(share)),
-    }
 }
 
 /// The worst finding, and its worst line.
@@ -201,30 +102,6 @@ fn found_by_time(report: &Report, share: &Share, (finding, line): Top<'_>) -> St
         join(&[most, kind, &names.between(&contenders(share, (finding, line))), "on", &object(finding)]);
     let joint = if most.is_empty() { ":" } else { "" };
     format!("{}{joint}{place}{bytes}.", lines_take(share))
-}
-
-/// The options that make for more samples.
-fn more_samples(share: &Share) -> &'static str {
-    match share.matrix.unit {
-        MatrixUnit::Samples => "--budget or --period",
-        MatrixUnit::Accesses | MatrixUnit::Transfers => "--period",
-    }
-}
-
-/// What the step samples are too few for.
-fn few_steps(share: &Share, few: &NotEnoughData) -> String {
-    let seen = format!(
-        "The fraction of false sharing in the whole program and the matrix take {} events from samples of executed \
-         instructions, of which there are {}",
-        few.needed, few.events
-    );
-    match few.run_s {
-        Some(run) if run.0 > words::LONGEST_RUN_S => {
-            format!("{seen}: sample more often with {}.", more_samples(share))
-        }
-        Some(run) if run.0.is_finite() => format!("{seen}: run for at least {:.0} s.", run.0.ceil()),
-        _ => format!("{seen}: run longer, or sample more often with {}.", more_samples(share)),
-    }
 }
 
 /// `2 cache lines receive 18% (±2) of memory accesses`
