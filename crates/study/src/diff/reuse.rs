@@ -62,7 +62,7 @@ pub fn reuse(before: &[ReuseFindings], after: &[ReuseFindings]) -> Result<ReuseD
         change.before.value >= TELLING * miss_ratio.before.value && change.before.value > 0.0
             || change.after.value >= TELLING * miss_ratio.after.value && change.after.value > 0.0
     };
-    let pairings = pair(listed(before), listed(after));
+    let pairings = pair(listed(before), listed(after), [before.len(), after.len()]);
     let known = pairings.len();
     let mut pairs: Vec<PairChange> = pairings
         .into_iter()

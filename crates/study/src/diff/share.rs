@@ -72,7 +72,7 @@ pub fn share(before: &[ShareFindings], after: &[ShareFindings]) -> Result<ShareD
     let fractions = (fractions(before), fractions(after));
     let enough = !fractions.0.is_empty() && !fractions.1.is_empty();
     let smallest = visible(before).max(visible(after));
-    let pairs = pair(listed(before), listed(after));
+    let pairs = pair(listed(before), listed(after), [before.len(), after.len()]);
     let known = pairs.len();
     let mut objects: Vec<Compared> = pairs
         .into_iter()
