@@ -64,7 +64,7 @@ fn first_of_walk(walk: &str, cache: &str) -> serde_json::Value {
 #[test]
 fn misses_come_with_what_to_do_about_them() {
     for (walk, cache, expect) in [
-        ("across", "8K", "it walks across the lines"),
+        ("across", "8K", "walks across the lines"),
         ("along", "1M", "make all passes over one block before the next"),
         ("twice", "1M", "Do both to a block"),
         ("random", "1M", "accesses in no order"),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::model::{Change, Diff};
 use super::text::trust;
-use super::verdict::{difference, object, pair, rows_of_reuse, rows_of_share, value};
+use super::verdict::{became, difference, object, pair, rows_of_reuse, rows_of_share, value};
 
 /// GitHub's dialect: the verdict, a table for each question, and how far to trust it.
 pub fn markdown(diff: &Diff) -> String {
@@ -42,9 +42,7 @@ fn table(
         text,
         "\n**{title}**\n\n| | | before | after | change (95% interval) |\n| --- | --- | ---: | ---: | ---: |\n"
     );
-    let totals = totals
-        .into_iter()
-        .map(|(name, change)| (if change.significant { "changed" } else { "unchanged" }, name, change));
+    let totals = totals.into_iter().map(|(name, change)| (became(change), name, change));
     for (fate, name, change) in totals.chain(findings) {
         let _ = writeln!(
             text,

@@ -13,11 +13,17 @@ function signedPoints(part) {
 }
 
 const known = (interval) => [el("b", {}, percent(interval.estimate)), interval.low !== interval.high && el("span", { class: "muted" }, ` ${error(interval)}`)];
+/** What became of a total, in a word. */
+function became({ significant, difference: { estimate, low, high } }) {
+  if (significant) return estimate < 0 ? "smaller" : "larger";
+  return low > 0 || high < 0 ? "undecided" : "unchanged";
+}
+
 const rowOf = (fate, what, change) => ({ fate, what, change });
 
 /** The totals and the findings of a question: before and after, to one scale, and the change. */
 function compared(title, totals, findings, note) {
-  const rows = [...totals.map(([what, change]) => rowOf(change.significant ? "changed" : "unchanged", what, change)), ...findings];
+  const rows = [...totals.map(([what, change]) => rowOf(became(change), what, change)), ...findings];
   const largest = Math.max(...rows.flatMap(({ change }) => [change.before.high ?? 0, change.after.high ?? 0]), 1e-9);
   const heads = ["Became", "What", "Before", "After", "Change in points (95% interval)"];
   const row = ({ fate, what, change }) => titled(el("tr", {},

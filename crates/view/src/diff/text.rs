@@ -1,7 +1,7 @@
 //! The comparison for a terminal.
 
 use super::model::{Change, Diff, Fate, ObjectDiff, ReuseDiff, ShareDiff, Spread, SpreadBasis};
-use super::verdict::{difference, object, pair, rows_of_reuse, rows_of_share, value};
+use super::verdict::{became, difference, object, pair, rows_of_reuse, rows_of_share, value};
 use crate::{
     text::{
         Options,
@@ -84,8 +84,7 @@ fn heading(page: &mut Page, text: &str) {
 
 fn rows(page: &mut Page, rows: Vec<(String, &Change)>) {
     for (name, change) in rows {
-        let fate = if change.significant { "changed" } else { "unchanged" };
-        line(page, Style::Plain, fate, change, &name);
+        line(page, Style::Plain, became(change), change, &name);
     }
 }
 

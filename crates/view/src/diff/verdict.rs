@@ -39,8 +39,7 @@ pub(super) fn capitalised(text: &str) -> String {
 fn total(what: &str, change: &Change) -> String {
     let (before, after) = (words::percent(change.before.estimate.0), words::percent(change.after.estimate.0));
     let by = difference(change);
-    let apart = change.difference.low.0 > 0.0 || change.difference.high.0 < 0.0;
-    if !change.significant && apart {
+    if became(change) == UNDECIDED {
         return format!(
             "{what} was {before} before and is {after} after ({by}). Among all the numbers that are compared here, one may \
              differ as much by chance: record several runs with --runs."
@@ -51,6 +50,20 @@ fn total(what: &str, change: &Change) -> String {
     }
     let verb = if change.difference.estimate.0 < 0.0 { "fell" } else { "rose" };
     format!("{what} {verb} from {before} to {after} ({by}).")
+}
+
+const UNDECIDED: &str = "undecided";
+
+/// What became of a total, in a word.
+pub(super) fn became(change: &Change) -> &'static str {
+    let Interval { estimate, low, high } = change.difference;
+    match (change.significant, estimate.0 < 0.0) {
+        (true, true) => "smaller",
+        (true, false) => "larger",
+        // One of many numbers may differ as much by chance.
+        _ if low.0 > 0.0 || high.0 < 0.0 => UNDECIDED,
+        _ => "unchanged",
+    }
 }
 
 /// `-48 points, -50 to -46`
