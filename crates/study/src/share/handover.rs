@@ -17,16 +17,16 @@ const ONE_WRITER: f64 = 0.9;
 /// The least number of lines over which the data extends, and of events in which threads met at the same bytes.
 const ENOUGH: (usize, u64) = (4, 3);
 
-/// If elements are met at random, this part of the meetings that chance makes at the same element is enough.
-const BY_CHANCE: f64 = 0.7;
+/// If elements are met at random, so many standard deviations below what chance makes at the same element are still chance.
+const BY_CHANCE: f64 = 2.0;
 
 /// How threads met at elements of one array, or at bytes without names of one object.
 #[derive(Default)]
 struct Meetings {
     lines: BTreeSet<LineKey>,
     written: BTreeMap<ThreadId, f64>,
-    same: f64,
     same_events: u64,
+    events: u64,
     all: f64,
     /// The bytes of the elements, by weight.
     element_bytes: f64,
@@ -56,10 +56,8 @@ impl Handover {
         *meetings.written.entry(event.earlier.thread).or_default() += weight;
         meetings.all += weight;
         meetings.element_bytes += weight * f64::from(accessed.extent.width);
-        if event.class == SharingClass::True {
-            meetings.same += weight;
-            meetings.same_events += 1;
-        }
+        meetings.events += 1;
+        meetings.same_events += u64::from(event.class == SharingClass::True);
     }
 
     /// Notes in the lines which of their arrays are handed over.
@@ -76,11 +74,12 @@ impl Handover {
 impl Meetings {
     fn hand_over(&self) -> bool {
         let most = self.written.values().copied().fold(0.0, f64::max);
-        let by_chance = self.element_bytes / self.all / LINE_BYTES as f64;
+        // Of a Poisson distribution.
+        let by_chance = self.element_bytes / self.all / LINE_BYTES as f64 * self.events as f64;
         most >= ONE_WRITER * self.all
             && self.lines.len() >= ENOUGH.0
             && self.same_events >= ENOUGH.1
-            && self.same >= BY_CHANCE * by_chance * self.all
+            && self.same_events as f64 >= by_chance - BY_CHANCE * by_chance.sqrt()
     }
 }
 
@@ -97,12 +96,12 @@ pub(super) fn ends<'a>(event: &SharingEvent, line: Line, cells: &'a [Cell]) -> O
 mod tests {
     use super::*;
 
-    fn meetings(lines: u64, writers: &[f64], same: f64) -> Meetings {
+    fn meetings(lines: u64, writers: &[f64], same_events: u64) -> Meetings {
         Meetings {
             lines: (0..lines).map(|line| (carom_base::ProcessId(0), Line(line))).collect(),
             written: writers.iter().zip(0..).map(|(weight, thread)| (ThreadId(thread), *weight)).collect(),
-            same,
-            same_events: 5,
+            same_events,
+            events: 80,
             all: writers.iter().sum(),
             element_bytes: 8.0 * writers.iter().sum::<f64>(),
         }
@@ -111,9 +110,11 @@ mod tests {
     #[test]
     fn one_writer_and_as_many_meetings_as_chance_makes() {
         // An eighth of 80 meetings is at the same of eight elements.
-        assert!(meetings(10, &[80.0], 10.0).hand_over());
-        assert!(!meetings(10, &[80.0], 2.0).hand_over(), "the reader has its own elements");
-        assert!(!meetings(10, &[40.0, 40.0], 10.0).hand_over(), "two threads count");
-        assert!(!meetings(1, &[80.0], 10.0).hand_over(), "one line");
+        assert!(meetings(10, &[80.0], 10).hand_over());
+        // 10 - 2 √10 is 3.7.
+        assert!(meetings(10, &[80.0], 4).hand_over());
+        assert!(!meetings(10, &[80.0], 3).hand_over(), "the reader has its own elements");
+        assert!(!meetings(10, &[40.0, 40.0], 10).hand_over(), "two threads count");
+        assert!(!meetings(1, &[80.0], 10).hand_over(), "one line");
     }
 }
