@@ -14,8 +14,8 @@ use super::tally::{LineKey, LineTally};
 /// One thread makes this part of the writes that others meet.
 const ONE_WRITER: f64 = 0.9;
 
-/// The least number of lines over which the data extends, and of events in which threads met at the same bytes.
-const ENOUGH: (usize, u64) = (4, 3);
+/// The least number of lines over which the data extends, and of meetings.
+const ENOUGH: (usize, u64) = (4, 20);
 
 /// If elements are met at random, so many standard deviations below what chance makes at the same element are still chance.
 const BY_CHANCE: f64 = 2.0;
@@ -78,7 +78,8 @@ impl Meetings {
         let by_chance = self.element_bytes / self.all / LINE_BYTES as f64 * self.events as f64;
         most >= ONE_WRITER * self.all
             && self.lines.len() >= ENOUGH.0
-            && self.same_events >= ENOUGH.1
+            && self.events >= ENOUGH.1
+            && self.same_events > 0
             && self.same_events as f64 >= by_chance - BY_CHANCE * by_chance.sqrt()
     }
 }
@@ -96,12 +97,13 @@ pub(super) fn ends<'a>(event: &SharingEvent, line: Line, cells: &'a [Cell]) -> O
 mod tests {
     use super::*;
 
+    /// Of 8-byte elements, eight to a line.
     fn meetings(lines: u64, writers: &[f64], same_events: u64) -> Meetings {
         Meetings {
             lines: (0..lines).map(|line| (carom_base::ProcessId(0), Line(line))).collect(),
             written: writers.iter().zip(0..).map(|(weight, thread)| (ThreadId(thread), *weight)).collect(),
             same_events,
-            events: 80,
+            events: writers.iter().sum::<f64>() as u64,
             all: writers.iter().sum(),
             element_bytes: 8.0 * writers.iter().sum::<f64>(),
         }
@@ -116,5 +118,8 @@ mod tests {
         assert!(!meetings(10, &[80.0], 3).hand_over(), "the reader has its own elements");
         assert!(!meetings(10, &[40.0, 40.0], 10).hand_over(), "two threads count");
         assert!(!meetings(1, &[80.0], 10).hand_over(), "one line");
+        // Of 24 meetings chance makes 3 at the same element, and now and then one.
+        assert!(meetings(10, &[24.0], 1).hand_over() && !meetings(10, &[24.0], 0).hand_over());
+        assert!(!meetings(10, &[16.0], 2).hand_over(), "too few to tell");
     }
 }
