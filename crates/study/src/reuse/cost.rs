@@ -58,13 +58,9 @@ pub(super) fn first_level(costs: &[Cost]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use carom_base::{DistanceKind, LINE_BYTES};
-
     use super::*;
-    use crate::{
-        Estimate,
-        reuse::{Basis, CurveKind, CurveScope, MissRatio, Outcomes, ReusedBy, Unit},
-    };
+    use crate::Estimate;
+    use crate::reuse::{MissRatio, Outcomes, testing::stack_curve};
 
     const L1: u64 = 32 << 10;
     const L2: u64 = 1 << 20;
@@ -80,20 +76,8 @@ mod tests {
             bytes: cache.bytes,
             ratio: Estimate { value, low: value, high: value },
         };
-        Curve {
-            scope: CurveScope::All,
-            reused_by: ReusedBy::SameThread,
-            kind: CurveKind::Any,
-            distance: DistanceKind::Stack,
-            unit: Unit::Places,
-            granularity: LINE_BYTES as u32,
-            basis: Basis::Exact,
-            accesses: 100.0,
-            observations: 100,
-            outcomes: Outcomes { reused: 0.9, invalidated: 0.0, once: 0.1 },
-            histogram: Vec::new(),
-            miss_ratio: caches().iter().zip(ratios).map(point).collect(),
-        }
+        let outcomes = Outcomes { reused: 0.9, invalidated: 0.0, once: 0.1 };
+        stack_curve(outcomes, Vec::new(), caches().iter().zip(ratios).map(point).collect())
     }
 
     fn cycles(ratios: [f64; 3]) -> Vec<f64> {

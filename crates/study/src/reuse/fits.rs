@@ -69,30 +69,19 @@ fn worst(findings: &ReuseFindings, scope: CurveScope) -> Option<(usize, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use carom_base::DistanceKind;
-
     use super::*;
-    use crate::reuse::{Basis, Bin, CurveKind, MissRatio, Outcomes, ReusedBy, Unit};
+    use crate::reuse::{Bin, MissRatio, Outcomes, testing::stack_curve};
 
     /// Four lines in two sets of two. Of three lines in between, at least two fall into the same set for (3 + 1) of 8
     /// combinations, so that of 80% reuses half miss, and of 20% first accesses all: 60%. Fully associative, none of the
     /// reuses would.
     #[test]
     fn sets_miss_where_a_cache_without_them_does_not() {
-        let curve = Curve {
-            scope: CurveScope::All,
-            reused_by: ReusedBy::SameThread,
-            kind: CurveKind::Any,
-            distance: DistanceKind::Stack,
-            unit: Unit::Places,
-            granularity: LINE_BYTES as u32,
-            basis: Basis::Exact,
-            accesses: 100.0,
-            observations: 100,
-            outcomes: Outcomes { reused: 0.8, invalidated: 0.0, once: 0.2 },
-            histogram: vec![Bin { low: 3, high: 4, fraction: 1.0, by_kind: [1.0, 0.0, 0.0, 0.0] }],
-            miss_ratio: vec![MissRatio { bytes: 4 * LINE_BYTES, ..MissRatio::default() }],
-        };
+        let curve = stack_curve(
+            Outcomes { reused: 0.8, invalidated: 0.0, once: 0.2 },
+            vec![Bin { low: 3, high: 4, fraction: 1.0, by_kind: [1.0, 0.0, 0.0, 0.0] }],
+            vec![MissRatio { bytes: 4 * LINE_BYTES, ..MissRatio::default() }],
+        );
         let cache =
             Cache { bytes: 4 * LINE_BYTES, line_bytes: LINE_BYTES as u32, ways: 2, ..Cache::default() };
         let unknown = Cache { ways: 0, ..cache };

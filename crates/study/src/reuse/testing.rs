@@ -1,11 +1,14 @@
 //! Hand-made recordings: process 0, domain 0 for all, unless told otherwise.
 
 use carom_base::{
-    Access, AccessKind, Addr, CellClass, Cpu, DistanceKind, Ip, Locality, LogBin, Nanos, ProcessId,
-    ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Scope, StackId, ThreadId, Touch,
+    Access, AccessKind, Addr, CellClass, Cpu, DistanceKind, Ip, LINE_BYTES, Locality, LogBin, Nanos,
+    ProcessId, ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Scope, StackId, ThreadId, Touch,
 };
 
-use super::{Cache, Latencies, ReuseInput, Unit};
+use super::{
+    Basis, Bin, Cache, Curve, CurveKind, CurveScope, Latencies, MissRatio, Outcomes, ReuseInput, ReusedBy,
+    Unit,
+};
 use crate::recording::{Input, Losses, ThreadEntry};
 
 /// A recording in memory.
@@ -21,6 +24,24 @@ pub(super) struct Synthetic {
     pub latencies: Option<Latencies>,
     /// By thread; 0 for those that are not there.
     pub domains: Vec<u32>,
+}
+
+/// A curve of stack distances of lines, exact, of 100 accesses of all threads.
+pub(super) fn stack_curve(outcomes: Outcomes, histogram: Vec<Bin>, miss_ratio: Vec<MissRatio>) -> Curve {
+    Curve {
+        scope: CurveScope::All,
+        reused_by: ReusedBy::SameThread,
+        kind: CurveKind::Any,
+        distance: DistanceKind::Stack,
+        unit: Unit::Places,
+        granularity: LINE_BYTES as u32,
+        basis: Basis::Exact,
+        accesses: 100.0,
+        observations: 100,
+        outcomes,
+        histogram,
+        miss_ratio,
+    }
 }
 
 impl Synthetic {

@@ -7,7 +7,7 @@ use carom_base::{Addr, Line};
 use super::extent::Extent;
 use super::layout::{Cell, Part};
 use super::tally::{Conflicts, Exchange};
-use super::together::{are_handed_over, have_no_owner};
+use super::together::{have_no_owner, have_the_same_writers};
 use super::{Contended, Padding, Parts, Remedy};
 use crate::symbols::ArrayObject;
 
@@ -131,7 +131,7 @@ fn avoidable(conflicts: &Conflicts, cells: &[Cell], alike: bool) -> BTreeMap<(us
         let (Some(one), Some(other)) = (number(written), number(accessed)) else { continue };
         let pair = cells.get(one).zip(cells.get(other));
         let parted = |(one, other): (&Cell, &Cell)| {
-            !(one.used_with(other) || are_handed_over(one, other) || alike && have_no_owner(one, other))
+            !(one.used_with(other) || have_the_same_writers(one, other) || alike && have_no_owner(one, other))
         };
         if one != other && pair.is_some_and(parted) {
             *between.entry((one.min(other), one.max(other))).or_default() += weight;

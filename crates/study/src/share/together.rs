@@ -30,9 +30,9 @@ fn protects(cell: &Cell) -> bool {
     cell.part.as_ref().is_some_and(|part| part.of.protects())
 }
 
-/// Whether several threads write both runs, and neither belongs to one of them: data that is handed over as a whole. A few
-/// samples of each tell that before they tell more of the uses.
-pub(super) fn are_handed_over(one: &Cell, other: &Cell) -> bool {
+/// Whether several threads write both runs, and neither belongs to one of them: data that moves as a whole, as a task does between
+/// workers. A few samples of each tell that before they tell more of the uses.
+pub(super) fn have_the_same_writers(one: &Cell, other: &Cell) -> bool {
     let writers = other.writers();
     let common = one.writers().iter().filter(|writer| writers.contains(writer)).count();
     common > 1 && have_no_owner(one, other)
@@ -141,13 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_same_threads_write_is_handed_over() {
-        let handed_over =
-            |one: &[(u32, u64)], other: &[(u32, u64)]| are_handed_over(&written_by(one), &written_by(other));
-        assert!(handed_over(&[(1, 1), (2, 2)], &[(1, 3), (2, 1), (3, 1)]));
-        assert!(!handed_over(&[(1, 1), (2, 2)], &[(1, 1), (3, 2)]), "one thread writes both");
+    fn what_the_same_threads_write_moves_as_a_whole() {
+        let same_writers = |one: &[(u32, u64)], other: &[(u32, u64)]| {
+            have_the_same_writers(&written_by(one), &written_by(other))
+        };
+        assert!(same_writers(&[(1, 1), (2, 2)], &[(1, 3), (2, 1), (3, 1)]));
+        assert!(!same_writers(&[(1, 1), (2, 2)], &[(1, 1), (3, 2)]), "one thread writes both");
         // Each has its thread; the other one has set both to begin with.
-        assert!(!handed_over(&[(1, 9), (2, 1)], &[(1, 1), (2, 9)]));
+        assert!(!same_writers(&[(1, 9), (2, 1)], &[(1, 1), (2, 9)]));
     }
 
     #[test]
