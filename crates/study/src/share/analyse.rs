@@ -47,10 +47,11 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     }
     let shared_lines = lines.len();
     let mut objects = Objects::of(&mut lines, &communicating, roster, names);
-    if objects.may_spread(scale.unit) {
+    if objects.need_samples(scale.unit) {
         input.samples().for_each(|sample| objects.weigh(&sample, &lines, roster, scale));
     }
     lines.retain(|_, tally| objects.contended(tally));
+    let moved_once = objects.moved_once();
 
     let mut samples = Samples::of(scale, lines, objects);
     for sample in input.samples() {
@@ -91,7 +92,8 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
 
     let everybody = || input.threads().iter().map(|t| t.id);
     let events = volumes.events;
-    let (false_fraction, not_enough) = (volumes.false_fraction(), volumes.not_enough(input.seconds()));
+    let (false_fraction, not_enough) =
+        (volumes.false_fraction(), volumes.not_enough(input.seconds(), moved_once));
     let transfers = samples.transfers.finish(everybody());
     let communication = communication(&volumes, samples.contended_accesses, transfers, scale.unit);
     let threads = volumes.threads.finish(everybody());

@@ -9,7 +9,7 @@ use super::analyse::Roster;
 use super::lines::{share, users};
 use super::matrix::Volume;
 use super::scale::Scale;
-use super::tally::{LineKey, LineTally};
+use super::tally::{LineKey, LineTally, Turns};
 use super::{Contended, LineFinding, MIN_LINE_EVENTS, ObjectFinding, Primitive, Remedy, Unit, primitive};
 use crate::recording::Names;
 use crate::symbols::{DataObject, ObjectKind};
@@ -37,10 +37,20 @@ struct Group {
     /// The one of the line with most events.
     object: DataObject,
     most_events: u64,
+    turns: Turns,
+    /// Events of step samples, on any of its lines.
+    stepped: usize,
     /// Events on lines that have few, the accesses that these stand for, and all sampled accesses to these lines.
     weak: (u64, f64, f64),
     /// The samples of which shares are, in any contended line. One that touches two lines is one.
     hits: TimeBlocks,
+}
+
+impl Group {
+    /// One event alone may have come before the second write.
+    fn written_once(&self) -> bool {
+        self.stepped as u64 >= MIN_LINE_EVENTS && self.turns.once()
+    }
 }
 
 /// The objects of a recording. Lines refer to them by number ([`LineTally::object`]).
@@ -63,9 +73,19 @@ impl Objects {
             let events = tally.events();
             if tally.object == objects.0.len() {
                 let (weak, hits) = ((0, 0.0, 0.0), TimeBlocks::default());
-                objects.0.push(Group { object: object.clone(), most_events: events, weak, hits });
+                let (turns, stepped) = (Turns::default(), 0);
+                objects.0.push(Group {
+                    object: object.clone(),
+                    most_events: events,
+                    turns,
+                    stepped,
+                    weak,
+                    hits,
+                });
             }
             let Some(group) = objects.0.get_mut(tally.object) else { continue };
+            group.turns = group.turns.and(tally.turns);
+            group.stepped += tally.stepped();
             if events > group.most_events {
                 (group.object, group.most_events) = (object, events);
             }
@@ -77,12 +97,14 @@ impl Objects {
         objects
     }
 
-    /// Whether the lines with few events of some object may be contended together: where samples stand for accesses.
-    pub fn may_spread(&self, unit: Unit) -> bool {
-        unit == Unit::Accesses && self.0.iter().any(|group| group.weak.0 >= SPREAD_EVENTS)
+    /// Whether samples tell more of some object: that it was written again, or, where they stand for accesses, that its lines
+    /// with few events are contended together.
+    pub fn need_samples(&self, unit: Unit) -> bool {
+        let spreads = |group: &Group| unit == Unit::Accesses && group.weak.0 >= SPREAD_EVENTS;
+        self.0.iter().any(|group| group.written_once() || spreads(group))
     }
 
-    /// A sample of the recording, to find out how much lines with few events are accessed.
+    /// A sample of the recording, to find out when lines are written, and how much those with few events are accessed.
     pub fn weigh(
         &mut self,
         sample: &Sample,
@@ -92,11 +114,20 @@ impl Objects {
     ) {
         let SampleOutcome::Access(access) = sample.outcome else { return };
         let line = access.addr.line();
-        let tally = lines.get(&(roster.keeper(sample.thread, line), line));
-        let weak = tally.filter(|tally| tally.events() < MIN_LINE_EVENTS);
-        if let Some(group) = weak.and_then(|tally| self.0.get_mut(tally.object)) {
+        let Some(tally) = lines.get(&(roster.keeper(sample.thread, line), line)) else { return };
+        let Some(group) = self.0.get_mut(tally.object) else { return };
+        if access.kind.writes() {
+            group.turns.written(sample.time);
+        }
+        if tally.events() < MIN_LINE_EVENTS {
             group.weak.2 += scale.sample(sample);
         }
+    }
+
+    /// Events of step samples on objects that one thread wrote before all others used them: these moved once, and are no
+    /// contention.
+    pub fn moved_once(&self) -> usize {
+        self.0.iter().filter(|group| group.written_once()).map(|group| group.stepped).sum()
     }
 
     /// Whether a line is contended, by itself or together with others of its object.
@@ -105,7 +136,9 @@ impl Objects {
             let (events, communicating, all) = group.weak;
             events >= SPREAD_EVENTS && communicating > 0.0 && communicating >= SPREAD_PART * all && all > 0.0
         };
-        tally.events() >= MIN_LINE_EVENTS || self.0.get(tally.object).is_some_and(spread)
+        self.0.get(tally.object).is_some_and(|group| {
+            !group.written_once() && (tally.events() >= MIN_LINE_EVENTS || spread(group))
+        })
     }
 
     /// A sample of which shares are, in lines of this object.

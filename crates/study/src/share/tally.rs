@@ -24,6 +24,8 @@ pub(super) type LineKey = (ProcessId, Line);
 pub(super) struct LineTally {
     /// By [`Population`], in the order of its codes.
     exchanges: [Exchange; 2],
+    /// When it was written, and when others used it.
+    pub turns: Turns,
     /// Samples in this line, of those that shares are of.
     pub hits: TimeBlocks,
     last_hit: Option<(ThreadId, Nanos)>,
@@ -54,6 +56,39 @@ pub(super) struct Exchange {
     pub pairs: BTreeMap<(ThreadId, ThreadId), f64>,
     /// False sharing by the bytes that were written and those that another thread accessed then.
     pub conflicts: Conflicts,
+}
+
+/// Whether what one thread wrote is written again after another has used it, as far as seen.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Turns {
+    first_use: Option<Nanos>,
+    last_write: Option<Nanos>,
+}
+
+impl Turns {
+    /// A use by another thread than the one that wrote. It may be a write.
+    fn met(&mut self, event: &SharingEvent) {
+        self.first_use = Some(self.first_use.map_or(event.time, |known| known.min(event.time)));
+        self.written(event.earlier.time);
+        if event.later.kind.writes() {
+            self.written(event.time);
+        }
+    }
+
+    pub fn written(&mut self, time: Nanos) {
+        self.last_write = self.last_write.max(Some(time));
+    }
+
+    /// Of this and another line.
+    pub fn and(self, other: Self) -> Self {
+        let first_use = self.first_use.into_iter().chain(other.first_use).min();
+        Self { first_use, last_write: self.last_write.max(other.last_write) }
+    }
+
+    /// All that was written had been written when others began to use it.
+    pub fn once(self) -> bool {
+        self.first_use.is_some() && self.last_write < self.first_use
+    }
 }
 
 /// Volumes of false sharing, by the bytes written and the bytes accessed.
@@ -93,6 +128,7 @@ impl LineTally {
     /// An event, whose class is not known yet: [`class`](Self::class) follows when all accesses to the line are.
     pub fn event(&mut self, event: &SharingEvent, line: Line) {
         self.exchanges[event.population as usize].events += 1;
+        self.turns.met(event);
         self.saw(event.thread, event.later, event.exact, event.stack, line);
         self.saw(event.earlier.thread, event.earlier.access, true, event.earlier.stack, line);
     }
@@ -177,6 +213,11 @@ impl LineTally {
     /// Events of both populations.
     pub fn events(&self) -> u64 {
         self.exchanges.iter().map(|e| e.events).sum()
+    }
+
+    /// Events of step samples.
+    pub fn stepped(&self) -> usize {
+        self.exchanges[Population::Step as usize].events as usize
     }
 
     /// Which population's events describe this line, and what they say. Never both at once: see

@@ -52,7 +52,8 @@ impl Event {
     setter!(weight(weight: f32) self => self.0.weight = weight);
     setter!(last_instruction() self => self.0.population = Population::LastInstruction);
     setter!(inexact() self => self.0.exact = false);
-    setter!(at_ms(ms: u64) self => self.0.time = Nanos(ms * 1_000_000));
+    setter!(at_ms(ms: u64) self => (self.0.time, self.0.earlier.time) = (Nanos(ms * 1_000_000), Nanos(ms * 1_000_000)));
+    setter!(written_at_ms(ms: u64) self => self.0.earlier.time = Nanos(ms * 1_000_000));
     setter!(cpus(earlier: u32, later: u32) self => (self.0.earlier.cpu, self.0.cpu) = (Cpu(earlier), Cpu(later)));
     setter!(class_false(is_false: bool) self =>
         self.0.class = if is_false { SharingClass::False } else { SharingClass::True });

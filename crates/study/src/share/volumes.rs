@@ -48,12 +48,13 @@ impl Volumes {
         fraction(&self.false_sharing, self.events)
     }
 
-    /// More time at the same rate gives enough events.
-    pub fn not_enough(&self, seconds: f64) -> Option<NotEnough> {
+    /// More time at the same rate gives enough events, but of those of data that moved once.
+    pub fn not_enough(&self, seconds: f64, moved_once: usize) -> Option<NotEnough> {
+        let events = self.events.saturating_sub(moved_once);
         // A recording that was cut short may not know how long it is.
-        let known = self.events > 0 && seconds.is_finite() && seconds > 0.0;
-        let run_seconds = known.then(|| seconds * ENOUGH_EVENTS as f64 / self.events as f64);
-        (self.events < ENOUGH_EVENTS).then_some(NotEnough { events: self.events, run_seconds })
+        let known = events > 0 && seconds.is_finite() && seconds > 0.0;
+        let run_seconds = known.then(|| seconds * ENOUGH_EVENTS as f64 / events as f64);
+        (self.events < ENOUGH_EVENTS).then_some(NotEnough { events, run_seconds })
     }
 }
 
@@ -147,8 +148,10 @@ mod tests {
     fn too_few_events_say_how_long_to_run() {
         let v = volumes((0..6).map(|_| Event::new(0, 1)));
         // 6 in 2 s is 3 per second; 30 take 10 s.
-        assert_eq!(v.not_enough(2.0), Some(NotEnough { events: 6, run_seconds: Some(10.0) }));
-        assert_eq!(volumes([]).not_enough(2.0), Some(NotEnough { events: 0, run_seconds: None }));
-        assert_eq!(volumes((0..30).map(|_| Event::new(0, 1))).not_enough(2.0), None);
+        assert_eq!(v.not_enough(2.0, 0), Some(NotEnough { events: 6, run_seconds: Some(10.0) }));
+        // Three of them will not come again: 1.5 per second.
+        assert_eq!(v.not_enough(2.0, 3), Some(NotEnough { events: 3, run_seconds: Some(20.0) }));
+        assert_eq!(volumes([]).not_enough(2.0, 0), Some(NotEnough { events: 0, run_seconds: None }));
+        assert_eq!(volumes((0..30).map(|_| Event::new(0, 1))).not_enough(2.0, 0), None);
     }
 }

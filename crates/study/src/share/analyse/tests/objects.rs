@@ -121,3 +121,25 @@ fn a_word_is_a_lock_by_its_name_and_by_what_threads_do_to_it() {
     assert!(matches!(remedy(Store, "queue.locked"), Remedy::ShareLess { .. }));
     assert!(matches!(remedy(ReadModifyWrite, "queue.length"), Remedy::ShareLess { .. }));
 }
+
+/// One thread fills a table in the first 10 ms, of which others read a line each.
+fn written_once() -> Synthetic {
+    let events =
+        (0..4).map(|i| Event::new(0, 1 + i).at_ms(20 + u64::from(i)).written_at_ms(1 + u64::from(i)));
+    Synthetic::new(5).events(events)
+}
+
+#[test]
+fn what_is_written_once_for_others_is_not_contended() {
+    let few = |input: &Synthetic| {
+        let found = analyse(input, &mut Table::default());
+        (found.lines.len(), found.not_enough.map(|few| few.events))
+    };
+    assert_eq!(few(&written_once()), (0, Some(0)));
+    let again = Event::new(0, 2).at_ms(500);
+    assert_eq!(few(&written_once().events([again])), (1, Some(5)), "an event tells of a second write");
+    let store = TestSample::new(0, Store, 0, 8).step().at_ms(500);
+    assert_eq!(few(&written_once().samples([store])), (1, Some(4)), "a sample does");
+    let answer = Event::new(0, 1).later(Store, 0, 8).at_ms(500).written_at_ms(1);
+    assert_eq!(few(&written_once().events([answer])), (1, Some(5)), "the other thread writes");
+}
