@@ -9,12 +9,13 @@ use super::analyse::Roster;
 use super::extent::Extent;
 use super::layout::{Cell, Part};
 use super::primitive;
+use super::ranges;
 use super::remedy::{Elements, remedy};
 use super::tally::{Exchange, LineKey, LineTally, SiteKey, SiteTally};
 use super::volumes::fraction;
 use super::{
-    ByteRange, Contended, LineFinding, MAX_LINES, MAX_SITES, MAX_USERS, Parts, Primitive, Remedy, SharedLine,
-    Site, ThreadPair,
+    Contended, LineFinding, MAX_LINES, MAX_SITES, MAX_USERS, Parts, Primitive, Remedy, SharedLine, Site,
+    ThreadPair,
 };
 use crate::Estimate;
 use crate::recording::Names;
@@ -55,7 +56,7 @@ fn finding(
     let sites = tally.sites();
     let (found_in, address, shared) = whereabouts(process, line, &sites, roster, names);
     let cells = &tally.cells;
-    let layout = layout(process, line, cells, names);
+    let layout = ranges::layout(process, line, cells, names);
     let name =
         |cell: &Cell| layout.iter().find(|r| r.offset == cell.extent.offset).and_then(|r| r.field.clone());
     let (basis, exchange) = tally.basis();
@@ -101,7 +102,7 @@ fn finding(
         pair: busiest_pair(exchange),
         object: names.object(process, byte(line, busiest)),
         remedy,
-        layout,
+        layout: ranges::with_whole_locks(layout, cells),
         sites: named,
     }
 }
@@ -198,33 +199,6 @@ fn named_site(
         share: if samples > 0.0 { tally.hits / samples } else { 0.0 },
         seen: tally.seen,
     }
-}
-
-/// The cells with their names, and between them what else has a name there, although nobody was seen at it.
-fn layout(process: ProcessId, line: Line, cells: &[Cell], names: &mut dyn Names) -> Vec<ByteRange> {
-    let mut ranges: Vec<ByteRange> = cells
-        .iter()
-        .map(|cell| ByteRange {
-            offset: cell.extent.offset,
-            width: cell.extent.width,
-            field: names.field(process, byte(line, cell.extent.offset), cell.extent.width),
-            readers: cell.readers(),
-            writers: cell.writers(),
-        })
-        .collect();
-    let neighbours = names.layout(process, line).into_iter().filter(|named| {
-        let end = named.offset.saturating_add(named.width);
-        cells.iter().all(|cell| cell.extent.end() <= named.offset || end <= cell.extent.offset)
-    });
-    ranges.extend(neighbours.map(|named| ByteRange {
-        offset: named.offset,
-        width: named.width,
-        field: Some(named.name),
-        readers: Vec::new(),
-        writers: Vec::new(),
-    }));
-    ranges.sort_by_key(|range| range.offset);
-    ranges
 }
 
 fn busiest_pair(exchange: &Exchange) -> Option<ThreadPair> {

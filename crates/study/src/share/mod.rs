@@ -29,6 +29,7 @@ mod pattern;
 mod periods;
 mod primitive;
 mod protected;
+mod ranges;
 mod recording;
 mod remedy;
 mod scale;
