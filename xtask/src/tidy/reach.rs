@@ -37,6 +37,7 @@ const ROWS: &[Row] = &[
     Row { folder: "crates/base-reuse/src/sampled", never: HEAP, so_that: "signal handlers may call it" },
     Row { folder: "crates/base-stream/src", never: OUTSIDE, so_that: "equal streams have equal orders" },
     Row { folder: "crates/base-replay/src", never: OUTSIDE, so_that: "equal streams give equal answers" },
+    Row { folder: "crates/base-sim/src", never: OUTSIDE, so_that: "equal accesses give equal counts" },
     Row { folder: "crates/base-wire/src", never: OUTSIDE, so_that: "it is plain data" },
     Row {
         folder: "crates/collect/src",
