@@ -16,6 +16,11 @@ impl Random {
         z ^ (z >> 31)
     }
 
+    /// From 0 to below 1, all alike.
+    pub(crate) fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
     /// True with probability `p`; never for 0, always for 1.
     pub(crate) fn chance(&mut self, p: f64) -> bool {
         ((self.next() >> 11) as f64) < p * (1_u64 << 53) as f64
