@@ -1,4 +1,5 @@
-//! Links the unwinder that the standard library needs into the agent, instead of having it loaded with the agent.
+//! Has the memory functions of the agent lead to the translator's own, and links the unwinder that the standard library
+//! needs into the agent, instead of having it loaded with the agent.
 //!
 //! A C program without the agent has no libgcc_s. With it, that costs 100 KiB of resident memory, and what loads the
 //! library later in its own way (cancelling a thread does) would find it there already. The agent uses it for
@@ -11,6 +12,11 @@ use std::{env, fs, io, path::Path, process::Command};
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=RUSTC_LINKER");
+    // Samples of translated code are taken without saving the registers that the C library's functions may use
+    // (`memory::functions` of the translator).
+    for name in ["memcpy", "memmove", "memset", "memcmp", "bcmp"] {
+        println!("cargo::rustc-link-arg-cdylib=-Wl,--wrap={name}");
+    }
     if !has_archive() {
         // Then it is loaded, which works as well.
         return Ok(());

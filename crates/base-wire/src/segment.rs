@@ -10,9 +10,9 @@ use crate::counts::{COUNT_WORDS, Count};
 /// `"carom-s\0"`.
 pub const SEGMENT_MAGIC: u64 = u64::from_le_bytes(*b"carom-s\0");
 
-/// Words of 8 bytes in one thread's ring; a power of two. 32 KiB hold about 600 samples, half a second at the
-/// default period, while the host comes by every few tens of milliseconds.
-pub const RING_WORDS: usize = 4096;
+/// Words of 8 bytes in one thread's ring; a power of two. 256 KiB hold about 4,800 samples, half a second at the
+/// default period, while the host comes by every few tens of milliseconds, and more often where rings fill.
+pub const RING_WORDS: usize = 1 << 15;
 
 /// The head of a segment file.
 #[repr(C)]

@@ -10,9 +10,9 @@ use carom_base_sys::clock;
 
 use crate::{budget::Budget, session::Session, thread::State};
 
-/// The time to leave translated code and to come back, which cannot be measured from here: two system calls, saving and
-/// restoring all registers, and finding the operands. An estimate for a virtual machine.
-const EXIT_NS: u64 = 1_000;
+/// The time to leave translated code and to come back, which cannot be measured from here: saving and restoring registers,
+/// and finding the operands. What a sample without a call path takes (docs/techniques.md).
+const EXIT_NS: u64 = 400;
 
 /// Exits from translated code for a sample: at the end of its countdown, and in front of the access. For a touch of
 /// watched data: where it is found, and in front of the access.

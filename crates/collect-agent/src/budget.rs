@@ -16,8 +16,9 @@ pub struct Budget {
     asked: u64,
 }
 
-/// The least time between two readings of the thread's CPU time, in nanoseconds: each takes a system call.
-const ASK_EVERY_NS: u64 = 50_000;
+/// The least time between two readings of the thread's CPU time, in nanoseconds: each takes a system call, a quarter of a
+/// microsecond. It is short against the time for which credit is kept (`STRETCH_NS` in `account`, times 16).
+const ASK_EVERY_NS: u64 = 500_000;
 
 const MILLION: u64 = 1_000_000;
 
@@ -162,10 +163,10 @@ mod tests {
         let mut budget = Budget::full(50_000, 1_000_000, 0);
         budget.pay(800_000);
         let half = budget.chance();
-        budget.keep_up(60_000, || 50_000);
+        budget.keep_up(600_000, || 50_000);
         let once = budget.chance();
-        budget.keep_up(100_000, || unreachable!());
-        budget.keep_up(110_000, || 100_000);
+        budget.keep_up(1_000_000, || unreachable!());
+        budget.keep_up(1_100_000, || 100_000);
         assert_eq!((half, once, budget.chance()), (0.5, 802_500.0 / 1_600_000.0, 805_000.0 / 1_600_000.0));
     }
 

@@ -29,6 +29,7 @@ mod handler_stack;
 mod hooks;
 pub mod init;
 mod journal;
+mod led_on;
 #[cfg(feature = "static-link")]
 mod linked;
 mod mappings;

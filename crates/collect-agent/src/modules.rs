@@ -3,7 +3,10 @@
 use std::{
     ffi::{CStr, CString, c_int, c_void},
     ops::Range,
-    sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*},
+    sync::{
+        OnceLock,
+        atomic::{AtomicPtr, AtomicUsize, Ordering::*},
+    },
 };
 
 use carom_base_sys::{file, signal::Quiet};
@@ -48,7 +51,14 @@ static READERS: AtomicUsize = AtomicUsize::new(0);
 static CLOSING: AtomicUsize = AtomicUsize::new(0);
 /// How often libraries were unloaded: code that was decoded before may be other code now.
 static UNLOADS: AtomicUsize = AtomicUsize::new(0);
+/// Told where code was that went away.
+static FORGETTING: OnceLock<fn(&Range<u64>)> = OnceLock::new();
 static REFRESH: Lock<()> = Lock::new(Rank::Modules, ());
+
+/// Has `forget` called where code has gone away, with signals blocked. Once, for one function.
+pub fn when_code_goes(forget: fn(&Range<u64>)) {
+    FORGETTING.get_or_init(|| forget);
+}
 
 /// A number that changes when code goes away. Signal-safe.
 pub fn unloads() -> usize {
@@ -119,6 +129,9 @@ pub fn refresh(session: &Session) {
     for module in known.iter().filter(|k| !modules.iter().any(|m| same(k, m))) {
         session.note(&Line::Unload { time, low: module.range.start });
         UNLOADS.fetch_add(1, Relaxed);
+        if let Some(forget) = FORGETTING.get() {
+            forget(&module.range);
+        }
     }
     let mut unwinder = Unwinder::new();
     for module in &modules {

@@ -4,14 +4,16 @@ use carom_base::StackId;
 use carom_base_wire::{Counter, MAX_STACK_FRAMES, Record, Stack};
 use framehop::{FrameAddress, Unwinder as _, x86_64::UnwindRegsX86_64};
 
-use crate::{context::Context, context::OwnMemory, modules::Modules, ring::Slot, translated, unwind::Cache};
+use crate::{
+    context::Context, context::OwnMemory, led_on, modules::Modules, ring::Slot, translated, unwind::Caches,
+};
 
 /// Paths that a thread remembers having sent; one that fell out is sent again.
 const REMEMBERED: usize = 256;
 
 /// One thread's unwinder state.
 pub struct Stacks {
-    cache: Cache,
+    caches: Caches,
     sent: Box<[u64]>,
     /// The hash of the frames that were located last.
     located: u64,
@@ -29,7 +31,7 @@ pub struct Located {
 impl Stacks {
     /// Allocates the caches. Not for handlers.
     pub fn new() -> Self {
-        Self { cache: Cache::new_in(), sent: vec![0; REMEMBERED].into(), located: 0 }
+        Self { caches: Caches::new(), sent: vec![0; REMEMBERED].into(), located: 0 }
     }
 
     /// Forgets what was sent: the slot has a new reader of serial numbers.
@@ -51,7 +53,8 @@ impl Stacks {
         let mut read = |address| memory.word(address).ok_or(());
         let mut address = FrameAddress::from_instruction_pointer(ip);
         for (depth, frame) in frames.iter_mut().enumerate() {
-            let next = modules.unwinder().unwind_frame(address, &mut registers, &mut self.cache, &mut read);
+            let cache = self.caches.of(address);
+            let next = modules.unwinder().unwind_frame(address, &mut registers, cache, &mut read);
             let Ok(next) = next else { return depth };
             *frame = Located { ip: address.address(), end: registers.sp() };
             // A function that was called from translated code returns to the engine first.
@@ -88,23 +91,22 @@ impl Stacks {
         let mut stack = Stack { id: StackId::NONE, frames: [0; MAX_STACK_FRAMES], depth: 1, truncated: true };
         stack.frames[0] = ip;
         if ip == context.ip() || modules.function_start(ip) == modules.function_start(context.ip()) {
-            let registers = UnwindRegsX86_64::new(context.ip(), context.sp(), context.fp());
+            let mut registers = UnwindRegsX86_64::new(context.ip(), context.sp(), context.fp());
             let mut read = |address| memory.word(address).ok_or(());
-            let mut path =
-                modules.unwinder().iter_frames(context.ip(), registers, &mut self.cache, &mut read);
-            loop {
-                match path.next() {
-                    Ok(Some(FrameAddress::InstructionPointer(_))) => {}
-                    Ok(Some(frame)) if stack.depth < MAX_STACK_FRAMES => {
-                        stack.frames[stack.depth] = frame.address();
-                        stack.depth += 1;
-                    }
-                    Ok(None) => {
-                        stack.truncated = false;
-                        break;
-                    }
-                    Ok(Some(_)) | Err(_) => break,
+            let mut frame = FrameAddress::from_instruction_pointer(context.ip());
+            while let Ok(next) =
+                modules.unwinder().unwind_frame(frame, &mut registers, self.caches.of(frame), &mut read)
+            {
+                stack.truncated = next.is_some();
+                let Some(next) = next.and_then(FrameAddress::from_return_address) else { break };
+                frame = next;
+                // What the hooks of the allocator lead on to was called by the program.
+                if led_on::code().contains(&next.address()) {
+                    continue;
                 }
+                let Some(place) = stack.frames.get_mut(stack.depth) else { break };
+                *place = next.address();
+                stack.depth += 1;
             }
         }
         self.send(&mut stack, slot)

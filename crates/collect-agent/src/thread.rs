@@ -23,6 +23,8 @@ pub struct Thread {
     busy: AtomicBool,
     /// Set while the work of a visit must not allocate.
     without_heap: AtomicBool,
+    /// Its thread-local storage may be gone.
+    bare: AtomicBool,
     handler_stack: HandlerStack,
     signals: OwnSignals,
 }
@@ -97,6 +99,7 @@ impl Thread {
             in_handler: AtomicBool::new(false),
             busy: AtomicBool::new(false),
             without_heap: AtomicBool::new(false),
+            bare: AtomicBool::new(false),
             handler_stack,
             signals: handler_stack.signals(),
         }
@@ -106,6 +109,18 @@ impl Thread {
     pub fn renew(&self, state: State) {
         // SAFETY: as stated.
         unsafe { *self.state.get() = Some(state) };
+        self.bare.store(false, Relaxed);
+    }
+
+    /// The thread is about to unmap its thread-local storage, and to end by a system call: it takes no more interrupts.
+    pub fn end_bare(&self) {
+        self.bare.store(true, Relaxed);
+        self.visit(|state| state.sampler.stop());
+    }
+
+    /// Whether there may be no thread-local storage, and with that no errno.
+    pub fn is_bare(&self) -> bool {
+        self.bare.load(Relaxed)
     }
 
     /// True while a handler of ours runs on this thread.

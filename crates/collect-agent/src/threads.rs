@@ -238,6 +238,16 @@ pub fn after_fork() {
     }
 }
 
+/// The calling thread is about to unmap or replace what is `at` these addresses. If its thread-local storage is there, it ends
+/// next, and an interrupt before that would find neither stack nor errno.
+pub fn loses_own_memory(at: &Range<u64>) {
+    if at.contains(&registry::thread_pointer())
+        && let Some(thread) = registry::current()
+    {
+        thread.end_bare();
+    }
+}
+
 /// Writes the thread's name and CPU time, which the host cannot see once the thread has ended. Signal-safe.
 pub fn note_progress(slot: &Slot) {
     let name = process::thread_name();

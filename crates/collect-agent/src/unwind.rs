@@ -1,6 +1,6 @@
 //! The unwinder's working memory: as much as x86-64 needs, allocated beforehand.
 
-use framehop::{AllocationPolicy, x86_64};
+use framehop::{AllocationPolicy, FrameAddress, x86_64};
 use gimli::{
     EvaluationStorage, Reader, ReaderOffset, RegisterRule, UnwindContextStorage, UnwindTableRow, Value,
 };
@@ -40,5 +40,29 @@ impl AllocationPolicy for Fixed {
 /// The unwinder over sections in memory.
 pub type Unwinder = x86_64::UnwinderX86_64<&'static [u8], Fixed>;
 
-/// A thread's unwinding cache.
+/// An unwinding cache: the rules of up to 509 addresses.
 pub type Cache = x86_64::CacheX86_64<Fixed>;
+
+/// A thread's unwinding caches. Samples come from thousands of addresses, and to look a rule up takes ten times as long as
+/// all the rest of a frame. Each cache takes 13 KiB.
+pub struct Caches([Cache; CACHES]);
+
+/// A power of two.
+const CACHES: usize = 8;
+
+impl Caches {
+    /// Allocates them. Not for handlers.
+    pub fn new() -> Self {
+        Self(std::array::from_fn(|_| Cache::new_in()))
+    }
+
+    /// The cache for the frame at `address`.
+    pub fn of(&mut self, address: FrameAddress) -> &mut Cache {
+        // Fibonacci hashing (Knuth, The Art of Computer Programming, section 6.4): within a cache it is the remainder that
+        // decides.
+        let hash = address.address_for_lookup().wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let index = (hash >> (u64::BITS - CACHES.ilog2())) as usize;
+        let Self(caches) = self;
+        &mut caches[index % CACHES]
+    }
+}

@@ -8,7 +8,7 @@ use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
-use carom_collect_translate::{Leave, reserve_signals, witness};
+use carom_collect_translate::{Leave, defer_signal, reserve_signals, witness};
 use support::{counted, try_run};
 
 /// Rounds of adding 1 to every register but the arguments and the stack's, and to a vector register and the word at `a`,
@@ -120,7 +120,10 @@ const TICK_NS: u64 = 1_000_000;
 static COMEBACKS: AtomicUsize = AtomicUsize::new(0);
 static REFUSALS: AtomicUsize = AtomicUsize::new(0);
 
-extern "C" fn on_signal(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+extern "C" fn on_signal(signal: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    if defer_signal(signal, context.cast(), on_signal as *const () as u64) {
+        return;
+    }
     // SAFETY: the kernel passes a context.
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
     let tried = if witness(context, TICK_NS) { &COMEBACKS } else { &REFUSALS };

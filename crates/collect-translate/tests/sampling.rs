@@ -284,6 +284,10 @@ fn early_samples_are_the_same_samples() {
         });
         let said = |samples: &[(_, _)]| samples.iter().map(|(said, _)| *said).collect::<Vec<_>>();
         assert_eq!(said(&early), said(&late));
+        // What locates the frame.
+        let frames =
+            |samples: &[(_, [u64; 16])]| samples.iter().map(|(_, of)| [of[4], of[5]]).collect::<Vec<_>>();
+        assert_eq!(frames(&early), frames(&late));
         // Registers that instructions in between have written.
         let differ = early.iter().zip(&late).filter(|(early, late)| early.1 != late.1).count();
         assert!(differ > 100, "{differ} of {} were told ahead of their instruction", late.len());

@@ -25,7 +25,8 @@ use std::{
 
 use carom_base::AccessKind;
 use carom_collect_translate::{
-    Watched, Watches, accesses_at, accesses_of, original_registers, reserve_signals, watches, watches_of,
+    Watched, Watches, accesses_at, accesses_of, defer_signal, original_registers, reserve_signals, watches,
+    watches_of,
 };
 
 use self::{
@@ -147,6 +148,9 @@ static ANSWERS: [[AtomicU64; 3]; 4096] = [const { [const { AtomicU64::new(0) }; 
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn asks(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
+    if defer_signal(libc::SIGUSR2, context, asks as *const () as u64) {
+        return;
+    }
     // SAFETY: the kernel's argument.
     let context = unsafe { &*context };
     let answer = unsignalled(|| original_registers(context).zip(accesses_at(context)));

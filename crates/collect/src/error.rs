@@ -1,6 +1,6 @@
 use std::{io, path::PathBuf};
 
-use crate::refusal::{Absence, Refusal};
+use crate::refusal::{Absence, Obstacle, Refusal};
 
 /// Why a program was not recorded. It has not run.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +40,18 @@ pub enum CollectError {
     /// The store refused.
     #[error(transparent)]
     Store(#[from] carom_store::StoreError),
+}
+
+impl CollectError {
+    /// Why this program cannot be recorded.
+    pub fn of(program: &str, obstacle: Obstacle) -> Self {
+        let program = program.to_owned();
+        match obstacle {
+            Obstacle::Absent(missing) => Self::NotFound { program, missing },
+            Obstacle::Io(source) => Self::NotExecutable { program, source },
+            Obstacle::Refused(refusal) => Self::Refused { program, refusal },
+        }
+    }
 }
 
 /// What the sentence is about, where it has a name.

@@ -2,24 +2,72 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    io,
-    os::unix::process::ExitStatusExt,
+    fs::File,
+    io::{self, Seek, SeekFrom},
+    os::{fd::AsFd, unix::process::ExitStatusExt},
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus},
+    process::{Child, Command, ExitStatus, Stdio},
 };
 
 use carom_base_sys::host::signals;
 use carom_base_wire::SESSION_VARIABLE;
 use carom_store::Exit;
 
+/// The program's standard input and output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Streams {
+    /// Those of carom.
+    #[default]
+    Own,
+    /// Equal for every run of a series: carom's input from where it stood at first if that is a file, else nothing. Output is
+    /// dropped.
+    Equal,
+}
+
+impl Streams {
+    fn apply(self, command: &mut Command) {
+        if self == Self::Equal {
+            command.stdin(input_again()).stdout(Stdio::null());
+        }
+    }
+}
+
+/// Carom's input as it was when carom started. Opened anew, a file has an offset of its own.
+fn input_again() -> Stdio {
+    let reopened = || {
+        let mut own = io::stdin().as_fd().try_clone_to_owned().map(File::from).ok()?;
+        own.metadata().ok().filter(|metadata| metadata.is_file())?;
+        let mut again = File::open("/proc/self/fd/0").ok()?;
+        again.seek(SeekFrom::Start(own.stream_position().ok()?)).ok()?;
+        Some(again)
+    };
+    reopened().map_or_else(Stdio::null, Stdio::from)
+}
+
 /// Starts `argv` with `agent` preloaded (unless it is linked in) and the session in `dir`.
-pub fn start(argv: &[String], agent: Option<&Path>, dir: &Path) -> io::Result<Child> {
-    let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut command = Command::new(program);
-    command.args(arguments).env(SESSION_VARIABLE, dir);
+pub fn start(argv: &[String], agent: Option<&Path>, dir: &Path, streams: Streams) -> io::Result<Child> {
+    let mut command = command(argv, streams)?;
+    command.env(SESSION_VARIABLE, dir);
     if let Some(agent) = agent {
         command.env("LD_PRELOAD", preload(agent, std::env::var_os("LD_PRELOAD").as_deref()));
     }
+    spawn(&mut command)
+}
+
+/// Starts `argv` without the agent.
+pub fn start_natively(argv: &[String], streams: Streams) -> io::Result<Child> {
+    spawn(&mut command(argv, streams)?)
+}
+
+fn command(argv: &[String], streams: Streams) -> io::Result<Command> {
+    let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    streams.apply(&mut command);
+    Ok(command)
+}
+
+fn spawn(command: &mut Command) -> io::Result<Child> {
     // They may still be ignored since an earlier recording.
     signals::restore();
     let child = command.spawn()?;

@@ -8,12 +8,14 @@
 mod counts;
 mod drain;
 mod error;
+mod footprint;
 mod generated;
 mod launch;
 mod link;
 mod manifest;
 mod memory;
 mod modules;
+mod native;
 mod outside;
 mod processes;
 mod record;
@@ -30,7 +32,10 @@ pub use carom_base_wire::{
     Trial, WatchChoice, Window,
 };
 pub use error::CollectError;
+pub use footprint::record_footprint;
+pub use launch::Streams;
 pub use link::{HOOKS, find_archive, link_flags};
+pub use native::{record_natively, run_natively};
 pub use record::{Outcome, Request, record};
 pub use refusal::{Absence, Obstacle, Refusal};
 pub use target::{Target, examine};

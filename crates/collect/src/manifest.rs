@@ -39,6 +39,7 @@ pub fn begin(request: &Request, program: String) -> Manifest {
         machine: machine_info(&machine),
         engine: engine_info(settings, request.reason.clone()),
         reuse: settings.reuse.as_ref().map(|asked| reuse::info(asked, settings.engine)),
+        series: request.series.clone(),
         ..Manifest::default()
     }
 }

@@ -9,16 +9,15 @@ use std::{
 
 use carom_base_sys::child::{self, ExitWatch};
 use carom_base_wire::Settings;
-use carom_store::{Exit, Manifest, StoreError, Writer, fresh_dir};
+use carom_store::{Exit, Manifest, SeriesInfo, StoreError, Writer, fresh_dir};
 
 use crate::{
     drain::Drain,
     error::CollectError,
     generated::Generated,
-    launch,
+    launch::{self, Streams},
     manifest::{begin, finish, seconds_since},
     outside::Outside,
-    refusal::Obstacle,
     session::{Results, Session},
     target,
 };
@@ -40,6 +39,24 @@ pub struct Request {
     pub reason: String,
     /// Measure how long a load from memory takes, at the end.
     pub time_memory: bool,
+    /// The program's standard input and output.
+    pub streams: Streams,
+    /// Its place in a series of runs, where it is one of several.
+    pub series: Option<SeriesInfo>,
+}
+
+impl Request {
+    /// Where the profile of a program of this name goes.
+    ///
+    /// # Errors
+    /// The current directory cannot be read.
+    pub(crate) fn profile_dir(&self, name: &str) -> Result<PathBuf, CollectError> {
+        match &self.dir {
+            Some(dir) => Ok(dir.clone()),
+            None => fresh_dir(&std::env::current_dir().unwrap_or_default(), name)
+                .map_err(|source| CollectError::Session { path: ".".into(), source }),
+        }
+    }
 }
 
 /// The result of a recording.
@@ -74,11 +91,8 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     let program = request.argv.first().cloned().unwrap_or_default();
     let path = std::env::var("PATH").ok();
     let engine = request.settings.engine;
-    let target = target::examine(&program, path.as_deref(), engine).map_err(|obstacle| match obstacle {
-        Obstacle::Absent(missing) => CollectError::NotFound { program: program.clone(), missing },
-        Obstacle::Io(source) => CollectError::NotExecutable { program: program.clone(), source },
-        Obstacle::Refused(refusal) => CollectError::Refused { program: program.clone(), refusal },
-    })?;
+    let target = target::examine(&program, path.as_deref(), engine)
+        .map_err(|obstacle| CollectError::of(&program, obstacle))?;
     let failed = |path: &PathBuf| {
         let path = path.clone();
         move |source| CollectError::Session { path, source }
@@ -86,17 +100,13 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     let agent =
         if target.linked_in { None } else { Some(launch::find_agent().map_err(failed(&target.path))?) };
     let name = target.path.file_name().map_or_else(|| program.clone(), |n| n.to_string_lossy().into_owned());
-    let dir = match &request.dir {
-        Some(dir) => dir.clone(),
-        None => fresh_dir(&std::env::current_dir().unwrap_or_default(), &name)
-            .map_err(failed(&PathBuf::from(".")))?,
-    };
+    let dir = request.profile_dir(&name)?;
     let mut manifest = begin(request, name);
     let mut writer = Writer::create(&dir, manifest.clone())?;
     let dir = dir.canonicalize().map_err(failed(&dir))?;
     let session = Session::create(&dir.join("session"), &request.settings).map_err(failed(&dir))?;
     let children_ns = child::children_cpu();
-    let child = launch::start(&request.argv, agent.as_deref(), session.dir());
+    let child = launch::start(&request.argv, agent.as_deref(), session.dir(), request.streams);
     let mut child = match child {
         Ok(child) => child,
         Err(source) => {

@@ -34,7 +34,9 @@ fn every_hook_in_the_archive_is_asked_for() {
         let member = member.unwrap();
         // The archive's own tables are no objects.
         let Ok(file) = object::File::parse(member.data(bytes.as_slice()).unwrap()) else { continue };
-        let defined = file.symbols().filter(|symbol| symbol.is_definition() && symbol.is_global());
+        // What is hidden is for the agent itself.
+        let visible = |symbol: &object::Symbol<'_, '_>| symbol.scope() == object::SymbolScope::Dynamic;
+        let defined = file.symbols().filter(|symbol| symbol.is_definition() && visible(symbol));
         let names =
             defined.filter_map(|symbol| Some(symbol.name().ok()?.strip_prefix("__wrap_")?.to_owned()));
         hooks.extend(names);

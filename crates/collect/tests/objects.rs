@@ -81,6 +81,8 @@ fn follow(name: &str, script: &str, least: u64) -> Followed {
         settings,
         reason: "test".into(),
         time_memory: false,
+        streams: carom_collect::Streams::Own,
+        series: None,
     };
     // The host's signal handlers are one per process, and processors are few.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());

@@ -41,6 +41,7 @@ mod remove;
 mod replace;
 mod rows;
 mod rules;
+mod series;
 mod tables;
 mod write;
 
@@ -50,11 +51,13 @@ pub use error::{Damage, StoreError};
 pub use fresh::fresh_dir;
 pub use manifest::{
     Aside, CacheInfo, Costs, CpuInfo, Delivery, EngineInfo, Exit, FileInfo, FrameInfo, GeneratedInfo, Leaves,
-    MANIFEST_NAME, MachineInfo, Manifest, MappingInfo, ModuleInfo, ProcessInfo, ReuseInfo, SCHEMA,
-    SampleMeans, SegmentInfo, SharedMappingInfo, ThreadCounters, ThreadCounts, ThreadInfo, Warning, Watch,
+    MANIFEST_NAME, MachineInfo, Manifest, MappingInfo, ModuleInfo, ParameterInfo, ProcessInfo, ReuseInfo,
+    SCHEMA, SampleMeans, SegmentInfo, SeriesInfo, SharedMappingInfo, ThreadCounters, ThreadCounts,
+    ThreadInfo, UsageInfo, Warning, Watch,
 };
 pub use read::{Recording, Rows};
 pub use remove::remove;
-pub use rows::{About, HeapObject, MAX_FRAMES, Name, Question, Row, Stack, StreamFrame};
+pub use rows::{About, FootprintRow, HeapObject, MAX_FRAMES, Name, Question, Row, Stack, StreamFrame};
 pub use rules::{Rule, Violation};
+pub use series::{run_dir, runs_of};
 pub use write::{Full, Writer, store_names};

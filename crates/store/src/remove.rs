@@ -7,11 +7,13 @@ use crate::error::StoreError;
 use crate::manifest::MANIFEST_NAME;
 use crate::read::Recording;
 use crate::replace::next_name;
+use crate::series::runs_of;
 
 /// What a host that was killed leaves: the files that it shared with the agents.
 const SESSION_NAME: &str = "session";
 
-/// Removes the recording in `dir`, and the directory where nothing else lies in it. Returns whether it is gone.
+/// Removes the recording in `dir`, or all of the series there, and the directory where nothing else lies in it. Returns
+/// whether it is gone.
 ///
 /// Only files of a recording are removed: people put reports and notes beside them. The manifest goes last, so that a removal
 /// that was interrupted can be repeated.
@@ -19,6 +21,18 @@ const SESSION_NAME: &str = "session";
 /// # Errors
 /// There is no recording, or a file cannot be removed.
 pub fn remove(dir: &Path) -> Result<bool, StoreError> {
+    let runs = runs_of(dir);
+    if runs.is_empty() {
+        return remove_recording(dir);
+    }
+    // From the last on: what is left of an interrupted removal is still a series.
+    for run in runs.iter().rev() {
+        remove_recording(run)?;
+    }
+    remove_dir(dir)
+}
+
+fn remove_recording(dir: &Path) -> Result<bool, StoreError> {
     let manifest = Recording::open(dir)?.manifest().clone();
     if !manifest.complete {
         let session = dir.join(SESSION_NAME);
@@ -34,6 +48,11 @@ pub fn remove(dir: &Path) -> Result<bool, StoreError> {
             gone(&path, fs::remove_file(&path))?;
         }
     }
+    remove_dir(dir)
+}
+
+/// Returns whether it was empty.
+fn remove_dir(dir: &Path) -> Result<bool, StoreError> {
     match fs::remove_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
         removed => gone(dir, removed).map(|()| true),
@@ -70,6 +89,17 @@ mod tests {
         fs::write(dir.join(SESSION_NAME).join("settings"), "").unwrap();
         assert!(remove(&dir).unwrap());
         assert!(!dir.exists() && elsewhere.exists());
+    }
+
+    #[test]
+    fn a_series_goes_with_all_its_runs() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = fresh_dir(parent.path(), "app").unwrap();
+        for number in 1..=3 {
+            Writer::create(&crate::run_dir(&dir, number), Manifest::default()).unwrap();
+        }
+        assert!(remove(&dir).unwrap());
+        assert!(!dir.exists());
     }
 
     #[test]

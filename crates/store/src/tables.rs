@@ -9,13 +9,13 @@ use crate::chunk::Kind;
 use crate::error::StoreError;
 use crate::fuzzing::{Decoded, decode_rows};
 use crate::read::Recording;
-use crate::rows::{HeapObject, Name, Row, Stack, StreamFrame};
+use crate::rows::{FootprintRow, HeapObject, Name, Row, Stack, StreamFrame};
 use crate::rules::{Findings, RowContext};
 use crate::write::{AnyTable, create_table};
 
 /// Every table that a writer fills, one line each. Rows are written and checked in this order: what others refer to comes
 /// first.
-pub const TABLES: [Table; 7] = [
+pub const TABLES: [Table; 8] = [
     Table::of::<Stack>(),
     Table::of::<HeapObject>(),
     Table::of::<Sample>(),
@@ -23,6 +23,7 @@ pub const TABLES: [Table; 7] = [
     Table::of::<ReuseEvent>(),
     Table::of::<ReuseCell>(),
     Table::of::<StreamFrame>(),
+    Table::of::<FootprintRow>(),
 ];
 
 /// The names, which are stored after the writer has finished.

@@ -3,9 +3,10 @@
 
 mod common;
 
-use carom_base::{Ip, ProcessId, ReuseCell, ReuseEvent, Sample, SharingEvent, StackId};
+use carom_base::{Ip, Nanos, ProcessId, ReuseCell, ReuseEvent, Sample, SharingEvent, StackId};
 use carom_store::{
-    HeapObject, MAX_FRAMES, Manifest, Name, Recording, Row, Stack, StreamFrame, Writer, check, store_names,
+    FootprintRow, HeapObject, MAX_FRAMES, Manifest, Name, Recording, Row, Stack, StreamFrame, Writer, check,
+    store_names,
 };
 use common::{any_cell, any_event, any_name, any_object, any_reuse, any_sample, any_stack, small};
 use proptest::collection::vec;
@@ -29,6 +30,14 @@ proptest! {
     fn samples(rows in vec(any_sample(), 0..100)) {
         let (_dir, recording) = record(|writer| writer.push(&rows));
         prop_assert_eq!(recording.rows::<Sample>().collect::<Result<Vec<_>, _>>().unwrap(), rows);
+    }
+
+    #[test]
+    fn memory(values in vec(any::<(u64, u64, u64)>(), 0..100)) {
+        let row = |&(time, resident, reserved): &(u64, u64, u64)| FootprintRow { time: Nanos(time), resident, reserved };
+        let rows: Vec<FootprintRow> = values.iter().map(row).collect();
+        let (_dir, recording) = record(|writer| writer.push(&rows));
+        prop_assert_eq!(recording.rows::<FootprintRow>().collect::<Result<Vec<_>, _>>().unwrap(), rows);
     }
 
     #[test]
@@ -115,7 +124,10 @@ fn the_manifest_returns_with_its_files() {
     let read = Recording::open(&dir).unwrap().manifest().clone();
     let names: Vec<_> = read.files.iter().map(|file| file.name.as_str()).collect();
     let rows = ["samples.chunks", "events.chunks", "stacks.chunks", "objects.chunks"];
-    assert_eq!(names, [&rows[..], &["reuse.chunks", "cells.chunks", "accesses.chunks"]].concat());
+    assert_eq!(
+        names,
+        [&rows[..], &["reuse.chunks", "cells.chunks", "accesses.chunks", "memory.chunks"]].concat()
+    );
     assert_eq!(Manifest { files: Vec::new(), ..read }, small.manifest);
 }
 
@@ -148,7 +160,8 @@ fn the_small_recording_breaks_no_rule() {
 fn a_recording_of_an_earlier_version_has_no_reuse_and_no_accesses() {
     let (_parent, dir) = small().write();
     let mut manifest = Recording::open(&dir).unwrap().manifest().clone();
-    let later = [ReuseEvent::KIND, ReuseCell::KIND, StreamFrame::KIND].map(carom_store::Kind::file_name);
+    let later = [ReuseEvent::KIND, ReuseCell::KIND, StreamFrame::KIND, FootprintRow::KIND]
+        .map(carom_store::Kind::file_name);
     manifest.files.retain(|file| !later.contains(&file.name.as_str()));
     std::fs::write(dir.join("manifest.json"), serde_json::to_string(&manifest).unwrap()).unwrap();
     for file in later {

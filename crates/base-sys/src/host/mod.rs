@@ -2,5 +2,6 @@
 
 pub mod child;
 pub mod machine;
+pub mod memory;
 pub mod probe;
 pub mod signals;

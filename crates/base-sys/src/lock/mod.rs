@@ -3,7 +3,8 @@
 //!
 //! No thread may wait for something that never happens. Hence the rules:
 //!
-//! 1. A lock is waited for with all signals blocked ([`Quiet`](crate::calls::signal::Quiet)). A signal handler of the
+//! 1. A lock is waited for with all signals blocked ([`Quiet`](crate::calls::signal::Quiet)), or deferred until it is open
+//!    again: system calls may be interrupted then, but nothing of the program runs. A signal handler of the
 //!    program may end the process, fork, or execute another program, and each of these takes locks. It must not
 //!    interrupt a thread that holds one.
 //! 2. Locks are taken in the order of [`Rank`].
@@ -29,7 +30,7 @@ use std::{
 use crate::calls::signal;
 pub use futex::sleep;
 use inheriting::Bell;
-pub use order::{Rank, expect_quiet, forget_others};
+pub use order::{Rank, defer_by, expect_quiet, forget_others};
 
 /// The name of a holder that gives none.
 const SOMEBODY: u32 = 1;

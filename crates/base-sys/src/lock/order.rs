@@ -42,9 +42,9 @@ pub enum Rank {
 }
 
 #[cfg(debug_assertions)]
-pub use debug::{Waits, check, expect_quiet, forget_others, opened, taken};
+pub use debug::{Waits, check, defer_by, expect_quiet, forget_others, opened, taken};
 #[cfg(not(debug_assertions))]
-pub use release::{Waits, check, expect_quiet, forget_others, opened, taken};
+pub use release::{Waits, check, defer_by, expect_quiet, forget_others, opened, taken};
 
 #[cfg(not(debug_assertions))]
 mod release {
@@ -64,13 +64,19 @@ mod release {
     /// Debug builds check from now on that signals are blocked where a lock is waited for.
     pub const fn expect_quiet() {}
 
+    /// How debug builds find out whether signals of the calling thread are deferred, which is as good as blocked.
+    pub const fn defer_by(_defers: fn() -> bool) {}
+
     /// For a forked child, which has other threads.
     pub const fn forget_others() {}
 }
 
 #[cfg(debug_assertions)]
 mod debug {
-    use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
+    use std::sync::{
+        OnceLock,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*},
+    };
 
     use super::Rank;
     use crate::calls::signal;
@@ -82,12 +88,19 @@ mod debug {
     /// The number of entries where a thread may be.
     const PLACES: usize = 8;
 
+    static DEFERS: OnceLock<fn() -> bool> = OnceLock::new();
+
     /// Set once handlers of a program may run.
     static QUIET: AtomicBool = AtomicBool::new(false);
 
     /// Debug builds check from now on that signals are blocked where a lock is waited for.
     pub fn expect_quiet() {
         QUIET.store(true, Relaxed);
+    }
+
+    /// How debug builds find out whether signals of the calling thread are deferred, which is as good as blocked.
+    pub fn defer_by(defers: fn() -> bool) {
+        DEFERS.get_or_init(|| defers);
     }
 
     /// The calling thread's ranks. `make`: gives it an entry if it has none.
@@ -109,7 +122,8 @@ mod debug {
     pub fn check(rank: Rank) {
         /// No signal set has these.
         const ALWAYS_OPEN: signal::Mask = signal::bit(libc::SIGKILL) | signal::bit(libc::SIGSTOP);
-        if QUIET.load(Relaxed) && signal::mask() | ALWAYS_OPEN != signal::Mask::MAX {
+        let deferred = || DEFERS.get().is_some_and(|defers| defers());
+        if QUIET.load(Relaxed) && !deferred() && signal::mask() | ALWAYS_OPEN != signal::Mask::MAX {
             give_up(rank, "is waited for while signals may come");
         }
         let ranks = held(false).map_or(0, |place| place.1.load(Relaxed));

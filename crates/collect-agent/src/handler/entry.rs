@@ -34,7 +34,8 @@ fn handler_address() -> libc::sighandler_t {
     on_sigtrap as *const () as libc::sighandler_t
 }
 
-/// The kernel's handler. A SIGTRAP of the program's own goes on like its other signals, with the kernel's frame.
+/// The kernel's handler. A SIGTRAP of the program's own goes on like its other signals, with the kernel's frame. One that
+/// arrives while a sample is taken is deferred by the translator.
 ///
 /// # Safety
 /// Called by the kernel only.
@@ -73,12 +74,20 @@ struct Arguments {
 /// False where the program's own handler is to run.
 extern "C" fn take(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) -> bool {
     access_words_anywhere();
+    let thread = registry::current();
+    // It was on its way while the thread unmapped what it would need.
+    if thread.is_some_and(Thread::is_bare) {
+        return true;
+    }
+    if carom_collect_translate::defer_signal(libc::SIGTRAP, ucontext.cast(), handler_address() as u64) {
+        return true;
+    }
     let errno = signal::errno();
     let mut arguments = Arguments { info, ucontext, done: true };
     // The kernel's frame lies elsewhere while a thread begins, or where the program changed its alternate stack behind our
     // back: that one may be small.
     let place = &raw mut arguments;
-    let stack = registry::current().map(Thread::handler_stack);
+    let stack = thread.map(Thread::handler_stack);
     match stack.filter(|stack| !stack.holds(place.addr() as u64)) {
         Some(stack) => {
             // SAFETY: the kernel's argument.

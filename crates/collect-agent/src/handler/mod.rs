@@ -72,7 +72,7 @@ use carom_base_sys::{clock, signal};
 use crate::{
     calibrate,
     context::Context,
-    detect, modules, registry,
+    detect, led_on, modules, registry,
     sampler::{Cause, Origin},
     scene::Scene,
     thread::State,
@@ -184,12 +184,17 @@ fn interrupted(
     accesses: &[Access],
     skip: Option<Skip>,
 ) {
+    // Ours, among the program's.
+    let ours = led_on::code().contains(&ip);
+    let (accesses, skip) = if ours { (&[][..], Some(Skip::NotAnAccess)) } else { (accesses, skip) };
     detect::each().for_each(|detector| detector.interrupted(scene, population, ip, accesses, skip));
 }
 
 /// A debug register of the thread has trapped.
 fn trapped(scene: &mut Scene<'_>, index: usize, accesses: Option<u64>, late: bool) {
-    if let Some(detectors) = detect::current() {
+    // The hooks of the allocator read return addresses, which the program has not accessed then.
+    let ours = led_on::code().contains(&scene.context.ip());
+    if let Some(detectors) = detect::current().filter(|_| !ours) {
         detectors.trapped(scene, index, accesses, late);
     }
 }

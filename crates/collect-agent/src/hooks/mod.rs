@@ -26,7 +26,7 @@ pub use threads::{begin_main, prepare as prepare_threads};
 
 use std::ffi::c_void;
 
-use crate::{session::Session, translated::observer::FromCache};
+use crate::{led_on, session::Session, translated::observer::FromCache};
 
 /// How translated code treats the hooks.
 #[cfg(not(feature = "static-link"))]
@@ -34,16 +34,14 @@ pub fn seen_from_cache(session: &Session) -> FromCache {
     // The engine sees system calls when they leave the cache. The work of the program's heap is counted as the
     // program's.
     let mut leading_on: Vec<_> = confining::ways_to_library().collect();
-    if session.settings.objects.is_none() {
-        leading_on.extend(heap::ways_to_library());
-    }
+    leading_on.extend(heap::ways_on(session.settings.objects.is_some()).into_iter().flatten());
     let addresses =
         |(hook, library): (*const c_void, *const c_void)| (hook.addr() as u64, library.addr() as u64);
-    FromCache { leading_on: leading_on.into_iter().map(addresses).collect(), careful: heap::careful_code() }
+    FromCache { leading_on: leading_on.into_iter().map(addresses).collect(), careful: led_on::code() }
 }
 
 /// As above; statically linked programs are not translated.
 #[cfg(feature = "static-link")]
 pub fn seen_from_cache(_session: &Session) -> FromCache {
-    FromCache { leading_on: Vec::new(), careful: 0..0 }
+    FromCache { leading_on: Vec::new(), careful: led_on::code() }
 }

@@ -4,18 +4,16 @@ use std::ptr::NonNull;
 
 use carom_base_sys::map;
 
-use super::site::Site;
-
 /// A live block of the heap.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Object {
     /// Its first byte; never 0.
     pub base: u64,
     /// Bytes, as the program asked for them; never 0.
     pub size: u64,
-    /// What allocated it, where that is known.
-    pub site: Option<&'static Site>,
+    /// The number of the call path that allocated it; 0 where that is not known.
+    pub site: u32,
 }
 
 /// Granules in a block of the key space; the objects of one block lie in one window of one shard.
@@ -68,7 +66,7 @@ pub const fn level(size: u64) -> u32 {
     level
 }
 
-const EMPTY: Object = Object { base: 0, size: 0, site: None };
+const EMPTY: Object = Object { base: 0, size: 0, site: 0 };
 
 /// Slots of a shard's first table, 12 KiB.
 const FIRST_SLOTS: usize = 512;

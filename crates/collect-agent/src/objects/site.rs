@@ -5,10 +5,14 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 use carom_base::StackId;
 use carom_base_wire::{MAX_STACK_FRAMES, Stack};
 
+use super::shadow::SITES_END;
+
 /// One call path.
 #[derive(Debug)]
 pub struct Site {
     id: StackId,
+    /// Counted from 1.
+    number: u32,
     frames: Box<[u64]>,
     truncated: bool,
     /// The next site of the same bucket.
@@ -21,6 +25,11 @@ impl Site {
     /// Its number.
     pub fn id(&self) -> StackId {
         self.id
+    }
+
+    /// The number by which [`numbered`] knows it; never 0.
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// The path as it is sent to the host.
@@ -37,9 +46,24 @@ const BUCKETS: usize = 1 << 14;
 /// Sites of a process at most: about 70 MiB at 30 frames each. Blocks of further sites are known by address and
 /// size only.
 const MOST_SITES: usize = 1 << 18;
+const _: () = assert!(MOST_SITES < SITES_END as usize);
 
 static SITES: [AtomicPtr<Site>; BUCKETS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; BUCKETS];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// All of them, by number.
+static NUMBERED: [AtomicPtr<Site>; MOST_SITES + 1] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_SITES + 1];
+
+/// How many there are.
+pub fn count() -> usize {
+    COUNT.load(Relaxed)
+}
+
+/// The site with this number. Signal-safe.
+pub fn numbered(number: u32) -> Option<&'static Site> {
+    // SAFETY: sites are never freed. ATOMICS: pairs with the release in `intern`.
+    unsafe { NUMBERED.get(number as usize)?.load(Acquire).as_ref() }
+}
 
 /// The site with this path, made at first sight. `None` where there is no path or too many. Not for handlers:
 /// a new site is allocated.
@@ -53,20 +77,26 @@ pub fn intern(path: &Stack) -> Option<&'static Site> {
     if let Some(known) = find(first, path.id) {
         return Some(known);
     }
-    if COUNT.fetch_add(1, Relaxed) >= MOST_SITES {
+    let before = COUNT.fetch_add(1, Relaxed);
+    if before >= MOST_SITES {
         COUNT.fetch_sub(1, Relaxed);
         return None;
     }
-    let frames = path.frames[..path.depth].into();
-    let site = Box::leak(Box::new(Site { id: path.id, frames, truncated: path.truncated, next: first }));
+    let (number, frames) = (before as u32 + 1, path.frames[..path.depth].into());
+    let site = Site { id: path.id, number, frames, truncated: path.truncated, next: first };
+    let site = Box::leak(Box::new(site));
     loop {
         site.next = first;
         match bucket.compare_exchange(first.cast_mut(), site, Release, Acquire) {
-            Ok(_) => return Some(site),
+            Ok(_) => break,
             // Another thread was faster; where it made the same site, ours is one too many and does no harm.
             Err(now) => first = now,
         }
     }
+    if let Some(place) = NUMBERED.get(site.number as usize) {
+        place.store(site, Release);
+    }
+    Some(site)
 }
 
 fn find(first: *const Site, id: StackId) -> Option<&'static Site> {
@@ -97,6 +127,8 @@ mod tests {
         assert_eq!((first.id(), first.stack()), (path.id, path));
         assert_eq!(intern(&other).unwrap().id(), other.id);
         assert!(std::ptr::eq(first, intern(&path).unwrap()));
+        assert!(std::ptr::eq(first, numbered(first.number()).unwrap()));
+        assert!(numbered(0).is_none());
         assert!(intern(&Stack { depth: 0, ..path }).is_none());
     }
 }

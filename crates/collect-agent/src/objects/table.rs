@@ -27,12 +27,34 @@ pub struct BlockTable {
     shards: [HolderLock<Shard>; SHARDS],
     /// Bit l is set once a block of level l was entered.
     levels: AtomicU32,
+    /// How many blocks there may be, by a hash of where they begin.
+    counts: [AtomicU32; COUNTS],
 }
+
+/// Most blocks that are freed are not here, and that shall be found out at once.
+const COUNTS: usize = 1 << 10;
 
 impl BlockTable {
     /// An empty table.
     pub const fn new() -> Self {
-        Self { shards: [const { HolderLock::new(Shard::new()) }; SHARDS], levels: AtomicU32::new(0) }
+        Self {
+            shards: [const { HolderLock::new(Shard::new()) }; SHARDS],
+            levels: AtomicU32::new(0),
+            counts: [const { AtomicU32::new(0) }; COUNTS],
+        }
+    }
+
+    #[inline(always)]
+    fn count(&self, base: u64) -> &AtomicU32 {
+        // The fraction of the golden ratio (Knuth 6.4).
+        const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+        &self.counts[(base.wrapping_mul(MULTIPLIER) >> u32::BITS) as usize % COUNTS]
+    }
+
+    /// False where certainly no block begins at `base`.
+    #[inline(always)]
+    pub fn may_have(&self, base: u64) -> bool {
+        self.count(base).load(Relaxed) != 0
     }
 
     fn shard(&self, key: Key) -> &HolderLock<Shard> {
@@ -65,16 +87,20 @@ impl BlockTable {
             self.levels.fetch_or(bit, Relaxed);
         }
         if let Some(mut shard) = self.lock(key) {
+            // Too many, where it takes the place of one that was freed unseen, does no harm.
+            self.count(object.base).fetch_add(1, Relaxed);
             shard.insert(object);
         }
     }
 
     /// Removes the block at `base`.
     pub fn remove(&self, base: u64) -> Option<Object> {
-        self.levels().find_map(|level| {
+        let removed = self.levels().find_map(|level| {
             let key = Key::at(level, base);
             self.lock(key)?.remove(key, base)
-        })
+        })?;
+        self.count(base).fetch_sub(1, Relaxed);
+        Some(removed)
     }
 
     /// A block that has a byte in `range`: the last one of the lowest level. Signal-safe.

@@ -24,7 +24,7 @@ use crate::{
     own_heap::HEAP,
     session,
     session::Session,
-    shared, window,
+    shared, threads, window,
 };
 
 /// Receives the engine's calls.
@@ -95,6 +95,7 @@ impl Observer for Agent {
         if clock::may_hold_the_vdso(at) {
             clock::leave_the_vdso();
         }
+        threads::loses_own_memory(at);
     }
 
     fn mapping_changed(&self, at: Option<&Range<u64>>, shared: bool) {
@@ -132,6 +133,7 @@ pub fn start(session: &Session, seen: &FromCache) {
     let _quiet = signal::Quiet::begin();
     match engine::start(window::first_mode(session, mode(session)), native_code(&seen.careful), &Agent) {
         Ok(()) => {
+            engine::leave_uncounted(seen.careful.clone());
             for &(hook, library) in &seen.leading_on {
                 engine::lead_on(hook, library);
             }
@@ -158,9 +160,9 @@ fn mode(session: &Session) -> Mode {
 
 /// How translated code treats the agent's own functions.
 pub struct FromCache {
-    /// Hooks that lead on to a function of the C library, which is translated: both addresses.
+    /// Hooks in whose place a function runs that is translated: both addresses.
     pub leading_on: Vec<(u64, u64)>,
-    /// Code of the agent that is translated, too.
+    /// Code of the agent that is translated, too, but not counted.
     pub careful: Range<u64>,
 }
 

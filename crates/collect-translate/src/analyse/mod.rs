@@ -3,5 +3,6 @@
 //! Added code preserves the flags unless the code ahead is known to overwrite them before it reads them
 //! ([`liveness`]). Accesses whose addresses differ by constants are looked up together ([`group`]).
 
+pub mod affine;
 pub mod group;
 pub mod liveness;

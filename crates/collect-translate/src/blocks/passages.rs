@@ -1,9 +1,9 @@
 //! The passages between the cache, the dispatcher and native code.
 //!
-//! While the dispatcher runs, the program's registers are in `Slots`, all signals are blocked, and the stack is the
-//! engine's. A signal can arrive only in the few instructions before and after. These are straight-line code, use
-//! nothing but registers and slots, and keep the program's stack pointer and flags, so that `signal::passage` can
-//! complete them on a copy of the context. All passages lie in a section of their own.
+//! While the dispatcher runs, the program's registers are in `Slots`, all signals are blocked or deferred, and the stack
+//! is the engine's. A signal can be handled only in the few instructions before and after. These are straight-line
+//! code, use nothing but registers and slots, and keep the program's stack pointer and flags, so that
+//! `signal::passage` can complete them on a copy of the context. All passages lie in a section of their own.
 
 use std::{arch::naked_asm, mem::offset_of, ops::Range};
 
@@ -17,25 +17,59 @@ use crate::memory::TableKind;
 pub const RAX: usize = offset_of!(Slots, regs);
 pub const SCRATCH: usize = offset_of!(Slots, scratch);
 
-/// The state that xsave saves: SSE, AVX and AVX-512 (Intel SDM volume 1, 13.1), which compiled code may use. It does
-/// not touch x87 and tile registers.
-pub const VECTORS: u32 = 0b1110_0110;
+/// The vector state: SSE, AVX and AVX-512 (Intel SDM volume 1, 13.1). Code of the engine and of libraries does not touch
+/// x87 and tile registers.
+pub const VECTORS: u32 = SSE | WIDE;
+/// XMM0 to XMM15, which compiled code of the engine and the embedder uses, and MXCSR.
+pub const SSE: u32 = 0b0000_0010;
+/// The rest of it, which only other libraries use.
+pub const WIDE: u32 = 0b1110_0100;
+
+/// Where an area of vector registers has MXCSR, XMM0, and the parts that are not in their initial state (Intel SDM
+/// volume 1, 13.4).
+pub const MXCSR_OFFSET: usize = 24;
+pub const XMM_OFFSET: usize = 160;
+pub const PRESENT_OFFSET: usize = 512;
+
+/// Loads XMM0 to XMM15 from the area at RCX.
+macro_rules! load_xmm {
+    () => {
+        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+        movaps xmm\\n, [rcx + {xmm} + 16 * \\n]
+        .endr"
+    };
+}
 
 /// The flags with which the engine's own code begins: all clear, except for the bit that is always set.
 pub const ALWAYS_SET: u32 = 2;
 
-/// Continues where the slots say. All signals are blocked, the stack is the engine's.
+/// Continues where the slots say. All signals are blocked or deferred, the stack is the engine's.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
 pub unsafe extern "C" fn proceed() {
     naked_asm!(
         "mov rcx, gs:[{vectors}]",
+        "cmp qword ptr gs:[{whole}], 0",
+        "jne 2f",
+        "ldmxcsr [rcx + {mxcsr}]",
+        load_xmm!(),
+        "jmp 3f",
+        "2:",
         "mov eax, {wanted}",
         "xor edx, edx",
         "xrstor64 [rcx]",
+        "3:",
         "push qword ptr gs:[{flags}]",
         "popfq",
         "mov rsp, gs:[{rax} + 32]",
+        "mov qword ptr gs:[{defers}], 0",
+        // A deferred signal has blocked all: if none are blocked here, the next one finds a passage.
+        "mov rcx, gs:[{blocked}]",
+        "jrcxz 4f",
+        "mov rcx, gs:[{deferred}]",
+        "jrcxz 5f",
+        "jmp qword ptr gs:[{deliver}]",
+        "5:",
         "mov edi, 2",
         "mov rsi, gs:[{this}]",
         "lea rsi, [rsi + {mask}]",
@@ -44,6 +78,7 @@ pub unsafe extern "C" fn proceed() {
         "mov eax, 14",
         "syscall",
         // Waiting signals are delivered here, already on the program's stack.
+        "4:",
         "mov qword ptr gs:[{inside}], 0",
         "mov rax, gs:[{rax}]",
         "mov rcx, gs:[{rax} + 8]",
@@ -63,13 +98,28 @@ pub unsafe extern "C" fn proceed() {
         "jmp qword ptr gs:[{next}]",
         rax = const RAX,
         inside = const offset_of!(Slots, inside),
+        defers = const offset_of!(Slots, defers),
+        blocked = const offset_of!(Slots, blocked),
+        deferred = const offset_of!(Slots, deferred),
+        deliver = const offset_of!(Slots, deliver),
         flags = const offset_of!(Slots, flags),
         this = const offset_of!(Slots, this),
         mask = const offset_of!(Slots, mask),
         vectors = const offset_of!(Slots, vectors),
+        whole = const offset_of!(Slots, whole),
+        mxcsr = const MXCSR_OFFSET,
+        xmm = const XMM_OFFSET,
         next = const offset_of!(Slots, next),
         wanted = const VECTORS,
     )
+}
+
+/// Where a signal that was deferred finds its thread: at the end of [`proceed`], with the program's values in all
+/// registers.
+#[unsafe(naked)]
+#[unsafe(link_section = "carom_passages")]
+pub unsafe extern "C" fn go_on() {
+    naked_asm!("jmp qword ptr gs:[{next}]", next = const offset_of!(Slots, next))
 }
 
 /// Where a signal handler's context leads when it is restored: back into the cache, with the program's values in all

@@ -18,6 +18,8 @@ pub struct Source {
     native: Vec<Range<u64>>,
     /// Functions of the agent that only lead on to another function, and to which.
     aliases: FxHashMap<u64, u64>,
+    /// Code of the agent that is translated, but is no part of the program.
+    uncounted: Vec<Range<u64>>,
     /// Code that must run in its own place, as a whole.
     sequences: Sequences,
     /// There may be code that `regions` does not have.
@@ -36,6 +38,7 @@ impl Source {
             regions: Regions::new(native.clone())?,
             native,
             aliases: FxHashMap::default(),
+            uncounted: Vec::new(),
             sequences: Sequences::default(),
             stale: false,
             foreign: FxHashSet::default(),
@@ -86,6 +89,16 @@ impl Source {
     /// The agent's function `from` only leads on to `to`.
     pub fn lead_on(&mut self, from: u64, to: u64) {
         self.aliases.insert(from, to);
+    }
+
+    /// The code in `range` is the agent's, runs among the program's, and is neither counted nor sampled.
+    pub fn leave_uncounted(&mut self, range: Range<u64>) {
+        self.uncounted.push(range);
+    }
+
+    /// Whether the code at `pc` is to be neither counted nor sampled.
+    pub fn is_uncounted(&self, pc: u64) -> bool {
+        self.uncounted.iter().any(|range| range.contains(&pc))
     }
 
     /// Notes the restartable sequences whose descriptors these instructions name.

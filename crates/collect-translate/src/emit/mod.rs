@@ -183,7 +183,11 @@ impl<'c> Builder<'c> {
             return None;
         }
         let filter = self.cache.filter();
-        self.mode = if filter.contains(pc) { self.cache.mode() } else { self.cache.mode().elsewhere() };
+        self.mode = match self.cache.mode() {
+            _ if self.cache.source.is_uncounted(pc) => Mode::Bare,
+            mode if filter.contains(pc) => mode,
+            mode => mode.elsewhere(),
+        };
         let end = filter.changes_behind(pc).min(self.cache.source.sequences().next_behind(pc));
         if end < block.end() {
             block.truncate(block.instructions.partition_point(|decoded| decoded.instruction.ip() < end));
@@ -202,6 +206,7 @@ impl<'c> Builder<'c> {
         let room = self.code.bytes().len() + copies < MOST_HOT / 2 && cold < MOST_COLD as u64 / 2;
         (room || !self.cache.mode().adds_much())
             && !self.cache.translations.contains(next)
+            && self.cache.source.stands_for(next) == next
             && self.cache.source.regions().contains(first) == self.cache.source.regions().contains(next)
     }
 

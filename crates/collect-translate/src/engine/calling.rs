@@ -22,7 +22,7 @@ pub fn give_lane_back(lane: LaneId) {
     }
 }
 
-/// Whether the calling function runs on the engine's stack, where all signals are blocked.
+/// Whether the calling function runs on the engine's stack, where all signals are blocked or deferred.
 pub fn is_on_engine_stack() -> bool {
     let here = 0u8;
     opened::contains((&raw const here).addr() as u64)
@@ -120,13 +120,30 @@ fn is_ours(base: u64) -> bool {
 
 /// The calling thread, where it is attached.
 pub fn current() -> Option<*mut Thread> {
-    let base = if is_started() { gs_base() } else { 0 };
-    if !is_ours(base) {
-        return None;
-    }
-    let slots = std::ptr::with_exposed_provenance::<Slots>(base as usize);
+    if is_started() { thread_of(slots_at_gs()?) } else { None }
+}
+
+/// The slots of the calling thread, where it was attached when the engine ran.
+pub fn slots() -> Option<NonNull<Slots>> {
+    let slots = if opened::is_any() { slots_at_gs() } else { None };
+    slots.filter(|&slots| thread_of(slots).is_some())
+}
+
+/// Whether the calling thread is in the dispatcher and its signals are deferred: as good as blocked.
+pub fn defers() -> bool {
+    // SAFETY: the calling thread's.
+    slots().is_some_and(|slots| unsafe { slots.as_ref() }.defers != 0)
+}
+
+fn slots_at_gs() -> Option<NonNull<Slots>> {
+    let base = gs_base();
+    if is_ours(base) { NonNull::new(std::ptr::with_exposed_provenance_mut(base as usize)) } else { None }
+}
+
+/// The calling thread, if these slots are its own.
+fn thread_of(slots: NonNull<Slots>) -> Option<*mut Thread> {
     // SAFETY: GS is ours where it lies among the lanes, and then points to a thread's slots.
-    let thread = unsafe { (*slots).thread };
+    let thread = unsafe { slots.as_ref() }.thread;
     let thread = std::ptr::with_exposed_provenance_mut::<Thread>(thread as usize);
     if thread.is_null() {
         return None;

@@ -6,7 +6,7 @@ pub mod observer;
 pub mod process;
 pub mod room;
 
-use std::ptr::NonNull;
+use std::{ops::Range, ptr::NonNull};
 
 use carom_base_sys::lock::{self, Lock, Rank};
 
@@ -75,6 +75,12 @@ pub fn lead_on(from: u64, to: u64) {
     with(|engine| {
         engine.cache.source.lead_on(from, to);
     });
+}
+
+/// Neither counts nor samples translated code in `range`: code of the embedder that runs among the program's. Must be
+/// called before the first thread is attached. Signals must be blocked.
+pub fn leave_uncounted(range: Range<u64>) {
+    with(|engine| engine.cache.source.leave_uncounted(range));
 }
 
 /// Calls `work` with the engine, under its lock. Signals must be blocked.

@@ -9,6 +9,7 @@ use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
 
 use crate::{
+    lane::registers::number::RSP,
     probes::{batch::Batch, timed, totals::Totals},
     threads::{
         calls::Obstacle,
@@ -17,8 +18,8 @@ use crate::{
     },
 };
 
-/// What the engine reports to the embedder. Called in the thread concerned, with all signals blocked, on the engine's
-/// stack: it must not call the C library beyond async-signal-safe functions. All methods but
+/// What the engine reports to the embedder. Called in the thread concerned, with all signals blocked or deferred
+/// ([`defer_signal`](crate::defer_signal)), on the engine's stack: it must not call the C library beyond async-signal-safe functions. All methods but
 /// [`sampled`](Self::sampled), [`touched`](Self::touched), [`streamed`](Self::streamed) and [`timed`](Self::timed)
 /// are called under the engine's lock and must not call the engine.
 pub trait Observer: Sync {
@@ -113,9 +114,10 @@ pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<Obstacle> {
 pub fn tell_noticed(thread: &mut Thread) {
     let Some(observer) = OBSERVER.get() else { return };
     let mut noticed = std::mem::take(&mut thread.noticed);
-    for Noticed { access, drawn_as, weight, ahead } in noticed.drain(..) {
+    for Noticed { access, drawn_as, weight, ahead, sp } in noticed.drain(..) {
         thread.ahead.store(ahead, Relaxed);
-        let registers = thread.registers(access.ip.0);
+        let mut registers = thread.registers(access.ip.0);
+        registers.gpr[RSP] = registers.gpr[RSP].wrapping_add(sp);
         match drawn_as {
             Some(kind) => {
                 if let Some(weight) = weight.or_else(|| observer.weighs(1)) {

@@ -28,8 +28,20 @@ pub struct Slots {
     pub target: u64,
     /// The area for vector registers, 64-byte aligned.
     pub vectors: u64,
-    /// The program's signal mask while the dispatcher runs.
+    /// 1 if it holds all of them while the dispatcher runs (`threads::vectors`), 0 if only XMM0 to XMM15.
+    pub whole: u64,
+    /// The program's signal mask, while the kernel blocks all signals.
     pub mask: u64,
+    /// 1 while the kernel blocks all signals for the dispatcher.
+    pub blocked: u64,
+    /// 1 while signals that arrive are deferred (`signal::defer`).
+    pub defers: u64,
+    /// The signal that was deferred, 0 for none, with its frame and the handler that the kernel had called.
+    pub deferred: u64,
+    pub deferred_frame: u64,
+    pub deferred_to: u64,
+    /// Where the way out of the dispatcher goes if a signal was deferred: `signal::defer::deliver`.
+    pub deliver: u64,
     /// The `Thread`.
     pub thread: u64,
     /// The original address that corresponds to `next`.
@@ -95,6 +107,9 @@ pub const TIMED_END: u32 = TIMES + 4;
 
 /// The target of exits, relative to GS.
 pub const DISPATCH: u32 = offset_of!(Slots, dispatch) as u32;
+
+/// 1 while signals that arrive are deferred, relative to GS.
+pub const DEFERS: u32 = offset_of!(Slots, defers) as u32;
 
 /// The address of the access that is looked up among watched places, relative to GS.
 pub const LOOKED_UP: u32 = offset_of!(Slots, looked_up) as u32;

@@ -1,7 +1,7 @@
 //! Lanes: the state, the stack and the counters of each translated thread.
 //!
 //! ```text
-//!   lane (1 MiB)   | slots, xsave: 16 KiB | watches: 136 KiB | buffer: 64 KiB | nothing ...   | engine's stack: 128 KiB |
+//!   lane (1 MiB)   | slots, xsave: 16 KiB | watches: 136 KiB | buffer: 64 KiB | nothing ...   | engine's stack: 256 KiB |
 //!                  ^ X = GS base                                                      the stack grows down <-- ^
 //!   window (1 MiB) | counter 0, 1, 2, ...  (8 bytes each)                                              |
 //!                  ^ X + V, V being the same for all threads of one arena
@@ -44,8 +44,9 @@ pub const BUFFER_BYTES: u64 = 64 << 10;
 /// The sum of these. Unused parts take no memory.
 pub const STATE_BYTES: u64 = BUFFER_OFFSET + BUFFER_BYTES;
 
-/// The engine's stack, at the end of a lane. Below it nothing is mapped.
-pub const STACK_BYTES: u64 = 128 << 10;
+/// The engine's stack, at the end of a lane. Below it nothing is mapped. The lower half is for signals that were
+/// deferred.
+pub const STACK_BYTES: u64 = 256 << 10;
 
 const WHAT: &str = "lanes";
 

@@ -18,6 +18,7 @@ mod arena;
 mod claim;
 mod diagnosis;
 mod error;
+pub mod functions;
 mod holes;
 mod lanes;
 mod maps;
@@ -37,7 +38,7 @@ pub use arena::{Arena, ArenaCopy, CODE_NAME};
 pub use error::MemoryError;
 pub use holes::{Prefer, find_hole};
 pub use lanes::{
-    BUFFER_BYTES, BUFFER_OFFSET, LANE_BYTES, LANES, LaneId, Lanes, WATCHED_BYTES, WATCHED_OFFSET,
+    BUFFER_BYTES, BUFFER_OFFSET, LANE_BYTES, LANES, LaneId, Lanes, STACK_BYTES, WATCHED_BYTES, WATCHED_OFFSET,
 };
 pub use maps::{Mapping, MappingKind};
 pub use regions::Regions;

@@ -24,6 +24,11 @@ pub fn open(lane: LaneId) {
     OPENED.fetch_max(lane.index() as u64 + 1, Release);
 }
 
+/// Whether any lane has ever been used.
+pub fn is_any() -> bool {
+    OPENED.load(Relaxed) != 0
+}
+
 /// The start of the lane with this number, if it has ever been used.
 pub fn base(index: u16) -> Option<u64> {
     let [start, _] = &LANES;

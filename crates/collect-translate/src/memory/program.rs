@@ -11,13 +11,16 @@ use super::{PAGE_BYTES, call};
 /// The size of the kernel's signal set, which is what one call tests.
 const WORD: u64 = 8;
 
-/// Whether 8 bytes at `place` can be read. All signals must be blocked: then blocking more changes nothing.
+/// Whether 8 bytes at `place` can be read: the kernel reads a new mask before it looks at what to do with it.
 fn is_readable(place: u64) -> bool {
+    /// No way to change a mask, so that nothing changes.
+    const HOW: u64 = u32::MAX as u64;
     // SAFETY: the kernel checks the pointer.
-    unsafe { call(libc::SYS_rt_sigprocmask, [libc::SIG_BLOCK as u64, place, 0, WORD, 0, 0]) }.is_ok()
+    let answer = unsafe { call(libc::SYS_rt_sigprocmask, [HOW, place, 0, WORD, 0, 0]) };
+    answer == Err(libc::EINVAL)
 }
 
-/// Whether 8 bytes at `place` can be written; if so, they are overwritten. All signals must be blocked.
+/// Whether 8 bytes at `place` can be written; if so, they are overwritten.
 fn is_writable(place: u64) -> bool {
     // SAFETY: the kernel checks the pointer; the caller overwrites what it writes.
     unsafe { call(libc::SYS_rt_sigprocmask, [libc::SIG_BLOCK as u64, 0, place, WORD, 0, 0]) }.is_ok()
@@ -29,7 +32,7 @@ fn last_word<T>(place: u64) -> u64 {
     place.wrapping_add((size_of::<T>() as u64).saturating_sub(8))
 }
 
-/// Reads the program's value at `place`; `None` where it cannot be read. All signals must be blocked.
+/// Reads the program's value at `place`; `None` where it cannot be read.
 pub fn read<T: Plain>(place: u64) -> Option<T> {
     let last = last_word::<T>(place);
     let readable = place != 0 && is_readable(place) && (last == place || is_readable(last));
@@ -37,7 +40,7 @@ pub fn read<T: Plain>(place: u64) -> Option<T> {
     readable.then(|| unsafe { std::ptr::with_exposed_provenance::<T>(place as usize).read_unaligned() })
 }
 
-/// Writes a value to the program's memory. False where it cannot be written. All signals must be blocked.
+/// Writes a value to the program's memory. False where it cannot be written.
 pub fn write<T: Plain>(place: u64, value: T) -> bool {
     let last = last_word::<T>(place);
     let writable = place != 0 && is_writable(place) && (last == place || is_writable(last));
@@ -49,7 +52,7 @@ pub fn write<T: Plain>(place: u64, value: T) -> bool {
 }
 
 /// Writes at least 8 bytes to the program's memory, as the kernel would: a stack grows. False where not all can be
-/// written. All signals must be blocked.
+/// written.
 pub fn write_bytes(place: u64, bytes: &[u8]) -> bool {
     let Some(end) = place.checked_add(bytes.len() as u64) else { return false };
     if !pages(place..end).all(is_writable) {

@@ -8,6 +8,7 @@ use carom_base_insn::Registers;
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
 use crate::{
+    analyse::affine::{Sum, Sums},
     blocks::cache::Cache,
     decode::{
         block::{Block, Decoded},
@@ -42,10 +43,11 @@ pub fn tell(engine: &mut Engine, thread: &mut Thread, pc: u64, due: Due, counted
             split
         }
     };
-    for Known { pc, operand, drawn_as, ahead } in split.now.into_iter().flatten() {
+    for Known { pc, operand, sp, drawn_as, ahead } in split.now.into_iter().flatten() {
         let addr = Addr(operand.address(&thread.registers(pc)));
         let access = Access { ip: Ip(pc), addr, width: operand.width, kind: operand.kind };
-        thread.noticed.push(Noticed { access, drawn_as: Some(drawn_as), weight: Some(thread.weight), ahead });
+        let weight = Some(thread.weight);
+        thread.noticed.push(Noticed { access, drawn_as: Some(drawn_as), weight, ahead, sp });
     }
     split.later
 }
@@ -66,9 +68,9 @@ fn split(cache: &mut Cache, pc: u64, due: &Due, counted: usize) -> Option<Split>
     Some(split)
 }
 
-/// The access of a [`Hook::Sample`] in front of one of a block's instructions, if at the start of the block the
-/// registers already hold the parts of its address and that instruction's frame: RSP, and RBP where it is the
-/// caller's, be it in the register or saved by then.
+/// The access of a [`Hook::Sample`] in front of one of a block's instructions, if the registers at the start of the block
+/// already determine its address and that instruction's frame: RSP, and RBP where it is the caller's, be it in the
+/// register or saved by then.
 fn known(cache: &mut Cache, finder: &mut Finder, block: &Block, index: usize, hook: Hook) -> Option<Known> {
     let Hook::Sample { pc, nth, store, ahead } = hook else { return None };
     let Addressed::Plain(operands) = finder.operands(block.instructions.get(index)?, &mut cache.accesses)
@@ -78,20 +80,21 @@ fn known(cache: &mut Cache, finder: &mut Finder, block: &Block, index: usize, ho
     let drawn_as = if store { AccessKind::Store } else { AccessKind::Load };
     let is_wanted = |operand: &&Operand| if store { operand.kind.writes() } else { operand.kind.reads() };
     let operand = *operands.iter().filter(is_wanted).nth(nth as usize)?;
-    let used = 1 << RSP | 1 << RBP | operand.registers();
-    let mut before = block.instructions.iter().take(index);
-    let changes = |decoded: &Decoded| {
-        finder.written(&decoded.instruction) & used != 0
-            || decoded.statics.stores > 0 && names_rbp(&decoded.instruction)
-            || operand.fs && decoded.instruction.mnemonic() == Mnemonic::Wrfsbase
-    };
-    if before.any(changes) {
-        return None;
+    let mut sums = Sums::at_the_beginning();
+    for Decoded { instruction, statics, .. } in block.instructions.iter().take(index) {
+        let saves_rbp = statics.stores > 0 && names_rbp(instruction);
+        if saves_rbp || operand.fs && instruction.mnemonic() == Mnemonic::Wrfsbase {
+            return None;
+        }
+        sums.pass(instruction, finder);
     }
+    let [sp, fp] = [RSP, RBP].map(|register| Gpr(register as u8));
+    let sp = sums.of(sp).filter(|sum| sum.of == Some(sp))?.plus;
+    sums.of(fp).filter(|sum| *sum == Sum { of: Some(fp), plus: 0 })?;
     // The operands are in the order in which they are accessed.
     let earlier = operands.iter().take_while(|other| **other != operand);
     let done: i64 = earlier.map(|other| i64::from(other.kind.reads()) + i64::from(other.kind.writes())).sum();
-    Some(Known { pc, operand, drawn_as, ahead: i64::from(ahead) - done })
+    Some(Known { pc, operand: sums.before(&operand)?, sp, drawn_as, ahead: i64::from(ahead) - done })
 }
 
 /// Whether RBP is an operand as a whole: an instruction that also stores may be saving it.

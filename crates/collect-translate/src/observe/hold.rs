@@ -43,8 +43,8 @@ impl Holds {
 
 static HOLDS: [Holds; LANES] = [const { Holds::none() }; LANES];
 
-/// The time to change the signal mask, which happens on both ways between the program and the engine outside of the
-/// measured time.
+/// The time to change the signal mask, which happens outside of the measured time on both ways between the program and the
+/// engine, except for samples.
 static PASSAGE: AtomicU64 = AtomicU64::new(0);
 
 /// How long a thread has been held, up to some moment.
@@ -108,27 +108,32 @@ pub fn ticks() -> u64 {
 
 /// The calling thread, if attached, is held until this value is dropped. Holds do not nest.
 #[must_use = "the hold ends with it"]
-pub struct Hold(Option<LaneId>);
+pub struct Hold {
+    lane: Option<LaneId>,
+    /// The time of each passage.
+    passage: u64,
+}
 
 /// See [`Hold`].
 pub fn hold() -> Hold {
     // SAFETY: the calling thread's, whose lane does not change.
     let lane = current_books().map(|books| unsafe { books.as_ref() }.lane);
-    begin(lane)
+    begin(lane, false)
 }
 
-/// As [`hold`], for the calling thread in the dispatcher.
-pub(crate) fn begin(lane: Option<LaneId>) -> Hold {
+/// As [`hold`], for the calling thread in the dispatcher, where signals are deferred or blocked.
+pub(crate) fn begin(lane: Option<LaneId>, defers: bool) -> Hold {
+    let passage = if defers { 0 } else { PASSAGE.load(Relaxed) };
     if let Some(holds) = lane.and_then(|lane| HOLDS.get(lane.index())) {
-        holds.since.store(ticks().saturating_sub(PASSAGE.load(Relaxed)), Relaxed);
+        holds.since.store(ticks().saturating_sub(passage), Relaxed);
     }
-    Hold(lane)
+    Hold { lane, passage }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let Some(holds) = self.0.and_then(|lane| HOLDS.get(lane.index())) else { return };
-        let until = ticks().saturating_add(PASSAGE.load(Relaxed));
+        let Some(holds) = self.lane.and_then(|lane| HOLDS.get(lane.index())) else { return };
+        let until = ticks().saturating_add(self.passage);
         let since = holds.since.load(Relaxed);
         let over = holds.over.load(Relaxed);
         if let Some([begin, end]) = holds.latest.get(over as usize % REMEMBERED) {

@@ -21,7 +21,15 @@ impl Memory for Code<'_> {
 
 /// The accesses that the instruction at `pc` is about to make.
 pub fn operands(engine: &mut Engine, thread: &mut Thread, pc: u64) -> Vec<Access> {
-    accesses(&mut engine.cache, &thread.registers(pc))
+    let Cache { accesses, source, .. } = &mut engine.cache;
+    let code = Code(source.regions());
+    let found = accesses.operands_before(&thread.registers(pc), &code);
+    if found.skip().is_none() {
+        return found.accesses().to_vec();
+    }
+    // Masks and addresses may lie in vector registers.
+    thread.save_vectors();
+    accesses.operands_before(&thread.registers(pc), &code).accesses().to_vec()
 }
 
 /// The accesses that follow from the machine's registers.

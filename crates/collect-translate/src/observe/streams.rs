@@ -45,6 +45,7 @@ pub fn hand_over(thread: &mut Thread) {
     if thread.slots().position == EMPTY {
         return;
     }
+    thread.save_vectors();
     thread.turn.wait();
     tell(&Buffer::of(thread));
     thread.set_streamed(0);

@@ -45,6 +45,7 @@ pub fn draw(engine: &Engine, thread: &mut Thread, arena: usize, id: u64) {
 /// lock.
 pub fn tell(thread: &mut Thread) {
     if std::mem::take(&mut thread.has_timed) {
+        thread.save_vectors();
         thread.turn.wait();
         observer::tell_timed(thread);
         thread.set_streamed(0);

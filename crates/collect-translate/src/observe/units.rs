@@ -84,6 +84,7 @@ impl Seen<'_> {
             drawn_as,
             weight: None,
             ahead: i64::from(self.what.ahead).wrapping_add(to_come),
+            sp: 0,
         })
     }
 

@@ -19,7 +19,10 @@ pub struct Split {
 pub struct Known {
     /// Its instruction.
     pub pc: u64,
+    /// Its address, by the registers at the beginning.
     pub operand: Operand,
+    /// By how much the stack pointer is larger in front of the instruction than at the beginning.
+    pub sp: u64,
     pub drawn_as: AccessKind,
     /// Loads and stores of the block that are counted and still to come, including this one.
     pub ahead: i64,

@@ -4,8 +4,11 @@ use std::{arch::naked_asm, mem::offset_of};
 
 use super::dispatch::dispatch_exit;
 use crate::{
-    blocks::passages::{ALWAYS_SET, RAX, SCRATCH, VECTORS, proceed},
-    lane::slots::Slots,
+    blocks::passages::{ALWAYS_SET, MXCSR_OFFSET, PRESENT_OFFSET, RAX, SCRATCH, SSE, XMM_OFFSET, proceed},
+    lane::{
+        exit::{Exit, Reason},
+        slots::Slots,
+    },
 };
 
 /// The SSE control register for the engine's own code: all exceptions masked, rounding to nearest (Intel SDM volume
@@ -39,6 +42,13 @@ pub unsafe extern "C" fn dispatch() {
         "mov gs:[{rax} + 112], r14",
         "mov gs:[{rax} + 120], r15",
         "mov qword ptr gs:[{inside}], 1",
+        // Of samples, that signals are deferred is enough, which takes no system call. The flags are still the program's.
+        "mov rcx, gs:[{exit}]",
+        "mov rcx, [rcx + {reason}]",
+        "lea rcx, [rcx - {sample}]",
+        "jrcxz 2f",
+        "lea rcx, [rcx - {hook_behind_sample}]",
+        "jrcxz 2f",
         "mov edi, 2", // SIG_SETMASK
         "lea rsi, [rip + {every}]",
         "mov rdx, gs:[{this}]",
@@ -46,22 +56,38 @@ pub unsafe extern "C" fn dispatch() {
         "mov r10d, 8",
         "mov eax, 14", // rt_sigprocmask
         "syscall",
-        // No signal arrives from here on. The system call has put the flags into R11 (Intel SDM volume 2, SYSCALL).
-        "mov gs:[{flags}], r11",
+        "mov qword ptr gs:[{blocked}], 1",
+        "jmp 3f",
+        "2:",
+        "mov qword ptr gs:[{blocked}], 0",
+        "mov qword ptr gs:[{defers}], 1",
+        // No signal is handled from here on.
+        "3:",
         "mov rsp, gs:[{stack}]",
+        "pushfq",
+        "pop qword ptr gs:[{flags}]",
         // Compiled code expects a clear direction flag, may access misaligned words, and may divide.
         "push {flags_of_ours}",
         "popfq",
         "mov rcx, gs:[{vectors}]",
-        "mov eax, {wanted}",
-        "xor edx, edx",
-        "xsave64 [rcx]",
+        // The other vector registers stay where they are until something may use them.
+        "mov qword ptr gs:[{whole}], 0",
+        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
+        "movaps [rcx + {xmm} + 16 * \\n], xmm\\n",
+        ".endr",
+        "stmxcsr [rcx + {mxcsr}]",
+        "or dword ptr [rcx + {present}], {sse}",
         "ldmxcsr [rip + {control}]",
         "mov rdi, gs:[{thread}]",
         "mov rsi, gs:[{exit}]",
         "call {work}",
         "jmp {proceed}",
         exit = const offset_of!(Slots, exit),
+        reason = const offset_of!(Exit, reason),
+        sample = const Reason::Sample as u64,
+        hook_behind_sample = const Reason::Hook as u64 - Reason::Sample as u64,
+        blocked = const offset_of!(Slots, blocked),
+        defers = const offset_of!(Slots, defers),
         inside = const offset_of!(Slots, inside),
         rax = const RAX,
         scratch = const SCRATCH,
@@ -71,7 +97,11 @@ pub unsafe extern "C" fn dispatch() {
         mask = const offset_of!(Slots, mask),
         vectors = const offset_of!(Slots, vectors),
         thread = const offset_of!(Slots, thread),
-        wanted = const VECTORS,
+        whole = const offset_of!(Slots, whole),
+        xmm = const XMM_OFFSET,
+        mxcsr = const MXCSR_OFFSET,
+        present = const PRESENT_OFFSET,
+        sse = const SSE,
         every = sym EVERY_SIGNAL,
         flags_of_ours = const ALWAYS_SET,
         control = sym CONTROL_OF_OURS,

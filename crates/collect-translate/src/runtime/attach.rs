@@ -10,6 +10,7 @@ use crate::{
     memory::opened,
     observe::streams,
     probes::totals::Totals,
+    signal::defer,
     threads::thread::Thread,
 };
 
@@ -17,12 +18,13 @@ use crate::{
 /// blocked. False where it cannot be attached.
 pub fn attach(name: u64) -> bool {
     let dispatcher = arrive::dispatch as *const () as u64;
+    let deliverer = defer::deliver as *const () as u64;
     let mut attached = false;
     if !is_started() || has_gs_of_program() {
         return attached;
     }
     with(|engine| {
-        if let Some(thread) = Thread::attach(&mut engine.cache.lanes, name, dispatcher) {
+        if let Some(thread) = Thread::attach(&mut engine.cache.lanes, name, [dispatcher, deliverer]) {
             opened::open(thread.lane);
             engine.add(thread);
             attached = true;

@@ -1,5 +1,7 @@
 //! What happens when a thread leaves the cache: the decisions, one per reason.
 
+#[cfg(debug_assertions)]
+use crate::threads::vectors::Unsaved;
 use crate::{
     blocks::landings::Landing,
     engine::{
@@ -21,15 +23,26 @@ use crate::{
     threads::{calls, next::go_on, thread::Thread},
 };
 
-/// Called by `arrive::dispatch` with all signals blocked, on the engine's stack, with the program's registers in the
-/// slots. Decides where the thread continues.
+/// Called by `arrive::dispatch` with all signals blocked or deferred, on the engine's stack, with the program's registers
+/// in the slots. Decides where the thread continues.
 pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
     // SAFETY: the thread's own state; only its dispatcher uses it, one exit at a time.
     let thread = unsafe { &mut *thread };
     // SAFETY: records are never changed once code refers to them.
-    let mut exit = unsafe { *exit };
+    let exit = unsafe { *exit };
+    // Before anything can use them.
+    thread.save_vectors_for(exit.reason);
+    #[cfg(debug_assertions)]
+    let unsaved = Unsaved::now();
+    handle(thread, exit);
+    #[cfg(debug_assertions)]
+    unsaved.check(thread);
+}
+
+fn handle(thread: &mut Thread, mut exit: Exit) {
     // The program's system calls are running time.
-    let _held = hold::begin((exit.reason != Reason::SystemCall).then_some(thread.lane));
+    let defers = thread.defers();
+    let _held = hold::begin((exit.reason != Reason::SystemCall).then_some(thread.lane), defers);
     hand_over_before(thread, &exit);
     if exit.reason == Reason::SystemCall {
         aside::prepare(thread);
@@ -62,7 +75,7 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
         _ => {}
     }
     if exit.reason == Reason::SystemCall && thread.obstacle.is_some() {
-        aside::let_others_out();
+        aside::go_on_natively();
     }
     // Without the lock: processing a sample takes longer than taking it, and other threads have samples too.
     observer::tell_noticed(thread);

@@ -2,11 +2,16 @@
 
 use std::ops::Range;
 
-use carom_base_sys::signal::Quiet;
+use carom_base_sys::{lock, signal::Quiet};
 
 use crate::{
     blocks::cache::Cache,
-    engine::{self, calling::current, observer::Observer, process},
+    engine::{
+        self,
+        calling::{self, current},
+        observer::Observer,
+        process,
+    },
     memory::{self, MemoryError, opened},
     observe::hold,
     probes::mode::Mode,
@@ -50,6 +55,7 @@ pub fn start(mode: Mode, native: Vec<Range<u64>>, observer: &'static dyn Observe
     process::is_this_process();
     let _quiet = Quiet::begin();
     engine::install(cache, observer);
+    lock::defer_by(calling::defers);
     hold::calibrate();
     process::begin();
     actions::adopt();

@@ -7,7 +7,7 @@ use libc::{siginfo_t, ucontext_t};
 use super::{
     actions,
     context::{self, Original, Place},
-    counts,
+    counts, defer,
     frame::{self, Frame},
     kernel, masks,
     own::{OwnSignals, Stack, own},
@@ -31,7 +31,7 @@ use crate::{
 /// them.
 ///
 /// Runs on the embedder's stack where the thread has one, otherwise on the program's, which may be small: it does as
-/// little as possible. An attached thread's engine stack is free, because no signal arrives while the dispatcher
+/// little as possible. An attached thread's engine stack is free, because no signal is handled while the dispatcher
 /// runs.
 ///
 /// # Safety
@@ -46,6 +46,11 @@ pub unsafe extern "C" fn entry() {
         "push {flags_of_ours}",
         "popfq",
         "sub rsp, 8",
+        "mov rsi, r15",
+        "lea rdx, [rip + {entry}]",
+        "call {defer}",
+        "test al, al",
+        "jnz 3f",
         "call {attached}",
         "test rax, rax",
         "jz 2f",
@@ -56,6 +61,8 @@ pub unsafe extern "C" fn entry() {
         "mov eax, {wanted}",
         "xor edx, edx",
         "xsave64 [rcx]",
+        "mov qword ptr gs:[{whole}], 1",
+        "mov qword ptr gs:[{blocked}], 1",
         "mov rsi, r12",
         "mov rdx, r15",
         "call {deliver}",
@@ -90,10 +97,14 @@ pub unsafe extern "C" fn entry() {
         "mov rsp, r15",
         "ret",
         flags_of_ours = const passages::ALWAYS_SET,
+        entry = sym entry,
+        defer = sym defer::defer,
         attached = sym attached,
+        blocked = const offset_of!(Slots, blocked),
         inside = const offset_of!(Slots, inside),
         stack = const offset_of!(Slots, stack),
         vectors = const offset_of!(Slots, vectors),
+        whole = const offset_of!(Slots, whole),
         wanted = const passages::VECTORS,
         deliver = sym deliver,
         natively = sym natively,
@@ -108,7 +119,7 @@ extern "C" fn attached() -> *mut Thread {
 }
 
 /// The signals in `context` that are blocked once it is restored.
-fn mask(context: &mut ucontext_t) -> &mut u64 {
+pub fn mask(context: &mut ucontext_t) -> &mut u64 {
     let set = (&raw mut context.uc_sigmask).cast::<u64>();
     // SAFETY: a `sigset_t` begins with the kernel's 8 bytes.
     unsafe { &mut *set }

@@ -37,6 +37,11 @@ impl Frame {
         self.0 + CONTEXT
     }
 
+    /// The frame with this context.
+    pub const fn with_context(context: u64) -> Self {
+        Self(context.wrapping_sub(CONTEXT))
+    }
+
     /// The frame that a handler has returned from, with this stack pointer: the return address has been popped.
     pub const fn left(sp: u64) -> Self {
         Self(sp.wrapping_sub(CONTEXT))
@@ -45,6 +50,18 @@ impl Frame {
     /// The place of the alternate stack that is set when the frame is left.
     pub const fn stack(self) -> u64 {
         self.0 + STACK
+    }
+
+    /// A copy of it and of its vector registers, as far as they are in `state`, in free memory that ends at `top`.
+    pub fn keep_below(self, top: u64, state: &[u8]) -> Self {
+        let (kept, at) = place_below(top, state.len() as u64);
+        let copy = self.copy(if state.is_empty() { 0 } else { at });
+        for (place, bytes) in [(at, state), (kept.0, &copy[..])] {
+            let place = std::ptr::with_exposed_provenance_mut::<u8>(place as usize);
+            // SAFETY: the caller's memory.
+            unsafe { place.copy_from(bytes.as_ptr(), bytes.len()) };
+        }
+        kept
     }
 
     /// Its bytes, with the vector registers at `state`.
@@ -66,16 +83,21 @@ impl Frame {
 /// `get_sigframe`), for a thread that was interrupted with the stack pointer `sp`. `asks`: the handler asks for the
 /// alternate stack. `None` where the frame does not fit there.
 fn place(sp: u64, state_bytes: u64, asks: bool, stack: &Stack) -> Option<(Frame, u64)> {
-    const STATE_ALIGNMENT: u64 = 64;
-    const ALIGNMENT: u64 = 16;
     let nested = stack.is_in_use(sp);
     let below = sp.wrapping_sub(RED_ZONE_BYTES);
     let enters = asks && stack.is_set() && !stack.is_in_use(below);
-    let from = if enters { stack.top() } else { below };
-    let state = from.wrapping_sub(state_bytes) & !(STATE_ALIGNMENT - 1);
+    let (frame, state) = place_below(if enters { stack.top() } else { below }, state_bytes);
+    let fits = !(nested || enters) || stack.holds(frame.0);
+    fits.then_some((frame, state))
+}
+
+/// Where a frame and its extended state lie that end at `top`.
+fn place_below(top: u64, state_bytes: u64) -> (Frame, u64) {
+    const STATE_ALIGNMENT: u64 = 64;
+    const ALIGNMENT: u64 = 16;
+    let state = top.wrapping_sub(state_bytes) & !(STATE_ALIGNMENT - 1);
     let frame = (state.wrapping_sub(BYTES) & !(ALIGNMENT - 1)).wrapping_sub(8);
-    let fits = !(nested || enters) || stack.holds(frame);
-    fits.then_some((Frame(frame), state))
+    (Frame(frame), state)
 }
 
 /// Moves the kernel's frame at `frame` to where the kernel would natively have made it. `stack`: the alternate stack

@@ -15,11 +15,12 @@
 //! For every signal that the program handles the kernel has [`deliver::entry`], which begins with all signals
 //! blocked, so that none arrives while the engine works. A signal finds a thread in native code, in a fragment (the
 //! marks say what added code has changed), or in one of the short passages between the cache and the dispatcher
-//! (`passage`).
+//! (`passage`). One that arrives while a sample is taken is deferred until then (`defer`).
 
 pub mod actions;
 pub mod context;
 pub mod counts;
+pub mod defer;
 pub mod deliver;
 pub mod frame;
 pub mod kernel;
@@ -86,7 +87,10 @@ pub fn show_mask(thread: &mut Thread) {
 /// That failed: restores the mask.
 pub fn hide_mask(thread: &mut Thread) {
     let shown = std::mem::take(&mut thread.shown);
-    thread.slots().mask &= !shown;
+    if shown != 0 {
+        thread.block_signals();
+        thread.slots().mask &= !shown;
+    }
 }
 
 const _: () = assert!(CONTEXT_WORDS as u64 * 8 == Frame(0).info() - Frame(0).context());

@@ -13,7 +13,7 @@ use crate::{
     blocks::exact,
     lane::{
         registers::number::{RAX, RBX, RCX, RDI, RDX, RSI},
-        slots::{DISPATCH, LOOK_UP_EXACTLY, NEXT, RESUME, Slots},
+        slots::{DEFERS, DISPATCH, LOOK_UP_EXACTLY, NEXT, RESUME, Slots},
     },
 };
 
@@ -67,6 +67,8 @@ impl Machine<'_> {
             let instruction = Decoder::with_ip(64, code, at, DecoderOptions::NONE).decode();
             self.registers.rip = instruction.next_ip();
             match instruction.mnemonic() {
+                // From here on signals are deferred.
+                Mnemonic::Mov if is_slot(&instruction, DEFERS) => return Some(End::Dispatcher),
                 Mnemonic::Mov => self.moves(&instruction)?,
                 Mnemonic::Lea => {
                     let address = self.address(&instruction)?;
@@ -76,6 +78,10 @@ impl Machine<'_> {
                     Some(end) => return Some(end),
                     None => continue,
                 },
+                Mnemonic::Jrcxz if *self.register(Register::RCX)? == 0 => {
+                    self.registers.rip = instruction.near_branch_target();
+                }
+                Mnemonic::Jrcxz => {}
                 Mnemonic::Add => {}
                 Mnemonic::Rdfsbase => *self.register(instruction.op0_register())? = fs_base(),
                 Mnemonic::Sahf => self.registers.flags_from_ax(),
@@ -107,7 +113,12 @@ impl Machine<'_> {
 
     fn moves(&mut self, instruction: &Instruction) -> Option<()> {
         let value = match instruction.op1_kind() {
-            OpKind::Memory => *self.slot(instruction)?,
+            OpKind::Memory if instruction.segment_prefix() == Register::GS => *self.slot(instruction)?,
+            OpKind::Memory => {
+                let place = self.address(instruction)?;
+                // SAFETY: only exits are read in this way, which are made together with the code that names them.
+                unsafe { std::ptr::with_exposed_provenance::<u64>(place as usize).read_unaligned() }
+            }
             OpKind::Register => *self.register(instruction.op1_register())?,
             _ => instruction.immediate(1),
         };
@@ -171,6 +182,13 @@ impl Machine<'_> {
         }
         self.slots.get_mut(instruction.memory_displacement64() as usize / 8)
     }
+}
+
+/// Whether the first operand is this slot.
+fn is_slot(instruction: &Instruction, slot: u32) -> bool {
+    instruction.op0_kind() == OpKind::Memory
+        && instruction.segment_prefix() == Register::GS
+        && instruction.memory_displacement64() == u64::from(slot)
 }
 
 /// The calling thread's FS base; it is the thread that was interrupted.

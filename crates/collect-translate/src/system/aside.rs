@@ -54,16 +54,23 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     let Some(obstacle) = thread.obstacle else { return in_place(thread, exit) };
     engine.ending();
     thread.slots().mask |= engine.observer.stepping_aside(obstacle);
-    actions::give_back();
     engine.cache.set_mode(Mode::Off);
     engine.lead_out(leave_quietly as *const () as u64);
     process::stop();
     segment::leave_for_good(engine, thread, exit.back, exit.pc, Leave::SteppedAside);
 }
 
-/// The process has stepped aside: waits for other threads to leave the dispatcher, because their system calls may be
-/// forbidden from the calling thread's next one on. Called without the engine's lock, with signals blocked.
-pub fn let_others_out() {
+/// The process has stepped aside: the kernel gets the program's handlers back. Called without the engine's lock, with
+/// signals blocked.
+pub fn go_on_natively() {
+    // Their signals may be deferred, by the engine's handlers.
+    let_others_out();
+    actions::give_back();
+}
+
+/// Waits for other threads to leave the dispatcher, because their system calls may be forbidden from the calling thread's
+/// next one on.
+fn let_others_out() {
     /// In total a second: a thread may have to wait for a processor, or make a call that waits.
     const AT_MOST: usize = 20_000;
     for _ in 0..AT_MOST {
@@ -78,9 +85,8 @@ pub fn let_others_out() {
 
 /// Steps aside in a thread that runs natively, whose totals have been reported. Signals must be blocked.
 pub fn step_aside() {
-    actions::give_back();
     if !process::is_started() {
-        return;
+        return actions::give_back();
     }
     let thread = calling::current();
     engine::with(|engine| {
@@ -88,7 +94,7 @@ pub fn step_aside() {
         engine.lead_out(leave_quietly as *const () as u64);
         process::stop();
     });
-    let_others_out();
+    go_on_natively();
     if thread.is_some() {
         calling::set_gs_base(0);
     }

@@ -9,6 +9,8 @@ pub mod calls;
 pub mod draw;
 pub mod explicit;
 pub mod next;
+pub mod signals;
 pub mod stamp;
 pub mod thread;
 pub mod turn;
+pub mod vectors;

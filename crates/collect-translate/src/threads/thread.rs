@@ -32,6 +32,8 @@ pub struct Noticed {
     pub weight: Option<f32>,
     /// The number of accesses that are counted and still to come, including this one.
     pub ahead: i64,
+    /// What is to be added to the stack pointer, where it changes before the access.
+    pub sp: u64,
 }
 
 /// Words of a context, as the kernel reads it.
@@ -39,10 +41,6 @@ pub const CONTEXT_WORDS: usize = 38;
 
 /// The place of the vector registers in a lane: behind the slots.
 const VECTORS_OFFSET: u64 = 4 << 10;
-
-/// SSE, AVX and AVX-512 state in the standard format end at byte 2688 (Intel SDM volume 1, 13.5.6); the processor
-/// reports the offsets of the parts of an area.
-const VECTORS_BYTES: usize = 8 << 10;
 
 /// The part of a thread's state that only the thread itself uses.
 pub struct Thread {
@@ -95,9 +93,9 @@ impl Drop for Thread {
 }
 
 impl Thread {
-    /// The calling thread's state, in a lane of its own. Sets its GS base to the lane. `dispatcher`: the target of
-    /// exits.
-    pub fn attach(lanes: &mut Lanes, name: u64, dispatcher: u64) -> Option<Box<Self>> {
+    /// The calling thread's state, in a lane of its own. Sets its GS base to the lane. `dispatcher`, `deliverer`: the
+    /// targets of exits, and of the way out of the dispatcher if a signal was deferred.
+    pub fn attach(lanes: &mut Lanes, name: u64, [dispatcher, deliverer]: [u64; 2]) -> Option<Box<Self>> {
         let lane = lanes.take().ok()?;
         let base = lanes.base(lane);
         let slots = NonNull::new(std::ptr::with_exposed_provenance_mut::<Slots>(base as usize))?;
@@ -120,6 +118,7 @@ impl Thread {
         let slots = thread.slots();
         slots.this = base;
         slots.dispatch = dispatcher;
+        slots.deliver = deliverer;
         slots.stack = lanes.stack_top(lane);
         slots.vectors = base + VECTORS_OFFSET;
         slots.thread = this;
@@ -166,23 +165,19 @@ impl Thread {
         ((u128::from(mixed ^ mixed >> 31) * u128::from(n)) >> 64) as u64
     }
 
-    /// The program's registers in front of the instruction at `pc`.
+    /// The program's registers in front of the instruction at `pc`, with the vector registers if they were saved.
     pub fn registers(&mut self, pc: u64) -> Registers<'_> {
         let fs_base: u64;
         // SAFETY: reads a register.
         unsafe { asm!("rdfsbase {}", out(reg) fs_base, options(nostack, nomem, preserves_flags)) };
-        let vectors = self.slots().vectors;
-        let area = std::ptr::with_exposed_provenance::<u8>(vectors as usize);
-        // SAFETY: the area lies in the lane, and only the passage into the dispatcher writes there.
-        let xsave = unsafe { std::slice::from_raw_parts(area, VECTORS_BYTES) };
-        let slots = self.slots();
+        let &mut Slots { regs, flags, .. } = self.slots();
         Registers {
-            gpr: slots.regs,
+            gpr: regs,
             rip: pc,
-            rflags: slots.flags,
+            rflags: flags,
             fs_base,
             gs_base: Some(0),
-            xsave,
+            xsave: self.vectors(),
             known: Known::ALL,
         }
     }
@@ -238,7 +233,7 @@ impl Thread {
         // A handler of the program may have run since the block began, and had samples of its own. That does no harm,
         // because their weight changes slowly.
         let weight = drawn_as.map(|_| self.weight);
-        self.noticed.push(Noticed { access: *access, drawn_as, weight, ahead: ahead - done });
+        self.noticed.push(Noticed { access: *access, drawn_as, weight, ahead: ahead - done, sp: 0 });
     }
 }
 

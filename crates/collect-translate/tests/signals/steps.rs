@@ -2,8 +2,8 @@
 //! native thread goes.
 //!
 //! The function sets the trap flag itself, in the cache as natively, so each instruction is followed by a SIGTRAP. In
-//! the dispatcher, where that would be fatal, there are no steps: the trap flag is cleared in front of the system
-//! call that blocks all signals, until the function sets it again in its next part.
+//! the dispatcher, where that would be fatal, there are no steps: the trap flag is cleared in front of what blocks or
+//! defers all signals, until the function sets it again in its next part.
 
 use std::{
     arch::naked_asm,
@@ -65,10 +65,14 @@ extern "C" fn trap(_: libc::c_int, _: *mut siginfo_t, context: *mut ucontext_t) 
         states.push(Step { rip, state, suspended: LEFT.load(Relaxed) });
     }
     // SAFETY: code that is about to run.
-    let next = unsafe { (rip as *const [u8; 2]).read_unaligned() };
+    let next = unsafe { (rip as *const [u8; 18]).read_unaligned() };
     // SAFETY: the instruction before, of the same code: mov eax, 14.
     let before = unsafe { ((rip - 5) as *const [u8; 5]).read_unaligned() };
-    if next == [0x0f, 0x05] && before == [0xb8, 14, 0, 0, 0] {
+    let blocks = next.starts_with(&[0x0f, 0x05]) && before == [0xb8, 14, 0, 0, 0];
+    // mov qword ptr gs:[...], 1; mov rsp, gs:[...]
+    let defers = next.starts_with(&[0x65, 0x48, 0xc7, 0x04, 0x25])
+        && next.ends_with(&[1, 0, 0, 0, 0x65, 0x48, 0x8b, 0x24, 0x25]);
+    if blocks || defers {
         LEFT.fetch_add(1, Relaxed);
         context.uc_mcontext.gregs[REG_EFL as usize] &= !(TRAP as i64);
     }

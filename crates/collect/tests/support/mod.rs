@@ -91,6 +91,8 @@ impl Folder {
             settings,
             reason: "test".into(),
             time_memory: false,
+            streams: carom_collect::Streams::Own,
+            series: None,
         })
         .unwrap();
         let violations = carom_store::check(&outcome.dir).unwrap();

@@ -10,7 +10,9 @@ mod machine;
 mod plain;
 mod process;
 mod reuse;
+mod series;
 mod thread;
+mod usage;
 
 use carom_base::Nanos;
 use serde::{Deserialize, Serialize};
@@ -24,7 +26,9 @@ pub use process::{
     Aside, Exit, GeneratedInfo, MappingInfo, ModuleInfo, ProcessInfo, SegmentInfo, SharedMappingInfo,
 };
 pub use reuse::ReuseInfo;
+pub use series::{ParameterInfo, SeriesInfo};
 pub use thread::{FrameInfo, ThreadCounters, ThreadInfo};
+pub use usage::UsageInfo;
 
 /// The version of the manifest and of what its files mean. Readers refuse higher ones.
 pub const SCHEMA: u32 = 2;
@@ -66,6 +70,12 @@ pub struct Manifest {
     /// How reuse was looked for, where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reuse: Option<ReuseInfo>,
+    /// What the program used, where it ran without carom in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageInfo>,
+    /// Its place in a series of runs, where it is one of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<SeriesInfo>,
     /// Where.
     pub machine: MachineInfo,
     /// The MPI rank, where there is one.
@@ -100,6 +110,8 @@ impl Default for Manifest {
             cut_short: None,
             engine: EngineInfo::default(),
             reuse: None,
+            usage: None,
+            series: None,
             machine: MachineInfo::default(),
             rank: None,
             processes: Vec::new(),

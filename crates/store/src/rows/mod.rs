@@ -2,6 +2,7 @@
 
 mod access;
 mod event;
+mod footprint;
 mod name;
 mod object;
 mod reuse_cell;
@@ -13,6 +14,7 @@ mod stream_frame;
 use std::fmt;
 
 use access::{Accesses, check_access, encode_accesses, share_line};
+pub use footprint::FootprintRow;
 pub use name::{About, Name, Question};
 pub use object::HeapObject;
 pub use stack::{MAX_FRAMES, Stack};

@@ -13,8 +13,8 @@ use carom_base_stream::{
     frame::{BatchHead, Encoder, split},
 };
 use carom_store::{
-    About, CpuInfo, Exit, HeapObject, Manifest, MappingInfo, ModuleInfo, Name, ProcessInfo, Question, Stack,
-    StreamFrame, ThreadInfo, Writer, store_names,
+    About, CpuInfo, Exit, FootprintRow, HeapObject, Manifest, MappingInfo, ModuleInfo, Name, ProcessInfo,
+    Question, Stack, StreamFrame, ThreadInfo, Writer, store_names,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -31,6 +31,7 @@ pub struct Small {
     pub reuse: Vec<ReuseEvent>,
     pub cells: Vec<ReuseCell>,
     pub accesses: Vec<StreamFrame>,
+    pub memory: Vec<FootprintRow>,
     pub names: Vec<Name>,
 }
 
@@ -170,6 +171,10 @@ pub fn small() -> Small {
             answer: r#"{"name":"counter"}"#.to_owned(),
         }],
         stacks: vec![path],
+        memory: vec![
+            FootprintRow { time: at(500_000), resident: 1 << 20, reserved: 5 << 20 },
+            FootprintRow { time: at(900_000), resident: 2 << 20, reserved: 5 << 20 },
+        ],
     }
 }
 
@@ -204,6 +209,10 @@ impl Small {
             writer.flush();
         }
         for row in self.accesses.chunks(1) {
+            writer.push(row);
+            writer.flush();
+        }
+        for row in self.memory.chunks(1) {
             writer.push(row);
             writer.flush();
         }

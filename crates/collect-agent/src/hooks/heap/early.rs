@@ -179,19 +179,6 @@ macro_rules! careful {
 careful!(careful_free, LIBRARY_FREE, ignore);
 careful!(careful_realloc, LIBRARY_REALLOC, move_out);
 
-/// Where the careful functions lie.
-#[cfg(not(feature = "static-link"))]
-pub fn careful_code() -> std::ops::Range<u64> {
-    // The linker defines these for sections whose names are identifiers.
-    unsafe extern "C" {
-        #[link_name = "__start_carom_led_on"]
-        static START: u8;
-        #[link_name = "__stop_carom_led_on"]
-        static STOP: u8;
-    }
-    (&raw const START).addr() as u64..(&raw const STOP).addr() as u64
-}
-
 unsafe extern "C" fn move_out(block: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the program's arguments, the block being one of the buffer.
     unsafe { moved(block, size) }.unwrap_or_default()

@@ -1,4 +1,4 @@
-//! `malloc` and its kin: every program calls them all the time, and most are not recorded with `--objects`.
+//! `malloc` and its kin: every program calls them all the time, and where blocks are not followed it must cost nothing.
 //!
 //! So a hook is two moves and a jump through [`TARGETS`]. That leads to the C library's function itself, unless
 //! blocks are followed: then to ours in [`follow`], with the caller's stack and frame pointers as two further
@@ -8,26 +8,22 @@ mod early;
 mod follow;
 
 use std::{
-    ffi::{c_int, c_void},
+    ffi::c_void,
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
 use super::next::next;
 
 next!(MALLOC, c"malloc", __real_malloc, fn next_malloc(size: usize) -> *mut c_void);
-next!(CALLOC, c"calloc", __real_calloc, fn next_calloc(count: usize, size: usize) -> *mut c_void);
-next!(REALLOC, c"realloc", __real_realloc, fn next_realloc(block: *mut c_void, size: usize) -> *mut c_void);
-next!(REALLOCARRAY, c"reallocarray", __real_reallocarray,
-    fn next_reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void);
-next!(FREE, c"free", __real_free, fn next_free(block: *mut c_void) -> ());
-next!(POSIX_MEMALIGN, c"posix_memalign", __real_posix_memalign,
-    fn next_posix_memalign(place: *mut *mut c_void, alignment: usize, size: usize) -> c_int);
-next!(ALIGNED_ALLOC, c"aligned_alloc", __real_aligned_alloc,
-    fn next_aligned_alloc(alignment: usize, size: usize) -> *mut c_void);
-next!(MEMALIGN, c"memalign", __real_memalign,
-    fn next_memalign(alignment: usize, size: usize) -> *mut c_void);
-next!(VALLOC, c"valloc", __real_valloc, fn next_valloc(size: usize) -> *mut c_void);
-next!(PVALLOC, c"pvalloc", __real_pvalloc, fn next_pvalloc(size: usize) -> *mut c_void);
+next!(CALLOC, c"calloc", __real_calloc);
+next!(REALLOC, c"realloc", __real_realloc);
+next!(REALLOCARRAY, c"reallocarray", __real_reallocarray);
+next!(FREE, c"free", __real_free);
+next!(POSIX_MEMALIGN, c"posix_memalign", __real_posix_memalign);
+next!(ALIGNED_ALLOC, c"aligned_alloc", __real_aligned_alloc);
+next!(MEMALIGN, c"memalign", __real_memalign);
+next!(VALLOC, c"valloc", __real_valloc);
+next!(PVALLOC, c"pvalloc", __real_pvalloc);
 
 /// The hooks in the order of [`TARGETS`].
 const COUNT: usize = 10;
@@ -49,15 +45,14 @@ static TARGETS: [AtomicPtr<c_void>; COUNT] = [
 /// Has the hooks enter and remove blocks, or leads them to the C library.
 pub fn follow_heap(on: bool) {
     early::resolve();
+    follow::lead_on_to(early::found());
     lead_to(if on { follow::TARGETS } else { early::found() });
 }
 
+/// The hooks, and what translated code runs in their place: the C library's functions, or ours where blocks are
+/// `followed`. Ours lead on to the library's in the same way.
 #[cfg(not(feature = "static-link"))]
-pub use early::careful_code;
-
-/// The hooks and the C library's functions to which they lead while blocks are not followed.
-#[cfg(not(feature = "static-link"))]
-pub fn ways_to_library() -> [(*const c_void, *const c_void); COUNT] {
+pub fn ways_on(followed: bool) -> [[(*const c_void, *const c_void); COUNT]; 2] {
     // Defined by the hooks.
     unsafe extern "C" {
         static carom_hook_malloc: u8;
@@ -84,8 +79,13 @@ pub fn ways_to_library() -> [(*const c_void, *const c_void); COUNT] {
         &raw const carom_hook_pvalloc,
     ];
     early::resolve();
-    let found = early::found();
-    std::array::from_fn(|index| (hooks[index].cast(), found[index]))
+    let library = early::found();
+    let targets = if followed { follow::ENTRIES } else { library };
+    follow::lead_on_to(library);
+    [
+        std::array::from_fn(|index| (hooks[index].cast(), targets[index])),
+        std::array::from_fn(|index| (follow::WAYS[index], library[index])),
+    ]
 }
 
 /// A thread that is between two of these sees a block come or go unnoticed, which does no harm.

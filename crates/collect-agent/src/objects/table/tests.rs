@@ -13,7 +13,7 @@ impl Random {
 }
 
 fn object(base: u64, size: u64) -> Object {
-    Object { base, size, site: None }
+    Object { base, size, site: 0 }
 }
 
 fn bytes(object: Object) -> (u64, u64) {

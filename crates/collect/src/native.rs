@@ -1,0 +1,83 @@
+//! Runs without the agent: how long the program takes, and what it uses, when nobody looks inside.
+
+use std::time::Instant;
+
+use carom_base_sys::child::{self, Usage};
+use carom_store::{EngineInfo, Exit, SampleMeans, StoreError, UsageInfo, Writer};
+
+use crate::{
+    error::CollectError,
+    launch::{self, Streams},
+    manifest::{begin, seconds_since},
+    record::{Outcome, Request},
+};
+
+/// The engine's name in profiles of such runs.
+const NATIVE: &str = "native";
+
+/// Runs the program to its end. Leaves no profile.
+///
+/// # Errors
+/// It cannot be started.
+pub fn run_natively(argv: &[String], streams: Streams) -> Result<Exit, CollectError> {
+    used(argv, streams).map(|(exit, _)| exit)
+}
+
+/// Runs the program to its end, without the agent, and leaves a profile of what it used. The settings play no part.
+///
+/// # Errors
+/// See [`CollectError`]: the program has not run then, or its profile cannot be written.
+pub fn record_natively(request: &Request) -> Result<Outcome, CollectError> {
+    let program = request.argv.first().map_or("", String::as_str);
+    let name = program.rsplit('/').next().unwrap_or(program).to_owned();
+    let dir = request.profile_dir(&name)?;
+    let mut manifest = begin(request, name);
+    manifest.engine = EngineInfo {
+        name: NATIVE.into(),
+        reason: request.reason.clone(),
+        sample_means: SampleMeans::Nothing,
+        ..EngineInfo::default()
+    };
+    let writer = Writer::create(&dir, manifest.clone())?;
+    let (exit, usage) = match used(&request.argv, request.streams) {
+        Ok(done) => done,
+        Err(error) => {
+            // Nothing ran: leave nothing behind that we made.
+            drop(writer);
+            let _ = std::fs::remove_dir_all(&dir);
+            return Err(error);
+        }
+    };
+    manifest.usage = Some(usage);
+    manifest.exit = exit;
+    manifest.wall_s = seconds_since(&manifest);
+    manifest.complete = true;
+    let trouble: Option<StoreError> = writer.finish(manifest).err();
+    Ok(Outcome { dir, exit, trouble })
+}
+
+fn used(argv: &[String], streams: Streams) -> Result<(Exit, UsageInfo), CollectError> {
+    let program = || argv.first().cloned().unwrap_or_default();
+    let failed = |source| CollectError::NotExecutable { program: program(), source };
+    let own = child::own_peak_resident();
+    let begun = Instant::now();
+    let child = launch::start_natively(argv, streams).map_err(failed)?;
+    let (status, usage) = child::wait(child).map_err(failed)?;
+    let elapsed_ns = begun.elapsed().as_nanos() as u64;
+    Ok((launch::exit(status), info(&usage, elapsed_ns, own)))
+}
+
+fn info(usage: &Usage, elapsed_ns: u64, own_peak_resident: u64) -> UsageInfo {
+    UsageInfo {
+        elapsed_ns,
+        user_ns: usage.user_ns,
+        system_ns: usage.system_ns,
+        peak_resident_bytes: Some(usage.peak_resident_bytes).filter(|peak| *peak > own_peak_resident),
+        minor_faults: usage.minor_faults,
+        major_faults: usage.major_faults,
+        voluntary_switches: usage.voluntary_switches,
+        involuntary_switches: usage.involuntary_switches,
+        blocks_read: usage.blocks_read,
+        blocks_written: usage.blocks_written,
+    }
+}
