@@ -297,6 +297,17 @@ pub enum Parts {
     Variables,
     /// Heap blocks that the allocator has put side by side.
     Blocks,
+    /// The pieces of an array that threads work on, which are too small: each thread has many, side by side with those of others.
+    Pieces,
+}
+
+/// Data that threads hand to each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handed {
+    /// The array that it is; `None` where it has no name.
+    pub array: Option<String>,
+    /// Whether one thread writes it for the others.
+    pub by_one: bool,
 }
 
 /// What is to be put on different lines.
@@ -321,8 +332,8 @@ pub enum Remedy {
         offset: u32,
         /// How many.
         width: u32,
-        /// The array of whose elements these are one, if each is written by one thread for others.
-        handed: Option<String>,
+        /// What these are part of, if threads hand it to each other.
+        handed: Option<Handed>,
     },
     /// Threads wait for a lock or its like, or count references: use it less often, or have several.
     Contend(Contended),

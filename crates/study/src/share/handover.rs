@@ -1,7 +1,8 @@
-//! Data that one thread writes for others, place by place: slots of a ring, blocks of a pipeline.
+//! Data that threads write for each other, place by place: slots of a ring, blocks of a pipeline, items of a cache.
 //!
 //! Writer and reader are sampled, so they are mostly seen at different elements of a line, as if these were shared falsely. But every
-//! element is written by the one and read by the others: they would move between the threads wherever they lie.
+//! element is written by the one and read by the others: they would move between the threads wherever they lie. What tells both
+//! apart is how often they are seen at the same element: as often as chance makes it, or never.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +17,10 @@ const ONE_WRITER: f64 = 0.9;
 
 /// The least number of lines over which the data extends, and of meetings.
 const ENOUGH: (usize, u64) = (4, 20);
+
+/// The least number of lines of what several threads write: a few may be an array of words that all threads update, where padding
+/// would help.
+const ENOUGH_OF_SEVERAL: usize = 16;
 
 /// If elements are met at random, so many standard deviations below what chance makes at the same element are still chance.
 const BY_CHANCE: f64 = 2.0;
@@ -62,22 +67,31 @@ impl Handover {
 
     /// Notes in the lines which of their arrays are handed over.
     pub fn judge(self, lines: &mut BTreeMap<LineKey, LineTally>) {
-        let handed: BTreeSet<Whole> =
-            self.0.into_iter().filter(|(_, meetings)| meetings.hand_over()).map(|(whole, _)| whole).collect();
+        let mut handed: BTreeMap<usize, BTreeMap<Option<String>, bool>> = BTreeMap::new();
+        for ((object, array), meetings) in self.0 {
+            let by_one = meetings.by_one();
+            // What has a name has a layout: neighbours that different threads use there can be parted.
+            if meetings.hand_over()
+                && (by_one || array.is_none() && meetings.lines.len() >= ENOUGH_OF_SEVERAL)
+            {
+                handed.entry(object).or_default().insert(array, by_one);
+            }
+        }
         for tally in lines.values_mut() {
-            let of_object = handed.iter().filter(|(object, _)| *object == tally.object);
-            tally.handed = of_object.map(|(_, array)| array.clone()).collect();
+            tally.handed = handed.get(&tally.object).cloned().unwrap_or_default();
         }
     }
 }
 
 impl Meetings {
+    fn by_one(&self) -> bool {
+        self.written.values().copied().fold(0.0, f64::max) >= ONE_WRITER * self.all
+    }
+
     fn hand_over(&self) -> bool {
-        let most = self.written.values().copied().fold(0.0, f64::max);
         // Of a Poisson distribution.
         let by_chance = self.element_bytes / self.all / LINE_BYTES as f64 * self.events as f64;
-        most >= ONE_WRITER * self.all
-            && self.lines.len() >= ENOUGH.0
+        self.lines.len() >= ENOUGH.0
             && self.events >= ENOUGH.1
             && self.same_events > 0
             && self.same_events as f64 >= by_chance - BY_CHANCE * by_chance.sqrt()
@@ -110,13 +124,13 @@ mod tests {
     }
 
     #[test]
-    fn one_writer_and_as_many_meetings_as_chance_makes() {
+    fn as_many_meetings_at_one_element_as_chance_makes() {
         // An eighth of 80 meetings is at the same of eight elements.
         assert!(meetings(10, &[80.0], 10).hand_over());
         // 10 - 2 √10 is 3.7.
         assert!(meetings(10, &[80.0], 4).hand_over());
         assert!(!meetings(10, &[80.0], 3).hand_over(), "the reader has its own elements");
-        assert!(!meetings(10, &[40.0, 40.0], 10).hand_over(), "two threads count");
+        assert!(meetings(10, &[80.0], 10).by_one() && !meetings(10, &[40.0, 40.0], 10).by_one());
         assert!(!meetings(1, &[80.0], 10).hand_over(), "one line");
         // Of 24 meetings chance makes 3 at the same element, and now and then one.
         assert!(meetings(10, &[24.0], 1).hand_over() && !meetings(10, &[24.0], 0).hand_over());

@@ -14,8 +14,8 @@ use super::remedy::{Elements, remedy};
 use super::tally::{Exchange, LineKey, LineTally, SiteKey, SiteTally};
 use super::volumes::fraction;
 use super::{
-    Contended, LineFinding, MAX_LINES, MAX_SITES, MAX_USERS, Parts, Primitive, Remedy, SharedLine, Site,
-    ThreadPair,
+    Contended, Handed, LineFinding, MAX_LINES, MAX_SITES, MAX_USERS, Parts, Primitive, Remedy, SharedLine,
+    Site, ThreadPair,
 };
 use crate::Estimate;
 use crate::recording::Names;
@@ -69,7 +69,11 @@ fn finding(
         .collect();
     let contention = |cell: &Cell, part: &Part| Contended {
         primitive: part.of,
-        name: part.whole.clone().or_else(|| Some(primitive::whole(&name(cell)?).to_owned())),
+        name: part
+            .whole
+            .clone()
+            .or_else(|| Some(primitive::whole(&name(cell)?).to_owned()))
+            .filter(|_| !part.of.is_of_library()),
         users: users_of(&named, part.of, cell.extent),
         elsewhere: false,
     };
@@ -77,9 +81,9 @@ fn finding(
     let mut remedy = remedy(exchange, &tally.exchanged, cells, tally.alike, name, array, contention);
     if let Remedy::ShareLess { offset, handed, .. } = &mut remedy
         && let Some(cell) = cells.iter().find(|cell| cell.extent.offset == *offset)
-        && tally.handed.contains(&cell.array)
+        && let Some(by_one) = tally.handed.get(&cell.array)
     {
-        handed.clone_from(&cell.array);
+        *handed = Some(Handed { array: cell.array.clone(), by_one: *by_one });
     }
     if let Remedy::Pad(padding) | Remedy::PadThenShareLess { padding, .. } = &mut remedy
         && padding.of == Parts::Fields
@@ -122,7 +126,10 @@ fn parts(objects: &[DataObject]) -> Parts {
 /// The functions of the program that use a primitive, most samples first, each with the line where most of them take it.
 pub(super) fn users<'a>(sites: impl Iterator<Item = &'a Site>, of: Primitive) -> Vec<Frame> {
     let mut sites: Vec<&Site> = sites.filter(|site| primitive::of_path(&site.frames) == Some(of)).collect();
-    sites.sort_by_key(|site| primitive::gives_back(&site.frames));
+    // A function that ends by giving a lock back is left already: its caller would seem to take it.
+    if sites.iter().any(|site| !primitive::gives_back(&site.frames)) {
+        sites.retain(|site| !primitive::gives_back(&site.frames));
+    }
     let mut found: Vec<(Frame, u64)> = Vec::new();
     for site in sites {
         let Some(user) = primitive::user(&site.frames) else { continue };

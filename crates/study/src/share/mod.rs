@@ -13,6 +13,7 @@
 //! own mix only where there is nothing better ([`LineFinding::basis`]).
 
 mod analyse;
+mod c_library;
 mod extent;
 mod findings;
 mod handover;
@@ -23,10 +24,12 @@ mod matrix;
 mod naive;
 mod objects;
 mod order;
+mod own_count;
 mod own_lock;
 mod parts;
 mod pattern;
 mod periods;
+mod pieces;
 mod primitive;
 mod protected;
 mod ranges;

@@ -1,6 +1,7 @@
 //! Lines by what lies on them: sharing on many lines of one object, or of many objects of one kind, is one finding.
 
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 
 use carom_base::{Addr, Sample, SampleOutcome};
 use carom_study_stats::TimeBlocks;
@@ -10,7 +11,10 @@ use super::lines::{share, users};
 use super::matrix::Volume;
 use super::scale::Scale;
 use super::tally::{LineKey, LineTally, Turns};
-use super::{Contended, LineFinding, MIN_LINE_EVENTS, ObjectFinding, Primitive, Remedy, Unit, primitive};
+use super::{
+    Contended, LineFinding, MIN_LINE_EVENTS, ObjectFinding, Padding, Parts, Primitive, Remedy, Unit, pieces,
+    primitive,
+};
 use crate::recording::Names;
 use crate::symbols::{DataObject, ObjectKind};
 
@@ -169,7 +173,9 @@ impl Objects {
                 numbers.iter().filter_map(|number| ranked.get(*number)).map(|(_, tally)| tally).collect();
             let volume =
                 |of: fn(&Volume) -> f64| tallies.iter().map(|tally| of(&tally.basis().1.volume)).sum();
-            let listed: Vec<usize> = numbers.iter().copied().filter(|number| *number < lines.len()).collect();
+            let mut listed: Vec<usize> =
+                numbers.iter().copied().filter(|number| *number < lines.len()).collect();
+            telling_first(&mut listed, lines);
             let worst = listed.first().and_then(|number| lines.get(*number));
             let (Some(group), Some(worst)) = (self.0.get(object), worst) else { continue };
             let (true_sharing, false_sharing) =
@@ -191,7 +197,7 @@ impl Objects {
                 true_sharing,
                 false_sharing,
                 events,
-                remedy: pooled.unwrap_or_else(|| worst.remedy.clone()),
+                remedy: pooled.unwrap_or_else(|| of_all(&worst.remedy, &tallies)),
                 spread,
                 other_lines: numbers.len() - listed.len(),
                 lines: listed,
@@ -199,6 +205,36 @@ impl Objects {
         }
         found.sort_by(|a, b| concerned(b).total_cmp(&concerned(a)).then(b.events.cmp(&a.events)));
         found
+    }
+}
+
+/// Puts that line first of which the advice concerns most of the accesses: the first of those that need the same kind of change.
+/// What lies beside a lock moves with it: a lock on the first line stays there.
+fn telling_first(listed: &mut [usize], lines: &[LineFinding]) {
+    let known = || listed.iter().filter_map(|number| lines.get(*number));
+    if known().next().is_some_and(|line| matches!(line.remedy, Remedy::Contend(_))) {
+        return;
+    }
+    let share = |of: &LineFinding| -> f64 {
+        let alike = known().filter(|line| discriminant(&line.remedy) == discriminant(&of.remedy));
+        alike.map(|line| line.share.value).sum()
+    };
+    let shares: Vec<f64> = known().map(share).collect();
+    // The last of several maxima is taken, so the first line comes last.
+    let most = (0..shares.len()).rev().max_by(|a, b| shares[*a].total_cmp(&shares[*b]));
+    if let Some(head) = most.and_then(|first| listed.get_mut(..=first)) {
+        head.rotate_right(1);
+    }
+}
+
+/// The advice for one line, as it is for all lines of the object.
+fn of_all(one: &Remedy, lines: &[&LineTally]) -> Remedy {
+    match one {
+        Remedy::Pad(padding) if pieces::are_too_small(padding, lines) => {
+            let (at_line_offsets, fields) = (Vec::new(), Vec::new());
+            Remedy::Pad(Padding { at_line_offsets, fields, of: Parts::Pieces })
+        }
+        one => one.clone(),
     }
 }
 

@@ -44,12 +44,12 @@ pub(super) fn is_function(name: &str) -> bool {
         && words.iter().all(|word| is_one_of(&ACTIONS, word) || is_one_of(&QUALIFIERS, word))
 }
 
-fn is_one_of(known: &[&str], word: &str) -> bool {
+pub(super) fn is_one_of(known: &[&str], word: &str) -> bool {
     known.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
 /// The words of an identifier: `wait_lock_`, `waitLock2`.
-fn words(identifier: &str) -> impl DoubleEndedIterator<Item = &str> {
+pub(super) fn words(identifier: &str) -> impl DoubleEndedIterator<Item = &str> {
     let parts = identifier.split(|letter: char| !letter.is_alphabetic()).filter(|part| !part.is_empty());
     parts.flat_map(|part| {
         let mut ends: Vec<usize> = part

@@ -9,6 +9,7 @@ use super::layout::{Cell, Part, cells};
 use super::tally::{LineKey, LineTally, SiteKey, SiteTally};
 use super::{Primitive, own_lock, primitive};
 use crate::recording::Names;
+use crate::symbols::array_of;
 
 /// The primitives that accesses belong to, by where they are made.
 #[derive(Default)]
@@ -34,7 +35,7 @@ impl Primitives {
             cell.part = by_type
                 .or_else(|| self.by_code(cell, &sites, roster, names).map(|of| Part { of, whole: None }))
                 .or_else(|| Some(part((Primitive::OwnLock, own_lock::of_field(field.as_deref()?)?))));
-            cell.array = field.as_deref().and_then(|name| Some(name.split_once('[')?.0.to_owned()));
+            cell.array = field.as_deref().and_then(|name| Some(array_of(name)?.to_owned()));
             cell.named = field.is_some();
             fields.push(field);
         }
@@ -42,7 +43,8 @@ impl Primitives {
         cells
     }
 
-    /// The primitive whose code makes at least half of the accesses.
+    /// The primitive whose code makes at least half of the accesses; of those that a library has for its own, at least half of the
+    /// writes, since a stream or an allocator also reads and copies what is the program's.
     fn by_code(
         &mut self,
         cell: &Cell,
@@ -50,16 +52,22 @@ impl Primitives {
         roster: Roster<'_>,
         names: &mut dyn Names,
     ) -> Option<Primitive> {
-        let mut all = 0;
-        let mut seen: BTreeMap<Primitive, u64> = BTreeMap::new();
+        let (mut all, mut writes) = (0, 0);
+        let mut seen: BTreeMap<Primitive, (u64, u64)> = BTreeMap::new();
         for (key, site) in sites.iter().filter(|(key, _)| key.extent.common(cell.extent).is_some()) {
-            all += site.seen;
+            let written = if key.kind.writes() { site.seen } else { 0 };
+            (all, writes) = (all + site.seen, writes + written);
             if let Some(of) = self.of_site((roster.process(key.thread), key.ip, site.stack()), names) {
-                *seen.entry(of).or_default() += site.seen;
+                let sum = seen.entry(of).or_default();
+                *sum = (sum.0 + site.seen, sum.1 + written);
             }
         }
-        let (of, most) = seen.into_iter().max_by_key(|(_, seen)| *seen)?;
-        (2 * most >= all).then_some(of)
+        let (of, most) = seen.into_iter().max_by_key(|(_, seen)| seen.0)?;
+        let half = match of.is_of_library() {
+            true => writes > 0 && 2 * most.1 >= writes,
+            false => 2 * most.0 >= all,
+        };
+        half.then_some(of)
     }
 
     /// The primitive whose code accesses from here.

@@ -3,7 +3,7 @@
 //! The bytes of a lock belong together: all its threads use all of them. So nothing inside one is false sharing, and no advice
 //! takes it apart.
 
-use super::own_lock;
+use super::{c_library, own_count, own_lock};
 use crate::symbols::{Frame, Layer, layer};
 
 /// What threads use to take turns or to count their references.
@@ -27,6 +27,10 @@ pub enum Primitive {
     Semaphore,
     /// A flag that something was done once.
     Once,
+    /// What the streams of a language's library lock: `FILE`, `std::cout`, Rust's `Stdout`.
+    Stream,
+    /// What a memory allocator locks.
+    Allocator,
     /// The number of those that hold an object: `shared_ptr`, `Arc`.
     ReferenceCount,
 }
@@ -34,17 +38,32 @@ pub enum Primitive {
 impl Primitive {
     /// Whether data beside it may belong to it: what is only touched by who holds it.
     pub const fn protects(self) -> bool {
-        matches!(self, Self::Mutex | Self::Critical | Self::RwLock | Self::Spinlock | Self::OwnLock)
+        matches!(
+            self,
+            Self::Mutex
+                | Self::Critical
+                | Self::RwLock
+                | Self::Spinlock
+                | Self::OwnLock
+                | Self::Stream
+                | Self::Allocator
+        )
+    }
+
+    /// Whether it is all of an object of a library, in whose fields the program's author has no interest.
+    pub const fn is_of_library(self) -> bool {
+        matches!(self, Self::Stream | Self::Allocator)
     }
 }
 
 use Primitive::{
-    Barrier, Condition, Critical, Mutex, Once, OwnLock, ReferenceCount, RwLock, Semaphore, Spinlock,
+    Allocator, Barrier, Condition, Critical, Mutex, Once, OwnLock, ReferenceCount, RwLock, Semaphore,
+    Spinlock, Stream,
 };
 
 /// Functions by the beginnings of their names, leading underscores left out: of POSIX threads, C11, GNU and LLVM OpenMP, GLib,
 /// and of C++ and Rust where symbols have their scopes.
-const FUNCTIONS: [(&str, Primitive); 46] = [
+const FUNCTIONS: [(&str, Primitive); 48] = [
     ("pthread_mutex_", Mutex),
     ("mtx_", Mutex),
     ("omp_set_lock", Mutex),
@@ -89,13 +108,15 @@ const FUNCTIONS: [(&str, Primitive); 46] = [
     ("new_sem_", Semaphore),
     ("pthread_once", Once),
     ("std::sys::sync::once::", Once),
+    ("g_object_ref", ReferenceCount),
+    ("g_object_unref", ReferenceCount),
     ("std::_Sp_counted_base", ReferenceCount),
     ("std::__shared_count", ReferenceCount),
 ];
 
 /// Functions by where their sources lie, for those that were inlined: DWARF names these without their scopes. Headers of
 /// libstdc++ and libc++, Rust's standard library, parking_lot.
-const SOURCES: [(&str, Primitive); 19] = [
+const SOURCES: [(&str, Primitive); 21] = [
     ("/bits/std_mutex.h", Mutex),
     ("/__mutex/", Mutex),
     ("/sys/sync/mutex/", Mutex),
@@ -111,6 +132,8 @@ const SOURCES: [(&str, Primitive); 19] = [
     ("/bits/semaphore_base.h", Semaphore),
     ("/std/src/sync/barrier.rs", Barrier),
     ("/std/src/sync/once", Once),
+    ("/std/src/sync/reentrant_lock.rs", Stream),
+    ("/std/src/io/stdio.rs", Stream),
     ("/bits/shared_ptr_base.h", ReferenceCount),
     ("/__memory/shared_", ReferenceCount),
     ("/alloc/src/sync.rs", ReferenceCount),
@@ -118,8 +141,11 @@ const SOURCES: [(&str, Primitive); 19] = [
 ];
 
 /// Functions that make an access on behalf of their callers.
-const HELPERS: [&str; 9] = [
+const HELPERS: [&str; 12] = [
     "lll_",
+    "memcpy",
+    "memmove",
+    "mempcpy",
     "gomp_mutex_",
     "futex_",
     "gthread_",
@@ -134,9 +160,12 @@ const HELPERS: [&str; 9] = [
 const HELPER_SOURCES: [&str; 5] =
     ["/ext/atomicity.h", "/bits/atomic_base.h", "/bits/gthr", "/core/src/sync/atomic.rs", "/lock_api-"];
 
-/// The primitive whose code makes an access with this call path (innermost function first).
+/// The primitive whose code makes an access with this call path (innermost function first). A mutex that is part of a stream or
+/// of an allocator is that one's.
 pub(super) fn of_path(path: &[Frame]) -> Option<Primitive> {
-    path.iter().find(|frame| !helps(frame)).and_then(of_function)
+    let mut within = path.iter().skip_while(|frame| helps(frame)).map_while(of_function);
+    let innermost = within.next()?;
+    Some(within.find(|outer| outer.is_of_library()).unwrap_or(innermost))
 }
 
 /// The function of the program that uses the primitive: the first that belongs neither to it nor to a language's library.
@@ -184,7 +213,13 @@ fn of_function(frame: &Frame) -> Option<Primitive> {
     let by_name = FUNCTIONS.iter().find(|(beginning, _)| name.starts_with(beginning));
     let file = frame.file.as_deref().unwrap_or_default();
     let known = by_name.or_else(|| SOURCES.iter().find(|(part, _)| file.contains(part)));
-    let own = || (layer(frame) == Layer::Program && own_lock::is_function(name)).then_some(OwnLock);
+    let own = || match layer(frame) {
+        Layer::Program if own_lock::is_function(name) => Some(OwnLock),
+        Layer::Program if own_count::is_function(name) => Some(ReferenceCount),
+        Layer::Program => None,
+        Layer::Allocator => Some(Allocator),
+        Layer::Library => c_library::primitive(name),
+    };
     known.map(|(_, primitive)| *primitive).or_else(own)
 }
 
@@ -219,6 +254,13 @@ mod tests {
         let mutex = path(&[("__lll_lock_wait", ""), ("___pthread_mutex_lock", ""), ("push", "queue.c")]);
         assert_eq!(of_path(&mutex), Some(Mutex));
         assert_eq!(user(&mutex).and_then(|frame| frame.function.as_deref()), Some("push"));
+        let print = path(&[
+            ("lock", "/rustc/0123/library/std/src/sys/sync/mutex/futex.rs"),
+            ("lock", "/rustc/0123/library/std/src/sync/reentrant_lock.rs"),
+            ("_print", "/rustc/0123/library/std/src/io/stdio.rs"),
+            ("report", "src/main.rs"),
+        ]);
+        assert_eq!(of_path(&print), Some(Stream));
         // A condition variable releases the mutex: these accesses are the mutex's.
         let within =
             path(&[("__pthread_mutex_unlock_usercnt", ""), ("pthread_cond_wait", ""), ("pop", "queue.c")]);

@@ -40,8 +40,8 @@ pub(super) struct LineTally {
     pub alike: bool,
     /// And it moves with a lock that they use alike.
     pub locked: bool,
-    /// The arrays of the object that are handed from thread to thread; `None` is what has no name.
-    pub handed: BTreeSet<Option<String>>,
+    /// The arrays of the object that are handed from thread to thread, and whether by one thread; `None` is what has no name.
+    pub handed: BTreeMap<Option<String>, bool>,
     /// The bytes as runs, once all accesses are known.
     pub cells: Vec<Cell>,
 }
@@ -139,7 +139,7 @@ impl LineTally {
             Some((written, accessed))
                 if move_together(&self.cells, written, accessed)
                     || self.locked && have_no_owner(written, accessed)
-                    || written.is_of_one_array(accessed) && self.handed.contains(&written.array) =>
+                    || written.is_of_one_array(accessed) && self.handed.contains_key(&written.array) =>
             {
                 SharingClass::True
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Primitive;
-use super::layout::{Cell, Use};
+use super::layout::{Cell, Part, Use};
 use super::tally::{LineKey, LineTally};
 
 /// Pairs of writes of one place from which on it is known how threads use an object.
@@ -81,9 +81,10 @@ impl Usage {
     }
 }
 
-/// A lock of the program's own is one only if several threads read and change one word of it at once.
+/// A lock of the program's own, or a count of references, is one only if several threads read and change one word of it at once.
 pub(super) fn drop_doubtful(lines: &mut BTreeMap<LineKey, LineTally>) {
-    let own = |cell: &Cell| cell.part.as_ref().is_some_and(|part| part.of == Primitive::OwnLock);
+    let guessed = |part: &Part| matches!(part.of, Primitive::OwnLock | Primitive::ReferenceCount);
+    let own = |cell: &Cell| cell.part.as_ref().is_some_and(guessed);
     let proven = |tally: &LineTally| tally.cells.iter().any(|cell| own(cell) && cell.exchangers() > 1);
     let objects: BTreeSet<usize> = lines.values().filter(|tally| proven(tally)).map(|t| t.object).collect();
     let doubtful = lines.values_mut().filter(|tally| !objects.contains(&tally.object));

@@ -237,6 +237,11 @@ impl DebugInfo {
         self.encoding(unit).map_or(0, |encoding| encoding.address_size.into())
     }
 
+    /// The root entry of a unit.
+    pub(super) fn root(&self, unit: usize) -> Option<DieRef> {
+        Some(DieRef { unit, offset: self.units().all.get(unit)?.header.root_offset() })
+    }
+
     /// Namespaces, types and functions of a unit and how they nest.
     pub(super) fn scopes(&self, unit: usize) -> Arc<ScopeIndex> {
         let mut cache = self.scopes.borrow_mut();
@@ -254,8 +259,7 @@ impl DebugInfo {
         let units = self.units();
         let own = units.all.get(..units.types)?;
         let same = |unit: &Unit| unit.header.debug_info_offset() == Some(start);
-        let index = own.iter().position(same)?;
-        Some(DieRef { unit: index, offset: own.get(index)?.header.root_offset() })
+        self.root(own.iter().position(same)?)
     }
 
     /// The addresses of a function or block, as the module states them.

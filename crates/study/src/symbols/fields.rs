@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::subscripts::Subscripts;
+
 /// Types nest by value only so deep; a table with a cycle is broken.
 const MAX_NESTING: usize = 32;
 
@@ -15,12 +17,12 @@ const MAX_PARTS: usize = 1 << 16;
 pub(super) enum Shape<T> {
     /// One value: a number, a pointer, an enumeration, or something unknown.
     Leaf,
-    /// An array in row-major order.
+    /// An array.
     Array {
         /// The type of one element.
         element: T,
-        /// Number of elements per dimension, the outermost first; the first is not used.
-        dimensions: Vec<u64>,
+        /// How its elements are numbered.
+        subscripts: Subscripts,
     },
     /// A struct, class or tuple.
     Record {
@@ -67,11 +69,11 @@ fn name_within<T: TypeTable>(table: &T, of: T::Type, name: &str, bytes: Range<u6
     let Some(depth) = depth.checked_sub(1) else { return name.to_owned() };
     match &*table.shape(of) {
         Shape::Leaf => name.to_owned(),
-        Shape::Array { element, dimensions } => {
+        Shape::Array { element, subscripts } => {
             let Some((first, last)) = elements(table.size(*element), &bytes) else { return name.to_owned() };
-            let first_name = format!("{name}{}", subscripts(first, dimensions));
+            let first_name = format!("{name}{}", subscripts.of(first));
             if first < last {
-                return format!("{first_name}..{}", subscripts(last, dimensions));
+                return format!("{first_name}..{}", subscripts.of(last));
             }
             let start = first * table.size(*element);
             name_within(table, *element, &first_name, bytes.start - start..bytes.end - start, depth)
@@ -136,8 +138,8 @@ impl Found {
         let depth = depth.saturating_sub(1);
         match &*shape {
             Shape::Leaf => self.fields.push((place, name.to_owned())),
-            Shape::Array { element, dimensions } => {
-                self.collect_array(table, *element, dimensions, name, place, depth);
+            Shape::Array { element, subscripts } => {
+                self.collect_array(table, *element, subscripts, name, place, depth);
             }
             Shape::Record { members, transparent } => {
                 for run in members.chunk_by(|a, b| a.bits && b.bits && overlaps(&a.bytes, &b.bytes)) {
@@ -172,7 +174,7 @@ impl Found {
         &mut self,
         table: &T,
         element: T::Type,
-        dimensions: &[u64],
+        subscripts: &Subscripts,
         name: &str,
         place: Range<u64>,
         depth: usize,
@@ -185,11 +187,11 @@ impl Found {
         };
         if stride == 1 && first < last {
             // Sixty-four lines for the characters of a string would tell nobody anything.
-            let range = format!("{name}{}..{}", subscripts(first, dimensions), subscripts(last, dimensions));
+            let range = format!("{name}{}..{}", subscripts.of(first), subscripts.of(last));
             return self.fields.push((shifted(&visible, place.start), range));
         }
         for index in first..=last {
-            let name = format!("{name}{}", subscripts(index, dimensions));
+            let name = format!("{name}{}", subscripts.of(index));
             let start = place.start + index * stride;
             self.collect(table, element, &name, start..start.saturating_add(stride), depth);
         }
@@ -205,18 +207,6 @@ impl Found {
 /// First and last element of an array that `bytes` touches; `None` where elements have no size.
 fn elements(stride: u64, bytes: &Range<u64>) -> Option<(u64, u64)> {
     Some((bytes.start.checked_div(stride)?, bytes.end.checked_sub(1)?.checked_div(stride)?))
-}
-
-/// `[i][j]` of element number `index` in row-major order.
-fn subscripts(index: u64, dimensions: &[u64]) -> String {
-    let mut rest = index;
-    let mut text = Vec::new();
-    for size in dimensions.iter().skip(1).rev() {
-        text.push(format!("[{}]", rest.checked_rem(*size).unwrap_or(0)));
-        rest = rest.checked_div(*size).unwrap_or(0);
-    }
-    text.push(format!("[{rest}]"));
-    text.into_iter().rev().collect()
 }
 
 /// `name.member`; Rust's `__0` is written as in the source, `.0`.
@@ -297,7 +287,7 @@ mod tests {
     #[test]
     fn rows_come_before_columns() {
         // long a[2][3]: element 5 is the last, [1][2].
-        let array = Shape::Array { element: LONG, dimensions: vec![2, 3] };
+        let array = Shape::Array { element: LONG, subscripts: Subscripts::of_c(&[2, 3]) };
         let table = table(vec![(48, array)]);
         assert_eq!(name_at(&table, 2, "a", 40..48), "a[1][2]");
         assert_eq!(name_at(&table, 2, "a", 16..32), "a[0][2]..[1][0]", "a vector load across the rows");
@@ -309,7 +299,7 @@ mod tests {
     fn a_union_is_drawn_by_its_first_members() {
         // union { char tag; long parts[2]; }: the tag speaks for byte 0, the array for what it leaves: the rest of
         // its first element and the second.
-        let array = Shape::Array { element: LONG, dimensions: vec![2] };
+        let array = Shape::Array { element: LONG, subscripts: Subscripts::of_c(&[2]) };
         let both = Shape::Union(vec![member("tag", 0..1, BYTE), member("parts", 0..16, 2)]);
         let table = table(vec![(16, array), (16, both)]);
         let fields = fields_in(&table, 3, "u", 16, 0..64);
@@ -323,7 +313,10 @@ mod tests {
         assert!(name_at(&table, 2, "x", 0..4).starts_with("x.a.a"));
         assert!(fields_in(&table, 2, "x", 8, 0..8).len() <= MAX_PARTS);
         // An array of more than the address space.
-        let huge = Table(vec![(u64::MAX, Shape::Leaf), (8, Shape::Array { element: 0, dimensions: vec![] })]);
+        let huge = Table(vec![
+            (u64::MAX, Shape::Leaf),
+            (8, Shape::Array { element: 0, subscripts: Subscripts::default() }),
+        ]);
         assert_eq!(drawn(&fields_in(&huge, 1, "x", 8, 0..8)), [(0, u64::MAX, "x[0]")]);
     }
 }

@@ -27,6 +27,7 @@ mod process;
 mod regular;
 mod scopes;
 mod source;
+mod subscripts;
 mod thread_locals;
 mod types;
 mod units;
@@ -40,6 +41,7 @@ pub(crate) use object::UNKNOWN_HEAP;
 pub use process::{Images, Mapping, Module, Note, Problem, StackFrame, Symbols, ThreadStack};
 pub use source::Excerpt;
 pub(crate) use source::Sources;
+pub(crate) use subscripts::array_of;
 
 use std::path::PathBuf;
 
@@ -122,6 +124,11 @@ mod number {
 }
 
 impl ArrayObject {
+    /// Whether its elements are of a type with fields.
+    pub fn is_of_records(&self) -> bool {
+        ["struct ", "class ", "union "].iter().any(|keyword| self.element.starts_with(keyword))
+    }
+
     /// The number of the element that holds this byte.
     pub fn index(&self, at: Addr) -> u64 {
         at.0.saturating_sub(self.base.0).checked_div(self.element_bytes).unwrap_or(0)

@@ -7,6 +7,7 @@ use gimli::{AttributeValue, DwTag, Operation};
 
 use super::dwarf::{DebugInfo, DieRef, Entry, Value};
 use super::fields::{Member, Shape, TypeTable};
+use super::subscripts::{Dimension, Subscripts};
 
 /// Chains of typedefs and qualifiers, and types in types by value; more is a cycle.
 const MAX_CHAIN: usize = 64;
@@ -15,6 +16,15 @@ const MAX_CHAIN: usize = 64;
 const LIBRARIES: [&str; 5] = ["std", "core", "alloc", "__gnu_cxx", "crossbeam_utils"];
 
 const BITS_PER_BYTE: u64 = 8;
+
+/// Here the first subscript counts fastest.
+const FORTRAN: [gimli::DwLang; 5] = [
+    gimli::DW_LANG_Fortran77,
+    gimli::DW_LANG_Fortran90,
+    gimli::DW_LANG_Fortran95,
+    gimli::DW_LANG_Fortran03,
+    gimli::DW_LANG_Fortran08,
+];
 
 impl TypeTable for DebugInfo {
     type Type = DieRef;
@@ -97,7 +107,7 @@ impl DebugInfo {
             _ if stated.is_some() => stated,
             gimli::DW_TAG_array_type => {
                 let element = self.size_within(self.type_of(of)?, depth)?;
-                self.dimensions(of).into_iter().try_fold(element, u64::checked_mul)
+                self.subscripts(of).elements()?.checked_mul(element)
             }
             tag if is_pointer(tag) || tag == gimli::DW_TAG_ptr_to_member_type => {
                 Some(self.address_size(of.unit))
@@ -123,7 +133,7 @@ impl DebugInfo {
         let (of, entry) = self.unqualified(of)?;
         match entry.tag() {
             gimli::DW_TAG_array_type => {
-                Some(Shape::Array { element: self.type_of(of)?, dimensions: self.dimensions(of) })
+                Some(Shape::Array { element: self.type_of(of)?, subscripts: self.subscripts(of) })
             }
             gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => self.read_record(of, depth),
             gimli::DW_TAG_union_type => {
@@ -235,27 +245,39 @@ impl DebugInfo {
         let end = first.checked_add(size)?.checked_add(BITS_PER_BYTE - 1)?;
         Some(first / BITS_PER_BYTE..end / BITS_PER_BYTE)
     }
+}
 
-    /// The number of elements in each dimension; 0 where it is not stated.
-    fn dimensions(&self, array: DieRef) -> Vec<u64> {
+impl DebugInfo {
+    /// The dimensions of an array type.
+    pub(super) fn subscripts(&self, array: DieRef) -> Subscripts {
+        let language = self.language(array.unit);
+        // Where no lower bound is stated, it is the language's.
+        let lowest = language.and_then(|language| language.default_lower_bound()).unwrap_or(0) as i64;
         let children = self.children(array);
         let subranges = children.iter().filter(|(_, entry)| entry.tag() == gimli::DW_TAG_subrange_type);
-        subranges
-            .map(|(_, entry)| {
-                let count = entry.attr_value(gimli::DW_AT_count).and_then(|count| count.udata_value());
-                let upper = entry.attr_value(gimli::DW_AT_upper_bound).and_then(|bound| upper_bound(&bound));
-                count.or_else(|| upper?.checked_add(1)).unwrap_or(0)
-            })
-            .collect()
+        let dimension = |entry: &Entry| {
+            let bound = |name| entry.attr_value(name).and_then(|value| bound(&value));
+            let lower = bound(gimli::DW_AT_lower_bound).unwrap_or(lowest);
+            let count = entry.attr_value(gimli::DW_AT_count).and_then(|count| count.udata_value());
+            // GCC writes the upper bound of an empty array as -1.
+            let upper = || bound(gimli::DW_AT_upper_bound)?.checked_sub(lower)?.checked_add(1);
+            let count = count.or_else(|| u64::try_from(upper()?).ok()).unwrap_or(0);
+            Dimension { lower, count }
+        };
+        let dimensions = subranges.map(|(_, entry)| dimension(entry)).collect();
+        Subscripts { dimensions, first_fastest: language.is_some_and(|language| FORTRAN.contains(&language)) }
+    }
+
+    fn language(&self, unit: usize) -> Option<gimli::DwLang> {
+        match self.entry(self.root(unit)?)?.attr_value(gimli::DW_AT_language)? {
+            AttributeValue::Language(language) => Some(language),
+            _ => None,
+        }
     }
 }
 
-/// GCC writes the bound of an empty array as -1.
-fn upper_bound(value: &Value) -> Option<u64> {
-    match value {
-        AttributeValue::Sdata(bound) => u64::try_from(*bound).ok(),
-        other => other.udata_value(),
-    }
+fn bound(value: &Value) -> Option<i64> {
+    value.sdata_value().or_else(|| i64::try_from(value.udata_value()?).ok())
 }
 
 fn is_pointer(tag: DwTag) -> bool {
