@@ -4,6 +4,7 @@
 pub mod count;
 pub mod diff;
 mod estimate;
+pub mod phases;
 pub mod recording;
 pub mod reuse;
 pub mod share;

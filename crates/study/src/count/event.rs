@@ -60,6 +60,23 @@ impl Event {
         }
     }
 
+    /// What it is, in a few words.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Instructions => "instructions executed in user mode",
+            Self::Loads => "loads of memory",
+            Self::Stores => "stores to memory",
+            Self::LoadedBytes => "bytes loaded",
+            Self::StoredBytes => "bytes stored",
+            Self::Branches => "jumps, taken or not, calls and returns",
+            Self::BranchesTaken => "those of them that were taken",
+            Self::Calls => "calls of functions",
+            Self::Returns => "returns from functions",
+            Self::Atomics => "atomic instructions",
+            Self::SystemCalls => "entries into the kernel",
+        }
+    }
+
     /// What one of it is.
     pub const fn unit(self) -> &'static str {
         match self {

@@ -4,14 +4,23 @@
 
 mod coverage;
 mod event;
+mod limit;
+mod quantity;
+mod regression;
+mod series;
 #[cfg(test)]
 mod tests;
 
 use carom_base::{ProcessId, ThreadId};
 use carom_store::{Manifest, ThreadInfo};
 
+pub use carom_study_stats::{Fit, Model};
 pub use coverage::{Coverage, Leave};
 pub use event::Event;
+pub use limit::{Bound, EventLimit, Judgement};
+pub use quantity::{Quantity, Use};
+pub use regression::{Law, Parameter, Regression, regression};
+pub use series::{InRuns, in_runs};
 
 use crate::Study;
 use crate::recording::{Offsets, Recordings};

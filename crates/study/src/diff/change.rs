@@ -4,11 +4,8 @@ use carom_study_stats::{
     Interval, Term, Z_95, combination, holm, normal_two_sided, student_975, student_two_sided,
 };
 
-use super::known::observations;
+use super::{SIGNIFICANT, known::observations};
 use crate::Estimate;
-
-/// A change is one from this probability on, that runs of an unchanged program differ as much.
-const SIGNIFICANT: f64 = 0.05;
 
 /// The standard deviation between runs of one program of the logarithm of the odds: assumed where each side is a single run,
 /// so that nothing says how much runs differ. In runs of ten small programs it was between 0 and 0.4, the latter where threads
@@ -121,16 +118,16 @@ struct Runs {
 
 impl Runs {
     fn of(before: &[Estimate], after: &[Estimate]) -> Self {
-        let degrees = (before.len() + after.len()).saturating_sub(2) as u32;
-        if degrees == 0 { Self::assumed(before, after) } else { Self::measured(before, after, degrees) }
+        let degrees = (before.len() + after.len()).saturating_sub(2) as f64;
+        if degrees == 0.0 { Self::assumed(before, after) } else { Self::measured(before, after, degrees) }
     }
 
-    fn measured(before: &[Estimate], after: &[Estimate], degrees: u32) -> Self {
-        let variance = (squares(before) + squares(after)) / f64::from(degrees);
+    fn measured(before: &[Estimate], after: &[Estimate], degrees: f64) -> Self {
+        let variance = (squares(before) + squares(after)) / degrees;
         let of_means = 1.0 / before.len().max(1) as f64 + 1.0 / after.len().max(1) as f64;
         let error = (variance * of_means).sqrt();
         Self {
-            half: student_975(f64::from(degrees)) * error,
+            half: student_975(degrees) * error,
             probability: student_two_sided(ratio(mean(after) - mean(before), error), degrees),
         }
     }

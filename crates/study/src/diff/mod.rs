@@ -4,6 +4,7 @@
 //! which quantities, and put findings of two builds together. Everything that is compared counts for the correction.
 
 mod change;
+mod count;
 mod known;
 mod rate;
 mod reuse;
@@ -11,9 +12,13 @@ mod share;
 mod subject;
 
 pub use change::{ASSUMED_SPREAD, Change, Test, Trend};
+pub use count::{CountDiff, EventChange, Outcome, Probability, count};
 pub use rate::RateChange;
 pub use reuse::{PairChange, ReuseDiff, reuse};
 pub use share::{ObjectChange, ShareDiff, Volumes, share};
+
+/// A change is one below this probability, that runs of an unchanged program differ as much.
+pub const SIGNIFICANT: f64 = 0.05;
 
 /// Why two sides cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +31,8 @@ pub enum Incomparable {
     Caches,
     /// Misses were followed exactly on one side and sampled, or modelled in another way, on the other.
     Bases,
+    /// A side has the ranks of one program, whose counts belong together.
+    Ranks,
     /// A side has too few uses for a miss ratio.
     TooFewUses,
 }

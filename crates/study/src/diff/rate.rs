@@ -1,12 +1,12 @@
 //! How often something happened, before and after.
 
-use carom_study_stats::normal_two_sided;
+use carom_study_stats::{Dispersed, dispersed_two_sided};
 
 use super::change::{Test, Trend};
 
-/// The standard deviation of the logarithm of a rate of sharing events between runs of one program. Whether two threads
-/// meet at a line depends on how they are scheduled: rates may well differ by a factor of two.
-const SPREAD: f64 = 0.5;
+/// How much the rate of sharing events differs between runs of one program, as a part of itself. Whether two threads meet at a
+/// line depends on how they are scheduled: rates may well differ by a factor of two.
+const VARIATION: f64 = 0.5;
 
 /// Events among samples.
 #[derive(Clone, Copy, Debug)]
@@ -25,15 +25,14 @@ pub struct RateChange {
 }
 
 impl RateChange {
-    /// From the runs of either side: the means of the logarithms of their rates.
-    ///
-    /// A half is added to each number of events, so that none at all has a logarithm (J. B. S. Haldane, Annals of Human
-    /// Genetics 20 (1956) 309-311); 1 over that sum is the variance by sampling.
+    /// From the runs of either side.
     pub(super) fn between(before: &[Rate], after: &[Rate]) -> Self {
-        let ((before, of_before), (after, of_after)) = (mean(before), mean(after));
-        let logarithm = after - before;
-        let probability = normal_two_sided(logarithm / (of_before + of_after).sqrt());
-        Self { logarithm, test: Test::new(probability) }
+        let (before, after) = (sum(before), sum(after));
+        // A half is added to each number of events, so that none at all has a logarithm (J. B. S. Haldane, Annals of Human
+        // Genetics 20 (1956) 309-311).
+        let rate = |side: Dispersed| ((side.events + 0.5) / side.exposure).ln();
+        let test = Test::new(dispersed_two_sided(before, after, VARIATION));
+        Self { logarithm: rate(after) - rate(before), test }
     }
 
     /// Where it goes, if that is more than chance.
@@ -42,14 +41,11 @@ impl RateChange {
     }
 }
 
-/// The mean of the logarithms, and its variance.
-fn mean(runs: &[Rate]) -> (f64, f64) {
-    let part = 1.0 / runs.len().max(1) as f64;
-    runs.iter().fold((0.0, 0.0), |(sum, variance), run| {
-        let events = run.events.max(0.0) + 0.5;
-        let own = 1.0 / events + SPREAD * SPREAD;
-        (sum + part * (events / run.samples.max(1.0)).ln(), variance + part * part * own)
-    })
+/// All runs together.
+fn sum(runs: &[Rate]) -> Dispersed {
+    let events = runs.iter().map(|run| run.events.max(0.0)).sum();
+    let exposure = runs.iter().map(|run| run.samples.max(1.0)).sum::<f64>().max(1.0);
+    Dispersed { events, exposure, runs: runs.len() }
 }
 
 #[cfg(test)]
@@ -65,7 +61,6 @@ mod tests {
 
     #[test]
     fn rates_that_differ_a_little_are_the_same() {
-        // ln 2 = 0.69 is less than 1.96 √(2 × 0.25 + …) = 1.4.
         assert_eq!(trend(&[100.0], &[200.0]), Trend::Steady);
         assert_eq!(trend(&[0.0], &[0.0]), Trend::Steady);
         assert_eq!(trend(&[4.0], &[0.0]), Trend::Steady);
@@ -73,10 +68,11 @@ mod tests {
 
     #[test]
     fn rates_that_differ_by_ten_do_not() {
-        // ln 10 = 2.3.
         assert_eq!(trend(&[100.0], &[1_000.0]), Trend::Up);
         assert_eq!(trend(&[100.0], &[0.0]), Trend::Down);
+        assert_eq!(trend(&[10.0], &[0.0]), Trend::Down);
         // Two runs that differ much from each other, but more from the others.
         assert_eq!(trend(&[10.0, 173.0], &[2.0, 2.0]), Trend::Down);
+        assert_eq!(trend(&[27.0, 2.0], &[0.0, 0.0]), Trend::Down);
     }
 }

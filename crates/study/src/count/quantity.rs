@@ -1,0 +1,206 @@
+//! What a run counts or uses, as one list of quantities: exact counts of the translated program, and what a run without carom
+//! in it took.
+
+use carom_store::{Manifest, UsageInfo};
+
+use super::Event;
+
+/// A quantity of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Counted exactly, while the program ran from the code cache.
+    Counted(Event),
+    /// What a run without carom in it used.
+    Used(Use),
+}
+
+/// What a run uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// From start to end.
+    Time,
+    /// CPU time of all threads, in user mode.
+    UserTime,
+    /// CPU time of all threads, in the kernel.
+    SystemTime,
+    /// The largest resident memory of one of its processes.
+    PeakMemory,
+    /// Page faults without input or output.
+    MinorFaults,
+    /// Page faults that waited for a device.
+    MajorFaults,
+    /// How often it waited.
+    VoluntarySwitches,
+    /// How often others took its processor.
+    InvoluntarySwitches,
+    /// Read from devices.
+    BytesRead,
+    /// Written to devices.
+    BytesWritten,
+}
+
+impl Use {
+    const ALL: [Self; 10] = [
+        Self::Time,
+        Self::UserTime,
+        Self::SystemTime,
+        Self::PeakMemory,
+        Self::MinorFaults,
+        Self::MajorFaults,
+        Self::VoluntarySwitches,
+        Self::InvoluntarySwitches,
+        Self::BytesRead,
+        Self::BytesWritten,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::UserTime => "user-time",
+            Self::SystemTime => "system-time",
+            Self::PeakMemory => "peak-memory",
+            Self::MinorFaults => "minor-faults",
+            Self::MajorFaults => "major-faults",
+            Self::VoluntarySwitches => "voluntary-switches",
+            Self::InvoluntarySwitches => "involuntary-switches",
+            Self::BytesRead => "bytes-read",
+            Self::BytesWritten => "bytes-written",
+        }
+    }
+
+    const fn unit(self) -> &'static str {
+        match self {
+            Self::Time | Self::UserTime | Self::SystemTime => "s",
+            Self::PeakMemory | Self::BytesRead | Self::BytesWritten => "bytes",
+            Self::MinorFaults | Self::MajorFaults => "faults",
+            Self::VoluntarySwitches | Self::InvoluntarySwitches => "switches",
+        }
+    }
+
+    const fn describe(self) -> &'static str {
+        match self {
+            Self::Time => "from start to end",
+            Self::UserTime => "CPU time of all threads, in user mode",
+            Self::SystemTime => "CPU time of all threads, in the kernel",
+            Self::PeakMemory => "largest resident memory of one of its processes",
+            Self::MinorFaults => "page faults without input or output",
+            Self::MajorFaults => "page faults that waited for a device",
+            Self::VoluntarySwitches => "how often it waited",
+            Self::InvoluntarySwitches => "how often others took its processor",
+            Self::BytesRead => "read from devices, not from the page cache",
+            Self::BytesWritten => "written to devices",
+        }
+    }
+
+    fn of(self, usage: &UsageInfo) -> Option<f64> {
+        /// Bytes of a block (getrusage(2)).
+        const BLOCK: f64 = 512.0;
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        Some(match self {
+            Self::Time => seconds(usage.elapsed_ns),
+            Self::UserTime => seconds(usage.user_ns),
+            Self::SystemTime => seconds(usage.system_ns),
+            Self::PeakMemory => return usage.peak_resident_bytes.map(|bytes| bytes as f64),
+            Self::MinorFaults => usage.minor_faults as f64,
+            Self::MajorFaults => usage.major_faults as f64,
+            Self::VoluntarySwitches => usage.voluntary_switches as f64,
+            Self::InvoluntarySwitches => usage.involuntary_switches as f64,
+            Self::BytesRead => usage.blocks_read as f64 * BLOCK,
+            Self::BytesWritten => usage.blocks_written as f64 * BLOCK,
+        })
+    }
+}
+
+impl Quantity {
+    /// All, in the order in which reports have them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Use::ALL.into_iter().map(Self::Used).chain(Event::ALL.into_iter().map(Self::Counted))
+    }
+
+    /// The quantity of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::all().find(|quantity| quantity.name() == name)
+    }
+
+    /// The stable name, in kebab case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Counted(event) => event.name(),
+            Self::Used(what) => what.name(),
+        }
+    }
+
+    /// What one of it is.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Counted(event) => event.unit(),
+            Self::Used(what) => what.unit(),
+        }
+    }
+
+    /// What it is, in a few words.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Counted(event) => event.describe(),
+            Self::Used(what) => what.describe(),
+        }
+    }
+
+    /// Whether it is an exact count of the translated program.
+    pub const fn is_counted(self) -> bool {
+        matches!(self, Self::Counted(_))
+    }
+
+    /// The value in one run; `None` where that run does not tell, or was not asked.
+    pub fn of(self, run: &Manifest) -> Option<f64> {
+        let asked = run.series.as_ref().map_or(&[][..], |series| &series.events);
+        if !asked.is_empty() && !asked.iter().any(|name| name == self.name()) {
+            return None;
+        }
+        match self {
+            Self::Used(what) => what.of(run.usage.as_ref()?),
+            Self::Counted(event) => {
+                let threads = run.threads.iter().filter_map(|thread| event.of(thread.counts.as_ref()?));
+                threads.reduce(u64::saturating_add).map(|sum| sum as f64)
+            }
+        }
+    }
+
+    /// The values in the runs that tell.
+    pub fn in_runs<'a>(self, runs: impl IntoIterator<Item = &'a Manifest>) -> Vec<f64> {
+        runs.into_iter().filter_map(|run| self.of(run)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use carom_store::{ThreadCounts, ThreadInfo};
+
+    use super::*;
+
+    #[test]
+    fn a_run_tells_what_it_counted_or_what_it_used() {
+        let thread = |loads| ThreadInfo {
+            counts: Some(ThreadCounts { loads, ..ThreadCounts::default() }),
+            ..ThreadInfo::default()
+        };
+        let translated =
+            Manifest { threads: vec![thread(Some(3)), thread(None), thread(Some(4))], ..Manifest::default() };
+        let usage = UsageInfo { elapsed_ns: 1_500_000_000, blocks_read: 2, ..UsageInfo::default() };
+        let native = Manifest { usage: Some(usage), ..Manifest::default() };
+        let runs = [&translated, &native];
+        let values = |name| Quantity::from_name(name).unwrap().in_runs(runs);
+        assert_eq!((values("loads"), values("stores")), (vec![7.0], vec![]));
+        assert_eq!((values("time"), values("bytes-read")), (vec![1.5], vec![1024.0]));
+        // Less than carom's own: not known.
+        assert!(values("peak-memory").is_empty());
+        assert_eq!(Quantity::from_name("cycles"), None);
+    }
+
+    #[test]
+    fn names_are_unique() {
+        for quantity in Quantity::all() {
+            assert_eq!(Quantity::from_name(quantity.name()), Some(quantity));
+        }
+    }
+}
