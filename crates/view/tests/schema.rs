@@ -63,9 +63,9 @@ fn reports_keep_to_the_schema() {
 
 #[test]
 fn comparisons_keep_to_their_schema() {
-    let limits = diff::Limits { above: Some(0.05), if_new: true };
+    let limits = diff::Limits { above: Some(0.05), if_new: true, ..diff::Limits::default() };
     let validator = jsonschema::validator_for(diff::model::schema().as_value()).unwrap();
-    for compared in [sample::compared::fixed(limits), sample::compared::unchanged(limits)] {
+    for compared in [sample::compared::fixed(limits.clone()), sample::compared::unchanged(limits)] {
         let value = serde_json::from_str(&diff::json(&compared).unwrap()).unwrap();
         let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{}", errors.join("\n"));

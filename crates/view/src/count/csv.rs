@@ -2,13 +2,16 @@
 
 use crate::{
     csv::Table,
-    model::{Counts, Report},
+    model::{CountRegression, CountSeries, Counts, Real, Report},
     words::ThreadNames,
 };
 
 /// The files of a report.
 pub fn tables(report: &Report, counts: &Counts, names: &ThreadNames) -> Vec<(&'static str, String)> {
-    vec![("totals.csv", totals(counts)), ("counts.csv", counts_by_thread(report, counts, names))]
+    let runs = counts.series.as_ref().map(|series| ("runs.csv", by_run(series)));
+    let tables = [("totals.csv", totals(counts)), ("counts.csv", counts_by_thread(report, counts, names))];
+    let laws = counts.regression.as_ref().map(|regression| ("laws.csv", laws(regression)));
+    tables.into_iter().chain(runs).chain(laws).collect()
 }
 
 /// One row per event.
@@ -17,6 +20,44 @@ fn totals(counts: &Counts) -> String {
     table.header(&["event", "unit", "total"]);
     for event in &counts.events {
         table.name(&event.name).name(&event.unit).whole(event.total).end();
+    }
+    table.text
+}
+
+/// One row per value: which run of those that know the event, the event, the value.
+fn by_run(series: &CountSeries) -> String {
+    let mut table = Table::default();
+    table.header(&["event", "unit", "run", "value"]);
+    for event in &series.events {
+        for (run, value) in (1..).zip(&event.values) {
+            table.name(&event.name).name(&event.unit).whole(Some(run)).number(*value).end();
+        }
+    }
+    table.text
+}
+
+/// One row per run of each event and parameter.
+fn laws(regression: &CountRegression) -> String {
+    let mut table = Table::default();
+    table.header(&[
+        "event",
+        "unit",
+        "parameter",
+        "parameter_value",
+        "value",
+        "depends",
+        "law",
+        "r_squared",
+        "p_adjusted",
+    ]);
+    for law in &regression.laws {
+        for [x, y] in &law.points {
+            table.name(&law.name).name(&law.unit).name(&law.parameter).number(*x).number(*y);
+            table
+                .name(if law.depends { "yes" } else { "no" })
+                .name(law.formula.as_deref().unwrap_or_default());
+            table.number(law.r_squared.unwrap_or(Real(f64::NAN))).number(law.p_adjusted).end();
+        }
     }
     table.text
 }

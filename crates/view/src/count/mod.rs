@@ -2,11 +2,13 @@
 
 mod csv;
 pub(crate) mod model;
+mod regression;
+mod series;
 mod text;
 mod verdict;
 
 use carom_study::{
-    count::{CountFindings, Coverage, EventCounts},
+    count::{CountFindings, Coverage, EventCounts, EventLimit, InRuns, Regression},
     recording::Losses,
 };
 
@@ -29,9 +31,46 @@ pub fn report(run: &RunInfo, findings: &CountFindings) -> Report {
     report
 }
 
+/// The report of several runs of one command: the counts of the first, and every quantity in each.
+pub fn series_report(run: &RunInfo, first: &CountFindings, runs: &[InRuns], limits: &[EventLimit]) -> Report {
+    let mut report = report(run, first);
+    let series = series::series(runs, limits);
+    report.verdict = series::verdict(&series);
+    if let Some(counts) = &mut report.count {
+        counts.series = Some(series);
+    }
+    report
+}
+
+/// The report of runs with different parameters: the counts of the first, and how quantities follow the parameters.
+pub fn regression_report(run: &RunInfo, first: &CountFindings, found: &Regression) -> Report {
+    let mut report = report(run, first);
+    let regression = regression::regression(found);
+    report.verdict = regression::verdict(&regression);
+    if let Some(counts) = &mut report.count {
+        counts.regression = Some(regression);
+    }
+    report
+}
+
+/// The limits of a report of several runs that are broken, and those that could not be judged, in a sentence each.
+pub fn judged(report: &Report) -> [Vec<String>; 2] {
+    report.count.as_ref().and_then(|counts| counts.series.as_ref()).map(series::judged).unwrap_or_default()
+}
+
+/// What of the runs is in no count, where it is more than a little.
+pub fn missing(findings: &CountFindings) -> Option<String> {
+    verdict::missing(&coverage(&findings.coverage))
+}
+
 /// The counts alone, for a report that answers another question.
 pub fn counts(findings: &CountFindings) -> Counts {
-    Counts { events: findings.events.iter().map(event).collect(), coverage: coverage(&findings.coverage) }
+    Counts {
+        events: findings.events.iter().map(event).collect(),
+        coverage: coverage(&findings.coverage),
+        series: None,
+        regression: None,
+    }
 }
 
 /// Adds the counts of the same run. Where they do not cover nearly all of it, a warning says so: code that ran natively was
@@ -84,7 +123,7 @@ impl Section for Counts {
     }
 
     fn scripts(&self) -> &'static [&'static str] {
-        &[include_str!("page.js")]
+        &[include_str!("page/regression.js"), include_str!("page.js")]
     }
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::diff::model::{EventBasis, EventCondition};
 use crate::model::Real;
 
 /// What was counted exactly. Whole numbers of up to 64 bits: read them as such where a double will not do.
@@ -12,6 +13,136 @@ pub struct Counts {
     pub events: Vec<CountedEvent>,
     /// How much of the run the counts cover.
     pub coverage: CountCoverage,
+    /// Every quantity in every run, where there were several (`carom count -r`). `events` has the counts of the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<CountSeries>,
+    /// How every quantity follows the parameters of the command, where there are some (`carom count --param`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regression: Option<CountRegression>,
+}
+
+/// How quantities follow parameters.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CountRegression {
+    /// The parameters.
+    pub parameters: Vec<CountParameter>,
+    /// Every quantity by every parameter: what changes most first, then what does not follow.
+    pub laws: Vec<CountLaw>,
+}
+
+/// A parameter of the command line.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CountParameter {
+    /// Its name.
+    pub name: String,
+    /// Its values, ascending.
+    pub values: Vec<Real>,
+}
+
+/// How a quantity follows a parameter, while all others have their first value.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CountLaw {
+    /// The quantity, as `carom count --list` has it.
+    pub name: String,
+    /// What one of it is.
+    pub unit: String,
+    /// How it is known.
+    pub basis: EventBasis,
+    /// The parameter.
+    pub parameter: String,
+    /// Whether it follows the parameter by more than chance.
+    pub depends: bool,
+    /// The law that fits best by Akaike's corrected criterion; null with fewer than three values of the parameter.
+    pub model: Option<LawKind>,
+    /// Its coefficients, in the order of the formula.
+    pub coefficients: Vec<Real>,
+    /// The formula for people.
+    pub formula: Option<String>,
+    /// The part of the variance that it explains.
+    pub r_squared: Option<Real>,
+    /// How likely data without any dependence fit as well (F test), corrected for the number of laws that were tried (Bonferroni)
+    /// and of quantities (Holm).
+    pub p_adjusted: Real,
+    /// The mean at the least value of the parameter.
+    pub first: Real,
+    /// The mean at the largest value.
+    pub last: Real,
+    /// Each run: the parameter and the value.
+    pub points: Vec<[Real; 2]>,
+    /// The law at evenly spaced values of the parameter.
+    pub curve: Vec<CurvePoint>,
+}
+
+/// A law that a quantity may follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LawKind {
+    /// a
+    Constant,
+    /// a + b x
+    Linear,
+    /// a + b ln x
+    Logarithmic,
+    /// a x^b
+    Power,
+    /// a exp(b x)
+    Exponential,
+    /// a + b x + c x²
+    Quadratic,
+}
+
+impl LawKind {
+    /// The word for people.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Linear => "linear",
+            Self::Logarithmic => "logarithmic",
+            Self::Power => "power law",
+            Self::Exponential => "exponential",
+            Self::Quadratic => "quadratic",
+        }
+    }
+}
+
+/// A law at one value of the parameter, with the 95% interval of a further run.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct CurvePoint {
+    /// The parameter.
+    pub at: Real,
+    /// The law's value.
+    pub estimate: Real,
+    /// Lower end.
+    pub low: Real,
+    /// Upper end.
+    pub high: Real,
+}
+
+/// Several runs of one command.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CountSeries {
+    /// Every quantity that any run knows.
+    pub events: Vec<SeriesEvent>,
+    /// What counts may be (`--fail-if`, `--budget`), and what became of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<EventCondition>,
+}
+
+/// A quantity in every run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SeriesEvent {
+    /// Which, as `carom count --list` has it.
+    pub name: String,
+    /// What one of it is.
+    pub unit: String,
+    /// How it is known.
+    pub basis: EventBasis,
+    /// The value of each run, in the order of the runs.
+    pub values: Vec<Real>,
+    /// Their mean.
+    pub mean: Real,
+    /// Their standard deviation; 0 for one run.
+    pub deviation: Real,
 }
 
 /// One event in every thread and process.

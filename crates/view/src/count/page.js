@@ -13,6 +13,20 @@ function countFacts() {
   return [...figures, fact("Coverage", coveragePercent(coverage.fraction), native)];
 }
 
+/** Every quantity in every run. */
+function seriesSection({ events }) {
+  const heads = ["Event", "Mean", "Deviation", "Least", "Most", "Unit", "Known by"];
+  const number = (value, unit) => (unit === "s" ? `${+(value * 1e3).toPrecision(4)} ms` : unit === "bytes" ? byteSize(value) : compact(value));
+  const row = ({ name: what, unit, basis, values, mean, deviation }) => el("tr", {}, [what.replaceAll("-", " "), number(mean, unit),
+    mean > 0 && deviation > 0 ? `±${percent(deviation / mean)}`.replace("±<", "<") : "constant", number(Math.min(...values), unit), number(Math.max(...values), unit), unit,
+    basis === "counted" ? "exact counts" : "the kernel, without carom"].map((content, column) => el("td", { class: column > 0 && column < 5 && "number" }, content)));
+  const table = (rows) => el("div", { class: "card scroll" }, el("table", { class: "snug" },
+    el("thead", {}, el("tr", {}, heads.map((head, column) => el("th", { scope: "col", class: column > 0 && column < 5 && "number" }, head)))), el("tbody", {}, rows.map(row))));
+  const [zero, told] = [true, false].map((wanted) => events.filter((event) => event.values.every((value) => value === 0) === wanted));
+  return el("section", { "aria-label": "Runs" }, el("div", { class: "head" }, el("h2", {}, "Runs")), table(told),
+    zero.length > 0 && unfolding(`0 in all runs (${zero.length})`, () => table(zero)));
+}
+
 function countsSection() {
   const { events } = counts;
   const heads = ["", ...events.map((event) => event.name.replaceAll("-", " "))];
@@ -40,4 +54,4 @@ function countMeasured(term) {
     ...leaves.map((each) => el("div", { class: "muted" }, `not observed: ${thousands(each.times)} × ${each.text}`)));
 }
 
-questions.push({ name: "count", title: "Counts", facts: countFacts, sections: () => [countsSection()], measured: countMeasured });
+questions.push({ name: "count", title: "Counts", facts: countFacts, sections: () => [counts.regression && regressionSection(counts.regression), counts.series && seriesSection(counts.series), countsSection()].filter(Boolean), measured: countMeasured });

@@ -1,5 +1,6 @@
 //! What was counted: the totals, and tables by process and by thread.
 
+use super::{regression, series};
 use crate::{
     model::{CountCoverage, CountedEvent, Counts, Real, Report},
     text::{
@@ -19,6 +20,12 @@ const WHO: usize = 18;
 const CELL: usize = 10;
 
 pub fn print(page: &mut Page, report: &Report, counts: &Counts, names: &ThreadNames, options: &Options) {
+    if let Some(found) = &counts.regression {
+        return regression::print(page, found);
+    }
+    if let Some(series) = &counts.series {
+        return series::print(page, series, options.verbose);
+    }
     if counts.events.iter().all(|event| event.total.is_none()) {
         return;
     }

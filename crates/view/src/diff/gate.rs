@@ -1,20 +1,25 @@
 //! What makes a comparison fail.
 
+use carom_study::{count::EventLimit, diff::CountDiff};
+
+use super::count;
 use super::model::{Change, Diff, Fate, Gate};
 use super::verdict::{capitalised, object, pair};
 use crate::{model::Real, words};
 
 /// What is asked to fail.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     /// The largest increase that passes, as a part of all accesses.
     pub above: Option<f64>,
     /// Whether a new finding fails.
     pub if_new: bool,
+    /// What counts may be, or grow by.
+    pub events: Vec<EventLimit>,
 }
 
 /// What fails. Only what is a change can.
-pub(super) fn gate(limits: Limits, diff: &Diff) -> Gate {
+pub(super) fn gate(limits: &Limits, diff: &Diff, counted: Option<&CountDiff>) -> Gate {
     let mut reasons = Vec::new();
     for (what, fate, change) in measured(diff) {
         let grown = change.significant && change.difference.estimate.0 > 0.0;
@@ -31,7 +36,14 @@ pub(super) fn gate(limits: Limits, diff: &Diff) -> Gate {
             ));
         }
     }
+    let events = counted.map_or(&[][..], |counted| &counted.events);
+    let judged = |limit: &EventLimit| count::gate::condition(limit, limit.of_comparison(events));
+    let conditions: Vec<_> = limits.events.iter().map(judged).collect();
+    let units = limits.events.iter().map(|limit| limit.quantity.unit());
+    let failed = conditions.iter().zip(units).filter_map(|(each, unit)| count::gate::failure(each, unit));
+    reasons.extend(failed.map(|text| capitalised(&text)));
     Gate {
+        conditions,
         fail_above: limits.above.map(Real),
         fail_if_new: limits.if_new,
         failed: !reasons.is_empty(),

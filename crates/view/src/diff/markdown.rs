@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::count;
 use super::model::{Change, Diff};
 use super::text::trust;
 use super::verdict::{became, difference, object, pair, rows_of_reuse, rows_of_share, value};
@@ -21,6 +22,9 @@ pub fn markdown(diff: &Diff) -> String {
     if let Some(reuse) = &diff.reuse {
         let findings = reuse.findings.iter().map(|f| (f.fate.name(), pair(f), &f.misses)).collect();
         table(&mut text, "Misses: shares of all accesses", rows_of_reuse(reuse), findings);
+    }
+    if let Some(compared) = &diff.count {
+        count::text::markdown(&mut text, compared);
     }
     let _ = write!(text, "\n{}\n", trust(diff));
     for warning in &diff.warnings {

@@ -3,6 +3,7 @@
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::Serialize;
 
+pub use super::count::model::*;
 use crate::model::{Carom, Frame, Interval, MatrixUnit, Object, Real, Warning};
 
 /// What a change of a program did to the findings.
@@ -26,6 +27,9 @@ pub struct Diff {
     /// Misses. Present where both sides recorded reuse.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse: Option<ReuseDiff>,
+    /// Counts, and what runs used. Present where both sides counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<CountDiff>,
     /// What to know before trusting the numbers.
     pub warnings: Vec<Warning>,
 }
@@ -67,6 +71,9 @@ pub struct Gate {
     pub fail_above: Option<Real>,
     /// Whether a new finding fails (`--fail-if-new`).
     pub fail_if_new: bool,
+    /// What counts may be, or grow by (`--fail-if`, `--budget`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<EventCondition>,
     /// Whether anything failed: the exit status is 124 then.
     pub failed: bool,
     /// For people: what failed.

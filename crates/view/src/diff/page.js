@@ -63,6 +63,46 @@ function reuseCompared({ cache_bytes: bytes, miss_ratio: ratio, findings, too_sm
     small > 0 && `${plural(small, "pair")} of code places with few of the misses on both sides: not compared.`);
 }
 
+/** A probability, as the terminal has it. */
+const chance = (p) => (p === null ? "" : p < 0.001 ? "<0.001" : p < 0.0995 ? p.toFixed(3).replace(/0+$/, "") : p.toFixed(2));
+
+/** A factor from twice on, else a percentage. */
+const changed = (relative) => (relative === null ? "?" : relative >= 1 ? `${+(relative + 1).toPrecision(3)} times` : `${relative > 0 ? "+" : ""}${+(relative * 100).toPrecision(Math.abs(relative) >= 0.995 ? 4 : 2)}%`);
+
+const amount = (value, unit) => (unit === "s" ? (value < 1 ? `${+(value * 1e3).toPrecision(3)} ms` : `${+value.toPrecision(3)} s`) : unit === "bytes" ? byteSize(value) : compact(value));
+
+/** The values of both sides as dots on one scale. */
+function dots({ before, after, unit }) {
+  const all = [...before, ...after];
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const at = (value) => 4 + (high > low ? (92 * (value - low)) / (high - low) : 46);
+  const row = (values, side, y) => values.map((value) => svg("circle", { cx: at(value), cy: y, r: 2.5, fill: "currentColor" }, svg("title", {}, `${side}: ${amount(value, unit)}`)));
+  return svg("svg", { viewBox: "0 0 100 20", width: 150, height: 30, role: "img", "aria-label": `values of all runs, from ${amount(low, unit)} to ${amount(high, unit)}` },
+    ...row(before, "before", 6), ...row(after, "after", 14));
+}
+
+const OUTCOMES = { more: "is-false", less: "is-good" };
+
+function countCompared({ events, decided_by: decided }) {
+  const heads = ["", "Event", "Before", "After", "Runs (above: before)", "Change (95% interval)", "p"];
+  const mean = (values) => (values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length);
+  const value = (values, unit) => (values.length === 0 ? "not known" : amount(mean(values), unit));
+  const row = (event) => titled(el("tr", {},
+    el("td", { class: `fate ${OUTCOMES[event.outcome] ?? ""}` }, event.outcome.replace("-", " ")),
+    el("td", {}, event.name.replaceAll("-", " "), el("span", { class: "chip" }, event.basis)),
+    el("td", {}, value(event.before, event.unit)), el("td", {}, value(event.after, event.unit)), el("td", {}, dots(event)),
+    el("td", {}, el("b", {}, event.relative_change === null ? (mean(event.before) === 0 ? "from 0" : "") : changed(event.relative_change)),
+      event.low !== null && event.low !== event.high && el("span", { class: "muted" }, ` ${changed(event.low)} to ${changed(event.high)}`)),
+    el("td", {}, chance(event.p_adjusted))), heads);
+  const table = (rows) => el("div", { class: "card scroll" }, el("table", { class: "stacked compared" },
+    el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows.map(row))));
+  const constant = events.filter((event) => event.outcome === "constant");
+  return el("section", { "aria-label": "Counts" },
+    el("div", { class: "head" }, el("h2", {}, "Counts")), table(events.filter((event) => event.outcome !== "constant")),
+    constant.length > 0 && unfolding(`The same in all runs (${constant.length})`, () => table(constant)),
+    el("p", { class: "muted" }, `Counted: exactly, in runs under carom. Native: by the kernel, in runs without carom in the program. A change must be found by ${decided === "welch" ? "Welch's test" : "Welch's test and by the rank-sum test"}; p is corrected for the number of events (Holm).`));
+}
+
 function trustOfDiff() {
   const term = (title, ...content) => [el("dt", {}, title), el("dd", {}, ...content)];
   const side = (title, { profiles, argv, runs }) => term(title, name(commandLine(argv), "code"), el("div", { class: "muted name" }, `${plural(runs, "run")}: ${profiles.join(", ")}`));
@@ -72,10 +112,10 @@ function trustOfDiff() {
   return el("section", { "aria-label": "How far to trust it" },
     el("div", { class: "head" }, el("h2", {}, "How far to trust it")),
     diff.warnings.map((warning) => el("p", { class: "warning" }, el("strong", {}, "Note "), name(warning.text))),
-    el("dl", { class: "card trust" }, ...side("Before", diff.before), ...side("After", diff.after), ...term("Differences between runs", spread),
+    el("dl", { class: "card trust" }, ...side("Before", diff.before), ...side("After", diff.after), ...(diff.share || diff.reuse ? term("Differences between runs", spread) : []),
       ...term("A change", "is called one where runs of an unchanged program would show it in fewer than 5% of comparisons.")));
 }
 
 const main = framed("diff", commandLine(diff.after.argv), diff.verdict);
 main.append(...[...diff.gate.reasons.map((reason) => el("p", { class: "warning" }, el("strong", {}, "Failed: "), ...inlineCode(reason))),
-  diff.share && shareCompared(diff.share), diff.reuse && reuseCompared(diff.reuse), trustOfDiff(), footer(diff.carom)].filter(Boolean));
+  diff.share && shareCompared(diff.share), diff.reuse && reuseCompared(diff.reuse), diff.count && countCompared(diff.count), trustOfDiff(), footer(diff.carom)].filter(Boolean));

@@ -2,6 +2,7 @@
 
 use super::model::{Change, Diff, Fate, ObjectDiff, ReuseDiff, ShareDiff, Spread, SpreadBasis};
 use super::verdict::{became, difference, object, pair, rows_of_reuse, rows_of_share, value};
+use super::{count, not_judged};
 use crate::{
     text::{
         Options,
@@ -25,10 +26,16 @@ pub fn text(diff: &Diff, options: &Options) -> String {
     if let Some(compared) = &diff.reuse {
         reuse(&mut page, compared, options.lines);
     }
+    if let Some(compared) = &diff.count {
+        count::text::print(&mut page, compared, options.verbose);
+    }
     page.heading("How far to trust it");
     page.indented(Style::Plain, 2, "", &trust(diff));
     for warning in &diff.warnings {
         page.indented(Style::Orange, 2, "", &warning.text);
+    }
+    for text in not_judged(diff) {
+        page.indented(Style::Orange, 2, "", &text);
     }
     for reason in &diff.gate.reasons {
         page.indented(Style::Orange, 2, "failed: ", reason);
@@ -128,7 +135,16 @@ fn rest(page: &mut Page, all: usize, printed: usize) {
 pub(super) fn trust(diff: &Diff) -> String {
     let (before, after) = (words::count(diff.before.runs, "run"), words::count(diff.after.runs, "run"));
     let sides = format!("{before} before, {after} after.");
-    let Spread { basis, assumed } = diff.spread;
+    let mut said = vec![sides];
+    if diff.share.is_some() || diff.reuse.is_some() {
+        said.push(of_findings(&diff.spread));
+    }
+    said.extend(diff.count.as_ref().map(count::text::trust));
+    said.join(" ")
+}
+
+fn of_findings(spread: &Spread) -> String {
+    let Spread { basis, assumed } = *spread;
     let spread = match (basis, assumed) {
         (SpreadBasis::Assumed, Some(part)) => format!(
             "One run each does not tell how much runs of one program differ: a standard deviation of {:.1} \
@@ -138,6 +154,6 @@ pub(super) fn trust(diff: &Diff) -> String {
         _ => "The intervals have the differences between runs in them.".to_owned(),
     };
     format!(
-        "{sides} {spread} A change is called one where runs of an unchanged program would show it in fewer than 5% of comparisons."
+        "{spread} A change is called one where runs of an unchanged program would show it in fewer than 5% of comparisons."
     )
 }

@@ -1,10 +1,15 @@
 //! The comparison in a few sentences, and the names of what is compared.
 
-use super::model::{Change, Diff, Fate, ObjectDiff, PairDiff, ReuseDiff, ShareDiff};
+use super::count;
+use super::model::{Change, CountDiff, Diff, EventOutcome, Fate, ObjectDiff, PairDiff, ReuseDiff, ShareDiff};
 use crate::{
     model::{Frame, Interval, Object},
+    text::page::fit,
     words,
 };
+
+/// Columns of a command in a sentence.
+const NAMED: usize = 60;
 
 /// The totals, then what became of the findings.
 pub(super) fn verdict(diff: &Diff) -> String {
@@ -26,7 +31,26 @@ pub(super) fn verdict(diff: &Diff) -> String {
             .push(total(&format!("The miss ratio at {}", words::size(reuse.cache_bytes)), &reuse.miss_ratio));
         sentences.extend(fates(reuse.findings.iter().map(|found| (found.fate, pair(found)))));
     }
+    if let Some(count) = &diff.count {
+        sentences.extend(of_counts(diff, count));
+    }
     sentences.iter().map(|sentence| capitalised(sentence)).collect::<Vec<_>>().join(" ")
+}
+
+/// The counts, after the names of what is compared where they differ.
+fn of_counts(diff: &Diff, count: &CountDiff) -> Vec<String> {
+    // Of single runs only what findings say is more than a guess.
+    let found = diff.share.is_some() || diff.reuse.is_some();
+    if found && count.events.iter().any(|event| event.outcome == EventOutcome::Untested) {
+        return Vec::new();
+    }
+    let mut sentences = count::verdict::sentences(count);
+    if let Some(first) = sentences.first_mut().filter(|_| diff.before.argv != diff.after.argv) {
+        let [before, after] =
+            [&diff.before, &diff.after].map(|side| fit(&words::command_line(&side.argv), NAMED));
+        *first = format!("`{after}` against `{before}`: {first}");
+    }
+    sentences
 }
 
 /// With a capital at the beginning, as a sentence has it.

@@ -11,6 +11,7 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::Serialize;
 
 pub use crate::count::model::*;
+pub use crate::phases::model::*;
 pub use crate::profile::model::*;
 pub use crate::reuse::model::*;
 pub use crate::share::model::*;
@@ -57,6 +58,9 @@ pub struct Report {
     /// How far apart the uses of data are, and what caches would miss. Present for the commands `reuse` and `profile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse: Option<Reuse>,
+    /// The phases of the run, by how its memory grows. Present for the command `phases`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Phases>,
     /// How wide the program's accesses are. Present for the command `widths`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub widths: Option<AccessWidths>,
@@ -79,6 +83,7 @@ impl Report {
             share: None,
             count: None,
             reuse: None,
+            phases: None,
             widths: None,
         }
     }
@@ -90,6 +95,7 @@ impl Report {
             Command::Count => self.count = other.count,
             Command::Reuse => self.reuse = other.reuse,
             Command::Profile => self.findings = other.findings,
+            Command::Phases => self.phases = other.phases,
             Command::Widths => self.widths = other.widths,
         }
     }
@@ -101,6 +107,7 @@ impl Report {
             section(&self.count),
             section(&self.reuse),
             section(&self.share),
+            section(&self.phases),
             section(&self.widths),
         ];
         all.into_iter().flatten().collect()
@@ -132,6 +139,8 @@ pub enum Command {
     Reuse,
     /// What share, reuse and count answer.
     Profile,
+    /// The phases of the run, by how its memory grows.
+    Phases,
     /// How wide the program's accesses are: the example of docs/adding-a-study.md.
     Widths,
 }

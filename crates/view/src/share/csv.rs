@@ -82,6 +82,7 @@ fn lines(share: &Share) -> String {
             RemedyKind::PadThenShareLess => "pad-then-share-less",
             RemedyKind::PadElements => "pad-elements",
             RemedyKind::AlignBlocks => "align-blocks",
+            RemedyKind::LargerPieces => "larger-pieces",
             RemedyKind::Contend => "contend",
         });
         table.name(&line.remedy.text).end();

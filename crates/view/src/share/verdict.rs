@@ -59,8 +59,8 @@ pub fn verdict(report: &Report, share: &Share) -> String {
 const ONE_THREAD: &str = "The program has one thread: nothing can be shared.";
 
 /// What sharing means where threads take turns on one processor.
-const ONE_PROCESSOR: &str = "The threads took turns on one processor, where no line moves: what follows cost no time in this run, and would where \
-     they run on several.";
+const ONE_PROCESSOR: &str = "The threads took turns on one processor: what follows cost no time in this run, and would where they run at the same \
+     time.";
 
 /// Whether nearly all sharing is between threads on one processor.
 fn took_turns(share: &Share) -> bool {
@@ -186,7 +186,7 @@ fn contention(share: &Share, (finding, line): Top<'_>, names: &ThreadNames) -> S
         }
         Some(name) => format!("the {} `{name}` in {}", of.primitive.noun(), object(finding)),
         None if of.primitive == Primitive::Critical => "a critical section of OpenMP".into(),
-        None if finding.spread => format!("{}s in {}", of.primitive.noun(), object(finding)),
+        None if finding.spread => format!("{} in {}", of.primitive.plural(), object(finding)),
         None => format!("a {} in {}", of.primitive.noun(), object(finding)),
     };
     let among = join(&[&names.between(&contenders(share, (finding, line)))]);

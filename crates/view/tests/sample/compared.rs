@@ -1,5 +1,6 @@
 //! Comparisons that never took place.
 
+use carom_store::{Manifest, ThreadCounts, ThreadInfo};
 use carom_study::{
     diff::{self, ReuseDiff, ShareDiff},
     reuse::ReuseFindings,
@@ -7,7 +8,7 @@ use carom_study::{
 };
 use carom_view::{
     diff::{
-        Limits,
+        Compared, Limits,
         model::{Diff, DiffSide},
     },
     model::Warning,
@@ -23,6 +24,13 @@ pub fn fixed(limits: Limits) -> Diff {
     compared(&[before], &[after], limits)
 }
 
+/// A run with so many loads.
+fn run(loads: u64) -> Manifest {
+    let counts = ThreadCounts { loads: Some(loads), ..ThreadCounts::default() };
+    let thread = ThreadInfo { counts: Some(counts), ..ThreadInfo::default() };
+    Manifest { threads: vec![thread], ..Manifest::default() }
+}
+
 /// The example twice.
 pub fn unchanged(limits: Limits) -> Diff {
     let (_, findings) = super::two();
@@ -34,14 +42,14 @@ fn compared(before: &[ShareFindings], after: &[ShareFindings], limits: Limits) -
     let relaxed: ReuseFindings = super::relaxed().1;
     let reuse: Option<ReuseDiff> =
         diff::reuse(std::slice::from_ref(&relaxed), std::slice::from_ref(&relaxed)).ok();
+    let counts = diff::count(&[&run(7), &run(7)], &[&run(8), &run(9)]).expect("they are comparable");
     let warning = Warning { code: "not-compared".into(), text: "An example of a warning.".into() };
     let side =
         |profile: &str| DiffSide { profiles: vec![profile.into()], argv: vec!["./app".into()], runs: 1 };
     carom_view::diff::diff(
         [side("before.carom"), side("after.carom")],
-        Some(&share),
-        reuse.as_ref(),
-        limits,
+        Compared { share: Some(&share), reuse: reuse.as_ref(), count: Some(&counts) },
+        &limits,
         vec![warning],
     )
 }

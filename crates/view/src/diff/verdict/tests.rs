@@ -26,7 +26,7 @@ fn differences_have_signs_and_few_digits() {
 
 #[test]
 fn nothing_changes_between_equals() {
-    let diff = sample::compared::unchanged(Limits { above: Some(0.0), if_new: true });
+    let diff = sample::compared::unchanged(Limits { above: Some(0.0), if_new: true, ..Limits::default() });
     assert!(!diff.gate.failed, "{:?}", diff.gate);
     assert!(diff.verdict.contains("did not change measurably"), "{}", diff.verdict);
     assert!(diff.share.unwrap().findings.iter().all(|finding| finding.fate == Fate::Left));
@@ -47,16 +47,20 @@ fn what_may_be_chance_among_many_is_said_to_be() {
 
 #[test]
 fn what_is_asked_to_fail_fails() {
-    let diff = sample::compared::fixed(Limits { above: None, if_new: true });
+    let diff = sample::compared::fixed(Limits { above: None, if_new: true, ..Limits::default() });
     assert_eq!(diff.gate.reasons, ["`queue` (app.c:12) is new."]);
-    let diff = sample::compared::fixed(Limits { above: Some(0.001), if_new: false });
+    let diff = sample::compared::fixed(Limits { above: Some(0.001), if_new: false, ..Limits::default() });
     assert!(diff.gate.failed && diff.gate.reasons[0].contains("by more than 0.1%"), "{:?}", diff.gate);
-    assert!(!sample::compared::fixed(Limits { above: Some(0.99), if_new: false }).gate.failed);
+    assert!(
+        !sample::compared::fixed(Limits { above: Some(0.99), if_new: false, ..Limits::default() })
+            .gate
+            .failed
+    );
 }
 
 #[test]
 fn every_form_has_every_number() {
-    let diff = sample::compared::fixed(Limits { above: None, if_new: true });
+    let diff = sample::compared::fixed(Limits { above: None, if_new: true, ..Limits::default() });
     let (text, markdown) = (text(&diff, &Options::default()), markdown(&diff));
     for form in [&text, &markdown] {
         for part in ["gone", "new", "before", "points", "One run each", "An example of a warning.", "is new."]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use carom_base::LINE_BYTES;
 use carom_study::{
-    share::{ByteRange, LineFinding, Padding, Parts},
+    share::{ByteRange, Handed, LineFinding, Padding, Parts},
     symbols::{ArrayObject, DataObject, ObjectKind},
 };
 
@@ -24,8 +24,17 @@ const SOME_FALSE: f64 = 0.2;
 pub fn part(finding: &LineFinding, object: &DataObject, padding: &Padding) -> String {
     match &padding.of {
         Parts::Elements(array) => elements(finding, array),
+        Parts::Pieces => pieces(finding, object),
         _ if is_unnamed(object) => {
-            "Start each thread's part on its own cache line. Record with --objects to see which allocation this is.".into()
+            "Start each thread's part on its own cache line. Which allocation this is was not recorded."
+                .into()
+        }
+        Parts::Fields if object.kind == ObjectKind::Heap && padding.fields.iter().all(String::is_empty) => {
+            format!(
+                "Different threads use neighbouring parts of `{}`. Let each thread work on a variable of its own and store it once \
+             at the end, or start each part on its own cache line.",
+                object.name
+            )
         }
         Parts::Fields => fields(finding, &object.name, padding),
         Parts::Variables => variables(finding, padding),
@@ -117,12 +126,11 @@ fn elements(finding: &LineFinding, array: &ArrayObject) -> String {
     let whole = array.name.as_ref().map_or("The block".to_owned(), |name| format!("`{name}`"));
     let ArrayObject { element, element_bytes: bytes, .. } = array;
     let language = Language::of(finding);
-    let record = ["struct ", "class ", "union "].iter().any(|keyword| element.starts_with(keyword));
     let head = format!(
         "{whole} is an array of `{element}`, {} each, and different threads use neighbours",
         words::count(*bytes as usize, "byte")
     );
-    match record {
+    match array.is_of_records() {
         _ if bytes % LINE_BYTES == 0 => format!(
             "{head}; it does not begin with a cache line. Allocate it at a {LINE_BYTES}-byte boundary ({}).",
             language.allocate()
@@ -137,6 +145,37 @@ fn elements(finding: &LineFinding, array: &ArrayObject) -> String {
     }
 }
 
+/// False sharing of an array all along.
+fn pieces(finding: &LineFinding, object: &DataObject) -> String {
+    let schedule = in_openmp(finding, ", in OpenMP by `schedule(static)` without a chunk size");
+    if let Some(columns) = matrix(finding) {
+        let (whole, index) = if columns { ("columns", "last") } else { ("rows", "first") };
+        return format!(
+            "Neighbouring elements of `{}` belong to different threads, on many lines. Run the parallel loop over the {index} \
+             index, so that each thread has whole {whole}.",
+            object.name
+        );
+    }
+    let otherwise = match is_unnamed(object) {
+        true => " If these are many objects, start each thread's on cache lines of their own.",
+        false => "",
+    };
+    format!(
+        "Neighbouring elements of {} belong to different threads, on many lines. Let each thread take a contiguous \
+         piece{schedule}.{otherwise}",
+        if is_unnamed(object) { "this memory".to_owned() } else { format!("`{}`", object.name) }
+    )
+}
+
+/// Whether the elements of a line are of a matrix, by their subscripts; if so, whether its columns lie in one piece.
+fn matrix(finding: &LineFinding) -> Option<bool> {
+    let mut fields = finding.layout.iter().filter_map(|range| range.field.as_deref());
+    fields.find_map(|field| match field.rsplit_once('(') {
+        Some((_, subscripts)) if subscripts.contains(',') => Some(true),
+        _ => field.contains("][").then_some(false),
+    })
+}
+
 /// What to say of threads that OpenMP has made; nothing of others.
 fn in_openmp<'a>(finding: &LineFinding, text: &'a str) -> &'a str {
     const RUNTIMES: [&str; 3] = ["libgomp", "libomp", "libiomp"];
@@ -147,12 +186,20 @@ fn in_openmp<'a>(finding: &LineFinding, text: &'a str) -> &'a str {
     if finding.sites.iter().flat_map(|site| &site.frames).any(runs) { text } else { "" }
 }
 
-/// True sharing of an array whose elements one thread writes for others.
-pub fn hand_over(array: &str) -> String {
-    format!(
-        "One thread writes `{array}` for others, and its lines move to them with that. Hand over several elements at a time, so \
-         that each line moves once. Padding does not help: it would make more lines of them."
-    )
+/// True sharing of what threads write for each other.
+pub fn hand_over(handed: &Handed) -> String {
+    let what = handed.array.as_ref().map_or("this memory".to_owned(), |array| format!("`{array}`"));
+    let how = match handed.by_one {
+        true => format!(
+            "One thread writes {what} for others, and its lines move to them with that. Hand over several elements at a time, \
+             so that each line moves once."
+        ),
+        false => format!(
+            "Threads write {what} for each other, and its lines move between them with that. Let the thread that has a piece \
+             go on with it, or hand over less."
+        ),
+    };
+    format!("{how} Padding does not help: it would make more lines of them.")
 }
 
 /// True sharing of data.
@@ -195,7 +242,7 @@ pub fn contend(object: &DataObject, of: &Contended) -> String {
         users if users.is_empty() => String::new(),
         users => format!(" in {users}"),
     };
-    if of.elsewhere {
+    if of.elsewhere && !matches!(of.primitive, Primitive::Stream | Primitive::Allocator) {
         return format!(
             "Threads use `{}`{users}, where they take {what}. Hold that for less time, use several locks (one for each \
              part of the data), or let each thread collect its updates and take it once for many.",
@@ -225,6 +272,15 @@ pub fn contend(object: &DataObject, of: &Contended) -> String {
         Primitive::Barrier => {
             format!("Threads meet at {what}{users}. Let each do more work between two meetings.")
         }
+        Primitive::Stream => format!(
+            "Threads use the same stream{users}, which has a lock. Let each thread put its text together in a buffer of its \
+             own and write that at once, or lock the stream once for many prints."
+        ),
+        Primitive::Allocator => format!(
+            "Threads allocate and free memory{users}, and the allocator's lock and lists move between them. Allocate less \
+             often: let each thread keep blocks and use them again, or take an allocator with large caches for each thread \
+             (jemalloc, mimalloc, tcmalloc)."
+        ),
         Primitive::Once => {
             format!("Every use checks {what}{users}. Check once and keep the result.")
         }
@@ -243,6 +299,8 @@ pub fn no_padding(of: &Contended) -> &'static str {
         | Primitive::Spinlock
         | Primitive::OwnLock
         | Primitive::RwLock
+        | Primitive::Stream
+        | Primitive::Allocator
         | Primitive::ReferenceCount => " Padding does not help.",
         Primitive::Condition | Primitive::Semaphore | Primitive::Barrier | Primitive::Once => "",
     }

@@ -38,11 +38,12 @@ pub fn remedy_for(object: &DataObject, advice: &Advice, worst: &LineFinding, nam
                 Parts::Fields | Parts::Variables => RemedyKind::Pad,
                 Parts::Elements(_) => RemedyKind::PadElements,
                 Parts::Blocks => RemedyKind::AlignBlocks,
+                Parts::Pieces => RemedyKind::LargerPieces,
             };
             (kind, padding.at_line_offsets.clone(), advice::part(worst, object, padding))
         }
-        Advice::ShareLess { handed: Some(array), .. } => {
-            (RemedyKind::ShareLess, none(), advice::hand_over(array))
+        Advice::ShareLess { handed: Some(handed), .. } => {
+            (RemedyKind::ShareLess, none(), advice::hand_over(handed))
         }
         Advice::ShareLess { offset, width, .. } => {
             (RemedyKind::ShareLess, none(), advice::share_less(worst, object, *offset, *width))
@@ -76,6 +77,8 @@ fn contended(of: &share::Contended) -> Contended {
             share::Primitive::Barrier => Primitive::Barrier,
             share::Primitive::Semaphore => Primitive::Semaphore,
             share::Primitive::Once => Primitive::Once,
+            share::Primitive::Stream => Primitive::Stream,
+            share::Primitive::Allocator => Primitive::Allocator,
             share::Primitive::ReferenceCount => Primitive::ReferenceCount,
         },
         name: of.name.clone(),

@@ -54,6 +54,10 @@ pub enum Primitive {
     Semaphore,
     /// A flag that something was done once.
     Once,
+    /// The lock of a stream: `FILE`, `std::cout`, Rust's `Stdout`.
+    Stream,
+    /// What the memory allocator locks.
+    Allocator,
     /// The number of those that hold an object.
     ReferenceCount,
 }
@@ -71,7 +75,17 @@ impl Primitive {
             Self::Barrier => "barrier",
             Self::Semaphore => "semaphore",
             Self::Once => "once-flag",
+            Self::Stream => "lock of a stream",
+            Self::Allocator => "lock of the allocator",
             Self::ReferenceCount => "reference count",
+        }
+    }
+
+    /// The word for several.
+    pub fn plural(self) -> String {
+        match self.noun().split_once(' ') {
+            Some((word, rest)) if rest.starts_with("of ") => format!("{word}s {rest}"),
+            _ => format!("{}s", self.noun()),
         }
     }
 }
@@ -90,6 +104,8 @@ pub enum RemedyKind {
     PadElements,
     /// False sharing between heap blocks: align their allocation.
     AlignBlocks,
+    /// False sharing of an array all along: let each thread work on a larger piece.
+    LargerPieces,
     /// Threads contend for a lock or its like, or count references.
     Contend,
 }

@@ -8,13 +8,19 @@ use crate::{
     share::same_code::{OVER_TWO_LINES, SameCode, same_code},
     text::{
         Options,
-        page::{Page, Style, fit, path},
+        page::{Page, Style, fit_function, path},
     },
     words::{self, ThreadNames},
 };
 
 /// Sites printed per line: those of different source lines that have most of the samples, and in full.
 const TELLING_SITES: usize = 2;
+
+/// Accesses that take less than this part are not told of, unless there are no others.
+const HARDLY_ANY: f64 = 0.001;
+
+/// Columns of a list of threads.
+const THREADS_WIDTH: usize = 24;
 const SITES: usize = 8;
 
 /// More processes than this are counted instead of listed.
@@ -30,7 +36,7 @@ pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Opti
         let Some(line) = finding.lines.first().and_then(|&number| share.lines.get(number)) else { continue };
         page.end();
         head(page, rank + 1, finding, line);
-        picture::print(page, line, names);
+        picture::print(page, line, names, options.verbose);
         sites(page, line, names, options);
         page.indented(Style::Green, 5, "remedy    ", &finding.remedy.text);
         if options.verbose && !finding.remedy.evidence.is_empty() {
@@ -51,7 +57,10 @@ pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Opti
 fn head(page: &mut Page, rank: usize, finding: &SharingFinding, line: &Line) {
     let class = class_of(finding, line);
     let colour = if finding.false_sharing > finding.true_sharing { Style::Orange } else { Style::Blue };
-    page.put(Style::Bold, &format!("{rank:>2}.  {}", words::percent_with_error(&finding.share_interval)));
+    // Lines that were not seen to be shared are not in it.
+    let least = if finding.spread { "at least " } else { "" };
+    let share = words::percent_with_error(&finding.share_interval);
+    page.put(Style::Bold, &format!("{rank:>2}.  {least}{share}"));
     page.plain("  ").put(colour, &class).plain("  ");
     let object = &finding.object;
     if !object.name.starts_with(object.kind.name()) {
@@ -102,8 +111,19 @@ fn chosen<'a, 'b>(groups: &'b [SameCode<'a>], options: &Options) -> Vec<&'b Same
     if options.verbose {
         return groups.iter().take(SITES).collect();
     }
-    let mut places = HashSet::new();
-    groups.iter().filter(|group| places.insert(group.place())).take(TELLING_SITES).collect()
+    let (mut places, first) = (HashSet::new(), groups.first().map(|group| group.share));
+    let telling = groups.iter().take_while(|group| group.share >= HARDLY_ANY || Some(group.share) == first);
+    telling.filter(|group| places.insert(group.place())).take(TELLING_SITES).collect()
+}
+
+/// The names of threads, or their number where these have no room.
+fn threads(ids: &[u32], names: &ThreadNames) -> String {
+    let mut sorted = ids.to_vec();
+    sorted.sort_unstable();
+    match names.list(&sorted) {
+        long if ids.len() > 1 && long.chars().count() > THREADS_WIDTH => format!("{} threads", ids.len()),
+        list => list,
+    }
 }
 
 fn sites(page: &mut Page, line: &Line, names: &ThreadNames, options: &Options) {
@@ -117,8 +137,8 @@ fn sites(page: &mut Page, line: &Line, names: &ThreadNames, options: &Options) {
         many => format!("{} ranges", many.len()),
     };
     let shown: Vec<(String, String, &SameCode<'_>)> =
-        chosen.into_iter().map(|group| (names.list(&group.threads), places(group), group)).collect();
-    let thread_width = shown.iter().map(|row| row.0.chars().count()).max().unwrap_or(0).min(24);
+        chosen.iter().map(|group| (threads(&group.threads, names), places(group), *group)).collect();
+    let thread_width = shown.iter().map(|row| row.0.chars().count()).max().unwrap_or(0).min(THREADS_WIDTH);
     let field_width = shown.iter().map(|row| row.1.chars().count()).max().unwrap_or(0).min(32);
     for (threads, touched, group) in &shown {
         let site = group.site;
@@ -130,7 +150,7 @@ fn sites(page: &mut Page, line: &Line, names: &ThreadNames, options: &Options) {
         let (function, at) = group.place();
         let at = at.map(|at| format!("  {at}")).unwrap_or_default();
         let room = page.width().saturating_sub(used + at.chars().count()).max(12);
-        page.put(Style::Cyan, &fit(function.unwrap_or("(no symbol)"), room));
+        page.put(Style::Cyan, &fit_function(function.unwrap_or("(no symbol)"), room));
         page.put(Style::Dim, &at).end();
         if !group.callers().is_empty() {
             page.indented(Style::Dim, 13, "← ", &path(group.callers()));

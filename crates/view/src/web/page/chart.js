@@ -1,13 +1,5 @@
 // Plots in SVG: scales, axes, and what the pointer is at.
 
-/** An SVG element. */
-function svg(tag, attributes, ...children) {
-  const node = document.createElementNS("http" + "://www.w3.org/2000/svg", tag);
-  for (const [key, value] of Object.entries(attributes ?? {})) if (value !== null && value !== undefined) node.setAttribute(key, value);
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
-  return node;
-}
-
 // A narrow screen would make letters of a wide plot too small to read.
 const PLOT = { width: innerWidth < 640 ? 400 : 900, height: 320, left: 52, right: 14, top: 26, bottom: 34 };
 

@@ -13,6 +13,14 @@ function el(tag, options, ...children) {
   return node;
 }
 
+/** An SVG element. */
+function svg(tag, attributes, ...children) {
+  const node = document.createElementNS("http" + "://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(attributes ?? {})) if (value !== null && value !== undefined) node.setAttribute(key, value);
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
 /** A name that the profiled program chose. */
 const name = (text, tag = "span", more = "") => el(tag, { class: `name ${more}` }, text);
 
