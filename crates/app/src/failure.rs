@@ -60,6 +60,8 @@ pub enum End {
     Success,
     /// `carom diff` found what was to fail.
     Failed,
+    /// A limit could not be judged.
+    NotJudged,
     /// `carom doctor` found nothing that works here.
     NoEngine,
     /// As the profiled program did.
@@ -71,7 +73,7 @@ impl End {
     pub fn leave(self) -> ExitCode {
         match self {
             Self::Failed => ExitCode::from(FAILED),
-            Self::NoEngine => ExitCode::from(CANNOT_PROFILE),
+            Self::NotJudged | Self::NoEngine => ExitCode::from(CANNOT_PROFILE),
             Self::Success | Self::Program(Exit::Unknown) => ExitCode::SUCCESS,
             Self::Program(Exit::Code(code)) => ExitCode::from(code as u8),
             Self::Program(Exit::Signal(number)) => {

@@ -1,5 +1,7 @@
 //! From recordings to a report.
 
+use std::path::{Path, PathBuf};
+
 use carom_store::{Manifest, Recording};
 use carom_study::{
     Study, count,
@@ -12,6 +14,22 @@ use carom_view::{
 };
 
 use crate::{failure::Failure, question::Question};
+
+/// The recordings at a place: all runs of a series, or the one recording.
+pub fn expanded(dir: &Path) -> Vec<PathBuf> {
+    let runs = carom_store::runs_of(dir);
+    if runs.is_empty() { vec![dir.to_owned()] } else { runs }
+}
+
+/// Where translated code was not all that ran: what is missing in the counts of these runs of one command.
+pub fn coverage_warning(runs: &[&Manifest]) -> Option<Warning> {
+    let counted = runs.iter().filter(|run| run.usage.is_none());
+    let counts = count::analyse(counted.map(|run| (*run, Offsets::default())));
+    carom_view::count::missing(&counts).map(|text| {
+        let command = runs.first().map(|run| carom_view::command_line(&run.argv)).unwrap_or_default();
+        Warning { code: "coverage".into(), text: format!("`{command}`: {text}") }
+    })
+}
 
 /// The question that these recordings answer: that of the command that made them.
 ///

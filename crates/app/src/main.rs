@@ -13,6 +13,7 @@ mod load;
 mod options;
 mod output;
 mod peers;
+mod phases;
 mod profile;
 mod profiles;
 mod question;

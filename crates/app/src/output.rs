@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use carom_view::{csv, model::Report, sarif, text, web};
+use carom_view::{csv, diff::model::Diff, model::Report, sarif, text, web};
 
 use crate::{
     failure::Failure,
@@ -57,6 +57,20 @@ pub fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
         for file in csv::files(report) {
             save(&dir.join(file.name), &file.text)?;
         }
+    }
+    Ok(())
+}
+
+/// Writes the files of a comparison that were asked for. A comparison has no tables and no places in the source.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write_diff(diff: &Diff, args: &OutputArgs) -> Result<(), Failure> {
+    if let Some(file) = &args.json {
+        save(file, &carom_view::diff::json(diff).map_err(Failure::new)?)?;
+    }
+    if let Some(file) = &args.html {
+        save(file, &web::comparison(diff).map_err(Failure::new)?)?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use crate::{
     count::{CountArgs, CountJoin, CountLayout},
     failure::{End, Failure},
+    phases::{PhasesArgs, PhasesLayout},
     question::{Join, Question, Recorder},
     reuse::{ReuseArgs, ReuseJoin, ReuseLayout},
     share::{ShareArgs, ShareJoin, ShareLayout},
@@ -74,6 +75,8 @@ questions! {
     Reuse(Box<ReuseArgs>), reuse: ReuseLayout, joins: ReuseJoin;
     /// How many instructions, loads, stores, bytes, jumps, calls and system calls each thread executes, exactly
     Count(CountArgs), count: CountLayout, joins: CountJoin;
+    /// The phases of a run, by how its memory grows over time
+    Phases(PhasesArgs), phases: PhasesLayout;
     /// How wide the program's accesses are: the example of docs/adding-a-study.md
     #[command(hide = true)]
     Widths(WidthsArgs), widths: WidthsLayout;

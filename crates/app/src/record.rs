@@ -5,7 +5,7 @@ use std::{
     slice,
 };
 
-use carom_collect::{Request, Settings};
+use carom_collect::{Request, Settings, Streams};
 use carom_store::{Exit, Recording};
 use carom_study::recording::Recordings;
 use carom_view::model::Report;
@@ -72,7 +72,7 @@ impl<'a> Job<'a> {
 /// The program cannot be profiled, or the report cannot be written where it should go. The program has not run then.
 pub fn run(job: Job<'_>) -> Result<End, Failure> {
     output::check(job.output)?;
-    let runs = job.program.runs;
+    let runs = job.program.runs.unwrap_or(1);
     let mut profiles = Vec::new();
     let mut end = Exit::Code(0);
     for number in 1..=runs {
@@ -84,6 +84,8 @@ pub fn run(job: Job<'_>) -> Result<End, Failure> {
             settings: job.settings,
             reason: job.reason.clone(),
             time_memory: job.question.times_memory(),
+            streams: Streams::Own,
+            series: None,
         });
         let outcome = match recorded {
             Ok(outcome) => outcome,

@@ -1,10 +1,13 @@
 //! `carom report`: prints recorded profiles again.
 
+use std::path::PathBuf;
+
 use carom_store::Recording;
 use carom_study::recording::Recordings;
 
 use crate::{
     cli::ReportArgs,
+    count::series,
     failure::{End, Failure},
     load,
     output::{self, Layout},
@@ -18,9 +21,16 @@ use crate::{
 /// A profile cannot be read, or a file not written.
 pub fn run(args: &ReportArgs) -> Result<End, Failure> {
     output::check(&args.report)?;
-    let recordings: Result<Vec<Recording>, _> =
-        args.profiles.iter().map(|dir| Recording::open(dir)).collect();
+    let dirs: Vec<PathBuf> = args.profiles.iter().flat_map(|dir| load::expanded(dir)).collect();
+    let recordings: Result<Vec<Recording>, _> = dirs.iter().map(|dir| Recording::open(dir)).collect();
     let recordings = recordings.map_err(Failure::new)?;
+    if series::is_series(&recordings) {
+        let (text, end) = series::show(&recordings, &[], &args.report, &std::io::stdout())?;
+        if !args.report.quiet {
+            output::print(&text)?;
+        }
+        return Ok(end);
+    }
     if !args.different_programs {
         load::one_program(&recordings)?;
     }

@@ -1,6 +1,7 @@
 //! `carom count`: exact totals, by the translate engine.
 
 mod args;
+pub mod series;
 
 use carom_collect::{Engine, Settings, Trial};
 use carom_study::{count::CountStudy, recording::Recordings};
@@ -18,6 +19,12 @@ use crate::{
 
 impl Recorder for CountArgs {
     fn run(&self) -> Result<End, Failure> {
+        if self.series.list {
+            return series::list();
+        }
+        if self.trial.is_none() && series::is_asked(self) {
+            return series::run(self);
+        }
         let reason = match self.trial {
             None => "the only engine in this version that counts exactly",
             Some(Trial::Translation) => "a trial: code is translated, and nothing is counted",

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::{options::Colour, reuse::bytes};
+use crate::{
+    options::{Colour, LimitArgs},
+    reuse::bytes,
+};
 
 const EXAMPLES: &str = "Examples:
   carom diff before.carom after.carom
@@ -34,6 +37,9 @@ pub struct DiffArgs {
     /// Fail where there is a new finding
     #[arg(long)]
     pub fail_if_new: bool,
+    /// What counts may be.
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// The cache whose misses are compared, such as 256K [default: the largest private one of the machine before]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub cache: Option<u64>,

@@ -8,13 +8,13 @@ use std::{fs, path::Path};
 use carom_store::Recording;
 use carom_study::{
     Study,
-    diff::{self, Incomparable, ReuseDiff, ShareDiff},
+    diff::{self, CountDiff, Incomparable, ReuseDiff, ShareDiff},
     recording::Recordings,
     reuse::{ReuseFindings, ReuseOptions},
     share::ShareStudy,
 };
 use carom_view::{
-    diff::{Limits, model::Diff},
+    diff::{Compared, Limits, model::Diff},
     model::Warning,
 };
 
@@ -52,7 +52,11 @@ pub fn run(args: &DiffArgs) -> Result<End, Failure> {
         let options = output::options(args.color, args.top, &std::io::stdout());
         output::print(&carom_view::diff::text(&diff, &options))?;
     }
-    Ok(if diff.gate.failed { End::Failed } else { End::Success })
+    Ok(match diff.gate.failed {
+        true => End::Failed,
+        false if !carom_view::diff::not_judged(&diff).is_empty() => End::NotJudged,
+        false => End::Success,
+    })
 }
 
 fn compared(args: &DiffArgs, sides: &[Side; 2]) -> Result<Diff, Failure> {
@@ -61,21 +65,29 @@ fn compared(args: &DiffArgs, sides: &[Side; 2]) -> Result<Diff, Failure> {
     let share = sides.iter().all(|side| side.asks("share")).then(|| share(sides));
     let reuse = sides.iter().all(|side| side.asks("reuse")).then(|| reuse(sides, args.cache));
     asked += usize::from(share.is_some()) + usize::from(reuse.is_some());
+    let count = sides.iter().all(|side| side.asks("count")).then(|| count(sides));
+    asked += usize::from(count.is_some());
     let share = noted("sharing", share, &mut warnings);
     let reuse = noted("misses", reuse, &mut warnings);
-    if share.is_none() && reuse.is_none() {
+    let count = noted("counts", count, &mut warnings);
+    if share.is_none() && reuse.is_none() && count.is_none() {
         let why = warnings.into_iter().map(|warning| warning.text).collect::<Vec<_>>().join(" ");
         return Err(Failure::new(if asked > 0 { why } else { nothing_in_common(sides) }));
     }
-    let limits = Limits { above: args.fail_above.map(|percent| percent / 100.0), if_new: args.fail_if_new };
+    let limits = Limits {
+        above: args.fail_above.map(|percent| percent / 100.0),
+        if_new: args.fail_if_new,
+        events: args.limits.all()?,
+    };
     let named = sides.each_ref().map(Side::named);
-    Ok(carom_view::diff::diff(named, share.as_ref(), reuse.as_ref(), limits, warnings))
+    let compared = Compared { share: share.as_ref(), reuse: reuse.as_ref(), count: count.as_ref() };
+    Ok(carom_view::diff::diff(named, compared, &limits, warnings))
 }
 
 fn nothing_in_common(sides: &[Side; 2]) -> String {
     let [before, after] = sides.each_ref().map(|side| side.commands().join(", "));
     format!(
-        "carom diff compares sharing and misses: before was recorded by carom {before}, after by carom {after}"
+        "carom diff compares sharing, misses and counts: before was recorded by carom {before}, after by carom {after}"
     )
 }
 
@@ -101,10 +113,19 @@ const fn reason(cause: Incomparable) -> &'static str {
         Incomparable::Bases => {
             "one was followed exactly and the other sampled, or the models differ; record both with the same options"
         }
+        Incomparable::Ranks => "a side has the ranks of one program, whose counts belong together",
         Incomparable::TooFewUses => {
             "a side has too few uses for a miss ratio; run longer, or sample more often"
         }
     }
+}
+
+fn count(sides: &[Side; 2]) -> Result<CountDiff, Incomparable> {
+    if sides.iter().any(Side::is_of_ranks) {
+        return Err(Incomparable::Ranks);
+    }
+    let [before, after] = sides.each_ref().map(Side::manifests);
+    diff::count(&before, &after)
 }
 
 fn share(sides: &[Side; 2]) -> Result<ShareDiff, Incomparable> {

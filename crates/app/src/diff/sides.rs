@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use carom_store::Recording;
+use carom_store::{Manifest, Recording};
 use carom_view::diff::model::DiffSide;
 
 use super::DiffArgs;
-use crate::failure::Failure;
+use crate::{failure::Failure, load};
 
 /// The recordings of one side.
 pub struct Side {
@@ -41,7 +41,8 @@ fn runs_of(profile: &Path) -> Vec<PathBuf> {
 
 impl Side {
     fn open(profiles: &[PathBuf]) -> Result<Self, Failure> {
-        let recordings: Result<Vec<Recording>, _> = profiles.iter().map(|dir| Recording::open(dir)).collect();
+        let dirs = profiles.iter().flat_map(|dir| load::expanded(dir)).collect::<Vec<_>>();
+        let recordings: Result<Vec<Recording>, _> = dirs.iter().map(|dir| Recording::open(dir)).collect();
         let profiles = profiles.iter().map(|dir| dir.display().to_string()).collect();
         Ok(Self { recordings: recordings.map_err(Failure::new)?, profiles })
     }
@@ -61,8 +62,17 @@ impl Side {
 
     /// The recordings of each run: one, or those of all ranks.
     pub fn runs(&self) -> impl Iterator<Item = &[Recording]> {
-        let of_ranks = self.recordings.iter().any(|recording| recording.manifest().rank.is_some());
-        self.recordings.chunks(if of_ranks { self.recordings.len() } else { 1 })
+        self.recordings.chunks(if self.is_of_ranks() { self.recordings.len() } else { 1 })
+    }
+
+    /// Whether its recordings are the ranks of one run.
+    pub fn is_of_ranks(&self) -> bool {
+        self.recordings.iter().any(|recording| recording.manifest().rank.is_some())
+    }
+
+    /// The manifests of all recordings.
+    pub fn manifests(&self) -> Vec<&Manifest> {
+        self.recordings.iter().map(Recording::manifest).collect()
     }
 
     /// As the comparison names it.

@@ -12,9 +12,9 @@ pub struct ProgramArgs {
     /// Where the profile goes [default: PROGRAM.N.carom]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Run the program this many times, and report on all runs as one
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub runs: u32,
+    /// Run the program this many times, and report on all runs as one [default: 1]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: Option<u32>,
     /// Do not store the names of functions, variables and source lines with the profile: reports then need the program's
     /// files, unchanged
     #[arg(long)]

@@ -2,14 +2,18 @@
 
 mod common;
 mod defaults;
+mod limits;
 mod named;
+mod objects;
 mod period;
 mod values;
 mod window;
 
 pub use common::{Colour, OutputArgs, ProgramArgs};
 pub use defaults::{BOARD_SLOTS, MAX_STEPS, REGISTERS, REUSE_SLOTS, SHARE_PERIOD_NS};
+pub use limits::{LimitArgs, event};
 pub use named::{AUTO, OrAuto, delivery, engine, trial, watch};
+pub use objects::ObjectArgs;
 pub use period::PeriodArgs;
 pub use values::{LEAST_ACCESSES, Period, percent};
 

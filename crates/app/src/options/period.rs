@@ -54,7 +54,7 @@ impl PeriodArgs {
             Some(Period::Time(_)) => {
                 return Err(
                     "--period with a unit of time is for the burst engine; the translate engine samples by \
-                            accesses: give their number without a unit, such as 500000"
+                            accesses: give their number without a unit, such as 100000"
                         .into(),
                 );
             }
@@ -120,7 +120,7 @@ mod tests {
         check(&["--period", "20000", "--store-period", "0"], 20_000, 0);
         check(&["--load-period", "700", "--store-period", "900"], 700, 900);
         refuses(given(&["--store-period", "99"]).accesses(1_000), "the shortest is 100");
-        refuses(given(&["--period", "3ms"]).accesses(1_000), "without a unit, such as 500000");
+        refuses(given(&["--period", "3ms"]).accesses(1_000), "without a unit, such as 100000");
         refuses(given(&["--load-period", "0", "--store-period", "0"]).accesses(1_000), "carom count");
     }
 }

@@ -16,6 +16,11 @@ pub struct WindowArgs {
 }
 
 impl WindowArgs {
+    /// Whether only a part of the run is to be observed.
+    pub fn is_asked(&self) -> bool {
+        self.after.is_some() || self.during.is_some()
+    }
+
     /// For a program that starts now.
     pub fn window(&self) -> Window {
         self.window_from(clock::now().0)

@@ -3,7 +3,7 @@
 use clap::{Args, builder::PossibleValuesParser};
 
 use crate::{
-    options::{LEAST_ACCESSES, OutputArgs, ProgramArgs, percent},
+    options::{LEAST_ACCESSES, ObjectArgs, OutputArgs, ProgramArgs, percent},
     questions::{Joins, Layouts},
 };
 
@@ -32,9 +32,9 @@ pub struct ProfileArgs {
     /// included
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent)]
     pub budget: f64,
-    /// Follow heap allocations, so that objects are named by their allocation site
-    #[arg(long)]
-    pub objects: bool,
+    /// Which heap objects are named.
+    #[command(flatten)]
+    pub objects: ObjectArgs,
     /// What questions bring along for the run.
     #[command(flatten)]
     pub joins: Joins,

@@ -83,7 +83,7 @@ fn settings(args: &ProfileArgs, asked: &[&str], probes: &Probes) -> Settings {
         budget_ppm: (args.budget * 1e4).round() as u32,
         max_steps: MAX_STEPS,
         delivery: delivery(signals.ok().map(|choice| choice.delivery)),
-        objects: args.objects.then_some(0),
+        objects: args.objects.least(),
         window: args.program.window.window(),
         ..Settings::of(Engine::Translate)
     };

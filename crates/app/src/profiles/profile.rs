@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use carom_store::{MANIFEST_NAME, Manifest, Recording, Row, Stack, StoreError};
+use carom_store::{MANIFEST_NAME, Manifest, Recording, Row, Stack, StoreError, run_dir, runs_of};
 
 use crate::failure::Failure;
 
@@ -29,13 +29,17 @@ impl Profile {
     /// # Errors
     /// It is none, or of a later version.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        let manifest = Recording::open(dir)?.manifest().clone();
+        let runs = runs_of(dir);
+        // A series is as complete as its last run.
+        let manifest = Recording::open(runs.last().map_or(dir, PathBuf::as_path))?.manifest().clone();
         Ok(Self { dir: dir.to_owned(), manifest, bytes: size(dir) })
     }
 
     /// Whether the program seems to run still.
     pub fn is_growing(&self) -> bool {
-        let renewed = fs::metadata(self.dir.join(MANIFEST_NAME)).and_then(|manifest| manifest.modified());
+        let runs = runs_of(&self.dir);
+        let dir = runs.last().unwrap_or(&self.dir);
+        let renewed = fs::metadata(dir.join(MANIFEST_NAME)).and_then(|manifest| manifest.modified());
         let age = renewed.ok().and_then(|renewed| SystemTime::now().duration_since(renewed).ok());
         !self.manifest.complete && age.is_none_or(|age| age < RENEWED)
     }
@@ -70,7 +74,9 @@ pub fn find(places: &[PathBuf]) -> Result<Vec<Profile>, Failure> {
 
 /// Other tools have manifests too: a profile also has stacks, whichever question it answers.
 fn is_profile(dir: &Path) -> bool {
-    [MANIFEST_NAME, Stack::KIND.file_name()].iter().all(|name| dir.join(name).is_file())
+    let is_recording =
+        |dir: &Path| [MANIFEST_NAME, Stack::KIND.file_name()].iter().all(|name| dir.join(name).is_file());
+    is_recording(dir) || is_recording(&run_dir(dir, 1))
 }
 
 fn at(place: &Path, error: &std::io::Error) -> Failure {

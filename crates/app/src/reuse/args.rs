@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 
 use super::domains::{self, Groups};
 use crate::options::{
-    AUTO, OrAuto, OutputArgs, PeriodArgs, ProgramArgs, REUSE_SLOTS, engine, percent, watch,
+    AUTO, ObjectArgs, OrAuto, OutputArgs, PeriodArgs, ProgramArgs, REUSE_SLOTS, engine, percent, watch,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -63,9 +63,9 @@ pub struct ReuseArgs {
     /// With --exact: keep every access in the profile, for checks by simulation (docs/format.md)
     #[arg(long, hide_short_help = true)]
     pub keep_accesses: bool,
-    /// Follow heap allocations, so that objects are named by their allocation site
-    #[arg(long)]
-    pub objects: bool,
+    /// Which heap objects are named.
+    #[command(flatten)]
+    pub objects: ObjectArgs,
     /// Rows to print of each table
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,

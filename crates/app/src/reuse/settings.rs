@@ -110,7 +110,7 @@ pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -
         budget_ppm: ppm(args.budget.unwrap_or(BUDGET)),
         max_steps: MAX_STEPS,
         delivery: delivery(means.burst.as_ref().ok().map(|choice| choice.delivery)),
-        objects: args.objects.then_some(0),
+        objects: args.objects.least(),
         window: args.program.window.window(),
         ..Settings::of(engine)
     };

@@ -5,14 +5,13 @@ use carom_collect::{Engine, WatchChoice};
 use clap::Args;
 
 use crate::options::{
-    AUTO, BOARD_SLOTS, MAX_STEPS, OrAuto, OutputArgs, PeriodArgs, ProgramArgs, REGISTERS, delivery, engine,
-    percent, watch,
+    AUTO, BOARD_SLOTS, MAX_STEPS, ObjectArgs, OrAuto, OutputArgs, PeriodArgs, ProgramArgs, REGISTERS,
+    delivery, engine, percent, watch,
 };
 
 const SHARE_EXAMPLES: &str = "Examples:
   carom share ./app --threads 8
   carom share --html report.html ./app          a report for the browser
-  carom share --objects ./app                   name heap objects by where they were allocated
   carom share --budget 1 ./server               on a production machine
   carom share --json out.json make -j8          children are followed
   carom share --engine burst ./app              by time, at a few percent of overhead
@@ -38,12 +37,9 @@ pub struct ShareArgs {
     /// Samples per second of thread CPU time (burst)
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "period")]
     pub rate: Option<u32>,
-    /// Follow heap allocations, so that objects are named by their allocation site
-    #[arg(long)]
-    pub objects: bool,
-    /// With --objects: leave out allocations smaller than this
-    #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "objects")]
-    pub objects_from: u64,
+    /// Which heap objects are named.
+    #[command(flatten)]
+    pub objects: ObjectArgs,
     /// How accesses to lines that other threads have written are detected; auto: by registers where available, else in
     /// software
     #[arg(long, value_parser = watch(), default_value = AUTO)]

@@ -86,7 +86,7 @@ fn settings(args: &ShareArgs, periods: &Periods, means: &means::Means) -> Settin
         max_steps: args.max_steps,
         watchpoints: means.watchpoints,
         delivery: delivery(Some(means.delivery)),
-        objects: args.objects.then_some(args.objects_from),
+        objects: args.objects.least(),
         window: args.program.window.window(),
         share: Some(ShareSettings { watch: means.watch, board_slots: args.board }),
         ..Settings::of(engine)

@@ -5,8 +5,9 @@ use carom_collect::Engine;
 use super::ShareArgs;
 use crate::options::SHARE_PERIOD_NS;
 
-/// Mean number of loads, and of stores, between sampled ones by default: the period of the ComDetective paper.
-const DEFAULT_ACCESSES: u64 = 500_000;
+/// Mean number of loads, and of stores, between sampled ones by default. A sample with its call path takes 1 to 3 us
+/// (docs/techniques.md). (The ComDetective paper has 500,000, of interrupts.)
+const DEFAULT_ACCESSES: u64 = 100_000;
 
 /// The engine, and how often it samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub fn periods(args: &ShareArgs, engine: Engine) -> Result<Periods, String> {
         }
         Engine::Translate if args.rate.is_some() => {
             Err("--rate is in samples a second, which the translate engine does not keep; use --period with a number of \
-                 accesses, such as 500000"
+                 accesses, such as 100000"
                 .into())
         }
         Engine::Translate => {

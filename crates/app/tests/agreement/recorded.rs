@@ -100,7 +100,7 @@ fn text_and_page_say_what_the_json_says() {
 #[test]
 fn pages_fit_narrow_and_wide_windows_in_both_colours() {
     let mut pages: Vec<(String, String)> = all().into_iter().map(|each| (each.name, each.page)).collect();
-    let compared = sample::compared::fixed(Limits { above: Some(0.05), if_new: true });
+    let compared = sample::compared::fixed(Limits { above: Some(0.05), if_new: true, ..Limits::default() });
     pages.push(("diff".to_owned(), web::comparison(&compared).expect("a page")));
     let mut wrong = Vec::new();
     for dark in [false, true] {

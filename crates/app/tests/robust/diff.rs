@@ -71,7 +71,9 @@ fn what_has_nothing_in_common_is_refused() {
     let program = compile("counters.c", &[]);
     let mut count = Recorded::by("count", &[], &program, &["1000"]);
     assert_eq!(count.run().code(), Some(0));
-    let (done, _, _) = compared(&[], &[count.profile(), count.profile()]);
+    let mut share = Recorded::by("share", &[], &program, &["1000"]);
+    assert_eq!(share.run().code(), Some(0));
+    let (done, _, _) = compared(&[], &[count.profile(), share.profile()]);
     assert_eq!(done.code(), Some(125));
     assert!(done.complaint().contains("carom count"), "{}", done.complaint());
     let (done, _, _) = compared(&[], &[PathBuf::from("/nowhere"), count.profile()]);

@@ -6,6 +6,7 @@
 mod aside;
 mod calls;
 mod command_line;
+mod count_series;
 mod denied;
 mod descriptors;
 mod diff;
@@ -16,6 +17,8 @@ mod known_counts;
 mod known_programs;
 mod libraries;
 mod own_variables;
+mod phases;
+mod planted;
 mod processes;
 mod processor;
 mod profile;

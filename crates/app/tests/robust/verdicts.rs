@@ -2,12 +2,16 @@
 
 use crate::support::{Recorded, compile};
 
-/// The worst finding on a culprit, recorded with dense samples: what matters here is what is said of them.
-fn worst(source: &str, flags: &[&str]) -> serde_json::Value {
+/// The findings on a culprit, recorded with dense samples: what matters here is what is said of them.
+fn findings(source: &str, flags: &[&str]) -> serde_json::Value {
     let program = compile(&format!("culprits/{source}"), flags);
     let mut recorded = Recorded::by("share", &["--period", "20000"], &program, &[]);
     assert_eq!(recorded.run().code(), Some(0), "{source}");
-    recorded.report().0["share"]["findings"][0].clone()
+    recorded.report().0["share"]["findings"].clone()
+}
+
+fn worst(source: &str, flags: &[&str]) -> serde_json::Value {
+    findings(source, flags)[0].clone()
 }
 
 fn remedy_of(finding: &serde_json::Value) -> (&str, &str) {
@@ -60,4 +64,26 @@ fn a_counter_moves_away_from_what_others_read() {
     let finding = worst("read_mostly.c", &["-O2", "-pthread"]);
     let (kind, text) = remedy_of(&finding);
     assert!(kind == "pad" && text.contains("`server.requests` on its own cache line"), "{finding}");
+}
+
+/// The allocator's, the stream's and the program's own: none is data that threads could keep apart.
+#[test]
+fn what_libraries_lock_is_contended() {
+    for (source, primitive, advice) in [
+        ("stream.c", "stream", "a buffer of its own"),
+        ("arena.c", "allocator", "Allocate less often"),
+        ("intrusive.cpp", "reference-count", "by reference"),
+    ] {
+        let findings = findings(source, &["-O2", "-pthread"]);
+        let is = |finding: &&serde_json::Value| finding["remedy"]["of"]["primitive"] == primitive;
+        let finding = findings.as_array().into_iter().flatten().find(is);
+        assert!(finding.is_some_and(|finding| remedy_of(finding).1.contains(advice)), "{source}: {findings}");
+    }
+}
+
+#[test]
+fn an_array_in_small_pieces_is_not_padded() {
+    let finding = worst("cyclic.c", &["-O2", "-fopenmp"]);
+    let (kind, text) = remedy_of(&finding);
+    assert!(kind == "larger-pieces" && text.contains("schedule(static)"), "{finding}");
 }

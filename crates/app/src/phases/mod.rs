@@ -1,0 +1,72 @@
+//! `carom phases`: the phases of a program by how its memory grows.
+
+mod args;
+
+use carom_collect::{Engine, Request, Settings, Streams};
+use carom_store::Recording;
+use carom_study::recording::Recordings;
+use carom_view::model::Report;
+
+pub use args::{PhasesArgs, PhasesLayout};
+
+use crate::{
+    failure::{End, Failure},
+    load,
+    output::{self, Layout},
+    question::{Question, Recorder},
+};
+
+impl Recorder for PhasesArgs {
+    fn run(&self) -> Result<End, Failure> {
+        output::check(&self.report)?;
+        if self.program.runs.is_some() || self.program.window.is_asked() {
+            return Err(Failure::new(
+                "phases are those of one whole run: leave out --runs, --after and --for",
+            ));
+        }
+        let outcome = carom_collect::record_footprint(&self.request(), self.interval)?;
+        if let Some(trouble) = &outcome.trouble {
+            eprintln!("carom: the profile is incomplete: {trouble}");
+        }
+        let shown = Recording::open(&outcome.dir).map_err(Failure::new).and_then(|recording| {
+            let report = self.layout.report(&mut Recordings::new(std::slice::from_ref(&recording)));
+            output::write(&report, &self.report)?;
+            if !self.report.quiet {
+                eprint!("{}", output::text(&report, &self.report, &Layout::default(), &std::io::stderr()));
+                eprintln!("Profile: {} (print again: carom report)", outcome.dir.display());
+            }
+            Ok(())
+        });
+        if let Err(failure) = shown {
+            // The program has run: carom ends as it did.
+            eprintln!("carom: {failure}; the profile is in {}", outcome.dir.display());
+        }
+        Ok(End::Program(outcome.exit))
+    }
+}
+
+impl PhasesArgs {
+    fn request(&self) -> Request {
+        Request {
+            command: "phases".into(),
+            questions: Vec::new(),
+            argv: self.program.program.clone(),
+            dir: self.program.output.clone(),
+            settings: Settings::of(Engine::Burst),
+            reason: "reads /proc, and does not touch the program".into(),
+            time_memory: false,
+            streams: Streams::Own,
+            series: None,
+        }
+    }
+}
+
+impl Question for PhasesLayout {
+    fn command(&self) -> &'static str {
+        "phases"
+    }
+
+    fn report(&self, recordings: &mut Recordings<'_>) -> Report {
+        load::report(recordings, &self.study(), carom_view::phases::report)
+    }
+}
