@@ -122,10 +122,14 @@ fn memory_in_place_of_what_was_shared() {
     let by_time = line_of(&options("burst"), &["memfd", "neighbours", "2", "again", "long"]).1;
     assert_eq!(by_time["true"].as_f64(), Some(0.0), "{by_time:#}");
     for way in ["anonymous", "sysv"] {
-        let (_, line) = line_of(&BY_ACCESSES, &[way, "neighbours", "2", "again"]);
+        let (report, line) = line_of(&BY_ACCESSES, &[way, "neighbours", "2", "again"]);
         assert_eq!(line["true"].as_f64(), Some(0.0), "{line:#}");
         let half = line["share_of_samples"].as_f64().expect("a share");
-        assert!((half - 0.5).abs() < 0.05, "{line:#}");
+        // On a busy machine some samples are dropped, all of the same half at worst.
+        let [samples, dropped] =
+            ["samples", "dropped"].map(|count| report.0["quality"][count].as_f64().expect("a count"));
+        let off = (half - 0.5).abs();
+        assert!(off < 0.01 + dropped / samples, "{off}, {dropped} of {samples} dropped: {line:#}");
     }
 }
 

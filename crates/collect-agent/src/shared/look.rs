@@ -29,8 +29,11 @@ static UNASKED: AtomicBool = AtomicBool::new(false);
 /// The pause between two looks, in multiples of the time that one takes: looking takes a thousandth of the time.
 const PAUSE: u64 = 1000;
 
-/// The same where something has changed: a hundredth.
+/// The same where something has changed: a hundredth, once [`AT_ONCE_NS`] have been used up.
 const PAUSE_OF_CHANGE: u64 = 100;
+
+/// Time for looks at once after a change, in nanoseconds: about a hundred looks. Most programs map less often.
+const AT_ONCE_NS: u64 = 5_000_000;
 
 /// The pause after something was found, in nanoseconds, and the longest pause: it doubles each time that nothing is
 /// new. Looking takes a descriptor for a moment, which changes the numbers that other threads of the program get.
@@ -48,8 +51,8 @@ struct Look {
     text: Text<LINE_BYTES>,
     /// Mappings that were reported.
     told: usize,
-    /// How long the last look took, in nanoseconds.
-    cost: u64,
+    /// CPU time of the looks that their pauses have not yet made up for.
+    used: Used,
     /// The part of the pause after it that does not depend on the cost.
     pause: u64,
     /// A trouble was noted.
@@ -63,7 +66,7 @@ static LOOK: Lock<Look> = Lock::new(
         found: [ranges::Shared { low: 0, high: 0, at: Addr(0) }; ranges::MOST],
         text: Text::new(),
         told: 0,
-        cost: 0,
+        used: Used { ns: 0, at: 0 },
         pause: 0,
         troubled: false,
     },
@@ -74,7 +77,7 @@ pub fn note_change(bytes: Option<&Range<u64>>) {
     CHANGED.store(true, Relaxed);
     // The holder of the lock looks, and then looks again.
     let Some(mut look) = LOOK.try_lock() else { return };
-    let soon = clock::now().0.saturating_add(look.cost.saturating_mul(PAUSE_OF_CHANGE));
+    let soon = look.used.soon(clock::now().0);
     NEXT.store(NEXT.load(Relaxed).min(soon), Relaxed);
     if let Some(bytes) = bytes {
         look.forget(bytes);
@@ -104,15 +107,17 @@ pub fn at_once(session: &Session, common: &CommonHeader) {
     let Some(mut look) = LOOK.try_lock() else { return };
     CHANGED.store(false, Relaxed);
     let begun = clock::now().0;
+    // The time that other programs take meanwhile is no cost.
+    let before = clock::thread_cpu();
     look.all(session, common);
-    let cost = clock::now().0.saturating_sub(begun);
-    look.cost = cost;
+    let cost = clock::thread_cpu().saturating_sub(before);
+    look.used.add(begun, cost);
     let pause = cost.saturating_mul(PAUSE).max(look.pause);
     NEXT.store(begun.saturating_add(pause), Relaxed);
     if CHANGED.load(Relaxed) {
         // What was found may be gone.
         RANGES.set(&[]);
-        NEXT.store(begun.saturating_add(cost.saturating_mul(PAUSE_OF_CHANGE)), Relaxed);
+        NEXT.store(look.used.soon(begun), Relaxed);
     }
 }
 
@@ -131,6 +136,27 @@ pub fn holds(common: &CommonHeader, local: Addr, shared: Addr) -> bool {
     let known = common.segments.get(segment.0 as usize).map_or(0, |known| known.load(Relaxed));
     let same = |system_v| known == identity(&mapping, mapping.offset / SegmentId::BYTES, system_v);
     place % SegmentId::BYTES == offset && (same(false) || same(true))
+}
+
+/// A bucket that looks fill and time empties.
+struct Used {
+    /// CPU time in nanoseconds, as of `at`.
+    ns: u64,
+    /// The time of the last look.
+    at: u64,
+}
+
+impl Used {
+    fn add(&mut self, now: u64, cost: u64) {
+        let emptied = now.saturating_sub(self.at) / PAUSE_OF_CHANGE;
+        *self = Self { ns: self.ns.saturating_sub(emptied).saturating_add(cost), at: now };
+    }
+
+    /// When a change may be looked at.
+    fn soon(&self, now: u64) -> u64 {
+        let above = self.ns.saturating_sub(AT_ONCE_NS);
+        self.at.saturating_add(above.saturating_mul(PAUSE_OF_CHANGE)).max(now)
+    }
 }
 
 impl Look {
@@ -217,6 +243,19 @@ fn tell(session: &Session, text: &mut Text<LINE_BYTES>, range: ranges::Shared, m
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn looks_follow_changes_at_once_until_they_cost_a_hundredth() {
+        let mut used = Used { ns: 0, at: 0 };
+        for now in 0..50 {
+            used.add(now, AT_ONCE_NS / 50);
+        }
+        assert_eq!(used.soon(60), 60);
+        used.add(100, 1_000);
+        assert_eq!(used.soon(100), 100 + 1_000 * PAUSE_OF_CHANGE);
+        used.add(100 + 2_000 * PAUSE_OF_CHANGE, 1_000);
+        assert_eq!(used.soon(1_000_000), 1_000_000);
+    }
 
     #[test]
     fn a_system_v_segment_is_no_anonymous_memory_of_its_number() {
