@@ -1,7 +1,8 @@
 //! The type of a heap block, inferred from who allocated it.
 //!
 //! Nothing records what a block is for. But the function that called the allocator holds the address in a typed
-//! pointer: a variable, its return type, an out-parameter, or a member of something that it was given. A type is
+//! pointer: a variable, its return type, an out-parameter, or a member of something that it was given. What fits none of
+//! these has gone to a variable outside the functions. A type is
 //! believed only where the block's size bears it out and no other type would do as well: no name is better than a
 //! wrong one.
 
@@ -9,7 +10,10 @@ use carom_base::{Addr, Ip, LINE_BYTES};
 
 use super::allocator::{Layer, count_bytes, layer, makes_one_object};
 use super::dwarf::{DebugInfo, DieRef};
-use super::fields::{Shape, TypeTable};
+use super::fields::TypeTable;
+use super::globals::Global;
+use super::intervals::Intervals;
+use super::pointers::{Candidate, candidate, in_scope, of_file};
 use super::{Frame, Symbols};
 
 /// Functions of the program asked for the type: the one that called the allocator, and callers that it may have
@@ -63,21 +67,13 @@ enum Verdict {
     Nothing,
 }
 
-/// A type that the function has a pointer to.
-struct Candidate {
-    of: DieRef,
-    /// `None` for numbers, characters, pointers.
-    record: Option<String>,
-    size: u64,
-    /// The pointer is declared where the allocation is written: `struct stats *s = malloc(sizeof *s);`.
-    initialised: bool,
-}
-
 /// A function on the call path.
 struct Call<'a> {
     frame: Frame,
     code: u64,
     function: Option<(&'a DebugInfo, DieRef)>,
+    /// The variables of its module.
+    globals: Option<&'a Intervals<Global>>,
 }
 
 impl Symbols {
@@ -108,7 +104,13 @@ impl Symbols {
                     asked += 1;
                     let (debug, die) = call.function?;
                     match in_function(debug, die, &call, block) {
-                        Verdict::Nothing if !passes_on(debug, die) => return None,
+                        Verdict::Nothing if !passes_on(debug, die) => {
+                            let globals = call.globals.map(|globals| of_file(debug, globals, die));
+                            return match choose(&globals.unwrap_or_default(), block, call.code) {
+                                Verdict::Found(found) => Some(found),
+                                _ => None,
+                            };
+                        }
                         verdict => verdict,
                     }
                 }
@@ -135,7 +137,8 @@ impl Symbols {
             let function = (index + found).checked_sub(known).and_then(|index| functions.get(index));
             debug.zip(function.copied())
         };
-        let call = |(index, frame)| Call { frame, code: ip.0, function: entry(index) };
+        let globals = place.as_ref().map(|place| place.image.globals());
+        let call = |(index, frame)| Call { frame, code: ip.0, function: entry(index), globals };
         frames.into_iter().enumerate().map(call).collect()
     }
 }
@@ -163,7 +166,7 @@ fn in_library_function(debug: &DebugInfo, function: DieRef, block: Block, code: 
 }
 
 fn in_function(debug: &DebugInfo, function: DieRef, call: &Call<'_>, block: Block) -> Verdict {
-    let candidates = candidates(debug, function, &call.frame);
+    let candidates = in_scope(debug, function, &call.frame);
     let initialised: Vec<_> = candidates.iter().filter(|candidate| candidate.initialised).collect();
     if initialised.is_empty() {
         return choose(&candidates, block, call.code);
@@ -172,40 +175,6 @@ fn in_function(debug: &DebugInfo, function: DieRef, call: &Call<'_>, block: Bloc
         Verdict::Nothing => Verdict::Undecided,
         verdict => verdict,
     }
-}
-
-/// The types that the function has pointers to, where these can have received what it allocated. A parameter
-/// cannot, but what it points to can: `*out = malloc(…)`, `list->head = malloc(…)`.
-fn candidates(debug: &DebugInfo, function: DieRef, frame: &Frame) -> Vec<Candidate> {
-    let mut declared = debug.declared_in(function);
-    if frame.function.as_deref() == Some("main") {
-        // Its `char **` is no place for what it allocates.
-        declared.parameters.clear();
-    }
-    let mut found = Vec::new();
-    found.extend(
-        debug.type_of(function).and_then(|of| debug.pointee(of)).map(|of| candidate(debug, of, false)),
-    );
-    for variable in &declared.variables {
-        if let Some(of) = debug.type_of(*variable).and_then(|of| debug.pointee(of)) {
-            let initialised = frame.line.is_some() && debug.declaration(*variable).1 == frame.line;
-            found.push(candidate(debug, of, initialised));
-        }
-    }
-    for holder in declared.variables.iter().chain(&declared.parameters) {
-        let Some(of) = debug.type_of(*holder) else { continue };
-        let held = debug.pointee(of).unwrap_or(of);
-        found.extend(debug.pointee(held).map(|of| candidate(debug, of, false)));
-        if let Shape::Record { members, .. } = &*debug.shape(held) {
-            let targets = members.iter().filter_map(|member| debug.pointee(member.of));
-            found.extend(targets.map(|of| candidate(debug, of, false)));
-        }
-    }
-    found
-}
-
-fn candidate(debug: &DebugInfo, of: DieRef, initialised: bool) -> Candidate {
-    Candidate { of, record: debug.record_name(of), size: debug.size(of), initialised }
 }
 
 /// The only type that fits, one object before several. Types of one name and size are one type, which each unit

@@ -7,6 +7,7 @@ use gimli::{AttributeValue, DwTag, Operation};
 
 use super::dwarf::{DebugInfo, DieRef, Entry, Value};
 use super::fields::{Member, Shape, TypeTable};
+use super::short;
 use super::subscripts::{Dimension, Subscripts};
 
 /// Chains of typedefs and qualifiers, and types in types by value; more is a cycle.
@@ -57,7 +58,7 @@ impl DebugInfo {
     }
 
     /// `struct stats`, `class demo::Pool`: what a record is called, with the keyword. A record without a name is
-    /// called by its typedef. `None` for other types and for records without either.
+    /// called by its typedef, one of Rust without its modules. `None` for other types and for records without either.
     pub(super) fn record_name(&self, of: DieRef) -> Option<String> {
         let (record, entry) = self.unqualified(of)?;
         let keyword = match entry.tag() {
@@ -71,6 +72,11 @@ impl DebugInfo {
             let chain = std::iter::successors(Some(of), |die| self.type_of(*die)).take(MAX_CHAIN);
             chain.take_while(|die| *die != record).find(typedef).and_then(|die| self.qualified_name(die))
         })?;
+        let name = if self.language(record.unit) == Some(gimli::DW_LANG_Rust) {
+            short::of_rust(&name)
+        } else {
+            name
+        };
         Some(format!("{keyword} {name}"))
     }
 

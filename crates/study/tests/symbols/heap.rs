@@ -108,7 +108,15 @@ APART struct stats *unrelated(struct stats *s) { keeps(sizeof *s); return s; }
 static inline __attribute__((always_inline)) queue_t *make_queue(void) { return malloc(sizeof(queue_t)); }
 APART void outer(struct stats **all) { all[0]->hits = (long)make_queue(); }
 
+/* Kept in a variable outside. */
+struct gauge { volatile long reads, writes, errors; char name[16]; };
+struct gauge *gauge;
+void *arena;
+APART void start(void) { gauge = malloc(sizeof *gauge); gauge->reads = 1; }
+APART void start_arena(size_t n) { arena = malloc(n); __asm__("" : : "r"(arena)); }
+
 int main(int n, char **v) {
+    start(); start_arena(n);
     queue_t *q; struct list list; struct bytes bytes; outer((struct stats **)v); out_parameter(&q);
     member(&list); grow(&bytes); each(n); either(); unrelated(through()); text(array(n));
     return (int)(returned()->hits + rounded()->hits + q->tail);
@@ -134,6 +142,8 @@ fn the_pointer_that_receives_the_block_tells_its_type() {
         assert_eq!(one("calloc", "each", 48), "struct point", "two");
         assert_eq!(one("malloc", "grow", 64), "-");
         assert_eq!(one("malloc", "text", 16), "-");
+        assert_eq!(one("malloc", "start", 40), "struct gauge");
+        assert_eq!(one("malloc", "start_arena", 400), "-", "anything, or ten of them");
 
         let through = path(&program, "malloc", &["malloc", "checked", "through"]);
         assert_eq!(type_of(&symbols, &through, 16), "struct stats", "the wrapper's caller knows");
@@ -280,9 +290,9 @@ fn boxes_and_shared_values_know_what_they_hold() {
     // A path may begin with the call instead of the allocator. Calls go through a table, so objdump does not know
     // of what: the allocator's comes second, after that of an empty function that tells the linker to include it.
     let by = |function: &str| [Ip(calls(&program, function)[1].0.0 - 1)];
-    assert_eq!(fields(&symbols, &by("boxed"), 16, [8]), ["struct heap::Stats.misses"]);
+    assert_eq!(fields(&symbols, &by("boxed"), 16, [8]), ["struct Stats.misses"]);
     // Two counters of references, then the value.
-    let inner = "struct alloc::sync::ArcInner<heap::Stats>";
+    let inner = "struct ArcInner<Stats>";
     assert_eq!(fields(&symbols, &by("shared"), 32, [16]), [format!("{inner}.data.hits")]);
     for (after, _) in calls(&program, "numbers") {
         assert_eq!(type_of(&symbols, &[Ip(after.0 - 1)], 32), "-");
