@@ -284,6 +284,8 @@ pub struct Contended {
     pub users: Vec<Frame>,
     /// Whether it lies elsewhere: what is contended here is data that the same functions use.
     pub elsewhere: bool,
+    /// Whether it is one of several in the elements of an array; the name has `[..]` for their index.
+    pub several: bool,
 }
 
 /// What is to be parted.
@@ -334,6 +336,8 @@ pub enum Remedy {
         width: u32,
         /// What these are part of, if threads hand it to each other.
         handed: Option<Handed>,
+        /// Whether these are one of many elements of the object that threads use alike.
+        elements: bool,
     },
     /// Threads wait for a lock or its like, or count references: use it less often, or have several.
     Contend(Contended),

@@ -76,6 +76,7 @@ fn finding(
             .filter(|_| !part.of.is_of_library()),
         users: users_of(&named, part.of, cell.extent),
         elsewhere: false,
+        several: false,
     };
     let array = names.array(process, byte(line, busiest)).map(|of| Elements { of, line });
     let mut remedy = remedy(exchange, &tally.exchanged, cells, tally.alike, name, array, contention);

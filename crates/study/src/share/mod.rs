@@ -42,6 +42,7 @@ pub(crate) mod testing;
 mod together;
 mod transfers;
 mod volumes;
+mod whole;
 
 pub use analyse::analyse;
 pub use findings::*;

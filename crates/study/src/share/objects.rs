@@ -12,14 +12,13 @@ use super::matrix::Volume;
 use super::scale::Scale;
 use super::tally::{LineKey, LineTally, Turns};
 use super::{
-    Contended, LineFinding, MIN_LINE_EVENTS, ObjectFinding, Padding, Parts, Primitive, Remedy, Unit, pieces,
-    primitive,
+    Contended, LineFinding, MIN_LINE_EVENTS, ObjectFinding, Primitive, Remedy, Unit, primitive, whole,
 };
 use crate::recording::Names;
 use crate::symbols::{DataObject, ObjectKind};
 
 /// Lines that have few events each are contended together if their object has this many.
-const SPREAD_EVENTS: u64 = 10;
+const SPREAD_EVENTS: u64 = 20;
 
 /// And if this part of the accesses to them follows another thread's write. Less is data that is handed over now and then.
 const SPREAD_PART: f64 = 0.1;
@@ -188,7 +187,7 @@ impl Objects {
             let matters = |primitive: &Primitive| spread || *primitive == Primitive::ReferenceCount;
             let pooled = primitive_of(&tallies).filter(matters).map(|primitive| {
                 let users = users(of_lines().flat_map(|line| &line.sites), primitive);
-                Remedy::Contend(Contended { primitive, name: None, users, elsewhere: false })
+                Remedy::Contend(Contended { primitive, name: None, users, elsewhere: false, several: false })
             });
             found.push(ObjectFinding {
                 object: group.object.clone(),
@@ -197,7 +196,7 @@ impl Objects {
                 true_sharing,
                 false_sharing,
                 events,
-                remedy: pooled.unwrap_or_else(|| of_all(&worst.remedy, &tallies)),
+                remedy: pooled.unwrap_or_else(|| whole::remedy(worst, of_lines(), &tallies)),
                 spread,
                 other_lines: numbers.len() - listed.len(),
                 lines: listed,
@@ -224,17 +223,6 @@ fn telling_first(listed: &mut [usize], lines: &[LineFinding]) {
     let most = (0..shares.len()).rev().max_by(|a, b| shares[*a].total_cmp(&shares[*b]));
     if let Some(head) = most.and_then(|first| listed.get_mut(..=first)) {
         head.rotate_right(1);
-    }
-}
-
-/// The advice for one line, as it is for all lines of the object.
-fn of_all(one: &Remedy, lines: &[&LineTally]) -> Remedy {
-    match one {
-        Remedy::Pad(padding) if pieces::are_too_small(padding, lines) => {
-            let (at_line_offsets, fields) = (Vec::new(), Vec::new());
-            Remedy::Pad(Padding { at_line_offsets, fields, of: Parts::Pieces })
-        }
-        one => one.clone(),
     }
 }
 

@@ -89,6 +89,7 @@ mod tests {
             name: Some("guard".to_owned()),
             users: vec![Frame { function: Some("report".to_owned()), ..Frame::default() }],
             elsewhere: false,
+            several: false,
         };
         let by = |sites: &[Site]| protects(&lock, &threads(&taken), sites);
         assert!(by(&[site(1, "add", "report", 40), site(2, "add", "report", 30)]));

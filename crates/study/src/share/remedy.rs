@@ -92,7 +92,7 @@ pub(super) fn remedy(
     }
     if avoidable <= (1.0 - DOMINATES) * volume {
         let Extent { offset, width } = most_exchanged(cells, exchanged);
-        Remedy::ShareLess { offset, width, handed: None }
+        Remedy::ShareLess { offset, width, handed: None, elements: false }
     } else {
         Remedy::PadThenShareLess { padding: padding(&conflicts, Parts::Fields), lock: None }
     }
@@ -250,7 +250,13 @@ mod tests {
     }
 
     fn nobody(_: &Cell, part: &Part) -> Contended {
-        Contended { primitive: part.of, name: part.whole.clone(), users: Vec::new(), elsewhere: false }
+        Contended {
+            primitive: part.of,
+            name: part.whole.clone(),
+            users: Vec::new(),
+            elsewhere: false,
+            several: false,
+        }
     }
 
     fn pad(conflicts: &[(u32, u32, f64)], cells: &[Cell]) -> (Vec<u32>, Vec<String>) {
@@ -362,7 +368,7 @@ mod tests {
         let cells = [cell(0, 8, &[(1, WRITES)])];
         assert_eq!(
             remedy_of(&[(0, 8, 1.0)], 0.0, &cells),
-            Remedy::ShareLess { offset: 0, width: 64, handed: None }
+            Remedy::ShareLess { offset: 0, width: 64, handed: None, elements: false }
         );
     }
 
@@ -374,12 +380,18 @@ mod tests {
         let found = |exchanged: &BTreeMap<_, _>, cells: &[Cell]| {
             remedy(&exchange(&[(0, 8, 1.0)], 9.0), exchanged, cells, false, names, None, nobody)
         };
-        assert_eq!(found(&exchanged, &cells), Remedy::ShareLess { offset: 16, width: 8, handed: None });
+        assert_eq!(
+            found(&exchanged, &cells),
+            Remedy::ShareLess { offset: 16, width: 8, handed: None, elements: false }
+        );
         assert_eq!(
             found(&BTreeMap::new(), &cells[..2]),
-            Remedy::ShareLess { offset: 8, width: 8, handed: None }
+            Remedy::ShareLess { offset: 8, width: 8, handed: None, elements: false }
         );
-        assert_eq!(found(&BTreeMap::new(), &[]), Remedy::ShareLess { offset: 0, width: 64, handed: None });
+        assert_eq!(
+            found(&BTreeMap::new(), &[]),
+            Remedy::ShareLess { offset: 0, width: 64, handed: None, elements: false }
+        );
     }
 
     /// A mutex of which both threads use lock and owner, with the counter that it protects.
@@ -404,7 +416,7 @@ mod tests {
         assert!(matches!(found(&cells), Remedy::Contend(lock) if lock.name.as_deref() == Some("lock")));
         // Others use the counter without the lock, and exchange it more than the lock.
         let cells = mutex_and_counter(&[(3, WRITES), (4, WRITES)]);
-        assert_eq!(found(&cells), Remedy::ShareLess { offset: 40, width: 8, handed: None });
+        assert_eq!(found(&cells), Remedy::ShareLess { offset: 40, width: 8, handed: None, elements: false });
     }
 
     /// Threads 3 and 4 read a limit behind the lock, and never take that.

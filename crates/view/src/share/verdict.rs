@@ -184,7 +184,7 @@ fn contention(share: &Share, (finding, line): Top<'_>, names: &ThreadNames) -> S
         Some(name) if name == finding.object.name => {
             format!("the {} {}", of.primitive.noun(), object(finding))
         }
-        Some(name) => format!("the {} `{name}` in {}", of.primitive.noun(), object(finding)),
+        Some(name) => format!("{} in {}", of.primitive.named(name, of.several), object(finding)),
         None if of.primitive == Primitive::Critical => "a critical section of OpenMP".into(),
         None if finding.spread => format!("{} in {}", of.primitive.plural(), object(finding)),
         None => format!("a {} in {}", of.primitive.noun(), object(finding)),

@@ -62,7 +62,7 @@ fn stats() -> LineFinding {
 }
 
 fn flag() -> LineFinding {
-    let remedy = Remedy::ShareLess { offset: 0, width: 4, handed: None };
+    let remedy = Remedy::ShareLess { offset: 0, width: 4, handed: None, elements: false };
     let mut line =
         line(0x404100, estimate(0.015, 0.006), (142.0, 0.0), global("stop", 0, 4, "/src/app.c", 14), remedy);
     line.sites = vec![
@@ -143,7 +143,7 @@ fn counters() -> LineFinding {
 }
 
 fn queue() -> LineFinding {
-    let remedy = Remedy::ShareLess { offset: 0, width: 8, handed: None };
+    let remedy = Remedy::ShareLess { offset: 0, width: 8, handed: None, elements: false };
     let mut line = line(
         0x5581_0000_4a40,
         estimate(0.112, 0.01),

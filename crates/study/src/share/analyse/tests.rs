@@ -138,7 +138,10 @@ fn time_weighted_events_show_a_line_but_no_fraction() {
     assert_eq!((found.false_fraction, found.threads.volume()), (None, 0.0));
     assert_eq!(found.lines[0].basis, Population::LastInstruction);
     assert_eq!((found.lines[0].true_sharing, found.lines[0].events), (60.0, 60));
-    assert_eq!(found.lines[0].remedy, Remedy::ShareLess { offset: 0, width: 8, handed: None });
+    assert_eq!(
+        found.lines[0].remedy,
+        Remedy::ShareLess { offset: 0, width: 8, handed: None, elements: false }
+    );
     assert_eq!(found.not_enough.map(|n| (n.events, n.run_seconds)), Some((0, None)));
 }
 

@@ -211,6 +211,36 @@ pub fn share_less(finding: &LineFinding, object: &DataObject, offset: u32, width
         None if is_unnamed(object) => format!("{bytes} of this line"),
         name => format!("`{}` ({bytes})", name.unwrap_or(&object.name)),
     };
+    let why = if is_partly_false(finding) {
+        "the same threads write the other fields here, too, and each would still move between them"
+    } else {
+        "the threads touch the same bytes"
+    };
+    format!("Update {what} less often. {}. Padding does not help: {why}.", how_to_share_less(finding, range))
+}
+
+/// True sharing of the elements of an array, all alike.
+pub fn share_elements_less(finding: &LineFinding, object: &DataObject, offset: u32) -> String {
+    let range = range_at(finding, offset);
+    let how = how_to_share_less(finding, range);
+    // Elements of a heap block are called by their type.
+    let array = range
+        .filter(|_| object.kind != ObjectKind::Heap)
+        .and_then(|range| range.field.as_deref()?.split(['[', '(']).next());
+    let array = array.unwrap_or(&object.name);
+    let why = if is_partly_false(finding) {
+        "the same threads use the neighbours, too, and each would still move between them"
+    } else {
+        "the threads touch the same elements"
+    };
+    format!("Update the elements of `{array}` less often. {how}. Padding does not help: {why}.")
+}
+
+fn is_partly_false(finding: &LineFinding) -> bool {
+    finding.false_sharing > SOME_FALSE * (finding.true_sharing + finding.false_sharing)
+}
+
+fn how_to_share_less(finding: &LineFinding, range: Option<&ByteRange>) -> String {
     let writers = range.map_or(0, |range| range.writers.len());
     let readers = range.map_or(0, |range| range.readers.len());
     let how = if writers == 1 && readers > 0 {
@@ -218,22 +248,14 @@ pub fn share_less(finding: &LineFinding, object: &DataObject, offset: u32, width
     } else {
         "Give each thread its own copy and combine them when they are read, or batch the updates"
     };
-    let reduction = match writers {
-        1 => "",
-        _ => in_openmp(finding, " (in OpenMP: `reduction`)"),
-    };
-    let why = if finding.false_sharing > SOME_FALSE * (finding.true_sharing + finding.false_sharing) {
-        "the same threads write the other fields here, too, and each would still move between them"
-    } else {
-        "the threads touch the same bytes"
-    };
-    format!("Update {what} less often. {how}{reduction}. Padding does not help: {why}.")
+    let reduction = if writers == 1 { "" } else { in_openmp(finding, " (in OpenMP: `reduction`)") };
+    format!("{how}{reduction}")
 }
 
 /// Contention for a lock, or the like.
 pub fn contend(object: &DataObject, of: &Contended) -> String {
     let what = match of.name.as_deref() {
-        Some(name) => format!("the {} `{name}`", of.primitive.noun()),
+        Some(name) => of.primitive.named(name, of.several),
         None if of.elsewhere => format!("a {}", of.primitive.noun()),
         None if is_unnamed(object) => format!("a {} in heap memory", of.primitive.noun()),
         None => format!("a {} in `{}`", of.primitive.noun(), object.name),
@@ -251,8 +273,11 @@ pub fn contend(object: &DataObject, of: &Contended) -> String {
     }
     match of.primitive {
         Primitive::Mutex | Primitive::Spinlock | Primitive::OwnLock => format!(
-            "Threads contend for {what}, taken{users}. Hold it for less time, use several locks (one for each \
-             part of the data), or let each thread collect its updates and take it once for many."
+            "Threads contend for {what}, taken{users}. {} or let each thread collect its updates and take it once for many.",
+            match of.several {
+                true => "Hold each for less time, use more of them,",
+                false => "Hold it for less time, use several locks (one for each part of the data),",
+            }
         ),
         Primitive::Critical => format!(
             "Threads contend for a critical section of OpenMP{users}. Make it shorter, let each thread collect its updates \

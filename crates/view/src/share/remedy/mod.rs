@@ -45,8 +45,12 @@ pub fn remedy_for(object: &DataObject, advice: &Advice, worst: &LineFinding, nam
         Advice::ShareLess { handed: Some(handed), .. } => {
             (RemedyKind::ShareLess, none(), advice::hand_over(handed))
         }
-        Advice::ShareLess { offset, width, .. } => {
-            (RemedyKind::ShareLess, none(), advice::share_less(worst, object, *offset, *width))
+        Advice::ShareLess { offset, width, elements, .. } => {
+            let text = match elements {
+                true => advice::share_elements_less(worst, object, *offset),
+                false => advice::share_less(worst, object, *offset, *width),
+            };
+            (RemedyKind::ShareLess, none(), text)
         }
         Advice::Contend(_) => (
             RemedyKind::Contend,
@@ -84,6 +88,7 @@ fn contended(of: &share::Contended) -> Contended {
         name: of.name.clone(),
         users: of.users.iter().map(frame).collect(),
         elsewhere: of.elsewhere,
+        several: of.several,
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Contended {
     pub users: Vec<Frame>,
     /// Whether it lies elsewhere: what is contended here is data that the same functions use.
     pub elsewhere: bool,
+    /// Whether it is one of several in the elements of an array; `name` has `[..]` for their index.
+    pub several: bool,
 }
 
 /// What threads use to take turns, or to count references.
@@ -81,10 +83,17 @@ impl Primitive {
         }
     }
 
+    /// ``the mutex `lock` `` or ``the mutexes `shards[..].lock` ``.
+    pub fn named(self, name: &str, several: bool) -> String {
+        let noun = if several { self.plural() } else { self.noun().to_owned() };
+        format!("the {noun} `{name}`")
+    }
+
     /// The word for several.
     pub fn plural(self) -> String {
         match self.noun().split_once(' ') {
             Some((word, rest)) if rest.starts_with("of ") => format!("{word}s {rest}"),
+            _ if self.noun().ends_with('x') => format!("{}es", self.noun()),
             _ => format!("{}s", self.noun()),
         }
     }

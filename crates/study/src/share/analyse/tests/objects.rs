@@ -33,23 +33,23 @@ impl Names for OneVariable {
     }
 }
 
-/// Twelve lines with one event each, which stands for one access, and this many other accesses to each.
+/// Twenty lines with one event each, which stands for one access, and this many other accesses to each.
 fn spread(accesses: u64) -> Synthetic {
-    let lines = || (0..12).map(|line| 64 * line);
+    let lines = || (0..20).map(|line| 64 * line);
     let events = lines().map(|at| Event::new(0, 1).earlier_at(at, 8).later(Load, at, 8));
     let samples =
         lines().flat_map(|at| (0..accesses).map(move |i| TestSample::new(1, Load, at, 8).step().at_ms(i)));
     Synthetic::new(2).every(1, 1).events(events).samples(samples)
 }
 
-/// No line has enough events by itself, and all together follow another thread's write in 12 of 60 accesses.
+/// No line has enough events by itself, and all together follow another thread's write in 20 of 100 accesses.
 #[test]
 fn sharing_that_is_spread_over_an_object_is_one_finding() {
     let found = analyse(&spread(5), &mut OneVariable);
-    assert_eq!((found.objects.len(), found.lines.len(), found.other_lines), (1, 12, 0));
+    assert_eq!((found.objects.len(), found.lines.len(), found.other_lines), (1, 20, 0));
     let orders = &found.objects[0];
-    assert_eq!((orders.object.name.as_str(), orders.events, orders.spread), ("orders", 12, true));
-    assert_eq!((orders.lines.len(), orders.following), (12, Some(12.0 / 60.0)));
+    assert_eq!((orders.object.name.as_str(), orders.events, orders.spread), ("orders", 20, true));
+    assert_eq!((orders.lines.len(), orders.following), (20, Some(20.0 / 100.0)));
     assert_eq!((orders.share.value, found.contended_share.value), (1.0, 1.0));
 }
 
@@ -57,7 +57,7 @@ fn sharing_that_is_spread_over_an_object_is_one_finding() {
 #[test]
 fn data_that_is_handed_over_now_and_then_is_no_finding() {
     let found = analyse(&spread(20), &mut OneVariable);
-    assert_eq!((found.objects.len(), found.lines.len(), found.other_lines), (0, 0, 12));
+    assert_eq!((found.objects.len(), found.lines.len(), found.other_lines), (0, 0, 20));
     assert_eq!(found.contended_share.value, 0.0);
 }
 

@@ -1,0 +1,107 @@
+//! The remedy for an object, where that for one of its lines does not say all.
+
+use super::tally::LineTally;
+use super::{Contended, LineFinding, Padding, Parts, Remedy, pieces};
+
+/// The advice for one line, as it is for all lines of the object that are `listed`.
+pub(super) fn remedy<'a>(
+    one: &'a LineFinding,
+    listed: impl Iterator<Item = &'a LineFinding>,
+    tallies: &[&LineTally],
+) -> Remedy {
+    match &one.remedy {
+        Remedy::Pad(padding) if pieces::are_too_small(padding, tallies) => {
+            let (at_line_offsets, fields) = (Vec::new(), Vec::new());
+            Remedy::Pad(Padding { at_line_offsets, fields, of: Parts::Pieces })
+        }
+        Remedy::ShareLess { offset, width, handed: None, .. } => {
+            let elements = listed.filter_map(exchanged).filter_map(Element::of);
+            let elements = are_several(elements, exchanged(one).and_then(Element::of));
+            Remedy::ShareLess { offset: *offset, width: *width, handed: None, elements }
+        }
+        Remedy::Contend(lock) => Remedy::Contend(locks(lock, listed)),
+        other => other.clone(),
+    }
+}
+
+/// An element of an array by the name of something in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Element<'a> {
+    array: &'a str,
+    index: &'a str,
+    /// What in it.
+    field: &'a str,
+}
+
+impl<'a> Element<'a> {
+    /// `jobs[7].state`, `h(59)`. Other brackets are in the names of types.
+    fn of(name: &'a str) -> Option<Self> {
+        let close = |open| if open == '(' { ')' } else { ']' };
+        let (start, open) =
+            name.char_indices().filter(|(_, letter)| matches!(letter, '[' | '(')).find(|(at, _)| {
+                name.get(at + 1..).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            })?;
+        let (array, rest) = (name.get(..start)?, name.get(start + 1..)?);
+        let end = rest.find(close(open))?;
+        Some(Self { array, index: rest.get(..end)?, field: rest.get(end + 1..)? })
+    }
+}
+
+/// Whether these are elements of the same array as `one`, and not of one index all.
+fn are_several<'a>(mut elements: impl Iterator<Item = Element<'a>>, one: Option<Element<'a>>) -> bool {
+    one.is_some_and(|one| elements.any(|other| other.array == one.array && other.index != one.index))
+}
+
+/// The name of what is exchanged on a line, where that is to be exchanged less.
+fn exchanged(line: &LineFinding) -> Option<&str> {
+    match &line.remedy {
+        Remedy::ShareLess { offset, .. } => {
+            line.layout.iter().find(|range| range.offset == *offset)?.field.as_deref()
+        }
+        _ => None,
+    }
+}
+
+/// Locks of one kind in the elements of an array, as one.
+fn locks<'a>(one: &Contended, listed: impl Iterator<Item = &'a LineFinding>) -> Contended {
+    let Some(known) = one.name.as_deref().and_then(Element::of) else { return one.clone() };
+    let alike = listed.filter_map(|line| match &line.remedy {
+        Remedy::Contend(lock) if lock.primitive == one.primitive => {
+            lock.name.as_deref().and_then(Element::of)
+        }
+        _ => None,
+    });
+    if !are_several(alike.filter(|other| other.field == known.field), Some(known)) {
+        return one.clone();
+    }
+    let name = format!("{}[..]{}", known.array, known.field);
+    Contended { name: Some(name), several: true, ..one.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_elements_are_taken_apart() {
+        let parts = |name| Element::of(name).map(|of| (of.array, of.index, of.field));
+        assert_eq!(parts("jobs[7].state"), Some(("jobs", "7", ".state")));
+        assert_eq!(parts("h(59)"), Some(("h", "59", "")));
+        assert_eq!(parts("struct Pool<[u8; 4]>[3].lock"), Some(("struct Pool<[u8; 4]>", "3", ".lock")));
+        assert_eq!(parts("a[1][2]"), Some(("a", "1", "[2]")));
+        for plain in ["head", "Fn() -> u8", "", "x[", "x[1"] {
+            assert_eq!(parts(plain), None, "{plain}");
+        }
+    }
+
+    #[test]
+    fn several_elements_have_different_indices() {
+        let of = |names: &[&str]| {
+            let known = names.first().copied().and_then(Element::of);
+            are_several(names.iter().copied().filter_map(Element::of), known)
+        };
+        assert!(of(&["v[1]", "v[1]", "v[9]"]));
+        assert!(!of(&["v[1]", "v[1]", "w[9]"]));
+        assert!(!of(&["head", "v[9]", "v[8]"]));
+    }
+}
