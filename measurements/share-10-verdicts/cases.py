@@ -136,6 +136,11 @@ CASES = [
     Case("arena.c", "all threads allocate from one arena: allocate less, or take another allocator", "contend",
          [r"lock of the allocator", r"`work` \(arena\.c:\d+\)", r"llocate less"], PADDING),
 
+    Case("channel.rs", "threads send number after number by a channel of the library: several at a time", "contend",
+         [r"channel", r"channel\.rs:\d+", r"several (items )?at a time"], PADDING),
+    Case("rounds.cpp", "threads of each round add up in neighbouring elements of a vector: in a local variable", "pad|pad-elements",
+         [r"false sharing", r"32-byte block", r"variable of its own"], APART, fixed="32-byte block"),
+
     # Arrays in pieces that are too small.
     Case("cyclic.c", "elements are dealt out one by one: a contiguous piece for each thread, schedule(static)", "larger-pieces",
          [r"false sharing", r"contiguous piece", r"schedule\(static\)"], APART + ["alignas"], flags=OPENMP, fixed="heap|block"),

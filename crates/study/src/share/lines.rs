@@ -61,7 +61,7 @@ fn finding(
         |cell: &Cell| layout.iter().find(|r| r.offset == cell.extent.offset).and_then(|r| r.field.clone());
     let (basis, exchange) = tally.basis();
     let samples = all.total().weight;
-    let busiest = sites.first().map_or(0, |(key, _)| key.extent.offset);
+    let busiest = tally.busiest().map_or(0, |extent| extent.offset);
     let named: Vec<Site> = sites
         .into_iter()
         .take(MAX_SITES)
@@ -117,8 +117,13 @@ fn parts(objects: &[DataObject]) -> Parts {
     let is_block = |object: &DataObject| object.kind == ObjectKind::Heap && object.size.is_some();
     // The object begins so many bytes before the line.
     let one = objects.iter().all(|object| objects.first().is_some_and(|first| first.offset == object.offset));
+    let is_again =
+        |(index, object): (usize, &DataObject)| objects.iter().take(index).any(|o| o.offset == object.offset);
+    let of_heap = objects.iter().all(|object| object.kind == ObjectKind::Heap);
     match objects {
         _ if one => Parts::Fields,
+        // Blocks would go on to be shared, each by itself.
+        heap if of_heap && heap.iter().enumerate().any(is_again) => Parts::Fields,
         blocks if blocks.iter().all(is_block) => Parts::Blocks,
         _ => Parts::Variables,
     }

@@ -249,11 +249,13 @@ fn identity(
     names: &mut dyn Names,
 ) -> (Identity, DataObject) {
     let sites = tally.sites();
-    let offset = sites.first().map_or(0, |(key, _)| key.extent.offset);
+    let busiest = tally.busiest();
+    let offset = busiest.map_or(0, |extent| extent.offset);
     let object = names.object(process, Addr(line.start().0.saturating_add(u64::from(offset))));
     if object.kind == ObjectKind::Heap && object.allocation.is_empty() {
         let path = sites
-            .first()
+            .iter()
+            .find(|(key, _)| Some(key.extent) == busiest)
             .map(|(key, site)| names.call_path(roster.process(key.thread), key.ip, site.stack()));
         let user = path.as_deref().and_then(primitive::user).and_then(|frame| frame.function.clone());
         let name = user.as_ref().map_or(object.name.clone(), |user| format!("heap memory used by {user}"));

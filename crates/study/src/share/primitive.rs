@@ -31,6 +31,8 @@ pub enum Primitive {
     Stream,
     /// What a memory allocator locks.
     Allocator,
+    /// A queue of a language's library, by which threads send to each other.
+    Channel,
     /// The number of those that hold an object: `shared_ptr`, `Arc`.
     ReferenceCount,
 }
@@ -52,18 +54,18 @@ impl Primitive {
 
     /// Whether it is all of an object of a library, in whose fields the program's author has no interest.
     pub const fn is_of_library(self) -> bool {
-        matches!(self, Self::Stream | Self::Allocator)
+        matches!(self, Self::Stream | Self::Allocator | Self::Channel)
     }
 }
 
 use Primitive::{
-    Allocator, Barrier, Condition, Critical, Mutex, Once, OwnLock, ReferenceCount, RwLock, Semaphore,
-    Spinlock, Stream,
+    Allocator, Barrier, Channel, Condition, Critical, Mutex, Once, OwnLock, ReferenceCount, RwLock,
+    Semaphore, Spinlock, Stream,
 };
 
 /// Functions by the beginnings of their names, leading underscores left out: of POSIX threads, C11, GNU and LLVM OpenMP, GLib,
 /// and of C++ and Rust where symbols have their scopes.
-const FUNCTIONS: [(&str, Primitive); 48] = [
+const FUNCTIONS: [(&str, Primitive); 50] = [
     ("pthread_mutex_", Mutex),
     ("mtx_", Mutex),
     ("omp_set_lock", Mutex),
@@ -108,6 +110,8 @@ const FUNCTIONS: [(&str, Primitive); 48] = [
     ("new_sem_", Semaphore),
     ("pthread_once", Once),
     ("std::sys::sync::once::", Once),
+    ("std::sync::mpsc::", Channel),
+    ("std::sync::mpmc::", Channel),
     ("g_object_ref", ReferenceCount),
     ("g_object_unref", ReferenceCount),
     ("std::_Sp_counted_base", ReferenceCount),
@@ -116,7 +120,7 @@ const FUNCTIONS: [(&str, Primitive); 48] = [
 
 /// Functions by where their sources lie, for those that were inlined: DWARF names these without their scopes. Headers of
 /// libstdc++ and libc++, Rust's standard library, parking_lot.
-const SOURCES: [(&str, Primitive); 21] = [
+const SOURCES: [(&str, Primitive); 23] = [
     ("/bits/std_mutex.h", Mutex),
     ("/__mutex/", Mutex),
     ("/sys/sync/mutex/", Mutex),
@@ -134,6 +138,8 @@ const SOURCES: [(&str, Primitive); 21] = [
     ("/std/src/sync/once", Once),
     ("/std/src/sync/reentrant_lock.rs", Stream),
     ("/std/src/io/stdio.rs", Stream),
+    ("/std/src/sync/mpsc", Channel),
+    ("/std/src/sync/mpmc/", Channel),
     ("/bits/shared_ptr_base.h", ReferenceCount),
     ("/__memory/shared_", ReferenceCount),
     ("/alloc/src/sync.rs", ReferenceCount),

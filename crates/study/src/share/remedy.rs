@@ -6,8 +6,8 @@ use carom_base::{Addr, Line};
 
 use super::extent::Extent;
 use super::layout::{Cell, Part};
-use super::tally::{Conflicts, Exchange};
-use super::together::{have_no_owner, have_the_same_writers};
+use super::tally::Exchange;
+use super::together::{have_no_owner, have_the_same_writers, meet_by_chance};
 use super::{Contended, Padding, Parts, Remedy};
 use crate::symbols::ArrayObject;
 
@@ -62,7 +62,7 @@ pub(super) fn remedy(
     array: Option<Elements>,
     contention: impl FnOnce(&Cell, &Part) -> Contended,
 ) -> Remedy {
-    let conflicts = avoidable(&exchange.conflicts, cells, alike);
+    let conflicts = avoidable(exchange, cells, alike);
     let volume = exchange.volume.all();
     let avoidable: f64 = conflicts.values().sum();
     let padding = |conflicts: &BTreeMap<(usize, usize), f64>, of| {
@@ -127,14 +127,17 @@ fn contended<'a>(exchanged: &BTreeMap<Extent, f64>, cells: &'a [Cell]) -> Option
 
 /// False sharing by the numbers of the cells between which it is, the lower first: what would end if these lay on different
 /// lines.
-fn avoidable(conflicts: &Conflicts, cells: &[Cell], alike: bool) -> BTreeMap<(usize, usize), f64> {
+fn avoidable(exchange: &Exchange, cells: &[Cell], alike: bool) -> BTreeMap<(usize, usize), f64> {
+    let conflicts = &exchange.conflicts;
+    let by_chance = meet_by_chance(exchange, cells);
     let number = |of: &Extent| cells.iter().position(|cell| cell.extent.common(*of).is_some());
     let mut between = BTreeMap::new();
     for ((written, accessed), weight) in conflicts {
         let (Some(one), Some(other)) = (number(written), number(accessed)) else { continue };
         let pair = cells.get(one).zip(cells.get(other));
         let parted = |(one, other): (&Cell, &Cell)| {
-            !(one.used_with(other) || have_the_same_writers(one, other) || alike && have_no_owner(one, other))
+            let alike = have_the_same_writers(one, other) || alike && have_no_owner(one, other);
+            !(one.used_with(other) || alike && by_chance)
         };
         if one != other && pair.is_some_and(parted) {
             *between.entry((one.min(other), one.max(other))).or_default() += weight;
@@ -214,6 +217,7 @@ mod tests {
     use carom_base::ThreadId;
 
     use super::*;
+    use crate::share::tally::Conflicts;
     use crate::share::{layout::Use, matrix::Volume};
 
     fn cell(offset: u32, width: u32, users: &[(u32, Use)]) -> Cell {

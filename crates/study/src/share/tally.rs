@@ -231,6 +231,16 @@ impl LineTally {
         }
     }
 
+    /// The bytes that are accessed most, by all threads together.
+    pub fn busiest(&self) -> Option<Extent> {
+        let mut seen: BTreeMap<Extent, u64> = BTreeMap::new();
+        for (key, site) in self.sites() {
+            *seen.entry(key.extent).or_default() += site.seen;
+        }
+        // The last of several maxima is taken, so the first bytes come last.
+        seen.into_iter().rev().max_by_key(|(_, seen)| *seen).map(|(extent, _)| extent)
+    }
+
     /// The sites, most seen first. Watched bytes stand in only for threads whose accesses are not known.
     pub fn sites(&self) -> Vec<(SiteKey, &SiteTally)> {
         let known: BTreeSet<ThreadId> = self.sites.keys().filter(|k| k.exact).map(|k| k.thread).collect();

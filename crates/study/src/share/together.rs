@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Primitive;
 use super::layout::{Cell, Part, Use};
-use super::tally::{LineKey, LineTally};
+use super::tally::{Exchange, LineKey, LineTally};
 
 /// Pairs of writes of one place from which on it is known how threads use an object.
 const ENOUGH_PAIRS: u64 = 10;
@@ -14,6 +14,10 @@ const ONE_WRITER: f64 = 0.6;
 
 /// A place belongs to a thread that has made this part of its writes, if this many were seen.
 const OWN: (f64, u64) = (0.75, 4);
+
+/// If threads meet at runs of a line at random, so many standard deviations below what chance makes at the same run are still
+/// chance.
+const BY_CHANCE: f64 = 2.0;
 
 /// Whether two runs of a line move together: the bytes of one lock, and what the same threads use alike beside a lock that
 /// they use alike, too.
@@ -41,6 +45,24 @@ pub(super) fn have_the_same_writers(one: &Cell, other: &Cell) -> bool {
 /// Whether two runs may be among what threads use alike: neither belongs to one thread.
 pub(super) fn have_no_owner(one: &Cell, other: &Cell) -> bool {
     !is_own(one) && !is_own(other)
+}
+
+/// Whether threads meet at the same run of the line about as often as they would if all used all runs alike. Where they hardly do,
+/// each run belongs to one thread at a time: a program that starts threads anew for each round gives every run many owners, one
+/// after the other.
+pub(super) fn meet_by_chance(exchange: &Exchange, cells: &[Cell]) -> bool {
+    let writes = |cell: &Cell| cell.users.values().map(|used| used.writes).sum::<u64>() as f64;
+    let all = |of: &dyn Fn(&Cell) -> f64| cells.iter().map(of).sum::<f64>();
+    let seen = |cell: &Cell| cell.seen() as f64;
+    let pairs = all(&writes) * all(&seen);
+    if pairs <= 0.0 {
+        return true;
+    }
+    let at_one = all(&|cell| writes(cell) * seen(cell)) / pairs;
+    let events = exchange.events as f64;
+    let met = exchange.volume.true_sharing / exchange.volume.all() * events;
+    let expected = at_one * events;
+    met.is_nan() || met >= expected - BY_CHANCE * expected.sqrt()
 }
 
 fn is_own(cell: &Cell) -> bool {
@@ -118,6 +140,7 @@ mod tests {
     use carom_base::ThreadId;
 
     use super::*;
+    use crate::share::matrix::Volume;
 
     fn written_by(writes: &[(u32, u64)]) -> Cell {
         let used = |writes| Use { reads: 0, writes, seen: writes };
@@ -139,6 +162,22 @@ mod tests {
         assert!(!alike(&[&[(1, 2)][..]; 12]), "each place has its thread");
         // Two of three pairs are of one thread.
         assert!(!alike(&[&[(1, 2)][..], &[(2, 2)], &[(1, 1), (2, 1)]].repeat(4)));
+    }
+
+    /// Two words that 40 threads write alike, seen in 100 meetings: half of these are at the same word.
+    #[test]
+    fn threads_that_follow_each_other_hardly_meet_at_the_same_place() {
+        let both: Vec<(u32, u64)> = (1..=40).map(|thread| (thread, 1)).collect();
+        let cells = [written_by(&both), written_by(&both)];
+        let by_chance = |events, true_sharing, false_sharing| {
+            let volume = Volume { true_sharing, false_sharing };
+            meet_by_chance(&Exchange { events, volume, ..Exchange::default() }, &cells)
+        };
+        // 50 - 2 √50 is 35.9.
+        assert!(by_chance(100, 36.0, 64.0) && by_chance(100, 360.0, 640.0));
+        assert!(!by_chance(100, 35.0, 65.0) && !by_chance(100, 0.0, 1.0));
+        // Four meetings at random may all be at different words.
+        assert!(by_chance(4, 0.0, 4.0) && by_chance(0, 0.0, 0.0));
     }
 
     #[test]

@@ -264,7 +264,8 @@ pub fn contend(object: &DataObject, of: &Contended) -> String {
         users if users.is_empty() => String::new(),
         users => format!(" in {users}"),
     };
-    if of.elsewhere && !matches!(of.primitive, Primitive::Stream | Primitive::Allocator) {
+    if of.elsewhere && !matches!(of.primitive, Primitive::Stream | Primitive::Allocator | Primitive::Channel)
+    {
         return format!(
             "Threads use `{}`{users}, where they take {what}. Hold that for less time, use several locks (one for each \
              part of the data), or let each thread collect its updates and take it once for many.",
@@ -306,6 +307,9 @@ pub fn contend(object: &DataObject, of: &Contended) -> String {
              often: let each thread keep blocks and use them again, or take an allocator with large caches for each thread \
              (jemalloc, mimalloc, tcmalloc)."
         ),
+        Primitive::Channel => {
+            format!("Threads send to each other by a channel{users}. Send several items at a time.")
+        }
         Primitive::Once => {
             format!("Every use checks {what}{users}. Check once and keep the result.")
         }
@@ -326,6 +330,7 @@ pub fn no_padding(of: &Contended) -> &'static str {
         | Primitive::RwLock
         | Primitive::Stream
         | Primitive::Allocator
+        | Primitive::Channel
         | Primitive::ReferenceCount => " Padding does not help.",
         Primitive::Condition | Primitive::Semaphore | Primitive::Barrier | Primitive::Once => "",
     }

@@ -83,6 +83,7 @@ fn contended(of: &share::Contended) -> Contended {
             share::Primitive::Once => Primitive::Once,
             share::Primitive::Stream => Primitive::Stream,
             share::Primitive::Allocator => Primitive::Allocator,
+            share::Primitive::Channel => Primitive::Channel,
             share::Primitive::ReferenceCount => Primitive::ReferenceCount,
         },
         name: of.name.clone(),

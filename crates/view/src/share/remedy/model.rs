@@ -60,6 +60,8 @@ pub enum Primitive {
     Stream,
     /// What the memory allocator locks.
     Allocator,
+    /// A queue of a language's library, by which threads send to each other.
+    Channel,
     /// The number of those that hold an object.
     ReferenceCount,
 }
@@ -79,6 +81,7 @@ impl Primitive {
             Self::Once => "once-flag",
             Self::Stream => "lock of a stream",
             Self::Allocator => "lock of the allocator",
+            Self::Channel => "channel",
             Self::ReferenceCount => "reference count",
         }
     }
