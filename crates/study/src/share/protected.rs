@@ -16,18 +16,23 @@ const TOGETHER: f64 = 0.75;
 /// Where threads share data truly and nearly all accesses to it are made in functions that take one of the contended locks, it is
 /// the lock that is to be used less: the data follows.
 pub(super) fn by_locks(lines: &mut [LineFinding]) {
-    let locks: Vec<(Contended, BTreeMap<ThreadId, u64>)> = lines
+    let locks: Vec<(Contended, String, BTreeMap<ThreadId, u64>)> = lines
         .iter()
         .filter_map(|line| match &line.remedy {
-            Remedy::Contend(lock) if lock.primitive.protects() => Some((lock.clone(), threads(&line.sites))),
+            Remedy::Contend(lock) if lock.primitive.protects() => {
+                Some((lock.clone(), line.object.name.clone(), threads(&line.sites)))
+            }
             _ => None,
         })
         .collect();
     for line in lines {
         if let Remedy::ShareLess { .. } = line.remedy
-            && let Some((lock, _)) = locks.iter().find(|(lock, takers)| protects(lock, takers, &line.sites))
+            && let Some((lock, object, _)) =
+                locks.iter().find(|(lock, _, takers)| protects(lock, takers, &line.sites))
         {
-            line.remedy = Remedy::Contend(Contended { elsewhere: true, ..lock.clone() });
+            // A part of the data may have its lock beside it: `struct part { mutex lock; map data; } parts[16]`.
+            let elsewhere = *object != line.object.name;
+            line.remedy = Remedy::Contend(Contended { elsewhere, ..lock.clone() });
         }
     }
 }

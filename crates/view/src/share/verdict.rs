@@ -176,7 +176,12 @@ fn contention(share: &Share, (finding, line): Top<'_>, names: &ThreadNames) -> S
     let Some(of) = &finding.remedy.of else { return lines_take(share) };
     let what = match of.name.as_deref() {
         Some(name) if of.elsewhere => {
-            format!("the {} `{name}` and {} that is used with it", of.primitive.noun(), object(finding))
+            let them = if of.several { "them" } else { "it" };
+            format!(
+                "{} and {} that is used with {them}",
+                of.primitive.named(name, of.several),
+                object(finding)
+            )
         }
         None if of.elsewhere => {
             format!("a {} and {} that is used with it", of.primitive.noun(), object(finding))
