@@ -22,7 +22,7 @@ fn issue<'a>(share: &'a Share, finding: &'a SharingFinding) -> Option<Issue<'a>>
     let taken = finding.share_interval.estimate.0;
     let following = finding.following.filter(|_| finding.spread).map_or(0.0, |part| part.0);
     let mut places = HashSet::new();
-    let sites = same_code(&line.sites).into_iter().filter_map(|code| words::place_in(&code.site.call_path));
+    let sites = same_code([line]).into_iter().filter_map(|code| words::place_in(&code.site.call_path));
     Some(Issue {
         rule: rule(finding),
         share: taken.max(following),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    model::{Frame, Site},
+    model::{Frame, Line, Site},
     words,
 };
 
@@ -15,6 +15,8 @@ pub struct SameCode<'a> {
     pub threads: Vec<u32>,
     /// What they touch, as `0-7 stats.hits`.
     pub touched: Vec<String>,
+    /// On how many of the lines.
+    pub lines: usize,
     /// The share of all of them.
     pub share: f64,
 }
@@ -34,25 +36,31 @@ impl SameCode<'_> {
     }
 }
 
-/// Groups sites by kind and call path in the program's own code, the one with most samples first.
-pub fn same_code(sites: &[Site]) -> Vec<SameCode<'_>> {
-    let mut groups: Vec<SameCode<'_>> = Vec::new();
+/// Groups the sites of these lines by kind and call path in the program's own code, the one with most samples first.
+pub fn same_code<'a>(lines: impl IntoIterator<Item = &'a Line>) -> Vec<SameCode<'a>> {
+    let mut groups: Vec<(SameCode<'_>, usize)> = Vec::new();
     let mut found: HashMap<(&str, &[Frame]), usize> = HashMap::new();
-    for site in sites {
-        let index = *found.entry((site.kind.name(), words::own(&site.call_path))).or_insert(groups.len());
-        if index == groups.len() {
-            groups.push(SameCode { site, threads: Vec::new(), touched: Vec::new(), share: 0.0 });
-        }
-        let Some(group) = groups.get_mut(index) else { continue };
-        group.share += site.share_of_samples.0;
-        if !group.threads.contains(&site.thread) {
-            group.threads.push(site.thread);
-        }
-        let touched = touched(site);
-        if !group.touched.contains(&touched) {
-            group.touched.push(touched);
+    for (number, line) in lines.into_iter().enumerate() {
+        for site in &line.sites {
+            let index = *found.entry((site.kind.name(), words::own(&site.call_path))).or_insert(groups.len());
+            if index == groups.len() {
+                let none = SameCode { site, threads: Vec::new(), touched: Vec::new(), lines: 1, share: 0.0 };
+                groups.push((none, number));
+            }
+            let Some((group, last)) = groups.get_mut(index) else { continue };
+            group.lines += usize::from(*last != number);
+            *last = number;
+            group.share += site.share_of_samples.0;
+            if !group.threads.contains(&site.thread) {
+                group.threads.push(site.thread);
+            }
+            let touched = touched(site);
+            if !group.touched.contains(&touched) {
+                group.touched.push(touched);
+            }
         }
     }
+    let mut groups: Vec<SameCode<'_>> = groups.into_iter().map(|(group, _)| group).collect();
     groups.sort_by(|a, b| b.share.total_cmp(&a.share));
     groups
 }

@@ -37,7 +37,8 @@ pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Opti
         page.end();
         head(page, rank + 1, finding, line);
         picture::print(page, line, names, options.verbose);
-        sites(page, line, names, options);
+        let lines = finding.lines.iter().filter_map(|&number| share.lines.get(number));
+        sites(page, &same_code(lines), names, options);
         page.indented(Style::Green, 5, "remedy    ", &finding.remedy.text);
         if options.verbose && !finding.remedy.evidence.is_empty() {
             page.indented(Style::Plain, 5, "evidence  ", &finding.remedy.evidence);
@@ -126,10 +127,11 @@ fn threads(ids: &[u32], names: &ThreadNames) -> String {
     }
 }
 
-fn sites(page: &mut Page, line: &Line, names: &ThreadNames, options: &Options) {
-    let groups = same_code(&line.sites);
-    let chosen = chosen(&groups, options);
+/// The code that accesses the lines of a finding: the shares add up to the finding's.
+fn sites(page: &mut Page, groups: &[SameCode<'_>], names: &ThreadNames, options: &Options) {
+    let chosen = chosen(groups, options);
     let places = |group: &SameCode<'_>| match group.touched.as_slice() {
+        _ if group.lines > 1 => words::count(group.lines, "line"),
         [only] => only.clone(),
         many if many.iter().any(|range| range.ends_with(OVER_TWO_LINES)) => {
             format!("{} ranges, some{OVER_TWO_LINES}", many.len())
