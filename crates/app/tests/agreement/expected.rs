@@ -65,15 +65,17 @@ impl Expectations {
             let sharing = [&finding["true"], &finding["false"]].map(real);
             self.number(format!("{at} false part"), sharing[1] / (sharing[0] + sharing[1]));
             self.number(format!("{at} events"), real(&finding["events"]));
-            for (number, place) in list(&finding["lines"]).iter().enumerate() {
-                let line = &share["lines"][real(place) as usize];
-                if number == 0 {
-                    self.worst(&at, line);
-                }
+            let of = |place: &Value| &share["lines"][real(place) as usize];
+            let lines: Vec<&Value> = list(&finding["lines"]).iter().map(of).collect();
+            if let Some(worst) = lines.first() {
+                self.worst(&at, worst);
+            }
+            self.code(&at, &lines);
+            for (number, line) in lines.into_iter().enumerate() {
                 let at = format!("{at} line {}", number + 1);
                 self.number(&at, real(&line["share_interval"]["estimate"]));
                 self.number(format!("{at} error"), error(&line["share_interval"]));
-                self.codes(&format!("{at} code"), &codes(line));
+                self.codes(&format!("{at} code"), &codes(&[line]));
             }
         }
         self.matrix(&share["matrix"]);
@@ -90,7 +92,11 @@ impl Expectations {
                 if width <= 1.0 { offset.to_string() } else { format!("{offset}-{}", offset + width - 1.0) };
             self.words(format!("{at} range {}", number + 1), &bytes);
         }
-        let codes = codes(line);
+    }
+
+    /// The code that a finding shows: what touches any of its lines.
+    fn code(&mut self, at: &str, lines: &[&Value]) {
+        let codes = codes(lines);
         self.codes(&format!("{at} code"), &codes);
         let mut places = Vec::new();
         let telling = codes.into_iter().filter(|(_, place)| {
@@ -277,10 +283,10 @@ fn ratio(reuse: &Value, fit: &Value, bytes: f64) -> Option<f64> {
     Some(real(&point["ratio"]))
 }
 
-/// Shares of the code that touches a line, by kind and call path, with its place: most samples first.
-fn codes(line: &Value) -> Vec<(f64, Value)> {
+/// Shares of the code that touches some lines, by kind and call path, with its place: most samples first.
+fn codes(lines: &[&Value]) -> Vec<(f64, Value)> {
     let mut groups: Vec<(String, f64, Value)> = Vec::new();
-    for site in list(&line["sites"]) {
+    for site in lines.iter().flat_map(|line| list(&line["sites"])) {
         let path = own(list(&site["call_path"]));
         let key = format!("{} {path:?}", site["kind"]);
         let share = real(&site["share_of_samples"]);

@@ -64,7 +64,7 @@ impl Reader {
             let mut parts = rest.split("  ");
             let share = parts.next().unwrap_or_default();
             let (share, error) = share.split_once(" (±").unwrap_or((share, ""));
-            self.say(format!("{at} share"), share);
+            self.say(format!("{at} share"), share.trim_start_matches("at least "));
             self.say(format!("{at} error"), &error.replace(')', "%"));
             self.say(format!("{at} class"), parts.next().unwrap_or_default());
         } else if let Some((number, _)) = line.trim_start().split_once(" cache lines, the worst") {

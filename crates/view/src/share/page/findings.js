@@ -80,7 +80,7 @@ function findingDetail(finding) {
   return [
     el("div", { class: "remedy" }, el("strong", { class: "name" }, ...inlineCode(remedy.text)), name(remedy.evidence)),
     finding.spread && finding.following !== null && el("p", {}, `${percent(finding.following)} of ${wholeName} follow another thread's write of it, each to one of many lines: the share above is only that of the lines that were seen to be shared.`),
-    tellingCode(worst),
+    tellingCode(lines),
     worst.layout.length > 0 && [el("h4", {}, only ? "The 64 bytes of its cache line" : "The 64 bytes of its worst cache line"), bytePicture(worst, remedy)],
     object.allocation.length > 0 && [el("h4", {}, "Allocated at"), callPath(object.allocation)],
     only ? onlyLine(worst) : linesOf(finding),

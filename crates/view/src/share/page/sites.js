@@ -44,24 +44,25 @@ function siteRow({ group, share }) {
 
 const TELLING_SITES = 2;
 
-/** The places in the code that tell most of a line, as in the terminal, with their source. */
-function tellingCode(line) {
+/** The places in the code that tell most of a finding's lines, as in the terminal, with their source. */
+function tellingCode(lines) {
   const places = new Set();
   const isNew = ({ group: [site] }) => {
     const [own] = ownPath(site.call_path);
     const at = JSON.stringify([own?.function ?? null, place(own)]);
     return !places.has(at) && places.add(at);
   };
-  const telling = sameCode(line.sites).filter(isNew).slice(0, TELLING_SITES);
+  const telling = sameCode(lines.flatMap((line) => line.sites.map((site) => ({ ...site, of: line })))).filter(isNew).slice(0, TELLING_SITES);
   return telling.length > 0 && el("div", { class: "telling" }, telling.map(codeSite));
 }
 
 function codeSite({ group, share }) {
   const [site] = group;
+  const lines = new Set(group.map((each) => each.of)).size;
   const touched = [...new Set(group.map((each) => [byteRange(each.offset_bytes, each.width_bytes), each.field, each.splits_line && "over two lines"].filter(Boolean).join(" ")))];
   return el("figure", {},
     el("figcaption", {}, el("b", {}, percent(share)), " ", kindOf(site), " ",
-      name(touched.length > 1 ? `${touched.length} ranges` : touched[0], "code"), name(` by ${threadList(threadsAt(group))}`, "span", "muted")),
+      name(lines > 1 ? plural(lines, "line") : touched.length > 1 ? `${touched.length} ranges` : touched[0], "code"), name(` by ${threadList(threadsAt(group))}`, "span", "muted")),
     callPath(ownPath(site.call_path).slice(0, FRAMES_AT_FIRST)),
     sourceOf(ownPath(site.call_path)));
 }

@@ -59,7 +59,7 @@ fn head(page: &mut Page, rank: usize, finding: &SharingFinding, line: &Line) {
     let class = class_of(finding, line);
     let colour = if finding.false_sharing > finding.true_sharing { Style::Orange } else { Style::Blue };
     // Lines that were not seen to be shared are not in it.
-    let least = if finding.spread { "at least " } else { "" };
+    let least = if finding.spread && finding.share_interval.estimate.0 > 0.0 { "at least " } else { "" };
     let share = words::percent_with_error(&finding.share_interval);
     page.put(Style::Bold, &format!("{rank:>2}.  {least}{share}"));
     page.plain("  ").put(colour, &class).plain("  ");
