@@ -18,6 +18,7 @@ mod extent;
 mod findings;
 mod handover;
 mod input;
+mod known_code;
 mod layout;
 mod lines;
 mod matrix;

@@ -3,7 +3,7 @@
 //! The bytes of a lock belong together: all its threads use all of them. So nothing inside one is false sharing, and no advice
 //! takes it apart.
 
-use super::{c_library, own_count, own_lock};
+use super::known_code::{helps, of_function};
 use crate::symbols::{Frame, Layer, layer};
 
 /// What threads use to take turns or to count their references.
@@ -33,6 +33,8 @@ pub enum Primitive {
     Allocator,
     /// A queue of a language's library, by which threads send to each other.
     Channel,
+    /// What an interpreter locks: all its objects.
+    Interpreter,
     /// The number of those that hold an object: `shared_ptr`, `Arc`.
     ReferenceCount,
 }
@@ -49,122 +51,17 @@ impl Primitive {
                 | Self::OwnLock
                 | Self::Stream
                 | Self::Allocator
+                | Self::Interpreter
         )
     }
 
     /// Whether it is all of an object of a library, in whose fields the program's author has no interest.
     pub const fn is_of_library(self) -> bool {
-        matches!(self, Self::Stream | Self::Allocator | Self::Channel)
+        matches!(self, Self::Stream | Self::Allocator | Self::Channel | Self::Interpreter)
     }
 }
 
-use Primitive::{
-    Allocator, Barrier, Channel, Condition, Critical, Mutex, Once, OwnLock, ReferenceCount, RwLock,
-    Semaphore, Spinlock, Stream,
-};
-
-/// Functions by the beginnings of their names, leading underscores left out: of POSIX threads, C11, GNU and LLVM OpenMP, GLib,
-/// and of C++ and Rust where symbols have their scopes.
-const FUNCTIONS: [(&str, Primitive); 50] = [
-    ("pthread_mutex_", Mutex),
-    ("mtx_", Mutex),
-    ("omp_set_lock", Mutex),
-    ("omp_unset_lock", Mutex),
-    ("omp_set_nest_lock", Mutex),
-    ("omp_unset_nest_lock", Mutex),
-    ("GOMP_critical_", Critical),
-    ("GOMP_atomic_", Mutex),
-    ("kmpc_critical", Critical),
-    ("kmpc_end_critical", Critical),
-    ("kmp_acquire_", Mutex),
-    ("kmp_release_", Mutex),
-    ("g_mutex_", Mutex),
-    ("std::mutex::", Mutex),
-    ("std::recursive_mutex::", Mutex),
-    ("std::timed_mutex::", Mutex),
-    ("std::sys::sync::mutex::", Mutex),
-    ("std::sync::mutex::", Mutex),
-    ("std::sync::poison::mutex::", Mutex),
-    ("parking_lot::raw_mutex::", Mutex),
-    ("pthread_rwlock_", RwLock),
-    ("g_rw_lock_", RwLock),
-    ("std::shared_mutex::", RwLock),
-    ("std::shared_timed_mutex::", RwLock),
-    ("std::sys::sync::rwlock::", RwLock),
-    ("parking_lot::raw_rwlock::", RwLock),
-    ("pthread_spin_", Spinlock),
-    ("std::atomic_flag::", Spinlock),
-    ("pthread_cond_", Condition),
-    ("condvar_", Condition),
-    ("cnd_", Condition),
-    ("g_cond_", Condition),
-    ("std::condition_variable", Condition),
-    ("std::sys::sync::condvar::", Condition),
-    ("pthread_barrier_", Barrier),
-    ("gomp_barrier_", Barrier),
-    ("gomp_team_barrier_", Barrier),
-    ("GOMP_barrier", Barrier),
-    ("kmp_barrier", Barrier),
-    ("kmpc_barrier", Barrier),
-    ("sem_", Semaphore),
-    ("new_sem_", Semaphore),
-    ("pthread_once", Once),
-    ("std::sys::sync::once::", Once),
-    ("std::sync::mpsc::", Channel),
-    ("std::sync::mpmc::", Channel),
-    ("g_object_ref", ReferenceCount),
-    ("g_object_unref", ReferenceCount),
-    ("std::_Sp_counted_base", ReferenceCount),
-    ("std::__shared_count", ReferenceCount),
-];
-
-/// Functions by where their sources lie, for those that were inlined: DWARF names these without their scopes. Headers of
-/// libstdc++ and libc++, Rust's standard library, parking_lot.
-const SOURCES: [(&str, Primitive); 23] = [
-    ("/bits/std_mutex.h", Mutex),
-    ("/__mutex/", Mutex),
-    ("/sys/sync/mutex/", Mutex),
-    ("/std/src/sync/mutex.rs", Mutex),
-    ("/std/src/sync/poison/mutex.rs", Mutex),
-    ("/parking_lot-0.12", Mutex),
-    ("/shared_mutex", RwLock),
-    ("/sys/sync/rwlock/", RwLock),
-    ("/std/src/sync/rwlock.rs", RwLock),
-    ("/std/src/sync/poison/rwlock.rs", RwLock),
-    ("/condition_variable", Condition),
-    ("/sys/sync/condvar/", Condition),
-    ("/bits/semaphore_base.h", Semaphore),
-    ("/std/src/sync/barrier.rs", Barrier),
-    ("/std/src/sync/once", Once),
-    ("/std/src/sync/reentrant_lock.rs", Stream),
-    ("/std/src/io/stdio.rs", Stream),
-    ("/std/src/sync/mpsc", Channel),
-    ("/std/src/sync/mpmc/", Channel),
-    ("/bits/shared_ptr_base.h", ReferenceCount),
-    ("/__memory/shared_", ReferenceCount),
-    ("/alloc/src/sync.rs", ReferenceCount),
-    ("/alloc/src/rc.rs", ReferenceCount),
-];
-
-/// Functions that make an access on behalf of their callers.
-const HELPERS: [&str; 12] = [
-    "lll_",
-    "memcpy",
-    "memmove",
-    "mempcpy",
-    "gomp_mutex_",
-    "futex_",
-    "gthread_",
-    "exchange_and_add",
-    "atomic_",
-    "core::sync::atomic",
-    "std::__atomic",
-    "std::atomic<",
-];
-
-/// The same by where their sources lie.
-const HELPER_SOURCES: [&str; 5] =
-    ["/ext/atomicity.h", "/bits/atomic_base.h", "/bits/gthr", "/core/src/sync/atomic.rs", "/lock_api-"];
+use Primitive::{Condition, Mutex, RwLock, Spinlock};
 
 /// The primitive whose code makes an access with this call path (innermost function first). A mutex that is part of a stream or
 /// of an allocator is that one's.
@@ -214,36 +111,9 @@ pub(super) fn whole(field: &str) -> &str {
     PARTS.iter().find_map(|part| field.split_once(part)).map_or(field, |(whole, _)| whole)
 }
 
-fn of_function(frame: &Frame) -> Option<Primitive> {
-    let name = frame.function.as_deref().unwrap_or_default().trim_start_matches('_');
-    let by_name = FUNCTIONS.iter().find(|(beginning, _)| name.starts_with(beginning));
-    let file = frame.file.as_deref().unwrap_or_default();
-    let known = by_name.or_else(|| SOURCES.iter().find(|(part, _)| file.contains(part)));
-    let own = || match layer(frame) {
-        Layer::Program if own_lock::is_function(name) => Some(OwnLock),
-        Layer::Program if own_count::is_function(name) => Some(ReferenceCount),
-        Layer::Program => None,
-        Layer::Allocator => Some(Allocator),
-        Layer::Library => c_library::primitive(name),
-    };
-    known.map(|(_, primitive)| *primitive).or_else(own)
-}
-
-/// A function that only makes accesses for its caller; in a library, also one that has lost its name.
-fn helps(frame: &Frame) -> bool {
-    let file = frame.file.as_deref().unwrap_or_default();
-    match frame.function.as_deref() {
-        Some(name) => {
-            let name = name.trim_start_matches('_');
-            HELPERS.iter().any(|beginning| name.starts_with(beginning))
-                || HELPER_SOURCES.iter().any(|part| file.contains(part))
-        }
-        None => frame.module.as_ref().is_some_and(|module| module.to_string_lossy().contains(".so")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::Primitive::*;
     use super::*;
 
     fn path(functions: &[(&str, &str)]) -> Vec<Frame> {
@@ -274,6 +144,20 @@ mod tests {
         assert!(gives_back(&within) && !gives_back(&mutex));
         // What a function does itself while it holds a lock is data.
         assert_eq!(of_path(&path(&[("push", "queue.c"), ("main", "main.c")])), None);
+    }
+
+    /// What native code does that an interpreter has called is its own.
+    #[test]
+    fn what_interpreters_do_is_done_by_whoever_holds_their_lock() {
+        let within = |module: &str, function: &str| Frame {
+            module: Some(module.into()),
+            ..path(&[(function, "")]).remove(0)
+        };
+        let evaluate = || within("/usr/bin/python3.11", "_PyEval_EvalFrameDefault");
+        let count = vec![within("/usr/lib/libpython3.11.so.1.0", "Py_INCREF"), evaluate()];
+        assert_eq!((of_path(&count), user(&count)), (Some(Interpreter), None));
+        let sum = vec![within("/usr/lib/python3/umath.so", "DOUBLE_add"), evaluate()];
+        assert_eq!(of_path(&sum), None);
     }
 
     #[test]

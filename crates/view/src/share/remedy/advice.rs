@@ -264,7 +264,11 @@ pub fn contend(object: &DataObject, of: &Contended) -> String {
         users if users.is_empty() => String::new(),
         users => format!(" in {users}"),
     };
-    if of.elsewhere && !matches!(of.primitive, Primitive::Stream | Primitive::Allocator | Primitive::Channel)
+    if of.elsewhere
+        && !matches!(
+            of.primitive,
+            Primitive::Stream | Primitive::Allocator | Primitive::Channel | Primitive::Interpreter
+        )
     {
         return format!(
             "Threads use `{}`{users}, where they take {what}. Hold that for less time, use several locks (one for each \
@@ -310,6 +314,9 @@ pub fn contend(object: &DataObject, of: &Contended) -> String {
         Primitive::Channel => {
             format!("Threads send to each other by a channel{users}. Send several items at a time.")
         }
+        Primitive::Interpreter => "Threads take turns in the interpreter, and its objects move between them. Use processes, which have \
+                                   interpreters of their own, or call code that gives the lock back while it works."
+            .into(),
         Primitive::Once => {
             format!("Every use checks {what}{users}. Check once and keep the result.")
         }
@@ -331,6 +338,7 @@ pub fn no_padding(of: &Contended) -> &'static str {
         | Primitive::Stream
         | Primitive::Allocator
         | Primitive::Channel
+        | Primitive::Interpreter
         | Primitive::ReferenceCount => " Padding does not help.",
         Primitive::Condition | Primitive::Semaphore | Primitive::Barrier | Primitive::Once => "",
     }

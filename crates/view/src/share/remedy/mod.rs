@@ -84,6 +84,7 @@ fn contended(of: &share::Contended) -> Contended {
             share::Primitive::Stream => Primitive::Stream,
             share::Primitive::Allocator => Primitive::Allocator,
             share::Primitive::Channel => Primitive::Channel,
+            share::Primitive::Interpreter => Primitive::Interpreter,
             share::Primitive::ReferenceCount => Primitive::ReferenceCount,
         },
         name: of.name.clone(),

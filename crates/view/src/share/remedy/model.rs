@@ -62,6 +62,8 @@ pub enum Primitive {
     Allocator,
     /// A queue of a language's library, by which threads send to each other.
     Channel,
+    /// What an interpreter locks: all its objects.
+    Interpreter,
     /// The number of those that hold an object.
     ReferenceCount,
 }
@@ -82,6 +84,7 @@ impl Primitive {
             Self::Stream => "lock of a stream",
             Self::Allocator => "lock of the allocator",
             Self::Channel => "channel",
+            Self::Interpreter => "lock of the interpreter",
             Self::ReferenceCount => "reference count",
         }
     }
