@@ -60,6 +60,7 @@ mod cache;
 mod counts;
 mod history;
 mod input;
+mod invalidated;
 mod machine;
 mod matrix;
 mod protocol;
@@ -69,6 +70,7 @@ mod simulator;
 pub use counts::{Counts, MissClass, Misses, Sharing, Sources};
 pub use history::{Change, History};
 pub use input::{Input, Reference};
+pub use invalidated::Invalidated;
 pub use machine::{
     Found, INCLUDED, Inclusion, Level, Machine, MachineError, Placement, Replacement, included,
 };

@@ -12,6 +12,17 @@ impl<T: Copy + Default> Matrix<T> {
         Self { cores, cells: vec![T::default(); cores * cores] }
     }
 
+    /// The matrix of these rows, cut or filled up to a square.
+    pub fn from_rows(rows: Vec<Vec<T>>) -> Self {
+        let mut matrix = Self::new(rows.len());
+        for (number, row) in rows.into_iter().enumerate() {
+            for (column, cell) in row.into_iter().take(matrix.cores).enumerate() {
+                matrix[(number, column)] = cell;
+            }
+        }
+        matrix
+    }
+
     /// The number of cores.
     pub fn cores(&self) -> usize {
         self.cores

@@ -1,6 +1,7 @@
 use crate::{
     counts::{Counts, Sharing},
     history::History,
+    invalidated::Invalidated,
     matrix::Matrix,
 };
 
@@ -11,6 +12,8 @@ pub struct Results {
     pub references: Vec<Counts>,
     /// Invalidations: row, the core that stored; column, the core that lost its copy.
     pub invalidations: Matrix<Sharing>,
+    /// The same by line and by reference, in this order.
+    pub invalidated: Vec<Invalidated>,
     /// Lines sent from cache to cache: row, the core that had it; column, the core that got it.
     pub transfers: Matrix<u64>,
     /// Of the lines that were asked for, by line.
@@ -31,6 +34,8 @@ impl Results {
         self.references.iter_mut().zip(other.references).for_each(|(counts, other)| *counts += other);
         self.invalidations += &other.invalidations;
         self.transfers += &other.transfers;
+        self.invalidated.extend(other.invalidated);
+        self.invalidated.sort_unstable_by_key(|each| (each.line, each.by, each.of));
         self.histories.extend(other.histories);
         self.histories.sort_by_key(|history| history.line);
     }

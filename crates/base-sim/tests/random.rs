@@ -2,10 +2,12 @@
 
 mod naive;
 
+use std::collections::BTreeSet;
+
 use carom_base::{AccessKind, Addr};
 use carom_base_sim::{
-    Counts, Inclusion, Input, Level, Machine, Part, Protocol, Reference, Replacement, Results, Settings,
-    Sharing, Simulator,
+    Counts, Inclusion, Input, Invalidated, Level, Machine, Part, Protocol, Reference, Replacement, Results,
+    Settings, Sharing, Simulator,
 };
 use naive::{Naive, Step};
 use proptest::prelude::*;
@@ -83,6 +85,16 @@ fn assert_equal(naive: &Naive, results: &Results) {
         assert_eq!(*counts, expected, "reference {reference}");
     }
     assert!(naive.counts.keys().all(|&reference| (reference as usize) < results.references.len()));
+    let bits = |bytes: &BTreeSet<u64>| bytes.iter().fold(0, |bits, byte| bits | 1 << byte);
+    let taken = naive.invalidated.iter().map(|(&(line, by, of), taken)| Invalidated {
+        line,
+        by: Reference(by),
+        of: Reference(of),
+        sharing: taken.sharing,
+        stored: bits(&taken.stored),
+        accessed: bits(&taken.accessed),
+    });
+    assert_eq!(results.invalidated, taken.collect::<Vec<_>>());
     for row in 0..naive.machine.cores() {
         for column in 0..naive.machine.cores() {
             let at = (row, column);

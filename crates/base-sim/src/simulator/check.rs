@@ -6,7 +6,6 @@ use crate::{machine::Inclusion, protocol::State};
 impl Simulator {
     /// # Panics
     /// The line's copies contradict each other, the directory, or a cache's inclusion: an error of the simulator.
-    #[cfg(debug_assertions)]
     pub(super) fn check(&self, line: u64) {
         let states: Vec<State> =
             self.cores.iter().map(|core| core.get(line).map_or(State::Invalid, |held| held.state)).collect();

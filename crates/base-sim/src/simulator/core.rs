@@ -91,6 +91,7 @@ impl Core {
     }
 
     /// Whether inclusion or exclusion of L1 and L2 holds for a line.
+    #[cfg(debug_assertions)]
     pub fn is_sound(&self, line: u64) -> bool {
         let Some((l2, inclusion)) = &self.l2 else { return true };
         let (in_l1, in_l2) = (self.l1.cache.find(line).is_some(), l2.cache.find(line).is_some());

@@ -60,6 +60,7 @@ impl Directory {
     }
 
     /// The number of a line that was accessed before.
+    #[cfg(debug_assertions)]
     pub fn existing(&self, line: u64) -> Option<u32> {
         self.numbers.get(&line).copied()
     }

@@ -1,6 +1,7 @@
 //! The simulation itself.
 
 mod access;
+#[cfg(debug_assertions)]
 mod check;
 mod core;
 mod directory;
@@ -17,6 +18,7 @@ use crate::{
     counts::{Counts, Sharing},
     history::History,
     input::{Grain, Input},
+    invalidated::Invalidations,
     machine::{Level, Machine, MachineError},
     matrix::Matrix,
     protocol::Protocol,
@@ -44,6 +46,7 @@ pub struct Simulator {
     /// By reference: all others.
     counts: Vec<Counts>,
     invalidations: Matrix<Sharing>,
+    invalidated: Invalidations,
     transfers: Matrix<u64>,
     histories: Vec<History>,
 }
@@ -85,6 +88,7 @@ impl Simulator {
             accesses: Vec::new(),
             counts: Vec::new(),
             invalidations: Matrix::new(cores),
+            invalidated: Invalidations::default(),
             transfers: Matrix::new(cores),
             histories: Vec::new(),
         })
@@ -120,6 +124,7 @@ impl Simulator {
         Results {
             references,
             invalidations: self.invalidations.clone(),
+            invalidated: self.invalidated.sorted(),
             transfers: self.transfers.clone(),
             histories,
         }

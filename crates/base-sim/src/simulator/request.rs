@@ -1,7 +1,7 @@
 //! What a core asks of all others: for a line, or for the right to write one.
 
 use super::{Simulator, access::Touch, core::Core};
-use crate::{cache::Held, counts::MissClass, machine::Inclusion, protocol::State};
+use crate::{cache::Held, counts::MissClass, input::Reference, machine::Inclusion, protocol::State};
 
 impl Simulator {
     /// The core's caches lack the line.
@@ -127,6 +127,8 @@ impl Simulator {
             counts.received.add(truly);
         }
         self.invalidations[(touch.core, other)].add(truly);
+        let (by, of) = (touch.input.reference(), Reference(held.getter));
+        self.invalidated.add(held.line, by, of, touch.mask, held.mask);
         if let Some(shadows) = &mut self.shadows {
             shadows.l1[other].remove(held.line);
             shadows.l2[other].remove(held.line);

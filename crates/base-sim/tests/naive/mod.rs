@@ -2,8 +2,10 @@
 //! each core and each L3 has is a plain list, states and masks are looked up in maps, and who holds a line is found by
 //! asking everybody. It shares no code with the one that it checks, only the types of inputs and counts.
 
+mod coherence;
 mod invariants;
 mod lists;
+mod room;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,6 +30,14 @@ pub struct Copy {
     pub getter: u32,
 }
 
+/// What one reference's stores took of one line from another.
+#[derive(Clone, Debug, Default)]
+pub struct Taken {
+    pub sharing: Sharing,
+    pub stored: BTreeSet<u64>,
+    pub accessed: BTreeSet<u64>,
+}
+
 /// How a core or socket lost a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
@@ -50,6 +60,8 @@ pub struct Naive {
     full: Option<[Vec<Full>; 3]>,
     pub counts: BTreeMap<u32, Counts>,
     pub invalidations: BTreeMap<(usize, usize), Sharing>,
+    /// By line, and by the references that stored and lost.
+    pub invalidated: BTreeMap<(u64, u32, u32), Taken>,
     pub transfers: BTreeMap<(usize, usize), u64>,
 }
 
@@ -79,6 +91,7 @@ impl Naive {
             socket_fates: BTreeMap::new(),
             counts: BTreeMap::new(),
             invalidations: BTreeMap::new(),
+            invalidated: BTreeMap::new(),
             transfers: BTreeMap::new(),
         }
     }
@@ -181,203 +194,6 @@ impl Naive {
         self.socket_fates.insert((socket, line), Fate::Replaced);
         self.fill_l2(step, line);
         self.fill_l1(step, line);
-    }
-
-    fn count_source(&mut self, step: Step, line: u64, socket: usize) {
-        let would_hit =
-            self.machine.l3.is_some() && self.full.as_mut().is_some_and(|full| full[2][socket].touch(line));
-        let owner = self
-            .holders(line)
-            .find(|&core| !matches!(self.state(core, line), State::Shared | State::Invalid));
-        let holder_here = self.holders(line).any(|core| self.socket(core) == socket);
-        let in_l3 = self.l3.get(socket).is_some_and(|l3| l3.has(line));
-        let anywhere = self.holders(line).next().is_some() || self.l3.iter().any(|l3| l3.has(line));
-        let owner_here = owner.is_some_and(|owner| self.socket(owner) == socket);
-        let fate = self.socket_fates.get(&(socket, line)).copied();
-        let counts = self.of(step);
-        let mut from_owner = true;
-        if owner_here {
-            counts.sources.core += 1;
-        } else if in_l3 {
-            counts.sources.l3 += 1;
-            from_owner = false;
-        } else if holder_here {
-            counts.sources.core += 1;
-        } else {
-            add_class(&mut counts.socket, fate, would_hit);
-            *if anywhere { &mut counts.sources.remote } else { &mut counts.sources.memory } += 1;
-        }
-        if let Some(owner) = owner.filter(|_| from_owner) {
-            *self.transfers.entry((owner, step.core)).or_default() += 1;
-        }
-    }
-
-    /// Another core loads the line.
-    fn share_with(&mut self, step: Step, line: u64) {
-        for other in self.holders(line).collect::<Vec<_>>() {
-            let state = self.state(other, line);
-            let (after, flushed) = match (self.machine.protocol, state) {
-                (Protocol::Moesi, State::Modified | State::Owned) => (State::Owned, false),
-                (_, State::Modified) => (State::Shared, true),
-                _ => (State::Shared, false),
-            };
-            self.copies.get_mut(&(other, line)).expect("a copy").state = after;
-            if flushed {
-                self.of(step).writebacks += 1;
-                self.write_out(step, self.socket(other), line);
-            }
-        }
-    }
-
-    /// This core stores to the line.
-    fn take_from_others(&mut self, step: Step, line: u64, bytes: &BTreeSet<u64>) {
-        let own = self.socket(step.core);
-        let others: Vec<usize> = self.holders(line).filter(|&core| core != step.core).collect();
-        for other in others {
-            let copy = self.copies.remove(&(other, line)).expect("a copy");
-            self.l1[other].remove(line);
-            if let Some(l2) = self.l2.get_mut(other) {
-                l2.remove(line);
-            }
-            if let Some(full) = &mut self.full {
-                full[0][other].remove(line);
-                full[1][other].remove(line);
-            }
-            self.core_fates.insert((other, line), Fate::Taken);
-            let truly = copy.bytes.intersection(bytes).next().is_some();
-            let add = |sharing: &mut Sharing| {
-                if truly {
-                    sharing.true_sharing += 1;
-                } else {
-                    sharing.false_sharing += 1;
-                }
-            };
-            add(&mut self.of(step).caused);
-            add(&mut self.counts.entry(copy.getter).or_default().received);
-            add(self.invalidations.entry((step.core, other)).or_default());
-            if copy.state == State::Modified && self.machine.protocol != Protocol::Moesi {
-                self.of(step).writebacks += 1;
-                self.write_out(step, self.socket(other), line);
-            }
-            if self.socket(other) != own {
-                self.take_from_socket(self.socket(other), line);
-            }
-        }
-        for socket in 0..self.l3.len() {
-            if socket != own && self.l3[socket].has(line) {
-                self.take_from_socket(socket, line);
-                self.l3[socket].remove(line);
-                self.dirty.remove(&(socket, line));
-            }
-        }
-    }
-
-    fn take_from_socket(&mut self, socket: usize, line: u64) {
-        self.socket_fates.insert((socket, line), Fate::Taken);
-        if let Some(full) = &mut self.full {
-            full[2][socket].remove(line);
-        }
-    }
-
-    /// Whether a dirty line left an exclusive L3.
-    fn pass_l3(&mut self, step: Step, socket: usize, line: u64) -> bool {
-        let Some(l3) = self.l3.get_mut(socket) else { return false };
-        let exclusive = self.machine.l3.expect("an L3").inclusion == Inclusion::Exclusive;
-        match (l3.has(line), exclusive) {
-            (true, false) => l3.touch(line),
-            (true, true) => {
-                l3.remove(line);
-                return self.dirty.remove(&(socket, line));
-            }
-            (false, false) => self.fill_l3(step, socket, line),
-            (false, true) => {}
-        }
-        false
-    }
-
-    fn fill_l3(&mut self, step: Step, socket: usize, line: u64) {
-        let Some(out) = self.l3[socket].insert(line) else { return };
-        let mut dirty = self.dirty.remove(&(socket, out));
-        if self.inclusion(3) == Some(Inclusion::Inclusive) {
-            let per_socket = self.machine.cores_per_socket;
-            for core in socket * per_socket..(socket + 1) * per_socket {
-                let Some(copy) = self.copies.remove(&(core, out)) else { continue };
-                self.l1[core].remove(out);
-                if let Some(l2) = self.l2.get_mut(core) {
-                    l2.remove(out);
-                }
-                self.of(step).back_invalidations += 1;
-                if matches!(copy.state, State::Modified | State::Owned) {
-                    self.of(step).writebacks += 1;
-                    dirty = true;
-                }
-            }
-        }
-        if dirty {
-            self.of(step).memory_writebacks += 1;
-        }
-    }
-
-    fn fill_l2(&mut self, step: Step, line: u64) {
-        let core = step.core;
-        if matches!(self.inclusion(2), None | Some(Inclusion::Exclusive)) {
-            return;
-        }
-        let Some(out) = self.l2[core].insert(line) else { return };
-        if self.inclusion(2) == Some(Inclusion::Inclusive) {
-            self.l1[core].remove(out);
-        }
-        self.lose_unless_held(step, out);
-    }
-
-    fn fill_l1(&mut self, step: Step, line: u64) {
-        let core = step.core;
-        let Some(out) = self.l1[core].insert(line) else { return };
-        let dirty = matches!(self.state(core, out), State::Modified | State::Owned);
-        let goes_to_l2 = match self.inclusion(2) {
-            Some(Inclusion::Exclusive) => true,
-            Some(Inclusion::NonInclusive) => dirty && !self.l2[core].has(out),
-            _ => false,
-        };
-        if goes_to_l2 && let Some(next) = self.l2[core].insert(out) {
-            self.lose_unless_held(step, next);
-        }
-        self.lose_unless_held(step, out);
-    }
-
-    /// One of the core's caches gave a line up.
-    fn lose_unless_held(&mut self, step: Step, line: u64) {
-        let core = step.core;
-        if self.l1[core].has(line) || self.l2.get(core).is_some_and(|l2| l2.has(line)) {
-            return;
-        }
-        let copy = self.copies.remove(&(core, line)).expect("a copy");
-        let dirty = matches!(copy.state, State::Modified | State::Owned);
-        let socket = self.socket(core);
-        if dirty {
-            self.of(step).writebacks += 1;
-        }
-        let others_here = self.holders(line).any(|other| self.socket(other) == socket);
-        let insert = match self.inclusion(3) {
-            Some(Inclusion::Exclusive) => !others_here,
-            Some(Inclusion::NonInclusive) => dirty && !self.l3[socket].has(line),
-            _ => false,
-        };
-        if insert {
-            self.fill_l3(step, socket, line);
-        }
-        if dirty {
-            self.write_out(step, socket, line);
-        }
-    }
-
-    /// To L3 where that has the line, or else to memory.
-    fn write_out(&mut self, step: Step, socket: usize, line: u64) {
-        if self.l3.get(socket).is_some_and(|l3| l3.has(line)) {
-            self.dirty.insert((socket, line));
-        } else {
-            self.of(step).memory_writebacks += 1;
-        }
     }
 
     pub fn socket(&self, core: usize) -> usize {
