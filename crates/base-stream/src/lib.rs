@@ -1,6 +1,6 @@
 //! Streams of accesses: what each thread of a program did to memory, access by access.
 //!
-//! A stream is a sequence of [`Record`]s. People write it as [`text`], and it is kept as
+//! A stream is a sequence of [`Record`]s. People write it as [`text`], other tools print it ([`import`]), and it is kept as
 //! [`frame`]s.
 //!
 //! Threads hand their accesses over in batches ([`Batch`]); an [`Interleaver`] puts the batches of several threads in the
@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod frame;
+pub mod import;
 mod interleave;
 mod record;
 mod slices;

@@ -35,6 +35,7 @@ mod error;
 mod fresh;
 #[doc(hidden)]
 pub mod fuzzing;
+mod import;
 mod manifest;
 mod read;
 mod remove;
@@ -49,6 +50,7 @@ pub use check::check;
 pub use chunk::{Kind, MAX_PAYLOAD_BYTES};
 pub use error::{Damage, StoreError};
 pub use fresh::fresh_dir;
+pub use import::Importer;
 pub use manifest::{
     Aside, CacheInfo, Costs, CpuInfo, Delivery, EngineInfo, Exit, FileInfo, FrameInfo, GeneratedInfo, Leaves,
     MANIFEST_NAME, MachineInfo, Manifest, MappingInfo, ModuleInfo, ParameterInfo, ProcessInfo, ReuseInfo,

@@ -6,9 +6,9 @@ use super::plain;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReuseInfo {
-    /// `sampled`: single uses were watched. `exact`: all accesses were looked at.
+    /// `sampled`: single uses were watched. `exact`: all accesses were looked at. `kept`: all were kept, and none looked at.
     pub mode: String,
-    /// What watched the uses: `software`, `registers`; empty in the exact mode.
+    /// What watched the uses: `software`, `registers`; empty in other modes.
     pub watch: String,
     /// The unit of time distances: `accesses` or `ns`.
     pub distances: String,
