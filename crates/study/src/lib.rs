@@ -8,6 +8,7 @@ pub mod phases;
 pub mod recording;
 pub mod reuse;
 pub mod share;
+pub mod simulate;
 mod study;
 pub mod symbols;
 pub mod widths;

@@ -21,13 +21,14 @@ mod run;
 pub mod sarif;
 mod section;
 pub mod share;
+pub mod simulate;
 pub mod text;
 pub mod web;
 pub mod widths;
 mod words;
 
 pub use run::RunInfo;
-pub use words::{command_line, size};
+pub use words::{command_line, size, thousands};
 
 pub use json::json;
 

@@ -66,6 +66,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "carom-base-detect",
             "carom-base-insn",
             "carom-base-sim",
+            // Accesses come as streams.
+            "carom-base-stream",
             "carom-store",
             "carom-base",
         ],

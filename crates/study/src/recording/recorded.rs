@@ -28,6 +28,11 @@ impl<'a> Recorded<'a> {
         Self { recording, threads, cores: cores(&manifest.machine.cpus), unreadable: RefCell::default() }
     }
 
+    /// The recording.
+    pub(super) fn recording(&self) -> &'a Recording {
+        self.recording
+    }
+
     /// Its manifest.
     pub fn manifest(&self) -> &'a Manifest {
         self.recording.manifest()

@@ -1,3 +1,5 @@
+use carom_base::{Domain, Nanos, ThreadId};
+use carom_base_stream::{Sink, Streamed};
 use carom_store::{Manifest, Recording, Row, StoreError};
 
 use super::{CachedNames, Combine, Merged, MergedNames, Names, Offsets, Recorded};
@@ -7,6 +9,22 @@ use crate::symbols::Note;
 pub struct Recordings<'a> {
     recorded: Vec<Recorded<'a>>,
     names: Vec<CachedNames<'a>>,
+}
+
+/// Gives accesses on with other numbers of threads.
+struct Renumbered<'a, S> {
+    sink: &'a mut S,
+    offsets: Offsets,
+}
+
+impl<S: Sink<Streamed>> Sink<Streamed> for Renumbered<'_, S> {
+    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Streamed], until: Nanos) {
+        self.sink.accesses(self.offsets.thread(thread), domain, accesses, until);
+    }
+
+    fn ended(&mut self, thread: ThreadId) {
+        self.sink.ended(self.offsets.thread(thread));
+    }
 }
 
 impl<'a> Recordings<'a> {
@@ -29,6 +47,20 @@ impl<'a> Recordings<'a> {
     /// counted as unreadable.
     pub fn rows<R: Row>(&self) -> impl Iterator<Item = R> + '_ {
         self.recorded.iter().flat_map(Recorded::rows::<R>)
+    }
+
+    /// Gives the accesses that recordings keep to `sink`, one recording after the other, with the numbers that threads have among
+    /// all. Those of each process are in the order of time.
+    ///
+    /// Returns the first problem, where not all could be read.
+    pub fn streams(&self, sink: &mut impl Sink<Streamed>) -> Option<StoreError> {
+        let offsets = Merged::new(&self.recorded, Combine::Ranks).offsets();
+        let mut problem = None;
+        for (recorded, offsets) in self.recorded.iter().zip(offsets) {
+            let done = recorded.recording().stream(&mut Renumbered { sink: &mut *sink, offsets });
+            problem = problem.or(done.err());
+        }
+        problem
     }
 
     /// Each manifest, with the offsets of its numbers.

@@ -15,6 +15,7 @@ pub use crate::phases::model::*;
 pub use crate::profile::model::*;
 pub use crate::reuse::model::*;
 pub use crate::share::model::*;
+pub use crate::simulate::model::*;
 pub use crate::widths::model::*;
 pub use number::{Interval, Real};
 pub use object::*;
@@ -61,6 +62,9 @@ pub struct Report {
     /// The phases of the run, by how its memory grows. Present for the command `phases`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phases: Option<Phases>,
+    /// What a simulated machine's caches do with the program's accesses. Present for the commands `simulate` and `trace`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulate: Option<Simulation>,
     /// How wide the program's accesses are. Present for the command `widths`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub widths: Option<AccessWidths>,
@@ -84,6 +88,7 @@ impl Report {
             count: None,
             reuse: None,
             phases: None,
+            simulate: None,
             widths: None,
         }
     }
@@ -96,6 +101,7 @@ impl Report {
             Command::Reuse => self.reuse = other.reuse,
             Command::Profile => self.findings = other.findings,
             Command::Phases => self.phases = other.phases,
+            Command::Simulate => self.simulate = other.simulate,
             Command::Widths => self.widths = other.widths,
         }
     }
@@ -108,6 +114,7 @@ impl Report {
             section(&self.reuse),
             section(&self.share),
             section(&self.phases),
+            section(&self.simulate),
             section(&self.widths),
         ];
         all.into_iter().flatten().collect()
@@ -141,6 +148,8 @@ pub enum Command {
     Profile,
     /// The phases of the run, by how its memory grows.
     Phases,
+    /// What a simulated machine's caches do with the program's accesses.
+    Simulate,
     /// How wide the program's accesses are: the example of docs/adding-a-study.md.
     Widths,
 }

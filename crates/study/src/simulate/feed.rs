@@ -1,0 +1,191 @@
+//! From kept accesses to the simulator.
+
+use std::collections::HashMap;
+
+use carom_base::{Addr, Domain, Ip, Nanos, ProcessId, ThreadId};
+use carom_base_sim::{Input, Machine, MachineError, Placement, Reference, Results, Simulator};
+use carom_base_stream::{Sink, Streamed};
+
+use crate::recording::{Input as _, Recordings, ThreadEntry};
+
+/// An access in this number tells what data its instruction uses. A prime, so that loops do not keep step with it.
+const LOOKED_AT_EVERY: u32 = 251;
+
+/// Lines that are remembered of each instruction's data.
+const LINES_LOOKED_AT: usize = 8;
+
+/// Bits of the cache of numbers of instructions.
+const RECENT_BITS: u32 = 12;
+
+/// Processes have addresses of their own: the lowest bits of the process's number become the highest ones of an address, which
+/// no address of a program uses.
+const PROCESS_SHIFT: u32 = 48;
+
+/// An address as the simulator has it.
+pub(super) fn tagged(process: ProcessId, addr: Addr) -> Addr {
+    Addr(addr.0 ^ u64::from(process.0) << PROCESS_SHIFT)
+}
+
+/// What a [`Reference`] stands for.
+#[derive(Clone, Debug)]
+pub(super) struct Instruction {
+    pub process: ProcessId,
+    pub ip: Ip,
+    /// Some of the data that it accesses: a byte of each line.
+    pub data: Vec<Addr>,
+    /// Accesses until the next one that is looked at.
+    until: u32,
+}
+
+/// The threads that have kept accesses, in the order of their first ones, and then all others.
+pub(super) fn threads(recordings: &mut Recordings<'_>) -> Vec<ThreadEntry> {
+    recordings.merged(crate::recording::Combine::Ranks).0.threads().to_vec()
+}
+
+/// A thread with at least this part of the accesses is busy.
+const BUSY: u64 = 20;
+
+/// A thread that came after others fewer times than this did not take turns with them.
+const FEWEST_TURNS: u64 = 3;
+
+/// What a simulation came to.
+pub(super) struct Fed {
+    pub results: Results,
+    /// By reference.
+    pub instructions: Vec<Instruction>,
+    /// The threads of each core that accessed something.
+    pub cores: Vec<Vec<ThreadId>>,
+    /// Accesses in a row by one thread, where several took turns.
+    pub turn: Option<u64>,
+}
+
+/// Feeds a simulator with the accesses of threads.
+pub(super) struct Feed {
+    simulator: Simulator,
+    /// By number of the thread.
+    lanes: Vec<Lane>,
+    instructions: Vec<Instruction>,
+    numbers: HashMap<(ProcessId, Ip), u32>,
+    /// By a hash of its address: an instruction, and its number.
+    recent: Vec<Option<(ProcessId, Ip, u32)>>,
+    inputs: Vec<Input>,
+    cores: Vec<Vec<ThreadId>>,
+    /// Whose accesses came last.
+    last: Option<ThreadId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    process: ProcessId,
+    core: usize,
+    accesses: u64,
+    /// How often it came after another thread.
+    turns: u64,
+}
+
+impl Feed {
+    /// Threads are placed in the order of their numbers.
+    pub fn new(
+        simulator: Simulator,
+        machine: &Machine,
+        placement: &Placement,
+        threads: &[ThreadEntry],
+    ) -> Result<Self, MachineError> {
+        let lane = |(number, thread): (usize, &ThreadEntry)| {
+            let core = placement.core(number, machine)?;
+            Ok(Lane { process: thread.process, core, accesses: 0, turns: 0 })
+        };
+        Ok(Self {
+            simulator,
+            lanes: threads.iter().enumerate().map(lane).collect::<Result<_, _>>()?,
+            instructions: Vec::new(),
+            numbers: HashMap::new(),
+            recent: vec![None; 1 << RECENT_BITS],
+            inputs: Vec::new(),
+            cores: vec![Vec::new(); machine.cores()],
+            last: None,
+        })
+    }
+
+    /// The outcome.
+    pub fn end(self) -> Fed {
+        let turn = self.turn();
+        let Self { simulator, instructions, lanes, mut cores, .. } = self;
+        for (number, lane) in (0..).zip(lanes).filter(|(_, lane)| lane.accesses > 0) {
+            if let Some(threads) = cores.get_mut(lane.core) {
+                threads.push(ThreadId(number));
+            }
+        }
+        Fed { results: simulator.results(), instructions, cores, turn }
+    }
+
+    /// The mean number of accesses in a row by one thread, where at least two threads took turns for a long time.
+    fn turn(&self) -> Option<u64> {
+        let all: u64 = self.lanes.iter().map(|lane| lane.accesses).sum();
+        let busy = |lane: &&Lane| lane.accesses >= all / BUSY && lane.turns >= FEWEST_TURNS;
+        let mut turns: Vec<u64> =
+            self.lanes.iter().filter(busy).map(|lane| lane.accesses / lane.turns).collect();
+        turns.sort_unstable();
+        // The second longest: one thread alone takes no turns.
+        turns.iter().rev().nth(1).copied()
+    }
+
+    fn number(&mut self, process: ProcessId, ip: Ip) -> u32 {
+        let hash = (ip.0 ^ u64::from(process.0)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let at = (hash >> (u64::BITS - RECENT_BITS)) as usize;
+        if let Some(Some((known_process, known_ip, number))) = self.recent.get(at)
+            && (*known_process, *known_ip) == (process, ip)
+        {
+            return *number;
+        }
+        let next = self.instructions.len() as u32;
+        let number = *self.numbers.entry((process, ip)).or_insert(next);
+        if number == next {
+            self.instructions.push(Instruction { process, ip, data: Vec::new(), until: 0 });
+        }
+        if let Some(recent) = self.recent.get_mut(at) {
+            *recent = Some((process, ip, number));
+        }
+        number
+    }
+}
+
+impl Instruction {
+    #[inline]
+    fn note(&mut self, addr: Addr) {
+        if self.until > 0 {
+            self.until -= 1;
+            return;
+        }
+        self.until = LOOKED_AT_EVERY - 1;
+        let line = addr.line();
+        if self.data.len() < LINES_LOOKED_AT && self.data.iter().all(|known| known.line() != line) {
+            self.data.push(addr);
+        }
+    }
+}
+
+impl Sink<Streamed> for Feed {
+    fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Streamed], _: Nanos) {
+        let Some(lane) = self.lanes.get_mut(thread.0 as usize).filter(|_| !accesses.is_empty()) else {
+            return;
+        };
+        lane.accesses += accesses.len() as u64;
+        lane.turns += u64::from(self.last.replace(thread) != Some(thread));
+        let Lane { process, core, .. } = *lane;
+        let mut inputs = std::mem::take(&mut self.inputs);
+        inputs.clear();
+        for Streamed { access, .. } in accesses {
+            let number = self.number(process, access.ip);
+            if let Some(instruction) = self.instructions.get_mut(number as usize) {
+                instruction.note(access.addr);
+            }
+            let addr = tagged(process, access.addr);
+            inputs.push(Input::new(addr, access.width, access.kind, Reference(number)));
+        }
+        self.simulator.accesses(core, &inputs);
+        self.inputs = inputs;
+    }
+
+    fn ended(&mut self, _: ThreadId) {}
+}

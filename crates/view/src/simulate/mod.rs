@@ -1,0 +1,126 @@
+//! From the findings of `carom simulate` to its report.
+
+mod convert;
+pub(crate) mod model;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod text;
+mod verdict;
+
+use carom_study::simulate::SimulateFindings;
+
+use crate::{
+    RunInfo,
+    model::{Command, Report, SimulatedMisses, SimulatedSharing, Simulation, Warning},
+    recording,
+    section::{Row, Section},
+    text::{Options, page::Page},
+    words::{self, ThreadNames},
+};
+
+/// Threads that make more accesses than this in a row do not run at the same time.
+const LONG_TURN: u64 = 10_000;
+
+/// The report of one recording, or of several as one.
+pub fn report(run: &RunInfo, findings: &SimulateFindings) -> Report {
+    let mut report = Report::new(Command::Simulate, run, recording::quality(run, &findings.losses));
+    let simulation = convert::simulation(findings);
+    report.quality.warnings.extend(warnings(findings, &simulation));
+    report.verdict = verdict::verdict(&report, findings, &simulation);
+    report.simulate = Some(simulation);
+    report
+}
+
+/// What limits what the simulation can say.
+fn warnings(findings: &SimulateFindings, simulation: &Simulation) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if let Some(damage) = &findings.damage {
+        let text = format!("Some accesses could not be read, and are missing in the simulation: {damage}.");
+        warnings.push(Warning { code: "damaged-accesses".into(), text });
+    }
+    if let Some(turn) = findings.turn.filter(|turn| *turn >= LONG_TURN) {
+        let text = format!(
+            "The threads took turns of {} accesses, because they had too few processors to run at the same time, or waited for each \
+             other. Lines are taken only between turns, so a machine with more processors may take many more: --order even simulates that.",
+            words::thousands(turn),
+        );
+        warnings.push(Warning { code: "long-turns".into(), text });
+    }
+    let crowded = simulation.cores.iter().filter(|core| core.threads.len() > 1).count();
+    if crowded > 0 {
+        let text = format!(
+            "{} with several threads, which do not take lines from each other there: see --cores.",
+            words::count(crowded, "core"),
+        );
+        warnings.push(Warning { code: "shared-cores".into(), text });
+    }
+    warnings
+}
+
+impl SimulatedSharing {
+    /// Both classes.
+    const fn total(&self) -> u64 {
+        self.true_sharing + self.false_sharing
+    }
+
+    /// The part that is false sharing; 0 where there is none.
+    fn false_part(&self) -> f64 {
+        part(self.false_sharing, self.total())
+    }
+}
+
+impl SimulatedMisses {
+    /// `coherence`, with the part that it is of all; `None` without misses.
+    fn main_class(&self) -> Option<(&'static str, f64)> {
+        let classes = [
+            ("coherence", self.coherence),
+            ("capacity", self.capacity),
+            ("conflict", self.conflict),
+            ("cold", self.cold),
+        ];
+        let (name, most) = classes.into_iter().rev().max_by_key(|(_, misses)| *misses)?;
+        (most > 0).then(|| (name, part(most, self.total)))
+    }
+}
+
+/// A part of a whole, 0 where there is none.
+fn part(part: u64, whole: u64) -> f64 {
+    if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
+}
+
+impl Section for Simulation {
+    fn print(&self, page: &mut Page, _: &Report, names: &ThreadNames, options: &Options) {
+        text::print(page, self, names, options);
+    }
+
+    fn measured(&self, _: &Report) -> Vec<Row> {
+        let Some(machine) = &self.machine else { return Vec::new() };
+        vec![
+            ("accesses", format!("{}, all simulated", words::thousands(self.total.accesses))),
+            ("machine", text::machine(machine)),
+            ("cycles", "by usual latencies and without overlap: a model, to rank by".into()),
+        ]
+    }
+
+    fn in_brief(&self, _: &Report) -> Vec<String> {
+        let machine = self.machine.as_ref().map(|machine| format!("on {}", machine.name));
+        [
+            Some(
+                words::count(self.total.accesses as usize, "simulated access").replace("accesss", "accesses"),
+            ),
+            machine,
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    fn tables(&self, _: &Report, names: &ThreadNames) -> Vec<Row> {
+        tables::tables(self, names)
+    }
+
+    fn scripts(&self) -> &'static [&'static str] {
+        &[include_str!("page.js")]
+    }
+}
