@@ -10,6 +10,7 @@ use crate::{
     profile::ProfileArgs,
     profiles::{ListArgs, RemoveArgs},
     questions::{Layouts, Record},
+    trace::TraceArgs,
 };
 
 /// See how a multithreaded program moves its data between threads, caches and memory.
@@ -35,6 +36,8 @@ pub enum Command {
     /// A subcommand that records.
     #[command(flatten)]
     Record(Record),
+    /// Keep every load and store of a program, for simulations
+    Trace(TraceArgs),
     /// Print recorded profiles again, or several as one
     Report(ReportArgs),
     /// List recorded profiles: when, by which command, of which program

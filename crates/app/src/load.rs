@@ -43,7 +43,7 @@ pub fn question<'a>(
     commands.dedup();
     match commands.as_slice() {
         [command] => {
-            let found = questions.iter().copied().find(|question| question.command() == *command);
+            let found = questions.iter().copied().find(|question| question.answers(command));
             found.ok_or_else(|| {
                 Failure::new(format!("no report on profiles of `carom {command}` in this version"))
             })

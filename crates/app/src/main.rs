@@ -23,7 +23,9 @@ mod report;
 mod reuse;
 mod share;
 mod signals;
+mod simulate;
 mod tools;
+mod trace;
 mod translatable;
 mod widths;
 
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Profile(args) => args.run(),
         Command::Record(question) => question.run(),
+        Command::Trace(args) => trace::run(&args),
         Command::Report(args) => report::run(&args),
         Command::List(args) => profiles::list(&args),
         Command::Rm(args) => profiles::remove(&args),

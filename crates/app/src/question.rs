@@ -25,6 +25,11 @@ pub trait Question {
     /// The subcommand's name, as manifests have it.
     fn command(&self) -> &'static str;
 
+    /// Whether profiles of this subcommand are reported on so.
+    fn answers(&self, command: &str) -> bool {
+        self.command() == command
+    }
+
     /// Studies recordings as one.
     fn report(&self, recordings: &mut Recordings<'_>) -> Report;
 

@@ -9,6 +9,7 @@ use crate::{
     question::{Join, Question, Recorder},
     reuse::{ReuseArgs, ReuseJoin, ReuseLayout},
     share::{ShareArgs, ShareJoin, ShareLayout},
+    simulate::{SimulateArgs, SimulateLayout},
     widths::{WidthsArgs, WidthsLayout},
 };
 
@@ -77,6 +78,8 @@ questions! {
     Count(CountArgs), count: CountLayout, joins: CountJoin;
     /// The phases of a run, by how its memory grows over time
     Phases(PhasesArgs), phases: PhasesLayout;
+    /// Which source lines miss, and which take cache lines from each other, on a simulated machine
+    Simulate(Box<SimulateArgs>), simulate: SimulateLayout;
     /// How wide the program's accesses are: the example of docs/adding-a-study.md
     #[command(hide = true)]
     Widths(WidthsArgs), widths: WidthsLayout;

@@ -35,6 +35,7 @@ pub use error::CollectError;
 pub use footprint::record_footprint;
 pub use launch::Streams;
 pub use link::{HOOKS, find_archive, link_flags};
+pub use manifest::machine_here;
 pub use native::{record_natively, run_natively};
 pub use record::{Outcome, Request, record};
 pub use refusal::{Absence, Obstacle, Refusal};

@@ -92,6 +92,11 @@ fn engine_info(settings: &Settings, reason: String) -> EngineInfo {
     }
 }
 
+/// This machine, as manifests have it.
+pub fn machine_here() -> MachineInfo {
+    machine_info(&Machine::here())
+}
+
 fn machine_info(machine: &Machine) -> MachineInfo {
     MachineInfo {
         kernel: machine.kernel.release.clone(),

@@ -39,6 +39,7 @@ pub fn info(settings: &ReuseSettings, engine: Engine) -> ReuseInfo {
             pairs,
             ..common
         },
+        ReuseMethod::Kept => ReuseInfo { mode: "kept".into(), ..common },
     }
 }
 

@@ -10,6 +10,7 @@ use carom_study::recording::Recordings;
 use carom_view::model::Report;
 
 pub use args::{ReuseArgs, ReuseJoin, ReuseLayout, bytes};
+pub use domains::Groups;
 
 use crate::{
     failure::{End, Failure},

@@ -27,6 +27,7 @@ mod reuse;
 mod reuse_files;
 mod shared_memory;
 mod signals;
+mod simulate;
 mod state;
 mod stored_names;
 mod support;

@@ -243,11 +243,13 @@ mod tests {
         let exact =
             ReuseMethod::Exact { granularities: 1 << 6 | 1, sample_rate: 0.01, pairs: true, keep: true };
         let reuse = full().reuse.map(|reuse| ReuseSettings { method: exact, ..reuse });
+        let kept = full().reuse.map(|reuse| ReuseSettings { method: ReuseMethod::Kept, ..reuse });
         for settings in [
             Settings::of(Engine::Burst),
             full(),
             Settings { reuse, ..full() },
             Settings { share: None, ..full() },
+            Settings { reuse: kept, ..full() },
         ] {
             assert_eq!(Settings::from_text(&settings.to_text()), Ok(settings), "{}", settings.to_text());
         }

@@ -106,6 +106,8 @@ pub enum ReuseMethod {
         /// Keep every access, for checks.
         keep: bool,
     },
+    /// All accesses are kept, and none is analysed. Needs [`super::Engine::Translate`].
+    Kept,
 }
 
 /// What is asked of agents that look for reuse.
@@ -134,13 +136,15 @@ impl Section for ReuseSettings {
                 lines.add("pairs", pairs);
                 lines.add("keep", keep);
             }
+            ReuseMethod::Kept => lines.add("method", "kept"),
         }
         lines.add("domains-of", self.domains.of.name());
         lines.add("domains", self.domains.to_text());
     }
 
     fn read(lines: &mut Lines) -> Result<Self, SettingsError> {
-        let method = match lines.choice("method", ["sampled", "exact"], |name| name)? {
+        let method = match lines.choice("method", ["sampled", "exact", "kept"], |name| name)? {
+            "kept" => ReuseMethod::Kept,
             "sampled" => ReuseMethod::Sampled {
                 watch: lines.choice("watch", WatchChoice::ALL, WatchChoice::name)?,
                 slots: lines.number("slots")?,

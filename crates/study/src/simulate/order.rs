@@ -115,7 +115,7 @@ mod tests {
     fn threads_take_short_turns_while_both_live() {
         let mut seen = Seen::default();
         let mut even = Even::new(&mut seen);
-        let mut make = |even: &mut Even<'_, Seen>, thread, count| {
+        let make = |even: &mut Even<'_, Seen>, thread, count| {
             even.accesses(ThreadId(thread), Domain(0), &made(count), Nanos(0));
         };
         make(&mut even, 0, 20);

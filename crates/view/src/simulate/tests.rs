@@ -101,7 +101,7 @@ fn false_sharing_is_named_with_its_lines_and_its_remedy() {
         "counters.c:20 count                     50%     1.0k       0%       0%       0%      900     100%\n",
         "… and 7 more; cycles: a model, by usual latencies\n",
         "1   stats 0x1000 900 times, 100% false sharing\n",
-        "    900: counters.c:20 stores to `stats.hits` (bytes 0-7), counters.c:31 loses `stats.misses`\n",
+        "    900: counters.c:20 stores to `stats.hits` (bytes 0-7), counters.c:31 loses `stats.misses` (bytes\n",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }

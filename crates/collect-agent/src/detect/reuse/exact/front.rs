@@ -26,6 +26,8 @@ pub struct Front {
     /// Receives accesses in order.
     router: Router,
     kept: Option<Kept>,
+    /// Accesses go through the interleaver to the analysis.
+    analyse: bool,
     pub domains: Domains,
     /// When counts were written down last.
     pub written: Nanos,
@@ -38,12 +40,13 @@ pub struct Front {
 static FRONT: Lock<Option<Front>> = Lock::new(Rank::Order, None);
 
 /// Begins with nothing.
-pub fn start(domains: Domains, keep: bool) {
+pub fn start(domains: Domains, keep: bool, analyse: bool) {
     let now = clock::now();
     *FRONT.lock() = Some(Front {
         interleaver: Interleaver::new(now, Limits::default()),
         router: Router::default(),
         kept: keep.then(Kept::default),
+        analyse,
         domains,
         written: now,
         taken: 0,
@@ -80,7 +83,9 @@ impl Front {
         if let Some(kept) = &mut self.kept {
             kept.begin(thread, at);
         }
-        self.interleaver.begin(thread, at);
+        if self.analyse {
+            self.interleaver.begin(thread, at);
+        }
     }
 
     /// A thread hands accesses over.
@@ -90,7 +95,9 @@ impl Front {
             let Batch { thread, domain, at, pauses, stamps, .. } = batch;
             kept.batch(&BatchHead { thread, domain, at, pauses, stamps }, batch.accesses);
         }
-        self.interleaver.take(batch, &mut self.router);
+        if self.analyse {
+            self.interleaver.take(batch, &mut self.router);
+        }
     }
 
     /// A thread makes no more accesses.
@@ -98,7 +105,9 @@ impl Front {
         if let Some(kept) = &mut self.kept {
             kept.end(thread, at);
         }
-        self.interleaver.end(thread, &mut self.router);
+        if self.analyse {
+            self.interleaver.end(thread, &mut self.router);
+        }
     }
 
     /// Passes on everything that was handed over, and writes the accesses that are kept.

@@ -1,5 +1,5 @@
 //! Exact reuse: translated code streams all accesses, one analysis per process takes them in, and its counts go into a
-//! file for the host.
+//! file for the host. Where accesses are only to be kept, there is no analysis.
 //!
 //! Threads hand their accesses over in batches with time stamps. A thread that hands over also takes the unfinished
 //! batches of all others: then everything is known up to that moment, and no thread has to be waited for. The batches
@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use carom_base::ThreadId;
 use carom_base_reuse::exact::{Config, Exact as Analysis, Pairs, Sampling};
 use carom_base_sys::signal::Quiet;
-use carom_base_wire::{ReuseMethod, SlotHeader};
+use carom_base_wire::{Domains, ReuseMethod, SlotHeader};
 use carom_collect_translate::Batch;
 
 use self::{clock::Clock, front::Front};
@@ -49,8 +49,12 @@ impl Exact {
     /// Makes the detector where all accesses are to be analysed.
     pub fn make(session: &Session) -> Option<Box<dyn Detector>> {
         let reuse = session.settings.reuse.as_ref()?;
-        let ReuseMethod::Exact { granularities, sample_rate, pairs, keep } = reuse.method else {
-            return None;
+        let (granularities, sample_rate, pairs, keep) = match reuse.method {
+            ReuseMethod::Exact { granularities, sample_rate, pairs, keep } => {
+                (granularities, sample_rate, pairs, keep)
+            }
+            ReuseMethod::Kept => return Some(Self::keeping(session, reuse.domains)),
+            ReuseMethod::Sampled { .. } => return None,
         };
         let granularities: Vec<u32> =
             (0..u32::BITS).map(|bit| 1 << bit).filter(|bytes| granularities & bytes != 0).collect();
@@ -76,14 +80,25 @@ impl Exact {
                 return None;
             }
         }
-        front::start(reuse.domains, keep);
+        front::start(reuse.domains, keep, true);
+        Some(Self::begun(session))
+    }
+
+    /// Keeps accesses, and does not analyse them.
+    fn keeping(session: &Session, domains: Domains) -> Box<dyn Detector> {
+        let _quiet = Quiet::begin();
+        front::start(domains, true, false);
+        Self::begun(session)
+    }
+
+    fn begun(session: &Session) -> Box<dyn Detector> {
         if Clock::of_process().is_none() {
             session.trouble(
                 ORDER_UNKNOWN,
                 "the time-stamp counter differs between processors, or does not run evenly",
             );
         }
-        Some(Box::new(Self(())))
+        Box::new(Self(()))
     }
 }
 

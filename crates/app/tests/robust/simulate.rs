@@ -1,0 +1,134 @@
+//! `carom trace` and `carom simulate`: every access of a program whose answer is known, and texts.
+
+use std::{fs, process::Command};
+
+use serde_json::Value;
+
+use crate::support::{Recorded, Report, carom, compare, compile, run, scratch};
+
+/// Runs `carom simulate -q --json … OPTIONS WHAT`.
+fn simulated(options: &[&str], what: &std::path::Path) -> Value {
+    let place = scratch();
+    let json = place.path().join("report.json");
+    let done =
+        run(Command::new(carom()).args(["simulate", "-q", "--json"]).arg(&json).args(options).arg(what));
+    assert_eq!(done.code(), Some(0), "{}", done.complaint());
+    serde_json::from_slice(&fs::read(json).expect("a report")).expect("JSON")
+}
+
+fn number(value: &Value, key: &str) -> u64 {
+    value[key].as_u64().unwrap_or_else(|| panic!("{key}: {value}"))
+}
+
+/// What is kept is what is counted, and the loop's lines of source have it: three loads and a store in each round.
+#[test]
+fn every_access_of_a_program_is_simulated() {
+    const ROUNDS: &str = "10000";
+    let program = compile("widths.c", &["-O2", "-g"]);
+    let alone = run(Command::new(&program).arg(ROUNDS));
+    let mut recorded = Recorded::by("simulate", &["--machine", "two-cores"], &program, &[ROUNDS]);
+    let under = recorded.run();
+    compare(&recorded.command, &alone, &under);
+    let Report(report) = recorded.report();
+    let total = &report["simulate"]["total"];
+    let counted = |name: &str| {
+        let events = report["count"]["events"].as_array().expect("events");
+        let event = events.iter().find(|event| event["name"] == name).expect(name);
+        number(event, "total")
+    };
+    let both = number(total, "read_modify_writes");
+    assert_eq!(number(total, "loads") + both, counted("loads"));
+    assert_eq!(number(total, "stores") + both, counted("stores"));
+    // They are of one instruction each, all in one statement.
+    let loop_line = report["simulate"]["references"].as_array().expect("references").iter().find(|one| {
+        let counts = &one["counts"];
+        number(counts, "loads") == 30_000 && number(counts, "stores") == 10_000
+    });
+    let at = loop_line.map(|one| &one["function"]);
+    assert_eq!(at, Some(&Value::from("main")), "{}", report["simulate"]["references"]);
+    assert_eq!(number(total, "accesses"), number(total, "loads") + number(total, "stores") + both);
+}
+
+/// The profile of `carom trace`, the text that it prints, and the same text as a profile again give the same counts.
+#[test]
+fn a_trace_and_its_text_tell_the_same() {
+    let program = compile("widths.c", &["-O2", "-g"]);
+    let place = scratch();
+    let profile = place.path().join("profile");
+    let traced =
+        run(Command::new(carom()).args(["trace", "-q", "-o"]).arg(&profile).arg(&program).arg("1000"));
+    assert_eq!((traced.code(), &*traced.stdout), (Some(0), &b"1000 rounds\n"[..]), "{}", traced.complaint());
+    let checked = run(Command::new(carom()).args(["trace", "--check"]).arg(&profile));
+    assert_eq!(checked.code(), Some(0), "{}", checked.complaint());
+    assert!(String::from_utf8_lossy(&checked.stdout).contains("all of it can be read"));
+    let printed = run(Command::new(carom()).args(["trace", "--print"]).arg(&profile));
+    let text = place.path().join("accesses.txt");
+    fs::write(&text, &printed.stdout).expect("a text");
+    let options = ["--machine", "itanium2-smp", "--conflicts"];
+    let [kept, read] = [simulated(&options, &profile), simulated(&options, &text)];
+    assert_eq!(kept["simulate"]["total"], read["simulate"]["total"]);
+    assert!(number(&kept["simulate"]["total"], "accesses") > 4000);
+}
+
+/// A checker's finding ends with a status, and names what is damaged.
+#[test]
+fn a_damaged_trace_is_refused() {
+    let place = scratch();
+    let text = place.path().join("text");
+    fs::write(&text, "0 store 8 @0x1000\n".repeat(1000)).expect("a text");
+    let profile = place.path().join("profile");
+    let made = run(Command::new(carom()).args(["simulate", "-q", "-o"]).arg(&profile).arg(&text));
+    assert_eq!(made.code(), Some(0), "{}", made.complaint());
+    let file = profile.join("accesses.chunks");
+    let mut bytes = fs::read(&file).expect("accesses");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0xff;
+    fs::write(&file, bytes).expect("accesses");
+    let checked = run(Command::new(carom()).args(["trace", "--check"]).arg(&profile));
+    assert_eq!(checked.code(), Some(125), "{}", checked.complaint());
+    assert!(checked.complaint().contains("problem"), "{}", checked.complaint());
+}
+
+/// Of the two lines of the text one is written by each thread, and read by the other: false sharing, known to the unit.
+#[test]
+fn texts_of_three_kinds_are_simulated() {
+    let place = scratch();
+    let file = |name: &str, text: &str| {
+        let file = place.path().join(name);
+        fs::write(&file, text).expect("a text");
+        file
+    };
+    let by_hand = "0 store 8 @0x1000 0x10\n1 load 8 @0x1008 0x20\n".repeat(10);
+    let found = simulated(&["--cores", "2"], &file("by-hand", &by_hand));
+    let line = &found["simulate"]["lines"][0];
+    // All stores but the first take the line, and find that other bytes of it were read.
+    assert_eq!((number(&line["invalidations"], "false"), number(&line["invalidations"], "true")), (9, 0));
+    assert_eq!(number(&found["simulate"]["total"]["l1"], "coherence"), 9);
+    let lackey = "==1== Lackey\nI  0401000,3\n L 1000,8\n S 1000,8\nI  0401003,2\n M 2000,4\n";
+    let total = &simulated(&[], &file("lackey", lackey))["simulate"]["total"];
+    let kinds = ["loads", "stores", "read_modify_writes"].map(|kind| number(total, kind));
+    assert_eq!(kinds, [1, 1, 1]);
+    let view = "  1  0: 7 <marker: version 6>\n  2  1: 7 write 8 byte(s) @ 0x1000 by PC 0x10\n";
+    assert_eq!(number(&simulated(&[], &file("view", view))["simulate"]["total"], "stores"), 1);
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused_in_one_sentence() {
+    let place = scratch();
+    let file = place.path().join("letter");
+    fs::write(&file, "Dear all,\n").expect("a text");
+    let refused = |arguments: &[&str]| {
+        let done = run(Command::new(carom()).args(arguments).arg(&file));
+        assert_eq!(done.code(), Some(125), "{}", done.complaint());
+        done.complaint()
+    };
+    assert!(refused(&["simulate"]).contains("is no text of accesses (\"Dear\" is not a thread)"));
+    fs::write(&file, "0 load 8 @0x10\n0 lord 8 @0x10\n").expect("a text");
+    assert!(refused(&["simulate"]).contains("line 2: \"lord\" is not a kind of event"));
+    fs::write(&file, "0 load 8 @0x10\n").expect("a text");
+    assert!(
+        refused(&["simulate", "--cores", "2", "--place", "2"])
+            .contains("core 2 is not one of the machine's 2")
+    );
+    assert!(refused(&["simulate", "--runs", "2"]).contains("is no program"));
+}
