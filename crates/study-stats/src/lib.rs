@@ -11,6 +11,8 @@
 //! | do the means of two samples differ, and by which factor? | [`welch`], [`ratio_of_means`], [`hedges_g`] |
 //! | the same without any assumption about their distribution | [`mann_whitney`] |
 //! | how does a quantity follow a parameter? | [`fits`] |
+//! | how large is it beyond what was measured? | [`growth`] |
+//! | which few quantities explain a cost? | [`explain`], [`principal_components`] |
 //! | where does a signal change its slope? | [`segments`] |
 //! | how likely is each of many differences by chance? | [`holm`] to decide, [`benjamini_hochberg`] to explore |
 //! | do two rankings agree? | [`spearman`] |
@@ -25,17 +27,21 @@ mod blocks;
 mod combination;
 mod count;
 mod dispersed;
+mod explain;
 mod fit;
+mod growth;
 mod hedges;
 mod holm;
 mod jackknife;
 mod mann_whitney;
 mod moments;
+mod principal;
 mod proportion;
 mod quantile;
 mod rank;
 pub mod reuse;
 mod segments;
+mod solve;
 mod student;
 #[cfg(test)]
 mod testing;
@@ -48,12 +54,15 @@ pub use blocks::{Block, MAX_BLOCKS, TimeBlocks};
 pub use combination::{Term, combination};
 pub use count::{poisson, weighted_poisson};
 pub use dispersed::{Dispersed, dispersed_two_sided};
+pub use explain::{Explained, collinear, explain};
 pub use fit::{Fit, Model, Prediction, fits};
+pub use growth::{Growth, GrowthLaw, GrowthTerm, growth};
 pub use hedges::hedges_g;
 pub use holm::holm;
 pub use jackknife::ratio_variance;
 pub use mann_whitney::{MannWhitney, least_probability, mann_whitney};
 pub use moments::Moments;
+pub use principal::principal_components;
 pub use proportion::Proportion;
 pub use quantile::{median, quantile};
 pub use rank::{midranks, spearman};

@@ -5,14 +5,15 @@
 //! coefficients, intervals are those of the plane that touches it at the fit.
 
 mod model;
-mod solve;
 
 pub use model::Model;
 
 use statrs::function::beta::beta_reg;
 
-use crate::student_975;
-use solve::{Matrix, invert};
+use crate::{
+    solve::{self, Matrix, invert},
+    student_975,
+};
 
 /// A model with the coefficients that fit best.
 #[derive(Clone, Debug, PartialEq)]

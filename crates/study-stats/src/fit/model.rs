@@ -1,4 +1,4 @@
-use super::solve::{against, invert, products, times};
+use crate::solve::{against, invert, least_squares, products, times};
 
 /// How a quantity may follow a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,17 +97,10 @@ impl Model {
         solved.iter().all(|value| value.is_finite()).then_some(solved)
     }
 
-    /// Of a model that is linear in its coefficients: the normal equations, once more for their residue.
+    /// Of a model that is linear in its coefficients.
     fn straight(self, x: &[f64], y: &[f64]) -> Option<Vec<f64>> {
         let rows: Vec<Vec<f64>> = x.iter().map(|x| self.gradient(&[], *x)).collect();
-        let inverse = invert(&products(&rows))?;
-        let mut solved = times(&inverse, &against(&rows, y));
-        for _ in 0..2 {
-            let residue: Vec<f64> = x.iter().zip(y).map(|(x, y)| y - self.value(&solved, *x)).collect();
-            let step = times(&inverse, &against(&rows, &residue));
-            solved.iter_mut().zip(step).for_each(|(value, step)| *value += step);
-        }
-        Some(solved)
+        least_squares(&rows, y).map(|(solved, _)| solved)
     }
 
     /// By Gauss and Newton's steps from the line through the logarithms, each halved until it helps.

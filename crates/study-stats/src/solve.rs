@@ -1,4 +1,4 @@
-//! Systems of at most three linear equations.
+//! Systems of a few linear equations.
 
 /// A symmetric matrix by rows.
 pub type Matrix = Vec<Vec<f64>>;
@@ -44,6 +44,24 @@ pub fn invert(matrix: &Matrix) -> Option<Matrix> {
         }
     }
     Some(right)
+}
+
+/// The coefficients of least squares with (JᵀJ)⁻¹: the normal equations, once more for their residue. `None` where the columns of
+/// J depend on each other.
+pub fn least_squares(rows: &[Vec<f64>], y: &[f64]) -> Option<(Vec<f64>, Matrix)> {
+    let inverse = invert(&products(rows))?;
+    let mut solved = times(&inverse, &against(rows, y));
+    for _ in 0..2 {
+        let residue: Vec<f64> = rows.iter().zip(y).map(|(row, y)| y - dot(row, &solved)).collect();
+        let step = times(&inverse, &against(rows, &residue));
+        solved.iter_mut().zip(step).for_each(|(value, step)| *value += step);
+    }
+    Some((solved, inverse))
+}
+
+/// The product of two vectors.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// The product of a matrix and a vector.
