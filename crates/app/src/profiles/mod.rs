@@ -3,6 +3,7 @@
 mod args;
 mod model;
 mod profile;
+mod series;
 mod table;
 
 use std::path::{Path, PathBuf};

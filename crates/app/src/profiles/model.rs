@@ -23,8 +23,13 @@ struct Entry<'a> {
     wall_s: f64,
     /// The subcommand that recorded.
     command: &'a str,
-    /// The program and its arguments.
+    /// The program and its arguments; `{NAME}` stands for the value of a parameter that varies.
     argv: &'a [String],
+    /// The command that it is compared with, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<&'a [String]>,
+    /// How many runs it has.
+    runs: usize,
     /// What the profile takes on disk.
     bytes: u64,
     /// False while the program runs, and where carom was killed.
@@ -43,7 +48,9 @@ fn entry(profile: &Profile) -> Entry<'_> {
         started_unix_s: manifest.started_unix_s,
         wall_s: manifest.wall_s,
         command: &manifest.command,
-        argv: &manifest.argv,
+        argv: &profile.commands.argv,
+        against: profile.commands.against.as_deref(),
+        runs: profile.runs,
         bytes: profile.bytes,
         complete: manifest.complete,
     }

@@ -8,6 +8,7 @@ use std::{
 
 use carom_store::{MANIFEST_NAME, Manifest, Recording, Row, Stack, StoreError, run_dir, runs_of};
 
+use super::series::{self, Commands};
 use crate::failure::Failure;
 
 /// While a program runs, its manifest is renewed every two seconds: one that is older belongs to a recording that was killed.
@@ -17,8 +18,12 @@ const RENEWED: Duration = Duration::from_secs(10);
 pub struct Profile {
     /// Where it lies, as the user would name it.
     pub dir: PathBuf,
-    /// What it says of itself.
+    /// What it says of itself; of a series, what its last run says, from the beginning of the first.
     pub manifest: Manifest,
+    /// Its command, and the one that it is compared with.
+    pub commands: Commands,
+    /// How many runs it has.
+    pub runs: usize,
     /// What it takes on disk.
     pub bytes: u64,
 }
@@ -30,9 +35,20 @@ impl Profile {
     /// It is none, or of a later version.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let runs = runs_of(dir);
+        if runs.is_empty() {
+            let manifest = Recording::open(dir)?.manifest().clone();
+            let commands = Commands { argv: manifest.argv.clone(), against: None };
+            return Ok(Self { dir: dir.to_owned(), manifest, commands, runs: 1, bytes: size(dir) });
+        }
+        let manifests = runs.iter().map(|run| Ok(Recording::open(run)?.manifest().clone()));
+        let manifests: Vec<Manifest> = manifests.collect::<Result<_, StoreError>>()?;
+        let commands = series::commands(&manifests);
         // A series is as complete as its last run.
-        let manifest = Recording::open(runs.last().map_or(dir, PathBuf::as_path))?.manifest().clone();
-        Ok(Self { dir: dir.to_owned(), manifest, bytes: size(dir) })
+        let mut manifest = manifests.last().cloned().unwrap_or_default();
+        let started = manifests.first().map_or(manifest.started_unix_s, |first| first.started_unix_s);
+        manifest.wall_s += manifest.started_unix_s - started;
+        manifest.started_unix_s = started;
+        Ok(Self { dir: dir.to_owned(), manifest, commands, runs: runs.len(), bytes: size(dir) })
     }
 
     /// Whether the program seems to run still.

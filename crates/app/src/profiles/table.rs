@@ -38,8 +38,18 @@ fn row(profile: &Profile, now: Duration) -> [String; COLUMNS + 1] {
         age(now.as_secs_f64() - manifest.started_unix_s),
         manifest.command.clone(),
         size(profile.bytes),
-        command_line(&manifest.argv),
+        program(profile),
     ]
+}
+
+/// ``./app {n} (24 runs)``, ``./app (28 runs, against ./app-old)``
+fn program(profile: &Profile) -> String {
+    let command = command_line(&profile.commands.argv);
+    let against = profile.commands.against.as_deref().map(|argv| format!(", against {}", command_line(argv)));
+    match profile.runs {
+        1 => command,
+        runs => format!("{command} ({runs} runs{})", against.unwrap_or_default()),
+    }
 }
 
 /// `3 profiles, 1.2 MiB`
@@ -67,6 +77,7 @@ mod tests {
     use carom_store::Manifest;
 
     use super::*;
+    use crate::profiles::series::Commands;
 
     #[test]
     fn ages_have_one_unit() {
@@ -79,22 +90,24 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_names_stay_names() {
-        let profile = |dir: &str, argv: &[&str], bytes| Profile {
+        let profile = |dir: &str, argv: &[&str], runs, bytes| Profile {
             dir: PathBuf::from(dir),
-            manifest: Manifest {
-                command: "share".into(),
+            commands: Commands {
                 argv: argv.iter().map(|&word| word.into()).collect(),
-                started_unix_s: f64::MAX,
-                ..Manifest::default()
+                against: (runs > 1).then(|| vec!["./old".into()]),
             },
+            runs,
+            manifest: Manifest { command: "share".into(), started_unix_s: f64::MAX, ..Manifest::default() },
             bytes,
         };
-        let profiles =
-            [profile("a.1.carom", &["./a", "", "b c"], 2048), profile("ab.10.carom", &["x\x1b[2J"], 7)];
+        let profiles = [
+            profile("a.1.carom", &["./a", "", "b c"], 14, 2048),
+            profile("ab.10.carom", &["x\x1b[2J"], 1, 7),
+        ];
         assert_eq!(
             table(&profiles),
             "PROFILE         WHEN  COMMAND     SIZE  PROGRAM\n\
-             a.1.carom    0 s ago  share      2 KiB  ./a '' 'b c'\n\
+             a.1.carom    0 s ago  share      2 KiB  ./a '' 'b c' (14 runs, against ./old)\n\
              ab.10.carom  0 s ago  share    7 bytes  'x?[2J'\n"
         );
         assert_eq!(total(&profiles), "2 profiles, 2 KiB");
