@@ -34,13 +34,15 @@ pub fn print(page: &mut Page, report: &Report, options: &Options) {
 fn in_brief(report: &Report) -> String {
     let facts: Vec<String> = report.sections().iter().flat_map(|section| section.in_brief(report)).collect();
     let program = &report.program;
-    let run = [
-        format!("{} engine", report.engine.name),
-        words::seconds(program.wall_s.0),
-        words::count(report.threads.len(), "thread"),
-    ];
-    let all: Vec<String> = run.into_iter().chain(facts).collect();
+    let run = [format!("{} engine", report.engine.name), words::seconds(program.wall_s.0)];
+    let threads = seen_inside(report).then(|| words::count(report.threads.len(), "thread"));
+    let all: Vec<String> = run.into_iter().chain(threads).chain(facts).collect();
     format!("{}{}. How this was measured: -v", all.join(", "), cut(program))
+}
+
+/// Whether anything in the program saw its threads: from outside nobody knows them.
+fn seen_inside(report: &Report) -> bool {
+    !report.threads.is_empty() || !report.processes.is_empty()
 }
 
 fn rows(page: &mut Page, report: &Report) {
@@ -82,17 +84,13 @@ fn program(report: &Report) -> String {
         0 | 1 => format!("{end} in {wall}"),
         runs => format!("{runs} runs, the longest of {wall}; the first {end}"),
     };
-    format!(
-        "{}; {end}, {} in {}{}",
-        words::command_line(&program.argv),
-        words::count(report.threads.len(), "thread"),
-        if report.processes.len() == 1 {
-            "1 process".into()
-        } else {
-            format!("{} processes", report.processes.len())
-        },
-        cut(program),
-    )
+    let processes = match report.processes.len() {
+        1 => "1 process".into(),
+        many => format!("{many} processes"),
+    };
+    let threads = words::count(report.threads.len(), "thread");
+    let seen = if seen_inside(report) { format!(", {threads} in {processes}") } else { String::new() };
+    format!("{}; {end}{seen}{}", words::command_line(&program.argv), cut(program))
 }
 
 fn engine(report: &Report) -> String {

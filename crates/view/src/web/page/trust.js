@@ -21,7 +21,7 @@ function trustSection() {
     el("div", { class: "head" }, el("h2", {}, "How this was measured")),
     ...quality.warnings.map((warning) => el("p", { class: "warning" }, el("strong", {}, "Note "), name(warning.text))),
     el("dl", { class: "card trust" },
-      ...term("Program", name(commandLine(program.argv), "code"), el("div", { class: "muted" }, `${program.runs > 1 ? `${program.runs} runs, the longest of ${seconds(program.wall_s)}; the first ${ending(program.exit)}` : `${ending(program.exit)} after ${seconds(program.wall_s)}`}; ${plural(report.threads.length, "thread")} in ${report.processes.length === 1 ? "1 process" : `${report.processes.length} processes`}`),
+      ...term("Program", name(commandLine(program.argv), "code"), el("div", { class: "muted" }, `${program.runs > 1 ? `${program.runs} runs, the longest of ${seconds(program.wall_s)}; the first ${ending(program.exit)}` : `${ending(program.exit)} after ${seconds(program.wall_s)}`}${report.threads.length + report.processes.length === 0 ? "" : `; ${plural(report.threads.length, "thread")} in ${report.processes.length === 1 ? "1 process" : `${report.processes.length} processes`}`}`),
         program.cut_short && el("div", { class: "is-false name" }, `The recording was cut short: ${program.cut_short}.`),
         !program.cut_short && !program.complete && el("div", { class: "is-false" }, "The recording is incomplete.")),
       ...term("Engine", el("b", {}, engine.name), name(` (${engine.reason})`), el("div", { class: "muted" }, how)),
