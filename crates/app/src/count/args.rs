@@ -2,9 +2,12 @@
 
 use carom_collect::Trial;
 use carom_study::count::Quantity;
-use clap::Args;
+use clap::{Args, Subcommand};
 
-use super::series::{Parameter, parameter};
+use super::{
+    predict::PredictArgs,
+    series::{Parameter, parameter},
+};
 use crate::options::{LEAST_ACCESSES, LimitArgs, OrAuto, OutputArgs, ProgramArgs, event, trial};
 
 const COUNT_EXAMPLES: &str = "Examples:
@@ -13,6 +16,7 @@ const COUNT_EXAMPLES: &str = "Examples:
   carom count -r 7 ./app                        seven runs: how much they differ, and how long they take
   carom count --vs './app-old --fast' -- ./app --fast
   carom count --param threads=1,2,4,8 -- ./app --threads {threads}
+  carom count predict --param n=1000..128000*2 --at n=1024000 -- ./sort {n}
   carom count --after 10 --for 2 ./server
   carom count --json out.json --csv tables ./app
 
@@ -21,8 +25,11 @@ output is dropped, and its input is empty or a file that every run reads from th
 
 /// `carom count`.
 #[derive(Debug, Args)]
-#[command(after_help = COUNT_EXAMPLES)]
+#[command(after_help = COUNT_EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct CountArgs {
+    /// What else to do with counts.
+    #[command(subcommand)]
+    pub action: Option<CountAction>,
     /// Run a part of the engine instead of counting, to measure its cost
     #[arg(long, value_parser = trial(), default_value = "counts", hide_short_help = true)]
     pub trial: OrAuto<Trial>,
@@ -42,6 +49,13 @@ pub struct CountArgs {
     /// What to run.
     #[command(flatten)]
     pub program: ProgramArgs,
+}
+
+/// What else is done with counts.
+#[derive(Debug, Subcommand)]
+pub enum CountAction {
+    /// Predict what a larger size will take: how counts grow with it, and what one of each costs
+    Predict(PredictArgs),
 }
 
 /// Options of several runs.

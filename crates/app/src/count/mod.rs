@@ -1,11 +1,14 @@
 //! `carom count`: exact totals, by the translate engine.
 
 mod args;
+mod predict;
 pub mod series;
 
 use carom_collect::{Engine, Settings, Trial};
 use carom_study::{count::CountStudy, recording::Recordings};
 use carom_view::model::Report;
+
+use args::CountAction;
 
 pub use args::{CountArgs, CountJoin, CountLayout};
 
@@ -19,6 +22,9 @@ use crate::{
 
 impl Recorder for CountArgs {
     fn run(&self) -> Result<End, Failure> {
+        if let Some(CountAction::Predict(args)) = &self.action {
+            return predict::run(args);
+        }
         if self.series.list {
             return series::list();
         }

@@ -29,7 +29,7 @@ pub struct ProgramArgs {
 }
 
 /// Options of every command that reports.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct OutputArgs {
     /// Write the report as JSON (see `carom schema`)
     #[arg(long, value_name = "FILE")]

@@ -16,6 +16,7 @@ pub use named::{AUTO, OrAuto, delivery, engine, trial, watch};
 pub use objects::ObjectArgs;
 pub use period::PeriodArgs;
 pub use values::{LEAST_ACCESSES, Period, percent};
+pub use window::WindowArgs;
 
 /// The options of one subcommand, as `carom SUBCOMMAND OPTIONS -- app` would have them.
 #[cfg(test)]

@@ -219,3 +219,40 @@ fn what_follows_a_parameter_is_told_with_its_law() {
     refused(&["--param", "n=1,2,3", "--", "true"], 125, "{n} stands nowhere");
     refused(&["--param", "n=1,2,3", "--fail-if", "loads > 1", "--", "true", "{n}"], 125, "--param");
 }
+
+/// Instructions of `counters N` are known to grow by a line. How long they take is not judged: machines are busy.
+#[test]
+fn a_larger_size_is_predicted() {
+    let (place, program) = (scratch(), known_counts());
+    let sizes =
+        ["--param", "n=1000..32000*2", "--at", "n=256000", "-r", "2", "-o", "sizes", "--", &program, "{n}"];
+    let done = carom_in(&place, &[&["count", "predict", "--json", "sizes.json"], &sizes[..]].concat());
+    assert_eq!(done.code(), Some(0), "{}", done.complaint());
+    let text = fs::read_to_string(place.path().join("sizes.json")).expect("a report");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    let (_, truth) = count(&place, &[&program, "256000"]);
+    let truth = event(&truth, "/count/events", "instructions")["total"].as_f64().expect("a total");
+    let there = &event(&json, "/count/prediction/indicators", "instructions")["there"];
+    let estimate = there["estimate"].as_f64().expect("an estimate");
+    assert!((estimate / truth - 1.0).abs() < 0.02, "{estimate} instead of {truth}");
+    assert_eq!(json["count"]["prediction"]["sizes"].as_array().map(Vec::len), Some(6));
+
+    // The same runs tell of another size.
+    let again =
+        carom_in(&place, &["count", "predict", "--from", "sizes", "--at", "n=64000", "-e", "instructions"]);
+    assert_eq!(again.code(), Some(0), "{}", again.complaint());
+    let text = String::from_utf8_lossy(&again.stdout);
+    assert!(text.contains("At `n` = 64000, 2 times the largest size that ran"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_predicted_is_refused() {
+    let (place, program) = (scratch(), known_counts());
+    let refused = |options: &[&str], why: &str| {
+        let done = carom_in(&place, &[&["count", "predict"], options, &["--", &program, "{n}"]].concat());
+        assert_eq!(done.code(), Some(125), "{}", done.complaint());
+        assert!(done.complaint().contains(why), "{}", done.complaint());
+    };
+    refused(&["--param", "n=1,2,3", "--at", "n=9"], "too few");
+    refused(&["--param", "n=1..8", "--at", "m=9"], "no --param m");
+}

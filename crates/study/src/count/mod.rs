@@ -5,6 +5,7 @@
 mod coverage;
 mod event;
 mod limit;
+mod predict;
 mod quantity;
 mod regression;
 mod series;
@@ -14,10 +15,11 @@ mod tests;
 use carom_base::{ProcessId, ThreadId};
 use carom_store::{Manifest, ThreadInfo};
 
-pub use carom_study_stats::{Fit, Model};
+pub use carom_study_stats::{Fit, Growth, GrowthLaw, GrowthTerm, Model, Prediction, growth};
 pub use coverage::{Coverage, Leave};
 pub use event::Event;
 pub use limit::{Bound, EventLimit, Judgement};
+pub use predict::{Doubt, Forecast, HeldOut, Indicator, LEAST_SIZES, PredictError, predict};
 pub use quantity::{Quantity, Use};
 pub use regression::{Law, Parameter, Regression, regression};
 pub use series::{InRuns, in_runs};

@@ -62,12 +62,13 @@ pub fn regression(runs: &[&Manifest]) -> Regression {
 }
 
 /// The value of a parameter in a run, as a number.
-fn value(run: &Manifest, name: &str) -> Option<f64> {
+pub(super) fn value(run: &Manifest, name: &str) -> Option<f64> {
     let all = &run.series.as_ref()?.parameters;
     all.iter().find(|parameter| parameter.name == name)?.value.parse().ok()
 }
 
-fn parameters(runs: &[&Manifest]) -> Vec<Parameter> {
+/// The parameters of the runs, each with its values in ascending order.
+pub(super) fn parameters(runs: &[&Manifest]) -> Vec<Parameter> {
     let named = runs.iter().find_map(|run| Some(&run.series.as_ref()?.parameters));
     let parameter = |name: &String| {
         let mut values: Vec<f64> = runs.iter().filter_map(|run| value(run, name)).collect();

@@ -1,6 +1,7 @@
 //! The totals, and the counts of every thread.
 
 use crate::{
+    count::prediction::model::CountPrediction,
     csv::Table,
     model::{CountRegression, CountSeries, Counts, Real, Report},
     words::ThreadNames,
@@ -11,7 +12,8 @@ pub fn tables(report: &Report, counts: &Counts, names: &ThreadNames) -> Vec<(&'s
     let runs = counts.series.as_ref().map(|series| ("runs.csv", by_run(series)));
     let tables = [("totals.csv", totals(counts)), ("counts.csv", counts_by_thread(report, counts, names))];
     let laws = counts.regression.as_ref().map(|regression| ("laws.csv", laws(regression)));
-    tables.into_iter().chain(runs).chain(laws).collect()
+    let predicted = counts.prediction.as_ref().map(|found| ("prediction.csv", predicted(found)));
+    tables.into_iter().chain(runs).chain(laws).chain(predicted).collect()
 }
 
 /// One row per event.
@@ -32,6 +34,34 @@ fn by_run(series: &CountSeries) -> String {
         for (run, value) in (1..).zip(&event.values) {
             table.name(&event.name).name(&event.unit).whole(Some(run)).number(*value).end();
         }
+    }
+    table.text
+}
+
+/// The run time and each indicator at the size that was asked for.
+fn predicted(found: &CountPrediction) -> String {
+    let mut table = Table::default();
+    table.header(&[
+        "event",
+        "unit",
+        "parameter",
+        "parameter_value",
+        "value",
+        "low",
+        "high",
+        "law",
+        "cost_s",
+        "like",
+    ]);
+    let none = Real(f64::NAN);
+    if let Some(time) = found.time_s {
+        table.name("time").name("s").name(&found.parameter).number(found.at);
+        table.number(time.estimate).number(time.low).number(time.high).name("").number(none).name("").end();
+    }
+    for each in &found.indicators {
+        table.name(&each.name).name(&each.unit).name(&found.parameter).number(found.at);
+        table.number(each.there.estimate).number(each.there.low).number(each.there.high).name(&each.formula);
+        table.number(each.cost_s.unwrap_or(none)).name(each.like.as_deref().unwrap_or_default()).end();
     }
     table.text
 }

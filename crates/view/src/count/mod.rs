@@ -2,13 +2,14 @@
 
 mod csv;
 pub(crate) mod model;
+pub(crate) mod prediction;
 mod regression;
 mod series;
 mod text;
 mod verdict;
 
 use carom_study::{
-    count::{CountFindings, Coverage, EventCounts, EventLimit, InRuns, Regression},
+    count::{CountFindings, Coverage, EventCounts, EventLimit, Forecast, InRuns, Regression},
     recording::Losses,
 };
 
@@ -53,6 +54,17 @@ pub fn regression_report(run: &RunInfo, first: &CountFindings, found: &Regressio
     report
 }
 
+/// The report of runs of several sizes: the counts of the first, and what a size that did not run will take.
+pub fn prediction_report(run: &RunInfo, first: &CountFindings, found: &Forecast) -> Report {
+    let mut report = report(run, first);
+    let prediction = prediction::prediction(found);
+    report.verdict = prediction::verdict(&prediction);
+    if let Some(counts) = &mut report.count {
+        counts.prediction = Some(prediction);
+    }
+    report
+}
+
 /// The limits of a report of several runs that are broken, and those that could not be judged, in a sentence each.
 pub fn judged(report: &Report) -> [Vec<String>; 2] {
     report.count.as_ref().and_then(|counts| counts.series.as_ref()).map(series::judged).unwrap_or_default()
@@ -70,6 +82,7 @@ pub fn counts(findings: &CountFindings) -> Counts {
         coverage: coverage(&findings.coverage),
         series: None,
         regression: None,
+        prediction: None,
     }
 }
 
@@ -123,7 +136,7 @@ impl Section for Counts {
     }
 
     fn scripts(&self) -> &'static [&'static str] {
-        &[include_str!("page/regression.js"), include_str!("page.js")]
+        &[include_str!("page/regression.js"), include_str!("page/prediction.js"), include_str!("page.js")]
     }
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::prediction::model::CountPrediction;
 use crate::diff::model::{EventBasis, EventCondition};
 use crate::model::Real;
 
@@ -19,6 +20,9 @@ pub struct Counts {
     /// How every quantity follows the parameters of the command, where there are some (`carom count --param`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regression: Option<CountRegression>,
+    /// What a size that did not run will take (`carom count predict`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<CountPrediction>,
 }
 
 /// How quantities follow parameters.

@@ -54,4 +54,4 @@ function countMeasured(term) {
     ...leaves.map((each) => el("div", { class: "muted" }, `not observed: ${thousands(each.times)} × ${each.text}`)));
 }
 
-questions.push({ name: "count", title: "Counts", facts: countFacts, sections: () => [counts.regression && regressionSection(counts.regression), counts.series && seriesSection(counts.series), countsSection()].filter(Boolean), measured: countMeasured });
+questions.push({ name: "count", title: "Counts", facts: countFacts, sections: () => [counts.prediction && predictionSection(counts.prediction), counts.regression && regressionSection(counts.regression), counts.series && seriesSection(counts.series), countsSection()].filter(Boolean), measured: countMeasured });

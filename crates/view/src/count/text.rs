@@ -1,6 +1,6 @@
 //! What was counted: the totals, and tables by process and by thread.
 
-use super::{regression, series};
+use super::{prediction, regression, series};
 use crate::{
     model::{CountCoverage, CountedEvent, Counts, Real, Report},
     text::{
@@ -20,6 +20,9 @@ const WHO: usize = 18;
 const CELL: usize = 10;
 
 pub fn print(page: &mut Page, report: &Report, counts: &Counts, names: &ThreadNames, options: &Options) {
+    if let Some(found) = &counts.prediction {
+        return prediction::print(page, found);
+    }
     if let Some(found) = &counts.regression {
         return regression::print(page, found);
     }

@@ -23,7 +23,7 @@ use crate::{
 };
 
 pub use parameter::{Parameter, parameter};
-pub use show::{is_series, show};
+pub use show::{is_series, of_first, show};
 
 /// Runs of each command where nothing else is asked for: so many that the rank-sum test can decide about 80 events.
 const RUNS: u32 = 7;
@@ -53,8 +53,24 @@ pub fn run(args: &CountArgs) -> Result<End, Failure> {
         ));
     }
     let limits = args.series.limits.all()?;
-    let subjects = subjects(args)?;
     judgeable(args, &limits)?;
+    let dir = record(args)?;
+    let recordings: Result<Vec<Recording>, _> =
+        runs_of(&dir).iter().map(|run| Recording::open(run)).collect();
+    let (text, end) = show(&recordings.map_err(Failure::new)?, &limits, &args.report, &std::io::stderr())?;
+    if !args.report.quiet {
+        eprint!("{text}");
+        eprintln!("Profile: {} (print again: carom report)", dir.display());
+    }
+    Ok(end)
+}
+
+/// Runs all. Returns where the profile is.
+///
+/// # Errors
+/// A command cannot be run, or fails and may not. Runs before that are kept.
+pub fn record(args: &CountArgs) -> Result<PathBuf, Failure> {
+    let subjects = subjects(args)?;
     let (kinds, notes) = kinds(args, &subjects)?;
     for subject in &subjects {
         try_out(args, subject)?;
@@ -67,14 +83,7 @@ pub fn run(args: &CountArgs) -> Result<End, Failure> {
     });
     record_all(args, &subjects, plan::runs(subjects.len(), &kinds, rounds), &dir)?;
     notes.iter().for_each(|note| eprintln!("carom: {note}"));
-    let recordings: Result<Vec<Recording>, _> =
-        runs_of(&dir).iter().map(|run| Recording::open(run)).collect();
-    let (text, end) = show(&recordings.map_err(Failure::new)?, &limits, &args.report, &std::io::stderr())?;
-    if !args.report.quiet {
-        eprint!("{text}");
-        eprintln!("Profile: {} (print again: carom report)", dir.display());
-    }
-    Ok(end)
+    Ok(dir)
 }
 
 /// Refuses limits that the runs cannot tell of, before they run.

@@ -11,6 +11,21 @@ pub struct Parameter {
     values: Vec<String>,
 }
 
+impl Parameter {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many different values it has.
+    pub fn different(&self) -> usize {
+        let mut all: Vec<f64> = self.values.iter().filter_map(|value| value.parse().ok()).collect();
+        all.sort_by(f64::total_cmp);
+        all.dedup();
+        all.len()
+    }
+}
+
 /// Values that one parameter may have at most.
 const MOST: usize = 1000;
 
@@ -30,13 +45,11 @@ pub fn parameter(text: &str) -> Result<Parameter, String> {
             .map(|value| number(value).map(|_| value.to_owned()))
             .collect::<Result<_, _>>()?,
     };
-    let mut different: Vec<f64> = values.iter().filter_map(|value| value.parse().ok()).collect();
-    different.sort_by(f64::total_cmp);
-    different.dedup();
-    if different.len() < 3 {
+    let parameter = Parameter { name: name.to_owned(), values };
+    if parameter.different() < 3 {
         return Err("three different values are the least from which a law can be told".into());
     }
-    Ok(Parameter { name: name.to_owned(), values })
+    Ok(parameter)
 }
 
 fn number(text: &str) -> Result<f64, String> {

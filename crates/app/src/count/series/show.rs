@@ -4,11 +4,12 @@ use std::{io::IsTerminal, slice};
 
 use carom_store::{Manifest, Recording};
 use carom_study::{
-    count::{self, CountStudy, EventLimit},
+    count::{self, CountFindings, CountStudy, EventLimit},
     diff,
     recording::Recordings,
 };
 use carom_view::{
+    RunInfo,
     diff::{Compared, Limits, model::DiffSide},
     model::Report,
 };
@@ -117,13 +118,18 @@ fn one_command(runs: &[Recording], limits: &[EventLimit]) -> Report {
     let series = count::in_runs(&manifests);
     let with_parameters =
         manifests.iter().any(|run| run.series.as_ref().is_some_and(|series| !series.parameters.is_empty()));
+    of_first(runs, |run, findings| match with_parameters {
+        true => carom_view::count::regression_report(run, findings, &count::regression(&manifests)),
+        false => carom_view::count::series_report(run, findings, &series, limits),
+    })
+}
+
+/// A report on all runs of one command, with the counts of the first that counted.
+pub fn of_first(runs: &[Recording], view: impl Fn(&RunInfo, &CountFindings) -> Report) -> Report {
     let first = runs.iter().find(|run| run.manifest().usage.is_none()).or(runs.first());
     let first = first.map_or(&[][..], slice::from_ref);
-    let mut report =
-        load::report(&mut Recordings::new(first), &CountStudy, |run, findings| match with_parameters {
-            true => carom_view::count::regression_report(run, findings, &count::regression(&manifests)),
-            false => carom_view::count::series_report(run, findings, &series, limits),
-        });
+    let manifests: Vec<&Manifest> = runs.iter().map(Recording::manifest).collect();
+    let mut report = load::report(&mut Recordings::new(first), &CountStudy, view);
     report.program.runs = rounds(&manifests) as u32;
     report
 }
