@@ -55,7 +55,7 @@ pub struct CountArgs {
 #[derive(Debug, Subcommand)]
 pub enum CountAction {
     /// Predict what a larger size will take: how counts grow with it, and what one of each costs
-    Predict(PredictArgs),
+    Predict(Box<PredictArgs>),
 }
 
 /// Options of several runs.
@@ -72,9 +72,9 @@ pub struct SeriesArgs {
     /// Count only these, such as time,instructions,peak-memory
     #[arg(short, long, value_name = "EVENTS", value_delimiter = ',', value_parser = event, conflicts_with_all = ["trial", "per_thread"])]
     pub events: Vec<Quantity>,
-    /// List the events with what they are
-    #[arg(long, exclusive = true)]
-    pub list: bool,
+    /// List the events with what they are: all, or those with PATTERN in their name or description
+    #[arg(long, exclusive = true, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "")]
+    pub list: Option<String>,
     /// What fails.
     #[command(flatten)]
     pub limits: LimitArgs,

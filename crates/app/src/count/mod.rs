@@ -25,8 +25,8 @@ impl Recorder for CountArgs {
         if let Some(CountAction::Predict(args)) = &self.action {
             return predict::run(args);
         }
-        if self.series.list {
-            return series::list();
+        if let Some(pattern) = &self.series.list {
+            return series::list(pattern);
         }
         if self.trial.is_none() && series::is_asked(self) {
             return series::run(self);

@@ -134,7 +134,7 @@ fn series_of(args: &PredictArgs) -> CountArgs {
             vs: None,
             param: args.param.clone(),
             events: Vec::new(),
-            list: false,
+            list: None,
             limits: LimitArgs::default(),
             ignore_failure: args.ignore_failure,
         },

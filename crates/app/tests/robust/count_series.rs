@@ -159,6 +159,11 @@ fn a_static_program_is_measured_only() {
 
 #[test]
 fn events_are_listed() {
+    let done = carom_in(&scratch(), &["count", "--list", "faults"]);
+    assert_eq!(done.code(), Some(0), "{}", done.complaint());
+    let text = String::from_utf8_lossy(&done.stdout);
+    assert!(text.contains("major-faults") && !text.contains("loads") && text.contains("cycles"), "{text}");
+    assert_eq!(carom_in(&scratch(), &["count", "--list", "cycles"]).code(), Some(125));
     let done = carom_in(&scratch(), &["count", "--list"]);
     let text = String::from_utf8(done.stdout).expect("UTF-8");
     assert!(done.status.success() && text.contains("peak-memory") && text.contains("instructions"), "{text}");

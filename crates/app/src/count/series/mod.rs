@@ -1,5 +1,6 @@
 //! Several runs of one command, or of several that are compared.
 
+mod list;
 mod parameter;
 mod plan;
 mod progress;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use carom_collect::{CollectError, Engine, Obstacle, Request, Streams};
 use carom_store::{Exit, Recording, SeriesInfo, fresh_dir, run_dir, runs_of};
-use carom_study::count::{Bound, EventLimit, Quantity};
+use carom_study::count::{Bound, EventLimit};
 use carom_view::command_line;
 
 use self::{
@@ -22,6 +23,7 @@ use crate::{
     output,
 };
 
+pub use list::list;
 pub use parameter::{Parameter, parameter};
 pub use show::{is_series, of_first, show};
 
@@ -226,18 +228,4 @@ fn record_all(
         accept(args, subject, outcome.exit)?;
     }
     Ok(())
-}
-
-/// `--list`: all events, with how they are known.
-///
-/// # Errors
-/// They cannot be printed.
-pub fn list() -> Result<End, Failure> {
-    let line = |quantity: Quantity| {
-        let how = if quantity.is_counted() { "counted" } else { "native" };
-        format!("{:<22}{:<14}{how:<9}{}\n", quantity.name(), quantity.unit(), quantity.describe())
-    };
-    let head = "counted: exactly, in runs under carom; native: by the kernel, in runs without carom in the program\n\n";
-    output::print(&(head.to_owned() + &Quantity::all().map(line).collect::<String>()))?;
-    Ok(End::Success)
 }
