@@ -49,9 +49,9 @@
 //!
 //! # Speed
 //!
-//! The line of a set that was used last is compared first. A hit there changes no order, and where the core may write
-//! the line no other core is concerned; such an access costs a comparison and two increments. The directory is asked
-//! only where a core misses, or stores without the right to.
+//! Accesses that end in L1 have a loop of their own. The line of a set that was used last is compared first: a hit there
+//! changes no order, and where the core may write the line no other core is concerned. The directory is asked only where a
+//! core misses, or stores without the right to.
 //!
 //! No clock, no threads and no I/O here: equal accesses give equal counts.
 #![forbid(unsafe_code)]

@@ -1,6 +1,6 @@
 //! Options.
 
-use std::path::Path;
+use std::{path::Path, thread};
 
 use carom_study::simulate::{INCLUDED, Machine, MachineChoice, Order, Placement, SimulateStudy, included};
 use clap::{Args, ValueEnum};
@@ -84,6 +84,7 @@ impl SimulateLayout {
             placement: self.place.clone(),
             mask_bytes: self.mask_bytes,
             conflicts: self.conflicts,
+            threads: thread::available_parallelism().ok(),
         }
     }
 }

@@ -3,7 +3,7 @@
 mod args;
 mod kept;
 
-use std::{path::Path, slice};
+use std::{path::Path, slice, thread};
 
 use carom_collect::{Request, Streams};
 use carom_store::Recording;
@@ -59,7 +59,9 @@ fn told(args: &TraceArgs, dir: &Path) -> Result<(), Failure> {
         // The simulation asks for the names of what it ranks first.
         let all = slice::from_ref(&recording);
         let mut recordings = Recordings::new(all);
-        let _ = SimulateStudy::default().study(&mut recordings);
+        let study =
+            SimulateStudy { threads: thread::available_parallelism().ok(), ..SimulateStudy::default() };
+        let _ = study.study(&mut recordings);
         recordings.store_names().map_err(Failure::new)?;
     }
     if !args.quiet {

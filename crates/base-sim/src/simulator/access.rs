@@ -2,7 +2,7 @@
 
 use carom_base::AccessKind;
 
-use super::Simulator;
+use super::{Simulator, core::Core};
 use crate::{
     counts::{Counts, MissClass},
     history::Change,
@@ -29,28 +29,59 @@ impl Touch {
 
 impl Simulator {
     pub(super) fn make(&mut self, core: usize, inputs: &[Input]) {
-        for (at, &input) in inputs.iter().enumerate() {
-            let position = self.position + at as u64;
+        let mut at = 0;
+        while let Some(rest) = inputs.get(at..).filter(|rest| !rest.is_empty()) {
+            at += self.hits(core, rest);
+            if let Some(&input) = inputs.get(at) {
+                self.one(core, input, self.position + at as u64);
+                at += 1;
+            }
+        }
+    }
+
+    /// Makes accesses as long as each is to one line, which L1 has in a state that allows it: the way of almost all accesses, with
+    /// nothing else in its loop. Returns their number.
+    #[inline]
+    fn hits(&mut self, core: usize, inputs: &[Input]) -> usize {
+        let Self { cores, accesses, grain, part, shadows, .. } = self;
+        let Some(Core { l1, .. }) = cores.get_mut(core).filter(|_| shadows.is_none()) else { return 0 };
+        let mut hit = |input: &Input| {
             let (first, last) = (input.addr(), input.last());
-            let line = self.grain.line(first);
-            if self.part.has(line) {
-                self.count(input);
-                if self.grain.line(last) == line {
-                    let mask = self.grain.mask(first, last);
-                    self.touch(Touch { core, input, position, line, mask });
-                    continue;
-                }
-            } else if self.grain.line(last) == line {
-                continue;
+            let line = grain.line(first);
+            if grain.line(last) != line {
+                return false;
             }
-            let part = self.part;
-            for (line, mask) in self.grain.pieces(input).filter(|(line, _)| part.has(*line)) {
-                // A piece of another part's access may be the first that this part sees of its reference.
-                if input.reference().0 as usize >= self.counts.len() {
-                    self.know(input.reference().0 as usize);
-                }
-                self.touch(Touch { core, input, position, line, mask });
+            if !part.has(line) {
+                return true;
             }
+            let Some(counts) = accesses.get_mut(input.reference().0 as usize) else { return false };
+            let recent = l1.cache.recent(line);
+            let Some(slot) = recent.or_else(|| l1.cache.find(line)) else { return false };
+            if input.writes() && l1.states[slot] != State::Modified {
+                return false;
+            }
+            if recent.is_none() {
+                l1.cache.used(slot);
+            }
+            l1.masks[slot] |= grain.mask(first, last);
+            counts[input.kind_code()] += 1;
+            true
+        };
+        inputs.iter().position(|input| !hit(input)).unwrap_or(inputs.len())
+    }
+
+    /// Any access.
+    fn one(&mut self, core: usize, input: Input, position: u64) {
+        if self.part.has(self.grain.line(input.addr())) {
+            self.count(input);
+        }
+        let part = self.part;
+        for (line, mask) in self.grain.pieces(input).filter(|(line, _)| part.has(*line)) {
+            // A piece of another part's access may be the first that this part sees of its reference.
+            if input.reference().0 as usize >= self.counts.len() {
+                self.know(input.reference().0 as usize);
+            }
+            self.touch(Touch { core, input, position, line, mask });
         }
     }
 
@@ -69,29 +100,15 @@ impl Simulator {
         self.counts.resize(reference + 1, Counts::default());
     }
 
-    #[inline]
     fn touch(&mut self, touch: Touch) {
-        if self.shadows.is_some() {
-            return self.touch_beside_shadow(touch);
-        }
-        let l1 = &mut self.cores[touch.core].l1;
-        if let Some(slot) = l1.cache.recent(touch.line)
-            && (!touch.input.writes() || l1.states[slot] == State::Modified)
-        {
-            l1.masks[slot] |= touch.mask;
-            return;
-        }
-        self.touch_other(touch, false);
-    }
-
-    /// The same, with a fully associative cache beside L1.
-    fn touch_beside_shadow(&mut self, touch: Touch) {
-        let l1 = self.shadows.as_mut().and_then(|shadows| shadows.l1.get_mut(touch.core));
-        let shadowed = l1.is_some_and(|l1| l1.use_line(touch.line));
+        let shadowed = self
+            .shadows
+            .as_mut()
+            .is_some_and(|shadows| shadows.l1.get_mut(touch.core).is_some_and(|l1| l1.use_line(touch.line)));
         self.touch_other(touch, shadowed);
     }
 
-    /// Not the line of its set that was used last, or a store that may have to ask.
+    /// `shadowed`: the fully associative cache beside L1 has the line.
     fn touch_other(&mut self, touch: Touch, shadowed: bool) {
         let l1 = &mut self.cores[touch.core].l1;
         if let Some(slot) = l1.cache.find(touch.line) {

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use carom_base::{Addr, Domain, Ip, Nanos, ProcessId, ThreadId};
-use carom_base_sim::{Input, Machine, MachineError, Placement, Reference, Results, Simulator};
+use carom_base_sim::{Input, Machine, MachineError, Placement, Reference, Results};
 use carom_base_stream::{Sink, Streamed};
 
+use super::parts::Parts;
 use crate::recording::{Input as _, Recordings, ThreadEntry};
 
 /// An access in this number tells what data its instruction uses. A prime, so that loops do not keep step with it.
@@ -59,9 +60,9 @@ pub(super) struct Fed {
     pub turn: Option<u64>,
 }
 
-/// Feeds a simulator with the accesses of threads.
+/// Feeds simulators with the accesses of threads.
 pub(super) struct Feed {
-    simulator: Simulator,
+    parts: Parts,
     /// By number of the thread.
     lanes: Vec<Lane>,
     instructions: Vec<Instruction>,
@@ -86,7 +87,7 @@ struct Lane {
 impl Feed {
     /// Threads are placed in the order of their numbers.
     pub fn new(
-        simulator: Simulator,
+        parts: Parts,
         machine: &Machine,
         placement: &Placement,
         threads: &[ThreadEntry],
@@ -96,7 +97,7 @@ impl Feed {
             Ok(Lane { process: thread.process, core, accesses: 0, turns: 0 })
         };
         Ok(Self {
-            simulator,
+            parts,
             lanes: threads.iter().enumerate().map(lane).collect::<Result<_, _>>()?,
             instructions: Vec::new(),
             numbers: HashMap::new(),
@@ -110,13 +111,13 @@ impl Feed {
     /// The outcome.
     pub fn end(self) -> Fed {
         let turn = self.turn();
-        let Self { simulator, instructions, lanes, mut cores, .. } = self;
+        let Self { parts, instructions, lanes, mut cores, .. } = self;
         for (number, lane) in (0..).zip(lanes).filter(|(_, lane)| lane.accesses > 0) {
             if let Some(threads) = cores.get_mut(lane.core) {
                 threads.push(ThreadId(number));
             }
         }
-        Fed { results: simulator.results(), instructions, cores, turn }
+        Fed { results: parts.results(), instructions, cores, turn }
     }
 
     /// The mean number of accesses in a row by one thread, where at least two threads took turns for a long time.
@@ -183,7 +184,7 @@ impl Sink<Streamed> for Feed {
             let addr = tagged(process, access.addr);
             inputs.push(Input::new(addr, access.width, access.kind, Reference(number)));
         }
-        self.simulator.accesses(core, &inputs);
+        self.parts.accesses(core, &inputs);
         self.inputs = inputs;
     }
 

@@ -10,11 +10,14 @@ mod findings;
 mod lines;
 mod machine;
 mod order;
+mod parts;
 mod sites;
 #[cfg(test)]
 mod tests;
 
-use carom_base_sim::{Settings, Simulator};
+use std::num::NonZero;
+
+use carom_base_sim::Settings;
 
 pub use carom_base_sim::{
     Counts, INCLUDED, Inclusion, Level, Machine, MachineError, Matrix, Misses, Placement, Protocol,
@@ -28,6 +31,7 @@ use self::{
     feed::{Fed, Feed},
     lines::lines,
     order::Even,
+    parts::Parts,
     sites::sites,
 };
 use crate::{
@@ -59,6 +63,8 @@ pub struct SimulateStudy {
     pub mask_bytes: Option<u32>,
     /// Tell conflict from capacity misses.
     pub conflicts: bool,
+    /// Threads that simulate; `None`: one. The findings are the same with any number.
+    pub threads: Option<NonZero<usize>>,
 }
 
 impl Study for SimulateStudy {
@@ -72,11 +78,11 @@ impl Study for SimulateStudy {
         let mask_bytes = self.mask_bytes.unwrap_or(machine.line_bytes / MOST_PARTS).max(1);
         let settings = Settings { mask_bytes, conflicts: self.conflicts, ..Settings::default() };
         let none = |machine, problem| SimulateFindings::none(name.clone(), machine, losses, problem);
-        let simulator = match Simulator::new(&machine, settings) {
-            Ok(simulator) => simulator,
+        let parts = match Parts::new(&machine, settings, self.threads) {
+            Ok(parts) => parts,
             Err(error) => return none(machine, error.to_string()),
         };
-        let mut feed = match Feed::new(simulator, &machine, &self.placement, &threads) {
+        let mut feed = match Feed::new(parts, &machine, &self.placement, &threads) {
             Ok(feed) => feed,
             Err(error) => return none(machine, error.to_string()),
         };

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+use std::num::NonZero;
+
 use carom_base::{Addr, ThreadId};
 use carom_base_sim::{Machine, Placement, Sharing};
 use carom_base_stream::text;
@@ -114,6 +116,19 @@ fn turns_are_told_by_their_length() {
     let accesses = [turn(0), turn(1)].concat().repeat(5);
     assert_eq!(simulated(&study(), &accesses, MachineInfo::default()).turn, Some(100));
     assert_eq!(simulated(&study(), &turn(0), MachineInfo::default()).turn, None);
+}
+
+/// Two threads, each of which stores to every word of a page in turn.
+#[test]
+fn findings_do_not_depend_on_the_number_of_threads_that_simulate() {
+    let accesses: String = (0..512)
+        .map(|word| format!("0 store 8 @{0} {1}\n1 rmw 8 @{0} {2}\n", 8 * word, word % 7, 100 + word % 5))
+        .collect();
+    let with = |threads| {
+        let study = SimulateStudy { threads: NonZero::new(threads), ..study() };
+        format!("{:?}", simulated(&study, &accesses, MachineInfo::default()))
+    };
+    assert_eq!(with(2), with(0));
 }
 
 /// Lines of 128 bytes have 64 parts too.
