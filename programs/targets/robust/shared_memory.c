@@ -7,7 +7,7 @@
 //   offset   children map it from its second page on, elsewhere
 //   threads  each process counts by two threads, in words of their own
 //   again    then each counts in the first word of memory of its own, at the same address
-//   long     ten times as many counts, for samples by time
+//   long     ten times as many counts, for samples by time and for busy machines
 // The line is the third one of the second page.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +26,7 @@
 #define LINE_AT (PAGE + 128)
 
 static const char *way, *fields;
-static int threads, offset, again;
+static int processes, threads, offset, again;
 static long times = 40000000L;
 
 static void fail(const char *what) {
@@ -112,9 +112,43 @@ static void *count_by_thread(void *word) {
     return NULL;
 }
 
+// Ends of two pipes, also in programs that are executed.
+enum { READY, TELL_READY, GO, TELL_GO, ENDS };
+#define END(which) (100 + (which))
+
+static void open_pipes(void) {
+    int ends[ENDS];
+    if (pipe(ends) || pipe(ends + 2)) fail("pipe");
+    for (int i = 0; i < ENDS; i++) {
+        if (dup2(ends[i], END(i)) < 0) fail("dup2");
+        close(ends[i]);
+    }
+}
+
+static void tell(int end) {
+    if (write(END(end), "", 1) != 1) fail("write");
+}
+
+static void await(int end) {
+    char byte;
+    if (read(END(end), &byte, 1) != 1) fail("read");
+}
+
+// All begin together: on a busy machine one would be done before another has begun.
+static void meet(int process) {
+    if (process > 0) {
+        tell(TELL_READY);
+        await(GO);
+        return;
+    }
+    for (int i = 1; i < processes; i++) await(READY);
+    for (int i = 1; i < processes; i++) tell(TELL_GO);
+}
+
 static void work(volatile long *line, int process) {
     int word = strcmp(fields, "same") == 0 ? 0 : process;
     pthread_t other;
+    meet(process);
     if (threads && pthread_create(&other, NULL, count_by_thread, (void *)(line + 4 + process))) fail("thread");
     count_in(line + word);
     if (threads) pthread_join(other, NULL);
@@ -128,7 +162,8 @@ int main(int argc, char **argv) {
     if (argc < 4) return 2;
     way = argv[1];
     fields = argv[2];
-    int processes = atoi(argv[3]), execs = 0, child = -1;
+    processes = atoi(argv[3]);
+    int execs = 0, child = -1;
     const char *given = NULL;
     for (int i = 4; i < argc; i++) {
         if (strcmp(argv[i], "exec") == 0) execs = 1;
@@ -149,6 +184,7 @@ int main(int argc, char **argv) {
     char where[64];
     make(where, sizeof where);
     volatile long *line = map(where, 0);
+    open_pipes();
     for (int i = 1; i < processes; i++) {
         pid_t pid = fork();
         if (pid < 0) fail("fork");

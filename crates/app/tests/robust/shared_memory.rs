@@ -124,7 +124,7 @@ fn memory_in_place_of_what_was_shared() {
     let by_time = line_of(&options("burst"), &["memfd", "neighbours", "2", "again", "long"]).1;
     assert_eq!(by_time["true"].as_f64(), Some(0.0), "{by_time:#}");
     for way in ["anonymous", "sysv"] {
-        let (report, line) = line_of(&BY_ACCESSES, &[way, "neighbours", "2", "again"]);
+        let (report, line) = line_of(&BY_ACCESSES, &[way, "neighbours", "2", "again", "long"]);
         assert_eq!(line["true"].as_f64(), Some(0.0), "{line:#}");
         let half = line["share_of_samples"].as_f64().expect("a share");
         // On a busy machine some samples are dropped, all of the same half at worst.
