@@ -34,6 +34,16 @@ pub struct Control {
     pub unprofiled_ns: AtomicU64,
     /// The error number of the latest of them.
     pub unprofiled_errno: AtomicU64,
+    /// How often the periods are doubled now ([`Settings::doublings`](crate::Settings::doublings)).
+    pub doublings: AtomicU32,
+    /// CPU time of translated threads since that was last decided, in nanoseconds.
+    pub ran_ns: AtomicU64,
+    /// What samples would have taken of it, had no period been doubled, in nanoseconds.
+    pub sampling_ns: AtomicU64,
+    /// What watching took of it, in nanoseconds.
+    pub watching_ns: AtomicU64,
+    /// What observation took beyond the budget before, less what it left of it, in nanoseconds.
+    pub owed_ns: AtomicU64,
 }
 
 impl Control {

@@ -25,6 +25,8 @@
 //! | 8 | children of a fork write into their parent's journal |
 //! | 9 | `.accesses` files are frames of a stream |
 //! | 10 | what is asked for in the file `settings`, with a section for each detector |
+//! | 11 | names of generated code and of variables on stacks |
+//! | 12 | periods that follow the program: in the settings, in the control page, in records of samples |
 #![forbid(unsafe_code)]
 
 mod common;
@@ -50,7 +52,7 @@ pub use settings::{
 };
 
 /// The version of everything in this crate.
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;
 
 /// A file whose inode names the calling process's PID namespace.
 pub const PID_NAMESPACE: &std::ffi::CStr = c"/proc/self/ns/pid";

@@ -80,6 +80,9 @@ const OBJECT_WORDS: usize = 5;
 /// Marks a skipped sample, in place of an access's kind.
 const SKIPPED: u64 = 0x80;
 
+/// The bits of [`Sample::doublings`] beside the kind and the width of the access.
+const DOUBLINGS_SHIFT: u32 = 8;
+
 fn first_word(kind: u64, words: usize, rest: u64) -> u64 {
     kind | (words as u64) << 8 | rest << 16
 }
@@ -103,6 +106,7 @@ pub fn encode(record: &Record, words: &mut [u64; MAX_RECORD_WORDS]) -> usize {
                 SampleOutcome::Skipped(ip, skip) => (ip.0, 0, SKIPPED | *skip as u64),
             };
             let rest = sample.population as u64 | u64::from(sample.part) << 8 | u64::from(sample.cpu.0) << 16;
+            let packed = packed | u64::from(sample.doublings) << DOUBLINGS_SHIFT;
             let fields =
                 [first_word(SAMPLE, SAMPLE_WORDS, rest), sample.time.0, ip, addr, packed, sample.stack.0];
             words[..SAMPLE_WORDS].copy_from_slice(&fields);
@@ -195,6 +199,7 @@ fn sample(body: &[u64], thread: ThreadId) -> Option<Record> {
         part: (rest >> 8) as u8,
         outcome,
         stack: StackId(stack),
+        doublings: Some((packed >> DOUBLINGS_SHIFT) as u8).filter(|n| *n <= Sample::MOST_DOUBLINGS)?,
     }))
 }
 
@@ -271,6 +276,7 @@ mod tests {
                 part: 3,
                 outcome,
                 stack: StackId(1),
+                doublings: Sample::MOST_DOUBLINGS,
             })
         };
         check(sample(SampleOutcome::Access(access(5))));

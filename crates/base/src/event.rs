@@ -51,6 +51,19 @@ pub struct Sample {
     pub outcome: SampleOutcome,
     /// The call path, innermost frame first.
     pub stack: StackId,
+    /// How often the period had been doubled when the sample was drawn: it stands for 2^`doublings` times what one of the
+    /// recording's period does. 0 where the period is fixed.
+    pub doublings: u8,
+}
+
+impl Sample {
+    /// The largest number of doublings.
+    pub const MOST_DOUBLINGS: u8 = 16;
+
+    /// The number of samples of the recording's period that this one stands for.
+    pub fn periods(&self) -> f64 {
+        f64::from(1_u32 << self.doublings.min(Self::MOST_DOUBLINGS))
+    }
 }
 
 /// How sharing was noticed.

@@ -4,11 +4,16 @@
 //! threads. So a sample is followed with a probability that depends on the balance, and weighs the inverse of that
 //! probability (Horvitz and Thompson, J. Am. Stat. Assoc. 47, 1952). The probability is fixed before the access is
 //! known, so that no access is favoured.
+//!
+//! Where the session's period follows the program ([`crate::pace`]), it is also told here what observation took.
+
+use std::sync::atomic::Ordering::Relaxed;
 
 use carom_base::Nanos;
 use carom_base_sys::clock;
+use carom_collect_translate as engine;
 
-use crate::{budget::Budget, session::Session, thread::State};
+use crate::{budget::Budget, pace::Pace, session::Session, thread::State};
 
 /// The time to leave translated code and to come back, which cannot be measured from here: saving and restoring registers,
 /// and finding the operands. What a sample without a call path takes (docs/techniques.md).
@@ -51,4 +56,54 @@ pub fn pay(state: &mut State, begin: Nanos, exits: u64) {
 /// Pays for this number of exits from translated code alone.
 pub fn pay_exits(state: &mut State, exits: u64) {
     state.budget.pay(exits.saturating_mul(EXIT_NS));
+}
+
+/// Whether the session's period follows the program.
+fn follows_program(session: &Session) -> bool {
+    session.settings.doublings > 0
+}
+
+/// Uses the session's period in this process.
+pub fn adopt_period(session: &Session) {
+    if follows_program(session) {
+        let most = session.settings.doublings;
+        engine::double_periods(session.control().doublings.load(Relaxed).min(most) as u8);
+    }
+}
+
+/// The pace of the calling thread, which begins to be observed.
+pub fn pace(session: &Session) -> Pace {
+    if follows_program(session) { Pace::begin(clock::now().0, clock::thread_cpu()) } else { Pace::default() }
+}
+
+/// The calling thread ends: what it spent since its last report counts, too.
+pub fn close(state: &mut State) {
+    if follows_program(state.session) {
+        let (now, cpu) = (clock::now().0, clock::thread_cpu());
+        state.pace.tell(now, cpu, state.session.control(), &state.session.settings);
+    }
+}
+
+/// The present, where the session's period follows the program.
+pub fn begin(state: &State) -> Option<Nanos> {
+    follows_program(state.session).then(clock::now)
+}
+
+/// Tells what a sample whose period was doubled this often took, since [`begin`].
+pub fn pay_sample(state: &mut State, begin: Option<Nanos>, doublings: u8) {
+    report(state, begin, |pace, cost| pace.add_sample(cost, doublings));
+}
+
+/// Tells what a touch of what is watched took, since [`begin`].
+pub fn pay_touch(state: &mut State, begin: Option<Nanos>) {
+    report(state, begin, Pace::add_touch);
+}
+
+fn report(state: &mut State, begin: Option<Nanos>, add: impl FnOnce(&mut Pace, u64)) {
+    let Some(begin) = begin else { return };
+    let (now, session) = (clock::now().0, state.session);
+    add(&mut state.pace, now.saturating_sub(begin.0).saturating_add(EXIT_NS));
+    if state.pace.report(now, clock::thread_cpu, session.control(), &session.settings) {
+        adopt_period(session);
+    }
 }

@@ -38,6 +38,7 @@ mod objects;
 #[cfg_attr(test, allow(dead_code))]
 mod own_heap;
 mod own_pages;
+mod pace;
 mod pack;
 mod registry;
 mod ring;

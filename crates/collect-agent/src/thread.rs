@@ -12,7 +12,8 @@ use carom_collect_translate::OwnSignals;
 
 use crate::{
     budget::Budget, detect::per_thread::PerThread, handler_stack::HandlerStack,
-    objects::thread_heap::ThreadHeap, ring::Slot, sampler::Sampler, session::Session, stack::Stacks,
+    objects::thread_heap::ThreadHeap, pace::Pace, ring::Slot, sampler::Sampler, session::Session,
+    stack::Stacks,
 };
 
 /// One profiled thread. Never freed: when the thread ends, the next one takes it over.
@@ -63,6 +64,8 @@ pub struct State {
     pub heap: Option<Box<ThreadHeap>>,
     /// The agent's share of the thread's time.
     pub budget: Budget,
+    /// What observation takes of it.
+    pub pace: Pace,
     /// Its slot is still its own: its end was not written yet.
     pub open: bool,
     /// The step sample in progress.

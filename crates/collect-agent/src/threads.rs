@@ -127,6 +127,7 @@ fn start_sampling(
         } else {
             Budget::new(session.settings.budget_ppm, period)
         },
+        pace: account::pace(session),
         open: true,
         burst: None,
         random: seed,
@@ -192,6 +193,7 @@ pub fn close() {
             return;
         }
         detect::each().for_each(|detector| detector.thread_ends(state, 0));
+        account::close(state);
         if state.sampler.is_running() {
             let alive = state.sampler.is_alive();
             state.slot.count(Counter::SamplerLost, u64::from(!alive));

@@ -88,6 +88,7 @@ pub use probes::{
     coverage::{Coverage, Leave},
     filter::IpSet,
     mode::Mode,
+    strata::{DrawnAs, double_periods},
     timed::Timed,
     totals::Totals,
 };

@@ -20,7 +20,7 @@ use carom_base::{
 
 use self::{
     kernels::{ELEMENTS, STEP_BYTES},
-    recorder::{Run, sample, sample_when},
+    recorder::{Run, Sampled, sample, sample_changing, sample_when},
     statistics::{ChiSquare, tally},
     zoo::{KNOWN, NODES, Place, RETURN},
 };
@@ -112,6 +112,39 @@ fn check_loops(loops: [Function; 8], kind: AccessKind, period: u64, other: u64, 
         assert!(other != 0 || others == 0, "{others} samples of a kind that has no period");
     }
     assert!(all.is_likely(), "period {period}: {all:?}");
+}
+
+/// The periods change all the time, and what is sampled has its part in it. A sample weighs as much as the period with
+/// which it was drawn: the weights add up to the accesses of each kind, but for the last strata of the loop, of its
+/// return, and of the code around them. Each of the loop's accesses has an equal part of the weight.
+#[test]
+fn weights_add_up_while_the_periods_change() {
+    const PERIOD: u64 = 100;
+    const LONGEST: u64 = PERIOD << 3;
+    let buffer = [0u64; 8];
+    for early in [false, true] {
+        let calls = [
+            (kernels::loads::<6> as Function, buffer.as_ptr() as u64, SAMPLES * PERIOD),
+            (kernels::stores::<6> as Function, buffer.as_ptr() as u64, SAMPLES * PERIOD),
+        ];
+        for (run, kind) in sample_changing(early, [PERIOD; 2], &calls).iter().zip([Load, Store]) {
+            let weight = |found: &Sampled| (PERIOD << found.doublings) as f64;
+            let counted = if kind == Load { run.totals.loads } else { run.totals.stores };
+            let sum: f64 = run.of(kind).map(weight).sum();
+            let off = (sum - counted as f64).abs();
+            assert!(off <= 3.0 * LONGEST as f64, "{sum} of {counted} accesses of kind {kind:?}");
+            let doubled = (0..4).all(|doublings| run.of(kind).any(|found| found.doublings == doublings));
+            assert!(doubled, "all periods were in force");
+            // A sixth of the whole each. One stratum of length L adds at most L * L to the variance, and all of them
+            // together the longest times the whole.
+            let five_sigma = 5.0 * (LONGEST as f64 * counted as f64).sqrt();
+            for step in 0..6 {
+                let at = buffer.as_ptr() as u64 + 8 * step;
+                let sum: f64 = run.of(kind).filter(|found| found.access.addr.0 == at).map(weight).sum();
+                assert!((sum - counted as f64 / 6.0).abs() < five_sigma, "{step}: {sum} of {counted}");
+            }
+        }
+    }
 }
 
 #[test]

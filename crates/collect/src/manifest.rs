@@ -84,6 +84,7 @@ fn engine_info(settings: &Settings, reason: String) -> EngineInfo {
             EngineInfo {
                 load_period,
                 store_period,
+                doublings: settings.doublings,
                 delivery: Delivery::Inline,
                 sample_means: if counts_only { SampleMeans::Nothing } else { SampleMeans::Accesses },
                 ..common

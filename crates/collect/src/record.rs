@@ -8,7 +8,7 @@ use std::{
 };
 
 use carom_base_sys::child::{self, ExitWatch};
-use carom_base_wire::Settings;
+use carom_base_wire::{Engine, Settings};
 use carom_store::{Exit, Manifest, SeriesInfo, StoreError, Writer, fresh_dir};
 
 use crate::{
@@ -74,7 +74,8 @@ pub struct Outcome {
 /// for a busy machine.
 const TICK: Duration = Duration::from_millis(40);
 
-/// The same where each sample may end several uses, and writes as many records.
+/// The same where each sample may end several uses, and writes as many records; and where translated
+/// code takes as many samples as the program has time for.
 const SHORT_TICK: Duration = Duration::from_millis(10);
 
 /// Shorter pauses would cost the program more than they gain.
@@ -117,7 +118,9 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
         }
     };
     let mut drain = Drain::new(session.dir());
-    let longest = if request.settings.reuse.is_some() { SHORT_TICK } else { TICK };
+    let settings = &request.settings;
+    let many = settings.reuse.is_some() || settings.engine == Engine::Translate && settings.share.is_some();
+    let longest = if many { SHORT_TICK } else { TICK };
     let mut others = Others { outside: Outside::new(session.dir()), generated: Generated::default() };
     let exit = follow(&mut child, longest, (&mut drain, &mut others), &mut writer, &mut manifest);
     session.stop();

@@ -1,12 +1,15 @@
 //! The part of a report that every recording command has.
 
-use carom_base::Skip;
+use carom_base::{Sample, Skip};
 use carom_store::{Delivery, EngineInfo, SampleMeans, Watch};
 use carom_study::{recording::Losses, share};
 
 use crate::{
     RunInfo,
-    model::{Engine, EngineDelivery, EngineWatch, NotCovered, PeriodUnit, Quality, Real, Report, Skipped},
+    model::{
+        Engine, EngineDelivery, EngineWatch, NotCovered, PeriodInForce, PeriodUnit, Quality, Real, Report,
+        Skipped,
+    },
 };
 
 /// The verdict where no process could be observed.
@@ -68,6 +71,12 @@ fn budget(engine: &EngineInfo) -> Option<f64> {
     limit.filter(|_| engine.sample_means != SampleMeans::Nothing)
 }
 
+/// What a sampled access stands for, where the period followed the program.
+pub fn range_of_accesses(periods: &[PeriodInForce]) -> Option<String> {
+    let (first, last) = (periods.first()?, periods.last()?);
+    (first.period < last.period).then(|| format!("{} to {} accesses", first.period, last.period))
+}
+
 /// What a sampled access stands for, where loads and stores may have periods of their own.
 fn accesses(loads: u64, stores: u64) -> String {
     match (loads, stores) {
@@ -100,6 +109,7 @@ pub fn quality(run: &RunInfo, losses: &Losses) -> Quality {
         events: 0,
         dropped: counters.dropped_records,
         unattributed: 0,
+        periods: Vec::new(),
         skipped: Vec::new(),
         budget_skipped: counters.budget_skipped.saturating_add(counters.uses_skipped),
         collisions: counters.collisions,
@@ -113,6 +123,7 @@ pub fn quality(run: &RunInfo, losses: &Losses) -> Quality {
 
 /// The same with the samples of a study of sharing.
 pub fn sampled(run: &RunInfo, quality: &share::Quality) -> Quality {
+    let shortest = engine(&run.engine).period;
     let lost = |&&(reason, _): &&(Skip, u64)| reason != Skip::NotAnAccess;
     Quality {
         samples: quality.last_instruction + quality.step,
@@ -120,6 +131,14 @@ pub fn sampled(run: &RunInfo, quality: &share::Quality) -> Quality {
         step: quality.step,
         events: quality.events,
         unattributed: quality.skipped.iter().filter(lost).map(|(_, samples)| samples).sum(),
+        periods: quality
+            .doublings
+            .iter()
+            .map(|(doublings, samples)| PeriodInForce {
+                period: shortest.saturating_mul(1 << doublings.min(&Sample::MOST_DOUBLINGS)),
+                samples: *samples,
+            })
+            .collect(),
         skipped: quality
             .skipped
             .iter()

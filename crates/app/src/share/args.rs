@@ -27,8 +27,8 @@ pub struct ShareArgs {
     /// program runs (Java, node), and with a period in time, --rate, --budget or --delivery
     #[arg(long, value_parser = engine(), default_value = AUTO)]
     pub engine: OrAuto<Engine>,
-    /// Limit on the CPU time that sampling (burst) or watching (translate) adds to the program, in percent; the cost of
-    /// translation is not included [default: 5]
+    /// Limit on the CPU time that sampling and watching add to the program, in percent; the cost of translation is not
+    /// included, nor that of samples whose --period is a number of accesses [default: 5]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub budget: Option<f64>,
     /// How often to sample.

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     const TIME: Periods = Periods::Time { ns: 1 };
-    const ACCESSES: Periods = Periods::Accesses { loads: 1, stores: 1 };
+    const ACCESSES: Periods = Periods::Accesses { loads: 1, stores: 1, doublings: 0 };
 
     fn everything() -> Found {
         let burst = BurstChoice { delivery: DeliveryKind::Sigtrap, watchpoints: 4, reason: "best".into() };

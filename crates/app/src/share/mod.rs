@@ -73,14 +73,17 @@ impl Join for ShareJoin {
 }
 
 fn settings(args: &ShareArgs, periods: &Periods, means: &means::Means) -> Settings {
-    let (engine, period_ns, load_period, store_period) = match *periods {
-        Periods::Time { ns } => (Engine::Burst, ns, 0, 0),
+    let (engine, period_ns, load_period, store_period, doublings) = match *periods {
+        Periods::Time { ns } => (Engine::Burst, ns, 0, 0, 0),
         // The period in time serves processes in which code cannot be translated.
-        Periods::Accesses { loads, stores } => (Engine::Translate, SHARE_PERIOD_NS, loads, stores),
+        Periods::Accesses { loads, stores, doublings } => {
+            (Engine::Translate, SHARE_PERIOD_NS, loads, stores, doublings)
+        }
     };
     Settings {
         load_period,
         store_period,
+        doublings,
         period_ns,
         budget_ppm: (args.budget.unwrap_or(DEFAULT_BUDGET) * 1e4).round() as u32,
         max_steps: args.max_steps,

@@ -5,17 +5,21 @@ use carom_collect::Engine;
 use super::ShareArgs;
 use crate::options::SHARE_PERIOD_NS;
 
-/// Mean number of loads, and of stores, between sampled ones by default. A sample with its call path takes 1 to 3 us
-/// (docs/techniques.md). (The ComDetective paper has 500,000, of interrupts.)
-const DEFAULT_ACCESSES: u64 = 100_000;
+/// Mean number of loads, and of stores, between sampled ones by default, in the beginning: a sample with its call path
+/// takes 1 to 3 us (docs/techniques.md), so that some programs need no longer period, and of short ones enough is seen.
+/// (The ComDetective paper has 500,000, of interrupts.)
+const DEFAULT_ACCESSES: u64 = 20_000;
+
+/// How often that may be doubled to keep to the budget: up to 5 million accesses.
+const DOUBLINGS: u32 = 8;
 
 /// The engine, and how often it samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Periods {
     /// `burst`: mean thread CPU time between samples.
     Time { ns: u64 },
-    /// `translate`: mean numbers of accesses between samples.
-    Accesses { loads: u64, stores: u64 },
+    /// `translate`: mean numbers of accesses between samples, and how often they may be doubled.
+    Accesses { loads: u64, stores: u64, doublings: u32 },
 }
 
 /// Reads the options of an engine.
@@ -36,7 +40,8 @@ pub fn periods(args: &ShareArgs, engine: Engine) -> Result<Periods, String> {
         }
         Engine::Translate => {
             let (loads, stores) = args.periods.accesses(DEFAULT_ACCESSES)?;
-            Ok(Periods::Accesses { loads, stores })
+            let doublings = if args.periods.any() { 0 } else { DOUBLINGS };
+            Ok(Periods::Accesses { loads, stores, doublings })
         }
     }
 }
@@ -60,8 +65,9 @@ mod tests {
 
     #[test]
     fn translate_samples_by_accesses() {
-        let both = Periods::Accesses { loads: DEFAULT_ACCESSES, stores: DEFAULT_ACCESSES };
-        assert_eq!(found(Engine::Translate, &[]), Ok(both));
+        let both = |period, doublings| Periods::Accesses { loads: period, stores: period, doublings };
+        assert_eq!(found(Engine::Translate, &[]), Ok(both(20_000, 8)));
+        assert_eq!(found(Engine::Translate, &["--period", "20000"]), Ok(both(20_000, 0)), "fixed");
         let refused = found(Engine::Translate, &["--rate", "100"]).unwrap_err();
         assert!(refused.contains("--rate"), "{refused}");
     }

@@ -93,11 +93,11 @@ fn population() -> impl Strategy<Value = Population> {
 }
 
 fn samples() -> impl Strategy<Value = Vec<Sample>> {
-    let one = (0..THREADS, access(), population(), 0u64..1_000_000_000);
+    let one = (0..THREADS, access(), population(), 0u64..1_000_000_000, 0..8u8);
     proptest::collection::vec(one, 0..200).prop_map(|all| {
         let mut all: Vec<Sample> = all
             .into_iter()
-            .map(|(thread, access, population, time)| Sample {
+            .map(|(thread, access, population, time, doublings)| Sample {
                 thread: ThreadId(thread),
                 time: Nanos(time),
                 cpu: Cpu(thread),
@@ -105,6 +105,7 @@ fn samples() -> impl Strategy<Value = Vec<Sample>> {
                 part: 0,
                 outcome: SampleOutcome::Access(access),
                 stack: StackId(access.ip.0),
+                doublings,
             })
             .collect();
         all.sort_by_key(|sample| sample.time);

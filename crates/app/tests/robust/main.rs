@@ -17,6 +17,7 @@ mod known_counts;
 mod known_programs;
 mod libraries;
 mod own_variables;
+mod periods;
 mod phases;
 mod planted;
 mod processes;

@@ -117,6 +117,8 @@ pub struct Settings {
     pub load_period: u64,
     /// Mean number of stores between two sampled ones (translate); 0: sample none, only count.
     pub store_period: u64,
+    /// How often both periods may be doubled to keep to the budget, all at once and in all processes; 0: never.
+    pub doublings: u32,
     /// Mean thread CPU time between two timer samples, in nanoseconds (burst); 0: take none.
     pub period_ns: u64,
     /// The agent's share of each thread's time, in millionths.
@@ -146,6 +148,7 @@ impl Settings {
             engine,
             load_period: 0,
             store_period: 0,
+            doublings: 0,
             period_ns: 0,
             budget_ppm: 0,
             max_steps: 0,
@@ -166,6 +169,7 @@ impl Settings {
         lines.add("engine", self.engine.name());
         lines.add("load-period", self.load_period);
         lines.add("store-period", self.store_period);
+        lines.add("doublings", self.doublings);
         lines.add("period-ns", self.period_ns);
         lines.add("budget-ppm", self.budget_ppm);
         lines.add("max-steps", self.max_steps);
@@ -196,6 +200,7 @@ impl Settings {
             engine: lines.choice("engine", [Engine::Burst, Engine::Translate], Engine::name)?,
             load_period: lines.number("load-period")?,
             store_period: lines.number("store-period")?,
+            doublings: lines.number("doublings")?,
             period_ns: lines.number("period-ns")?,
             budget_ppm: lines.number("budget-ppm")?,
             max_steps: lines.number("max-steps")?,
@@ -221,6 +226,7 @@ mod tests {
         Settings {
             load_period: 6,
             store_period: 7,
+            doublings: 8,
             period_ns: 1,
             budget_ppm: u32::MAX,
             max_steps: 3,

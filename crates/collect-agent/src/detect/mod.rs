@@ -17,7 +17,7 @@ use carom_base::{Access, AccessKind, Population, Skip};
 use carom_base_insn::Registers;
 use carom_base_sys::clock;
 use carom_base_wire::{Counter, SlotHeader};
-use carom_collect_translate::Batch;
+use carom_collect_translate::{Batch, DrawnAs};
 
 pub use self::needs::Needs;
 use crate::{account, scene::Scene, session::Session, thread::State};
@@ -40,6 +40,15 @@ pub struct Sample {
     /// The factor by which it weighs more because it is followed: the engine's `weight`, and `Input::watch` of the
     /// detector of sharing. `None` where the budget forbids to follow it.
     pub followed: Option<f32>,
+    /// How often its period was doubled: it stands for 2^`doublings` times as many accesses.
+    pub doublings: u8,
+}
+
+impl Sample {
+    /// The samples of the session's period that it stands for.
+    fn periods(&self) -> f32 {
+        (1u64 << self.doublings.min(carom_base::Sample::MOST_DOUBLINGS)) as f32
+    }
 }
 
 /// One question that is asked of the program's accesses.
@@ -194,20 +203,24 @@ impl Detectors {
         state: &mut State,
         registers: &Registers<'_>,
         access: Access,
-        kind: AccessKind,
+        drawn: DrawnAs,
         weight: f32,
     ) {
+        let begin = account::begin(state);
         let followed = if self.needs.samples_can_be_left_out || !self.needs.budget {
             Some(weight)
         } else {
-            account::follows(state, clock::now())
+            account::follows(state, begin.unwrap_or_else(clock::now))
         };
-        let sample = Sample { access, kind, followed };
+        let DrawnAs { kind, doublings } = drawn;
+        let sample = Sample { access, kind, followed, doublings };
         self.iter().for_each(|detector| detector.sampled(state, registers, &sample));
+        account::pay_sample(state, begin, doublings);
     }
 
     /// Translated code is about to make an access to data that may be watched.
     pub fn touched(&'static self, state: &mut State, registers: &Registers<'_>, access: &Access) {
+        let begin = account::begin(state);
         let mut concerned = false;
         for detector in self.iter() {
             if detector.concerns(state, access) {
@@ -218,6 +231,7 @@ impl Detectors {
         if !concerned {
             self.iter().for_each(|detector| detector.touched_for_nothing(state, access));
         }
+        account::pay_touch(state, begin);
     }
 
     /// A debug register of the thread has trapped.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use carom_base::{Access, AccessKind};
+use carom_base::Access;
 use carom_base_insn::Registers;
 use carom_base_sys::{clock, signal};
 use carom_base_wire::{
@@ -10,7 +10,7 @@ use carom_base_wire::{
     journal::{Line, NOT_TRANSLATED},
 };
 use carom_collect_translate as engine;
-use carom_collect_translate::{Batch, Mode, Observer, Obstacle, Totals};
+use carom_collect_translate::{Batch, DrawnAs, Mode, Observer, Obstacle, Totals};
 
 use super::{
     header,
@@ -18,7 +18,7 @@ use super::{
     write,
 };
 use crate::{
-    aside,
+    account, aside,
     detect::{self, Detector, Detectors, Needs},
     ending,
     own_heap::HEAP,
@@ -31,10 +31,10 @@ use crate::{
 struct Agent;
 
 impl Observer for Agent {
-    fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind, followed: f32) {
+    fn sampled(&self, registers: &Registers<'_>, access: &Access, drawn: DrawnAs, weight: f32) {
         keeping_errno(|| {
             with_detectors_at_access(|detectors, state| {
-                detectors.sampled(state, registers, *access, kind, followed);
+                detectors.sampled(state, registers, *access, drawn, weight);
             });
         });
     }
@@ -131,6 +131,7 @@ pub fn start(session: &Session, seen: &FromCache) {
             .trouble(NOT_TRANSLATED, "the agent is linked into the program, and the two are not told apart");
     }
     let _quiet = signal::Quiet::begin();
+    account::adopt_period(session);
     match engine::start(window::first_mode(session, mode(session)), native_code(&seen.careful), &Agent) {
         Ok(()) => {
             engine::leave_uncounted(seen.careful.clone());

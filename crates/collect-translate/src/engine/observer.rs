@@ -5,12 +5,12 @@ use std::{
     sync::{OnceLock, atomic::Ordering::Relaxed},
 };
 
-use carom_base::{Access, AccessKind};
+use carom_base::Access;
 use carom_base_insn::Registers;
 
 use crate::{
     lane::registers::number::RSP,
-    probes::{batch::Batch, timed, totals::Totals},
+    probes::{batch::Batch, strata::DrawnAs, timed, totals::Totals},
     threads::{
         calls::Obstacle,
         stamp,
@@ -23,10 +23,10 @@ use crate::{
 /// [`sampled`](Self::sampled), [`touched`](Self::touched), [`streamed`](Self::streamed) and [`timed`](Self::timed)
 /// are called under the engine's lock and must not call the engine.
 pub trait Observer: Sync {
-    /// An access is about to happen and was sampled as one of its `kind` (a read-modify-write may be either). For a
-    /// repeated string instruction, all its sampled iterations are reported together, in front of it, or after it
-    /// where a comparison may end it. `weight`: the answer of [`weighs`](Self::weighs).
-    fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind, weight: f32);
+    /// An access is about to happen and was sampled as `drawn` says. For a repeated string instruction, all its
+    /// sampled iterations are reported together, in front of it, or after it where a comparison may end it. `weight`:
+    /// the answer of [`weighs`](Self::weighs).
+    fn sampled(&self, registers: &Registers<'_>, access: &Access, drawn: DrawnAs, weight: f32);
 
     /// This many accesses of the calling thread were drawn and are about to happen. Returns the factor of their
     /// weight if they are to be [`sampled`](Self::sampled); `None` if not, which takes half the time. Asked before
@@ -119,9 +119,9 @@ pub fn tell_noticed(thread: &mut Thread) {
         let mut registers = thread.registers(access.ip.0);
         registers.gpr[RSP] = registers.gpr[RSP].wrapping_add(sp);
         match drawn_as {
-            Some(kind) => {
+            Some(drawn) => {
                 if let Some(weight) = weight.or_else(|| observer.weighs(1)) {
-                    observer.sampled(&registers, &access, kind, weight);
+                    observer.sampled(&registers, &access, drawn, weight);
                 }
             }
             None => observer.touched(&registers, &access),

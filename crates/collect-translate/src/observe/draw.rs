@@ -40,18 +40,20 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     };
     let mut due = strata::Due::default();
     // All in this execution, the last one counted.
-    thread.draw(Place { arena, code, id: exit.detail }, periods, |drawn| due.push(drawn.nth, drawn.store));
+    thread.draw(Place { arena, code, id: exit.detail }, periods, |drawn| {
+        due.push(drawn.nth, drawn.store, drawn.doublings);
+    });
     let counted = code.counters().get(exit.detail as usize).map_or(0, |counter| counter.sums().instructions);
     if due.count() > 0 {
         match engine.observer.weighs(due.count()) {
             Some(weight) => {
-                thread.weight = weight;
-                due = early::tell(engine, thread, exit.pc, due, counted as usize);
+                due = early::tell(engine, thread, exit.pc, due, weight, counted as usize);
+                thread.pending.add(exit.pc, &due, weight);
             }
             None => due = strata::Due::default(),
         }
     }
-    if due == strata::Due::default() && exit.back != 0 {
+    if due.count() == 0 && exit.back != 0 {
         return go_on(thread, exit.back, exit.pc);
     }
     // The thread does not go back: the arena may be emptied for the copy.

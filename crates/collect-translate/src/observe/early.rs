@@ -23,14 +23,14 @@ use crate::{
         hook::Hook,
         mode::Mode,
         split::{Known, Split},
-        strata::Due,
+        strata::{DrawnAs, Due},
     },
     threads::thread::{Noticed, Thread},
 };
 
 /// Reports those of the accesses due in the block at `pc`, of which `counted` instructions count, that can be
-/// reported now. Returns the others.
-pub fn tell(engine: &mut Engine, thread: &mut Thread, pc: u64, due: Due, counted: usize) -> Due {
+/// reported now. Returns the others. `weight`: of all of them.
+pub fn tell(engine: &mut Engine, thread: &mut Thread, pc: u64, due: Due, weight: f32, counted: usize) -> Due {
     let early = matches!(engine.cache.mode(), Mode::Sample { .. }) && engine.observer.takes_samples_early();
     if !early {
         return due;
@@ -43,13 +43,18 @@ pub fn tell(engine: &mut Engine, thread: &mut Thread, pc: u64, due: Due, counted
             split
         }
     };
-    for Known { pc, operand, sp, drawn_as, ahead } in split.now.into_iter().flatten() {
+    let mut later = Due::default();
+    for ((known, (nth, store)), doublings) in split.now.into_iter().zip(due.accesses()).zip(due.doublings()) {
+        let Some(Known { pc, operand, sp, kind, ahead }) = known else {
+            later.push(nth, store, doublings);
+            continue;
+        };
         let addr = Addr(operand.address(&thread.registers(pc)));
         let access = Access { ip: Ip(pc), addr, width: operand.width, kind: operand.kind };
-        let weight = Some(thread.weight);
-        thread.noticed.push(Noticed { access, drawn_as: Some(drawn_as), weight, ahead, sp });
+        let drawn_as = Some(DrawnAs { kind, doublings });
+        thread.noticed.push(Noticed { access, drawn_as, weight: Some(weight), ahead, sp });
     }
-    split.later
+    later
 }
 
 fn split(cache: &mut Cache, pc: u64, due: &Due, counted: usize) -> Option<Split> {
@@ -60,9 +65,6 @@ fn split(cache: &mut Cache, pc: u64, due: &Due, counted: usize) -> Option<Split>
     for ((wanted, store), place) in due.accesses().zip(&mut split.now) {
         let sampled = block.sampled(wanted, store, counted);
         *place = sampled.and_then(|(index, hook)| known(cache, &mut finder, &block, index, hook));
-        if place.is_none() {
-            split.later.push(wanted, store);
-        }
     }
     cache.spare.finder = Some(finder);
     Some(split)
@@ -72,12 +74,12 @@ fn split(cache: &mut Cache, pc: u64, due: &Due, counted: usize) -> Option<Split>
 /// already determine its address and that instruction's frame: RSP, and RBP where it is the caller's, be it in the
 /// register or saved by then.
 fn known(cache: &mut Cache, finder: &mut Finder, block: &Block, index: usize, hook: Hook) -> Option<Known> {
-    let Hook::Sample { pc, nth, store, ahead } = hook else { return None };
+    let Hook::Sample { pc, nth, store, ahead, .. } = hook else { return None };
     let Addressed::Plain(operands) = finder.operands(block.instructions.get(index)?, &mut cache.accesses)
     else {
         return None;
     };
-    let drawn_as = if store { AccessKind::Store } else { AccessKind::Load };
+    let kind = if store { AccessKind::Store } else { AccessKind::Load };
     let is_wanted = |operand: &&Operand| if store { operand.kind.writes() } else { operand.kind.reads() };
     let operand = *operands.iter().filter(is_wanted).nth(nth as usize)?;
     let mut sums = Sums::at_the_beginning();
@@ -94,7 +96,7 @@ fn known(cache: &mut Cache, finder: &mut Finder, block: &Block, index: usize, ho
     // The operands are in the order in which they are accessed.
     let earlier = operands.iter().take_while(|other| **other != operand);
     let done: i64 = earlier.map(|other| i64::from(other.kind.reads()) + i64::from(other.kind.writes())).sum();
-    Some(Known { pc, operand: sums.before(&operand)?, sp, drawn_as, ahead: i64::from(ahead) - done })
+    Some(Known { pc, operand: sums.before(&operand)?, sp, kind, ahead: i64::from(ahead) - done })
 }
 
 /// Whether RBP is an operand as a whole: an instruction that also stores may be saving it.
@@ -126,7 +128,8 @@ impl Block {
                 let rest = self.instructions.iter().take(counted).skip(index);
                 let ahead = rest.map(|decoded| decoded.statics.loads + decoded.statics.stores).sum();
                 let (pc, nth) = (instruction.ip(), wanted - before);
-                return Some((index, Hook::Sample { pc, nth, store, ahead }));
+                let of = (self.pc, wanted);
+                return Some((index, Hook::Sample { of, pc, nth, store, ahead }));
             }
             before += here;
         }

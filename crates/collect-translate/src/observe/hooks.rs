@@ -7,7 +7,11 @@ use crate::{
     blocks::cache::Cache,
     engine::Engine,
     lane::{exit::Exit, watches::Watches},
-    probes::{hook::Hook, mode::Mode, strata},
+    probes::{
+        hook::Hook,
+        mode::Mode,
+        strata::{self, DrawnAs},
+    },
     threads::{explicit::Explicit, thread::Thread},
 };
 
@@ -32,13 +36,14 @@ pub fn run(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
 
 /// The access of a [`Hook::Sample`] was drawn.
 fn notice_sample(engine: &mut Engine, thread: &mut Thread, hook: Hook) {
-    let Hook::Sample { pc, nth, store, ahead } = hook else { return };
+    let Hook::Sample { of: (block, due), pc, nth, store, ahead } = hook else { return };
+    let (doublings, weight) = thread.pending.take(block, due, store);
     let kind = if store { AccessKind::Store } else { AccessKind::Load };
     let wanted = |access: &Access| if store { access.kind.writes() } else { access.kind.reads() };
     let found = operands(engine, thread, pc);
     let mut places = found.iter().enumerate().filter(|(_, access)| wanted(access));
     if let Some((index, _)) = places.nth(nth as usize) {
-        thread.notice(&found, index, Some(kind), i64::from(ahead));
+        thread.notice(&found, index, Some((DrawnAs { kind, doublings }, weight)), i64::from(ahead));
     }
 }
 

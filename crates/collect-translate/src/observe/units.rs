@@ -7,7 +7,7 @@ use carom_base::{Access, AccessKind, Addr, LINE_BYTES};
 
 use crate::{
     blocks::{cache::Cache, place::Place},
-    probes::{countdown::Drawn, mode::Mode, units::Units},
+    probes::{countdown::Drawn, mode::Mode, strata::DrawnAs, units::Units},
     threads::thread::{Noticed, Thread, loads_and_stores},
 };
 
@@ -74,7 +74,7 @@ impl Seen<'_> {
     }
 
     /// What to report of one access of a unit.
-    pub fn notice(&self, unit: u64, index: usize, drawn_as: Option<AccessKind>) -> Option<Noticed> {
+    pub fn notice(&self, unit: u64, index: usize, drawn_as: Option<DrawnAs>) -> Option<Noticed> {
         let access = self.access(unit, index)?;
         let each: i64 = self.of_a_unit().iter().map(loads_and_stores).sum();
         let done: i64 = self.of_a_unit().iter().take(index).map(loads_and_stores).sum();
@@ -131,7 +131,8 @@ impl Seen<'_> {
         let wanted = |access: &Access| if drawn.store { access.kind.writes() } else { access.kind.reads() };
         let mut of_kind = (0..).zip(self.of_a_unit()).filter(|(_, access)| wanted(access));
         let (index, _) = of_kind.nth(drawn.nth as usize)?;
-        Some((drawn.unit, index, self.notice(drawn.unit, index, Some(kind))?))
+        let drawn_as = DrawnAs { kind, doublings: drawn.doublings };
+        Some((drawn.unit, index, self.notice(drawn.unit, index, Some(drawn_as))?))
     }
 }
 
@@ -157,9 +158,9 @@ mod tests {
         let seen = seen(Pattern::Iterations(&first, -8), 10, 20);
         let noticed = seen.notice(13, 1, None).unwrap();
         assert_eq!((noticed.access.addr.0, noticed.ahead), (0x2000 - 3 * 8, 7 * 2 - 1 + 5));
-        let drawn = seen.drawn(&Drawn { unit: 13, nth: 0, store: true }).unwrap();
+        let drawn = seen.drawn(&Drawn { unit: 13, nth: 0, store: true, doublings: 3 }).unwrap();
         assert_eq!((drawn.1, drawn.2.access.addr.0), (1, 0x2000 - 3 * 8));
-        assert!(seen.drawn(&Drawn { unit: 13, nth: 1, store: true }).is_none());
+        assert!(seen.drawn(&Drawn { unit: 13, nth: 1, store: true, doublings: 0 }).is_none());
     }
 
     /// After a comparison the pattern is that of the iteration that would have come next.

@@ -24,6 +24,8 @@ pub struct Drawn {
     /// Which of the unit's loads, or of its stores if `store` is true.
     pub nth: u32,
     pub store: bool,
+    /// How often its period is doubled.
+    pub doublings: u8,
 }
 
 impl Countdown {
@@ -39,7 +41,7 @@ impl Countdown {
     }
 }
 
-/// The number of countdowns in one allocation of 6 KiB. The counters of one fragment, and of those translated with
+/// The number of countdowns in one allocation of 8 KiB. The counters of one fragment, and of those translated with
 /// it, have adjacent numbers, so a thread uses most of an allocation.
 const CHUNK: usize = 256;
 
@@ -50,6 +52,8 @@ struct Kept {
     loaded: u64,
     /// [`Stream::next`] of loads and of stores.
     next: [u64; 2],
+    /// [`Stream::doublings`] of the same.
+    doublings: [u8; 2],
 }
 
 /// The countdowns of one thread in one arena, by counter. An arena has room for many more counters than a thread
@@ -76,7 +80,9 @@ impl Countdowns {
     pub fn get(&self, id: u64) -> Option<Countdown> {
         let id = id as usize;
         let kept = self.chunks.get(id / CHUNK)?.as_ref()?.get(id % CHUNK)?;
-        Some(Countdown { loaded: kept.loaded.checked_sub(1)?, streams: kept.next.map(Stream::at) })
+        let ([loads, stores], [l, s]) = (kept.next, kept.doublings);
+        let streams = [Stream::at(loads, l), Stream::at(stores, s)];
+        Some(Countdown { loaded: kept.loaded.checked_sub(1)?, streams })
     }
 
     /// Stores a countdown.
@@ -89,7 +95,8 @@ impl Countdowns {
         let chunk = chunk.get_or_insert_with(|| Box::new([Kept::default(); CHUNK]));
         if let Some(kept) = chunk.get_mut(id % CHUNK) {
             let next = countdown.streams.map(|stream| stream.next());
-            *kept = Kept { loaded: countdown.loaded.wrapping_add(1), next };
+            let doublings = countdown.streams.map(|stream| stream.doublings());
+            *kept = Kept { loaded: countdown.loaded.wrapping_add(1), next, doublings };
         }
     }
 }
@@ -103,11 +110,13 @@ mod tests {
         let mut countdowns = Countdowns::default();
         let ids = [0, 255, 256, 100_000];
         for id in ids {
-            countdowns.set(id, Countdown { loaded: id, streams: [Stream::at(id + 1), Stream::at(id + 2)] });
+            let streams = [Stream::at(id + 1, 3), Stream::at(id + 2, 4)];
+            countdowns.set(id, Countdown { loaded: id, streams });
         }
         for id in ids {
             let Countdown { loaded, streams } = countdowns.get(id).expect("kept");
             assert_eq!([loaded, streams[0].next(), streams[1].next()], [id, id + 1, id + 2]);
+            assert_eq!(streams.map(|stream| stream.doublings()), [3, 4]);
         }
         assert!([1, 254, 257, 512, 99_999, 1 << 40].iter().all(|id| countdowns.get(*id).is_none()));
         let chunks = countdowns.chunks.iter().flatten().count();

@@ -8,10 +8,8 @@ use crate::decode::operand::Operand;
 /// How the accesses that are due in one execution of a block are reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Split {
-    /// Reported at once.
+    /// In the order of the accesses that are due: what is reported at once. The others are reported in front of each.
     pub now: [Option<Known>; Due::MOST],
-    /// Reported in front of each.
-    pub later: Due,
 }
 
 /// An access whose address is known at the block's beginning.
@@ -23,7 +21,7 @@ pub struct Known {
     pub operand: Operand,
     /// By how much the stack pointer is larger in front of the instruction than at the beginning.
     pub sp: u64,
-    pub drawn_as: AccessKind,
+    pub kind: AccessKind,
     /// Loads and stores of the block that are counted and still to come, including this one.
     pub ahead: i64,
 }

@@ -6,7 +6,7 @@ use crate::{
     decode::block::Sums,
     probes::{
         countdown::{Countdown, Countdowns, Drawn},
-        strata::Stream,
+        strata::{self, Length, Stream},
     },
 };
 
@@ -28,6 +28,7 @@ impl Thread {
     pub fn draw(&mut self, place: Place<'_>, periods: [u64; 2], mut each: impl FnMut(Drawn)) -> u64 {
         let Some(sums) = place.sums() else { return 0 };
         let mut countdown = self.countdown(place, periods);
+        let doublings = strata::doublings();
         let value = place.code.windows().value(self.lane, place.id as usize);
         let end = countdown.loaded.wrapping_add_signed(value.wrapping_neg());
         for (store, accesses) in [(false, sums.loads), (true, sums.stores)] {
@@ -36,11 +37,14 @@ impl Thread {
                 continue;
             };
             let mut random = |n| self.random(n);
+            let wanted = Length { period, doublings };
             for _ in 0..MOST_AT_ONCE {
-                let Some((unit, nth)) = stream.take(end, accesses, period, &mut random) else { break };
-                each(Drawn { unit, nth, store });
+                let Some((unit, nth, doublings)) = stream.take(end, accesses, wanted, &mut random) else {
+                    break;
+                };
+                each(Drawn { unit, nth, store, doublings });
             }
-            stream.skip(end, accesses, period, &mut random);
+            stream.skip(end, accesses, wanted, &mut random);
         }
         self.load(place, &sums, countdown, end);
         end

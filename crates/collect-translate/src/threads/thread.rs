@@ -13,13 +13,14 @@ use carom_base_insn::{Known, Registers};
 use super::{
     books::{Books, NativeCall},
     calls::{Obstacle, Wait},
+    pending::Pending,
 };
 use crate::{
     blocks::{code::Code, exact, passages},
     decode::{block::Sums, restartable},
     lane::{records, slots::Slots},
     memory::Lanes,
-    probes::{coverage::Clock, units::Comparison},
+    probes::{coverage::Clock, strata::DrawnAs, units::Comparison},
 };
 
 /// An access to report to the observer.
@@ -27,7 +28,7 @@ use crate::{
 pub struct Noticed {
     pub access: Access,
     /// The kind as which it was sampled; `None`: it is to a watched line.
-    pub drawn_as: Option<AccessKind>,
+    pub drawn_as: Option<DrawnAs>,
     /// The answer of [`Observer::weighs`](crate::Observer::weighs) when it was drawn, if it was asked then.
     pub weight: Option<f32>,
     /// The number of accesses that are counted and still to come, including this one.
@@ -49,8 +50,8 @@ pub struct Thread {
     random: u64,
     /// Accesses to report to the observer when the dispatcher is done.
     pub noticed: Vec<Noticed>,
-    /// The weight of the samples of the block that began last.
-    pub weight: f32,
+    /// Samples of blocks that have begun.
+    pub pending: Pending,
     /// Words of the last record in its buffer, if that is explicit; 0 otherwise.
     pub explicit: usize,
     /// A repeated comparison whose accesses are all observed.
@@ -104,7 +105,7 @@ impl Thread {
             books: NonNull::new(books)?,
             random: name,
             noticed: Vec::new(),
-            weight: 1.0,
+            pending: Pending::default(),
             explicit: 0,
             comparison: None,
             has_timed: false,
@@ -222,17 +223,22 @@ impl Thread {
     }
 
     /// Notes one access of an instruction that makes these, to report it to the observer. `ahead`: loads and stores
-    /// that are counted and still to come, including all of these.
-    pub fn notice(&mut self, all: &[Access], index: usize, drawn_as: Option<AccessKind>, ahead: i64) {
+    /// that are counted and still to come, including all of these. `drawn`: how it was sampled, with the answer of
+    /// [`Observer::weighs`](crate::Observer::weighs) where that was asked.
+    pub fn notice(
+        &mut self,
+        all: &[Access],
+        index: usize,
+        drawn: Option<(DrawnAs, Option<f32>)>,
+        ahead: i64,
+    ) {
         let Some(access) = all.get(index) else { return };
         // What is stored was loaded before: `push [m]`, `call [m]`.
         let order = |(index, access): (usize, &Access)| (access.kind == AccessKind::Store, index);
         let earlier = |other: &(usize, &Access)| order(*other) < order((index, access));
         let done: i64 =
             all.iter().enumerate().filter(earlier).map(|(_, access)| loads_and_stores(access)).sum();
-        // A handler of the program may have run since the block began, and had samples of its own. That does no harm,
-        // because their weight changes slowly.
-        let weight = drawn_as.map(|_| self.weight);
+        let (drawn_as, weight) = drawn.map_or((None, None), |(drawn_as, weight)| (Some(drawn_as), weight));
         self.noticed.push(Noticed { access: *access, drawn_as, weight, ahead: ahead - done, sp: 0 });
     }
 }

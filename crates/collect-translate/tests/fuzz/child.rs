@@ -9,10 +9,11 @@ use std::{
     },
 };
 
-use carom_base::{Access, AccessKind, LINE_BYTES};
+use carom_base::{Access, LINE_BYTES};
 use carom_base_insn::Registers;
 use carom_collect_translate::{
-    Batch, Coverage, Mode, Observer, Totals, attach, detach, reserve_signals, set_mode, start, watches,
+    Batch, Coverage, DrawnAs, Mode, Observer, Totals, attach, detach, reserve_signals, set_mode, start,
+    watches,
 };
 use iced_x86::Code;
 
@@ -141,7 +142,7 @@ static SAMPLES: AtomicU64 = AtomicU64::new(0);
 struct Counts;
 
 impl Observer for Counts {
-    fn sampled(&self, _: &Registers<'_>, access: &Access, _: AccessKind, _: f32) {
+    fn sampled(&self, _: &Registers<'_>, access: &Access, _: DrawnAs, _: f32) {
         SAMPLES.fetch_add(1, Relaxed);
         SAMPLED.lock().expect("one thread").push(Seen::of(access));
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
-use carom_collect_translate::{Mode, Observer, Totals, accesses};
+use carom_collect_translate::{DrawnAs, Mode, Observer, Totals, accesses, double_periods};
 
 use crate::support::{self, Function, heap};
 
@@ -23,6 +23,8 @@ pub struct Sampled {
     pub word: u64,
     /// Its reported weight.
     pub weight: f32,
+    /// How often its period was doubled.
+    pub doublings: u8,
 }
 
 /// The result of one function.
@@ -60,10 +62,13 @@ static EARLY: AtomicBool = AtomicBool::new(false);
 static ONE_IN: AtomicU64 = AtomicU64::new(1);
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
+/// Whether the child doubles and halves the periods all the time.
+static CHANGING: AtomicBool = AtomicBool::new(false);
+
 struct Recorder;
 
 impl Observer for Recorder {
-    fn sampled(&self, registers: &Registers<'_>, access: &Access, drawn_as: AccessKind, weight: f32) {
+    fn sampled(&self, registers: &Registers<'_>, access: &Access, drawn: DrawnAs, weight: f32) {
         let shared = RECORD.load(Relaxed) as *mut Shared;
         // SAFETY: mapped before the run began.
         let length = unsafe { &(*shared).length };
@@ -74,13 +79,18 @@ impl Observer for Recorder {
             let word = unsafe { place.read_unaligned() };
             let position = accesses().unwrap_or_default();
             let registers = registers.gpr;
-            let sampled = Sampled { access: *access, drawn_as, registers, position, word, weight };
+            let DrawnAs { kind: drawn_as, doublings } = drawn;
+            let sampled = Sampled { access: *access, drawn_as, registers, position, word, weight, doublings };
             // SAFETY: as above, and in its bounds.
             let samples = unsafe { &raw mut (*shared).samples };
             // SAFETY: as above.
             let place = unsafe { samples.cast::<Sampled>().add(index) };
             // SAFETY: as above.
             unsafe { place.write(sampled) };
+        }
+        if CHANGING.load(Relaxed) {
+            // Any, also such as depend on what was sampled.
+            double_periods((access.ip.0 >> 4 ^ index as u64 >> 5) as u8 % 4);
         }
     }
 
@@ -105,6 +115,23 @@ pub fn sample(periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
 
 /// The same, with samples taken `early` or not, one in `one_in`.
 pub fn sample_when(early: bool, one_in: u64, periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
+    in_child(calls, &|shared| {
+        EARLY.store(early, Relaxed);
+        ONE_IN.store(one_in, Relaxed);
+        run_all(periods, calls, shared);
+    })
+}
+
+/// The same as [`sample`], with periods that are doubled and halved with every few samples.
+pub fn sample_changing(early: bool, periods: [u64; 2], calls: &[(Function, u64, u64)]) -> Vec<Run> {
+    in_child(calls, &|shared| {
+        EARLY.store(early, Relaxed);
+        CHANGING.store(true, Relaxed);
+        run_all(periods, calls, shared);
+    })
+}
+
+fn in_child(calls: &[(Function, u64, u64)], run: &dyn Fn(*mut Shared)) -> Vec<Run> {
     let bytes = calls.len() * size_of::<Shared>();
     // SAFETY: a new mapping.
     let shared = unsafe {
@@ -126,9 +153,7 @@ pub fn sample_when(early: bool, one_in: u64, periods: [u64; 2], calls: &[(Functi
     let child = unsafe { libc::fork() };
     heap::HEAP.unlock();
     if child == 0 {
-        EARLY.store(early, Relaxed);
-        ONE_IN.store(one_in, Relaxed);
-        run_all(periods, calls, shared);
+        run(shared);
     }
     let mut status = -1;
     // SAFETY: our child.

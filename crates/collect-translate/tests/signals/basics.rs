@@ -5,9 +5,9 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use carom_base::{Access, AccessKind};
+use carom_base::Access;
 use carom_base_insn::Registers;
-use carom_collect_translate::{Batch, Observer, Totals, bound_cache};
+use carom_collect_translate::{Batch, DrawnAs, Observer, Totals, bound_cache};
 use libc::{SA_NODEFER, SA_ONSTACK, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIGALRM, SIGUSR1, SIGUSR2};
 
 use crate::support::{begin, counted, unsignalled};
@@ -98,7 +98,7 @@ pub static RAISE_AT_SAMPLES: AtomicU64 = AtomicU64::new(0);
 struct Raiser;
 
 impl Observer for Raiser {
-    fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind, _: f32) {
+    fn sampled(&self, _: &Registers<'_>, _: &Access, _: DrawnAs, _: f32) {
         let signal = RAISE_AT_SAMPLES.load(Relaxed) as i32;
         if signal != 0 {
             raise(signal);

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
-use carom_base::{Access, AccessKind};
+use carom_base::Access;
 use carom_base_insn::Registers;
-use carom_collect_translate::{Batch, Event, Mode, Observer, Totals};
+use carom_collect_translate::{Batch, DrawnAs, Event, Mode, Observer, Totals};
 
 use crate::support::{self, Function, heap};
 
@@ -33,7 +33,7 @@ static IS_CHILD: AtomicBool = AtomicBool::new(false);
 struct Recorder;
 
 impl Observer for Recorder {
-    fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind, _: f32) {}
+    fn sampled(&self, _: &Registers<'_>, _: &Access, _: DrawnAs, _: f32) {}
 
     fn streamed(&self, name: u64, batch: &Batch<'_>) {
         let half = if IS_CHILD.load(Relaxed) { MOST } else { 0 };

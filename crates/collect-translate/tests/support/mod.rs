@@ -14,9 +14,9 @@ use std::{
     },
 };
 
-use carom_base::{Access, AccessKind};
+use carom_base::Access;
 use carom_base_insn::Registers;
-use carom_collect_translate::{Mode, Observer, Totals, attach, detach, enter, start};
+use carom_collect_translate::{DrawnAs, Mode, Observer, Totals, attach, detach, enter, start};
 
 pub type Function = unsafe extern "C" fn(u64, u64) -> u64;
 
@@ -29,7 +29,7 @@ pub static ENDING: AtomicU64 = AtomicU64::new(0);
 struct Tester;
 
 impl Observer for Tester {
-    fn sampled(&self, _: &Registers<'_>, _: &Access, _: AccessKind, _: f32) {}
+    fn sampled(&self, _: &Registers<'_>, _: &Access, _: DrawnAs, _: f32) {}
 
     /// Samples that cannot be taken early are taken as usual.
     fn takes_samples_early(&self) -> bool {

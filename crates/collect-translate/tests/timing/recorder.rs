@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use carom_base::{Access, AccessKind};
+use carom_base::Access;
 use carom_base_insn::Registers;
-use carom_collect_translate::{Batch, IpSet, Mode, Observer, Timed, Totals, set_filter, set_mode};
+use carom_collect_translate::{Batch, DrawnAs, IpSet, Mode, Observer, Timed, Totals, set_filter, set_mode};
 
 use crate::support::{self, Function, heap, unsignalled};
 
@@ -29,7 +29,7 @@ fn told() -> MutexGuard<'static, Told> {
 struct Recorder;
 
 impl Observer for Recorder {
-    fn sampled(&self, _: &Registers<'_>, access: &Access, _: AccessKind, _: f32) {
+    fn sampled(&self, _: &Registers<'_>, access: &Access, _: DrawnAs, _: f32) {
         told().sampled.push(*access);
     }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 use carom_base::{Access, AccessKind, Addr, Ip};
 use carom_base_insn::Registers;
-use carom_collect_translate::{Mode, Observer, Totals, accesses, watches};
+use carom_collect_translate::{DrawnAs, Mode, Observer, Totals, accesses, watches};
 
 use crate::support::{self, Function};
 
@@ -41,7 +41,7 @@ pub static ARM: AtomicBool = AtomicBool::new(false);
 pub struct Recorder;
 
 impl Observer for Recorder {
-    fn sampled(&self, registers: &Registers<'_>, access: &Access, kind: AccessKind, _: f32) {
+    fn sampled(&self, registers: &Registers<'_>, access: &Access, DrawnAs { kind, .. }: DrawnAs, _: f32) {
         tell(registers, access, Some(kind));
         if ARM.swap(false, Relaxed) {
             assert!(watches().unwrap().watch(access.addr.0, true, true));

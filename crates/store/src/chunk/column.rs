@@ -85,6 +85,11 @@ impl<'a> ColumnReader<'a> {
         Ok(Bytes { rest: self.column(BYTES)? })
     }
 
+    /// The next column of codes; `None` where this is the end, because the writer did not know the column yet.
+    pub fn later_bytes(&mut self) -> Result<Option<Bytes<'a>>, Damage> {
+        if self.rest.is_empty() { Ok(None) } else { self.bytes().map(Some) }
+    }
+
     /// The next column, which must be of integers.
     pub fn integers(&mut self) -> Result<Integers<'a>, Damage> {
         Ok(Integers { rest: self.column(INTEGERS)?, previous: 0 })

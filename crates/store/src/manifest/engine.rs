@@ -89,6 +89,9 @@ pub struct EngineInfo {
     pub load_period: u64,
     /// Stores between two sampled ones; 0 where stores are not sampled by number.
     pub store_period: u64,
+    /// How often the two periods above may be doubled to keep to the budget: each sample says how often they were
+    /// ([`carom_base::Sample::doublings`]). 0 where they are fixed.
+    pub doublings: u32,
     /// The share of the program's time that observation may take, in percent.
     #[serde(deserialize_with = "plain::null_is_nan")]
     pub budget_percent: f64,

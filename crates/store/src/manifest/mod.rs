@@ -31,7 +31,7 @@ pub use thread::{FrameInfo, ThreadCounters, ThreadInfo};
 pub use usage::UsageInfo;
 
 /// The version of the manifest and of what its files mean. Readers refuse higher ones.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// Everything about a recording that is not a row. The default has this carom's versions and is empty
 /// otherwise.

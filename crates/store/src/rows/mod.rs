@@ -95,12 +95,39 @@ mod tests {
             part: 5,
             outcome: SampleOutcome::Access(ACCESS),
             stack: StackId(6),
+            doublings: 7,
         };
         let skipped = Sample { outcome: SampleOutcome::Skipped(Ip(0x12), Skip::AddressLost), ..hit };
         assert_eq!(
             columns(&[hit, skipped]),
-            "i:0200 i:0400 i:0600 b:0101 b:0505 b:0183 i:2202 i:24 i:26 w:06000000000000000600000000000000",
+            "i:0200 i:0400 i:0600 b:0101 b:0505 b:0183 i:2202 i:24 i:26 w:06000000000000000600000000000000 b:0707",
         );
+    }
+
+    /// Before the period could change there was no column of doublings.
+    #[test]
+    fn columns_of_samples_of_a_fixed_period() {
+        let mut columns = ColumnWriter::default();
+        let sample = |doublings| Sample {
+            thread: ThreadId(1),
+            time: Nanos(2),
+            cpu: Cpu(3),
+            population: Population::Step,
+            part: 5,
+            outcome: SampleOutcome::Access(ACCESS),
+            stack: StackId(6),
+            doublings,
+        };
+        Sample::encode(&[sample(0)], &mut columns);
+        let mut payload = columns.into_payload();
+        // Its type, its length and its only entry.
+        payload.truncate(payload.len() - 6);
+        let decoded = Sample::decode(1, &mut ColumnReader::new(&payload));
+        assert_eq!(decoded.ok(), Some(vec![sample(0)]));
+        let mut columns = ColumnWriter::default();
+        Sample::encode(&[sample(Sample::MOST_DOUBLINGS + 1)], &mut columns);
+        let refused = Sample::decode(1, &mut ColumnReader::new(&columns.into_payload()));
+        assert_eq!(refused.err(), Some(Damage::Value));
     }
 
     #[test]

@@ -36,6 +36,7 @@ impl Row for Sample {
         columns.integers(accesses().map(|access| access.addr.0));
         columns.integers(accesses().map(|access| u64::from(access.width)));
         columns.words(rows.iter().map(|row| row.stack.0));
+        columns.bytes(rows.iter().map(|row| row.doublings));
     }
 
     fn decode(rows: u32, columns: &mut ColumnReader<'_>) -> Result<Vec<Self>, Damage> {
@@ -49,6 +50,7 @@ impl Row for Sample {
         let mut addr = columns.integers()?;
         let mut width = columns.integers()?;
         let mut stack = columns.words()?;
+        let mut doublings = columns.later_bytes()?;
         collect(rows, |_| {
             let code = outcome.read()?;
             let ip = Ip(ip.read()?);
@@ -70,6 +72,11 @@ impl Row for Sample {
                     SampleOutcome::Skipped(ip, Skip::from_u8(code & !SKIPPED).ok_or(Damage::Value)?)
                 },
                 stack: StackId(stack.read()?),
+                doublings: match &mut doublings {
+                    Some(column) => column
+                        .read_as(|doublings| (doublings <= Self::MOST_DOUBLINGS).then_some(doublings))?,
+                    None => 0,
+                },
             })
         })
     }

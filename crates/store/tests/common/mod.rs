@@ -66,6 +66,7 @@ pub fn small() -> Small {
         part: 0,
         outcome,
         stack: path.id,
+        doublings: 0,
     };
     let touch = |id: u32, ns: u64, access| Touch {
         thread: ThreadId(id),
@@ -274,18 +275,22 @@ pub fn any_sample() -> impl Strategy<Value = Sample> {
             .prop_map(|(ip, skip)| SampleOutcome::Skipped(Ip(ip), Skip::from_u8(skip).unwrap())),
     ];
     let place = (any::<u32>(), any::<u64>(), any::<u32>(), any::<u64>());
-    (place, any::<bool>(), any::<u8>(), outcome).prop_map(|(place, step, part, outcome)| {
-        let (thread, time, cpu, stack) = place;
-        Sample {
-            thread: ThreadId(thread),
-            time: Nanos(time),
-            cpu: Cpu(cpu),
-            population: if step { Population::Step } else { Population::LastInstruction },
-            part,
-            outcome,
-            stack: StackId(stack),
-        }
-    })
+    let doublings = 0..=Sample::MOST_DOUBLINGS;
+    (place, any::<bool>(), any::<u8>(), outcome, doublings).prop_map(
+        |(place, step, part, outcome, doublings)| {
+            let (thread, time, cpu, stack) = place;
+            Sample {
+                thread: ThreadId(thread),
+                time: Nanos(time),
+                cpu: Cpu(cpu),
+                population: if step { Population::Step } else { Population::LastInstruction },
+                part,
+                outcome,
+                stack: StackId(stack),
+                doublings,
+            }
+        },
+    )
 }
 
 pub fn any_event() -> impl Strategy<Value = SharingEvent> {

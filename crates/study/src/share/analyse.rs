@@ -191,6 +191,7 @@ struct Samples<'a> {
     contended_accesses: WeightedCount,
     timed: u64,
     stepped: u64,
+    doublings: BTreeMap<u8, u64>,
     skipped: BTreeMap<Skip, u64>,
 }
 
@@ -209,6 +210,7 @@ impl<'a> Samples<'a> {
             contended_accesses: WeightedCount::default(),
             timed: 0,
             stepped: 0,
+            doublings: BTreeMap::new(),
             skipped: BTreeMap::new(),
         }
     }
@@ -217,6 +219,7 @@ impl<'a> Samples<'a> {
         let weight = self.scale.sample(sample);
         if sample.part == 0 || !self.scale.by_instruction() {
             self.whole.observe(self.scale.time(sample), false, weight);
+            *self.doublings.entry(sample.doublings).or_default() += 1;
             match sample.population {
                 Population::LastInstruction => self.timed += 1,
                 Population::Step => self.stepped += 1,
@@ -232,7 +235,7 @@ impl<'a> Samples<'a> {
         let (first, last) = lines(access);
         let process = roster.keeper(sample.thread, first);
         if sample.population == Population::Step {
-            let (accesses, operations) = self.scale.step(sample.thread, access.kind);
+            let (accesses, operations) = self.scale.step(sample, access.kind);
             let core = self.scale.input.core_of(sample.cpu).unwrap_or(sample.cpu.0);
             let &Sample { thread, time, .. } = sample;
             let step = Step { thread, process, time, core, access, accesses, operations };
@@ -275,6 +278,7 @@ impl<'a> Samples<'a> {
     fn count_into(&self, quality: &mut Quality) {
         quality.last_instruction = self.timed;
         quality.step = self.stepped;
+        quality.doublings.clone_from(&self.doublings);
         quality.skipped = self.skipped.iter().map(|(why, n)| (*why, *n)).collect();
     }
 }

@@ -1,5 +1,7 @@
 //! What the sharing study concludes. Plain values: `carom-view` lays them out.
 
+use std::collections::BTreeMap;
+
 use carom_base::{AccessKind, Addr, Cpu, Population, ProcessId, SegmentId, ThreadId};
 
 use super::Primitive;
@@ -89,6 +91,8 @@ pub struct Quality {
     pub step: u64,
     /// Sharing events, unweighted.
     pub events: u64,
+    /// Samples by how often their period had been doubled ([`carom_base::Sample::doublings`]), both populations.
+    pub doublings: BTreeMap<u8, u64>,
     /// Samples without an address, by reason (see [`carom_base::Skip`]), both populations.
     pub skipped: Vec<(carom_base::Skip, u64)>,
     /// What was done and lost while recording.

@@ -1,8 +1,8 @@
 //! What one sample and one event count for.
 
-use carom_base::{AccessKind, Population, Sample, SampleOutcome, SharingEvent, ThreadId};
+use carom_base::{AccessKind, Population, Sample, SampleOutcome, SharingEvent};
 
-use super::{ShareInput, Unit};
+use super::{Periods, ShareInput, Unit};
 
 /// The weights of a recording's samples and events, in its unit.
 #[derive(Clone, Copy)]
@@ -35,20 +35,27 @@ impl<'a> Scale<'a> {
         match (self.unit, sample.population) {
             (Unit::Samples, Population::LastInstruction) => 1.0,
             (Unit::Accesses, Population::Step) => {
-                self.input.periods(sample.thread).map_or(0.0, |periods| match sample.outcome {
+                let one = |periods: Periods| match sample.outcome {
                     SampleOutcome::Access(access) => periods.accesses(access.kind),
                     SampleOutcome::Skipped(..) => periods.shortest(),
-                })
+                };
+                self.input.periods(sample.thread).map_or(0.0, |periods| one(periods) * sample.periods())
             }
             (Unit::Samples, Population::Step) | (Unit::Accesses, Population::LastInstruction) => 0.0,
         }
     }
 
-    /// The accesses and operations that a step sample stands for; 1 where not known.
-    pub fn step(self, thread: ThreadId, kind: AccessKind) -> (f64, f64) {
-        match (self.unit, self.input.periods(thread)) {
+    /// The accesses and operations that a step sample of one of this kind stands for; 1 where not known.
+    ///
+    /// A read-modify-write is drawn as its load or as its store, and the two need not have doubled their periods equally
+    /// often: as the weight of either is multiplied by what its odds were divided by, the expected sum does not change.
+    pub fn step(self, sample: &Sample, kind: AccessKind) -> (f64, f64) {
+        let times = sample.periods();
+        match (self.unit, self.input.periods(sample.thread)) {
             (Unit::Samples, _) => (1.0, 1.0),
-            (Unit::Accesses, Some(periods)) => (periods.accesses(kind), periods.operations(kind)),
+            (Unit::Accesses, Some(periods)) => {
+                (periods.accesses(kind) * times, periods.operations(kind) * times)
+            }
             (Unit::Accesses, None) => (0.0, 0.0),
         }
     }

@@ -90,9 +90,11 @@ impl TestSample {
             part: 0,
             outcome,
             stack: StackId(0x3000),
+            doublings: 0,
         })
     }
 
+    setter!(doublings(doublings: u8) self => self.0.doublings = doublings);
     setter!(step() self => self.0.population = Population::Step);
     setter!(at_ms(ms: u64) self => self.0.time = Nanos(ms * 1_000_000));
     setter!(at_ns(ns: u64) self => self.0.time = Nanos(ns));

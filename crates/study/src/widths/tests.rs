@@ -24,6 +24,7 @@ fn recorded(widths: &[u32]) -> (tempfile::TempDir, Recording) {
         part: 0,
         outcome,
         stack: StackId(0),
+        doublings: 0,
     };
     let access = |&width| Access { ip: Ip(1), addr: Addr(64), width, kind: AccessKind::Load };
     let mut samples: Vec<Sample> =

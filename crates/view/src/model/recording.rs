@@ -83,11 +83,12 @@ pub struct Engine {
     pub name: String,
     /// Why this engine was used.
     pub reason: String,
-    /// What a sample stands for: `thread time`, `N accesses`, `N loads or M stores` where these are sampled
-    /// apart, or `nothing` where everything is counted and nothing sampled.
+    /// What a sample stands for: `thread time`, `N accesses`, `N to M accesses` where the period followed the program,
+    /// `N loads or M stores` where these are sampled apart, or `nothing` where everything is counted and nothing sampled.
     pub sample_means: String,
     /// From one sample to the next, in `period_unit`, on average; 0 where nothing is sampled. Where loads and
-    /// stores have different periods, the shorter of the two.
+    /// stores have different periods, the shorter of the two; where the period followed the program, the shortest that it
+    /// could be (`quality.periods` has those that it was).
     pub period: u64,
     /// Loads from one sampled load to the next, on average; null where loads are not sampled by number.
     pub load_period: Option<u64>,
@@ -186,6 +187,9 @@ pub struct Quality {
     /// Samples of instructions that may have touched memory but whose address is not known: `skipped`
     /// without the reason `not-an-access`.
     pub unattributed: u64,
+    /// The periods that were in force, the shortest first; more than one where the period followed the program. Empty where
+    /// no sample was kept.
+    pub periods: Vec<PeriodInForce>,
     /// Samples without an address, by reason.
     pub skipped: Vec<Skipped>,
     /// Left out to stay within the budget: samples by execution (`share` by time), watchpoints (`share` by accesses), or
@@ -203,6 +207,15 @@ pub struct Quality {
     pub not_covered: Vec<NotCovered>,
     /// What the reader should know before trusting the numbers.
     pub warnings: Vec<Warning>,
+}
+
+/// A period, and the samples that were drawn with it.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct PeriodInForce {
+    /// The period, in units of the engine's `period_unit`.
+    pub period: u64,
+    /// Samples.
+    pub samples: u64,
 }
 
 /// Samples without an address, for one reason.

@@ -39,6 +39,9 @@ use crate::{
 pub fn report(run: &RunInfo, findings: &ShareFindings) -> Report {
     let quality = recording::sampled(run, &findings.quality);
     let mut report = Report::new(Command::Share, run, quality);
+    if let Some(range) = recording::range_of_accesses(&report.quality.periods) {
+        report.engine.sample_means = range;
+    }
     let names = ThreadNames::new(&report.threads);
     let share = Share {
         false_fraction: findings.false_fraction.map(interval),

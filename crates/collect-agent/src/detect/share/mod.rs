@@ -112,8 +112,8 @@ impl Detector for Share {
         let (loads, stores) = self.periods;
         let period = if sample.kind.writes() { stores } else { loads };
         with_scene(state, registers, |scene| {
-            scene.weight = relative_weight(period as f64, loads, stores);
-            self.sampled_as(scene, sample.access, sample.kind, sample.followed);
+            scene.weight = relative_weight(period as f64, loads, stores) * sample.periods();
+            self.sampled_as(scene, sample);
         });
     }
 

@@ -1,11 +1,11 @@
 //! From a sample to records for the host and watchpoints on this thread.
 
-use carom_base::{Access, AccessKind, Ip, Population, Sample, SampleOutcome, Skip, StackId};
+use carom_base::{Access, Ip, Population, Sample, SampleOutcome, Skip, StackId};
 use carom_base_detect::{Decision, Input};
 use carom_base_sys::clock;
 use carom_base_wire::{Counter, Record};
 
-use super::Share;
+use super::{super::Sample as Drawn, Share};
 use crate::{account, objects, scene::Scene, shared, thread::State, translated};
 
 impl Share {
@@ -20,30 +20,25 @@ impl Share {
     ) {
         if accesses.is_empty() {
             let skip = skip.unwrap_or(Skip::NotAnAccess);
-            record(scene, population, 0, SampleOutcome::Skipped(Ip(ip), skip), StackId::NONE);
+            record(scene, population, 0, SampleOutcome::Skipped(Ip(ip), skip), StackId::NONE, 0);
             return;
         }
         let stack = scene.stack(ip);
         for (part, access) in (0u8..).zip(accesses) {
             let access = shared::common(scene.state, self.common, *access, scene.time);
-            record(scene, population, part, SampleOutcome::Access(access), stack);
+            record(scene, population, part, SampleOutcome::Access(access), stack, 0);
             self.look_up(scene, population, access, stack, Some(1.0));
         }
     }
 
-    /// Takes an access that was sampled as one of `kind`: a read-modify-write is both a load and a store, and the
-    /// detector must see it as the one for which it was drawn. `watch`: see [`Input::watch`].
-    pub(super) fn sampled_as(
-        &self,
-        scene: &mut Scene<'_>,
-        access: Access,
-        kind: AccessKind,
-        watch: Option<f32>,
-    ) {
-        let stack = scene.stack(access.ip.0);
-        let access = shared::common(scene.state, self.common, access, scene.time);
-        record(scene, Population::Step, 0, SampleOutcome::Access(access), stack);
-        self.look_up(scene, Population::Step, Access { kind, ..access }, stack, watch);
+    /// Takes an access that was sampled: a read-modify-write is both a load and a store, and the detector must see it as
+    /// the one for which it was drawn.
+    pub(super) fn sampled_as(&self, scene: &mut Scene<'_>, sample: &Drawn) {
+        let stack = scene.stack(sample.access.ip.0);
+        let access = shared::common(scene.state, self.common, sample.access, scene.time);
+        record(scene, Population::Step, 0, SampleOutcome::Access(access), stack, sample.doublings);
+        let access = Access { kind: sample.kind, ..access };
+        self.look_up(scene, Population::Step, access, stack, sample.followed);
     }
 
     /// Passes an access to the detector of its population and carries out its decision. `watch`: see [`Input::watch`].
@@ -80,9 +75,17 @@ impl Share {
     }
 }
 
-fn record(scene: &Scene<'_>, population: Population, part: u8, outcome: SampleOutcome, stack: StackId) {
+fn record(
+    scene: &Scene<'_>,
+    population: Population,
+    part: u8,
+    outcome: SampleOutcome,
+    stack: StackId,
+    doublings: u8,
+) {
     let thread = carom_base::ThreadId(0);
-    let sample = Sample { thread, time: scene.time, cpu: scene.cpu, population, part, outcome, stack };
+    let (time, cpu) = (scene.time, scene.cpu);
+    let sample = Sample { thread, time, cpu, population, part, outcome, stack, doublings };
     scene.state.slot.push(&Record::Sample(sample));
 }
 

@@ -202,6 +202,32 @@ fn processes_are_no_groups_but_a_busy_process_has_its_pattern() {
     assert!(matches!(findings_of(&input).pattern, Some(Pattern::Groups(_))));
 }
 
+/// The first half of the accesses to each of two lines and to others is sampled at the period, the second half at eight times
+/// the period, except that one line is not accessed in the first half.
+#[test]
+fn samples_weigh_as_much_as_the_period_with_which_they_were_drawn() {
+    let sample = |thread, addr, doublings| {
+        TestSample::new(thread, Store, addr, 8).at_ms(u64::from(doublings)).doublings(doublings).step()
+    };
+    // Of 1,600 periods of accesses in all, 80 and 10 * 8 are to the first line, and 40 * 8 to the second.
+    let of_lines = [(80, 64, 0), (10, 64, 3), (40, 128, 3), (720, 4096, 0), (50, 4096, 3)];
+    let samples = of_lines
+        .into_iter()
+        .flat_map(|(number, addr, doublings)| (0..number).map(move |n| sample(n % 2, addr, doublings)));
+    let event = |addr| Event::new(0, 1).earlier_at(addr, 8).later(Store, addr, 8);
+    let events = (0..40).map(|n| event(if n % 2 == 0 { 64 } else { 128 }).at_ms(n));
+    let found = findings_of(&Synthetic::new(2).every(100, 100).samples(samples).events(events));
+    let share = |addr| found.lines.iter().find(|line| line.address == Addr(addr)).map(|line| line.share);
+    let (first, second) = (share(64).unwrap(), share(128).unwrap());
+    assert!((first.value - 0.1).abs() < 1e-12 && (second.value - 0.2).abs() < 1e-12, "{first:?} {second:?}");
+    // Σw² = 800 + 100 * 64: 900 samples are worth 1,600² / 7,200 = 356 of equal weight; Wilson: .073 to .136.
+    assert!((first.low - 0.073).abs() < 0.001 && (first.high - 0.136).abs() < 0.001, "{first:?}");
+    assert!((found.contended_share.value - 0.3).abs() < 1e-12);
+    let contended = found.communication.unwrap().contended;
+    assert_eq!(contended.map(|c| c.value), Some(100.0 * 480.0));
+    assert_eq!(found.quality.doublings, [(0, 800), (3, 100)].into());
+}
+
 #[test]
 fn shares_of_accesses_weigh_loads_and_stores_by_their_periods() {
     // Every 300th load and every 100th store. At the contended line 10 stores (1,000 accesses) and 10 loads (3,000), of

@@ -5,7 +5,7 @@ use carom_study::share::{SAMPLES_TO_SEE_A_LINE, ShareFindings, Unit};
 use super::{object, top};
 use crate::{
     RunInfo,
-    model::{EngineDelivery, MatrixUnit, NotEnoughData, Report, Share},
+    model::{EngineDelivery, MatrixUnit, NotEnoughData, PeriodInForce, Report, Share},
     words,
 };
 
@@ -21,9 +21,10 @@ const NOT_COMPARED: &str = "shared-memory-not-compared";
 /// Whether so many samples would have shown what there is.
 pub(super) fn is_told(report: &Report, share: &Share, few: &NotEnoughData) -> bool {
     let samples = ranking(report, share);
+    let limit = smallest_line(samples, &report.quality.periods);
     // Without watchpoints only what two threads do at nearly the same time is seen: absence takes more evidence.
     let watched = report.engine.delivery != EngineDelivery::PosixTimer && report.engine.watchpoints > 0;
-    if few.events == 0 && watched { samples >= ENOUGH_SAMPLES } else { smallest_line(samples) <= NEGLIGIBLE }
+    if few.events == 0 && watched { samples >= ENOUGH_SAMPLES } else { limit <= NEGLIGIBLE }
 }
 
 /// How many samples shares are of.
@@ -43,7 +44,7 @@ pub(super) fn with_what_was_not_compared(report: &Report, found: String) -> Stri
 /// That no line was seen, and which would have been.
 pub(super) fn nothing(report: &Report, share: &Share) -> String {
     let samples = ranking(report, share);
-    let limit = smallest_line(samples);
+    let limit = smallest_line(samples, &report.quality.periods);
     let often = if report.quality.events == 0 { "" } else { " more than once or twice" };
     let seen =
         format!("No line was seen to bounce between threads{often} in {} samples", words::thousands(samples));
@@ -59,10 +60,19 @@ pub(super) fn nothing(report: &Report, share: &Share) -> String {
 }
 
 /// The share of the smallest line that this many samples would have shown, rounded up to a tenth of a percent:
-/// the claim must not be larger than the evidence.
-fn smallest_line(samples: u64) -> f64 {
+/// the claim must not be larger than the evidence. Where the period changed, the line may have been accessed while it was
+/// longest: as many samples of that period would have shown as much.
+fn smallest_line(samples: u64, periods: &[PeriodInForce]) -> f64 {
     const TENTHS: f64 = 1e3;
-    (SAMPLES_TO_SEE_A_LINE / samples as f64 * TENTHS).ceil() / TENTHS
+    (SAMPLES_TO_SEE_A_LINE / (samples as f64 * part_at_longest(periods)) * TENTHS).ceil() / TENTHS
+}
+
+/// The samples of the longest period for what all stand for, as a part of all samples.
+fn part_at_longest(periods: &[PeriodInForce]) -> f64 {
+    let longest = periods.iter().map(|each| each.period).max().unwrap_or(0) as f64;
+    let samples: f64 = periods.iter().map(|each| each.samples as f64).sum();
+    let accesses: f64 = periods.iter().map(|each| each.samples as f64 * each.period as f64).sum();
+    if accesses > 0.0 { accesses / (longest * samples) } else { 1.0 }
 }
 
 /// How long to run so that no line of [`NEGLIGIBLE`] share hides, at the observed rate of samples.
@@ -134,5 +144,18 @@ pub(super) fn few_steps(share: &Share, few: &NotEnoughData) -> String {
         }
         Some(run) if run.0.is_finite() => format!("{seen}: run for at least {:.0} s.", run.0.ceil()),
         _ => format!("{seen}: run longer, or sample more often with {}.", more_samples(share)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 8,000 samples of 100 accesses and 1,000 of 800: 1.6 million accesses, or 2,000 samples of the longest period.
+    #[test]
+    fn samples_of_short_periods_tell_less_of_long_ones() {
+        let of = |period, samples| PeriodInForce { period, samples };
+        assert_eq!(part_at_longest(&[of(100, 8_000), of(800, 1_000)]) * 9_000.0, 2_000.0);
+        assert_eq!((part_at_longest(&[of(100, 7)]), part_at_longest(&[])), (1.0, 1.0));
     }
 }

@@ -86,7 +86,9 @@ impl Detector for Sampled {
         };
         let (loads, stores) = self.periods;
         let weight = relative_weight(period_of(sample.access, loads, stores), loads, stores);
-        with_scene(state, registers, |scene| self.on_sample(scene, sample.access, weight * followed));
+        with_scene(state, registers, |scene| {
+            self.on_sample(scene, sample.access, weight * followed * sample.periods());
+        });
     }
 
     fn concerns(&self, _state: &State, access: &Access) -> bool {
