@@ -66,6 +66,8 @@ pub struct State {
     pub budget: Budget,
     /// What observation takes of it.
     pub pace: Pace,
+    /// How often it has paused for the host ([`Slot::make_room`]).
+    pub paused: u32,
     /// Its slot is still its own: its end was not written yet.
     pub open: bool,
     /// The step sample in progress.

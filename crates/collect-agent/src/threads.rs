@@ -128,6 +128,7 @@ fn start_sampling(
             Budget::new(session.settings.budget_ppm, period)
         },
         pace: account::pace(session),
+        paused: 0,
         open: true,
         burst: None,
         random: seed,

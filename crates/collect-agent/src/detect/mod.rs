@@ -20,7 +20,7 @@ use carom_base_wire::{Counter, SlotHeader};
 use carom_collect_translate::{Batch, DrawnAs};
 
 pub use self::needs::Needs;
-use crate::{account, scene::Scene, session::Session, thread::State};
+use crate::{account, lock, scene::Scene, session::Session, thread::State};
 
 /// Makes the detector that a session asks for. `None` where it asks for none, or where it cannot be made, which is then
 /// noted in the journal.
@@ -216,6 +216,8 @@ impl Detectors {
         let sample = Sample { access, kind, followed, doublings };
         self.iter().for_each(|detector| detector.sampled(state, registers, &sample));
         account::pay_sample(state, begin, doublings);
+        let slot = state.slot;
+        slot.make_room(&mut state.paused, lock::sleep);
     }
 
     /// Translated code is about to make an access to data that may be watched.
