@@ -2,7 +2,7 @@
  * more threads. After each allocation the agent is asked who has allocated the block, and the answer is compared with
  * backtrace(3), which unwinds on its own. Alone there is no agent, and nothing is compared.
  *
- *     c++ -O1 -pthread planted.cpp -o planted && ./planted THREADS ROUNDS
+ *     c++ -O1 -pthread planted.cpp -o planted && ./planted THREADS ROUNDS [throw]
  */
 #include <alloca.h>
 #include <array>
@@ -131,7 +131,8 @@ template <int N> APART void plant(int round)
         break;
     }
     case 16: {
-        Node *node = new Node;
+        struct alignas(N / 20 % 2 ? 64 : 8) Aligned : Node {};
+        auto node = new Aligned;
         check(16, node, sizeof *node);
         delete node;
         return;
@@ -203,6 +204,13 @@ static void work(int first, int rounds)
 
 int main(int argc, char **argv)
 {
+    /* More than there is: an exception, through all that follows allocations. */
+    if (argc > 3)
+        try {
+            operator delete(operator new(PTRDIFF_MAX));
+            return 2;
+        } catch (const std::bad_alloc &) {
+        }
     int threads = argc > 1 ? atoi(argv[1]) : 1, rounds = argc > 2 ? atoi(argv[2]) : 3;
     ask = (Ask *)dlsym(RTLD_DEFAULT, "carom_test_allocated_by");
     void *warm[MOST];

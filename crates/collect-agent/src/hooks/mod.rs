@@ -34,7 +34,9 @@ pub fn seen_from_cache(session: &Session) -> FromCache {
     // The engine sees system calls when they leave the cache. The work of the program's heap is counted as the
     // program's.
     let mut leading_on: Vec<_> = confining::ways_to_library().collect();
-    leading_on.extend(heap::ways_on(session.settings.objects.is_some()).into_iter().flatten());
+    let followed = session.settings.objects.is_some();
+    leading_on.extend(heap::ways_on(followed).into_iter().flatten());
+    leading_on.extend(followed.then(heap::operators).into_iter().flatten());
     let addresses =
         |(hook, library): (*const c_void, *const c_void)| (hook.addr() as u64, library.addr() as u64);
     FromCache { leading_on: leading_on.into_iter().map(addresses).collect(), careful: led_on::code() }

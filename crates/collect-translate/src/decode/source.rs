@@ -16,7 +16,7 @@ pub struct Source {
     regions: Regions,
     /// Code that must not be translated: the agent's own.
     native: Vec<Range<u64>>,
-    /// Functions of the agent that only lead on to another function, and to which.
+    /// Functions in whose place others run, and which.
     aliases: FxHashMap<u64, u64>,
     /// Code of the agent that is translated, but is no part of the program.
     uncounted: Vec<Range<u64>>,
@@ -86,7 +86,7 @@ impl Source {
         self.aliases.get(&pc).copied().unwrap_or(pc)
     }
 
-    /// The agent's function `from` only leads on to `to`.
+    /// `to` runs where the program calls `from`.
     pub fn lead_on(&mut self, from: u64, to: u64) {
         self.aliases.insert(from, to);
     }

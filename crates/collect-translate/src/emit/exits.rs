@@ -50,7 +50,7 @@ impl Builder<'_> {
     pub(super) fn link(&mut self, pc: u64) {
         self.mark(pc, Undo::Nothing);
         let Self { cache, index, code, .. } = self;
-        let known = cache.translations.known(pc, code);
+        let known = cache.translations.known(cache.source.stands_for(pc), code);
         code.jump(|patch| cache.link_to(*index, pc, patch, known));
     }
 
@@ -64,7 +64,7 @@ impl Builder<'_> {
 
     pub(super) fn link_if(&mut self, condition: u8, pc: u64) {
         let Self { cache, index, code, .. } = self;
-        let known = cache.translations.known(pc, code);
+        let known = cache.translations.known(cache.source.stands_for(pc), code);
         code.jump_if(condition, |patch| cache.link_to(*index, pc, patch, known));
     }
 }

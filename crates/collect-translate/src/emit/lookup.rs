@@ -13,7 +13,11 @@ impl Cache {
         if self.mode() == Mode::Off {
             return None;
         }
-        let pc = self.source.stands_for(pc);
+        // Once: what runs instead may lead on to the function at `pc` itself.
+        self.get_itself(self.source.stands_for(pc))
+    }
+
+    fn get_itself(&mut self, pc: u64) -> Option<u64> {
         if let Some(cache) = self.translations.get(pc) {
             return Some(cache);
         }
@@ -21,7 +25,7 @@ impl Cache {
         let beside = follower.and_then(|follower| follower::side_entry(self, pc, follower));
         let found = beside.or_else(|| emit::translate(self, pc));
         // Sequences that became known meanwhile may be part of the new code.
-        if self.forget_sequences() { self.get(pc) } else { found }
+        if self.forget_sequences() { self.get_itself(pc) } else { found }
     }
 
     /// The landing of an indirect transfer to `pc`; also enters it into the table.

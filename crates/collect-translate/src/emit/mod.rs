@@ -341,7 +341,7 @@ pub fn landing(cache: &mut Cache, landing: Landing, pc: u64, body: u64) -> Optio
     if builder.code.reaches(body) {
         builder.code.jump(|_| body);
     } else {
-        builder.link(code);
+        builder.link(pc);
     }
     builder.finish().then_some(landed)
 }

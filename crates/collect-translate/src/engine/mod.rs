@@ -69,8 +69,8 @@ pub fn set_filter(instructions: Option<IpSet>) {
     with(|engine| engine.cache.set_filter(instructions.unwrap_or_else(IpSet::everything)));
 }
 
-/// Makes translated code that calls `from`, a function of the embedder that only leads on to `to`, run `to` instead.
-/// Signals must be blocked.
+/// Makes translated code that calls the function `from` run `to` instead. What `to` leads on to is not replaced again: so `to`
+/// reaches `from` by a function of the embedder that stands for it. Signals must be blocked.
 pub fn lead_on(from: u64, to: u64) {
     with(|engine| {
         engine.cache.source.lead_on(from, to);

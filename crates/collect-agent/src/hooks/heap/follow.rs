@@ -73,7 +73,7 @@ type HookStack = *const u64;
 /// # Safety
 /// `sp` is that of a hook that jumped here, and `fp` the frame pointer there.
 #[inline(always)]
-unsafe fn caller(sp: HookStack, fp: u64) -> Caller {
+pub(super) unsafe fn caller(sp: HookStack, fp: u64) -> Caller {
     // SAFETY: the hook was called.
     let ip = unsafe { *sp };
     Caller { ip, sp: sp.expose_provenance() as u64 + 8, fp }

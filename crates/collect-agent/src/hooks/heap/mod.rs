@@ -6,6 +6,8 @@
 
 mod early;
 mod follow;
+#[cfg(not(feature = "static-link"))]
+mod operators;
 
 use std::{
     ffi::c_void,
@@ -13,6 +15,8 @@ use std::{
 };
 
 use super::next::next;
+#[cfg(not(feature = "static-link"))]
+pub use operators::ways_on as operators;
 
 next!(MALLOC, c"malloc", __real_malloc, fn next_malloc(size: usize) -> *mut c_void);
 next!(CALLOC, c"calloc", __real_calloc);
