@@ -13,15 +13,18 @@ const FINEST_SHIFT: u32 = 20;
 pub struct Block {
     /// Weight of the observations that are hits.
     pub hits: f64,
+    /// Sum of their squared weights.
+    pub hits_squared: f64,
     /// Weight of all observations.
     pub weight: f64,
-    /// Sum of their squared weights.
+    /// The same of all observations.
     pub weight_squared: f64,
 }
 
 impl Block {
     pub(crate) fn add(&mut self, other: Self) {
         self.hits += other.hits;
+        self.hits_squared += other.hits_squared;
         self.weight += other.weight;
         self.weight_squared += other.weight_squared;
     }
@@ -47,15 +50,13 @@ impl Default for TimeBlocks {
 impl TimeBlocks {
     /// Adds an observation at `time` in ns. Weights that are not finite and positive are ignored.
     pub fn observe(&mut self, time: u64, hit: bool, weight: f64) {
-        self.put(
-            time,
-            Block { hits: if hit { weight } else { 0.0 }, weight, weight_squared: weight * weight },
-        );
+        let hits = if hit { weight } else { 0.0 };
+        self.put(time, Block { hits, hits_squared: hits * hits, weight, weight_squared: weight * weight });
     }
 
     /// Adds only to the hits: for a part of a whole that is counted elsewhere, and joined by [`Self::of`].
     pub fn hit(&mut self, time: u64, weight: f64) {
-        self.put(time, Block { hits: weight, weight: 0.0, weight_squared: 0.0 });
+        self.put(time, Block { hits: weight, hits_squared: weight * weight, ..Block::default() });
     }
 
     /// These hits as a part of the observations in `whole`, whose own hits are ignored.
@@ -64,13 +65,13 @@ impl TimeBlocks {
     pub fn of(&self, whole: &Self) -> Self {
         let mut joined = whole.clone();
         for block in joined.blocks.values_mut() {
-            block.hits = 0.0;
+            (block.hits, block.hits_squared) = (0.0, 0.0);
         }
         let mut part = self.clone();
         part.coarsen_to(joined.shift);
         joined.coarsen_to(part.shift);
         for (key, block) in part.blocks {
-            joined.blocks.entry(key).or_default().hits += block.hits;
+            joined.blocks.entry(key).or_default().add(Block { weight: 0.0, weight_squared: 0.0, ..block });
         }
         joined
     }
@@ -89,7 +90,9 @@ impl TimeBlocks {
     }
 
     fn put(&mut self, time: u64, block: Block) {
-        if !(block.hits.is_finite() && block.weight_squared.is_finite() && block.hits.max(block.weight) > 0.0)
+        if !(block.hits_squared.is_finite()
+            && block.weight_squared.is_finite()
+            && block.hits.max(block.weight) > 0.0)
         {
             return;
         }
@@ -125,9 +128,15 @@ mod tests {
         }
         // 65 blocks of one observation become 32 pairs and one left over.
         assert_eq!(blocks.blocks().len(), 33);
-        assert_eq!(blocks.blocks().next(), Some(Block { hits: 2.0, weight: 4.0, weight_squared: 8.0 }));
+        assert_eq!(
+            blocks.blocks().next(),
+            Some(Block { hits: 2.0, hits_squared: 4.0, weight: 4.0, weight_squared: 8.0 })
+        );
         // 33 even numbers below 65.
-        assert_eq!(blocks.total(), Block { hits: 66.0, weight: 130.0, weight_squared: 260.0 });
+        assert_eq!(
+            blocks.total(),
+            Block { hits: 66.0, hits_squared: 132.0, weight: 130.0, weight_squared: 260.0 }
+        );
     }
 
     #[test]
@@ -151,7 +160,10 @@ mod tests {
             }
         }
         let joined = part.of(&whole);
-        assert_eq!(joined.total(), Block { hits: 32.0, weight: 128.0, weight_squared: 128.0 });
+        assert_eq!(
+            joined.total(),
+            Block { hits: 32.0, hits_squared: 32.0, weight: 128.0, weight_squared: 128.0 }
+        );
         // 128 ms in 64 blocks of 2 ms; the hits fill the first 16.
         let hits: Vec<f64> = joined.blocks().map(|b| b.hits).collect();
         assert_eq!(hits, [[2.0; 16].as_slice(), &[0.0; 48]].concat());

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     fn block(hits: f64, weight: f64) -> Block {
-        Block { hits, weight, weight_squared: weight }
+        Block { hits, hits_squared: hits, weight, weight_squared: weight }
     }
 
     #[test]

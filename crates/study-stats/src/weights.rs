@@ -1,3 +1,5 @@
+use crate::Block;
+
 /// How many observations of equal weight have the variance of these unequal ones: (Σw)² / Σw².
 ///
 /// L. Kish, "Survey Sampling", Wiley 1965, section 11.7. Assumes that weights are independent of what is
@@ -13,6 +15,19 @@ pub fn effective_sample_size(weights: impl IntoIterator<Item = f64>) -> f64 {
 /// The same from sums that were kept: Σw and Σw².
 pub(crate) fn kish(sum: f64, squares: f64) -> f64 {
     if squares > 0.0 { sum * sum / squares } else { 0.0 }
+}
+
+/// How many observations of equal weight have the variance of the proportion of hits among these unequal ones, where
+/// weights may depend on what is observed: the linearised variance of a ratio of sums, Σw² (hit - p)² / (Σw)²
+/// (Cochran, "Sampling Techniques", chapter 6). `None` where all or no observations are hits.
+///
+/// A few heavy hits among many light observations are worth less than by [`kish`], and light ones seem worth more,
+/// as if no heavy one could have been a hit: so the smaller number of both is safe.
+pub(crate) fn of_proportion(total: &Block) -> Option<f64> {
+    let p = total.hits / total.weight;
+    let squares = (1.0 - 2.0 * p) * total.hits_squared + p * p * total.weight_squared;
+    let number = p * (1.0 - p) * total.weight * total.weight / squares;
+    (number.is_finite() && number > 0.0).then_some(number)
 }
 
 #[cfg(test)]
