@@ -45,6 +45,8 @@ struct Machine<'a> {
 /// Executes the rest of the passage that contains `registers.rip`. `None` where there is no passage there: the
 /// registers are then meaningless.
 pub fn finish(registers: &mut Original, slots: &mut Slots) -> Option<End> {
+    // A signal has arrived, so none were blocked. By now the word says what its handler has done.
+    slots.blocked = 0;
     // SAFETY: words only, as many as it has.
     let words = unsafe { std::mem::transmute::<Slots, [u64; WORDS]>(*slots) };
     let mut machine = Machine { registers, slots: words };
@@ -197,4 +199,36 @@ fn fs_base() -> u64 {
     // SAFETY: reads a register; that the instruction is there was checked at the start.
     unsafe { asm!("rdfsbase {}", out(reg) base, options(nostack, nomem, preserves_flags)) };
     base
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::passages::proceed;
+
+    /// A signal may arrive where signals are neither deferred nor blocked. By the time that its handler looks, all are.
+    #[test]
+    fn the_way_out_of_the_dispatcher_leads_on_wherever_it_is_interrupted() {
+        let start = proceed as *const () as u64;
+        let code = std::ptr::with_exposed_provenance::<u8>(start as usize);
+        // SAFETY: the passage, and other passages behind it.
+        let code = unsafe { std::slice::from_raw_parts(code, 512) };
+        let mut all = Decoder::with_ip(64, code, start, DecoderOptions::NONE).into_iter();
+        all.find(|instruction| is_slot(instruction, DEFERS)).unwrap();
+        let [loads_blocked, skips] = [all.next().unwrap(), all.next().unwrap()];
+        assert_eq!(skips.mnemonic(), Mnemonic::Jrcxz);
+        // In between signals are blocked.
+        let unblocked = all.skip_while(|instruction| instruction.ip() < skips.near_branch_target());
+        for interrupted in [loads_blocked, skips].into_iter().chain(unblocked) {
+            // SAFETY: words only.
+            let mut slots = unsafe { std::mem::transmute::<[u64; WORDS], Slots>([0; WORDS]) };
+            slots.blocked = 1;
+            let mut registers = Original { gpr: [0; 16], rip: interrupted.ip(), rflags: 0 };
+            assert_eq!(finish(&mut registers, &mut slots), Some(End::Next), "{interrupted}");
+            if interrupted.mnemonic() == Mnemonic::Jmp {
+                return;
+            }
+        }
+        panic!("the passage does not end");
+    }
 }
