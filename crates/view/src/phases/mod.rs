@@ -113,7 +113,10 @@ fn verdict(phases: &Phases) -> String {
     let memory = phases.memory.name().replacen('r', "R", 1);
     if phases.readings < FEW {
         let readings = words::count(phases.readings as usize, "reading");
-        return format!("The program ended after {readings} of its memory: too few to tell phases.");
+        return format!(
+            "The program ended after {readings} of its memory: too few to tell phases. `--interval 100us` reads it \
+             more often."
+        );
     }
     let told = |phase: &Phase| {
         format!("for {} it {}", duration(phase.end_s.0 - phase.start_s.0), phases.told(phase))
