@@ -3,6 +3,7 @@
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register, RflagsBits,
 };
+use rustc_hash::FxHashMap;
 
 use crate::{
     decode::{
@@ -16,70 +17,126 @@ use crate::{
 const ARITHMETIC: u32 =
     RflagsBits::OF | RflagsBits::SF | RflagsBits::ZF | RflagsBits::AF | RflagsBits::CF | RflagsBits::PF;
 
-/// Instructions looked at along one way.
-const LOOK_AHEAD: usize = 24;
+/// The most instructions that one question is worth.
+const MOST_INSTRUCTIONS: usize = 120;
 
-/// Branches followed.
-const DEPTH: u32 = 3;
-
-/// False where the code from `pc` on certainly writes every arithmetic flag before it reads it.
-///
-/// The flags are live where it is unknown what comes next: after returns, indirect calls and indirect jumps. In the
-/// ABI no flag survives a call (System V, 3.2.1), but hand-written code returns carries and comparisons in flags, and
-/// compilers test a value once in front of a `switch` and not again in its cases (CPython's `bytearray_richcompare`,
-/// by GCC 12). Known are the targets of direct calls and of entries of the linkage table ([`linkage`]).
-pub fn flags_matter(regions: &Regions, pc: u64) -> bool {
-    follow(regions, pc, ARITHMETIC, DEPTH)
+/// What is known about the flags at addresses of the program, until its code changes.
+#[derive(Debug, Default)]
+pub struct Liveness {
+    /// Flags that are dead in front of the code at an address.
+    dead: FxHashMap<u64, u32>,
+    /// Flags of which some may be live there.
+    live: FxHashMap<u64, u32>,
 }
 
-/// The same for code that begins with `block`.
-pub fn flags_matter_before(regions: &Regions, block: &Block) -> bool {
-    let mut undecided = ARITHMETIC;
-    // All of the block's instructions, whatever their number: the code after the block follows the last one.
-    for Decoded { instruction, .. } in &block.instructions {
-        match decide(regions, instruction, &mut undecided, DEPTH) {
-            Way::Decided(matter) => return matter,
-            Way::At(pc) => return follow(regions, pc, undecided, DEPTH),
-            Way::Next => {}
+impl Liveness {
+    /// Code has changed.
+    pub fn forget(&mut self) {
+        self.dead.clear();
+        self.live.clear();
+    }
+
+    /// False where the code from `pc` on certainly writes every arithmetic flag before it reads it.
+    ///
+    /// The flags are live where it is unknown what comes next: after returns, indirect calls and indirect jumps. In the
+    /// ABI no flag survives a call (System V, 3.2.1), but hand-written code returns carries and comparisons in flags,
+    /// and compilers test a value once in front of a `switch` and not again in its cases (CPython's
+    /// `bytearray_richcompare`, by GCC 12). Known are the targets of direct calls and of entries of the linkage table
+    /// ([`linkage`]).
+    pub fn flags_matter(&mut self, regions: &Regions, pc: u64) -> bool {
+        self.follow(regions, &[(pc, ARITHMETIC)])
+    }
+
+    /// The same for code that begins with `block`.
+    pub fn flags_matter_before(&mut self, regions: &Regions, block: &Block) -> bool {
+        let mut undecided = ARITHMETIC;
+        for Decoded { instruction, .. } in &block.instructions {
+            match decide(regions, instruction, &mut undecided) {
+                Way::Decided(matter) => return matter,
+                Way::To(next) => return self.follow(regions, &[(next, undecided)]),
+                Way::Either(one, other) => {
+                    return self.follow(regions, &[(one, undecided), (other, undecided)]);
+                }
+                Way::Next => {}
+            }
         }
+        self.follow(regions, &[(block.end(), undecided)])
     }
-    follow(regions, block.end(), undecided, DEPTH)
-}
 
-/// The same in front of each instruction of `block`. (It looks further ahead than [`flags_matter`], so it answers
-/// "live" no more often.)
-pub fn flags_matter_within(regions: &Regions, block: &Block) -> Vec<bool> {
-    let mut matter = Vec::with_capacity(block.instructions.len());
-    let mut behind = None;
-    for instruction in block.instructions.iter().rev().map(|decoded| &decoded.instruction) {
-        let live = match behind {
-            None if flags_matter(regions, instruction.ip()) => ARITHMETIC,
-            None => 0,
-            Some(behind) if may_leave_flags(instruction) => behind | instruction.rflags_read(),
-            Some(behind) => behind & !overwritten(instruction) | instruction.rflags_read(),
-        };
-        matter.push(live & ARITHMETIC != 0);
-        behind = Some(live);
-    }
-    matter.reverse();
-    matter
-}
-
-fn follow(regions: &Regions, mut pc: u64, mut undecided: u32, depth: u32) -> bool {
-    let mut decoder = None;
-    let mut instruction = Instruction::default();
-    for _ in 0..LOOK_AHEAD {
-        if decoder.is_none() {
-            let Some(code) = source::original(regions, pc) else {
-                // Functions of the embedder are compiled, and read no flags of their callers.
-                return !regions.is_excluded(pc);
+    /// The same in front of each instruction of `block`.
+    pub fn flags_matter_within(&mut self, regions: &Regions, block: &Block) -> Vec<bool> {
+        let mut matter = Vec::with_capacity(block.instructions.len());
+        let mut behind = None;
+        for instruction in block.instructions.iter().rev().map(|decoded| &decoded.instruction) {
+            let live = match behind {
+                None if self.flags_matter(regions, instruction.ip()) => ARITHMETIC,
+                None => 0,
+                Some(behind) if may_leave_flags(instruction) => behind | instruction.rflags_read(),
+                Some(behind) => behind & !overwritten(instruction) | instruction.rflags_read(),
             };
-            decoder = Some(Decoder::with_ip(64, code, pc, DecoderOptions::NONE));
+            matter.push(live & ARITHMETIC != 0);
+            behind = Some(live);
         }
-        decoder.iter_mut().for_each(|decoder| decoder.decode_out(&mut instruction));
-        match decide(regions, &instruction, &mut undecided, depth) {
+        matter.reverse();
+        matter
+    }
+
+    /// Whether any of these flags matters at its address. All ways are followed, each place once: a way that comes back
+    /// has read nothing on its round.
+    fn follow(&mut self, regions: &Regions, begin: &[(u64, u32)]) -> bool {
+        let mut ways = begin.to_vec();
+        let mut seen: Vec<(u64, u32)> = Vec::new();
+        let mut left = MOST_INSTRUCTIONS;
+        while let Some((pc, flags)) = ways.pop() {
+            let undecided = flags & !self.dead.get(&pc).copied().unwrap_or(0);
+            let is_seen = |&(at, of): &(u64, u32)| at == pc && undecided & !of == 0;
+            if undecided == 0 || seen.iter().any(is_seen) {
+                continue;
+            }
+            seen.push((pc, undecided));
+            let known = self.live.get(&pc).is_some_and(|live| live & !undecided == 0);
+            if known || along(regions, pc, undecided, &mut left, &mut ways) {
+                if let [(pc, flags)] = begin {
+                    self.live.insert(*pc, *flags);
+                }
+                return true;
+            }
+        }
+        for (pc, flags) in seen {
+            *self.dead.entry(pc).or_default() |= flags;
+        }
+        false
+    }
+}
+
+/// Follows the code from `pc` on to its next branch, whose ways are added to `ways`. True where it reads one of the flags
+/// that are `undecided`, or where that is unknown.
+fn along(
+    regions: &Regions,
+    pc: u64,
+    mut undecided: u32,
+    left: &mut usize,
+    ways: &mut Vec<(u64, u32)>,
+) -> bool {
+    let Some(code) = source::original(regions, pc) else {
+        // Functions of the embedder are compiled, and read no flags of their callers.
+        return !regions.is_excluded(pc);
+    };
+    let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);
+    let mut instruction = Instruction::default();
+    while *left > 0 {
+        *left -= 1;
+        decoder.decode_out(&mut instruction);
+        match decide(regions, &instruction, &mut undecided) {
             Way::Decided(matter) => return matter,
-            Way::At(next) => (decoder, pc) = (None, next),
+            Way::To(next) => {
+                ways.push((next, undecided));
+                return false;
+            }
+            Way::Either(one, other) => {
+                ways.extend([(one, undecided), (other, undecided)]);
+                return false;
+            }
             Way::Next => {}
         }
     }
@@ -92,12 +149,14 @@ enum Way {
     Decided(bool),
     /// The next instruction decides.
     Next,
-    /// The instruction at this address decides.
-    At(u64),
+    /// The code at this address decides.
+    To(u64),
+    /// They matter if they matter at one of these addresses.
+    Either(u64, u64),
 }
 
 /// Whether the flags that are `undecided` in front of `instruction` matter, where this instruction decides it.
-fn decide(regions: &Regions, instruction: &Instruction, undecided: &mut u32, depth: u32) -> Way {
+fn decide(regions: &Regions, instruction: &Instruction, undecided: &mut u32) -> Way {
     if instruction.is_invalid() || instruction.rflags_read() & *undecided != 0 {
         return Way::Decided(true);
     }
@@ -107,16 +166,15 @@ fn decide(regions: &Regions, instruction: &Instruction, undecided: &mut u32, dep
     if *undecided == 0 {
         return Way::Decided(false);
     }
-    let beyond = |pc| follow(regions, pc, *undecided, depth - 1);
     match instruction.flow_control() {
         FlowControl::Next => Way::Next,
         _ if instruction.code() == Code::Syscall => Way::Decided(true),
         FlowControl::IndirectBranch => {
-            linkage::target(regions, instruction).map_or(Way::Decided(true), Way::At)
+            linkage::target(regions, instruction).map_or(Way::Decided(true), Way::To)
         }
-        FlowControl::Call | FlowControl::UnconditionalBranch => Way::At(instruction.near_branch_target()),
-        FlowControl::ConditionalBranch if depth > 0 => {
-            Way::Decided(beyond(instruction.near_branch_target()) || beyond(instruction.next_ip()))
+        FlowControl::Call | FlowControl::UnconditionalBranch => Way::To(instruction.near_branch_target()),
+        FlowControl::ConditionalBranch => {
+            Way::Either(instruction.near_branch_target(), instruction.next_ip())
         }
         _ => Way::Decided(true),
     }
@@ -156,4 +214,39 @@ fn may_leave_flags(instruction: &Instruction) -> bool {
         instruction.op_kind(operand) == OpKind::Register && instruction.op_register(operand) == Register::CL
     });
     (shift && by_register) || instruction.has_rep_prefix() || instruction.has_repne_prefix()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::arch::naked_asm;
+
+    use super::*;
+
+    /// A loop that writes all flags but the carry; behind it the carry is written.
+    #[unsafe(naked)]
+    unsafe extern "C" fn keeps_a_dead_carry() {
+        naked_asm!("2:", "inc rax", "jz 3f", "inc rdx", "3:", "dec rcx", "jnz 2b", "xor eax, eax", "ret")
+    }
+
+    /// The same where the carry is read.
+    #[unsafe(naked)]
+    unsafe extern "C" fn keeps_a_live_carry() {
+        naked_asm!("2:", "inc rax", "jz 3f", "inc rdx", "3:", "dec rcx", "jnz 2b", "setc al", "ret")
+    }
+
+    #[test]
+    fn a_way_that_comes_back_reads_nothing() {
+        let regions = Regions::new(Vec::new()).expect("maps");
+        let mut liveness = Liveness::default();
+        let of = |function: unsafe extern "C" fn()| function as usize as u64;
+        for (function, live) in [(of(keeps_a_dead_carry), false), (of(keeps_a_live_carry), true)] {
+            // The second answer is remembered.
+            for _ in 0..2 {
+                assert_eq!(liveness.flags_matter(&regions, function), live);
+                assert_eq!(liveness.follow(&regions, &[(function, RflagsBits::CF)]), live);
+            }
+        }
+        liveness.forget();
+        assert!(liveness.dead.is_empty() && liveness.live.is_empty());
+    }
 }

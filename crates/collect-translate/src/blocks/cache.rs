@@ -9,6 +9,7 @@ use super::{
     translations::Translations,
 };
 use crate::{
+    analyse::liveness::Liveness,
     decode::source::Source,
     encode::marks::Mark,
     lane::exit::{Exit, Reason},
@@ -39,6 +40,8 @@ pub struct Cache {
     /// Code that children of a fork will run.
     pub ahead: Ahead,
     pub spare: Spare,
+    /// Where the program's flags matter.
+    pub liveness: Liveness,
 }
 
 impl Cache {
@@ -61,6 +64,7 @@ impl Cache {
             templates: Templates::default(),
             ahead: Ahead::default(),
             spare: Spare::default(),
+            liveness: Liveness::default(),
         })
     }
 

@@ -82,6 +82,10 @@ impl Cache {
 
     /// Forgets translations of any byte in these ranges.
     pub fn forget(&mut self, changed: &[Range<u64>]) {
+        if changed.is_empty() {
+            return;
+        }
+        self.liveness.forget();
         let mut dead = Vec::new();
         for code in self.arenas.iter_mut() {
             dead.extend(changed.iter().flat_map(|range| code.disown(range)));

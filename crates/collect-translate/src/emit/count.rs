@@ -2,7 +2,6 @@
 
 use super::{Builder, HOOK_BYTES, HOOK_JUMP, plan::Plan};
 use crate::{
-    analyse::liveness::flags_matter_before,
     decode::block::Block,
     encode::marks::Undo,
     lane::{
@@ -30,7 +29,7 @@ impl Builder<'_> {
         if sampled || self.times_in_copies() && !plan.timed.is_empty() {
             self.cache.arenas.counter_added(self.index, id);
         }
-        let live = flags_matter_before(self.cache.source.regions(), block);
+        let live = self.flags_matter_before(block);
         let pc = block.pc;
         let [plain, rax, flags] = if fallen {
             [Undo::Fallen, Undo::FallenRax, Undo::FallenFlags]
@@ -71,6 +70,16 @@ impl Builder<'_> {
         }
         debug_assert!(!matches!(self.mode, Mode::Sample { .. }) || !sampled || self.code.here() == body);
         self.write_token(plan);
+    }
+
+    /// Whether flags must be preserved in front of the block.
+    pub(super) fn flags_matter_before(&mut self, block: &Block) -> bool {
+        self.cache.liveness.flags_matter_before(self.cache.source.regions(), block)
+    }
+
+    /// Whether flags must be preserved in front of the code at `pc`.
+    pub(super) fn flags_matter(&mut self, pc: u64) -> bool {
+        self.cache.liveness.flags_matter(self.cache.source.regions(), pc)
     }
 
     /// Leaves for a hook, and comes back after it.

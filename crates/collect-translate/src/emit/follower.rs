@@ -8,7 +8,6 @@
 
 use super::Builder;
 use crate::{
-    analyse::liveness::flags_matter,
     blocks::{cache::Cache, code::Code, translations::Follower},
     encode::marks::Undo,
     lane::{registers::Gpr, slots::Scratch},
@@ -48,7 +47,7 @@ impl Builder<'_> {
         }
         let Some(place) = self.cache.arenas.get_mut(self.index).map(Code::add_edge) else { return };
         self.mark(pc, Undo::Fallen);
-        if flags_matter(self.cache.source.regions(), pc) {
+        if self.flags_matter(pc) {
             self.code.spill(Gpr::RAX, Scratch::C);
             self.mark(pc, Undo::FallenRax);
             self.code.count_down_through_rax(place);

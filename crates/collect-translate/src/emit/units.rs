@@ -5,7 +5,6 @@ use carom_base_insn::{Lanes, Mask, StaticAccess};
 
 use super::{Builder, plan::Plan};
 use crate::{
-    analyse::liveness::flags_matter,
     decode::block::Decoded,
     encode::marks::{Spilled, Undo},
     lane::{
@@ -139,7 +138,7 @@ impl Builder<'_> {
     /// negative.
     fn change_counter(&mut self, change: &Change, emit: impl FnOnce(&mut Self, bool)) {
         let Change { pc, before, after, hook } = *change;
-        let live = flags_matter(self.cache.source.regions(), pc);
+        let live = self.flags_matter(pc);
         if live {
             self.code.spill(Gpr::RAX, Scratch::C);
             self.mark(pc, before.rax);

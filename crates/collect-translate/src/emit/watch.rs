@@ -5,10 +5,7 @@ use super::{
     plan::{Plan, free},
 };
 use crate::{
-    analyse::{
-        group::{Group, Member, groups},
-        liveness::{flags_matter, flags_matter_within},
-    },
+    analyse::group::{Group, Member, groups},
     decode::block::Block,
     encode::marks::{Spilled, Undo},
     lane::{
@@ -39,7 +36,7 @@ impl Builder<'_> {
         if !matches!(self.mode, Mode::Watch { .. }) || plan.operands.iter().all(Vec::is_empty) {
             return Vec::new();
         }
-        let live = flags_matter_within(self.cache.source.regions(), block);
+        let live = self.cache.liveness.flags_matter_within(self.cache.source.regions(), block);
         groups(&mut self.finder, block, &plan.operands, &live, !shared)
     }
 
@@ -59,7 +56,7 @@ impl Builder<'_> {
         let member =
             |lane: u32| Member { offset: (lane * lanes.lane_bytes) as u16, mask: watches::mask(lanes.kind) };
         let members = (0..lanes.count as u32).map(member).collect();
-        let live = flags_matter(self.cache.source.regions(), instruction.ip());
+        let live = self.flags_matter(instruction.ip());
         Some((Group { at: 0, live, first, members, alone: None }, spilled))
     }
 
