@@ -15,6 +15,8 @@ pub struct Needs {
     pub tables: bool,
     /// The debug registers of the threads.
     pub registers: bool,
+    /// The positions of all threads at any time.
+    pub positions: bool,
     /// Every access.
     pub stream: bool,
     /// That nothing is counted.
@@ -46,6 +48,7 @@ impl Needs {
             samples_can_be_early: self.samples_can_be_early && other.samples_can_be_early,
             tables: self.tables || other.tables,
             registers: self.registers || other.registers,
+            positions: self.positions || other.positions,
             ..Self::default()
         })
     }

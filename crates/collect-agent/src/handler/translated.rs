@@ -29,6 +29,7 @@ pub fn on_signal(
     match state.sampler.cause(origin) {
         Some(Cause::Timer) => {
             state.samples = state.samples.wrapping_add(1);
+            carom_collect_translate::catch_up(context.raw());
             // More often at first, so that something is known of a short-lived thread.
             if state.samples.is_multiple_of(PROGRESS_EVERY) || state.samples.is_power_of_two() {
                 threads::note_progress(&state.slot);
@@ -41,6 +42,7 @@ pub fn on_signal(
             // The trap happened in the cache. Detectors need the program's own registers. The block that was
             // interrupted counts as a whole.
             let _held = carom_collect_translate::hold();
+            carom_collect_translate::catch_up(context.raw());
             let accesses = carom_collect_translate::accesses();
             let mut program = *context.raw();
             // SAFETY: our own copy.

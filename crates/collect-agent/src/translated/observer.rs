@@ -135,6 +135,9 @@ pub fn start(session: &Session, seen: &FromCache) {
     match engine::start(window::first_mode(session, mode(session)), native_code(&seen.careful), &Agent) {
         Ok(()) => {
             engine::leave_uncounted(seen.careful.clone());
+            if detect::current().is_some_and(|detectors| detectors.needs().positions) {
+                engine::count_in_memory();
+            }
             for &(hook, library) in &seen.leading_on {
                 engine::lead_on(hook, library);
             }

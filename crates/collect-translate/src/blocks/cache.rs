@@ -40,6 +40,8 @@ pub struct Cache {
     /// Code that children of a fork will run.
     pub ahead: Ahead,
     pub spare: Spare,
+    /// Loops count in registers, so that other threads may find their counts old.
+    pub counts_in_registers: bool,
     /// Where the program's flags matter.
     pub liveness: Liveness,
 }
@@ -64,6 +66,7 @@ impl Cache {
             templates: Templates::default(),
             ahead: Ahead::default(),
             spare: Spare::default(),
+            counts_in_registers: true,
             liveness: Liveness::default(),
         })
     }

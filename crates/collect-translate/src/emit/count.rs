@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The size of the code after the jump to the sampling exit: the jump itself, and what restores the flags and RAX.
-const JUMP_BYTES: u64 = 6;
+pub const JUMP_BYTES: u64 = 6;
 const FLAGS_BYTES: u64 = 3;
 const RELOAD_BYTES: u64 = 9;
 
@@ -25,7 +25,7 @@ impl Builder<'_> {
         let counter = Counter { template: plan.template, fallen, ..Counter::block(block, entry) };
         let (id, place) = arena.add_counter(counter);
         let mut body = 0;
-        let sampled = self.mode.samples() && block.sums.loads + block.sums.stores > 0;
+        let sampled = self.is_sampled(block);
         if sampled || self.times_in_copies() && !plan.timed.is_empty() {
             self.cache.arenas.counter_added(self.index, id);
         }
@@ -80,6 +80,11 @@ impl Builder<'_> {
     /// Whether flags must be preserved in front of the code at `pc`.
     pub(super) fn flags_matter(&mut self, pc: u64) -> bool {
         self.cache.liveness.flags_matter(self.cache.source.regions(), pc)
+    }
+
+    /// Whether accesses of the block are sampled.
+    pub(super) fn is_sampled(&self, block: &Block) -> bool {
+        self.mode.samples() && block.sums.loads + block.sums.stores > 0
     }
 
     /// Leaves for a hook, and comes back after it.

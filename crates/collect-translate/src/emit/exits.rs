@@ -37,9 +37,9 @@ impl Builder<'_> {
     }
 
     pub(super) fn stub(&mut self, exit: Exit, flags_in_ax: bool) -> u64 {
-        let spilled = self.spilled;
+        let (spilled, counting) = (self.spilled, self.looping.map(|looping| looping.counting));
         let arena = self.cache.arenas.get_mut(self.index);
-        arena.map_or(0, |arena| arena.stub_restoring(exit, flags_in_ax, spilled))
+        arena.map_or(0, |arena| arena.stub_restoring(exit, flags_in_ax, spilled, counting))
     }
 
     pub(super) fn literal(&mut self, value: u64) -> u64 {

@@ -8,6 +8,7 @@ mod count;
 mod exits;
 pub mod follower;
 pub mod lookup;
+mod loops;
 mod plan;
 pub mod relocate;
 mod stamp;
@@ -35,10 +36,11 @@ use crate::{
     },
     encode::{
         Emitter,
-        marks::{Marks, Spilled, Undo},
+        marks::{Mark, Marks, Spilled, Undo},
     },
     probes::mode::Mode,
 };
+use loops::Looping;
 use plan::Plan;
 use timed::{Pending, ToCopy};
 
@@ -100,6 +102,8 @@ struct Builder<'c> {
     found: Vec<Addressed>,
     /// The registers that added code has spilled at this point.
     spilled: Spilled,
+    /// The loop that counts in a register at this point.
+    looping: Option<Looping>,
     /// The jump to a copy with timed loads of the current block, and the blocks whose copies are still to be made.
     to_copy: Option<ToCopy>,
     pending: Vec<Pending>,
@@ -153,7 +157,7 @@ impl<'c> Builder<'c> {
         let Spare { code, marks, finder, .. } = &mut cache.spare;
         let code = Emitter::reusing(start, std::mem::take(code));
         let marks = Marks::reusing(start, pc, std::mem::take(marks));
-        let (finder, spilled) = (finder.take().unwrap_or_else(Finder::new), Spilled::None);
+        let (finder, spilled, looping) = (finder.take().unwrap_or_else(Finder::new), Spilled::None, None);
         let (mode, found, original) = (cache.mode(), Vec::new(), pc..pc + 1);
         let (to_copy, pending) = (None, Vec::new());
         Some(Self {
@@ -167,6 +171,7 @@ impl<'c> Builder<'c> {
             mode,
             found,
             spilled,
+            looping,
             to_copy,
             pending,
         })
@@ -227,14 +232,17 @@ impl<'c> Builder<'c> {
     }
 
     fn mark(&mut self, pc: u64, undo: Undo) {
-        self.marks.push_spilled(self.code.here(), pc, undo, self.spilled);
+        let counting = self.looping.map(|looping| looping.counting.register);
+        self.marks.push_mark(Mark { cache: self.code.here(), pc, undo, spilled: self.spilled, counting });
     }
 
     /// One block. Returns where the program continues after it, `None` where the block's end leads elsewhere.
     fn block(&mut self, block: &Block, hooks: &[Hooked], way: Way) -> Option<u64> {
         self.original = self.original.start.min(block.pc)..self.original.end.max(block.end());
         let plan = self.plan(block);
-        let follows = way == Way::Fallen && !plan.failed && self.counts_falls_in_followers();
+        let register = if way == Way::Copied { None } else { self.register_for_loop(block) };
+        let follows =
+            way == Way::Fallen && !plan.failed && register.is_none() && self.counts_falls_in_followers();
         if way == Way::Fallen && !follows {
             self.count_fall(block.pc);
         }
@@ -244,11 +252,17 @@ impl<'c> Builder<'c> {
         }
         let (mut first, shared) = (Undo::Nothing, way != Way::Copied);
         if shared {
+            if register.is_some() {
+                self.align_loop(block);
+            }
             let entry = self.code.here();
             if !follows {
                 self.cache.translations.begins(block.pc, entry);
             }
-            if self.mode != Mode::Bare {
+            if let Some(register) = register {
+                self.count_loop(block, entry, register);
+                first = Undo::Counted;
+            } else if self.mode != Mode::Bare {
                 self.count_block(block, &plan, entry, follows);
                 first = Undo::Counted;
             }

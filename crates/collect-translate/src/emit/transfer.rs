@@ -19,7 +19,9 @@ impl Builder<'_> {
                 Some(last.near_branch_target())
             }
             FlowControl::ConditionalBranch => {
-                self.conditional(last);
+                if !self.loops_back(last) {
+                    self.conditional(last);
+                }
                 Some(last.next_ip())
             }
             FlowControl::Call if last.is_call_near() => {
@@ -55,8 +57,7 @@ impl Builder<'_> {
     fn conditional(&mut self, last: &Instruction) {
         let (target, next) = (last.near_branch_target(), last.next_ip());
         if last.is_jcc_short_or_near() {
-            // iced numbers conditions from 1 in the order of the opcodes.
-            let condition = last.condition_code() as u8 - 1;
+            let condition = condition(last);
             if target == next {
                 const JCC_SHORT: u8 = 0x70;
                 self.code.raw(&[JCC_SHORT | condition, 0]);
@@ -163,4 +164,10 @@ impl Builder<'_> {
         self.mark(pc, Undo::Nothing);
         Some(Landed { at, on })
     }
+}
+
+/// The condition of a `jcc`, as in the opcode's low four bits.
+pub fn condition(branch: &Instruction) -> u8 {
+    // iced numbers conditions from 1 in the order of the opcodes.
+    branch.condition_code() as u8 - 1
 }

@@ -134,6 +134,8 @@ impl Undo {
 
     /// In an encoded mark: the spilled registers follow.
     const WITH_LENT: u8 = 0x80;
+    /// Then the register with a counter.
+    const WITH_COUNTER: u8 = 0x40;
 
     /// Whether RCX is a number of iterations that were counted but not made.
     pub const fn counts_iterations(self) -> bool {
@@ -173,6 +175,9 @@ pub struct Mark {
     pub undo: Undo,
     /// The registers that are spilled in addition.
     pub spilled: Spilled,
+    /// The register that holds the counter of the block that was counted last, with its own value in `Scratch::L`. What
+    /// memory has of the counter is old.
+    pub counting: Option<Gpr>,
 }
 
 /// The marks of a fragment in the making, in the order of cache addresses, as differences: about three bytes each.
@@ -194,7 +199,7 @@ pub struct Finished {
 impl Marks {
     /// For a fragment at `cache` made from the code at `pc`.
     pub fn new(cache: u64, pc: u64) -> Self {
-        let first = Mark { cache, pc, undo: Undo::Nothing, spilled: Spilled::None };
+        let first = Mark { cache, pc, undo: Undo::Nothing, spilled: Spilled::None, counting: None };
         Self { first, last: first, encoded: Vec::new() }
     }
 
@@ -206,20 +211,21 @@ impl Marks {
 
     /// From `cache` on, this state holds.
     pub fn push(&mut self, cache: u64, pc: u64, undo: Undo) {
-        self.push_spilled(cache, pc, undo, Spilled::None);
+        self.push_mark(Mark { cache, pc, undo, spilled: Spilled::None, counting: None });
     }
 
-    /// The same, with registers spilled.
-    pub fn push_spilled(&mut self, cache: u64, pc: u64, undo: Undo, spilled: Spilled) {
-        self.unsigned(cache.wrapping_sub(self.last.cache));
-        let step = pc.wrapping_sub(self.last.pc) as i64;
+    /// The same, with registers borrowed.
+    pub fn push_mark(&mut self, mark: Mark) {
+        self.unsigned(mark.cache.wrapping_sub(self.last.cache));
+        let step = mark.pc.wrapping_sub(self.last.pc) as i64;
         // Zigzag: small numbers of either sign become small numbers.
         self.unsigned((step << 1 ^ step >> 63) as u64);
-        match spilled.code() {
-            None => self.encoded.push(undo as u8),
-            Some(code) => self.encoded.extend([undo as u8 | Undo::WITH_LENT, code]),
-        }
-        self.last = Mark { cache, pc, undo, spilled };
+        let (spilled, counting) = (mark.spilled.code(), mark.counting.map(|register| register.0));
+        let with = |code: Option<u8>, flag| code.map_or(0, |_| flag);
+        self.encoded
+            .push(mark.undo as u8 | with(spilled, Undo::WITH_LENT) | with(counting, Undo::WITH_COUNTER));
+        self.encoded.extend(spilled.into_iter().chain(counting));
+        self.last = mark;
     }
 
     /// The marks in no more memory than they need, and the memory in which they were made.
@@ -240,7 +246,8 @@ impl Marks {
 
 impl Finished {
     const fn first(&self) -> Mark {
-        Mark { cache: self.cache, pc: self.pc, undo: Undo::Nothing, spilled: Spilled::None }
+        let (cache, pc) = (self.cache, self.pc);
+        Mark { cache, pc, undo: Undo::Nothing, spilled: Spilled::None, counting: None }
     }
 
     /// The state at `cache`; the first state if it lies before all marks.
@@ -257,9 +264,10 @@ impl Finished {
             let step = read_unsigned(&mut bytes)?;
             mark.pc = mark.pc.wrapping_add(step >> 1 ^ (step & 1).wrapping_neg());
             let undo = bytes.next()?;
-            mark.undo = *Undo::ALL.get(usize::from(undo & !Undo::WITH_LENT))?;
+            mark.undo = *Undo::ALL.get(usize::from(undo & !(Undo::WITH_LENT | Undo::WITH_COUNTER)))?;
             mark.spilled =
                 if undo & Undo::WITH_LENT == 0 { Spilled::None } else { Spilled::decode(bytes.next()?) };
+            mark.counting = if undo & Undo::WITH_COUNTER == 0 { None } else { Some(Gpr(bytes.next()?)) };
             Some(mark)
         })
     }
@@ -294,16 +302,19 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_pushed_is_found(
-            steps in prop::collection::vec((0u64..300, any::<i32>(), 0..Undo::ALL.len(), spilled()), 1..50),
+            steps in prop::collection::vec(
+                (0u64..300, any::<i32>(), 0..Undo::ALL.len(), spilled(), prop::option::of(0u8..16)),
+                1..50,
+            ),
         ) {
             let mut marks = Marks::new(0x1000, 0x5555_0000_0000);
             let (mut cache, mut pc) = (0x1000u64, 0x5555_0000_0000u64);
             let mut pushed = Vec::new();
-            for (ahead, step, undo, spilled) in steps {
+            for (ahead, step, undo, spilled, counting) in steps {
                 cache += ahead;
                 pc = pc.wrapping_add(step as i64 as u64);
-                let mark = Mark { cache, pc, undo: Undo::ALL[undo], spilled };
-                marks.push_spilled(mark.cache, mark.pc, mark.undo, spilled);
+                let mark = Mark { cache, pc, undo: Undo::ALL[undo], spilled, counting: counting.map(Gpr) };
+                marks.push_mark(mark);
                 pushed.push(mark);
             }
             let (marks, _) = marks.finish();

@@ -6,6 +6,7 @@
 mod address;
 mod edges;
 mod lanes;
+pub mod loops;
 pub mod marks;
 mod stamp;
 pub mod timing;

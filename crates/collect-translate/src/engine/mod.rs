@@ -83,6 +83,13 @@ pub fn leave_uncounted(range: Range<u64>) {
     with(|engine| engine.cache.source.leave_uncounted(range));
 }
 
+/// Counts in memory alone, so that [`totals`](crate::totals) and [`accesses_of`](crate::accesses_of) are exact for all threads at
+/// any time. Otherwise what a thread counts inside a loop is missing from its last exit, sample or [`catch_up`](crate::catch_up)
+/// on. Must be called before the first thread is attached. Signals must be blocked.
+pub fn count_in_memory() {
+    with(|engine| engine.cache.counts_in_registers = false);
+}
+
 /// Calls `work` with the engine, under its lock. Signals must be blocked.
 pub fn with(work: impl FnOnce(&mut Engine)) {
     if let Some(engine) = ENGINE.lock().as_mut() {

@@ -11,7 +11,7 @@ pub struct Slots {
     /// The GS base itself, for code that needs a plain address.
     pub this: u64,
     /// Values of registers that added code has borrowed.
-    pub scratch: [u64; 5],
+    pub scratch: [u64; 6],
     /// The target of exits: `arrive::dispatch`.
     pub dispatch: u64,
     /// Top of the engine's stack for this thread.
@@ -78,6 +78,8 @@ pub enum Scratch {
     /// addresses.
     P,
     T,
+    /// For the register that holds a counter inside a loop.
+    L,
 }
 
 impl Scratch {

@@ -10,7 +10,7 @@ use crate::{
 /// The number of loads and stores of the calling thread; a read-modify-write is both. In
 /// [`sampled`](crate::Observer::sampled) and [`touched`](crate::Observer::touched): those before the reported access.
 /// In [`streamed`](crate::Observer::streamed): up to the end of the batch, if the thread itself reports it. In a
-/// handler of the embedder: an interrupted block counts as if it were complete, as in
+/// handler of the embedder, after [`catch_up`](crate::catch_up): an interrupted block counts as if it were complete, as in
 /// [`totals`](crate::probes::totals). Costs a multiplication for each translated block. Signals must be blocked.
 pub fn accesses() -> Option<u64> {
     let pointer = current()?;
@@ -22,7 +22,8 @@ pub fn accesses() -> Option<u64> {
     accesses
 }
 
-/// The same for the thread with this name, which runs on meanwhile. Signals must be blocked.
+/// The same for the thread with this name, which runs on meanwhile: see [`count_in_memory`](crate::count_in_memory). Signals
+/// must be blocked.
 pub fn accesses_of(name: u64) -> Option<u64> {
     let mut accesses = None;
     with(|engine| {

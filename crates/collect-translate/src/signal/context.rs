@@ -7,7 +7,10 @@ use libc::{
     REG_RCX, REG_RDI, REG_RDX, REG_RIP, REG_RSI, REG_RSP, mcontext_t, ucontext_t,
 };
 
-use super::passage::{self, End};
+use super::{
+    counts::last_counter,
+    passage::{self, End},
+};
 use crate::{
     blocks::{cache::Cache, passages},
     emit::HOOK_BYTES,
@@ -21,6 +24,7 @@ use crate::{
         },
         slots::Slots,
     },
+    probes::counter::Unit,
     threads::thread::Thread,
 };
 
@@ -112,10 +116,17 @@ pub fn original_registers(context: &ucontext_t) -> Option<Original> {
     found.filter(|found| found.place != Place::Native).map(|found| found.original)
 }
 
-/// What a thread with these registers was doing.
+/// The calling thread was interrupted at `context`: its counts and its position include what only registers hold until now
+/// (loops count in registers, `emit::loops`). May be called like [`original_registers`].
+pub fn catch_up(context: &ucontext_t) {
+    let _ = original_registers(context);
+}
+
+/// What a thread with these registers was doing. What it counts in a register goes to memory.
 pub fn find(cache: &Cache, thread: &mut Thread, registers: Original) -> Found {
     let at = registers.rip;
     let ours = if let Some(mark) = cache.mark(at) {
+        write_counter(cache, thread, &registers, mark);
         in_fragment(thread.slots(), registers, mark)
     } else if cache.arenas.at(at).is_some() || passages::passages().contains(&at) {
         in_passage(thread, registers)
@@ -125,8 +136,20 @@ pub fn find(cache: &Cache, thread: &mut Thread, registers: Original) -> Found {
     ours.unwrap_or(Found { original: registers, place: Place::Native })
 }
 
+/// Where a register holds a counter, memory gets its value: whoever reads the thread's counts next finds all of them. The
+/// thread may go on as it is, for the register remains what counts.
+fn write_counter(cache: &Cache, thread: &Thread, registers: &Original, mark: Mark) {
+    if let Some(counting) = mark.counting
+        && let Some(&value) = registers.gpr.get(usize::from(counting.0))
+        && let Some((_, code)) = cache.arenas.at(registers.rip)
+        && let Some((id, _)) = last_counter(code, registers.rip, Unit::Execution)
+    {
+        code.windows().set(thread.lane, id as usize, value as i64);
+    }
+}
+
 fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> {
-    let [a, b, c, p, t] = slots.scratch;
+    let [a, b, c, p, t, l] = slots.scratch;
     let mut original = Original { rip: mark.pc, ..registers };
     if matches!(mark.undo, Undo::Stamp | Undo::StampFlags) {
         [original.gpr[RAX], original.gpr[RCX], original.gpr[RDX]] = slots.stamping;
@@ -184,7 +207,8 @@ fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> 
         Spilled::One(address) => [None, Some((address, t))],
         Spilled::Two(position, address) => [Some((position, p)), Some((address, t))],
     };
-    for (register, value) in spilled.into_iter().flatten() {
+    let counting = mark.counting.map(|register| (register, l));
+    for (register, value) in spilled.into_iter().flatten().chain(counting) {
         if let Some(place) = original.gpr.get_mut(usize::from(register.0)) {
             *place = value;
         }

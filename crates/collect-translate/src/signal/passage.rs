@@ -4,7 +4,11 @@
 //! uses only registers and slots. A signal may interrupt it anywhere. The program's state is known at its end, so the
 //! copy is advanced to there.
 
-use std::{arch::asm, mem::offset_of};
+use std::{
+    arch::asm,
+    mem::offset_of,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
@@ -125,12 +129,25 @@ impl Machine<'_> {
             _ => instruction.immediate(1),
         };
         let place = match instruction.op0_kind() {
+            OpKind::Memory if instruction.is_ip_rel_memory_operand() => {
+                self.write_counter(instruction.ip_rel_memory_address(), value);
+                return Some(());
+            }
             OpKind::Memory => self.slot(instruction)?,
             OpKind::Register => self.register(instruction.op0_register())?,
             _ => return None,
         };
         *place = value;
         Some(())
+    }
+
+    /// The counter of a loop goes from a register to its place relative to GS: for good, since the thread, should it go on
+    /// here, writes the same value again.
+    fn write_counter(&self, pseudo: u64, value: u64) {
+        let [this, ..] = self.slots;
+        let place = std::ptr::with_exposed_provenance::<AtomicU64>(this.wrapping_add(pseudo) as usize);
+        // SAFETY: a counter of the calling thread's own window, as the exit stub names it.
+        unsafe { &*place }.store(value, Relaxed);
     }
 
     /// Where a jump ends the passage; `Some(None)` if the passage continues.

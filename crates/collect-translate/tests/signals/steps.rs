@@ -11,7 +11,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use carom_collect_translate::{Original, original_registers, reserve_signals};
+use carom_collect_translate::{Original, accesses_at, original_registers, reserve_signals};
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register,
     RflagsBits,
@@ -39,6 +39,8 @@ struct Step {
     state: Original,
     /// How often stepping was suspended before.
     suspended: usize,
+    /// The thread's accesses before.
+    position: Option<u64>,
 }
 
 /// All traps.
@@ -62,7 +64,8 @@ extern "C" fn trap(_: libc::c_int, _: *mut siginfo_t, context: *mut ucontext_t) 
     // SAFETY: see `Trace`.
     let states = unsafe { &mut *TRACE.states.get() };
     if states.len() < states.capacity() {
-        states.push(Step { rip, state, suspended: LEFT.load(Relaxed) });
+        let (suspended, position) = (LEFT.load(Relaxed), accesses_at(context));
+        states.push(Step { rip, state, suspended, position });
     }
     // SAFETY: code that is about to run.
     let next = unsafe { (rip as *const [u8; 18]).read_unaligned() };
@@ -250,11 +253,9 @@ fn agrees(found: &Original, path: &[Step], stacks: [u64; 2]) -> bool {
     found == native
 }
 
-#[test]
-fn every_instruction_of_the_cache_shows_the_programs_state() {
-    let _turn = turn();
+/// The test handles SIGTRAP itself, without the engine's knowledge.
+fn trap_by_ourselves() {
     LEFT.store(0, Relaxed);
-    // The test handles SIGTRAP itself, without the engine's knowledge.
     reserve_signals(1 << (libc::SIGTRAP - 1));
     // SAFETY: plain data.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -262,6 +263,88 @@ fn every_instruction_of_the_cache_shows_the_programs_state() {
     action.sa_flags = libc::SA_SIGINFO;
     // SAFETY: a handler of this type.
     unsafe { libc::sigaction(libc::SIGTRAP, &raw const action, std::ptr::null_mut()) };
+}
+
+/// `a` times a loop of five rounds over the word at `b`, with the trap flag set.
+#[unsafe(naked)]
+unsafe extern "C" fn stepped_loops(_a: u64, _b: u64) -> u64 {
+    naked_asm!(
+        "mov r9, rdi",
+        "mov r8d, 5",
+        "2:",
+        "xor ecx, ecx",
+        "pushfq",
+        "or qword ptr [rsp], 0x100",
+        "popfq",
+        "3:",
+        "mov rdx, [rsi]",
+        "add rcx, 1",
+        "add rdx, 1",
+        "mov [rsi], rdx",
+        "cmp r8, rcx",
+        "jne 3b",
+        "pushfq",
+        "and qword ptr [rsp], ~0x100",
+        "popfq",
+        "dec r9",
+        "jnz 2b",
+        "mov rax, [rsi]",
+        "ret",
+    )
+}
+
+/// Inside of a loop, too, the position is that of the instruction, wherever in the cache the thread is.
+#[test]
+fn every_instruction_of_a_loop_has_its_position() {
+    let _turn = turn();
+    trap_by_ourselves();
+    const ROUNDS: u64 = 40;
+    const EACH: u64 = 5;
+    let mut word = 0u64;
+    let (result, found) = trace(|| counted(stepped_loops, ROUNDS, (&raw mut word) as u64).0);
+    assert_eq!(result, ROUNDS * EACH);
+    // mov rdx, [rsi]
+    let top = found.iter().map(|step| step.state.rip).find(|&pc| bytes_at(pc) == [0x48, 0x8b, 0x16]);
+    let top = top.expect("the loop was stepped");
+    // Accesses of a round of the outer loop: two pushes, two pops, two that read and write the stack; of the inner loop two.
+    const OUTER: u64 = 4 + 4 + 2 * EACH;
+    const R9: usize = 9;
+    let mut begin = None;
+    let mut steps = 0;
+    for Step { state, position, .. } in found {
+        let rounds = 2 * state.gpr[RCX];
+        // By the end of each instruction; RCX grows at the second.
+        let inside = match state.rip.wrapping_sub(top) {
+            0 => rounds,
+            3 => rounds + 1,
+            7 | 11 => rounds - 1,
+            14 | 17 | 19 => rounds,
+            _ => continue,
+        };
+        let before = (ROUNDS - state.gpr[R9]) * OUTER + inside;
+        let begins = position.expect("the thread is attached") - before;
+        assert_eq!(
+            *begin.get_or_insert(begins),
+            begins,
+            "at {:#x} in round {}",
+            state.rip - top,
+            state.gpr[RCX]
+        );
+        steps += 1;
+    }
+    // Some rounds end early, at the first exits.
+    assert!(steps > ROUNDS * EACH * 6 / 2, "{steps} steps");
+}
+
+fn bytes_at(pc: u64) -> [u8; 3] {
+    // SAFETY: code that has run.
+    unsafe { (pc as *const [u8; 3]).read_unaligned() }
+}
+
+#[test]
+fn every_instruction_of_the_cache_shows_the_programs_state() {
+    let _turn = turn();
+    trap_by_ourselves();
 
     let mut buffer = Buffer::new();
     const ROUNDS: u64 = 12;

@@ -121,6 +121,72 @@ fn every_kind_of_code_is_interrupted() {
     check(mix, rounds, 100);
 }
 
+/// `a` times: loops of 50 rounds over the memory at `b`. One keeps a carry alive, and in one all registers live.
+#[unsafe(naked)]
+unsafe extern "C" fn short_loops(_a: u64, _b: u64) -> u64 {
+    naked_asm!(
+        "push rbx",
+        "push rbp",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "xor eax, eax",
+        "mov [rsi], rax",
+        "2:",
+        "xor ecx, ecx",
+        "mov r8d, 50",
+        "3:",
+        "mov rdx, [rsi]",
+        "add rcx, 1",
+        "add rdx, 1",
+        "mov [rsi], rdx",
+        "cmp r8, rcx",
+        "jne 3b",
+        "clc",
+        "4:",
+        "adc rax, [rsi]",
+        "lea rcx, [rcx - 1]",
+        "mov r9, rcx",
+        "inc r9",
+        "dec r9",
+        "jnz 4b",
+        "mov ecx, 50",
+        "5:",
+        "lea rdx, [rdx + rbx]",
+        "lea rbp, [rbp + r9]",
+        "lea r10, [r10 + r11]",
+        "lea r12, [r12 + r13]",
+        "lea r14, [r14 + r15]",
+        "lea r8, [r8 + 1]",
+        "add rax, [rsi]",
+        "sub rax, [rsi + 8]",
+        "lea rdi, [rdi + 1]",
+        "dec rcx",
+        "jnz 5b",
+        "lea rdi, [rdi - 50]",
+        "dec rdi",
+        "jnz 2b",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbp",
+        "pop rbx",
+        "ret",
+    )
+}
+
+#[test]
+fn short_loops_are_interrupted() {
+    let rounds = match crate::MODE {
+        _ if is_sampled() => 1_500,
+        Mode::Stream => 10_000,
+        _ => 60_000,
+    };
+    check(short_loops, rounds, 100);
+}
+
 #[test]
 fn masked_moves_are_interrupted() {
     let rounds = if is_sampled() || crate::MODE == Mode::Stream { 200_000 } else { 2_000_000 };

@@ -23,10 +23,26 @@ pub(super) struct Link {
     stub: u32,
 }
 
+/// A jump back to the top of a loop that counts in a register (`emit::loops`). It leads only there, or leaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Loop {
+    /// The block's original address.
+    pub pc: u64,
+    /// The address of the displacement.
+    pub patch: u64,
+    /// Where the loop is entered, and where a round begins.
+    pub entry: u64,
+    pub top: u64,
+    /// The exit stub.
+    pub stub: u64,
+}
+
 /// The linked jumps of an arena.
 #[derive(Debug)]
 pub struct Jumps {
     pub(super) links: Vec<Link>,
+    /// By the addresses of their displacements.
+    loops: FxHashMap<u64, Loop>,
     /// How many of them have no exit stub yet, and need room for one when their block is forgotten.
     stubs_to_come: usize,
     /// By block: jumps in this arena to a block that is out of reach.
@@ -37,12 +53,13 @@ impl Jumps {
     /// None. The room is only address space, until it is used.
     pub fn new() -> Self {
         let links = Vec::with_capacity(COUNTERS_PER_ARENA);
-        Self { links, stubs_to_come: 0, springboards: FxHashMap::default() }
+        Self { links, loops: FxHashMap::default(), stubs_to_come: 0, springboards: FxHashMap::default() }
     }
 
     /// Forgets all of them.
     pub fn clear(&mut self) {
         self.links.clear();
+        self.loops.clear();
         self.springboards.clear();
         self.stubs_to_come = 0;
     }
@@ -72,6 +89,13 @@ impl Code {
 
     /// Makes a jump that leaves for the block at `pc` lead to the block's code at `to`.
     pub fn link(&mut self, pc: u64, patch: u64, to: u64) {
+        if let Some(&Loop { entry, top, .. }) = self.jumps.loops.get(&patch) {
+            // To another translation it leaves.
+            if to == entry {
+                self.patch(patch, top);
+            }
+            return;
+        }
         let stub = self.target(patch).unwrap_or_default();
         let to = if displacement(patch, to).is_some() { Some(to) } else { self.springboard(pc, to) };
         // Without room for a springboard every pass leaves. Another thread may have linked the jump meanwhile.
@@ -116,10 +140,24 @@ impl Code {
         self.jumps.links.push(Link { pc, patch, stub });
     }
 
+    /// Notes the jump back of a loop.
+    pub fn loops_back(&mut self, back: Loop) {
+        self.jumps.loops.insert(back.patch, back);
+    }
+
+    /// Makes the jumps back of such loops leave.
+    fn cut_loops(&mut self, is_cut: impl Fn(&Loop) -> bool) {
+        let cut: Vec<Loop> = self.jumps.loops.values().filter(|back| is_cut(back)).copied().collect();
+        for Loop { patch, stub, .. } in cut {
+            self.patch(patch, stub);
+        }
+    }
+
     /// Makes the jumps to the blocks in `gone` leave. Returns the blocks for which they wait from now on, with the
     /// addresses of their displacements.
     pub fn unlink(&mut self, gone: &FxHashSet<u64>) -> Vec<(u64, u64)> {
         self.jumps.springboards.retain(|pc, _| !gone.contains(pc));
+        self.cut_loops(|back| gone.contains(&back.pc));
         let cut: Vec<_> = self.jumps.links.extract_if(.., |link| gone.contains(&link.pc)).collect();
         self.cut(&cut);
         let start = self.range().start;
@@ -130,6 +168,7 @@ impl Code {
     pub fn cut_links(&mut self) {
         let cut = std::mem::take(&mut self.jumps.links);
         self.cut(&cut);
+        self.cut_loops(|_| true);
     }
 
     fn cut(&mut self, cut: &[Link]) {

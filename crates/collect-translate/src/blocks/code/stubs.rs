@@ -3,7 +3,7 @@
 use super::Code;
 use crate::{
     analyse::group::{Group, Member},
-    encode::{Emitter, marks::Spilled},
+    encode::{Emitter, loops::Counting, marks::Spilled},
     lane::{
         exit::{Exit, Reason},
         registers::Gpr,
@@ -73,9 +73,15 @@ impl Code {
         }
     }
 
-    /// As [`stub`](Self::stub); spilled registers are restored first.
-    pub fn stub_restoring(&mut self, exit: Exit, flags_in_ax: bool, spilled: Spilled) -> u64 {
-        if spilled == Spilled::None {
+    /// As [`stub`](Self::stub); borrowed registers are restored first.
+    pub fn stub_restoring(
+        &mut self,
+        exit: Exit,
+        flags_in_ax: bool,
+        spilled: Spilled,
+        counting: Option<Counting>,
+    ) -> u64 {
+        if spilled == Spilled::None && counting.is_none() {
             return self.stub(exit, flags_in_ax);
         }
         let record = self.next_cold();
@@ -87,6 +93,7 @@ impl Code {
             code.reload(Gpr::RAX, Scratch::C);
         }
         code.restore_spilled(spilled);
+        counting.into_iter().for_each(|counting| code.end_counting(counting));
         code.spill(Gpr::RAX, Scratch::A);
         code.address_of(Gpr::RAX, record);
         code.jump_gs(DISPATCH);

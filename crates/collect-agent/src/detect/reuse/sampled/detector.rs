@@ -46,6 +46,7 @@ impl Detector for Sampled {
             samples_can_be_early: false,
             tables: self.is_in_software(),
             registers: !self.is_in_software(),
+            positions: true,
             ..Needs::default()
         }
     }
