@@ -29,8 +29,9 @@ use crate::{
     probes::{counter::Counter, mode::Mode},
 };
 
-/// The usual size of the code up to and including the first count.
-const COUNTING_BYTES: u64 = 9 + 8 + 4;
+/// The size of the code that loads the counter, and of `sub`.
+const BEGIN_BYTES: u64 = 9 + 8;
+const COUNT_BYTES: u64 = 4;
 
 /// A loop that counts in a register.
 #[derive(Clone, Copy, Debug)]
@@ -65,13 +66,11 @@ impl Builder<'_> {
         free(used).next().filter(|_| flags_are_free)
     }
 
-    /// Pads in front of a loop, so that the jump back needs no padding between a comparison and itself: the two would no
-    /// longer be one operation of the processor.
+    /// Pads in front of a loop.
     pub(super) fn align_loop(&mut self, block: &Block) {
         let jump_to_exit = if self.is_sampled(block) { JUMP_BYTES } else { 0 };
-        let body: usize =
-            block.instructions.iter().rev().skip(1).map(|decoded| decoded.instruction.len()).sum();
-        self.code.align_for_jump_behind(COUNTING_BYTES + jump_to_exit + body as u64 + 1);
+        let body = block.instructions.iter().rev().skip(1).map(|decoded| decoded.instruction.len() as u64);
+        self.code.align_loop(BEGIN_BYTES, COUNT_BYTES + jump_to_exit + body.sum::<u64>() + JUMP_BYTES);
     }
 
     /// Counts a block that jumps to itself, at its entry and in each round.

@@ -1,6 +1,6 @@
 //! Counting in a register, inside of a loop.
 
-use super::{Emitter, GS, REX_W};
+use super::{ATOMIC, Emitter, GS, REL32, REX_W};
 use crate::lane::{registers::Gpr, slots::Scratch};
 
 /// A counter that a register holds.
@@ -30,6 +30,28 @@ impl Emitter {
         self.relative(pseudo, 0);
     }
 
+    /// Pads in front of a loop that begins `before` bytes later and has `bytes`, of which the last are a displacement that
+    /// can be patched. A short loop takes twice as long where it crosses a line of 64 bytes (docs/techniques.md, Counts).
+    /// And there must be no padding inside, least of all between a comparison and its jump.
+    pub fn align_loop(&mut self, before: u64, bytes: u64) {
+        const LINE: u64 = 64;
+        let top = |pad: u64| self.here() + pad + before;
+        let lines = |pad| (top(pad) + bytes - 1) / LINE - top(pad) / LINE;
+        let is_whole = |pad| (top(pad) + bytes - REL32) % ATOMIC + REL32 <= ATOMIC;
+        let pad = (0..LINE).filter(|&pad| is_whole(pad)).min_by_key(|&pad| (lines(pad), pad));
+        self.pad(pad.unwrap_or(0));
+    }
+
+    /// `nop`, this many bytes (Intel SDM volume 2, NOP).
+    fn pad(&mut self, mut bytes: u64) {
+        const LONGEST: [u8; 8] = [0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];
+        while bytes >= LONGEST.len() as u64 {
+            self.raw(&LONGEST);
+            bytes -= LONGEST.len() as u64;
+        }
+        (0..bytes).for_each(|_| self.raw(&[0x90]));
+    }
+
     /// `sub register, 1`
     pub fn decrement(&mut self, register: Gpr) {
         self.raw(&[REX_W | register.high(), 0x83, 0xe8 | register.low(), 1]);
@@ -49,5 +71,18 @@ mod tests {
         assert_eq!(code(&|e| e.end_counting(counting)), "mov gs:[0FF01000h],r9; mov r9,gs:[30h]");
         assert_eq!(code(&|e| e.decrement(Gpr::RDX)), "sub rdx,1");
         assert_eq!(code(&|e| e.decrement(Gpr(12))), "sub r12,1");
+    }
+
+    #[test]
+    fn a_loop_lies_in_as_few_lines_as_it_can() {
+        for (start, bytes) in (0..64).flat_map(|start| [20, 35, 64, 70, 200].map(|bytes| (start, bytes))) {
+            let mut code = Emitter::at(0x1000_0000 + start);
+            code.align_loop(17, bytes);
+            let top = code.here() + 17;
+            let lines = (top + bytes - 1) / 64 - top / 64 + 1;
+            // 64 bytes would have to begin with a line, and then the displacement is whole.
+            assert_eq!(lines, bytes.div_ceil(64), "{start} {bytes}");
+            assert!((top + bytes - 4) % 8 <= 4, "{start} {bytes}");
+        }
     }
 }
