@@ -41,6 +41,7 @@ pub use heap_type::HeapType;
 pub use loops::Loop;
 pub(crate) use object::UNKNOWN_HEAP;
 pub use process::{Images, Mapping, Module, Note, Problem, StackFrame, Symbols, ThreadStack};
+pub use short::is_reserved;
 pub use source::Excerpt;
 pub(crate) use source::Sources;
 pub(crate) use subscripts::array_of;
@@ -126,9 +127,15 @@ mod number {
 }
 
 impl ArrayObject {
-    /// Whether its elements are of a type with fields.
+    /// Whether its elements are of a type with fields that the program declares: its author can align it.
     pub fn is_of_records(&self) -> bool {
-        ["struct ", "class ", "union "].iter().any(|keyword| self.element.starts_with(keyword))
+        short::record(&self.element).is_some_and(|name| !short::is_of_library(name))
+    }
+
+    /// Whether its elements are of a type with fields that a language's library declares, other than atomic numbers.
+    pub fn is_of_library_records(&self) -> bool {
+        let is_number = |name: &str| name.starts_with("Atomic") || name.starts_with("std::atomic");
+        short::record(&self.element).is_some_and(|name| short::is_of_library(name) && !is_number(name))
     }
 
     /// The number of the element that holds this byte.

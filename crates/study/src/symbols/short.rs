@@ -40,9 +40,78 @@ pub(super) fn of_rust(name: &str) -> String {
     short + &segment
 }
 
+/// Types of Rust's standard library that elements of arrays are of, without their modules; those with parameters as they begin.
+const OF_RUST: [&str; 25] = [
+    "Arc<",
+    "Atomic<",
+    "AtomicBool",
+    "AtomicI16",
+    "AtomicI32",
+    "AtomicI64",
+    "AtomicI8",
+    "AtomicIsize",
+    "AtomicPtr<",
+    "AtomicU16",
+    "AtomicU32",
+    "AtomicU64",
+    "AtomicU8",
+    "AtomicUsize",
+    "Box<",
+    "Cell<",
+    "Instant",
+    "Mutex<",
+    "Option<",
+    "Rc<",
+    "RefCell<",
+    "RwLock<",
+    "String",
+    "UnsafeCell<",
+    "Vec<",
+];
+
+/// The beginnings of the names of C's and C++'s.
+const OF_C: [&str; 3] = ["std::", "pthread_", "sem_t"];
+
+/// The name of a type with fields, which debug information states with its keyword; `None` for other types.
+pub(super) fn record(element: &str) -> Option<&str> {
+    ["struct ", "class ", "union "].iter().find_map(|keyword| element.strip_prefix(keyword))
+}
+
+/// Whether a language's library declares the type with this name.
+pub(super) fn is_of_library(name: &str) -> bool {
+    let is = |of: &&str| name == *of || of.ends_with('<') && name.starts_with(*of);
+    OF_RUST.iter().any(is) || OF_C.iter().any(|begin| name.starts_with(begin)) || is_reserved(name)
+}
+
+/// Whether a name of C or C++ is reserved for its library: one that begins with an underscore and another one or a capital
+/// (C11, 7.1.3; C++17, lex.name).
+pub fn is_reserved(name: &str) -> bool {
+    name.strip_prefix('_')
+        .is_some_and(|rest| rest.starts_with(|next: char| next == '_' || next.is_ascii_uppercase()))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::of_rust;
+    use super::{is_of_library, of_rust, record};
+
+    #[test]
+    fn types_of_libraries_are_known_by_their_names() {
+        for element in [
+            "struct AtomicU64",
+            "struct AtomicPtr<Node>",
+            "struct Mutex<Job>",
+            "class std::atomic<long>",
+            "struct __node",
+        ] {
+            assert!(record(element).is_some_and(is_of_library), "{element}");
+        }
+        for element in
+            ["struct AtomicIndex", "struct Stringer", "struct worker", "class Mutexes", "struct _node"]
+        {
+            assert!(record(element).is_some_and(|name| !is_of_library(name)), "{element}");
+        }
+        assert_eq!(record("long int"), None);
+    }
 
     #[test]
     fn modules_and_defaults_are_left_out() {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use carom_base::LINE_BYTES;
 use carom_study::{
     share::{ByteRange, Handed, LineFinding, Padding, Parts},
-    symbols::{ArrayObject, DataObject, ObjectKind},
+    symbols::{self, ArrayObject, DataObject, ObjectKind},
 };
 
 use super::language::Language;
@@ -101,11 +101,18 @@ fn all(finding: &LineFinding, padding: &Padding) -> Vec<String> {
 fn names(finding: &LineFinding, offsets: &[u32], names: &[String]) -> Vec<String> {
     let name = |(index, &offset): (usize, &u32)| {
         let name = names.get(index).filter(|name| !name.is_empty()).map(String::as_str);
-        let name = name.or_else(|| range_at(finding, offset)?.field.as_deref());
+        let name = name.or_else(|| range_at(finding, offset)?.field.as_deref()).map(declared);
         let next = offsets.get(index + 1).copied().unwrap_or(u32::MAX);
         name.map_or_else(|| bytes(finding, offset..next), |name| format!("`{name}`"))
     };
     offsets.iter().enumerate().map(name).collect()
+}
+
+/// The name up to the first part that is reserved for a library: what the program's author has declared and can move.
+fn declared(name: &str) -> &str {
+    let mut components = name.match_indices('.').map(|(at, _)| at);
+    let reserved = components.find(|at| name.get(at + 1..).is_some_and(symbols::is_reserved));
+    reserved.and_then(|at| name.get(..at)).unwrap_or(name)
 }
 
 /// The bytes that threads touch in this part of the line.
@@ -136,6 +143,9 @@ fn elements(finding: &LineFinding, array: &ArrayObject) -> String {
             language.allocate()
         ),
         true => format!("{head}. Align the type to {LINE_BYTES} bytes: {}.", language.align_type()),
+        false if array.is_of_library_records() => {
+            format!("{head}. Give each element a cache line ({}).", language.spread_elements())
+        }
         false => format!(
             "{head}. Let each thread work on a variable of its own and store it once at the end{}, or give each element a \
              cache line ({}).",
@@ -179,7 +189,7 @@ fn matrix(finding: &LineFinding) -> Option<bool> {
 /// What to say of threads that OpenMP has made; nothing of others.
 fn in_openmp<'a>(finding: &LineFinding, text: &'a str) -> &'a str {
     const RUNTIMES: [&str; 3] = ["libgomp", "libomp", "libiomp"];
-    let runs = |frame: &carom_study::symbols::Frame| {
+    let runs = |frame: &symbols::Frame| {
         let module = frame.module.as_ref().and_then(|path| path.file_name());
         module.is_some_and(|name| RUNTIMES.iter().any(|runtime| name.to_string_lossy().starts_with(runtime)))
     };
@@ -209,7 +219,7 @@ pub fn share_less(finding: &LineFinding, object: &DataObject, offset: u32, width
     let bytes = words::bytes(offset, width);
     let what = match field {
         None if is_unnamed(object) => format!("{bytes} of this line"),
-        name => format!("`{}` ({bytes})", name.unwrap_or(&object.name)),
+        name => format!("`{}` ({bytes})", name.map_or(object.name.as_str(), declared)),
     };
     let why = if is_partly_false(finding) {
         "the same threads write the other fields here, too, and each would still move between them"
@@ -355,4 +365,52 @@ fn users(users: &[Frame]) -> String {
 
 fn range_at(finding: &LineFinding, offset: u32) -> Option<&ByteRange> {
     finding.layout.iter().find(|range| range.offset == offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use carom_base::Addr;
+    use carom_study::share::Parts;
+
+    use super::*;
+    use crate::sample;
+
+    fn advice(element: &str) -> String {
+        let line = sample::two().1.lines.remove(0);
+        let of = ArrayObject {
+            base: Addr(0),
+            name: Some("of_thread".into()),
+            element: element.into(),
+            element_bytes: 8,
+        };
+        part(
+            &line,
+            &line.object,
+            &Padding { at_line_offsets: vec![8], fields: Vec::new(), of: Parts::Elements(of) },
+        )
+    }
+
+    /// Nobody can align the types of a library.
+    #[test]
+    fn elements_of_types_of_a_library_get_a_line_each() {
+        let ends = |element: &str, end: &str| assert!(advice(element).ends_with(end), "{}", advice(element));
+        ends("struct worker", "Align the type to 64 bytes: `_Alignas(64)` at its first member.");
+        ends(
+            "struct Mutex<Job>",
+            "Give each element a cache line (an array of structs that are aligned to 64 bytes).",
+        );
+        ends(
+            "long int",
+            "or give each element a cache line (an array of structs that are aligned to 64 bytes).",
+        );
+        assert_eq!(advice("struct AtomicU64").replace("struct AtomicU64", "long int"), advice("long int"));
+    }
+
+    /// Fields of `std::vector` and its like.
+    #[test]
+    fn names_end_where_those_of_a_library_begin() {
+        let names =
+            ["results._M_impl._M_finish", "lists[2].head.__next", "server._requests", "plain"].map(declared);
+        assert_eq!(names, ["results", "lists[2].head", "server._requests", "plain"]);
+    }
 }
