@@ -1,17 +1,19 @@
 //! Functions that are known to lock, to count references, or to make accesses for others.
 
+use std::borrow::Cow;
+
 use super::Primitive::{self};
 use super::{c_library, own_count, own_lock};
-use crate::symbols::{Frame, Layer, layer};
+use crate::symbols::{Frame, Layer, is_only_placed, layer};
 
 use Primitive::{
-    Allocator, Barrier, Channel, Condition, Critical, Interpreter, Mutex, Once, OwnLock, ReferenceCount,
-    RwLock, Semaphore, Spinlock, Stream,
+    Allocator, Barrier, Channel, Condition, Critical, Interpreter, Mutex, Once, OpenMp, OwnLock,
+    ReferenceCount, RwLock, Semaphore, Spinlock, Stream,
 };
 
 /// Functions by the beginnings of their names, leading underscores left out: of POSIX threads, C11, GNU and LLVM OpenMP, GLib,
 /// and of C++ and Rust where symbols have their scopes.
-const FUNCTIONS: [(&str, Primitive); 50] = [
+const FUNCTIONS: [(&str, Primitive); 56] = [
     ("pthread_mutex_", Mutex),
     ("mtx_", Mutex),
     ("omp_set_lock", Mutex),
@@ -19,7 +21,7 @@ const FUNCTIONS: [(&str, Primitive); 50] = [
     ("omp_set_nest_lock", Mutex),
     ("omp_unset_nest_lock", Mutex),
     ("GOMP_critical_", Critical),
-    ("GOMP_atomic_", Mutex),
+    ("GOMP_atomic_", Critical),
     ("kmpc_critical", Critical),
     ("kmpc_end_critical", Critical),
     ("kmp_acquire_", Mutex),
@@ -46,6 +48,12 @@ const FUNCTIONS: [(&str, Primitive); 50] = [
     ("g_cond_", Condition),
     ("std::condition_variable", Condition),
     ("std::sys::sync::condvar::", Condition),
+    ("GOMP_loop_", OpenMp),
+    ("gomp_iter_", OpenMp),
+    ("GOMP_task", OpenMp),
+    ("gomp_barrier_handle_tasks", OpenMp),
+    ("kmpc_dispatch_", OpenMp),
+    ("kmpc_omp_task", OpenMp),
     ("pthread_barrier_", Barrier),
     ("gomp_barrier_", Barrier),
     ("gomp_team_barrier_", Barrier),
@@ -112,6 +120,9 @@ const HELPERS: [&str; 12] = [
 const HELPER_SOURCES: [&str; 5] =
     ["/ext/atomicity.h", "/bits/atomic_base.h", "/bits/gthr", "/core/src/sync/atomic.rs", "/lock_api-"];
 
+/// Files of the runtimes of GNU and LLVM.
+const OPENMP: [&str; 3] = ["libgomp", "libomp", "libiomp"];
+
 /// Files of CPython and Ruby: programs and libraries.
 const INTERPRETERS: [&str; 4] = ["python3", "libpython3", "ruby", "libruby"];
 
@@ -130,21 +141,30 @@ pub(super) fn of_function(frame: &Frame) -> Option<Primitive> {
     known.map(|(_, primitive)| *primitive).or_else(|| interpreter(frame)).or_else(own)
 }
 
-/// A function that only makes accesses for its caller; in a library, also one that has lost its name.
+/// A function that only makes accesses for its caller; in a language's library, also one that has lost its name.
 pub(super) fn helps(frame: &Frame) -> bool {
     let file = frame.file.as_deref().unwrap_or_default();
-    match frame.function.as_deref() {
+    match frame.function.as_deref().filter(|name| !is_only_placed(name)) {
         Some(name) => {
             let name = name.trim_start_matches('_');
             HELPERS.iter().any(|beginning| name.starts_with(beginning))
                 || HELPER_SOURCES.iter().any(|part| file.contains(part))
         }
-        None => frame.module.as_ref().is_some_and(|module| module.to_string_lossy().contains(".so")),
+        None => layer(frame) == Layer::Library,
     }
+}
+
+/// A function of an OpenMP runtime, with or without a name.
+pub(super) fn is_of_openmp(frame: &Frame) -> bool {
+    file_name(frame).is_some_and(|module| OPENMP.iter().any(|beginning| module.starts_with(beginning)))
+}
+
+fn file_name(frame: &Frame) -> Option<Cow<'_, str>> {
+    Some(frame.module.as_ref()?.file_name()?.to_string_lossy())
 }
 
 /// The module has a lock that only one thread holds, and whoever holds it has all objects.
 fn interpreter(frame: &Frame) -> Option<Primitive> {
-    let module = frame.module.as_ref()?.file_name()?.to_string_lossy();
+    let module = file_name(frame)?;
     INTERPRETERS.iter().any(|beginning| module.starts_with(beginning)).then_some(Interpreter)
 }

@@ -93,6 +93,7 @@ impl Cell {
     /// Whether both are part of one lock, or the like.
     pub fn is_one_with(&self, other: &Self) -> bool {
         match (&self.part, &other.part) {
+            (Some(own), Some(others)) if own.of == others.of && own.of.is_of_library() => true,
             (Some(own), Some(others)) if own.of == others.of => match (&own.whole, &others.whole) {
                 (Some(own), Some(others)) => own == others,
                 _ => self.used_with(other),

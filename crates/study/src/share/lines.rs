@@ -69,11 +69,11 @@ fn finding(
         .collect();
     let contention = |cell: &Cell, part: &Part| Contended {
         primitive: part.of,
-        name: part
-            .whole
-            .clone()
-            .or_else(|| Some(primitive::whole(&name(cell)?).to_owned()))
-            .filter(|_| !part.of.is_of_library()),
+        name: match part.of {
+            Primitive::LibraryState => called(&named, cell.extent),
+            of if of.is_of_library() => None,
+            _ => part.whole.clone().or_else(|| Some(primitive::whole(&name(cell)?).to_owned())),
+        },
         users: users_of(&named, part.of, cell.extent),
         elsewhere: false,
         several: false,
@@ -168,6 +168,20 @@ fn users_of(sites: &[Site], of: Primitive, extent: Extent) -> Vec<Frame> {
     }
     found.truncate(MAX_USERS);
     found
+}
+
+/// The function of a library that most of those call who touch these bytes.
+fn called(sites: &[Site], extent: Extent) -> Option<String> {
+    let touching = sites
+        .iter()
+        .filter(|site| Extent { offset: site.offset, width: site.width }.common(extent).is_some());
+    let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
+    for site in touching {
+        if let Some(function) = primitive::called(&site.frames) {
+            *seen.entry(function).or_default() += site.seen;
+        }
+    }
+    seen.into_iter().max_by_key(|(_, seen)| *seen).map(|(function, _)| function.to_owned())
 }
 
 /// A process that has the line and its address there; where processes share it, what of.

@@ -9,7 +9,7 @@ use super::layout::{Cell, Part, cells};
 use super::tally::{LineKey, LineTally, SiteKey, SiteTally};
 use super::{Primitive, own_lock, primitive};
 use crate::recording::Names;
-use crate::symbols::array_of;
+use crate::symbols::{DataObject, ObjectKind, array_of, is_of_library};
 
 /// The primitives that accesses belong to, by where they are made.
 #[derive(Default)]
@@ -32,9 +32,14 @@ impl Primitives {
             let field = names.field(process, at, cell.extent.width);
             let part = |(of, whole): (Primitive, &str)| Part { of, whole: Some(whole.to_owned()) };
             let by_type = field.as_deref().and_then(primitive::of_field).map(part);
-            cell.part = by_type
-                .or_else(|| self.by_code(cell, &sites, roster, names).map(|of| Part { of, whole: None }))
-                .or_else(|| Some(part((Primitive::OwnLock, own_lock::of_field(field.as_deref()?)?))));
+            let by_code = self.by_code(cell, &sites, roster, names).map(|of| Part { of, whole: None });
+            cell.part = if of_library(&names.object(process, at)) {
+                let known = |part: &Part| part.of.is_of_library() || part.of == Primitive::Critical;
+                by_code.filter(known).or(Some(Part { of: Primitive::LibraryState, whole: None }))
+            } else {
+                let own = || Some(part((Primitive::OwnLock, own_lock::of_field(field.as_deref()?)?)));
+                by_type.or(by_code).or_else(own)
+            };
             cell.array = field.as_deref().and_then(|name| Some(array_of(name)?.to_owned()));
             cell.named = field.is_some();
             fields.push(field);
@@ -79,6 +84,11 @@ impl Primitives {
         let known = self.0.entry((process, ip, stack));
         *known.or_insert_with(|| primitive::of_path(&names.call_path(process, ip, stack)))
     }
+}
+
+/// Whether this is a variable of a language's library, whose fields are no business of the program's author.
+fn of_library(object: &DataObject) -> bool {
+    object.kind == ObjectKind::Global && object.declared.as_ref().is_some_and(is_of_library)
 }
 
 /// A lock of several fields, of which only the functions tell that they are one, has the name of the struct.

@@ -3,7 +3,7 @@
 //! The bytes of a lock belong together: all its threads use all of them. So nothing inside one is false sharing, and no advice
 //! takes it apart.
 
-use super::known_code::{helps, of_function};
+use super::known_code::{helps, is_of_openmp, of_function};
 use crate::symbols::{Frame, Layer, layer};
 
 /// What threads use to take turns or to count their references.
@@ -35,6 +35,10 @@ pub enum Primitive {
     Channel,
     /// What an interpreter locks: all its objects.
     Interpreter,
+    /// What OpenMP's runtime keeps for a team of threads: iterations and tasks to hand out, and who waits.
+    OpenMp,
+    /// What a language's library keeps for all threads, other than the above: the numbers of `rand`, the time zone.
+    LibraryState,
     /// The number of those that hold an object: `shared_ptr`, `Arc`.
     ReferenceCount,
 }
@@ -57,17 +61,27 @@ impl Primitive {
 
     /// Whether it is all of an object of a library, in whose fields the program's author has no interest.
     pub const fn is_of_library(self) -> bool {
-        matches!(self, Self::Stream | Self::Allocator | Self::Channel | Self::Interpreter)
+        matches!(
+            self,
+            Self::Stream
+                | Self::Allocator
+                | Self::Channel
+                | Self::Interpreter
+                | Self::OpenMp
+                | Self::LibraryState
+        )
     }
 }
 
-use Primitive::{Condition, Mutex, RwLock, Spinlock};
+use Primitive::{Condition, Mutex, OpenMp, RwLock, Spinlock};
 
 /// The primitive whose code makes an access with this call path (innermost function first). A mutex that is part of a stream or
 /// of an allocator is that one's.
 pub(super) fn of_path(path: &[Frame]) -> Option<Primitive> {
     let mut within = path.iter().skip_while(|frame| helps(frame)).map_while(of_function);
-    let innermost = within.next()?;
+    let Some(innermost) = within.next() else {
+        return path.first().filter(|frame| is_of_openmp(frame)).map(|_| OpenMp);
+    };
     Some(within.find(|outer| outer.is_of_library()).unwrap_or(innermost))
 }
 
@@ -79,6 +93,14 @@ pub(super) fn user(path: &[Frame]) -> Option<&Frame> {
             && of_function(frame).is_none()
             && layer(frame) == Layer::Program
     })
+}
+
+/// The function of a library that the program calls in this path.
+pub(super) fn called(path: &[Frame]) -> Option<&str> {
+    let user = user(path)?;
+    let library =
+        path.iter().take_while(|frame| *frame != user).filter(|frame| layer(frame) == Layer::Library);
+    library.filter_map(|frame| frame.function.as_deref()).last()
 }
 
 /// Whether the function that makes the access gives a lock back. Where it is taken is what people look for.
@@ -144,6 +166,40 @@ mod tests {
         assert!(gives_back(&within) && !gives_back(&mutex));
         // What a function does itself while it holds a lock is data.
         assert_eq!(of_path(&path(&[("push", "queue.c"), ("main", "main.c")])), None);
+    }
+
+    #[test]
+    fn openmp_hands_out_iterations_and_tasks() {
+        let next = path(&[
+            ("gomp_iter_dynamic_next", ""),
+            ("GOMP_loop_nonmonotonic_dynamic_next", ""),
+            ("sum", "sum.c"),
+        ]);
+        assert_eq!(of_path(&next), Some(OpenMp));
+        let task = path(&[("gomp_mutex_lock_slow", ""), ("GOMP_task", ""), ("sort", "sort.c")]);
+        assert_eq!(of_path(&task), Some(OpenMp));
+        let idle = path(&[("gomp_barrier_handle_tasks", ""), ("gomp_team_barrier_wait_end", "")]);
+        assert_eq!(of_path(&idle), Some(OpenMp));
+        // Debian's library has the names that it exports.
+        let stripped = |caller: (&str, &str)| {
+            let mut path = path(&[("function at 0xe700", ""), caller]);
+            path[0].module = Some("/usr/lib/libgomp.so.1".into());
+            of_path(&path)
+        };
+        assert_eq!(stripped(("sum", "sum.c")), Some(OpenMp));
+        assert_eq!(stripped(("GOMP_critical_start", "")), Some(Critical));
+    }
+
+    #[test]
+    fn the_function_that_the_program_calls_is_the_outermost_of_the_library() {
+        let libc = |function: &str| Frame {
+            module: Some("/lib/libc.so.6".into()),
+            ..path(&[(function, "random.c")]).remove(0)
+        };
+        let rand: Vec<Frame> =
+            [libc("__random"), libc("rand")].into_iter().chain(path(&[("throw", "dice.c")])).collect();
+        assert_eq!(called(&rand), Some("rand"));
+        assert_eq!(called(&path(&[("throw", "dice.c")])), None);
     }
 
     /// What native code does that an interpreter has called is its own.

@@ -78,6 +78,15 @@ fn dwarf_frames(place: &Place<'_>, probe: u64) -> Vec<Frame> {
     frames
 }
 
+/// How functions without names are called: by where they are.
+const STUB: &str = "stub in ";
+const PLACE: &str = "function at ";
+
+/// Whether this says only where a function is.
+pub(crate) fn is_only_placed(function: &str) -> bool {
+    function.starts_with(STUB) || function.starts_with(PLACE)
+}
+
 /// The name of a function that was not inlined, of which DWARF says `known`.
 ///
 /// DWARF has the one name that the function was compiled under, in libc `__GI___libc_malloc`; the symbol table
@@ -96,8 +105,8 @@ fn real_function(place: &Place<'_>, probe: u64, known: Option<String>) -> Option
         (None, Some((_, symbol))) => Some(demangle(symbol)),
         (None, None) => match elf::section_at(&image.sections, probe) {
             // One unwind entry covers all stubs of a jump table.
-            Some(section) if section.name.starts_with(".plt") => Some(format!("stub in `{}`", section.name)),
-            _ => image.unwind.smallest(probe).map(|(range, ())| format!("function at {:#x}", range.start)),
+            Some(section) if section.name.starts_with(".plt") => Some(format!("{STUB}`{}`", section.name)),
+            _ => image.unwind.smallest(probe).map(|(range, ())| format!("{PLACE}{:#x}", range.start)),
         },
     }
 }

@@ -36,6 +36,7 @@ mod units;
 
 pub use allocator::is_of_library;
 pub(crate) use allocator::{Layer, layer, wraps_allocator};
+pub(crate) use code::is_only_placed;
 pub use generated::{Description, GeneratedCode, Malformed};
 pub use heap_type::HeapType;
 pub use loops::Loop;

@@ -192,6 +192,10 @@ fn contention(share: &Share, (finding, line): Top<'_>, names: &ThreadNames) -> S
         Some(name) => format!("{} in {}", of.primitive.named(name, of.several), object(finding)),
         None if of.primitive == Primitive::Critical => "a critical section of OpenMP".into(),
         None if of.primitive == Primitive::Interpreter => "the lock of the interpreter".into(),
+        None if of.primitive == Primitive::OpenMp => "the runtime of OpenMP".into(),
+        None if of.primitive == Primitive::LibraryState => {
+            format!("what a library keeps for all threads, {}", object(finding))
+        }
         None if finding.spread => format!("{} in {}", of.primitive.plural(), object(finding)),
         None => format!("a {} in {}", of.primitive.noun(), object(finding)),
     };

@@ -277,7 +277,12 @@ pub fn contend(object: &DataObject, of: &Contended) -> String {
     if of.elsewhere
         && !matches!(
             of.primitive,
-            Primitive::Stream | Primitive::Allocator | Primitive::Channel | Primitive::Interpreter
+            Primitive::Stream
+                | Primitive::Allocator
+                | Primitive::Channel
+                | Primitive::Interpreter
+                | Primitive::OpenMp
+                | Primitive::LibraryState
         )
     {
         return format!(
@@ -327,6 +332,20 @@ pub fn contend(object: &DataObject, of: &Contended) -> String {
         Primitive::Interpreter => "Threads take turns in the interpreter, and its objects move between them. Use processes, which have \
                                    interpreters of their own, or call code that gives the lock back while it works."
             .into(),
+        Primitive::OpenMp => format!(
+            "Threads use the runtime of OpenMP{users} for little work each time. Let it hand out larger pieces: of loops by a chunk \
+             size (`schedule(dynamic, 1000)`) or `schedule(static)`, of tasks by a larger `grainsize` or fewer levels; and let \
+             threads meet less often."
+        ),
+        Primitive::LibraryState => format!(
+            "{} one state for all threads. Call it less often, or take a function that has a state for each thread (as `rand_r` in C, \
+             an engine of `<random>` in C++).",
+            match of.name.as_deref() {
+                Some(name) if users.is_empty() => format!("The library function `{name}` keeps"),
+                Some(name) => format!("The library function `{name}`, called{users}, keeps"),
+                None => format!("A library function that is called{users} keeps"),
+            }
+        ),
         Primitive::Once => {
             format!("Every use checks {what}{users}. Check once and keep the result.")
         }
@@ -349,6 +368,8 @@ pub fn no_padding(of: &Contended) -> &'static str {
         | Primitive::Allocator
         | Primitive::Channel
         | Primitive::Interpreter
+        | Primitive::OpenMp
+        | Primitive::LibraryState
         | Primitive::ReferenceCount => " Padding does not help.",
         Primitive::Condition | Primitive::Semaphore | Primitive::Barrier | Primitive::Once => "",
     }

@@ -85,6 +85,8 @@ fn contended(of: &share::Contended) -> Contended {
             share::Primitive::Allocator => Primitive::Allocator,
             share::Primitive::Channel => Primitive::Channel,
             share::Primitive::Interpreter => Primitive::Interpreter,
+            share::Primitive::OpenMp => Primitive::OpenMp,
+            share::Primitive::LibraryState => Primitive::LibraryState,
             share::Primitive::ReferenceCount => Primitive::ReferenceCount,
         },
         name: of.name.clone(),

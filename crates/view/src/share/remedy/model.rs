@@ -64,6 +64,11 @@ pub enum Primitive {
     Channel,
     /// What an interpreter locks: all its objects.
     Interpreter,
+    /// What OpenMP's runtime keeps for a team of threads: iterations and tasks to hand out, and who waits.
+    #[serde(rename = "openmp")]
+    OpenMp,
+    /// What a language's library keeps for all threads; `name` is the function that the program calls.
+    LibraryState,
     /// The number of those that hold an object.
     ReferenceCount,
 }
@@ -85,6 +90,8 @@ impl Primitive {
             Self::Allocator => "lock of the allocator",
             Self::Channel => "channel",
             Self::Interpreter => "lock of the interpreter",
+            Self::OpenMp => "runtime of OpenMP",
+            Self::LibraryState => "state of the library function",
             Self::ReferenceCount => "reference count",
         }
     }

@@ -143,3 +143,47 @@ fn what_is_written_once_for_others_is_not_contended() {
     let answer = Event::new(0, 1).later(Store, 0, 8).at_ms(500).written_at_ms(1);
     assert_eq!(few(&written_once().events([answer])), (1, Some(5)), "the other thread writes");
 }
+
+/// A variable of the C library that `rand` uses, which the program calls in `throw`.
+struct OfLibrary;
+
+impl Names for OfLibrary {
+    fn call_path(&mut self, _: ProcessId, _: Ip, _: StackId) -> Vec<Frame> {
+        let frame = |function: &str, module: &str| Frame {
+            function: Some(function.to_owned()),
+            module: Some(module.into()),
+            ..Frame::default()
+        };
+        vec![frame("__random", "/lib/libc.so.6"), frame("rand", "/lib/libc.so.6"), frame("throw", "dice")]
+    }
+
+    fn object(&mut self, process: ProcessId, at: Addr) -> DataObject {
+        let declared = Some(Frame { module: Some("/lib/libc.so.6".into()), ..Frame::default() });
+        DataObject { declared, ..OneVariable.object(process, at) }
+    }
+
+    fn field(&mut self, _: ProcessId, at: Addr, _: u32) -> Option<String> {
+        Some(if at.0 < 4 { "lock" } else { "unsafe_state.fptr" }.to_owned())
+    }
+
+    fn layout(&mut self, _: ProcessId, _: Line) -> Vec<NamedBytes> {
+        Vec::new()
+    }
+}
+
+/// One thread changes the lock of the library, the other one the state beside it. Nobody who calls `rand` can part them.
+#[test]
+fn what_a_library_keeps_for_all_threads_is_its_own() {
+    let events = (0..40).map(|i| {
+        let (writer, other) = if i % 2 == 0 { (0, 1) } else { (1, 0) };
+        Event::new(writer, other).earlier_at(0, 4).later(ReadModifyWrite, 8, 8).class_false(true).at_ms(i)
+    });
+    let found = analyse(&Synthetic::new(2).events(events), &mut OfLibrary);
+    match &found.objects[0].remedy {
+        Remedy::Contend(of) => {
+            assert_eq!((of.primitive, of.name.as_deref()), (Primitive::LibraryState, Some("rand")));
+            assert_eq!(of.users[0].function.as_deref(), Some("throw"));
+        }
+        other => panic!("{other:?}"),
+    }
+}
