@@ -22,6 +22,10 @@ const ENOUGH: (usize, u64) = (4, 20);
 /// would help.
 const ENOUGH_OF_SEVERAL: usize = 16;
 
+/// Threads change what they meet in place if at least this part of the meetings reads and writes at once. Then they update the
+/// data, and nobody hands it over.
+const IN_PLACE: f64 = 0.5;
+
 /// If elements are met at random, so many standard deviations below what chance makes at the same element are still chance.
 const BY_CHANCE: f64 = 2.0;
 
@@ -31,6 +35,8 @@ struct Meetings {
     lines: BTreeSet<LineKey>,
     written: BTreeMap<ThreadId, f64>,
     same_events: u64,
+    /// Those in which the later access reads and writes.
+    in_place: u64,
     events: u64,
     all: f64,
     /// The bytes of the elements, by weight.
@@ -62,6 +68,8 @@ impl Handover {
         meetings.all += weight;
         meetings.element_bytes += weight * f64::from(accessed.extent.width);
         meetings.events += 1;
+        let kind = event.later.kind;
+        meetings.in_place += u64::from(kind.reads() && kind.writes());
         meetings.same_events += u64::from(event.class == SharingClass::True);
     }
 
@@ -72,7 +80,10 @@ impl Handover {
             let by_one = meetings.by_one();
             // What has a name has a layout: neighbours that different threads use there can be parted.
             if meetings.hand_over()
-                && (by_one || array.is_none() && meetings.lines.len() >= ENOUGH_OF_SEVERAL)
+                && (by_one
+                    || array.is_none()
+                        && meetings.lines.len() >= ENOUGH_OF_SEVERAL
+                        && !meetings.are_in_place())
             {
                 handed.entry(object).or_default().insert(array, by_one);
             }
@@ -86,6 +97,10 @@ impl Handover {
 impl Meetings {
     fn by_one(&self) -> bool {
         self.written.values().copied().fold(0.0, f64::max) >= ONE_WRITER * self.all
+    }
+
+    fn are_in_place(&self) -> bool {
+        self.in_place as f64 >= IN_PLACE * self.events as f64
     }
 
     fn hand_over(&self) -> bool {
@@ -117,6 +132,7 @@ mod tests {
             lines: (0..lines).map(|line| (carom_base::ProcessId(0), Line(line))).collect(),
             written: writers.iter().zip(0..).map(|(weight, thread)| (ThreadId(thread), *weight)).collect(),
             same_events,
+            in_place: 0,
             events: writers.iter().sum::<f64>() as u64,
             all: writers.iter().sum(),
             element_bytes: 8.0 * writers.iter().sum::<f64>(),

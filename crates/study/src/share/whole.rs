@@ -1,7 +1,13 @@
 //! The remedy for an object, where that for one of its lines does not say all.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::tally::LineTally;
 use super::{Contended, LineFinding, Padding, Parts, Remedy, pieces};
+use crate::symbols::ObjectKind;
+
+/// A few lines may be the fields of one large struct.
+const MANY_LINES: usize = 8;
 
 /// The advice for one line, as it is for all lines of the object that are `listed`.
 pub(super) fn remedy<'a>(
@@ -15,8 +21,9 @@ pub(super) fn remedy<'a>(
             Remedy::Pad(Padding { at_line_offsets, fields, of: Parts::Pieces })
         }
         Remedy::ShareLess { offset, width, handed: None, .. } => {
-            let elements = listed.filter_map(exchanged).filter_map(Element::of);
-            let elements = are_several(elements, exchanged(one).and_then(Element::of));
+            let listed: Vec<&LineFinding> = listed.collect();
+            let named = listed.iter().filter_map(|line| exchanged(line)).filter_map(Element::of);
+            let elements = are_several(named, exchanged(one).and_then(Element::of)) || is_all_along(&listed);
             Remedy::ShareLess { offset: *offset, width: *width, handed: None, elements }
         }
         Remedy::Contend(lock) => Remedy::Contend(locks(lock, listed)),
@@ -50,6 +57,20 @@ impl<'a> Element<'a> {
 /// Whether these are elements of the same array as `one`, and not of one index all.
 fn are_several<'a>(mut elements: impl Iterator<Item = Element<'a>>, one: Option<Element<'a>>) -> bool {
     one.is_some_and(|one| elements.any(|other| other.array == one.array && other.index != one.index))
+}
+
+/// Whether what is exchanged has no name, and lies on many lines of one block.
+fn is_all_along(listed: &[&LineFinding]) -> bool {
+    let unnamed = listed
+        .iter()
+        .filter(|line| matches!(line.remedy, Remedy::ShareLess { .. }) && exchanged(line).is_none());
+    let blocks = unnamed.filter(|line| line.object.kind == ObjectKind::Heap && line.object.size.is_some());
+    let mut lines: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+    for line in blocks {
+        let begins = (line.address.0 as i64).wrapping_sub(line.object.offset);
+        lines.entry(begins).or_default().insert(line.object.offset);
+    }
+    lines.values().any(|lines| lines.len() >= MANY_LINES)
 }
 
 /// The name of what is exchanged on a line, where that is to be exchanged less.

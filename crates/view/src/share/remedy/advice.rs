@@ -197,8 +197,12 @@ fn in_openmp<'a>(finding: &LineFinding, text: &'a str) -> &'a str {
 }
 
 /// True sharing of what threads write for each other.
-pub fn hand_over(handed: &Handed) -> String {
-    let what = handed.array.as_ref().map_or("this memory".to_owned(), |array| format!("`{array}`"));
+pub fn hand_over(object: &DataObject, handed: &Handed) -> String {
+    let what = match &handed.array {
+        Some(array) => format!("`{array}`"),
+        None if is_unnamed(object) => "this memory".to_owned(),
+        None => format!("`{}`", object.name),
+    };
     let how = match handed.by_one {
         true => format!(
             "One thread writes {what} for others, and its lines move to them with that. Hand over several elements at a time, \

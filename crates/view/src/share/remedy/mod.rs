@@ -43,7 +43,7 @@ pub fn remedy_for(object: &DataObject, advice: &Advice, worst: &LineFinding, nam
             (kind, padding.at_line_offsets.clone(), advice::part(worst, object, padding))
         }
         Advice::ShareLess { handed: Some(handed), .. } => {
-            (RemedyKind::ShareLess, none(), advice::hand_over(handed))
+            (RemedyKind::ShareLess, none(), advice::hand_over(object, handed))
         }
         Advice::ShareLess { offset, width, elements, .. } => {
             let text = match elements {

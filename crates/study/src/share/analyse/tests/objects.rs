@@ -187,3 +187,56 @@ fn what_a_library_keeps_for_all_threads_is_its_own() {
         other => panic!("{other:?}"),
     }
 }
+
+/// A block without a type.
+struct OneBlock;
+
+impl Names for OneBlock {
+    fn call_path(&mut self, process: ProcessId, ip: Ip, stack: StackId) -> Vec<Frame> {
+        NoNames.call_path(process, ip, stack)
+    }
+
+    fn object(&mut self, _: ProcessId, at: Addr) -> DataObject {
+        DataObject {
+            kind: ObjectKind::Heap,
+            name: "2048-byte block allocated in main".to_owned(),
+            offset: at.line().start().0 as i64,
+            size: Some(2048),
+            declared: None,
+            allocation: vec![Frame { function: Some("main".to_owned()), ..Frame::default() }],
+        }
+    }
+
+    fn field(&mut self, _: ProcessId, _: Addr, _: u32) -> Option<String> {
+        None
+    }
+
+    fn layout(&mut self, _: ProcessId, _: Line) -> Vec<NamedBytes> {
+        Vec::new()
+    }
+}
+
+/// Both threads meet each other's writes at random among four words of each of 32 lines: a set of bits that both fill, or
+/// buffers that one fills for the other.
+#[test]
+fn what_threads_change_in_place_is_not_handed_over() {
+    let remedy = |use_of: AccessKind| {
+        let words = || (0..4u64).map(|word| 8 * word);
+        let events = (0..32u64).flat_map(|line| {
+            words().flat_map(move |written| {
+                words().flat_map(move |used| {
+                    [(0, 1), (1, 0)].map(|(writer, other)| {
+                        let event = Event::new(writer, other).earlier_at(64 * line + written, 8);
+                        event.later(use_of, 64 * line + used, 8).class_false(written != used)
+                    })
+                })
+            })
+        });
+        analyse(&Synthetic::new(2).events(events), &mut OneBlock).objects[0].remedy.clone()
+    };
+    match remedy(ReadModifyWrite) {
+        Remedy::ShareLess { handed: None, elements, .. } => assert!(elements),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(remedy(Load), Remedy::ShareLess { handed: Some(_), .. }));
+}
