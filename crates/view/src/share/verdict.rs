@@ -131,11 +131,16 @@ fn found(report: &Report, share: &Share) -> String {
     if let Some(following) = spread(finding) {
         let lines = words::count(finding.lines.len() + finding.other_lines, "cache line");
         let false_part = finding.false_sharing.0 / (finding.false_sharing.0 + finding.true_sharing.0);
+        let (part, kind) = match false_part {
+            little if little <= 1.0 - NEARLY_ALL => (1.0 - little, "true sharing"),
+            part if part < NEARLY_ALL => (part, "false sharing, the rest true sharing"),
+            part => (part, "false sharing"),
+        };
         return format!(
-            "{following} of {} follow another thread's write of {}, spread over {lines} or more; {} of that is false sharing.",
+            "{following} of {} follow another thread's write of {}, spread over {lines} or more; {} of that is {kind}.",
             share.matrix.unit.whole(),
             object(finding),
-            words::percent(false_part)
+            words::percent(part)
         );
     }
     let place = join(&[&names.between(&contenders(share, (finding, top))), "on", &object(finding)]);

@@ -226,7 +226,7 @@ pub fn share_less(finding: &LineFinding, object: &DataObject, offset: u32, width
         name => format!("`{}` ({bytes})", name.map_or(object.name.as_str(), declared)),
     };
     let why = if is_partly_false(finding) {
-        "the same threads write the other fields here, too, and each would still move between them"
+        "the same threads use the other fields here, too, and what they write would still move between them"
     } else {
         "the threads touch the same bytes"
     };
@@ -243,7 +243,7 @@ pub fn share_elements_less(finding: &LineFinding, object: &DataObject, offset: u
         .and_then(|range| range.field.as_deref()?.split(['[', '(']).next());
     let array = array.unwrap_or(&object.name);
     let why = if is_partly_false(finding) {
-        "the same threads use the neighbours, too, and each would still move between them"
+        "the same threads use the neighbours, too, and what they write would still move between them"
     } else {
         "the threads touch the same elements"
     };

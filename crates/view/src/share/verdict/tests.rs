@@ -58,6 +58,25 @@ fn mixed_sharing_of_accesses() {
     );
 }
 
+/// Nobody says that none of it is false.
+#[test]
+fn what_is_spread_is_called_what_it_is() {
+    let verdict = |true_sharing, false_sharing| {
+        let (mut run, mut findings) = sample::eight();
+        (run.engine.load_period, run.engine.store_period) = (1_000_003, 1_000_003);
+        run.engine.sample_means = SampleMeans::Accesses;
+        findings.unit = Unit::Accesses;
+        let first = &mut findings.objects[0];
+        (first.spread, first.following) = (true, Some(0.46));
+        (first.true_sharing, first.false_sharing) = (true_sharing, false_sharing);
+        report(&run, &findings).verdict
+    };
+    let ends = |verdict: String, end: &str| assert!(verdict.ends_with(end), "{verdict}");
+    ends(verdict(9.0, 0.0), "or more; 100% of that is true sharing.");
+    ends(verdict(1.0, 1.0), "or more; 50% of that is false sharing, the rest true sharing.");
+    ends(verdict(0.0, 9.0), "or more; 100% of that is false sharing.");
+}
+
 #[test]
 fn nothing_found_states_what_would_have_shown_up() {
     // 7.35 expected samples of 3,180 are 0.23% of them, which is rounded up.
