@@ -254,8 +254,9 @@ fn object(finding: &SharingFinding) -> String {
 }
 
 /// The threads that contend for a finding, in natural order: those of its worst line, or, where it is spread over many, of all
-/// its lines. For a line that is the pair that exchanges nearly all of it, else those of its sites without the bystanders, or
-/// where no site was seen, all that touch its bytes.
+/// its lines. For a line that is the pair that exchanges nearly all of it, else those of its sites without the bystanders. Where
+/// these are of one thread, which nobody contends with alone, the pair that exchanges most is named as well; where no site was
+/// seen, all that touch its bytes.
 fn contenders(share: &Share, (finding, worst): Top<'_>) -> Vec<u32> {
     let pair = worst.pair.filter(|pair| pair.fraction.0 >= NEARLY_ALL && !finding.spread);
     if let Some(pair) = pair {
@@ -270,6 +271,11 @@ fn contenders(share: &Share, (finding, worst): Top<'_>) -> Vec<u32> {
     let total: f64 = shares.values().sum();
     if shares.len() > 2 {
         shares.retain(|_, share| *share >= BYSTANDER * total);
+    }
+    if shares.len() < 2
+        && let Some(pair) = &worst.pair
+    {
+        shares.extend(pair.threads.map(|thread| (thread, 0.0)));
     }
     if shares.is_empty() {
         for range in lines.iter().flat_map(|line| &line.layout) {

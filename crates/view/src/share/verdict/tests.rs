@@ -1,4 +1,5 @@
-use carom_study::share::{NotEnough, Unit};
+use carom_base::ThreadId;
+use carom_study::share::{NotEnough, ThreadPair, Unit};
 
 use carom_store::{Delivery, SampleMeans};
 
@@ -118,13 +119,20 @@ fn a_few_events_on_many_samples_are_nothing() {
 #[test]
 fn the_pair_that_exchanges_nearly_all_is_named() {
     let (run, mut findings) = sample::eight();
-    findings.lines[0].pair = Some(carom_study::share::ThreadPair {
-        first: carom_base::ThreadId(2),
-        second: carom_base::ThreadId(5),
-        fraction: 0.93,
-    });
+    findings.lines[0].pair = Some(ThreadPair { first: ThreadId(2), second: ThreadId(5), fraction: 0.93 });
     let verdict = report(&run, &findings).verdict;
     assert!(verdict.contains("most of it between worker-2 and worker-5 on"), "{verdict}");
+}
+
+/// Samples have seen one of three threads that exchange the line.
+#[test]
+fn nobody_contends_alone() {
+    let (run, mut findings) = sample::two();
+    let line = &mut findings.lines[0];
+    line.sites.retain(|site| site.thread.0 == 1);
+    line.pair = Some(ThreadPair { first: ThreadId(1), second: ThreadId(2), fraction: 0.5 });
+    let verdict = report(&run, &findings).verdict;
+    assert!(verdict.contains(" between worker-1 and worker-2 on `stats` "), "{verdict}");
 }
 
 #[test]
