@@ -141,6 +141,40 @@ CASES = [
     Case("rounds.cpp", "threads of each round add up in neighbouring elements of a vector: in a local variable", "pad|pad-elements",
          [r"false sharing", r"32-byte block", r"variable of its own"], APART, fixed="32-byte block"),
 
+    Case("deque.cpp", "bottom, which the owner writes, and top, which thieves write, share a line: start one of them on its own; each side looks"
+         " at the other's as well", "pad|pad-then-share-less",
+         [r"false sharing", r"Start `deque\.(top_|bottom_)`.* on (its own cache line|cache lines of their own)"], APART[1:], fixed="deque"),
+    Case("free_lists.c", "struct list has 16 bytes and each thread its own, with its own lock: align the type; nobody waits for a lock",
+         "pad-elements", [r"false sharing", r"`lists` is an array of `struct list`, 16 bytes", r"Align the type"], APART, fixed="lists"),
+    Case("per_worker.rs", "each worker has its own AtomicU64 of the vector, a type that nobody can align: count in a local variable, or"
+         " CachePadded", "pad-elements", [r"false sharing", r"AtomicU64", r"variable of its own", r"CachePadded"], [*APART, "Align the type"]),
+    Case("service.cpp", "the counter of what was served beside the object's table of functions, which others read for each call: start it on its"
+         " own line", "pad", [r"false sharing", r"Start `adder\.served_` on its own cache line"], APART, fixed="adder"),
+    Case("chunks.rs", "pieces of five numbers share lines with their neighbours: work in a local array, and copy it at the end", "pad|pad-elements",
+         [r"false sharing", r"variable of its own"], APART, fixed="block"),
+    Case("steps.f90", "type(statistics) has 24 bytes and each thread its own: a local variable, or unused bytes at its end", "pad-elements",
+         [r"false sharing", r"of_thread` is an array of `type\(statistics\)|struct statistics`, 24 bytes", r"unused bytes"],
+         [*APART, "alignas", "repr"], flags=FORTRAN, fixed="of_thread"),
+    Case("rows.c", "rows of 24 bytes, one for each thread, share lines: local sums, OpenMP's reduction, or longer rows", "pad-elements|pad",
+         [r"false sharing", r"`sums`", r"variable of its own|reduction"], APART, flags=OPENMP),
+
+    Case("dice.c", "rand takes a lock of the C library, which nobody can part or shorten: a generator for each thread", "contend",
+         [r"library function `rand`", r"`throw_darts` \(dice\.c:\d+\)", r"rand_r"], [*PADDING, "several locks", "Hold"], fixed="unsafe_state"),
+    Case("dynamic.c", "iterations are handed out one by one: larger chunks, or schedule(static)", "contend",
+         [r"runtime of OpenMP", r"dynamic\.c:\d+", r"schedule\(static\)"], PADDING, flags=OPENMP),
+    Case("bank.cpp", "eight accounts are few, and all threads lock all of them: shorter or rarer; nothing is to be parted", "contend",
+         [r"the mutexes `struct Account\[\.\.\]\.mutex`", r"transfer"], PADDING),
+    Case("sieve.cpp", "all threads write all words of a vector of bits: one for each, combined at the end", "share-less",
+         [r"the elements of `25000-byte block", r"its own copy", "Padding does not help"], PADDING[:-1]),
+    Case("seqlock.c", "one thread writes for others by design: publish less often, or let readers keep a copy", "share-less",
+         [r"`quote\.", r"keep a copy", "Padding does not help"], PADDING[:-1]),
+    Case("cursor.c", "all threads add to the index of the next item: take several at a time", "share-less",
+         [r"`work\.next`", r"batch|several", "Padding does not help"], PADDING[:-1]),
+    Case("stop_flag.rs", "all workers add to one counter: one for each; nothing counts references", "share-less",
+         [r"\.done`", r"its own copy", "Padding does not help"], [*PADDING[:-1], "eference count"]),
+    Case("free_nodes.cpp", "all threads exchange the head of one stack: nodes of each thread's own, or several at a time", "share-less",
+         [r"`head`", r"its own copy|several", "Padding does not help"], PADDING[:-1]),
+
     # Arrays in pieces that are too small.
     Case("cyclic.c", "elements are dealt out one by one: a contiguous piece for each thread, schedule(static)", "larger-pieces",
          [r"false sharing", r"contiguous piece", r"schedule\(static\)"], APART + ["alignas"], flags=OPENMP, fixed="heap|block"),
