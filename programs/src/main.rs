@@ -3,7 +3,8 @@
 //! The first four follow listings 5.1 to 5.4 of the thesis behind ComDetective (section 5.4.1). The fifth places one
 //! contended access anywhere in a loop of chosen length, and the next two report every access that a sampler may
 //! find. `ribench` (listing 6.1), `matmul` and `trace-pattern` have known reuses; `hash-table` and `linked-list` have
-//! false sharing that padding removes; `alternation` knows how often a line changed owners. Each prints one JSON
+//! false sharing that padding removes; `alternation` knows how often a line changed owners; `traverse` has the misses
+//! of an order of loops. Each prints one JSON
 //! object on stdout: its parameters, what follows from them, and what it counted while it ran.
 //!
 //! Only what a workload names is shared: every shared word has cache lines of its own, and counters live in registers
@@ -36,6 +37,7 @@ mod rest;
 mod ribench;
 mod runner;
 mod trace_pattern;
+mod traverse;
 mod volume;
 mod write_volume;
 
@@ -71,6 +73,7 @@ enum Workload {
     LinkedList(linked_list::Options),
     Alternation(alternation::Options),
     TracePattern(trace_pattern::Options),
+    Traverse(traverse::Options),
 }
 
 fn run(workload: &Workload) -> Result<Output, Error> {
@@ -88,6 +91,7 @@ fn run(workload: &Workload) -> Result<Output, Error> {
         Workload::LinkedList(options) => linked_list::run(options),
         Workload::Alternation(options) => alternation::run(options),
         Workload::TracePattern(options) => trace_pattern::run(options),
+        Workload::Traverse(options) => traverse::run(options),
     }
 }
 
