@@ -2,7 +2,10 @@
 
 use std::time::Instant;
 
-use carom_base_sys::child::{self, Usage};
+use carom_base_sys::{
+    child::{self, Usage},
+    host::kernel_counters::{InOutMark, KernelCounters, KernelEvent},
+};
 use carom_store::{EngineInfo, Exit, SampleMeans, StoreError, UsageInfo, Writer};
 
 use crate::{
@@ -59,25 +62,41 @@ pub fn record_natively(request: &Request) -> Result<Outcome, CollectError> {
 fn used(argv: &[String], streams: Streams) -> Result<(Exit, UsageInfo), CollectError> {
     let program = || argv.first().cloned().unwrap_or_default();
     let failed = |source| CollectError::NotExecutable { program: program(), source };
-    let own = child::own_peak_resident();
+    let before = Before { peak_resident: child::own_peak_resident(), in_out: InOutMark::now() };
+    let counters = KernelCounters::for_next_child();
     let begun = Instant::now();
     let child = launch::start_natively(argv, streams).map_err(failed)?;
     let (status, usage) = child::wait(child).map_err(failed)?;
     let elapsed_ns = begun.elapsed().as_nanos() as u64;
-    Ok((launch::exit(status), info(&usage, elapsed_ns, own)))
+    Ok((launch::exit(status), info(&usage, elapsed_ns, &before, counters)))
 }
 
-fn info(usage: &Usage, elapsed_ns: u64, own_peak_resident: u64) -> UsageInfo {
+/// What is known of carom itself before the program starts, which the kernel counts into it.
+struct Before {
+    peak_resident: u64,
+    in_out: Option<InOutMark>,
+}
+
+fn info(usage: &Usage, elapsed_ns: u64, before: &Before, mut counters: KernelCounters) -> UsageInfo {
+    let in_out = before.in_out.and_then(|before| before.since());
     UsageInfo {
         elapsed_ns,
         user_ns: usage.user_ns,
         system_ns: usage.system_ns,
-        peak_resident_bytes: Some(usage.peak_resident_bytes).filter(|peak| *peak > own_peak_resident),
+        peak_resident_bytes: Some(usage.peak_resident_bytes).filter(|peak| *peak > before.peak_resident),
         minor_faults: usage.minor_faults,
         major_faults: usage.major_faults,
         voluntary_switches: usage.voluntary_switches,
         involuntary_switches: usage.involuntary_switches,
         blocks_read: usage.blocks_read,
         blocks_written: usage.blocks_written,
+        task_clock_ns: counters.read(KernelEvent::TaskClock),
+        migrations: counters.read(KernelEvent::Migrations),
+        alignment_faults: counters.read(KernelEvent::AlignmentFaults),
+        emulation_faults: counters.read(KernelEvent::EmulationFaults),
+        read_calls: in_out.map(|used| used.read_calls),
+        write_calls: in_out.map(|used| used.write_calls),
+        call_bytes_read: in_out.map(|used| used.bytes_read),
+        call_bytes_written: in_out.map(|used| used.bytes_written),
     }
 }

@@ -1,6 +1,7 @@
 //! System calls of the `carom` process: about the machine, and about the program that it has started.
 
 pub mod child;
+pub mod kernel_counters;
 pub mod machine;
 pub mod memory;
 pub mod probe;

@@ -24,4 +24,28 @@ pub struct UsageInfo {
     pub blocks_read: u64,
     /// Blocks of 512 bytes that were written to devices.
     pub blocks_written: u64,
+    /// CPU time by the kernel's scheduler, in nanoseconds. This and what follows: `None` where it was not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_clock_ns: Option<u64>,
+    /// Moves of a thread to another processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub migrations: Option<u64>,
+    /// Accesses that the kernel had to align.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alignment_faults: Option<u64>,
+    /// Instructions that the kernel had to emulate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulation_faults: Option<u64>,
+    /// Calls that read from files, pipes and sockets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_calls: Option<u64>,
+    /// Calls that wrote to them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_calls: Option<u64>,
+    /// Bytes that those calls read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_bytes_read: Option<u64>,
+    /// Bytes that those calls wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_bytes_written: Option<u64>,
 }

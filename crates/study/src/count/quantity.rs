@@ -37,10 +37,26 @@ pub enum Use {
     BytesRead,
     /// Written to devices.
     BytesWritten,
+    /// CPU time by the scheduler.
+    TaskClock,
+    /// Moves to another processor.
+    Migrations,
+    /// Accesses that the kernel aligned.
+    AlignmentFaults,
+    /// Instructions that the kernel emulated.
+    EmulationFaults,
+    /// Calls that read.
+    ReadCalls,
+    /// Calls that wrote.
+    WriteCalls,
+    /// Bytes that calls read.
+    CallBytesRead,
+    /// Bytes that calls wrote.
+    CallBytesWritten,
 }
 
 impl Use {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 18] = [
         Self::Time,
         Self::UserTime,
         Self::SystemTime,
@@ -51,6 +67,14 @@ impl Use {
         Self::InvoluntarySwitches,
         Self::BytesRead,
         Self::BytesWritten,
+        Self::TaskClock,
+        Self::Migrations,
+        Self::AlignmentFaults,
+        Self::EmulationFaults,
+        Self::ReadCalls,
+        Self::WriteCalls,
+        Self::CallBytesRead,
+        Self::CallBytesWritten,
     ];
 
     const fn name(self) -> &'static str {
@@ -65,14 +89,28 @@ impl Use {
             Self::InvoluntarySwitches => "involuntary-switches",
             Self::BytesRead => "bytes-read",
             Self::BytesWritten => "bytes-written",
+            Self::TaskClock => "task-clock",
+            Self::Migrations => "migrations",
+            Self::AlignmentFaults => "alignment-faults",
+            Self::EmulationFaults => "emulation-faults",
+            Self::ReadCalls => "read-calls",
+            Self::WriteCalls => "write-calls",
+            Self::CallBytesRead => "bytes-read-by-calls",
+            Self::CallBytesWritten => "bytes-written-by-calls",
         }
     }
 
     const fn unit(self) -> &'static str {
         match self {
-            Self::Time | Self::UserTime | Self::SystemTime => "s",
-            Self::PeakMemory | Self::BytesRead | Self::BytesWritten => "bytes",
-            Self::MinorFaults | Self::MajorFaults => "faults",
+            Self::Time | Self::UserTime | Self::SystemTime | Self::TaskClock => "s",
+            Self::PeakMemory
+            | Self::BytesRead
+            | Self::BytesWritten
+            | Self::CallBytesRead
+            | Self::CallBytesWritten => "bytes",
+            Self::MinorFaults | Self::MajorFaults | Self::AlignmentFaults | Self::EmulationFaults => "faults",
+            Self::Migrations => "moves",
+            Self::ReadCalls | Self::WriteCalls => "calls",
             Self::VoluntarySwitches | Self::InvoluntarySwitches => "switches",
         }
     }
@@ -89,6 +127,14 @@ impl Use {
             Self::InvoluntarySwitches => "how often others took its processor",
             Self::BytesRead => "read from devices, not from the page cache",
             Self::BytesWritten => "written to devices",
+            Self::TaskClock => "CPU time of all threads, by the scheduler (perf)",
+            Self::Migrations => "moves of a thread to another processor (perf)",
+            Self::AlignmentFaults => "accesses that the kernel had to align (perf)",
+            Self::EmulationFaults => "instructions that the kernel had to emulate (perf)",
+            Self::ReadCalls => "calls that read from files, pipes and sockets",
+            Self::WriteCalls => "calls that wrote to files, pipes and sockets",
+            Self::CallBytesRead => "read by calls from files, pipes and sockets, also from the page cache",
+            Self::CallBytesWritten => "written by calls to files, pipes and sockets, also to the page cache",
         }
     }
 
@@ -96,6 +142,7 @@ impl Use {
         /// Bytes of a block (getrusage(2)).
         const BLOCK: f64 = 512.0;
         let seconds = |ns: u64| ns as f64 / 1e9;
+        let number = |count: Option<u64>| count.map(|count| count as f64);
         Some(match self {
             Self::Time => seconds(usage.elapsed_ns),
             Self::UserTime => seconds(usage.user_ns),
@@ -107,6 +154,14 @@ impl Use {
             Self::InvoluntarySwitches => usage.involuntary_switches as f64,
             Self::BytesRead => usage.blocks_read as f64 * BLOCK,
             Self::BytesWritten => usage.blocks_written as f64 * BLOCK,
+            Self::TaskClock => return usage.task_clock_ns.map(seconds),
+            Self::Migrations => return number(usage.migrations),
+            Self::AlignmentFaults => return number(usage.alignment_faults),
+            Self::EmulationFaults => return number(usage.emulation_faults),
+            Self::ReadCalls => return number(usage.read_calls),
+            Self::WriteCalls => return number(usage.write_calls),
+            Self::CallBytesRead => return number(usage.call_bytes_read),
+            Self::CallBytesWritten => return number(usage.call_bytes_written),
         })
     }
 }

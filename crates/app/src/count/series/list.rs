@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn patterns_are_parts_of_names_and_descriptions() {
         let names = |pattern: &str| matching(pattern).map(Quantity::name).collect::<Vec<_>>();
-        assert_eq!(names("FAULTS"), ["minor-faults", "major-faults"]);
+        assert_eq!(names("FAULTS"), ["minor-faults", "major-faults", "alignment-faults", "emulation-faults"]);
         // By its description.
         assert_eq!(names("entries into"), ["system-calls"]);
         assert_eq!(names("").len(), Quantity::all().count());
