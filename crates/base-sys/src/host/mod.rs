@@ -4,5 +4,6 @@ pub mod child;
 pub mod kernel_counters;
 pub mod machine;
 pub mod memory;
+pub mod pfm;
 pub mod probe;
 pub mod signals;

@@ -176,3 +176,18 @@ fn two_cores_with_a_cache_each_and_one_in_common() {
     );
     assert_eq!((caches[0].line_bytes, caches[0].ways, caches[0].sets), (64, 8, 0));
 }
+
+#[test]
+fn events_of_the_kernel_have_their_terms_and_units() {
+    let folder = "sys/bus/event_source/devices/power/events";
+    let files =
+        [("energy-pkg", "event=0x02\n"), ("energy-pkg.unit", "Joules\n"), ("energy-pkg.scale", "2.3e-10\n")];
+    let files = files.map(|(name, text)| (format!("{folder}/{name}"), text));
+    let tree = Tree::new("kernel-events", &files.each_ref().map(|(name, text)| (name.as_str(), *text)));
+    let expected = KernelPmuEvent {
+        name: "power/energy-pkg/".into(),
+        terms: "event=0x02".into(),
+        unit: Some("Joules".into()),
+    };
+    assert_eq!(kernel_events(&Root::at(&tree.0)), [expected]);
+}
