@@ -25,7 +25,8 @@ pub fn run(args: &ReportArgs) -> Result<End, Failure> {
     let recordings: Result<Vec<Recording>, _> = dirs.iter().map(|dir| Recording::open(dir)).collect();
     let recordings = recordings.map_err(Failure::new)?;
     if series::is_series(&recordings) {
-        let (text, end) = series::show(&recordings, &[], &args.report, &std::io::stdout())?;
+        let (text, end) =
+            series::show(&recordings, args.layouts.count.by, &[], &args.report, &std::io::stdout())?;
         if !args.report.quiet {
             output::print(&text)?;
         }

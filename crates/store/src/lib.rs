@@ -43,6 +43,7 @@ mod replace;
 mod rows;
 mod rules;
 mod series;
+mod simulated;
 mod tables;
 mod write;
 
@@ -54,12 +55,15 @@ pub use import::Importer;
 pub use manifest::{
     Aside, CacheInfo, Costs, CpuInfo, Delivery, EngineInfo, Exit, FileInfo, FrameInfo, GeneratedInfo, Leaves,
     MANIFEST_NAME, MachineInfo, Manifest, MappingInfo, ModuleInfo, ParameterInfo, ProcessInfo, ReuseInfo,
-    SCHEMA, SampleMeans, SegmentInfo, SeriesInfo, SharedMappingInfo, ThreadCounters, ThreadCounts,
-    ThreadInfo, UsageInfo, Warning, Watch,
+    SCHEMA, SampleMeans, SegmentInfo, SeriesInfo, SharedMappingInfo, SimulatedCache, SimulatedCounts,
+    SimulatedInfo, ThreadCounters, ThreadCounts, ThreadInfo, UsageInfo, Warning, Watch,
 };
 pub use read::{Recording, Rows};
 pub use remove::remove;
-pub use rows::{About, FootprintRow, HeapObject, MAX_FRAMES, Name, Question, Row, Stack, StreamFrame};
+pub use rows::{
+    About, FootprintRow, HeapObject, MAX_FRAMES, Name, PlaceCounts, Question, Row, Stack, StreamFrame,
+};
 pub use rules::{Rule, Violation};
 pub use series::{run_dir, runs_of};
-pub use write::{Full, Writer, store_names};
+pub use simulated::replace_accesses;
+pub use write::{Full, Writer, store_names, store_places};

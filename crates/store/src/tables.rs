@@ -9,7 +9,7 @@ use crate::chunk::Kind;
 use crate::error::StoreError;
 use crate::fuzzing::{Decoded, decode_rows};
 use crate::read::Recording;
-use crate::rows::{FootprintRow, HeapObject, Name, Row, Stack, StreamFrame};
+use crate::rows::{FootprintRow, HeapObject, Name, PlaceCounts, Row, Stack, StreamFrame};
 use crate::rules::{Findings, RowContext};
 use crate::write::{AnyTable, create_table};
 
@@ -26,12 +26,12 @@ pub const TABLES: [Table; 8] = [
     Table::of::<FootprintRow>(),
 ];
 
-/// The names, which are stored after the writer has finished.
-pub const NAMES: Table = Table::of::<Name>();
+/// Those that are stored after the writer has finished, and that the manifest does not list.
+pub const LATER: [Table; 2] = [Table::of::<Name>(), Table::of::<PlaceCounts>()];
 
 /// All tables of a recording.
 pub fn all() -> impl Iterator<Item = Table> {
-    TABLES.into_iter().chain([NAMES])
+    TABLES.into_iter().chain(LATER)
 }
 
 /// Where the table of a type stands in [`TABLES`]. A type that is not listed does not compile.

@@ -1,8 +1,8 @@
 //! Options.
 
 use carom_collect::Trial;
-use carom_study::count::Quantity;
-use clap::{Args, Subcommand};
+use carom_study::count::{CacheEvent, Event, Grain, Quantity};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
     predict::PredictArgs,
@@ -15,8 +15,11 @@ const COUNT_EXAMPLES: &str = "Examples:
   carom count --per-thread ./app
   carom count -r 7 ./app                        seven runs: how much they differ, and how long they take
   carom count --vs './app-old --fast' -- ./app --fast
+  carom count --simulate-caches --vs ./app-old -- ./app       cache misses too, by simulated caches
+  carom count --preset coherence ./app          whether threads take cache lines from each other often enough to matter
   carom count --param threads=1,2,4,8 -- ./app --threads {threads}
   carom count predict --param n=1000..128000*2 --at n=1024000 -- ./sort {n}
+  carom count --by function ./app               loads, stores, bytes and simulated misses of each function
   carom count --after 10 --for 2 ./server
   carom count --json out.json --csv tables ./app
 
@@ -25,7 +28,8 @@ output is dropped, and its input is empty or a file that every run reads from th
 
 /// `carom count`.
 #[derive(Debug, Args)]
-#[command(after_help = COUNT_EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_help = COUNT_EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true,
+          mut_arg("program", |program| program.required(false).required_unless_present("list")))]
 pub struct CountArgs {
     /// What else to do with counts.
     #[command(subcommand)]
@@ -72,15 +76,65 @@ pub struct SeriesArgs {
     /// Count only these, such as time,instructions,peak-memory
     #[arg(short, long, value_name = "EVENTS", value_delimiter = ',', value_parser = event, conflicts_with_all = ["trial", "per_thread"])]
     pub events: Vec<Quantity>,
+    /// Simulate this machine's caches and TLB with every access of the counted runs, and count misses and invalidations: modelled
+    /// values, for several times the time of a counted run
+    #[arg(long, conflicts_with_all = ["trial", "per_thread"])]
+    pub simulate_caches: bool,
+    /// Answer one question with the events that it needs. coherence: whether cores wait for lines that others have written, by
+    /// simulated caches
+    #[arg(long, value_enum, value_name = "NAME", conflicts_with_all = ["trial", "per_thread"])]
+    pub preset: Option<Preset>,
     /// List the events with what they are: all, or those with PATTERN in their name or description
-    #[arg(long, exclusive = true, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "")]
+    #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "", conflicts_with = "program")]
     pub list: Option<String>,
+    /// With --list: the events of this model of a processor, with their encodings, such as skl, amd64_fam17h_zen2 or arm_n1
+    #[arg(long, value_name = "NAME", requires = "list")]
+    pub pmu: Option<String>,
     /// What fails.
     #[command(flatten)]
     pub limits: LimitArgs,
     /// Go on where a run ends with a status that is not 0
     #[arg(long)]
     pub ignore_failure: bool,
+}
+
+/// A question that a few events answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Preset {
+    /// Whether cores wait for lines that others have written, by simulated caches
+    Coherence,
+}
+
+impl Preset {
+    fn events(self) -> impl Iterator<Item = Quantity> {
+        let counted = [Event::Instructions, Event::Loads, Event::Stores, Event::Atomics];
+        let simulated = match self {
+            Self::Coherence => CacheEvent::COHERENCE,
+        };
+        counted.map(Quantity::Counted).into_iter().chain(simulated.map(Quantity::Simulated))
+    }
+}
+
+impl SeriesArgs {
+    /// Whether one of these options asks for a series.
+    pub fn is_asked(&self) -> bool {
+        self.vs.is_some()
+            || !self.param.is_empty()
+            || !self.wanted().is_empty()
+            || self.simulate_caches
+            || !self.limits.fail_if.is_empty()
+            || self.limits.budget.is_some()
+    }
+
+    /// The events that the report is to have; all where it is empty.
+    pub fn wanted(&self) -> Vec<Quantity> {
+        let mut events = self.events.clone();
+        events.extend(self.preset.into_iter().flat_map(Preset::events));
+        if self.simulate_caches && !events.is_empty() {
+            events.extend(CacheEvent::ALL.map(Quantity::Simulated));
+        }
+        events
+    }
 }
 
 /// With other questions nothing is added: what is translated is counted.
@@ -93,4 +147,26 @@ pub struct CountLayout {
     /// Print the counts of every thread
     #[arg(long)]
     pub per_thread: bool,
+    /// Count loads, stores and bytes by line of source or by function, exactly, with what simulated caches did with them
+    #[arg(long, value_enum, value_name = "PLACE")]
+    pub by: Option<By>,
+}
+
+/// What one place of the source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// A line
+    Line,
+    /// A function
+    Function,
+}
+
+impl By {
+    /// As the study has it.
+    pub const fn grain(self) -> Grain {
+        match self {
+            Self::Line => Grain::Line,
+            Self::Function => Grain::Function,
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! `carom count`: exact totals, by the translate engine.
 
 mod args;
+mod list;
 mod predict;
 pub mod series;
 
@@ -26,7 +27,7 @@ impl Recorder for CountArgs {
             return predict::run(args);
         }
         if let Some(pattern) = &self.series.list {
-            return series::list(pattern);
+            return list::list(pattern, self.series.pmu.as_deref());
         }
         if self.trial.is_none() && series::is_asked(self) {
             return series::run(self);

@@ -7,6 +7,7 @@ mod aside;
 mod calls;
 mod command_line;
 mod count_series;
+mod count_simulated;
 mod denied;
 mod descriptors;
 mod diff;

@@ -11,6 +11,7 @@ mod plain;
 mod process;
 mod reuse;
 mod series;
+mod simulated;
 mod thread;
 mod usage;
 
@@ -27,6 +28,7 @@ pub use process::{
 };
 pub use reuse::ReuseInfo;
 pub use series::{ParameterInfo, SeriesInfo};
+pub use simulated::{SimulatedCache, SimulatedCounts, SimulatedInfo};
 pub use thread::{FrameInfo, ThreadCounters, ThreadInfo};
 pub use usage::UsageInfo;
 
@@ -76,6 +78,9 @@ pub struct Manifest {
     /// Its place in a series of runs, where it is one of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesInfo>,
+    /// Whose caches were simulated on its accesses, where some were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<SimulatedInfo>,
     /// Where.
     pub machine: MachineInfo,
     /// The MPI rank, where there is one.
@@ -112,6 +117,7 @@ impl Default for Manifest {
             reuse: None,
             usage: None,
             series: None,
+            simulated: None,
             machine: MachineInfo::default(),
             rank: None,
             processes: Vec::new(),

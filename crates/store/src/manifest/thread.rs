@@ -3,7 +3,7 @@ use std::ops::AddAssign;
 use carom_base::{Counter, Nanos, ProcessId, ThreadId};
 use serde::{Deserialize, Serialize};
 
-use super::{ThreadCounts, plain};
+use super::{SimulatedCounts, ThreadCounts, plain};
 
 /// One thread of the recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +45,9 @@ pub struct ThreadInfo {
     /// Its exact counts; `None` where nothing was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<ThreadCounts>,
+    /// What simulated caches did with its accesses; `None` where none were simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<SimulatedCounts>,
     /// The domain of shared caches that it was in, where reuse was looked for. 255: one that no group names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<u32>,

@@ -5,6 +5,7 @@ mod event;
 mod footprint;
 mod name;
 mod object;
+mod place;
 mod reuse_cell;
 mod reuse_event;
 mod sample;
@@ -17,6 +18,7 @@ use access::{Accesses, check_access, encode_accesses, share_line};
 pub use footprint::FootprintRow;
 pub use name::{About, Name, Question};
 pub use object::HeapObject;
+pub use place::PlaceCounts;
 pub use stack::{MAX_FRAMES, Stack};
 pub use stream_frame::StreamFrame;
 

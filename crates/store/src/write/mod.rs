@@ -1,6 +1,6 @@
 //! Writing a recording while the program runs.
 
-mod names;
+mod later;
 mod table;
 
 use std::any::Any;
@@ -14,7 +14,7 @@ use crate::fresh::DIR_MODE;
 use crate::manifest::{self, MANIFEST_NAME, Manifest};
 use crate::rows::{Row, Stack};
 use crate::tables::{TABLES, index_of};
-pub use names::store_names;
+pub use later::{store_names, store_places};
 use table::Table;
 pub use table::{AnyTable, create_table};
 

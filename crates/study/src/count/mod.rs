@@ -2,13 +2,16 @@
 //!
 //! Nothing is estimated here. Only coverage limits the numbers: code that ran natively was not counted.
 
+mod coherence;
 mod coverage;
 mod event;
 mod limit;
+mod places;
 mod predict;
 mod quantity;
 mod regression;
 mod series;
+mod simulated;
 #[cfg(test)]
 mod tests;
 
@@ -16,13 +19,16 @@ use carom_base::{ProcessId, ThreadId};
 use carom_store::{Manifest, ThreadInfo};
 
 pub use carom_study_stats::{Fit, Growth, GrowthLaw, GrowthTerm, Model, Prediction, growth};
+pub use coherence::{Coherence, CoreTraffic, coherence};
 pub use coverage::{Coverage, Leave};
 pub use event::Event;
 pub use limit::{Bound, EventLimit, Judgement};
+pub use places::{Grain, Place, Places, places};
 pub use predict::{Doubt, Forecast, HeldOut, Indicator, LEAST_SIZES, PredictError, predict};
-pub use quantity::{Quantity, Use};
+pub use quantity::{Basis, Quantity, Use};
 pub use regression::{Law, Parameter, Regression, regression};
 pub use series::{InRuns, in_runs};
+pub use simulated::{CacheEvent, Simulated, simulate_caches};
 
 use crate::Study;
 use crate::recording::{Offsets, Recordings};

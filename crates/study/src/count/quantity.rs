@@ -1,17 +1,30 @@
-//! What a run counts or uses, as one list of quantities: exact counts of the translated program, and what a run without carom
-//! in it took.
+//! What a run counts or uses, as one list of quantities: exact counts of the translated program, what simulated caches did with
+//! its accesses, and what a run without carom in it took.
 
 use carom_store::{Manifest, UsageInfo};
 
-use super::Event;
+use super::{CacheEvent, Event};
 
 /// A quantity of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Counted exactly, while the program ran from the code cache.
     Counted(Event),
+    /// Counted by simulated caches.
+    Simulated(CacheEvent),
     /// What a run without carom in it used.
     Used(Use),
+}
+
+/// How a quantity is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// Counted exactly in a run under carom.
+    Counted,
+    /// Modelled: by simulated caches, from the accesses of a run under carom.
+    Simulated,
+    /// Measured by the kernel in a run without carom in the program.
+    Native,
 }
 
 /// What a run uses.
@@ -169,7 +182,9 @@ impl Use {
 impl Quantity {
     /// All, in the order in which reports have them.
     pub fn all() -> impl Iterator<Item = Self> {
-        Use::ALL.into_iter().map(Self::Used).chain(Event::ALL.into_iter().map(Self::Counted))
+        let used = Use::ALL.into_iter().map(Self::Used);
+        let counted = Event::ALL.into_iter().map(Self::Counted);
+        used.chain(counted).chain(CacheEvent::ALL.into_iter().map(Self::Simulated))
     }
 
     /// The quantity of this name.
@@ -181,6 +196,7 @@ impl Quantity {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Counted(event) => event.name(),
+            Self::Simulated(event) => event.name(),
             Self::Used(what) => what.name(),
         }
     }
@@ -189,6 +205,7 @@ impl Quantity {
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Counted(event) => event.unit(),
+            Self::Simulated(event) => event.unit(),
             Self::Used(what) => what.unit(),
         }
     }
@@ -197,13 +214,18 @@ impl Quantity {
     pub const fn describe(self) -> &'static str {
         match self {
             Self::Counted(event) => event.describe(),
+            Self::Simulated(event) => event.describe(),
             Self::Used(what) => what.describe(),
         }
     }
 
-    /// Whether it is an exact count of the translated program.
-    pub const fn is_counted(self) -> bool {
-        matches!(self, Self::Counted(_))
+    /// How it is known.
+    pub const fn basis(self) -> Basis {
+        match self {
+            Self::Counted(_) => Basis::Counted,
+            Self::Simulated(_) => Basis::Simulated,
+            Self::Used(_) => Basis::Native,
+        }
     }
 
     /// The value in one run; `None` where that run does not tell, or was not asked.
@@ -212,11 +234,14 @@ impl Quantity {
         if !asked.is_empty() && !asked.iter().any(|name| name == self.name()) {
             return None;
         }
+        let threads = run.threads.iter();
+        let sum =
+            |values: &mut dyn Iterator<Item = u64>| values.reduce(u64::saturating_add).map(|sum| sum as f64);
         match self {
             Self::Used(what) => what.of(run.usage.as_ref()?),
-            Self::Counted(event) => {
-                let threads = run.threads.iter().filter_map(|thread| event.of(thread.counts.as_ref()?));
-                threads.reduce(u64::saturating_add).map(|sum| sum as f64)
+            Self::Counted(event) => sum(&mut threads.filter_map(|thread| event.of(thread.counts.as_ref()?))),
+            Self::Simulated(event) => {
+                sum(&mut threads.filter_map(|thread| Some(event.of(thread.simulated.as_ref()?))))
             }
         }
     }

@@ -1,12 +1,10 @@
 //! From kept accesses to the simulator.
 
-use std::collections::HashMap;
-
 use carom_base::{Addr, Domain, Ip, Nanos, ProcessId, ThreadId};
 use carom_base_sim::{Input, Machine, MachineError, Placement, Reference, Results};
 use carom_base_stream::{Sink, Streamed};
 
-use super::parts::Parts;
+use super::{numbers::Numbers, parts::Parts};
 use crate::recording::{Input as _, Recordings, ThreadEntry};
 
 /// An access in this number tells what data its instruction uses. A prime, so that loops do not keep step with it.
@@ -15,15 +13,12 @@ const LOOKED_AT_EVERY: u32 = 251;
 /// Lines that are remembered of each instruction's data.
 const LINES_LOOKED_AT: usize = 8;
 
-/// Bits of the cache of numbers of instructions.
-const RECENT_BITS: u32 = 12;
-
 /// Processes have addresses of their own: the lowest bits of the process's number become the highest ones of an address, which
 /// no address of a program uses.
 const PROCESS_SHIFT: u32 = 48;
 
 /// An address as the simulator has it.
-pub(super) fn tagged(process: ProcessId, addr: Addr) -> Addr {
+pub(crate) fn tagged(process: ProcessId, addr: Addr) -> Addr {
     Addr(addr.0 ^ u64::from(process.0) << PROCESS_SHIFT)
 }
 
@@ -39,7 +34,7 @@ pub(super) struct Instruction {
 }
 
 /// The threads that have kept accesses, in the order of their first ones, and then all others.
-pub(super) fn threads(recordings: &mut Recordings<'_>) -> Vec<ThreadEntry> {
+pub(crate) fn threads(recordings: &mut Recordings<'_>) -> Vec<ThreadEntry> {
     recordings.merged(crate::recording::Combine::Ranks).0.threads().to_vec()
 }
 
@@ -66,9 +61,7 @@ pub(super) struct Feed {
     /// By number of the thread.
     lanes: Vec<Lane>,
     instructions: Vec<Instruction>,
-    numbers: HashMap<(ProcessId, Ip), u32>,
-    /// By a hash of its address: an instruction, and its number.
-    recent: Vec<Option<(ProcessId, Ip, u32)>>,
+    numbers: Numbers<(ProcessId, Ip)>,
     inputs: Vec<Input>,
     cores: Vec<Vec<ThreadId>>,
     /// Whose accesses came last.
@@ -100,8 +93,7 @@ impl Feed {
             parts,
             lanes: threads.iter().enumerate().map(lane).collect::<Result<_, _>>()?,
             instructions: Vec::new(),
-            numbers: HashMap::new(),
-            recent: vec![None; 1 << RECENT_BITS],
+            numbers: Numbers::new(),
             inputs: Vec::new(),
             cores: vec![Vec::new(); machine.cores()],
             last: None,
@@ -132,20 +124,9 @@ impl Feed {
     }
 
     fn number(&mut self, process: ProcessId, ip: Ip) -> u32 {
-        let hash = (ip.0 ^ u64::from(process.0)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let at = (hash >> (u64::BITS - RECENT_BITS)) as usize;
-        if let Some(Some((known_process, known_ip, number))) = self.recent.get(at)
-            && (*known_process, *known_ip) == (process, ip)
-        {
-            return *number;
-        }
-        let next = self.instructions.len() as u32;
-        let number = *self.numbers.entry((process, ip)).or_insert(next);
-        if number == next {
+        let (number, is_new) = self.numbers.of((process, ip), ip.0 ^ u64::from(process.0));
+        if is_new {
             self.instructions.push(Instruction { process, ip, data: Vec::new(), until: 0 });
-        }
-        if let Some(recent) = self.recent.get_mut(at) {
-            *recent = Some((process, ip, number));
         }
         number
     }

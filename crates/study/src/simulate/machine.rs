@@ -22,7 +22,7 @@ const MOST_CORES: usize = 64;
 
 impl MachineChoice {
     /// Its name, and the machine.
-    pub(super) fn of(&self, recordings: &Recordings<'_>) -> (String, Machine) {
+    pub(crate) fn of(&self, recordings: &Recordings<'_>) -> (String, Machine) {
         if let Self::Given(name, machine) = self {
             return (name.clone(), machine.clone());
         }
@@ -70,7 +70,7 @@ fn unknown() -> Machine {
 
 /// The machine with so many cores in each socket; without a number, with as many as there are threads, if these are more than
 /// it has: threads that share a core never take lines from each other.
-pub(super) fn with_cores(machine: Machine, cores: Option<usize>, threads: usize) -> Machine {
+pub(crate) fn with_cores(machine: Machine, cores: Option<usize>, threads: usize) -> Machine {
     let enough = threads.min(MOST_CORES).div_ceil(machine.sockets.max(1));
     let cores_per_socket = cores.unwrap_or(machine.cores_per_socket.max(enough));
     Machine { cores_per_socket, ..machine }

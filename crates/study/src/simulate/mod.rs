@@ -9,6 +9,7 @@ mod feed;
 mod findings;
 mod lines;
 mod machine;
+mod numbers;
 mod order;
 mod parts;
 mod sites;
@@ -27,11 +28,17 @@ pub use findings::{LineFinding, Pair, Part, SimulateFindings, Site};
 pub use machine::MachineChoice;
 pub use order::Order;
 
+pub(crate) use self::{
+    feed::{tagged, threads},
+    machine::with_cores,
+    numbers::Numbers,
+    parts::Parts,
+};
+
 use self::{
     feed::{Fed, Feed},
     lines::lines,
     order::Even,
-    parts::Parts,
     sites::sites,
 };
 use crate::{
@@ -71,9 +78,9 @@ impl Study for SimulateStudy {
     type Findings = SimulateFindings;
 
     fn study(&self, recordings: &mut Recordings<'_>) -> SimulateFindings {
-        let threads = feed::threads(recordings);
+        let threads = threads(recordings);
         let (name, machine) = self.machine.of(recordings);
-        let machine = machine::with_cores(machine, self.cores, threads.len());
+        let machine = with_cores(machine, self.cores, threads.len());
         let losses = recordings.merged(Combine::Ranks).0.losses();
         let mask_bytes = self.mask_bytes.unwrap_or(machine.line_bytes / MOST_PARTS).max(1);
         let settings = Settings { mask_bytes, conflicts: self.conflicts, ..Settings::default() };

@@ -31,7 +31,7 @@ const WAITING: usize = 8;
 const MOST_PARTS: usize = 8;
 
 /// Simulators in threads of their own, which see the same accesses.
-pub(super) struct Parts {
+pub(crate) struct Parts {
     parts: Vec<(SyncSender<Arc<Block>>, JoinHandle<Results>)>,
     block: Block,
 }

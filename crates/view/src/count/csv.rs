@@ -1,7 +1,7 @@
 //! The totals, and the counts of every thread.
 
 use crate::{
-    count::prediction::model::CountPrediction,
+    count::{places, prediction::model::CountPrediction},
     csv::Table,
     model::{CountRegression, CountSeries, Counts, Real, Report},
     words::ThreadNames,
@@ -13,7 +13,8 @@ pub fn tables(report: &Report, counts: &Counts, names: &ThreadNames) -> Vec<(&'s
     let tables = [("totals.csv", totals(counts)), ("counts.csv", counts_by_thread(report, counts, names))];
     let laws = counts.regression.as_ref().map(|regression| ("laws.csv", laws(regression)));
     let predicted = counts.prediction.as_ref().map(|found| ("prediction.csv", predicted(found)));
-    tables.into_iter().chain(runs).chain(laws).chain(predicted).collect()
+    let places = counts.places.as_ref().map(|found| ("places.csv", places::table(found)));
+    tables.into_iter().chain(runs).chain(places).chain(laws).chain(predicted).collect()
 }
 
 /// One row per event.

@@ -1,7 +1,9 @@
 //! From the findings of `carom count` to its report.
 
+mod coherence;
 mod csv;
 pub(crate) mod model;
+mod places;
 pub(crate) mod prediction;
 mod regression;
 mod series;
@@ -9,7 +11,9 @@ mod text;
 mod verdict;
 
 use carom_study::{
-    count::{CountFindings, Coverage, EventCounts, EventLimit, Forecast, InRuns, Regression},
+    count::{
+        Coherence, CountFindings, Coverage, EventCounts, EventLimit, Forecast, InRuns, Places, Regression,
+    },
     recording::Losses,
 };
 
@@ -32,13 +36,23 @@ pub fn report(run: &RunInfo, findings: &CountFindings) -> Report {
     report
 }
 
-/// The report of several runs of one command: the counts of the first, and every quantity in each.
-pub fn series_report(run: &RunInfo, first: &CountFindings, runs: &[InRuns], limits: &[EventLimit]) -> Report {
+/// The report of several runs of one command: the counts of the first, every quantity in each, and what cores asked of each
+/// other, where caches were simulated.
+pub fn series_report(
+    run: &RunInfo,
+    first: &CountFindings,
+    runs: &[InRuns],
+    cores: Option<&Coherence>,
+    limits: &[EventLimit],
+) -> Report {
     let mut report = report(run, first);
     let series = series::series(runs, limits);
-    report.verdict = series::verdict(&series);
+    let coherence = cores.map(coherence::coherence);
+    let told = coherence.as_ref().map(coherence::verdict);
+    report.verdict = told.into_iter().chain([series::verdict(&series)]).collect::<Vec<_>>().join(" ");
     if let Some(counts) = &mut report.count {
         counts.series = Some(series);
+        counts.coherence = coherence;
     }
     report
 }
@@ -83,6 +97,15 @@ pub fn counts(findings: &CountFindings) -> Counts {
         series: None,
         regression: None,
         prediction: None,
+        coherence: None,
+        places: None,
+    }
+}
+
+/// Adds counts by place to a report of counts.
+pub fn add_places(report: &mut Report, found: &Places) {
+    if let Some(counts) = &mut report.count {
+        counts.places = Some(places::places(found));
     }
 }
 

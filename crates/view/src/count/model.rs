@@ -20,9 +20,111 @@ pub struct Counts {
     /// How every quantity follows the parameters of the command, where there are some (`carom count --param`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regression: Option<CountRegression>,
+    /// What cores asked of each other, where caches were simulated (`--simulate-caches`): modelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coherence: Option<CountCoherence>,
+    /// Counts by line of source or by function (`--by`), of the first run whose caches were simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub places: Option<CountPlaces>,
     /// What a size that did not run will take (`carom count predict`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prediction: Option<CountPrediction>,
+}
+
+/// Counts by place in the source.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CountPlaces {
+    /// What one place is.
+    pub by: PlaceGrain,
+    /// At most 100 places, the one with the most accesses first.
+    pub places: Vec<CountedPlace>,
+    /// How many places are not among them.
+    pub unnamed: u64,
+    /// The sums over those.
+    pub others: PlaceSums,
+}
+
+/// What one place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlaceGrain {
+    /// A line of source in a function.
+    Line,
+    /// A function.
+    Function,
+}
+
+/// A place in the source with its counts.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CountedPlace {
+    /// The function (of a line the innermost one, which may be inlined); null where no symbol covers it.
+    pub function: Option<String>,
+    /// Its source file.
+    pub file: Option<String>,
+    /// Its line; null for a function, and where it is not known.
+    pub line: Option<u32>,
+    /// One of its instructions, in the process.
+    pub address: String,
+    /// Its counts.
+    #[serde(flatten)]
+    pub counts: PlaceSums,
+}
+
+/// Counts of a place. Loads, stores and bytes are exact; misses and invalidations are modelled, by simulated caches.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct PlaceSums {
+    /// Loads.
+    pub loads: u64,
+    /// Stores.
+    pub stores: u64,
+    /// Bytes loaded.
+    pub loaded_bytes: u64,
+    /// Bytes stored.
+    pub stored_bytes: u64,
+    /// Lines that L1 missed.
+    pub l1_misses: u64,
+    /// Lines that L1 and L2 missed.
+    pub l2_misses: u64,
+    /// Lines that nothing in the socket had.
+    pub llc_misses: u64,
+    /// Lines that were missed because another core's store had taken them away.
+    pub coherence_misses: u64,
+    /// Copies in other cores that its stores invalidated.
+    pub invalidations: u64,
+}
+
+/// What cores asked of each other: whether there is a coherence bottleneck at all (Marathe, Mueller and de Supinski, section 5).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CountCoherence {
+    /// The simulated cores that accessed something, in the mean of the runs.
+    pub cores: Vec<CoherenceCore>,
+}
+
+/// What one simulated core asked for, in the mean of the runs.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CoherenceCore {
+    /// Its number.
+    pub core: u32,
+    /// Loads and stores of its threads.
+    pub accesses: Real,
+    /// Lines that its own caches lacked, and rights to write.
+    pub bus_transactions: Real,
+    /// Lines for loads that another core had.
+    pub load_transfers: Real,
+    /// Lines for stores that another core had.
+    pub store_transfers: Real,
+    /// Rights to write lines that it had.
+    pub upgrades: Real,
+    /// Copies in other cores that its stores invalidated.
+    pub invalidations: Real,
+    /// Those of them that are false sharing.
+    pub false_invalidations: Real,
+    /// Transfers by `bus_transactions`: an upper bound of the part of misses that is due to coherence.
+    pub transfer_share: Real,
+    /// The part of the accesses that waited for another core: transfers and upgrades.
+    pub waiting_rate: Real,
+    /// Whether `transfer_share` is at least 0.1 and `waiting_rate` at least 0.001.
+    pub bottleneck: bool,
 }
 
 /// How quantities follow parameters.

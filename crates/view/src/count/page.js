@@ -19,12 +19,35 @@ function seriesSection({ events }) {
   const number = (value, unit) => (unit === "s" ? `${+(value * 1e3).toPrecision(4)} ms` : unit === "bytes" ? byteSize(value) : compact(value));
   const row = ({ name: what, unit, basis, values, mean, deviation }) => el("tr", {}, [what.replaceAll("-", " "), number(mean, unit),
     mean > 0 && deviation > 0 ? `±${percent(deviation / mean)}`.replace("±<", "<") : "constant", number(Math.min(...values), unit), number(Math.max(...values), unit), unit,
-    basis === "counted" ? "exact counts" : "the kernel, without carom"].map((content, column) => el("td", { class: column > 0 && column < 5 && "number" }, content)));
+    { counted: "exact counts", simulated: "simulated caches (modelled)", native: "the kernel, without carom" }[basis]].map((content, column) => el("td", { class: column > 0 && column < 5 && "number" }, content)));
   const table = (rows) => el("div", { class: "card scroll" }, el("table", { class: "snug" },
     el("thead", {}, el("tr", {}, heads.map((head, column) => el("th", { scope: "col", class: column > 0 && column < 5 && "number" }, head)))), el("tbody", {}, rows.map(row))));
   const [zero, told] = [true, false].map((wanted) => events.filter((event) => event.values.every((value) => value === 0) === wanted));
   return el("section", { "aria-label": "Runs" }, el("div", { class: "head" }, el("h2", {}, "Runs")), table(told),
     zero.length > 0 && unfolding(`0 in all runs (${zero.length})`, () => table(zero)));
+}
+
+/** Names in the first column, numbers in all others. */
+const countTable = (heads, rows) => el("div", { class: "card scroll" }, el("table", { class: "snug" },
+  el("thead", {}, el("tr", {}, heads.map((head, column) => el("th", { scope: "col", class: column > 0 && "number" }, head)))),
+  el("tbody", {}, rows.map((row) => el("tr", {}, row.map((content, column) => el("td", { class: column > 0 && "number" }, content)))))));
+
+/** Whether cores wait for each other. */
+function coherenceSection({ cores }) {
+  const row = (core) => [`core ${core.core}${core.bottleneck ? " (may be limited)" : ""}`, compact(core.accesses), compact(core.bus_transactions), percent(core.transfer_share),
+    compact(core.load_transfers), compact(core.store_transfers), compact(core.upgrades), compact(core.invalidations)];
+  return el("section", { "aria-label": "Coherence" }, el("div", { class: "head" }, el("h2", {}, "What cores ask of each other")),
+    countTable(["Core", "Accesses", "Bus", "From cores", "For loads", "For stores", "Upgrades", "Invalidations"], cores.map(row)),
+    el("p", { class: "muted" }, "Modelled, by simulated caches; mean of the runs."));
+}
+
+/** Counts by line of source or by function. */
+function placesSection({ by, places: all, unnamed }) {
+  const row = (place) => [name([place.function ?? place.address, place.line && `${place.file.split("/").pop()}:${place.line}`].filter(Boolean).join(" ")),
+    compact(place.loads), compact(place.stores), compact(place.l1_misses), compact(place.l2_misses), compact(place.llc_misses), compact(place.invalidations)];
+  return el("section", { "aria-label": "Places" }, el("div", { class: "head" }, el("h2", {}, by === "line" ? "Lines of source" : "Functions")),
+    countTable(["Place", "Loads", "Stores", "L1 misses", "L2 misses", "LLC misses", "Invalidations"], all.slice(0, 25).map(row)),
+    el("p", { class: "muted" }, `Loads and stores: counted exactly; misses: modelled. ${thousands(Math.max(all.length - 25, 0) + unnamed)} more.`));
 }
 
 function countsSection() {
@@ -54,4 +77,4 @@ function countMeasured(term) {
     ...leaves.map((each) => el("div", { class: "muted" }, `not observed: ${thousands(each.times)} × ${each.text}`)));
 }
 
-questions.push({ name: "count", title: "Counts", facts: countFacts, sections: () => [counts.prediction && predictionSection(counts.prediction), counts.regression && regressionSection(counts.regression), counts.series && seriesSection(counts.series), countsSection()].filter(Boolean), measured: countMeasured });
+questions.push({ name: "count", title: "Counts", facts: countFacts, sections: () => [counts.prediction && predictionSection(counts.prediction), counts.regression && regressionSection(counts.regression), counts.places && placesSection(counts.places), counts.coherence && coherenceSection(counts.coherence), counts.series && seriesSection(counts.series), countsSection()].filter(Boolean), measured: countMeasured });

@@ -4,12 +4,9 @@ use carom_study::count::{self, Fit, Law, Model};
 
 use super::model::{CountLaw, CountParameter, CountRegression, CurvePoint, LawKind};
 use crate::{
-    diff::{
-        count::{
-            basis,
-            words::{amount, change, label, probability},
-        },
-        model::EventBasis,
+    diff::count::{
+        basis,
+        words::{amount, change, label, legend, marked, probability},
     },
     model::Real,
     text::page::{Page, Style},
@@ -159,10 +156,8 @@ fn by(law: &CountLaw) -> String {
 pub fn print(page: &mut Page, regression: &CountRegression) {
     for parameter in &regression.parameters {
         let others = if regression.parameters.len() > 1 { ", the others at their first value" } else { "" };
-        page.heading(&format!(
-            "By {}{others} (c: counted exactly under carom; the rest: measured without it)",
-            parameter.name
-        ));
+        let bases = regression.laws.iter().map(|law| law.basis);
+        page.heading(&format!("By {}{others} {}", parameter.name, legend(bases)));
         page.plain("  ").cell(Style::Dim, "", NAME);
         page.cell(Style::Dim, "at first", VALUE).cell(Style::Dim, "at last", VALUE);
         page.cell(Style::Dim, "law", LAW).cell(Style::Dim, "R²", 8).put(Style::Dim, "p").end();
@@ -188,8 +183,7 @@ pub fn print(page: &mut Page, regression: &CountRegression) {
 }
 
 fn row(page: &mut Page, law: &CountLaw) {
-    let mark = if law.basis == EventBasis::Counted { " c" } else { "" };
-    page.plain("  ").cell(Style::Cyan, &format!("{}{mark}", label(&law.name)), NAME);
+    page.plain("  ").cell(Style::Cyan, &marked(&law.name, law.basis), NAME);
     for value in [law.first, law.last] {
         page.cell(Style::Plain, &amount(value.0, &law.unit), VALUE);
     }

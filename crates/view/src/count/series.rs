@@ -4,12 +4,9 @@ use carom_study::count::{EventLimit, InRuns, Quantity};
 
 use super::model::{CountSeries, SeriesEvent};
 use crate::{
-    diff::{
-        count::{
-            basis, gate,
-            words::{amount, label},
-        },
-        model::EventBasis,
+    diff::count::{
+        basis, gate,
+        words::{amount, label, legend, marked},
     },
     model::Real,
     text::page::{Page, Style},
@@ -75,7 +72,7 @@ pub fn judged(series: &CountSeries) -> [Vec<String>; 2] {
 
 /// The table. Quantities that are 0 in every run are named in one line.
 pub fn print(page: &mut Page, series: &CountSeries, verbose: bool) {
-    page.heading("Runs (c: counted exactly under carom; the rest: measured without it)");
+    page.heading(&format!("Runs {}", legend(series.events.iter().map(|event| event.basis))));
     page.plain("  ").cell(Style::Dim, "", NAME);
     for head in ["mean", "deviation", "least", "most"] {
         page.put(Style::Dim, &format!("{head:>VALUE$}"));
@@ -99,8 +96,7 @@ pub fn print(page: &mut Page, series: &CountSeries, verbose: bool) {
 }
 
 fn row(page: &mut Page, event: &SeriesEvent) {
-    let mark = if event.basis == EventBasis::Counted { " c" } else { "" };
-    page.plain("  ").cell(Style::Cyan, &format!("{}{mark}", label(&event.name)), NAME);
+    page.plain("  ").cell(Style::Cyan, &marked(&event.name, event.basis), NAME);
     page.put(Style::Bold, &format!("{:>VALUE$}", amount(event.mean.0, &event.unit)));
     let values = || event.values.iter().map(|value| value.0);
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));

@@ -1,6 +1,6 @@
 //! What was counted: the totals, and tables by process and by thread.
 
-use super::{prediction, regression, series};
+use super::{coherence, places, prediction, regression, series};
 use crate::{
     model::{CountCoverage, CountedEvent, Counts, Real, Report},
     text::{
@@ -26,7 +26,13 @@ pub fn print(page: &mut Page, report: &Report, counts: &Counts, names: &ThreadNa
     if let Some(found) = &counts.regression {
         return regression::print(page, found);
     }
+    if let Some(found) = &counts.places {
+        places::print(page, found, options.verbose);
+    }
     if let Some(series) = &counts.series {
+        if let Some(cores) = &counts.coherence {
+            coherence::print(page, cores);
+        }
         return series::print(page, series, options.verbose);
     }
     if counts.events.iter().all(|event| event.total.is_none()) {

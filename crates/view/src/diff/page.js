@@ -100,7 +100,7 @@ function countCompared({ events, decided_by: decided }) {
   return el("section", { "aria-label": "Counts" },
     el("div", { class: "head" }, el("h2", {}, "Counts")), table(events.filter((event) => event.outcome !== "constant")),
     constant.length > 0 && unfolding(`The same in all runs (${constant.length})`, () => table(constant)),
-    el("p", { class: "muted" }, `Counted: exactly, in runs under carom. Native: by the kernel, in runs without carom in the program. A change must be found by ${decided === "welch" ? "Welch's test" : "Welch's test and by the rank-sum test"}; p is corrected for the number of events (Holm).`));
+    el("p", { class: "muted" }, `Counted: exactly, in runs under carom. Simulated: modelled, by simulated caches with the accesses of such runs. Native: by the kernel, in runs without carom in the program. A change must be found by ${decided === "welch" ? "Welch's test" : "Welch's test and by the rank-sum test"}; p is corrected for the number of events (Holm).`));
 }
 
 function trustOfDiff() {

@@ -1,16 +1,16 @@
 //! Several runs of one command, or of several that are compared.
 
-mod list;
 mod parameter;
 mod plan;
 mod progress;
 mod show;
+mod simulated;
 
 use std::path::{Path, PathBuf};
 
 use carom_collect::{CollectError, Engine, Obstacle, Request, Streams};
 use carom_store::{Exit, Recording, SeriesInfo, fresh_dir, run_dir, runs_of};
-use carom_study::count::{Bound, EventLimit};
+use carom_study::count::{Basis, Bound, EventLimit};
 use carom_view::command_line;
 
 use self::{
@@ -23,7 +23,6 @@ use crate::{
     output,
 };
 
-pub use list::list;
 pub use parameter::{Parameter, parameter};
 pub use show::{is_series, of_first, show};
 
@@ -35,12 +34,7 @@ const RUNS_OF_VALUE: u32 = 3;
 
 /// Whether these options ask for a series.
 pub fn is_asked(args: &CountArgs) -> bool {
-    args.series.vs.is_some()
-        || !args.series.param.is_empty()
-        || args.program.runs.is_some_and(|runs| runs > 1)
-        || !args.series.events.is_empty()
-        || !args.series.limits.fail_if.is_empty()
-        || args.series.limits.budget.is_some()
+    args.series.is_asked() || args.layout.by.is_some() || args.program.runs.is_some_and(|runs| runs > 1)
 }
 
 /// Runs all, and reports.
@@ -54,12 +48,16 @@ pub fn run(args: &CountArgs) -> Result<End, Failure> {
             "--per-thread prints the threads of one run: leave it out, or print a run with carom report",
         ));
     }
+    if args.layout.by.is_some() && (args.series.vs.is_some() || !args.series.param.is_empty()) {
+        return Err(Failure::new("--by tells of one command: leave out --vs and --param"));
+    }
     let limits = args.series.limits.all()?;
     judgeable(args, &limits)?;
     let dir = record(args)?;
     let recordings: Result<Vec<Recording>, _> =
         runs_of(&dir).iter().map(|run| Recording::open(run)).collect();
-    let (text, end) = show(&recordings.map_err(Failure::new)?, &limits, &args.report, &std::io::stderr())?;
+    let (text, end) =
+        show(&recordings.map_err(Failure::new)?, args.layout.by, &limits, &args.report, &std::io::stderr())?;
     if !args.report.quiet {
         eprint!("{text}");
         eprintln!("Profile: {} (print again: carom report)", dir.display());
@@ -121,23 +119,22 @@ fn subjects(args: &CountArgs) -> Result<Vec<Subject>, Failure> {
 
 /// The kinds of runs that the events need, and what to say of kinds that cannot be had.
 fn kinds(args: &CountArgs, subjects: &[Subject]) -> Result<(Vec<Kind>, Vec<String>), Failure> {
-    let asked = |counted: bool| {
-        let events = &args.series.events;
-        events.is_empty() || events.iter().any(|event| event.is_counted() == counted)
-    };
+    let events = args.series.wanted();
+    let named = |basis: Basis| events.iter().any(|event| event.basis() == basis);
+    let simulated = args.series.simulate_caches || args.layout.by.is_some() || named(Basis::Simulated);
     let (mut kinds, mut notes) = (Vec::new(), Vec::new());
-    if asked(true) {
+    if events.is_empty() || simulated || named(Basis::Counted) {
         match untranslatable(subjects)? {
-            None => kinds.push(Kind::Counted),
+            None => kinds.push(if simulated { Kind::Simulated } else { Kind::Counted }),
             Some(refusal) => notes.push(format!("{refusal}; nothing is counted, and runs are only measured")),
         }
     }
-    if asked(false) {
+    if events.is_empty() || named(Basis::Native) {
         kinds.push(Kind::Native);
     }
     if args.program.window.is_asked() {
         // The kernel's figures are of the whole run.
-        kinds.retain(|kind| *kind == Kind::Counted);
+        kinds.retain(|kind| *kind != Kind::Native);
     }
     if kinds.is_empty() {
         return Err(Failure::new(notes.pop().unwrap_or_else(|| {
@@ -199,7 +196,7 @@ fn record_all(
     runs: Vec<(usize, Kind)>,
     dir: &Path,
 ) -> Result<(), Failure> {
-    let events: Vec<String> = args.series.events.iter().map(|event| event.name().to_owned()).collect();
+    let events: Vec<String> = args.series.wanted().iter().map(|event| event.name().to_owned()).collect();
     let progress = Progress::new(runs.len(), args.report.quiet);
     for (done, (subject, kind)) in runs.into_iter().enumerate() {
         let Some(subject) = subjects.get(subject) else { continue };
@@ -209,9 +206,14 @@ fn record_all(
             questions: Vec::new(),
             argv: subject.argv.clone(),
             dir: Some(run_dir(dir, done + 1)),
-            settings: super::settings(args),
+            settings: match kind {
+                Kind::Simulated => simulated::settings(args),
+                Kind::Counted | Kind::Native => super::settings(args),
+            },
             reason: match kind {
-                Kind::Counted => "the only engine in this version that counts exactly".into(),
+                Kind::Counted | Kind::Simulated => {
+                    "the only engine in this version that counts exactly".into()
+                }
                 Kind::Native => "how long it takes without carom in it".into(),
             },
             time_memory: false,
@@ -219,13 +221,16 @@ fn record_all(
             series: Some(SeriesInfo { events: events.clone(), ..subject.info.clone() }),
         };
         let outcome = match kind {
-            Kind::Counted => carom_collect::record(&request)?,
+            Kind::Counted | Kind::Simulated => carom_collect::record(&request)?,
             Kind::Native => carom_collect::record_natively(&request)?,
         };
         if let Some(trouble) = outcome.trouble {
             return Err(Failure::new(trouble));
         }
         accept(args, subject, outcome.exit)?;
+        if kind == Kind::Simulated {
+            simulated::simulate(&outcome.dir)?;
+        }
     }
     Ok(())
 }

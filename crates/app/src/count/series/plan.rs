@@ -18,6 +18,8 @@ pub struct Subject {
 pub enum Kind {
     /// From the code cache, which counts exactly.
     Counted,
+    /// The same, and it keeps its accesses, with which caches are simulated then.
+    Simulated,
     /// Without carom in it, which takes as long as it takes.
     Native,
 }

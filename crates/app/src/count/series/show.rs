@@ -15,6 +15,7 @@ use carom_view::{
 };
 
 use crate::{
+    count::args::By,
     failure::{End, Failure},
     load,
     options::OutputArgs,
@@ -32,6 +33,7 @@ pub fn is_series(recordings: &[Recording]) -> bool {
 /// The runs cannot be compared, or a file cannot be written.
 pub fn show(
     runs: &[Recording],
+    by: Option<By>,
     limits: &[EventLimit],
     args: &OutputArgs,
     stream: &impl IsTerminal,
@@ -40,7 +42,10 @@ pub fn show(
     if sides.iter().all(|side| !side.runs.is_empty()) {
         return compare(&sides, limits, args, stream);
     }
-    let report = one_command(runs, limits);
+    let mut report = one_command(runs, limits);
+    if let Some(by) = by {
+        add_places(&mut report, runs, by)?;
+    }
     output::write(&report, args)?;
     let [failed, unknown] = carom_view::count::judged(&report);
     Ok((
@@ -112,15 +117,28 @@ fn compare(
     Ok((carom_view::diff::text(&diff, &options), end))
 }
 
+/// Counts by place, of the first run that has some: all have nearly the same.
+fn add_places(report: &mut Report, runs: &[Recording], by: By) -> Result<(), Failure> {
+    let simulated = runs.iter().find(|run| run.manifest().simulated.is_some());
+    let found =
+        simulated.and_then(|run| count::places(&mut Recordings::new(slice::from_ref(run)), by.grain()));
+    let found = found.ok_or_else(|| {
+        Failure::new("--by: no run has counts by place: record with --by or --simulate-caches")
+    })?;
+    carom_view::count::add_places(report, &found);
+    Ok(())
+}
+
 /// The counts of the first run that counted, and what is known of all.
 fn one_command(runs: &[Recording], limits: &[EventLimit]) -> Report {
     let manifests: Vec<&Manifest> = runs.iter().map(Recording::manifest).collect();
     let series = count::in_runs(&manifests);
+    let cores = count::coherence(&manifests);
     let with_parameters =
         manifests.iter().any(|run| run.series.as_ref().is_some_and(|series| !series.parameters.is_empty()));
     of_first(runs, |run, findings| match with_parameters {
         true => carom_view::count::regression_report(run, findings, &count::regression(&manifests)),
-        false => carom_view::count::series_report(run, findings, &series, limits),
+        false => carom_view::count::series_report(run, findings, &series, cores.as_ref(), limits),
     })
 }
 

@@ -2,10 +2,7 @@
 
 use super::model::{CountPrediction, PredictedIndicator};
 use crate::{
-    diff::{
-        count::words::{amount, label},
-        model::EventBasis,
-    },
+    diff::count::words::{amount, label, legend, marked},
     text::page::{Page, Style},
     words,
 };
@@ -72,10 +69,11 @@ pub fn print(page: &mut Page, found: &CountPrediction) {
     let fixed: Vec<String> =
         found.fixed.iter().map(|each| format!(", {} = {}", each.name, each.value.0)).collect();
     page.heading(&format!(
-        "At {} = {}{} (c: counted exactly under carom; the rest: measured without it)",
+        "At {} = {}{} {}",
         found.parameter,
         found.at.0,
-        fixed.concat()
+        fixed.concat(),
+        legend(found.indicators.iter().map(|each| each.basis))
     ));
     page.plain("  ").cell(Style::Dim, "", NAME).cell(Style::Dim, "value", VALUE);
     page.cell(Style::Dim, "95% interval", INTERVAL)
@@ -94,9 +92,8 @@ pub fn print(page: &mut Page, found: &CountPrediction) {
 }
 
 fn row(page: &mut Page, each: &PredictedIndicator) {
-    let mark = if each.basis == EventBasis::Counted { " c" } else { "" };
     let value = |value: f64| amount(value, &each.unit);
-    page.plain("  ").cell(Style::Cyan, &format!("{}{mark}", label(&each.name)), NAME);
+    page.plain("  ").cell(Style::Cyan, &marked(&each.name, each.basis), NAME);
     page.cell(Style::Bold, &value(each.there.estimate.0), VALUE);
     page.cell(
         Style::Plain,

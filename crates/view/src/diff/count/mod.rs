@@ -7,7 +7,7 @@ pub mod verdict;
 pub mod words;
 
 use carom_study::{
-    count::Quantity,
+    count::{Basis, Quantity},
     diff::{self, EventChange, Outcome},
 };
 
@@ -46,7 +46,11 @@ fn event(found: &EventChange) -> EventDiff {
 
 /// How a quantity is known.
 pub fn basis(quantity: Quantity) -> EventBasis {
-    if quantity.is_counted() { EventBasis::Counted } else { EventBasis::Native }
+    match quantity.basis() {
+        Basis::Counted => EventBasis::Counted,
+        Basis::Simulated => EventBasis::Simulated,
+        Basis::Native => EventBasis::Native,
+    }
 }
 
 const fn outcome(found: Outcome) -> EventOutcome {

@@ -99,6 +99,8 @@ pub enum LimitState {
 pub enum EventBasis {
     /// Counted exactly in runs under carom.
     Counted,
+    /// Modelled: counted by simulated caches, with the accesses of runs under carom.
+    Simulated,
     /// Measured by the kernel in runs without carom in the program.
     Native,
 }

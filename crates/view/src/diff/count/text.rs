@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{
     model::{CountDiff, DecidedBy, EventBasis, EventDiff, EventOutcome},
-    words::{amount, label, mean, probability, with_interval},
+    words::{amount, label, legend, marked, mean, probability, with_interval},
 };
 use crate::text::page::{Page, Style};
 use crate::words;
@@ -16,7 +16,7 @@ const CHANGE: usize = 32;
 
 /// The tables: what was measured natively, and what was counted.
 pub fn print(page: &mut Page, diff: &CountDiff, verbose: bool) {
-    page.heading("Counts (c: counted exactly under carom; the rest: measured without it)");
+    page.heading(&format!("Counts {}", legend(diff.events.iter().map(|event| event.basis))));
     page.plain("  ").cell(Style::Dim, "", OUTCOME).cell(Style::Dim, "", NAME);
     page.cell(Style::Dim, "before", VALUE).cell(Style::Dim, "after", VALUE);
     page.cell(Style::Dim, "change (95% interval)", CHANGE).put(Style::Dim, "p").end();
@@ -50,17 +50,12 @@ fn row(page: &mut Page, event: &EventDiff) {
         _ => Style::Plain,
     };
     page.plain("  ").cell(style, event.outcome.name(), OUTCOME);
-    page.cell(Style::Cyan, &name(event), NAME);
+    page.cell(Style::Cyan, &marked(&event.name, event.basis), NAME);
     for value in [value(event, &event.before), value(event, &event.after)] {
         page.cell(Style::Plain, &value, VALUE);
     }
     page.cell(Style::Plain, &with_interval(event), CHANGE);
     page.plain(&event.p_adjusted.map_or_else(String::new, |p| probability(p.0))).end();
-}
-
-fn name(event: &EventDiff) -> String {
-    let mark = if event.basis == EventBasis::Counted { " c" } else { "" };
-    format!("{}{mark}", label(&event.name))
 }
 
 fn value(event: &EventDiff, side: &[crate::model::Real]) -> String {
@@ -82,6 +77,12 @@ pub fn trust(diff: &CountDiff) -> String {
     )
 }
 
+/// Without marks, but modelled values are called so.
+fn named(event: &EventDiff) -> String {
+    let modelled = if event.basis == EventBasis::Simulated { " (simulated)" } else { "" };
+    format!("{}{modelled}", label(&event.name))
+}
+
 /// GitHub's dialect.
 pub fn markdown(text: &mut String, diff: &CountDiff) {
     text.push_str("\n**Counts**\n\n| | | before | after | change (95% interval) | p |\n| --- | --- | ---: | ---: | ---: | ---: |\n");
@@ -90,7 +91,7 @@ pub fn markdown(text: &mut String, diff: &CountDiff) {
             text,
             "| {} | {} | {} | {} | {} | {} |",
             event.outcome.name(),
-            label(&event.name),
+            named(event),
             value(event, &event.before),
             value(event, &event.after),
             with_interval(event),

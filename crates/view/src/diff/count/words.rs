@@ -1,11 +1,30 @@
 //! Numbers and changes of counts in words.
 
-use super::model::EventDiff;
+use super::model::{EventBasis, EventDiff};
 use crate::{model::Real, words};
 
 /// `instructions`, `system calls`.
 pub fn label(name: &str) -> String {
     name.replace('-', " ")
+}
+
+/// The label with how the event is known: `loads c`, `l1 load misses s`.
+pub fn marked(name: &str, basis: EventBasis) -> String {
+    let mark = match basis {
+        EventBasis::Counted => " c",
+        EventBasis::Simulated => " s",
+        EventBasis::Native => "",
+    };
+    format!("{}{mark}", label(name))
+}
+
+/// What the marks say, for events that are known in these ways.
+pub fn legend(bases: impl IntoIterator<Item = EventBasis>) -> &'static str {
+    if bases.into_iter().any(|basis| basis == EventBasis::Simulated) {
+        "(c: counted exactly under carom; s: modelled, by simulated caches; the rest: measured without it)"
+    } else {
+        "(c: counted exactly under carom; the rest: measured without it)"
+    }
 }
 
 /// `1.23 G`, `4.10 ms`, `3.1 MiB`.
