@@ -103,10 +103,13 @@ impl Model {
         least_squares(&rows, y).map(|(solved, _)| solved)
     }
 
-    /// By Gauss and Newton's steps from the line through the logarithms, each halved until it helps.
+    /// By Gauss and Newton's steps from the line through the logarithms, each halved until it helps. Where the sum of squares is least
+    /// it is flat, so that it tells half of the digits only: the last steps go on while they get shorter.
     fn curved(self, x: &[f64], y: &[f64]) -> Option<Vec<f64>> {
         const STEPS: u32 = 200;
         const HALVINGS: u32 = 40;
+        const LAST_STEPS: u32 = 20;
+        const ROUNDING: f64 = 1e-12;
         // Values of one sign have logarithms.
         let sign = y.iter().sum::<f64>().signum();
         let logarithms: Option<Vec<(f64, f64)>> = x
@@ -124,10 +127,13 @@ impl Model {
         let squares =
             |c: &[f64]| -> f64 { x.iter().zip(y).map(|(x, y)| (y - self.value(c, *x)).powi(2)).sum() };
         let mut least = squares(&solved);
+        let step_from = |c: &[f64]| {
+            let rows: Vec<Vec<f64>> = x.iter().map(|x| self.gradient(c, *x)).collect();
+            let residue: Vec<f64> = x.iter().zip(y).map(|(x, y)| y - self.value(c, *x)).collect();
+            Some(times(&invert(&products(&rows))?, &against(&rows, &residue)))
+        };
         for _ in 0..STEPS {
-            let rows: Vec<Vec<f64>> = x.iter().map(|x| self.gradient(&solved, *x)).collect();
-            let residue: Vec<f64> = x.iter().zip(y).map(|(x, y)| y - self.value(&solved, *x)).collect();
-            let step = times(&invert(&products(&rows))?, &against(&rows, &residue));
+            let step = step_from(&solved)?;
             let tried = (0..HALVINGS).map(|halvings| {
                 let part = 0.5_f64.powi(halvings as i32);
                 solved.iter().zip(&step).map(|(value, step)| value + part * step).collect::<Vec<f64>>()
@@ -135,6 +141,18 @@ impl Model {
             let better = tried.map(|c| (squares(&c), c)).find(|(found, _)| *found < least);
             let Some((found, c)) = better else { break };
             (least, solved) = (found, c);
+        }
+        let mut longest = f64::INFINITY;
+        for _ in 0..LAST_STEPS {
+            let step = step_from(&solved)?;
+            let relative = solved.iter().zip(&step).map(|(value, step)| (step / value).abs());
+            let length = relative.fold(0.0, f64::max);
+            let next: Vec<f64> = solved.iter().zip(&step).map(|(value, step)| value + step).collect();
+            // No more than errors of rounding make it worse.
+            if length.is_nan() || length >= longest || squares(&next) > least * (1.0 + ROUNDING) {
+                break;
+            }
+            (longest, solved) = (length, next);
         }
         Some(solved)
     }
