@@ -161,7 +161,8 @@ mod tests {
         let named = |grain, frame: Option<Frame>| {
             let counts = PlaceCounts { ip: Ip(0x4011f0), loads: 5, llc_misses: 2, ..PlaceCounts::default() };
             let place = count::Place { frame, counts };
-            let found = count::Places { grain, places: vec![place], others: PlaceCounts::default(), unnamed: 3 };
+            let found =
+                count::Places { grain, places: vec![place], others: PlaceCounts::default(), unnamed: 3 };
             let found = places(&found);
             assert_eq!((found.places[0].counts.loads, found.places[0].counts.llc_misses), (5, 2));
             (name(&found.places[0]), table(&found).lines().last().unwrap_or_default().to_owned())
