@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// Compiles `targets/<name>.c` with `cc -g -O2` and these flags.
 fn compile(folder: &TempDir, name: &str, flags: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("targets").join(format!("{name}.c"));
-    let program = folder.path().join(format!("{name}{}", flags.concat()));
+    let program = folder.path().join(format!("{name}{}", flags.concat()).replace('/', "-"));
     let status = Command::new("cc")
         .args(["-g", "-O2"])
         .args(flags)
@@ -82,6 +82,29 @@ fn the_stencils_checksum_does_not_depend_on_the_threads() {
     // Three hot cells of 1 above, and in the one inner cell a quarter of the one above it.
     assert_eq!(run("1", "3", "1"), "n 3 iterations 1 checksum 3.250000000000e+00\n");
     assert_eq!(run("1", "64", "20"), run("3", "64", "20"));
+}
+
+#[test]
+fn the_counters_and_their_total_do_not_depend_on_padding() {
+    let folder = TempDir::new().unwrap();
+    for flags in [&["-pthread"][..], &["-pthread", "-DPADDED"]] {
+        let program = compile(&folder, "totals", flags);
+        assert_eq!(stdout(Command::new(program).arg("1000")), "1000 1000 500\n");
+    }
+}
+
+/// Each compares its result with what it has to be.
+#[test]
+fn kernels_are_right_with_any_number_of_threads() {
+    let folder = TempDir::new().unwrap();
+    for name in ["bt", "cg", "ep", "ft", "is", "lu", "mg", "smg", "sp", "sppm"] {
+        let flags = ["-fopenmp", "-Wl,--no-as-needed", "-lm"];
+        let program = compile(&folder, &format!("kernels/{name}"), &flags);
+        for threads in ["1", "3"] {
+            let told = stdout(Command::new(&program).env("OMP_NUM_THREADS", threads));
+            assert!(told.starts_with(&format!("{name}: verified")), "{told}");
+        }
+    }
 }
 
 #[test]
