@@ -1,8 +1,13 @@
 //! Options.
 
-use std::{path::Path, thread};
+use std::{
+    path::{Path, PathBuf},
+    thread,
+};
 
-use carom_study::simulate::{INCLUDED, Machine, MachineChoice, Order, Placement, SimulateStudy, included};
+use carom_study::simulate::{
+    Change, INCLUDED, Machine, MachineChoice, Order, Placement, SimulateStudy, included,
+};
 use clap::{Args, ValueEnum};
 
 use crate::options::{ObjectArgs, OutputArgs, ProgramArgs};
@@ -11,6 +16,8 @@ const EXAMPLES: &str = "Examples:
   carom simulate ./app                         record every access, then simulate this machine
   carom simulate --machine amd-moesi app.1.carom
   carom simulate --machine server.toml --cores 16 app.1.carom
+  carom simulate --what-if pad:stats+8:64 app.1.carom
+  carom simulate --compare full.carom reduced.carom
   carom simulate accesses.txt                  written by hand, or by Valgrind's lackey or drcachesim's view
   carom trace ./app                            record only
 
@@ -26,6 +33,13 @@ pub struct SimulateArgs {
     /// Rows to print of each table
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
+    /// Tell how far a reduced trace can be trusted, by this full one of the same program: both are profiles or texts
+    #[arg(long, value_name = "FULL")]
+    pub compare: Option<PathBuf>,
+    /// Warn where a profile of carom share says that the program has too little false sharing for a reduced trace to tell it from
+    /// true sharing
+    #[arg(long, value_name = "PROFILE", conflicts_with = "compare")]
+    pub gate: Option<PathBuf>,
     /// What is simulated.
     #[command(flatten)]
     pub layout: SimulateLayout,
@@ -60,6 +74,10 @@ pub struct SimulateLayout {
     /// Tell conflict from capacity misses: takes about three times as long
     #[arg(long)]
     pub conflicts: bool,
+    /// Simulate again with another layout: pad:OBJECT+OFFSET:64 starts what is there on a line of its own, align:OBJECT:64 every
+    /// element of an array. OBJECT is called as in the report, or an address. May be given several times
+    #[arg(long, value_name = "CHANGE")]
+    pub what_if: Vec<Change>,
 }
 
 /// The order of accesses of different threads.
@@ -84,6 +102,8 @@ impl SimulateLayout {
             placement: self.place.clone(),
             mask_bytes: self.mask_bytes,
             conflicts: self.conflicts,
+            changes: self.what_if.clone(),
+            against: None,
             threads: thread::available_parallelism().ok(),
         }
     }

@@ -1,13 +1,14 @@
 //! `carom simulate`: what caches do with every access of a program.
 
 mod args;
+mod compare;
 mod recorded;
 mod text;
 
 use std::{os::unix::fs::PermissionsExt, path::Path};
 
 use carom_store::Recording;
-use carom_study::recording::Recordings;
+use carom_study::{recording::Recordings, simulate::SimulateStudy};
 use carom_view::model::Report;
 
 pub use args::{SimulateArgs, SimulateLayout};
@@ -28,6 +29,9 @@ impl Recorder for SimulateArgs {
     fn run(&self) -> Result<End, Failure> {
         let what = self.program.program.first().map_or("", String::as_str);
         match Source::of(what) {
+            Source::Program if self.compare.is_some() || self.gate.is_some() => {
+                Err(Failure::new(format!("{what} is no reduced trace, but a program: record it first")))
+            }
             Source::Program => self.record(),
             Source::Profile => self.one_source(what)?.show(load::expanded(Path::new(what))),
             Source::Text => self.one_source(what)?.import(what),
@@ -81,9 +85,19 @@ impl SimulateArgs {
         output::check(&self.report)?;
         let recordings: Result<Vec<Recording>, _> = dirs.iter().map(|dir| Recording::open(dir)).collect();
         let recordings = recordings.map_err(Failure::new)?;
-        let report = self.layout.report(&mut Recordings::new(&recordings));
+        let full = self.compare.as_deref();
+        let against = full.map(|full| compare::against(full, &self.layout, self.top)).transpose()?;
+        let study = SimulateStudy { against, ..self.layout.study() };
+        let mut report =
+            load::report(&mut Recordings::new(&recordings), &study, carom_view::simulate::report);
+        let gate = self.gate.as_deref().map(compare::gate).transpose()?;
+        report.quality.warnings.extend(gate.flatten());
         if report.simulate.as_ref().is_some_and(|found| found.machine.is_none()) {
             return Err(Failure::new(report.verdict.trim_end_matches('.')));
+        }
+        let refused = report.quality.warnings.iter().find(|warning| warning.code == "what-if");
+        if let Some(refused) = refused {
+            return Err(Failure::new(refused.text.trim_end_matches('.')));
         }
         output::write(&report, &self.report)?;
         if !self.report.quiet {

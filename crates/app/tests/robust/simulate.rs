@@ -132,3 +132,62 @@ fn what_cannot_be_simulated_is_refused_in_one_sentence() {
     );
     assert!(refused(&["simulate", "--runs", "2"]).contains("is no program"));
 }
+
+/// Of the invalidations of two counters and their total, padding leaves those of the total: as many as are simulated of the program
+/// that is padded in its source.
+#[test]
+fn a_change_of_the_layout_does_what_was_predicted() {
+    const ROUNDS: &str = "20000";
+    let program = |flags: &[&str]| compile("totals.c", &[&["-O2", "-g", "-pthread"], flags].concat());
+    let (plain, padded) = (program(&[]), program(&["-DPADDED"]));
+    let place = scratch();
+    let recorded = |name: &str, program: &std::path::Path| {
+        let profile = place.path().join(name);
+        let traced =
+            run(Command::new(carom()).args(["trace", "-q", "-o"]).arg(&profile).arg(program).arg(ROUNDS));
+        assert_eq!(traced.code(), Some(0), "{}", traced.complaint());
+        profile
+    };
+    let (plain, padded) = (recorded("plain", &plain), recorded("padded", &padded));
+    let options = ["--machine", "two-cores", "--cores", "3", "--order", "even"];
+    let taken = |counts: &Value| number(&counts["caused"], "true") + number(&counts["caused"], "false");
+    let remaining = taken(&simulated(&options, &padded)["simulate"]["total"]);
+    for change in ["pad:stats+8:64", "pad:stats.misses:64", "align:stats/8:64"] {
+        let found = &simulated(&[&options[..], &["--what-if", change]].concat(), &plain);
+        let what_if = &found["simulate"]["what_if"];
+        let (before, predicted) = (taken(&found["simulate"]["total"]), taken(&what_if["total"]));
+        assert!(before > 2 * remaining && remaining > 1000, "{before} before, {remaining} with {change}");
+        let error = predicted.abs_diff(remaining);
+        assert!(20 * error <= remaining, "{predicted} predicted, {remaining} remain with {change}");
+        assert!(
+            found["verdict"].as_str().is_some_and(|verdict| verdict.starts_with(change)),
+            "{}",
+            found["verdict"]
+        );
+    }
+    let refused = run(Command::new(carom()).args(["simulate", "--what-if", "pad:status+8:64"]).arg(&plain));
+    assert_eq!(refused.code(), Some(125), "{}", refused.complaint());
+    assert!(refused.complaint().contains("is called `status` (`stats`, "), "{}", refused.complaint());
+}
+
+/// A text without every other pair of accesses, beside the whole one.
+#[test]
+fn a_reduced_text_is_compared_with_the_full_one() {
+    let place = scratch();
+    let [full, reduced] = ["full", "reduced"].map(|name| place.path().join(name));
+    let kept = "0 store 8 @0x1000 0x10\n1 load 8 @0x1000 0x20\n";
+    let lost = "0 store 8 @0x1040 0x11\n1 load 8 @0x1048 0x30\n";
+    fs::write(&full, [kept, lost].concat().repeat(10)).expect("a text");
+    fs::write(&reduced, kept.repeat(10)).expect("a text");
+    let found = simulated(&["--cores", "2", "--compare", &full.to_string_lossy()], &reduced);
+    let compared = &found["simulate"]["compare"];
+    assert_eq!(compared["metrics"][0]["coverage"], 0.5, "{compared}");
+    assert_eq!(compared["metrics"][3]["false_positives"], 0, "{compared}");
+    assert_eq!(compared["split"]["inherent"], 0.5, "{compared}");
+    assert!(
+        found["verdict"].as_str().is_some_and(|verdict| verdict.starts_with("The reduced trace misleads"))
+    );
+    let refused = run(Command::new(carom()).args(["simulate", "--compare"]).arg(&full).arg("/bin/true"));
+    assert_eq!(refused.code(), Some(125), "{}", refused.complaint());
+    assert!(refused.complaint().contains("is no reduced trace"), "{}", refused.complaint());
+}

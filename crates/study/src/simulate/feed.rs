@@ -4,7 +4,7 @@ use carom_base::{Addr, Domain, Ip, Nanos, ProcessId, ThreadId};
 use carom_base_sim::{Input, Machine, MachineError, Placement, Reference, Results};
 use carom_base_stream::{Sink, Streamed};
 
-use super::{numbers::Numbers, parts::Parts};
+use super::{numbers::Numbers, parts::Parts, what_if::Moved};
 use crate::recording::{Input as _, Recordings, ThreadEntry};
 
 /// An access in this number tells what data its instruction uses. A prime, so that loops do not keep step with it.
@@ -53,6 +53,8 @@ pub(super) struct Fed {
     pub cores: Vec<Vec<ThreadId>>,
     /// Accesses in a row by one thread, where several took turns.
     pub turn: Option<u64>,
+    /// Accesses to bytes that lie apart where the layout is changed.
+    pub cut: u64,
 }
 
 /// Feeds simulators with the accesses of threads.
@@ -66,6 +68,9 @@ pub(super) struct Feed {
     cores: Vec<Vec<ThreadId>>,
     /// Whose accesses came last.
     last: Option<ThreadId>,
+    /// Where bytes lie, if not where the program had them.
+    moved: Option<Moved>,
+    cut: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,12 +83,13 @@ struct Lane {
 }
 
 impl Feed {
-    /// Threads are placed in the order of their numbers.
+    /// Threads are placed in the order of their numbers. `moved`: where bytes lie, if not where the program had them.
     pub fn new(
         parts: Parts,
         machine: &Machine,
         placement: &Placement,
         threads: &[ThreadEntry],
+        moved: Option<Moved>,
     ) -> Result<Self, MachineError> {
         let lane = |(number, thread): (usize, &ThreadEntry)| {
             let core = placement.core(number, machine)?;
@@ -97,19 +103,21 @@ impl Feed {
             inputs: Vec::new(),
             cores: vec![Vec::new(); machine.cores()],
             last: None,
+            moved,
+            cut: 0,
         })
     }
 
     /// The outcome.
     pub fn end(self) -> Fed {
         let turn = self.turn();
-        let Self { parts, instructions, lanes, mut cores, .. } = self;
+        let Self { parts, instructions, lanes, mut cores, cut, .. } = self;
         for (number, lane) in (0..).zip(lanes).filter(|(_, lane)| lane.accesses > 0) {
             if let Some(threads) = cores.get_mut(lane.core) {
                 threads.push(ThreadId(number));
             }
         }
-        Fed { results: parts.results(), instructions, cores, turn }
+        Fed { results: parts.results(), instructions, cores, turn, cut }
     }
 
     /// The mean number of accesses in a row by one thread, where at least two threads took turns for a long time.
@@ -162,8 +170,18 @@ impl Sink<Streamed> for Feed {
             if let Some(instruction) = self.instructions.get_mut(number as usize) {
                 instruction.note(access.addr);
             }
-            let addr = tagged(process, access.addr);
-            inputs.push(Input::new(addr, access.width, access.kind, Reference(number)));
+            let (mut addr, mut width) = (tagged(process, access.addr), access.width);
+            if let Some(moved) = &self.moved {
+                let (mut to, mut together) = moved.first(addr, width);
+                self.cut += u64::from(together < width);
+                while together < width {
+                    inputs.push(Input::new(to, together, access.kind, Reference(number)));
+                    (addr, width) = (Addr(addr.0 + u64::from(together)), width - together);
+                    (to, together) = moved.first(addr, width);
+                }
+                addr = to;
+            }
+            inputs.push(Input::new(addr, width, access.kind, Reference(number)));
         }
         self.parts.accesses(core, &inputs);
         self.inputs = inputs;

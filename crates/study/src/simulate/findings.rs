@@ -1,7 +1,10 @@
 use carom_base::{Addr, ProcessId, ThreadId};
 use carom_base_sim::{Counts, Machine, Matrix, Sharing};
 
-use super::cost::{coherence_cycles, cycles};
+use super::{
+    Comparison, WhatIf,
+    cost::{coherence_cycles, cycles},
+};
 use crate::{
     recording::Losses,
     symbols::{DataObject, Frame},
@@ -34,6 +37,10 @@ pub struct SimulateFindings {
     pub invalidations: Matrix<Sharing>,
     /// Lines sent from core to core: row, the core that had it; column, the core that got it.
     pub transfers: Matrix<u64>,
+    /// What the changed layout does, if one was asked for; or why it was not simulated.
+    pub what_if: Option<Result<WhatIf, String>>,
+    /// This trace beside the full one, if it was given.
+    pub comparison: Option<Comparison>,
     /// Why some accesses could not be read, where that is so.
     pub damage: Option<String>,
     /// What was lost while recording.
@@ -112,6 +119,8 @@ impl SimulateFindings {
             turn: None,
             invalidations: Matrix::default(),
             transfers: Matrix::default(),
+            what_if: None,
+            comparison: None,
             damage: None,
             losses,
         }

@@ -4,6 +4,7 @@
 //! misses and invalidations are those of instructions ([`feed`]), which are then added up by source line ([`sites`]); lines that
 //! cores take from each other have their data's names ([`lines`]).
 
+mod compare;
 mod cost;
 mod feed;
 mod findings;
@@ -15,18 +16,25 @@ mod parts;
 mod sites;
 #[cfg(test)]
 mod tests;
+mod what_if;
 
 use std::num::NonZero;
 
 use carom_base_sim::Settings;
+use carom_store::StoreError;
 
 pub use carom_base_sim::{
     Counts, INCLUDED, Inclusion, Level, Machine, MachineError, Matrix, Misses, Placement, Protocol,
     Replacement, Sharing, Sources, included,
 };
+pub use compare::{
+    Against, Coherence, Compared, Comparison, INHERENTLY_LOW, Metric, Place, References, Selected, Split,
+    Volume,
+};
 pub use findings::{LineFinding, Pair, Part, SimulateFindings, Site};
 pub use machine::MachineChoice;
 pub use order::Order;
+pub use what_if::{Change, ChangeError, Changed, How, Target, WhatIf};
 
 pub(crate) use self::{
     feed::{tagged, threads},
@@ -40,10 +48,11 @@ use self::{
     lines::lines,
     order::Even,
     sites::sites,
+    what_if::{Moved, Plan},
 };
 use crate::{
     Study,
-    recording::{Combine, Input, Recordings},
+    recording::{Combine, Input, Recordings, ThreadEntry},
 };
 
 /// Source lines that are named in findings.
@@ -70,6 +79,10 @@ pub struct SimulateStudy {
     pub mask_bytes: Option<u32>,
     /// Tell conflict from capacity misses.
     pub conflicts: bool,
+    /// Changes of the layout: the accesses are simulated again with all of them.
+    pub changes: Vec<Change>,
+    /// The full trace of the program, where that of the recordings is a reduced one.
+    pub against: Option<Against>,
     /// Threads that simulate; `None`: one. The findings are the same with any number.
     pub threads: Option<NonZero<usize>>,
 }
@@ -82,17 +95,80 @@ impl Study for SimulateStudy {
         let (name, machine) = self.machine.of(recordings);
         let machine = with_cores(machine, self.cores, threads.len());
         let losses = recordings.merged(Combine::Ranks).0.losses();
+        let (Fed { results, instructions, cores, turn, .. }, damage) =
+            match self.simulate(recordings, &machine, &threads, None) {
+                Ok(simulated) => simulated,
+                Err(error) => return SimulateFindings::none(name, machine, losses, error.to_string()),
+            };
+        let (_, mut names) = recordings.merged(Combine::Ranks);
+        let (sites, members) = sites(&results, &instructions, &mut names);
+        let grain = lines::Grain {
+            line_bytes: u64::from(machine.line_bytes),
+            mask_bytes: self.settings(&machine).mask_bytes,
+        };
+        let (lines, other_lines) = lines(&results, &instructions, grain, &mut names);
+        let plan = (!self.changes.is_empty())
+            .then(|| Plan::new(&self.changes, &results, &instructions, grain, &mut names));
+        let comparison = self
+            .against
+            .as_ref()
+            .map(|against| Comparison::new(against, &References::new(&results, &instructions, &mut names)));
+        let what_if = plan.map(|plan| {
+            let plan = plan?;
+            let again = self.simulate(recordings, &machine, &threads, Some(plan.moved.clone()));
+            let (fed, _) = again.map_err(|error| error.to_string())?;
+            Ok(plan.outcome(&fed.results, grain, fed.cut, &members))
+        });
+        SimulateFindings {
+            name,
+            total: results.total(),
+            machine,
+            problem: None,
+            other_sites: instructions.len() - members.iter().map(Vec::len).sum::<usize>(),
+            sites,
+            lines,
+            other_lines,
+            cores,
+            turn,
+            invalidations: results.invalidations,
+            transfers: results.transfers,
+            what_if,
+            comparison,
+            damage: damage.map(|error| error.to_string()),
+            losses,
+        }
+    }
+}
+
+impl SimulateStudy {
+    /// What coherence does at each reference of a trace, to compare others with.
+    ///
+    /// # Errors
+    /// The machine cannot be simulated.
+    pub fn references(&self, recordings: &mut Recordings<'_>) -> Result<References, MachineError> {
+        let threads = feed::threads(recordings);
+        let (_, machine) = self.machine.of(recordings);
+        let machine = machine::with_cores(machine, self.cores, threads.len());
+        let (fed, _) = self.simulate(recordings, &machine, &threads, None)?;
+        let (_, mut names) = recordings.merged(Combine::Ranks);
+        Ok(References::new(&fed.results, &fed.instructions, &mut names))
+    }
+
+    fn settings(&self, machine: &Machine) -> Settings {
         let mask_bytes = self.mask_bytes.unwrap_or(machine.line_bytes / MOST_PARTS).max(1);
-        let settings = Settings { mask_bytes, conflicts: self.conflicts, ..Settings::default() };
-        let none = |machine, problem| SimulateFindings::none(name.clone(), machine, losses, problem);
-        let parts = match Parts::new(&machine, settings, self.threads) {
-            Ok(parts) => parts,
-            Err(error) => return none(machine, error.to_string()),
-        };
-        let mut feed = match Feed::new(parts, &machine, &self.placement, &threads) {
-            Ok(feed) => feed,
-            Err(error) => return none(machine, error.to_string()),
-        };
+        Settings { mask_bytes, conflicts: self.conflicts, ..Settings::default() }
+    }
+
+    /// All accesses, with data where it was or moved. Also the first problem, where not all could be read.
+    fn simulate(
+        &self,
+        recordings: &Recordings<'_>,
+        machine: &Machine,
+        threads: &[ThreadEntry],
+        moved: Option<Moved>,
+    ) -> Result<(Fed, Option<StoreError>), MachineError> {
+        let parts = Parts::new(machine, self.settings(machine), self.threads)?;
+        let mut feed = Feed::new(parts, machine, &self.placement, threads, moved)?;
         let damage = match self.order {
             Order::Recorded => recordings.streams(&mut feed),
             Order::Even => {
@@ -102,26 +178,6 @@ impl Study for SimulateStudy {
                 damage
             }
         };
-        let Fed { results, instructions, cores, turn } = feed.end();
-        let (_, mut names) = recordings.merged(Combine::Ranks);
-        let (sites, other_sites) = sites(&results, &instructions, &mut names);
-        let grain = lines::Grain { line_bytes: u64::from(machine.line_bytes), mask_bytes };
-        let (lines, other_lines) = lines(&results, &instructions, grain, &mut names);
-        SimulateFindings {
-            name,
-            total: results.total(),
-            machine,
-            problem: None,
-            sites,
-            other_sites,
-            lines,
-            other_lines,
-            cores,
-            turn,
-            invalidations: results.invalidations,
-            transfers: results.transfers,
-            damage: damage.map(|error| error.to_string()),
-            losses,
-        }
+        Ok((feed.end(), damage))
     }
 }

@@ -17,40 +17,42 @@ const LOOKED_UP: usize = 8 * MOST_SITES;
 /// What instructions have in common that are one site.
 type Key = (ProcessId, Option<String>, Option<String>, Option<u32>, Option<u64>);
 
-/// The sites that cost most, and how many instructions are in none of them.
+/// The sites that cost most, each with the numbers of its instructions.
 pub(super) fn sites(
     results: &Results,
     instructions: &[Instruction],
     names: &mut dyn Names,
-) -> (Vec<Site>, usize) {
-    let mut ranked: Vec<(&Instruction, Counts)> =
-        instructions.iter().zip(results.references.iter().copied()).collect();
-    ranked.sort_by(|(_, a), (_, b)| rank(a, b));
-    let mut sites: Vec<(Site, usize, &Instruction)> = Vec::new();
+) -> (Vec<Site>, Vec<Vec<usize>>) {
+    let mut ranked: Vec<(usize, &Instruction, Counts)> = instructions
+        .iter()
+        .zip(results.references.iter().copied())
+        .enumerate()
+        .map(|(number, (instruction, counts))| (number, instruction, counts))
+        .collect();
+    ranked.sort_by(|(.., a), (.., b)| rank(a, b));
+    let mut sites: Vec<(Site, Vec<usize>, &Instruction)> = Vec::new();
     let mut known: HashMap<Key, usize> = HashMap::new();
-    for (instruction, counts) in ranked.iter().take(LOOKED_UP) {
+    for (number, instruction, counts) in ranked.iter().take(LOOKED_UP) {
         let path = names.call_path(instruction.process, instruction.ip, StackId::NONE);
         let at = *known.entry(key(instruction, path.first())).or_insert(sites.len());
         match sites.get_mut(at) {
             Some((site, members, _)) => {
                 site.counts += *counts;
-                *members += 1;
+                members.push(*number);
             }
             None => {
                 let site = Site { process: instruction.process, path, object: None, counts: *counts };
-                sites.push((site, 1, instruction));
+                sites.push((site, vec![*number], instruction));
             }
         }
     }
     sites.sort_by(|(a, ..), (b, ..)| rank(&a.counts, &b.counts));
     sites.truncate(MOST_SITES);
-    let within: usize = sites.iter().map(|(_, members, _)| members).sum();
-    let named = sites.into_iter().map(|(site, _, instruction)| Site {
+    let named = sites.into_iter().map(|(site, members, instruction)| {
         // The data of the instruction that costs most.
-        object: object(instruction, names),
-        ..site
+        (Site { object: object(instruction, names), ..site }, members)
     });
-    (named.collect(), instructions.len() - within)
+    named.unzip()
 }
 
 /// The most cycles first, and the most accesses first where these are equal.

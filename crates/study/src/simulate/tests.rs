@@ -1,13 +1,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
-use std::num::NonZero;
+use std::{num::NonZero, sync::Arc};
 
 use carom_base::{Addr, ThreadId};
 use carom_base_sim::{Machine, Placement, Sharing};
 use carom_base_stream::text;
 use carom_store::{CacheInfo, Importer, MachineInfo, Manifest, Recording};
 
-use super::{MachineChoice, SimulateFindings, SimulateStudy};
+use super::{Against, MachineChoice, Place, SimulateFindings, SimulateStudy};
 use crate::{Study, recording::Recordings};
 
 /// Two cores with one line of 64 bytes in each of two sets.
@@ -19,12 +19,16 @@ fn study() -> SimulateStudy {
 }
 
 fn simulated(study: &SimulateStudy, accesses: &str, machine: MachineInfo) -> SimulateFindings {
+    with_recordings(accesses, machine, |recordings| study.study(recordings))
+}
+
+fn with_recordings<R>(accesses: &str, machine: MachineInfo, ask: impl FnOnce(&mut Recordings<'_>) -> R) -> R {
     let dir = tempfile::tempdir().unwrap();
     let mut importer = Importer::create(dir.path(), Manifest { machine, ..Manifest::default() }).unwrap();
     text::parse(accesses).unwrap().iter().for_each(|record| importer.record(record));
     importer.finish().unwrap();
     let recording = Recording::open(dir.path()).unwrap();
-    study.study(&mut Recordings::new(std::slice::from_ref(&recording)))
+    ask(&mut Recordings::new(std::slice::from_ref(&recording)))
 }
 
 /// Thread 1 reads the word beside the one that thread 0 writes: of its three loads of the line the first is cold, and the other
@@ -143,4 +147,78 @@ fn long_lines_are_cut_into_words() {
     assert_eq!((found.problem.as_deref(), found.total.caused.false_sharing), (None, 1));
     let accessed = &found.lines[0].pairs[0].accessed;
     assert_eq!((accessed.offset, accessed.width), (0x70, 8));
+}
+
+fn changed(change: &str, accesses: &str) -> SimulateFindings {
+    let study = SimulateStudy { changes: vec![change.parse().unwrap()], ..study() };
+    simulated(&study, accesses, MachineInfo::default())
+}
+
+/// Two words of one line, each of which one thread stores to: once they lie apart, nothing is taken any more.
+#[test]
+fn false_sharing_ends_where_data_is_moved_apart() {
+    let accesses = "0 store 8 @0x1000 0x10\n1 store 8 @0x1008 0x20\n".repeat(10);
+    for change in ["pad:0x1000+8:64", "align:0x1000/8:64"] {
+        let found = changed(change, &accesses);
+        assert_eq!(found.total.caused.false_sharing, 19);
+        let what_if = found.what_if.unwrap().unwrap();
+        assert_eq!(
+            (what_if.total.caused.total(), what_if.total.l1.total(), what_if.cut),
+            (0, 2, 0),
+            "{change}"
+        );
+        assert_eq!(what_if.total.accesses(), found.total.accesses());
+        let [one] = &what_if.changes[..] else { panic!("{what_if:?}") };
+        assert_eq!((one.objects, one.before.total(), one.after.total()), (1, 19, 0));
+        let taken = |of: &dyn Fn(usize) -> u64| (0..2).map(of).sum::<u64>();
+        assert_eq!(taken(&|at| found.sites[at].counts.caused.total()), 19);
+        assert_eq!(taken(&|at| what_if.sites[at].caused.total()), 0);
+    }
+    // Another border helps nothing: both words are behind it.
+    let beside = changed("pad:0x1000+4:64", &"0 store 4 @0x1008 1\n1 store 4 @0x100c 2\n".repeat(10));
+    assert_eq!(beside.what_if.unwrap().unwrap().total.caused.total(), 19);
+}
+
+/// An access to bytes that lie apart afterwards is one to each part.
+#[test]
+fn accesses_are_cut_where_their_bytes_lie_apart() {
+    let found = changed("pad:0x1000+8:64", "0 load 16 @0x1000 1\n0 load 8 @0x1000 1\n");
+    let what_if = found.what_if.unwrap().unwrap();
+    assert_eq!((what_if.cut, what_if.total.loads, what_if.total.l1.total()), (1, 3, 2));
+}
+
+#[test]
+fn what_cannot_be_changed_is_refused_with_the_reason() {
+    let accesses = "0 store 8 @0x1000 0x10\n";
+    let refused = |change| changed(change, accesses).what_if.unwrap().unwrap_err();
+    assert!(
+        refused("pad:stats+8:64")
+            .starts_with("no object or field that the program was seen to use is called `stats`")
+    );
+    assert_eq!(refused("pad:0x1000+64:64"), "`0x1000` has 64 bytes, and none at 64");
+    assert_eq!(
+        refused("align:0x1000:64"),
+        "the size of the elements of `0x1000` is not known: align:0x1000/BYTES:64 tells it"
+    );
+}
+
+/// Half of the accesses are kept: of the instruction at 0x20 what matters, of the one at 0x30 nothing.
+#[test]
+fn a_reduced_trace_is_compared_by_reference() {
+    let kept = "0 store 8 @0x1000 0x10\n1 load 8 @0x1000 0x20\n";
+    let lost = "0 store 8 @0x1040 0x11\n1 load 8 @0x1040 0x30\n";
+    let full = with_recordings(&[kept, lost].concat().repeat(10), MachineInfo::default(), |recordings| {
+        study().references(recordings).unwrap()
+    });
+    let against = Some(Against { full: Arc::new(full), top: 10 });
+    let reduced = SimulateStudy { against, ..study() };
+    let found = simulated(&reduced, &kept.repeat(10), MachineInfo::default()).comparison.unwrap();
+    assert_eq!((found.full.loads, found.reduced.loads, found.reduced.stores), (20, 10, 10));
+    let [misses, taken, true_sharing, false_sharing] = &found.metrics[..] else { panic!("{found:?}") };
+    assert_eq!(
+        (misses.full, misses.reduced, misses.coverage, misses.false_positives()),
+        (18, 9, Some(0.5), 0)
+    );
+    assert_eq!(misses.selected[0].place, Place::Instruction(None, 0x20));
+    assert_eq!((taken.coverage, true_sharing.coverage, false_sharing.coverage), (Some(0.5), Some(0.5), None));
 }

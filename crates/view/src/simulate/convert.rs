@@ -8,6 +8,7 @@ use carom_study::{
     symbols::Frame,
 };
 
+use super::{compare, what_if};
 use crate::{
     model::{
         Real, SimulatedCore, SimulatedCounts, SimulatedLevel, SimulatedLine, SimulatedMachine,
@@ -45,6 +46,11 @@ pub fn simulation(findings: &SimulateFindings) -> Simulation {
             false_sharing: cells(&|at| findings.invalidations[at].false_sharing),
         },
         transfers: cells(&|at| findings.transfers[at]),
+        what_if: match &findings.what_if {
+            Some(Ok(found)) => Some(what_if::convert(findings, found)),
+            _ => None,
+        },
+        compare: findings.comparison.as_ref().map(compare::convert),
         total,
     }
 }
@@ -99,7 +105,7 @@ fn reference(findings: &SimulateFindings, site: &Site, cycles: f64) -> Simulated
     }
 }
 
-fn counts(findings: &SimulateFindings, counts: &Counts) -> SimulatedCounts {
+pub(super) fn counts(findings: &SimulateFindings, counts: &Counts) -> SimulatedCounts {
     SimulatedCounts {
         accesses: counts.accesses(),
         loads: counts.loads,
@@ -129,7 +135,7 @@ fn misses(misses: Misses) -> SimulatedMisses {
     SimulatedMisses { total: misses.total(), cold, capacity, conflict, coherence }
 }
 
-fn sharing(sharing: Sharing) -> SimulatedSharing {
+pub(super) fn sharing(sharing: Sharing) -> SimulatedSharing {
     let Sharing { true_sharing, false_sharing } = sharing;
     SimulatedSharing { true_sharing, false_sharing }
 }

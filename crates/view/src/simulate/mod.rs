@@ -1,5 +1,6 @@
 //! From the findings of `carom simulate` to its report.
 
+mod compare;
 mod convert;
 pub(crate) mod model;
 mod tables;
@@ -7,8 +8,11 @@ mod tables;
 mod tests;
 mod text;
 mod verdict;
+mod what_if;
 
 use carom_study::simulate::SimulateFindings;
+
+pub use compare::gate;
 
 use crate::{
     RunInfo,
@@ -46,6 +50,17 @@ fn warnings(findings: &SimulateFindings, simulation: &Simulation) -> Vec<Warning
             words::thousands(turn),
         );
         warnings.push(Warning { code: "long-turns".into(), text });
+    }
+    let refused = findings.what_if.as_ref().and_then(|found| found.as_ref().err());
+    if let Some(reason) = refused {
+        let text = format!("The changed layout was not simulated: {reason}.");
+        warnings.push(Warning { code: "what-if".into(), text });
+    }
+    if let Some(text) = simulation.what_if.as_ref().and_then(|found| what_if::warning(simulation, found)) {
+        warnings.push(Warning { code: "cut-accesses".into(), text });
+    }
+    if let (Some(found), Some(comparison)) = (&findings.comparison, &simulation.compare) {
+        warnings.extend(compare::warnings(found, comparison));
     }
     let crowded = simulation.cores.iter().filter(|core| core.threads.len() > 1).count();
     if crowded > 0 {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use super::{compare::model::*, what_if::model::*};
 use crate::model::{Frame, Object, Real};
 
 /// What a simulated machine's caches do with the program's accesses.
@@ -26,6 +27,12 @@ pub struct Simulation {
     pub invalidations: SimulatedMatrix,
     /// Lines sent from core to core: a row's core had it, a column's core got it. Rows and columns as in `cores`.
     pub transfers: Vec<Vec<u64>>,
+    /// With `--what-if`: what the same accesses do after a change of the data's layout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub what_if: Option<SimulatedWhatIf>,
+    /// With `--compare`: this trace beside the full one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compare: Option<SimulatedComparison>,
 }
 
 /// A machine.

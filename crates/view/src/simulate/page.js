@@ -26,6 +26,49 @@ function simulatedReferences() {
     ["Source line", "Function", "Data", "Cycles", "Accesses", "Miss L1", "Miss L2", "Coherence misses", "Invalidations caused", "By false sharing", "Received"], rows);
 }
 
+function simulatedComparison() {
+  const compared = simulation.compare;
+  if (!compared) return null;
+  const labels = { coherence_load_misses: "Coherence misses of loads", invalidations: "Invalidations", true_sharing: "Invalidations by true sharing", false_sharing: "Invalidations by false sharing" };
+  const placeOf = (one) => (one.file ? `${one.file.split("/").pop()}:${one.line}` : one.address ?? "");
+  const rows = [
+    ["Loads", thousands(compared.full.loads), thousands(compared.reduced.loads), "", "", ""],
+    ["Stores", thousands(compared.full.stores), thousands(compared.reduced.stores), "", "", ""],
+    ...compared.metrics.flatMap((metric) => [
+      [labels[metric.name], thousands(metric.full), thousands(metric.reduced), thousands(metric.selected.length),
+        metric.coverage === null ? "-" : percent(metric.coverage), thousands(metric.false_positives)],
+      ...metric.selected.map((one) => [name(placeOf(one), "code"), thousands(one.full), thousands(one.reduced), "", "", one.full === 0 ? "false positive" : ""]),
+    ]),
+  ];
+  const { split } = compared;
+  return simulatedTable("The reduced trace beside the full one",
+    `Of all invalidations, the lines selected for false sharing make ${percent(split.reduced)} by it in the reduced trace, and ${percent(split.full)} in the full one.`,
+    ["", "Full", "Reduced", "Selected", "Coverage", "False positives"], rows);
+}
+
+function simulatedWhatIf() {
+  const changed = simulation.what_if;
+  if (!changed) return null;
+  const { total } = simulation;
+  const change = (before, after) => (before > 0 ? `${after > before ? "+" : ""}${percent(after / before - 1)}` : "");
+  const row = (label, before, after) => [label, thousands(Math.round(before)), thousands(Math.round(after)), change(before, after)];
+  const rows = [
+    row("Lines taken by false sharing", total.caused.false, changed.total.caused.false),
+    row("Lines taken by true sharing", total.caused.true, changed.total.caused.true),
+    row("Coherence misses", total.l1.coherence, changed.total.l1.coherence),
+    row("Misses of L1", total.l1.total, changed.total.l1.total),
+    row("Misses of L2", total.l2.total, changed.total.l2.total),
+    row("Cycles (model)", total.cycles, changed.total.cycles),
+    ...changed.changes.map((one) => row(`Lines taken of ${thousands(one.objects)} object${one.objects === 1 ? "" : "s"}: ${one.change}`, takenTimes(one.before), takenTimes(one.after))),
+    ...simulation.references.flatMap((one, index) => {
+      const after = changed.references[index];
+      return takenTimes(one.counts.caused) !== takenTimes(after.caused) ? [row(`Lines taken by ${codePlace(one.call_path)}`, takenTimes(one.counts.caused), takenTimes(after.caused))] : [];
+    }),
+  ];
+  return simulatedTable("What the changed layout would do", "The same accesses, with the data of these objects elsewhere; all other data stays where it is.",
+    ["", "Before", "After", "Change"], rows);
+}
+
 function simulatedLines() {
   if (simulation.lines.length === 0) return null;
   const bytesOf = (part) => `${part.field ? `${part.field}, ` : ""}bytes ${part.offset_bytes}-${part.offset_bytes + Math.max(part.width_bytes, 1) - 1}`;
@@ -51,6 +94,6 @@ questions.push({
     fact("Miss L1", ofAccesses(simulation.total.l1.total, simulation.total), ""),
     fact("Lines taken", thousands(takenTimes(simulation.total.caused)), "by other cores' stores"),
     fact("Machine", simulation.machine?.name ?? "none", simulation.machine?.protocol ?? "")],
-  sections: () => [simulatedReferences(), simulatedLines(), simulatedCores()].filter(Boolean),
+  sections: () => [simulatedComparison(), simulatedWhatIf(), simulatedReferences(), simulatedLines(), simulatedCores()].filter(Boolean),
   measured: (term) => term("Accesses", thousands(simulation.total.accesses), ", all simulated"),
 });

@@ -2,7 +2,8 @@ use carom_base::{Addr, ProcessId, ThreadId};
 use carom_study::{
     recording::Losses,
     simulate::{
-        Counts, LineFinding, Machine, Matrix, Misses, Pair, Part, Sharing, SimulateFindings, Site, Sources,
+        Changed, Compared, Comparison, Counts, LineFinding, Machine, Matrix, Metric, Misses, Pair, Part,
+        Place, Selected, Sharing, SimulateFindings, Site, Sources, Split, Volume, WhatIf,
     },
     symbols::{DataObject, Frame, ObjectKind},
 };
@@ -77,6 +78,8 @@ fn findings() -> SimulateFindings {
         invalidations: Matrix::from_rows(vec![vec![Sharing::default(), FALSE], vec![Sharing::default(); 2]]),
         transfers: Matrix::from_rows(vec![vec![0, 900], vec![0, 0]]),
         turn: None,
+        what_if: None,
+        comparison: None,
         damage: None,
         losses: Losses::default(),
     }
@@ -93,7 +96,7 @@ fn false_sharing_is_named_with_its_lines_and_its_remedy() {
         report.verdict,
         "Lines that cores take from each other cost 100% of the cycles of misses (model). `stats` is taken 900 times by \
          counters.c:20, mostly from counters.c:31; 100% by false sharing. Give what different threads use lines of its own (64 \
-         bytes each)."
+         bytes each). --what-if pad:stats+8:64 simulates that."
     );
     let text = text::render(&report, &text::Options::default());
     for line in [
@@ -158,4 +161,92 @@ fn long_turns_and_shared_cores_are_warned_of() {
     let report = report(&sample::counted().0, &found);
     let codes: Vec<&str> = report.quality.warnings.iter().map(|warning| warning.code.as_str()).collect();
     assert!(codes.ends_with(&["long-turns", "shared-cores"]), "{codes:?}");
+}
+
+/// The reader's misses are gone, and so is what the writer takes.
+#[test]
+fn a_changed_layout_is_put_beside_the_recorded_one() {
+    let found = findings();
+    let [reader, writer] = [0, 1].map(|site| found.sites[site].counts);
+    let quiet = Misses { cold: 1, ..Misses::default() };
+    let after = [
+        Counts {
+            l1: quiet,
+            l2: quiet,
+            received: Sharing::default(),
+            sources: Sources { memory: 1, ..Sources::default() },
+            ..reader
+        },
+        Counts { upgrades: 0, caused: Sharing::default(), ..writer },
+    ];
+    let change = Changed {
+        change: "pad:stats+8:64".parse().unwrap(),
+        objects: 1,
+        before: FALSE,
+        after: Sharing::default(),
+    };
+    let what_if =
+        WhatIf { changes: vec![change], total: after[0] + after[1], sites: after.to_vec(), cut: 500 };
+    let changed = SimulateFindings { what_if: Some(Ok(what_if)), ..found };
+    let report = report(&sample::counted().0, &changed);
+    assert_eq!(
+        report.verdict,
+        "pad:stats+8:64 would help (simulated): cores take lines from each other 0 times instead of 900, coherence misses are 0 \
+         instead of 900, misses of L1 1 instead of 901; all misses cost 100% fewer cycles (model)."
+    );
+    let text = text::render(&report, &text::Options::default());
+    for line in [
+        "Lines taken by false sharing            900        0    -100%\n",
+        "pad:stats+8:64: 1 object, its lines were taken 900 times, and would be 0 times\n",
+        "counters.c:31 count                     900        0        0        0      901        1\n",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert!(report.quality.warnings.iter().any(|warning| warning.code == "cut-accesses"));
+    assert!(web::html(&report).unwrap().contains("\"cut_accesses\""));
+    let refused = SimulateFindings { what_if: Some(Err("no object is called so".into())), ..findings() };
+    let warned = super::report(&sample::counted().0, &refused).quality.warnings;
+    assert_eq!(warned.last().unwrap().text, "The changed layout was not simulated: no object is called so.");
+}
+
+#[test]
+fn a_reduced_trace_is_put_beside_the_full_one() {
+    let selected =
+        |line, reduced, full| Selected { place: Place::Line("src/counters.c".into(), line), reduced, full };
+    let compared = |metric, coverage| Compared {
+        metric,
+        full: 1000,
+        reduced: 30,
+        coverage,
+        selected: vec![selected(20, 20, 900), selected(21, 10, 0)],
+    };
+    let metrics = Metric::ALL.map(|metric| compared(metric, Some(0.9))).to_vec();
+    let comparison = Comparison {
+        full: Volume { loads: 9_000, stores: 1_000 },
+        reduced: Volume { loads: 50, stores: 50 },
+        top: 10,
+        metrics,
+        split: Split { reduced: 0.8, full: 0.1, inherent: 0.1 },
+    };
+    let found = SimulateFindings { comparison: Some(comparison.clone()), ..findings() };
+    let report = report(&sample::counted().0, &found);
+    assert_eq!(
+        report.verdict,
+        "The reduced trace can stand for the full one: its first source lines have 90% of the coherence misses of loads that the best \
+         have (1 false positive) and 90% of the invalidations that the best have (1 false positive). It has 1% of the loads and \
+         stores. Its split of true and false sharing is wrong: by its first source lines for false sharing, 80% of all invalidations \
+         are false sharing, and 10% in the full trace."
+    );
+    let text = text::render(&report, &text::Options::default());
+    for line in [
+        "coherence misses of loads              1.0k       30        2      90%         1\n",
+        "counters.c:21                             0       10  false positive\n",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert!(report.quality.warnings.iter().any(|warning| warning.code == "little-false-sharing"));
+    let nothing = vec![compared(Metric::LoadMisses, None), compared(Metric::Invalidations, None)];
+    let found =
+        SimulateFindings { comparison: Some(Comparison { metrics: nothing, ..comparison }), ..findings() };
+    assert!(verdict(&found).starts_with("Cores take no lines from each other in the full trace"));
 }

@@ -1,8 +1,9 @@
 //! Tables for a terminal.
 
 use super::{
-    part,
+    compare, part,
     verdict::{place, times},
+    what_if,
 };
 use crate::{
     model::{
@@ -17,8 +18,8 @@ use crate::{
 };
 
 /// Columns of a name, and of a number.
-const NAME: usize = 34;
-const CELL: usize = 9;
+pub(super) const NAME: usize = 34;
+pub(super) const CELL: usize = 9;
 
 /// Pairs of a line that are printed, unless all are wanted.
 const PAIRS: usize = 2;
@@ -35,6 +36,12 @@ pub fn print(page: &mut Page, simulation: &Simulation, names: &ThreadNames, opti
     let Some(machine) = &simulation.machine else { return };
     if simulation.total.accesses == 0 {
         return;
+    }
+    if let Some(comparison) = &simulation.compare {
+        compare::print(page, comparison, options);
+    }
+    if let Some(what_if) = &simulation.what_if {
+        what_if::print(page, simulation, what_if, options);
     }
     references(page, simulation, options);
     lines(page, simulation, options);
@@ -62,7 +69,7 @@ pub fn machine(machine: &SimulatedMachine) -> String {
     )
 }
 
-fn heads(page: &mut Page, first: &str, heads: &[&str]) {
+pub(super) fn heads(page: &mut Page, first: &str, heads: &[&str]) {
     page.cell(Style::Dim, first, NAME);
     for head in heads {
         page.put(Style::Dim, &format!("{head:>CELL$}"));
@@ -87,14 +94,19 @@ fn references(page: &mut Page, simulation: &Simulation, options: &Options) {
     }
 }
 
-fn row(page: &mut Page, reference: &SimulatedReference, options: &Options) {
-    let counts = &reference.counts;
+/// The cell of a source line's name.
+pub(super) fn name(page: &mut Page, reference: &SimulatedReference) {
     let at = words::place(reference.file.as_deref(), reference.line);
     let address = || reference.call_path.first().map_or_else(String::new, |frame| frame.address.clone());
     let function = reference.function.as_deref().unwrap_or_default();
-    let name = format!("{} {function}", at.unwrap_or_else(address));
-    page.put(Style::Cyan, &fit(&name, NAME - 1));
-    page.plain(&" ".repeat(NAME - fit(&name, NAME - 1).chars().count()));
+    let name = fit(&format!("{} {function}", at.unwrap_or_else(address)), NAME - 1);
+    page.put(Style::Cyan, &name);
+    page.plain(&" ".repeat(NAME - name.chars().count()));
+}
+
+fn row(page: &mut Page, reference: &SimulatedReference, options: &Options) {
+    let counts = &reference.counts;
+    name(page, reference);
     page.put(Style::Bold, &format!("{:>CELL$}", percent(reference.share.0)));
     for cell in [
         compact(counts.accesses as f64),

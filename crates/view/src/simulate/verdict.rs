@@ -2,7 +2,7 @@
 
 use carom_study::simulate::SimulateFindings;
 
-use super::part;
+use super::{compare, part, what_if};
 use crate::{
     model::{
         Frame, Report, SimulatedCounts, SimulatedLine, SimulatedReference, SimulatedSharing, Simulation,
@@ -27,6 +27,12 @@ pub fn verdict(report: &Report, findings: &SimulateFindings, simulation: &Simula
     }
     if simulation.total.accesses == 0 {
         return without_accesses(report);
+    }
+    if let Some(comparison) = &simulation.compare {
+        return compare::verdict(comparison);
+    }
+    if let Some(found) = &simulation.what_if {
+        return what_if::verdict(simulation, found);
     }
     let total = &simulation.total;
     let of_others = total.coherence_cycles.0 / total.cycles.0.max(f64::MIN_POSITIVE);
@@ -82,7 +88,10 @@ fn coherence(simulation: &Simulation, line: &SimulatedLine, share: f64) -> Strin
     let (kind, remedy) = match all.false_part() {
         false_part if false_part >= MOSTLY => (
             format!("{} by false sharing", percent(false_part)),
-            format!("Give what different threads use lines of its own ({line_bytes} bytes each)."),
+            format!(
+                "Give what different threads use lines of its own ({line_bytes} bytes each).{}",
+                what_if::proposal(line, line_bytes)
+            ),
         ),
         false_part if false_part <= 1.0 - MOSTLY => (
             format!("{} by true sharing", percent(1.0 - false_part)),
