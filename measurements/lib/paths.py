@@ -31,11 +31,12 @@ def require_release_build():
         raise SystemExit(f"missing: {', '.join(missing)}; run `make release` first")
 
 
-def compile_c(source, name, *flags, compiler="cc"):
-    """Compiles a C or C++ source to SCRATCH/bin/NAME with `-g -O2` and further flags; returns its path."""
+def compile_c(source, name, *flags, compiler="cc", libraries=()):
+    """Compiles a C or C++ source to SCRATCH/bin/NAME with `-g -O2` and further flags; returns its path. `libraries`: what
+    stands behind the source."""
     program = scratch("bin") / name
     # From the root, so that debug information names the source as a person there would.
     relative = Path(source).resolve().relative_to(REPOSITORY)
-    command = [compiler, "-g", "-O2", *flags, "-o", str(program), str(relative)]
+    command = [compiler, "-g", "-O2", *flags, "-o", str(program), str(relative), *libraries]
     subprocess.run(command, cwd=REPOSITORY, check=True)
     return program
