@@ -239,7 +239,7 @@ fn a_reduced_trace_is_put_beside_the_full_one() {
     );
     let text = text::render(&report, &text::Options::default());
     for line in [
-        "coherence misses of loads              1.0k       30        2      90%         1\n",
+        "coherence misses of loads              1.0k       30        2      90%        1\n",
         "counters.c:21                             0       10  false positive\n",
     ] {
         assert!(text.contains(line), "{line}\n{text}");

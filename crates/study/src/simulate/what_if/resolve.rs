@@ -113,9 +113,7 @@ impl<'a> Objects<'a> {
                         offsets.sort_unstable();
                         offsets.dedup();
                     }
-                    _ => {
-                        return Err(format!("{change} and {} are about the same object", changes[number - 1]));
-                    }
+                    _ => return Err(format!("{change} is about an object that another change aligns")),
                 }
                 known.alignment = known.alignment.max(object.alignment);
             }

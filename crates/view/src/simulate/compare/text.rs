@@ -13,7 +13,7 @@ use crate::{
 /// The measures by metric, and the source lines that the reduced trace ranks first.
 pub fn print(page: &mut Page, comparison: &SimulatedComparison, options: &Options) {
     page.heading("The reduced trace beside the full one");
-    heads(page, "", &["full", "reduced", "selected", "coverage", "false pos."]);
+    heads(page, "", &["full", "reduced", "selected", "coverage", "false p."]);
     let (full, reduced) = (&comparison.full, &comparison.reduced);
     for (name, full, reduced) in
         [("loads", full.loads, reduced.loads), ("stores", full.stores, reduced.stores)]
@@ -31,7 +31,7 @@ pub fn print(page: &mut Page, comparison: &SimulatedComparison, options: &Option
         page.plain(&format!("{:>CELL$}", metric.selected.len()));
         let coverage = metric.coverage.map_or_else(|| "-".into(), |coverage| percent(coverage.0));
         page.put(Style::Bold, &format!("{coverage:>CELL$}"));
-        page.plain(&format!("{:>width$}", metric.false_positives, width = CELL + 1)).end();
+        page.plain(&format!("{:>CELL$}", metric.false_positives)).end();
     }
     let split = &comparison.split;
     let text = format!(

@@ -74,5 +74,6 @@ fn references(page: &mut Page, simulation: &Simulation, what_if: &SimulatedWhatI
 
 /// `-83%`, `+5%`, `0%`.
 fn signed(change: f64) -> String {
-    if change > 0.0 { format!("+{}", percent(change)) } else { percent(change) }
+    let rounded = (change * 1000.0).round() / 1000.0;
+    if rounded > 0.0 { format!("+{}", percent(rounded)) } else { percent(rounded) }
 }
