@@ -4,7 +4,11 @@ use carom_base::{Addr, Domain, Ip, Nanos, ProcessId, ThreadId};
 use carom_base_sim::{Input, Machine, MachineError, Placement, Reference, Results};
 use carom_base_stream::{Sink, Streamed};
 
-use super::{numbers::Numbers, parts::Parts, what_if::Moved};
+use super::{
+    moved::{Moved, tagged},
+    numbers::Numbers,
+    parts::Parts,
+};
 use crate::recording::{Input as _, Recordings, ThreadEntry};
 
 /// An access in this number tells what data its instruction uses. A prime, so that loops do not keep step with it.
@@ -12,15 +16,6 @@ const LOOKED_AT_EVERY: u32 = 251;
 
 /// Lines that are remembered of each instruction's data.
 const LINES_LOOKED_AT: usize = 8;
-
-/// Processes have addresses of their own: the lowest bits of the process's number become the highest ones of an address, which
-/// no address of a program uses.
-const PROCESS_SHIFT: u32 = 48;
-
-/// An address as the simulator has it.
-pub(crate) fn tagged(process: ProcessId, addr: Addr) -> Addr {
-    Addr(addr.0 ^ u64::from(process.0) << PROCESS_SHIFT)
-}
 
 /// What a [`Reference`] stands for.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use carom_base::{Addr, ProcessId, StackId};
 use carom_base_sim::{Invalidated, Reference, Results, Sharing};
 
-use super::{LineFinding, MOST_LINES, Pair, Part, feed::Instruction, feed::tagged};
+use super::{LineFinding, MOST_LINES, Pair, Part, feed::Instruction, moved::tagged};
 use crate::{recording::Names, symbols::Frame};
 
 /// Pairs of a line that are named.

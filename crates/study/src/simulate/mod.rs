@@ -10,6 +10,7 @@ mod feed;
 mod findings;
 mod lines;
 mod machine;
+mod moved;
 mod numbers;
 mod order;
 mod parts;
@@ -37,8 +38,9 @@ pub use order::Order;
 pub use what_if::{Change, ChangeError, Changed, How, Target, WhatIf};
 
 pub(crate) use self::{
-    feed::{tagged, threads},
+    feed::threads,
     machine::with_cores,
+    moved::tagged,
     numbers::Numbers,
     parts::Parts,
 };
@@ -46,9 +48,10 @@ pub(crate) use self::{
 use self::{
     feed::{Fed, Feed},
     lines::lines,
+    moved::Moved,
     order::Even,
     sites::sites,
-    what_if::{Moved, Plan},
+    what_if::Plan,
 };
 use crate::{
     Study,

@@ -4,15 +4,17 @@
 //! aligned as a whole. All other data stays where it is, though a linker or an allocator would move it too.
 
 mod change;
-mod moved;
 mod resolve;
 
 use carom_base_sim::{Counts, Results, Sharing};
 
 pub use change::{Change, ChangeError, How, Target};
-pub(super) use moved::Moved;
 
-use super::{feed::Instruction, lines::Grain};
+use super::{
+    feed::Instruction,
+    lines::Grain,
+    moved::{self, Moved},
+};
 use crate::recording::Names;
 
 /// What the changed layout does.

@@ -5,15 +5,13 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use carom_base::{Addr, LINE_BYTES, ProcessId};
 use carom_base_sim::Results;
 
-use super::{
-    Change, How, Target,
-    moved::{Object, Parts},
-};
+use super::{Change, How, Target};
 use crate::{
     recording::Names,
     simulate::{
-        feed::{Instruction, tagged},
+        feed::Instruction,
         lines::Grain,
+        moved::{Object, Parts, tagged},
     },
     symbols::{DataObject, ObjectKind},
 };

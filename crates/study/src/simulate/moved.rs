@@ -1,8 +1,15 @@
-//! Where bytes of memory lie after a change of the layout.
+//! Where bytes of memory lie: those of different processes apart, and elsewhere after a change of the layout.
 
 use carom_base::{Addr, ProcessId};
 
-use super::super::feed::tagged;
+/// Processes have addresses of their own: the lowest bits of the process's number become the highest ones of an address, which
+/// no address of a program uses.
+const PROCESS_SHIFT: u32 = 48;
+
+/// An address as the simulator has it.
+pub(crate) fn tagged(process: ProcessId, addr: Addr) -> Addr {
+    Addr(addr.0 ^ u64::from(process.0) << PROCESS_SHIFT)
+}
 
 /// Objects with a changed layout lie above all addresses that a program has (47 bits), and below those of other processes
 /// ([`tagged`]).
@@ -26,7 +33,7 @@ struct Run {
 
 /// An object whose layout changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct Object {
+pub(super) struct Object {
     pub process: ProcessId,
     pub start: u64,
     pub size: u64,
@@ -45,7 +52,7 @@ impl Object {
 
 /// What begins at a multiple of the alignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) enum Parts {
+pub(super) enum Parts {
     /// What is at these offsets, in their order.
     At(Vec<u64>),
     /// Every element of so many bytes.
@@ -54,7 +61,7 @@ pub(in super::super) enum Parts {
 
 /// Where bytes lie, by address.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) struct Moved {
+pub(super) struct Moved {
     /// In the order of addresses, without overlap.
     runs: Vec<Run>,
     /// By object: its addresses afterwards, from the first to one past the last.
