@@ -12,7 +12,7 @@ mod zoo;
 
 use std::collections::BTreeMap;
 
-use carom_base::AccessKind;
+use carom_base::{Access, AccessKind};
 use carom_collect_translate::{Coverage, IpSet, Mode, Timed, Totals, calibrate};
 
 use self::{
@@ -31,6 +31,9 @@ fn timable() -> Vec<Known> {
     assert_eq!(known.len(), 11);
     known
 }
+
+/// The call of [`zoo::walk`], whose return address is not recorded.
+const CALL: usize = 25;
 
 type What = (u64, u64, u32, AccessKind);
 
@@ -186,4 +189,45 @@ fn near_loads_take_less_than_far_ones() {
     assert!(calibration.nothing.median <= calibration.hit.median, "{calibration:?}");
     // The same load takes the same number of the counter's steps in at least half of the cases.
     assert!(far[0] > calibration.hit.median, "{calibration:?}, far {far:?}");
+}
+
+/// Everything that a stream has of stores, except the return addresses of calls.
+fn stores(streamed: &[Access]) -> Vec<What> {
+    let calls = [zoo::instructions()[CALL]];
+    let of = |access: &Access| (access.ip.0, access.addr.0, access.width, access.kind);
+    let stores = streamed.iter().filter(|access| access.kind.writes() && !calls.contains(&access.ip.0));
+    stores.map(of).collect()
+}
+
+/// The loads that are timed alone, and every store of a stream: those that are timed as well (read-modify-writes), those
+/// recorded singly, and those of string instructions and lanes.
+#[test]
+fn a_trace_has_all_stores_and_the_loads_that_can_be_timed() {
+    const VISITS: u64 = 20_000;
+    let _turn = turn();
+    let nodes = zoo::ring();
+    let start = nodes.as_ptr() as u64;
+    let (_, plain, _) = run(Mode::Count, None, 1, zoo::walk, start, VISITS);
+    let (.., streamed) = run(Mode::Stream, None, 1, zoo::walk, start, VISITS);
+    let (_, totals, told) = run(Mode::Trace { loads: true }, None, 1, zoo::walk, start, VISITS);
+    assert_eq!(counts(totals), counts(plain));
+    let found: Vec<_> = told.timed.iter().map(what).collect();
+    assert!(found == walked(&nodes, VISITS as usize, popped(&told.timed)));
+    let timed: Vec<u64> = timable().iter().map(|known| zoo::instructions()[known.0]).collect();
+    let mut expected = stores(&streamed.streamed);
+    expected.retain(|store| !timed.contains(&store.0));
+    assert!(!expected.is_empty());
+    let found = stores(&told.streamed);
+    let different = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+    assert_eq!(different.map(|at| (at, found[at], expected[at])), None);
+    assert_eq!(found.len(), expected.len());
+
+    // Where the filter has no load, all stores are recorded still.
+    let chosen = zoo::instructions()[4];
+    let only: IpSet = [chosen].into_iter().collect();
+    let (_, totals, told) = run(Mode::Trace { loads: true }, Some(only), 1, zoo::walk, start, VISITS);
+    assert_eq!(counts(totals), counts(plain));
+    assert_eq!(told.timed.len() as u64, VISITS);
+    assert!(told.timed.iter().all(|load| load.access.ip.0 == chosen));
+    assert!(stores(&told.streamed) == stores(&streamed.streamed));
 }

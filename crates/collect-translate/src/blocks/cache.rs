@@ -81,6 +81,11 @@ impl Cache {
         &self.filter
     }
 
+    /// How the instruction at `pc` is observed.
+    pub fn mode_at(&self, pc: u64) -> Mode {
+        if self.filter.contains(pc) { self.mode } else { self.mode.elsewhere() }
+    }
+
     /// The fragment is complete and may run: jumps that wait for its blocks lead there, and its landings are entered
     /// into the tables.
     pub fn publish(&mut self) {

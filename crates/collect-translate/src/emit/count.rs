@@ -52,7 +52,7 @@ impl Builder<'_> {
             self.mark(pc, flags);
         }
         self.begin_record(pc, plan, live, entry);
-        self.begin_times(pc, plan, live, entry);
+        self.begin_singly(pc, plan, live, entry);
         self.code.count_down(place);
         self.mark(pc, if live { Undo::CountedFlags } else { Undo::Counted });
         if sampled {

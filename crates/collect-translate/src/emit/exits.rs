@@ -7,14 +7,13 @@ use crate::{
     blocks::gate,
     encode::marks::Undo,
     lane::exit::{Exit, Reason},
-    probes::mode::Mode,
 };
 
 impl Builder<'_> {
     /// A system call: those that concern the translator leave the cache, the others are made in place. The choice
     /// uses RCX and R11, which the instruction destroys anyway, and preserves the flags.
     pub(super) fn system_call(&mut self, instruction: &Instruction) {
-        let waiting = self.cache.mode() == Mode::Stream;
+        let waiting = self.cache.mode().streams();
         let table = self.cache.arenas.get(self.index).map_or(0, |arena| arena.gate(waiting));
         let pc = instruction.ip();
         let back = self.code.here() + gate::BYTES;

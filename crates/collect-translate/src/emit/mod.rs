@@ -11,6 +11,7 @@ pub mod lookup;
 mod loops;
 mod plan;
 pub mod relocate;
+mod singly;
 mod stamp;
 mod stream;
 mod timed;
@@ -187,13 +188,9 @@ impl<'c> Builder<'c> {
             self.cache.spare.instructions = block.instructions;
             return None;
         }
-        let filter = self.cache.filter();
-        self.mode = match self.cache.mode() {
-            _ if self.cache.source.is_uncounted(pc) => Mode::Bare,
-            mode if filter.contains(pc) => mode,
-            mode => mode.elsewhere(),
-        };
-        let end = filter.changes_behind(pc).min(self.cache.source.sequences().next_behind(pc));
+        let uncounted = self.cache.source.is_uncounted(pc);
+        self.mode = if uncounted { Mode::Bare } else { self.cache.mode_at(pc) };
+        let end = self.cache.filter().changes_behind(pc).min(self.cache.source.sequences().next_behind(pc));
         if end < block.end() {
             block.truncate(block.instructions.partition_point(|decoded| decoded.instruction.ip() < end));
         }
@@ -317,6 +314,8 @@ impl<'c> Builder<'c> {
                 self.repeated(decoded, ahead)
             } else if let Some(Some(operand)) = plan.timed.get(index).filter(|_| timed) {
                 self.timed(decoded, operand)
+            } else if let Some(Some(operand)) = plan.stored.get(index) {
+                self.stored(decoded, operand)
             } else {
                 self.copy(decoded)
             };

@@ -32,6 +32,8 @@ pub struct Plan {
     pub failed: bool,
     /// By instruction: the operand of its timed load; empty if none is timed.
     pub timed: Vec<Option<Operand>>,
+    /// By instruction: the operand of a store that is recorded by itself; empty if none is.
+    pub stored: Vec<Option<Operand>>,
 }
 
 /// Registers that may be borrowed: those that compiled code uses least come first. RAX is borrowed for the flags, RSP
@@ -87,6 +89,9 @@ impl Builder<'_> {
         let mut plan = Plan::default();
         if matches!(self.mode, Mode::Time { .. }) {
             return Plan { timed: self.timable(block), ..plan };
+        }
+        if let Mode::Trace { loads } = self.mode {
+            return self.plan_singly(block, loads);
         }
         if !self.mode.sees_every_access() {
             return plan;

@@ -6,14 +6,16 @@ use super::{Builder, plan::Plan};
 use crate::{
     decode::block::{Block, Decoded},
     encode::marks::{Spilled, Undo},
-    lane::slots::POSITION,
-    probes::mode::Mode,
+    lane::{
+        registers::Gpr,
+        slots::{POSITION, Scratch},
+    },
 };
 
 impl Builder<'_> {
     /// Ends a block after an instruction that must be followed by a stamp.
     pub(super) fn end_at_stamp(&self, block: &mut Block) {
-        if self.mode == Mode::Stream
+        if self.mode.streams()
             && let Some(index) = block.instructions.iter().position(|it| is_stamped(it) || is_fence(it))
         {
             block.truncate(index + 1);
@@ -36,9 +38,27 @@ impl Builder<'_> {
         self.code.lead(over);
     }
 
+    /// The same where no register is borrowed for the block.
+    pub(super) fn stamp_if_due_without_record(&mut self, pc: u64, flags_in_ax: bool) {
+        const LESS_OR_EQUAL: u8 = 0xe;
+        let [before, during] =
+            if flags_in_ax { [Undo::Flags, Undo::StampFlags] } else { [Undo::Nothing, Undo::Stamp] };
+        self.code.spill(Gpr::RCX, Scratch::T);
+        self.spilled = Spilled::One(Gpr::RCX);
+        self.mark(pc, before);
+        self.code.load_slot(Gpr::RCX, POSITION);
+        self.code.compare_with_stamp_at(Gpr::RCX);
+        self.code.restore_spilled(self.spilled);
+        self.spilled = Spilled::None;
+        self.mark(pc, before);
+        let over = self.code.jump_if_ahead(LESS_OR_EQUAL);
+        self.stamp(pc, [before, during], false);
+        self.code.lead(over);
+    }
+
     /// After a block's last instruction, before the code at `next`: writes a stamp if one must follow.
     pub(super) fn stamp_behind(&mut self, block: &Block, next: u64) {
-        let Some(last) = block.instructions.last().filter(|_| self.mode == Mode::Stream) else { return };
+        let Some(last) = block.instructions.last().filter(|_| self.mode.streams()) else { return };
         if is_stamped(last) {
             self.mark(next, Undo::Nothing);
             self.stamp(next, [Undo::Nothing, Undo::Stamp], true);

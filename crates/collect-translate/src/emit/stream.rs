@@ -93,7 +93,7 @@ impl Builder<'_> {
         if let Some(lanes) = &plan.lanes {
             return self.look_up(pc, lanes, Hook::Accesses { pc, ahead });
         }
-        let has_hook = statics.repeated.is_some() || statics.lanes && self.mode == Mode::Stream;
+        let has_hook = statics.repeated.is_some() || statics.lanes && self.mode.streams();
         if !has_hook {
             let hook = self.cache.hooks.add(Hook::Accesses { pc, ahead });
             self.hook(pc, hook);

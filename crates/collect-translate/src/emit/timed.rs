@@ -77,16 +77,19 @@ impl Builder<'_> {
         if operands.iter().any(Option::is_some) { operands } else { Vec::new() }
     }
 
-    /// At the start of a block all of whose loads are timed, where the flags may be destroyed: ensures that there is
-    /// room.
-    pub(super) fn begin_times(&mut self, pc: u64, plan: &Plan, flags_in_ax: bool, entry: u64) {
-        if self.times_in_copies() || plan.timed.is_empty() {
+    /// At the start of a block with accesses that are recorded singly, where the flags may be destroyed: ensures that
+    /// there is room.
+    pub(super) fn begin_singly(&mut self, pc: u64, plan: &Plan, flags_in_ax: bool, entry: u64) {
+        let bytes = plan.single_bytes();
+        if self.times_in_copies() || bytes == 0 {
             return;
         }
-        let bytes = plan.timed.iter().flatten().count() as i32 * TIMED_BYTES as i32;
         self.code.compare_slot(POSITION, -bytes);
         let stub = self.stub(Exit { reason: Reason::Full, detail: 0, pc, back: entry }, flags_in_ax);
         self.code.jump_if_positive(stub);
+        if self.mode.streams() {
+            self.stamp_if_due_without_record(pc, flags_in_ax);
+        }
     }
 
     /// After counting a block whose loads are timed from time to time: jumps to its copy if the countdown is over.

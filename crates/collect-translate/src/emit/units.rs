@@ -12,7 +12,7 @@ use crate::{
         registers::Gpr,
         slots::Scratch,
     },
-    probes::{counter::Counter, hook::Hook, mode::Mode, units::Units},
+    probes::{counter::Counter, hook::Hook, units::Units},
 };
 
 /// What must be undone in some state of counting: with the program's values in all registers; with RAX's value in C;
@@ -95,7 +95,7 @@ impl Builder<'_> {
         let Some((what, place)) = self.counter(Counter::lanes(pc, self.code.here(), unit), ahead) else {
             return false;
         };
-        let has_hook = |lanes: &Lanes| self.mode == Mode::Stream && plan.mask.is_none() && is_told(lanes);
+        let has_hook = |lanes: &Lanes| self.mode.streams() && plan.mask.is_none() && is_told(lanes);
         match lanes.filter(|lanes| !has_hook(lanes)) {
             Some(lanes) => {
                 let hook = Some(Hook::DueLanes(what));

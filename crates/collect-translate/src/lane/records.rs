@@ -54,6 +54,9 @@ pub const TIMED_WORDS: usize = 3;
 /// The same in bytes.
 pub const TIMED_BYTES: u8 = (TIMED_WORDS * size_of::<u64>()) as u8;
 
+/// Bytes of a store that is recorded by itself: token and address.
+pub const STORED_BYTES: u8 = 2 * size_of::<u64>() as u8;
+
 /// Words of a stamp: token and time.
 pub const STAMP_WORDS: usize = 2;
 

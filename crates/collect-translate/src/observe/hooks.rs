@@ -60,7 +60,9 @@ pub fn watching_copy(cache: &mut Cache, exit: Exit) -> Option<u64> {
 fn every_access(engine: &mut Engine, thread: &mut Thread, pc: u64, ahead: i64) {
     let found = operands(engine, thread, pc);
     match engine.cache.mode() {
-        Mode::Stream => thread.stream(&Explicit { ip: pc, times: 1, stride: 0, accesses: &found }),
+        Mode::Stream | Mode::Trace { .. } => {
+            thread.stream(&Explicit { ip: pc, times: 1, stride: 0, accesses: &found })
+        }
         Mode::Watch { .. } => {
             let watches = Watches::of(thread.lane);
             for (index, access) in found.iter().enumerate() {

@@ -109,7 +109,7 @@ fn see(cache: &Cache, thread: &mut Thread, seen: &Seen<'_>, from: u64, times: u6
     let width = seen.access(from, 0).map_or(1, |access| u64::from(access.width.max(1)));
     let times = times.min(MOST_BYTES / width);
     match (cache.mode(), seen.pattern) {
-        (Mode::Stream, Pattern::Iterations(accesses, stride)) => {
+        (Mode::Stream | Mode::Trace { .. }, Pattern::Iterations(accesses, stride)) => {
             let first: Vec<_> = (0..accesses.len()).filter_map(|index| seen.access(from, index)).collect();
             thread.stream(&Explicit { ip: seen.what.pc, times, stride, accesses: &first });
         }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     engine::Engine,
-    probes::{mode::Mode, units::Units},
+    probes::units::Units,
     threads::{explicit::Explicit, thread::Thread},
 };
 
@@ -14,7 +14,7 @@ use crate::{
 /// one access.
 pub fn count(engine: &mut Engine, thread: &mut Thread, what: Units) {
     let found = operands(engine, thread, what.pc);
-    if engine.cache.mode() == Mode::Stream && engine.cache.filter().contains(what.pc) {
+    if engine.cache.mode_at(what.pc).streams() {
         thread.stream(&Explicit { ip: what.pc, times: 1, stride: 0, accesses: &found });
     }
     let Some(code) = engine.cache.arenas.get(what.arena) else { return };

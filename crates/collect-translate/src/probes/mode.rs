@@ -36,6 +36,12 @@ pub enum Mode {
         /// all. 0: none.
         period: u64,
     },
+    /// Exact counts, and the observer is handed every store and every load that `Time` would time, each load with its
+    /// time ([`Observer::streamed`](crate::Observer::streamed)). Calls store a return address, which is left out.
+    Trace {
+        /// Whether loads are timed.
+        loads: bool,
+    },
 }
 
 impl Mode {
@@ -43,7 +49,9 @@ impl Mode {
     pub const fn periods(self) -> Option<[u64; 2]> {
         match self {
             Self::Sample { loads, stores } | Self::Watch { loads, stores } => Some([loads, stores]),
-            Self::Off | Self::Bare | Self::Count | Self::Stream | Self::Time { .. } => None,
+            Self::Off | Self::Bare | Self::Count | Self::Stream | Self::Time { .. } | Self::Trace { .. } => {
+                None
+            }
         }
     }
 
@@ -66,6 +74,7 @@ impl Mode {
         match self {
             Self::Sample { .. } | Self::Stream | Self::Time { .. } => Self::Count,
             Self::Watch { .. } => Self::Watch { loads: 0, stores: 0 },
+            Self::Trace { .. } => Self::Trace { loads: false },
             Self::Off | Self::Bare | Self::Count => self,
         }
     }
@@ -77,6 +86,11 @@ impl Mode {
 
     /// Whether each access has code of its own in front of it.
     pub const fn sees_every_access(self) -> bool {
-        matches!(self, Self::Stream | Self::Watch { .. })
+        self.streams() || matches!(self, Self::Watch { .. })
+    }
+
+    /// Whether accesses are recorded in the order in which they happen.
+    pub const fn streams(self) -> bool {
+        matches!(self, Self::Stream | Self::Trace { .. })
     }
 }

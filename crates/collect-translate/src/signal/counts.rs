@@ -25,7 +25,6 @@ use crate::{
     probes::{
         counter::{Counter, Unit},
         hook::Hook,
-        mode::Mode,
         units::Units,
     },
     threads::thread::{Thread, loads_and_stores},
@@ -241,7 +240,7 @@ fn lanes_to_come(cache: &mut Cache, original: &Original, context: &ucontext_t) -
 fn lanes(cache: &mut Cache, thread: &mut Thread, original: &Original, context: &ucontext_t) {
     let left = lanes_to_come(cache, original, context);
     left.iter().for_each(|access| thread.correct(-1, &sums(access)));
-    if cache.mode() == Mode::Stream && cache.filter().contains(original.rip) {
+    if cache.mode_at(original.rip).streams() {
         thread.take_accesses_back(left.len());
     }
 }

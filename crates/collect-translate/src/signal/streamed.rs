@@ -29,7 +29,7 @@ pub fn take_back(
         return repeat::end_comparison(cache, thread, At { gpr: original.gpr, flags: original.rflags });
     }
     let counter = last_counter(code, address, Unit::Execution).map(|(_, counter)| counter);
-    if counter.is_some_and(|counter| !cache.filter().contains(counter.pc)) {
+    if counter.is_some_and(|counter| !cache.mode_at(counter.pc).streams()) {
         return;
     }
     if left > 0 {
