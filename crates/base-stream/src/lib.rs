@@ -13,8 +13,10 @@ pub mod frame;
 pub mod import;
 mod interleave;
 mod record;
+mod reduce;
 mod slices;
 pub mod text;
 
 pub use interleave::{Batch, Interleaver, Limits, Sink, Stamp};
 pub use record::{Event, Record, Streamed, sort_by_time};
+pub use reduce::Sieve;

@@ -17,4 +17,4 @@ pub use calls::{
     clock, door, file, map, map_query, own_room, perf, process, raw, signal, timer, user_memory,
 };
 pub use error::SysError;
-pub use host::{child, machine, memory, probe};
+pub use host::{child, latency, machine, memory, probe};

@@ -11,6 +11,7 @@ mod counter;
 mod event;
 mod id;
 mod leave;
+mod reduction;
 mod reuse;
 mod shared;
 mod skip;
@@ -23,6 +24,7 @@ pub use counter::Counter;
 pub use event::{EarlierWrite, Population, Sample, SampleOutcome, SharingClass, SharingEvent, Via};
 pub use id::{Cpu, Domain, Nanos, ProcessId, StackId, ThreadId};
 pub use leave::Leave;
+pub use reduction::{Keep, Reduction};
 pub use reuse::{
     CellClass, DistanceKind, Locality, ReuseCell, ReuseEvent, ReuseKind, ReuseOutcome, Scope, Touch,
 };

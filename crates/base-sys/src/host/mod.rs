@@ -2,6 +2,7 @@
 
 pub mod child;
 pub mod kernel_counters;
+pub mod latency;
 pub mod machine;
 pub mod memory;
 pub mod pfm;

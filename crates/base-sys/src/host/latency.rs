@@ -1,0 +1,107 @@
+//! How long loads take that hit a cache of this machine, timed one by one.
+//!
+//! ```text
+//!   lfence; rdtsc; lfence; the load; lfence; rdtsc
+//! ```
+//!
+//! Translated code times loads in the same way (`carom-collect-translate`, `observe/timing.rs`): what both take without a
+//! load is subtracted on either side.
+
+use std::arch::asm;
+
+/// Loads that are timed.
+const TIMED: usize = 8 << 10;
+
+/// What is taken for a hit's latency: this part of the timed loads take no longer. Interrupts, refreshes of memory and lines
+/// that others have pushed out are among the rest.
+const PART: f64 = 0.9;
+
+/// A line of memory.
+#[derive(Clone)]
+#[repr(align(64))]
+struct Line(u64);
+
+/// Ticks of the time-stamp counter that loads take from a cache into which `bytes` fit, and which are too many for the
+/// caches before it. Takes some milliseconds for each MiB. `None` where that memory cannot be had.
+pub fn hit_ticks(bytes: u64) -> Option<u32> {
+    let count = usize::try_from(bytes).ok()? / size_of::<Line>();
+    let mut lines = Vec::new();
+    lines.try_reserve_exact(count).ok()?;
+    lines.extend((0..count as u64).map(Line));
+    shuffle(&mut lines);
+    // Each line names one: in an order that nothing can fetch ahead, all of them.
+    let order: Vec<&Line> = lines.iter().filter_map(|line| lines.get(line.0 as usize)).collect();
+    for _ in 0..2 {
+        order.iter().for_each(|line| {
+            ticks(line);
+        });
+    }
+    let nothing = percentile((0..TIMED).map(|_| ticks_of_nothing()).collect(), 0.5);
+    let hits = percentile(order.iter().take(TIMED).map(|line| ticks(line)).collect(), PART);
+    Some(hits.saturating_sub(nothing))
+}
+
+/// The value that this part of the others does not exceed.
+fn percentile(mut ticks: Vec<u32>, part: f64) -> u32 {
+    ticks.sort_unstable();
+    let at = ((ticks.len().saturating_sub(1)) as f64 * part) as usize;
+    ticks.get(at).copied().unwrap_or_default()
+}
+
+/// A random order (Knuth, The Art of Computer Programming, volume 2, algorithm P), of numbers by his MMIX constants.
+fn shuffle(lines: &mut [Line]) {
+    let mut state = 1u64;
+    for last in (1..lines.len()).rev() {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let other = ((u128::from(state) * (last as u128 + 1)) >> 64) as usize;
+        lines.swap(last, other);
+    }
+}
+
+fn ticks(line: &Line) -> u32 {
+    let (begin, end): (u32, u32);
+    // SAFETY: reads the counter and a valid word.
+    unsafe {
+        asm!(
+            "lfence", "rdtsc", "mov {begin:e}, eax", "lfence", "mov {word}, [{line}]", "lfence", "rdtsc",
+            begin = out(reg) begin, word = out(reg) _, line = in(reg) line, out("eax") end, out("edx") _,
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+    end.wrapping_sub(begin)
+}
+
+fn ticks_of_nothing() -> u32 {
+    let (begin, end): (u32, u32);
+    // SAFETY: reads the counter.
+    unsafe {
+        asm!(
+            "lfence", "rdtsc", "mov {begin:e}, eax", "lfence", "lfence", "rdtsc",
+            begin = out(reg) begin, out("eax") end, out("edx") _,
+            options(nostack, nomem, preserves_flags),
+        );
+    }
+    end.wrapping_sub(begin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn farther_hits_take_longer() {
+        let [near, far] = [16 << 10, 64 << 20].map(|bytes| hit_ticks(bytes).unwrap());
+        println!(
+            "16 KiB: {near}, 256 KiB: {:?}, 8 MiB: {:?}, 64 MiB: {far}",
+            hit_ticks(256 << 10),
+            hit_ticks(8 << 20)
+        );
+        assert!(near < far, "{near} {far}");
+    }
+
+    #[test]
+    fn a_part_does_not_exceed_the_percentile() {
+        assert_eq!(percentile((1..=11).rev().collect(), 0.9), 10);
+        assert_eq!(percentile(Vec::new(), 0.5), 0);
+    }
+}
