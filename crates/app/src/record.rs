@@ -85,6 +85,7 @@ pub fn run(job: Job<'_>) -> Result<End, Failure> {
             reason: job.reason.clone(),
             time_memory: job.question.times_memory(),
             streams: Streams::Own,
+            targets: Vec::new(),
             series: None,
         });
         let outcome = match recorded {

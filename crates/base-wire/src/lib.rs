@@ -48,11 +48,11 @@ pub use segment::{
 };
 pub use settings::{
     DeliveryChoice, Domains, DomainsOf, Engine, MAPPED, Phase, ReuseMethod, ReuseSettings, SETTINGS_FILE,
-    Settings, SettingsError, ShareSettings, Trial, WatchChoice, Window,
+    Settings, SettingsError, ShareSettings, TARGETS_FILE, Trial, WatchChoice, Window,
 };
 
 /// The version of everything in this crate.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 
 /// A file whose inode names the calling process's PID namespace.
 pub const PID_NAMESPACE: &std::ffi::CStr = c"/proc/self/ns/pid";

@@ -159,6 +159,16 @@ pub fn lines() -> Vec<Line> {
     })
 }
 
+/// Calls `each` with the path and the bias of all loaded modules.
+pub fn each(mut each: impl FnMut(&str, u64)) {
+    with(|modules| {
+        modules
+            .iter()
+            .flat_map(|modules| &modules.modules)
+            .for_each(|module| each(&module.path, module.bias));
+    });
+}
+
 /// In a forked child: readers and refreshers of the parent are not here.
 pub fn after_fork() {
     READERS.store(0, SeqCst);

@@ -24,6 +24,7 @@ mod reuse;
 mod runtime;
 mod session;
 mod target;
+mod trace;
 mod transfer;
 mod warnings;
 
@@ -37,6 +38,6 @@ pub use launch::Streams;
 pub use link::{HOOKS, find_archive, link_flags};
 pub use manifest::machine_here;
 pub use native::{record_natively, run_natively};
-pub use record::{Outcome, Request, record};
+pub use record::{CodeAddress, Outcome, Request, record};
 pub use refusal::{Absence, Obstacle, Refusal};
 pub use target::{Target, examine};

@@ -12,7 +12,7 @@ use carom_store::{
 };
 
 use crate::{
-    drain::Drain, memory::memory_ns, modules::BuildIds, record::Request, reuse, session::Results,
+    drain::Drain, memory::memory_ns, modules::BuildIds, record::Request, reuse, session::Results, trace,
     transfer::transfer_ns, warnings,
 };
 
@@ -37,7 +37,7 @@ pub fn begin(request: &Request, program: String) -> Manifest {
         started: clock::now(),
         rank: rank(),
         machine: machine_info(&machine),
-        engine: engine_info(settings, request.reason.clone()),
+        engine: EngineInfo { trace: trace::info(request), ..engine_info(settings, request.reason.clone()) },
         reuse: settings.reuse.as_ref().map(|asked| reuse::info(asked, settings.engine)),
         series: request.series.clone(),
         ..Manifest::default()

@@ -41,6 +41,8 @@ pub struct Request {
     pub time_memory: bool,
     /// The program's standard input and output.
     pub streams: Streams,
+    /// The instructions whose loads a targeted trace looks at.
+    pub targets: Vec<CodeAddress>,
     /// Its place in a series of runs, where it is one of several.
     pub series: Option<SeriesInfo>,
 }
@@ -57,6 +59,15 @@ impl Request {
                 .map_err(|source| CollectError::Session { path: ".".into(), source }),
         }
     }
+}
+
+/// An instruction of the program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CodeAddress {
+    /// The file that it is in.
+    pub path: String,
+    /// Its address there.
+    pub address: u64,
 }
 
 /// The result of a recording.
@@ -105,7 +116,8 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     let mut manifest = begin(request, name);
     let mut writer = Writer::create(&dir, manifest.clone())?;
     let dir = dir.canonicalize().map_err(failed(&dir))?;
-    let session = Session::create(&dir.join("session"), &request.settings).map_err(failed(&dir))?;
+    let session =
+        Session::create(&dir.join("session"), &request.settings, &request.targets).map_err(failed(&dir))?;
     let children_ns = child::children_cpu();
     let child = launch::start(&request.argv, agent.as_deref(), session.dir(), request.streams);
     let mut child = match child {

@@ -39,7 +39,7 @@ pub fn info(settings: &ReuseSettings, engine: Engine) -> ReuseInfo {
             pairs,
             ..common
         },
-        ReuseMethod::Kept => ReuseInfo { mode: "kept".into(), ..common },
+        ReuseMethod::Kept | ReuseMethod::Reduced(_) => ReuseInfo { mode: "kept".into(), ..common },
     }
 }
 

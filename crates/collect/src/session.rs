@@ -7,7 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use carom_base_wire::{COMMON_FILE, CONTROL_FILE, CommonHeader, Control, SETTINGS_FILE, Settings};
+use carom_base_wire::{
+    COMMON_FILE, CONTROL_FILE, CommonHeader, Control, SETTINGS_FILE, Settings, TARGETS_FILE,
+};
+
+use crate::record::CodeAddress;
 
 /// An open session.
 pub struct Session {
@@ -42,12 +46,16 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 impl Session {
     /// Makes the directory, with what agents are to do and the control page in it.
-    pub fn create(dir: &Path, settings: &Settings) -> io::Result<Self> {
+    pub fn create(dir: &Path, settings: &Settings, targets: &[CodeAddress]) -> io::Result<Self> {
         DirBuilder::new().mode(0o700).create(dir)?;
         let path = dir.join(CONTROL_FILE);
         let control = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
         control.write_all_at(&Control::bytes(), 0)?;
         write_new(&dir.join(SETTINGS_FILE), settings.to_text().as_bytes())?;
+        if !targets.is_empty() {
+            let lines = targets.iter().map(|target| format!("{:x} {}\n", target.address, target.path));
+            write_new(&dir.join(TARGETS_FILE), lines.collect::<String>().as_bytes())?;
+        }
         if looks_at_data(settings) {
             // Written in full instead of extended: a hole on a full file system would kill the processes that map it.
             let board_slots = settings.share.map_or(0, |share| share.board_slots);

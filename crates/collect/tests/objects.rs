@@ -82,6 +82,7 @@ fn follow(name: &str, script: &str, least: u64) -> Followed {
         reason: "test".into(),
         time_memory: false,
         streams: carom_collect::Streams::Own,
+        targets: Vec::new(),
         series: None,
     };
     // The host's signal handlers are one per process, and processors are few.

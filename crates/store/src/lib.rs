@@ -56,7 +56,7 @@ pub use manifest::{
     Aside, CacheInfo, Costs, CpuInfo, Delivery, EngineInfo, Exit, FileInfo, FrameInfo, GeneratedInfo, Leaves,
     MANIFEST_NAME, MachineInfo, Manifest, MappingInfo, ModuleInfo, ParameterInfo, ProcessInfo, ReuseInfo,
     SCHEMA, SampleMeans, SegmentInfo, SeriesInfo, SharedMappingInfo, SimulatedCache, SimulatedCounts,
-    SimulatedInfo, ThreadCounters, ThreadCounts, ThreadInfo, UsageInfo, Warning, Watch,
+    SimulatedInfo, ThreadCounters, ThreadCounts, ThreadInfo, TraceInfo, TraceMode, UsageInfo, Warning, Watch,
 };
 pub use read::{Recording, Rows};
 pub use remove::remove;

@@ -1,15 +1,16 @@
 //! The part of a report that every recording command has.
 
 use carom_base::{Sample, Skip};
-use carom_store::{Delivery, EngineInfo, SampleMeans, Watch};
+use carom_store::{Delivery, EngineInfo, SampleMeans, TraceInfo, TraceMode, Watch};
 use carom_study::{recording::Losses, share};
 
 use crate::{
     RunInfo,
     model::{
-        Engine, EngineDelivery, EngineWatch, NotCovered, PeriodInForce, PeriodUnit, Quality, Real, Report,
-        Skipped,
+        Engine, EngineDelivery, EngineWatch, NotCovered, PeriodInForce, PeriodUnit, Quality, Real,
+        ReducedMode, ReducedTrace, Report, Skipped,
     },
+    words::{count, percent},
 };
 
 /// The verdict where no process could be observed.
@@ -62,7 +63,51 @@ pub fn engine(engine: &EngineInfo) -> Engine {
         },
         watchpoints: engine.watchpoints,
         board_slots: engine.board_slots,
+        trace: engine.trace.as_ref().map(reduced),
     }
+}
+
+fn reduced(trace: &TraceInfo) -> ReducedTrace {
+    ReducedTrace {
+        mode: match trace.mode {
+            TraceMode::Lossy => ReducedMode::Lossy,
+            TraceMode::Itanium => ReducedMode::LossyItanium,
+            TraceMode::Targeted => ReducedMode::Targeted,
+            TraceMode::Loads => ReducedMode::Loads,
+        },
+        latency: trace.latency,
+        sample: trace.sample,
+        stores: trace.stores.map(Real),
+        instructions: trace.instructions,
+    }
+}
+
+/// A sentence for the beginning of a verdict about a trace that keeps only some accesses; empty where it keeps all.
+pub fn of_reduced(engine: &EngineInfo) -> String {
+    let Some(TraceInfo { mode, latency, sample, stores, instructions }) = &engine.trace else {
+        return String::new();
+    };
+    let share = match sample {
+        1 => "all".to_owned(),
+        sample => format!("one in {sample}"),
+    };
+    let kept = match (mode, stores) {
+        (TraceMode::Lossy, _) => format!("{share} of the loads over {latency} cycles and of the stores"),
+        (TraceMode::Itanium, _) => {
+            format!(
+                "{share} of the loads over {latency} cycles and of the stores that an Itanium 2 would track (model)"
+            )
+        }
+        (TraceMode::Targeted, stores) => format!(
+            "loads over {latency} cycles of {}, and {} of the stores",
+            count(instructions.unwrap_or_default() as usize, "instruction"),
+            percent(stores.unwrap_or(1.0)),
+        ),
+        (TraceMode::Loads, _) => format!("loads over {latency} cycles, and no stores"),
+    };
+    format!(
+        "This trace is reduced: it keeps {kept}. It ranks source lines by coherence; its numbers are too low. "
+    )
 }
 
 /// The budget of a recording that samples. Above 100 percent it is no limit; older recordings have 0.

@@ -56,6 +56,7 @@ impl PhasesArgs {
             reason: "reads /proc, and does not touch the program".into(),
             time_memory: false,
             streams: Streams::Own,
+            targets: Vec::new(),
             series: None,
         }
     }

@@ -2,18 +2,40 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::options::{ObjectArgs, ProgramArgs};
 
 const EXAMPLES: &str = "Examples:
   carom trace ./app
   carom trace -o trace.carom --after 1s --for 200ms ./app
+  carom trace --mode lossy --sample 4 ./app      loads that miss, and stores, one in four
+  carom trace --mode targeted --stores 0.1 ./app runs it twice; see docs/simulating.md
   carom simulate trace.carom
   carom trace --check trace.carom
   carom trace --print trace.carom > accesses.txt
 
 The program's output and exit status stay its own; what was kept is told on standard error.";
+
+/// Which accesses are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// All
+    Full,
+    /// Loads that take long, and stores
+    Lossy,
+    /// Loads that take long, of instructions that a first run has found, and stores
+    Targeted,
+}
+
+/// Of which accesses a lossy trace has its share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LossyModel {
+    /// All
+    All,
+    /// About a tenth, as the Itanium 2 tracks them: one at a time
+    Itanium,
+}
 
 /// `carom trace`.
 #[derive(Debug, Args)]
@@ -25,6 +47,25 @@ pub struct TraceArgs {
     /// Print the accesses that a profile keeps as text instead, in the order of time
     #[arg(long, value_name = "DIR", conflicts_with = "program")]
     pub print: Option<PathBuf>,
+    /// Which accesses are kept
+    #[arg(long, value_enum, default_value_t = Mode::Full, value_name = "MODE")]
+    pub mode: Mode,
+    /// Loads that take longer than this are kept: cycles of the time-stamp counter [default: as measured, hits of the second
+    /// level with --mode lossy, of the third with --mode targeted]
+    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub latency: Option<u32>,
+    /// With --mode lossy: keep one in this number, of long loads and stores together [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub sample: Option<u32>,
+    /// With --mode lossy: what hardware would have tracked [default: all]
+    #[arg(long, value_enum, value_name = "MODEL")]
+    pub lossy_model: Option<LossyModel>,
+    /// With --mode targeted: keep each store with this probability, from 0 to 1 [default: 1]
+    #[arg(long, value_name = "P", value_parser = probability)]
+    pub stores: Option<f64>,
+    /// With --mode targeted: look at the instructions whose loads this profile keeps, instead of running the program twice
+    #[arg(long, value_name = "DIR")]
+    pub targets: Option<PathBuf>,
     /// Say nothing of what was kept
     #[arg(short, long)]
     pub quiet: bool,
@@ -34,4 +75,9 @@ pub struct TraceArgs {
     /// What to run.
     #[command(flatten)]
     pub program: ProgramArgs,
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    let value = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=1.0).contains(&value) { Ok(value) } else { Err("must be from 0 to 1".to_owned()) }
 }

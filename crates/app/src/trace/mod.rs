@@ -1,12 +1,14 @@
-//! `carom trace`: keeps every load and store of a program.
+//! `carom trace`: keeps every load and store of a program, or those that matter for coherence.
 
 mod args;
 mod kept;
+mod reduced;
 
 use std::{path::Path, slice, thread};
 
-use carom_collect::{Request, Streams};
-use carom_store::Recording;
+use carom_base::{Keep, Reduction};
+use carom_collect::{CodeAddress, Request, ReuseMethod, Streams};
+use carom_store::{Exit, Recording};
 use carom_study::{Study, recording::Recordings, simulate::SimulateStudy};
 
 pub use args::TraceArgs;
@@ -32,16 +34,20 @@ pub fn run(args: &TraceArgs) -> Result<End, Failure> {
     if args.program.runs.is_some() {
         return Err(Failure::new("a trace is of one run: leave out --runs"));
     }
+    args.check_mode()?;
+    let reduction = args.reduction();
+    let targets = match (reduction, &args.targets) {
+        (Some(Reduction { keep: Keep::Targeted { .. }, .. }), Some(dir)) => reduced::targets(dir)?,
+        (Some(Reduction { latency, keep: Keep::Targeted { .. } }), None) => match find(args, latency)? {
+            Found::Targets(targets) => targets,
+            Found::Killed(exit) => return Ok(End::Program(exit)),
+        },
+        _ => Vec::new(),
+    };
     let outcome = carom_collect::record(&Request {
-        command: "trace".into(),
-        questions: Vec::new(),
-        argv: args.program.program.clone(),
         dir: args.program.output.clone(),
-        settings: settings(&args.program, &args.objects).map_err(Failure::new)?,
-        reason: REASON.into(),
-        time_memory: false,
-        streams: Streams::Own,
-        series: None,
+        targets,
+        ..request(args, reduction)?
     })?;
     if let Some(trouble) = &outcome.trouble {
         eprintln!("carom: the profile is incomplete: {trouble}");
@@ -50,6 +56,60 @@ pub fn run(args: &TraceArgs) -> Result<End, Failure> {
         eprintln!("carom: {failure}; the profile is in {}", outcome.dir.display());
     }
     Ok(End::Program(outcome.exit))
+}
+
+/// What to record: of all accesses, or of those that remain of a `reduction`.
+fn request(args: &TraceArgs, reduction: Option<Reduction>) -> Result<Request, Failure> {
+    let mut settings = settings(&args.program, &args.objects).map_err(Failure::new)?;
+    if let (Some(reduction), Some(reuse)) = (reduction, &mut settings.reuse) {
+        reuse.method = ReuseMethod::Reduced(reduction);
+    }
+    Ok(Request {
+        command: "trace".into(),
+        questions: Vec::new(),
+        argv: args.program.program.clone(),
+        dir: None,
+        settings,
+        reason: REASON.into(),
+        time_memory: false,
+        streams: Streams::Own,
+        targets: Vec::new(),
+        series: None,
+    })
+}
+
+/// The result of the first run for a targeted trace.
+enum Found {
+    Targets(Vec<CodeAddress>),
+    /// It was ended by a signal: there is no second one.
+    Killed(Exit),
+}
+
+/// Runs the program without output, and finds the instructions whose loads take longer than `latency`.
+fn find(args: &TraceArgs, latency: u32) -> Result<Found, Failure> {
+    let dir = tempfile::tempdir().map_err(Failure::new)?;
+    let profile = dir.path().join("first.carom");
+    let outcome = carom_collect::record(&Request {
+        dir: Some(profile.clone()),
+        streams: Streams::Equal,
+        ..request(args, Some(Reduction { latency, keep: Keep::Loads }))?
+    })?;
+    if matches!(outcome.exit, Exit::Signal(_)) {
+        return Ok(Found::Killed(outcome.exit));
+    }
+    if let Some(trouble) = outcome.trouble {
+        return Err(Failure::new(format!("the first run was not recorded: {trouble}")));
+    }
+    let targets = reduced::targets(&profile)?;
+    if !args.quiet {
+        let plural = if targets.len() == 1 { "" } else { "s" };
+        eprintln!(
+            "carom: in a first run, without output, loads of {} instruction{plural} took longer than {latency} cycles; \
+             now the run that is recorded",
+            targets.len(),
+        );
+    }
+    Ok(Found::Targets(targets))
 }
 
 /// Tells what was kept, and stores the names of the code with it.

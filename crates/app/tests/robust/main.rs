@@ -34,6 +34,8 @@ mod state;
 mod stored_names;
 mod support;
 mod threads;
+mod trace_survival;
+mod traces;
 mod translated;
 mod verdicts;
 mod widths;

@@ -21,6 +21,10 @@ use crate::VERSION;
 /// Name of the file in the session directory.
 pub const SETTINGS_FILE: &str = "settings";
 
+/// Name of the file in the session directory with the instructions that a targeted trace looks at: a line for each, with
+/// its address in its module's file as hexadecimal digits, a space, and the module's path.
+pub const TARGETS_FILE: &str = "targets";
+
 /// The settings of one detector, or of the session.
 pub(crate) trait Section: Sized {
     /// The prefix of its lines.
@@ -219,6 +223,8 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
+    use carom_base::{Keep, Reduction};
+
     use super::*;
 
     fn full() -> Settings {
@@ -249,13 +255,17 @@ mod tests {
         let exact =
             ReuseMethod::Exact { granularities: 1 << 6 | 1, sample_rate: 0.01, pairs: true, keep: true };
         let reuse = full().reuse.map(|reuse| ReuseSettings { method: exact, ..reuse });
-        let kept = full().reuse.map(|reuse| ReuseSettings { method: ReuseMethod::Kept, ..reuse });
+        let with = |method| full().reuse.map(|reuse| ReuseSettings { method, ..reuse });
+        let reduced = |keep| with(ReuseMethod::Reduced(Reduction { latency: 104, keep }));
         for settings in [
             Settings::of(Engine::Burst),
             full(),
             Settings { reuse, ..full() },
             Settings { share: None, ..full() },
-            Settings { reuse: kept, ..full() },
+            Settings { reuse: with(ReuseMethod::Kept), ..full() },
+            Settings { reuse: reduced(Keep::Lossy { sample: 8, itanium: true }), ..full() },
+            Settings { reuse: reduced(Keep::Targeted { stores: 0.05 }), ..full() },
+            Settings { reuse: reduced(Keep::Loads), ..full() },
         ] {
             assert_eq!(Settings::from_text(&settings.to_text()), Ok(settings), "{}", settings.to_text());
         }

@@ -1,6 +1,6 @@
 //! The settings for reuse.
 
-use carom_base::{Cpu, ThreadId};
+use carom_base::{Cpu, Keep, Reduction, ThreadId};
 
 use super::{Lines, Section, SettingsError, WatchChoice};
 
@@ -108,6 +108,9 @@ pub enum ReuseMethod {
     },
     /// All accesses are kept, and none is analysed. Needs [`super::Engine::Translate`].
     Kept,
+    /// Some accesses are kept, and none is analysed. Needs [`super::Engine::Translate`]. Where it is targeted, the file
+    /// [`super::TARGETS_FILE`] lists the instructions whose loads are timed.
+    Reduced(Reduction),
 }
 
 /// What is asked of agents that look for reuse.
@@ -137,14 +140,19 @@ impl Section for ReuseSettings {
                 lines.add("keep", keep);
             }
             ReuseMethod::Kept => lines.add("method", "kept"),
+            ReuseMethod::Reduced(reduction) => {
+                lines.add("method", "reduced");
+                write_reduction(lines, reduction);
+            }
         }
         lines.add("domains-of", self.domains.of.name());
         lines.add("domains", self.domains.to_text());
     }
 
     fn read(lines: &mut Lines) -> Result<Self, SettingsError> {
-        let method = match lines.choice("method", ["sampled", "exact", "kept"], |name| name)? {
+        let method = match lines.choice("method", ["sampled", "exact", "kept", "reduced"], |name| name)? {
             "kept" => ReuseMethod::Kept,
+            "reduced" => ReuseMethod::Reduced(read_reduction(lines)?),
             "sampled" => ReuseMethod::Sampled {
                 watch: lines.choice("watch", WatchChoice::ALL, WatchChoice::name)?,
                 slots: lines.number("slots")?,
@@ -161,6 +169,32 @@ impl Section for ReuseSettings {
         let domains = Domains::from_text(of, &text).ok_or_else(|| lines.bad("domains", text))?;
         Ok(Self { method, domains })
     }
+}
+
+fn write_reduction(lines: &mut Lines, Reduction { latency, keep }: Reduction) {
+    lines.add("latency", latency);
+    match keep {
+        Keep::Lossy { sample, itanium } => {
+            lines.add("keep", "lossy");
+            lines.add("sample", sample);
+            lines.add("itanium", itanium);
+        }
+        Keep::Targeted { stores } => {
+            lines.add("keep", "targeted");
+            lines.add("stores", stores);
+        }
+        Keep::Loads => lines.add("keep", "loads"),
+    }
+}
+
+fn read_reduction(lines: &mut Lines) -> Result<Reduction, SettingsError> {
+    let latency = lines.number("latency")?;
+    let keep = match lines.choice("keep", ["lossy", "targeted", "loads"], |name| name)? {
+        "lossy" => Keep::Lossy { sample: lines.number("sample")?, itanium: lines.number("itanium")? },
+        "targeted" => Keep::Targeted { stores: lines.number("stores")? },
+        _ => Keep::Loads,
+    };
+    Ok(Reduction { latency, keep })
 }
 
 fn sample_rate(lines: &mut Lines) -> Result<f64, SettingsError> {

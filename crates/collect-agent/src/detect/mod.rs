@@ -114,6 +114,10 @@ pub trait Detector: Sync {
     /// the trap had to wait.
     fn trapped(&self, _scene: &mut Scene<'_>, _index: usize, _accesses: Option<u64>, _late: bool) {}
 
+    /// The process has these modules now: when the engine (translate) has started, and when libraries have come or gone.
+    /// Signals are blocked.
+    fn modules_changed(&self) {}
+
     /// The thread that writes into this slot has made these accesses.
     fn streamed(&self, _slot: &SlotHeader, _batch: &Batch<'_>) {}
 

@@ -19,6 +19,8 @@ pub struct Needs {
     pub positions: bool,
     /// Every access.
     pub stream: bool,
+    /// Of the stream only stores, and loads with the times that they take.
+    pub times: bool,
     /// That nothing is counted.
     pub nothing_else: bool,
 }
@@ -66,6 +68,7 @@ mod tests {
         samples_can_be_left_out: false,
         tables: false,
         stream: false,
+        times: false,
         nothing_else: false,
     };
     const REUSE: Needs = Needs {

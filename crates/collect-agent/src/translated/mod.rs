@@ -13,7 +13,7 @@ use carom_base_wire::{Count, SlotHeader};
 use carom_collect_translate as engine;
 use carom_collect_translate::Totals;
 
-use crate::{registry, ring::Slot, session};
+use crate::{detect, registry, ring::Slot, session};
 
 /// Thread CPU time between two signals that bring a thread back into the cache, and write down its counts.
 pub const TIMER_NS: u64 = 10_000_000;
@@ -56,7 +56,10 @@ const NOWHERE: u64 = 0;
 /// Code was mapped or unmapped by a function that ran natively.
 pub fn code_changed() {
     if is_on() {
-        undisturbed(engine::mappings_changed);
+        undisturbed(|| {
+            engine::mappings_changed();
+            detect::each().for_each(|detector| detector.modules_changed());
+        });
     }
 }
 

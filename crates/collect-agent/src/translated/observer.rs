@@ -141,6 +141,7 @@ pub fn start(session: &Session, seen: &FromCache) {
             for &(hook, library) in &seen.leading_on {
                 engine::lead_on(hook, library);
             }
+            detect::each().for_each(Detector::modules_changed);
             session.note(&Line::Engine { name: Engine::Translate.name().into(), reason: String::new() });
         }
         Err(error) => session.trouble(NOT_TRANSLATED, &error.to_string()),
@@ -154,6 +155,7 @@ fn mode(session: &Session) -> Mode {
     let (loads, stores) = (settings.load_period, settings.store_period);
     match needs {
         Needs { nothing_else: true, .. } => Mode::Bare,
+        Needs { stream: true, times: true, .. } => Mode::Trace { loads: true },
         Needs { stream: true, .. } => Mode::Stream,
         _ if (loads, stores) == (0, 0) => Mode::Count,
         Needs { tables: true, .. } => Mode::Watch { loads, stores },

@@ -92,6 +92,7 @@ impl Folder {
             reason: "test".into(),
             time_memory: false,
             streams: carom_collect::Streams::Own,
+            targets: Vec::new(),
             series: None,
         })
         .unwrap();

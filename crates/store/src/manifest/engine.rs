@@ -1,34 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::plain;
-
-/// Declares an enum of the manifest with the names of its values there. An unknown name is an error.
-macro_rules! named {
-    ($(#[$doc:meta])* $type:ident { $($(#[$text:meta])* $value:ident = $name:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum $type {
-            $($(#[$text])* #[serde(rename = $name)] $value,)*
-        }
-
-        impl $type {
-            /// The value of this name.
-            pub fn from_name(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$value),)*
-                    _ => None,
-                }
-            }
-
-            /// Its name.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$value => $name,)*
-                }
-            }
-        }
-    };
-}
+use super::{plain, trace::TraceInfo};
 
 named! {
     /// How samples reach the agent.
@@ -107,6 +79,9 @@ pub struct EngineInfo {
     pub objects: bool,
     /// What a sample stands for.
     pub sample_means: SampleMeans,
+    /// Which accesses were kept, where only some were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceInfo>,
     /// What observation costs on this machine.
     pub costs_ns: Costs,
 }

@@ -3,6 +3,8 @@
 //! Fields may be added, with a default; readers ignore what they do not know. Anything else raises
 //! [`SCHEMA`].
 
+#[macro_use]
+mod named;
 mod counts;
 mod engine;
 mod file;
@@ -13,6 +15,7 @@ mod reuse;
 mod series;
 mod simulated;
 mod thread;
+mod trace;
 mod usage;
 
 use carom_base::Nanos;
@@ -30,6 +33,7 @@ pub use reuse::ReuseInfo;
 pub use series::{ParameterInfo, SeriesInfo};
 pub use simulated::{SimulatedCache, SimulatedCounts, SimulatedInfo};
 pub use thread::{FrameInfo, ThreadCounters, ThreadInfo};
+pub use trace::{TraceInfo, TraceMode};
 pub use usage::UsageInfo;
 
 /// The version of the manifest and of what its files mean. Readers refuse higher ones.

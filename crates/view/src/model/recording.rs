@@ -107,6 +107,38 @@ pub struct Engine {
     pub watchpoints: u32,
     /// Slots of the bulletin board on which threads publish what they wrote.
     pub board_slots: u32,
+    /// Which accesses a trace keeps, where it keeps only some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<ReducedTrace>,
+}
+
+/// Which accesses a reduced trace keeps.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ReducedTrace {
+    /// How it was reduced.
+    pub mode: ReducedMode,
+    /// Loads that took no longer are left out: ticks of the time-stamp counter, without the cost of timing.
+    pub latency: u32,
+    /// Of long loads and stores together, one in this number was kept; 1 in other modes than `lossy`.
+    pub sample: u32,
+    /// The probability with which a store was kept; null where `sample` says it.
+    pub stores: Option<Real>,
+    /// The instructions whose loads were timed; null where all loads were.
+    pub instructions: Option<u64>,
+}
+
+/// How a trace was reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReducedMode {
+    /// Long loads and stores, one in a number of both.
+    Lossy,
+    /// The same, of those that an Itanium 2 would have tracked (model).
+    LossyItanium,
+    /// All long loads of instructions that a first run had found, and stores by chance.
+    Targeted,
+    /// Long loads alone.
+    Loads,
 }
 
 /// What a period is counted in.

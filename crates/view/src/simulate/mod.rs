@@ -31,7 +31,8 @@ pub fn report(run: &RunInfo, findings: &SimulateFindings) -> Report {
     let mut report = Report::new(Command::Simulate, run, recording::quality(run, &findings.losses));
     let simulation = convert::simulation(findings);
     report.quality.warnings.extend(warnings(findings, &simulation));
-    report.verdict = verdict::verdict(&report, findings, &simulation);
+    let verdict = verdict::verdict(&report, findings, &simulation);
+    report.verdict = recording::of_reduced(&run.engine) + &verdict;
     report.simulate = Some(simulation);
     report
 }

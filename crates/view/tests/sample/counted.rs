@@ -17,6 +17,7 @@ pub fn counted() -> (RunInfo, CountFindings) {
         watch: Watch::Nothing,
         watchpoints: 0,
         board_slots: 0,
+        trace: None,
         objects: false,
         ..EngineInfo::default()
     };

@@ -22,6 +22,7 @@ pub fn every_nth() -> (RunInfo, ShareFindings) {
         watch: Watch::Registers,
         watchpoints: 4,
         board_slots: 127,
+        trace: None,
         objects: false,
         ..EngineInfo::default()
     };

@@ -62,6 +62,7 @@ pub fn run(argv: &[&str], threads: &[String]) -> RunInfo {
             watch: Watch::Registers,
             watchpoints: 4,
             board_slots: 127,
+            trace: None,
             objects: false,
             ..EngineInfo::default()
         },

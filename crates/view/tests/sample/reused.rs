@@ -22,6 +22,7 @@ fn relaxed_run() -> RunInfo {
         watch: Watch::Nothing,
         watchpoints: 0,
         board_slots: 0,
+        trace: None,
         objects: false,
         ..EngineInfo::default()
     };

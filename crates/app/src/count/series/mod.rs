@@ -218,6 +218,7 @@ fn record_all(
             },
             time_memory: false,
             streams: Streams::Equal,
+            targets: Vec::new(),
             series: Some(SeriesInfo { events: events.clone(), ..subject.info.clone() }),
         };
         let outcome = match kind {

@@ -8,7 +8,7 @@ use carom_base_stream::{Batch, Interleaver, Limits, frame::BatchHead};
 use carom_base_sys::clock;
 use carom_base_wire::Domains;
 
-use super::{super::kept::Kept, pipeline};
+use super::{super::kept::Kept, pipeline, reduced::Sieves};
 use crate::{
     lock::{Lock, Rank},
     session,
@@ -29,6 +29,8 @@ pub struct Front {
     /// Accesses go through the interleaver to the analysis.
     analyse: bool,
     pub domains: Domains,
+    /// Of a reduced trace.
+    pub sieves: Sieves,
     /// When counts were written down last.
     pub written: Nanos,
     /// Accesses that were handed over.
@@ -48,6 +50,7 @@ pub fn start(domains: Domains, keep: bool, analyse: bool) {
         kept: keep.then(Kept::default),
         analyse,
         domains,
+        sieves: Sieves::default(),
         written: now,
         taken: 0,
         told: false,

@@ -12,12 +12,13 @@ mod cells;
 mod clock;
 mod front;
 mod pipeline;
+mod reduced;
 mod taking;
 mod wide;
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use carom_base::ThreadId;
+use carom_base::{Reduction, ThreadId};
 use carom_base_reuse::exact::{Config, Exact as Analysis, Pairs, Sampling};
 use carom_base_sys::signal::Quiet;
 use carom_base_wire::{Domains, ReuseMethod, SlotHeader};
@@ -43,7 +44,10 @@ const NOT_ANALYSED: &str = "not-analysed";
 const ORDER_UNKNOWN: &str = "order-unknown";
 
 /// The exact analysis of a process, of which there is one.
-pub struct Exact(());
+pub struct Exact {
+    /// Only some accesses are kept.
+    reduction: Option<Reduction>,
+}
 
 impl Exact {
     /// Makes the detector where all accesses are to be analysed.
@@ -53,7 +57,10 @@ impl Exact {
             ReuseMethod::Exact { granularities, sample_rate, pairs, keep } => {
                 (granularities, sample_rate, pairs, keep)
             }
-            ReuseMethod::Kept => return Some(Self::keeping(session, reuse.domains)),
+            ReuseMethod::Kept => return Some(Self::keeping(session, reuse.domains, None)),
+            ReuseMethod::Reduced(reduction) => {
+                return Some(Self::keeping(session, reuse.domains, Some(reduction)));
+            }
             ReuseMethod::Sampled { .. } => return None,
         };
         let granularities: Vec<u32> =
@@ -81,30 +88,36 @@ impl Exact {
             }
         }
         front::start(reuse.domains, keep, true);
-        Some(Self::begun(session))
+        Some(Self::begun(session, None))
     }
 
-    /// Keeps accesses, and does not analyse them.
-    fn keeping(session: &Session, domains: Domains) -> Box<dyn Detector> {
+    /// Keeps accesses, all or those that remain of a `reduction`, and does not analyse them.
+    fn keeping(session: &Session, domains: Domains, reduction: Option<Reduction>) -> Box<dyn Detector> {
         let _quiet = Quiet::begin();
         front::start(domains, true, false);
-        Self::begun(session)
+        Self::begun(session, reduction)
     }
 
-    fn begun(session: &Session) -> Box<dyn Detector> {
+    fn begun(session: &Session, reduction: Option<Reduction>) -> Box<dyn Detector> {
         if Clock::of_process().is_none() {
             session.trouble(
                 ORDER_UNKNOWN,
                 "the time-stamp counter differs between processors, or does not run evenly",
             );
         }
-        Box::new(Self(()))
+        Box::new(Self { reduction })
     }
 }
 
 impl Detector for Exact {
     fn needs(&self) -> Needs {
-        Needs { stream: true, ..Needs::default() }
+        Needs { stream: true, times: self.reduction.is_some(), ..Needs::default() }
+    }
+
+    fn modules_changed(&self) {
+        if let Some(reduction) = self.reduction {
+            reduced::aim(reduction);
+        }
     }
 
     fn has_met_data(&self, _rings_are_empty: bool) -> bool {
@@ -116,7 +129,7 @@ impl Detector for Exact {
     }
 
     fn streamed(&self, slot: &SlotHeader, batch: &Batch<'_>) {
-        taking::take(slot, batch);
+        taking::take(slot, batch, self.reduction);
     }
 
     fn thread_was_translated(&self, slot: &SlotHeader) {

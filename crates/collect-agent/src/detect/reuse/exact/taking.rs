@@ -2,7 +2,7 @@
 
 use std::{ptr, sync::atomic::Ordering::Relaxed};
 
-use carom_base::{Access, Cpu, Nanos};
+use carom_base::{Access, Cpu, Nanos, Reduction};
 use carom_base_reuse::Domain;
 use carom_base_stream::{self as stream, Stamp};
 use carom_base_sys::clock as system;
@@ -12,7 +12,7 @@ use carom_collect_translate::{Batch, Event, flush_streams};
 use super::{
     clock::Clock,
     front::{self, Front},
-    pipeline, thread,
+    pipeline, reduced, thread,
 };
 use crate::{objects, registry, thread::Thread};
 
@@ -26,8 +26,8 @@ const LOOKED_UP_EVERY: usize = 251;
 /// The most accesses that are handed over at once: a single repeated instruction may make a billion.
 const MOST_AT_ONCE: usize = 64 << 10;
 
-/// Takes the accesses of the thread that writes into the slot of `header`.
-pub fn take(header: &SlotHeader, batch: &Batch<'_>) {
+/// Takes the accesses of the thread that writes into the slot of `header`, or those that remain of a `reduction`.
+pub fn take(header: &SlotHeader, batch: &Batch<'_>, reduction: Option<Reduction>) {
     let clock = Clock::of_process();
     let at = clock.map_or_else(system::now, |clock| clock.at(batch.until()));
     let is_own = is_of_caller(header);
@@ -35,14 +35,33 @@ pub fn take(header: &SlotHeader, batch: &Batch<'_>) {
         flush_streams();
     }
     let mut accesses = pipeline::spare_batch();
-    let mut stamps = Vec::new();
-    // One per word at most, but for iterations.
-    accesses.reserve(batch.words().len());
-    batch.for_each_event(|event| match (event, clock) {
-        (Event::Access(access), _) => {
+    let mut stamps: Vec<Stamp> = Vec::new();
+    let mut sieve =
+        reduction.and_then(|reduction| front::with(|front| front.sieves.take(thread(header), reduction)));
+    if sieve.is_none() {
+        // One per word at most, but for iterations.
+        accesses.reserve(batch.words().len());
+    }
+    batch.for_each_event(|event| {
+        let (access, kept) = match (event, &mut sieve, clock) {
+            (Event::Access(access), None, _) => (access, true),
+            (Event::Access(access), Some(sieve), _) => (access, reduced::keeps(sieve, access)),
+            (Event::Timed(load), Some(sieve), _) => (&load.access, reduced::keeps_load(sieve, load)),
+            (Event::Stamp(ticks), _, Some(clock)) => {
+                let stamp = Stamp { accesses: accesses.len(), at: clock.at(ticks) };
+                // Between two accesses that are kept, the first and the last stamp tell all.
+                match stamps.as_mut_slice() {
+                    [.., first, last] if first.accesses == stamp.accesses => *last = stamp,
+                    _ => stamps.push(stamp),
+                }
+                return;
+            }
+            (Event::Stamp(_), _, None) | (Event::Timed(_), None, _) => return,
+        };
+        if kept {
             if accesses.len() >= MOST_AT_ONCE {
                 // The rest is made up to the next stamp.
-                let at = stamps.last().map_or(Nanos(0), |stamp: &Stamp| stamp.at);
+                let at = stamps.last().map_or(Nanos(0), |stamp| stamp.at);
                 hand_over(header, &Handed { at, pauses: false, is_own, stamps: &stamps }, &mut accesses);
                 accesses.clear();
                 stamps.clear();
@@ -50,11 +69,10 @@ pub fn take(header: &SlotHeader, batch: &Batch<'_>) {
             }
             accesses.push(*access);
         }
-        (Event::Stamp(ticks), Some(clock)) => {
-            stamps.push(Stamp { accesses: accesses.len(), at: clock.at(ticks) });
-        }
-        (Event::Stamp(_), None) | (Event::Timed(_), _) => {}
     });
+    if let Some(sieve) = sieve {
+        front::with(|front| front.sieves.give_back(thread(header), sieve));
+    }
     hand_over(header, &Handed { at, pauses: is_own, is_own, stamps: &stamps }, &mut accesses);
     if accesses.capacity() <= MOST_AT_ONCE {
         pipeline::give_back(accesses);
