@@ -94,7 +94,8 @@ pub fn aside<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-fn gs_base() -> u64 {
+/// The GS base of the calling thread.
+pub fn gs_base() -> u64 {
     let base: u64;
     // SAFETY: reads a register; that the instruction is there was checked at the start.
     unsafe { std::arch::asm!("rdgsbase {}", out(reg) base, options(nostack, nomem, preserves_flags)) };

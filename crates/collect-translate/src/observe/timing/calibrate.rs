@@ -4,7 +4,7 @@ use std::arch::naked_asm;
 
 use crate::{
     engine::{
-        calling::{aside, set_gs_base},
+        calling::{gs_base, set_gs_base},
         process::is_started,
     },
     lane::slots::{Slots, TIMED_BEGIN, TIMED_END},
@@ -63,11 +63,11 @@ fn once(bracket: unsafe extern "C" fn(*const u64), word: *const u64) -> [u32; 2]
     // SAFETY: words all of whose values are valid.
     let mut slots: Slots = unsafe { std::mem::zeroed() };
     let place = &raw mut slots;
-    aside(|| {
-        set_gs_base(place.expose_provenance() as u64);
-        // SAFETY: GS is where slots are, and the word can be read.
-        unsafe { bracket(word) };
-    });
+    let before = gs_base();
+    set_gs_base(place.expose_provenance() as u64);
+    // SAFETY: GS is where slots are, and the word can be read.
+    unsafe { bracket(word) };
+    set_gs_base(before);
     // SAFETY: in the slots.
     let times = unsafe { &raw const (*place).times };
     // SAFETY: as above; written behind the compiler's back.
