@@ -146,7 +146,10 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
         thread.started = manifest.started;
     }
     if let Some((engine, reason)) = table.engine {
-        manifest.engine = engine_info(&Settings { engine, ..*settings }, manifest.engine.reason.clone());
+        manifest.engine = EngineInfo {
+            trace: manifest.engine.trace.take(),
+            ..engine_info(&Settings { engine, ..*settings }, manifest.engine.reason.clone())
+        };
         add_reason(&mut manifest.engine, &reason);
         manifest.reuse = settings.reuse.as_ref().map(|asked| reuse::info(asked, engine));
     }

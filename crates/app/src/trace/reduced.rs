@@ -17,11 +17,12 @@ use crate::failure::Failure;
 /// A buffer that fits into the second level, and not into the first: half of it.
 const PART_OF_SECOND: u64 = 2;
 
-/// The same of the third, whose other half may be other programs', in bytes that are loaded within milliseconds.
+/// The same of the third: so many times the second level, and no more than a part of the third, since other programs use it,
+/// too.
+const TIMES_SECOND: u64 = 4;
 const PART_OF_THIRD: u64 = 4;
-const MOST_BYTES: u64 = 8 << 20;
 
-/// Where caches are not known: 32 KiB in the first level fit few machines' buffers of this size, and all second levels do.
+/// Where caches are not known: few second levels are smaller.
 const USUAL_SECOND: u64 = 256 << 10;
 
 impl TraceArgs {
@@ -66,9 +67,12 @@ fn usual_latency(mode: Mode) -> u32 {
             caches.iter().filter(|cache| cache.level == level && cache.kind != CacheKind::Instruction);
         of_level.map(|cache| cache.bytes).min()
     };
-    let second = size(2).map_or(USUAL_SECOND, |bytes| bytes / PART_OF_SECOND);
-    let third = size(3).map(|bytes| (bytes / PART_OF_THIRD).min(MOST_BYTES).max(second));
-    let bytes = if mode == Mode::Targeted { third.unwrap_or(second) } else { second };
+    let second = size(2).unwrap_or(USUAL_SECOND);
+    let of_second = second / PART_OF_SECOND;
+    let bytes = match (mode, size(3)) {
+        (Mode::Targeted, Some(third)) => (TIMES_SECOND * second).min(third / PART_OF_THIRD).max(of_second),
+        _ => of_second,
+    };
     hit_ticks(bytes).unwrap_or_default()
 }
 

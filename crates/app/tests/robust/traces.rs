@@ -76,13 +76,14 @@ fn kept(profile: &Path) -> Vec<Streamed> {
     batches.flatten().collect()
 }
 
-/// Of 100,000 steps through more memory than caches hold, most miss; of 16 times as many loads from 128 bytes, few.
+/// Of 100,000 steps through more memory than most caches hold, more than half miss; of 16 times as many loads from 128 bytes,
+/// few.
 fn has_mostly_the_chain(traced: &Traced) {
     let steps: usize = STEPS.parse().expect("a number");
     let Traced { memory, .. } = traced;
     let far = traced.number(&memory.chain, AccessKind::Load);
     let near = traced.number(&memory.near, AccessKind::Load);
-    assert!(far >= steps * 3 / 4 && far <= steps, "{far} of {steps}");
+    assert!(far >= steps / 2 && far <= steps, "{far} of {steps}");
     assert!(near <= steps * 16 / 50, "{near} of {}", steps * 16);
     assert!(traced.loads() - far <= steps / 4, "{} besides {far}", traced.loads() - far);
 }
@@ -112,7 +113,7 @@ fn a_lossy_trace_has_its_share() {
 
 #[test]
 fn a_targeted_trace_has_the_loads_of_what_a_first_run_found() {
-    let traced = Traced::with(&["--mode", "targeted", "--stores", "0.1"]);
+    let traced = Traced::with(&["--mode", "targeted", "--latency", "120", "--stores", "0.1"]);
     has_mostly_the_chain(&traced);
     assert_eq!((traced.info.mode, traced.info.stores), (TraceMode::Targeted, Some(0.1)));
     assert!(traced.info.instructions.is_some_and(|number| number > 0), "{:?}", traced.info);

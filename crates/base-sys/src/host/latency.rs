@@ -14,7 +14,10 @@ const TIMED: usize = 8 << 10;
 
 /// What is taken for a hit's latency: this part of the timed loads take no longer. Interrupts, refreshes of memory and lines
 /// that others have pushed out are among the rest.
-const PART: f64 = 0.9;
+const PART: f64 = 0.75;
+
+/// As often is that measured. The least counts: other programs only ever add to it.
+const ROUNDS: usize = 5;
 
 /// A line of memory.
 #[derive(Clone)]
@@ -37,7 +40,8 @@ pub fn hit_ticks(bytes: u64) -> Option<u32> {
         });
     }
     let nothing = percentile((0..TIMED).map(|_| ticks_of_nothing()).collect(), 0.5);
-    let hits = percentile(order.iter().take(TIMED).map(|line| ticks(line)).collect(), PART);
+    let round = |_| percentile(order.iter().map(|line| ticks(line)).take(TIMED).collect(), PART);
+    let hits = (0..ROUNDS).map(round).min()?;
     Some(hits.saturating_sub(nothing))
 }
 
