@@ -15,6 +15,7 @@ DEMO := $(TARGET)/demo
 BIN = $(DESTDIR)$(PREFIX)/bin
 # carom looks for its agent in ../lib/carom from its own executable.
 LIB = $(DESTDIR)$(PREFIX)/lib/carom
+INCLUDE = $(DESTDIR)$(PREFIX)/include
 MAN = $(DESTDIR)$(PREFIX)/share/man/man1
 BASH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
@@ -101,10 +102,11 @@ install: release static ## build and copy everything to PREFIX (default /usr/loc
 	@$(MAKE) --no-print-directory install-built
 
 install-built: ## copy what `make release static` built
-	$(INSTALL) -d $(BIN) $(LIB) $(MAN) $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS) $(LICENSES)
+	$(INSTALL) -d $(BIN) $(LIB) $(INCLUDE) $(MAN) $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS) $(LICENSES)
 	$(INSTALL) -m 755 $(RELEASE)/carom $(RELEASE)/carom-workloads $(BIN)
 	$(INSTALL) -m 755 $(RELEASE)/libcarom_agent.so $(LIB)
 	$(INSTALL) -m 644 $(STATIC)/release/libcarom_agent.a $(LIB)
+	$(INSTALL) -m 644 include/carom.h $(INCLUDE)
 	$(RELEASE)/carom man $(MAN)
 	$(RELEASE)/carom completions bash >$(BASH_COMPLETIONS)/carom
 	$(RELEASE)/carom completions zsh >$(ZSH_COMPLETIONS)/_carom
@@ -115,6 +117,7 @@ install-built: ## copy what `make release static` built
 uninstall: ## remove what install copied
 	rm -f $(BIN)/carom $(BIN)/carom-workloads
 	rm -f $(LIB)/libcarom_agent.so $(LIB)/libcarom_agent.a
+	rm -f $(INCLUDE)/carom.h
 	rm -f $(MAN)/carom.1 $(MAN)/carom-*.1
 	rm -f $(BASH_COMPLETIONS)/carom $(ZSH_COMPLETIONS)/_carom $(FISH_COMPLETIONS)/carom.fish
 	rm -f $(LICENSES)/LICENSE-MIT $(LICENSES)/LICENSE-APACHE $(LICENSES)/CHANGELOG.md

@@ -47,8 +47,8 @@ pub use segment::{
     SlotHeader, SlotSnapshot, SlotState, TAIL_OFFSET, slot_offset,
 };
 pub use settings::{
-    DeliveryChoice, Domains, DomainsOf, Engine, MAPPED, Phase, ReuseMethod, ReuseSettings, SETTINGS_FILE,
-    Settings, SettingsError, ShareSettings, TARGETS_FILE, Trial, WatchChoice, Window,
+    DeliveryChoice, Domains, DomainsOf, Engine, MAPPED, ReuseMethod, ReuseSettings, SETTINGS_FILE, Settings,
+    SettingsError, ShareSettings, TARGETS_FILE, Trial, WatchChoice, Window,
 };
 
 /// The version of everything in this crate.

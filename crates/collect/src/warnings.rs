@@ -177,11 +177,19 @@ fn add_window(manifest: &mut Manifest, window: &Window) {
     let begin =
         (window.opens_ns > 0).then(|| format!(" from {:.2} s of the run on", of_run(window.opens_ns)));
     let end = (window.closes_ns < u64::MAX).then(|| format!(" until {:.2} s", of_run(window.closes_ns)));
+    let again = (window.every_ns > 0)
+        .then(|| format!(", and for as long every {:.2} s", window.every_ns as f64 / 1e9));
+    if window.marked {
+        let text =
+            "As asked for, the program was observed only between its calls of carom_start and carom_stop.";
+        manifest.warnings.push(Warning { code: "window".into(), text: text.into() });
+    }
     if begin.is_some() || end.is_some() {
         let text = format!(
-            "As asked for, the program was observed only{}{}.",
+            "As asked for, the program was observed only{}{}{}.",
             begin.unwrap_or_default(),
-            end.unwrap_or_default()
+            end.unwrap_or_default(),
+            again.unwrap_or_default(),
         );
         manifest.warnings.push(Warning { code: "window".into(), text });
     }

@@ -66,6 +66,9 @@ pub struct TraceArgs {
     /// With --mode targeted: look at the instructions whose loads this profile keeps, instead of running the program twice
     #[arg(long, value_name = "DIR")]
     pub targets: Option<PathBuf>,
+    /// Record only what the program does between its calls of `carom_start()` and `carom_stop()`, of `carom.h`
+    #[arg(long, conflicts_with_all = ["after", "during", "every"])]
+    pub marked: bool,
     /// Say nothing of what was kept
     #[arg(short, long)]
     pub quiet: bool,

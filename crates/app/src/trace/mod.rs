@@ -61,6 +61,7 @@ pub fn run(args: &TraceArgs) -> Result<End, Failure> {
 /// What to record: of all accesses, or of those that remain of a `reduction`.
 fn request(args: &TraceArgs, reduction: Option<Reduction>) -> Result<Request, Failure> {
     let mut settings = settings(&args.program, &args.objects).map_err(Failure::new)?;
+    settings.window.marked = args.marked;
     if let (Some(reduction), Some(reuse)) = (reduction, &mut settings.reuse) {
         reuse.method = ReuseMethod::Reduced(reduction);
     }

@@ -14,7 +14,7 @@ pub use lines::{Lines, SettingsError};
 pub use reuse::{Domains, DomainsOf, MAPPED, ReuseMethod, ReuseSettings};
 pub use share::ShareSettings;
 pub use trial::Trial;
-pub use window::{Phase, Window};
+pub use window::Window;
 
 use crate::VERSION;
 
@@ -184,6 +184,8 @@ impl Settings {
         }
         lines.add("opens-ns", self.window.opens_ns);
         lines.add("closes-ns", self.window.closes_ns);
+        lines.add("every-ns", self.window.every_ns);
+        lines.add("marked", self.window.marked);
         lines.add_section(self.share.as_ref());
         lines.add_section(self.reuse.as_ref());
         lines.add_section(self.trial.as_ref());
@@ -211,7 +213,12 @@ impl Settings {
             watchpoints: lines.number("watchpoints")?,
             delivery: lines.choice("delivery", DeliveryChoice::ALL, DeliveryChoice::name)?,
             objects: if lines.has("objects") { Some(lines.number("objects")?) } else { None },
-            window: Window { opens_ns: lines.number("opens-ns")?, closes_ns: lines.number("closes-ns")? },
+            window: Window {
+                opens_ns: lines.number("opens-ns")?,
+                closes_ns: lines.number("closes-ns")?,
+                every_ns: lines.number("every-ns")?,
+                marked: lines.number("marked")?,
+            },
             share: lines.section()?,
             reuse: lines.section()?,
             trial: lines.section()?,
@@ -239,7 +246,7 @@ mod tests {
             watchpoints: 4,
             delivery: DeliveryChoice::Setsig,
             objects: Some(0),
-            window: Window { opens_ns: 8, closes_ns: 9 },
+            window: Window { opens_ns: 8, closes_ns: 9, every_ns: 10, marked: true },
             share: Some(ShareSettings { watch: WatchChoice::Registers, board_slots: 127 }),
             reuse: Some(ReuseSettings {
                 method: ReuseMethod::Sampled { watch: WatchChoice::Software, slots: 9 },
