@@ -20,7 +20,7 @@ const BUSY_FOR: u32 = 2;
 ///
 /// let keep = Keep::Lossy { sample: 4, itanium: false };
 /// let mut sieve = Sieve::new(Reduction { latency: 40, keep }, 1);
-/// let kept = (0..400).filter(|_| sieve.load(AccessKind::Load, 41) ).count();
+/// let kept = (0..400).filter(|_| sieve.load(AccessKind::Load, 41)).count();
 /// assert_eq!(kept, 100);
 /// assert!((0..400).all(|_| !sieve.load(AccessKind::Load, 40)));
 /// ```
@@ -98,7 +98,7 @@ impl Sieve {
 
     /// A number below `bound`.
     fn below(&mut self, bound: u32) -> u32 {
-        (u64::from(self.next()) * u64::from(bound) >> u32::BITS) as u32
+        ((u64::from(self.next()) * u64::from(bound)) >> u32::BITS) as u32
     }
 
     /// xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled", 2016).
