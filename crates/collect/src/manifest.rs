@@ -37,7 +37,10 @@ pub fn begin(request: &Request, program: String) -> Manifest {
         started: clock::now(),
         rank: rank(),
         machine: machine_info(&machine),
-        engine: EngineInfo { trace: trace::info(request), ..engine_info(settings, request.reason.clone()) },
+        engine: EngineInfo {
+            trace: trace::info(settings, &request.targets),
+            ..engine_info(settings, request.reason.clone())
+        },
         reuse: settings.reuse.as_ref().map(|asked| reuse::info(asked, settings.engine)),
         series: request.series.clone(),
         ..Manifest::default()

@@ -20,6 +20,7 @@ use crate::{
     outside::Outside,
     session::{Results, Session},
     target,
+    trace::CodeAddress,
 };
 
 /// What to record.
@@ -59,15 +60,6 @@ impl Request {
                 .map_err(|source| CollectError::Session { path: ".".into(), source }),
         }
     }
-}
-
-/// An instruction of the program.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CodeAddress {
-    /// The file that it is in.
-    pub path: String,
-    /// Its address there.
-    pub address: u64,
 }
 
 /// The result of a recording.

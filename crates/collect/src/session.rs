@@ -11,7 +11,7 @@ use carom_base_wire::{
     COMMON_FILE, CONTROL_FILE, CommonHeader, Control, SETTINGS_FILE, Settings, TARGETS_FILE,
 };
 
-use crate::record::CodeAddress;
+use crate::trace::CodeAddress;
 
 /// An open session.
 pub struct Session {

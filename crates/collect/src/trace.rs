@@ -1,14 +1,21 @@
-//! The manifest's entry for a reduced trace.
+//! Reduced traces: what they look at, and the manifest's entry for them.
 
 use carom_base::{Keep, Reduction};
 use carom_base_wire::{ReuseMethod, Settings};
 use carom_store::{TraceInfo, TraceMode};
 
-use crate::record::Request;
+/// An instruction of the program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CodeAddress {
+    /// The file that it is in.
+    pub path: String,
+    /// Its address there.
+    pub address: u64,
+}
 
-/// How the trace of a request is reduced, where it is.
-pub fn info(request: &Request) -> Option<TraceInfo> {
-    let Reduction { latency, keep } = reduction(&request.settings)?;
+/// How the trace of a request with these settings is reduced, where it is. `targets`: what a targeted one looks at.
+pub fn info(settings: &Settings, targets: &[CodeAddress]) -> Option<TraceInfo> {
+    let Reduction { latency, keep } = reduction(settings)?;
     let common = TraceInfo { latency, sample: 1, ..TraceInfo::default() };
     Some(match keep {
         Keep::Lossy { sample, itanium } => {
@@ -18,7 +25,7 @@ pub fn info(request: &Request) -> Option<TraceInfo> {
         Keep::Targeted { stores } => TraceInfo {
             mode: TraceMode::Targeted,
             stores: Some(stores),
-            instructions: Some(request.targets.len() as u64),
+            instructions: Some(targets.len() as u64),
             ..common
         },
         Keep::Loads => TraceInfo { mode: TraceMode::Loads, ..common },

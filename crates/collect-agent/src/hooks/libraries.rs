@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::next::next;
-use crate::{modules, session, translated};
+use crate::{detect, modules, session, translated};
 
 next!(DLOPEN, c"dlopen", __real_dlopen,
     fn next_dlopen(path: *const c_char, flags: c_int) -> *mut c_void);
@@ -45,7 +45,7 @@ unsafe extern "C" fn open_plain(path: *const c_char, flags: c_int) -> *mut c_voi
     let handle = unsafe { next_dlopen(path, flags) };
     if let Some(session) = session::current() {
         modules::refresh(session);
-        translated::code_changed();
+        code_changed();
     }
     handle
 }
@@ -59,10 +59,15 @@ pub unsafe extern "C" fn dlclose(handle: *mut c_void) -> c_int {
         Some(session) => {
             // SAFETY: the program's argument.
             let result = modules::closing(session, || unsafe { next_dlclose(handle) });
-            translated::code_changed();
+            code_changed();
             result
         }
         // SAFETY: the program's argument.
         None => unsafe { next_dlclose(handle) },
     }
+}
+
+/// Libraries have come or gone.
+fn code_changed() {
+    translated::code_changed(|| detect::each().for_each(|detector| detector.modules_changed()));
 }

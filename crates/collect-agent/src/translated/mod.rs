@@ -13,7 +13,7 @@ use carom_base_wire::{Count, SlotHeader};
 use carom_collect_translate as engine;
 use carom_collect_translate::Totals;
 
-use crate::{detect, registry, ring::Slot, session};
+use crate::{registry, ring::Slot, session};
 
 /// Thread CPU time between two signals that bring a thread back into the cache, and write down its counts.
 pub const TIMER_NS: u64 = 10_000_000;
@@ -53,12 +53,12 @@ pub fn set_slot(slot: Option<Slot>) {
 /// The name of a thread that has no slot.
 const NOWHERE: u64 = 0;
 
-/// Code was mapped or unmapped by a function that ran natively.
-pub fn code_changed() {
+/// Code was mapped or unmapped by a function that ran natively. `then` is called once the engine knows, with signals blocked.
+pub fn code_changed(then: impl FnOnce()) {
     if is_on() {
         undisturbed(|| {
             engine::mappings_changed();
-            detect::each().for_each(|detector| detector.modules_changed());
+            then();
         });
     }
 }
