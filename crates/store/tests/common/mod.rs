@@ -13,8 +13,8 @@ use carom_base_stream::{
     frame::{BatchHead, Encoder, split},
 };
 use carom_store::{
-    About, CpuInfo, Exit, FootprintRow, HeapObject, Manifest, MappingInfo, ModuleInfo, Name, ProcessInfo,
-    Question, Stack, StreamFrame, ThreadInfo, Writer, store_names,
+    About, CpuInfo, Exit, FootprintRow, HeapObject, Manifest, MappingInfo, ModuleInfo, Name, PlaceCounts,
+    ProcessInfo, Question, Stack, StreamFrame, ThreadInfo, Writer, store_names, store_places,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -33,6 +33,7 @@ pub struct Small {
     pub accesses: Vec<StreamFrame>,
     pub memory: Vec<FootprintRow>,
     pub names: Vec<Name>,
+    pub places: Vec<PlaceCounts>,
 }
 
 /// One second from 1000 s on, one process, two threads, two processors. Thread 0 writes bytes 0 to 7 of a
@@ -171,6 +172,13 @@ pub fn small() -> Small {
             question: Question { process, about: About::Object, at: write.addr, of: 0 },
             answer: r#"{"name":"counter"}"#.to_owned(),
         }],
+        places: vec![PlaceCounts {
+            process,
+            ip: write.ip,
+            stores: 3,
+            stored_bytes: 24,
+            ..PlaceCounts::default()
+        }],
         stacks: vec![path],
         memory: vec![
             FootprintRow { time: at(500_000), resident: 1 << 20, reserved: 5 << 20 },
@@ -219,6 +227,7 @@ impl Small {
         }
         writer.finish(self.manifest.clone()).unwrap();
         store_names(&dir, &self.names).unwrap();
+        store_places(&dir, &self.places).unwrap();
         (parent, dir)
     }
 }
