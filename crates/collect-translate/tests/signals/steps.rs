@@ -384,7 +384,13 @@ fn every_instruction_of_the_cache_shows_the_programs_state() {
         };
         at += skip;
     }
-    assert_eq!(at, native.len() - 1, "the last state was met");
+    // Where code leaves the cache from time to time, it may do so behind the last place where stepping begins again.
+    let left_at_last = LEFT.load(Relaxed) > suspended;
+    assert!(
+        at == native.len() - 1 || left_at_last && at + 20 > native.len(),
+        "the last state was met: {at} of {}",
+        native.len()
+    );
     // The first rounds end at exits that are not linked yet, and run the first instructions of the dispatcher.
     assert!((5..100).contains(&suspended), "{suspended}");
 }
