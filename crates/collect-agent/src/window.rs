@@ -73,7 +73,7 @@ fn mark(open: bool) {
     let (Some(session), Some(&mode)) = (session::current(), MODE.get()) else { return };
     if session.settings.window.marked {
         signal::with_errno_kept(|| {
-            translated::undisturbed(|| engine::set_mode(if open { mode } else { UNMARKED }))
+            translated::undisturbed(|| engine::set_mode(if open { mode } else { UNMARKED }));
         });
     }
 }

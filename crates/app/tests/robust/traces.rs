@@ -92,7 +92,10 @@ fn has_mostly_the_chain(traced: &Traced) {
 fn a_lossy_trace_has_long_loads_and_all_stores() {
     let traced = Traced::with(&["--mode", "lossy"]);
     has_mostly_the_chain(&traced);
-    assert_eq!(traced.number(&traced.memory.stored, AccessKind::Store), STORES.parse().expect("a number"));
+    assert_eq!(
+        traced.number(&traced.memory.stored, AccessKind::Store),
+        STORES.parse::<usize>().expect("a number")
+    );
     assert_eq!((traced.info.mode, traced.info.sample), (TraceMode::Lossy, 1));
     assert!(traced.info.latency > 0);
 }

@@ -67,6 +67,7 @@ mod tests {
         registers: true,
         samples_can_be_left_out: false,
         tables: false,
+        positions: false,
         stream: false,
         times: false,
         nothing_else: false,
@@ -76,6 +77,7 @@ mod tests {
         samples_can_be_left_out: true,
         registers: false,
         tables: true,
+        positions: true,
         ..SHARE
     };
 
@@ -89,7 +91,7 @@ mod tests {
     /// Sharing must see the samples that reuse would leave out, and reuse must see them in their order.
     #[test]
     fn two_have_what_both_can_bear() {
-        let both = Needs { samples_can_be_early: false, tables: true, ..SHARE };
+        let both = Needs { samples_can_be_early: false, tables: true, positions: true, ..SHARE };
         assert_eq!(SHARE.and(REUSE), Ok(both));
         assert_eq!(REUSE.and(SHARE), Ok(both));
     }

@@ -61,7 +61,7 @@ fn every_access(engine: &mut Engine, thread: &mut Thread, pc: u64, ahead: i64) {
     let found = operands(engine, thread, pc);
     match engine.cache.mode() {
         Mode::Stream | Mode::Trace { .. } => {
-            thread.stream(&Explicit { ip: pc, times: 1, stride: 0, accesses: &found })
+            thread.stream(&Explicit { ip: pc, times: 1, stride: 0, accesses: &found });
         }
         Mode::Watch { .. } => {
             let watches = Watches::of(thread.lane);

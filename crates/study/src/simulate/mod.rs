@@ -37,13 +37,7 @@ pub use machine::MachineChoice;
 pub use order::Order;
 pub use what_if::{Change, ChangeError, Changed, How, Target, WhatIf};
 
-pub(crate) use self::{
-    feed::threads,
-    machine::with_cores,
-    moved::tagged,
-    numbers::Numbers,
-    parts::Parts,
-};
+pub(crate) use self::{feed::threads, machine::with_cores, moved::tagged, numbers::Numbers, parts::Parts};
 
 use self::{
     feed::{Fed, Feed},
@@ -149,9 +143,9 @@ impl SimulateStudy {
     /// # Errors
     /// The machine cannot be simulated.
     pub fn references(&self, recordings: &mut Recordings<'_>) -> Result<References, MachineError> {
-        let threads = feed::threads(recordings);
+        let threads = threads(recordings);
         let (_, machine) = self.machine.of(recordings);
-        let machine = machine::with_cores(machine, self.cores, threads.len());
+        let machine = with_cores(machine, self.cores, threads.len());
         let (fed, _) = self.simulate(recordings, &machine, &threads, None)?;
         let (_, mut names) = recordings.merged(Combine::Ranks);
         Ok(References::new(&fed.results, &fed.instructions, &mut names))
