@@ -36,7 +36,7 @@ fn known_events_have_their_makers_encodings() {
     let Some(library) = library() else { return };
     for (pmu, event, expected) in KNOWN {
         if library.pmu(pmu).is_err() {
-            println!("skipped: tool: this build of libpfm does not know {pmu}");
+            println!("skipped: processor: this build of libpfm does not know {pmu}");
             continue;
         }
         let codes = library.encode(event).unwrap();
