@@ -129,7 +129,7 @@ impl Drop for Unmount {
     }
 }
 
-/// 1 MiB is enough for a manifest and the beginning of a full trace.
+/// 3 MiB are enough for a manifest and the beginning of a full trace.
 #[test]
 fn a_full_disk_ends_the_trace_and_not_the_program() {
     let place = scratch();
