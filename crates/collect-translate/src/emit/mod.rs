@@ -112,6 +112,13 @@ struct Builder<'c> {
 
 /// Translates the code at `pc` for all threads. Returns the cache address, or `None` where it cannot be translated.
 pub fn translate(cache: &mut Cache, pc: u64) -> Option<u64> {
+    let start = fragment(cache, pc)?;
+    // A loop begins behind padding.
+    Some(cache.translations.get(pc).unwrap_or(start))
+}
+
+/// The same. Returns where the fragment starts.
+fn fragment(cache: &mut Cache, pc: u64) -> Option<u64> {
     let mut builder = Builder::begin(cache, pc)?;
     let entry = builder.code.here();
     let (mut next, mut fallen) = (pc, false);

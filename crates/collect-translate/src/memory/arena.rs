@@ -136,6 +136,11 @@ impl Arena {
         within.start <= self.range().start && self.range().end <= within.end
     }
 
+    /// Whether this is an execution address in the cold half.
+    pub fn is_cold(&self, pc: u64) -> bool {
+        self.contains(pc) && pc >= self.code.range().start + HALF_BYTES as u64
+    }
+
     /// The counters of its blocks.
     pub fn windows(&self) -> Windows {
         self.windows
