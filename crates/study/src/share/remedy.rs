@@ -194,11 +194,14 @@ fn groups<'a>(cells: &'a [Cell], cuts: &'a [u32]) -> impl Iterator<Item = &'a [C
     cells.chunk_by(|_, b| !cuts.contains(&b.extent.offset))
 }
 
-/// The name of the most used cell that has one; empty where none has.
+/// The name of the most used cell that has one; empty where none has, or where only cells have one that are hardly used: those
+/// may be of another block on the line.
 fn group_name(group: &[Cell], name: impl Fn(&Cell) -> Option<String>) -> String {
     let lock = |cell: &Cell| cell.part.as_ref().and_then(|part| part.whole.clone());
+    let most = group.iter().map(Cell::seen).max().unwrap_or(0);
     // The last of several maxima is taken, so the first cell comes last.
-    let named = group.iter().rev().filter_map(|cell| Some((cell.seen(), lock(cell).or_else(|| name(cell))?)));
+    let used = group.iter().rev().filter(|cell| cell.seen() as f64 >= TELLING * most as f64);
+    let named = used.filter_map(|cell| Some((cell.seen(), lock(cell).or_else(|| name(cell))?)));
     named.max_by_key(|(seen, _)| *seen).map(|(_, name)| name).unwrap_or_default()
 }
 
@@ -291,6 +294,15 @@ mod tests {
         ];
         let conflicts = [(0, 16, 1.0), (0, 20, 1.0), (16, 0, 1.0), (20, 0, 1.0), (16, 8, 1.0), (20, 8, 1.0)];
         assert_eq!(pad(&conflicts, &cells), (vec![16], vec!["hits".to_owned(), String::new()]));
+    }
+
+    /// Bytes 8 to 15 are of a small block in front of the one that two threads write.
+    #[test]
+    fn what_is_hardly_used_gives_no_name() {
+        let seldom = Use { reads: 1, writes: 0, seen: 1 };
+        let cells = [cell(8, 8, &[(1, seldom)]), cell(16, 8, &[(1, WRITES)]), cell(24, 8, &[(2, WRITES)])];
+        let nameless = vec![String::new(), String::new()];
+        assert_eq!(pad(&[(16, 24, 1.0), (24, 16, 1.0)], &cells), (vec![24], nameless));
     }
 
     /// The reader's last field lies far behind; the border is where the written field ends.
