@@ -12,6 +12,7 @@ use crate::{
         SharingDistance, SharingFinding,
     },
     recording,
+    share::remedy::SOME_FALSE,
     words::{self, ThreadNames},
 };
 
@@ -132,9 +133,9 @@ fn found(report: &Report, share: &Share) -> String {
         let lines = words::count(finding.lines.len() + finding.other_lines, "cache line");
         let false_part = finding.false_sharing.0 / (finding.false_sharing.0 + finding.true_sharing.0);
         let (part, kind) = match false_part {
-            little if little <= 1.0 - NEARLY_ALL => (1.0 - little, "true sharing"),
-            part if part < NEARLY_ALL => (part, "false sharing, the rest true sharing"),
-            part => (part, "false sharing"),
+            little if little <= 1.0 - NEARLY_ALL => (1.0 - little, "true sharing".to_owned()),
+            part if part < NEARLY_ALL => (part, format!("{}, the rest true sharing", false_sharing(finding))),
+            part => (part, false_sharing(finding).to_owned()),
         };
         return format!(
             "{following} of {} follow another thread's write of {}, spread over {lines} or more; {} of that is {kind}.",
@@ -147,8 +148,9 @@ fn found(report: &Report, share: &Share) -> String {
     let worst = if share.lines.len() > 1 { format!(", most of it{place}") } else { place };
     match false_part(share) {
         Some(part) if part >= NEARLY_ALL => format!(
-            "{first}; {} of {FOLLOWING} are false sharing{worst}{}.",
+            "{first}; {} of {FOLLOWING} are {}{worst}{}.",
             words::percent(part),
+            false_sharing(finding),
             against(top)
         ),
         Some(part) if part <= 1.0 - NEARLY_ALL => format!(
@@ -157,10 +159,21 @@ fn found(report: &Report, share: &Share) -> String {
             exchanged(top)
         ),
         Some(part) => format!(
-            "{first}; {} of {FOLLOWING} are false sharing, the rest true sharing{worst}.",
-            words::percent(part)
+            "{first}; {} of {FOLLOWING} are {}, the rest true sharing{worst}.",
+            words::percent(part),
+            false_sharing(finding)
         ),
         None => format!("{first}{worst}."),
+    }
+}
+
+/// False sharing, and why its remedy is not padding where that is so.
+fn false_sharing(finding: &SharingFinding) -> &'static str {
+    let SharingFinding { true_sharing, false_sharing, .. } = finding;
+    let is_its_own = false_sharing.0 > SOME_FALSE * (true_sharing.0 + false_sharing.0);
+    match finding.remedy.kind {
+        RemedyKind::ShareLess if is_its_own => "false sharing of neighbours that the same threads use",
+        _ => "false sharing",
     }
 }
 

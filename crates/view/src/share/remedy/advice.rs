@@ -18,7 +18,7 @@ use crate::{
 const LISTED: usize = 3;
 
 /// More false sharing than this part asks for a reason why padding does not help.
-const SOME_FALSE: f64 = 0.2;
+pub const SOME_FALSE: f64 = 0.2;
 
 /// False sharing: ``Start `q.tail` on its own cache line: `alignas(64)`.``
 pub fn part(finding: &LineFinding, object: &DataObject, padding: &Padding) -> String {

@@ -4,6 +4,7 @@ mod advice;
 mod language;
 pub(crate) mod model;
 
+pub use advice::SOME_FALSE;
 use carom_base::ThreadId;
 use carom_study::{
     share::{self, ByteRange, LineFinding, Parts, Remedy as Advice},

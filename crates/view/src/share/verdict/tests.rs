@@ -78,6 +78,19 @@ fn what_is_spread_is_called_what_it_is() {
     ends(verdict(0.0, 9.0), "or more; 100% of that is false sharing.");
 }
 
+/// Beside the advice that padding does not help, plain false sharing would be a riddle.
+#[test]
+fn false_sharing_that_padding_would_not_end_is_told_apart() {
+    let (run, mut findings) = sample::eight();
+    let alike = carom_study::share::Remedy::ShareLess { offset: 0, width: 8, handed: None, elements: true };
+    findings.objects[0].remedy = alike;
+    let verdict = report(&run, &findings).verdict;
+    assert!(verdict.contains("are false sharing of neighbours that the same threads use, "), "{verdict}");
+    findings.objects[0].false_sharing = 0.0;
+    let verdict = report(&run, &findings).verdict;
+    assert!(verdict.contains("are false sharing, the rest"), "{verdict}");
+}
+
 #[test]
 fn nothing_found_states_what_would_have_shown_up() {
     // 7.35 expected samples of 3,180 are 0.23% of them, which is rounded up.
