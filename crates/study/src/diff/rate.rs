@@ -2,7 +2,7 @@
 
 use carom_study_stats::{Dispersed, dispersed_two_sided};
 
-use super::change::{Test, Trend};
+use super::change::{Change, Test, Trend};
 
 /// How much the rate of sharing events differs between runs of one program, as a part of itself. Whether two threads meet at a
 /// line depends on how they are scheduled: rates may well differ by a factor of two.
@@ -33,6 +33,16 @@ impl RateChange {
         let rate = |side: Dispersed| ((side.events + 0.5) / side.exposure).ln();
         let test = Test::new(dispersed_two_sided(before, after, VARIATION));
         Self { logarithm: rate(after) - rate(before), test }
+    }
+
+    /// The same, where it is also a part of something that changes: the part differs less between runs than how often it
+    /// happens. Where both go the same way, either may tell; that there are two chances to is corrected for.
+    pub(super) fn or(mut self, part: &Change) -> Self {
+        if self.logarithm * part.difference.value > 0.0 {
+            let least = self.test.probability.min(part.test.probability);
+            self.test = Test::new((2.0 * least).min(1.0));
+        }
+        self
     }
 
     /// Where it goes, if that is more than chance.

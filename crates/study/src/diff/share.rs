@@ -217,7 +217,13 @@ impl Compared {
             share.test = share.test.and(rates(Run::events).test);
         }
         let volumes = sides.each_ref().map(|side| volumes(side));
-        Some(Self { object, seen, share, false_sharing: rates(Run::false_events), volumes })
+        let [before, after] =
+            sides.each_ref().map(|side| side.iter().filter_map(Run::false_part).collect::<Vec<_>>());
+        let mut false_sharing = rates(Run::false_events);
+        if !before.is_empty() && !after.is_empty() {
+            false_sharing = false_sharing.or(&Change::between(&before, &after));
+        }
+        Some(Self { object, seen, share, false_sharing, volumes })
     }
 
     /// What may be called a change.
@@ -280,6 +286,12 @@ impl Run {
     fn events(&self) -> Rate {
         let events = self.seen.as_ref().map_or(UNLISTED as f64, |seen| seen.events);
         Rate { events, samples: self.samples }
+    }
+
+    /// False sharing as a part of the sharing; `None` where the run does not list it.
+    fn false_part(&self) -> Option<Estimate> {
+        let seen = self.seen.as_ref()?;
+        (seen.events > 0.0).then(|| proportion(seen.false_events / seen.events, seen.events))
     }
 
     fn false_events(&self) -> Rate {

@@ -89,6 +89,16 @@ fn false_sharing_goes_while_true_sharing_stays() {
     assert_eq!(diff.objects[0].after.false_sharing, 0.0);
 }
 
+/// Runs differ in how often threads meet, and less in what they meet at.
+#[test]
+fn less_of_the_sharing_is_false() {
+    let random = &mut Random(5);
+    let mostly = Contended { is_false: 0.8, ..line(0.3) };
+    let hardly = Contended { is_false: 0.2, sharing: 0.25, ..mostly };
+    let diff = share(&[run(&[mostly], 0.0, random)], &[run(&[hardly], 0.0, random)]).unwrap();
+    assert_eq!((diff.objects[0].fate, diff.objects[0].false_fate), (Fate::Left, Some(Fate::Smaller)));
+}
+
 #[test]
 fn a_few_events_decide_nothing() {
     let random = &mut Random(3);
