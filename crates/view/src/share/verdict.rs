@@ -22,6 +22,9 @@ pub const NEARLY_ALL: f64 = 0.9;
 /// A thread with less than this part of a line's samples is not named as a party to it.
 const BYSTANDER: f64 = 0.02;
 
+/// Lines with at least this part of the events of the one with most tell whose a finding is.
+const TELLING: f64 = 0.25;
+
 /// The answer in one or two sentences.
 pub fn verdict(report: &Report, share: &Share) -> String {
     let main = if report.quality.samples == 0 && report.processes.iter().all(|each| !each.coverage.profiled) {
@@ -266,17 +269,24 @@ fn object(finding: &SharingFinding) -> String {
     }
 }
 
-/// The threads that contend for a finding, in natural order: those of its worst line, or, where it is spread over many, of all
-/// its lines. For a line that is the pair that exchanges nearly all of it, else those of its sites without the bystanders. Where
-/// these are of one thread, which nobody contends with alone, the pair that exchanges most is named as well; where no site was
-/// seen, all that touch its bytes.
+/// The threads that contend for a finding, in natural order: those of its lines with most events, or, where it is spread over
+/// many, of all. That is the pair that exchanges nearly all of them, else the threads of their sites without the bystanders.
+/// Where these are of one thread, which nobody contends with alone, the pair that exchanges most is named as well; where no
+/// site was seen, all that touch their bytes.
 fn contenders(share: &Share, (finding, worst): Top<'_>) -> Vec<u32> {
-    let pair = worst.pair.filter(|pair| pair.fraction.0 >= NEARLY_ALL && !finding.spread);
-    if let Some(pair) = pair {
-        return pair.threads.to_vec();
+    let all = || finding.lines.iter().filter_map(|&number| share.lines.get(number));
+    let most = all().map(|line| line.events).max().unwrap_or(0);
+    let counts = |line: &&Line| finding.spread || line.events as f64 >= TELLING * most as f64;
+    let lines: Vec<&Line> = all().filter(counts).collect();
+    let pair = |line: &Line| {
+        line.pair.as_ref().filter(|pair| pair.fraction.0 >= NEARLY_ALL).map(|pair| pair.threads)
+    };
+    if let Some(threads) = pair(worst)
+        && !finding.spread
+        && lines.iter().all(|line| pair(line) == Some(threads))
+    {
+        return threads.to_vec();
     }
-    let listed = finding.lines.iter().take(if finding.spread { usize::MAX } else { 1 });
-    let lines: Vec<&Line> = listed.filter_map(|&number| share.lines.get(number)).collect();
     let mut shares = BTreeMap::<u32, f64>::new();
     for site in lines.iter().flat_map(|line| &line.sites) {
         *shares.entry(site.thread).or_default() += site.share_of_samples.0;

@@ -36,7 +36,7 @@ const lineWords = (line) => [line.address, ...line.layout.map((range) => range.f
 function whereInObject(line) {
   const { offset_bytes: offset, size_bytes: size } = line.object;
   const isWholeHeap = line.object.kind === "heap" && size === null;
-  const position = isWholeHeap ? null : offset < 0 ? `begins at byte ${-offset} of the line` : offset > 0 ? `from offset ${offset}` : null;
+  const position = isWholeHeap ? null : offset < 0 ? `begins at byte ${-offset} of the line` : offset > 0 ? `begins at byte ${offset} of the object` : null;
   const process = line.process === 0 ? null : `process ${line.process}`;
   if (line.shared) {
     const places = line.shared.processes.map((place) => `process ${place.process}${place.address ? ` at ${place.address}` : ""}`);

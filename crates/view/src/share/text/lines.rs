@@ -82,7 +82,8 @@ fn head(page: &mut Page, rank: usize, finding: &SharingFinding, line: &Line) {
     let position = match offset {
         // Of the heap as a whole.
         _ if line.object.kind == ObjectKind::Heap && size.is_none() => String::new(),
-        0.. => format!(", from offset {offset} of the object"),
+        0 => ", the object begins with it".to_owned(),
+        1.. => format!(", it begins at byte {offset} of the object"),
         _ => format!(", the object begins at byte {} of the line", offset.unsigned_abs()),
     };
     let size = size.map(|size| format!(" ({} bytes)", words::thousands(size))).unwrap_or_default();

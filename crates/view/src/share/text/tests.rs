@@ -34,7 +34,7 @@ fn a_line_with_its_picture_sites_and_remedy() {
         &two(Options { verbose: true, ..Options::default() }),
         "
  1.  17% (±1.3)  96% false sharing  global stats  app.c:12
-     line 0x4040c0, from offset 0 of the object (16 bytes)
+     line 0x4040c0, the object begins with it (16 bytes)
      0       8       16      24      32      40      48      56
      AAAAAAAABBBBBBBB················································
      A /*  0  8 */ stats.hits    written by worker-1, read by worker-1 and worker-2

@@ -45,6 +45,20 @@ fn true_sharing() {
     );
 }
 
+/// Not only of the line with the largest share.
+#[test]
+fn threads_of_all_lines_with_many_events_are_named() {
+    let (run, mut findings) = sample::two();
+    findings.objects.truncate(1);
+    findings.objects[0].lines = vec![0, 1];
+    findings.lines[1].events = findings.lines[0].events;
+    let verdict = report(&run, &findings).verdict;
+    assert!(verdict.contains("among app, worker-1 and worker-2 on `stats`"), "{verdict}");
+    findings.lines[1].events = findings.lines[0].events / 5;
+    let verdict = report(&run, &findings).verdict;
+    assert!(verdict.contains("between worker-1 and worker-2 on `stats`"), "{verdict}");
+}
+
 #[test]
 fn mixed_sharing_of_accesses() {
     let (mut run, mut findings) = sample::eight();
