@@ -9,15 +9,19 @@
 
 use std::arch::asm;
 
-/// Loads that are timed.
-const TIMED: usize = 8 << 10;
+/// Loads of a batch: they take about a tenth of a millisecond, so that on a busy machine some batches run undisturbed.
+const BATCH: usize = 1 << 10;
 
-/// What is taken for a hit's latency: this part of the timed loads take no longer. Interrupts, refreshes of memory and lines
+/// What is taken for a hit's latency: this part of a batch's loads take no longer. Interrupts, refreshes of memory and lines
 /// that others have pushed out are among the rest.
 const PART: f64 = 0.75;
 
-/// As often is that measured. The least counts: other programs only ever add to it.
-const ROUNDS: usize = 5;
+/// So many batches are timed at least.
+const BATCHES: usize = 64;
+
+/// This part of the batches take no longer than what counts. Other programs only ever add to a batch; the least one would be
+/// by chance, too, where the counter ticks in steps of the length of a hit.
+const UNDISTURBED: f64 = 0.25;
 
 /// A line of memory.
 #[derive(Clone)]
@@ -34,15 +38,15 @@ pub fn hit_ticks(bytes: u64) -> Option<u32> {
     shuffle(&mut lines);
     // Each line names one: in an order that nothing can fetch ahead, all of them.
     let order: Vec<&Line> = lines.iter().filter_map(|line| lines.get(line.0 as usize)).collect();
-    for _ in 0..2 {
-        order.iter().for_each(|line| {
-            ticks(line);
-        });
-    }
-    let nothing = percentile((0..TIMED).map(|_| ticks_of_nothing()).collect(), 0.5);
-    let round = |_| percentile(order.iter().map(|line| ticks(line)).take(TIMED).collect(), PART);
-    let hits = (0..ROUNDS).map(round).min()?;
-    Some(hits.saturating_sub(nothing))
+    order.iter().for_each(|line| {
+        ticks(line);
+    });
+    let nothing = percentile((0..BATCH).map(|_| ticks_of_nothing()).collect(), 0.5);
+    // One pass after the other over all lines, so that each load finds its line where all of them have room, and no nearer.
+    let passes = BATCHES.div_ceil(order.len().div_ceil(BATCH).max(1));
+    let batch = |lines: &[&Line]| percentile(lines.iter().map(|line| ticks(line)).collect(), PART);
+    let hits: Vec<u32> = (0..passes).flat_map(|_| order.chunks(BATCH)).map(batch).collect();
+    Some(percentile(hits, UNDISTURBED).saturating_sub(nothing))
 }
 
 /// The value that this part of the others does not exceed.
