@@ -64,7 +64,7 @@ def measure(options):
 def traced(program, name, flags):
     """`carom trace` of a kernel: its profile."""
     profile = fresh_profile(name)
-    words = [str(word) for word in (CAROM, "trace", "-q", "-o", profile, *flags, "--", program)]
+    words = [str(word) for word in (CAROM, "trace", "-q", "--limit", "none", "-o", profile, *flags, "--", program)]
     environment = {**os.environ, "OMP_NUM_THREADS": str(THREADS)}
     subprocess.run(words, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=TIMEOUT_S)
     return profile

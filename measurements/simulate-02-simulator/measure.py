@@ -50,7 +50,7 @@ def measure(options):
     for name in names[:1] if options.quick else names:
         program = kernel(name)
         profile = fresh_profile("simulator")
-        run([CAROM, "trace", "-q", "-o", profile, "--", program], threads=2)
+        run([CAROM, "trace", "-q", "--limit", "none", "-o", profile, "--", program], threads=2)
         for turn in range(options.runs):
             for cores in (1, 2) if turn % 2 == 0 else (2, 1):
                 yield rate(name, profile, turn, cores)
@@ -104,7 +104,7 @@ def beside_callgrind(program, name, machine):
     d1, ll = caches(valgrind("callgrind", program, name, "--cache-sim=yes", "--toggle-collect=main",
                              "--callgrind-out-file=/dev/null", *geometry))
     profile = fresh_profile("simulator")
-    run([CAROM, "trace", "-q", "--no-symbols", "-o", profile, "--", program, ROUNDS[name]])
+    run([CAROM, "trace", "-q", "--limit", "none", "--no-symbols", "-o", profile, "--", program, ROUNDS[name]])
     total, _ = simulated(profile, machine=machine)
     shutil.rmtree(profile)
     return row("callgrind", name, l1=total["l1"]["total"], ll=total["socket"]["total"], their_l1=d1, their_ll=ll,

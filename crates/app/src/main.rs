@@ -16,6 +16,7 @@ mod peers;
 mod phases;
 mod profile;
 mod profiles;
+mod progress;
 mod question;
 mod questions;
 mod record;

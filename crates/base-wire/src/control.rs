@@ -14,7 +14,7 @@ const CONTROL_MAGIC: u64 = u64::from_le_bytes(*b"carom-c\0");
 pub struct Control {
     magic: AtomicU64,
     version: AtomicU32,
-    /// Set by the host when recording ends: agents stop sampling at their next sample.
+    /// Set when recording ends, by the host or by an agent that has kept enough: agents stop sampling at their next sample.
     pub stop: AtomicU32,
     /// 1 while one agent calibrates, 2 once the costs below are there.
     pub calibrated: AtomicU32,
@@ -44,6 +44,8 @@ pub struct Control {
     pub watching_ns: AtomicU64,
     /// What observation took beyond the budget before, less what it left of it, in nanoseconds.
     pub owed_ns: AtomicU64,
+    /// Accesses that were kept, of all processes, and those beyond [`Settings::most_kept`](crate::Settings::most_kept).
+    pub kept: AtomicU64,
 }
 
 impl Control {
@@ -63,6 +65,11 @@ impl Control {
     /// Where [`Control::stop`] lies in the file, in bytes.
     pub const fn stop_offset() -> u64 {
         std::mem::offset_of!(Self, stop) as u64
+    }
+
+    /// Where [`Control::kept`] lies in the file, in bytes.
+    pub const fn kept_offset() -> u64 {
+        std::mem::offset_of!(Self, kept) as u64
     }
 
     /// Where the four costs and the count of unprofiled threads lie in the file, in bytes:

@@ -52,7 +52,7 @@ pub use settings::{
 };
 
 /// The version of everything in this crate.
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 
 /// A file whose inode names the calling process's PID namespace.
 pub const PID_NAMESPACE: &std::ffi::CStr = c"/proc/self/ns/pid";

@@ -2,7 +2,7 @@
 
 use std::sync::{
     OnceLock,
-    atomic::{AtomicU64, Ordering::Relaxed},
+    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
 use carom_base_sys::{clock, signal};
@@ -16,6 +16,9 @@ static MODE: OnceLock<Mode> = OnceLock::new();
 
 /// How often the window has opened and closed, as far as a thread has noticed.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// The recording has ended before the program: nothing opens the window any more.
+static ENDED: AtomicBool = AtomicBool::new(false);
 
 /// The mode between the parts of a run that the program marks: threads stay in the cache, and notice at once.
 const UNMARKED: Mode = Mode::Count;
@@ -32,10 +35,16 @@ pub fn first_mode(session: &Session, mode: Mode) -> Mode {
     mode_after(changes, mode)
 }
 
-/// Changes the engine's mode where the window has opened or closed. For the beginning of handlers of ours, with all signals
+/// Changes the engine's mode where the window has opened or closed, or the recording has ended. For the beginning of handlers of ours, with all signals
 /// blocked: it allocates, so not for where that is forbidden.
 pub fn follow() {
     let (Some(session), Some(&mode)) = (session::current(), MODE.get()) else { return };
+    if session.control().stop.load(Relaxed) != 0 {
+        if !ENDED.swap(true, Relaxed) {
+            engine::set_mode(Mode::Off);
+        }
+        return;
+    }
     let window = session.settings.window;
     if window == Window::ALWAYS || window.marked {
         return;
@@ -71,7 +80,7 @@ pub extern "C" fn carom_observe_stop() {
 
 fn mark(open: bool) {
     let (Some(session), Some(&mode)) = (session::current(), MODE.get()) else { return };
-    if session.settings.window.marked {
+    if session.settings.window.marked && !ENDED.load(Relaxed) {
         signal::with_errno_kept(|| {
             translated::undisturbed(|| engine::set_mode(if open { mode } else { UNMARKED }));
         });

@@ -21,6 +21,7 @@ mod processes;
 mod record;
 mod refusal;
 mod reuse;
+mod room;
 mod runtime;
 mod session;
 mod target;

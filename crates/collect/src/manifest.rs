@@ -189,7 +189,7 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
         first.exit = Some(manifest.exit);
     }
     warnings::add(manifest, &ended, garbage, results);
-    warnings::add_asked(manifest, settings);
+    warnings::add_asked(manifest, settings, results);
     manifest.wall_s = seconds_since(manifest);
     manifest.complete = true;
 }

@@ -18,6 +18,7 @@ use crate::{
     launch::{self, Streams},
     manifest::{begin, finish, seconds_since},
     outside::Outside,
+    room::Room,
     session::{Results, Session},
     target,
     trace::CodeAddress,
@@ -125,12 +126,17 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     let settings = &request.settings;
     let many = settings.reuse.is_some() || settings.engine == Engine::Translate && settings.share.is_some();
     let longest = if many { SHORT_TICK } else { TICK };
-    let mut others = Others { outside: Outside::new(session.dir()), generated: Generated::default() };
-    let exit = follow(&mut child, longest, (&mut drain, &mut others), &mut writer, &mut manifest);
+    let mut others = Others {
+        outside: Outside::new(session.dir()),
+        generated: Generated::default(),
+        room: Room::new(&dir, settings),
+    };
+    let exit = follow(&mut child, longest, (&mut drain, &mut others), &session, &mut writer, &mut manifest);
     session.stop();
     drain.last(&mut writer);
     others.outside.look(&drain.table);
     manifest.warnings.extend(others.outside.warning(&drain.table));
+    manifest.warnings.extend(others.room.warning());
     manifest.exit = exit;
     let results = Results { cpu_ns: child::children_cpu().saturating_sub(children_ns), ..session.results() };
     finish(&mut manifest, request, drain, results);
@@ -147,12 +153,14 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
 struct Others {
     outside: Outside,
     generated: Generated,
+    room: Room,
 }
 
 fn follow(
     child: &mut Child,
     longest: Duration,
     (drain, others): (&mut Drain, &mut Others),
+    session: &Session,
     writer: &mut Writer,
     manifest: &mut Manifest,
 ) -> Exit {
@@ -171,6 +179,9 @@ fn follow(
         }
         others.outside.look_where_new(&drain.table);
         others.generated.look(&drain.table);
+        if others.room.is_short() {
+            session.stop();
+        }
         if last.elapsed() >= CHECKPOINT {
             last = Instant::now();
             manifest.wall_s = seconds_since(manifest);

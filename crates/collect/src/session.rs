@@ -30,6 +30,8 @@ pub struct Results {
     pub unprofiled_children: u64,
     pub unprofiled_ns: u64,
     pub unprofiled_errno: u64,
+    /// Accesses that were kept, of those that count ([`Settings::most_kept`]).
+    pub kept: u64,
     /// CPU time of the program and of all processes that were waited for, as the kernel counts it, in nanoseconds.
     pub cpu_ns: u64,
 }
@@ -79,6 +81,9 @@ impl Session {
         if self.control.read_exact_at(&mut bytes, Control::results_offset()).is_err() {
             return Results::default();
         }
+        let mut kept = [0; 8];
+        // As above: nothing is known then.
+        let _ = self.control.read_exact_at(&mut kept, Control::kept_offset());
         let mut words = bytes.chunks_exact(8).map(|b| b.try_into().map_or(0, u64::from_le_bytes));
         let mut next = || words.next().unwrap_or(0);
         Results {
@@ -90,6 +95,7 @@ impl Session {
             unprofiled_children: next(),
             unprofiled_ns: next(),
             unprofiled_errno: next(),
+            kept: u64::from_le_bytes(kept),
             cpu_ns: 0,
         }
     }

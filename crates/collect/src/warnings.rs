@@ -131,8 +131,14 @@ fn stepped_aside(process: &ProcessInfo, started: Nanos) -> Option<Warning> {
 }
 
 /// Adds warnings about requests that the numbers do not answer.
-pub fn add_asked(manifest: &mut Manifest, settings: &Settings) {
+pub fn add_asked(manifest: &mut Manifest, settings: &Settings, results: Results) {
     add_window(manifest, &settings.window);
+    if let Some(most) = settings.most_kept.filter(|most| results.kept >= *most) {
+        let text = format!(
+            "Recording ended before the program did, with access {most}: that is its limit (--limit)."
+        );
+        manifest.warnings.push(Warning { code: "limit".into(), text });
+    }
     if settings.reuse.is_some() {
         add_shared(manifest);
     }

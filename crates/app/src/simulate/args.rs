@@ -11,6 +11,7 @@ use carom_study::simulate::{
 use clap::{Args, ValueEnum};
 
 use crate::options::{ObjectArgs, OutputArgs, ProgramArgs};
+use crate::progress;
 
 const EXAMPLES: &str = "Examples:
   carom simulate ./app                         record every access, then simulate this machine
@@ -105,6 +106,7 @@ impl SimulateLayout {
             changes: self.what_if.clone(),
             against: None,
             threads: thread::available_parallelism().ok(),
+            progress: Some(progress::simulated),
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::{
     failure::{End, Failure},
     load,
     output::{self, Layout},
+    progress,
     question::{Question, Recorder},
     record::{self, Job},
 };
@@ -90,6 +91,7 @@ impl SimulateArgs {
         let study = SimulateStudy { against, ..self.layout.study() };
         let mut report =
             load::report(&mut Recordings::new(&recordings), &study, carom_view::simulate::report);
+        progress::clear();
         let gate = self.gate.as_deref().map(compare::gate).transpose()?;
         report.quality.warnings.extend(gate.flatten());
         if report.simulate.as_ref().is_some_and(|found| found.machine.is_none()) {
@@ -130,7 +132,9 @@ impl Question for SimulateLayout {
     }
 
     fn report(&self, recordings: &mut Recordings<'_>) -> Report {
-        load::report(recordings, &self.study(), carom_view::simulate::report)
+        let report = load::report(recordings, &self.study(), carom_view::simulate::report);
+        progress::clear();
+        report
     }
 }
 

@@ -11,6 +11,7 @@ const EXAMPLES: &str = "Examples:
   carom trace -o trace.carom --after 1s --for 200ms ./app
   carom trace --mode lossy --sample 4 ./app      loads that miss, and stores, one in four
   carom trace --mode targeted --stores 0.1 ./app runs it twice; see docs/simulating.md
+  carom trace --limit 1G ./app                   more than the first 250 million accesses
   carom simulate trace.carom
   carom trace --check trace.carom
   carom trace --print trace.carom > accesses.txt
@@ -69,6 +70,10 @@ pub struct TraceArgs {
     /// Record only what the program does between its calls of `carom_start()` and `carom_stop()`, of `carom.h`
     #[arg(long, conflicts_with_all = ["after", "during", "every"])]
     pub marked: bool,
+    /// End the recording with this number of accesses, and let the program run on: a number, also with k, M or G, or none for no
+    /// limit
+    #[arg(long, value_name = "N", default_value = "250M", value_parser = limit)]
+    pub limit: Limit,
     /// Say nothing of what was kept
     #[arg(short, long)]
     pub quiet: bool,
@@ -80,7 +85,47 @@ pub struct TraceArgs {
     pub program: ProgramArgs,
 }
 
+/// The most accesses that are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit(pub Option<u64>);
+
+fn limit(text: &str) -> Result<Limit, String> {
+    if text == "none" {
+        return Ok(Limit(None));
+    }
+    let (digits, scale) = match text.strip_suffix(['k', 'M', 'G']) {
+        Some(digits) if text.ends_with('k') => (digits, 1_000),
+        Some(digits) if text.ends_with('M') => (digits, 1_000_000),
+        Some(digits) => (digits, 1_000_000_000),
+        None => (text, 1),
+    };
+    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(scale));
+    match number {
+        Some(0) => Err("must be at least 1, or none".into()),
+        Some(most) => Ok(Limit(Some(most))),
+        None => Err("a number such as 1000000 or 50M, or none".into()),
+    }
+}
+
 fn probability(text: &str) -> Result<f64, String> {
     let value = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.0..=1.0).contains(&value) { Ok(value) } else { Err("must be from 0 to 1".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_numbers_or_none() {
+        let some = |most| Ok(Limit(Some(most)));
+        assert_eq!(
+            ["1", "20k", "250M", "2G"].map(limit),
+            [some(1), some(20_000), some(250_000_000), some(2_000_000_000)]
+        );
+        assert_eq!(limit("none"), Ok(Limit(None)));
+        for bad in ["0", "", "M", "1T", "-1", "99999999999G"] {
+            assert!(limit(bad).is_err(), "{bad}");
+        }
+    }
 }

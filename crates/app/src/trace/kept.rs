@@ -21,6 +21,21 @@ pub struct Kept {
     /// On disk.
     bytes: u64,
     cut_short: Option<String>,
+    /// Why recording ended before the program did, where that was wanted.
+    ended: Option<Ended>,
+}
+
+/// How long recording went on, in seconds, and what ended it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ended {
+    after_s: f64,
+    by: End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Limit,
+    Room,
 }
 
 impl Kept {
@@ -29,23 +44,33 @@ impl Kept {
     /// # Errors
     /// Some of it cannot be read.
     pub fn of(recording: &Recording) -> Result<Self, StoreError> {
-        let (mut accesses, mut threads) = (0, BTreeSet::new());
+        let (mut accesses, mut threads, mut last) = (0, BTreeSet::new(), Nanos(0));
         for row in recording.rows::<StreamFrame>() {
             let Ok(frame) = row?.decode() else { continue };
             if let Content::Batch { accesses: made, .. } = frame.content {
                 accesses += made.len() as u64;
                 threads.insert(frame.thread);
+                last = last.max(frame.at);
             }
         }
         let file = recording.dir().join(StreamFrame::KIND.file_name());
         let bytes = file.metadata().map_or(0, |file| file.len());
-        let cut_short = recording.manifest().cut_short.clone();
-        Ok(Self { accesses, threads: threads.len(), bytes, cut_short })
+        let manifest = recording.manifest();
+        let warned = |code: &str| manifest.warnings.iter().any(|warning| warning.code == code);
+        let by = [("limit", End::Limit), ("low-disk", End::Room)].into_iter().find(|(code, _)| warned(code));
+        let after_s = last.0.saturating_sub(manifest.started.0) as f64 / 1e9;
+        Ok(Self {
+            accesses,
+            threads: threads.len(),
+            bytes,
+            cut_short: manifest.cut_short.clone(),
+            ended: by.map(|(_, by)| Ended { after_s, by }),
+        })
     }
 
     /// `12,000,000 accesses of 3 threads, in 4.1 MiB: 0.36 bytes each.`
     pub fn text(&self) -> String {
-        let Self { accesses, threads, bytes, cut_short } = self;
+        let Self { accesses, threads, bytes, cut_short, ended } = self;
         if *accesses == 0 {
             return "No access was kept.".into();
         }
@@ -54,8 +79,18 @@ impl Kept {
         let cut = cut_short
             .as_ref()
             .map_or_else(String::new, |why| format!(" It ends before the program did: {why}."));
+        let ended = ended.map_or_else(String::new, |Ended { after_s, by }| match by {
+            End::Limit => format!(
+                " These are the first ones: recording ended after {after_s:.2} s with its limit. `--limit 1G` keeps more, \
+                 `--limit none` all; `--after` begins later."
+            ),
+            End::Room => format!(
+                " These are the first ones: recording ended after {after_s:.2} s, since little room is left on the disk. \
+                 `-o DIR` puts it elsewhere."
+            ),
+        });
         format!(
-            "{} accesses of {threads}, in {}: {each:.2} bytes each.{cut}",
+            "{} accesses of {threads}, in {}: {each:.2} bytes each.{cut}{ended}",
             thousands(*accesses),
             size(*bytes)
         )

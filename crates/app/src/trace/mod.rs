@@ -10,13 +10,14 @@ use carom_base::{Keep, Reduction};
 use carom_collect::{CodeAddress, Request, ReuseMethod, Streams};
 use carom_store::{Exit, Recording};
 use carom_study::{Study, recording::Recordings, simulate::SimulateStudy};
+use carom_view::thousands;
 
 pub use args::TraceArgs;
 
 use self::kept::Kept;
 use crate::{
     failure::{End, Failure},
-    output,
+    output, progress,
     simulate::{REASON, settings},
 };
 
@@ -62,6 +63,7 @@ pub fn run(args: &TraceArgs) -> Result<End, Failure> {
 fn request(args: &TraceArgs, reduction: Option<Reduction>) -> Result<Request, Failure> {
     let mut settings = settings(&args.program, &args.objects).map_err(Failure::new)?;
     settings.window.marked = args.marked;
+    settings.most_kept = args.limit.0;
     if let (Some(reduction), Some(reuse)) = (reduction, &mut settings.reuse) {
         reuse.method = ReuseMethod::Reduced(reduction);
     }
@@ -106,8 +108,9 @@ fn find(args: &TraceArgs, latency: u32) -> Result<Found, Failure> {
         let plural = if targets.len() == 1 { "" } else { "s" };
         eprintln!(
             "carom: in a first run, without output, loads of {} instruction{plural} took longer than {latency} cycles; \
-             now the run that is recorded",
+             now the run that is recorded{}",
             targets.len(),
+            args.limit.0.map_or_else(String::new, |most| format!(", up to {} accesses", thousands(most))),
         );
     }
     Ok(Found::Targets(targets))
@@ -120,9 +123,13 @@ fn told(args: &TraceArgs, dir: &Path) -> Result<(), Failure> {
         // The simulation asks for the names of what it ranks first.
         let all = slice::from_ref(&recording);
         let mut recordings = Recordings::new(all);
-        let study =
-            SimulateStudy { threads: thread::available_parallelism().ok(), ..SimulateStudy::default() };
+        let study = SimulateStudy {
+            threads: thread::available_parallelism().ok(),
+            progress: (!args.quiet).then_some(progress::simulated),
+            ..SimulateStudy::default()
+        };
         let _ = study.study(&mut recordings);
+        progress::clear();
         recordings.store_names().map_err(Failure::new)?;
     }
     if !args.quiet {

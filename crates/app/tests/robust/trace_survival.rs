@@ -151,3 +151,24 @@ fn a_full_disk_ends_the_trace_and_not_the_program() {
         fs::remove_dir_all(&profile).expect("a profile");
     }
 }
+
+/// The program makes eight million accesses; it goes on to its end, and what was kept ends without a gap.
+#[test]
+fn a_limit_ends_the_trace_and_not_the_program() {
+    let program = compile("counters.c", &[]);
+    for options in MODES {
+        let place = scratch();
+        let profile = place.path().join("profile");
+        let mut limited = options.to_vec();
+        limited.extend(["--limit", "100k"]);
+        let done = run(&mut trace(&limited, &profile, &program, &["2000000"]));
+        assert_eq!(done.code(), Some(0), "{options:?}: {}", done.complaint());
+        assert_eq!(done.stdout, b"hits 2000000 misses 2000000\n", "{options:?}");
+        check(&profile);
+        // A batch of 64 thousand may begin with the last access that counts.
+        let (_, accesses) = kept(&profile);
+        assert!((100_000..200_000).contains(&accesses), "{options:?}: {accesses}");
+        let recording = Recording::open(&profile).expect("a profile");
+        assert!(recording.manifest().warnings.iter().any(|warning| warning.code == "limit"));
+    }
+}

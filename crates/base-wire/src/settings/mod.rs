@@ -135,6 +135,9 @@ pub struct Settings {
     pub delivery: DeliveryChoice,
     /// Track heap objects of at least this many bytes; `None`: do not track.
     pub objects: Option<u64>,
+    /// Where accesses are kept: recording ends with this number of them, of all processes together; `None`: with the program.
+    /// Of [`Keep::Loads`](carom_base::Keep::Loads), those that were looked at count.
+    pub most_kept: Option<u64>,
     /// When to observe.
     pub window: Window,
     /// Look for sharing.
@@ -159,6 +162,7 @@ impl Settings {
             watchpoints: 0,
             delivery: DeliveryChoice::Auto,
             objects: None,
+            most_kept: None,
             window: Window::ALWAYS,
             share: None,
             reuse: None,
@@ -181,6 +185,9 @@ impl Settings {
         lines.add("delivery", self.delivery.name());
         if let Some(least) = self.objects {
             lines.add("objects", least);
+        }
+        if let Some(most) = self.most_kept {
+            lines.add("most-kept", most);
         }
         lines.add("opens-ns", self.window.opens_ns);
         lines.add("closes-ns", self.window.closes_ns);
@@ -213,6 +220,7 @@ impl Settings {
             watchpoints: lines.number("watchpoints")?,
             delivery: lines.choice("delivery", DeliveryChoice::ALL, DeliveryChoice::name)?,
             objects: if lines.has("objects") { Some(lines.number("objects")?) } else { None },
+            most_kept: if lines.has("most-kept") { Some(lines.number("most-kept")?) } else { None },
             window: Window {
                 opens_ns: lines.number("opens-ns")?,
                 closes_ns: lines.number("closes-ns")?,
@@ -246,6 +254,7 @@ mod tests {
             watchpoints: 4,
             delivery: DeliveryChoice::Setsig,
             objects: Some(0),
+            most_kept: Some(5),
             window: Window { opens_ns: 8, closes_ns: 9, every_ns: 10, marked: true },
             share: Some(ShareSettings { watch: WatchChoice::Registers, board_slots: 127 }),
             reuse: Some(ReuseSettings {

@@ -17,6 +17,9 @@ const LOOKED_AT_EVERY: u32 = 251;
 /// Lines that are remembered of each instruction's data.
 const LINES_LOOKED_AT: usize = 8;
 
+/// Accesses of about a tenth of a second.
+const TOLD_EVERY: u64 = 1 << 22;
+
 /// What a [`Reference`] stands for.
 #[derive(Clone, Debug)]
 pub(super) struct Instruction {
@@ -66,6 +69,9 @@ pub(super) struct Feed {
     /// Where bytes lie, if not where the program had them.
     moved: Option<Moved>,
     cut: u64,
+    accesses: u64,
+    /// Called after about each [`TOLD_EVERY`] accesses.
+    pub progress: Option<fn(u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +106,8 @@ impl Feed {
             last: None,
             moved,
             cut: 0,
+            accesses: 0,
+            progress: None,
         })
     }
 
@@ -155,6 +163,11 @@ impl Sink<Streamed> for Feed {
         let Some(lane) = self.lanes.get_mut(thread.0 as usize).filter(|_| !accesses.is_empty()) else {
             return;
         };
+        let before = self.accesses;
+        self.accesses += accesses.len() as u64;
+        if let Some(progress) = self.progress.filter(|_| before / TOLD_EVERY < self.accesses / TOLD_EVERY) {
+            progress(self.accesses);
+        }
         lane.accesses += accesses.len() as u64;
         lane.turns += u64::from(self.last.replace(thread) != Some(thread));
         let Lane { process, core, .. } = *lane;

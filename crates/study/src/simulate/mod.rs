@@ -82,6 +82,8 @@ pub struct SimulateStudy {
     pub against: Option<Against>,
     /// Threads that simulate; `None`: one. The findings are the same with any number.
     pub threads: Option<NonZero<usize>>,
+    /// Called again and again with the number of accesses that were simulated: a trace may take minutes.
+    pub progress: Option<fn(u64)>,
 }
 
 impl Study for SimulateStudy {
@@ -166,6 +168,7 @@ impl SimulateStudy {
     ) -> Result<(Fed, Option<StoreError>), MachineError> {
         let parts = Parts::new(machine, self.settings(machine), self.threads)?;
         let mut feed = Feed::new(parts, machine, &self.placement, threads, moved)?;
+        feed.progress = self.progress;
         let damage = match self.order {
             Order::Recorded => recordings.streams(&mut feed),
             Order::Even => {

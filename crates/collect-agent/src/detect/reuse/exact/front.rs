@@ -8,7 +8,7 @@ use carom_base_stream::{Batch, Interleaver, Limits, frame::BatchHead};
 use carom_base_sys::clock;
 use carom_base_wire::Domains;
 
-use super::{super::kept::Kept, pipeline, reduced::Sieves};
+use super::{super::kept::Kept, pipeline, quota, reduced::Sieves};
 use crate::{
     lock::{Lock, Rank},
     session,
@@ -94,7 +94,9 @@ impl Front {
     /// A thread hands accesses over.
     pub fn take(&mut self, batch: Batch<'_>) {
         self.taken += batch.accesses.len() as u64;
-        if let Some(kept) = &mut self.kept {
+        if let Some(kept) = &mut self.kept
+            && quota::take(batch.accesses.len())
+        {
             let Batch { thread, domain, at, pauses, stamps, .. } = batch;
             kept.batch(&BatchHead { thread, domain, at, pauses, stamps }, batch.accesses);
         }

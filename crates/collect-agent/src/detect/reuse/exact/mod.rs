@@ -12,6 +12,7 @@ mod cells;
 mod clock;
 mod front;
 mod pipeline;
+mod quota;
 mod reduced;
 mod taking;
 mod wide;

@@ -12,7 +12,7 @@ use carom_collect_translate::{Batch, Event, flush_streams};
 use super::{
     clock::Clock,
     front::{self, Front},
-    pipeline, reduced, thread,
+    pipeline, quota, reduced, thread,
 };
 use crate::{objects, registry, thread::Thread};
 
@@ -42,7 +42,9 @@ pub fn take(header: &SlotHeader, batch: &Batch<'_>, reduction: Option<Reduction>
         // One per word at most, but for iterations.
         accesses.reserve(batch.words().len());
     }
+    let mut looked_at = 0;
     batch.for_each_event(|event| {
+        looked_at += 1;
         let (access, kept) = match (event, &mut sieve, clock) {
             (Event::Access(access), None, _) => (access, true),
             (Event::Access(access), Some(sieve), _) => (access, reduced::keeps(sieve, access)),
@@ -70,6 +72,7 @@ pub fn take(header: &SlotHeader, batch: &Batch<'_>, reduction: Option<Reduction>
             accesses.push(*access);
         }
     });
+    quota::looked_at(looked_at, reduction);
     if let Some(sieve) = sieve {
         front::with(|front| front.sieves.give_back(thread(header), sieve));
     }
