@@ -134,7 +134,10 @@ impl Code {
 
     /// Notes that a jump leads to the block at `pc`. `stub`: its exit stub; 0 where that is still to be made.
     pub fn linked(&mut self, pc: u64, patch: u64, stub: u64) {
-        debug_assert!(stub == 0 || self.memory.is_cold(stub), "a jump is linked twice: its exit stub is lost");
+        debug_assert!(
+            stub == 0 || self.memory.is_cold(stub),
+            "a jump is linked twice: its exit stub is lost"
+        );
         self.jumps.stubs_to_come += usize::from(stub == 0);
         let start = self.range().start;
         let [patch, stub] = [patch, stub].map(|at| at.saturating_sub(start) as u32);
