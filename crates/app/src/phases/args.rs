@@ -71,14 +71,15 @@ impl PhasesLayout {
 
 /// From 100 us to a minute.
 fn interval(text: &str) -> Result<Duration, String> {
-    let units = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+    // In nanoseconds all bounds are whole numbers: 100 times 1e-6 is less than 1e-4.
+    let units = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
     let (number, scale) = units
         .iter()
         .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)))
         .ok_or("needs a unit: us, ms or s")?;
-    let seconds = number.trim().parse::<f64>().map_err(|_| "not a number".to_owned())? * scale;
-    if (1e-4..=60.0).contains(&seconds) {
-        Ok(Duration::from_secs_f64(seconds))
+    let ns = number.trim().parse::<f64>().map_err(|_| "not a number".to_owned())? * scale;
+    if (1e5..=6e10).contains(&ns) {
+        Ok(Duration::from_nanos(ns as u64))
     } else {
         Err("must be between 100us and 60s".to_owned())
     }
@@ -91,6 +92,7 @@ mod tests {
     #[test]
     fn intervals_have_units_and_bounds() {
         assert_eq!(interval("1.5ms"), Ok(Duration::from_micros(1500)));
+        assert_eq!(interval("100us"), Ok(Duration::from_micros(100)));
         assert_eq!(interval("2s"), Ok(Duration::from_secs(2)));
         for bad in ["1", "1us", "2h", "x ms", "61s"] {
             assert!(interval(bad).is_err(), "{bad}");
