@@ -5,11 +5,15 @@
 
 mod browser;
 mod expected;
+mod measured;
 mod random;
 mod recorded;
 #[path = "../../../view/tests/sample/mod.rs"]
 mod sample;
 mod shown;
+#[allow(dead_code)] // Only programs and how they are run.
+#[path = "../robust/support.rs"]
+mod support;
 mod terminal;
 
 use std::collections::BTreeMap;

@@ -33,6 +33,12 @@ async function read() {
   reusePairs();
   counts();
   trust();
+  sections();
+}
+
+/** How much there is in each section: rows, and marks of charts. */
+function sections() {
+  for (const part of all("section[aria-label]")) say(`section ${part.getAttribute("aria-label")}`, String(all("tbody tr, .chart polygon, .chart circle", part).length));
 }
 
 /** What stands out of the window or of its own box. */
@@ -43,11 +49,13 @@ function fits(root) {
     const style = getComputedStyle(node);
     const box = node.getBoundingClientRect();
     if (box.width === 0 || style.visibility === "hidden" || node.closest("svg") !== node && node.closest("svg")) continue;
-    const what = `${node.tagName}.${node.className} "${node.textContent.slice(0, 40)}"`;
+    const what = `${node.tagName}.${node.getAttribute("class") ?? ""} "${node.textContent.slice(0, 40)}"`;
     const scrolls = node.closest(".scroll, pre");
     if (box.right > innerWidth + 1 && !scrolls) problems.push(`${what} ends at ${Math.round(box.right)}`);
     const cut = style.overflowX === "hidden" || style.overflowX === "clip";
     if (cut && style.textOverflow !== "ellipsis" && node.scrollWidth > node.clientWidth + 1 && node.textContent !== "") problems.push(`${what} is cut`);
+    if (node.tagName === "TD" && node.textContent.length > 12 && box.width < 80 && box.height > 4 * box.width) problems.push(`${what} is ${Math.round(box.width)} wide and ${Math.round(box.height)} high`);
+    if (node.matches("svg.chart") && 12 * box.width / node.viewBox.baseVal.width < 8) problems.push(`${what} has illegible labels`);
     if (node.children.length === 0 && node.textContent.length > 12 && box.width < 22 && !scrolls) problems.push(`${what} is ${Math.round(box.width)} wide`);
   }
 }

@@ -103,13 +103,21 @@ fn pages_fit_narrow_and_wide_windows_in_both_colours() {
     let compared = sample::compared::fixed(Limits { above: Some(0.05), if_new: true, ..Limits::default() });
     pages.push(("diff".to_owned(), web::comparison(&compared).expect("a page")));
     let mut wrong = Vec::new();
+    problems(&pages, &mut wrong);
+    none(&wrong);
+}
+
+/// What is wrong with pages in narrow and wide windows, in both colours. Returns what was read. None where there is no Chromium.
+pub fn problems(pages: &[(String, String)], wrong: &mut Vec<String>) -> Option<Vec<browser::Read>> {
+    let mut all = Vec::new();
     for dark in [false, true] {
-        let Some(read) = browser::read(&pages, &[360, 768, 1400], dark) else { return };
+        let read = browser::read(pages, &[360, 768, 1400], dark)?;
         wrong.extend(
             read.iter()
                 .flat_map(|page| page.problems.iter().map(|problem| format!("{}: {problem}", page.name))),
         );
+        all.extend(read);
     }
     wrong.dedup();
-    none(&wrong);
+    Some(all)
 }

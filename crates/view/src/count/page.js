@@ -17,10 +17,10 @@ function countFacts() {
 function seriesSection({ events }) {
   const heads = ["Event", "Mean", "Deviation", "Least", "Most", "Unit", "Known by"];
   const number = (value, unit) => (unit === "s" ? `${+(value * 1e3).toPrecision(4)} ms` : unit === "bytes" ? byteSize(value) : compact(value));
-  const row = ({ name: what, unit, basis, values, mean, deviation }) => el("tr", {}, [what.replaceAll("-", " "), number(mean, unit),
-    mean > 0 && deviation > 0 ? `±${percent(deviation / mean)}`.replace("±<", "<") : "constant", number(Math.min(...values), unit), number(Math.max(...values), unit), unit,
-    { counted: "exact counts", simulated: "simulated caches (modelled)", native: "the kernel, without carom" }[basis]].map((content, column) => el("td", { class: column > 0 && column < 5 && "number" }, content)));
-  const table = (rows) => el("div", { class: "card scroll" }, el("table", { class: "snug" },
+  const row = ({ name: what, unit, basis, values, mean, deviation }) => titled(el("tr", {}, [what.replaceAll("-", " "), number(mean, unit),
+    values.length === 1 ? "one run" : mean > 0 && deviation > 0 ? `±${percent(deviation / mean)}`.replace("±<", "<") : "constant", number(Math.min(...values), unit), number(Math.max(...values), unit), unit,
+    { counted: "exact counts", simulated: "simulated caches (modelled)", native: "the kernel, without carom" }[basis]].map((content, column) => el("td", { class: column > 0 && column < 5 && "number" }, content))), heads);
+  const table = (rows) => el("div", { class: "card scroll" }, el("table", { class: "stacked dense" },
     el("thead", {}, el("tr", {}, heads.map((head, column) => el("th", { scope: "col", class: column > 0 && column < 5 && "number" }, head)))), el("tbody", {}, rows.map(row))));
   const [zero, told] = [true, false].map((wanted) => events.filter((event) => event.values.every((value) => value === 0) === wanted));
   return el("section", { "aria-label": "Runs" }, el("div", { class: "head" }, el("h2", {}, "Runs")), table(told),
@@ -28,13 +28,13 @@ function seriesSection({ events }) {
 }
 
 /** Names in the first column, numbers in all others. */
-const countTable = (heads, rows) => el("div", { class: "card scroll" }, el("table", { class: "snug" },
+const countTable = (heads, rows) => el("div", { class: "card scroll" }, el("table", { class: "stacked dense" },
   el("thead", {}, el("tr", {}, heads.map((head, column) => el("th", { scope: "col", class: column > 0 && "number" }, head)))),
-  el("tbody", {}, rows.map((row) => el("tr", {}, row.map((content, column) => el("td", { class: column > 0 && "number" }, content)))))));
+  el("tbody", {}, rows.map((row) => titled(el("tr", {}, row.map((content, column) => el("td", { class: column > 0 && "number" }, content))), heads)))));
 
 /** Whether cores wait for each other. */
 function coherenceSection({ cores }) {
-  const row = (core) => [`core ${core.core}${core.bottleneck ? " (may be limited)" : ""}`, compact(core.accesses), compact(core.bus_transactions), percent(core.transfer_share),
+  const row = (core) => [name(`core ${core.core}${core.bottleneck ? " (may be limited)" : ""}`), compact(core.accesses), compact(core.bus_transactions), percent(core.transfer_share),
     compact(core.load_transfers), compact(core.store_transfers), compact(core.upgrades), compact(core.invalidations)];
   return el("section", { "aria-label": "Coherence" }, el("div", { class: "head" }, el("h2", {}, "What cores ask of each other")),
     countTable(["Core", "Accesses", "Bus", "From cores", "For loads", "For stores", "Upgrades", "Invalidations"], cores.map(row)),
@@ -43,7 +43,7 @@ function coherenceSection({ cores }) {
 
 /** Counts by line of source or by function. */
 function placesSection({ by, places: all, unnamed }) {
-  const row = (place) => [name([place.function ?? place.address, place.line && `${place.file.split("/").pop()}:${place.line}`].filter(Boolean).join(" ")),
+  const row = (place) => [[name(place.function ?? place.address), place.line && el("div", { class: "where name" }, `${place.file.split("/").pop()}:${place.line}`)],
     compact(place.loads), compact(place.stores), compact(place.l1_misses), compact(place.l2_misses), compact(place.llc_misses), compact(place.invalidations)];
   return el("section", { "aria-label": "Places" }, el("div", { class: "head" }, el("h2", {}, by === "line" ? "Lines of source" : "Functions")),
     countTable(["Place", "Loads", "Stores", "L1 misses", "L2 misses", "LLC misses", "Invalidations"], all.slice(0, 25).map(row)),

@@ -101,7 +101,8 @@ fn row(page: &mut Page, event: &SeriesEvent) {
     let values = || event.values.iter().map(|value| value.0);
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
     if least == most {
-        page.put(Style::Dim, &format!("{:>VALUE$}", "constant")).end();
+        let spread = if event.values.len() == 1 { "one run" } else { "constant" };
+        page.put(Style::Dim, &format!("{spread:>VALUE$}")).end();
         return;
     }
     page.plain(&format!("{:>VALUE$}", relative(event)));

@@ -94,7 +94,7 @@ function countCompared({ events, decided_by: decided }) {
     el("td", {}, el("b", {}, event.relative_change === null ? (mean(event.before) === 0 ? "from 0" : "") : changed(event.relative_change)),
       event.low !== null && event.low !== event.high && el("span", { class: "muted" }, ` ${changed(event.low)} to ${changed(event.high)}`)),
     el("td", {}, chance(event.p_adjusted))), heads);
-  const table = (rows) => el("div", { class: "card scroll" }, el("table", { class: "stacked compared" },
+  const table = (rows) => el("div", { class: "card scroll" }, el("table", { class: "stacked dense compared" },
     el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows.map(row))));
   const constant = events.filter((event) => event.outcome === "constant");
   return el("section", { "aria-label": "Counts" },

@@ -11,7 +11,7 @@ use carom_study::{
 use crate::{
     RunInfo,
     csv::Table,
-    model::{Command, Phase, PhaseMemory, Phases, Real, Report, TracePoint},
+    model::{Command, Phase, PhaseMemory, Phases, Quality, Real, Report, TracePoint},
     recording,
     section::{Row, Section},
     text::{
@@ -31,7 +31,9 @@ const COLUMN: usize = 14;
 
 /// The report of one recording.
 pub fn report(run: &RunInfo, findings: &PhasesFindings) -> Report {
-    let mut report = Report::new(Command::Phases, run, recording::quality(run, &Losses::default()));
+    // From outside all of the run is seen, what comes before `main` as well.
+    let quality = Quality { not_covered: Vec::new(), ..recording::quality(run, &Losses::default()) };
+    let mut report = Report::new(Command::Phases, run, quality);
     let step = findings.trace.len().div_ceil(POINTS).max(1);
     let point = |&(t, resident, reserved): &(f64, u64, u64)| TracePoint { at_s: Real(t), resident, reserved };
     let phases = Phases {

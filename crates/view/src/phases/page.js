@@ -2,6 +2,9 @@
 
 const bytes = (value) => byteSize(Math.max(0, value));
 
+/** Times below a second in milliseconds: phases may be short. */
+const moment = (value) => (value > 0 && value < 1 ? `${(value * 1e3).toFixed(1)} ms` : seconds(value));
+
 function phasesSection() {
   const { memory, phases, trace } = report.phases;
   const value = (point) => (memory === "resident" ? point.resident : point.reserved);
@@ -14,8 +17,8 @@ function phasesSection() {
     svg("line", { class: "grid", x1: left, x2: PLOT.width - PLOT.right, y1: y(part * most), y2: y(part * most) }),
     svg("text", { x: left - 8, y: y(part * most) + 4, "text-anchor": "end" }, bytes(part * most)),
   ]);
-  const times = [0, 0.25, 0.5, 0.75, 1].map((part) => svg("text", { x: x(part * length), y: PLOT.height - PLOT.bottom + 19, "text-anchor": "middle" }, seconds(part * length)));
-  const told = (phase, index) => `phase ${index + 1}: ${seconds(phase.end_s - phase.start_s)}, from ${bytes(phase.first_bytes)} to ${bytes(phase.last_bytes)}, ${phase.slope_bytes_per_s < 0 ? "-" : "+"}${bytes(Math.abs(phase.slope_bytes_per_s))}/s`;
+  const times = [0, 0.25, 0.5, 0.75, 1].map((part) => svg("text", { x: x(part * length), y: PLOT.height - PLOT.bottom + 19, "text-anchor": "middle" }, moment(part * length)));
+  const told = (phase, index) => `phase ${index + 1}: ${moment(phase.end_s - phase.start_s)}, from ${bytes(phase.first_bytes)} to ${bytes(phase.last_bytes)}, ${phase.slope_bytes_per_s < 0 ? "-" : "+"}${bytes(Math.abs(phase.slope_bytes_per_s))}/s`;
   const parts = phases.map((phase, index) => {
     const inside = trace.filter((point) => point.at_s >= phase.start_s && point.at_s <= phase.end_s);
     const area = [`${x(phase.start_s)},${y(0)}`, ...inside.map((point) => `${x(point.at_s)},${y(value(point))}`), `${x(phase.end_s)},${y(0)}`];
@@ -24,11 +27,11 @@ function phasesSection() {
       svg("text", { x: (x(phase.start_s) + x(phase.end_s)) / 2, y: PLOT.top - 8, "text-anchor": "middle" }, String(index + 1)));
   });
   const heads = ["Phase", "From", "To", "Duration", "Memory at first", "At last", "Growth per second"];
-  const row = (phase, index) => titled(el("tr", {}, [String(index + 1), seconds(phase.start_s), seconds(phase.end_s), seconds(phase.end_s - phase.start_s),
+  const row = (phase, index) => titled(el("tr", {}, [String(index + 1), moment(phase.start_s), moment(phase.end_s), moment(phase.end_s - phase.start_s),
     bytes(phase.first_bytes), bytes(phase.last_bytes), `${phase.slope_bytes_per_s < 0 ? "-" : ""}${bytes(Math.abs(phase.slope_bytes_per_s))}`].map((content) => el("td", {}, content))), heads);
   return el("section", { "aria-label": "Phases" }, el("div", { class: "head" }, el("h2", {}, `Phases of ${memory} memory`)),
     el("figure", { class: "card plot" }, svg("svg", { class: "chart", viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, role: "img", "aria-label": "memory over time" }, ...axis.flat(), ...times, ...parts)),
-    el("div", { class: "card scroll" }, el("table", { class: "stacked" }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, phases.map(row)))));
+    el("div", { class: "card scroll" }, el("table", { class: "stacked dense" }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, phases.map(row)))));
 }
 
 function phasesFacts() {

@@ -5,25 +5,26 @@ const simulation = report.simulate ?? null;
 const codePlace = (path) => path.map((frame) => place(frame)).find(Boolean) ?? path[0]?.function ?? path[0]?.address ?? "not known";
 const takenTimes = (sharing) => sharing.true + sharing.false;
 const falsePart = (sharing) => (takenTimes(sharing) > 0 ? percent(sharing.false / takenTimes(sharing)) : "");
-const ofAccesses = (misses, counts) => percent(counts.accesses > 0 ? misses / counts.accesses : 0);
+/** At most all of them: an access that spans lines may miss each. */
+const ofAccesses = (misses, counts) => percent(counts.accesses > 0 ? Math.min(1, misses / counts.accesses) : 0);
 
 function simulatedTable(label, note, heads, rows) {
   return el("section", { "aria-label": label },
     el("div", { class: "head" }, el("h2", {}, label), el("p", {}, note)),
-    el("div", { class: "card scroll" }, el("table", {},
+    el("div", { class: "card scroll" }, el("table", { class: "stacked dense" },
       el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
-      el("tbody", {}, rows.map((row) => el("tr", {}, row.map((content) => el("td", {}, content))))))));
+      el("tbody", {}, rows.map((row) => titled(el("tr", {}, row.map((content) => el("td", {}, content))), heads))))));
 }
 
 function simulatedReferences() {
   const rows = simulation.references.filter((one) => one.counts.cycles > 0).map((one) => {
     const { counts } = one;
-    return [name(codePlace(one.call_path), "code"), one.function ?? "", one.object?.name ?? "", percent(one.share), thousands(counts.accesses),
+    return [[name(codePlace(one.call_path), "code"), one.function && el("div", { class: "where name" }, one.function)], name(one.object?.name ?? ""), percent(one.share), thousands(counts.accesses),
       ofAccesses(counts.l1.total, counts), ofAccesses(counts.l2.total, counts), ofAccesses(counts.l1.coherence, counts),
       thousands(takenTimes(counts.caused)), falsePart(counts.caused), thousands(takenTimes(counts.received))];
   });
   return simulatedTable("Source lines by what their misses cost", "Cycles are a model: usual latencies, without overlap.",
-    ["Source line", "Function", "Data", "Cycles", "Accesses", "Miss L1", "Miss L2", "Coherence misses", "Invalidations caused", "By false sharing", "Received"], rows);
+    ["Source line", "Data", "Cycles", "Accesses", "Miss L1", "Miss L2", "Coherence misses", "Invalidations caused", "By false sharing", "Received"], rows);
 }
 
 function simulatedComparison() {

@@ -55,7 +55,9 @@ fn rows(page: &mut Page, report: &Report) {
         row(name, &text);
     }
     let unseen: Vec<&str> = report.quality.not_covered.iter().map(|part| part.text.as_str()).collect();
-    row("not seen", &unseen.join("; "));
+    if !unseen.is_empty() {
+        row("not seen", &unseen.join("; "));
+    }
     for (name, text) in sections.iter().flat_map(|section| section.precision()) {
         row(name, &text);
     }
@@ -96,6 +98,9 @@ fn program(report: &Report) -> String {
 fn engine(report: &Report) -> String {
     let engine = &report.engine;
     let who = format!("{} ({})", engine.name, engine.reason);
+    if !seen_inside(report) {
+        return who;
+    }
     if engine.period == 0 {
         return format!("{who}; everything is counted, nothing sampled");
     }
