@@ -45,9 +45,10 @@ impl From<CollectError> for Failure {
         let status = match error {
             CollectError::NotFound { .. } => NOT_FOUND,
             CollectError::NotExecutable { .. } => NOT_EXECUTABLE,
-            CollectError::Refused { .. } | CollectError::Session { .. } | CollectError::Store(_) => {
-                CANNOT_PROFILE
-            }
+            CollectError::Refused { .. }
+            | CollectError::Session { .. }
+            | CollectError::Store(_)
+            | CollectError::Tracepoint(_) => CANNOT_PROFILE,
         };
         Self { status, text: error.to_string() }
     }

@@ -37,6 +37,9 @@ pub enum CollectError {
         /// Why.
         source: io::Error,
     },
+    /// A tracepoint of the kernel cannot be counted.
+    #[error(transparent)]
+    Tracepoint(#[from] carom_base_sys::host::tracepoints::TracepointError),
     /// The store refused.
     #[error(transparent)]
     Store(#[from] carom_store::StoreError),

@@ -4,7 +4,10 @@ use std::time::Instant;
 
 use carom_base_sys::{
     child::{self, Usage},
-    host::kernel_counters::{InOutMark, KernelCounters, KernelEvent},
+    host::{
+        kernel_counters::{InOutMark, KernelCounters, KernelEvent},
+        tracepoints::Tracepoints,
+    },
 };
 use carom_store::{EngineInfo, Exit, SampleMeans, StoreError, UsageInfo, Writer};
 
@@ -23,7 +26,7 @@ const NATIVE: &str = "native";
 /// # Errors
 /// It cannot be started.
 pub fn run_natively(argv: &[String], streams: Streams) -> Result<Exit, CollectError> {
-    used(argv, streams).map(|(exit, _)| exit)
+    used(argv, streams, Tracepoints::default()).map(|(exit, _)| exit)
 }
 
 /// Runs the program to its end, without the agent, and leaves a profile of what it used. The settings play no part.
@@ -32,6 +35,10 @@ pub fn run_natively(argv: &[String], streams: Streams) -> Result<Exit, CollectEr
 /// See [`CollectError`]: the program has not run then, or its profile cannot be written.
 pub fn record_natively(request: &Request) -> Result<Outcome, CollectError> {
     let program = request.argv.first().map_or("", String::as_str);
+    let events = request.series.iter().flat_map(|series| &series.events);
+    // Of all events only tracepoints have a colon in their names.
+    let tracepoints = events.map(String::as_str).filter(|name| name.contains(':'));
+    let tracepoints = Tracepoints::for_next_child(tracepoints)?;
     let name = program.rsplit('/').next().unwrap_or(program).to_owned();
     let dir = request.profile_dir(&name)?;
     let mut manifest = begin(request, name);
@@ -42,7 +49,7 @@ pub fn record_natively(request: &Request) -> Result<Outcome, CollectError> {
         ..EngineInfo::default()
     };
     let writer = Writer::create(&dir, manifest.clone())?;
-    let (exit, usage) = match used(&request.argv, request.streams) {
+    let (exit, usage) = match used(&request.argv, request.streams, tracepoints) {
         Ok(done) => done,
         Err(error) => {
             // Nothing ran: leave nothing behind that we made.
@@ -59,7 +66,11 @@ pub fn record_natively(request: &Request) -> Result<Outcome, CollectError> {
     Ok(Outcome { dir, exit, trouble })
 }
 
-fn used(argv: &[String], streams: Streams) -> Result<(Exit, UsageInfo), CollectError> {
+fn used(
+    argv: &[String],
+    streams: Streams,
+    tracepoints: Tracepoints,
+) -> Result<(Exit, UsageInfo), CollectError> {
     let program = || argv.first().cloned().unwrap_or_default();
     let failed = |source| CollectError::NotExecutable { program: program(), source };
     let before = Before { peak_resident: child::own_peak_resident(), in_out: InOutMark::now() };
@@ -68,7 +79,8 @@ fn used(argv: &[String], streams: Streams) -> Result<(Exit, UsageInfo), CollectE
     let child = launch::start_natively(argv, streams).map_err(failed)?;
     let (status, usage) = child::wait(child).map_err(failed)?;
     let elapsed_ns = begun.elapsed().as_nanos() as u64;
-    Ok((launch::exit(status), info(&usage, elapsed_ns, &before, counters)))
+    let usage = info(&usage, elapsed_ns, &before, counters);
+    Ok((launch::exit(status), UsageInfo { tracepoints: tracepoints.read(), ..usage }))
 }
 
 /// What is known of carom itself before the program starts, which the kernel counts into it.
@@ -98,5 +110,6 @@ fn info(usage: &Usage, elapsed_ns: u64, before: &Before, mut counters: KernelCou
         write_calls: in_out.map(|used| used.write_calls),
         call_bytes_read: in_out.map(|used| used.bytes_read),
         call_bytes_written: in_out.map(|used| used.bytes_written),
+        ..UsageInfo::default()
     }
 }

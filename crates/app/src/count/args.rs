@@ -73,7 +73,7 @@ pub struct SeriesArgs {
     /// NAME=1,2,4,8 or 1..8 or 0..100:20 (in steps) or 1..1024*2 (doubling); 3 times each unless -r says otherwise
     #[arg(long, value_name = "NAME=VALUES", value_parser = parameter, conflicts_with_all = ["trial", "per_thread", "vs"])]
     pub param: Vec<Parameter>,
-    /// Count only these, such as time,instructions,peak-memory
+    /// Count only these, such as time,instructions,peak-memory, or tracepoints of the kernel, such as sched:sched_switch
     #[arg(short, long, value_name = "EVENTS", value_delimiter = ',', value_parser = event, conflicts_with_all = ["trial", "per_thread"])]
     pub events: Vec<Quantity>,
     /// Simulate this machine's caches and TLB with every access of the counted runs, and count misses and invalidations: modelled

@@ -76,7 +76,10 @@ const fn units(unit: &str) -> (&'static [(&'static str, f64)], &'static str) {
 pub fn event(name: &str) -> Result<Quantity, String> {
     Quantity::from_name(name).ok_or_else(|| {
         let all: Vec<&str> = Quantity::all().map(Quantity::name).collect();
-        format!("there is no event {name:?}; the events are {}", all.join(", "))
+        format!(
+            "there is no event {name:?}; the events are {}, and tracepoints as subsystem:event",
+            all.join(", ")
+        )
     })
 }
 

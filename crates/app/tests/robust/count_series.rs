@@ -261,3 +261,43 @@ fn what_cannot_be_predicted_is_refused() {
     refused(&["--param", "n=1,2,3", "--at", "n=9"], "too few");
     refused(&["--param", "n=1..8", "--at", "m=9"], "no --param m");
 }
+
+/// With tracefs in a mount namespace of its own, where that may be made.
+#[test]
+fn tracepoints_are_counted_as_often_as_they_are_passed() {
+    let place = scratch();
+    let json = place.path().join("out.json");
+    let under = |prepare: &str, options: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.current_dir(place.path()).args(["-m", "sh", "-c", &format!("{prepare} exec \"$@\""), "sh"]);
+        run(command.arg(carom()).args(["count", "--json"]).arg(&json).args(options))
+    };
+    let mounted = "mount -t tracefs tracefs /sys/kernel/tracing || exit 77;";
+    // The shell, and two children of it, each execute a program.
+    let options =
+        ["-r", "2", "-e", "sched:sched_process_exec", "--", "sh", "-c", "/bin/true; /bin/true; exit"];
+    let done = under(mounted, &options);
+    if done.code() == Some(77) || done.complaint().contains("unshare") {
+        println!("skipped: tracefs: {}", done.complaint());
+        return;
+    }
+    if done.complaint().contains("perf_event_open") {
+        println!("skipped: perf-events: {}", done.complaint());
+        return;
+    }
+    assert_eq!(done.code(), Some(0), "{}", done.complaint());
+    let report: Value = serde_json::from_str(&fs::read_to_string(&json).expect("a report")).expect("JSON");
+    let found = event(&report, "/count/series/events", "sched:sched_process_exec");
+    assert_eq!((&found["values"], &found["unit"]), (&vec![3, 3].into(), &"times".into()), "{report}");
+    let done = under(mounted, &["-e", "sched:no_such", "--", "touch", "ran"]);
+    assert_eq!(done.code(), Some(125), "{}", done.complaint());
+    assert!(done.complaint().contains("no tracepoint \"sched:no_such\""), "{}", done.complaint());
+    let hidden =
+        "mount -t tmpfs tmpfs /sys/kernel/tracing && mount -t tmpfs tmpfs /sys/kernel/debug || exit 77;";
+    let done = under(hidden, &["-e", "sched:sched_switch", "--", "touch", "ran"]);
+    if done.code() != Some(77) {
+        assert_eq!(done.code(), Some(125), "{}", done.complaint());
+        assert!(done.complaint().contains("tracefs is not mounted"), "{}", done.complaint());
+    }
+    assert!(!place.path().join("ran").exists());
+}

@@ -9,7 +9,10 @@ use std::{
 use perf_event_open_sys::bindings as perf;
 use perf_event_open_sys::bindings::perf_event_attr;
 
-use crate::door::{Call, call};
+use crate::{
+    door::{Call, call},
+    error::SysError,
+};
 
 /// A software event of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +51,9 @@ pub struct KernelCounters(Vec<(KernelEvent, File)>);
 impl KernelCounters {
     /// Opens every event that may be opened: none in most containers, where perf_event_open is denied.
     pub fn for_next_child() -> Self {
-        let open = |event: KernelEvent| Some((event, File::from(open(event.config())?)));
+        let open = |event: KernelEvent| {
+            Some((event, File::from(open(perf::PERF_TYPE_SOFTWARE, event.config()).ok()?)))
+        };
         Self(KernelEvent::ALL.into_iter().filter_map(open).collect())
     }
 
@@ -61,20 +66,17 @@ impl KernelCounters {
     }
 }
 
-fn open(config: u64) -> Option<OwnedFd> {
-    let mut attr = perf_event_attr {
-        type_: perf::PERF_TYPE_SOFTWARE,
-        size: size_of::<perf_event_attr>() as u32,
-        config,
-        ..Default::default()
-    };
+/// A counter of the calling thread's next child, which begins when a program is executed.
+pub(super) fn open(type_: u32, config: u64) -> Result<OwnedFd, SysError> {
+    let mut attr =
+        perf_event_attr { type_, size: size_of::<perf_event_attr>() as u32, config, ..Default::default() };
     attr.set_disabled(1);
     attr.set_inherit(1);
     attr.set_enable_on_exec(1);
     // These events happen in the kernel. Without it they would be 0, and not unknown.
-    let fd = call(Call::Open { attr: &mut attr, thread: 0, cpu: -1 }).ok()?;
+    let fd = call(Call::Open { attr: &mut attr, thread: 0, cpu: -1 })?;
     // SAFETY: opened just now, owned by nobody else.
-    Some(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
 /// Calls that read and write files, pipes and sockets, whether devices were asked or not (proc_pid_io(5)).

@@ -8,3 +8,4 @@ pub mod memory;
 pub mod pfm;
 pub mod probe;
 pub mod signals;
+pub mod tracepoints;

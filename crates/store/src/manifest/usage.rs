@@ -1,7 +1,9 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// What a program used in a run without carom in it, with the children that it waited for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UsageInfo {
     /// From its start to its end, in nanoseconds.
@@ -48,4 +50,7 @@ pub struct UsageInfo {
     /// Bytes that those calls wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_bytes_written: Option<u64>,
+    /// How often it passed tracepoints of the kernel that were asked for, as `subsystem:event`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tracepoints: BTreeMap<String, u64>,
 }

@@ -14,6 +14,7 @@ mod series;
 mod simulated;
 #[cfg(test)]
 mod tests;
+mod tracepoint;
 
 use carom_base::{ProcessId, ThreadId};
 use carom_store::{Manifest, ThreadInfo};

@@ -1,9 +1,11 @@
 //! What a run counts or uses, as one list of quantities: exact counts of the translated program, what simulated caches did with
 //! its accesses, and what a run without carom in it took.
 
+use std::collections::BTreeSet;
+
 use carom_store::{Manifest, UsageInfo};
 
-use super::{CacheEvent, Event};
+use super::{CacheEvent, Event, tracepoint::Tracepoint};
 
 /// A quantity of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +16,8 @@ pub enum Quantity {
     Simulated(CacheEvent),
     /// What a run without carom in it used.
     Used(Use),
+    /// How often a run without carom in it passed a tracepoint of the kernel.
+    Passed(Tracepoint),
 }
 
 /// How a quantity is known.
@@ -180,16 +184,25 @@ impl Use {
 }
 
 impl Quantity {
-    /// All, in the order in which reports have them.
+    /// All but tracepoints, in the order in which reports have them.
     pub fn all() -> impl Iterator<Item = Self> {
         let used = Use::ALL.into_iter().map(Self::Used);
         let counted = Event::ALL.into_iter().map(Self::Counted);
         used.chain(counted).chain(CacheEvent::ALL.into_iter().map(Self::Simulated))
     }
 
-    /// The quantity of this name.
+    /// All that these runs may tell of, in the order in which reports have them.
+    pub fn of_runs<'a>(runs: impl IntoIterator<Item = &'a Manifest>) -> Vec<Self> {
+        let usages = runs.into_iter().filter_map(|run| run.usage.as_ref());
+        let names: BTreeSet<&String> = usages.flat_map(|usage| usage.tracepoints.keys()).collect();
+        let passed = names.into_iter().filter_map(|name| Tracepoint::named(name)).map(Self::Passed);
+        Self::all().chain(passed).collect()
+    }
+
+    /// The quantity of this name. That of a tracepoint need not be one of this machine's kernel.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::all().find(|quantity| quantity.name() == name)
+        let known = Self::all().find(|quantity| quantity.name() == name);
+        known.or_else(|| Tracepoint::named(name).map(Self::Passed))
     }
 
     /// The stable name, in kebab case.
@@ -198,6 +211,7 @@ impl Quantity {
             Self::Counted(event) => event.name(),
             Self::Simulated(event) => event.name(),
             Self::Used(what) => what.name(),
+            Self::Passed(tracepoint) => tracepoint.name(),
         }
     }
 
@@ -207,6 +221,7 @@ impl Quantity {
             Self::Counted(event) => event.unit(),
             Self::Simulated(event) => event.unit(),
             Self::Used(what) => what.unit(),
+            Self::Passed(_) => "times",
         }
     }
 
@@ -216,6 +231,7 @@ impl Quantity {
             Self::Counted(event) => event.describe(),
             Self::Simulated(event) => event.describe(),
             Self::Used(what) => what.describe(),
+            Self::Passed(_) => "passes of a tracepoint of the kernel (perf)",
         }
     }
 
@@ -224,7 +240,7 @@ impl Quantity {
         match self {
             Self::Counted(_) => Basis::Counted,
             Self::Simulated(_) => Basis::Simulated,
-            Self::Used(_) => Basis::Native,
+            Self::Used(_) | Self::Passed(_) => Basis::Native,
         }
     }
 
@@ -239,6 +255,9 @@ impl Quantity {
             |values: &mut dyn Iterator<Item = u64>| values.reduce(u64::saturating_add).map(|sum| sum as f64);
         match self {
             Self::Used(what) => what.of(run.usage.as_ref()?),
+            Self::Passed(tracepoint) => {
+                run.usage.as_ref()?.tracepoints.get(tracepoint.name()).map(|&times| times as f64)
+            }
             Self::Counted(event) => sum(&mut threads.filter_map(|thread| event.of(thread.counts.as_ref()?))),
             Self::Simulated(event) => {
                 sum(&mut threads.filter_map(|thread| Some(event.of(thread.simulated.as_ref()?))))
@@ -275,6 +294,20 @@ mod tests {
         // Less than carom's own: not known.
         assert!(values("peak-memory").is_empty());
         assert_eq!(Quantity::from_name("cycles"), None);
+    }
+
+    #[test]
+    fn runs_tell_of_the_tracepoints_that_they_counted() {
+        let run = |name: &str, times| Manifest {
+            usage: Some(UsageInfo { tracepoints: [(name.into(), times)].into(), ..UsageInfo::default() }),
+            ..Manifest::default()
+        };
+        let runs = [run("sched:sched_switch", 3), run("irq:irq_entry", 4), run("no tracepoint", 5)];
+        let all = Quantity::of_runs(&runs);
+        let passed: Vec<&str> =
+            all[Quantity::all().count()..].iter().map(|quantity| quantity.name()).collect();
+        assert_eq!(passed, ["irq:irq_entry", "sched:sched_switch"]);
+        assert_eq!(all.last().unwrap().in_runs(&runs), [3.0]);
     }
 
     #[test]

@@ -44,11 +44,12 @@ pub struct Law {
 /// Of runs whose manifests have parameters.
 pub fn regression(runs: &[&Manifest]) -> Regression {
     let parameters = parameters(runs);
+    let quantities = Quantity::of_runs(runs.iter().copied());
     let mut laws: Vec<Law> = parameters
         .iter()
         .flat_map(|parameter| {
             let alone = alone(runs, &parameters, &parameter.name);
-            Quantity::all().filter_map(move |quantity| law(quantity, &parameter.name, &alone))
+            quantities.iter().filter_map(move |&quantity| law(quantity, &parameter.name, &alone))
         })
         .collect();
     let probabilities: Vec<f64> = laws.iter().map(|law| law.corrected).collect();

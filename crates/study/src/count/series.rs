@@ -23,5 +23,5 @@ pub fn in_runs(runs: &[&Manifest]) -> Vec<InRuns> {
         let moments = Moments::of(&values)?;
         Some(InRuns { quantity, values, moments })
     };
-    Quantity::all().filter_map(known).collect()
+    Quantity::of_runs(runs.iter().copied()).into_iter().filter_map(known).collect()
 }

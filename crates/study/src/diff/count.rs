@@ -81,12 +81,14 @@ pub enum Outcome {
 /// [`Incomparable::NoRun`] where nothing is known of a side.
 pub fn count(before: &[&Manifest], after: &[&Manifest]) -> Result<CountDiff, Incomparable> {
     let values = |runs: &[&Manifest], quantity: Quantity| quantity.in_runs(runs.iter().copied());
-    let known = |runs: &[&Manifest]| Quantity::all().any(|quantity| !values(runs, quantity).is_empty());
+    let quantities = Quantity::of_runs(before.iter().chain(after).copied());
+    let known = |runs: &[&Manifest]| quantities.iter().any(|quantity| !values(runs, *quantity).is_empty());
     if !known(before) || !known(after) {
         return Err(Incomparable::NoRun);
     }
-    let mut events: Vec<EventChange> = Quantity::all()
-        .map(|quantity| EventChange::between(quantity, values(before, quantity), values(after, quantity)))
+    let mut events: Vec<EventChange> = quantities
+        .iter()
+        .map(|&quantity| EventChange::between(quantity, values(before, quantity), values(after, quantity)))
         .filter(|event| !(event.before.is_empty() && event.after.is_empty()))
         .collect();
     let tests = events.iter().filter(|event| event.probability.is_some()).count();

@@ -183,7 +183,7 @@ pub fn print(page: &mut Page, regression: &CountRegression) {
 }
 
 fn row(page: &mut Page, law: &CountLaw) {
-    page.plain("  ").cell(Style::Cyan, &marked(&law.name, law.basis), NAME);
+    page.plain("  ").cell(Style::Cyan, &marked(&law.name, law.basis), NAME - 1).plain(" ");
     for value in [law.first, law.last] {
         page.cell(Style::Plain, &amount(value.0, &law.unit), VALUE);
     }

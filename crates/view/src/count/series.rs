@@ -4,9 +4,12 @@ use carom_study::count::{EventLimit, InRuns, Quantity};
 
 use super::model::{CountSeries, SeriesEvent};
 use crate::{
-    diff::count::{
-        basis, gate,
-        words::{amount, label, legend, marked},
+    diff::{
+        count::{
+            basis, gate,
+            words::{amount, label, legend, marked},
+        },
+        verdict::capitalised,
     },
     model::Real,
     text::page::{Page, Style},
@@ -40,13 +43,18 @@ pub fn verdict(series: &CountSeries) -> String {
         let event = series.events.iter().find(|event| event.name == **name)?;
         Some(format!("{} {}{}", label(name), amount(event.mean.0, &event.unit), spread(event)))
     };
-    let items: Vec<String> = ["time", "instructions", "loads", "stores"].iter().filter_map(told).collect();
+    let mut items: Vec<String> =
+        ["time", "instructions", "loads", "stores"].iter().filter_map(told).collect();
+    if items.is_empty() {
+        // Others were asked for.
+        let first = series.events.iter().map(|event| event.name.as_str()).take(4);
+        items = first.filter_map(|name| told(&name)).collect();
+    }
     if items.is_empty() {
         return "Nothing was counted.".into();
     }
     let runs = series.events.iter().map(|event| event.values.len()).max().unwrap_or_default();
-    let text = format!("{} in {}.", words::sentence_list(&items), words::count(runs, "run"));
-    text.chars().take(1).flat_map(char::to_uppercase).chain(text.chars().skip(1)).collect()
+    capitalised(&format!("{} in {}.", words::sentence_list(&items), words::count(runs, "run")))
 }
 
 /// ` (±2.1%)`: the standard deviation as a part of the mean.
@@ -96,7 +104,7 @@ pub fn print(page: &mut Page, series: &CountSeries, verbose: bool) {
 }
 
 fn row(page: &mut Page, event: &SeriesEvent) {
-    page.plain("  ").cell(Style::Cyan, &marked(&event.name, event.basis), NAME);
+    page.plain("  ").cell(Style::Cyan, &marked(&event.name, event.basis), NAME - 1).plain(" ");
     page.put(Style::Bold, &format!("{:>VALUE$}", amount(event.mean.0, &event.unit)));
     let values = || event.values.iter().map(|value| value.0);
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));

@@ -7,7 +7,7 @@ mod issues;
 mod markdown;
 pub mod model;
 mod text;
-mod verdict;
+pub(crate) mod verdict;
 
 pub use gate::Limits;
 pub(crate) use issues::issues;

@@ -54,7 +54,11 @@ fn of_counts(diff: &Diff, count: &CountDiff) -> Vec<String> {
 }
 
 /// With a capital at the beginning, as a sentence has it.
-pub(super) fn capitalised(text: &str) -> String {
+pub(crate) fn capitalised(text: &str) -> String {
+    // Names of tracepoints are the kernel's.
+    if text.split(' ').next().is_some_and(|word| word.trim_end_matches(':').contains(':')) {
+        return text.to_owned();
+    }
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -3,6 +3,7 @@
 mod models;
 
 use carom_base_sys::{
+    host::tracepoints::tracepoints,
     machine::{Root, kernel_events},
     probe::{Facts, Probes, Support},
 };
@@ -33,16 +34,33 @@ pub fn list(pattern: &str, pmu: Option<&str>) -> Result<End, Failure> {
 fn of_carom(pattern: &str) -> Result<String, Failure> {
     let lines: String = matching(pattern).map(line).collect();
     let kernel = of_kernel(pattern);
-    if lines.is_empty() && kernel.is_empty() {
+    let (passed, hint) = of_tracefs(pattern);
+    if lines.is_empty() && kernel.is_empty() && passed.is_empty() {
         return Err(Failure::new(format!(
-            "no event has {pattern:?} in it: carom count --list has all; {}",
+            "no event has {pattern:?} in it: carom count --list has all; {}{}",
+            hint.replace('\n', "; "),
             hardware()
         )));
     }
     let head = "counted: exactly, in runs under carom; simulated: by simulated caches, with the accesses of such runs; native: by the \
                 kernel, in runs without carom in the program";
     let kernel = if kernel.is_empty() { String::new() } else { format!("\n{KERNEL}\n\n{kernel}") };
-    Ok(format!("{head}\n\n{lines}{kernel}\n{}\n{}\n", hardware(), models::hint()))
+    Ok(format!("{head}\n\n{lines}{passed}{kernel}\n{hint}{}\n{}\n", hardware(), models::hint()))
+}
+
+/// The kernel's tracepoints, and what there is to say of them. There are thousands: without a pattern, only how many.
+fn of_tracefs(pattern: &str) -> (String, String) {
+    let all = match tracepoints(&Root::system()) {
+        Ok(all) => all,
+        Err(error) => return (String::new(), format!("{error}\n")),
+    };
+    if pattern.is_empty() {
+        let hint =
+            format!("{} tracepoints of the kernel: --list sched: lists those of a subsystem\n", all.len());
+        return (String::new(), hint);
+    }
+    let wanted = all.iter().filter_map(|name| Quantity::from_name(name));
+    (wanted.filter(|quantity| has(pattern, [quantity.name()])).map(line).collect(), String::new())
 }
 
 const KERNEL: &str =

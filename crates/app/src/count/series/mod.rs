@@ -8,9 +8,10 @@ mod simulated;
 
 use std::path::{Path, PathBuf};
 
+use carom_base_sys::host::tracepoints::Tracepoints;
 use carom_collect::{CollectError, Engine, Obstacle, Request, Streams};
 use carom_store::{Exit, Recording, SeriesInfo, fresh_dir, run_dir, runs_of};
-use carom_study::count::{Basis, Bound, EventLimit};
+use carom_study::count::{Basis, Bound, EventLimit, Quantity};
 use carom_view::command_line;
 
 use self::{
@@ -70,6 +71,10 @@ pub fn run(args: &CountArgs) -> Result<End, Failure> {
 /// # Errors
 /// A command cannot be run, or fails and may not. Runs before that are kept.
 pub fn record(args: &CountArgs) -> Result<PathBuf, Failure> {
+    // Before anything runs: whether the kernel knows them, and lets carom count them.
+    let wanted = args.series.wanted();
+    let passed = wanted.iter().filter(|event| matches!(event, Quantity::Passed(_)));
+    Tracepoints::for_next_child(passed.map(|event| event.name())).map_err(Failure::new)?;
     let subjects = subjects(args)?;
     let (kinds, notes) = kinds(args, &subjects)?;
     for subject in &subjects {

@@ -15,6 +15,11 @@ impl Root {
         Self(path.into())
     }
 
+    /// Where `path` is, relative to the root, without a leading slash.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.0.join(path)
+    }
+
     /// A whole file, or `None` where it cannot be read. `path` is relative to the root, without a leading slash.
     pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
         std::fs::read(self.0.join(path)).ok()

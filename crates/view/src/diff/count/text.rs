@@ -50,7 +50,7 @@ fn row(page: &mut Page, event: &EventDiff) {
         _ => Style::Plain,
     };
     page.plain("  ").cell(style, event.outcome.name(), OUTCOME);
-    page.cell(Style::Cyan, &marked(&event.name, event.basis), NAME);
+    page.cell(Style::Cyan, &marked(&event.name, event.basis), NAME - 1).plain(" ");
     for value in [value(event, &event.before), value(event, &event.after)] {
         page.cell(Style::Plain, &value, VALUE);
     }
