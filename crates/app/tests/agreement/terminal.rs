@@ -100,10 +100,16 @@ impl Reader {
         }
         let plain = line.replace(['░', '▒', '▓', '█'], " ");
         let words: Vec<&str> = plain.split_whitespace().collect();
-        // The first row has the numbers of the columns.
-        if words.iter().enumerate().all(|(index, word)| *word == (index + 1).to_string()) {
+        // The first row has the numbers of the columns: those of the threads, or their places.
+        let numbers = |(index, word): (usize, &&str)| {
+            word.strip_prefix('#').is_some_and(|number| number.parse::<u32>().is_ok())
+                || *word == (index + 1).to_string()
+        };
+        if words.iter().enumerate().all(numbers) {
             (self.row, self.range) = (0, words.len());
-        } else if words.first().is_some_and(|word| *word == (self.row + 1).to_string())
+        } else if words
+            .first()
+            .is_some_and(|word| word.starts_with('#') || *word == (self.row + 1).to_string())
             && words.len() > self.range
         {
             self.row += 1;

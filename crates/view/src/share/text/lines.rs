@@ -132,7 +132,7 @@ fn threads(ids: &[u32], names: &ThreadNames) -> String {
 fn sites(page: &mut Page, groups: &[SameCode<'_>], names: &ThreadNames, options: &Options) {
     let chosen = chosen(groups, options);
     let places = |group: &SameCode<'_>| match group.touched.as_slice() {
-        _ if group.lines > 1 => words::count(group.lines, "line"),
+        _ if group.lines > 1 => words::count(group.lines, "cache line"),
         [only] => only.clone(),
         many if many.iter().any(|range| range.ends_with(OVER_TWO_LINES)) => {
             format!("{} ranges, some{OVER_TWO_LINES}", many.len())
@@ -158,6 +158,12 @@ fn sites(page: &mut Page, groups: &[SameCode<'_>], names: &ThreadNames, options:
         if !group.callers().is_empty() {
             page.indented(Style::Dim, 13, "← ", &path(group.callers()));
         }
+    }
+    let all: f64 = groups.iter().map(|group| group.share).sum();
+    let elsewhere = all - chosen.iter().map(|group| group.share).sum::<f64>();
+    if !options.verbose && elsewhere >= HARDLY_ANY {
+        let text = format!("             … and {} elsewhere", words::percent(elsewhere));
+        page.put(Style::Dim, &text).end();
     }
     if options.verbose && groups.len() > SITES {
         let more = words::count(groups.len() - SITES, "more site");

@@ -1,5 +1,7 @@
 //! Who communicates with whom: as a shaded matrix where it fits, else as a list of the busiest pairs.
 
+use std::collections::BTreeSet;
+
 use super::class;
 use crate::{
     model::{Cells, Interval, MatrixPattern, Real, Share},
@@ -119,9 +121,10 @@ fn grid(
     width: usize,
     options: &Options,
 ) {
+    let heads = heads(active, label);
     page.plain(&" ".repeat(width + 5));
-    for (number, _) in active.iter().enumerate() {
-        page.put(Style::Dim, &format!("{:>CELL$}", number + 1));
+    for head in &heads {
+        page.put(Style::Dim, &format!("{head:>CELL$}"));
     }
     page.end();
     let value = |row: usize, column: usize| volume(&cells.all, row, column, options.directed);
@@ -129,8 +132,8 @@ fn grid(
         .iter()
         .flat_map(|&row| active.iter().map(move |&column| value(row, column)))
         .fold(0.0, f64::max);
-    for (number, &row) in active.iter().enumerate() {
-        page.put(Style::Dim, &format!("{:>3}  ", number + 1)).cell(Style::Plain, &label(row), width);
+    for (head, &row) in heads.iter().zip(active) {
+        page.put(Style::Dim, &format!("{head:>3}  ")).cell(Style::Plain, &label(row), width);
         for &column in active {
             let value = value(row, column);
             let step = shade(value, largest);
@@ -144,6 +147,22 @@ fn grid(
         }
         page.end();
     }
+}
+
+/// What stands above the columns and before the rows: where all threads have one name and a number, the number; else they are
+/// counted.
+fn heads(active: &[usize], label: &dyn Fn(usize) -> String) -> Vec<String> {
+    let labels: Vec<String> = active.iter().map(|&index| label(index)).collect();
+    let parts = |label: &String| {
+        let (name, number) = label.split_once('#')?;
+        Some((name.to_owned(), number.parse::<u32>().ok()?))
+    };
+    let parts: BTreeSet<(String, u32)> = labels.iter().filter_map(parts).collect();
+    let names: BTreeSet<&str> = parts.iter().map(|(name, _)| name.as_str()).collect();
+    if parts.len() == labels.len() && names.len() == 1 {
+        return labels.iter().filter_map(|label| Some(label.get(label.find('#')?..)?.to_owned())).collect();
+    }
+    (1..=labels.len()).map(|number| number.to_string()).collect()
 }
 
 /// 0 for nothing, then in equal steps up to the largest.
@@ -227,5 +246,23 @@ fn distance(page: &mut Page, share: &Share) {
         let part = |&(volume, place): &(f64, &str)| format!("{} {place}", words::percent(volume / total));
         let text: Vec<String> = parts.iter().filter(|part| part.0 > 0.0).map(part).collect();
         page.paragraph(Style::Plain, &format!("where: {}", text.join(", ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::heads;
+
+    fn heads_of(labels: &[&str]) -> Vec<String> {
+        heads(&(0..labels.len()).collect::<Vec<_>>(), &|index| labels[index].to_owned())
+    }
+
+    #[test]
+    fn columns_are_called_by_the_numbers_of_threads_that_have_only_these() {
+        assert_eq!(heads_of(&["app #0", "app #2"]), ["#0", "#2"]);
+        // Of two programs, of two processes of one, and with names.
+        assert_eq!(heads_of(&["app #0", "other #0"]), ["1", "2"]);
+        assert_eq!(heads_of(&["app #0", "app #0"]), ["1", "2"]);
+        assert_eq!(heads_of(&["app #0", "worker"]), ["1", "2"]);
     }
 }

@@ -49,6 +49,11 @@ fn matters(range: &Bytes, line: &Line) -> bool {
 
 /// `written by worker-1, read by 8 threads`
 fn touched_by(range: &Bytes, names: &ThreadNames) -> String {
+    if let [only] = range.writers.as_slice()
+        && range.readers == range.writers
+    {
+        return format!("written and read only by {}", names.get(*only));
+    }
     let mut parts = Vec::new();
     if !range.writers.is_empty() {
         parts.push(format!("written by {}", names.list(&range.writers)));

@@ -38,7 +38,7 @@ fn a_line_with_its_picture_sites_and_remedy() {
      0       8       16      24      32      40      48      56
      AAAAAAAABBBBBBBB················································
      A /*  0  8 */ stats.hits    written by worker-1, read by worker-1 and worker-2
-     B /*  8  8 */ stats.misses  written by worker-2, read by worker-2
+     B /*  8  8 */ stats.misses  written and read only by worker-2
        8.8%  worker-1  rmw    0-7 stats.hits     count_hit  app.c:31
              ← work app.c:57 ← start_thread pthread_create.c:442
        7.1%  worker-2  rmw    8-15 stats.misses  count_miss  app.c:36
