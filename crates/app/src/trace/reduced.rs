@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 use carom_base::{AccessKind, Keep, Reduction};
 use carom_base_stream::frame::Content;
 use carom_base_sys::{
-    latency::hit_ticks,
+    latency::{hit_ticks, tick_step},
     machine::{CacheKind, Machine},
 };
 use carom_collect::CodeAddress;
@@ -93,7 +93,8 @@ impl TraceArgs {
         if let Some(doubt) = doubt.filter(|_| !self.quiet) {
             eprintln!("carom: {doubt}");
         }
-        latency
+        // Where the counter ticks in long steps, a hit of the first level may seem to take one, which may be one longer.
+        latency.max(tick_step() + 1)
     }
 }
 

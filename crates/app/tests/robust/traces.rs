@@ -90,14 +90,20 @@ fn has_mostly_the_chain(traced: &Traced) {
 
 #[test]
 fn a_lossy_trace_has_long_loads_and_all_stores() {
-    let traced = Traced::with(&["--mode", "lossy"]);
+    let traced = Traced::with(&["--mode", "lossy", "--latency", "120"]);
     has_mostly_the_chain(&traced);
     assert_eq!(
         traced.number(&traced.memory.stored, AccessKind::Store),
         STORES.parse::<usize>().expect("a number")
     );
     assert_eq!((traced.info.mode, traced.info.sample), (TraceMode::Lossy, 1));
+    // By this machine's own latencies: how many hits seem longer depends on how finely its counter ticks.
+    let traced = Traced::with(&["--mode", "lossy"]);
     assert!(traced.info.latency > 0);
+    assert!(
+        traced.number(&traced.memory.chain, AccessKind::Load)
+            >= STEPS.parse::<usize>().expect("a number") / 2
+    );
 }
 
 /// One in eight of both, and about a tenth of that with the model of the paper's hardware. Loads of the chain that hit

@@ -49,6 +49,24 @@ pub fn hit_ticks(bytes: u64) -> Option<u32> {
     Some(percentile(hits, UNDISTURBED).saturating_sub(nothing))
 }
 
+/// The steps in which the time-stamp counter ticks, as far as loads tell that hit the nearest cache: less than that is no
+/// time that it can measure.
+pub fn tick_step() -> u32 {
+    let line = Line(0);
+    step_of((0..8 * BATCH).map(|_| ticks(&line)).collect())
+}
+
+/// The widest gap between times of one thing that are measured in the same way, without the rare long ones.
+fn step_of(mut ticks: Vec<u32>) -> u32 {
+    ticks.sort_unstable();
+    ticks.truncate((ticks.len() as f64 * 0.99) as usize);
+    let gaps = ticks.windows(2).filter_map(|pair| match pair {
+        [one, next] => Some(next - one),
+        _ => None,
+    });
+    gaps.max().unwrap_or(0).max(1)
+}
+
 /// The value that this part of the others does not exceed.
 fn percentile(mut ticks: Vec<u32>, part: f64) -> u32 {
     ticks.sort_unstable();
@@ -95,6 +113,18 @@ fn ticks_of_nothing() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_steps_of_a_counter_are_told_from_what_it_says() {
+        let some = |values: &[(u32, usize)]| -> Vec<u32> {
+            values.iter().flat_map(|&(value, times)| std::iter::repeat_n(value, times)).collect()
+        };
+        // In steps of 24 or 25, with an interrupt; in fine steps; and always the same.
+        assert_eq!(step_of(some(&[(49, 700), (24, 150), (25, 140), (9_000, 2)])), 24);
+        assert_eq!(step_of(some(&[(30, 500), (32, 400), (31, 90), (34, 20), (800, 3)])), 2);
+        assert_eq!(step_of(some(&[(40, 1_000)])), 1);
+        println!("here: {}", tick_step());
+    }
 
     #[test]
     fn farther_hits_take_longer() {
