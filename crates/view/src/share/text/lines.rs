@@ -159,8 +159,9 @@ fn sites(page: &mut Page, groups: &[SameCode<'_>], names: &ThreadNames, options:
             page.indented(Style::Dim, 13, "← ", &path(group.callers()));
         }
     }
-    let all: f64 = groups.iter().map(|group| group.share).sum();
-    let elsewhere = all - chosen.iter().map(|group| group.share).sum::<f64>();
+    let printed: HashSet<_> = chosen.iter().map(|group| group.place()).collect();
+    let elsewhere: f64 =
+        groups.iter().filter(|group| !printed.contains(&group.place())).map(|group| group.share).sum();
     if !options.verbose && elsewhere >= HARDLY_ANY {
         let text = format!("             … and {} elsewhere", words::percent(elsewhere));
         page.put(Style::Dim, &text).end();
