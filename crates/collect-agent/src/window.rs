@@ -35,8 +35,8 @@ pub fn first_mode(session: &Session, mode: Mode) -> Mode {
     mode_after(changes, mode)
 }
 
-/// Changes the engine's mode where the window has opened or closed, or the recording has ended. For the beginning of handlers of ours, with all signals
-/// blocked: it allocates, so not for where that is forbidden.
+/// Changes the engine's mode where the window has opened or closed, or the recording has ended. For the beginning of handlers
+/// of ours, with all signals blocked: it allocates, so not for where that is forbidden.
 pub fn follow() {
     let (Some(session), Some(&mode)) = (session::current(), MODE.get()) else { return };
     if session.control().stop.load(Relaxed) != 0 {

@@ -89,21 +89,23 @@ impl TraceArgs {
             }
             _ => (SECOND, of_second),
         };
-        let (latency, doubt) = level.judge(hit_ticks(bytes));
+        // Where the counter ticks in long steps, a hit of the first level may seem to take one, which may be one longer.
+        let (latency, doubt) = level.judge(hit_ticks(bytes), tick_step() + 1);
         if let Some(doubt) = doubt.filter(|_| !self.quiet) {
             eprintln!("carom: {doubt}");
         }
-        // Where the counter ticks in long steps, a hit of the first level may seem to take one, which may be one longer.
-        latency.max(tick_step() + 1)
+        latency
     }
 }
 
 impl Level {
-    /// What is taken for a hit's latency where this was measured, and why, where it is not what was measured.
-    fn judge(&self, measured: Option<u32>) -> (u32, Option<String>) {
+    /// What is taken for a hit's latency where this was measured, and why, where it is no usual latency. `shortest`: what can
+    /// be told from none.
+    fn judge(&self, measured: Option<u32>, shortest: u32) -> (u32, Option<String>) {
         let Self { name, least, most, usual } = *self;
+        let usual = usual.max(shortest);
         let measured = match measured {
-            Some(ticks) if (least..=most).contains(&ticks) => return (ticks, None),
+            Some(ticks) if (least..=most).contains(&ticks) => return (ticks.max(shortest), None),
             Some(ticks) => format!("were measured as {ticks} cycles, where {least} to {most} are usual"),
             None => "could not be measured".into(),
         };
@@ -145,12 +147,17 @@ mod tests {
 
     #[test]
     fn what_is_no_hit_is_not_taken_for_one() {
-        assert_eq!(THIRD.judge(Some(49)), (49, None));
-        assert_eq!(SECOND.judge(Some(14)), (14, None));
+        assert_eq!(THIRD.judge(Some(49), 1), (49, None));
+        assert_eq!(SECOND.judge(Some(14), 1), (14, None));
+        // The counter ticks in steps of 24: what is said is what is taken.
+        assert_eq!(SECOND.judge(Some(14), 25), (25, None));
+        let (latency, doubt) = SECOND.judge(Some(60), 25);
+        assert_eq!(latency, 25);
+        assert!(doubt.unwrap().contains("25 cycles are taken"));
         for (measured, said) in
             [(Some(588), "588 cycles, where 15 to 150"), (Some(0), "0 cycles"), (None, "could not")]
         {
-            let (latency, doubt) = THIRD.judge(measured);
+            let (latency, doubt) = THIRD.judge(measured, 25);
             assert_eq!(latency, 70);
             assert!(doubt.unwrap().contains(said));
         }
