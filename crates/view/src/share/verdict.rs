@@ -63,8 +63,8 @@ pub fn verdict(report: &Report, share: &Share) -> String {
 const ONE_THREAD: &str = "The program has one thread: nothing can be shared.";
 
 /// What sharing means where threads take turns on one processor.
-const ONE_PROCESSOR: &str = "The threads took turns on one processor: what follows cost no time in this run, and would where they run at the same \
-     time.";
+const ONE_PROCESSOR: &str = "The threads took turns on one processor: no line moved between caches in this run, as the following will where they run at \
+     the same time.";
 
 /// Whether nearly all sharing is between threads on one processor.
 fn took_turns(share: &Share) -> bool {

