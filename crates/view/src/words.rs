@@ -293,7 +293,10 @@ mod tests {
     #[test]
     fn parameters_go_first() {
         assert_eq!(function_within("Statistics::add(Statistics const&)", 20), "Statistics::add(…)");
-        assert_eq!(function_within("run(int)::{lambda(int)#1}::operator()(int) const", 20), "run(int)::{lambda(int)#1}::operator()(…)");
+        assert_eq!(
+            function_within("run(int)::{lambda(int)#1}::operator()(int) const", 20),
+            "run(int)::{lambda(int)#1}::operator()(…)"
+        );
         assert_eq!(function_within("add(int)", 8), "add(int)");
         assert_eq!(function_within("references::main::{{closure}}", 8), "references::main::{{closure}}");
     }

@@ -15,6 +15,7 @@ const EXAMPLES: &str = "Examples:
   carom simulate trace.carom
   carom trace --check trace.carom
   carom trace --print trace.carom > accesses.txt
+  carom trace --parquet trace.carom > accesses.parquet
 
 The program's output and exit status stay its own; what was kept is told on standard error.";
 
@@ -43,11 +44,14 @@ pub enum LossyModel {
 #[command(after_help = EXAMPLES)]
 pub struct TraceArgs {
     /// Check a recorded profile instead: whether all that it keeps can be read and fits together
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["print", "program"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["print", "parquet", "program"])]
     pub check: Option<PathBuf>,
     /// Print the accesses that a profile keeps as text instead, in the order of time
-    #[arg(long, value_name = "DIR", conflicts_with = "program")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["parquet", "program"])]
     pub print: Option<PathBuf>,
+    /// Write the accesses that a profile keeps to standard output as Parquet instead, a row for each
+    #[arg(long, value_name = "DIR", conflicts_with = "program")]
+    pub parquet: Option<PathBuf>,
     /// Which accesses are kept
     #[arg(long, value_enum, default_value_t = Mode::Full, value_name = "MODE")]
     pub mode: Mode,

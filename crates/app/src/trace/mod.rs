@@ -1,7 +1,8 @@
-//! `carom trace`: keeps every load and store of a program, or those that matter for coherence.
+//! `carom trace`: keeps every load and store of a program, or those that matter for coherence; checks and exports them.
 
 mod args;
 mod kept;
+mod parquet;
 mod reduced;
 
 use std::{path::Path, slice, thread};
@@ -31,6 +32,9 @@ pub fn run(args: &TraceArgs) -> Result<End, Failure> {
     }
     if let Some(dir) = &args.print {
         return kept::print(dir).map(|()| End::Success);
+    }
+    if let Some(dir) = &args.parquet {
+        return parquet::print(dir).map(|()| End::Success);
     }
     if args.program.runs.is_some() {
         return Err(Failure::new("a trace is of one run: leave out --runs"));

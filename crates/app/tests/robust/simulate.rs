@@ -1,7 +1,8 @@
 //! `carom trace` and `carom simulate`: every access of a program whose answer is known, and texts.
 
-use std::{fs, process::Command};
+use std::{collections::HashMap, fs, process::Command};
 
+use parquet::{file::serialized_reader::SerializedFileReader, record::Row};
 use serde_json::Value;
 
 use crate::support::{Recorded, Report, carom, compare, compile, run, scratch};
@@ -68,6 +69,47 @@ fn a_trace_and_its_text_tell_the_same() {
     let [kept, read] = [simulated(&options, &profile), simulated(&options, &text)];
     assert_eq!(kept["simulate"]["total"], read["simulate"]["total"]);
     assert!(number(&kept["simulate"]["total"], "accesses") > 4000);
+}
+
+/// The table has what the text has, in the same order.
+#[test]
+fn a_trace_is_exported_as_a_table() {
+    let program = compile("widths.c", &["-O2", "-g"]);
+    let place = scratch();
+    let profile = place.path().join("profile");
+    let traced =
+        run(Command::new(carom()).args(["trace", "-q", "-o"]).arg(&profile).arg(&program).arg("1000"));
+    assert_eq!(traced.code(), Some(0), "{}", traced.complaint());
+    let exported = |form: &str| {
+        let done = run(Command::new(carom()).args(["trace", form]).arg(&profile));
+        assert_eq!(done.code(), Some(0), "{}", done.complaint());
+        done.stdout
+    };
+    let file = place.path().join("accesses.parquet");
+    fs::write(&file, exported("--parquet")).expect("a table");
+    let table = SerializedFileReader::new(fs::File::open(&file).expect("a table")).expect("Parquet");
+    let rows: Vec<Row> = table.into_iter().collect::<Result<_, _>>().expect("rows");
+    // Its cells as text, by the names of the columns.
+    let cells = |row: &Row| -> HashMap<String, String> {
+        row.get_column_iter()
+            .map(|(name, cell)| (name.clone(), cell.to_string().trim_matches('"').to_owned()))
+            .collect()
+    };
+    let tabled: Vec<HashMap<String, String>> = rows.iter().map(cells).collect();
+    let text = String::from_utf8(exported("--print")).expect("text");
+    // `500: 0 store 8 @0x1000 0x401000`
+    let printed: Vec<&str> = text.lines().filter(|line| line.contains(" @0x")).collect();
+    assert_eq!(tabled.len(), printed.len());
+    assert!(tabled.len() > 4000, "{}", tabled.len());
+    for (row, line) in tabled.iter().zip(printed) {
+        let hexadecimal = |column: &str| format!("{:#x}", row[column].parse::<u64>().expect("a number"));
+        let kind = if row["atomic"] == "true" { "atomic" } else { &row["kind"] };
+        let [bytes, address, at] =
+            [row["bytes"].clone(), format!("@{}", hexadecimal("address")), hexadecimal("instruction")];
+        assert!(line.ends_with(&format!("{kind} {bytes} {address} {at}")), "{line}: {row:?}");
+    }
+    let of_main = tabled.iter().filter(|row| row["function"] == "main" && row["file"].ends_with("widths.c"));
+    assert!(of_main.count() > 4000);
 }
 
 /// A checker's finding ends with a status, and names what is damaged.

@@ -260,8 +260,10 @@ fn is_partly_false(finding: &LineFinding) -> bool {
 fn how_to_share_less(finding: &LineFinding, range: Option<&ByteRange>) -> &'static str {
     let writers = range.map_or(0, |range| range.writers.len());
     let readers = range.map_or(0, |range| range.readers.len());
-    let in_openmp =
-        in_openmp(finding, "If threads only add to it, use a `reduction`, which gives each its own copy; else batch the updates");
+    let in_openmp = in_openmp(
+        finding,
+        "If threads only add to it, use a `reduction`, which gives each its own copy; else batch the updates",
+    );
     match in_openmp {
         _ if writers == 1 && readers > 0 => {
             "Hand over several at a time, or let each reader keep a copy and look again only when it has to"
