@@ -1,6 +1,7 @@
 //! The remedy in words, with the evidence for it.
 
 mod advice;
+mod contention;
 mod language;
 pub(crate) mod model;
 
@@ -56,12 +57,14 @@ pub fn remedy_for(object: &DataObject, advice: &Advice, worst: &LineFinding, nam
         Advice::Contend(_) => (
             RemedyKind::Contend,
             none(),
-            of.as_ref().map(|of| advice::contend(object, of) + advice::no_padding(of)).unwrap_or_default(),
+            of.as_ref()
+                .map(|of| contention::contend(object, of) + contention::no_padding(of))
+                .unwrap_or_default(),
         ),
         Advice::PadThenShareLess { padding, .. } => {
             let pad = advice::part(worst, object, padding);
             let then = match &of {
-                Some(of) => advice::contend(object, of),
+                Some(of) => contention::contend(object, of),
                 None => "Then measure again: some fields really are shared.".into(),
             };
             (RemedyKind::PadThenShareLess, padding.at_line_offsets.clone(), format!("{pad} {then}"))
