@@ -122,8 +122,13 @@ fn fragment(cache: &mut Cache, pc: u64) -> Option<u64> {
     let mut builder = Builder::begin(cache, pc)?;
     let entry = builder.code.here();
     let (mut next, mut fallen) = (pc, false);
-    for _ in 0..MOST_BLOCKS {
-        let Some(block) = builder.decode(next) else { break };
+    for blocks in 0..MOST_BLOCKS {
+        let Some(block) = builder.decode(next) else {
+            if blocks == 0 {
+                return None;
+            }
+            break;
+        };
         let way = if fallen { Way::Fallen } else { Way::Entered };
         let after = builder.block(&block, &[], way);
         fallen = block.last().is_some_and(may_fall_through);
@@ -137,9 +142,7 @@ fn fragment(cache: &mut Cache, pc: u64) -> Option<u64> {
             None => return builder.finish().then_some(entry),
         }
     }
-    if builder.code.here() == entry {
-        return None;
-    }
+    // Also where no code was needed so far: translations of jumps alone begin here.
     builder.link_behind(next, fallen);
     builder.finish().then_some(entry)
 }

@@ -26,7 +26,7 @@ pub static ENDED: Mutex<Vec<Totals>> = Mutex::new(Vec::new());
 /// Where the instructions of all threads are added up when the process ends: a word that processes share, or 0.
 pub static ENDING: AtomicU64 = AtomicU64::new(0);
 
-struct Tester;
+pub struct Tester;
 
 impl Observer for Tester {
     fn sampled(&self, _: &Registers<'_>, _: &Access, _: DrawnAs, _: f32) {}
