@@ -21,7 +21,7 @@ struct stats {
 /* Aligned, so that both counters lie in one line wherever the linker puts them. */
 _Alignas(64) struct stats stats;
 
-static long increments = 2000000000;
+static long increments = 500000000;
 
 static void *count_hits(void *unused)
 {
