@@ -5,7 +5,7 @@ use std::ops::Range;
 use carom_base::LINE_BYTES;
 
 use crate::{
-    model::{Object, ObjectKind, Reuse, ReusePair},
+    model::{Object, ObjectKind, Reuse, ReusePair, ReuseSite},
     reuse::verdict,
     words,
 };
@@ -19,7 +19,7 @@ const EVEN_ABOVE: Range<f64> = 1.3..3.0;
 /// What makes the reuses of a pair hit, where something is known to. Sentences.
 pub fn remedy(reuse: &Reuse, pair: &ReusePair) -> Option<String> {
     let telling = pair.share_of_misses.0 >= verdict::TELLING && pair.seen >= verdict::TELLING_SEEN;
-    let missing = pair.missing_bytes.filter(|_| telling)?.0;
+    let missing = pair.missing_bytes.filter(|_| telling && !is_foreign(&pair.reuse))?.0;
     let factor = missing / reuse.cache_bytes.max(1) as f64;
     if factor <= 1.0 {
         return None;
@@ -54,6 +54,15 @@ pub fn remedy(reuse: &Reuse, pair: &ReusePair) -> Option<String> {
             "Between the two lies {holds}. Do both to a block of at most {part} of that before the next block, or in one \
              loop."
         ),
+    })
+}
+
+/// Whether the code lies in a library whose source is not known here: whoever reads this cannot change its loops.
+fn is_foreign(site: &ReuseSite) -> bool {
+    let frame = words::own(&site.call_path).first();
+    frame.is_some_and(|frame| {
+        let file = frame.module.as_deref().and_then(|path| path.rsplit('/').next());
+        frame.file.is_none() && file.is_some_and(|name| name.ends_with(".so") || name.contains(".so."))
     })
 }
 

@@ -34,6 +34,19 @@ fn two_places_are_brought_together() {
     );
 }
 
+/// The loops of a library that was built elsewhere are not the reader's; those of the program's own libraries are.
+#[test]
+fn nobody_can_change_a_library_without_source() {
+    let in_library = |pair: &mut ReusePair, has_source: bool| {
+        for frame in &mut pair.reuse.call_path {
+            frame.module = Some("/usr/lib/libopenblas.so.0".into());
+            frame.file = frame.file.take().filter(|_| has_source);
+        }
+    };
+    assert_eq!(told(|pair| in_library(pair, false)), None);
+    assert_eq!(told(|pair| in_library(pair, true)), told(|_| {}));
+}
+
 /// Of the reuses by one instruction, those of the next bytes come from afar where it walks across the lines, and from near
 /// where it walks along them.
 #[test]

@@ -22,11 +22,12 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
     }
     page.heading("Uses and their reuses");
     let size = verdict::cache(reuse, reuse.cache_bytes);
-    page.put(Style::Dim, &format!("ranked by misses at {size}")).end();
     let mut pairs: Vec<&ReusePair> = reuse.pairs.iter().collect();
     // A pair that was seen a few times may be chance, whatever its weight.
     pairs.sort_by_key(|pair| pair.seen < verdict::TELLING_SEEN);
     let with_misses = pairs.iter().take_while(|pair| pair.share_of_misses.0 >= SOME).count();
+    let order = if with_misses > 0 { "ranked by misses at" } else { "none of these misses at" };
+    page.put(Style::Dim, &format!("{order} {size}")).end();
     let shown = with_misses.max(WITHOUT_MISSES).min(options.lines);
     for (rank, pair) in pairs.into_iter().take(shown).enumerate() {
         head(page, rank + 1, pair);
