@@ -59,16 +59,23 @@ fn are_several<'a>(mut elements: impl Iterator<Item = Element<'a>>, one: Option<
     one.is_some_and(|one| elements.any(|other| other.array == one.array && other.index != one.index))
 }
 
-/// Whether what is exchanged has no name, and lies on many lines of one block.
+/// Whether what is exchanged has no name, and lies on many lines of one block, or of memory in which no block is known.
 fn is_all_along(listed: &[&LineFinding]) -> bool {
     let unnamed = listed
         .iter()
         .filter(|line| matches!(line.remedy, Remedy::ShareLess { .. }) && exchanged(line).is_none());
-    let blocks = unnamed.filter(|line| line.object.kind == ObjectKind::Heap && line.object.size.is_some());
-    let mut lines: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
-    for line in blocks {
-        let begins = (line.address.0 as i64).wrapping_sub(line.object.offset);
-        lines.entry(begins).or_default().insert(line.object.offset);
+    let of_heap = unnamed.filter(|line| line.object.kind == ObjectKind::Heap);
+    are_many(of_heap.map(|line| {
+        let block = line.object.size.map(|_| line.address.0.wrapping_sub(line.object.offset as u64));
+        (block, line.address.0)
+    }))
+}
+
+/// Whether some block has many lines; each is given with the block in which it lies, if that is known.
+fn are_many(placed: impl Iterator<Item = (Option<u64>, u64)>) -> bool {
+    let mut lines: BTreeMap<Option<u64>, BTreeSet<u64>> = BTreeMap::new();
+    for (block, line) in placed {
+        lines.entry(block).or_default().insert(line);
     }
     lines.values().any(|lines| lines.len() >= MANY_LINES)
 }
@@ -113,6 +120,16 @@ mod tests {
         for plain in ["head", "Fn() -> u8", "", "x[", "x[1"] {
             assert_eq!(parts(plain), None, "{plain}");
         }
+    }
+
+    /// Many small blocks have a line each; of the memory of a library's own allocator no block is known.
+    #[test]
+    fn many_lines_are_those_of_one_block() {
+        let many = MANY_LINES as u64;
+        assert!(are_many((0..many).map(|line| (Some(0), line))));
+        assert!(are_many((0..many).map(|line| (None, line))));
+        assert!(!are_many((1..many).map(|line| (None, line))));
+        assert!(!are_many((0..many).map(|line| (Some(line), line))));
     }
 
     #[test]

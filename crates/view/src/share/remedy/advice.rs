@@ -238,13 +238,16 @@ pub fn share_elements_less(finding: &LineFinding, object: &DataObject, offset: u
     let array = range
         .filter(|_| object.kind != ObjectKind::Heap)
         .and_then(|range| range.field.as_deref()?.split(['[', '(']).next());
-    let array = array.unwrap_or(&object.name);
+    let elements = match is_unnamed(object) {
+        true => "this memory".to_owned(),
+        false => format!("the elements of `{}`", array.unwrap_or(&object.name)),
+    };
     let why = if is_partly_false(finding) {
         "the same threads use the neighbours, too, and what they write would still move between them"
     } else {
         "the threads touch the same elements"
     };
-    format!("Update the elements of `{array}` less often. {how}. Padding does not help: {why}.")
+    format!("Update {elements} less often. {how}. Padding does not help: {why}.")
 }
 
 fn is_partly_false(finding: &LineFinding) -> bool {
