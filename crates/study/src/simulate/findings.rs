@@ -25,6 +25,10 @@ pub struct SimulateFindings {
     pub sites: Vec<Site>,
     /// Instructions that are in no site.
     pub other_sites: usize,
+    /// Data whose lines cores took from each other, the most often taken first.
+    pub objects: Vec<Taken>,
+    /// Taken lines that are in none of `objects`.
+    pub unnamed_lines: usize,
     /// Lines of memory that cores took from each other, the most often taken one first.
     pub lines: Vec<LineFinding>,
     /// Lines that are not in `lines`.
@@ -58,6 +62,17 @@ pub struct Site {
     pub object: Option<DataObject>,
     /// What its accesses did.
     pub counts: Counts,
+}
+
+/// Data whose lines cores took from each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Taken {
+    /// The data.
+    pub object: DataObject,
+    /// How often lines of it were taken.
+    pub sharing: Sharing,
+    /// How many lines of it were.
+    pub lines: usize,
 }
 
 /// A line of memory that cores took from each other.
@@ -113,6 +128,8 @@ impl SimulateFindings {
             total: Counts::default(),
             sites: Vec::new(),
             other_sites: 0,
+            objects: Vec::new(),
+            unnamed_lines: 0,
             lines: Vec::new(),
             other_lines: 0,
             cores: Vec::new(),

@@ -32,7 +32,7 @@ pub use compare::{
     Against, Coherence, Compared, Comparison, INHERENTLY_LOW, Metric, Place, References, Selected, Split,
     Volume,
 };
-pub use findings::{LineFinding, Pair, Part, SimulateFindings, Site};
+pub use findings::{LineFinding, Pair, Part, SimulateFindings, Site, Taken};
 pub use machine::MachineChoice;
 pub use order::Order;
 pub use what_if::{Change, ChangeError, Changed, How, Target, WhatIf};
@@ -105,7 +105,7 @@ impl Study for SimulateStudy {
             line_bytes: u64::from(machine.line_bytes),
             mask_bytes: self.settings(&machine).mask_bytes,
         };
-        let (lines, other_lines) = lines(&results, &instructions, grain, &mut names);
+        let lines = lines(&results, &instructions, grain, &mut names);
         let plan = (!self.changes.is_empty())
             .then(|| Plan::new(&self.changes, &results, &instructions, grain, &mut names));
         let comparison = self
@@ -125,8 +125,10 @@ impl Study for SimulateStudy {
             problem: None,
             other_sites: instructions.len() - members.iter().map(Vec::len).sum::<usize>(),
             sites,
-            lines,
-            other_lines,
+            objects: lines.objects,
+            unnamed_lines: lines.unnamed,
+            lines: lines.most,
+            other_lines: lines.others,
             cores,
             turn,
             invalidations: results.invalidations,

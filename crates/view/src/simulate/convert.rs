@@ -3,7 +3,7 @@
 use carom_study::{
     simulate::{
         Counts, Inclusion, LineFinding, Machine, Misses, Pair, Part, Protocol, Replacement, Sharing,
-        SimulateFindings, Site,
+        SimulateFindings, Site, Taken,
     },
     symbols::Frame,
 };
@@ -12,8 +12,8 @@ use super::{compare, what_if};
 use crate::{
     model::{
         Real, SimulatedCore, SimulatedCounts, SimulatedLevel, SimulatedLine, SimulatedMachine,
-        SimulatedMatrix, SimulatedMisses, SimulatedPair, SimulatedPart, SimulatedReference, SimulatedSharing,
-        Simulation,
+        SimulatedMatrix, SimulatedMisses, SimulatedObject, SimulatedPair, SimulatedPart, SimulatedReference,
+        SimulatedSharing, Simulation,
     },
     named::{self, frame, hexadecimal},
 };
@@ -32,6 +32,8 @@ pub fn simulation(findings: &SimulateFindings) -> Simulation {
         machine: findings.problem.is_none().then(|| machine(&findings.name, &findings.machine)),
         references: findings.sites.iter().map(|site| reference(findings, site, total.cycles.0)).collect(),
         other_instructions: findings.other_sites,
+        objects: findings.objects.iter().map(object).collect(),
+        unnamed_lines: findings.unnamed_lines,
         lines: findings.lines.iter().map(line).collect(),
         other_lines: findings.other_lines,
         cores: busy
@@ -87,6 +89,14 @@ fn machine(name: &str, machine: &Machine) -> SimulatedMachine {
         cores_per_socket: machine.cores_per_socket,
         line_bytes: machine.line_bytes,
         levels: levels.collect(),
+    }
+}
+
+fn object(taken: &Taken) -> SimulatedObject {
+    SimulatedObject {
+        object: named::object(&taken.object),
+        invalidations: sharing(taken.sharing),
+        lines: taken.lines,
     }
 }
 

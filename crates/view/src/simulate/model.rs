@@ -17,6 +17,10 @@ pub struct Simulation {
     pub references: Vec<SimulatedReference>,
     /// Instructions that are not in `references`.
     pub other_instructions: usize,
+    /// Data whose lines cores took from each other, the most often taken first.
+    pub objects: Vec<SimulatedObject>,
+    /// Taken lines that are in none of `objects`.
+    pub unnamed_lines: usize,
     /// Lines of memory that cores took from each other, the most often taken one first.
     pub lines: Vec<SimulatedLine>,
     /// Lines that are not in `lines`.
@@ -67,6 +71,17 @@ pub struct SimulatedLevel {
     pub replacement: String,
     /// `inclusive`, `exclusive` or `non-inclusive`; without meaning for L1.
     pub inclusion: String,
+}
+
+/// Data whose lines cores took from each other.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SimulatedObject {
+    /// The data; blocks that are called alike are one.
+    pub object: Object,
+    /// How often lines of it were taken.
+    pub invalidations: SimulatedSharing,
+    /// How many lines of it were.
+    pub lines: usize,
 }
 
 /// A source line, or an instruction.

@@ -70,6 +70,14 @@ function simulatedWhatIf() {
     ["", "Before", "After", "Change"], rows);
 }
 
+function simulatedObjects() {
+  if (simulation.objects.every((taken) => taken.lines === 1)) return null;
+  const rows = simulation.objects.slice(0, 20).map((taken) => [name(taken.object.name, "code"), thousands(takenTimes(taken.invalidations)),
+    thousands(taken.lines), falsePart(taken.invalidations)]);
+  const rest = simulation.unnamed_lines > 0 ? ` Of ${thousands(simulation.unnamed_lines)} lines the data was not looked up.` : "";
+  return simulatedTable("Data that cores take from each other", `All lines of an object together.${rest}`, ["Data", "Times", "Lines", "False sharing"], rows);
+}
+
 function simulatedLines() {
   if (simulation.lines.length === 0) return null;
   const bytesOf = (part) => `${part.field ? `${part.field}, ` : ""}bytes ${part.offset_bytes}-${part.offset_bytes + Math.max(part.width_bytes, 1) - 1}`;
@@ -95,6 +103,6 @@ questions.push({
     fact("Miss L1", ofAccesses(simulation.total.l1.total, simulation.total), ""),
     fact("Lines taken", thousands(takenTimes(simulation.total.caused)), "by other cores' stores"),
     fact("Machine", simulation.machine?.name ?? "none", simulation.machine?.protocol ?? "")],
-  sections: () => [simulatedComparison(), simulatedWhatIf(), simulatedReferences(), simulatedLines(), simulatedCores()].filter(Boolean),
+  sections: () => [simulatedComparison(), simulatedWhatIf(), simulatedReferences(), simulatedObjects(), simulatedLines(), simulatedCores()].filter(Boolean),
   measured: (term) => term("Accesses", thousands(simulation.total.accesses), ", all simulated"),
 });

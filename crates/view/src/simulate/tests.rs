@@ -3,7 +3,7 @@ use carom_study::{
     recording::Losses,
     simulate::{
         Changed, Compared, Comparison, Counts, LineFinding, Machine, Matrix, Metric, Misses, Pair, Part,
-        Place, Selected, Sharing, SimulateFindings, Site, Sources, Split, Volume, WhatIf,
+        Place, Selected, Sharing, SimulateFindings, Site, Sources, Split, Taken, Volume, WhatIf,
     },
     symbols::{DataObject, Frame, ObjectKind},
 };
@@ -65,6 +65,8 @@ fn findings() -> SimulateFindings {
         total: reader + writer,
         sites: vec![site(31, reader), site(20, writer)],
         other_sites: 7,
+        objects: vec![Taken { object: object(), sharing: FALSE, lines: 1 }],
+        unnamed_lines: 0,
         lines: vec![LineFinding {
             process: ProcessId(0),
             address: Addr(0x1000),
@@ -87,6 +89,29 @@ fn findings() -> SimulateFindings {
 
 fn verdict(findings: &SimulateFindings) -> String {
     report(&sample::counted().0, findings).verdict
+}
+
+/// An array of which each line is taken less often than one of a lock.
+#[test]
+fn the_verdict_is_about_what_is_taken_most_often_in_all() {
+    let spread = DataObject { name: "grid".into(), ..object() };
+    let sharing = Sharing { true_sharing: 50_000, false_sharing: 0 };
+    let mut found = findings();
+    found.objects.insert(0, Taken { object: spread, sharing, lines: 1700 });
+    found.unnamed_lines = 300;
+    assert_eq!(
+        verdict(&found),
+        "Lines that cores take from each other cost 100% of the cycles of misses (model). `grid` is taken 50,000 times in 1,700 \
+         lines or more; 100% by true sharing. Let the threads write there less often, or to copies of their own."
+    );
+    let text = text::render(&report(&sample::counted().0, &found), &text::Options::default());
+    for line in [
+        "50,000 times in 1,700 lines, 0% false sharing  grid\n",
+        "900 times in 1 line, 100% false sharing  stats\n",
+        "… and 300 lines that were not looked up\n",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub fn print(page: &mut Page, simulation: &Simulation, names: &ThreadNames, opti
         what_if::print(page, simulation, what_if, options);
     }
     references(page, simulation, options);
+    objects(page, simulation, options);
     lines(page, simulation, options);
     matrix(page, simulation, names);
     levels(page, simulation, machine, options);
@@ -161,6 +162,30 @@ fn detail(reference: &SimulatedReference) -> String {
     );
     let all = object.into_iter().chain([classes, sources, received]);
     all.collect::<Vec<_>>().join("; ")
+}
+
+/// `4.4 M times in 3,212 lines, 95% false sharing: 204800-byte block allocated in make`
+fn objects(page: &mut Page, simulation: &Simulation, options: &Options) {
+    // The lines say it all of one line each.
+    if simulation.objects.iter().all(|taken| taken.lines == 1) {
+        return;
+    }
+    page.heading("Data that cores take from each other");
+    for taken in simulation.objects.iter().take(options.lines) {
+        let lines = words::count(taken.lines, "line");
+        page.put(Style::Bold, &times(taken.invalidations.total())).plain(&format!(" in {lines}, "));
+        kind(page, &taken.invalidations).plain("  ").put(Style::Cyan, &taken.object.name).end();
+    }
+    let more = simulation.objects.len().saturating_sub(options.lines);
+    let unnamed = match simulation.unnamed_lines {
+        0 => None,
+        lines => Some(format!("{} that were not looked up", words::count(lines, "line"))),
+    };
+    let more = (more > 0).then(|| words::count(more, "more object"));
+    let rest: Vec<String> = more.into_iter().chain(unnamed).collect();
+    if !rest.is_empty() {
+        page.put(Style::Dim, &format!("… and {}", words::sentence_list(&rest))).end();
+    }
 }
 
 fn lines(page: &mut Page, simulation: &Simulation, options: &Options) {

@@ -4,9 +4,7 @@ use carom_study::simulate::SimulateFindings;
 
 use super::{compare, part, what_if};
 use crate::{
-    model::{
-        Frame, Report, SimulatedCounts, SimulatedLine, SimulatedReference, SimulatedSharing, Simulation,
-    },
+    model::{Frame, Report, SimulatedCounts, SimulatedObject, SimulatedReference, Simulation},
     recording,
     words::{self, percent},
 };
@@ -37,9 +35,9 @@ pub fn verdict(report: &Report, findings: &SimulateFindings, simulation: &Simula
     let total = &simulation.total;
     let of_others = total.coherence_cycles.0 / total.cycles.0.max(f64::MIN_POSITIVE);
     let cheap = total.cycles.0 < CHEAP * total.accesses as f64;
-    match simulation.lines.first() {
+    match simulation.objects.first() {
         _ if cheap => hits(total),
-        Some(line) if of_others >= NOTABLE => coherence(simulation, line, of_others),
+        Some(taken) if of_others >= NOTABLE => coherence(simulation, taken, of_others),
         _ => simulation.references.first().map_or_else(|| hits(total), |worst| misses(simulation, worst)),
     }
 }
@@ -69,19 +67,19 @@ fn hits(total: &SimulatedCounts) -> String {
 
 /// `Lines that cores take from each other cost 83% of the cycles of misses (model). Most of all counters.c:31 takes `counters` from
 /// counters.c:31, 1,204,000 times, by false sharing: … .`
-fn coherence(simulation: &Simulation, line: &SimulatedLine, share: f64) -> String {
+fn coherence(simulation: &Simulation, taken: &SimulatedObject, share: f64) -> String {
     let line_bytes = simulation.machine.as_ref().map_or(0, |machine| machine.line_bytes);
-    let name = &line.object.name;
+    let (name, all) = (&taken.object.name, &taken.invalidations);
     // Lines of one object have one cause.
-    let of_object = simulation.lines.iter().filter(|other| other.object.name == *name);
-    let (mut all, mut lines) = (SimulatedSharing { true_sharing: 0, false_sharing: 0 }, 0);
-    for other in of_object {
-        all.true_sharing += other.invalidations.true_sharing;
-        all.false_sharing += other.invalidations.false_sharing;
-        lines += 1;
-    }
-    let where_from = if lines > 1 { format!(" in {lines} lines") } else { String::new() };
-    let places = line.pairs.first().map_or_else(String::new, |pair| {
+    let line = simulation.lines.iter().find(|line| line.object.name == *name);
+    let where_from = match taken.lines {
+        1 => String::new(),
+        lines if simulation.unnamed_lines > 0 => {
+            format!(" in {} lines or more", words::thousands(lines as u64))
+        }
+        lines => format!(" in {} lines", words::thousands(lines as u64)),
+    };
+    let places = line.and_then(|line| line.pairs.first()).map_or_else(String::new, |pair| {
         let (by, of) = (place(&pair.by), place(&pair.of));
         if by == of { format!(" by {by}, on several cores") } else { format!(" by {by}, mostly from {of}") }
     });
@@ -90,7 +88,7 @@ fn coherence(simulation: &Simulation, line: &SimulatedLine, share: f64) -> Strin
             format!("{} by false sharing", percent(false_part)),
             format!(
                 "Give what different threads use lines of its own ({line_bytes} bytes each).{}",
-                what_if::proposal(line, line_bytes)
+                line.map_or_else(String::new, |line| what_if::proposal(line, line_bytes))
             ),
         ),
         false_part if false_part <= 1.0 - MOSTLY => (
