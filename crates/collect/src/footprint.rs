@@ -16,8 +16,6 @@ use crate::{
     launch,
     manifest::{begin, seconds_since},
     record::{Outcome, Request},
-    refusal::Obstacle,
-    target::examine,
 };
 
 /// The engine's name in such profiles.
@@ -31,14 +29,8 @@ const CHILDREN: Duration = Duration::from_millis(20);
 /// # Errors
 /// See [`CollectError`]: the program has not run then, or its profile cannot be written.
 pub fn record_footprint(request: &Request, interval: Duration) -> Result<Outcome, CollectError> {
-    let program = request.argv.first().cloned().unwrap_or_default();
-    // A program that cannot be profiled can be watched from outside.
-    let path = std::env::var("PATH").ok();
-    match examine(&program, path.as_deref(), request.settings.engine) {
-        Ok(_) | Err(Obstacle::Refused(_)) => {}
-        Err(obstacle) => return Err(CollectError::of(&program, obstacle)),
-    }
-    let name = program.rsplit('/').next().unwrap_or(&program).to_owned();
+    let program = request.argv.first().map_or("", String::as_str);
+    let name = program.rsplit('/').next().unwrap_or(program).to_owned();
     let dir = request.profile_dir(&name)?;
     let mut manifest = begin(request, name);
     manifest.engine = EngineInfo {
@@ -51,11 +43,11 @@ pub fn record_footprint(request: &Request, interval: Duration) -> Result<Outcome
     let mut writer = Writer::create(&dir, manifest.clone())?;
     let child = match launch::start_natively(&request.argv, request.streams) {
         Ok(child) => child,
-        Err(source) => {
+        Err(error) => {
             // Nothing ran: leave nothing behind that we made.
             drop(writer);
             let _ = std::fs::remove_dir_all(&dir);
-            return Err(CollectError::NotExecutable { program, source });
+            return Err(error);
         }
     };
     let exit = follow(child, interval, |memory| {

@@ -10,8 +10,10 @@ use std::{
 };
 
 use carom_base_sys::host::signals;
-use carom_base_wire::SESSION_VARIABLE;
+use carom_base_wire::{Engine, SESSION_VARIABLE};
 use carom_store::Exit;
+
+use crate::{error::CollectError, refusal::Obstacle, target::examine};
 
 /// The program's standard input and output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,8 +57,19 @@ pub fn start(argv: &[String], agent: Option<&Path>, dir: &Path, streams: Streams
 }
 
 /// Starts `argv` without the agent.
-pub fn start_natively(argv: &[String], streams: Streams) -> io::Result<Child> {
-    spawn(&mut command(argv, streams)?)
+///
+/// # Errors
+/// There is no such program, or it cannot be executed.
+pub fn start_natively(argv: &[String], streams: Streams) -> Result<Child, CollectError> {
+    let program = argv.first().map_or("", String::as_str);
+    let path = std::env::var("PATH").ok();
+    // As for a program with the agent, so that it fails in the same words; one that cannot be profiled runs here.
+    match examine(program, path.as_deref(), Engine::Translate) {
+        Ok(_) | Err(Obstacle::Refused(_)) => {}
+        Err(obstacle) => return Err(CollectError::of(program, obstacle)),
+    }
+    let child = command(argv, streams).and_then(|mut command| spawn(&mut command));
+    child.map_err(|source| CollectError::NotExecutable { program: program.to_owned(), source })
 }
 
 fn command(argv: &[String], streams: Streams) -> io::Result<Command> {

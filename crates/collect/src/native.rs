@@ -71,13 +71,13 @@ fn used(
     streams: Streams,
     tracepoints: Tracepoints,
 ) -> Result<(Exit, UsageInfo), CollectError> {
-    let program = || argv.first().cloned().unwrap_or_default();
-    let failed = |source| CollectError::NotExecutable { program: program(), source };
     let before = Before { peak_resident: child::own_peak_resident(), in_out: InOutMark::now() };
     let counters = KernelCounters::for_next_child();
     let begun = Instant::now();
-    let child = launch::start_natively(argv, streams).map_err(failed)?;
-    let (status, usage) = child::wait(child).map_err(failed)?;
+    let child = launch::start_natively(argv, streams)?;
+    let program = || argv.first().cloned().unwrap_or_default();
+    let (status, usage) =
+        child::wait(child).map_err(|source| CollectError::NotExecutable { program: program(), source })?;
     let elapsed_ns = begun.elapsed().as_nanos() as u64;
     let usage = info(&usage, elapsed_ns, &before, counters);
     Ok((launch::exit(status), UsageInfo { tracepoints: tracepoints.read(), ..usage }))

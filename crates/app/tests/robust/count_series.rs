@@ -119,6 +119,11 @@ fn what_cannot_run_is_refused_in_a_sentence() {
     refused(&["--vs", "sh -c 'kill -9 $$'", "--", "true"], 125, "was ended by signal 9");
     refused(&["-r", "2", "--", "no-such-program"], 127, "no-such-program");
     refused(&["--vs", "no-such-program x", "--", "true"], 127, "no-such-program");
+    // Without a run under carom, too.
+    refused(&["-e", "time", "--", "no-such-program"], 127, "no-such-program: no such program");
+    refused(&["-e", "time", "--vs", "true", "--", "./no-such-program"], 127, "no such program");
+    refused(&["-e", "time", "--vs", "no-such-program", "--", "true"], 127, "no-such-program");
+    refused(&["-e", "time", "--", "/etc/passwd"], 126, "/etc/passwd");
     refused(&["--vs", "a 'b", "--", "true"], 125, "not a command");
     refused(&["--vs", "", "--", "true"], 125, "not a command");
     refused(&["--after", "1", "-e", "time", "--", "true"], 125, "leave out --after");
