@@ -70,7 +70,7 @@ pub use engine::{
         aside, goes_back_to, is_attached, is_called_from_cache, is_on_engine_stack, runs_in_cache, set_name,
         totals,
     },
-    count_in_memory, lead_on, leave_uncounted, mappings_changed,
+    count_by_instruction, count_in_memory, lead_on, leave_uncounted, mappings_changed,
     observer::Observer,
     process::is_started,
     set_filter, set_mode, tell_totals,
@@ -90,7 +90,7 @@ pub use probes::{
     mode::Mode,
     strata::{DrawnAs, double_periods},
     timed::Timed,
-    totals::Totals,
+    totals::{Counts, Totals},
 };
 pub use runtime::{
     attach::{attach, detach},

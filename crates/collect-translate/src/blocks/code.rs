@@ -29,8 +29,8 @@ pub struct Code {
     counters: Vec<Counter>,
     /// How many accesses one unit of each counter stands for.
     weights: Vec<i32>,
-    /// How many branches have counters of their own for falling through: the last counters of a window.
-    edges: usize,
+    /// Where branches fall through to that have counters of their own for it: the last counters of a window, from its end on.
+    edges: Vec<u64>,
     fragments: Fragments,
     jumps: Jumps,
     stubs: Stubs,
@@ -74,7 +74,7 @@ impl Code {
             // Only address space, until it is used: growing would copy.
             counters: Vec::with_capacity(COUNTERS_PER_ARENA),
             weights: Vec::with_capacity(COUNTERS_PER_ARENA),
-            edges: 0,
+            edges: Vec::new(),
             fragments: Fragments::new(),
             jumps: Jumps::new(),
             stubs: Stubs::new(),
@@ -120,7 +120,7 @@ impl Code {
         self.memory.clear();
         self.counters.clear();
         self.weights.clear();
-        self.edges = 0;
+        self.edges.clear();
         self.fragments.clear();
         self.jumps.clear();
         self.stubs.clear();
@@ -146,7 +146,7 @@ impl Code {
         self.retired.is_none()
             && self.memory.room(MOST_HOT, MOST_COLD + self.jumps.bytes_to_come())
             && self.counters.len() + MOST_NEW < blocks
-            && self.counters.len() + self.edges + 2 * MOST_NEW < COUNTERS_PER_ARENA
+            && self.counters.len() + self.edges.len() + 2 * MOST_NEW < COUNTERS_PER_ARENA
     }
 
     /// Ensures that the next fragment finds memory. `None` where there is none.
@@ -197,16 +197,21 @@ impl Code {
         (id, self.windows().v.wrapping_add(8 * id))
     }
 
-    /// Adds a counter for a branch that falls through, which counts down there: returns its place relative to GS.
-    pub fn add_edge(&mut self) -> u64 {
-        self.edges += 1;
-        self.windows().v.wrapping_add(8 * (COUNTERS_PER_ARENA - self.edges) as u64)
+    /// Adds a counter for a branch that falls through to `behind`, which counts down there: returns its place relative to GS.
+    pub fn add_edge(&mut self, behind: u64) -> u64 {
+        self.edges.push(behind);
+        self.windows().v.wrapping_add(8 * (COUNTERS_PER_ARENA - self.edges.len()) as u64)
     }
 
-    /// How often branches of a lane fell through, of those with counters of their own.
-    pub fn falls(&self, lane: LaneId) -> i64 {
+    /// Where branches fall through to, of those with counters of their own.
+    pub fn edges(&self) -> &[u64] {
+        &self.edges
+    }
+
+    /// How often each of these branches of a lane fell through.
+    pub fn falls(&self, lane: LaneId) -> impl Iterator<Item = i64> {
         let windows = self.windows();
-        (1..=self.edges).map(|edge| -windows.value(lane, COUNTERS_PER_ARENA - edge)).sum()
+        (1..=self.edges.len()).map(move |edge| -windows.value(lane, COUNTERS_PER_ARENA - edge))
     }
 
     /// Loads and stores by a lane's counters, without the units that were loaded into them.

@@ -110,6 +110,15 @@ pub struct Decoded {
     pub displacement: usize,
 }
 
+impl Decoded {
+    /// The effects of one execution, without its repetitions.
+    pub fn sums(&self) -> Sums {
+        let mut sums = Sums::default();
+        sums.add(self);
+        sums
+    }
+}
+
 /// One decoded block. Its instructions follow each other; only the last one may transfer control.
 #[derive(Debug)]
 pub struct Block {

@@ -8,7 +8,7 @@
 
 use super::Builder;
 use crate::{
-    blocks::{cache::Cache, code::Code, translations::Follower},
+    blocks::{cache::Cache, translations::Follower},
     encode::marks::Undo,
     lane::{registers::Gpr, slots::Scratch},
     probes::mode::Mode,
@@ -45,7 +45,7 @@ impl Builder<'_> {
         if self.mode == Mode::Bare {
             return;
         }
-        let Some(place) = self.cache.arenas.get_mut(self.index).map(Code::add_edge) else { return };
+        let Some(place) = self.cache.arenas.get_mut(self.index).map(|code| code.add_edge(pc)) else { return };
         self.mark(pc, Undo::Fallen);
         if self.flags_matter(pc) {
             self.code.spill(Gpr::RAX, Scratch::C);

@@ -1,5 +1,6 @@
 //! The engine of the process: the cache, and the threads that run in it.
 
+pub mod by_instruction;
 pub mod calling;
 pub mod enter;
 pub mod observer;
@@ -15,6 +16,7 @@ use crate::{
     probes::{filter::IpSet, mode::Mode},
     threads::{books::Books, thread::Thread},
 };
+use by_instruction::Divided;
 use observer::Observer;
 
 /// The engine.
@@ -22,6 +24,8 @@ pub struct Engine {
     pub cache: Cache,
     pub visit: Visit,
     pub observer: &'static dyn Observer,
+    /// `None` where nobody asks for counts by instruction.
+    by_instruction: Option<Divided>,
     threads: Vec<Attached>,
 }
 
@@ -51,7 +55,8 @@ unsafe impl Send for Engine {}
 
 /// Makes the engine available.
 pub fn install(cache: Cache, observer: &'static dyn Observer) {
-    *ENGINE.lock() = Some(Engine { cache, visit: Visit::default(), observer, threads: Vec::new() });
+    *ENGINE.lock() =
+        Some(Engine { cache, visit: Visit::default(), observer, by_instruction: None, threads: Vec::new() });
     observer::tell_it_to(observer);
 }
 
@@ -88,6 +93,12 @@ pub fn leave_uncounted(range: Range<u64>) {
 /// on. Must be called before the first thread is attached. Signals must be blocked.
 pub fn count_in_memory() {
     with(|engine| engine.cache.counts_in_registers = false);
+}
+
+/// Tells the observer what the process executes by instruction, too. Must be called before the first thread is attached. Signals
+/// must be blocked.
+pub fn count_by_instruction() {
+    with(|engine| engine.by_instruction = Some(Divided::default()));
 }
 
 /// Calls `work` with the engine, under its lock. Signals must be blocked.
@@ -130,6 +141,7 @@ impl Engine {
 
     /// An arena is about to be reused: each thread keeps what it has counted there.
     pub fn fold(&mut self, arena: usize) {
+        self.divide_at_last(arena);
         if let Some(code) = self.cache.arenas.get(arena) {
             each_mut(&self.threads).for_each(|books| books.fold(arena, code));
         }
@@ -142,6 +154,8 @@ impl Engine {
 
     /// Adds the calling thread to the list.
     pub fn add(&mut self, thread: Box<Thread>) {
+        let mut thread = thread;
+        thread.corrections = self.by_instruction.is_some().then(Box::default);
         let books = thread.books;
         self.threads.push(Attached { thread: Box::into_raw(thread), books });
     }
@@ -149,14 +163,22 @@ impl Engine {
     /// Removes the thread with this number from the list.
     pub fn take_by_tid(&mut self, tid: u32) -> Option<*mut Thread> {
         let index = self.threads().position(|books| books.clock.tid() == tid)?;
-        Some(self.threads.swap_remove(index).thread)
+        Some(self.remove(index).thread)
     }
 
     /// Removes a thread from the list, after which only the thread itself knows it. False where it is not in the
     /// list.
     pub fn take(&mut self, books: NonNull<Books>) -> bool {
         let index = self.threads.iter().position(|known| known.books == books);
-        index.map(|index| self.threads.swap_remove(index)).is_some()
+        index.map(|index| self.remove(index)).is_some()
+    }
+
+    fn remove(&mut self, index: usize) -> Attached {
+        let removed = self.threads.swap_remove(index);
+        let mut books = removed.books;
+        // SAFETY: the thread keeps them until it has left the engine; changed under the engine's lock, which we hold.
+        self.keep_counts_of(unsafe { books.as_mut() });
+        removed
     }
 
     /// Makes the exits of all threads lead to `passage`, and native functions return to where they were called.
@@ -185,6 +207,12 @@ impl Engine {
 
     /// Tells the observer what every thread has executed.
     pub fn ending(&mut self) {
+        // First: threads that run on count meanwhile, and what instructions have counted must be in the totals.
+        let mut executed = self.executed().peekable();
+        if executed.peek().is_some() {
+            self.observer.executed(&mut executed);
+        }
+        drop(executed);
         let codes = self.cache.arenas.all();
         let mut threads = self.threads().map(|books| (books.name, books.totals(codes)));
         self.observer.ending(&mut threads);

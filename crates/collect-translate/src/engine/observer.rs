@@ -10,7 +10,12 @@ use carom_base_insn::Registers;
 
 use crate::{
     lane::registers::number::RSP,
-    probes::{batch::Batch, strata::DrawnAs, timed, totals::Totals},
+    probes::{
+        batch::Batch,
+        strata::DrawnAs,
+        timed,
+        totals::{Counts, Totals},
+    },
     threads::{
         calls::Obstacle,
         stamp,
@@ -62,6 +67,11 @@ pub trait Observer: Sync {
     /// The process is about to end, or to try to execute another program. `threads` has what each thread has
     /// executed, by the name that was given to [`attach`](crate::attach).
     fn ending(&self, threads: &mut dyn Iterator<Item = (u64, Totals)>);
+
+    /// What the process has executed since the last call, by the addresses of instructions: called before
+    /// [`ending`](Self::ending), where [`count_by_instruction`](crate::count_by_instruction) asked for it. All calls together have
+    /// what all threads have executed.
+    fn executed(&self, _instructions: &mut dyn Iterator<Item = (u64, Counts)>) {}
 
     /// The calling thread is about to end by a system call of the program, after executing this much. It is no longer
     /// attached.

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     engine::Engine,
-    probes::units::Units,
+    probes::{totals::Counts, units::Units},
     threads::{explicit::Explicit, thread::Thread},
 };
 
@@ -22,12 +22,14 @@ pub fn count(engine: &mut Engine, thread: &mut Thread, what: Units) {
     code.count(thread.lane, what.id, -(found.len() as i64));
     for access in &found {
         // A unit has no fixed number of bytes where it depends on registers.
+        let mut more = Counts::default();
         if access.kind.reads() {
-            thread.extra.loaded_bytes += i64::from(access.width) - i64::from(unit.loaded_bytes);
+            more.loaded_bytes = i64::from(access.width) - i64::from(unit.loaded_bytes);
         }
         if access.kind.writes() {
-            thread.extra.stored_bytes += i64::from(access.width) - i64::from(unit.stored_bytes);
+            more.stored_bytes = i64::from(access.width) - i64::from(unit.stored_bytes);
         }
+        thread.correct(what.pc, &more);
     }
     if what.is_due(&engine.cache, thread) {
         sample(engine, thread, what);

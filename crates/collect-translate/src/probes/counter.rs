@@ -2,7 +2,7 @@
 
 use carom_base_insn::{Iteration, StaticAccess};
 
-use super::totals::Totals;
+use super::totals::Counts;
 use crate::decode::block::{Block, Packed, Sums};
 
 /// What a counter's units are.
@@ -47,9 +47,9 @@ impl Counter {
     }
 
     /// Adds the counts of this many units.
-    pub fn add(&self, units: i64, totals: &mut Totals) {
-        totals.add(units, &self.sums());
-        totals.branches_taken -= self.falls(units);
+    pub fn add(&self, units: i64, counts: &mut Counts) {
+        counts.add(units, &self.sums());
+        counts.branches_taken -= self.falls(units);
     }
 
     /// The number of branches that fell through, for this many units.

@@ -6,6 +6,7 @@
 //!   loaded - its value. The effects of one execution (instructions, loads, bytes, calls) are known when it is
 //!   translated, so totals are a dot product that any thread can compute at any time. Iterations of string
 //!   instructions and active lanes of vectors have counters of their own, from which their number is subtracted.
+//! - **Counts by instruction** ([`by_instruction`]): the same effects, divided among the instructions of a block when somebody asks.
 //! - **Samples** ([`strata`], [`countdown`]). The same counter passes zero at the next sample, so counts and samples
 //!   together cost one instruction. (A single countdown for all accesses, literally every 1000th, put 6000 samples on
 //!   the store of a loop and none on its load. And counting in one place made prototypes 1.2-4.6 times slower than
@@ -15,6 +16,7 @@
 //! - **Coverage** ([`coverage`]): the part of a thread's time that it spent in the cache.
 
 pub mod batch;
+pub mod by_instruction;
 pub mod countdown;
 pub mod counter;
 pub mod coverage;

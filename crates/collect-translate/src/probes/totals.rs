@@ -1,11 +1,13 @@
 //! Exact counts.
 
+use std::ops::{Deref, DerefMut};
+
 use super::coverage::Coverage;
 use crate::decode::block::Sums;
 
-/// The counts of a thread. Signed, because a part may be a correction.
+/// What a thread, or one instruction, has executed. Signed, because a part may be a correction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct Counts {
     /// Instructions; a repeated string instruction is one.
     pub instructions: i64,
     /// Loads: one per operand read, iteration of a repeated instruction, active lane of a gather or masked load.
@@ -28,11 +30,16 @@ pub struct Totals {
     pub atomics: i64,
     /// System calls.
     pub system_calls: i64,
-    /// The part of the thread's time that was counted.
-    pub coverage: Coverage,
 }
 
-impl Totals {
+impl Counts {
+    /// `sums`, `times` times.
+    pub fn of(times: i64, sums: &Sums) -> Self {
+        let mut counts = Self::default();
+        counts.add(times, sums);
+        counts
+    }
+
     /// Adds `sums`, `times` times.
     pub fn add(&mut self, times: i64, sums: &Sums) {
         self.instructions += times * i64::from(sums.instructions);
@@ -48,6 +55,21 @@ impl Totals {
         self.system_calls += times * i64::from(sums.system_calls);
     }
 
+    /// Adds the counts of `other`.
+    pub fn join(&mut self, other: &Self) {
+        self.instructions += other.instructions;
+        self.loads += other.loads;
+        self.stores += other.stores;
+        self.loaded_bytes += other.loaded_bytes;
+        self.stored_bytes += other.stored_bytes;
+        self.branches += other.branches;
+        self.branches_taken += other.branches_taken;
+        self.calls += other.calls;
+        self.returns += other.returns;
+        self.atomics += other.atomics;
+        self.system_calls += other.system_calls;
+    }
+
     /// Subtracts the counts of `other`.
     pub fn subtract(&mut self, other: &Self) {
         self.instructions -= other.instructions;
@@ -61,5 +83,28 @@ impl Totals {
         self.returns -= other.returns;
         self.atomics -= other.atomics;
         self.system_calls -= other.system_calls;
+    }
+}
+
+/// The counts of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// What it has executed.
+    pub counts: Counts,
+    /// The part of the thread's time that was counted.
+    pub coverage: Coverage,
+}
+
+impl Deref for Totals {
+    type Target = Counts;
+
+    fn deref(&self) -> &Counts {
+        &self.counts
+    }
+}
+
+impl DerefMut for Totals {
+    fn deref_mut(&mut self) -> &mut Counts {
+        &mut self.counts
     }
 }

@@ -25,6 +25,7 @@ use crate::{
     probes::{
         counter::{Counter, Unit},
         hook::Hook,
+        totals::Counts,
         units::Units,
     },
     threads::thread::{Thread, loads_and_stores},
@@ -41,7 +42,9 @@ pub fn take_back(engine: &mut Engine, thread: &mut Thread, found: &Found, contex
         }
         Place::Fragment(address) => {
             let mark = engine.cache.mark(address);
-            thread.extra.branches_taken += mark.map_or(0, |mark| mark.undo.branches_to_count());
+            if let Some(mark) = mark {
+                thread.fall(mark.pc, -mark.undo.branches_to_count());
+            }
             let left = iterations(&mut engine.cache, thread, address, &found.original);
             let rest = Rest::at(&mut engine.cache, address);
             streamed::take_back(&mut engine.cache, thread, address, &found.original, rest.as_ref(), left);
@@ -70,7 +73,7 @@ pub fn ahead(engine: &mut Engine, found: &Found, context: &ucontext_t) -> i64 {
             let Some(rest) = Rest::at(cache, address) else { return left.unwrap_or_default() };
             let (counter_at, id) = rest.counter;
             let rest_of_block = match (&rest.part, cache.arenas.at(counter_at)) {
-                (Some(part), _) => part.accesses(),
+                (Some(part), _) => part.iter().map(|(_, sums)| sums.accesses()).sum(),
                 (None, Some((_, code))) => accesses_of(code, id),
                 (None, None) => 0,
             };
@@ -94,9 +97,7 @@ pub fn take_back_one(engine: &mut Engine, thread: &mut Thread, pc: u64) {
     if let Some(block) = Block::decode(pc, code, &mut engine.cache.accesses)
         && let Some(first) = block.instructions.first()
     {
-        let mut sums = Sums::default();
-        sums.add(first);
-        thread.correct(-1, &sums);
+        thread.correct(pc, &Counts::of(-1, &first.sums()));
     }
 }
 
@@ -138,8 +139,8 @@ pub fn last_counter(code: &Code, address: u64, unit: Unit) -> Option<(u64, Count
 pub struct Rest {
     /// An address in the counter's arena, and the counter's number.
     counter: (u64, u64),
-    /// The end of the block; `None` for the whole block.
-    part: Option<Sums>,
+    /// The end of the block, by instruction; `None` for the whole block.
+    part: Option<Vec<(u64, Sums)>>,
     /// The lanes of its first instruction were counted.
     pub lanes_counted: bool,
     /// The hook of its first instruction, if it was reached.
@@ -183,12 +184,11 @@ impl Rest {
             pc = mark.pc;
         }
         let to_come = |decoded: &&Decoded| decoded.instruction.ip() >= pc;
-        let mut part = Sums::default();
-        block.instructions.iter().filter(to_come).for_each(|decoded| part.add(decoded));
+        let of_one = |decoded: &Decoded| (decoded.instruction.ip(), decoded.sums());
         let first = block.instructions.iter().find(to_come);
         inside.then_some(Self {
             counter: (at, id),
-            part: (pc != counter.pc).then_some(part),
+            part: (pc != counter.pc).then(|| block.instructions.iter().filter(to_come).map(of_one).collect()),
             lanes_counted: first.is_some_and(|decoded| decoded.statics.lanes)
                 && (lanes_added || matches!(behind, Some(Hook::Lanes { .. }))),
             behind,
@@ -198,7 +198,9 @@ impl Rest {
     fn take_back(&self, cache: &Cache, thread: &mut Thread) {
         let (address, id) = self.counter;
         match (&self.part, cache.arenas.at(address)) {
-            (Some(part), _) => thread.correct(-1, part),
+            (Some(part), _) => {
+                part.iter().for_each(|(ip, sums)| thread.correct(*ip, &Counts::of(-1, sums)));
+            }
             // As if it had never begun, so that its samples stay the same, too.
             (None, Some((_, code))) => thread.uncount(code, id),
             (None, None) => {}
@@ -239,7 +241,7 @@ fn lanes_to_come(cache: &mut Cache, original: &Original, context: &ucontext_t) -
 /// Takes these lanes back.
 fn lanes(cache: &mut Cache, thread: &mut Thread, original: &Original, context: &ucontext_t) {
     let left = lanes_to_come(cache, original, context);
-    left.iter().for_each(|access| thread.correct(-1, &sums(access)));
+    left.iter().for_each(|access| thread.correct(original.rip, &Counts::of(-1, &sums(access))));
     if cache.mode_at(original.rip).streams() {
         thread.take_accesses_back(left.len());
     }

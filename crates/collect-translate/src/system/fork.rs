@@ -53,6 +53,7 @@ fn begin(engine: &mut Engine, thread: &mut Thread, copies: Option<Vec<ArenaCopy>
         return leave(thread, next, Leave::NoMemory);
     }
     thread.begin_in_child(engine.cache.arenas.all());
+    engine.divide_anew();
     engine.cache.ahead.begin_in_child();
 }
 

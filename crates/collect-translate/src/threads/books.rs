@@ -16,7 +16,12 @@ use crate::{
     blocks::{code::Code, passages, place::Place},
     lane::slots::Slots,
     memory::{LaneId, program},
-    probes::{countdown::Countdowns, coverage::Clock, totals::Totals},
+    probes::{
+        by_instruction::ByInstruction,
+        countdown::Countdowns,
+        coverage::Clock,
+        totals::{Counts, Totals},
+    },
 };
 
 /// A native function that was called from the cache and has not returned yet.
@@ -36,7 +41,9 @@ pub struct Books {
     pub slots: NonNull<Slots>,
     /// Counts that are not in counters: bytes that depend on registers, and corrections for blocks that were left
     /// half way.
-    pub extra: Totals,
+    pub extra: Counts,
+    /// The same by instruction since that was last told, without what was folded; `None` where nobody asks.
+    pub corrections: Option<Box<ByInstruction>>,
     /// By arena.
     pub countdowns: Vec<Countdowns>,
     /// How many arenas had been retired when the thread was last known to be in none of them (`engine::room`).
@@ -58,7 +65,8 @@ impl Books {
             lane,
             name,
             slots,
-            extra: Totals::default(),
+            extra: Counts::default(),
+            corrections: None,
             countdowns: Vec::new(),
             seen: 0,
             native_calls: Vec::new(),
@@ -116,14 +124,30 @@ impl Books {
 
     /// What the thread has executed.
     pub fn totals(&self, codes: &[Code]) -> Totals {
-        let mut totals = Totals { coverage: self.clock.coverage(), ..self.extra };
+        let mut counts = self.extra;
         for (arena, code) in codes.iter().enumerate() {
             for (id, counter) in (0..).zip(code.counters()) {
-                counter.add(self.units(Place { arena, code, id }), &mut totals);
+                counter.add(self.units(Place { arena, code, id }), &mut counts);
             }
-            totals.branches_taken -= code.falls(self.lane);
+            counts.branches_taken -= code.falls(self.lane).sum::<i64>();
         }
-        totals
+        Totals { counts, coverage: self.clock.coverage() }
+    }
+
+    /// Changes what the instruction at `ip` has counted beyond its counters.
+    pub fn correct(&mut self, ip: u64, change: &Counts) {
+        self.extra.join(change);
+        if let Some(corrections) = &mut self.corrections {
+            corrections.at(ip).join(change);
+        }
+    }
+
+    /// The branch in front of `behind` was counted as taken, and has fallen through this often.
+    pub fn fall(&mut self, behind: u64, times: i64) {
+        self.extra.branches_taken -= times;
+        if let Some(corrections) = &mut self.corrections {
+            corrections.fall(behind, times);
+        }
     }
 
     /// The number of units that a counter has counted.
@@ -138,7 +162,7 @@ impl Books {
         for (id, counter) in (0..).zip(code.counters()) {
             counter.add(self.units(Place { arena, code, id }), &mut self.extra);
         }
-        self.extra.branches_taken -= code.falls(self.lane);
+        self.extra.branches_taken -= code.falls(self.lane).sum::<i64>();
         if let Some(countdowns) = self.countdowns.get_mut(arena) {
             *countdowns = Countdowns::default();
         }

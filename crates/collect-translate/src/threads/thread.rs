@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     blocks::{code::Code, exact, passages},
-    decode::{block::Sums, restartable},
+    decode::restartable,
     lane::{records, slots::Slots},
     memory::Lanes,
     probes::{coverage::Clock, strata::DrawnAs, units::Comparison},
@@ -144,7 +144,7 @@ impl Thread {
         // The countdowns continue where they are, but with other draws than the parent's.
         self.random ^= u64::from(self.clock.tid()) << 32;
         let parents = self.totals(codes);
-        self.extra.subtract(&parents);
+        self.extra.subtract(&parents.counts);
         // Its parent hands over the parent's stream.
         self.turn = Arc::default();
         self.slots().position = records::EMPTY;
@@ -213,13 +213,9 @@ impl Thread {
     /// in front of it has been executed.
     pub fn uncount(&mut self, code: &Code, id: u64) {
         code.count(self.lane, id, 1);
-        let falls = code.counters().get(id as usize).map_or(0, |counter| counter.falls(1));
-        self.extra.branches_taken -= falls;
-    }
-
-    /// Takes back the counts of a block that was not executed (`times` -1), or the reverse.
-    pub fn correct(&mut self, times: i64, sums: &Sums) {
-        self.extra.add(times, sums);
+        if let Some(counter) = code.counters().get(id as usize) {
+            self.fall(counter.pc, counter.falls(1));
+        }
     }
 
     /// Notes one access of an instruction that makes these, to report it to the observer. `ahead`: loads and stores

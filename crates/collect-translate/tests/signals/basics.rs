@@ -7,10 +7,10 @@ use std::sync::{
 
 use carom_base::Access;
 use carom_base_insn::Registers;
-use carom_collect_translate::{Batch, DrawnAs, Observer, Totals, bound_cache};
+use carom_collect_translate::{Batch, Counts, DrawnAs, Observer, Totals, bound_cache};
 use libc::{SA_NODEFER, SA_ONSTACK, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIGALRM, SIGUSR1, SIGUSR2};
 
-use crate::support::{begin, counted, unsignalled};
+use crate::support::{begin, counted, note_executed, unsignalled};
 
 pub type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::ucontext_t);
 
@@ -112,6 +112,10 @@ impl Observer for Raiser {
     }
 
     fn ending(&self, _: &mut dyn Iterator<Item = (u64, Totals)>) {}
+
+    fn executed(&self, instructions: &mut dyn Iterator<Item = (u64, Counts)>) {
+        note_executed(instructions);
+    }
 
     fn streamed(&self, _: u64, batch: &Batch<'_>) {
         batch.for_each(|access| {

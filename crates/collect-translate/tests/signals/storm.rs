@@ -9,7 +9,7 @@ use super::{
     basics::{RAISE_AT_SAMPLES, STREAMED, Timer, install, turn},
     mix::{Buffer, gathers, masked, mix},
 };
-use crate::support::{Function, counted};
+use crate::support::{Function, counted, executed, sum};
 
 static SIGNALS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
@@ -61,6 +61,7 @@ fn check(function: Function, rounds: u64, least: i64) {
     for period_us in (501..).step_by(7).take(20) {
         SIGNALS.store(0, Relaxed);
         STREAMED.iter().for_each(|count| count.store(0, Relaxed));
+        executed();
         let (found, stormy) = {
             let timer = Timer::start(libc::CLOCK_MONOTONIC, SIGUSR1, period_us);
             let run = counted(function, rounds, buffer.address());
@@ -75,6 +76,11 @@ fn check(function: Function, rounds: u64, least: i64) {
             numbers(&stormy),
             with_signals(&quiet, counted),
             "{counted} signals, one per {period_us} us"
+        );
+        assert_eq!(
+            sum(&executed()),
+            stormy.counts,
+            "by instruction, {counted} signals, one per {period_us} us"
         );
         if crate::MODE == Mode::Stream {
             let streamed = [&STREAMED[0], &STREAMED[1]].map(|count| count.load(Relaxed) as i64);

@@ -16,7 +16,9 @@ use std::{
 
 use carom_base::Access;
 use carom_base_insn::Registers;
-use carom_collect_translate::{DrawnAs, Mode, Observer, Totals, attach, detach, enter, start};
+use carom_collect_translate::{
+    Counts, DrawnAs, Mode, Observer, Totals, attach, count_by_instruction, detach, enter, start, tell_totals,
+};
 
 pub type Function = unsafe extern "C" fn(u64, u64) -> u64;
 
@@ -25,6 +27,9 @@ pub static ENDED: Mutex<Vec<Totals>> = Mutex::new(Vec::new());
 
 /// Where the instructions of all threads are added up when the process ends: a word that processes share, or 0.
 pub static ENDING: AtomicU64 = AtomicU64::new(0);
+
+/// What instructions have executed, as the engine told it since the last call of [`executed`].
+static EXECUTED: Mutex<Vec<(u64, Counts)>> = Mutex::new(Vec::new());
 
 pub struct Tester;
 
@@ -44,6 +49,10 @@ impl Observer for Tester {
         }
     }
 
+    fn executed(&self, instructions: &mut dyn Iterator<Item = (u64, Counts)>) {
+        note_executed(instructions);
+    }
+
     fn thread_ending(&self, _: u64, totals: &Totals) {
         ENDED.lock().expect("nobody panics with it").push(*totals);
     }
@@ -55,6 +64,24 @@ impl Observer for Tester {
     fn forked(&self, _: bool) {
         heap::HEAP.unlock();
     }
+}
+
+/// For observers: notes what instructions have executed.
+pub fn note_executed(instructions: &mut dyn Iterator<Item = (u64, Counts)>) {
+    EXECUTED.lock().expect("nobody panics with it").extend(instructions);
+}
+
+/// What instructions have executed in all threads since the last call, by address.
+pub fn executed() -> Vec<(u64, Counts)> {
+    unsignalled(tell_totals);
+    std::mem::take(&mut EXECUTED.lock().expect("nobody panics with it"))
+}
+
+/// The sum of these counts.
+pub fn sum(instructions: &[(u64, Counts)]) -> Counts {
+    let mut all = Counts::default();
+    instructions.iter().for_each(|(_, counts)| all.join(counts));
+    all
 }
 
 /// Calls `function(a, b)` in the cache, and returns the counts. One at a time: other threads of the test harness
@@ -83,6 +110,7 @@ pub fn begin(mode: Mode, observer: &'static dyn Observer) {
     ENGINE.call_once(|| {
         let native = back as *const () as u64;
         start(mode, iter::once(native..native + 64).collect(), observer).expect("an engine");
+        unsignalled(count_by_instruction);
     });
 }
 
