@@ -9,13 +9,15 @@ use crate::chunk::Kind;
 use crate::error::StoreError;
 use crate::fuzzing::{Decoded, decode_rows};
 use crate::read::Recording;
-use crate::rows::{FootprintRow, HeapObject, Name, PlaceCounts, Row, Stack, StreamFrame};
+use crate::rows::{
+    CounterRow, FootprintRow, HeapObject, InstructionCounts, Name, PlaceCounts, Row, Stack, StreamFrame,
+};
 use crate::rules::{Findings, RowContext};
 use crate::write::{AnyTable, create_table};
 
 /// Every table that a writer fills, one line each. Rows are written and checked in this order: what others refer to comes
 /// first.
-pub const TABLES: [Table; 8] = [
+pub const TABLES: [Table; 9] = [
     Table::of::<Stack>(),
     Table::of::<HeapObject>(),
     Table::of::<Sample>(),
@@ -24,10 +26,12 @@ pub const TABLES: [Table; 8] = [
     Table::of::<ReuseCell>(),
     Table::of::<StreamFrame>(),
     Table::of::<FootprintRow>(),
+    Table::of::<CounterRow>(),
 ];
 
 /// Those that are stored after the writer has finished, and that the manifest does not list.
-pub const LATER: [Table; 2] = [Table::of::<Name>(), Table::of::<PlaceCounts>()];
+pub const LATER: [Table; 3] =
+    [Table::of::<Name>(), Table::of::<PlaceCounts>(), Table::of::<InstructionCounts>()];
 
 /// All tables of a recording.
 pub fn all() -> impl Iterator<Item = Table> {

@@ -85,6 +85,9 @@ pub struct Manifest {
     /// Whose caches were simulated on its accesses, where some were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<SimulatedInfo>,
+    /// The counters of the kernel that were read while the program ran, by name, in the order of their numbers in rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<String>,
     /// Where.
     pub machine: MachineInfo,
     /// The MPI rank, where there is one.
@@ -122,6 +125,7 @@ impl Default for Manifest {
             usage: None,
             series: None,
             simulated: None,
+            counters: Vec::new(),
             machine: MachineInfo::default(),
             rank: None,
             processes: Vec::new(),

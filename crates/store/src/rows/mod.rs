@@ -1,8 +1,10 @@
 //! How rows become columns and back.
 
 mod access;
+mod counter;
 mod event;
 mod footprint;
+mod instruction;
 mod name;
 mod object;
 mod place;
@@ -15,7 +17,9 @@ mod stream_frame;
 use std::fmt;
 
 use access::{Accesses, check_access, encode_accesses, share_line};
+pub use counter::CounterRow;
 pub use footprint::FootprintRow;
+pub use instruction::InstructionCounts;
 pub use name::{About, Name, Question};
 pub use object::HeapObject;
 pub use place::PlaceCounts;

@@ -44,6 +44,11 @@ impl<'a> Run<'a> {
         usize::try_from(id.0).is_ok_and(|index| index < self.manifest.processes.len())
     }
 
+    /// Whether the manifest has a name for the counter.
+    pub fn knows_counter(&self, counter: u32) -> bool {
+        usize::try_from(counter).is_ok_and(|index| index < self.manifest.counters.len())
+    }
+
     /// False only where the topology is known and does not have it.
     pub fn may_have_cpu(&self, cpu: Cpu) -> bool {
         let cpus = &self.manifest.machine.cpus;

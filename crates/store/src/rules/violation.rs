@@ -104,6 +104,9 @@ pub enum Rule {
     /// The machine has no such processor.
     #[error("no processor {}", .0.0)]
     UnknownCpu(Cpu),
+    /// The manifest has no name for the counter.
+    #[error("no counter {0}")]
+    UnknownCounter(u32),
     /// The call path is not in the recording.
     #[error("no stack {:#x}", .0.0)]
     UnknownStack(StackId),

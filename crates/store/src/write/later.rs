@@ -1,4 +1,4 @@
-//! Rows that are stored once the recording has ended: names, and counts by place.
+//! Rows that are stored once the recording has ended: names, counts by place, and by instruction.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::table::CHUNK_BYTES;
 use crate::chunk::{self, ColumnWriter};
 use crate::error::StoreError;
 use crate::replace::replace;
-use crate::rows::{Name, PlaceCounts, Row};
+use crate::rows::{InstructionCounts, Name, PlaceCounts, Row};
 
 /// Stores names in the recording in `dir`, instead of those that were stored before. A reader sees the old ones or the new
 /// ones, whole. The manifest does not list them: it was finished before.
@@ -24,6 +24,14 @@ pub fn store_names(dir: &Path, names: &[Name]) -> Result<(), StoreError> {
 /// [`StoreError::Io`] where the file cannot be written.
 pub fn store_places(dir: &Path, places: &[PlaceCounts]) -> Result<(), StoreError> {
     store(dir, places)
+}
+
+/// Stores counts by instruction in the recording in `dir`, as [`store_names`] stores names.
+///
+/// # Errors
+/// [`StoreError::Io`] where the file cannot be written.
+pub fn store_instructions(dir: &Path, instructions: &[InstructionCounts]) -> Result<(), StoreError> {
+    store(dir, instructions)
 }
 
 fn store<R: Row>(dir: &Path, rows: &[R]) -> Result<(), StoreError> {

@@ -14,7 +14,7 @@ use crate::fresh::DIR_MODE;
 use crate::manifest::{self, MANIFEST_NAME, Manifest};
 use crate::rows::{Row, Stack};
 use crate::tables::{TABLES, index_of};
-pub use later::{store_names, store_places};
+pub use later::{store_instructions, store_names, store_places};
 use table::Table;
 pub use table::{AnyTable, create_table};
 

@@ -14,7 +14,9 @@ mod samples;
 mod stacks;
 
 use carom_base::{Nanos, ReuseCell, ReuseEvent, Sample, SharingEvent, ThreadId};
-use carom_store::{FootprintRow, HeapObject, Name, Row, Rule, Stack, StreamFrame, Violation, check};
+use carom_store::{
+    CounterRow, FootprintRow, HeapObject, Name, Row, Rule, Stack, StreamFrame, Violation, check,
+};
 use common::{Small, small};
 
 const MANIFEST: &str = "manifest.json";
@@ -26,6 +28,7 @@ const REUSE: &str = ReuseEvent::KIND.file_name();
 const CELLS: &str = ReuseCell::KIND.file_name();
 const ACCESSES: &str = StreamFrame::KIND.file_name();
 const MEMORY: &str = FootprintRow::KIND.file_name();
+const COUNTERS: &str = CounterRow::KIND.file_name();
 const NAMES: &str = Name::KIND.file_name();
 
 /// Changes the good recording, and expects exactly these broken rules of one file: of row 0, or of no row in

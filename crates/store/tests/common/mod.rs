@@ -13,8 +13,9 @@ use carom_base_stream::{
     frame::{BatchHead, Encoder, split},
 };
 use carom_store::{
-    About, CpuInfo, Exit, FootprintRow, HeapObject, Manifest, MappingInfo, ModuleInfo, Name, PlaceCounts,
-    ProcessInfo, Question, Stack, StreamFrame, ThreadInfo, Writer, store_names, store_places,
+    About, CounterRow, CpuInfo, Exit, FootprintRow, HeapObject, InstructionCounts, Manifest, MappingInfo,
+    ModuleInfo, Name, PlaceCounts, ProcessInfo, Question, Stack, StreamFrame, ThreadInfo, Writer,
+    store_instructions, store_names, store_places,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -32,8 +33,10 @@ pub struct Small {
     pub cells: Vec<ReuseCell>,
     pub accesses: Vec<StreamFrame>,
     pub memory: Vec<FootprintRow>,
+    pub counters: Vec<CounterRow>,
     pub names: Vec<Name>,
     pub places: Vec<PlaceCounts>,
+    pub instructions: Vec<InstructionCounts>,
 }
 
 /// One second from 1000 s on, one process, two threads, two processors. Thread 0 writes bytes 0 to 7 of a
@@ -79,6 +82,7 @@ pub fn small() -> Small {
     Small {
         manifest: Manifest {
             command: "share".to_owned(),
+            counters: ["page-faults", "context-switches"].map(str::to_owned).into(),
             argv: vec!["./app".to_owned()],
             program: "app".to_owned(),
             started_unix_s: 1.7e9,
@@ -179,10 +183,22 @@ pub fn small() -> Small {
             stored_bytes: 24,
             ..PlaceCounts::default()
         }],
+        instructions: vec![InstructionCounts {
+            process,
+            ip: write.ip,
+            instructions: 3,
+            stores: 3,
+            stored_bytes: 24,
+            ..InstructionCounts::default()
+        }],
         stacks: vec![path],
         memory: vec![
             FootprintRow { time: at(500_000), resident: 1 << 20, reserved: 5 << 20 },
             FootprintRow { time: at(900_000), resident: 2 << 20, reserved: 5 << 20 },
+        ],
+        counters: vec![
+            CounterRow { time: at(500_000), counter: 0, count: 70 },
+            CounterRow { time: at(500_000), counter: 1, count: 3 },
         ],
     }
 }
@@ -225,9 +241,14 @@ impl Small {
             writer.push(row);
             writer.flush();
         }
+        for row in self.counters.chunks(1) {
+            writer.push(row);
+            writer.flush();
+        }
         writer.finish(self.manifest.clone()).unwrap();
         store_names(&dir, &self.names).unwrap();
         store_places(&dir, &self.places).unwrap();
+        store_instructions(&dir, &self.instructions).unwrap();
         (parent, dir)
     }
 }
