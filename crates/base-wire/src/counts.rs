@@ -38,8 +38,47 @@ impl Count {
     pub const COUNT: usize = 11;
 }
 
+/// What an instruction has executed in all threads of its process: a record of `PID.STARTED.counts`. All records of an instruction
+/// together are what it has executed, so a part may be negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstructionRecord {
+    /// The instruction's address.
+    pub ip: u64,
+    /// By [`Count`].
+    pub counts: [i64; Count::COUNT],
+}
+
+impl InstructionRecord {
+    /// The bytes of a record.
+    pub const BYTES: usize = 8 * (1 + Count::COUNT);
+
+    /// The record's bytes.
+    pub fn encode(&self) -> impl Iterator<Item = u8> {
+        std::iter::once(self.ip as i64).chain(self.counts).flat_map(i64::to_le_bytes)
+    }
+
+    /// The inverse of [`Self::encode`].
+    pub fn decode(bytes: &[u8; Self::BYTES]) -> Self {
+        let mut words = bytes.as_chunks().0.iter().copied().map(i64::from_le_bytes);
+        let ip = words.next().unwrap_or_default() as u64;
+        Self { ip, counts: std::array::from_fn(|_| words.next().unwrap_or_default()) }
+    }
+}
+
 /// Room for future counts.
 pub const COUNT_WORDS: usize = 16;
 
 /// The value in [`crate::SlotHeader::counts`] of a count that this agent does not make.
 pub const NOT_COUNTED: u64 = u64::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_back() {
+        let record = InstructionRecord { ip: u64::MAX - 7, counts: std::array::from_fn(|n| 3 - n as i64) };
+        let bytes: Vec<u8> = record.encode().collect();
+        assert_eq!(InstructionRecord::decode(&bytes.try_into().unwrap()), record);
+    }
+}

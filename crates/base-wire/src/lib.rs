@@ -9,6 +9,7 @@
 //! - `PID.STARTED.journal`: text lines about the process and those that it forked ([`journal`]).
 //! - `PID.STARTED.cells`: records of counts ([`Record::Cell`]), appended: more at a time than a ring holds.
 //! - `PID.STARTED.accesses`: all accesses, where they are kept, as frames of a stream (`carom-base-stream`), appended.
+//! - `PID.STARTED.counts`: counts by instruction, where they are asked for ([`InstructionRecord`]), appended.
 //!
 //! Every number is little-endian as on x86-64. **Bump [`VERSION`] with every change** of a layout, a counter's
 //! meaning or a record: both sides refuse another version.
@@ -27,6 +28,7 @@
 //! | 10 | what is asked for in the file `settings`, with a section for each detector |
 //! | 11 | names of generated code and of variables on stacks |
 //! | 12 | periods that follow the program: in the settings, in the control page, in records of samples |
+//! | 15 | `.counts` files |
 #![forbid(unsafe_code)]
 
 mod common;
@@ -40,7 +42,7 @@ mod settings;
 pub use carom_base::{Counter, Leave};
 pub use common::{COMMON_BOARDS, COMMON_FILE, COMMON_PUBLISHERS, CommonHeader, MOST_SEGMENTS};
 pub use control::{CONTROL_FILE, Control};
-pub use counts::{COUNT_WORDS, Count, NOT_COUNTED};
+pub use counts::{COUNT_WORDS, Count, InstructionRecord, NOT_COUNTED};
 pub use record::{DecodeError, MAX_RECORD_WORDS, MAX_STACK_FRAMES, Record, Stack, decode, encode};
 pub use segment::{
     Fate, Left, RING_WORDS, SEGMENT_MAGIC, SLOT_BYTES, SLOT_HEADER_BYTES, STATE_OFFSET, SegmentHeader,
@@ -52,7 +54,7 @@ pub use settings::{
 };
 
 /// The version of everything in this crate.
-pub const VERSION: u32 = 14;
+pub const VERSION: u32 = 15;
 
 /// A file whose inode names the calling process's PID namespace.
 pub const PID_NAMESPACE: &std::ffi::CStr = c"/proc/self/ns/pid";

@@ -40,6 +40,7 @@ pub struct Session {
     is_in_parents_journal: bool,
     cells: CString,
     kept: CString,
+    counts: CString,
     control: &'static Control,
     /// What the host asked for.
     pub settings: Settings,
@@ -192,6 +193,7 @@ impl Session {
             is_in_parents_journal: forked_by.is_some(),
             cells: c_path(&dir.join(format!("{stem}.cells")))?,
             kept: c_path(&dir.join(format!("{stem}.accesses")))?,
+            counts: c_path(&dir.join(format!("{stem}.counts")))?,
             stem,
             control,
             settings,
@@ -265,6 +267,11 @@ impl Session {
     /// Writes accesses that are to be kept. False where that fails. Signal-safe.
     pub fn append_kept(&self, words: &[u8]) -> bool {
         file::append(&self.kept, [words])
+    }
+
+    /// Writes counts by instruction, whole records. False where that fails.
+    pub fn append_counts(&self, records: &[u8]) -> bool {
+        file::append(&self.counts, [records])
     }
 
     /// Whether nothing was written into any ring. Most children of a fork end before their first sample. Signal-safe.

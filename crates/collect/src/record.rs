@@ -9,7 +9,7 @@ use std::{
 
 use carom_base_sys::child::{self, ExitWatch};
 use carom_base_wire::{Engine, Settings};
-use carom_store::{Exit, Manifest, SeriesInfo, StoreError, Writer, fresh_dir};
+use carom_store::{Exit, Manifest, SeriesInfo, StoreError, Writer, fresh_dir, store_instructions};
 
 use crate::{
     drain::Drain,
@@ -134,6 +134,7 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     let exit = follow(&mut child, longest, (&mut drain, &mut others), &session, &mut writer, &mut manifest);
     session.stop();
     drain.last(&mut writer);
+    let instructions = drain.instructions();
     others.outside.look(&drain.table);
     manifest.warnings.extend(others.outside.warning(&drain.table));
     manifest.warnings.extend(others.room.warning());
@@ -144,7 +145,9 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     for process in &mut manifest.processes {
         process.generated = others.generated.of(process, &dir, started);
     }
-    let trouble = writer.finish(manifest).err();
+    let finished = writer.finish(manifest);
+    let counted = if instructions.is_empty() { Ok(()) } else { store_instructions(&dir, &instructions) };
+    let trouble = finished.and(counted).err();
     session.remove();
     Ok(Outcome { dir, exit, trouble })
 }

@@ -138,6 +138,8 @@ pub struct Settings {
     /// Where accesses are kept: recording ends with this number of them, of all processes together; `None`: with the program.
     /// Of [`Keep::Loads`](carom_base::Keep::Loads), those that were looked at count.
     pub most_kept: Option<u64>,
+    /// Count by instruction, too (translate).
+    pub by_instruction: bool,
     /// When to observe.
     pub window: Window,
     /// Look for sharing.
@@ -163,6 +165,7 @@ impl Settings {
             delivery: DeliveryChoice::Auto,
             objects: None,
             most_kept: None,
+            by_instruction: false,
             window: Window::ALWAYS,
             share: None,
             reuse: None,
@@ -189,6 +192,7 @@ impl Settings {
         if let Some(most) = self.most_kept {
             lines.add("most-kept", most);
         }
+        lines.add("by-instruction", self.by_instruction);
         lines.add("opens-ns", self.window.opens_ns);
         lines.add("closes-ns", self.window.closes_ns);
         lines.add("every-ns", self.window.every_ns);
@@ -221,6 +225,7 @@ impl Settings {
             delivery: lines.choice("delivery", DeliveryChoice::ALL, DeliveryChoice::name)?,
             objects: if lines.has("objects") { Some(lines.number("objects")?) } else { None },
             most_kept: if lines.has("most-kept") { Some(lines.number("most-kept")?) } else { None },
+            by_instruction: lines.number("by-instruction")?,
             window: Window {
                 opens_ns: lines.number("opens-ns")?,
                 closes_ns: lines.number("closes-ns")?,
@@ -255,6 +260,7 @@ mod tests {
             delivery: DeliveryChoice::Setsig,
             objects: Some(0),
             most_kept: Some(5),
+            by_instruction: true,
             window: Window { opens_ns: 8, closes_ns: 9, every_ns: 10, marked: true },
             share: Some(ShareSettings { watch: WatchChoice::Registers, board_slots: 127 }),
             reuse: Some(ReuseSettings {

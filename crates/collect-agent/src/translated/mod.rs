@@ -1,8 +1,9 @@
 //! The `translate` engine in this process: its counts go into the threads' slots.
 //!
 //! This file has the calls to the engine that all of the agent uses. [`life`] begins and ends threads in it;
-//! [`observer`] starts it and receives its calls.
+//! [`observer`] starts it and receives its calls; [`by_instruction`] writes what instructions have executed.
 
+mod by_instruction;
 pub mod life;
 pub mod observer;
 
@@ -11,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use carom_base_sys::signal;
 use carom_base_wire::{Count, SlotHeader};
 use carom_collect_translate as engine;
-use carom_collect_translate::Totals;
+use carom_collect_translate::{Counts, Totals};
 
 use crate::{registry, ring::Slot, session};
 
@@ -98,20 +99,7 @@ pub fn header(name: u64) -> Option<&'static SlotHeader> {
 /// Writes the counts of a thread.
 pub fn write(name: u64, totals: &Totals) {
     let Some(header) = header(name) else { return };
-    let counts = [
-        (Count::Instructions, totals.instructions),
-        (Count::Loads, totals.loads),
-        (Count::Stores, totals.stores),
-        (Count::LoadedBytes, totals.loaded_bytes),
-        (Count::StoredBytes, totals.stored_bytes),
-        (Count::Branches, totals.branches),
-        (Count::BranchesTaken, totals.branches_taken),
-        (Count::Calls, totals.calls),
-        (Count::Returns, totals.returns),
-        (Count::Atomics, totals.atomics),
-        (Count::SystemCalls, totals.system_calls),
-    ];
-    for (count, value) in counts {
+    for (count, value) in by_count(totals) {
         if let Some(place) = header.counts.get(count as usize) {
             // A negative part may be read after the part that it is taken from, while the thread runs on.
             place.store(value.max(0) as u64, Relaxed);
@@ -125,4 +113,21 @@ pub fn write(name: u64, totals: &Totals) {
     for (place, times) in header.leaves.iter().zip(coverage.leaves) {
         place.store(times, Relaxed);
     }
+}
+
+/// Counts with their numbers.
+const fn by_count(counts: &Counts) -> [(Count, i64); Count::COUNT] {
+    [
+        (Count::Instructions, counts.instructions),
+        (Count::Loads, counts.loads),
+        (Count::Stores, counts.stores),
+        (Count::LoadedBytes, counts.loaded_bytes),
+        (Count::StoredBytes, counts.stored_bytes),
+        (Count::Branches, counts.branches),
+        (Count::BranchesTaken, counts.branches_taken),
+        (Count::Calls, counts.calls),
+        (Count::Returns, counts.returns),
+        (Count::Atomics, counts.atomics),
+        (Count::SystemCalls, counts.system_calls),
+    ]
 }

@@ -10,10 +10,10 @@ use carom_base_wire::{
     journal::{Line, NOT_TRANSLATED},
 };
 use carom_collect_translate as engine;
-use carom_collect_translate::{Batch, DrawnAs, Mode, Observer, Obstacle, Totals};
+use carom_collect_translate::{Batch, Counts, DrawnAs, Mode, Observer, Obstacle, Totals};
 
 use super::{
-    header,
+    by_instruction, header,
     life::{self, accesses, with_detectors_at_access},
     write,
 };
@@ -79,6 +79,13 @@ impl Observer for Agent {
         });
     }
 
+    fn executed(&self, instructions: &mut dyn Iterator<Item = (u64, Counts)>) {
+        // The child of a fork has its parent's session until it has one of its own.
+        if let Some(session) = session::current().filter(|session| session.is_of_this_process()) {
+            keeping_errno(|| by_instruction::write(session, instructions));
+        }
+    }
+
     fn obstacle(&self, number: i64, arguments: [u64; 6]) -> Option<Obstacle> {
         aside::obstacle(number, arguments)
     }
@@ -137,6 +144,9 @@ pub fn start(session: &Session, seen: &FromCache) {
             engine::leave_uncounted(seen.careful.clone());
             if detect::current().is_some_and(|detectors| detectors.needs().positions) {
                 engine::count_in_memory();
+            }
+            if session.settings.by_instruction {
+                engine::count_by_instruction();
             }
             for &(hook, library) in &seen.leading_on {
                 engine::lead_on(hook, library);

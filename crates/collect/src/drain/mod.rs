@@ -3,6 +3,7 @@
 
 mod accesses;
 mod cells;
+mod instructions;
 mod journal;
 mod keep;
 mod segment;
@@ -17,9 +18,11 @@ use std::{
 
 use carom_base::{ProcessId, SharingEvent, StackId, ThreadId};
 use carom_base_wire::Record;
-use carom_store::Writer;
+use carom_store::{InstructionCounts, Writer};
 
-use self::{accesses::AccessFile, cells::CellFile, journal::Journal, segment::Segment};
+use self::{
+    accesses::AccessFile, cells::CellFile, instructions::Instructions, journal::Journal, segment::Segment,
+};
 use crate::processes::ProcessTable;
 
 /// The files of one session, and the state of reading them.
@@ -30,6 +33,8 @@ pub struct Drain {
     segments: HashMap<PathBuf, (ProcessId, Segment)>,
     cells: HashMap<PathBuf, (ProcessId, CellFile)>,
     accesses: HashMap<PathBuf, (ProcessId, AccessFile)>,
+    /// Files of counts by instruction.
+    counts: HashMap<PathBuf, ProcessId>,
     /// Words in session memory that were no record.
     garbage: u64,
     /// Events about a thread of another process whose slot has not been seen yet.
@@ -47,6 +52,7 @@ impl Drain {
             segments: HashMap::new(),
             cells: HashMap::new(),
             accesses: HashMap::new(),
+            counts: HashMap::new(),
             garbage: 0,
             waiting: Vec::new(),
             stacks: HashSet::new(),
@@ -134,9 +140,22 @@ impl Drain {
                     let process = self.table.process(stem);
                     self.accesses.insert(path.clone(), (process, AccessFile::default()));
                 }
+                (Some("counts"), Some(stem)) if !self.counts.contains_key(path) => {
+                    let process = self.table.process(stem);
+                    self.counts.insert(path.clone(), process);
+                }
                 _ => {}
             }
         }
+    }
+
+    /// What instructions have executed, where that was counted: complete after [`last`](Self::last).
+    pub fn instructions(&mut self) -> Vec<InstructionCounts> {
+        let mut all = Instructions::default();
+        for (path, process) in &self.counts {
+            self.garbage = self.garbage.saturating_add(all.read(path, *process).div_ceil(8));
+        }
+        all.rows()
     }
 
     /// Reads what is new in one ring. Returns the part of it that was in use.
