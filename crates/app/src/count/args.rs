@@ -19,7 +19,7 @@ const COUNT_EXAMPLES: &str = "Examples:
   carom count --preset coherence ./app          whether threads take cache lines from each other often enough to matter
   carom count --param threads=1,2,4,8 -- ./app --threads {threads}
   carom count predict --param n=1000..128000*2 --at n=1024000 -- ./sort {n}
-  carom count --by function ./app               loads, stores, bytes and simulated misses of each function
+  carom count --by function -e instructions,branches,calls ./app      where in the program they are executed
   carom count --after 10 --for 2 ./server
   carom count --json out.json --csv tables ./app
 
@@ -147,7 +147,8 @@ pub struct CountLayout {
     /// Print the counts of every thread
     #[arg(long)]
     pub per_thread: bool,
-    /// Count loads, stores and bytes by line of source or by function, exactly, with what simulated caches did with them
+    /// Count by line of source or by function, exactly, what -e asks for (all, where it asks for nothing), and with
+    /// --simulate-caches the misses, too
     #[arg(long, value_enum, value_name = "PLACE")]
     pub by: Option<By>,
 }

@@ -69,6 +69,7 @@ fn settings(args: &CountArgs) -> Settings {
         store_period: period,
         window: args.program.window.window(),
         trial: args.trial,
+        by_instruction: args.layout.by.is_some(),
         ..Settings::of(Engine::Translate)
     }
 }

@@ -9,9 +9,14 @@ use crate::{
 };
 
 /// Commands, what of them is a page, and the sections that it has.
-const PAGES: [(&str, &[&str], &[&str]); 8] = [
+const PAGES: [(&str, &[&str], &[&str]); 9] = [
     ("count", &["count"], &["Counts"]),
-    ("count by line", &["count", "--by", "line"], &["Places", "Coherence", "Runs", "Counts"]),
+    ("count by line", &["count", "--by", "line"], &["Places", "Runs", "Counts"]),
+    (
+        "count by function",
+        &["count", "--by", "function", "--simulate-caches"],
+        &["Places", "Coherence", "Runs", "Counts"],
+    ),
     ("count coherence", &["count", "--preset", "coherence"], &["Coherence", "Runs"]),
     ("count simulated", &["count", "-r", "2", "--simulate-caches"], &["Coherence", "Runs"]),
     ("count vs", &["count", "-r", "2", "--vs", "PROGRAM 300"], &["Counts"]),

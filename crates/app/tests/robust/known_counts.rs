@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use crate::support::{Recorded, Report, compile};
 
-const ITERATIONS: i64 = 100;
-const THREADS: usize = 2;
+pub const ITERATIONS: i64 = 100;
+pub const THREADS: usize = 2;
 
 /// Folder of the programs.
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs/targets/counts");
+pub const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs/targets/counts");
 
 /// Counts by event.
-type Counts = BTreeMap<String, i64>;
+pub type Counts = BTreeMap<String, i64>;
 
 /// What each thread of a program counts, by the program's name; without those that this processor cannot run.
-fn known() -> BTreeMap<String, Counts> {
+pub fn known() -> BTreeMap<String, Counts> {
     let json = fs::read(Path::new(SOURCES).join("counts.json")).expect("counts.json");
     let tables: Value = serde_json::from_slice(&json).expect("JSON");
     let info = fs::read_to_string("/proc/cpuinfo").expect("/proc/cpuinfo");

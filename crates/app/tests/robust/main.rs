@@ -6,6 +6,7 @@
 mod aside;
 mod calls;
 mod command_line;
+mod count_places;
 mod count_series;
 mod count_simulated;
 mod denied;

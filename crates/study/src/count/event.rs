@@ -1,4 +1,4 @@
-use carom_store::ThreadCounts;
+use carom_store::{InstructionCounts, ThreadCounts};
 
 /// What can be counted exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,6 +89,23 @@ impl Event {
 
     /// How often a thread did it; `None` where that was not counted.
     pub const fn of(self, counts: &ThreadCounts) -> Option<u64> {
+        match self {
+            Self::Instructions => counts.instructions,
+            Self::Loads => counts.loads,
+            Self::Stores => counts.stores,
+            Self::LoadedBytes => counts.loaded_bytes,
+            Self::StoredBytes => counts.stored_bytes,
+            Self::Branches => counts.branches,
+            Self::BranchesTaken => counts.branches_taken,
+            Self::Calls => counts.calls,
+            Self::Returns => counts.returns,
+            Self::Atomics => counts.atomics,
+            Self::SystemCalls => counts.system_calls,
+        }
+    }
+
+    /// How often one instruction did it.
+    pub const fn of_instruction(self, counts: &InstructionCounts) -> u64 {
         match self {
             Self::Instructions => counts.instructions,
             Self::Loads => counts.loads,

@@ -24,7 +24,7 @@ pub use coherence::{Coherence, CoreTraffic, coherence};
 pub use coverage::{Coverage, Leave};
 pub use event::Event;
 pub use limit::{Bound, EventLimit, Judgement};
-pub use places::{Grain, Place, Places, places};
+pub use places::{Grain, Place, PlaceSums, Places, places};
 pub use predict::{Doubt, Forecast, HeldOut, Indicator, LEAST_SIZES, PredictError, predict};
 pub use quantity::{Basis, Quantity, Use};
 pub use regression::{Law, Parameter, Regression, regression};

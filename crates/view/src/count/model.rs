@@ -23,7 +23,7 @@ pub struct Counts {
     /// What cores asked of each other, where caches were simulated (`--simulate-caches`): modelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coherence: Option<CountCoherence>,
-    /// Counts by line of source or by function (`--by`), of the first run whose caches were simulated.
+    /// Counts by line of source or by function (`--by`), of the first run that has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub places: Option<CountPlaces>,
     /// What a size that did not run will take (`carom count predict`).
@@ -36,12 +36,15 @@ pub struct Counts {
 pub struct CountPlaces {
     /// What one place is.
     pub by: PlaceGrain,
-    /// At most 100 places, the one with the most accesses first.
+    /// At most 100 places, the one with the most of the first event that was asked for first: of instructions, where none was.
     pub places: Vec<CountedPlace>,
     /// How many places are not among them.
     pub unnamed: u64,
     /// The sums over those.
     pub others: PlaceSums,
+    /// What the totals of the run have beyond all places: of processes that were killed, and of threads that ran on while their
+    /// process ended.
+    pub unmapped: PlaceSums,
 }
 
 /// What one place is.
@@ -70,27 +73,42 @@ pub struct CountedPlace {
     pub counts: PlaceSums,
 }
 
-/// Counts of a place. Loads, stores and bytes are exact; misses and invalidations are modelled, by simulated caches.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+/// Counts of a place, null where the run does not tell, or was not asked. Misses and invalidations are modelled, by simulated caches;
+/// everything else is counted exactly.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct PlaceSums {
+    /// Instructions executed.
+    pub instructions: Option<u64>,
     /// Loads.
-    pub loads: u64,
+    pub loads: Option<u64>,
     /// Stores.
-    pub stores: u64,
+    pub stores: Option<u64>,
     /// Bytes loaded.
-    pub loaded_bytes: u64,
+    pub loaded_bytes: Option<u64>,
     /// Bytes stored.
-    pub stored_bytes: u64,
+    pub stored_bytes: Option<u64>,
+    /// Jumps, taken or not, calls and returns.
+    pub branches: Option<u64>,
+    /// Those of them that were taken.
+    pub branches_taken: Option<u64>,
+    /// Calls that it made.
+    pub calls: Option<u64>,
+    /// Returns.
+    pub returns: Option<u64>,
+    /// Atomic instructions.
+    pub atomics: Option<u64>,
+    /// Entries into the kernel.
+    pub system_calls: Option<u64>,
     /// Lines that L1 missed.
-    pub l1_misses: u64,
+    pub l1_misses: Option<u64>,
     /// Lines that L1 and L2 missed.
-    pub l2_misses: u64,
+    pub l2_misses: Option<u64>,
     /// Lines that nothing in the socket had.
-    pub llc_misses: u64,
+    pub llc_misses: Option<u64>,
     /// Lines that were missed because another core's store had taken them away.
-    pub coherence_misses: u64,
+    pub coherence_misses: Option<u64>,
     /// Copies in other cores that its stores invalidated.
-    pub invalidations: u64,
+    pub invalidations: Option<u64>,
 }
 
 /// What cores asked of each other: whether there is a coherence bottleneck at all (Marathe, Mueller and de Supinski, section 5).

@@ -41,13 +41,18 @@ function coherenceSection({ cores }) {
     el("p", { class: "muted" }, "Modelled, by simulated caches; mean of the runs."));
 }
 
-/** Counts by line of source or by function. */
-function placesSection({ by, places: all, unnamed }) {
-  const row = (place) => [[name(place.function ?? place.address), place.line && el("div", { class: "where name" }, `${place.file.split("/").pop()}:${place.line}`)],
-    compact(place.loads), compact(place.stores), compact(place.l1_misses), compact(place.l2_misses), compact(place.llc_misses), compact(place.invalidations)];
+/** Counts by line of source or by function: what any place knows. */
+function placesSection({ by, places: all, unnamed, unmapped }) {
+  const columns = [["Instructions", "instructions"], ["Loads", "loads"], ["Stores", "stores"], ["Bytes loaded", "loaded_bytes"], ["Bytes stored", "stored_bytes"],
+    ["Branches", "branches"], ["Taken", "branches_taken"], ["Calls", "calls"], ["Returns", "returns"], ["Atomics", "atomics"], ["System calls", "system_calls"],
+    ["L1 misses", "l1_misses"], ["L2 misses", "l2_misses"], ["LLC misses", "llc_misses"], ["Invalidations", "invalidations"]].filter(([, key]) => all.some((place) => place[key] !== null));
+  const row = (who, sums) => [who, ...columns.map(([, key]) => (sums[key] === null ? "" : compact(sums[key])))];
+  const named = (place) => row([name(place.function ?? place.address), place.line && el("div", { class: "where name" }, `${place.file.split("/").pop()}:${place.line}`)], place);
+  const rest = columns.some(([, key]) => unmapped[key] > 0) ? [row("Of no place", unmapped)] : [];
+  const modelled = columns.some(([, key]) => key === "l1_misses") ? " Misses and invalidations are modelled." : "";
   return el("section", { "aria-label": "Places" }, el("div", { class: "head" }, el("h2", {}, by === "line" ? "Lines of source" : "Functions")),
-    countTable(["Place", "Loads", "Stores", "L1 misses", "L2 misses", "LLC misses", "Invalidations"], all.slice(0, 25).map(row)),
-    el("p", { class: "muted" }, `Loads and stores: counted exactly; misses: modelled. ${thousands(Math.max(all.length - 25, 0) + unnamed)} more.`));
+    countTable(["Place", ...columns.map(([head]) => head)], [...all.slice(0, 25).map(named), ...rest]),
+    el("p", { class: "muted" }, `Counted exactly, in the first run.${modelled} ${thousands(Math.max(all.length - 25, 0) + unnamed)} more.`));
 }
 
 function countsSection() {

@@ -126,9 +126,10 @@ fn subjects(args: &CountArgs) -> Result<Vec<Subject>, Failure> {
 fn kinds(args: &CountArgs, subjects: &[Subject]) -> Result<(Vec<Kind>, Vec<String>), Failure> {
     let events = args.series.wanted();
     let named = |basis: Basis| events.iter().any(|event| event.basis() == basis);
-    let simulated = args.series.simulate_caches || args.layout.by.is_some() || named(Basis::Simulated);
+    let simulated = args.series.simulate_caches || named(Basis::Simulated);
+    let counted = args.layout.by.is_some() || named(Basis::Counted);
     let (mut kinds, mut notes) = (Vec::new(), Vec::new());
-    if events.is_empty() || simulated || named(Basis::Counted) {
+    if events.is_empty() || simulated || counted {
         match untranslatable(subjects)? {
             None => kinds.push(if simulated { Kind::Simulated } else { Kind::Counted }),
             Some(refusal) => notes.push(format!("{refusal}; nothing is counted, and runs are only measured")),

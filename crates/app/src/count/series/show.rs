@@ -119,12 +119,9 @@ fn compare(
 
 /// Counts by place, of the first run that has some: all have nearly the same.
 fn add_places(report: &mut Report, runs: &[Recording], by: By) -> Result<(), Failure> {
-    let simulated = runs.iter().find(|run| run.manifest().simulated.is_some());
-    let found =
-        simulated.and_then(|run| count::places(&mut Recordings::new(slice::from_ref(run)), by.grain()));
-    let found = found.ok_or_else(|| {
-        Failure::new("--by: no run has counts by place: record with --by or --simulate-caches")
-    })?;
+    let of_run = |run| count::places(&mut Recordings::new(slice::from_ref(run)), by.grain());
+    let found = runs.iter().find_map(of_run);
+    let found = found.ok_or_else(|| Failure::new("--by: no run has counts by place: record with --by"))?;
     carom_view::count::add_places(report, &found);
     Ok(())
 }
