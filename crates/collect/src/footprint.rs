@@ -1,15 +1,17 @@
-//! Memory over time, of a program that runs without the agent: from /proc, at even intervals.
+//! Memory and counters of the kernel over time, of a program that runs without the agent: at even intervals.
 
 use std::{
     process::Child,
     time::{Duration, Instant},
 };
 
+use carom_base::Nanos;
 use carom_base_sys::{
     clock,
+    host::{timed_counters::TimedCounters, tracepoints::TracepointError},
     memory::{Footprint, MemoryWatch},
 };
-use carom_store::{EngineInfo, Exit, FootprintRow, SampleMeans, Writer};
+use carom_store::{CounterRow, EngineInfo, Exit, FootprintRow, SampleMeans, Warning, Writer};
 
 use crate::{
     error::CollectError,
@@ -24,11 +26,24 @@ const FOOTPRINT: &str = "footprint";
 /// New descendants are looked for this often: a look costs more than reading all of them.
 const CHILDREN: Duration = Duration::from_millis(20);
 
-/// Runs the program to its end and leaves a profile of its memory, read once in each `interval`. The settings play no part.
+/// The warning where counters cannot be had.
+const NO_COUNTERS: &str = "counters";
+
+/// Runs the program to its end and leaves a profile of its memory, read once in each `interval`, and of the software events and
+/// tracepoints of the kernel that have these names. Where the kernel does not count them, the profile says why. The settings play no
+/// part.
 ///
 /// # Errors
-/// See [`CollectError`]: the program has not run then, or its profile cannot be written.
-pub fn record_footprint(request: &Request, interval: Duration) -> Result<Outcome, CollectError> {
+/// See [`CollectError`]: the program has not run then, or its profile cannot be written. There is no such tracepoint.
+pub fn record_footprint(
+    request: &Request,
+    interval: Duration,
+    events: &[String],
+) -> Result<Outcome, CollectError> {
+    let (counters, refused) = TimedCounters::for_next_child(events.iter().map(String::as_str));
+    if let Some(unknown) = refused.iter().find(|error| matches!(error, TracepointError::Unknown(_))) {
+        return Err(unknown.clone().into());
+    }
     let program = request.argv.first().map_or("", String::as_str);
     let name = program.rsplit('/').next().unwrap_or(program).to_owned();
     let dir = request.profile_dir(&name)?;
@@ -40,6 +55,11 @@ pub fn record_footprint(request: &Request, interval: Duration) -> Result<Outcome
         period_ns: interval.as_nanos() as u64,
         ..EngineInfo::default()
     };
+    manifest.counters = counters.names().map(str::to_owned).collect();
+    // The same reason mostly holds for all of them.
+    manifest
+        .warnings
+        .extend(refused.first().map(|error| Warning { code: NO_COUNTERS.into(), text: format!("{error}.") }));
     let mut writer = Writer::create(&dir, manifest.clone())?;
     let child = match launch::start_natively(&request.argv, request.streams) {
         Ok(child) => child,
@@ -50,9 +70,13 @@ pub fn record_footprint(request: &Request, interval: Duration) -> Result<Outcome
             return Err(error);
         }
     };
+    let mut changes = Changes { last: vec![0; manifest.counters.len()], counters };
     let exit = follow(child, interval, |memory| {
-        let row = FootprintRow { time: clock::now(), resident: memory.resident, reserved: memory.reserved };
-        writer.push(&[row]);
+        let time = clock::now();
+        if let Some(Footprint { resident, reserved, .. }) = memory {
+            writer.push(&[FootprintRow { time, resident, reserved }]);
+        }
+        writer.push(&changes.at(time));
     });
     manifest.exit = exit;
     manifest.wall_s = seconds_since(&manifest);
@@ -61,7 +85,27 @@ pub fn record_footprint(request: &Request, interval: Duration) -> Result<Outcome
     Ok(Outcome { dir, exit, trouble })
 }
 
-fn follow(mut child: Child, interval: Duration, mut seen: impl FnMut(Footprint)) -> Exit {
+/// Counters, and what they had counted when they were read last.
+struct Changes {
+    counters: TimedCounters,
+    last: Vec<u64>,
+}
+
+impl Changes {
+    /// Those that have changed by now.
+    fn at(&mut self, time: Nanos) -> Vec<CounterRow> {
+        let read = (0..).zip(self.counters.read()).zip(&mut self.last);
+        read.filter_map(|((counter, count), last)| {
+            let count = count.filter(|count| count != last)?;
+            *last = count;
+            Some(CounterRow { time, counter, count })
+        })
+        .collect()
+    }
+}
+
+/// Calls `seen` at every moment, and once more when the program has ended.
+fn follow(mut child: Child, interval: Duration, mut seen: impl FnMut(Option<Footprint>)) -> Exit {
     let mut watch = MemoryWatch::new(child.id());
     let mut next = Instant::now();
     let mut children_due = next;
@@ -70,11 +114,12 @@ fn follow(mut child: Child, interval: Duration, mut seen: impl FnMut(Footprint))
             watch.look_for_children();
             children_due = next + CHILDREN;
         }
-        if let Some(memory) = watch.now() {
-            seen(memory);
-        }
+        seen(watch.now());
         match child.try_wait() {
-            Ok(Some(status)) => return launch::exit(status),
+            Ok(Some(status)) => {
+                seen(None);
+                return launch::exit(status);
+            }
             Ok(None) => {}
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(_) => return Exit::Unknown,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use carom_base_sys::host::kernel_counters::KernelEvent;
 use carom_study::phases::{Memory, PhasesStudy};
 use clap::{Args, ValueEnum};
 
@@ -11,6 +12,7 @@ const EXAMPLES: &str = "Examples:
   carom phases ./app
   carom phases --phases 2 --memory reserved ./app     ramp-up and computation
   carom phases --html phases.html python3 train.py
+  carom phases -e page-faults,context-switches,sched:sched_wakeup ./app     what the kernel counts in each phase
 
 The program's output and exit status stay its own; the report goes to standard error.";
 
@@ -21,6 +23,10 @@ pub struct PhasesArgs {
     /// Time between two readings of the memory: a number with us, ms or s
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
     pub interval: Duration,
+    /// Read these counters of the kernel with the memory: page-faults, minor-faults, major-faults, context-switches, migrations,
+    /// alignment-faults, emulation-faults, task-clock, or tracepoints, such as sched:sched_wakeup
+    #[arg(short, long, value_name = "EVENTS", value_delimiter = ',', value_parser = counter)]
+    pub events: Vec<String>,
     /// How phases are told.
     #[command(flatten)]
     pub layout: PhasesLayout,
@@ -69,6 +75,18 @@ impl PhasesLayout {
     }
 }
 
+/// The name of a software event, or one that may be that of a tracepoint.
+fn counter(name: &str) -> Result<String, String> {
+    match KernelEvent::from_name(name) {
+        Some(event) => Ok(event.name().to_owned()),
+        None if name.contains(':') => Ok(name.to_owned()),
+        None => {
+            let all = KernelEvent::ALL.map(KernelEvent::name).join(", ");
+            Err(format!("the kernel's counters are {all}, and tracepoints as subsystem:event"))
+        }
+    }
+}
+
 /// From 100 us to a minute.
 fn interval(text: &str) -> Result<Duration, String> {
     // In nanoseconds all bounds are whole numbers: 100 times 1e-6 is less than 1e-4.
@@ -88,6 +106,14 @@ fn interval(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_are_known_or_tracepoints() {
+        assert_eq!(counter("page-faults"), Ok("page-faults".to_owned()));
+        assert_eq!(counter("cpu-migrations"), Ok("migrations".to_owned()));
+        assert_eq!(counter("sched:sched_switch"), Ok("sched:sched_switch".to_owned()));
+        assert!(counter("cycles").is_err_and(|text| text.contains("context-switches")));
+    }
 
     #[test]
     fn intervals_have_units_and_bounds() {

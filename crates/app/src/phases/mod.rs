@@ -1,4 +1,4 @@
-//! `carom phases`: the phases of a program by how its memory grows.
+//! `carom phases`: the phases of a program by how its memory grows, and what the kernel counts in each.
 
 mod args;
 
@@ -24,7 +24,7 @@ impl Recorder for PhasesArgs {
                 "phases are those of one whole run: leave out --runs, --after and --for",
             ));
         }
-        let outcome = carom_collect::record_footprint(&self.request(), self.interval)?;
+        let outcome = carom_collect::record_footprint(&self.request(), self.interval, &self.events)?;
         if let Some(trouble) = &outcome.trouble {
             eprintln!("carom: the profile is incomplete: {trouble}");
         }

@@ -21,7 +21,7 @@ const PAGES: [(&str, &[&str], &[&str]); 9] = [
     ("count simulated", &["count", "-r", "2", "--simulate-caches"], &["Coherence", "Runs"]),
     ("count vs", &["count", "-r", "2", "--vs", "PROGRAM 300"], &["Counts"]),
     ("count param", &["count", "-r", "2", "--param", "n=100..500:100"], &["Laws", "Counts"]),
-    ("phases", &["phases", "--interval", "100us"], &["Phases"]),
+    ("phases", &["phases", "--interval", "100us", "-e", "page-faults,task-clock"], &["Phases"]),
     (
         "simulate",
         &["simulate"],

@@ -58,3 +58,43 @@ fn what_cannot_be_told_is_said() {
         );
     }
 }
+
+/// It touches 64 MiB in the first phase, with a rest after each, and nothing in the second.
+#[test]
+fn faults_belong_to_the_phase_in_which_memory_grows() {
+    let program = compile("robust/grows.c", &[]);
+    let program = program.to_str().expect("UTF-8");
+    let (done, json) = phases(&["--phases", "2", "-e", "page-faults,context-switches", "--", program]);
+    assert_eq!((done.code(), &*done.stdout), (Some(3), &b"done\n"[..]), "{}", done.complaint());
+    let counters = json["phases"]["counters"].as_array().expect("counters");
+    if counters.is_empty() {
+        let refused = done.complaint().contains("page-faults is not counted, since");
+        assert!(refused && json["phases"]["phases"].as_array().is_some_and(|all| all.len() == 2), "{json}");
+        println!("skipped: perf-events: {}", json["warnings"]);
+        return;
+    }
+    let [faults, switches] = &counters[..] else { panic!("{counters:?}") };
+    let of = |counter: &Value, phase: usize| counter["by_phase"][phase]["total"].as_f64().expect("a number");
+    // 64 MiB are 16,384 pages of 4 KiB; the kernel may take larger ones, and more than one at a time.
+    assert!(of(faults, 0) > 64.0 && of(faults, 0) > 20.0 * of(faults, 1), "{faults}");
+    assert!(of(switches, 0) + of(switches, 1) > 50.0, "{switches}");
+    for counter in [faults, switches] {
+        assert_eq!(Some(of(counter, 0) + of(counter, 1)), counter["total"].as_f64(), "{counter}");
+    }
+    assert!(json["verdict"].as_str().is_some_and(|text| text.contains("of the page faults.")), "{json}");
+}
+
+#[test]
+fn counters_that_do_not_exist_are_refused() {
+    for (event, status, word) in
+        [("cycles", 2, "context-switches"), ("no:such_event", 125, "no tracepoint \"no:such_event\"")]
+    {
+        let (done, _) = phases(&["-e", event, "--", "true"]);
+        if done.code() == Some(0) && done.complaint().contains("tracefs") {
+            println!("skipped: tracefs: {}", done.complaint());
+            continue;
+        }
+        assert_eq!(done.code(), Some(status), "{}", done.complaint());
+        assert!(done.complaint().contains(word), "{}", done.complaint());
+    }
+}

@@ -25,12 +25,52 @@ pub enum KernelEvent {
     AlignmentFaults,
     /// Instructions that the kernel had to emulate.
     EmulationFaults,
+    /// Page faults.
+    PageFaults,
+    /// Those without input or output.
+    MinorFaults,
+    /// Those that waited for a device.
+    MajorFaults,
+    /// Changes to another thread, or to none.
+    ContextSwitches,
 }
 
 impl KernelEvent {
     /// All.
-    pub const ALL: [Self; 4] =
+    pub const ALL: [Self; 8] = [
+        Self::PageFaults,
+        Self::MinorFaults,
+        Self::MajorFaults,
+        Self::ContextSwitches,
+        Self::Migrations,
+        Self::AlignmentFaults,
+        Self::EmulationFaults,
+        Self::TaskClock,
+    ];
+
+    /// Those that `getrusage` does not tell of a process that has ended.
+    const BESIDE_USAGE: [Self; 4] =
         [Self::TaskClock, Self::Migrations, Self::AlignmentFaults, Self::EmulationFaults];
+
+    /// The stable name, in kebab case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TaskClock => "task-clock",
+            Self::Migrations => "migrations",
+            Self::AlignmentFaults => "alignment-faults",
+            Self::EmulationFaults => "emulation-faults",
+            Self::PageFaults => "page-faults",
+            Self::MinorFaults => "minor-faults",
+            Self::MajorFaults => "major-faults",
+            Self::ContextSwitches => "context-switches",
+        }
+    }
+
+    /// The event of this name. `perf` has another one for migrations.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let name = if name == "cpu-migrations" { Self::Migrations.name() } else { name };
+        Self::ALL.into_iter().find(|event| event.name() == name)
+    }
 
     /// From `linux/perf_event.h`.
     const fn config(self) -> u64 {
@@ -39,6 +79,10 @@ impl KernelEvent {
             Self::Migrations => perf::PERF_COUNT_SW_CPU_MIGRATIONS,
             Self::AlignmentFaults => perf::PERF_COUNT_SW_ALIGNMENT_FAULTS,
             Self::EmulationFaults => perf::PERF_COUNT_SW_EMULATION_FAULTS,
+            Self::PageFaults => perf::PERF_COUNT_SW_PAGE_FAULTS,
+            Self::MinorFaults => perf::PERF_COUNT_SW_PAGE_FAULTS_MIN,
+            Self::MajorFaults => perf::PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+            Self::ContextSwitches => perf::PERF_COUNT_SW_CONTEXT_SWITCHES,
         }) as u64
     }
 }
@@ -51,10 +95,8 @@ pub struct KernelCounters(Vec<(KernelEvent, File)>);
 impl KernelCounters {
     /// Opens every event that may be opened: none in most containers, where perf_event_open is denied.
     pub fn for_next_child() -> Self {
-        let open = |event: KernelEvent| {
-            Some((event, File::from(open(perf::PERF_TYPE_SOFTWARE, event.config()).ok()?)))
-        };
-        Self(KernelEvent::ALL.into_iter().filter_map(open).collect())
+        let open = |event: KernelEvent| Some((event, open_event(event).ok()?));
+        Self(KernelEvent::BESIDE_USAGE.into_iter().filter_map(open).collect())
     }
 
     /// The count of the children that were started since, where it was counted.
@@ -64,6 +106,11 @@ impl KernelCounters {
         file.read_exact(&mut count).ok()?;
         Some(u64::from_ne_bytes(count))
     }
+}
+
+/// A counter of a software event.
+pub(super) fn open_event(event: KernelEvent) -> Result<File, SysError> {
+    open(perf::PERF_TYPE_SOFTWARE, event.config()).map(File::from)
 }
 
 /// A counter of the calling thread's next child, which begins when a program is executed.

@@ -8,4 +8,5 @@ pub mod memory;
 pub mod pfm;
 pub mod probe;
 pub mod signals;
+pub mod timed_counters;
 pub mod tracepoints;

@@ -75,6 +75,13 @@ fn id(root: &Root, name: &str) -> Result<u64, TracepointError> {
     id.trim().parse().map_err(|_| unknown())
 }
 
+/// A counter of the calling thread's next child.
+pub(super) fn open(name: &str) -> Result<File, TracepointError> {
+    let id = id(&Root::system(), name)?;
+    let refused = |source| TracepointError::Refused { name: name.to_owned(), source };
+    kernel_counters::open(perf::PERF_TYPE_TRACEPOINT, id).map(File::from).map_err(refused)
+}
+
 /// Counters that the next program which the calling thread starts inherits, as [`kernel_counters::KernelCounters`] are.
 #[derive(Debug, Default)]
 pub struct Tracepoints(Vec<(String, File)>);
@@ -85,14 +92,7 @@ impl Tracepoints {
     /// # Errors
     /// One of them cannot be counted.
     pub fn for_next_child<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, TracepointError> {
-        let root = Root::system();
-        let open = |name: &str| {
-            let id = id(&root, name)?;
-            let refused = |source| TracepointError::Refused { name: name.to_owned(), source };
-            let fd = kernel_counters::open(perf::PERF_TYPE_TRACEPOINT, id).map_err(refused)?;
-            Ok((name.to_owned(), File::from(fd)))
-        };
-        names.into_iter().map(open).collect::<Result<_, _>>().map(Self)
+        names.into_iter().map(|name| Ok((name.to_owned(), open(name)?))).collect::<Result<_, _>>().map(Self)
     }
 
     /// How often the children that were started since have passed each.

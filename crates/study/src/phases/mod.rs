@@ -1,7 +1,11 @@
-//! The phases of a program, by how its memory grows.
+//! The phases of a program, by how its memory grows, and what the kernel counted in each.
 
-use carom_store::FootprintRow;
+mod counters;
+
+use carom_store::{CounterRow, FootprintRow};
 use carom_study_stats::{Number, segments};
+
+pub use counters::Counter;
 
 use crate::Study;
 use crate::recording::Recordings;
@@ -36,6 +40,8 @@ pub struct PhasesFindings {
     pub trace: Vec<(f64, u64, u64)>,
     /// The phases, in their order.
     pub phases: Vec<Phase>,
+    /// What was counted in them.
+    pub counters: Vec<Counter>,
 }
 
 /// A time in which memory grows at one speed.
@@ -71,13 +77,18 @@ impl Study for PhasesStudy {
     type Findings = PhasesFindings;
 
     fn study(&self, recordings: &mut Recordings<'_>) -> PhasesFindings {
-        self.of(&recordings.rows::<FootprintRow>().collect::<Vec<_>>())
+        let rows: Vec<FootprintRow> = recordings.rows().collect();
+        let counts: Vec<CounterRow> = recordings.rows().collect();
+        let found = self.of(&rows);
+        let names = recordings.manifests().first().map_or(&[][..], |(manifest, _)| &manifest.counters);
+        let counters = counters::counters(names, &counts, start(&rows), &found.phases);
+        PhasesFindings { counters, ..found }
     }
 }
 
 impl PhasesStudy {
     fn of(&self, rows: &[FootprintRow]) -> PhasesFindings {
-        let start = rows.iter().map(|row| row.time.0).min().unwrap_or_default();
+        let start = start(rows);
         let mut trace: Vec<(f64, u64, u64)> =
             rows.iter().map(|row| ((row.time.0 - start) as f64 / 1e9, row.resident, row.reserved)).collect();
         trace.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -103,8 +114,13 @@ impl PhasesStudy {
                 slope_bytes_per_s: segment.slope,
             })
             .collect();
-        PhasesFindings { memory: self.memory, trace, phases }
+        PhasesFindings { memory: self.memory, trace, phases, counters: Vec::new() }
     }
+}
+
+/// The first moment at which the memory was read, in nanoseconds.
+fn start(rows: &[FootprintRow]) -> u64 {
+    rows.iter().map(|row| row.time.0).min().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! From the findings of `carom phases` to its report.
 
 mod chart;
+mod counters;
 pub(crate) mod model;
 
 use carom_study::{
@@ -36,16 +37,18 @@ pub fn report(run: &RunInfo, findings: &PhasesFindings) -> Report {
     let mut report = Report::new(Command::Phases, run, quality);
     let step = findings.trace.len().div_ceil(POINTS).max(1);
     let point = |&(t, resident, reserved): &(f64, u64, u64)| TracePoint { at_s: Real(t), resident, reserved };
+    let told: Vec<Phase> = findings.phases.iter().map(phase).collect();
     let phases = Phases {
         memory: match findings.memory {
             Memory::Resident => PhaseMemory::Resident,
             Memory::Reserved => PhaseMemory::Reserved,
         },
-        phases: findings.phases.iter().map(phase).collect(),
+        counters: counters::counters(&findings.counters, &told),
+        phases: told,
         trace: findings.trace.iter().step_by(step).map(point).collect(),
         readings: findings.trace.len() as u64,
     };
-    report.verdict = verdict(&phases);
+    report.verdict = format!("{}{}", verdict(&phases), counters::told(&phases));
     report.phases = Some(phases);
     report
 }
@@ -148,6 +151,7 @@ impl Section for Phases {
             page.cell(Style::Plain, &duration(phase.end_s.0), COLUMN);
             page.plain(&self.told(phase)).end();
         }
+        counters::print(page, self);
     }
 
     fn measured(&self, _: &Report) -> Vec<Row> {
@@ -173,7 +177,11 @@ impl Section for Phases {
         for point in &self.trace {
             trace.number(point.at_s).whole(Some(point.resident)).whole(Some(point.reserved)).end();
         }
-        vec![("phases.csv", phases.text), ("memory.csv", trace.text)]
+        let mut tables = vec![("phases.csv", phases.text), ("memory.csv", trace.text)];
+        if !self.counters.is_empty() {
+            tables.push(("counters.csv", counters::table(self)));
+        }
+        tables
     }
 
     fn scripts(&self) -> &'static [&'static str] {

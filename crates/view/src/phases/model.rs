@@ -16,6 +16,41 @@ pub struct Phases {
     pub trace: Vec<TracePoint>,
     /// How often the memory was read.
     pub readings: u64,
+    /// The kernel's counters that were read with it (`--events`).
+    pub counters: Vec<PhaseCounter>,
+}
+
+/// A counter of the kernel over time.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PhaseCounter {
+    /// The software event, or the tracepoint (`subsystem:event`).
+    pub name: String,
+    /// What one of it is: `s` for CPU time, or `times`.
+    pub unit: String,
+    /// All that it counted.
+    pub total: Real,
+    /// What it counted in each phase, in their order.
+    pub by_phase: Vec<PhaseCount>,
+    /// What it had counted since the program began: at most some thousand moments, evenly chosen of those at which that has changed.
+    pub trace: Vec<CounterPoint>,
+}
+
+/// What a counter counted in one phase.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct PhaseCount {
+    /// All of it.
+    pub total: Real,
+    /// In each second.
+    pub per_second: Real,
+}
+
+/// A counter at one moment.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct CounterPoint {
+    /// When, in seconds from the first reading of the memory on; may be a little below 0.
+    pub at_s: Real,
+    /// What it had counted.
+    pub count: Real,
 }
 
 /// Memory of a process.

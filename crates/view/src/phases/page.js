@@ -34,6 +34,42 @@ function phasesSection() {
     el("div", { class: "card scroll" }, el("table", { class: "stacked dense" }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, phases.map(row)))));
 }
 
+/** What the kernel counted: in each second over time, coloured as the phases, and by phase. */
+function phaseCountersSection() {
+  const { phases, counters, trace } = report.phases;
+  const length = Math.max(...trace.map((point) => point.at_s), 1e-9);
+  const left = PLOT.left + 30;
+  const x = (at) => left + ((PLOT.width - left - PLOT.right) * at) / length;
+  const number = (value) => (value > 0 && value < 10 ? String(+value.toPrecision(3)) : compact(value));
+  const title = (counter) => (counter.name.includes(":") ? counter.name : counter.name.replaceAll("-", " "));
+  const plot = (counter) => {
+    // Counts are readings of a sum: a bar has its growth between two moments.
+    const bars = 120, width = length / bars;
+    const until = (at) => counter.trace.findLast((point) => point.at_s <= at)?.count ?? 0;
+    const rates = Array.from({ length: bars }, (_, bar) => {
+      const end = bar + 1 === bars ? Infinity : (bar + 1) * width;
+      return (until(end) - (bar === 0 ? 0 : until(bar * width))) / width;
+    });
+    const most = Math.max(...rates, 1e-9);
+    const y = heightScale(most, 0, false);
+    const axis = [0.5, 1].map((part) => [svg("line", { class: "grid", x1: left, x2: PLOT.width - PLOT.right, y1: y(part * most), y2: y(part * most) }),
+      svg("text", { x: left - 8, y: y(part * most) + 4, "text-anchor": "end" }, `${number(part * most)}/s`)]);
+    const times = [0, 0.25, 0.5, 0.75, 1].map((part) => svg("text", { x: x(part * length), y: PLOT.height - PLOT.bottom + 19, "text-anchor": "middle" }, moment(part * length)));
+    const all = rates.map((rate, bar) => {
+      const phase = Math.max(0, phases.findLastIndex((each) => each.start_s <= (bar + 0.5) * width));
+      return svg("g", { class: `kind-${phase % 4}` }, svg("rect", { x: x(bar * width), width: Math.max(1, x(width) - x(0) - 0.5), y: y(rate), height: Math.max(0, y(0) - y(rate)), opacity: 0.75, fill: "currentColor" },
+        svg("title", {}, `${moment(bar * width)}: ${number(rate)} per second, phase ${phase + 1}`)));
+    });
+    return el("figure", { class: "card plot" }, el("figcaption", {}, `${title(counter)}: ${number(counter.total)}${counter.unit === "s" ? " s" : ""}`),
+      svg("svg", { class: "chart", viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, role: "img", "aria-label": `${title(counter)} over time` }, ...axis.flat(), ...times, ...all));
+  };
+  const heads = ["Phase", ...counters.flatMap((counter) => [title(counter), "per second"])];
+  const row = (_, index) => titled(el("tr", {}, [String(index + 1), ...counters.flatMap(({ by_phase: of }) => [number(of[index].total), number(of[index].per_second)])].map((content) => el("td", {}, content))), heads);
+  return el("section", { "aria-label": "Counters" }, el("div", { class: "head" }, el("h2", {}, "What the kernel counted")),
+    ...counters.map(plot),
+    el("div", { class: "card scroll" }, el("table", { class: "stacked dense" }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, phases.map(row)))));
+}
+
 function phasesFacts() {
   const { phases, trace, readings } = report.phases;
   const most = (pick) => Math.max(0, ...trace.map(pick));
@@ -41,4 +77,4 @@ function phasesFacts() {
     fact("Most reserved", bytes(most((point) => point.reserved)), ""), fact("Readings", thousands(readings), "of /proc")];
 }
 
-questions.push({ name: "phases", title: "Phases", facts: phasesFacts, sections: () => [phasesSection()], measured: (term) => term("Readings", `${thousands(report.phases.readings)} of /proc, without carom in the program`) });
+questions.push({ name: "phases", title: "Phases", facts: phasesFacts, sections: () => [phasesSection(), ...(report.phases.counters.length > 0 && report.phases.phases.length > 0 ? [phaseCountersSection()] : [])], measured: (term) => term("Readings", `${thousands(report.phases.readings)} of /proc, without carom in the program`) });
