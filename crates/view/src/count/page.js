@@ -5,12 +5,23 @@ const coveragePercent = (fraction) => (fraction === null ? "not known" : fractio
 
 const exact = (value) => (value === null ? "" : value.toLocaleString("en-US"));
 
+/** Counts are those of the first run of a series. Profiles that are merged have the sum of all. */
+const whoseCounts = () => (report.program.runs > 1 && (counts.series ?? counts.regression ?? counts.prediction) ? " of the first run" : "");
+
+/** The totals of one run; of runs that differ on purpose, what differs. */
 function countFacts() {
-  const { coverage, events } = counts;
+  const { coverage, events, regression, prediction } = counts;
+  const native = `${seconds((coverage.native_ns + coverage.unbooked_ns) / 1e9)} of thread CPU time${whoseCounts()} are in no count`;
+  const covered = fact("Coverage", coveragePercent(coverage.fraction), native);
+  if (prediction) return [fact(prediction.parameter, String(prediction.at), "the size that was asked for"), covered];
+  if (regression) {
+    const given = ({ name: what, values }) => fact(what, `${values[0]} to ${values.at(-1)}`, `${values.length} values; ${plural(report.program.runs, "run")} in all`);
+    const following = regression.laws.filter((law) => law.depends).length;
+    return [...regression.parameters.map(given), fact("Laws", `${following} of ${regression.laws.length}`, "events follow by more than chance"), covered];
+  }
   const figures = events.slice(0, 3).map((event) =>
-    fact(event.name, event.total === null ? "not counted" : compact(event.total), event.total === null ? "" : exact(event.total)));
-  const native = `${seconds((coverage.native_ns + coverage.unbooked_ns) / 1e9)} of thread CPU time are in no count`;
-  return [...figures, fact("Coverage", coveragePercent(coverage.fraction), native)];
+    fact(event.name, event.total === null ? "not counted" : compact(event.total), event.total === null ? "" : `${exact(event.total)}${whoseCounts()}`));
+  return [...figures, covered];
 }
 
 /** Every quantity in every run. */
@@ -60,7 +71,7 @@ function countsSection() {
   const heads = ["", ...events.map((event) => event.name.replaceAll("-", " "))];
   const row = (who, values) => [who, ...values.map((value) => exact(value))];
   return el("section", { "aria-label": "Counts" },
-    el("div", { class: "head" }, el("h2", {}, "Counts")),
+    el("div", { class: "head" }, el("h2", {}, `Counts${whoseCounts()}`)),
     el("div", { class: "card scroll" }, el("table", { class: "snug" },
       el("thead", {}, el("tr", {}, ["Event", "Total", "Unit"].map((head, column) => el("th", { scope: "col", class: column === 1 && "number" }, head)))),
       el("tbody", {}, events.map((event) => el("tr", {},
