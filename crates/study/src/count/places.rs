@@ -173,19 +173,17 @@ impl<N: Names> Finder<'_, N> {
     }
 }
 
-/// Instructions whose function or line is not known are a place each.
+/// Where the line is not known, a place is the function; where that is not known, all such code of the module; else the instruction.
 fn key(process: ProcessId, ip: Ip, frame: Option<&Frame>, grain: Grain) -> Key {
     let by_address = (process, None, None, None, Some(ip.0));
-    let Some(frame) = frame else { return by_address };
-    match (grain, frame) {
-        (Grain::Line, Frame { function, file: file @ Some(_), line: line @ Some(_), .. }) => {
-            (process, function.clone(), file.clone(), *line, None)
-        }
-        (Grain::Function, Frame { function: function @ Some(_), .. }) => {
-            let module = frame.module.as_ref().map(|path| path.display().to_string());
-            (process, function.clone(), module, None, None)
-        }
-        _ => by_address,
+    let Some(Frame { function, file, line, module, .. }) = frame else { return by_address };
+    if grain == Grain::Line && file.is_some() && line.is_some() {
+        return (process, function.clone(), file.clone(), *line, None);
+    }
+    let module = module.as_ref().map(|path| path.display().to_string());
+    match (function, module) {
+        (None, None) => by_address,
+        (function, module) => (process, function.clone(), module, None, None),
     }
 }
 
@@ -281,5 +279,19 @@ mod tests {
         assert_ne!(of(Grain::Line, &one), of(Grain::Line, &other));
         assert_eq!(of(Grain::Function, &one), of(Grain::Function, &other));
         assert_ne!(of(Grain::Function, &one), of(Grain::Function, &frame("g", 1)));
+    }
+
+    #[test]
+    fn code_without_names_is_that_of_its_module() {
+        let of = |ip, frame: &Frame, grain| key(ProcessId(0), Ip(ip), Some(frame), grain);
+        let stripped = Frame { module: Some("/lib/a.so".into()), ..Frame::default() };
+        assert_eq!(of(1, &stripped, Grain::Function), of(2, &stripped, Grain::Line));
+        let other = Frame { module: Some("/lib/b.so".into()), ..Frame::default() };
+        assert_ne!(of(1, &stripped, Grain::Function), of(1, &other, Grain::Function));
+        // Without lines a function is one.
+        let function = Frame { function: Some("f".into()), ..stripped.clone() };
+        assert_eq!(of(1, &function, Grain::Line), of(2, &function, Grain::Line));
+        assert_ne!(of(1, &function, Grain::Line), of(1, &stripped, Grain::Line));
+        assert_ne!(of(1, &Frame::default(), Grain::Line), of(2, &Frame::default(), Grain::Line));
     }
 }

@@ -68,6 +68,8 @@ pub struct CountedPlace {
     pub line: Option<u32>,
     /// One of its instructions, in the process.
     pub address: String,
+    /// The program or library that its code is in. Without a function the place is all code of that without one.
+    pub module: Option<String>,
     /// Its counts.
     #[serde(flatten)]
     pub counts: PlaceSums,

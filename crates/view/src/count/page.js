@@ -58,7 +58,7 @@ function placesSection({ by, places: all, unnamed, unmapped }) {
     ["Branches", "branches"], ["Taken", "branches_taken"], ["Calls", "calls"], ["Returns", "returns"], ["Atomics", "atomics"], ["System calls", "system_calls"],
     ["L1 misses", "l1_misses"], ["L2 misses", "l2_misses"], ["LLC misses", "llc_misses"], ["Invalidations", "invalidations"]].filter(([, key]) => all.some((place) => place[key] !== null));
   const row = (who, sums) => [who, ...columns.map(([, key]) => (sums[key] === null ? "" : compact(sums[key])))];
-  const named = (place) => row([name(place.function ?? place.address), place.line && el("div", { class: "where name" }, `${place.file.split("/").pop()}:${place.line}`)], place);
+  const named = (place) => row([name(place.function ?? (place.module ? `no function in ${place.module.split("/").pop()}` : place.address)), place.line && el("div", { class: "where name" }, `${place.file.split("/").pop()}:${place.line}`)], place);
   const rest = columns.some(([, key]) => unmapped[key] > 0) ? [row("Of no place", unmapped)] : [];
   const modelled = columns.some(([, key]) => key === "l1_misses") ? " Misses and invalidations are modelled." : "";
   return el("section", { "aria-label": "Places" }, el("div", { class: "head" }, el("h2", {}, by === "line" ? "Lines of source" : "Functions")),
