@@ -34,7 +34,12 @@ fn pages_of_runs_are_whole_in_narrow_and_wide_windows_in_both_colours() {
     let program = compile("counters.c", &[]).to_str().expect("UTF-8").to_owned();
     let page = |options: &[&str]| {
         let place = scratch();
-        let size = if options.contains(&"--param") { "{n}" } else { "400" };
+        let size = match options {
+            _ if options.contains(&"--param") => "{n}",
+            // Long enough to be read.
+            ["phases", ..] => "4000000",
+            _ => "400",
+        };
         let options = options.iter().map(|option| option.replace("PROGRAM", &program));
         let mut carom = Command::new(carom());
         carom.current_dir(place.path()).args(options).args(["--html", "page.html", "--", &program, size]);

@@ -57,7 +57,7 @@ function phaseCountersSection() {
     const times = [0, 0.25, 0.5, 0.75, 1].map((part) => svg("text", { x: x(part * length), y: PLOT.height - PLOT.bottom + 19, "text-anchor": "middle" }, moment(part * length)));
     const all = rates.map((rate, bar) => {
       const phase = Math.max(0, phases.findLastIndex((each) => each.start_s <= (bar + 0.5) * width));
-      return svg("g", { class: `kind-${phase % 4}` }, svg("rect", { x: x(bar * width), width: Math.max(1, x(width) - x(0) - 0.5), y: y(rate), height: Math.max(0, y(0) - y(rate)), opacity: 0.75, fill: "currentColor" },
+      return svg("g", { class: `kind-${phase % 4}` }, svg("rect", { x: x(bar * width), width: Math.max(1, x(width) - x(0) - 0.5), y: y(rate), height: Math.max(0, y(0) - y(rate)), opacity: 0.75 },
         svg("title", {}, `${moment(bar * width)}: ${number(rate)} per second, phase ${phase + 1}`)));
     });
     return el("figure", { class: "card plot" }, el("figcaption", {}, `${title(counter)}: ${number(counter.total)}${counter.unit === "s" ? " s" : ""}`),
@@ -66,7 +66,7 @@ function phaseCountersSection() {
   const heads = ["Phase", ...counters.flatMap((counter) => [title(counter), "per second"])];
   const row = (_, index) => titled(el("tr", {}, [String(index + 1), ...counters.flatMap(({ by_phase: of }) => [number(of[index].total), number(of[index].per_second)])].map((content) => el("td", {}, content))), heads);
   return el("section", { "aria-label": "Counters" }, el("div", { class: "head" }, el("h2", {}, "What the kernel counted")),
-    ...counters.map(plot),
+    ...counters.filter((counter) => counter.total > 0).map(plot),
     el("div", { class: "card scroll" }, el("table", { class: "stacked dense" }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, phases.map(row)))));
 }
 
