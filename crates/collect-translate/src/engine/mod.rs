@@ -153,8 +153,7 @@ impl Engine {
     }
 
     /// Adds the calling thread to the list.
-    pub fn add(&mut self, thread: Box<Thread>) {
-        let mut thread = thread;
+    pub fn add(&mut self, mut thread: Box<Thread>) {
         thread.corrections = self.by_instruction.is_some().then(Box::default);
         let books = thread.books;
         self.threads.push(Attached { thread: Box::into_raw(thread), books });

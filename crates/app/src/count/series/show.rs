@@ -121,7 +121,9 @@ fn compare(
 fn add_places(report: &mut Report, runs: &[Recording], by: By) -> Result<(), Failure> {
     let of_run = |run| count::places(&mut Recordings::new(slice::from_ref(run)), by.grain());
     let found = runs.iter().find_map(of_run);
-    let found = found.ok_or_else(|| Failure::new("--by: no run has counts by place: record with --by"))?;
+    let found = found.ok_or_else(|| {
+        Failure::new("--by: no run has counts by place; record a program that can be counted with --by")
+    })?;
     carom_view::count::add_places(report, &found);
     Ok(())
 }
