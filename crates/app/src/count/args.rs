@@ -19,7 +19,7 @@ const COUNT_EXAMPLES: &str = "Examples:
   carom count --preset coherence ./app          whether threads take cache lines from each other often enough to matter
   carom count --param threads=1,2,4,8 -- ./app --threads {threads}
   carom count predict --param n=1000..128000*2 --at n=1024000 -- ./sort {n}
-  carom count --by function -e instructions,branches,calls ./app      where in the program they are executed
+  carom count --by function -e instructions,calls ./app       which functions execute them
   carom count --after 10 --for 2 ./server
   carom count --json out.json --csv tables ./app
 

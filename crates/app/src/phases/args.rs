@@ -12,7 +12,7 @@ const EXAMPLES: &str = "Examples:
   carom phases ./app
   carom phases --phases 2 --memory reserved ./app     ramp-up and computation
   carom phases --html phases.html python3 train.py
-  carom phases -e page-faults,context-switches,sched:sched_wakeup ./app     what the kernel counts in each phase
+  carom phases -e page-faults,context-switches ./app          what the kernel counts in each phase
 
 The program's output and exit status stay its own; the report goes to standard error.";
 
