@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod checks;
 mod chunk;
 mod error;
 mod fresh;
@@ -48,15 +49,17 @@ mod tables;
 mod write;
 
 pub use check::check;
+pub use checks::store_checks;
 pub use chunk::{Kind, MAX_PAYLOAD_BYTES};
 pub use error::{Damage, StoreError};
 pub use fresh::fresh_dir;
 pub use import::Importer;
 pub use manifest::{
     Aside, CacheInfo, Costs, CpuInfo, Delivery, EngineInfo, Exit, FileInfo, FrameInfo, GeneratedInfo, Leaves,
-    MANIFEST_NAME, MachineInfo, Manifest, MappingInfo, ModuleInfo, ParameterInfo, ProcessInfo, ReuseInfo,
-    SCHEMA, SampleMeans, SegmentInfo, SeriesInfo, SharedMappingInfo, SimulatedCache, SimulatedCounts,
-    SimulatedInfo, ThreadCounters, ThreadCounts, ThreadInfo, TraceInfo, TraceMode, UsageInfo, Warning, Watch,
+    MANIFEST_NAME, MachineInfo, Manifest, MappingInfo, ModuleInfo, ParameterInfo, ProcessInfo, RemedyCheck,
+    RemedyChecks, ReuseInfo, SCHEMA, SampleMeans, SegmentInfo, SeriesInfo, SharedMappingInfo, SimulatedCache,
+    SimulatedCounts, SimulatedInfo, ThreadCounters, ThreadCounts, ThreadInfo, TraceInfo, TraceMode,
+    UsageInfo, Warning, Watch,
 };
 pub use read::{Recording, Rows};
 pub use remove::remove;

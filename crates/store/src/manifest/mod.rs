@@ -5,6 +5,7 @@
 
 #[macro_use]
 mod named;
+mod checks;
 mod counts;
 mod engine;
 mod file;
@@ -21,6 +22,7 @@ mod usage;
 use carom_base::Nanos;
 use serde::{Deserialize, Serialize};
 
+pub use checks::{RemedyCheck, RemedyChecks};
 pub use counts::{Leaves, ThreadCounts};
 pub use engine::{Costs, Delivery, EngineInfo, SampleMeans, Watch};
 pub use file::MANIFEST_NAME;
@@ -88,6 +90,9 @@ pub struct Manifest {
     /// The counters of the kernel that were read while the program ran, by name, in the order of their numbers in rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<String>,
+    /// What a simulation said of the remedies in its report, where one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<RemedyChecks>,
     /// Where.
     pub machine: MachineInfo,
     /// The MPI rank, where there is one.
@@ -126,6 +131,7 @@ impl Default for Manifest {
             series: None,
             simulated: None,
             counters: Vec::new(),
+            checks: None,
             machine: MachineInfo::default(),
             rank: None,
             processes: Vec::new(),
