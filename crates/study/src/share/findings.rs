@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use carom_base::{AccessKind, Addr, Cpu, Population, ProcessId, SegmentId, ThreadId};
 
-use super::Primitive;
+use super::{Check, Primitive};
 use crate::Estimate;
 use crate::recording::Losses;
 use crate::symbols::{ArrayObject, DataObject, Frame};
@@ -171,6 +171,8 @@ pub struct ObjectFinding {
     pub events: u64,
     /// What to do: the remedy for the first of its lines, or, where they have few events each, for all together.
     pub remedy: Remedy,
+    /// What a simulation said of the remedy, where one was asked.
+    pub check: Option<Check>,
     /// Whether each of its lines has a small part of its events. Then there are more of them than were seen to be shared,
     /// and [`share`](Self::share) is too low.
     pub spread: bool,

@@ -14,6 +14,7 @@
 
 mod analyse;
 mod c_library;
+mod check;
 mod extent;
 mod findings;
 mod handover;
@@ -46,6 +47,7 @@ mod volumes;
 mod whole;
 
 pub use analyse::analyse;
+pub use check::{Check, Simulated};
 pub use findings::*;
 pub use input::ShareInput;
 pub use periods::Periods;
@@ -63,8 +65,11 @@ impl Study for ShareStudy {
 
     fn study(&self, recordings: &mut Recordings<'_>) -> ShareFindings {
         let combine = self.combine(recordings);
+        let manifests = recordings.manifests();
         let (input, mut names) = recordings.merged(combine);
-        analyse(&input, &mut names)
+        let mut found = analyse(&input, &mut names);
+        check::add_checks(&mut found, &manifests, &mut names);
+        found
     }
 }
 

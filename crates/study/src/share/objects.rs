@@ -197,6 +197,7 @@ impl Objects {
                 false_sharing,
                 events,
                 remedy: pooled.unwrap_or_else(|| whole::remedy(worst, of_lines(), &tallies)),
+                check: None,
                 spread,
                 other_lines: numbers.len() - listed.len(),
                 lines: listed,

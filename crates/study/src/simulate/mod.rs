@@ -17,6 +17,7 @@ mod parts;
 mod sites;
 #[cfg(test)]
 mod tests;
+mod tried;
 mod what_if;
 
 use std::num::NonZero;
@@ -35,6 +36,7 @@ pub use compare::{
 pub use findings::{LineFinding, Pair, Part, SimulateFindings, Site, Taken};
 pub use machine::MachineChoice;
 pub use order::Order;
+pub use tried::{Outcome, Tried};
 pub use what_if::{Change, ChangeError, Changed, How, Target, WhatIf};
 
 pub(crate) use self::{feed::threads, machine::with_cores, moved::tagged, numbers::Numbers, parts::Parts};

@@ -7,7 +7,7 @@ use carom_base_sim::{Machine, Placement, Sharing};
 use carom_base_stream::text;
 use carom_store::{CacheInfo, Importer, MachineInfo, Manifest, Recording};
 
-use super::{Against, MachineChoice, Place, SimulateFindings, SimulateStudy};
+use super::{Against, MachineChoice, Outcome, Place, SimulateFindings, SimulateStudy};
 use crate::{Study, recording::Recordings};
 
 /// Two cores with one line of 64 bytes in each of two sets.
@@ -221,4 +221,28 @@ fn a_reduced_trace_is_compared_by_reference() {
     );
     assert_eq!(misses.selected[0].place, Place::Instruction(None, 0x20));
     assert_eq!((taken.coverage, true_sharing.coverage, false_sharing.coverage), (Some(0.5), Some(0.5), None));
+}
+
+/// Two words of one line by two threads, and a third one beside them that only one thread uses.
+#[test]
+fn each_layout_is_tried_by_itself() {
+    let accesses = "0 store 8 @0x1000 1\n1 store 8 @0x1008 2\n0 store 8 @0x1010 1\n".repeat(10);
+    let layouts = [&["pad:0x1000+8:64"][..], &["pad:0x1010:64"], &["pad:stats:64"]];
+    let layouts = layouts.map(|layout| layout.iter().map(|change| change.parse().unwrap()).collect());
+    let tried = with_recordings(&accesses, MachineInfo::default(), |recordings| {
+        study().try_each(recordings, &layouts).unwrap()
+    });
+    assert_eq!((tried.machine.as_str(), tried.accesses), ("tiny", 30));
+    let [apart, beside, unknown] = &tried.outcomes[..] else { panic!("{tried:?}") };
+    // The word behind the border goes with it, and is still shared falsely.
+    assert_eq!(apart, &Ok(Outcome { before: 20, after: 19 }));
+    // What stays on the old line is taken as before.
+    assert_eq!(beside, &Ok(Outcome { before: 20, after: 19 }));
+    assert!(unknown.as_ref().unwrap_err().contains("`stats`"));
+    let both = vec!["pad:0x1000+8:64".parse().unwrap(), "pad:0x1000+16:64".parse().unwrap()];
+    let tried = with_recordings(&accesses, MachineInfo::default(), |recordings| {
+        study().try_each(recordings, &[both]).unwrap()
+    });
+    // Both changes are of one object, whose line is counted once.
+    assert_eq!(tried.outcomes, [Ok(Outcome { before: 20, after: 0 })]);
 }

@@ -156,6 +156,7 @@ pub fn find_each(findings: &mut ShareFindings) {
             events: line.events,
             following: None,
             remedy: line.remedy.clone(),
+            check: None,
             spread: false,
             lines: vec![number],
             other_lines: 0,

@@ -87,6 +87,23 @@ impl Plan {
         Ok(plan)
     }
 
+    /// How often lines with bytes of any of the objects were taken before: lines of several objects once.
+    pub fn taken(&self, results: &Results, grain: Grain) -> u64 {
+        let lines = |(first, end): (u64, u64)| first / grain.line_bytes..=(end - 1) / grain.line_bytes;
+        let mut ranges: Vec<_> = self.objects.iter().map(|(_, place)| lines(*place)).collect();
+        ranges.sort_unstable_by_key(|range| *range.start());
+        let mut counted = 0;
+        let mut sum = Sharing::default();
+        for range in ranges {
+            let first = counted.max(*range.start());
+            counted = counted.max(range.end() + 1);
+            if first < counted {
+                sum += taken(results, (first * grain.line_bytes, counted * grain.line_bytes), grain);
+            }
+        }
+        sum.total()
+    }
+
     /// The outcome. `members`: of each site, the references that it consists of.
     pub fn outcome(mut self, results: &Results, grain: Grain, cut: u64, members: &[Vec<usize>]) -> WhatIf {
         for ((number, _), place) in self.objects.iter().zip(self.moved.places()) {
@@ -108,4 +125,25 @@ fn taken(results: &Results, (first, end): (u64, u64), grain: Grain) -> Sharing {
     let from = results.invalidated.partition_point(|pair| pair.line < first);
     let within = results.invalidated.iter().skip(from).take_while(|pair| pair.line <= last);
     within.fold(Sharing::default(), |sum, pair| sum + pair.sharing)
+}
+
+#[cfg(test)]
+mod tests {
+    use carom_base_sim::{Invalidated, Reference};
+
+    use super::*;
+
+    #[test]
+    fn a_line_with_several_objects_is_counted_once() {
+        let sharing = Sharing { true_sharing: 1, false_sharing: 4 };
+        let (by, of) = (Reference(0), Reference(1));
+        let taken = |line| Invalidated { line, by, of, sharing, stored: 1, accessed: 2 };
+        let results =
+            Results { invalidated: [0x3f, 0x40, 0x41, 0x42, 0x43].map(taken).into(), ..Results::default() };
+        // Two words of one line, and a block from its end to the middle of the next but one.
+        let places = [(0x1030, 0x10a0), (0x1000, 0x1008), (0x1008, 0x1010)];
+        let objects = (0..).zip(places).collect();
+        let plan = Plan { changes: Vec::new(), objects, moved: Moved::default() };
+        assert_eq!(plan.taken(&results, Grain { line_bytes: 64, mask_bytes: 1 }), 15);
+    }
 }

@@ -1,0 +1,182 @@
+//! The changes of the layout that remedies ask for, and what a simulation said of them.
+
+use carom_base::{Addr, LINE_BYTES};
+use carom_store::{Manifest, RemedyChecks};
+
+use super::{ByteRange, LineFinding, ObjectFinding, Padding, Parts, Remedy, ShareFindings, ShareStudy};
+use crate::{
+    Study,
+    recording::{Names, Offsets, Recordings},
+    simulate::{Change, How, Target},
+    symbols::DataObject,
+};
+
+/// Findings whose remedies are checked, the worst first: each is a simulation.
+const CHECKED: usize = 3;
+
+/// A layout that leaves more than this part of the transfers does not help: remedies of layout are given from a tenth of a line's
+/// sharing on (`BESIDE` in `remedy.rs`), and mostly for two thirds of it.
+const LEFT: f64 = 0.95;
+
+/// Fewer transfers than this say nothing of a layout, as fewer events say nothing of a line.
+const FEWEST: u64 = super::ENOUGH_EVENTS as u64;
+
+/// What a simulation said of a remedy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Check {
+    /// The remedy is no change of a layout.
+    NotOfLayout,
+    /// It could not be simulated; the reason.
+    Unchecked(String),
+    /// It was simulated.
+    Simulated(Simulated),
+}
+
+/// What became of the layout that a remedy asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulated {
+    /// The changes, as `carom simulate --what-if` has them.
+    pub changes: Vec<String>,
+    /// The name of the simulated machine.
+    pub machine: String,
+    /// Accesses of the program that were simulated.
+    pub accesses: u64,
+    /// How often cores took the lines of the changed objects from each other.
+    pub before: u64,
+    /// The same with the changes.
+    pub after: u64,
+    /// Nanoseconds that a line takes from one core to another, where measured.
+    pub transfer_ns: Option<f64>,
+}
+
+impl Simulated {
+    /// Whether the layout lowers the transfers.
+    pub fn helps(&self) -> bool {
+        self.after as f64 <= LEFT * self.before as f64
+    }
+
+    /// Seconds that the transfers which go away take; `None` where the time of one was not measured.
+    pub fn worth_s(&self) -> Option<f64> {
+        Some(self.before.saturating_sub(self.after) as f64 * self.transfer_ns? / 1e9)
+    }
+}
+
+/// What a remedy asks for.
+type Asked = Result<Vec<Change>, Check>;
+
+impl ShareStudy {
+    /// The layouts that the remedies of the worst findings ask for.
+    pub fn layouts(&self, recordings: &mut Recordings<'_>) -> Vec<Vec<Change>> {
+        let found = self.study(recordings);
+        let combine = self.combine(recordings);
+        let (_, mut names) = recordings.merged(combine);
+        let worst = found.objects.iter().take(CHECKED);
+        worst.filter_map(|object| asked(object, &found.lines, &mut names).ok()).collect()
+    }
+}
+
+/// Tells what was simulated for the worst findings, in any of these recordings.
+pub(super) fn add_checks(
+    found: &mut ShareFindings,
+    manifests: &[(&Manifest, Offsets)],
+    names: &mut dyn Names,
+) {
+    let stored: Vec<(&RemedyChecks, u64)> = manifests
+        .iter()
+        .filter_map(|(manifest, _)| Some((manifest.checks.as_ref()?, manifest.engine.costs_ns.transfer)))
+        .collect();
+    if stored.is_empty() {
+        return;
+    }
+    for object in found.objects.iter_mut().take(CHECKED) {
+        object.check = match asked(object, &found.lines, names) {
+            Ok(changes) => outcome(&changes, &stored),
+            Err(check) => Some(check),
+        };
+    }
+}
+
+/// `None` where no recording has simulated these changes.
+fn outcome(changes: &[Change], stored: &[(&RemedyChecks, u64)]) -> Option<Check> {
+    let changes: Vec<String> = changes.iter().map(Change::to_string).collect();
+    stored.iter().find_map(|(all, transfer_ns)| {
+        let check = all.checks.iter().find(|check| check.changes == changes)?;
+        Some(match &check.problem {
+            Some(problem) => Check::Unchecked(problem.clone()),
+            None if check.before < FEWEST => Check::Unchecked(format!(
+                "in the accesses that were simulated, cores took these lines from each other only {} times",
+                check.before
+            )),
+            None => Check::Simulated(Simulated {
+                changes: changes.clone(),
+                machine: all.machine.clone(),
+                accesses: all.accesses,
+                before: check.before,
+                after: check.after,
+                transfer_ns: (*transfer_ns > 0).then_some(*transfer_ns as f64),
+            }),
+        })
+    })
+}
+
+/// The changes that the remedy of a finding asks for; otherwise, why it cannot be checked.
+fn asked(finding: &ObjectFinding, lines: &[LineFinding], names: &mut dyn Names) -> Asked {
+    let padding = match &finding.remedy {
+        Remedy::Pad(Padding { of: Parts::Pieces, .. }) | Remedy::ShareLess { .. } | Remedy::Contend(_) => {
+            return Err(Check::NotOfLayout);
+        }
+        Remedy::Pad(padding) | Remedy::PadThenShareLess { padding, .. } => padding,
+    };
+    let unchecked = |why: &str| Check::Unchecked(why.to_owned());
+    let line = finding.lines.first().and_then(|number| lines.get(*number));
+    let line = line.ok_or_else(|| unchecked("its lines are not listed"))?;
+    if line.shared.is_some() {
+        return Err(unchecked(
+            "the memory is that of several processes, each of which is simulated by itself",
+        ));
+    }
+    parted(line, padding, names).ok_or_else(|| unchecked("nothing tells which object lies there"))
+}
+
+/// The changes that part a line so. `None` where an object has no name by which another run could find it.
+fn parted(line: &LineFinding, padding: &Padding, names: &mut dyn Names) -> Option<Vec<Change>> {
+    // Memory of which nothing is known has no size.
+    let mut at = |at: Addr| Some(names.object(line.process, at)).filter(|found| found.size.is_some());
+    let change = |object: &DataObject, how| Change {
+        object: Target::Named(object.name.clone()),
+        how,
+        alignment: LINE_BYTES,
+    };
+    let mut object = |offset: u32| at(Addr(line.address.0 + u64::from(offset)));
+    let cuts = padding.at_line_offsets.iter().copied();
+    let changes: Vec<Change> = match &padding.of {
+        Parts::Elements(array) => vec![change(&at(array.base)?, How::Align(Some(array.element_bytes)))],
+        Parts::Fields => {
+            let cut = |offset: u32| {
+                let object = object(offset)?;
+                let at = u64::try_from(object.offset + i64::from(offset)).ok()?;
+                Some(change(&object, How::Pad(at)))
+            };
+            cuts.map(cut).collect::<Option<_>>()?
+        }
+        // Each begins a line as a whole, also the first.
+        Parts::Variables | Parts::Blocks => {
+            let used = |range: &&ByteRange| !range.readers.is_empty() || !range.writers.is_empty();
+            let first = line.layout.iter().find(used).map(|range| range.offset);
+            let all = first.into_iter().chain(cuts);
+            all.map(|offset| Some(change(&object(offset)?, How::Pad(0)))).collect::<Option<_>>()?
+        }
+        Parts::Pieces => Vec::new(),
+    };
+    // Blocks of one allocation have one name.
+    let mut distinct: Vec<Change> = Vec::new();
+    for change in changes {
+        if !distinct.contains(&change) {
+            distinct.push(change);
+        }
+    }
+    (!distinct.is_empty()).then_some(distinct)
+}
+
+#[cfg(test)]
+mod tests;

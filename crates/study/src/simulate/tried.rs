@@ -1,0 +1,63 @@
+//! Layouts that remedies ask for, each tried by itself on the same accesses.
+
+use carom_base_sim::{MachineError, Results, Sharing};
+
+use super::{Change, Fed, Plan, SimulateStudy, lines::Grain, threads, with_cores};
+use crate::recording::{Combine, Recordings};
+
+/// What became of several layouts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// The machine's name.
+    pub machine: String,
+    /// Accesses that were simulated.
+    pub accesses: u64,
+    /// In the order of the layouts. Where one could not be simulated, the reason.
+    pub outcomes: Vec<Result<Outcome, String>>,
+}
+
+/// How often cores take lines from each other in one layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Lines with bytes of the objects whose layout changes.
+    pub before: u64,
+    /// The same with the changes. All that changes elsewhere is in it: what stays on the old lines, and what meets the objects
+    /// at their new place.
+    pub after: u64,
+}
+
+impl SimulateStudy {
+    /// Simulates each of these layouts, and none of them.
+    ///
+    /// # Errors
+    /// The machine cannot be simulated.
+    pub fn try_each(
+        &self,
+        recordings: &mut Recordings<'_>,
+        layouts: &[Vec<Change>],
+    ) -> Result<Tried, MachineError> {
+        let threads = threads(recordings);
+        let (name, machine) = self.machine.of(recordings);
+        let machine = with_cores(machine, self.cores, threads.len());
+        let (Fed { results, instructions, .. }, _) = self.simulate(recordings, &machine, &threads, None)?;
+        let grain = Grain {
+            line_bytes: u64::from(machine.line_bytes),
+            mask_bytes: self.settings(&machine).mask_bytes,
+        };
+        let mut try_one = |layout: &Vec<Change>| {
+            let (_, mut names) = recordings.merged(Combine::Ranks);
+            let plan = Plan::new(layout, &results, &instructions, grain, &mut names)?;
+            let again = self.simulate(recordings, &machine, &threads, Some(plan.moved.clone()));
+            let (fed, _) = again.map_err(|error| error.to_string())?;
+            let before = plan.taken(&results, grain);
+            Ok(Outcome { before, after: (before + taken(&fed.results)).saturating_sub(taken(&results)) })
+        };
+        let outcomes = layouts.iter().map(&mut try_one).collect();
+        Ok(Tried { machine: name, accesses: results.total().accesses(), outcomes })
+    }
+}
+
+/// How often any line was taken.
+fn taken(results: &Results) -> u64 {
+    results.invalidated.iter().fold(Sharing::default(), |sum, pair| sum + pair.sharing).total()
+}
