@@ -251,6 +251,15 @@ pub fn seconds(value: f64) -> String {
     format!("{value:.decimals$} s")
 }
 
+/// `12 us`, `3.4 ms`, `2.5 s`: a time to two digits.
+pub fn short_time(seconds: f64) -> String {
+    let scaled =
+        [(1.0, "s"), (1e-3, "ms")].into_iter().find(|(unit, _)| seconds >= *unit).unwrap_or((1e-6, "us"));
+    let (value, unit) = (seconds / scaled.0, scaled.1);
+    let decimals = usize::from(value < 9.95);
+    format!("{value:.decimals$} {unit}")
+}
+
 /// `+1.2 s`, `-0.35 s`.
 pub fn signed_seconds(value: f64) -> String {
     format!("{}{}", if value < 0.0 { "-" } else { "+" }, seconds(value.abs()))
@@ -279,6 +288,12 @@ fn quoted(word: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_times_have_a_unit_that_fits() {
+        let times = [0.0, 4.5e-5, 3.44e-3, 0.457, 1.0, 9.96, 72.0].map(short_time);
+        assert_eq!(times.join(", "), "0.0 us, 45 us, 3.4 ms, 457 ms, 1.0 s, 10 s, 72 s");
+    }
 
     #[test]
     fn percentages_keep_the_digits_that_matter() {

@@ -7,6 +7,7 @@ mod sample;
 use std::{env, fs, path::PathBuf};
 
 use carom_store::SampleMeans;
+use carom_study::share::{Check, Simulated};
 use carom_view::{count, diff, model, reuse, share};
 use schemars::Schema;
 use serde_json::Value;
@@ -54,6 +55,20 @@ fn reports_keep_to_the_schema() {
         check(&value(&share::report(&run, &findings)));
     }
     check(&value(&share::report(&sample::two().0, &sample::nothing(3))));
+    let (run, mut findings) = sample::two();
+    let simulated = Simulated {
+        changes: vec!["pad:stats+8:64".into()],
+        machine: "tiny".into(),
+        accesses: 40_000,
+        before: 9_000,
+        after: 12,
+        transfer_ns: None,
+    };
+    for checked in [Check::NotOfLayout, Check::Unchecked("it is too hot".into()), Check::Simulated(simulated)]
+    {
+        findings.objects[0].check = Some(checked);
+        check(&value(&share::report(&run, &findings)));
+    }
     let (run, findings) = sample::counted();
     check(&value(&count::report(&run, &findings)));
     for (run, findings) in [sample::relaxed(), sample::sampled_reuse(), sample::hardly_reused()] {

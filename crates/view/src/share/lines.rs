@@ -2,7 +2,7 @@
 
 use carom_base::{AccessKind, Addr, Population, ProcessId, ThreadId};
 use carom_study::{
-    share::{ByteRange, LineFinding, ObjectFinding, SharedLine},
+    share::{ByteRange, Check, LineFinding, ObjectFinding, SharedLine},
     symbols::DataObject,
 };
 
@@ -15,8 +15,8 @@ use crate::{
     words::ThreadNames,
 };
 
-/// One line with its sites, its bytes and what to do about it.
-pub fn line(finding: &LineFinding, names: &ThreadNames) -> Line {
+/// One line with its sites, its bytes and what to do about it. `check`: what a simulation said of that.
+pub fn line(finding: &LineFinding, check: Option<&Check>, names: &ThreadNames) -> Line {
     Line {
         process: finding.process.0,
         address: hexadecimal(finding.address.0),
@@ -37,7 +37,7 @@ pub fn line(finding: &LineFinding, names: &ThreadNames) -> Line {
         object: object(&finding.object),
         sites: finding.sites.iter().map(site).collect(),
         layout: finding.layout.iter().map(bytes).collect(),
-        remedy: remedy::remedy(finding, names),
+        remedy: remedy::remedy(finding, check, names),
     }
 }
 
@@ -54,7 +54,7 @@ pub fn finding(found: &ObjectFinding, lines: &[LineFinding], names: &ThreadNames
         events: found.events,
         lines: found.lines.clone(),
         other_lines: found.other_lines,
-        remedy: remedy::remedy_for(&found.object, &found.remedy, worst, names),
+        remedy: remedy::remedy_for(&found.object, &found.remedy, worst, found.check.as_ref(), names),
     })
 }
 

@@ -78,7 +78,10 @@ pub fn report(run: &RunInfo, findings: &ShareFindings) -> Report {
             .iter()
             .filter_map(|each| lines::finding(each, &findings.lines, &names))
             .collect(),
-        lines: findings.lines.iter().map(|line| lines::line(line, &names)).collect(),
+        lines: (0..)
+            .zip(&findings.lines)
+            .map(|(n, line)| lines::line(line, check(findings, n), &names))
+            .collect(),
         other_lines: findings.other_lines,
     };
     report.quality.warnings.extend(warnings::of(run, findings));
@@ -128,6 +131,13 @@ impl Section for Share {
             include_str!("page/share.js"),
         ]
     }
+}
+
+/// What was simulated for the remedy of this line: that of a finding with the same remedy, which this line is the first of.
+fn check(findings: &ShareFindings, number: usize) -> Option<&share::Check> {
+    let finding = findings.objects.iter().find(|finding| finding.lines.first() == Some(&number))?;
+    let line = findings.lines.get(number)?;
+    finding.check.as_ref().filter(|_| finding.remedy == line.remedy)
 }
 
 fn communication(found: &share::Communication) -> Communication {

@@ -73,12 +73,17 @@ function whatItIs(finding) {
 
 const cacheLines = (finding) => `${plural(finding.lines.length + finding.other_lines, "cache line")}${finding.spread ? " or more" : ""}`;
 
+/** What to do, the evidence for it, and what a simulation says of it: a withdrawn remedy says so itself. */
+const remedyBox = ({ text, evidence, check }) => el("div", { class: "remedy" },
+  el("strong", { class: "name" }, ...inlineCode(text)), name(evidence),
+  check && check.outcome !== "withdrawn" && el("div", {}, name(check.text)));
+
 function findingDetail(finding) {
   const { object, lines, remedy } = finding;
   const [worst] = lines;
   const only = lines.length + finding.other_lines === 1;
   return [
-    el("div", { class: "remedy" }, el("strong", { class: "name" }, ...inlineCode(remedy.text)), name(remedy.evidence)),
+    remedyBox(remedy),
     finding.spread && finding.following !== null && el("p", {}, `${percent(finding.following)} of ${wholeName} follow another thread's write of it, each to one of many lines: the share above is only that of the lines that were seen to be shared.`),
     tellingCode(lines),
     worst.layout.length > 0 && [el("h4", {}, only ? "The 64 bytes of its cache line" : "The 64 bytes of its worst cache line"), bytePicture(worst, remedy)],

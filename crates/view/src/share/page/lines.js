@@ -17,7 +17,7 @@ function oneOfLines(line) {
     el("span", { class: line.false > line.true ? "is-false" : "is-true" }, lineClass(line)), " · ",
     el("span", { class: "name" }, whereInObject(line)), " · ", name(threadList(threadsOf(line)))];
   return unfolding(title, () => [
-    el("div", { class: "remedy" }, el("strong", { class: "name" }, ...inlineCode(line.remedy.text)), name(line.remedy.evidence)),
+    remedyBox(line.remedy),
     line.layout.length > 0 && [el("h4", {}, "Its 64 bytes"), bytePicture(line)],
     line.sites.length > 0 && [el("h4", {}, "Code that touches it"), siteTable(line)],
   ].flat());

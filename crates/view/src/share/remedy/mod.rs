@@ -1,6 +1,7 @@
 //! The remedy in words, with the evidence for it.
 
 mod advice;
+mod check;
 mod contention;
 mod language;
 pub(crate) mod model;
@@ -8,12 +9,12 @@ pub(crate) mod model;
 pub use advice::SOME_FALSE;
 use carom_base::ThreadId;
 use carom_study::{
-    share::{self, ByteRange, LineFinding, Parts, Remedy as Advice},
+    share::{self, ByteRange, Check, LineFinding, Padding, Parts, Remedy as Advice},
     symbols::DataObject,
 };
 
 use crate::{
-    model::{Contended, Primitive, Remedy, RemedyKind},
+    model::{CheckOutcome, Contended, Primitive, Remedy, RemedyKind},
     named::frame,
     words::{self, ThreadNames},
 };
@@ -22,13 +23,25 @@ use crate::{
 const LISTED: usize = 3;
 
 /// What to do about one line.
-pub fn remedy(finding: &LineFinding, names: &ThreadNames) -> Remedy {
-    remedy_for(&finding.object, &finding.remedy, finding, names)
+pub fn remedy(finding: &LineFinding, check: Option<&Check>, names: &ThreadNames) -> Remedy {
+    remedy_for(&finding.object, &finding.remedy, finding, check, names)
 }
 
 /// What to do about an object: its own remedy, with the words and the evidence of its worst line.
-pub fn remedy_for(object: &DataObject, advice: &Advice, worst: &LineFinding, names: &ThreadNames) -> Remedy {
+pub fn remedy_for(
+    object: &DataObject,
+    advice: &Advice,
+    worst: &LineFinding,
+    check: Option<&Check>,
+    names: &ThreadNames,
+) -> Remedy {
     let none = Vec::new;
+    let check = check.map(check::convert);
+    let withdrawn = check.as_ref().filter(|check| check.outcome == CheckOutcome::Withdrawn);
+    let part = |padding: &Padding| match withdrawn {
+        Some(check) => (none(), check.text.clone()),
+        None => (padding.at_line_offsets.clone(), advice::part(worst, object, padding)),
+    };
     let of = match advice {
         Advice::Contend(of) => Some(contended(of)),
         Advice::PadThenShareLess { lock, .. } => lock.as_ref().map(contended),
@@ -42,7 +55,8 @@ pub fn remedy_for(object: &DataObject, advice: &Advice, worst: &LineFinding, nam
                 Parts::Blocks => RemedyKind::AlignBlocks,
                 Parts::Pieces => RemedyKind::LargerPieces,
             };
-            (kind, padding.at_line_offsets.clone(), advice::part(worst, object, padding))
+            let (offsets, text) = part(padding);
+            (kind, offsets, text)
         }
         Advice::ShareLess { handed: Some(handed), .. } => {
             (RemedyKind::ShareLess, none(), advice::hand_over(object, handed))
@@ -62,15 +76,16 @@ pub fn remedy_for(object: &DataObject, advice: &Advice, worst: &LineFinding, nam
                 .unwrap_or_default(),
         ),
         Advice::PadThenShareLess { padding, .. } => {
-            let pad = advice::part(worst, object, padding);
+            let (offsets, pad) = part(padding);
             let then = match &of {
                 Some(of) => contention::contend(object, of),
+                None if withdrawn.is_some() => "Some fields really are shared.".into(),
                 None => "Then measure again: some fields really are shared.".into(),
             };
-            (RemedyKind::PadThenShareLess, padding.at_line_offsets.clone(), format!("{pad} {then}"))
+            (RemedyKind::PadThenShareLess, offsets, format!("{pad} {then}"))
         }
     };
-    Remedy { kind, at_line_offsets_bytes: offsets, of, text, evidence: evidence(worst, names) }
+    Remedy { kind, at_line_offsets_bytes: offsets, of, text, evidence: evidence(worst, names), check }
 }
 
 fn contended(of: &share::Contended) -> Contended {

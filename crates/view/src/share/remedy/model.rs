@@ -1,7 +1,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::Frame;
+use super::super::communication::EstimateBasis;
+use crate::model::{Frame, Real};
 
 /// What would end the contention on a line.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -17,6 +18,55 @@ pub struct Remedy {
     pub text: String,
     /// The evidence, in words.
     pub evidence: String,
+    /// With `--check-remedy`, for the worst findings: what a simulation of another run says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<RemedyCheck>,
+}
+
+/// What a simulation says of a remedy.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RemedyCheck {
+    /// Whether the remedy holds.
+    pub outcome: CheckOutcome,
+    /// For people: the outcome.
+    pub text: String,
+    /// The numbers; null where nothing was simulated.
+    pub simulated: Option<SimulatedRemedy>,
+}
+
+/// What became of a remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckOutcome {
+    /// Fewer lines go from core to core.
+    Supported,
+    /// As many go, or more: the remedy's change of the layout is withdrawn, and `at_line_offsets_bytes` is empty.
+    Withdrawn,
+    /// It could not be simulated; the remedy stays.
+    Unchecked,
+    /// It is no change of a layout.
+    NotOfLayout,
+}
+
+/// The accesses of another run, simulated with the layout as it is and as the remedy asks for.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SimulatedRemedy {
+    /// How these numbers came about: `modelled`.
+    pub basis: EstimateBasis,
+    /// The simulated machine.
+    pub machine: String,
+    /// How many accesses were simulated.
+    pub accesses: u64,
+    /// The changes, as `carom simulate --what-if` has them.
+    pub changes: Vec<String>,
+    /// How often stores took the lines of the changed objects from other cores.
+    pub transfers_before: u64,
+    /// The same with the changes.
+    pub transfers_after: u64,
+    /// Nanoseconds that a line takes from one core to another, as measured on the machine of the run; null where it was not.
+    pub transfer_ns: Option<Real>,
+    /// Seconds that the transfers which go away take.
+    pub worth_s: Option<Real>,
 }
 
 /// A lock, or the like, that threads contend for.

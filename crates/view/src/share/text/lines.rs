@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{class_of, left_out, picture};
 use crate::{
-    model::{Line, ObjectKind, Share, SharedPlace, SharingFinding},
+    model::{CheckOutcome, Line, ObjectKind, Share, SharedPlace, SharingFinding},
     share::same_code::{OVER_TWO_LINES, SameCode, same_code},
     text::{
         Options,
@@ -40,6 +40,12 @@ pub fn print(page: &mut Page, share: &Share, names: &ThreadNames, options: &Opti
         let lines = finding.lines.iter().filter_map(|&number| share.lines.get(number));
         sites(page, &same_code(lines), names, options);
         page.indented(Style::Green, 5, "remedy    ", &finding.remedy.text);
+        // A withdrawn remedy says so itself.
+        if let Some(check) =
+            finding.remedy.check.as_ref().filter(|check| check.outcome != CheckOutcome::Withdrawn)
+        {
+            page.indented(Style::Plain, 5, "checked   ", &check.text);
+        }
         if options.verbose && !finding.remedy.evidence.is_empty() {
             page.indented(Style::Plain, 5, "evidence  ", &finding.remedy.evidence);
         }

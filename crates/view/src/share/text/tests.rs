@@ -1,4 +1,7 @@
+use carom_study::share::{Check, Remedy as Advice, Simulated};
+
 use crate::{
+    model::{CheckOutcome, EstimateBasis, Remedy},
     sample, share,
     text::{Options, render},
 };
@@ -206,4 +209,86 @@ impl Rename for carom_study::share::Site {
             frame.function = Some(name.into());
         }
     }
+}
+
+/// The text and the remedy of a report on a check with these transfers before and after.
+fn checked(check: Check) -> (String, Remedy) {
+    let (run, mut findings) = sample::two();
+    findings.objects[0].check = Some(check);
+    let report = share::report(&run, &findings);
+    let share = report.share.as_ref().unwrap();
+    assert_eq!(share.lines[0].remedy.text, share.findings[0].remedy.text);
+    assert!(share.findings[1..].iter().all(|finding| finding.remedy.check.is_none()));
+    (render(&report, &Options { width: 400, ..Options::default() }), share.findings[0].remedy.clone())
+}
+
+fn simulated(before: u64, after: u64, transfer_ns: Option<f64>) -> Check {
+    let changes = vec!["pad:stats+8:64".into()];
+    Check::Simulated(Simulated {
+        changes,
+        machine: "tiny".into(),
+        accesses: 40_000,
+        before,
+        after,
+        transfer_ns,
+    })
+}
+
+#[test]
+fn what_a_remedy_is_worth_is_told_as_modelled() {
+    let (text, remedy) = checked(simulated(9_000, 12, Some(50.0)));
+    check(
+        &text,
+        "
+     remedy    Start `stats.misses` on its own cache line: `_Alignas(64)`.
+     checked   With this change, the lines go from core to core 12 times instead of 9,000 in 40,000 accesses of another run \
+         (model). At 50 ns for each, as measured here, that is worth 449 us.
+",
+    );
+    let check = remedy.check.unwrap();
+    let numbers = check.simulated.unwrap();
+    assert_eq!((check.outcome, numbers.basis), (CheckOutcome::Supported, EstimateBasis::Modelled));
+    assert_eq!((numbers.transfers_before, numbers.transfers_after), (9_000, 12));
+    let (text, remedy) = checked(simulated(9_000, 12, None));
+    assert!(text.contains("another run (model). What that is worth was not measured here."), "{text}");
+    assert!(remedy.check.unwrap().simulated.unwrap().worth_s.is_none());
+}
+
+#[test]
+fn a_remedy_that_does_not_help_is_withdrawn() {
+    let (text, remedy) = checked(simulated(9_000, 8_900, Some(50.0)));
+    check(
+        &text,
+        "
+     remedy    Withdrawn, because a simulation does not support it: with `pad:stats+8:64`, the lines would go from core to core \
+         8,900 times instead of 9,000 in 40,000 accesses of another run (model).
+",
+    );
+    assert!(!text.contains("checked ") && !text.contains("its own cache line"), "{text}");
+    assert_eq!(remedy.at_line_offsets_bytes, [0; 0]);
+    assert_eq!(remedy.check.unwrap().outcome, CheckOutcome::Withdrawn);
+}
+
+/// What else is to be done stays.
+#[test]
+fn only_the_layout_is_withdrawn() {
+    let (run, mut findings) = sample::two();
+    let Advice::Pad(padding) = findings.objects[0].remedy.clone() else { panic!("padding") };
+    findings.objects[0].remedy = Advice::PadThenShareLess { padding, lock: None };
+    findings.objects[0].check = Some(simulated(9_000, 9_000, None));
+    let remedy = share::report(&run, &findings).share.unwrap().findings[0].remedy.clone();
+    assert!(remedy.text.ends_with("(model). Some fields really are shared."), "{}", remedy.text);
+}
+
+#[test]
+fn what_was_not_checked_says_why_and_stays() {
+    let (text, remedy) = checked(Check::Unchecked("it is too hot".into()));
+    assert!(
+        text.contains("Start `stats.misses`")
+            && text.contains("checked   Could not be checked: it is too hot.")
+    );
+    assert_eq!(remedy.check.unwrap().outcome, CheckOutcome::Unchecked);
+    let (text, remedy) = checked(Check::NotOfLayout);
+    assert!(text.contains("checked   Not checked: it is no change of a layout"), "{text}");
+    assert_eq!(remedy.check.unwrap().outcome, CheckOutcome::NotOfLayout);
 }
