@@ -18,6 +18,9 @@ use crate::{
     question::Question,
 };
 
+/// What adds to the profile in a directory.
+pub type Completion<'a> = &'a dyn Fn(&Path) -> Result<(), Failure>;
+
 /// What to record, and how to show it.
 pub struct Job<'a> {
     /// The question.
@@ -36,6 +39,8 @@ pub struct Job<'a> {
     pub layout: Layout,
     /// Files of other tools.
     pub peers: Peers,
+    /// Adds to the profile before it is reported on, if the program was not ended by a signal.
+    pub completion: Option<Completion<'a>>,
 }
 
 impl<'a> Job<'a> {
@@ -61,6 +66,7 @@ impl<'a> Job<'a> {
             output,
             layout,
             peers: question.peers()?,
+            completion: None,
         })
     }
 }
@@ -106,6 +112,11 @@ pub fn run(job: Job<'_>) -> Result<End, Failure> {
         }
         if matches!(outcome.exit, Exit::Signal(_)) {
             break;
+        }
+    }
+    if let Some(complete) = job.completion.filter(|_| !matches!(end, Exit::Signal(_))) {
+        for profile in &profiles {
+            complete(profile).unwrap_or_else(|failure| eprintln!("carom: {failure}"));
         }
     }
     if let Err(failure) = report(&job, &profiles) {

@@ -4,9 +4,12 @@ use carom_base_sys::probe::DeliveryKind;
 use carom_collect::{Engine, WatchChoice};
 use clap::Args;
 
-use crate::options::{
-    AUTO, BOARD_SLOTS, MAX_STEPS, ObjectArgs, OrAuto, OutputArgs, PeriodArgs, ProgramArgs, REGISTERS,
-    delivery, engine, percent, watch,
+use crate::{
+    options::{
+        AUTO, BOARD_SLOTS, MAX_STEPS, ObjectArgs, OrAuto, OutputArgs, PeriodArgs, ProgramArgs, REGISTERS,
+        delivery, engine, percent, watch,
+    },
+    trace::{Limit, limit},
 };
 
 const SHARE_EXAMPLES: &str = "Examples:
@@ -16,6 +19,7 @@ const SHARE_EXAMPLES: &str = "Examples:
   carom share --json out.json make -j8          children are followed
   carom share --engine burst ./app              by time, at a few percent of overhead
   carom share --period 100000 ./app             sample every 100,000th load and store
+  carom share --check-remedy ./app              simulate what the remedies would do
 
 The program's output and exit status stay its own; the report goes to standard error.";
 
@@ -56,6 +60,11 @@ pub struct ShareArgs {
     /// How signals reach the program's threads; for tests
     #[arg(long, value_parser = delivery(), default_value = AUTO, hide_short_help = true)]
     pub delivery: OrAuto<DeliveryKind>,
+    /// Run the program a second time, without output, and simulate its first accesses with the data laid out as the remedies of
+    /// the worst findings ask for: what does not help is withdrawn. N accesses: a number, also with k, M or G [default: 50M]
+    #[arg(long, value_name = "N", value_parser = limit, num_args = 0..=1, require_equals = true,
+          default_missing_value = "50M", conflicts_with = "runs")]
+    pub check_remedy: Option<Limit>,
     /// How the report is laid out.
     #[command(flatten)]
     pub layout: ShareLayout,

@@ -1,6 +1,7 @@
 //! `carom share`: record, then report.
 
 mod args;
+mod check;
 mod engine;
 mod means;
 mod periods;
@@ -23,6 +24,7 @@ use crate::{
     question::{Join, Means, Question, Recorder},
     record::{self, Job},
     signals::delivery,
+    simulate,
     translatable::{generated, translatable},
 };
 
@@ -40,7 +42,11 @@ impl Recorder for ShareArgs {
         let periods = periods::periods(self, choice.engine).map_err(Failure::new)?;
         let means = means::choose(self, &periods, choice.reason, &probes).map_err(Failure::new)?;
         let settings = settings(self, &periods, &means);
-        record::run(Job::new(&self.layout, &self.program, &self.report, settings, means.reason)?)
+        let job = Job::new(&self.layout, &self.program, &self.report, settings, means.reason)?;
+        let Some(most) = self.check_remedy else { return record::run(job) };
+        // Refused before the first run.
+        simulate::settings(&self.program, &self.objects).map_err(Failure::new)?;
+        record::run(Job { completion: Some(&|profile| check::check(self, most, profile)), ..job })
     }
 }
 

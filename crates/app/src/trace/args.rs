@@ -93,7 +93,8 @@ pub struct TraceArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit(pub Option<u64>);
 
-fn limit(text: &str) -> Result<Limit, String> {
+/// `1000000`, `50M`, `none`.
+pub fn limit(text: &str) -> Result<Limit, String> {
     if text == "none" {
         return Ok(Limit(None));
     }

@@ -8,16 +8,17 @@ mod reduced;
 use std::{path::Path, slice, thread};
 
 use carom_base::{Keep, Reduction};
-use carom_collect::{CodeAddress, Request, ReuseMethod, Streams};
+use carom_collect::{CodeAddress, Outcome, Request, ReuseMethod, Streams};
 use carom_store::{Exit, Recording};
 use carom_study::{Study, recording::Recordings, simulate::SimulateStudy};
 use carom_view::thousands;
 
-pub use args::TraceArgs;
+pub use args::{Limit, TraceArgs, limit};
 
 use self::kept::Kept;
 use crate::{
     failure::{End, Failure},
+    options::{ObjectArgs, ProgramArgs},
     output, progress,
     simulate::{REASON, settings},
 };
@@ -63,20 +64,41 @@ pub fn run(args: &TraceArgs) -> Result<End, Failure> {
     Ok(End::Program(outcome.exit))
 }
 
+/// Records the first accesses of a run without output in `dir`; the program runs on.
+///
+/// # Errors
+/// The program cannot be recorded.
+pub fn first(
+    program: &ProgramArgs,
+    objects: &ObjectArgs,
+    most: Limit,
+    dir: &Path,
+) -> Result<Outcome, Failure> {
+    let mut request = full(program, objects)?;
+    request.settings.most_kept = most.0;
+    let request = Request { dir: Some(dir.to_owned()), streams: Streams::Equal, ..request };
+    carom_collect::record(&request).map_err(Failure::from)
+}
+
 /// What to record: of all accesses, or of those that remain of a `reduction`.
 fn request(args: &TraceArgs, reduction: Option<Reduction>) -> Result<Request, Failure> {
-    let mut settings = settings(&args.program, &args.objects).map_err(Failure::new)?;
-    settings.window.marked = args.marked;
-    settings.most_kept = args.limit.0;
-    if let (Some(reduction), Some(reuse)) = (reduction, &mut settings.reuse) {
+    let mut request = full(&args.program, &args.objects)?;
+    request.settings.window.marked = args.marked;
+    request.settings.most_kept = args.limit.0;
+    if let (Some(reduction), Some(reuse)) = (reduction, &mut request.settings.reuse) {
         reuse.method = ReuseMethod::Reduced(reduction);
     }
+    Ok(request)
+}
+
+/// All accesses of a run.
+fn full(program: &ProgramArgs, objects: &ObjectArgs) -> Result<Request, Failure> {
     Ok(Request {
         command: "trace".into(),
         questions: Vec::new(),
-        argv: args.program.program.clone(),
+        argv: program.program.clone(),
         dir: None,
-        settings,
+        settings: settings(program, objects).map_err(Failure::new)?,
         reason: REASON.into(),
         time_memory: false,
         streams: Streams::Own,

@@ -5,6 +5,7 @@
 
 mod aside;
 mod calls;
+mod check_remedy;
 mod command_line;
 mod count_places;
 mod count_series;
