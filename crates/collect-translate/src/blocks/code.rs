@@ -74,7 +74,7 @@ impl Code {
             // Only address space, until it is used: growing would copy.
             counters: Vec::with_capacity(COUNTERS_PER_ARENA),
             weights: Vec::with_capacity(COUNTERS_PER_ARENA),
-            edges: Vec::new(),
+            edges: Vec::with_capacity(COUNTERS_PER_ARENA),
             fragments: Fragments::new(),
             jumps: Jumps::new(),
             stubs: Stubs::new(),
