@@ -181,8 +181,10 @@ pub fn predict(
 struct Spread {
     /// The standard deviation within the sizes: of runs, and of what indicators do not explain.
     within: f64,
-    /// The error of predictions of held-out sizes, per natural logarithm of the factor of extrapolation.
+    /// The error of predictions of held-out sizes, per natural logarithm of the factor of extrapolation, weighted by their times:
+    /// the largest are nearest to what is asked for.
     beyond: f64,
+    /// As many equal tests would know it as well (L. Kish, "Survey Sampling", 1965, section 11.7).
     tests: f64,
     observations: f64,
     largest: f64,
@@ -190,12 +192,14 @@ struct Spread {
 
 impl Spread {
     fn new(chain: &Chain, held_out: &[HeldOut], noise: f64, sizes: &[f64]) -> Self {
-        let errors: Vec<f64> = held_out.iter().map(HeldOut::error_per_factor).collect();
-        let mean = errors.iter().map(|error| error * error).sum::<f64>() / errors.len().max(1) as f64;
+        let sum = |of: fn(&HeldOut) -> f64| held_out.iter().map(of).sum::<f64>();
+        let (weights, squares) = (sum(|test| test.measured), sum(|test| test.measured * test.measured));
+        let errors = sum(|test| test.measured * test.error_per_factor().powi(2));
+        let mean = if weights > 0.0 { errors / weights } else { 0.0 };
         Self {
             within: (noise * noise + chain.explained.error).sqrt(),
             beyond: mean.sqrt(),
-            tests: errors.len() as f64,
+            tests: if squares > 0.0 { weights * weights / squares } else { 0.0 },
             observations: sizes.len() as f64 - chain.explained.rates.len() as f64,
             largest: sizes.last().copied().unwrap_or_default(),
         }
