@@ -33,7 +33,7 @@ pub struct ShareDiff {
 pub struct ObjectChange {
     /// What became of it.
     pub fate: Fate,
-    /// The object: as it is after, else as it was before.
+    /// The object: as it is after, else as it was before. A name by use is that of before.
     pub object: DataObject,
     /// The share of samples that go to its lines or, where it is spread over many lines with few samples each, the part of the
     /// accesses that follow another thread's write of it.
@@ -188,6 +188,15 @@ fn listed(runs: &[ShareFindings]) -> Listed<Seen> {
     all.map(|(run, found)| (run, Subject::of_object(&found.object), Seen::of(found))).collect()
 }
 
+/// The object as it is after, with the source that the reader has. A name by use wavers: it is the one that the finding had.
+fn called(pairing: &Pairing<Seen>) -> Option<&DataObject> {
+    let [before, after] = [&pairing.before, &pairing.after].map(|side| {
+        let all = side.iter().map(|(_, seen)| seen);
+        all.max_by(|a, b| a.share.value.total_cmp(&b.share.value)).map(|seen| &seen.object)
+    });
+    before.filter(|object| Subject::is_by_use(object)).or(after).or(before)
+}
+
 /// An object before the number of comparisons is known.
 struct Compared {
     object: DataObject,
@@ -200,7 +209,7 @@ struct Compared {
 
 impl Compared {
     fn new(pairing: Pairing<Seen>, before: &[ShareFindings], after: &[ShareFindings]) -> Option<Self> {
-        let object = pairing.after.first().or(pairing.before.first())?.1.object.clone();
+        let object = called(&pairing)?.clone();
         let seen = [!pairing.before.is_empty(), !pairing.after.is_empty()];
         let sides = [by_run(pairing.before, before), by_run(pairing.after, after)];
         let spread = sides.iter().flatten().any(|run| run.seen.as_ref().is_some_and(|seen| seen.spread));

@@ -27,9 +27,14 @@ impl Subject {
         };
         // The name of a heap block has its size, which an alignment changes.
         let in_function = object.kind == ObjectKind::Heap && object.declared.is_some();
-        let by_use = object.kind == ObjectKind::Heap && object.declared.is_none();
+        let by_use = Self::is_by_use(object);
         let name = if in_function || by_use { "" } else { &object.name };
         Self { exact: named(exact, &object.name), loose: named(loose, name), by_use }
+    }
+
+    /// Whether it has its name by the function that was seen to use it most.
+    pub fn is_by_use(object: &DataObject) -> bool {
+        object.kind == ObjectKind::Heap && object.declared.is_none()
     }
 
     /// The places of two instructions.

@@ -4,6 +4,7 @@ use super::*;
 use crate::diff::Trend;
 use crate::share::analyse;
 use crate::share::testing::{Event, Synthetic, Table, TestSample};
+use crate::symbols::ObjectKind;
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 struct Random(u64);
@@ -75,6 +76,20 @@ fn lines_come_and_go() {
     found.sort_by(|a, b| a.0.cmp(&b.0));
     let object = |address| format!("object at {address}");
     assert_eq!(found, [(object("0"), Fate::Gone), (object("40"), Fate::Left), (object("80"), Fate::New)]);
+}
+
+/// The reader looks for the name that the finding had.
+#[test]
+fn a_name_by_use_is_that_of_before() {
+    let random = &mut Random(6);
+    let mut used_by = |function: &str| {
+        let mut run = run(&[line(0.3)], 0.0, random);
+        run.objects[0].object.kind = ObjectKind::Heap;
+        run.objects[0].object.name = format!("heap memory used by {function}");
+        run
+    };
+    let (push, pop) = (used_by("push"), used_by("pop"));
+    assert_eq!(fates(&[push], &[pop]), [("heap memory used by push".into(), Fate::Left)]);
 }
 
 #[test]
