@@ -13,7 +13,7 @@ from running import Command, Memcached
 
 PADDING = ["alignas", "_Alignas", "own cache line", "CachePadded"]
 LOCK = [*PADDING, "false sharing"]
-NOTHING = [r"No line was seen to bounce"]
+NOTHING = [r"No line was seen to bounce|Little is shared"]
 
 
 @dataclass

@@ -53,7 +53,9 @@ def row(case, version, run, **cells):
 def judged(case, label, report):
     """Whether the worst finding and its remedy are the expert's. After the fix: whether it is no longer the worst one."""
     share = report["share"]
-    worst = share["findings"][0] if share["findings"] else {}
+    # What is too little to matter is nothing to find.
+    little = share["not_enough"] and share["not_enough"]["negligible"]
+    worst = share["findings"][0] if share["findings"] and not little else {}
     remedy = worst.get("remedy") or {}
     said = f"{report['verdict']} {remedy.get('text', '')}"
     mended = remedy.get("kind") in case.kinds and all(re.search(each, said) for each in case.says)

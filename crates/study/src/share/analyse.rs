@@ -92,8 +92,9 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
 
     let everybody = || input.threads().iter().map(|t| t.id);
     let events = volumes.events;
-    let (false_fraction, not_enough) =
-        (volumes.false_fraction(), volumes.not_enough(input.seconds(), moved_once));
+    let transfer = input.transfer_ns().filter(|_| scale.unit == Unit::Accesses).map(|ns| ns / 1e9);
+    let false_fraction = volumes.false_fraction();
+    let not_enough = volumes.not_enough(input.seconds(), moved_once, transfer);
     let transfers = samples.transfers.finish(everybody());
     let communication = communication(&volumes, samples.contended_accesses, transfers, scale.unit);
     let threads = volumes.threads.finish(everybody());

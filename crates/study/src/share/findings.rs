@@ -80,6 +80,10 @@ pub struct NotEnough {
     pub events: usize,
     /// Run at least this long, in seconds; `None` where nothing was seen to extrapolate from.
     pub run_seconds: Option<f64>,
+    /// The part of the run's time that lines need, at most, to move between cores, if no two move at once: the upper end of the
+    /// interval of the accesses that follow another thread's write, by the time of one transfer. `None` where the recording
+    /// does not know that time, or samples do not stand for accesses.
+    pub moving: Option<f64>,
 }
 
 /// Counts that say how far the numbers can be trusted.

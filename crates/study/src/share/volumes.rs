@@ -48,13 +48,16 @@ impl Volumes {
         fraction(&self.false_sharing, self.events)
     }
 
-    /// More time at the same rate gives enough events, but of those of data that moved once.
-    pub fn not_enough(&self, seconds: f64, moved_once: usize) -> Option<NotEnough> {
+    /// More time at the same rate gives enough events, but of those of data that moved once. `transfer`: the seconds of one
+    /// transfer, where events stand for accesses.
+    pub fn not_enough(&self, seconds: f64, moved_once: usize, transfer: Option<f64>) -> Option<NotEnough> {
         let events = self.events.saturating_sub(moved_once);
         // A recording that was cut short may not know how long it is.
         let known = events > 0 && seconds.is_finite() && seconds > 0.0;
         let run_seconds = known.then(|| seconds * ENOUGH_EVENTS as f64 / events as f64);
-        (self.events < ENOUGH_EVENTS).then_some(NotEnough { events, run_seconds })
+        let accesses = self.all.estimate().map(|all| all.high);
+        let moving = accesses.zip(transfer).filter(|_| known).map(|(all, one)| all * one / seconds);
+        (self.events < ENOUGH_EVENTS).then_some(NotEnough { events, run_seconds, moving })
     }
 }
 
@@ -148,10 +151,31 @@ mod tests {
     fn too_few_events_say_how_long_to_run() {
         let v = volumes((0..6).map(|_| Event::new(0, 1)));
         // 6 in 2 s is 3 per second; 30 take 10 s.
-        assert_eq!(v.not_enough(2.0, 0), Some(NotEnough { events: 6, run_seconds: Some(10.0) }));
+        assert_eq!(
+            v.not_enough(2.0, 0, None),
+            Some(NotEnough { events: 6, run_seconds: Some(10.0), moving: None })
+        );
         // Three of them will not come again: 1.5 per second.
-        assert_eq!(v.not_enough(2.0, 3), Some(NotEnough { events: 3, run_seconds: Some(20.0) }));
-        assert_eq!(volumes([]).not_enough(2.0, 0), Some(NotEnough { events: 0, run_seconds: None }));
-        assert_eq!(volumes((0..30).map(|_| Event::new(0, 1))).not_enough(2.0, 0), None);
+        assert_eq!(
+            v.not_enough(2.0, 3, None),
+            Some(NotEnough { events: 3, run_seconds: Some(20.0), moving: None })
+        );
+        assert_eq!(
+            volumes([]).not_enough(2.0, 0, None),
+            Some(NotEnough { events: 0, run_seconds: None, moving: None })
+        );
+        assert_eq!(volumes((0..30).map(|_| Event::new(0, 1))).not_enough(2.0, 0, None), None);
+    }
+
+    /// 100 accesses of 50 ns are 5 us of 2 s; 4 of 25 accesses each are, at most, 10.24 (Poisson).
+    #[test]
+    fn too_few_events_say_what_they_cost_at_most() {
+        let v = volumes((0..4).map(|_| Event::new(0, 1).weight(25.0)));
+        let moving = v.not_enough(2.0, 0, Some(50e-9)).and_then(|few| few.moving);
+        assert!(
+            moving.is_some_and(|part| (part / (25.0 * 10.24 * 50e-9 / 2.0) - 1.0).abs() < 0.01),
+            "{moving:?}"
+        );
+        assert_eq!(volumes([]).not_enough(2.0, 0, Some(50e-9)).and_then(|few| few.moving), None);
     }
 }

@@ -84,6 +84,7 @@ fn lines(share: &Share) -> String {
             RemedyKind::AlignBlocks => "align-blocks",
             RemedyKind::LargerPieces => "larger-pieces",
             RemedyKind::Contend => "contend",
+            RemedyKind::None => "none",
         });
         table.name(&line.remedy.text).end();
     }

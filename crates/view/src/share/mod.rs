@@ -43,13 +43,15 @@ pub fn report(run: &RunInfo, findings: &ShareFindings) -> Report {
         report.engine.sample_means = range;
     }
     let names = ThreadNames::new(&report.threads);
-    let share = Share {
+    let mut share = Share {
         false_fraction: findings.false_fraction.map(interval),
         contended_share: interval(findings.contended_share),
         not_enough: findings.not_enough.map(|few| NotEnoughData {
             events: few.events,
             needed: ENOUGH_EVENTS,
             run_s: few.run_seconds.or_else(|| verdict::seconds_to_rule_out(run, findings)).map(Real),
+            moving: few.moving.map(Real),
+            negligible: verdict::is_negligible(&report, findings, few),
         }),
         communication: findings.communication.as_ref().map(communication),
         matrix: CommunicationMatrix {
@@ -84,6 +86,10 @@ pub fn report(run: &RunInfo, findings: &ShareFindings) -> Report {
             .collect(),
         other_lines: findings.other_lines,
     };
+    if share.not_enough.is_some_and(|few| few.negligible) {
+        let findings = share.findings.iter_mut().map(|finding| &mut finding.remedy);
+        findings.chain(share.lines.iter_mut().map(|line| &mut line.remedy)).for_each(remedy::leave);
+    }
     report.quality.warnings.extend(warnings::of(run, findings));
     report.verdict = verdict::verdict(&report, &share);
     report.share = Some(share);

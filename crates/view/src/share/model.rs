@@ -45,6 +45,11 @@ pub struct NotEnoughData {
     /// Run at least this long, in seconds: for enough events or, where none was seen, for a line of 1% to show
     /// up. Null where there are no samples to extrapolate from.
     pub run_s: Option<Real>,
+    /// Modelled: the part of the run's time that lines take to move between cores, at most and if no two move at once. Null
+    /// where the time of one move was not measured.
+    pub moving: Option<Real>,
+    /// Whether that is so little that there is nothing to gain.
+    pub negligible: bool,
 }
 
 /// Who communicates with whom. Directed: a row's thread wrote, a column's thread accessed the line later.

@@ -2,7 +2,7 @@
 
 mod absence;
 
-pub use absence::seconds_to_rule_out;
+pub use absence::{is_negligible, seconds_to_rule_out};
 
 use std::collections::BTreeMap;
 
@@ -38,6 +38,7 @@ pub fn verdict(report: &Report, share: &Share) -> String {
             Some(top) if top.0.events >= few.needed as u64 => {
                 format!("{} {}", found_by_time(report, share, top), absence::few_steps(share, few))
             }
+            Some(_) if few.negligible => absence::little(report, share, few),
             _ => absence::not_enough(report, share, few),
         }
     } else if share.lines.is_empty() {

@@ -116,7 +116,7 @@ pub fn nothing(threads: usize) -> ShareFindings {
         objects: Vec::new(),
         lines: Vec::new(),
         other_lines: 0,
-        not_enough: Some(NotEnough { events: 0, run_seconds: None }),
+        not_enough: Some(NotEnough { events: 0, run_seconds: None, moving: None }),
     }
 }
 

@@ -88,6 +88,14 @@ pub fn remedy_for(
     Remedy { kind, at_line_offsets_bytes: offsets, of, text, evidence: evidence(worst, names), check }
 }
 
+/// What takes too little time to matter needs no remedy.
+pub fn leave(remedy: &mut Remedy) {
+    let text = "Leave it: it takes too little time to matter.".into();
+    let (evidence, check) = (std::mem::take(&mut remedy.evidence), remedy.check.take());
+    *remedy =
+        Remedy { kind: RemedyKind::None, at_line_offsets_bytes: Vec::new(), of: None, text, evidence, check };
+}
+
 fn contended(of: &share::Contended) -> Contended {
     Contended {
         primitive: match of.primitive {

@@ -180,4 +180,6 @@ pub enum RemedyKind {
     LargerPieces,
     /// Threads contend for a lock or its like, or count references.
     Contend,
+    /// It takes too little time to matter: leave it.
+    None,
 }

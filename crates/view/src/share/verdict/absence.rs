@@ -1,6 +1,6 @@
 //! What was not seen, and what that means.
 
-use carom_study::share::{SAMPLES_TO_SEE_A_LINE, ShareFindings, Unit};
+use carom_study::share::{NotEnough, Remedy, SAMPLES_TO_SEE_A_LINE, ShareFindings, Unit};
 
 use super::{object, top};
 use crate::{
@@ -11,6 +11,9 @@ use crate::{
 
 /// Where lines of this share would have shown up, a handful of events on other lines is not worth a longer run.
 const NEGLIGIBLE: f64 = 0.01;
+
+/// Nobody changes a program for less of its time than this: runs of one program differ by as much.
+const LITTLE_TIME: f64 = 0.02;
 
 /// With fewer samples than this, the absence of sharing means nothing.
 const ENOUGH_SAMPLES: u64 = 30;
@@ -25,6 +28,18 @@ pub(super) fn is_told(report: &Report, share: &Share, few: &NotEnoughData) -> bo
     // Without watchpoints only what two threads do at nearly the same time is seen: absence takes more evidence.
     let watched = report.engine.delivery != EngineDelivery::PosixTimer && report.engine.watchpoints > 0;
     if few.events == 0 && watched { samples >= ENOUGH_SAMPLES } else { limit <= NEGLIGIBLE }
+}
+
+/// Whether the few events that were seen take too little time to matter, and more would have been seen. Threads that wait for a
+/// lock lose more than the moves of its line.
+pub fn is_negligible(report: &Report, findings: &ShareFindings, few: NotEnough) -> bool {
+    let waits = |remedy: &Remedy| {
+        matches!(remedy, Remedy::Contend(_) | Remedy::PadThenShareLess { lock: Some(_), .. })
+    };
+    few.moving.is_some_and(|part| part <= LITTLE_TIME)
+        && report.engine.watchpoints > 0
+        && smallest_line(findings.quality.step, &report.quality.periods) <= NEGLIGIBLE
+        && !findings.objects.iter().any(|object| waits(&object.remedy))
 }
 
 /// How many samples shares are of.
@@ -121,6 +136,18 @@ pub(super) fn not_enough(report: &Report, share: &Share, few: &NotEnoughData) ->
         }
         _ => format!("{seen} Run longer, or sample more often with {}{so_far}.", more_samples(share)),
     }
+}
+
+/// That what was seen does not matter.
+pub(super) fn little(report: &Report, share: &Share, few: &NotEnoughData) -> String {
+    let events = words::count(usize::try_from(report.quality.events).unwrap_or(usize::MAX), "event");
+    let part = few.moving.map_or_else(String::new, |part| words::percent(part.0));
+    let leads = top(share).map(|(top, _)| format!("; {} leads", object(top))).unwrap_or_default();
+    format!(
+        "Little is shared: {events} of sharing in {}{leads}. Lines that move between cores take at most {part} of the run, \
+         as modelled: there is nothing to gain.",
+        words::seconds(report.program.wall_s.0)
+    )
 }
 
 /// The options that make for more samples.

@@ -3,7 +3,11 @@ use carom_study::share::{NotEnough, ThreadPair, Unit};
 
 use carom_store::{Delivery, SampleMeans};
 
-use crate::{model::ProcessCoverage, sample, share::report};
+use crate::{
+    model::{ProcessCoverage, RemedyKind},
+    sample,
+    share::report,
+};
 
 fn check(actual: &str, expect: &str) {
     assert_eq!(actual, expect);
@@ -134,7 +138,7 @@ fn a_few_events_on_many_samples_are_nothing() {
     let mut findings = sample::nothing(3);
     findings.quality.events = 2;
     findings.other_lines = 1;
-    findings.not_enough = Some(NotEnough { events: 2, run_seconds: Some(60.0) });
+    findings.not_enough = Some(NotEnough { events: 2, run_seconds: Some(60.0), moving: None });
     assert!(report(&run, &findings).verdict.starts_with(
         "No line was seen to bounce between threads more than once or twice in 3,180 samples; a line"
     ));
@@ -169,7 +173,7 @@ fn not_enough_says_how_much_longer() {
     sample::find_each(&mut findings);
     findings.false_fraction = None;
     findings.quality.events = 12;
-    findings.not_enough = Some(NotEnough { events: 4, run_seconds: Some(10.05) });
+    findings.not_enough = Some(NotEnough { events: 4, run_seconds: Some(10.05), moving: None });
     check(
         &report(&run, &findings).verdict,
         "Not enough data: 12 events of sharing in 4.0 s, and 30 are needed. Run for at least 11 s; so far `stats` \
@@ -179,12 +183,41 @@ fn not_enough_says_how_much_longer() {
     sample::find_each(&mut findings);
     findings.quality.last_instruction = 0;
     findings.quality.events = 0;
-    findings.not_enough = Some(NotEnough { events: 0, run_seconds: None });
+    findings.not_enough = Some(NotEnough { events: 0, run_seconds: None, moving: None });
     check(
         &report(&run, &findings).verdict,
         "Not enough data: 0 events of sharing in 4.0 s, and 30 are needed. Run longer, or sample more often with \
          --budget or --period.",
     );
+}
+
+/// Twelve accesses of a run of billions.
+#[test]
+fn what_costs_too_little_is_called_so() {
+    let (run, mut findings) = sample::every_nth();
+    findings.lines.truncate(1);
+    findings.lines[0].events = 12;
+    sample::find_each(&mut findings);
+    findings.false_fraction = None;
+    findings.quality.events = 12;
+    let verdict = |findings: &carom_study::share::ShareFindings| report(&run, findings).verdict;
+    let few = |moving| Some(NotEnough { events: 12, run_seconds: Some(10.05), moving });
+    findings.not_enough = few(Some(0.004));
+    check(
+        &verdict(&findings),
+        "Little is shared: 12 events of sharing in 4.0 s; `stats` (app.c:12) leads. Lines that move between cores take at \
+         most 0.4% of the run, as modelled: there is nothing to gain.",
+    );
+    let share = report(&run, &findings).share.unwrap();
+    assert_eq!([share.findings[0].remedy.kind, share.lines[0].remedy.kind], [RemedyKind::None; 2]);
+    for moving in [None, Some(0.021)] {
+        findings.not_enough = few(moving);
+        assert!(verdict(&findings).starts_with("Not enough data"), "{moving:?}");
+    }
+    // A line of 1% may hide.
+    findings.not_enough = few(Some(0.004));
+    findings.quality.step = 700;
+    assert!(verdict(&findings).starts_with("Not enough data"));
 }
 
 #[test]
@@ -247,7 +280,7 @@ fn sampled_accesses_say_what_their_number_rules_out() {
     findings.lines.clear();
     sample::find_each(&mut findings);
     findings.quality.step = 0;
-    findings.not_enough = Some(NotEnough { events: 0, run_seconds: None });
+    findings.not_enough = Some(NotEnough { events: 0, run_seconds: None, moving: None });
     assert!(report(&run, &findings).verdict.starts_with("Not enough data"));
 }
 
@@ -296,7 +329,7 @@ fn a_clear_line_leads_even_where_fractions_must_wait() {
     findings.lines[0].events = 700;
     sample::find_each(&mut findings);
     findings.false_fraction = None;
-    findings.not_enough = Some(NotEnough { events: 13, run_seconds: Some(2.4) });
+    findings.not_enough = Some(NotEnough { events: 13, run_seconds: Some(2.4), moving: None });
     let verdict = report(&run, &findings).verdict;
     assert!(
         verdict.starts_with("1 cache line takes 18% (±2) of thread time: false sharing between worker-1"),
