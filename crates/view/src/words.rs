@@ -71,27 +71,6 @@ pub fn sentence_list(items: &[String]) -> String {
     }
 }
 
-/// The name of a function; one of more letters than this without its parameters: `Queue::push(…)`.
-pub fn function_within(name: &str, letters: usize) -> Cow<'_, str> {
-    let parameters = || {
-        let within = name.trim_end_matches(" const").strip_suffix(')')?;
-        let mut depth = 1;
-        let begin = within.char_indices().rev().find(|(_, letter)| {
-            depth += match letter {
-                ')' => 1,
-                '(' => -1,
-                _ => 0,
-            };
-            depth == 0
-        })?;
-        within.get(..begin.0)
-    };
-    match parameters() {
-        Some(short) if name.chars().count() > letters => format!("{short}(…)").into(),
-        _ => name.into(),
-    }
-}
-
 /// A fraction as a percentage: one decimal below ten, none above, none needlessly.
 pub fn percent(fraction: f64) -> String {
     format!("{}%", points(fraction))
@@ -303,17 +282,6 @@ mod tests {
             "0% 0% <0.1% 1.4% 7% 10% 18% 100%"
         );
         assert_eq!(percent(f64::NAN), "?%");
-    }
-
-    #[test]
-    fn parameters_go_first() {
-        assert_eq!(function_within("Statistics::add(Statistics const&)", 20), "Statistics::add(…)");
-        assert_eq!(
-            function_within("run(int)::{lambda(int)#1}::operator()(int) const", 20),
-            "run(int)::{lambda(int)#1}::operator()(…)"
-        );
-        assert_eq!(function_within("add(int)", 8), "add(int)");
-        assert_eq!(function_within("references::main::{{closure}}", 8), "references::main::{{closure}}");
     }
 
     #[test]

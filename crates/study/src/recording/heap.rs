@@ -6,7 +6,12 @@ use std::ops::Range;
 use carom_base::{Addr, ProcessId};
 use carom_store::HeapObject;
 
-use crate::symbols::{DataObject, Frame, HeapType, Layer, ObjectKind, layer, wraps_allocator};
+use crate::symbols::{
+    DataObject, Frame, HeapType, Layer, ObjectKind, function_within, layer, wraps_allocator,
+};
+
+/// Longer names of functions that allocate are given without their parameters.
+const LETTERS: usize = 60;
 
 /// The heap blocks of a recording.
 #[derive(Default)]
@@ -96,7 +101,8 @@ pub(super) fn heap_object(
     let allocation = own_frames(path);
     let by = allocation.first();
     let size = block.size;
-    let name = match (by.and_then(|frame| frame.function.as_deref()), of) {
+    let function = by.and_then(|frame| frame.function.as_deref());
+    let name = match (function.map(|name| function_within(name, LETTERS)), of) {
         (Some(function), Some(of)) => {
             format!("{size}-byte block, presumably {}, allocated in {function}", of.name)
         }

@@ -132,7 +132,7 @@ pub(super) fn of_function(frame: &Frame) -> Option<Primitive> {
     let file = frame.file.as_deref().unwrap_or_default();
     let known = by_name.or_else(|| SOURCES.iter().find(|(part, _)| file.contains(part)));
     let own = || match layer(frame) {
-        Layer::Program if own_lock::is_function(name) => Some(OwnLock),
+        Layer::Program if own_lock::is_function(name, file) => Some(OwnLock),
         Layer::Program if own_count::is_function(name) => Some(ReferenceCount),
         Layer::Program => None,
         Layer::Allocator => Some(Allocator),

@@ -139,8 +139,12 @@ pub(super) fn users<'a>(sites: impl Iterator<Item = &'a Site>, of: Primitive) ->
     let mut found: Vec<(Frame, u64)> = Vec::new();
     for site in sites {
         let Some(user) = primitive::user(&site.frames) else { continue };
-        let known =
-            found.iter_mut().find(|(known, _)| known.function == user.function && known.file == user.file);
+        // A generic function has a name for each type that it is used with, and one place.
+        let same = |known: &Frame| {
+            known.file == user.file
+                && (known.function == user.function || known.line.is_some() && known.line == user.line)
+        };
+        let known = found.iter_mut().find(|(known, _)| same(known));
         match known {
             // Sites come with most samples first.
             Some((_, seen)) => *seen += site.seen,

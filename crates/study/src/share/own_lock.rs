@@ -25,6 +25,9 @@ const QUALIFIERS: [&str; 13] = [
     "release",
 ];
 
+/// These do so where their class or their file is called a lock: pools and connections are acquired, too.
+const OF_A_LOCK: [&str; 2] = ["acquire", "release"];
+
 /// The name of the lock that a field is or belongs to: `table.lock` of `table.lock.owner`.
 pub(super) fn of_field(name: &str) -> Option<&str> {
     let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
@@ -36,12 +39,22 @@ pub(super) fn of_field(name: &str) -> Option<&str> {
     })
 }
 
-/// Whether a function does nothing but take a lock or give it back, by its name: `spin_lock`, `TicketLock::unlock()`.
-pub(super) fn is_function(name: &str) -> bool {
+/// Whether a function does nothing but take a lock or give it back, by its name: `spin_lock`, `TicketLock::unlock()`; `acquire` in
+/// `locks.rs`.
+pub(super) fn is_function(name: &str, file: &str) -> bool {
     let name = name.split(['(', '<']).next().unwrap_or_default();
-    let words: Vec<&str> = words(name.rsplit("::").next().unwrap_or_default()).collect();
-    words.iter().any(|word| is_one_of(&ACTIONS, word))
-        && words.iter().all(|word| is_one_of(&ACTIONS, word) || is_one_of(&QUALIFIERS, word))
+    let mut components = name.rsplit("::");
+    let words: Vec<&str> = words(components.next().unwrap_or_default()).collect();
+    let any = |known: &[&str]| words.iter().any(|word| is_one_of(known, word));
+    let stem = file.rsplit(['/', '\\']).next().and_then(|name| name.split('.').next());
+    let mut around = components.next().into_iter().chain(stem);
+    words.iter().all(|word| is_one_of(&ACTIONS, word) || is_one_of(&QUALIFIERS, word))
+        && (any(&ACTIONS) || any(&OF_A_LOCK) && around.any(is_called_a_lock))
+}
+
+/// `SpinLock`, `ticket_lock`, `locks`
+fn is_called_a_lock(name: &str) -> bool {
+    words(name).last().is_some_and(|word| is_one_of(&LOCKS, word.strip_suffix('s').unwrap_or(word)))
 }
 
 pub(super) fn is_one_of(known: &[&str], word: &str) -> bool {
@@ -86,10 +99,20 @@ mod tests {
         for function in
             ["lock", "TicketLock::unlock()", "spin_lock", "acquire_lock", "my::Latch<int>::trylock"]
         {
-            assert!(is_function(function), "{function}");
+            assert!(is_function(function, "app.c"), "{function}");
         }
         for function in ["update_locked", "deposit", "lock_and_add", "clock", "read", "Block::write(int)"] {
-            assert!(!is_function(function), "{function}");
+            assert!(!is_function(function, "locks.c"), "{function}");
+        }
+        for (function, file) in [
+            ("acquire", "src/locks.rs"),
+            ("release", "C:\\app\\spinlock.hpp"),
+            ("app::SpinLock::try_acquire()", "sync.h"),
+        ] {
+            assert!(is_function(function, file), "{function} {file}");
+        }
+        for (function, file) in [("acquire", "pool.rs"), ("Pool::release(int)", "block.h"), ("acquire", "")] {
+            assert!(!is_function(function, file), "{function} {file}");
         }
     }
 }

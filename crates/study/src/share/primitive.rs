@@ -105,7 +105,7 @@ pub(super) fn called(path: &[Frame]) -> Option<&str> {
 
 /// Whether the function that makes the access gives a lock back. Where it is taken is what people look for.
 pub(super) fn gives_back(path: &[Frame]) -> bool {
-    const WORDS: [&str; 4] = ["unlock", "post", "critical_end", "end_critical"];
+    const WORDS: [&str; 5] = ["unlock", "release", "post", "critical_end", "end_critical"];
     let name = path.iter().find(|frame| !helps(frame)).and_then(|frame| frame.function.as_deref());
     name.is_some_and(|name| WORDS.iter().any(|word| name.contains(word)))
 }

@@ -42,7 +42,7 @@ pub use heap_type::HeapType;
 pub use loops::Loop;
 pub(crate) use object::UNKNOWN_HEAP;
 pub use process::{Images, Mapping, Module, Note, Problem, StackFrame, Symbols, ThreadStack};
-pub use short::is_reserved;
+pub use short::{function_within, is_reserved};
 pub use source::Excerpt;
 pub(crate) use source::Sources;
 pub(crate) use subscripts::array_of;

@@ -1,4 +1,37 @@
-//! Names of types as people write them.
+//! Names of types and functions as people write them.
+
+use std::borrow::Cow;
+
+/// The name of a function; one of more letters than this without its parameters: `Queue::push(…)`, `at<…>`.
+pub fn function_within(name: &str, letters: usize) -> Cow<'_, str> {
+    let is_long = |name: &str| name.chars().count() > letters;
+    if !is_long(name) {
+        return name.into();
+    }
+    let called = before_last(name.trim_end_matches(" const"), '(', ')');
+    let (rest, call) = called.map_or((name, ""), |short| (short, "(…)"));
+    // An operator is no list, and neither is a type that a name begins with.
+    let of_types =
+        before_last(rest, '<', '>').filter(|short| !short.is_empty() && !short.ends_with("operator"));
+    match of_types.filter(|_| is_long(rest)) {
+        Some(short) => format!("{short}<…>{call}").into(),
+        None if call.is_empty() => name.into(),
+        None => format!("{rest}{call}").into(),
+    }
+}
+
+/// What stands before the brackets that a name ends with.
+fn before_last(name: &str, open: char, close: char) -> Option<&str> {
+    let within = name.strip_suffix(close)?;
+    let mut depth = 1;
+    let (begin, _) = within.char_indices().rev().find(|(at, letter)| {
+        // `->` is no bracket.
+        let is_arrow = *letter == '>' && within.get(..*at).is_some_and(|before| before.ends_with('-'));
+        depth += i32::from(*letter == close && !is_arrow) - i32::from(*letter == open);
+        depth == 0
+    })?;
+    within.get(..begin)
+}
 
 /// What a type has where its author states nothing.
 const DEFAULTS: [&str; 4] =
@@ -92,7 +125,24 @@ pub fn is_reserved(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_of_library, of_rust, record};
+    use super::{function_within, is_of_library, of_rust, record};
+
+    #[test]
+    fn parameters_go_first() {
+        let short = |name| function_within(name, 20).into_owned();
+        assert_eq!(short("Statistics::add(Statistics const&)"), "Statistics::add(…)");
+        assert_eq!(
+            short("run(int)::{lambda(int)#1}::operator()(int) const"),
+            "run(int)::{lambda(int)#1}::operator()(…)"
+        );
+        assert_eq!(short("references::main::{{closure}}"), "references::main::{{closure}}");
+        assert_eq!(short("at<app::locks::SpinLock, bool>"), "at<…>");
+        assert_eq!(short("each<app::Job, fn(&app::Job) -> bool>"), "each<…>");
+        assert_eq!(short("void sort<std::vector<int>, long>(std::vector<int>&)"), "void sort<…>(…)");
+        assert_eq!(short("<app::locks::SpinLock as app::Lock>"), "<app::locks::SpinLock as app::Lock>");
+        assert_eq!(function_within("add(int)", 8), "add(int)");
+        assert_eq!(function_within("min<int>(int, int)", 12), "min<int>(…)");
+    }
 
     #[test]
     fn types_of_libraries_are_known_by_their_names() {

@@ -1,6 +1,8 @@
 //! Text under construction. Everything passes through [`Page::put`], which is where control bytes in names
 //! from strangers end and the only place that writes an escape.
 
+use carom_study::symbols::function_within;
+
 use super::Options;
 use crate::{model::Frame, words};
 
@@ -157,9 +159,9 @@ pub fn fit(text: &str, columns: usize) -> String {
     head.chain(['…']).chain(text.chars().skip(length - behind)).collect()
 }
 
-/// Cuts the name of a function, its parameters first.
+/// Cuts the name of a function, its parameters first, those of calls and of types.
 pub fn fit_function(name: &str, columns: usize) -> String {
-    fit(&words::function_within(name, columns), columns)
+    fit(&function_within(name, columns), columns)
 }
 
 /// Breaks at blanks; a word longer than `room` stays whole, since names should survive copying.

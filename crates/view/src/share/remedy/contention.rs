@@ -1,6 +1,6 @@
 //! What to do about contention for a lock, or the like, in words.
 
-use carom_study::symbols::DataObject;
+use carom_study::symbols::{DataObject, function_within};
 
 use super::advice::is_unnamed;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     words,
 };
 
-/// Longer names of functions are given without their parameters.
+/// Longer names of functions are given without their parameters, of calls and of types.
 const LETTERS: usize = 40;
 
 /// Contention for a lock, or the like.
@@ -128,7 +128,7 @@ pub fn no_padding(of: &Contended) -> &'static str {
 fn users(users: &[Frame]) -> String {
     let text = |frame: &Frame| {
         let place = words::place(frame.file.as_deref(), frame.line).map(|place| format!(" ({place})"));
-        let name = words::function_within(frame.function.as_deref()?, LETTERS);
+        let name = function_within(frame.function.as_deref()?, LETTERS);
         Some(format!("`{name}`{}", place.unwrap_or_default()))
     };
     words::sentence_list(&users.iter().filter_map(text).collect::<Vec<_>>())
