@@ -105,9 +105,12 @@ pub(super) fn called(path: &[Frame]) -> Option<&str> {
 
 /// Whether the function that makes the access gives a lock back. Where it is taken is what people look for.
 pub(super) fn gives_back(path: &[Frame]) -> bool {
-    const WORDS: [&str; 5] = ["unlock", "release", "post", "critical_end", "end_critical"];
-    let name = path.iter().find(|frame| !helps(frame)).and_then(|frame| frame.function.as_deref());
-    name.is_some_and(|name| WORDS.iter().any(|word| name.contains(word)))
+    const WORDS: [&str; 4] = ["unlock", "post", "critical_end", "end_critical"];
+    let Some(frame) = path.iter().find(|frame| !helps(frame)) else { return false };
+    let name = frame.function.as_deref().unwrap_or_default();
+    // Objects that are counted are released, too.
+    let released = || name.contains("release") && of_function(frame) == Some(Primitive::OwnLock);
+    WORDS.iter().any(|word| name.contains(word)) || released()
 }
 
 /// The primitive that a field belongs to, with the name of the whole: `lock.__data.__owner` is part of the mutex `lock`.
@@ -164,6 +167,9 @@ mod tests {
             path(&[("__pthread_mutex_unlock_usercnt", ""), ("pthread_cond_wait", ""), ("pop", "queue.c")]);
         assert_eq!(of_path(&within), Some(Mutex));
         assert!(gives_back(&within) && !gives_back(&mutex));
+        let own = |function| path(&[(function, "src/locks.rs"), ("push", "src/queue.rs")]);
+        assert!(gives_back(&own("release")) && !gives_back(&own("acquire")));
+        assert!(!gives_back(&path(&[("OrderRef::release()", "src/order.cpp"), ("push", "src/queue.cpp")])));
         // What a function does itself while it holds a lock is data.
         assert_eq!(of_path(&path(&[("push", "queue.c"), ("main", "main.c")])), None);
     }
