@@ -58,7 +58,7 @@ def summarise(rows):
         all_of_them += len(group)
         if not told:
             table.append([problem, len(group), 0, "-", "-", "-", "-"])
-            criteria.append(Criterion(f"{problem}: the median prediction is within {WITHIN:.0%}", "no time was told", False))
+            criteria.append(Criterion(f"{problem}: most predictions are within {WITHIN:.0%}", "no time was told", False))
             continue
         off = [row["predicted_s"] / truth(row) - 1 for row in told]
         wide = [row["high_s"] / row["low_s"] for row in told]
@@ -67,8 +67,9 @@ def summarise(rows):
         table.append([problem, len(group), len(told), f"{stats.median(off):+.0%} ({min(off):+.0%} to {max(off):+.0%})",
                       f"{stats.median(direct):+.0%}", number(stats.median(wide), 2), f"{inside} of {len(told)}"])
         within = sum(abs(each) <= WITHIN for each in off)
-        criteria.append(Criterion(f"{problem}: the median prediction is within {WITHIN:.0%}",
-                                  f"{stats.median(off):+.0%}; {within} of {len(group)} are", abs(stats.median(off)) <= WITHIN))
+        # A run for which no time was told is not within.
+        criteria.append(Criterion(f"{problem}: most predictions are within {WITHIN:.0%}", f"{within} of {len(group)}, median of those told {stats.median(off):+.0%}",
+                                  2 * within > len(group)))
     criteria.append(Criterion(f"the interval contains a further run in {CONTAINED:.0%}", f"{contained} of {all_of_them}",
                               contained >= CONTAINED * all_of_them))
     heads = ["problem", "predictions", "with a time", "off by, median (range)", "off without indicators", "interval: high / low",
