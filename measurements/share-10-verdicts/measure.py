@@ -78,7 +78,7 @@ def judged(case, shared):
     return {
         "kind": remedy.get("kind"),
         "agrees": remedy.get("kind") in kinds and all(re.search(each, said) for each in case.says),
-        "wrong": bool(worst) and case.kind is None or any(re.search(each, said) for each in case.never),
+        "wrong": case.kind is None and remedy.get("kind", "none") != "none" or any(re.search(each, said) for each in case.never),
         "said": said,
     }
 

@@ -62,7 +62,7 @@ def judged(case, label, report):
     if label == "after":
         agrees, wrong = not worst or bool(case.left) and not mended, mended
     else:
-        agrees, wrong = mended, any(re.search(each, said) for each in case.never) or bool(worst) and remedy.get("kind") not in case.kinds
+        agrees, wrong = mended, any(re.search(each, said) for each in case.never) or remedy.get("kind") not in [None, "none", *case.kinds]
     return {
         "agrees": agrees,
         "wrong": wrong,

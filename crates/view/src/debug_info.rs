@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use crate::{
     RunInfo,
-    model::{Frame, Warning},
+    model::{Frame, Report, Warning},
 };
 
 /// A warning where none of these call paths has a line of the program's own source, although they lead through its code.
@@ -27,8 +27,20 @@ pub fn warning(run: &RunInfo, frames: impl Iterator<Item = impl Borrow<Frame>>) 
     };
     let text =
         format!("{program} has no debug information: {how} to see source lines, variables and fields.");
-    Some(Warning { code: "no-debug-info".into(), text })
+    Some(Warning { code: CODE.into(), text })
 }
+
+/// A finding whose names say less than they could, with what that takes in the same sentence.
+pub fn with_what_it_lacks(report: &Report, found: String) -> String {
+    let lacking = report.quality.warnings.iter().find(|warning| warning.code == CODE);
+    match (lacking, found.strip_suffix('.')) {
+        (Some(warning), Some(found)) => format!("{found}; {}", warning.text),
+        _ => found,
+    }
+}
+
+/// The code of the warning.
+const CODE: &str = "no-debug-info";
 
 /// Where distributions install programs, which their users do not compile.
 const INSTALLED: [&str; 6] = ["/usr/bin/", "/usr/sbin/", "/usr/lib", "/bin/", "/sbin/", "/lib"];

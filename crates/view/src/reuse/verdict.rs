@@ -1,6 +1,7 @@
 //! The verdict of `carom reuse`.
 
 use crate::{
+    debug_info,
     model::{
         DataCache, NotEnoughUses, PrefetchAdvice, Report, Reuse, ReuseBasis, ReuseCurve, ReuseDistance,
         ReuseFalseSharing, ReuseFit, ReuseKinds, ReuseModel, ReusePair, ReuseScope, ReuseSite, ReusedBy,
@@ -53,7 +54,7 @@ fn main(report: &Report, reuse: &Reuse, names: &ThreadNames) -> String {
         return not_enough(report, reuse, few);
     }
     match chosen(reuse) {
-        Some(fit) => misses(reuse, fit, names),
+        Some(fit) => misses(report, reuse, fit, names),
         None => distances(reuse),
     }
 }
@@ -105,7 +106,7 @@ fn chosen(reuse: &Reuse) -> Option<&ReuseFit> {
     thread.filter(stands_out).or(all).or_else(|| reuse.fits.first())
 }
 
-fn misses(reuse: &Reuse, fit: &ReuseFit, names: &ThreadNames) -> String {
+fn misses(report: &Report, reuse: &Reuse, fit: &ReuseFit, names: &ThreadNames) -> String {
     let curve = curve_of(reuse, fit);
     let by = match curve.map(|curve| (curve.basis, curve.model)) {
         Some((ReuseBasis::Modelled, Some(model))) => format!(", by {}", by_model(model)),
@@ -136,12 +137,17 @@ fn misses(reuse: &Reuse, fit: &ReuseFit, names: &ThreadNames) -> String {
             "{first}; {part} of them are first accesses or follow another thread's write, which no size avoids."
         );
     }
-    let blame = worst_pair(reuse, fit).map(|pair| format!("; {}", blame(pair, fit.worst_share.0)));
-    let blame = blame.unwrap_or_default();
+    let found = match worst_pair(reuse, fit) {
+        Some(pair) => {
+            let found = format!("{first}; {}.", blame(pair, fit.worst_share.0));
+            debug_info::with_what_it_lacks(report, found)
+        }
+        None => format!("{first}."),
+    };
     let enough = fit.enough_bytes.map_or_else(String::new, |bytes| {
         format!(" A cache of {} would remove 90% of the capacity misses.", words::size(bytes))
     });
-    format!("{first}{blame}.{enough}")
+    format!("{found}{enough}")
 }
 
 /// The pair with most of the misses, where that explains something.

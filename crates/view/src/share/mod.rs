@@ -12,6 +12,7 @@ mod same_code;
 mod text;
 mod verdict;
 mod warnings;
+mod withhold;
 
 pub(crate) use issues::rule_of;
 pub(crate) use page::{sparse, without_cells};
@@ -86,10 +87,7 @@ pub fn report(run: &RunInfo, findings: &ShareFindings) -> Report {
             .collect(),
         other_lines: findings.other_lines,
     };
-    if share.not_enough.is_some_and(|few| few.negligible) {
-        let findings = share.findings.iter_mut().map(|finding| &mut finding.remedy);
-        findings.chain(share.lines.iter_mut().map(|line| &mut line.remedy)).for_each(remedy::leave);
-    }
+    withhold::withhold(&mut share);
     report.quality.warnings.extend(warnings::of(run, findings));
     report.verdict = verdict::verdict(&report, &share);
     report.share = Some(share);

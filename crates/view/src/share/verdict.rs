@@ -7,6 +7,7 @@ pub use absence::{is_negligible, seconds_to_rule_out};
 use std::collections::BTreeMap;
 
 use crate::{
+    debug_info,
     model::{
         Basis, Bytes, EngineDelivery, Line, MatrixUnit, Primitive, RemedyKind, Report, Share,
         SharingDistance, SharingFinding,
@@ -36,7 +37,8 @@ pub fn verdict(report: &Report, share: &Share) -> String {
         match top(share) {
             None if unseen => absence::nothing(report, share),
             Some(top) if top.0.events >= few.needed as u64 => {
-                format!("{} {}", found_by_time(report, share, top), absence::few_steps(share, few))
+                let found = debug_info::with_what_it_lacks(report, found_by_time(report, share, top));
+                format!("{found} {}", absence::few_steps(share, few))
             }
             Some(_) if few.negligible => absence::little(report, share, few),
             _ => absence::not_enough(report, share, few),
@@ -44,7 +46,7 @@ pub fn verdict(report: &Report, share: &Share) -> String {
     } else if share.lines.is_empty() {
         absence::nothing(report, share)
     } else {
-        found(report, share)
+        debug_info::with_what_it_lacks(report, found(report, share))
     };
     let main = if took_turns(share) { format!("{ONE_PROCESSOR} {main}") } else { main };
     let main = if share.lines.is_empty() { absence::with_what_was_not_compared(report, main) } else { main };

@@ -12,7 +12,8 @@ use crate::{
 /// Unprofiled processes listed by name.
 const LISTED: usize = 5;
 
-/// How it was measured: in a line, or in a row for each question that a careful reader asks; then what to know in any case.
+/// How it was measured: in a line, or in a row for each question that a careful reader asks; then what to know in any case,
+/// unless the verdict says it.
 pub fn print(page: &mut Page, report: &Report, options: &Options) {
     if options.verbose {
         rows(page, report);
@@ -25,7 +26,7 @@ pub fn print(page: &mut Page, report: &Report, options: &Options) {
         let text = format!("{name} (pid {}) was not observed: {reason}", process.pid);
         page.indented(Style::Orange, 0, "warning   ", &text);
     }
-    for warning in &report.quality.warnings {
+    for warning in report.quality.warnings.iter().filter(|warning| !report.verdict.contains(&warning.text)) {
         page.indented(Style::Orange, 0, "warning   ", &warning.text);
     }
 }

@@ -88,12 +88,14 @@ pub fn remedy_for(
     Remedy { kind, at_line_offsets_bytes: offsets, of, text, evidence: evidence(worst, names), check }
 }
 
-/// What takes too little time to matter needs no remedy.
-pub fn leave(remedy: &mut Remedy) {
-    let text = "Leave it: it takes too little time to matter.".into();
-    let (evidence, check) = (std::mem::take(&mut remedy.evidence), remedy.check.take());
-    *remedy =
-        Remedy { kind: RemedyKind::None, at_line_offsets_bytes: Vec::new(), of: None, text, evidence, check };
+impl Remedy {
+    /// No change is offered, and why; the evidence stays.
+    pub(super) fn withhold(&mut self, why: &str) {
+        self.kind = RemedyKind::None;
+        self.at_line_offsets_bytes.clear();
+        self.of = None;
+        why.clone_into(&mut self.text);
+    }
 }
 
 fn contended(of: &share::Contended) -> Contended {

@@ -180,6 +180,6 @@ pub enum RemedyKind {
     LargerPieces,
     /// Threads contend for a lock or its like, or count references.
     Contend,
-    /// It takes too little time to matter: leave it.
+    /// It takes too little time to matter, or too little was seen to say what helps.
     None,
 }

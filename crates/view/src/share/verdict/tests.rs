@@ -49,6 +49,27 @@ fn true_sharing() {
     );
 }
 
+#[test]
+fn names_that_are_missing_are_told_in_the_first_sentence() {
+    let (run, mut findings) = sample::two();
+    for frame in findings.lines.iter_mut().flat_map(|line| &mut line.sites).flat_map(|site| &mut site.frames)
+    {
+        frame.file = None;
+    }
+    let report = report(&run, &findings);
+    assert!(report.verdict.contains("94% of the accesses"), "{}", report.verdict);
+    assert!(
+        report.verdict.ends_with(
+            "`stats.misses`; app has no debug information: compile it with -g, and do not strip it, to see source lines, \
+             variables and fields."
+        ),
+        "{}",
+        report.verdict
+    );
+    let text = crate::text::render(&report, &crate::text::Options::default());
+    assert_eq!(text.matches("compile it").count(), 1, "{text}");
+}
+
 /// Not only of the line with the largest share.
 #[test]
 fn threads_of_all_lines_with_many_events_are_named() {
@@ -189,6 +210,22 @@ fn not_enough_says_how_much_longer() {
         "Not enough data: 0 events of sharing in 4.0 s, and 30 are needed. Run longer, or sample more often with \
          --budget or --period.",
     );
+}
+
+#[test]
+fn few_events_give_no_advice() {
+    let kind_with = |events| {
+        let (run, mut findings) = sample::two();
+        findings.lines.truncate(1);
+        findings.lines[0].events = events;
+        sample::find_each(&mut findings);
+        findings.false_fraction = None;
+        findings.not_enough = Some(NotEnough { events: 4, run_seconds: Some(10.05), moving: None });
+        let share = report(&run, &findings).share.expect("a report on sharing");
+        (share.findings[0].remedy.kind, share.lines[0].remedy.kind)
+    };
+    assert_eq!(kind_with(29), (RemedyKind::None, RemedyKind::None));
+    assert_eq!(kind_with(30), (RemedyKind::Pad, RemedyKind::Pad));
 }
 
 /// Twelve accesses of a run of billions.

@@ -23,7 +23,7 @@ function trustSection() {
     : `a sample stands for ${engine.sample_means}${period}${budget}; delivery: ${engine.delivery}; ${plural(engine.watchpoints, "watchpoint")}; ${plural(engine.board_slots, "slot")} of the bulletin board`;
   return el("section", { "aria-label": "How this was measured" },
     el("div", { class: "head" }, el("h2", {}, "How this was measured")),
-    ...quality.warnings.map((warning) => el("p", { class: "warning" }, el("strong", {}, "Note "), name(warning.text))),
+    ...quality.warnings.filter((warning) => !report.verdict.includes(warning.text)).map((warning) => el("p", { class: "warning" }, el("strong", {}, "Note "), name(warning.text))),
     el("dl", { class: "card trust" },
       ...term("Program", name(commandLine(program.argv), "code"), el("div", { class: "muted" }, `${program.runs > 1 ? `${program.runs} runs, the longest of ${seconds(program.wall_s)}; the first ${ending(program.exit)}` : `${ending(program.exit)} after ${seconds(program.wall_s)}`}${!seenInside() ? "" : `; ${plural(report.threads.length, "thread")} in ${report.processes.length === 1 ? "1 process" : `${report.processes.length} processes`}`}`),
         program.cut_short && el("div", { class: "is-false name" }, `The recording was cut short: ${program.cut_short}.`),
