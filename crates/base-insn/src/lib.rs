@@ -3,9 +3,10 @@
 //! [`Decoder`] answers three questions about a thread between two instructions: which accesses the next instruction
 //! will make, which ones the last instruction made, and where the thread will be `k` instructions from now. A fourth
 //! needs no thread: the properties of an instruction that follow from its code ([`Statics`]). It executes nothing and
-//! touches the program only through [`Memory`]. Hosts also ask for the loop around an instruction ([`innermost`]).
+//! touches the program only through [`Memory`]. Hosts also ask for the loop around an instruction
+//! ([`innermost`]), and for what its basic block accessed before it ([`preceding`]).
 //!
-//! **Invariant**: but for [`innermost`], after [`Decoder::new`] nothing here allocates, locks, calls libc, panics or runs unbounded.
+//! **Invariant**: but for these two, after [`Decoder::new`] nothing here allocates, locks, calls libc, panics or runs unbounded.
 //! Every limit is a constant of this crate.
 #![deny(unsafe_code)]
 
@@ -17,6 +18,7 @@ mod info;
 mod loops;
 mod operands;
 mod plain;
+mod preceding;
 mod predecessor;
 mod recover;
 mod registers;
@@ -32,6 +34,7 @@ pub use code::{MAX_INSTRUCTION_BYTES, Memory};
 pub use decoder::{Decoder, Draw};
 pub use loops::{InnerLoop, MOST_FUNCTION_BYTES, innermost};
 pub use plain::access_kind;
+pub use preceding::{Preceding, preceding};
 pub use registers::{Known, Registers};
 pub use statics::{Iteration, Statics};
 pub use vector::{Lanes, Mask};

@@ -44,7 +44,7 @@ pub fn carom() -> &'static Path {
 }
 
 /// Where the sources of the programs are.
-fn sources() -> PathBuf {
+pub fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs/targets")
 }
 

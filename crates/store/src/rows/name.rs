@@ -33,10 +33,13 @@ pub enum About {
     Array,
     /// The innermost loop around an instruction.
     Loop,
+    /// What the basic block of an instruction accessed before it.
+    Preceding,
 }
 
 impl About {
-    const ALL: [Self; 6] = [Self::Code, Self::Object, Self::Field, Self::Layout, Self::Array, Self::Loop];
+    const ALL: [Self; 7] =
+        [Self::Code, Self::Object, Self::Field, Self::Layout, Self::Array, Self::Loop, Self::Preceding];
 
     fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::heap::own_frames;
 use super::{NamedBytes, Names, RecordedNames};
-use crate::symbols::{ArrayObject, DataObject, Frame, Loop, Note};
+use crate::symbols::{ArrayObject, DataObject, Frame, Loop, Note, Preceding};
 
 /// The most bytes of answers that are stored with a recording. Studies ask for what they rank first first, so what is left out
 /// matters least.
@@ -164,6 +164,11 @@ impl Names for CachedNames<'_> {
     fn loop_around(&mut self, process: ProcessId, ip: Ip) -> Option<Loop> {
         let question = Question { process, about: About::Loop, at: Addr(ip.0), of: 0 };
         self.answer(question, |names| names.loop_around(process, ip))
+    }
+
+    fn preceding(&mut self, process: ProcessId, ip: Ip) -> Vec<Preceding> {
+        let question = Question { process, about: About::Preceding, at: Addr(ip.0), of: 0 };
+        self.answer(question, |names| names.preceding(process, ip))
     }
 
     /// The manifest has these.

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use carom_base::{Addr, Cpu, Ip, Line, ProcessId, StackId, ThreadId};
 
 use super::{Input, Losses, NamedBytes, Names, NoNames, Offsets, ThreadEntry};
-use crate::symbols::{ArrayObject, DataObject, Frame, Loop};
+use crate::symbols::{ArrayObject, DataObject, Frame, Loop, Preceding};
 
 /// How several recordings become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,6 +157,10 @@ impl Names for MergedNames<'_> {
 
     fn loop_around(&mut self, process: ProcessId, ip: Ip) -> Option<Loop> {
         self.ask(process, |names, process| names.loop_around(process, ip))
+    }
+
+    fn preceding(&mut self, process: ProcessId, ip: Ip) -> Vec<Preceding> {
+        self.ask(process, |names, process| names.preceding(process, ip))
     }
 
     fn local(&mut self, process: ProcessId, shared: Addr) -> Option<Addr> {

@@ -2,7 +2,7 @@ use carom_base::{Addr, Ip, Line, ProcessId, StackId};
 
 use serde::{Deserialize, Serialize};
 
-use crate::symbols::{ArrayObject, DataObject, Frame, Loop, ObjectKind};
+use crate::symbols::{ArrayObject, DataObject, Frame, Loop, ObjectKind, Preceding};
 
 /// What things are called. Implemented over symbols in `symbolised.rs`, over stored answers in `cached.rs`, by a table in tests.
 pub trait Names {
@@ -24,6 +24,11 @@ pub trait Names {
     /// The innermost loop around an instruction, as far as known.
     fn loop_around(&mut self, _process: ProcessId, _ip: Ip) -> Option<Loop> {
         None
+    }
+
+    /// What the basic block of an instruction accessed before it, as far as known: see [`Preceding`].
+    fn preceding(&mut self, _process: ProcessId, _ip: Ip) -> Vec<Preceding> {
+        Vec::new()
     }
 
     /// Where a byte of memory that processes share ([`Addr::segment`]) lies in this one.

@@ -11,8 +11,8 @@ use super::heap::{HeapBlocks, heap_object};
 use super::segments::Segments;
 use super::{NamedBytes, Names};
 use crate::symbols::{
-    ArrayObject, DataObject, Description, Frame, HeapType, Images, Loop, Mapping, Module, Note, Sources,
-    StackFrame, Symbols, ThreadStack, UNKNOWN_HEAP,
+    ArrayObject, DataObject, Description, Frame, HeapType, Images, Loop, Mapping, Module, Note, Preceding,
+    Sources, StackFrame, Symbols, ThreadStack, UNKNOWN_HEAP,
 };
 
 /// What to do about [`UNKNOWN_HEAP`], where something can be done.
@@ -199,6 +199,10 @@ impl Names for RecordedNames<'_> {
 
     fn loop_around(&mut self, process: ProcessId, ip: Ip) -> Option<Loop> {
         self.symbols(process).loop_around(ip)
+    }
+
+    fn preceding(&mut self, process: ProcessId, ip: Ip) -> Vec<Preceding> {
+        self.symbols(process).preceding(ip)
     }
 
     fn local(&mut self, process: ProcessId, shared: Addr) -> Option<Addr> {

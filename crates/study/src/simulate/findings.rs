@@ -37,6 +37,8 @@ pub struct SimulateFindings {
     pub cores: Vec<Vec<ThreadId>>,
     /// The mean number of accesses that one thread made in a row, where at least two busy threads took turns.
     pub turn: Option<u64>,
+    /// Accesses that a reduced trace lacks, although it has a later one of the same basic block and line: these were simulated, too.
+    pub implied: u64,
     /// Invalidations: row, the core that stored; column, the core that lost its copy.
     pub invalidations: Matrix<Sharing>,
     /// Lines sent from core to core: row, the core that had it; column, the core that got it.
@@ -134,6 +136,7 @@ impl SimulateFindings {
             other_lines: 0,
             cores: Vec::new(),
             turn: None,
+            implied: 0,
             invalidations: Matrix::default(),
             transfers: Matrix::default(),
             what_if: None,

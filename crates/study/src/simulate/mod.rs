@@ -8,6 +8,7 @@ mod compare;
 mod cost;
 mod feed;
 mod findings;
+mod implied;
 mod lines;
 mod machine;
 mod moved;
@@ -43,6 +44,7 @@ pub(crate) use self::{feed::threads, machine::with_cores, moved::tagged, numbers
 
 use self::{
     feed::{Fed, Feed},
+    implied::Implied,
     lines::lines,
     moved::Moved,
     order::Even,
@@ -96,11 +98,13 @@ impl Study for SimulateStudy {
         let (name, machine) = self.machine.of(recordings);
         let machine = with_cores(machine, self.cores, threads.len());
         let losses = recordings.merged(Combine::Ranks).0.losses();
+        let mut implied = Implied::of(recordings, &threads);
         let (Fed { results, instructions, cores, turn, .. }, damage) =
-            match self.simulate(recordings, &machine, &threads, None) {
+            match self.simulate(recordings, &mut implied, &machine, &threads, None) {
                 Ok(simulated) => simulated,
                 Err(error) => return SimulateFindings::none(name, machine, losses, error.to_string()),
             };
+        let put_in = implied.count;
         let (_, mut names) = recordings.merged(Combine::Ranks);
         let (sites, members) = sites(&results, &instructions, &mut names);
         let grain = lines::Grain {
@@ -116,7 +120,7 @@ impl Study for SimulateStudy {
             .map(|against| Comparison::new(against, &References::new(&results, &instructions, &mut names)));
         let what_if = plan.map(|plan| {
             let plan = plan?;
-            let again = self.simulate(recordings, &machine, &threads, Some(plan.moved.clone()));
+            let again = self.simulate(recordings, &mut implied, &machine, &threads, Some(plan.moved.clone()));
             let (fed, _) = again.map_err(|error| error.to_string())?;
             Ok(plan.outcome(&fed.results, grain, fed.cut, &members))
         });
@@ -133,6 +137,7 @@ impl Study for SimulateStudy {
             other_lines: lines.others,
             cores,
             turn,
+            implied: put_in,
             invalidations: results.invalidations,
             transfers: results.transfers,
             what_if,
@@ -152,7 +157,8 @@ impl SimulateStudy {
         let threads = threads(recordings);
         let (_, machine) = self.machine.of(recordings);
         let machine = with_cores(machine, self.cores, threads.len());
-        let (fed, _) = self.simulate(recordings, &machine, &threads, None)?;
+        let mut implied = Implied::of(recordings, &threads);
+        let (fed, _) = self.simulate(recordings, &mut implied, &machine, &threads, None)?;
         let (_, mut names) = recordings.merged(Combine::Ranks);
         Ok(References::new(&fed.results, &fed.instructions, &mut names))
     }
@@ -162,10 +168,11 @@ impl SimulateStudy {
         Settings { mask_bytes, conflicts: self.conflicts, ..Settings::default() }
     }
 
-    /// All accesses, with data where it was or moved. Also the first problem, where not all could be read.
+    /// All accesses, with those that they imply, and with data where it was or moved. Also the first problem, where not all could be read.
     fn simulate(
         &self,
         recordings: &Recordings<'_>,
+        implied: &mut Implied,
         machine: &Machine,
         threads: &[ThreadEntry],
         moved: Option<Moved>,
@@ -174,10 +181,10 @@ impl SimulateStudy {
         let mut feed = Feed::new(parts, machine, &self.placement, threads, moved)?;
         feed.progress = self.progress;
         let damage = match self.order {
-            Order::Recorded => recordings.streams(&mut feed),
+            Order::Recorded => recordings.streams(&mut implied.complete(&mut feed)),
             Order::Even => {
                 let mut even = Even::new(&mut feed);
-                let damage = recordings.streams(&mut even);
+                let damage = recordings.streams(&mut implied.complete(&mut even));
                 even.give_on(0);
                 damage
             }

@@ -2,7 +2,7 @@
 
 use carom_base_sim::{MachineError, Results, Sharing};
 
-use super::{Change, Fed, Plan, SimulateStudy, lines::Grain, threads, with_cores};
+use super::{Change, Fed, Implied, Plan, SimulateStudy, lines::Grain, threads, with_cores};
 use crate::recording::{Combine, Recordings};
 
 /// What became of several layouts.
@@ -39,7 +39,9 @@ impl SimulateStudy {
         let threads = threads(recordings);
         let (name, machine) = self.machine.of(recordings);
         let machine = with_cores(machine, self.cores, threads.len());
-        let (Fed { results, instructions, .. }, _) = self.simulate(recordings, &machine, &threads, None)?;
+        let mut implied = Implied::of(recordings, &threads);
+        let (Fed { results, instructions, .. }, _) =
+            self.simulate(recordings, &mut implied, &machine, &threads, None)?;
         let grain = Grain {
             line_bytes: u64::from(machine.line_bytes),
             mask_bytes: self.settings(&machine).mask_bytes,
@@ -47,7 +49,7 @@ impl SimulateStudy {
         let mut try_one = |layout: &Vec<Change>| {
             let (_, mut names) = recordings.merged(Combine::Ranks);
             let plan = Plan::new(layout, &results, &instructions, grain, &mut names)?;
-            let again = self.simulate(recordings, &machine, &threads, Some(plan.moved.clone()));
+            let again = self.simulate(recordings, &mut implied, &machine, &threads, Some(plan.moved.clone()));
             let (fed, _) = again.map_err(|error| error.to_string())?;
             let before = plan.taken(&results, grain);
             Ok(Outcome { before, after: (before + taken(&fed.results)).saturating_sub(taken(&results)) })

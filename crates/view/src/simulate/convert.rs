@@ -31,6 +31,7 @@ pub fn simulation(findings: &SimulateFindings) -> Simulation {
     Simulation {
         machine: findings.problem.is_none().then(|| machine(&findings.name, &findings.machine)),
         references: findings.sites.iter().map(|site| reference(findings, site, total.cycles.0)).collect(),
+        implied_accesses: findings.implied,
         other_instructions: findings.other_sites,
         objects: findings.objects.iter().map(object).collect(),
         unnamed_lines: findings.unnamed_lines,

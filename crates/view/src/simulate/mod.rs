@@ -112,8 +112,15 @@ impl Section for Simulation {
 
     fn measured(&self, _: &Report) -> Vec<Row> {
         let Some(machine) = &self.machine else { return Vec::new() };
+        let implied = match self.implied_accesses {
+            0 => String::new(),
+            implied => format!(
+                "; {} of them are not in the trace: their basic blocks made them just before others to the same lines",
+                words::thousands(implied)
+            ),
+        };
         vec![
-            ("accesses", format!("{}, all simulated", words::thousands(self.total.accesses))),
+            ("accesses", format!("{}, all simulated{implied}", words::thousands(self.total.accesses))),
             ("machine", text::machine(machine)),
             ("cycles", "by usual latencies and without overlap: a model, to rank by".into()),
         ]

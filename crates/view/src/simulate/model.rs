@@ -13,6 +13,8 @@ pub struct Simulation {
     pub machine: Option<SimulatedMachine>,
     /// Of all accesses.
     pub total: SimulatedCounts,
+    /// Of these, the ones that a reduced trace lacks, although it has a later one of the same basic block and line.
+    pub implied_accesses: u64,
     /// Source lines, or instructions where no line is known, the one that costs most cycles first.
     pub references: Vec<SimulatedReference>,
     /// Instructions that are not in `references`.

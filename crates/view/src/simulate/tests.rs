@@ -80,6 +80,7 @@ fn findings() -> SimulateFindings {
         invalidations: Matrix::from_rows(vec![vec![Sharing::default(), FALSE], vec![Sharing::default(); 2]]),
         transfers: Matrix::from_rows(vec![vec![0, 900], vec![0, 0]]),
         turn: None,
+        implied: 0,
         what_if: None,
         comparison: None,
         damage: None,
