@@ -71,6 +71,7 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     for event in input.events() {
         let met = roster.met(&event);
         if let Some(tally) = samples.lines.get(&met.0) {
+            let event = tally.informed(event, met.1);
             handover.add(&event, scale.event(&event), met, tally);
         }
     }
@@ -79,8 +80,10 @@ pub fn analyse(input: &dyn ShareInput, names: &mut dyn Names) -> ShareFindings {
     for event in input.events() {
         let (key, line) = roster.met(&event);
         let weight = scale.event(&event);
+        let tally = samples.lines.get_mut(&key);
+        let event = tally.as_ref().map_or(event, |tally| tally.informed(event, line));
         let mut class = event.class;
-        if let Some(tally) = samples.lines.get_mut(&key) {
+        if let Some(tally) = tally {
             class = tally.class(&event, line);
             tally.classified(&event, class, weight, line);
             let EarlierWrite { thread, access, stack, .. } = event.earlier;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use carom_base::{
-    Access, AccessKind, Ip, Line, Nanos, Population, ProcessId, Sample, SharingClass, SharingEvent, StackId,
-    ThreadId,
+    Access, AccessKind, Addr, Ip, Line, Nanos, Population, ProcessId, Sample, SharingClass, SharingEvent,
+    StackId, ThreadId,
 };
 use carom_study_stats::TimeBlocks;
 
@@ -131,6 +131,24 @@ impl LineTally {
         self.turns.met(event);
         self.saw(event.thread, event.later, event.exact, event.stack, line);
         self.saw(event.earlier.thread, event.earlier.access, true, event.earlier.stack, line);
+    }
+
+    /// The event with what else is known of its thread's accesses, where only the watched bytes are: two fields may lie in them.
+    /// Where none of these accesses has a byte that was written before, the event is one of the most frequent of them.
+    pub fn informed(&self, event: SharingEvent, line: Line) -> SharingEvent {
+        let SharingEvent { thread, later, earlier, exact, .. } = event;
+        let ends = (Extent::of(later, line), Extent::of(earlier.access, line));
+        let (false, (Some(watched), Some(written))) = (exact, ends) else { return event };
+        let is_known =
+            |key: &SiteKey| key.exact && key.thread == thread && key.extent.common(watched).is_some();
+        let known = || self.sites.iter().filter(|(key, _)| is_known(key));
+        if known().any(|(key, _)| key.extent.common(written).is_some()) {
+            return event;
+        }
+        let Some((key, _)) = known().max_by_key(|(_, site)| site.seen) else { return event };
+        let addr = Addr(line.start().0 + u64::from(key.extent.offset));
+        let later = Access { addr, width: key.extent.width, ..later };
+        SharingEvent { later, class: SharingClass::False, ..event }
     }
 
     /// The class of an event on this line: false sharing only between what would not move together on lines of its own.
@@ -322,6 +340,26 @@ mod tests {
             t.sites().iter().map(|(k, _)| (k.thread.0, k.extent.offset, k.extent.width)).collect();
         // The writer is seen in all three events, so it comes first.
         assert_eq!(sites, [(0, 0, 8), (1, 8, 4), (2, 16, 8)]);
+    }
+
+    /// Two fields of four bytes in the eight that a watchpoint covers.
+    #[test]
+    fn what_is_known_of_a_thread_tells_which_of_the_watched_bytes_it_accessed() {
+        let trapped = Event::new(0, 1).earlier_at(8, 4).later(AccessKind::Load, 8, 8).inexact().build();
+        assert_eq!(trapped.class, SharingClass::True);
+        let informed = |known: &[Event]| {
+            let event = tally(known.iter().copied()).informed(trapped, Line(0));
+            (event.class, event.later.addr.0, event.later.width)
+        };
+        let beside = Event::new(0, 1).earlier_at(8, 4).later(AccessKind::Load, 12, 4);
+        assert_eq!(informed(&[]), (SharingClass::True, 8, 8), "nothing is known");
+        assert_eq!(informed(&[beside]), (SharingClass::False, 12, 4));
+        let same = Event::new(0, 1).earlier_at(8, 4).later(AccessKind::Load, 8, 4);
+        assert_eq!(informed(&[beside, same]), (SharingClass::True, 8, 8), "it may be either");
+        let elsewhere = Event::new(0, 1).earlier_at(8, 4).later(AccessKind::Load, 16, 4);
+        assert_eq!(informed(&[elsewhere]), (SharingClass::True, 8, 8));
+        let another_thread = Event::new(0, 2).earlier_at(8, 4).later(AccessKind::Load, 12, 4);
+        assert_eq!(informed(&[another_thread]), (SharingClass::True, 8, 8));
     }
 
     #[test]
