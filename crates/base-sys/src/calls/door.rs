@@ -12,14 +12,16 @@ const PERF_FLAG_FD_CLOEXEC: u64 = 1 << 3;
 /// A request to the kernel.
 #[derive(Debug)]
 pub enum Call<'a> {
-    /// `perf_event_open(attr, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC)`.
+    /// `perf_event_open(attr, thread, cpu, group, PERF_FLAG_FD_CLOEXEC)`.
     Open {
         /// What to open; the kernel may write its own size into it.
         attr: &'a mut perf_event_attr,
-        /// 0 for the calling thread.
+        /// 0 for the calling thread, -1 for all that run on `cpu`.
         thread: i32,
         /// -1 for any processor.
         cpu: i32,
+        /// The first event of its group, -1 for none.
+        group: i32,
     },
     /// `perf_event_open(NULL, …)`: opens nothing. EFAULT says that the call is reachable, EPERM that a filter
     /// denies it, ENOSYS that it does not exist.
@@ -57,8 +59,9 @@ pub fn call(mut call: Call<'_>) -> Result<i64, SysError> {
     let name = call.name();
     let result = match &mut call {
         // SAFETY: `attr` is a valid, initialised structure of the size that it states.
-        Call::Open { attr, thread, cpu } => unsafe {
-            libc::syscall(libc::SYS_perf_event_open, &raw mut **attr, *thread, *cpu, -1, PERF_FLAG_FD_CLOEXEC)
+        Call::Open { attr, thread, cpu, group } => unsafe {
+            let attr = &raw mut **attr;
+            libc::syscall(libc::SYS_perf_event_open, attr, *thread, *cpu, *group, PERF_FLAG_FD_CLOEXEC)
         },
         // SAFETY: the kernel refuses the null pointer before it looks at anything else.
         Call::Reach => unsafe { libc::syscall(libc::SYS_perf_event_open, 0usize, 0, -1, -1, 0u64) },

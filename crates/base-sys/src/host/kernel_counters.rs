@@ -121,7 +121,7 @@ pub(super) fn open(type_: u32, config: u64) -> Result<OwnedFd, SysError> {
     attr.set_inherit(1);
     attr.set_enable_on_exec(1);
     // These events happen in the kernel. Without it they would be 0, and not unknown.
-    let fd = call(Call::Open { attr: &mut attr, thread: 0, cpu: -1 })?;
+    let fd = call(Call::Open { attr: &mut attr, thread: 0, cpu: -1, group: -1 })?;
     // SAFETY: opened just now, owned by nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }

@@ -6,6 +6,7 @@ pub mod latency;
 pub mod machine;
 pub mod memory;
 pub mod pfm;
+pub mod pmu;
 pub mod probe;
 pub mod signals;
 pub mod timed_counters;

@@ -138,7 +138,7 @@ impl Event {
 
     /// On the lowest free descriptor, which the program may need next.
     fn open_low(mut attr: raw::perf_event_attr, thread: i32) -> Result<Self, SysError> {
-        let fd = call(Call::Open { attr: &mut attr, thread, cpu: -1 })? as RawFd;
+        let fd = call(Call::Open { attr: &mut attr, thread, cpu: -1, group: -1 })? as RawFd;
         let mut event = Self { hold: Hold::Descriptor(fd), id: 0 };
         event.id = event.read_id().unwrap_or(0);
         Ok(event)

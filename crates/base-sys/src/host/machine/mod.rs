@@ -29,6 +29,7 @@ pub use privilege::{Privilege, Seccomp};
 pub use root::Root;
 pub use settings::Settings;
 pub use space::Space;
+pub(in crate::host) use topology::cpu_list;
 pub use topology::{CpuInfo, cpus};
 
 /// Everything that is read about the machine and this process.

@@ -37,7 +37,7 @@ fn place(root: &Root, cpu: u32) -> CpuInfo {
 
 /// Parses the kernel's list format, `0-3,8`. Parts that are no numbers are left out, and so are ranges of more
 /// CPUs than Linux can have.
-pub(super) fn cpu_list(list: &str) -> Vec<u32> {
+pub(in crate::host) fn cpu_list(list: &str) -> Vec<u32> {
     /// NR_CPUS of the largest configuration.
     const MOST_CPUS: u32 = 8192;
     let range = |part: &str| {

@@ -6,6 +6,8 @@ use std::{
     ptr::{self, NonNull},
 };
 
+use perf_event_open_sys::bindings::{PERF_ATTR_SIZE_VER5, perf_event_attr};
+
 use super::{PfmError, text};
 
 /// `pfm_pmu_info_t`
@@ -69,6 +71,19 @@ pub struct EncodeArg {
     index: c_int,
 }
 
+/// `pfm_perf_encode_arg_t`
+#[repr(C)]
+#[derive(Debug)]
+struct PerfArg {
+    attr: *mut perf_event_attr,
+    name: *mut *mut c_char,
+    size: usize,
+    index: c_int,
+    cpu: c_int,
+    flags: c_int,
+    padding: c_int,
+}
+
 type Initialize = unsafe extern "C" fn() -> c_int;
 type Text = unsafe extern "C" fn(c_int) -> *const c_char;
 type Next = unsafe extern "C" fn(c_int) -> c_int;
@@ -79,6 +94,9 @@ type Encode = unsafe extern "C" fn(*const c_char, c_int, u32, *mut c_void) -> c_
 
 /// `PFM_OS_NONE`: encodings of the PMU, not of an operating system.
 const NO_SYSTEM: u32 = 0;
+
+/// `PFM_OS_PERF_EVENT`: what `perf_event_open` takes.
+const PERF: u32 = 1;
 
 /// The library, which stays open.
 #[derive(Debug)]
@@ -165,6 +183,24 @@ impl Library {
         // SAFETY: it has allocated them by malloc, for the caller to free.
         unsafe { libc::free(arg.codes.cast()) };
         Ok(numbers)
+    }
+
+    /// What the kernel is asked for, or why it cannot be.
+    pub fn perf(&self, event: &CStr, modes: i32) -> Result<perf_event_attr, String> {
+        // As much of it as every version of the library knows.
+        let mut attr = perf_event_attr { size: PERF_ATTR_SIZE_VER5, ..Default::default() };
+        let mut arg = PerfArg {
+            attr: &raw mut attr,
+            name: ptr::null_mut(),
+            size: size_of::<PerfArg>(),
+            index: 0,
+            cpu: -1,
+            flags: 0,
+            padding: 0,
+        };
+        // SAFETY: a valid text, and valid structures of the sizes that they state.
+        let error = unsafe { (self.encode)(event.as_ptr(), modes, PERF, (&raw mut arg).cast()) };
+        if error == 0 { Ok(attr) } else { Err(self.explain(error)) }
     }
 
     fn explain(&self, error: i32) -> String {

@@ -8,6 +8,8 @@ mod tests;
 
 use std::ffi::{CStr, CString, c_char};
 
+use perf_event_open_sys::bindings::perf_event_attr;
+
 use self::library::{AttributeInfo, EventInfo, Library, PmuInfo};
 
 /// Why events cannot be listed or encoded.
@@ -66,6 +68,9 @@ const UNIT_MASK: u32 = 1;
 
 /// User and kernel mode where an event does not say: none. perf decides that beside the encoding.
 const NO_MODE: i32 = 0;
+
+/// Both, where perf is asked (`PFM_PLM0 | PFM_PLM3`).
+const ALL_MODES: i32 = 0x1 | 0x8;
 
 /// What the library sets in the event-select registers of x86 beside what is counted: interrupt and enable (Intel SDM 3B, 20.2.1).
 const ENABLED: u64 = 1 << 20 | 1 << 22;
@@ -127,14 +132,27 @@ impl Pfm {
     /// # Errors
     /// [`PfmError::Event`].
     pub fn encode(&self, event: &str) -> Result<Vec<u64>, PfmError> {
-        let failed = |cause: String| PfmError::Event { event: event.into(), cause };
-        let asked = CString::new(event).map_err(|_| failed("not a name".into()))?;
-        let mut codes = self.0.encode(&asked, NO_MODE).map_err(failed)?;
+        let mut codes = asked(event, |name| self.0.encode(name, NO_MODE))?;
         if let Some(first) = codes.first_mut() {
             *first &= !ENABLED;
         }
         Ok(codes)
     }
+
+    /// What perf_event_open takes for an event, with its modes.
+    ///
+    /// # Errors
+    /// [`PfmError::Event`]; an event of an uncore that is not there has none.
+    pub(super) fn perf(&self, event: &str) -> Result<perf_event_attr, PfmError> {
+        asked(event, |name| self.0.perf(name, ALL_MODES))
+    }
+}
+
+/// What the library answers about an event.
+fn asked<T>(event: &str, answer: impl Fn(&CStr) -> Result<T, String>) -> Result<T, PfmError> {
+    let failed = |cause: String| PfmError::Event { event: event.into(), cause };
+    let name = CString::new(event).map_err(|_| failed("not a name".into()))?;
+    answer(&name).map_err(failed)
 }
 
 fn pmu(info: &PmuInfo) -> Pmu {

@@ -141,7 +141,7 @@ fn cycles() -> Result<(), SysError> {
     attr.set_disabled(1);
     attr.set_exclude_kernel(1);
     attr.set_exclude_hv(1);
-    let fd = call(Call::Open { attr: &mut attr, thread: 0, cpu: -1 })?;
+    let fd = call(Call::Open { attr: &mut attr, thread: 0, cpu: -1, group: -1 })?;
     // SAFETY: the descriptor was made just now and nobody else knows it.
     unsafe { libc::close(fd as i32) };
     Ok(())
