@@ -48,7 +48,8 @@ impl From<CollectError> for Failure {
             CollectError::Refused { .. }
             | CollectError::Session { .. }
             | CollectError::Store(_)
-            | CollectError::Tracepoint(_) => CANNOT_PROFILE,
+            | CollectError::Tracepoint(_)
+            | CollectError::Pmu(_) => CANNOT_PROFILE,
         };
         Self { status, text: error.to_string() }
     }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use carom_store::{Manifest, Recording};
 use carom_study::{
-    Study, count,
+    Study,
+    count::{self, Quantity},
     recording::{Combine, Offsets, Recordings},
     symbols::Note,
 };
@@ -28,6 +29,26 @@ pub fn coverage_warning(runs: &[&Manifest]) -> Option<Warning> {
     carom_view::count::missing(&counts).map(|text| {
         let command = runs.first().map(|run| carom_view::command_line(&run.argv)).unwrap_or_default();
         Warning { code: "coverage".into(), text: format!("`{command}`: {text}") }
+    })
+}
+
+/// What of the events of PMUs was estimated, since they took turns on the counters.
+pub fn multiplex_warning(runs: &[&Manifest]) -> Option<Warning> {
+    /// An event that was counted for this part of the time was counted all the time.
+    const WHOLE: f64 = 0.995;
+    let share = |event: Quantity| Some((event.name(), event.time_share(runs.iter().copied())?));
+    let all = Quantity::of_runs(runs.iter().copied()).into_iter().filter_map(share);
+    let told: Vec<String> = all
+        .filter(|(_, share)| *share < WHOLE)
+        .map(|(name, share)| format!("{name} {:.0}%", share * 100.0))
+        .collect();
+    let command = runs.first().map(|run| carom_view::command_line(&run.argv)).unwrap_or_default();
+    (!told.is_empty()).then(|| Warning {
+        code: "multiplexed".into(),
+        text: format!(
+            "`{command}`: some events were counted for a part of the time, and their values are estimates for all of it: {}",
+            told.join(", ")
+        ),
     })
 }
 

@@ -40,6 +40,9 @@ pub enum CollectError {
     /// A tracepoint of the kernel cannot be counted.
     #[error(transparent)]
     Tracepoint(#[from] carom_base_sys::host::tracepoints::TracepointError),
+    /// An event of a PMU cannot be counted.
+    #[error(transparent)]
+    Pmu(#[from] carom_base_sys::host::pmu::PmuError),
     /// The store refused.
     #[error(transparent)]
     Store(#[from] carom_store::StoreError),

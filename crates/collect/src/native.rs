@@ -6,10 +6,11 @@ use carom_base_sys::{
     child::{self, Usage},
     host::{
         kernel_counters::{InOutMark, KernelCounters, KernelEvent},
+        pmu::{PmuCounters, PmuEvent, PmuReading},
         tracepoints::Tracepoints,
     },
 };
-use carom_store::{EngineInfo, Exit, SampleMeans, StoreError, UsageInfo, Writer};
+use carom_store::{EngineInfo, Exit, PmuCount, SampleMeans, StoreError, UsageInfo, Writer};
 
 use crate::{
     error::CollectError,
@@ -21,24 +22,50 @@ use crate::{
 /// The engine's name in profiles of such runs.
 const NATIVE: &str = "native";
 
+/// What the kernel counts of a run beside what it counts of every one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KernelEvents {
+    /// Tracepoints, as `subsystem:event`.
+    pub tracepoints: Vec<String>,
+    /// Events of PMUs.
+    pub pmu: Vec<PmuEvent>,
+    /// Whether those take turns where there are more of them than counters. Else they must fit.
+    pub multiplex: bool,
+}
+
+/// Those that are open, for the next program.
+#[derive(Debug, Default)]
+struct Opened {
+    tracepoints: Tracepoints,
+    pmu: PmuCounters,
+}
+
+impl Opened {
+    fn for_next_child(events: &KernelEvents) -> Result<Self, CollectError> {
+        let open = if events.multiplex { PmuCounters::in_turns } else { PmuCounters::group };
+        Ok(Self {
+            tracepoints: Tracepoints::for_next_child(events.tracepoints.iter().map(String::as_str))?,
+            pmu: open(&events.pmu)?,
+        })
+    }
+}
+
 /// Runs the program to its end. Leaves no profile.
 ///
 /// # Errors
 /// It cannot be started.
 pub fn run_natively(argv: &[String], streams: Streams) -> Result<Exit, CollectError> {
-    used(argv, streams, Tracepoints::default()).map(|(exit, _)| exit)
+    used(argv, streams, Opened::default()).map(|(exit, _)| exit)
 }
 
-/// Runs the program to its end, without the agent, and leaves a profile of what it used. The settings play no part.
+/// Runs the program to its end, without the agent, and leaves a profile of what it used, and of these events. The
+/// settings play no part.
 ///
 /// # Errors
 /// See [`CollectError`]: the program has not run then, or its profile cannot be written.
-pub fn record_natively(request: &Request) -> Result<Outcome, CollectError> {
+pub fn record_natively(request: &Request, events: &KernelEvents) -> Result<Outcome, CollectError> {
     let program = request.argv.first().map_or("", String::as_str);
-    let events = request.series.iter().flat_map(|series| &series.events);
-    // Of all events only tracepoints have a colon in their names.
-    let tracepoints = events.map(String::as_str).filter(|name| name.contains(':'));
-    let tracepoints = Tracepoints::for_next_child(tracepoints)?;
+    let opened = Opened::for_next_child(events)?;
     let name = program.rsplit('/').next().unwrap_or(program).to_owned();
     let dir = request.profile_dir(&name)?;
     let mut manifest = begin(request, name);
@@ -49,7 +76,7 @@ pub fn record_natively(request: &Request) -> Result<Outcome, CollectError> {
         ..EngineInfo::default()
     };
     let writer = Writer::create(&dir, manifest.clone())?;
-    let (exit, usage) = match used(&request.argv, request.streams, tracepoints) {
+    let (exit, usage) = match used(&request.argv, request.streams, opened) {
         Ok(done) => done,
         Err(error) => {
             // Nothing ran: leave nothing behind that we made.
@@ -66,21 +93,35 @@ pub fn record_natively(request: &Request) -> Result<Outcome, CollectError> {
     Ok(Outcome { dir, exit, trouble })
 }
 
-fn used(
-    argv: &[String],
-    streams: Streams,
-    tracepoints: Tracepoints,
-) -> Result<(Exit, UsageInfo), CollectError> {
+fn used(argv: &[String], streams: Streams, mut opened: Opened) -> Result<(Exit, UsageInfo), CollectError> {
     let before = Before { peak_resident: child::own_peak_resident(), in_out: InOutMark::now() };
     let counters = KernelCounters::for_next_child();
+    opened.pmu.begin();
     let begun = Instant::now();
     let child = launch::start_natively(argv, streams)?;
     let program = || argv.first().cloned().unwrap_or_default();
     let (status, usage) =
         child::wait(child).map_err(|source| CollectError::NotExecutable { program: program(), source })?;
     let elapsed_ns = begun.elapsed().as_nanos() as u64;
+    let pmu = opened
+        .pmu
+        .read()
+        .into_iter()
+        .map(|(event, found)| (event.name.clone(), counted(event, found)))
+        .collect();
     let usage = info(&usage, elapsed_ns, &before, counters);
-    Ok((launch::exit(status), UsageInfo { tracepoints: tracepoints.read(), ..usage }))
+    Ok((launch::exit(status), UsageInfo { tracepoints: opened.tracepoints.read(), pmu, ..usage }))
+}
+
+fn counted(event: PmuEvent, found: PmuReading) -> PmuCount {
+    PmuCount {
+        count: found.count,
+        enabled_ns: found.enabled_ns,
+        running_ns: found.running_ns,
+        scale: event.scale,
+        of_machine: event.is_of_machine(),
+        unit: event.unit,
+    }
 }
 
 /// What is known of carom itself before the program starts, which the kernel counts into it.

@@ -56,10 +56,10 @@ pub use fresh::fresh_dir;
 pub use import::Importer;
 pub use manifest::{
     Aside, CacheInfo, Costs, CpuInfo, Delivery, EngineInfo, Exit, FileInfo, FrameInfo, GeneratedInfo, Leaves,
-    MANIFEST_NAME, MachineInfo, Manifest, MappingInfo, ModuleInfo, ParameterInfo, ProcessInfo, RemedyCheck,
-    RemedyChecks, ReuseInfo, SCHEMA, SampleMeans, SegmentInfo, SeriesInfo, SharedMappingInfo, SimulatedCache,
-    SimulatedCounts, SimulatedInfo, ThreadCounters, ThreadCounts, ThreadInfo, TraceInfo, TraceMode,
-    UsageInfo, Warning, Watch,
+    MANIFEST_NAME, MachineInfo, Manifest, MappingInfo, ModuleInfo, ParameterInfo, PmuCount, ProcessInfo,
+    RemedyCheck, RemedyChecks, ReuseInfo, SCHEMA, SampleMeans, SegmentInfo, SeriesInfo, SharedMappingInfo,
+    SimulatedCache, SimulatedCounts, SimulatedInfo, ThreadCounters, ThreadCounts, ThreadInfo, TraceInfo,
+    TraceMode, UsageInfo, Warning, Watch,
 };
 pub use read::{Recording, Rows};
 pub use remove::remove;

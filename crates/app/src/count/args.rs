@@ -8,7 +8,7 @@ use super::{
     predict::PredictArgs,
     series::{Parameter, parameter},
 };
-use crate::options::{LEAST_ACCESSES, LimitArgs, OrAuto, OutputArgs, ProgramArgs, event, trial};
+use crate::options::{EventList, LEAST_ACCESSES, LimitArgs, OrAuto, OutputArgs, ProgramArgs, events, trial};
 
 const COUNT_EXAMPLES: &str = "Examples:
   carom count ./app --threads 8
@@ -16,6 +16,8 @@ const COUNT_EXAMPLES: &str = "Examples:
   carom count -r 7 ./app                        seven runs: how much they differ, and how long they take
   carom count --vs './app-old --fast' -- ./app --fast
   carom count --simulate-caches --vs ./app-old -- ./app       cache misses too, by simulated caches
+  carom count --all -r 5 ./app                  everything that this machine can count of it
+  carom count -e cpu/cache-misses/,power/energy-pkg/ ./app    events of PMUs
   carom count --preset coherence ./app          whether threads take cache lines from each other often enough to matter
   carom count --param threads=1,2,4,8 -- ./app --threads {threads}
   carom count predict --param n=1000..128000*2 --at n=1024000 -- ./sort {n}
@@ -73,9 +75,19 @@ pub struct SeriesArgs {
     /// NAME=1,2,4,8 or 1..8 or 0..100:20 (in steps) or 1..1024*2 (doubling); 3 times each unless -r says otherwise
     #[arg(long, value_name = "NAME=VALUES", value_parser = parameter, conflicts_with_all = ["trial", "per_thread", "vs"])]
     pub param: Vec<Parameter>,
-    /// Count only these, such as time,instructions,peak-memory, or tracepoints of the kernel, such as sched:sched_switch
-    #[arg(short, long, value_name = "EVENTS", value_delimiter = ',', value_parser = event, conflicts_with_all = ["trial", "per_thread"])]
-    pub events: Vec<Quantity>,
+    /// Count only these, such as time,instructions,peak-memory, tracepoints of the kernel, such as sched:sched_switch,
+    /// or events of PMUs by sysfs or libpfm, such as cpu/event=0xc0,umask=1/u, power/energy-pkg/ or
+    /// skl::INST_RETIRED:ANY_P
+    #[arg(short, long, value_name = "EVENTS", value_parser = events, conflicts_with_all = ["trial", "per_thread"])]
+    pub events: Vec<EventList>,
+    /// Count every event that this machine can count of the program, also those of its PMUs: in groups that fit the
+    /// counters, one run for each. Tracepoints, of which there are thousands, and simulated caches are left out
+    #[arg(long, conflicts_with_all = ["trial", "per_thread", "events", "preset"])]
+    pub all: bool,
+    /// Count the events of PMUs in one run, in which they take turns where there are more of them than counters: their
+    /// values are estimates then, and the report has the part of the time for which each was counted
+    #[arg(long, conflicts_with_all = ["trial", "per_thread"])]
+    pub multiplex: bool,
     /// Simulate this machine's caches and TLB with every access of the counted runs, and count misses and invalidations: modelled
     /// values, for several times the time of a counted run
     #[arg(long, conflicts_with_all = ["trial", "per_thread"])]
@@ -118,7 +130,9 @@ impl Preset {
 impl SeriesArgs {
     /// Whether one of these options asks for a series.
     pub fn is_asked(&self) -> bool {
-        self.vs.is_some()
+        self.all
+            || self.multiplex
+            || self.vs.is_some()
             || !self.param.is_empty()
             || !self.wanted().is_empty()
             || self.simulate_caches
@@ -128,7 +142,7 @@ impl SeriesArgs {
 
     /// The events that the report is to have; all where it is empty.
     pub fn wanted(&self) -> Vec<Quantity> {
-        let mut events = self.events.clone();
+        let mut events: Vec<Quantity> = self.events.iter().flat_map(|list| &list.0).copied().collect();
         events.extend(self.preset.into_iter().flat_map(Preset::events));
         if self.simulate_caches && !events.is_empty() {
             events.extend(CacheEvent::ALL.map(Quantity::Simulated));

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     failure::{End, Failure},
     load,
-    options::{LimitArgs, OrAuto, OutputArgs, ProgramArgs, WindowArgs, event},
+    options::{EventList, LimitArgs, OrAuto, OutputArgs, ProgramArgs, WindowArgs, events},
     output::{self, Layout},
 };
 
@@ -41,8 +41,8 @@ pub struct PredictArgs {
     #[arg(long, value_name = "NAME=VALUES", value_parser = parameter, required_unless_present = "from")]
     pub param: Vec<Parameter>,
     /// Explain the time only by these, such as instructions,minor-faults
-    #[arg(short, long, value_name = "EVENTS", value_delimiter = ',', value_parser = event)]
-    pub events: Vec<Quantity>,
+    #[arg(short, long, value_name = "EVENTS", value_parser = events)]
+    pub events: Vec<EventList>,
     /// Go on where a run ends with a status that is not 0
     #[arg(long)]
     pub ignore_failure: bool,
@@ -88,7 +88,8 @@ pub fn run(args: &PredictArgs) -> Result<End, Failure> {
         load::expanded(&dir).iter().map(|run| Recording::open(run)).collect();
     let runs = runs.map_err(Failure::new)?;
     let manifests: Vec<&Manifest> = runs.iter().map(Recording::manifest).collect();
-    let predicted = count::predict(&manifests, &args.at, &args.events);
+    let wanted: Vec<Quantity> = args.events.iter().flat_map(|list| &list.0).copied().collect();
+    let predicted = count::predict(&manifests, &args.at, &wanted);
     if recorded && !args.report.quiet {
         eprintln!("Profile: {} (predict again: carom count predict --from)", dir.display());
     }
@@ -134,6 +135,8 @@ fn series_of(args: &PredictArgs) -> CountArgs {
             vs: None,
             param: args.param.clone(),
             events: Vec::new(),
+            all: false,
+            multiplex: false,
             simulate_caches: false,
             preset: None,
             list: None,

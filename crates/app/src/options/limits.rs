@@ -2,9 +2,10 @@
 
 use std::{fs, path::PathBuf};
 
-use carom_study::count::{Bound, EventLimit, Quantity};
+use carom_study::count::{Bound, EventLimit};
 use clap::Args;
 
+use super::events::event;
 use crate::failure::Failure;
 
 /// Options of commands that judge counts.
@@ -70,17 +71,6 @@ const fn units(unit: &str) -> (&'static [(&'static str, f64)], &'static str) {
         ),
         _ => (&[("k", 1e3), ("M", 1e6), ("G", 1e9)], ", perhaps with k, M or G"),
     }
-}
-
-/// The event of a name.
-pub fn event(name: &str) -> Result<Quantity, String> {
-    Quantity::from_name(name).ok_or_else(|| {
-        let all: Vec<&str> = Quantity::all().map(Quantity::name).collect();
-        format!(
-            "there is no event {name:?}; the events are {}, and tracepoints as subsystem:event",
-            all.join(", ")
-        )
-    })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod common;
 mod defaults;
+mod events;
 mod limits;
 mod named;
 mod objects;
@@ -11,7 +12,8 @@ mod window;
 
 pub use common::{Colour, OutputArgs, ProgramArgs};
 pub use defaults::{BOARD_SLOTS, MAX_STEPS, REGISTERS, REUSE_SLOTS, SHARE_PERIOD_NS};
-pub use limits::{LimitArgs, event};
+pub use events::{EventList, events};
+pub use limits::LimitArgs;
 pub use named::{AUTO, OrAuto, delivery, engine, trial, watch};
 pub use objects::ObjectArgs;
 pub use period::PeriodArgs;

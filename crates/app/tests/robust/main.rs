@@ -8,6 +8,7 @@ mod calls;
 mod check_remedy;
 mod command_line;
 mod count_places;
+mod count_pmu;
 mod count_series;
 mod count_simulated;
 mod denied;

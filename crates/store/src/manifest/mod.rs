@@ -36,7 +36,7 @@ pub use series::{ParameterInfo, SeriesInfo};
 pub use simulated::{SimulatedCache, SimulatedCounts, SimulatedInfo};
 pub use thread::{FrameInfo, ThreadCounters, ThreadInfo};
 pub use trace::{TraceInfo, TraceMode};
-pub use usage::UsageInfo;
+pub use usage::{PmuCount, UsageInfo};
 
 /// The version of the manifest and of what its files mean. Readers refuse higher ones.
 pub const SCHEMA: u32 = 3;

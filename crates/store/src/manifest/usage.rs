@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// What a program used in a run without carom in it, with the children that it waited for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UsageInfo {
     /// From its start to its end, in nanoseconds.
@@ -53,4 +53,26 @@ pub struct UsageInfo {
     /// How often it passed tracepoints of the kernel that were asked for, as `subsystem:event`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tracepoints: BTreeMap<String, u64>,
+    /// What events of PMUs counted that were asked for, by their names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub pmu: BTreeMap<String, PmuCount>,
+}
+
+/// What an event of a PMU counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PmuCount {
+    /// As the counters had it.
+    pub count: u64,
+    /// Nanoseconds for which it was to count, over all threads or processors.
+    pub enabled_ns: u64,
+    /// Those of them for which it had a counter: less where events took turns.
+    pub running_ns: u64,
+    /// What one count is, in `unit`.
+    pub scale: f64,
+    /// The kernel's word for the unit, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Whether it counted what the whole machine did, and not the program alone.
+    pub of_machine: bool,
 }

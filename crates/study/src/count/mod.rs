@@ -5,8 +5,10 @@
 mod coherence;
 mod coverage;
 mod event;
+mod kept;
 mod limit;
 mod places;
+mod pmu;
 mod predict;
 mod quantity;
 mod regression;

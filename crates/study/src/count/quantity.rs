@@ -1,11 +1,15 @@
 //! What a run counts or uses, as one list of quantities: exact counts of the translated program, what simulated caches did with
 //! its accesses, and what a run without carom in it took.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use carom_store::{Manifest, UsageInfo};
+use carom_store::{Manifest, PmuCount, UsageInfo};
 
-use super::{CacheEvent, Event, tracepoint::Tracepoint};
+use super::{
+    CacheEvent, Event,
+    pmu::{self, PmuEvent},
+    tracepoint::Tracepoint,
+};
 
 /// A quantity of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +22,8 @@ pub enum Quantity {
     Used(Use),
     /// How often a run without carom in it passed a tracepoint of the kernel.
     Passed(Tracepoint),
+    /// What PMUs counted in a run without carom in it.
+    Pmu(PmuEvent),
 }
 
 /// How a quantity is known.
@@ -29,6 +35,8 @@ pub enum Basis {
     Simulated,
     /// Measured by the kernel in a run without carom in the program.
     Native,
+    /// The same, but it is what the whole machine did meanwhile.
+    Machine,
 }
 
 /// What a run uses.
@@ -184,7 +192,7 @@ impl Use {
 }
 
 impl Quantity {
-    /// All but tracepoints, in the order in which reports have them.
+    /// All but tracepoints and events of PMUs, in the order in which reports have them.
     pub fn all() -> impl Iterator<Item = Self> {
         let used = Use::ALL.into_iter().map(Self::Used);
         let counted = Event::ALL.into_iter().map(Self::Counted);
@@ -193,16 +201,20 @@ impl Quantity {
 
     /// All that these runs may tell of, in the order in which reports have them.
     pub fn of_runs<'a>(runs: impl IntoIterator<Item = &'a Manifest>) -> Vec<Self> {
-        let usages = runs.into_iter().filter_map(|run| run.usage.as_ref());
-        let names: BTreeSet<&String> = usages.flat_map(|usage| usage.tracepoints.keys()).collect();
+        let usages: Vec<&UsageInfo> = runs.into_iter().filter_map(|run| run.usage.as_ref()).collect();
+        let names: BTreeSet<&String> = usages.iter().flat_map(|usage| usage.tracepoints.keys()).collect();
         let passed = names.into_iter().filter_map(|name| Tracepoint::named(name)).map(Self::Passed);
-        Self::all().chain(passed).collect()
+        let counts: BTreeMap<&String, &PmuCount> = usages.iter().flat_map(|usage| &usage.pmu).collect();
+        let pmu =
+            counts.into_iter().filter_map(|(name, count)| PmuEvent::counted(name, count)).map(Self::Pmu);
+        Self::all().chain(passed).chain(pmu).collect()
     }
 
-    /// The quantity of this name. That of a tracepoint need not be one of this machine's kernel.
+    /// The quantity of this name. That of a tracepoint or a PMU need not be one of this machine.
     pub fn from_name(name: &str) -> Option<Self> {
         let known = Self::all().find(|quantity| quantity.name() == name);
-        known.or_else(|| Tracepoint::named(name).map(Self::Passed))
+        let passed = || Tracepoint::named(name).map(Self::Passed);
+        known.or_else(passed).or_else(|| PmuEvent::named(name).map(Self::Pmu))
     }
 
     /// The stable name, in kebab case.
@@ -212,6 +224,7 @@ impl Quantity {
             Self::Simulated(event) => event.name(),
             Self::Used(what) => what.name(),
             Self::Passed(tracepoint) => tracepoint.name(),
+            Self::Pmu(event) => event.name(),
         }
     }
 
@@ -222,6 +235,7 @@ impl Quantity {
             Self::Simulated(event) => event.unit(),
             Self::Used(what) => what.unit(),
             Self::Passed(_) => "times",
+            Self::Pmu(event) => event.unit(),
         }
     }
 
@@ -232,6 +246,7 @@ impl Quantity {
             Self::Simulated(event) => event.describe(),
             Self::Used(what) => what.describe(),
             Self::Passed(_) => "passes of a tracepoint of the kernel (perf)",
+            Self::Pmu(_) => "event of a PMU (perf)",
         }
     }
 
@@ -240,7 +255,8 @@ impl Quantity {
         match self {
             Self::Counted(_) => Basis::Counted,
             Self::Simulated(_) => Basis::Simulated,
-            Self::Used(_) | Self::Passed(_) => Basis::Native,
+            Self::Pmu(event) if event.is_of_machine() => Basis::Machine,
+            Self::Used(_) | Self::Passed(_) | Self::Pmu(_) => Basis::Native,
         }
     }
 
@@ -258,11 +274,19 @@ impl Quantity {
             Self::Passed(tracepoint) => {
                 run.usage.as_ref()?.tracepoints.get(tracepoint.name()).map(|&times| times as f64)
             }
+            Self::Pmu(event) => PmuEvent::value(run.usage.as_ref()?.pmu.get(event.name())?),
             Self::Counted(event) => sum(&mut threads.filter_map(|thread| event.of(thread.counts.as_ref()?))),
             Self::Simulated(event) => {
                 sum(&mut threads.filter_map(|thread| Some(event.of(thread.simulated.as_ref()?))))
             }
         }
+    }
+
+    /// Of an event of a PMU, the part of the time for which it had a counter, in all these runs: below 1 its values are
+    /// estimates.
+    pub fn time_share<'a>(self, runs: impl IntoIterator<Item = &'a Manifest>) -> Option<f64> {
+        let Self::Pmu(event) = self else { return None };
+        pmu::time_share(runs.into_iter().filter_map(|run| run.usage.as_ref()?.pmu.get(event.name())))
     }
 
     /// The values in the runs that tell.
@@ -308,6 +332,29 @@ mod tests {
             all[Quantity::all().count()..].iter().map(|quantity| quantity.name()).collect();
         assert_eq!(passed, ["irq:irq_entry", "sched:sched_switch"]);
         assert_eq!(all.last().unwrap().in_runs(&runs), [3.0]);
+    }
+
+    #[test]
+    fn runs_tell_of_the_events_of_pmus_that_they_counted() {
+        let count = PmuCount {
+            count: 8,
+            enabled_ns: 4,
+            running_ns: 2,
+            scale: 0.5,
+            unit: Some("Joules".into()),
+            of_machine: true,
+        };
+        let pmu = [("power/energy-pkg/".into(), count)].into();
+        let run = Manifest { usage: Some(UsageInfo { pmu, ..UsageInfo::default() }), ..Manifest::default() };
+        let all = Quantity::of_runs([&run]);
+        let energy = *all.last().unwrap();
+        assert_eq!(
+            (energy.name(), energy.unit(), energy.basis()),
+            ("power/energy-pkg/", "J", Basis::Machine)
+        );
+        assert_eq!((energy.of(&run), energy.time_share([&run])), (Some(8.0), Some(0.5)));
+        // A limit names it before a run says what it is.
+        assert_eq!(Quantity::from_name("power/energy-pkg/"), Some(energy));
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct InRuns {
     pub values: Vec<f64>,
     /// Their mean and variance.
     pub moments: Moments,
+    /// Of an event of a PMU, the part of the time for which it had a counter.
+    pub time_share: Option<f64>,
 }
 
 /// Every quantity that a run knows.
@@ -21,7 +23,8 @@ pub fn in_runs(runs: &[&Manifest]) -> Vec<InRuns> {
     let known = |quantity: Quantity| {
         let values = quantity.in_runs(runs.iter().copied());
         let moments = Moments::of(&values)?;
-        Some(InRuns { quantity, values, moments })
+        let time_share = quantity.time_share(runs.iter().copied());
+        Some(InRuns { quantity, values, moments, time_share })
     };
     Quantity::of_runs(runs.iter().copied()).into_iter().filter_map(known).collect()
 }

@@ -1,9 +1,6 @@
 //! Tracepoints of the kernel as quantities: any that a run has counted, unlike all others, of which there is a list.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Mutex, PoisonError},
-};
+use super::kept::kept;
 
 /// A tracepoint, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,18 +23,6 @@ impl Tracepoint {
     pub const fn name(self) -> &'static str {
         self.0
     }
-}
-
-/// The name, for as long as carom runs: each is kept once, and a run names few.
-fn kept(name: &str) -> &'static str {
-    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name) {
-        return known;
-    }
-    let name: &'static str = Box::leak(name.into());
-    names.insert(name);
-    name
 }
 
 #[cfg(test)]

@@ -269,6 +269,10 @@ pub struct SeriesEvent {
     pub mean: Real,
     /// Their standard deviation; 0 for one run.
     pub deviation: Real,
+    /// Of an event of a PMU, the part of the time for which it had a counter, in all runs together: below 1, where
+    /// events took turns, `values` are estimates for all of the time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_share: Option<Real>,
 }
 
 /// One event in every thread and process.

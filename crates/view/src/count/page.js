@@ -3,6 +3,9 @@
 /** With two decimals, never rounded up. */
 const coveragePercent = (fraction) => (fraction === null ? "not known" : fraction >= 1 ? "100%" : `${(Math.floor(fraction * 1e4) / 100).toFixed(2)}%`);
 
+/** Names of tracepoints and of events of PMUs are the kernel's. */
+const eventLabel = (what) => (/[:/]/.test(what) ? what : what.replaceAll("-", " "));
+
 const exact = (value) => (value === null ? "" : value.toLocaleString("en-US"));
 
 /** Counts are those of the first run of a series. Profiles that are merged have the sum of all. */
@@ -27,15 +30,19 @@ function countFacts() {
 /** Every quantity in every run. */
 function seriesSection({ events }) {
   const heads = ["Event", "Mean", "Deviation", "Least", "Most", "Unit", "Known by"];
-  const number = (value, unit) => (unit === "s" ? `${+(value * 1e3).toPrecision(4)} ms` : unit === "bytes" ? byteSize(value) : compact(value));
-  const row = ({ name: what, unit, basis, values, mean, deviation }) => titled(el("tr", {}, [what.replaceAll("-", " "), number(mean, unit),
+  const number = (value, unit) => (unit === "s" ? `${+(value * 1e3).toPrecision(4)} ms` : unit === "bytes" ? byteSize(value) : unit === "J" ? `${+value.toPrecision(3)}` : compact(value));
+  const known = { counted: "exact counts", simulated: "simulated caches (modelled)", native: "the kernel, without carom", machine: "the kernel, for the whole machine" };
+  const turns = (share) => (share < 0.995 ? `, counted ${percent(share)} of the time` : "");
+  const row = ({ name: what, unit, basis, values, mean, deviation, time_share: share }) => titled(el("tr", {}, [eventLabel(what), number(mean, unit),
     values.length === 1 ? "one run" : mean > 0 && deviation > 0 ? `±${percent(deviation / mean)}`.replace("±<", "<") : "constant", number(Math.min(...values), unit), number(Math.max(...values), unit), unit,
-    { counted: "exact counts", simulated: "simulated caches (modelled)", native: "the kernel, without carom" }[basis]].map((content, column) => el("td", { class: column > 0 && column < 5 && "number" }, content))), heads);
+    `${known[basis]}${turns(share)}`].map((content, column) => el("td", { class: column > 0 && column < 5 && "number" }, content))), heads);
   const table = (rows) => el("div", { class: "card scroll" }, el("table", { class: "stacked dense" },
     el("thead", {}, el("tr", {}, heads.map((head, column) => el("th", { scope: "col", class: column > 0 && column < 5 && "number" }, head)))), el("tbody", {}, rows.map(row))));
-  const [zero, told] = [true, false].map((wanted) => events.filter((event) => event.values.every((value) => value === 0) === wanted));
+  const kind = ({ values }) => (values.some((value) => value !== values[0]) ? "told" : values[0] === 0 ? "zero" : values.length > 1 ? "constant" : "told");
+  const [told, zero, constant] = ["told", "zero", "constant"].map((wanted) => events.filter((event) => kind(event) === wanted));
   return el("section", { "aria-label": "Runs" }, el("div", { class: "head" }, el("h2", {}, "Runs")), table(told),
-    zero.length > 0 && unfolding(`0 in all runs (${zero.length})`, () => table(zero)));
+    zero.length > 0 && unfolding(`0 in all runs (${zero.length})`, () => table(zero)),
+    constant.length > 0 && unfolding(`The same in all runs (${constant.length})`, () => table(constant)));
 }
 
 /** Names in the first column, numbers in all others. */

@@ -69,7 +69,7 @@ const chance = (p) => (p === null ? "" : p < 0.001 ? "<0.001" : p < 0.0995 ? p.t
 /** A factor from twice on, else a percentage. */
 const changed = (relative) => (relative === null ? "?" : relative >= 1 ? `${+(relative + 1).toPrecision(3)} times` : `${relative > 0 ? "+" : ""}${+(relative * 100).toPrecision(Math.abs(relative) >= 0.995 ? 4 : 2)}%`);
 
-const amount = (value, unit) => (unit === "s" ? (value < 1 ? `${+(value * 1e3).toPrecision(3)} ms` : `${+value.toPrecision(3)} s`) : unit === "bytes" ? byteSize(value) : compact(value));
+const amount = (value, unit) => (unit === "s" ? (value < 1 ? `${+(value * 1e3).toPrecision(3)} ms` : `${+value.toPrecision(3)} s`) : unit === "bytes" ? byteSize(value) : unit === "J" ? `${+value.toPrecision(3)} J` : compact(value));
 
 /** The values of both sides as dots on one scale. */
 function dots({ before, after, unit }) {
@@ -89,7 +89,7 @@ function countCompared({ events, decided_by: decided }) {
   const value = (values, unit) => (values.length === 0 ? "not known" : amount(mean(values), unit));
   const row = (event) => titled(el("tr", {},
     el("td", { class: `fate ${OUTCOMES[event.outcome] ?? ""}` }, event.outcome.replace("-", " ")),
-    el("td", {}, event.name.replaceAll("-", " "), el("span", { class: "chip" }, event.basis)),
+    el("td", {}, /[:/]/.test(event.name) ? event.name : event.name.replaceAll("-", " "), el("span", { class: "chip" }, event.basis)),
     el("td", {}, value(event.before, event.unit)), el("td", {}, value(event.after, event.unit)), el("td", {}, dots(event)),
     el("td", {}, el("b", {}, event.relative_change === null ? (mean(event.before) === 0 ? "from 0" : "") : changed(event.relative_change)),
       event.low !== null && event.low !== event.high && el("span", { class: "muted" }, ` ${changed(event.low)} to ${changed(event.high)}`)),

@@ -55,8 +55,8 @@ fn of_counts(diff: &Diff, count: &CountDiff) -> Vec<String> {
 
 /// With a capital at the beginning, as a sentence has it.
 pub(crate) fn capitalised(text: &str) -> String {
-    // Names of tracepoints are the kernel's.
-    if text.split(' ').next().is_some_and(|word| word.trim_end_matches(':').contains(':')) {
+    let first = text.split(' ').next().unwrap_or_default();
+    if count::words::is_of_kernel(first.trim_end_matches(':')) {
         return text.to_owned();
     }
     let mut letters = text.chars();

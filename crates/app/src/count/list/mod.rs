@@ -39,13 +39,14 @@ fn of_carom(pattern: &str) -> Result<String, Failure> {
         return Err(Failure::new(format!(
             "no event has {pattern:?} in it: carom count --list has all; {}{}",
             hint.replace('\n', "; "),
-            hardware()
+            hardware().unwrap_or_default()
         )));
     }
     let head = "counted: exactly, in runs under carom; simulated: by simulated caches, with the accesses of such runs; native: by the \
                 kernel, in runs without carom in the program";
     let kernel = if kernel.is_empty() { String::new() } else { format!("\n{KERNEL}\n\n{kernel}") };
-    Ok(format!("{head}\n\n{lines}{passed}{kernel}\n{hint}{}\n{}\n", hardware(), models::hint()))
+    let hardware = hardware().map_or_else(String::new, |why| format!("{why}\n"));
+    Ok(format!("{head}\n\n{lines}{passed}{kernel}\n{hint}{hardware}{}\n", models::hint()))
 }
 
 /// The kernel's tracepoints, and what there is to say of them. There are thousands: without a pattern, only how many.
@@ -63,8 +64,7 @@ fn of_tracefs(pattern: &str) -> (String, String) {
     (wanted.filter(|quantity| has(pattern, [quantity.name()])).map(line).collect(), String::new())
 }
 
-const KERNEL: &str =
-    "events that this machine's kernel has names for, which perf stat -e counts and carom does not:";
+const KERNEL: &str = "events of this machine's PMUs that the kernel has names for, each with its terms (-e takes either, and PMU/TERMS/u for user mode alone):";
 
 /// Those of the kernel's PMUs: processor, uncore, RAPL.
 fn of_kernel(pattern: &str) -> String {
@@ -88,20 +88,19 @@ fn line(quantity: Quantity) -> String {
     let how = match quantity.basis() {
         Basis::Counted => "counted",
         Basis::Simulated => "simulated",
-        Basis::Native => "native",
+        Basis::Native | Basis::Machine => "native",
     };
     format!("{:<NAME$}{:<BESIDE$}{how:<11}{}\n", quantity.name(), quantity.unit(), quantity.describe())
 }
 
-/// Why cycles, cache misses and their like are not in the list.
-fn hardware() -> String {
-    let why = match Probes::judge(&Facts::here()).counters.support {
-        Support::Yes => "this version does not read the processor's counters; perf stat does".to_owned(),
-        Support::No { cause, .. } | Support::Unknown { cause } => {
-            format!("{cause}; carom doctor says what to do")
-        }
-    };
-    format!("cycles, cache misses and other events of the processor are not counted: {why}")
+/// Why cycles, cache misses and their like are not counted here, where they are not.
+pub fn hardware() -> Option<String> {
+    match Probes::judge(&Facts::here()).counters.support {
+        Support::Yes => None,
+        Support::No { cause, .. } | Support::Unknown { cause } => Some(format!(
+            "cycles, cache misses and other events of the processor are not counted: {cause}; carom doctor says what to do"
+        )),
+    }
 }
 
 #[cfg(test)]

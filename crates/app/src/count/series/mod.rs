@@ -1,5 +1,6 @@
 //! Several runs of one command, or of several that are compared.
 
+mod kernel;
 mod parameter;
 mod plan;
 mod progress;
@@ -8,13 +9,13 @@ mod simulated;
 
 use std::path::{Path, PathBuf};
 
-use carom_base_sys::host::tracepoints::Tracepoints;
-use carom_collect::{CollectError, Engine, Obstacle, Request, Streams};
+use carom_collect::{CollectError, Engine, KernelEvents, Obstacle, Request, Streams};
 use carom_store::{Exit, Recording, SeriesInfo, fresh_dir, run_dir, runs_of};
-use carom_study::count::{Basis, Bound, EventLimit, Quantity};
+use carom_study::count::{Basis, Bound, EventLimit};
 use carom_view::command_line;
 
 use self::{
+    kernel::KernelPlan,
     plan::{Kind, Subject},
     progress::Progress,
 };
@@ -72,11 +73,9 @@ pub fn run(args: &CountArgs) -> Result<End, Failure> {
 /// A command cannot be run, or fails and may not. Runs before that are kept.
 pub fn record(args: &CountArgs) -> Result<PathBuf, Failure> {
     // Before anything runs: whether the kernel knows them, and lets carom count them.
-    let wanted = args.series.wanted();
-    let passed = wanted.iter().filter(|event| matches!(event, Quantity::Passed(_)));
-    Tracepoints::for_next_child(passed.map(|event| event.name())).map_err(Failure::new)?;
+    let kernel = KernelPlan::of(&args.series)?;
     let subjects = subjects(args)?;
-    let (kinds, notes) = kinds(args, &subjects)?;
+    let (kinds, notes) = kinds(args, &subjects, kernel.groups.len())?;
     for subject in &subjects {
         try_out(args, subject)?;
     }
@@ -86,7 +85,11 @@ pub fn record(args: &CountArgs) -> Result<PathBuf, Failure> {
         () if subjects.len() > 1 => RUNS_OF_VALUE,
         () => 1,
     });
-    record_all(args, &subjects, plan::runs(subjects.len(), &kinds, rounds), &dir)?;
+    let runs = plan::runs(subjects.len(), &kinds, rounds);
+    if !args.report.quiet {
+        kernel.announce(&args.series, subjects.len(), &runs);
+    }
+    record_all(args, &subjects, &kernel.groups, runs, &dir)?;
     notes.iter().for_each(|note| eprintln!("carom: {note}"));
     Ok(dir)
 }
@@ -123,7 +126,7 @@ fn subjects(args: &CountArgs) -> Result<Vec<Subject>, Failure> {
 }
 
 /// The kinds of runs that the events need, and what to say of kinds that cannot be had.
-fn kinds(args: &CountArgs, subjects: &[Subject]) -> Result<(Vec<Kind>, Vec<String>), Failure> {
+fn kinds(args: &CountArgs, subjects: &[Subject], groups: usize) -> Result<(Vec<Kind>, Vec<String>), Failure> {
     let events = args.series.wanted();
     let named = |basis: Basis| events.iter().any(|event| event.basis() == basis);
     let simulated = args.series.simulate_caches || named(Basis::Simulated);
@@ -136,11 +139,11 @@ fn kinds(args: &CountArgs, subjects: &[Subject]) -> Result<(Vec<Kind>, Vec<Strin
         }
     }
     if events.is_empty() || named(Basis::Native) {
-        kinds.push(Kind::Native);
+        kinds.extend((0..groups).map(Kind::Native));
     }
     if args.program.window.is_asked() {
         // The kernel's figures are of the whole run.
-        kinds.retain(|kind| *kind != Kind::Native);
+        kinds.retain(|kind| !matches!(kind, Kind::Native(_)));
     }
     if kinds.is_empty() {
         return Err(Failure::new(notes.pop().unwrap_or_else(|| {
@@ -199,10 +202,12 @@ fn directory(args: &CountArgs) -> Result<PathBuf, Failure> {
 fn record_all(
     args: &CountArgs,
     subjects: &[Subject],
+    groups: &[KernelEvents],
     runs: Vec<(usize, Kind)>,
     dir: &Path,
 ) -> Result<(), Failure> {
     let events: Vec<String> = args.series.wanted().iter().map(|event| event.name().to_owned()).collect();
+    let none = KernelEvents::default();
     let progress = Progress::new(runs.len(), args.report.quiet);
     for (done, (subject, kind)) in runs.into_iter().enumerate() {
         let Some(subject) = subjects.get(subject) else { continue };
@@ -214,13 +219,13 @@ fn record_all(
             dir: Some(run_dir(dir, done + 1)),
             settings: match kind {
                 Kind::Simulated => simulated::settings(args),
-                Kind::Counted | Kind::Native => super::settings(args),
+                Kind::Counted | Kind::Native(_) => super::settings(args),
             },
             reason: match kind {
                 Kind::Counted | Kind::Simulated => {
                     "the only engine in this version that counts exactly".into()
                 }
-                Kind::Native => "how long it takes without carom in it".into(),
+                Kind::Native(_) => "how long it takes without carom in it".into(),
             },
             time_memory: false,
             streams: Streams::Equal,
@@ -229,7 +234,10 @@ fn record_all(
         };
         let outcome = match kind {
             Kind::Counted | Kind::Simulated => carom_collect::record(&request)?,
-            Kind::Native => carom_collect::record_natively(&request)?,
+            Kind::Native(group) => {
+                let events = groups.get(group).map_or(&none, |group| group);
+                carom_collect::record_natively(&request, events)?
+            }
         };
         if let Some(trouble) = outcome.trouble {
             return Err(Failure::new(trouble));

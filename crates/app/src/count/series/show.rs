@@ -1,6 +1,6 @@
 //! The report on a series.
 
-use std::{io::IsTerminal, slice};
+use std::{collections::BTreeMap, io::IsTerminal, slice};
 
 use carom_store::{Manifest, Recording};
 use carom_study::{
@@ -88,10 +88,13 @@ impl<'a> Side<'a> {
     }
 }
 
-/// How often a command ran in each way.
+/// How often a command ran in each way. Native runs that counted other events of PMUs ran in another way.
 fn rounds(runs: &[&Manifest]) -> usize {
-    let native = runs.iter().filter(|run| run.usage.is_some()).count();
-    native.max(runs.len() - native)
+    let mut ways: BTreeMap<Option<Vec<&String>>, usize> = BTreeMap::new();
+    for run in runs {
+        *ways.entry(run.usage.as_ref().map(|usage| usage.pmu.keys().collect())).or_default() += 1;
+    }
+    ways.into_values().max().unwrap_or_default()
 }
 
 fn compare(
@@ -103,7 +106,9 @@ fn compare(
     let [before, after] = sides.each_ref().map(Side::manifests);
     let found = diff::count(&before, &after)
         .map_err(|_| Failure::new("nothing was counted or measured of one of the commands"))?;
-    let warnings = [&before, &after].into_iter().filter_map(|side| load::coverage_warning(side)).collect();
+    let sides_of = || [&before, &after].into_iter();
+    let coverage = sides_of().filter_map(|side| load::coverage_warning(side));
+    let warnings = coverage.chain(sides_of().filter_map(|side| load::multiplex_warning(side))).collect();
     let compared = Compared { count: Some(&found), ..Compared::default() };
     let limits = Limits { events: limits.to_vec(), ..Limits::default() };
     let diff = carom_view::diff::diff(sides.each_ref().map(Side::named), compared, &limits, warnings);

@@ -20,7 +20,7 @@ function lawPlot({ name: what, unit, parameter, points, curve, formula }) {
     svg("svg", { class: "chart kind-0", viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, role: "img", "aria-label": `${what} by ${parameter}`, style: "--series: currentColor" },
       ...axis.flat(), ...marks, svg("polygon", { class: "band", points: band }), svg("polyline", { class: "curve", points: line((point) => point.estimate).join(" ") }),
       ...points.map(([at, value]) => svg("circle", { class: "dot", cx: x(at), cy: y(value), r: 4 }, svg("title", {}, `${parameter} ${at}: ${quantity(value, unit)}`)))),
-    el("figcaption", { class: "muted" }, `${what.replaceAll("-", " ")} = ${formula}; band: where a further run would lie in 95% of cases`));
+    el("figcaption", { class: "muted" }, `${eventLabel(what)} = ${formula}; band: where a further run would lie in 95% of cases`));
 }
 
 function regressionSection({ parameters, laws }) {
@@ -28,11 +28,11 @@ function regressionSection({ parameters, laws }) {
   const holder = el("div", {});
   const show = (index) => holder.replaceChildren(lawPlot(drawn[index]));
   const choice = el("select", { class: "quiet", "aria-label": "Event" }, drawn.map((law, index) => el("option", { value: index },
-    `${law.name.replaceAll("-", " ")} by ${law.parameter}${law.depends ? "" : " (does not follow)"}`)));
+    `${eventLabel(law.name)} by ${law.parameter}${law.depends ? "" : " (does not follow)"}`)));
   choice.addEventListener("change", () => show(Number(choice.value)));
   if (drawn.length > 0) show(0);
   const heads = ["Event", "By", "At first", "At last", "Law", "R²", "p"];
-  const row = (law) => titled(el("tr", {}, [law.name.replaceAll("-", " "), law.parameter, quantity(law.first, law.unit), quantity(law.last, law.unit),
+  const row = (law) => titled(el("tr", {}, [eventLabel(law.name), law.parameter, quantity(law.first, law.unit), quantity(law.last, law.unit),
     law.depends ? law.formula : "does not follow", law.r_squared === null ? "" : law.r_squared.toFixed(3), law.p_adjusted < 0.001 ? "<0.001" : law.p_adjusted.toFixed(3)]
     .map((content) => el("td", {}, content))), heads);
   return el("section", { "aria-label": "Laws" },

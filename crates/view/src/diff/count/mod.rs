@@ -50,6 +50,7 @@ pub fn basis(quantity: Quantity) -> EventBasis {
         Basis::Counted => EventBasis::Counted,
         Basis::Simulated => EventBasis::Simulated,
         Basis::Native => EventBasis::Native,
+        Basis::Machine => EventBasis::Machine,
     }
 }
 

@@ -103,6 +103,8 @@ pub enum EventBasis {
     Simulated,
     /// Measured by the kernel in runs without carom in the program.
     Native,
+    /// The same, but what the whole machine did meanwhile, whoever did it.
+    Machine,
 }
 
 /// What became of a quantity.

@@ -3,9 +3,14 @@
 use super::model::{EventBasis, EventDiff};
 use crate::{model::Real, words};
 
-/// `instructions`, `system calls`.
+/// `instructions`, `system calls`. Names of tracepoints and of events of PMUs are the kernel's.
 pub fn label(name: &str) -> String {
-    name.replace('-', " ")
+    if is_of_kernel(name) { name.to_owned() } else { name.replace('-', " ") }
+}
+
+/// Whether a name is the kernel's or libpfm's, and stays as it is.
+pub fn is_of_kernel(name: &str) -> bool {
+    name.contains([':', '/'])
 }
 
 /// The label with how the event is known: `loads c`, `l1 load misses s`.
@@ -13,26 +18,31 @@ pub fn marked(name: &str, basis: EventBasis) -> String {
     let mark = match basis {
         EventBasis::Counted => " c",
         EventBasis::Simulated => " s",
+        EventBasis::Machine => " m",
         EventBasis::Native => "",
     };
     format!("{}{mark}", label(name))
 }
 
 /// What the marks say, for events that are known in these ways.
-pub fn legend(bases: impl IntoIterator<Item = EventBasis>) -> &'static str {
-    if bases.into_iter().any(|basis| basis == EventBasis::Simulated) {
-        "(c: counted exactly under carom; s: modelled, by simulated caches; the rest: measured without it)"
-    } else {
-        "(c: counted exactly under carom; the rest: measured without it)"
-    }
+pub fn legend(bases: impl IntoIterator<Item = EventBasis>) -> String {
+    let bases: Vec<EventBasis> = bases.into_iter().collect();
+    let marked = [
+        (EventBasis::Simulated, "s: modelled, by simulated caches; "),
+        (EventBasis::Machine, "m: of the whole machine, whoever caused it; "),
+    ];
+    let marked = marked.iter().filter(|(basis, _)| bases.contains(basis)).map(|(_, text)| *text);
+    format!("(c: counted exactly under carom; {}the rest: measured without it)", marked.collect::<String>())
 }
 
-/// `1.23 G`, `4.10 ms`, `3.1 MiB`.
+/// `1.23 G`, `4.10 ms`, `3.1 MiB`, `12.3 J`.
 pub fn amount(value: f64, unit: &str) -> String {
     match unit {
         _ if value == 0.0 => "0".into(),
         "s" => words::nanoseconds((value * 1e9).round() as u64),
         "bytes" => words::approximate_size(value).replace("bytes", "B"),
+        "J" if value < 999.5 => format!("{} J", three_digits(value)),
+        "J" => format!("{} J", words::measure(value.round() as u64)),
         _ => words::measure(value.round() as u64),
     }
 }
@@ -125,6 +135,10 @@ mod tests {
         assert_eq!(
             [amount(0.004_1, "s"), amount(3_250_586.0, "bytes"), amount(1.23e9, "instructions")].join(" | "),
             "4.1 ms | 3.1 MiB | 1.23 G"
+        );
+        assert_eq!(
+            [0.25, 12.34, 4321.0].map(|value| amount(value, "J")).join(" | "),
+            "0.25 J | 12.3 J | 4.32 k J"
         );
         assert_eq!([probability(1e-9), probability(0.03), probability(0.5)].join(" "), "<0.001 0.03 0.50");
     }
