@@ -84,7 +84,7 @@ pub fn replay_in_domains(
     let mut engine = Engine::new(detector);
     for Record { thread, time, event, .. } in ordered {
         match event {
-            Event::Begin => {}
+            Event::Begin | Event::Synchronisation(_) => {}
             Event::Access(streamed) => engine.access(thread, domain(thread), streamed, time),
             Event::End => engine.ended(thread),
         }

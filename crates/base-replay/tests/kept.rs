@@ -48,7 +48,7 @@ fn frames(stream: &[Record], every: usize) -> Vec<u8> {
         let stamps: Vec<_> =
             (1..).zip(&*accesses).map(|(n, (at, _))| Stamp { accesses: n, at: *at }).collect();
         let Some(at) = stamps.last().map(|stamp| stamp.at) else { return };
-        let head = BatchHead { thread, domain: Domain(0), at, pauses: false, stamps: &stamps };
+        let head = BatchHead { thread, domain: Domain(0), at, pauses: false, stamps: &stamps, marks: &[] };
         encoder.batch(&head, accesses.drain(..).map(|(_, streamed)| streamed), out);
     };
     for record in stream {

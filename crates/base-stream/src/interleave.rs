@@ -10,6 +10,9 @@
 //! assumed to be even; after the last one it stays the same. A batch without stamps is assumed to have an even pace
 //! since the thread's last known time.
 //!
+//! *Marks* say what threads did to wait for each other, and are stamps as well: they are given on in the order of time among the
+//! accesses, and stay where they are among those of their thread.
+//!
 //! An access is given on as soon as all running threads are known to have passed its time. Two kinds of thread are
 //! not waited for: one that makes no accesses for a while, because its batch is being analysed, and one that has
 //! handed over nothing while too much was held back. What such a thread hands over later may be out of order, and is
@@ -19,7 +22,10 @@ use std::{collections::VecDeque, mem};
 
 use carom_base::{Access, Domain, Nanos, ThreadId};
 
-use crate::slices::{Held, Slice, slice};
+use crate::{
+    slices::{Held, HeldMark, Slice, slice},
+    synchronisation::{Mark, Synchronisation},
+};
 
 /// Where the accesses go. `A` is the representation of an access.
 pub trait Sink<A = Access> {
@@ -30,6 +36,9 @@ pub trait Sink<A = Access> {
     fn batch(&mut self, thread: ThreadId, domain: Domain, accesses: &mut Vec<A>, until: Nanos) {
         self.accesses(thread, domain, accesses, until);
     }
+
+    /// The thread has waited for another one, or lets one go on, before its next access.
+    fn synchronises(&mut self, _thread: ThreadId, _synchronisation: Synchronisation, _at: Nanos) {}
 
     /// This thread has no more accesses.
     fn ended(&mut self, thread: ThreadId);
@@ -48,6 +57,8 @@ pub struct Batch<'a, A = Access> {
     pub pauses: bool,
     /// In program order.
     pub stamps: &'a [Stamp],
+    /// In program order.
+    pub marks: &'a [Mark],
     /// In program order. May be exchanged for an empty vector.
     pub accesses: &'a mut Vec<A>,
 }
@@ -85,7 +96,7 @@ pub struct Interleaver<A = Access> {
     /// The origin of times.
     origin: Nanos,
     lanes: Vec<Lane<A>>,
-    /// Accesses that are held back.
+    /// Accesses and marks that are held back.
     held: usize,
     /// Accesses up to this time have been given on.
     given: u64,
@@ -153,7 +164,9 @@ impl<A> Interleaver<A> {
 
     /// Takes a batch in, and gives on what has become known. With a single running thread, that is the batch itself.
     pub fn take(&mut self, batch: Batch<'_, A>, sink: &mut impl Sink<A>) {
-        let Batch { thread, domain, at, pauses, stamps, accesses } = batch;
+        let Batch { thread, domain, at, pauses, stamps, marks, accesses } = batch;
+        let both = with_marks(stamps, marks);
+        let stamps = if marks.is_empty() { stamps } else { &both };
         let last = stamps.last().map_or(at, |stamp| stamp.at.max(at));
         let (origin, now, index, given) = (self.origin, self.time(last), self.lane(thread), self.given);
         let Some(lane) = self.lanes.get_mut(index) else { return };
@@ -164,20 +177,26 @@ impl<A> Interleaver<A> {
         let time = |stamp: &Stamp| (stamp.accesses, time(origin, stamp.at));
         let made_before = stamps.iter().map(time).take_while(|(_, at)| at + TOLERANCE < begin).last();
         self.late += made_before.map_or(0, |(accesses, _)| accesses) as u64;
-        if self.held == 0 && self.known() >= end {
+        if self.held == 0 && marks.is_empty() && self.known() >= end {
             self.given = end;
             return sink.batch(thread, domain, accesses, self.nanos(end));
         }
-        if !accesses.is_empty()
+        if (!accesses.is_empty() || !marks.is_empty())
             && let Some(lane) = self.lanes.get_mut(index)
         {
-            self.held += accesses.len();
-            lane.held += accesses.len();
+            let held = accesses.len() + marks.len();
+            self.held += held;
+            lane.held += held;
             let (vector, mut slices) = self.spare.pop().unwrap_or_default();
             let accesses = mem::replace(accesses, vector);
             let stamps = stamps.iter().map(time);
             lane.pace = slice(&mut slices, stamps, accesses.len(), begin..end, lane.pace);
-            lane.batches.push_back(Held::new(domain, accesses, slices));
+            let marks = marks.iter().map(|&Mark { accesses, at, synchronisation }| HeldMark {
+                accesses,
+                time: self::time(origin, at),
+                synchronisation,
+            });
+            lane.batches.push_back(Held::new(domain, accesses, slices, marks));
         }
         self.give_on(self.known(), sink);
         while self.is_too_much() && self.leave_behind() {
@@ -199,7 +218,7 @@ impl<A> Interleaver<A> {
         self.give_on(u64::MAX, sink);
     }
 
-    /// Accesses that are held back.
+    /// Accesses and marks that are held back.
     pub fn held(&self) -> usize {
         self.held
     }
@@ -262,9 +281,16 @@ impl<A> Interleaver<A> {
             let Some(batch) = lane.batches.front_mut() else { continue };
             let domain = batch.domain;
             let (accesses, last) = batch.take(until);
-            let count = accesses.len();
-            sink.accesses(lane.thread, domain, accesses, nanos(self.origin, last));
+            let mut count = accesses.len();
+            if count > 0 {
+                sink.accesses(lane.thread, domain, accesses, nanos(self.origin, last));
+            }
             self.given = self.given.max(last);
+            while let Some(mark) = batch.take_mark(until) {
+                sink.synchronises(lane.thread, mark.synchronisation, nanos(self.origin, mark.time));
+                self.given = self.given.max(mark.time);
+                count += 1;
+            }
             lane.held -= count;
             self.held -= count;
             if batch.is_over()
@@ -289,11 +315,22 @@ impl<A> Interleaver<A> {
 }
 
 impl<A> Lane<A> {
-    /// The time of the next access, if that is up to `known`, and the number of the lane.
+    /// The time of the next access or mark, if that is up to `known`, and the number of the lane.
     fn next(&self, known: u64, index: usize) -> Option<(u64, usize)> {
         let time = self.batches.front()?.next();
         (time <= known).then_some((time, index))
     }
+}
+
+/// Stamps with marks among them, in program order.
+fn with_marks(stamps: &[Stamp], marks: &[Mark]) -> Vec<Stamp> {
+    let of_mark = |mark: &Mark| Stamp { accesses: mark.accesses, at: mark.at };
+    let mut both: Vec<Stamp> = marks.iter().map(of_mark).collect();
+    if !both.is_empty() {
+        both.extend(stamps);
+        both.sort_by_key(|stamp| (stamp.accesses, stamp.at));
+    }
+    both
 }
 
 /// Keeps the earliest one last. Few threads run at once, and the one that was just given on is mostly the next again:

@@ -15,8 +15,10 @@ mod interleave;
 mod record;
 mod reduce;
 mod slices;
+mod synchronisation;
 pub mod text;
 
 pub use interleave::{Batch, Interleaver, Limits, Sink, Stamp};
 pub use record::{Event, Record, Streamed, sort_by_time};
 pub use reduce::Sieve;
+pub use synchronisation::{Act, Mark, Synchronisation};

@@ -1,5 +1,7 @@
 use carom_base::{Access, Nanos, ProcessId, ThreadId};
 
+use crate::synchronisation::Synchronisation;
+
 /// One thing that a thread did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -20,6 +22,8 @@ pub enum Event {
     Begin,
     /// It accesses memory.
     Access(Streamed),
+    /// It waits for another thread, or lets one go on.
+    Synchronisation(Synchronisation),
     /// It makes no more accesses.
     End,
 }

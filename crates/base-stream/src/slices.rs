@@ -1,8 +1,10 @@
-//! A batch of one thread, cut into slices at its stamps.
+//! A batch of one thread, cut into slices at its stamps and marks.
 
-use std::ops::Range;
+use std::{collections::VecDeque, ops::Range};
 
 use carom_base::Domain;
+
+use crate::synchronisation::Synchronisation;
 
 /// Accesses that were made at an even pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +45,22 @@ pub(super) fn slice(
     pace
 }
 
+/// A mark of a batch that is held back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeldMark {
+    /// The accesses before it: a slice ends there.
+    pub accesses: usize,
+    pub time: u64,
+    pub synchronisation: Synchronisation,
+}
+
 /// A batch that is held back, or what is left of it.
 #[derive(Debug)]
 pub(super) struct Held<A> {
     pub domain: Domain,
     accesses: Vec<A>,
     slices: Vec<Slice>,
+    marks: VecDeque<HeldMark>,
     given: usize,
     /// The number of the slice with the next access, and how many accesses are before it.
     current: usize,
@@ -56,8 +68,13 @@ pub(super) struct Held<A> {
 }
 
 impl<A> Held<A> {
-    pub fn new(domain: Domain, accesses: Vec<A>, slices: Vec<Slice>) -> Self {
-        Self { domain, accesses, slices, given: 0, current: 0, before: 0 }
+    pub fn new(
+        domain: Domain,
+        accesses: Vec<A>,
+        slices: Vec<Slice>,
+        marks: impl Iterator<Item = HeldMark>,
+    ) -> Self {
+        Self { domain, accesses, slices, marks: marks.collect(), given: 0, current: 0, before: 0 }
     }
 
     /// Its vectors, for reuse.
@@ -68,20 +85,36 @@ impl<A> Held<A> {
         (accesses, slices)
     }
 
-    /// The time of the next access; the end of time without one.
+    /// The time of the next access or mark; the end of time without one.
     pub fn next(&self) -> u64 {
+        if let Some(mark) = self.mark() {
+            return mark.time;
+        }
         self.slices.get(self.current).map_or(u64::MAX, |slice| self.time(slice, 1))
     }
 
     pub fn is_over(&self) -> bool {
-        self.given == self.accesses.len()
+        self.given == self.accesses.len() && self.marks.is_empty()
     }
 
-    /// The accesses that were made up to `until`, and when the last of them was.
+    /// The mark before the next access.
+    fn mark(&self) -> Option<&HeldMark> {
+        self.marks.front().filter(|mark| mark.accesses.min(self.accesses.len()) <= self.given)
+    }
+
+    /// The next one, if it is a mark up to `until`.
+    pub fn take_mark(&mut self, until: u64) -> Option<HeldMark> {
+        self.mark().filter(|mark| mark.time <= until)?;
+        self.marks.pop_front()
+    }
+
+    /// The accesses that were made up to `until` or the next mark, and when the last of them was.
     pub fn take(&mut self, until: u64) -> (&[A], u64) {
         let begin = self.given;
         let mut last = 0;
-        while let Some(&slice) = self.slices.get(self.current) {
+        while self.mark().is_none()
+            && let Some(&slice) = self.slices.get(self.current)
+        {
             self.given = self.made(&slice, until);
             if self.given > self.before {
                 last = self.time(&slice, 0);
@@ -122,7 +155,7 @@ mod tests {
         let mut slices = Vec::new();
         let pace = slice(&mut slices, stamps.iter().copied(), count, during, pace);
         let access = Access { ip: Ip(1), addr: Addr(0), width: 8, kind: AccessKind::Load };
-        let mut held = Held::new(Domain(0), vec![access; count], slices);
+        let mut held = Held::new(Domain(0), vec![access; count], slices, std::iter::empty());
         let mut times = Vec::new();
         while !held.is_over() {
             let next = held.next();
@@ -162,7 +195,7 @@ mod tests {
         let mut slices = Vec::new();
         slice(&mut slices, [(0, 100), (3, 130), (5, 170)].into_iter(), 5, 100..170, 1);
         let access = Access { ip: Ip(1), addr: Addr(0), width: 8, kind: AccessKind::Load };
-        let mut held = Held::new(Domain(0), vec![access; 5], slices);
+        let mut held = Held::new(Domain(0), vec![access; 5], slices, std::iter::empty());
         let mut taken = |until| {
             let (accesses, last) = held.take(until);
             (accesses.len(), last)

@@ -3,7 +3,7 @@
 
 use carom_base::{Access, AccessKind, Addr, Domain, Ip, MAX_VARINT_BYTES, Nanos, ThreadId};
 use carom_base_stream::{
-    Stamp, Streamed,
+    Act, Mark, Stamp, Streamed, Synchronisation,
     frame::{BatchHead, Content, Encoder, Frame, FrameError, MAX_FRAME_BYTES, split, with_thread},
 };
 use proptest::prelude::*;
@@ -14,8 +14,9 @@ fn encode(frame: &Frame) -> Vec<u8> {
     match content {
         Content::Begin => encoder.begin(*thread, *at, &mut out),
         Content::End => encoder.end(*thread, *at, &mut out),
-        Content::Batch { domain, pauses, stamps, accesses } => {
-            let head = BatchHead { thread: *thread, domain: *domain, at: *at, pauses: *pauses, stamps };
+        Content::Batch { domain, pauses, stamps, marks, accesses } => {
+            let head =
+                BatchHead { thread: *thread, domain: *domain, at: *at, pauses: *pauses, stamps, marks };
             encoder.batch(&head, accesses.iter().copied(), &mut out);
         }
     }
@@ -40,7 +41,7 @@ fn bytes_are_as_documented() {
     let accesses =
         vec![streamed(16, 3, load), streamed(20, 9, store), streamed(16, 11, load), streamed(20, 9, store)];
     let stamps = vec![Stamp { accesses: 2, at: Nanos(99) }];
-    let content = Content::Batch { domain: Domain(5), pauses: true, stamps, accesses };
+    let content = Content::Batch { domain: Domain(5), pauses: true, stamps, marks: Vec::new(), accesses };
     let frame = Frame { thread: ThreadId(7), at: Nanos(100), content };
     let bytes = encode(&frame);
     let expected = [
@@ -53,6 +54,35 @@ fn bytes_are_as_documented() {
         0, 0, 1,
         0, // behind the first site the second, as numbered; then site 0, where 2 was expected; then as before
         6, 18, 16, 0, // +3, +9, +8, 0
+    ];
+    assert_eq!(bytes, expected);
+    assert_eq!(Frame::decode(only(&bytes)), Ok(frame));
+}
+
+/// A lock is taken before the only access, and given back behind it.
+#[test]
+fn marks_are_as_documented() {
+    let mark = |accesses, at, what| Mark {
+        accesses,
+        at: Nanos(at),
+        synchronisation: Synchronisation { what, object: Addr(64) },
+    };
+    let content = Content::Batch {
+        domain: Domain(0),
+        pauses: false,
+        stamps: Vec::new(),
+        marks: vec![mark(0, 97, Act::Lock), mark(1, 99, Act::Unlock)],
+        accesses: vec![streamed(0, 1, AccessKind::Load)],
+    };
+    let frame = Frame { thread: ThreadId(7), at: Nanos(100), content };
+    let bytes = encode(&frame);
+    let expected = [
+        23, // bytes
+        7, 100, 3, // a batch with marks
+        0, 0, 0, // no stamps
+        2, 0, 5, 8, 0x80, 1, // two marks: before the first access, -3, a lock, +64;
+        1, 4, 10, 0, // one access later, +2, an unlock, of the same
+        1, 0, 8, 0, 1, 0, 2, // one site, one access
     ];
     assert_eq!(bytes, expected);
     assert_eq!(Frame::decode(only(&bytes)), Ok(frame));
@@ -74,7 +104,7 @@ fn every_mistake_is_named() {
     let good = [1, 9, 1, 0, 0, 1, 1, 0, 1, 2, 8, 0, 1, 0, 2];
     assert!(Frame::decode(&good).is_ok());
     for (at, byte, error) in [
-        (2, 3, UnknownFrame(3)),
+        (2, 4, UnknownFrame(4)),
         (4, 2, OutOfRange("whether the thread pauses")),
         (6, 2, StampBehindEnd),
         (10, 0, OutOfRange("a width")),
@@ -83,6 +113,19 @@ fn every_mistake_is_named() {
         (13, 2, UnknownSite(1)),
         // -1, of 8 bytes.
         (14, 1, AddressWraps),
+    ] {
+        let mut bytes = good;
+        bytes[at] = byte;
+        assert_eq!(Frame::decode(&bytes), Err(error), "{byte} at {at}");
+    }
+    // The same with a mark behind it.
+    let good = [1, 9, 3, 0, 0, 0, 1, 1, 0, 8, 0, 1, 0, 8, 0, 1, 0, 2];
+    assert!(Frame::decode(&good).is_ok());
+    for (at, byte, error) in [
+        (6, 0, OutOfRange("a number of marks")),
+        (6, 9, TooMany("marks")),
+        (7, 2, MarkBehindEnd),
+        (9, 19, OutOfRange("a synchronisation")),
     ] {
         let mut bytes = good;
         bytes[at] = byte;
@@ -99,7 +142,7 @@ fn the_largest_batch_fits() {
     let accesses: Vec<_> = (0..64 << 10).map(|n| streamed(far(n), far(n + 1), AccessKind::Load)).collect();
     let stamps =
         (1..=accesses.len()).map(|accesses| Stamp { accesses, at: Nanos(far(accesses as u64)) }).collect();
-    let content = Content::Batch { domain: Domain(0), pauses: false, stamps, accesses };
+    let content = Content::Batch { domain: Domain(0), pauses: false, stamps, marks: Vec::new(), accesses };
     let bytes = encode(&Frame { thread: ThreadId(0), at: Nanos(0), content });
     assert!((MAX_FRAME_BYTES / 2..MAX_FRAME_BYTES).contains(&bytes.len()), "{}", bytes.len());
 }
@@ -123,12 +166,24 @@ fn accesses() -> impl Strategy<Value = Vec<Streamed>> {
 
 fn batch() -> impl Strategy<Value = Content> {
     let stamps = prop::collection::vec((any::<prop::sample::Index>(), any::<u64>()), 0..10);
-    (any::<u32>(), any::<bool>(), stamps, accesses()).prop_map(|(domain, pauses, stamps, accesses)| {
+    let act = prop::sample::select(Act::ALL);
+    let marks = prop::collection::vec((any::<prop::sample::Index>(), any::<u64>(), act, any::<u64>()), 0..10);
+    let all = (any::<u32>(), any::<bool>(), stamps, marks, accesses());
+    all.prop_map(|(domain, pauses, stamps, marks, accesses)| {
         let count = accesses.len() + 1;
+        let mut marks: Vec<_> = marks
+            .into_iter()
+            .map(|(n, at, what, object)| Mark {
+                accesses: n.index(count),
+                at: Nanos(at),
+                synchronisation: Synchronisation { what, object: Addr(object) },
+            })
+            .collect();
+        marks.sort_by_key(|mark| mark.accesses);
         let mut stamps: Vec<_> =
             stamps.into_iter().map(|(n, at)| Stamp { accesses: n.index(count), at: Nanos(at) }).collect();
         stamps.sort_by_key(|stamp| stamp.accesses);
-        Content::Batch { domain: Domain(domain), pauses, stamps, accesses }
+        Content::Batch { domain: Domain(domain), pauses, stamps, marks, accesses }
     })
 }
 

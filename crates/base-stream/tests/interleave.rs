@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use carom_base::{Access, AccessKind, Addr, Domain, Ip, Nanos, ThreadId};
-use carom_base_stream::{Batch, Interleaver, Limits, Sink, Stamp};
+use carom_base_stream::{Act, Batch, Interleaver, Limits, Mark, Sink, Stamp, Synchronisation};
 use proptest::prelude::*;
 
 /// The output, with the length of each piece.
@@ -42,7 +42,8 @@ fn take(
 ) {
     let mut accesses: Vec<Access> = accesses.into_iter().map(store).collect();
     let (thread, domain, at) = (ThreadId(thread), Domain(0), Nanos(at));
-    interleaver.take(Batch { thread, domain, at, pauses, stamps: &[], accesses: &mut accesses }, sink);
+    interleaver
+        .take(Batch { thread, domain, at, pauses, stamps: &[], marks: &[], accesses: &mut accesses }, sink);
 }
 
 fn begun(threads: u32, limits: Limits) -> Interleaver {
@@ -110,7 +111,8 @@ fn merged(threads: &[Stamped]) -> (Vec<(u32, u64)>, u64) {
     for (at, thread, stamps, numbers) in batches {
         let mut accesses: Vec<Access> = numbers.map(|number| store(number as u64)).collect();
         let (thread, domain, at) = (ThreadId(thread), Domain(0), Nanos(at));
-        let batch = Batch { thread, domain, at, pauses: false, stamps: &stamps, accesses: &mut accesses };
+        let batch =
+            Batch { thread, domain, at, pauses: false, stamps: &stamps, marks: &[], accesses: &mut accesses };
         interleaver.take(batch, &mut out);
     }
     interleaver.flush(&mut out);
@@ -141,7 +143,8 @@ fn what_comes_late_is_counted() {
         .map(|(accesses, at)| Stamp { accesses, at: Nanos(at) });
     let mut accesses: Vec<Access> = (10..14).map(store).collect();
     let (thread, domain, at) = (ThreadId(0), Domain(0), Nanos(10_500));
-    let batch = Batch { thread, domain, at, pauses: true, stamps: &stamps, accesses: &mut accesses };
+    let batch =
+        Batch { thread, domain, at, pauses: true, stamps: &stamps, marks: &[], accesses: &mut accesses };
     interleaver.take(batch, &mut out);
     interleaver.flush(&mut out);
     assert_eq!(out.accesses, [(1, 0), (1, 1), (1, 2), (1, 3), (0, 10), (0, 11), (0, 12), (0, 13)]);
@@ -161,7 +164,7 @@ fn what_one_thread_hands_over_is_given_on_at_once() {
     for at in 0..10 {
         let at = Nanos(20 + at);
         interleaver.take(
-            Batch { thread, domain, at, pauses: false, stamps: &[], accesses: &mut accesses },
+            Batch { thread, domain, at, pauses: false, stamps: &[], marks: &[], accesses: &mut accesses },
             &mut out,
         );
         assert_eq!((accesses.len(), interleaver.held()), (8000, 0));
@@ -311,4 +314,63 @@ proptest! {
             prop_assert!(out.ended.iter().any(|(of, at)| *of == thread && *at >= last));
         }
     }
+}
+
+/// What comes out: accesses by their address, and marks by their object.
+#[derive(Debug, Default)]
+struct Marked(Vec<(u32, &'static str, u64)>);
+
+impl Sink for Marked {
+    fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Access], _: Nanos) {
+        self.0.extend(accesses.iter().map(|access| (thread.0, "access", access.addr.0)));
+    }
+
+    fn synchronises(&mut self, thread: ThreadId, it: Synchronisation, _: Nanos) {
+        self.0.push((thread.0, it.what.word(), it.object.0));
+    }
+
+    fn ended(&mut self, _: ThreadId) {}
+}
+
+/// Marks have no stamps beside them: those of thread 0 say that its accesses were made by 100 and by 150.
+///
+/// ```text
+///   thread 0   | 0 1 lock |100  2 unlock |150        3 |400
+///   thread 1            | 10 |120         lock |160 11 |300
+/// ```
+#[test]
+fn marks_are_stamps_and_keep_their_place() {
+    let mut interleaver = begun(2, Limits::default());
+    let mut out = Marked::default();
+    let mark = |accesses, at, what| Mark {
+        accesses,
+        at: Nanos(at),
+        synchronisation: Synchronisation { what, object: Addr(7) },
+    };
+    let mut hand_over = |thread, at, stamps: &[Stamp], marks: &[Mark], accesses: &[u64]| {
+        let mut accesses: Vec<Access> = accesses.iter().copied().map(store).collect();
+        let (thread, domain, at) = (ThreadId(thread), Domain(0), Nanos(at));
+        let batch = Batch { thread, domain, at, pauses: false, stamps, marks, accesses: &mut accesses };
+        interleaver.take(batch, &mut out);
+    };
+    hand_over(0, 400, &[], &[mark(2, 100, Act::Lock), mark(3, 150, Act::Unlock)], &[0, 1, 2, 3]);
+    let stamps = [Stamp { accesses: 1, at: Nanos(120) }, Stamp { accesses: 2, at: Nanos(300) }];
+    hand_over(1, 300, &stamps, &[mark(1, 160, Act::Lock)], &[10, 11]);
+    // Nothing but a mark is something, too.
+    hand_over(1, 350, &[], &[mark(0, 340, Act::Unlock)], &[]);
+    hand_over(1, 500, &[], &[], &[]);
+    let expected = [
+        (0, "access", 0),
+        (0, "access", 1),
+        (0, "lock", 7),
+        (1, "access", 10),
+        (0, "access", 2),
+        (0, "unlock", 7),
+        (1, "lock", 7),
+        (0, "access", 3),
+        (1, "access", 11),
+        (1, "unlock", 7),
+    ];
+    assert_eq!(out.0, expected);
+    assert_eq!(interleaver.held(), 0);
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use carom_base::{Access, AccessKind, Addr, Ip, Nanos, ProcessId, ThreadId};
-use carom_base_stream::{Event, Record, Streamed, sort_by_time, text};
+use carom_base_stream::{Act, Event, Record, Streamed, Synchronisation, sort_by_time, text};
 use proptest::prelude::*;
 
 /// The complaint about the only wrong line.
@@ -30,6 +30,8 @@ fn every_mistake_is_named_with_its_line() {
         ("0 load 8 @0xfffffffffffffff8", "the access goes past the end of the address space"),
         ("0 load 8 @0 main", "\"main\" is not an instruction's address"),
         ("0 load 8 @0 1 2", "\"2\" is left over"),
+        ("0 lock", "the address is missing"),
+        ("0 lock 0x10", "\"0x10\" is not an address"),
         ("0 end 8", "\"8\" is left over"),
         ("1.0 end", "thread 0 was one of process 0 before"),
         ("3: 0 end", "thread 0 goes back in time"),
@@ -54,8 +56,7 @@ fn times_go_on_by_one() {
 
 #[test]
 fn a_text_is_as_short_as_it_can_be() {
-    let text =
-        "0 begin\n0 store 8 @0x1000 0x401000\n1.3 load 64 @0x0\n7: 0 atomic 4 @0x10\n0 rmw 1 @0x11\n0 end\n";
+    let text = "0 begin\n0 store 8 @0x1000 0x401000\n1.3 load 64 @0x0\n7: 0 atomic 4 @0x10\n0 rmw 1 @0x11\n0 unlock @0x40\n0 end\n";
     assert_eq!(text::write(&text::parse(text).unwrap()), text);
 }
 
@@ -71,7 +72,9 @@ fn event() -> impl Strategy<Value = Event> {
             let addr = Addr(addr.min(u64::MAX - u64::from(width)));
             Event::Access(Streamed { access: Access { ip: Ip(ip), addr, width, kind }, atomic })
         });
-    prop_oneof![8 => access, 1 => Just(Event::Begin), 1 => Just(Event::End)]
+    let synchronisation = (prop::sample::select(Act::ALL), any::<u64>())
+        .prop_map(|(what, object)| Event::Synchronisation(Synchronisation { what, object: Addr(object) }));
+    prop_oneof![8 => access, 2 => synchronisation, 1 => Just(Event::Begin), 1 => Just(Event::End)]
 }
 
 /// Records in which each thread belongs to one process, and is in the order of time.
@@ -98,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_parsed_or_refused(text in "([0-9x.:@# \n]|load|store|atomic|end){0,60}") {
+    fn any_text_is_parsed_or_refused(text in "([0-9x.:@# \n]|load|store|atomic|lock|end){0,60}") {
         if let Ok(records) = text::parse(&text) {
             prop_assert_eq!(text::parse(&text::write(&records)), Ok(records));
         }

@@ -79,6 +79,7 @@ pub use lane::watches::{Watched, Watches};
 pub use memory::{CODE_NAME, MemoryError, program::restrict_calls};
 pub use observe::{
     hold::{Held, Hold, hold, ticks},
+    notes::note,
     streams::flush_streams,
     timing::calibrate::{Calibration, Spread, calibrate},
     watch::{watches, watches_of},

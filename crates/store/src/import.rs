@@ -5,7 +5,7 @@ use std::path::Path;
 
 use carom_base::{Domain, Nanos, ProcessId, ThreadId};
 use carom_base_stream::{
-    Event, Record, Stamp, Streamed,
+    Event, Mark, Record, Stamp, Streamed,
     frame::{BatchHead, Encoder, split},
 };
 
@@ -40,6 +40,7 @@ pub struct Importer {
 struct Lane {
     accesses: Vec<Streamed>,
     stamps: Vec<Stamp>,
+    marks: Vec<Mark>,
     ended: bool,
 }
 
@@ -72,6 +73,10 @@ impl Importer {
             Event::Access(streamed) => {
                 lane.accesses.push(streamed);
                 lane.stamps.push(Stamp { accesses: lane.accesses.len(), at: self.last });
+                self.waiting += 1;
+            }
+            Event::Synchronisation(synchronisation) => {
+                lane.marks.push(Mark { accesses: lane.accesses.len(), at: self.last, synchronisation });
                 self.waiting += 1;
             }
         }
@@ -137,9 +142,11 @@ impl Importer {
                 at: self.last,
                 pauses: false,
                 stamps: &lane.stamps,
+                marks: &lane.marks,
             };
             self.encoder.batch(&head, lane.accesses.drain(..), &mut frames);
             lane.stamps.clear();
+            lane.marks.clear();
             if lane.ended {
                 self.encoder.end(ThreadId(number), self.last, &mut frames);
             }
@@ -159,7 +166,7 @@ fn push(writer: &mut Writer, mut frames: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use carom_base_stream::{Sink, text};
+    use carom_base_stream::{Sink, Synchronisation, text};
 
     use super::*;
     use crate::Recording;
@@ -197,6 +204,44 @@ mod tests {
         let threads: Vec<_> =
             manifest.threads.iter().map(|thread| (thread.tid, thread.process.0, &*thread.name)).collect();
         assert_eq!(threads, [(7, 0, "T7"), (3, 0, "T3"), (5, 1, "T5")]);
+    }
+
+    /// Marks come back in their places among the accesses of all threads.
+    #[test]
+    fn marks_come_back_in_their_places() {
+        let text =
+            "1 lock @0x40\n1 store 8 @0x1\n2 arrive @0x80\n1 unlock @0x40\n2 lock @0x40\n2 load 8 @0x2\n";
+        let dir = tempfile::tempdir().unwrap();
+        let mut importer = Importer::create(dir.path(), Manifest::default()).unwrap();
+        text::parse(text).unwrap().iter().for_each(|record| importer.record(record));
+        importer.finish().unwrap();
+        assert_eq!(crate::check(dir.path()).unwrap(), []);
+        let mut lines = Lines::default();
+        Recording::open(dir.path()).unwrap().stream(&mut lines).unwrap();
+        // Threads are numbered in the order of their first records.
+        assert_eq!(lines.0, text.replace("1 ", "0 ").replace("2 ", "1 "));
+    }
+
+    #[derive(Default)]
+    struct Lines(String);
+
+    impl Lines {
+        fn put(&mut self, thread: ThreadId, event: Event) {
+            let record = Record { process: ProcessId(0), thread, time: Nanos(0), event };
+            self.0 += &text::write(&[record]);
+        }
+    }
+
+    impl Sink<Streamed> for Lines {
+        fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Streamed], _: Nanos) {
+            accesses.iter().for_each(|streamed| self.put(thread, Event::Access(*streamed)));
+        }
+
+        fn synchronises(&mut self, thread: ThreadId, it: Synchronisation, _: Nanos) {
+            self.put(thread, Event::Synchronisation(it));
+        }
+
+        fn ended(&mut self, _: ThreadId) {}
     }
 
     /// A thread that rests while another one makes many accesses holds nothing up, and keeps its place.

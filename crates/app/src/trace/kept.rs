@@ -7,7 +7,7 @@ use std::{
 };
 
 use carom_base::{Domain, Nanos, ThreadId};
-use carom_base_stream::{Event, Record, Sink, Streamed, frame::Content, text::Writer};
+use carom_base_stream::{Event, Record, Sink, Streamed, Synchronisation, frame::Content, text::Writer};
 use carom_store::{Recording, Row, StoreError, StreamFrame};
 use carom_view::{size, thousands};
 
@@ -128,18 +128,26 @@ struct Lines<'a, W> {
     result: io::Result<()>,
 }
 
-impl<W: Write> Sink<Streamed> for Lines<'_, W> {
-    fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Streamed], _: Nanos) {
+impl<W: Write> Lines<'_, W> {
+    fn put(&mut self, thread: ThreadId, event: Event) {
         let info = self.recording.manifest().threads.get(thread.0 as usize);
         let process = info.map_or_else(Default::default, |thread| thread.process);
-        for streamed in accesses {
-            // In their order, one nanosecond apart: the exact times are those of batches only.
-            let record = Record { process, thread, time: self.last, event: Event::Access(*streamed) };
-            self.last = Nanos(self.last.0 + 1);
-            if self.result.is_ok() {
-                self.result = writeln!(self.out, "{}", self.writer.line(&record));
-            }
+        // In their order, one nanosecond apart: the exact times are those of batches only.
+        let record = Record { process, thread, time: self.last, event };
+        self.last = Nanos(self.last.0 + 1);
+        if self.result.is_ok() {
+            self.result = writeln!(self.out, "{}", self.writer.line(&record));
         }
+    }
+}
+
+impl<W: Write> Sink<Streamed> for Lines<'_, W> {
+    fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Streamed], _: Nanos) {
+        accesses.iter().for_each(|streamed| self.put(thread, Event::Access(*streamed)));
+    }
+
+    fn synchronises(&mut self, thread: ThreadId, synchronisation: Synchronisation, _: Nanos) {
+        self.put(thread, Event::Synchronisation(synchronisation));
     }
 
     fn ended(&mut self, _: ThreadId) {}

@@ -1,4 +1,4 @@
-//! The accesses that a profile keeps, as a Parquet file: a row for each, which DuckDB, Polars and DataFusion read.
+//! The accesses that a profile keeps, and what threads did to wait for each other, as a Parquet file: a row for each, which DuckDB, Polars and DataFusion read.
 
 use std::{
     collections::HashMap,
@@ -8,8 +8,8 @@ use std::{
     sync::Arc,
 };
 
-use carom_base::{AccessKind, Domain, Ip, Nanos, ProcessId, StackId, ThreadId};
-use carom_base_stream::{Sink, Streamed};
+use carom_base::{AccessKind, Addr, Domain, Ip, Nanos, ProcessId, StackId, ThreadId};
+use carom_base_stream::{Sink, Streamed, Synchronisation};
 use carom_store::{Manifest, Recording};
 use carom_study::recording::{Combine, Names, Recordings};
 use parquet::{
@@ -91,6 +91,18 @@ struct Source {
     line: Option<i32>,
 }
 
+/// A row in the making.
+struct Row<'k> {
+    at: Nanos,
+    thread: ThreadId,
+    kind: &'k ByteArray,
+    atomic: bool,
+    address: Addr,
+    bytes: u32,
+    /// `None` for synchronisations.
+    ip: Option<Ip>,
+}
+
 /// Rows that are still to be written, by column.
 #[derive(Debug, Default)]
 struct Rows {
@@ -127,6 +139,31 @@ impl<'a, W: Write + Send> Table<'a, W> {
             }
         };
         self.known.entry((process, ip)).or_insert_with(look_up).clone()
+    }
+
+    /// Adds a row; what comes after an error is dropped.
+    fn row(&mut self, row: Row<'_>) {
+        let Row { at, thread, kind, atomic, address, bytes, ip } = row;
+        let info = self.manifest.threads.get(thread.0 as usize);
+        let process = info.map_or_else(Default::default, |thread| thread.process);
+        let name = ByteArray::from(info.map_or("", |thread| &*thread.name));
+        let source = ip.map_or_else(Source::default, |ip| self.source(process, ip));
+        let rows = &mut self.rows;
+        rows.time_ns.push(at.0.saturating_sub(self.manifest.started.0) as i64);
+        rows.process.push(process.0 as i32);
+        rows.thread.push(thread.0 as i32);
+        rows.thread_name.push(name);
+        rows.kind.push(kind.clone());
+        rows.atomic.push(atomic);
+        rows.address.push(address.0 as i64);
+        rows.bytes.push(bytes as i32);
+        rows.instruction.push(ip.unwrap_or_default().0 as i64);
+        rows.source.push(source);
+        if self.result.is_err() {
+            self.rows = Rows::default();
+        } else if self.rows.address.len() == GROUP {
+            self.result = self.write_group();
+        }
     }
 
     fn write_group(&mut self) -> Result<(), ParquetError> {
@@ -191,37 +228,22 @@ fn column<W: Write + Send, T: DataType>(
 
 impl<W: Write + Send> Sink<Streamed> for Table<'_, W> {
     fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Streamed], at: Nanos) {
-        let info = self.manifest.threads.get(thread.0 as usize);
-        let process = info.map_or_else(Default::default, |thread| thread.process);
-        let name = ByteArray::from(info.map_or("", |thread| &*thread.name));
-        let time = at.0.saturating_sub(self.manifest.started.0) as i64;
-        let kinds = ["load", "store", "rmw"].map(ByteArray::from);
-        for Streamed { access, atomic } in accesses {
-            let source = self.source(process, access.ip);
-            let [load, store, both] = &kinds;
+        let [load, store, both] = &["load", "store", "rmw"].map(ByteArray::from);
+        for &Streamed { access, atomic } in accesses {
             let kind = match access.kind {
                 AccessKind::Load => load,
                 AccessKind::Store => store,
                 AccessKind::ReadModifyWrite => both,
             };
-            let rows = &mut self.rows;
-            rows.time_ns.push(time);
-            rows.process.push(process.0 as i32);
-            rows.thread.push(thread.0 as i32);
-            rows.thread_name.push(name.clone());
-            rows.kind.push(kind.clone());
-            rows.atomic.push(*atomic);
-            rows.address.push(access.addr.0 as i64);
-            rows.bytes.push(access.width as i32);
-            rows.instruction.push(access.ip.0 as i64);
-            rows.source.push(source);
-            if rows.address.len() == GROUP && self.result.is_ok() {
-                self.result = self.write_group();
-            }
+            let (address, bytes, ip) = (access.addr, access.width, Some(access.ip));
+            self.row(Row { at, thread, kind, atomic, address, bytes, ip });
         }
-        if self.result.is_err() {
-            self.rows = Rows::default();
-        }
+    }
+
+    fn synchronises(&mut self, thread: ThreadId, synchronisation: Synchronisation, at: Nanos) {
+        let Synchronisation { what, object: address } = synchronisation;
+        let kind = &ByteArray::from(what.word());
+        self.row(Row { at, thread, kind, atomic: false, address, bytes: 0, ip: None });
     }
 
     fn ended(&mut self, _: ThreadId) {}

@@ -77,7 +77,7 @@ fn three_ways(traces: &[Trace]) -> [Counts; 3] {
         as_they_come.accesses(ThreadId(thread), Domain(0), &accesses);
         let (thread, domain) = (ThreadId(thread), Domain(0));
         interleaver.take(
-            Batch { thread, domain, at, pauses: false, stamps: &[], accesses: &mut accesses },
+            Batch { thread, domain, at, pauses: false, stamps: &[], marks: &[], accesses: &mut accesses },
             &mut sink,
         );
     }

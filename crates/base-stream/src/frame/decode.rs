@@ -8,7 +8,11 @@ use super::{
     error::FrameError,
     site::{Expected, Site},
 };
-use crate::{interleave::Stamp, record::Streamed};
+use crate::{
+    interleave::Stamp,
+    record::Streamed,
+    synchronisation::{Act, Mark, Synchronisation},
+};
 
 /// What a thread has handed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +38,8 @@ pub enum Content {
         pauses: bool,
         /// In the order of the program.
         stamps: Vec<Stamp>,
+        /// In the order of the program.
+        marks: Vec<Mark>,
         /// In the order of the program.
         accesses: Vec<Streamed>,
     },
@@ -85,7 +91,8 @@ impl Frame {
         let at = Nanos(take_varint(&mut rest)?);
         let content = match take_byte(&mut rest)? {
             codes::BEGIN => Content::Begin,
-            codes::BATCH => take_batch(&mut rest, at)?,
+            codes::BATCH => take_batch(&mut rest, at, |_| Ok(Vec::new()))?,
+            codes::BATCH_WITH_MARKS => take_batch(&mut rest, at, |rest| take_marks(rest, at))?,
             codes::END => Content::End,
             other => return Err(FrameError::UnknownFrame(other)),
         };
@@ -93,32 +100,61 @@ impl Frame {
     }
 }
 
-fn take_batch(rest: &mut &[u8], at: Nanos) -> Result<Content, FrameError> {
+fn take_batch(
+    rest: &mut &[u8],
+    at: Nanos,
+    take_marks: impl FnOnce(&mut &[u8]) -> Result<Vec<Mark>, FrameError>,
+) -> Result<Content, FrameError> {
     let domain = Domain(take_u32(rest, "a domain")?);
     let pauses = match take_byte(rest)? {
         byte @ 0..=1 => byte == 1,
         _ => return Err(FrameError::OutOfRange("whether the thread pauses")),
     };
     let stamps = take_stamps(rest, at)?;
+    let marks = take_marks(rest)?;
     let sites = take_sites(rest)?;
     let accesses = take_accesses(rest, &sites)?;
     if stamps.last().is_some_and(|last| last.accesses > accesses.len()) {
         return Err(FrameError::StampBehindEnd);
     }
-    Ok(Content::Batch { domain, pauses, stamps, accesses })
+    if marks.last().is_some_and(|last| last.accesses > accesses.len()) {
+        return Err(FrameError::MarkBehindEnd);
+    }
+    Ok(Content::Batch { domain, pauses, stamps, marks, accesses })
 }
 
 fn take_stamps(rest: &mut &[u8], at: Nanos) -> Result<Vec<Stamp>, FrameError> {
     let mut before = Stamp { accesses: 0, at };
     let count = take_count(rest, 2, "stamps")?;
     let stamp = |_| {
-        let since = usize::try_from(take_varint(rest)?).ok();
-        let accesses = since.and_then(|since| before.accesses.checked_add(since));
-        let at = Nanos(at_difference(before.at.0, take_varint(rest)?));
-        before = Stamp { accesses: accesses.ok_or(FrameError::StampBehindEnd)?, at };
+        before = take_stamp(rest, before)?.ok_or(FrameError::StampBehindEnd)?;
         Ok(before)
     };
     (0..count).map(stamp).collect()
+}
+
+fn take_marks(rest: &mut &[u8], at: Nanos) -> Result<Vec<Mark>, FrameError> {
+    let (mut before, mut object) = (Stamp { accesses: 0, at }, 0);
+    let count = take_count(rest, 4, "marks")?;
+    if count == 0 {
+        return Err(FrameError::OutOfRange("a number of marks"));
+    }
+    let mark = |_| {
+        before = take_stamp(rest, before)?.ok_or(FrameError::MarkBehindEnd)?;
+        let what = Act::from_u8(take_byte(rest)?).ok_or(FrameError::OutOfRange("a synchronisation"))?;
+        object = at_difference(object, take_varint(rest)?);
+        let synchronisation = Synchronisation { what, object: Addr(object) };
+        Ok(Mark { accesses: before.accesses, at: before.at, synchronisation })
+    };
+    (0..count).map(mark).collect()
+}
+
+/// The stamp after the one `before`; `None` where its number of accesses is none.
+fn take_stamp(rest: &mut &[u8], before: Stamp) -> Result<Option<Stamp>, FrameError> {
+    let since = usize::try_from(take_varint(rest)?).ok();
+    let at = Nanos(at_difference(before.at.0, take_varint(rest)?));
+    let accesses = since.and_then(|since| before.accesses.checked_add(since));
+    Ok(accesses.map(|accesses| Stamp { accesses, at }))
 }
 
 fn take_sites(rest: &mut &[u8]) -> Result<Vec<Site>, FrameError> {

@@ -5,7 +5,7 @@ use super::{
     codes,
     site::{Expected, Site},
 };
-use crate::{interleave::Stamp, record::Streamed};
+use crate::{interleave::Stamp, record::Streamed, synchronisation::Mark};
 
 /// The parts of a batch beside its accesses. See [`Batch`](crate::Batch).
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub struct BatchHead<'a> {
     pub pauses: bool,
     /// In program order. At most as many as accesses, and none after the last access.
     pub stamps: &'a [Stamp],
+    /// In program order, and none after the last access. A frame without any is as it was before there were marks.
+    pub marks: &'a [Mark],
 }
 
 /// Writes frames, also of many threads: no frame is needed to read the next.
@@ -64,10 +66,12 @@ impl Encoder {
             self.access(&streamed);
             count += 1;
         }
-        self.head(head.thread, head.at, codes::BATCH);
+        let what = if head.marks.is_empty() { codes::BATCH } else { codes::BATCH_WITH_MARKS };
+        self.head(head.thread, head.at, what);
         put_varint(&mut self.frame, head.domain.0.into());
         self.frame.push(head.pauses.into());
         self.put_stamps(head);
+        self.put_marks(head);
         self.put_sites();
         put_varint(&mut self.frame, count);
         self.frame.append(&mut self.site_column);
@@ -114,6 +118,21 @@ impl Encoder {
             put_varint(&mut self.frame, stamp.accesses.saturating_sub(before.accesses) as u64);
             put_varint(&mut self.frame, difference(before.at.0, stamp.at.0));
             before = *stamp;
+        }
+    }
+
+    fn put_marks(&mut self, head: &BatchHead<'_>) {
+        if head.marks.is_empty() {
+            return;
+        }
+        put_varint(&mut self.frame, head.marks.len() as u64);
+        let (mut before, mut object) = (Stamp { accesses: 0, at: head.at }, 0);
+        for &Mark { accesses, at, synchronisation } in head.marks {
+            put_varint(&mut self.frame, accesses.saturating_sub(before.accesses) as u64);
+            put_varint(&mut self.frame, difference(before.at.0, at.0));
+            self.frame.push(synchronisation.what as u8);
+            put_varint(&mut self.frame, difference(object, synchronisation.object.0));
+            (before, object) = (Stamp { accesses, at }, synchronisation.object.0);
         }
     }
 

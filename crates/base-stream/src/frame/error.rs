@@ -12,7 +12,7 @@ pub enum FrameError {
     /// It is longer than any frame.
     #[error("a frame of {0} bytes is longer than {MAX_FRAME_BYTES}")]
     TooLong(u64),
-    /// It is not a beginning, a batch or an end.
+    /// It is not a beginning, a batch, with or without marks, or an end.
     #[error("{0} is no kind of frame")]
     UnknownFrame(u8),
     /// A number has no meaning in its place.
@@ -30,6 +30,9 @@ pub enum FrameError {
     /// A stamp behind the last access.
     #[error("a stamp lies behind the last access")]
     StampBehindEnd,
+    /// A mark behind the last access.
+    #[error("a mark lies behind the last access")]
+    MarkBehindEnd,
     /// It continues after its end.
     #[error("{0} bytes are left over")]
     LeftOver(usize),

@@ -12,11 +12,9 @@ impl Interleaver<Streamed> {
         let Frame { thread, at, content } = frame;
         match content {
             Content::Begin => self.begin(thread, at),
-            Content::Batch { domain, pauses, stamps, mut accesses } => {
-                self.take(
-                    Batch { thread, domain, at, pauses, stamps: &stamps, accesses: &mut accesses },
-                    sink,
-                );
+            Content::Batch { domain, pauses, stamps, marks, mut accesses } => {
+                let (stamps, marks, accesses) = (&stamps, &marks, &mut accesses);
+                self.take(Batch { thread, domain, at, pauses, stamps, marks, accesses }, sink);
             }
             Content::End => self.end(thread, sink),
         }

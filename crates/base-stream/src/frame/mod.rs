@@ -9,7 +9,7 @@
 //! | bytes | of all that follows in the frame |
 //! | thread | its number |
 //! | at | when it was handed over, in nanoseconds: later accesses are not in it |
-//! | what | a byte: 0 the thread accesses from now on, 1 a batch, 2 the thread makes no more accesses |
+//! | what | a byte: 0 the thread accesses from now on, 1 a batch, 2 the thread makes no more accesses, 3 a batch with marks |
 //!
 //! A batch continues with:
 //!
@@ -18,6 +18,7 @@
 //! | domain | the shared cache that the thread ran on |
 //! | pauses | a byte: 1 where the thread accesses nothing until it begins again |
 //! | stamps | how many; of each, accesses since the one before, and difference of its time from that of the one before (of the first: from *at*) |
+//! | marks | only in a batch with marks: how many; of each, accesses since the one before, difference of its time (as of stamps), a byte for what the thread did ([`Act`](crate::Act)), and difference of its object from that of the one before (from 0 at first) |
 //! | sites | how many; of each, difference of its instruction's address from that of the one before (from 0 at first), its width, and a byte for its kind: 0 load, 1 store, 2 read-modify-write, 3 the same by a locked instruction |
 //! | accesses | how many |
 //! | site of each | 0: the one that followed the site before the last time, or where that is new, the next in number; otherwise one more than the number of the site |
@@ -47,6 +48,7 @@ mod codes {
     pub const BEGIN: u8 = 0;
     pub const BATCH: u8 = 1;
     pub const END: u8 = 2;
+    pub const BATCH_WITH_MARKS: u8 = 3;
     /// The kind of a locked instruction's access; other kinds are those of [`carom_base::AccessKind`].
     pub const ATOMIC: u8 = 3;
 }

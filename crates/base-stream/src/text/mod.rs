@@ -21,6 +21,7 @@
 //! ```text
 //! [TIME:] [PROCESS.]THREAD load|store|rmw|atomic WIDTH @ADDRESS [INSTRUCTION]
 //! [TIME:] [PROCESS.]THREAD begin|end
+//! [TIME:] [PROCESS.]THREAD SYNCHRONISATION @OBJECT
 //! ```
 //!
 //! - `TIME` is in nanoseconds. Without it, a record is 1 ns later than the one in the line before; the first is at 0. Lines
@@ -28,6 +29,8 @@
 //! - `PROCESS` is 0 where it is left out. Threads of different processes have different numbers.
 //! - `rmw` reads and writes the same bytes; `atomic` does so by a locked instruction.
 //! - `WIDTH` is in bytes, at least 1. `INSTRUCTION` is the address of the instruction, 0 where it is left out.
+//! - `SYNCHRONISATION` is one of [`Act`](crate::Act): `lock`, `unlock`, `arrive`, `depart` and so on. `OBJECT` is the address of
+//!   the lock or barrier; for `create`, `start`, `finish` and `join`, any number that stands for the thread.
 //! - Numbers are decimal, or hexadecimal with `0x` in front.
 
 mod error;

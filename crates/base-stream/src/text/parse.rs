@@ -6,7 +6,10 @@ use super::{
     error::{Cause, TextError},
     words,
 };
-use crate::record::{Event, Record, Streamed};
+use crate::{
+    record::{Event, Record, Streamed},
+    synchronisation::{Act, Synchronisation},
+};
 
 /// The records of a text, in the order of its lines.
 ///
@@ -79,13 +82,11 @@ fn event(words: &mut SplitWhitespace<'_>) -> Result<Event, Cause> {
         words::STORE => (AccessKind::Store, false),
         words::READ_MODIFY_WRITE => (AccessKind::ReadModifyWrite, false),
         words::ATOMIC => (AccessKind::ReadModifyWrite, true),
-        _ => return Err(malformed("a kind of event", word)),
+        _ => return synchronisation(word, words).map(Event::Synchronisation),
     };
     let width = words.next().ok_or(Cause::Missing("width"))?;
     let width: u32 = number(width, "a width", width)?;
-    let address = words.next().ok_or(Cause::Missing("address"))?;
-    let digits = address.strip_prefix('@').ok_or_else(|| malformed("an address", address))?;
-    let addr = Addr(number(digits, "an address", address)?);
+    let addr = address(words)?;
     let ip = words.next().map_or(Ok(0), |word| number(word, "an instruction's address", word))?;
     if width == 0 {
         return Err(Cause::ZeroWidth);
@@ -94,6 +95,18 @@ fn event(words: &mut SplitWhitespace<'_>) -> Result<Event, Cause> {
         return Err(Cause::AddressWraps);
     }
     Ok(Event::Access(Streamed { access: Access { ip: Ip(ip), addr, width, kind }, atomic }))
+}
+
+fn synchronisation(word: &str, words: &mut SplitWhitespace<'_>) -> Result<Synchronisation, Cause> {
+    let what = Act::from_word(word).ok_or_else(|| malformed("a kind of event", word))?;
+    Ok(Synchronisation { what, object: address(words)? })
+}
+
+/// `@ADDRESS`.
+fn address(words: &mut SplitWhitespace<'_>) -> Result<Addr, Cause> {
+    let word = words.next().ok_or(Cause::Missing("address"))?;
+    let digits = word.strip_prefix('@').ok_or_else(|| malformed("an address", word))?;
+    Ok(Addr(number(digits, "an address", word)?))
 }
 
 /// A number, decimal or hexadecimal, that fits into `N`. `word` is the word that contains it.

@@ -3,7 +3,10 @@ use std::fmt::Write;
 use carom_base::{AccessKind, Nanos, ProcessId};
 
 use super::words;
-use crate::record::{Event, Record, Streamed};
+use crate::{
+    record::{Event, Record, Streamed},
+    synchronisation::Synchronisation,
+};
 
 /// The text of records: a line for each.
 pub fn write(records: &[Record]) -> String {
@@ -46,6 +49,9 @@ impl Writer {
         let Streamed { access, atomic } = match event {
             Event::Begin => return line.write_str(words::BEGIN),
             Event::End => return line.write_str(words::END),
+            Event::Synchronisation(Synchronisation { what, object }) => {
+                return write!(line, "{} @{:#x}", what.word(), object.0);
+            }
             Event::Access(streamed) => streamed,
         };
         let kind = match access.kind {

@@ -13,6 +13,9 @@ impl Token {
     /// In place of a template's number: a stamp follows, a reading of the time-stamp counter.
     pub const STAMP: u32 = Self::EXPLICIT - 1;
 
+    /// In place of a template's number: a note follows, a reading of the time-stamp counter and two words of the embedder.
+    pub const NOTE: u32 = Self::STAMP - 1;
+
     /// A block of which only the first `accesses` took place.
     pub const fn cut(template: u32, accesses: u32) -> Self {
         Self(template as u64 | (accesses as u64) << 32)
@@ -59,6 +62,9 @@ pub const STORED_BYTES: u8 = 2 * size_of::<u64>() as u8;
 
 /// Words of a stamp: token and time.
 pub const STAMP_WORDS: usize = 2;
+
+/// Words of a note: token, time, and the embedder's.
+pub const NOTE_WORDS: usize = 4;
 
 /// Words of an explicit record in front of its accesses: token, instruction, repetitions, stride.
 pub const EXPLICIT_WORDS: usize = 4;

@@ -11,6 +11,7 @@ pub mod draw;
 pub mod early;
 pub mod hold;
 pub mod hooks;
+pub mod notes;
 pub mod operands;
 pub mod repeat;
 pub mod streams;

@@ -46,6 +46,11 @@ pub fn hand_over(thread: &mut Thread) {
         return;
     }
     thread.save_vectors();
+    pass_on(thread);
+}
+
+/// The same outside the dispatcher, where native code runs.
+pub fn pass_on(thread: &mut Thread) {
     thread.turn.wait();
     tell(&Buffer::of(thread));
     thread.set_streamed(0);

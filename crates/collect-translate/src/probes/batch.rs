@@ -22,6 +22,13 @@ pub enum Event<'a> {
     Stamp(u64),
     /// A timed load.
     Timed(&'a Timed),
+    /// A note ([`note`](crate::note)), and a reading of the time-stamp counter, as of a stamp.
+    Note {
+        /// The time.
+        ticks: u64,
+        /// What was noted.
+        words: [u64; 2],
+    },
 }
 
 impl<'a> Batch<'a> {
@@ -77,6 +84,11 @@ impl<'a> Batch<'a> {
             } else if token.template() == Token::STAMP {
                 rest.split_first().map(|(&time, behind)| {
                     each(Event::Stamp(time));
+                    behind
+                })
+            } else if token.template() == Token::NOTE {
+                rest.split_first_chunk().map(|(&[ticks, first, second], behind)| {
+                    each(Event::Note { ticks, words: [first, second] });
                     behind
                 })
             } else {
@@ -197,12 +209,29 @@ mod tests {
         Batch::new(&words, 0).for_each_event(|event| match event {
             Event::Access(access) => found.push((false, access.addr.0)),
             Event::Stamp(time) => found.push((true, time)),
-            Event::Timed(_) => panic!("none was timed"),
+            Event::Timed(_) | Event::Note { .. } => panic!("none was timed or noted"),
         });
         let [at, stamped] = [false, true];
         let expected =
             [(stamped, 1000), (at, 0x100), (at, 0x200), (stamped, 1 << 40), (at, 0x300), (stamped, 1 << 41)];
         assert_eq!(found, expected);
+    }
+
+    /// A note between two accesses, and one that was cut off.
+    #[test]
+    fn notes_lie_among_accesses() {
+        let _turn = templates::tests::turn();
+        let mut templates = Templates::default();
+        let block = u64::from(templates.add(&[Template::new(70, 8, AccessKind::Load)]).unwrap());
+        let note = u64::from(Token::NOTE);
+        let words = [block, 0x100, note, 1000, 7, 8, block, 0x200, note, 2000, 9];
+        let mut found = Vec::new();
+        Batch::new(&words, 0).for_each_event(|event| match event {
+            Event::Access(access) => found.push([access.addr.0; 3]),
+            Event::Note { ticks, words: [first, second] } => found.push([ticks, first, second]),
+            Event::Stamp(_) | Event::Timed(_) => panic!("none is there"),
+        });
+        assert_eq!(found, [[0x100; 3], [1000, 7, 8], [0x200; 3]]);
     }
 
     /// Four lanes of 4 bytes, of which the second and the fourth are active, in their places and packed; and a mask with bits

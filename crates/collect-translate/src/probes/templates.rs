@@ -130,7 +130,7 @@ impl Templates {
         }
         let first = LENGTH.load(Relaxed);
         let end = first.checked_add(u32::try_from(block.len()).ok()?)?;
-        if end > MOST || end > Token::STAMP {
+        if end > MOST || end > Token::NOTE {
             return None;
         }
         while self.opened < end {

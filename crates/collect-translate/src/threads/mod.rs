@@ -9,6 +9,7 @@ pub mod calls;
 pub mod draw;
 pub mod explicit;
 pub mod next;
+pub mod note;
 pub mod pending;
 pub mod signals;
 pub mod stamp;

@@ -60,7 +60,7 @@ impl Observer for Recorder {
                 // SAFETY: as above.
                 unsafe { stamps.cast::<Stamp>().wrapping_add(index).write(stamp) };
             }
-            Event::Timed(_) => {}
+            Event::Timed(_) | Event::Note { .. } => {}
         });
     }
 

@@ -278,7 +278,7 @@ pub fn batch(
     accesses: impl IntoIterator<Item = Streamed>,
 ) -> StreamFrame {
     let (thread, at, domain) = (ThreadId(thread), Nanos(at), Domain(0));
-    let head = BatchHead { thread, domain, at, pauses: false, stamps };
+    let head = BatchHead { thread, domain, at, pauses: false, stamps, marks: &[] };
     written(|encoder, out| encoder.batch(&head, accesses, out))
 }
 

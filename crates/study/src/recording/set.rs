@@ -1,5 +1,5 @@
 use carom_base::{Domain, Nanos, ThreadId};
-use carom_base_stream::{Sink, Streamed};
+use carom_base_stream::{Sink, Streamed, Synchronisation};
 use carom_store::{Manifest, Recording, Row, StoreError};
 
 use super::{CachedNames, Combine, Merged, MergedNames, Names, Offsets, Recorded};
@@ -20,6 +20,10 @@ struct Renumbered<'a, S> {
 impl<S: Sink<Streamed>> Sink<Streamed> for Renumbered<'_, S> {
     fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Streamed], until: Nanos) {
         self.sink.accesses(self.offsets.thread(thread), domain, accesses, until);
+    }
+
+    fn synchronises(&mut self, thread: ThreadId, synchronisation: Synchronisation, at: Nanos) {
+        self.sink.synchronises(self.offsets.thread(thread), synchronisation, at);
     }
 
     fn ended(&mut self, thread: ThreadId) {

@@ -97,8 +97,8 @@ impl Front {
         if let Some(kept) = &mut self.kept
             && quota::take(batch.accesses.len())
         {
-            let Batch { thread, domain, at, pauses, stamps, .. } = batch;
-            kept.batch(&BatchHead { thread, domain, at, pauses, stamps }, batch.accesses);
+            let Batch { thread, domain, at, pauses, stamps, marks, .. } = batch;
+            kept.batch(&BatchHead { thread, domain, at, pauses, stamps, marks }, batch.accesses);
         }
         if self.analyse {
             self.interleaver.take(batch, &mut self.router);

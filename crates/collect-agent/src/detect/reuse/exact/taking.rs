@@ -2,9 +2,9 @@
 
 use std::{ptr, sync::atomic::Ordering::Relaxed};
 
-use carom_base::{Access, Cpu, Nanos, Reduction};
+use carom_base::{Access, Addr, Cpu, Nanos, Reduction};
 use carom_base_reuse::Domain;
-use carom_base_stream::{self as stream, Stamp};
+use carom_base_stream::{self as stream, Act, Mark, Stamp, Synchronisation};
 use carom_base_sys::clock as system;
 use carom_base_wire::SlotHeader;
 use carom_collect_translate::{Batch, Event, flush_streams};
@@ -36,6 +36,7 @@ pub fn take(header: &SlotHeader, batch: &Batch<'_>, reduction: Option<Reduction>
     }
     let mut accesses = pipeline::spare_batch();
     let mut stamps: Vec<Stamp> = Vec::new();
+    let mut marks: Vec<Mark> = Vec::new();
     let mut sieve =
         reduction.and_then(|reduction| front::with(|front| front.sieves.take(thread(header), reduction)));
     if sieve.is_none() {
@@ -58,15 +59,25 @@ pub fn take(header: &SlotHeader, batch: &Batch<'_>, reduction: Option<Reduction>
                 }
                 return;
             }
-            (Event::Stamp(_), _, None) | (Event::Timed(_), None, _) => return,
+            (Event::Note { ticks, words }, _, Some(clock)) => {
+                marks.extend(synchronisation(words).map(|synchronisation| Mark {
+                    accesses: accesses.len(),
+                    at: clock.at(ticks),
+                    synchronisation,
+                }));
+                return;
+            }
+            (Event::Stamp(_) | Event::Note { .. }, _, None) | (Event::Timed(_), None, _) => return,
         };
         if kept {
             if accesses.len() >= MOST_AT_ONCE {
                 // The rest is made up to the next stamp.
                 let at = stamps.last().map_or(Nanos(0), |stamp| stamp.at);
-                hand_over(header, &Handed { at, pauses: false, is_own, stamps: &stamps }, &mut accesses);
+                let handed = Handed { at, pauses: false, is_own, stamps: &stamps, marks: &marks };
+                hand_over(header, &handed, &mut accesses);
                 accesses.clear();
                 stamps.clear();
+                marks.clear();
                 stamps.push(Stamp { accesses: 0, at });
             }
             accesses.push(*access);
@@ -76,7 +87,8 @@ pub fn take(header: &SlotHeader, batch: &Batch<'_>, reduction: Option<Reduction>
     if let Some(sieve) = sieve {
         front::with(|front| front.sieves.give_back(thread(header), sieve));
     }
-    hand_over(header, &Handed { at, pauses: is_own, is_own, stamps: &stamps }, &mut accesses);
+    let handed = Handed { at, pauses: is_own, is_own, stamps: &stamps, marks: &marks };
+    hand_over(header, &handed, &mut accesses);
     if accesses.capacity() <= MOST_AT_ONCE {
         pipeline::give_back(accesses);
     }
@@ -92,11 +104,18 @@ struct Handed<'a> {
     /// They are handed over by the thread that has made them.
     is_own: bool,
     stamps: &'a [Stamp],
+    marks: &'a [Mark],
+}
+
+/// What a hook has noted.
+fn synchronisation([what, object]: [u64; 2]) -> Option<Synchronisation> {
+    let what = u8::try_from(what).ok().and_then(Act::from_u8)?;
+    Some(Synchronisation { what, object: Addr(object) })
 }
 
 /// Has accesses put in order. The thread that has made them does some of the analysis, too. The vector may be exchanged.
 fn hand_over(header: &SlotHeader, handed: &Handed<'_>, accesses: &mut Vec<Access>) {
-    let Handed { at, pauses, is_own, stamps } = *handed;
+    let Handed { at, pauses, is_own, stamps, marks } = *handed;
     let thread = thread(header);
     report_blocks(accesses, at);
     let take = |front: &mut Front| {
@@ -105,7 +124,7 @@ fn hand_over(header: &SlotHeader, handed: &Handed<'_>, accesses: &mut Vec<Access
         let domain = known.unwrap_or_else(|| front.domains.domain(thread, Cpu(system::current_cpu())).into());
         header.domain.store(domain + 1, Relaxed);
         let domain = Domain(domain as u32);
-        front.take(stream::Batch { thread, domain, at, pauses, stamps, accesses });
+        front.take(stream::Batch { thread, domain, at, pauses, stamps, marks, accesses });
         let due = is_own && at.0.saturating_sub(front.written.0) >= WRITE_EVERY_NS;
         if due {
             front.written = at;
