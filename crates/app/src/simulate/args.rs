@@ -62,7 +62,8 @@ pub struct SimulateLayout {
     /// Cores of each socket [default: those of the machine, or one for each thread where there are more]
     #[arg(long, value_name = "N", value_parser = cores)]
     pub cores: Option<usize>,
-    /// Order of the accesses of different threads: as recorded, or as if all threads ran at the same time and speed
+    /// Order of the accesses of different threads: as recorded; or as if all threads ran at the same time and speed, without waiting
+    /// (even), or waiting for each other as they did (synchronised)
     #[arg(long, value_enum, default_value_t = OrderChoice::Recorded, value_name = "HOW")]
     pub order: OrderChoice,
     /// Cores on which threads run: compact, scatter, or a list such as 0,2,1 in the order of the threads
@@ -88,6 +89,8 @@ pub enum OrderChoice {
     Recorded,
     /// As if all threads ran at the same time and speed, whatever waits for what
     Even,
+    /// As if all threads ran at the same time and speed, and waited for each other as they did
+    Synchronised,
 }
 
 impl SimulateLayout {
@@ -99,6 +102,7 @@ impl SimulateLayout {
             order: match self.order {
                 OrderChoice::Recorded => Order::Recorded,
                 OrderChoice::Even => Order::Even,
+                OrderChoice::Synchronised => Order::Synchronised,
             },
             placement: self.place.clone(),
             mask_bytes: self.mask_bytes,

@@ -2,7 +2,7 @@
 
 use carom_base::{Addr, Domain, Ip, Nanos, ProcessId, ThreadId};
 use carom_base_sim::{Input, Machine, MachineError, Placement, Reference, Results};
-use carom_base_stream::{Sink, Streamed};
+use carom_base_stream::{Matched, Sink, Streamed};
 
 use super::{
     moved::{Moved, tagged},
@@ -53,6 +53,8 @@ pub(super) struct Fed {
     pub turn: Option<u64>,
     /// Accesses to bytes that lie apart where the layout is changed.
     pub cut: u64,
+    /// Synchronisations that the order went by.
+    pub matched: Option<Matched>,
 }
 
 /// Feeds simulators with the accesses of threads.
@@ -72,6 +74,8 @@ pub(super) struct Feed {
     accesses: u64,
     /// Called after about each [`TOLD_EVERY`] accesses.
     pub progress: Option<fn(u64)>,
+    /// Of the order.
+    pub matched: Option<Matched>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -108,19 +112,20 @@ impl Feed {
             cut: 0,
             accesses: 0,
             progress: None,
+            matched: None,
         })
     }
 
     /// The outcome.
     pub fn end(self) -> Fed {
         let turn = self.turn();
-        let Self { parts, instructions, lanes, mut cores, cut, .. } = self;
+        let Self { parts, instructions, lanes, mut cores, cut, matched, .. } = self;
         for (number, lane) in (0..).zip(lanes).filter(|(_, lane)| lane.accesses > 0) {
             if let Some(threads) = cores.get_mut(lane.core) {
                 threads.push(ThreadId(number));
             }
         }
-        Fed { results: parts.results(), instructions, cores, turn, cut }
+        Fed { results: parts.results(), instructions, cores, turn, cut, matched }
     }
 
     /// The mean number of accesses in a row by one thread, where at least two threads took turns for a long time.

@@ -2,7 +2,7 @@ use carom_base::{Addr, ProcessId, ThreadId};
 use carom_base_sim::{Counts, Machine, Matrix, Sharing};
 
 use super::{
-    Comparison, WhatIf,
+    Comparison, Matched, Order, WhatIf,
     cost::{coherence_cycles, cycles},
 };
 use crate::{
@@ -17,6 +17,10 @@ pub struct SimulateFindings {
     pub name: String,
     /// The machine.
     pub machine: Machine,
+    /// The order of threads.
+    pub order: Order,
+    /// The synchronisations that it went by, where it did.
+    pub matched: Option<Matched>,
     /// Why it was not simulated, if it was not.
     pub problem: Option<String>,
     /// Of all accesses.
@@ -126,6 +130,8 @@ impl SimulateFindings {
         Self {
             name,
             machine,
+            order: Order::default(),
+            matched: None,
             problem: Some(problem),
             total: Counts::default(),
             sites: Vec::new(),

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use carom_base::{Access, Domain, Ip, Nanos, ProcessId, ThreadId};
-use carom_base_stream::{Sink, Streamed};
+use carom_base_stream::{Sink, Streamed, Synchronisation};
 
 use crate::{
     recording::{Combine, Names as _, Recordings, ThreadEntry},
@@ -96,6 +96,10 @@ impl<S: Sink<Streamed>> Sink<Streamed> for Whole<'_, S> {
             last = Some(each.access);
         }
         self.sink.accesses(thread, domain, &self.accesses, until);
+    }
+
+    fn synchronises(&mut self, thread: ThreadId, synchronisation: Synchronisation, at: Nanos) {
+        self.sink.synchronises(thread, synchronisation, at);
     }
 
     fn ended(&mut self, thread: ThreadId) {

@@ -23,13 +23,16 @@ mod what_if;
 
 use std::num::NonZero;
 
+use carom_base::ThreadId;
 use carom_base_sim::Settings;
+use carom_base_stream::Turns;
 use carom_store::StoreError;
 
 pub use carom_base_sim::{
     Counts, INCLUDED, Inclusion, Level, Machine, MachineError, Matrix, Misses, Placement, Protocol,
     Replacement, Sharing, Sources, included,
 };
+pub use carom_base_stream::Matched;
 pub use compare::{
     Against, Coherence, Compared, Comparison, INHERENTLY_LOW, Metric, Place, References, Selected, Split,
     Volume,
@@ -99,7 +102,7 @@ impl Study for SimulateStudy {
         let machine = with_cores(machine, self.cores, threads.len());
         let losses = recordings.merged(Combine::Ranks).0.losses();
         let mut implied = Implied::of(recordings, &threads);
-        let (Fed { results, instructions, cores, turn, .. }, damage) =
+        let (Fed { results, instructions, cores, turn, matched, .. }, damage) =
             match self.simulate(recordings, &mut implied, &machine, &threads, None) {
                 Ok(simulated) => simulated,
                 Err(error) => return SimulateFindings::none(name, machine, losses, error.to_string()),
@@ -128,6 +131,8 @@ impl Study for SimulateStudy {
             name,
             total: results.total(),
             machine,
+            order: self.order,
+            matched,
             problem: None,
             other_sites: instructions.len() - members.iter().map(Vec::len).sum::<usize>(),
             sites,
@@ -168,7 +173,8 @@ impl SimulateStudy {
         Settings { mask_bytes, conflicts: self.conflicts, ..Settings::default() }
     }
 
-    /// All accesses, with those that they imply, and with data where it was or moved. Also the first problem, where not all could be read.
+    /// All accesses, with those that they imply, and with data where it was or moved. Also the first problem, where not all could
+    /// be read.
     fn simulate(
         &self,
         recordings: &Recordings<'_>,
@@ -186,6 +192,14 @@ impl SimulateStudy {
                 let mut even = Even::new(&mut feed);
                 let damage = recordings.streams(&mut implied.complete(&mut even));
                 even.give_on(0);
+                damage
+            }
+            Order::Synchronised => {
+                let process = |thread: ThreadId| threads.get(thread.0 as usize).map(|thread| thread.process);
+                let mut turns = Turns::new(&mut feed, |thread| process(thread).unwrap_or_default());
+                let damage = recordings.streams(&mut implied.complete(&mut turns));
+                let matched = turns.finish();
+                feed.matched = Some(matched);
                 damage
             }
         };

@@ -15,6 +15,20 @@ pub enum Order {
     /// thread did before another one began stays before that, and what it did before one ended stays before what came after.
     /// Nothing else is known of who waited for whom.
     Even,
+    /// As if all threads ran at the same time and at the same speed, and waited for each other where they did: for locks in the order
+    /// in which they had them, at barriers, for threads that they made or joined, for signals ([`Turns`](carom_base_stream::Turns)).
+    Synchronised,
+}
+
+impl Order {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Recorded => "recorded",
+            Self::Even => "even",
+            Self::Synchronised => "synchronised",
+        }
+    }
 }
 
 /// Accesses of one thread in a row.

@@ -7,7 +7,7 @@ use carom_base_sim::{Machine, Placement, Sharing};
 use carom_base_stream::text;
 use carom_store::{CacheInfo, Importer, MachineInfo, Manifest, Recording};
 
-use super::{Against, MachineChoice, Outcome, Place, SimulateFindings, SimulateStudy};
+use super::{Against, MachineChoice, Matched, Order, Outcome, Place, SimulateFindings, SimulateStudy};
 use crate::{Study, recording::Recordings};
 
 /// Two cores with one line of 64 bytes in each of two sets.
@@ -111,6 +111,33 @@ fn the_machine_is_that_of_the_recording() {
     assert_eq!((found.machine.l1.bytes, found.machine.l2.map(|l2| l2.bytes)), (48 << 10, Some(512 << 10)));
     let unknown = simulated(&recorded, "0 load 8 @0 1\n", MachineInfo::default());
     assert_eq!((unknown.name.as_str(), unknown.machine.l1.bytes), ("a common machine", 32 << 10));
+}
+
+/// Two threads store 32 times each, one after the other. In turns of 16 the line is taken three times; once, where a lock has them
+/// do it one after the other.
+#[test]
+fn threads_take_turns_as_their_locks_let_them() {
+    let stores = |thread: u32| format!("{thread} store 8 @0x1000 0x10\n").repeat(32);
+    let free = ["0 create @1\n1 start @1\n", &stores(0), &stores(1)].concat();
+    let locked = [
+        "0 create @1\n1 start @1\n0 lock @9\n",
+        &stores(0),
+        "0 unlock @9\n1 lock @9\n",
+        &stores(1),
+        "1 unlock @9\n",
+    ]
+    .concat();
+    let taken = |order, text: &str| {
+        let found = simulated(&SimulateStudy { order, ..study() }, text, MachineInfo::default());
+        assert_eq!(found.order, order);
+        (found.total.caused.total(), found.matched)
+    };
+    assert_eq!(taken(Order::Recorded, &free), (1, None));
+    assert_eq!(taken(Order::Synchronised, &free), (3, Some(Matched { all: 2, unmatched: 0 })));
+    assert_eq!(taken(Order::Synchronised, &locked), (1, Some(Matched { all: 6, unmatched: 0 })));
+    // Who had the lock was killed.
+    let killed = locked.replace("0 unlock @9\n", "");
+    assert_eq!(taken(Order::Synchronised, &killed), (1, Some(Matched { all: 5, unmatched: 1 })));
 }
 
 /// Two threads that each make 100 accesses in a row, five times.

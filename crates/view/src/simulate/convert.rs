@@ -2,7 +2,7 @@
 
 use carom_study::{
     simulate::{
-        Counts, Inclusion, LineFinding, Machine, Misses, Pair, Part, Protocol, Replacement, Sharing,
+        Counts, Inclusion, LineFinding, Machine, Matched, Misses, Pair, Part, Protocol, Replacement, Sharing,
         SimulateFindings, Site, Taken,
     },
     symbols::Frame,
@@ -13,7 +13,7 @@ use crate::{
     model::{
         Real, SimulatedCore, SimulatedCounts, SimulatedLevel, SimulatedLine, SimulatedMachine,
         SimulatedMatrix, SimulatedMisses, SimulatedObject, SimulatedPair, SimulatedPart, SimulatedReference,
-        SimulatedSharing, Simulation,
+        SimulatedSharing, SimulatedSynchronisations, Simulation,
     },
     named::{self, frame, hexadecimal},
 };
@@ -30,6 +30,10 @@ pub fn simulation(findings: &SimulateFindings) -> Simulation {
     };
     Simulation {
         machine: findings.problem.is_none().then(|| machine(&findings.name, &findings.machine)),
+        order: findings.order.name().into(),
+        synchronisations: findings
+            .matched
+            .map(|Matched { all, unmatched }| SimulatedSynchronisations { all, unmatched }),
         references: findings.sites.iter().map(|site| reference(findings, site, total.cycles.0)).collect(),
         implied_accesses: findings.implied,
         other_instructions: findings.other_sites,

@@ -10,7 +10,7 @@ mod text;
 mod verdict;
 mod what_if;
 
-use carom_study::simulate::SimulateFindings;
+use carom_study::simulate::{Matched, Order, SimulateFindings};
 
 pub use compare::gate;
 
@@ -44,13 +44,17 @@ fn warnings(findings: &SimulateFindings, simulation: &Simulation) -> Vec<Warning
         let text = format!("Some accesses could not be read, and are missing in the simulation: {damage}.");
         warnings.push(Warning { code: "damaged-accesses".into(), text });
     }
-    if let Some(turn) = findings.turn.filter(|turn| *turn >= LONG_TURN) {
+    if let Some(turn) = findings.turn.filter(|turn| *turn >= LONG_TURN && findings.order == Order::Recorded) {
         let text = format!(
             "The threads took turns of {} accesses, because they had too few processors to run at the same time, or waited for each \
-             other. Lines are taken only between turns, so a machine with more processors may take many more: --order even simulates that.",
+             other. Lines are taken only between turns, so a machine with more processors may take many more: --order even simulates that, \
+             and --order synchronised does with threads that wait for each other where they did.",
             words::thousands(turn),
         );
         warnings.push(Warning { code: "long-turns".into(), text });
+    }
+    if let Some(text) = findings.matched.as_ref().and_then(unmatched) {
+        warnings.push(Warning { code: "unmatched-synchronisation".into(), text });
     }
     let refused = findings.what_if.as_ref().and_then(|found| found.as_ref().err());
     if let Some(reason) = refused {
@@ -72,6 +76,24 @@ fn warnings(findings: &SimulateFindings, simulation: &Simulation) -> Vec<Warning
         warnings.push(Warning { code: "shared-cores".into(), text });
     }
     warnings
+}
+
+/// What the order does not know of who waited for whom.
+fn unmatched(matched: &Matched) -> Option<String> {
+    match *matched {
+        Matched { all: 0, .. } => Some(
+            "The trace does not tell who waited for whom: it is of an earlier carom, of another tool, or of a program that uses neither \
+             POSIX threads nor the GNU OpenMP runtime. The threads ran at the same speed, and waited for nothing."
+                .into(),
+        ),
+        Matched { unmatched: 0, .. } => None,
+        Matched { all, unmatched } => Some(format!(
+            "Of {} synchronisations of threads {} have no counterpart, or contradict it, as where a recording begins late or ends early: \
+             these keep the recorded order.",
+            words::thousands(all),
+            words::thousands(unmatched),
+        )),
+    }
 }
 
 impl SimulatedSharing {
@@ -122,6 +144,7 @@ impl Section for Simulation {
         vec![
             ("accesses", format!("{}, all simulated{implied}", words::thousands(self.total.accesses))),
             ("machine", text::machine(machine)),
+            ("order", self.order.clone()),
             ("cycles", "by usual latencies and without overlap: a model, to rank by".into()),
         ]
     }

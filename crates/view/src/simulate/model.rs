@@ -11,6 +11,11 @@ use crate::model::{Frame, Object, Real};
 pub struct Simulation {
     /// The machine; null where it cannot be simulated.
     pub machine: Option<SimulatedMachine>,
+    /// The order of threads (`--order`): `recorded`, `even` or `synchronised`.
+    pub order: String,
+    /// What the order `synchronised` went by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synchronisations: Option<SimulatedSynchronisations>,
     /// Of all accesses.
     pub total: SimulatedCounts,
     /// Of these, the ones that a reduced trace lacks, although it has a later one of the same basic block and line.
@@ -39,6 +44,15 @@ pub struct Simulation {
     /// With `--compare`: this trace beside the full one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compare: Option<SimulatedComparison>,
+}
+
+/// What threads did to wait for each other.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct SimulatedSynchronisations {
+    /// All that the trace has.
+    pub all: u64,
+    /// Those whose counterpart is missing, or contradicts them: they came after everything that was recorded before them.
+    pub unmatched: u64,
 }
 
 /// A machine.

@@ -2,8 +2,8 @@ use carom_base::{Addr, ProcessId, ThreadId};
 use carom_study::{
     recording::Losses,
     simulate::{
-        Changed, Compared, Comparison, Counts, LineFinding, Machine, Matrix, Metric, Misses, Pair, Part,
-        Place, Selected, Sharing, SimulateFindings, Site, Sources, Split, Taken, Volume, WhatIf,
+        Changed, Compared, Comparison, Counts, LineFinding, Machine, Matrix, Metric, Misses, Order, Pair,
+        Part, Place, Selected, Sharing, SimulateFindings, Site, Sources, Split, Taken, Volume, WhatIf,
     },
     symbols::{DataObject, Frame, ObjectKind},
 };
@@ -61,6 +61,8 @@ fn findings() -> SimulateFindings {
             "cores_per_socket = 2\nl1 = {size = 512, ways = 2}\nl2 = {size = 4096, ways = 4}",
         )
         .unwrap(),
+        order: Order::Recorded,
+        matched: None,
         problem: None,
         total: reader + writer,
         sites: vec![site(31, reader), site(20, writer)],
