@@ -36,6 +36,7 @@ mod simulate;
 mod state;
 mod stored_names;
 mod support;
+mod synchronisation;
 mod threads;
 mod trace_survival;
 mod traces;

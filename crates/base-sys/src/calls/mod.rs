@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod door;
 pub mod file;
+pub mod loader;
 pub mod map;
 pub mod map_query;
 pub mod own_room;

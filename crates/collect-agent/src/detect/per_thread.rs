@@ -9,4 +9,6 @@ pub struct PerThread {
     pub share: Option<ThreadDetectors>,
     /// Its index in the table of the reuse detector.
     pub reuse: Option<ThreadIndex>,
+    /// The parallel region that it does a part of; 0: none.
+    pub region: u64,
 }

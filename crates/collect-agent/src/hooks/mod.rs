@@ -15,6 +15,7 @@ mod main_function;
 mod next;
 mod programs;
 pub mod signals;
+mod synchronisation;
 mod threads;
 
 #[cfg(not(feature = "static-link"))]
@@ -37,6 +38,8 @@ pub fn seen_from_cache(session: &Session) -> FromCache {
     let followed = session.settings.objects.is_some();
     leading_on.extend(heap::ways_on(followed).into_iter().flatten());
     leading_on.extend(followed.then(heap::operators).into_iter().flatten());
+    leading_on
+        .extend(synchronisation::is_wanted(session).then(synchronisation::ways_on).into_iter().flatten());
     let addresses =
         |(hook, library): (*const c_void, *const c_void)| (hook.addr() as u64, library.addr() as u64);
     FromCache { leading_on: leading_on.into_iter().map(addresses).collect(), careful: led_on::code() }

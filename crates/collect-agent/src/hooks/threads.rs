@@ -8,7 +8,7 @@ use std::{
 
 use carom_base_sys::{SysError, map, signal};
 
-use super::next::next;
+use super::{next::next, synchronisation};
 use crate::{
     extent::Extent,
     frames,
@@ -108,6 +108,7 @@ fn create(
     frames::announce(session);
     let hidden_mask = registry::current().map_or(0, |maker| maker.signals().hidden());
     let new = Box::into_raw(Box::new(NewThread { start, serial, hidden_mask, stack }));
+    synchronisation::creates(session, serial);
     // A thread begins with its maker's GS.
     let result = carom_collect_translate::aside(|| make(new.cast()));
     if result != 0 {
@@ -154,6 +155,7 @@ extern "C" fn unpack_and_begin(start: *mut c_void, translate: &mut u64) -> Start
             }
         }
         *translate = u64::from(threads::translate());
+        synchronisation::starts(session, serial);
         signal::set_errno(errno);
     }
     start
@@ -268,6 +270,7 @@ unsafe extern "C" fn on_thread_end(round: *mut c_void) {
     if round.addr() < ROUNDS {
         call_at_end(round.addr() + 1);
     } else if registry::current().is_some() {
+        session::current().into_iter().for_each(synchronisation::finishes);
         threads::end();
     } else if let Some(session) = session::current() {
         session.unprofiled_thread_ends();
