@@ -39,7 +39,7 @@ impl<M: Memory> Machine<'_, '_, M> {
         self.again(i, element, compared)
     }
 
-    fn again(&self, i: &Instruction, element: Element, compared: bool) -> Next {
+    fn again(&mut self, i: &Instruction, element: Element, compared: bool) -> Next {
         let Some(counter) = element.counter else { return Next::Through };
         if self.regs.read(counter) == Some(0) {
             return Next::Through;
@@ -48,7 +48,11 @@ impl<M: Memory> Machine<'_, '_, M> {
             return Next::Again;
         }
         match self.flag(ZF) {
-            Some(equal) if equal != i.has_repne_prefix() => Next::Again,
+            Some(equal) if equal != i.has_repne_prefix() => {
+                // Between iterations AMD's processors have the flags of the last one; Intel's have not.
+                self.set_flags(None, STATUS);
+                Next::Again
+            }
             Some(_) => Next::Through,
             None => Next::Stop(Obstacle::Unknown),
         }
