@@ -4,14 +4,16 @@ use std::path::{Path, PathBuf};
 
 use carom_store::{Manifest, Recording};
 use carom_study::{
-    Study,
+    Study, StudyOfWindow,
     count::{self, Quantity},
-    recording::{Combine, Offsets, Recordings},
+    phases::PhasesStudy,
+    recording::{Combine, Offsets, Recordings, Window},
     symbols::Note,
 };
 use carom_view::{
     RunInfo,
     model::{Report, Warning},
+    per_phase,
 };
 
 use crate::{failure::Failure, question::Question};
@@ -113,6 +115,31 @@ pub fn report<S: Study>(
     let mut report = view(&run, &findings);
     if report.count.is_none() {
         add_counts(&mut report, &manifests);
+    }
+    report
+}
+
+/// The same, with the answer in each phase of the run where the program's memory was recorded with it.
+pub fn report_by_phase<S: StudyOfWindow>(
+    recordings: &mut Recordings<'_>,
+    study: &S,
+    view: impl Fn(&RunInfo, &S::Findings) -> Report,
+) -> Report {
+    let manifests = recordings.manifests();
+    let (run, several) = (RunInfo::of(&manifests), manifests.len() > 1);
+    let phases = PhasesStudy::default().study(recordings);
+    let windows = if several { Vec::new() } else { phases.windows() };
+    let part = |window: Window| {
+        let findings = study.study_window(recordings, window);
+        view(&per_phase::part_of(&run, window.seconds), &findings)
+    };
+    let parts: Vec<Report> = windows.into_iter().map(part).collect();
+    let mut report = report(recordings, study, view);
+    if !parts.is_empty() {
+        per_phase::add(&mut report, carom_view::phases::report(&run, &phases), parts);
+    } else if several && !phases.trace.is_empty() {
+        let text = "Phases are those of one run: a report on several has none.";
+        report.quality.warnings.push(Warning { code: "no-phases".into(), text: text.into() });
     }
     report
 }

@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     slice,
+    time::Duration,
 };
 
 use carom_collect::{Request, Settings, Streams};
@@ -33,6 +34,8 @@ pub struct Job<'a> {
     pub settings: Settings,
     /// Why this engine.
     pub reason: String,
+    /// The time between two readings of the program's memory, where they are wanted.
+    pub memory: Option<Duration>,
     /// Where the report goes.
     pub output: &'a OutputArgs,
     /// How the report is laid out.
@@ -63,6 +66,7 @@ impl<'a> Job<'a> {
             program,
             settings,
             reason: reason.into(),
+            memory: None,
             output,
             layout,
             peers: question.peers()?,
@@ -90,6 +94,7 @@ pub fn run(job: Job<'_>) -> Result<End, Failure> {
             settings: job.settings,
             reason: job.reason.clone(),
             time_memory: job.question.times_memory(),
+            memory: job.memory,
             streams: Streams::Own,
             targets: Vec::new(),
             series: None,

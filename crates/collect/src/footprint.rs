@@ -9,7 +9,6 @@ use carom_base::Nanos;
 use carom_base_sys::{
     clock,
     host::{timed_counters::TimedCounters, tracepoints::TracepointError},
-    memory::{Footprint, MemoryWatch},
 };
 use carom_store::{CounterRow, EngineInfo, Exit, FootprintRow, SampleMeans, Warning, Writer};
 
@@ -17,14 +16,12 @@ use crate::{
     error::CollectError,
     launch,
     manifest::{begin, seconds_since},
+    readings::MemoryReadings,
     record::{Outcome, Request},
 };
 
 /// The engine's name in such profiles.
 const FOOTPRINT: &str = "footprint";
-
-/// New descendants are looked for this often: a look costs more than reading all of them.
-const CHILDREN: Duration = Duration::from_millis(20);
 
 /// The warning where counters cannot be had.
 const NO_COUNTERS: &str = "counters";
@@ -72,11 +69,8 @@ pub fn record_footprint(
     };
     let mut changes = Changes { last: vec![0; manifest.counters.len()], counters };
     let exit = follow(child, interval, |memory| {
-        let time = clock::now();
-        if let Some(Footprint { resident, reserved, .. }) = memory {
-            writer.push(&[FootprintRow { time, resident, reserved }]);
-        }
-        writer.push(&changes.at(time));
+        writer.push(memory.as_slice());
+        writer.push(&changes.at(memory.map_or_else(clock::now, |row| row.time)));
     });
     manifest.exit = exit;
     manifest.wall_s = seconds_since(&manifest);
@@ -105,16 +99,11 @@ impl Changes {
 }
 
 /// Calls `seen` at every moment, and once more when the program has ended.
-fn follow(mut child: Child, interval: Duration, mut seen: impl FnMut(Option<Footprint>)) -> Exit {
-    let mut watch = MemoryWatch::new(child.id());
+fn follow(mut child: Child, interval: Duration, mut seen: impl FnMut(Option<FootprintRow>)) -> Exit {
+    let mut readings = MemoryReadings::new(child.id(), interval);
     let mut next = Instant::now();
-    let mut children_due = next;
     loop {
-        if next >= children_due {
-            watch.look_for_children();
-            children_due = next + CHILDREN;
-        }
-        seen(watch.now());
+        seen(readings.now());
         match child.try_wait() {
             Ok(Some(status)) => {
                 seen(None);

@@ -18,6 +18,7 @@ mod modules;
 mod native;
 mod outside;
 mod processes;
+mod readings;
 mod record;
 mod refusal;
 mod reuse;

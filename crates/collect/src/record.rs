@@ -18,6 +18,7 @@ use crate::{
     launch::{self, Streams},
     manifest::{begin, finish, seconds_since},
     outside::Outside,
+    readings::MemoryReadings,
     room::Room,
     session::{Results, Session},
     target,
@@ -41,6 +42,8 @@ pub struct Request {
     pub reason: String,
     /// Measure how long a load from memory takes, at the end.
     pub time_memory: bool,
+    /// Read how much memory the program has each time this long after the time before, in whole milliseconds.
+    pub memory: Option<Duration>,
     /// The program's standard input and output.
     pub streams: Streams,
     /// The instructions whose loads a targeted trace looks at.
@@ -130,6 +133,7 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
         outside: Outside::new(session.dir()),
         generated: Generated::default(),
         room: Room::new(&dir, settings),
+        memory: request.memory.map(|interval| MemoryReadings::new(child.id(), interval)),
     };
     let exit = follow(&mut child, longest, (&mut drain, &mut others), &session, &mut writer, &mut manifest);
     session.stop();
@@ -157,6 +161,7 @@ struct Others {
     outside: Outside,
     generated: Generated,
     room: Room,
+    memory: Option<MemoryReadings>,
 }
 
 fn follow(
@@ -192,7 +197,10 @@ fn follow(
             manifest.threads.clone_from(&drain.table.threads);
             writer.checkpoint(manifest);
         }
-        end.pause(tick);
+        match &mut others.memory {
+            Some(memory) => memory.pause(&end, tick, |row| writer.push(&[row])),
+            None => _ = end.pause(tick),
+        }
     }
 }
 

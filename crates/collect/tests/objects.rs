@@ -81,6 +81,7 @@ fn follow(name: &str, script: &str, least: u64) -> Followed {
         settings,
         reason: "test".into(),
         time_memory: false,
+        memory: None,
         streams: carom_collect::Streams::Own,
         targets: Vec::new(),
         series: None,

@@ -14,4 +14,4 @@ pub mod symbols;
 pub mod widths;
 
 pub use estimate::Estimate;
-pub use study::Study;
+pub use study::{Study, StudyOfWindow};

@@ -1,4 +1,4 @@
-use crate::recording::{Combine, Recordings};
+use crate::recording::{Combine, Recordings, Window};
 
 /// A question that recordings answer. Its folder holds what else belongs to it: the findings, and how they come about.
 pub trait Study {
@@ -12,4 +12,10 @@ pub trait Study {
 
     /// Reads what it needs of the recordings, taken as one, and concludes.
     fn study(&self, recordings: &mut Recordings<'_>) -> Self::Findings;
+}
+
+/// A question that a part of a run answers as well: its rows have times.
+pub trait StudyOfWindow: Study {
+    /// As [`Study::study`], from what lies in this window alone.
+    fn study_window(&self, recordings: &mut Recordings<'_>, window: Window) -> Self::Findings;
 }

@@ -13,6 +13,7 @@ mod issue;
 mod json;
 pub mod model;
 mod named;
+pub mod per_phase;
 pub mod phases;
 pub mod profile;
 mod recording;

@@ -26,6 +26,11 @@ pub trait Section {
         None
     }
 
+    /// The answer in a row or a few, to follow its sentence where there is no room for tables.
+    fn summary(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What may be shown at a line of the program's source.
     fn issues(&self) -> Vec<Issue<'_>> {
         Vec::new()

@@ -7,8 +7,11 @@ mod sample;
 use std::{env, fs, path::PathBuf};
 
 use carom_store::SampleMeans;
-use carom_study::share::{Check, Simulated};
-use carom_view::{count, diff, model, reuse, share};
+use carom_study::{
+    phases::{Phase, PhasesFindings},
+    share::{Check, Simulated},
+};
+use carom_view::{count, diff, model, per_phase, phases, reuse, share};
 use schemars::Schema;
 use serde_json::Value;
 
@@ -74,6 +77,26 @@ fn reports_keep_to_the_schema() {
     for (run, findings) in [sample::relaxed(), sample::sampled_reuse(), sample::hardly_reused()] {
         check(&value(&reuse::report(&run, &findings)));
     }
+}
+
+#[test]
+fn answers_by_phase_keep_to_the_schema() {
+    let phase = Phase { start_s: 0.0, end_s: 0.5, first_bytes: 0.0, slope_bytes_per_s: 2e6 };
+    let found =
+        PhasesFindings { phases: vec![phase, phase], trace: vec![(0.0, 1, 2)], ..PhasesFindings::default() };
+    let (run, findings) = sample::two();
+    let mut whole = share::report(&run, &findings);
+    let parts = vec![share::report(&run, &sample::nothing(3)), share::report(&run, &findings)];
+    per_phase::add(&mut whole, phases::report(&run, &found), parts);
+    let report = value(&whole);
+    check(&report);
+    let of = &report["per_phase"][1];
+    assert_eq!((&of["end_s"], &of["slope_bytes_per_s"]), (&0.5.into(), &2_000_000.into()));
+    assert_eq!((&of["events"], of["share"]["findings"].is_array()), (&report["quality"]["events"], true));
+    let (run, findings) = sample::sampled_reuse();
+    let mut whole = reuse::report(&run, &findings);
+    per_phase::add(&mut whole, phases::report(&run, &found), vec![reuse::report(&run, &findings)]);
+    check(&value(&whole));
 }
 
 #[test]

@@ -12,6 +12,7 @@ pub use args::{PhasesArgs, PhasesLayout};
 use crate::{
     failure::{End, Failure},
     load,
+    options::one_whole_run,
     output::{self, Layout},
     question::{Question, Recorder},
 };
@@ -19,11 +20,7 @@ use crate::{
 impl Recorder for PhasesArgs {
     fn run(&self) -> Result<End, Failure> {
         output::check(&self.report)?;
-        if self.program.runs.is_some() || self.program.window.is_asked() {
-            return Err(Failure::new(
-                "phases are those of one whole run: leave out --runs, --after and --for",
-            ));
-        }
+        one_whole_run(&self.program)?;
         let outcome = carom_collect::record_footprint(&self.request(), self.interval, &self.events)?;
         if let Some(trouble) = &outcome.trouble {
             eprintln!("carom: the profile is incomplete: {trouble}");
@@ -55,6 +52,7 @@ impl PhasesArgs {
             settings: Settings::of(Engine::Burst),
             reason: "reads /proc, and does not touch the program".into(),
             time_memory: false,
+            memory: None,
             streams: Streams::Own,
             targets: Vec::new(),
             series: None,

@@ -10,7 +10,8 @@ use clap::{Args, ValueEnum};
 
 use super::domains::{self, Groups};
 use crate::options::{
-    AUTO, ObjectArgs, OrAuto, OutputArgs, PeriodArgs, ProgramArgs, REUSE_SLOTS, engine, percent, watch,
+    AUTO, ObjectArgs, OrAuto, OutputArgs, PerPhaseArgs, PeriodArgs, ProgramArgs, REUSE_SLOTS, engine,
+    percent, watch,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -22,6 +23,7 @@ const EXAMPLES: &str = "Examples:
   carom reuse --cache 256K ./app                what a cache of 256 KiB would miss
   carom reuse --runs 5 ./app                    five runs as one
   carom reuse --cache-domains 0-3,4-7 ./app     two shared caches of four processors
+  carom reuse --per-phase ./app                 in each phase of the run
 
 The program's output and exit status stay its own; the report goes to standard error.";
 
@@ -66,6 +68,9 @@ pub struct ReuseArgs {
     /// Which heap objects are named.
     #[command(flatten)]
     pub objects: ObjectArgs,
+    /// Whether each phase of the run is reported on.
+    #[command(flatten)]
+    pub phases: PerPhaseArgs,
     /// Rows to print of each table
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,

@@ -29,6 +29,7 @@ impl Recorder for ReuseArgs {
         let plan = settings::plan(self, method, &means, self.caches.domains()).map_err(Failure::new)?;
         record::run(Job {
             layout: Layout { lines: self.top, ..Layout::default() },
+            memory: self.phases.interval(&self.program)?,
             ..Job::new(&self.layout, &self.program, &self.report, plan.settings, plan.reason)?
         })
     }
@@ -40,7 +41,7 @@ impl Question for ReuseLayout {
     }
 
     fn report(&self, recordings: &mut Recordings<'_>) -> Report {
-        load::report(recordings, &self.options(), carom_view::reuse::report)
+        load::report_by_phase(recordings, &self.options(), carom_view::reuse::report)
     }
     fn times_memory(&self) -> bool {
         self.advise.is_some()

@@ -77,6 +77,11 @@ pub fn method(args: &ReuseArgs) -> Result<Method, String> {
     if args.engine == Some(Engine::Burst) {
         return Err("--exact needs the translate engine, which alone sees all accesses".into());
     }
+    if args.phases.per_phase {
+        return Err("--exact adds up what it counts over the whole run, which no phase can be told from: leave out --exact or \
+                    --per-phase"
+            .into());
+    }
     let only = "is for sampled accesses; --exact looks at all";
     if args.periods.any() {
         return Err(format!("--period {only}"));

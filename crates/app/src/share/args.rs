@@ -6,8 +6,8 @@ use clap::Args;
 
 use crate::{
     options::{
-        AUTO, BOARD_SLOTS, MAX_STEPS, ObjectArgs, OrAuto, OutputArgs, PeriodArgs, ProgramArgs, REGISTERS,
-        delivery, engine, percent, watch,
+        AUTO, BOARD_SLOTS, MAX_STEPS, ObjectArgs, OrAuto, OutputArgs, PerPhaseArgs, PeriodArgs, ProgramArgs,
+        REGISTERS, delivery, engine, percent, watch,
     },
     trace::{Limit, limit},
 };
@@ -20,6 +20,7 @@ const SHARE_EXAMPLES: &str = "Examples:
   carom share --engine burst ./app              by time, at a few percent of overhead
   carom share --period 100000 ./app             sample every 100,000th load and store
   carom share --check-remedy ./app              simulate what the remedies would do
+  carom share --per-phase ./app                 in each phase of the run
 
 The program's output and exit status stay its own; the report goes to standard error.";
 
@@ -65,6 +66,9 @@ pub struct ShareArgs {
     #[arg(long, value_name = "N", value_parser = limit, num_args = 0..=1, require_equals = true,
           default_missing_value = "50M", conflicts_with = "runs")]
     pub check_remedy: Option<Limit>,
+    /// Whether each phase of the run is reported on.
+    #[command(flatten)]
+    pub phases: PerPhaseArgs,
     /// How the report is laid out.
     #[command(flatten)]
     pub layout: ShareLayout,

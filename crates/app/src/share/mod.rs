@@ -42,7 +42,10 @@ impl Recorder for ShareArgs {
         let periods = periods::periods(self, choice.engine).map_err(Failure::new)?;
         let means = means::choose(self, &periods, choice.reason, &probes).map_err(Failure::new)?;
         let settings = settings(self, &periods, &means);
-        let job = Job::new(&self.layout, &self.program, &self.report, settings, means.reason)?;
+        let job = Job {
+            memory: self.phases.interval(&self.program)?,
+            ..Job::new(&self.layout, &self.program, &self.report, settings, means.reason)?
+        };
         let Some(most) = self.check_remedy else { return record::run(job) };
         // Refused before the first run.
         simulate::settings(&self.program, &self.objects).map_err(Failure::new)?;
@@ -56,7 +59,7 @@ impl Question for ShareLayout {
     }
 
     fn report(&self, recordings: &mut Recordings<'_>) -> Report {
-        load::report(recordings, &ShareStudy, carom_view::share::report)
+        load::report_by_phase(recordings, &ShareStudy, carom_view::share::report)
     }
 
     fn lay_out(&self, layout: &mut Layout) {

@@ -101,6 +101,7 @@ fn full(program: &ProgramArgs, objects: &ObjectArgs) -> Result<Request, Failure>
         settings: settings(program, objects).map_err(Failure::new)?,
         reason: REASON.into(),
         time_memory: false,
+        memory: None,
         streams: Streams::Own,
         targets: Vec::new(),
         series: None,

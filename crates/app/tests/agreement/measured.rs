@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Commands, what of them is a page, and the sections that it has.
-const PAGES: [(&str, &[&str], &[&str]); 9] = [
+const PAGES: [(&str, &[&str], &[&str]); 11] = [
     ("count", &["count"], &["Counts"]),
     ("count by line", &["count", "--by", "line"], &["Places", "Runs", "Counts"]),
     (
@@ -22,6 +22,8 @@ const PAGES: [(&str, &[&str], &[&str]); 9] = [
     ("count vs", &["count", "-r", "2", "--vs", "PROGRAM 300"], &["Counts"]),
     ("count param", &["count", "-r", "2", "--param", "n=100..500:100"], &["Laws", "Counts"]),
     ("phases", &["phases", "--interval", "100us", "-e", "page-faults,task-clock"], &["Phases"]),
+    ("share by phase", &["share", "--per-phase"], &["Phases", "In each phase"]),
+    ("reuse by phase", &["reuse", "--per-phase"], &["Phases", "In each phase"]),
     (
         "simulate",
         &["simulate"],
@@ -37,7 +39,7 @@ fn pages_of_runs_are_whole_in_narrow_and_wide_windows_in_both_colours() {
         let size = match options {
             _ if options.contains(&"--param") => "{n}",
             // Long enough to be read.
-            ["phases", ..] => "4000000",
+            ["phases" | "share" | "reuse", ..] => "4000000",
             _ => "400",
         };
         let options = options.iter().map(|option| option.replace("PROGRAM", &program));

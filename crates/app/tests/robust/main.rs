@@ -21,6 +21,7 @@ mod known_counts;
 mod known_programs;
 mod libraries;
 mod own_variables;
+mod per_phase;
 mod periods;
 mod phases;
 mod planted;

@@ -23,13 +23,18 @@ impl ExitWatch {
         Self((fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) }))
     }
 
-    /// Sleeps for `longest`, or until the process ends or a signal arrives.
-    pub fn pause(&self, longest: Duration) {
-        let Some(fd) = &self.0 else { return std::thread::sleep(longest) };
+    /// Sleeps for `longest`, in whole milliseconds, or until the process ends or a signal arrives. Returns whether it was noticed
+    /// that the process has ended.
+    pub fn pause(&self, longest: Duration) -> bool {
+        let Some(fd) = &self.0 else {
+            std::thread::sleep(longest);
+            return false;
+        };
         let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let timeout = i32::try_from(longest.as_millis()).unwrap_or(i32::MAX);
         // SAFETY: one valid structure.
-        unsafe { libc::poll(&raw mut poll, 1, timeout) };
+        let ready = unsafe { libc::poll(&raw mut poll, 1, timeout) };
+        ready > 0
     }
 }
 
@@ -142,7 +147,7 @@ mod tests {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let watch = ExitWatch::new(child.id());
         // Without the watch this would sleep for ever, as far as a test is concerned.
-        watch.pause(Duration::from_secs(3600));
+        while !watch.pause(Duration::from_secs(3600)) {}
         assert!(child.try_wait().unwrap().is_some());
     }
 }

@@ -91,6 +91,7 @@ impl Folder {
             settings,
             reason: "test".into(),
             time_memory: false,
+            memory: None,
             streams: carom_collect::Streams::Own,
             targets: Vec::new(),
             series: None,

@@ -2,13 +2,14 @@
 
 mod counters;
 
+use carom_base::Nanos;
 use carom_store::{CounterRow, FootprintRow};
 use carom_study_stats::{Number, segments};
 
 pub use counters::Counter;
 
 use crate::Study;
-use crate::recording::Recordings;
+use crate::recording::{Recordings, Window};
 
 /// Which memory, and how many phases.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +35,8 @@ pub enum Memory {
 /// The phases of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhasesFindings {
+    /// When the memory was read first.
+    pub started: Nanos,
     /// The memory that told.
     pub memory: Memory,
     /// Each moment at which the memory was read, in seconds from the first on, with resident and reserved bytes.
@@ -61,6 +64,20 @@ impl Phase {
     /// The line's value at the end, in bytes.
     pub fn last_bytes(&self) -> f64 {
         self.first_bytes + self.slope_bytes_per_s * (self.end_s - self.start_s)
+    }
+}
+
+impl PhasesFindings {
+    /// The phases as parts of the run, each time of which is in one of them: the first has what came before the memory was read,
+    /// too, and the last what came until the program had ended.
+    pub fn windows(&self) -> Vec<Window> {
+        let at = |seconds: f64| Nanos(self.started.0.saturating_add((seconds * 1e9).round() as u64));
+        let begins =
+            std::iter::once(Nanos(0)).chain(self.phases.iter().skip(1).map(|phase| at(phase.start_s)));
+        let ends = self.phases.iter().skip(1).map(|next| Some(at(next.start_s))).chain([None]);
+        let all = self.phases.iter().zip(begins.zip(ends));
+        all.map(|(phase, (from, until))| Window { from, until, seconds: phase.end_s - phase.start_s })
+            .collect()
     }
 }
 
@@ -114,7 +131,7 @@ impl PhasesStudy {
                 slope_bytes_per_s: segment.slope,
             })
             .collect();
-        PhasesFindings { memory: self.memory, trace, phases, counters: Vec::new() }
+        PhasesFindings { started: Nanos(start), memory: self.memory, trace, phases, counters: Vec::new() }
     }
 }
 
@@ -125,8 +142,6 @@ fn start(rows: &[FootprintRow]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use carom_base::Nanos;
-
     use super::*;
 
     /// 300 ms in which 1 MiB comes in each millisecond, then 700 ms without a change; addresses are reserved at once.
@@ -158,5 +173,16 @@ mod tests {
         let three = PhasesStudy { number: Some(3), ..PhasesStudy::default() };
         assert_eq!(three.of(&rows()).phases.len(), 3);
         assert!(PhasesStudy::default().of(&[]).phases.is_empty());
+    }
+
+    #[test]
+    fn every_moment_is_in_one_phase() {
+        let found = PhasesStudy::default().of(&rows());
+        let windows = found.windows();
+        let [ramp, rest] = windows[..] else { panic!("{windows:?}") };
+        assert_eq!((ramp.from, ramp.until, rest.until), (Nanos(0), Some(rest.from), None));
+        assert!(ramp.has(Nanos(5_290_000_000)) && rest.has(Nanos(5_310_000_000)), "{windows:?}");
+        assert!((ramp.seconds + rest.seconds - 0.999).abs() < 1e-9, "{windows:?}");
+        assert!(PhasesFindings::default().windows().is_empty());
     }
 }

@@ -13,6 +13,7 @@ mod recorded;
 mod segments;
 mod set;
 mod symbolised;
+mod windowed;
 
 pub use cached::CachedNames;
 pub use input::{Input, Losses, ThreadEntry};
@@ -22,5 +23,6 @@ pub use offsets::Offsets;
 pub use recorded::Recorded;
 pub use set::Recordings;
 pub use symbolised::RecordedNames;
+pub use windowed::{Window, Windowed};
 
 pub use carom_store::ThreadCounters;

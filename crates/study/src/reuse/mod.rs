@@ -39,8 +39,8 @@ pub use findings::*;
 pub use input::{Cache, Latencies, ReuseInput, ReuseOptions};
 pub use sizes::at;
 
-use crate::Study;
-use crate::recording::{Combine, Recordings};
+use crate::recording::{Combine, Recordings, Window, Windowed};
+use crate::{Study, StudyOfWindow};
 
 impl Study for ReuseOptions {
     type Findings = ReuseFindings;
@@ -54,6 +54,14 @@ impl Study for ReuseOptions {
         let combine = self.combine(recordings);
         let (input, mut names) = recordings.merged(combine);
         analyse(&input, &mut names, self)
+    }
+}
+
+impl StudyOfWindow for ReuseOptions {
+    fn study_window(&self, recordings: &mut Recordings<'_>, window: Window) -> ReuseFindings {
+        let combine = self.combine(recordings);
+        let (input, mut names) = recordings.merged(combine);
+        analyse(&Windowed::new(&input, window), &mut names, self)
     }
 }
 

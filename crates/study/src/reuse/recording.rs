@@ -6,7 +6,7 @@ use carom_base::{ReuseCell, ReuseEvent, ThreadId};
 use carom_store::{CacheInfo, CpuInfo};
 
 use super::{Cache, Latencies, ReuseInput, Unit};
-use crate::recording::{Merged, Recorded};
+use crate::recording::{Merged, Recorded, Windowed};
 
 /// A cache that processors of several cores have in common is shared; hardware threads of one core share it anyway.
 fn cache(info: &CacheInfo, cpus: &[CpuInfo]) -> Cache {
@@ -128,16 +128,62 @@ impl<I: ReuseInput + ?Sized> ReuseInput for Merged<'_, I> {
     }
 }
 
+impl<I: ReuseInput + ?Sized> ReuseInput for Windowed<'_, I> {
+    fn in_first_run(&self, thread: ThreadId) -> ThreadId {
+        self.input.in_first_run(thread)
+    }
+
+    fn caches(&self) -> Vec<Cache> {
+        self.input.caches()
+    }
+
+    fn unit(&self) -> Unit {
+        self.input.unit()
+    }
+
+    /// Not known: accesses are counted over the whole run.
+    fn accesses(&self, _: ThreadId) -> Option<u64> {
+        None
+    }
+
+    fn domain(&self, thread: ThreadId) -> u32 {
+        self.input.domain(thread)
+    }
+
+    fn period(&self) -> f64 {
+        self.input.period()
+    }
+
+    fn place_rate(&self) -> f64 {
+        self.input.place_rate()
+    }
+
+    fn latencies(&self) -> Option<Latencies> {
+        self.input.latencies()
+    }
+
+    /// Uses that began in the window, wherever they ended.
+    fn events(&self) -> Box<dyn Iterator<Item = ReuseEvent> + '_> {
+        Box::new(self.input.events().filter(|event| self.window.has(event.earlier.time)))
+    }
+
+    /// None: counts are those of the whole run.
+    fn cells(&self) -> Box<dyn Iterator<Item = ReuseCell> + '_> {
+        Box::new(std::iter::empty())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use carom_base::Cpu;
+    use carom_base::{Cpu, DistanceKind, Nanos};
     use carom_store::{
         EngineInfo, MachineInfo, Manifest, Recording, ReuseInfo, ThreadCounters, ThreadInfo, Writer,
     };
 
     use super::*;
-    use crate::recording::{Combine, Input};
-    use crate::reuse::testing::{Synthetic, reads};
+    use crate::recording::{Combine, Input, NoNames, Window};
+    use crate::reuse::testing::{Synthetic, reads, reuse};
+    use crate::reuse::{ReuseOptions, analyse};
 
     fn manifest() -> Manifest {
         let info = |level, kind: &str, bytes, cpus: &[u32]| CacheInfo {
@@ -207,5 +253,25 @@ mod tests {
         };
         assert_eq!(threads(Combine::Ranks), [(1, 7), (3, 8)]);
         assert_eq!(threads(Combine::Runs), [(1, 7), (1, 8)]);
+    }
+
+    /// What an event stands for is estimated in each window, from its own events: counts are of the whole run.
+    #[test]
+    fn windows_divide_uses_by_their_beginnings() {
+        let at = |ms: u64| {
+            let mut event = reuse(ms);
+            event.earlier.time = Nanos(ms * 1_000_000);
+            event
+        };
+        let input = Synthetic::new(1).events((0..300).map(at)).cells([reads(0, 5, 7)]);
+        let window = |from, until| Window { from: Nanos(from), until, seconds: 0.1 };
+        let parts = [window(0, Some(Nanos(100_000_000))), window(100_000_000, None)];
+        let parts = parts.map(|window| {
+            let found = analyse(&Windowed::new(&input, window), &mut NoNames, &ReuseOptions::default());
+            let time = found.curves.iter().find(|curve| curve.distance == DistanceKind::Time).unwrap();
+            let low = time.histogram.first().map(|bin| bin.low).unwrap();
+            (found.quality.uses, found.quality.exact_accesses, time.accesses, low >= 64)
+        });
+        assert_eq!(parts, [(100, 0, 100.0, false), (200, 0, 200.0, true)]);
     }
 }

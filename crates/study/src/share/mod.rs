@@ -53,8 +53,8 @@ pub use input::ShareInput;
 pub use periods::Periods;
 pub use primitive::Primitive;
 
-use crate::Study;
-use crate::recording::Recordings;
+use crate::recording::{Recordings, Window, Windowed};
+use crate::{Study, StudyOfWindow};
 
 /// Which threads bounce which cache lines.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,6 +70,14 @@ impl Study for ShareStudy {
         let mut found = analyse(&input, &mut names);
         check::add_checks(&mut found, &manifests, &mut names);
         found
+    }
+}
+
+impl StudyOfWindow for ShareStudy {
+    fn study_window(&self, recordings: &mut Recordings<'_>, window: Window) -> ShareFindings {
+        let combine = self.combine(recordings);
+        let (input, mut names) = recordings.merged(combine);
+        analyse(&Windowed::new(&input, window), &mut names)
     }
 }
 

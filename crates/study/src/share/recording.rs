@@ -4,7 +4,7 @@ use carom_base::{Cpu, Sample, SharingEvent, ThreadId};
 use carom_store::ProcessInfo;
 
 use super::{Periods, ShareInput};
-use crate::recording::{Input, Merged, Offsets, Recorded};
+use crate::recording::{Input, Merged, Offsets, Recorded, Windowed};
 
 /// The code of the warning of a process that was to be sampled by accesses, but whose code was not translated: its
 /// samples are by time.
@@ -71,6 +71,29 @@ impl<I: ShareInput + ?Sized> ShareInput for Merged<'_, I> {
     }
 }
 
+impl<I: ShareInput + ?Sized> ShareInput for Windowed<'_, I> {
+    fn core_of(&self, cpu: Cpu) -> Option<u32> {
+        self.input.core_of(cpu)
+    }
+
+    fn periods(&self, thread: ThreadId) -> Option<Periods> {
+        self.input.periods(thread)
+    }
+
+    fn transfer_ns(&self) -> Option<f64> {
+        self.input.transfer_ns()
+    }
+
+    /// An event is in the window that its later access is in.
+    fn events(&self) -> Box<dyn Iterator<Item = SharingEvent> + '_> {
+        Box::new(self.input.events().filter(|event| self.window.has(event.time)))
+    }
+
+    fn samples(&self) -> Box<dyn Iterator<Item = Sample> + '_> {
+        Box::new(self.input.samples().filter(|sample| self.window.has(sample.time)))
+    }
+}
+
 fn moved_event(mut event: SharingEvent, by: Offsets) -> SharingEvent {
     event.thread = by.thread(event.thread);
     event.cpu = by.cpu(event.cpu);
@@ -81,15 +104,15 @@ fn moved_event(mut event: SharingEvent, by: Offsets) -> SharingEvent {
 
 #[cfg(test)]
 mod tests {
-    use carom_base::{AccessKind, ProcessId, ThreadId};
+    use carom_base::{AccessKind, Nanos, ProcessId, ThreadId};
     use carom_store::{
         CpuInfo, EngineInfo, MachineInfo, Manifest, Recording, ThreadCounters, ThreadInfo, Warning, Writer,
     };
 
     use super::*;
-    use crate::recording::{Combine, NoNames};
-    use crate::share::analyse;
+    use crate::recording::{Combine, NoNames, Window};
     use crate::share::testing::{Event, Synthetic, TestSample};
+    use crate::share::{ShareFindings, analyse};
 
     fn merged<'a>(inputs: impl IntoIterator<Item = &'a Synthetic>) -> Merged<'a, Synthetic> {
         Merged::new(inputs, Combine::Ranks)
@@ -183,6 +206,41 @@ mod tests {
         let m = merged([&a, &b, &c, &d]);
         let found: Vec<_> = (0..5).map(|id| m.periods(ThreadId(id))).collect();
         assert_eq!(found, [periods(10), periods(10), None, None, periods(30)]);
+    }
+
+    /// 300 ms in three windows, in the second of which alone two threads share line 1; the last begins with an event of line 2.
+    #[test]
+    fn a_window_has_what_is_in_it_and_all_have_the_whole() {
+        let events = (0..40).map(|n| {
+            let (one, other) = (1 + n % 2, 2 - n % 2);
+            Event::new(one, other)
+                .earlier_at(64, 8)
+                .later(AccessKind::Load, 72, 8)
+                .at_ms(100 + 2 * u64::from(n))
+        });
+        let last = Event::new(1, 2).earlier_at(128, 8).later(AccessKind::Load, 128, 8).at_ms(200);
+        // Every third at the line, where anything is.
+        let samples = (0..300).map(|ms| {
+            let at = if ms % 3 == 0 && (100..200).contains(&ms) { 64 } else { 4096 + 64 * ms };
+            TestSample::new(1 + (ms % 2) as u32, AccessKind::Load, at, 8).step().at_ms(ms)
+        });
+        let input = Synthetic::new(3).every(10, 10).events(events).events([last]).samples(samples);
+        let at = |ms: u64| Nanos(ms * 1_000_000);
+        let ends = [Some(at(100)), Some(at(200)), None];
+        let windows = [0, 100, 200].map(at).into_iter().zip(ends);
+        let parts: Vec<_> = windows
+            .map(|(from, until)| Windowed::new(&input, Window { from, until, seconds: 0.1 }))
+            .map(|part| analyse(&part, &mut NoNames))
+            .collect();
+        let whole = analyse(&input, &mut NoNames);
+        let numbers = |found: &ShareFindings| (found.quality.events, found.quality.step, found.lines.len());
+        assert_eq!(parts.iter().map(numbers).collect::<Vec<_>>(), [(0, 100, 0), (40, 100, 1), (1, 100, 0)]);
+        assert_eq!(numbers(&whole), (41, 300, 1));
+        assert_eq!((parts[1].contended_share.value, whole.contended_share.value), (0.33, 0.11));
+        let volume = |found: &ShareFindings| found.threads.volume();
+        assert_eq!(parts.iter().map(volume).sum::<f64>(), volume(&whole));
+        // Of 30 events, at 10 in 0.1 s.
+        assert_eq!(parts[2].not_enough.and_then(|few| few.run_seconds), Some(3.0));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::Serialize;
 
 pub use crate::count::model::*;
+pub use crate::per_phase::model::*;
 pub use crate::phases::model::*;
 pub use crate::profile::model::*;
 pub use crate::reuse::model::*;
@@ -59,9 +60,13 @@ pub struct Report {
     /// How far apart the uses of data are, and what caches would miss. Present for the commands `reuse` and `profile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse: Option<Reuse>,
-    /// The phases of the run, by how its memory grows. Present for the command `phases`.
+    /// The phases of the run, by how its memory grows. Present for the command `phases`, and where `per_phase` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phases: Option<Phases>,
+    /// The answer in each phase of the run. Present for the commands `share` and `reuse` where memory was recorded with it
+    /// (`--per-phase`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_phase: Option<PhaseAnswers>,
     /// What a simulated machine's caches do with the program's accesses. Present for the commands `simulate` and `trace`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulate: Option<Simulation>,
@@ -88,6 +93,7 @@ impl Report {
             count: None,
             reuse: None,
             phases: None,
+            per_phase: None,
             simulate: None,
             widths: None,
         }
@@ -114,6 +120,7 @@ impl Report {
             section(&self.reuse),
             section(&self.share),
             section(&self.phases),
+            section(&self.per_phase),
             section(&self.simulate),
             section(&self.widths),
         ];

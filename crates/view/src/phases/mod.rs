@@ -101,7 +101,7 @@ impl Phases {
 }
 
 /// `1.2 s`, `35.0 ms`
-fn duration(seconds: f64) -> String {
+pub(crate) fn duration(seconds: f64) -> String {
     if seconds >= 1.0 || seconds <= 0.0 {
         words::seconds(seconds)
     } else {
@@ -154,11 +154,12 @@ impl Section for Phases {
         counters::print(page, self);
     }
 
-    fn measured(&self, _: &Report) -> Vec<Row> {
-        vec![(
-            "readings",
-            format!("{} of /proc, without carom in the program", words::thousands(self.readings)),
-        )]
+    fn measured(&self, report: &Report) -> Vec<Row> {
+        let carom = match report.command {
+            Command::Phases => "without carom in the program",
+            _ => "the memory of carom in the program included",
+        };
+        vec![("readings", format!("{} of /proc, {carom}", words::thousands(self.readings)))]
     }
 
     fn in_brief(&self, _: &Report) -> Vec<String> {

@@ -77,4 +77,4 @@ function phasesFacts() {
     fact("Most reserved", bytes(most((point) => point.reserved)), ""), fact("Readings", thousands(readings), "of /proc")];
 }
 
-questions.push({ name: "phases", title: "Phases", facts: phasesFacts, sections: () => [phasesSection(), ...(report.phases.counters.length > 0 && report.phases.phases.length > 0 ? [phaseCountersSection()] : [])], measured: (term) => term("Readings", `${thousands(report.phases.readings)} of /proc, without carom in the program`) });
+questions.push({ name: "phases", title: "Phases", facts: phasesFacts, sections: () => [phasesSection(), ...(report.phases.counters.length > 0 && report.phases.phases.length > 0 ? [phaseCountersSection()] : [])], measured: (term) => term("Readings", `${thousands(report.phases.readings)} of /proc, ${report.command === "phases" ? "without carom in the program" : "the memory of carom in the program included"}`) });

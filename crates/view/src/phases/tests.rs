@@ -11,6 +11,7 @@ fn with(counters: Vec<Counter>) -> Report {
     let (run, _) = sample::counted();
     let most = (300 << 20) as f64;
     let findings = PhasesFindings {
+        started: carom_base::Nanos(0),
         memory: Memory::Resident,
         trace: (0..1000_u64).map(|ms| (ms as f64 / 1e3, ms.min(300) << 20, 1 << 30)).collect(),
         phases: vec![

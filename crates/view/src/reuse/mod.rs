@@ -51,6 +51,10 @@ impl Section for Reuse {
         Some(finding::finding(self, report))
     }
 
+    fn summary(&self) -> Vec<String> {
+        text::summary(self)
+    }
+
     fn issues(&self) -> Vec<Issue<'_>> {
         issues::issues(self)
     }

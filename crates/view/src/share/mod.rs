@@ -111,6 +111,10 @@ impl Section for Share {
         Some(finding::finding(self, report))
     }
 
+    fn summary(&self) -> Vec<String> {
+        text::summary(self)
+    }
+
     fn issues(&self) -> Vec<Issue<'_>> {
         issues::issues(self)
     }

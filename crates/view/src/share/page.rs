@@ -33,7 +33,9 @@ pub fn without_cells(report: &Report) -> Report {
     let labels =
         |cells: &Cells| Cells { labels: cells.labels.clone(), unlisted: cells.unlisted, ..Cells::default() };
     let mut report = report.clone();
-    if let Some(Share { matrix, .. }) = &mut report.share {
+    let of_phases = report.per_phase.iter_mut().flat_map(|answers| &mut answers.0);
+    let of_phases = of_phases.filter_map(|answer| answer.share.as_mut());
+    for Share { matrix, .. } in report.share.iter_mut().chain(of_phases) {
         matrix.threads = labels(&matrix.threads);
         matrix.cores = labels(&matrix.cores);
         matrix.last_writer = Cells::default();

@@ -228,6 +228,7 @@ fn record_all(
                 Kind::Native(_) => "how long it takes without carom in it".into(),
             },
             time_memory: false,
+            memory: None,
             streams: Streams::Equal,
             targets: Vec::new(),
             series: Some(SeriesInfo { events: events.clone(), ..subject.info.clone() }),

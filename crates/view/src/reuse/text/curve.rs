@@ -102,7 +102,7 @@ impl Chart {
 }
 
 /// The ratio at the largest size that is not above this one.
-fn ratio(points: &[MissRatioPoint], bytes: u64) -> f64 {
+pub fn ratio(points: &[MissRatioPoint], bytes: u64) -> f64 {
     let above = points.partition_point(|point| point.bytes <= bytes);
     points.get(above.saturating_sub(1)).map_or(0.0, |point| point.ratio.0)
 }

@@ -11,7 +11,7 @@ use super::verdict;
 use crate::{
     model::{Reuse, ReuseBasis, ReuseCurve, ReuseDistance, ReuseScope, ReusedBy},
     text::{Options, page::Page},
-    words::ThreadNames,
+    words::{self, ThreadNames},
 };
 
 pub use trust::{in_brief, measured};
@@ -32,6 +32,22 @@ pub fn print(page: &mut Page, reuse: &Reuse, names: &ThreadNames, options: &Opti
     }
     pairs::print(page, reuse, names, options);
     sharing::print(page, reuse, names);
+}
+
+/// `misses: 12% at 32 KiB of private L1, 3.1% at 1 MiB of private L2`, by the curve of all threads.
+pub fn summary(reuse: &Reuse) -> Vec<String> {
+    let Some(curve) = main_curve(reuse, ReuseScope::All).filter(|_| reuse.not_enough.is_none()) else {
+        return Vec::new();
+    };
+    let mut sizes: Vec<u64> = reuse.caches.iter().map(|cache| cache.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let at = |bytes: u64| {
+        let ratio = words::percent(curve::ratio(&curve.miss_ratio, bytes));
+        format!("{ratio} at {}", verdict::cache(reuse, bytes))
+    };
+    let all: Vec<String> = sizes.into_iter().map(at).collect();
+    if all.is_empty() { Vec::new() } else { vec![format!("misses: {}", all.join(", "))] }
 }
 
 /// The curve from which miss ratios are read: an exact one before a modelled one.

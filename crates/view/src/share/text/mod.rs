@@ -49,6 +49,19 @@ pub fn class_of(finding: &SharingFinding, line: &Line) -> String {
     }
 }
 
+/// ``34% (±2)  false sharing  `stats` (app.c:12)`` of each finding.
+pub fn summary(share: &Share) -> Vec<String> {
+    let row = |finding: &SharingFinding| {
+        let line = share.lines.get(*finding.lines.first()?)?;
+        let part = words::percent_with_error(&finding.share_interval);
+        let declared = finding.object.declared.as_ref();
+        let at = declared.and_then(|frame| words::place(frame.file.as_deref(), frame.line));
+        let at = at.map_or_else(String::new, |at| format!(" ({at})"));
+        Some(format!("{part}  {}  `{}`{at}", class_of(finding, line), finding.object.name))
+    };
+    share.findings.iter().filter_map(row).collect()
+}
+
 /// How many findings are not printed.
 fn left_out(share: &Share, options: &Options) -> usize {
     share.findings.len().saturating_sub(options.lines)
