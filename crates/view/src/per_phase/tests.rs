@@ -54,8 +54,8 @@ fn each_phase_has_its_own_answer() {
     assert_eq!(busy.events, report.quality.events);
     let text = printed(&report, false);
     let (first, second) = text.split_once("2   500.0 ms to 999.0 ms: ").unwrap();
-    assert!(first.contains("1   0 s to 500.0 ms: No") && !first.contains("`stats`"), "{text}");
-    assert!(second.contains("false sharing  `stats`"), "{text}");
+    assert!(first.contains("1   0.00 s to 500.0 ms: No") && !first.contains("`stats`"), "{text}");
+    assert!(second.contains("false sharing `stats`"), "{text}");
     assert!(!text.contains("Contended data") && printed(&report, true).contains("Contended data"), "{text}");
 }
 
