@@ -21,7 +21,8 @@ SIDES = {
     "count": ["-r", "1", "-e", "time,user-time,system-time,peak-memory,minor-faults,major-faults,voluntary-switches,involuntary-switches,"
               "task-clock,migrations,alignment-faults,emulation-faults,read-calls,write-calls"],
 }
-ALLOWED = {"phases": 1.02, "count": 1.01}
+# `carom count` runs the program once more to begin with: what counts is how long a run takes.
+ALLOWED = {"phases": ("wall_s", 1.02), "count": ("program_wall_s", 1.01)}
 
 
 def measure(options):
@@ -57,11 +58,11 @@ def summarise(rows):
     for (name,), group in group_by(rows, "program").items():
         for side in SIDES:
             wall = ratios(group, side)
-            medians[side].append(stats.median(wall))
+            medians[side].append(stats.median(ratios(group, side, ALLOWED[side][0])))
             table.append([name, side, len(group), number(stats.median(row["native_wall_s"] for row in group), 2), told(wall),
                           told(ratios(group, side, "program_wall_s"))])
-    criteria = [Criterion(f"{side}: geometric mean of the medians at most {allowed}", number(stats.geometric_mean(medians[side])),
-                          stats.geometric_mean(medians[side]) <= allowed) for side, allowed in ALLOWED.items()]
+    criteria = [Criterion(f"{side}: geometric mean of the medians at most {allowed}{' for a run' if side == 'count' else ''}", number(stats.geometric_mean(medians[side])),
+                          stats.geometric_mean(medians[side]) <= allowed) for side, (_, allowed) in ALLOWED.items()]
     failed = [row for row in rows for side in ("native", *SIDES) if row[f"{side}_status"] != 0]
     criteria.append(Criterion("every run succeeded", f"{len(failed)} failed", not failed))
     heads = ["program", "command", "turns", "native s", "time by native", "of the program alone"]
