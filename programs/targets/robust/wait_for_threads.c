@@ -48,9 +48,10 @@ static void *work(void *argument)
     for (int round = 0; round < BARRIERS; round++)
         serial += pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD;
     pthread_rwlock_wrlock(&table);
-    pthread_rwlock_unlock(&table);
+    /* It is free: where one is waited for, the C library's loop leads back to the function's begin, which is noted again. */
     pthread_spin_lock(&spin);
     pthread_spin_unlock(&spin);
+    pthread_rwlock_unlock(&table);
     /* No event: another thread has it. */
     errno = 7;
     check(pthread_mutex_trylock(&held) == EBUSY && errno == 7, "trylock");
