@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Our statistics on random data, against SciPy's and statsmodels'.
+"""Our statistics on random data, against SciPy's and statsmodels', and against R's.
 
-The data sets are drawn anew, with a seed of the day; fixtures/statistics has what the tests compare with. SciPy is not among what
-scripts/setup installs: python3 -m venv v && v/bin/pip install scipy statsmodels, and CAROM_SCIPY=v/bin/python.
+The data sets are drawn anew, with a seed of the day; fixtures/statistics has what the tests compare with. Neither is among what
+scripts/setup installs: python3 -m venv v && v/bin/pip install scipy statsmodels, and CAROM_SCIPY=v/bin/python; apt-get install
+r-base-core r-cran-jsonlite.
 """
 
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +20,8 @@ from lib.campaign import Criterion, Summary
 from lib.paths import REPOSITORY
 from lib.table import group_by, markdown
 
+HERE = Path(__file__).resolve().parent
+SCIPY, R = "SciPy", "R"
 RELATIVE = 1e-9
 FAMILIES = [1, 2, 5, 11, 20, 40, 100]
 
@@ -45,25 +49,42 @@ def measure(options):
     all_p = [each["welch"] for each in sets]
     families = [make_comparisons.family(all_p[:size]) for size in FAMILIES if size <= len(all_p)]
     points = [make_fits.points(number) for number in range(options.runs)]
-    answers = ours([{key: each[key] for key in ("before", "after")} for each in sets]
-                   + [{"p": each["p"]} for each in families]
-                   + [{key: each[key] for key in ("x", "y", "at")} for each in points])
+    data = ([{key: each[key] for key in ("before", "after")} for each in sets]
+            + [{"p": each["p"]} for each in families]
+            + [{key: each[key] for key in ("x", "y", "at")} for each in points])
+    answers = ours(data)
     for each, answer in zip(sets, answers):
         for statistic in ("t", "degrees", "welch", "u", "mann_whitney", "ratio", "hedges"):
-            yield row(statistic, each[statistic], answer[statistic])
+            yield row(SCIPY, statistic, each[statistic], answer[statistic])
     for each, answer in zip(families, answers[len(sets):]):
         for statistic in ("holm", "benjamini_hochberg"):
-            yield row(statistic, each[statistic], answer[statistic])
+            yield row(SCIPY, statistic, each[statistic], answer[statistic])
     for each, answer in zip(points, answers[len(sets) + len(families):]):
         for known in each["fits"]:
             found = answer[known["model"]]
             polished = polish(known["model"], each, known)
             for statistic in ("coefficients", "r_squared", "p", "interval"):
-                yield row(f"fit {statistic}", polished[statistic], found[statistic], known["model"])
+                yield row(SCIPY, f"fit {statistic}", polished[statistic], found[statistic], known["model"])
+    yield from against_r(data, answers)
+
+
+def against_r(data, answers):
+    """Rows of all that R says of the same data."""
+    if not shutil.which("Rscript"):
+        print("R is left out: there is no Rscript", file=sys.stderr)
+        return
+    for each, reference, found in zip(data, answered(["Rscript", HERE / "reference.R"], data), answers):
+        for key, known in reference.items():
+            if isinstance(known, dict):
+                polished = polish(key, each, known)
+                for statistic in known:
+                    yield row(R, f"fit {statistic}", polished[statistic], found[key][statistic], key)
+            else:
+                yield row(R, key, known, found[key])
 
 
 def polish(model, each, known):
-    """SciPy's search for the least squares of a curve ends some 8 digits before the minimum: Gauss and Newton's steps in extended
+    """SciPy's and R's searches for the least squares of a curve end some 8 digits before the minimum: Gauss and Newton's steps in extended
     precision go on from there, and what follows from the coefficients is computed anew."""
     if model not in ("power", "exponential"):
         return known
@@ -92,13 +113,17 @@ def polish(model, each, known):
 
 def ours(data):
     """What the crate says of each."""
-    example = ["cargo", "run", "--release", "--quiet", "-p", "carom-study-stats", "--example", "statistics"]
+    return answered(["cargo", "run", "--release", "--quiet", "-p", "carom-study-stats", "--example", "statistics"], data)
+
+
+def answered(command, data):
+    """A line of JSON in, a line of JSON out."""
     lines = "".join(json.dumps(each) + "\n" for each in data)
-    done = subprocess.run(example, cwd=REPOSITORY, check=True, capture_output=True, text=True, input=lines)
+    done = subprocess.run(command, cwd=REPOSITORY, check=True, stdout=subprocess.PIPE, text=True, input=lines)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def row(statistic, reference, found, model=""):
+def row(by, statistic, reference, found, model=""):
     reference, found = (value if isinstance(value, list) else [value] for value in (reference, found))
     if reference == [None] or found == [None]:
         off = 0.0 if reference == found else float("inf")
@@ -106,19 +131,20 @@ def row(statistic, reference, found, model=""):
         # Two ends of an interval, or two coefficients, are of one size.
         size = max(abs(value) for value in reference)
         off = max(abs(a - b) for a, b in zip(found, reference)) / size if size > 0 else max(map(abs, found))
-    return {"statistic": statistic, "model": model, "off": off, "reference": " ".join(map(str, reference)),
+    return {"by": by, "statistic": statistic, "model": model, "off": off, "reference": " ".join(map(str, reference)),
             "found": " ".join(map(str, found))}
 
 
 def summarise(rows):
     table = []
-    for (statistic,), group in group_by(rows, "statistic").items():
+    for (by, statistic), group in group_by(rows, "by", "statistic").items():
         off = [float(row["off"]) for row in group]
-        table.append([statistic, len(off), f"{max(off):.1e}", sum(value > RELATIVE for value in off)])
+        table.append([by, statistic, len(off), f"{max(off):.1e}", sum(value > RELATIVE for value in off)])
     worst = max(float(row["off"]) for row in rows)
-    explained = "The largest relative difference of each statistic; of several numbers, relative to the largest. Fits of curves: SciPy's, \
-polished in extended precision."
-    return Summary(body=[markdown(["statistic", "values", "largest difference", f"above {RELATIVE:g}"], table), explained],
+    explained = "The largest relative difference of each statistic; of several numbers, relative to the largest. Fits of curves: \
+theirs, polished in extended precision. R's exact test of ranks knows no ties; it has neither the interval of a ratio nor Hedges' measure, nor \
+intervals for curves."
+    return Summary(body=[markdown(["by", "statistic", "values", "largest difference", f"above {RELATIVE:g}"], table), explained],
                    criteria=[Criterion(f"all differences at most {RELATIVE:g}", f"{worst:.1e}", worst <= RELATIVE)])
 
 
@@ -128,5 +154,5 @@ def arguments(parser):
 
 if __name__ == "__main__":
     use_scipy()
-    campaign.main(__file__, "1. Statistics against SciPy", "carom count --vs", measure, summarise, quick_runs=50, runs=500,
+    campaign.main(__file__, "1. Statistics against SciPy and R", "carom count --vs", measure, summarise, quick_runs=50, runs=500,
                   arguments=arguments)
