@@ -19,8 +19,8 @@ def ticks(low, high, wanted=5):
     return [round(low + step * index, 12) for index in range(math.ceil((high - low) / step - 1e-9) + 1)]
 
 
-def plot(title, x_label, y_label, series):
-    """A plot as text. `series`: {name: [(x, y), ...]}; lines through the points, y from 0."""
+def plot(title, x_label, y_label, series, dots=True):
+    """A plot as text. `series`: {name: [(x, y), ...]}; lines through the points, y from 0. `dots`: whether each point is marked."""
     points = [point for line in series.values() for point in line]
     xs = ticks(0, max(x for x, _ in points))
     ys = ticks(0, max(y for _, y in points) or 1)
@@ -45,7 +45,7 @@ def plot(title, x_label, y_label, series):
         colour = COLOURS[index % len(COLOURS)]
         path_data = "M" + "L".join("{:.1f} {:.1f}".format(*at(*point)) for point in line)
         out.append(f'<path d="{path_data}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
-        out += ['<circle cx="{:.1f}" cy="{:.1f}" r="2.6" fill="{}"/>'.format(*at(*point), colour) for point in line]
+        out += [] if not dots else ['<circle cx="{:.1f}" cy="{:.1f}" r="2.6" fill="{}"/>'.format(*at(*point), colour) for point in line]
         out.append(text(LEFT + 10, TOP + 10 + 14 * index, name, "start", colour=colour))
     out.append("</svg>")
     return "\n".join(out) + "\n"

@@ -81,7 +81,8 @@ fn reports_keep_to_the_schema() {
 
 #[test]
 fn answers_by_phase_keep_to_the_schema() {
-    let phase = Phase { start_s: 0.0, end_s: 0.5, first_bytes: 0.0, slope_bytes_per_s: 2e6 };
+    let phase =
+        Phase { start_s: 0.0, end_s: 0.5, first_bytes: 0.0, slope_bytes_per_s: 2e6, deviation_bytes: 0.0 };
     let found =
         PhasesFindings { phases: vec![phase, phase], trace: vec![(0.0, 1, 2)], ..PhasesFindings::default() };
     let (run, findings) = sample::two();

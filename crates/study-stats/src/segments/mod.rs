@@ -20,6 +20,8 @@ pub struct Segment {
     pub first: f64,
     /// How fast the line rises.
     pub slope: f64,
+    /// The root of the mean squared distance of its points from the line.
+    pub deviation: f64,
 }
 
 /// How many segments.
@@ -33,6 +35,9 @@ pub enum Number {
 
 /// Places at which long signals are divided at first.
 const PLACES: usize = 500;
+
+/// At least so many points count as independent: a curve that bends smoothly hardly crosses its line, but is no noise.
+const FEW_PLACES: usize = 50;
 
 /// Deviations below this part of the signal's range are none, in the mean: the steps in which memory is taken are no phases.
 const IRRELEVANT: f64 = 0.02;
@@ -56,10 +61,9 @@ pub fn segments(t: &[f64], y: &[f64], shortest: usize, number: Number) -> Vec<Se
     };
     let ends = match number {
         Number::Exactly(_) => refined(most),
-        Number::AtMost(_) => supported(&sums, range(y), (1..=most).map(refined)),
+        Number::AtMost(_) => supported(&sums, t, y, (1..=most).map(refined).collect()),
     };
-    let begins = [0].into_iter().chain(ends.iter().copied());
-    begins.zip(&ends).map(|(begin, &end)| sums.line(begin, end)).collect()
+    parts(&ends).map(|(begin, end)| sums.line(begin, end)).collect()
 }
 
 fn range(y: &[f64]) -> f64 {
@@ -123,20 +127,40 @@ impl Divided {
     }
 }
 
-/// The division with the least criterion.
-fn supported(sums: &Sums, range: f64, divisions: impl Iterator<Item = Vec<usize>>) -> Vec<usize> {
+/// The division with the least criterion. `divisions` begins with one segment and ends with the most.
+fn supported(sums: &Sums, t: &[f64], y: &[f64], divisions: Vec<Vec<usize>>) -> Vec<usize> {
     let n = sums.points() as f64;
-    // Neighbouring points are alike: no more of them are taken to be independent than there are places.
-    let independent = n.min(PLACES as f64);
-    let floor = n * (IRRELEVANT * range).powi(2);
+    let finest = divisions.last().map_or(0, |ends| crossings(sums, t, y, ends));
+    // Neighbouring points are alike. Independent ones cross their line every other time or less often; no more are taken to be
+    // independent than there are places.
+    let independent = (2.0 * finest as f64).clamp(FEW_PLACES as f64, PLACES as f64).min(n);
+    let floor = n * (IRRELEVANT * range(y)).powi(2);
     let criterion = |ends: &Vec<usize>| {
-        let begins = [0].into_iter().chain(ends.iter().copied());
-        let squares: f64 = begins.zip(ends).map(|(begin, &end)| sums.squares(begin, end)).sum();
+        let squares: f64 = parts(ends).map(|(begin, end)| sums.squares(begin, end)).sum();
         // A slope, a height and a boundary each.
         let parameters = 3.0 * ends.len() as f64;
         independent * (squares.max(floor).max(f64::MIN_POSITIVE) / n).ln() + parameters * independent.ln()
     };
-    divisions.min_by(|a, b| criterion(a).total_cmp(&criterion(b))).unwrap_or_default()
+    divisions.into_iter().min_by(|a, b| criterion(a).total_cmp(&criterion(b))).unwrap_or_default()
+}
+
+/// Begins and ends of the segments that end there.
+fn parts(ends: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+    [0].into_iter().chain(ends.iter().copied()).zip(ends.iter().copied())
+}
+
+/// How often the signal crosses the lines of a division, by more than half its usual distance from them. Memory that is taken and
+/// given back in turns crosses them twice each turn, however often it is read.
+fn crossings(sums: &Sums, t: &[f64], y: &[f64], ends: &[usize]) -> usize {
+    let squares: f64 = parts(ends).map(|(begin, end)| sums.squares(begin, end)).sum();
+    let clear = (squares / sums.points() as f64).sqrt() / 2.0;
+    let of = |(begin, end): (usize, usize)| {
+        let line = sums.line(begin, end);
+        let away = (begin..end).map(|at| y[at] - line.first - line.slope * (t[at] - t[begin]));
+        let sides: Vec<bool> = away.filter(|away| away.abs() > clear).map(|away| away > 0.0).collect();
+        sides.windows(2).filter(|pair| pair[0] != pair[1]).count()
+    };
+    parts(ends).map(of).sum()
 }
 
 /// Moves each boundary to where the squares of the two segments beside it are least, as far as the places beside it.

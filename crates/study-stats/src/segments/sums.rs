@@ -53,6 +53,7 @@ impl Sums {
         let ([t, y], [tt, ty, _]) = self.moments(begin, end);
         let slope = if tt > 0.0 { ty / tt } else { 0.0 };
         let first = self.middle.1 + y + slope * (self.t[begin] - self.middle.0 - t);
-        Segment { begin, end, first, slope }
+        let deviation = (self.squares(begin, end) / (end - begin) as f64).sqrt();
+        Segment { begin, end, first, slope, deviation }
     }
 }

@@ -101,3 +101,23 @@ fn long_signals_are_divided_as_short_ones() {
         assert!((ours - known).abs() < 1e-4, "{begins:?}");
     }
 }
+
+/// A program that takes memory and gives it back in each of its steps: LULESH does, 38 times in 7 seconds.
+#[test]
+fn what_swings_is_one_segment() {
+    for (teeth, depth) in [(38, 0.8), (20, 0.5), (100, 1.0)] {
+        let mut random = Random::new(teeth);
+        let (t, y): (Vec<f64>, Vec<f64>) = (0..6_900)
+            .scan(0.0, |step, index| {
+                // No step is as long as the last.
+                *step += (0.8 + 0.4 * random.fraction()) * teeth as f64 / 6_500.0;
+                let t = f64::from(index) / 1_000.0;
+                Some((t, if index < 400 { t / 0.4 } else { 1.0 + depth * f64::fract(*step) }))
+            })
+            .unzip();
+        let found = segments(&t, &y, 138, Number::AtMost(8));
+        assert_eq!(found.len(), 2, "{teeth} of {depth}: {found:?}");
+        // A step that begins where the ramp ends may look like more of it.
+        assert!(found[0].end.abs_diff(400) <= 6_500 / teeth as usize, "{found:?}");
+    }
+}

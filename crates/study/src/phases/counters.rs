@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     fn phase(start_s: f64, end_s: f64) -> Phase {
-        Phase { start_s, end_s, first_bytes: 0.0, slope_bytes_per_s: 0.0 }
+        Phase { start_s, end_s, first_bytes: 0.0, slope_bytes_per_s: 0.0, deviation_bytes: 0.0 }
     }
 
     #[test]

@@ -58,6 +58,8 @@ pub struct Phase {
     pub first_bytes: f64,
     /// How fast it grows, in bytes per second.
     pub slope_bytes_per_s: f64,
+    /// How far from the line memory is: the root of the mean square, in bytes.
+    pub deviation_bytes: f64,
 }
 
 impl Phase {
@@ -129,6 +131,7 @@ impl PhasesStudy {
                 end_s: at(segment.end),
                 first_bytes: segment.first,
                 slope_bytes_per_s: segment.slope,
+                deviation_bytes: segment.deviation,
             })
             .collect();
         PhasesFindings { started: Nanos(start), memory: self.memory, trace, phases, counters: Vec::new() }

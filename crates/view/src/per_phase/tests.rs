@@ -9,8 +9,13 @@ use crate::{RunInfo, csv, model::Report, phases, reuse, sample, share, text, web
 
 /// Half a second of growth, half a second of rest.
 fn of_phases(run: &RunInfo) -> Report {
-    let phase =
-        |start_s, end_s, slope_bytes_per_s| Phase { start_s, end_s, first_bytes: 0.0, slope_bytes_per_s };
+    let phase = |start_s, end_s, slope_bytes_per_s| Phase {
+        start_s,
+        end_s,
+        first_bytes: 0.0,
+        slope_bytes_per_s,
+        deviation_bytes: 0.0,
+    };
     let findings = PhasesFindings {
         started: Nanos(0),
         memory: Memory::Resident,

@@ -28,6 +28,9 @@ const POINTS: usize = 2000;
 /// A phase in which memory changes by less than this part of the most there is, is one without a change.
 const STEADY: f64 = 0.02;
 
+/// Memory that is further than this part of the most from its line swings.
+const SWINGS: f64 = 0.1;
+
 const COLUMN: usize = 14;
 
 /// The report of one recording.
@@ -60,6 +63,7 @@ fn phase(found: &phases::Phase) -> Phase {
         slope_bytes_per_s: Real(found.slope_bytes_per_s),
         first_bytes: Real(found.first_bytes),
         last_bytes: Real(found.last_bytes()),
+        deviation_bytes: Real(found.deviation_bytes),
     }
 }
 
@@ -86,8 +90,17 @@ impl Phases {
         self.trace.iter().map(|point| self.value(point)).max().unwrap_or_default()
     }
 
-    /// `grows to 512 MiB (1.4 GiB/s)`
+    /// `grows to 512 MiB (1.4 GiB/s)`, `stays near 121 MiB and swings by 32 MiB`
     fn told(&self, phase: &Phase) -> String {
+        let deviation = phase.deviation_bytes.0;
+        if deviation < SWINGS * self.most() as f64 {
+            return self.trend(phase);
+        }
+        format!("{} and swings by {}", self.trend(phase), words::approximate_size(deviation))
+    }
+
+    /// `grows to 512 MiB (1.4 GiB/s)`
+    fn trend(&self, phase: &Phase) -> String {
         let (first, last) = (phase.first_bytes.0.max(0.0), phase.last_bytes.0.max(0.0));
         let speed = words::approximate_size(phase.slope_bytes_per_s.0.abs());
         match last - first {
@@ -168,10 +181,17 @@ impl Section for Phases {
 
     fn tables(&self, _: &Report, _: &ThreadNames) -> Vec<Row> {
         let mut phases = Table::default();
-        phases.header(&["start_s", "end_s", "slope_bytes_per_s", "first_bytes", "last_bytes"]);
+        phases.header(&[
+            "start_s",
+            "end_s",
+            "slope_bytes_per_s",
+            "first_bytes",
+            "last_bytes",
+            "deviation_bytes",
+        ]);
         for phase in &self.phases {
             phases.number(phase.start_s).number(phase.end_s).number(phase.slope_bytes_per_s);
-            phases.number(phase.first_bytes).number(phase.last_bytes).end();
+            phases.number(phase.first_bytes).number(phase.last_bytes).number(phase.deviation_bytes).end();
         }
         let mut trace = Table::default();
         trace.header(&["at_s", "resident", "reserved"]);

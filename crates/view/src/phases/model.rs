@@ -76,6 +76,8 @@ pub struct Phase {
     pub first_bytes: Real,
     /// Memory at the end.
     pub last_bytes: Real,
+    /// How far from the line memory is: the root of the mean square.
+    pub deviation_bytes: Real,
 }
 
 /// Memory at one moment.

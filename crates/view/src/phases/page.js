@@ -26,9 +26,9 @@ function phasesSection() {
       svg("line", { x1: x(phase.start_s), y1: y(Math.max(0, phase.first_bytes)), x2: x(phase.end_s), y2: y(Math.max(0, phase.last_bytes)), stroke: "currentColor", "stroke-dasharray": "5 3" }),
       svg("text", { x: (x(phase.start_s) + x(phase.end_s)) / 2, y: PLOT.top - 8, "text-anchor": "middle" }, String(index + 1)));
   });
-  const heads = ["Phase", "From", "To", "Duration", "Memory at first", "At last", "Growth per second"];
+  const heads = ["Phase", "From", "To", "Duration", "Memory at first", "At last", "Growth per second", "Swings by"];
   const row = (phase, index) => titled(el("tr", {}, [String(index + 1), moment(phase.start_s), moment(phase.end_s), moment(phase.end_s - phase.start_s),
-    bytes(phase.first_bytes), bytes(phase.last_bytes), `${phase.slope_bytes_per_s < 0 ? "-" : ""}${bytes(Math.abs(phase.slope_bytes_per_s))}`].map((content) => el("td", {}, content))), heads);
+    bytes(phase.first_bytes), bytes(phase.last_bytes), `${phase.slope_bytes_per_s < 0 ? "-" : ""}${bytes(Math.abs(phase.slope_bytes_per_s))}`, bytes(phase.deviation_bytes)].map((content) => el("td", {}, content))), heads);
   return el("section", { "aria-label": "Phases" }, el("div", { class: "head" }, el("h2", {}, `Phases of ${memory} memory`)),
     el("figure", { class: "card plot" }, svg("svg", { class: "chart", viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, role: "img", "aria-label": "memory over time" }, ...axis.flat(), ...times, ...parts)),
     el("div", { class: "card scroll" }, el("table", { class: "stacked dense" }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, phases.map(row)))));

@@ -15,8 +15,20 @@ fn with(counters: Vec<Counter>) -> Report {
         memory: Memory::Resident,
         trace: (0..1000_u64).map(|ms| (ms as f64 / 1e3, ms.min(300) << 20, 1 << 30)).collect(),
         phases: vec![
-            Phase { start_s: 0.0, end_s: 0.3, first_bytes: 0.0, slope_bytes_per_s: most / 0.3 },
-            Phase { start_s: 0.3, end_s: 0.999, first_bytes: most, slope_bytes_per_s: 0.0 },
+            Phase {
+                start_s: 0.0,
+                end_s: 0.3,
+                first_bytes: 0.0,
+                slope_bytes_per_s: most / 0.3,
+                deviation_bytes: 0.0,
+            },
+            Phase {
+                start_s: 0.3,
+                end_s: 0.999,
+                first_bytes: most,
+                slope_bytes_per_s: 0.0,
+                deviation_bytes: 0.0,
+            },
         ],
         counters,
     };
@@ -28,6 +40,24 @@ fn what_each_phase_does_comes_first() {
     assert_eq!(
         recorded().verdict,
         "Resident memory has 2 phases: for 300.0 ms it grows to 300 MiB (1000 MiB/s), for 699.0 ms it stays near 300 MiB."
+    );
+}
+
+#[test]
+fn memory_that_swings_is_told_so() {
+    let (run, _) = sample::counted();
+    let trace = (0..1000_u64).map(|ms| (ms as f64 / 1e3, (60 + 80 * (ms / 50 % 2)) << 20, 1 << 30)).collect();
+    let phase = Phase {
+        start_s: 0.0,
+        end_s: 0.999,
+        first_bytes: (100 << 20) as f64,
+        slope_bytes_per_s: 0.0,
+        deviation_bytes: (40 << 20) as f64,
+    };
+    let findings = PhasesFindings { trace, phases: vec![phase], ..PhasesFindings::default() };
+    assert_eq!(
+        super::report(&run, &findings).verdict,
+        "Resident memory has 1 phase: for 999.0 ms it stays near 100 MiB and swings by 40 MiB."
     );
 }
 
