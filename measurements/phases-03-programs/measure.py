@@ -90,7 +90,7 @@ def summarise(rows):
         known, length = group[0]["known_s"], group[-1]["end_s"]
         if known is not None:
             nearest = min((row["start_s"] for row in group[1:]), key=lambda start: abs(start - known), default=0.0)
-            criteria.append(Criterion(f"{name}: a phase begins within {NEAR:.0%} of the run of {known:.2f} s, where it begins to compute",
+            criteria.append(Criterion(f"{name}: a phase begins where it begins to compute, {known:.2f} s, within {NEAR:.0%} of the run",
                                       f"{nearest:.2f} s of {length:.2f} s", abs(nearest - known) <= NEAR * length))
     return Summary(body=body, criteria=criteria, pictures=pictures)
 
