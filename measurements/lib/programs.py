@@ -1,6 +1,6 @@
 """The programs whose overhead and output are measured, each with fixed input and arguments.
 
-Sized for 2 to 6 seconds on a two-core virtual machine. `quick` divides the size by ten.
+Sized for 2 to 6 seconds on a two-core virtual machine; `part` divides that.
 """
 
 import hashlib
@@ -96,9 +96,8 @@ def digest(paths):
     return whole.hexdigest()[:16]
 
 
-def programs(quick=False):
+def programs(part=1):
     """All of them; makes their inputs where missing."""
-    part = 10 if quick else 1
     stencil = compile_c(REPOSITORY / "programs" / "targets" / "stencil.c", "stencil", "-fopenmp")
 
     def text(mib):
@@ -132,9 +131,14 @@ def programs(quick=False):
     ]
 
 
-def selected(options, more=(), quick=False):
-    """The programs that `--only` names, or all: these and `more`. `quick`: also where the whole campaign is not."""
-    everything = [*programs(quick or options.quick), *more]
+# What a short look divides sizes by.
+QUICK_PART = 10
+
+
+def selected(options, more=lambda part: [], part=1):
+    """The programs that `--only` names, or all: these and those of `more(part)`."""
+    part = QUICK_PART if options.quick else part
+    everything = [*programs(part), *more(part)]
     return [program for program in everything if not options.only or program.name.split()[0] in options.only]
 
 

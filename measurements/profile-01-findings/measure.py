@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib import campaign, carom, stats
 from lib.campaign import Criterion, Summary
 from lib.paths import WORKLOADS, scratch
-from lib.programs import Program, programs
+from lib.programs import QUICK_PART, Program, programs
 from lib.table import group_by, markdown, number
 
 ALONE = ["share", "reuse", "count"]
@@ -32,7 +32,7 @@ def measure(options):
         Program("hash-table", [WORKLOADS, "hash-table", "--threads", 2, "--iterations", 30_000_000 // part]),
         Program("linked-list", [WORKLOADS, "linked-list", "--threads", 2, "--iterations", 20_000_000 // part]),
         Program("matmul", [WORKLOADS, "matmul", "--variant", "naive", "--size", 512, "--repeat", max(1, 8 // part)]),
-        *(program for program in programs(options.quick) if program.name in ORDINARY),
+        *(program for program in programs(QUICK_PART if options.quick else 1) if program.name in ORDINARY),
     ]
     for program in chosen:
         # Once unmeasured: the input and the program are in the page cache for every command.

@@ -38,7 +38,7 @@ MEMORY_ALLOWED, MEMORY_ALWAYS_ALLOWED_MIB = 1.3, 64
 
 
 def measure(options):
-    for program in selected(options, more_programs(options.quick)):
+    for program in selected(options, more_programs):
         # Once unmeasured: the input and the program are in the page cache for everybody.
         program.run([])
         for turn in range(options.runs):

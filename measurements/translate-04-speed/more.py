@@ -19,9 +19,8 @@ print "$_ $count{$_}\n" for (sort { $count{$b} <=> $count{$a} || $a cmp $b } key
 """
 
 
-def more_programs(quick=False):
+def more_programs(part=1):
     """They run in one thread, but for LULESH."""
-    part = 10 if quick else 1
     text = inputs.text(max(1, 96 // part))
     sort = compile_c(HERE / "throw_and_sort.cpp", "throw_and_sort", compiler="c++")
     perl = inputs.script("words.pl", PERL)
