@@ -7,13 +7,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib import campaign, carom, inputs, stats
 from lib.campaign import Criterion, Summary
-from lib.paths import REPOSITORY, compile_c
+from lib.paths import REPOSITORY, WORKLOADS, compile_c
 from lib.programs import Program
 from lib.table import group_by, markdown, number
 
 SIDES = {
     "count": ("count", []),
-    "sample 100K": ("share", ["--engine", "translate", "--period", "100000"]),
+    "share": ("share", []),
 }
 WITHIN = 0.10
 
@@ -27,10 +27,16 @@ def programs(quick):
     def stencil_with(threads):
         return Program("stencil (OpenMP)", [stencil, 1024, 2400 // part], env={"OMP_NUM_THREADS": str(threads)})
 
+    def table_with(threads, *options):
+        name = " ".join(["hash-table", *(option.removeprefix("--") for option in options)])
+        return Program(name, [WORKLOADS, "hash-table", "--threads", threads, "--iterations", 24_000_000 // part // threads, *options])
+
     return [[Program("pigz", ["/usr/bin/pigz", f"-p{threads}", "-n", "-c", text]) for threads in (1, 2)],
             [Program("zstd", ["/usr/bin/zstd", "-q", "-f", f"-T{threads}", "-9", text, "-o", "out.zst"]) for threads in (1, 2)],
             [Program("lbzip2", ["/usr/bin/lbzip2", f"-n{threads}", "-k", "-c", text]) for threads in (1, 2)],
-            [stencil_with(threads) for threads in (1, 2)]]
+            [stencil_with(threads) for threads in (1, 2)],
+            [table_with(threads, "--padded") for threads in (1, 2)],
+            [table_with(threads) for threads in (1, 2)]]
 
 
 def measure(options):
