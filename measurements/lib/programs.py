@@ -28,11 +28,11 @@ class Program:
     env: dict = field(default_factory=dict)
     in_development: bool = True
 
-    def run(self, prefix, timeout_s=TIMEOUT_S):
-        """Runs it in a fresh folder; returns its Usage and a digest of all that it put out."""
+    def run(self, prefix, timeout_s=TIMEOUT_S, alone=False):
+        """Runs it in a fresh folder; returns its Usage and a digest of all that it put out. `alone`: as of `usage.Running`."""
         folder = fresh("run")
         with open(folder / "stdout", "wb") as stdout:
-            used = usage.run(prefix, self.argv, timeout_s, cwd=folder, env=self.env, stdout=stdout)
+            used = usage.run(prefix, self.argv, timeout_s, cwd=folder, env=self.env, stdout=stdout, alone=alone)
         return used, digest([folder / name for name in ("stdout", *self.writes)])
 
 
@@ -54,9 +54,9 @@ class Redis:
         return subprocess.run(["redis-cli", "-p", str(self.port), *words], capture_output=True, text=True,
                               timeout=60, check=False).stdout.strip()
 
-    def run(self, prefix, timeout_s=TIMEOUT_S):
+    def run(self, prefix, timeout_s=TIMEOUT_S, alone=False):
         folder = fresh("run")
-        server = usage.Running(prefix, self.argv, cwd=folder, stdout=subprocess.DEVNULL)
+        server = usage.Running(prefix, self.argv, cwd=folder, stdout=subprocess.DEVNULL, alone=alone)
         wall, found = float("nan"), "no answer"
         try:
             deadline = time.monotonic() + SERVER_START_S

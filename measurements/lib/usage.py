@@ -48,11 +48,14 @@ def helper():
 
 
 class Running:
-    """A started command: `prefix` (empty, or carom with its options), then `argv`."""
+    """A started command: `prefix` (empty, or carom with its options), then `argv`. `alone`: without the helper, which carom would
+    profile, too, so that a person's time is told; `program_*` are then of the whole command, and `program_mib` of its largest process."""
 
-    def __init__(self, prefix, argv, cwd=None, env=None, stdout=None, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL):
+    def __init__(self, prefix, argv, cwd=None, env=None, stdout=None, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, alone=False):
         self.report = scratch("usage") / f"{os.getpid()}-{time.monotonic_ns()}"
-        command = [*map(str, prefix), str(helper()), str(self.report), *map(str, argv)]
+        beside = [] if alone else [str(helper()), str(self.report)]
+        command = [*map(str, prefix), *beside, *map(str, argv)]
+        self.alone = alone
         self.begin = time.monotonic()
         # A session of its own, so that a hung command can be ended with all its children.
         self.process = subprocess.Popen(command, cwd=cwd, env={**os.environ, **(env or {})}, stdin=stdin,
@@ -86,6 +89,9 @@ class Running:
         self.process.returncode = os.waitstatus_to_exitcode(status)
         self.done.set()
         self.poll.join()
+        cpu = total.ru_utime + total.ru_stime
+        if self.alone:
+            return Usage(wall, cpu, wall, cpu, total.ru_maxrss / 1024, self.host_kib / 1024, self.process.returncode, timed_out)
         try:
             fields = self.report.read_text(encoding="utf-8").split()
             self.report.unlink()
@@ -94,7 +100,7 @@ class Running:
         program_wall, user, system, peak_kib = map(float, fields[:4])
         return Usage(
             wall_s=wall,
-            cpu_s=total.ru_utime + total.ru_stime,
+            cpu_s=cpu,
             program_wall_s=program_wall,
             program_cpu_s=user + system,
             program_mib=peak_kib / 1024,

@@ -54,12 +54,12 @@ def measure(options):
 
 def run(program, side):
     if side == "native":
-        used, _ = program.run([])
+        used, _ = program.run([], alone=True)
         return columns(used, side) | {"native_cpu_s": used.program_cpu_s}
     out = scratch("profiles") / "defaults.json"
     out.unlink(missing_ok=True)
     command, arguments = SIDES[side]
-    used, _ = program.run(carom.prefix("defaults", ["--json", out, *arguments], command=command))
+    used, _ = program.run(carom.prefix("defaults", ["--json", out, *arguments], command=command), alone=True)
     report = json.loads(out.read_text(encoding="utf-8"))
     return columns(used, side) | {f"{side}_engine": report["engine"]["name"], f"{side}_samples": report["quality"]["samples"]}
 
@@ -119,7 +119,7 @@ def summarise(rows):
              "samples of share per CPU second", "times as with that period", "memory of reuse"]
     explained = (f"Ratios to native of the whole command, carom's start and report included: medians over "
                  f"{max(row['turn'] for row in rows) + 1} turns in which all ran one after another (reuse: in one of {EVERY['reuse']}; "
-                 f"the fixed period: in one of {EVERY['before']}). Inputs are half as large as in the other campaigns. Interpreters, apart: "
+                 f"the fixed period: in one of {EVERY['before']}). Memory is that of the largest process of the command, carom's own included. Inputs are half as large as in the other campaigns. Interpreters, apart: "
                  f"{', '.join(sorted(INTERPRETERS))}. 7z, mawk and bc were not used while the engine was made faster.")
     return Summary(body=[markdown(heads, table), explained], criteria=criteria)
 
