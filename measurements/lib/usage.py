@@ -49,7 +49,8 @@ def helper():
 
 class Running:
     """A started command: `prefix` (empty, or carom with its options), then `argv`. `alone`: without the helper, which carom would
-    profile, too, so that a person's time is told; `program_*` are then of the whole command, and `program_mib` of its largest process."""
+    profile, too, so that a person's time is told; `program_*` are then of the whole command, and `program_mib` is not known: Linux would count
+    what this process held before exec."""
 
     def __init__(self, prefix, argv, cwd=None, env=None, stdout=None, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, alone=False):
         self.report = scratch("usage") / f"{os.getpid()}-{time.monotonic_ns()}"
@@ -91,7 +92,7 @@ class Running:
         self.poll.join()
         cpu = total.ru_utime + total.ru_stime
         if self.alone:
-            return Usage(wall, cpu, wall, cpu, total.ru_maxrss / 1024, self.host_kib / 1024, self.process.returncode, timed_out)
+            return Usage(wall, cpu, wall, cpu, float("nan"), self.host_kib / 1024, self.process.returncode, timed_out)
         try:
             fields = self.report.read_text(encoding="utf-8").split()
             self.report.unlink()

@@ -25,7 +25,6 @@ EVERY = {"reuse": 2, "before": 7}
 # Geometric means and the worst of compiled programs.
 ALLOWED = {"count": (1.20, 1.6), "share": (1.28, 1.7), "reuse": (2.0, 3.5)}
 INTERPRETERS_ALLOWED = 1.9
-REUSE_MEMORY_ALLOWED = 1.4
 TIMES_WANTED = 5
 # They run code that they make or read; the first is measured by time.
 INTERPRETERS = {"nodejs", "python3", "perl", "mawk", "bc"}
@@ -48,7 +47,7 @@ def measure(options):
             used = {side: run(program, side) for side in sides}
             row = {"program": program.name, "turn": turn, "first": sides[0]}
             for side in ("native", *SIDES):
-                row |= used.get(side) or {f"{side}_{what}": None for what in ("wall_s", "mib", "status", "engine", "samples")}
+                row |= used.get(side) or {f"{side}_{what}": None for what in ("wall_s", "status", "engine", "samples")}
             yield row
 
 
@@ -65,11 +64,11 @@ def run(program, side):
 
 
 def columns(used, side):
-    return {f"{side}_wall_s": used.wall_s, f"{side}_mib": used.program_mib, f"{side}_status": used.status}
+    return {f"{side}_wall_s": used.wall_s, f"{side}_status": used.status}
 
 
-def ratios(rows, side, of="wall_s"):
-    return [row[f"{side}_{of}"] / row[f"native_{of}"] for row in rows if row[f"{side}_{of}"] is not None]
+def ratios(rows, side):
+    return [row[f"{side}_wall_s"] / row["native_wall_s"] for row in rows if row[f"{side}_wall_s"] is not None]
 
 
 def rate(rows, side):
@@ -82,19 +81,18 @@ def told(values):
 
 
 def summarise(rows):
-    table, walls, times, memory = [], {side: {} for side in ALLOWED}, {}, {}
+    table, walls, times = [], {side: {} for side in ALLOWED}, {}
     groups = group_by(rows, "program")
     for (name,), group in groups.items():
         for side in ALLOWED:
             walls[side][name] = stats.median(ratios(group, side))
-        memory[name] = stats.median(ratios(group, "reuse", "mib"))
         before = rate(group, "before")
         more_samples = rate(group, "share") / before if before else None
         if group[0]["share_engine"] == "translate" and more_samples:
             times[name] = more_samples
         table.append([name, group[0]["share_engine"], number(stats.median(row["native_wall_s"] for row in group), 2),
                       *(told(ratios(group, side)) for side in ALLOWED), number(stats.median(ratios(group, "before")), 2),
-                      number(rate(group, "share"), 0), number(more_samples, 1), number(memory[name], 2)])
+                      number(rate(group, "share"), 0), number(more_samples, 1)])
     criteria = []
     for side, (mean_allowed, worst_allowed) in ALLOWED.items():
         compiled = {name: wall for name, wall in walls[side].items() if name not in INTERPRETERS}
@@ -107,19 +105,16 @@ def summarise(rows):
         worst = max(slow, key=slow.get)
         criteria.append(Criterion(f"count: interpreters at most {INTERPRETERS_ALLOWED}", f"{slow[worst]:.2f} ({worst})",
                                   slow[worst] <= INTERPRETERS_ALLOWED))
-    mean = stats.geometric_mean(memory.values())
-    criteria.append(Criterion(f"reuse: geometric mean of peak memory at most {REUSE_MEMORY_ALLOWED}", number(mean),
-                              mean <= REUSE_MEMORY_ALLOWED))
     many = stats.geometric_mean(times.values())
     criteria.append(Criterion(f"share: at least {TIMES_WANTED} times as many samples as with {BEFORE:,}, geometric mean", number(many, 1),
                               many >= TIMES_WANTED))
     failed = sum(row[f"{side}_status"] not in (0, None) for row in rows for side in ("native", *SIDES))
     criteria.append(Criterion("every run succeeded", f"{failed} failed", failed == 0))
     heads = ["program", "engine of share", "native s", *(f"{side} (spread)" for side in ALLOWED), f"share --period {BEFORE:,}",
-             "samples of share per CPU second", "times as with that period", "memory of reuse"]
+             "samples of share per CPU second", "times as with that period"]
     explained = (f"Ratios to native of the whole command, carom's start and report included: medians over "
                  f"{max(row['turn'] for row in rows) + 1} turns in which all ran one after another (reuse: in one of {EVERY['reuse']}; "
-                 f"the fixed period: in one of {EVERY['before']}). Memory is that of the largest process of the command, carom's own included. Inputs are half as large as in the other campaigns. Interpreters, apart: "
+                 f"the fixed period: in one of {EVERY['before']}). Inputs are half as large as in the other campaigns. Interpreters, apart: "
                  f"{', '.join(sorted(INTERPRETERS))}. 7z, mawk and bc were not used while the engine was made faster.")
     return Summary(body=[markdown(heads, table), explained], criteria=criteria)
 
