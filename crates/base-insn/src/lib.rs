@@ -13,6 +13,7 @@
 mod accesses;
 mod code;
 mod decoder;
+mod frequent;
 mod implied;
 mod info;
 mod loops;

@@ -3,6 +3,7 @@
 use iced_x86::{CpuidFeature, FlowControl, Instruction, Mnemonic, OpKind};
 
 use crate::accesses::StaticAccess;
+use crate::frequent::Frequent;
 use crate::info::Info;
 use crate::shape::{self, Shape};
 use crate::{implied, plain};
@@ -64,6 +65,26 @@ pub(crate) fn of(info: &mut Info, instruction: &Instruction) -> Statics {
     if stays_in_registers(instruction) {
         return Statics::default();
     }
+    Frequent::of(instruction).map_or_else(|| by_operands(info, instruction), Statics::from)
+}
+
+impl From<Frequent> for Statics {
+    fn from(frequent: Frequent) -> Self {
+        const STACK: u32 = 8;
+        let load = |bytes| Self { loads: 1, loaded_bytes: bytes, ..Self::default() };
+        let store = |bytes| Self { stores: 1, stored_bytes: bytes, ..Self::default() };
+        match frequent {
+            Frequent::Load(bytes) => load(bytes),
+            Frequent::Store(bytes) => store(bytes),
+            Frequent::Jump => Self { branch: true, ..Self::default() },
+            Frequent::Call => Self { branch: true, call: true, ..store(STACK) },
+            Frequent::Return => Self { branch: true, ret: true, ..load(STACK) },
+        }
+    }
+}
+
+/// The same by the decoder's list of operands.
+fn by_operands(info: &mut Info, instruction: &Instruction) -> Statics {
     let shape = Shape::of(instruction);
     let mut once = Iteration::default();
     each(info, &shape, instruction, |access| once.add(access));
@@ -167,5 +188,47 @@ fn is_system_call(instruction: &Instruction) -> bool {
         Mnemonic::Syscall | Mnemonic::Sysenter => true,
         Mnemonic::Int => instruction.immediate8() == LINUX_INTERRUPT,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use iced_x86::{Decoder, DecoderOptions};
+
+    use super::*;
+
+    /// All two bytes of an opcode and its operands, behind prefixes that change sizes, registers, the segment and the opcode.
+    #[test]
+    fn frequent_instructions_do_what_their_operands_tell() {
+        const PREFIXES: [&[u8]; 10] = [
+            &[],
+            &[0x66],
+            &[0xf2],
+            &[0xf3],
+            &[0x48],
+            &[0x4d],
+            &[0x41],
+            &[0x65, 0x48],
+            &[0x67, 0x48],
+            &[0x66, 0x49],
+        ];
+        const ESCAPES: [&[u8]; 2] = [&[], &[0x0f]];
+        let mut info = Info::new();
+        let mut found = BTreeSet::new();
+        for start in PREFIXES.iter().flat_map(|prefix| ESCAPES.map(|escape| [*prefix, escape].concat())) {
+            for bytes in 0..=u16::MAX {
+                let code = [start.as_slice(), &bytes.to_le_bytes(), &[0x24, 1, 2, 3, 4, 5, 6, 7]].concat();
+                let instruction = Decoder::with_ip(64, &code, 0x1000, DecoderOptions::NONE).decode();
+                let Some(frequent) = Frequent::of(&instruction).filter(|_| !instruction.is_invalid()) else {
+                    continue;
+                };
+                assert_eq!(Statics::from(frequent), by_operands(&mut info, &instruction), "{code:02x?}");
+                found.insert(instruction.code() as u32);
+            }
+        }
+        // Push, pop, return and call; jumps with 16 conditions and without, short and near; those with an operand.
+        assert_eq!(found.len(), 4 + 2 * 17 + 33);
     }
 }
