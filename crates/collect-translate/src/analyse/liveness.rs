@@ -27,6 +27,18 @@ pub struct Liveness {
     dead: FxHashMap<u64, u32>,
     /// Flags of which some may be live there.
     live: FxHashMap<u64, u32>,
+    /// What the last question has allocated, for the next one.
+    spare: Following,
+}
+
+/// The state of following the code from one place or two.
+#[derive(Debug, Default)]
+struct Following {
+    /// Places that are still to be followed, the flags that are undecided there, and the number of the place where the way
+    /// has begun.
+    ways: Vec<(u64, u32, usize)>,
+    /// Places that were followed.
+    seen: Vec<(u64, u32)>,
 }
 
 impl Liveness {
@@ -84,39 +96,61 @@ impl Liveness {
     /// Whether any of these flags matters at its address. All ways are followed, each place once: a way that comes back
     /// has read nothing on its round.
     fn follow(&mut self, regions: &Regions, begin: &[(u64, u32)]) -> bool {
-        let mut ways = begin.to_vec();
-        let mut seen: Vec<(u64, u32)> = Vec::new();
+        let Following { mut ways, mut seen } = std::mem::take(&mut self.spare);
+        ways.clear();
+        seen.clear();
+        ways.extend(begin.iter().enumerate().map(|(of, &(pc, flags))| (pc, flags, of)));
         let mut left = MOST_INSTRUCTIONS;
-        while let Some((pc, flags)) = ways.pop() {
+        let mut matter = false;
+        while let Some((pc, flags, of)) = ways.pop() {
             let undecided = flags & !self.dead.get(&pc).copied().unwrap_or(0);
             let is_seen = |&(at, of): &(u64, u32)| at == pc && undecided & !of == 0;
             if undecided == 0 || seen.iter().any(is_seen) {
                 continue;
             }
             seen.push((pc, undecided));
-            let known = self.live.get(&pc).is_some_and(|live| live & !undecided == 0);
-            if known || along(regions, pc, undecided, &mut left, &mut ways) {
-                if let [(pc, flags)] = begin {
-                    self.live.insert(*pc, *flags);
+            let (known, before) = (self.is_live(pc, undecided), left);
+            if known || along(regions, (pc, undecided), &mut left, |pc, flags| ways.push((pc, flags, of))) {
+                matter = true;
+                // A place that was given less than a question of its own would get may do better then.
+                if left > 0 || before == MOST_INSTRUCTIONS {
+                    self.note_live(pc, undecided);
                 }
-                return true;
+                if let Some(&(pc, flags)) = begin.get(of).filter(|_| left > 0 || begin.len() == 1) {
+                    self.note_live(pc, flags);
+                }
+                break;
             }
         }
-        for (pc, flags) in seen {
-            *self.dead.entry(pc).or_default() |= flags;
+        if !matter {
+            for &(pc, flags) in &seen {
+                *self.dead.entry(pc).or_default() |= flags;
+            }
         }
-        false
+        self.spare = Following { ways, seen };
+        matter
+    }
+
+    /// Whether one of these flags is known to be live in front of the code at `pc`.
+    fn is_live(&self, pc: u64, flags: u32) -> bool {
+        self.live.get(&pc).is_some_and(|live| live & !flags == 0)
+    }
+
+    fn note_live(&mut self, pc: u64, flags: u32) {
+        // Less is known of more flags.
+        if !self.is_live(pc, flags) {
+            self.live.insert(pc, flags);
+        }
     }
 }
 
-/// Follows the code from `pc` on to its next branch, whose ways are added to `ways`. True where it reads one of the flags
+/// Follows the code from `pc` on to its next branch, whose ways are given to `way`. True where it reads one of the flags
 /// that are `undecided`, or where that is unknown.
 fn along(
     regions: &Regions,
-    pc: u64,
-    mut undecided: u32,
+    (pc, mut undecided): (u64, u32),
     left: &mut usize,
-    ways: &mut Vec<(u64, u32)>,
+    mut way: impl FnMut(u64, u32),
 ) -> bool {
     let Some(code) = source::original(regions, pc) else {
         // Functions of the embedder are compiled, and read no flags of their callers.
@@ -130,11 +164,12 @@ fn along(
         match decide(regions, &instruction, &mut undecided) {
             Way::Decided(matter) => return matter,
             Way::To(next) => {
-                ways.push((next, undecided));
+                way(next, undecided);
                 return false;
             }
             Way::Either(one, other) => {
-                ways.extend([(one, undecided), (other, undecided)]);
+                way(one, undecided);
+                way(other, undecided);
                 return false;
             }
             Way::Next => {}
@@ -210,10 +245,13 @@ fn may_leave_flags(instruction: &Instruction) -> bool {
             | Mnemonic::Shld
             | Mnemonic::Shrd
     );
-    let by_register = (0..instruction.op_count()).any(|operand| {
-        instruction.op_kind(operand) == OpKind::Register && instruction.op_register(operand) == Register::CL
-    });
-    (shift && by_register) || instruction.has_rep_prefix() || instruction.has_repne_prefix()
+    let by_register = || {
+        (0..instruction.op_count()).any(|operand| {
+            instruction.op_kind(operand) == OpKind::Register
+                && instruction.op_register(operand) == Register::CL
+        })
+    };
+    (shift && by_register()) || instruction.has_rep_prefix() || instruction.has_repne_prefix()
 }
 
 #[cfg(test)]
