@@ -1,14 +1,13 @@
 //! Whether the arithmetic flags matter at a place in the program.
 
-use iced_x86::{
-    Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register, RflagsBits,
-};
+use iced_x86::{Code, FlowControl, Instruction, Mnemonic, OpKind, Register, RflagsBits};
 use rustc_hash::FxHashMap;
 
 use crate::{
     decode::{
         block::{Block, Decoded},
-        linkage, source,
+        linkage,
+        reader::Reader,
     },
     memory::Regions,
 };
@@ -21,8 +20,9 @@ const ARITHMETIC: u32 =
 const MOST_INSTRUCTIONS: usize = 120;
 
 /// What is known about the flags at addresses of the program, until its code changes.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Liveness {
+    reader: Reader,
     /// Flags that are dead in front of the code at an address.
     dead: FxHashMap<u64, u32>,
     /// Flags of which some may be live there.
@@ -46,6 +46,7 @@ impl Liveness {
     pub fn forget(&mut self) {
         self.dead.clear();
         self.live.clear();
+        self.reader.forget();
     }
 
     /// False where the code from `pc` on certainly writes every arithmetic flag before it reads it.
@@ -110,7 +111,11 @@ impl Liveness {
             }
             seen.push((pc, undecided));
             let (known, before) = (self.is_live(pc, undecided), left);
-            if known || along(regions, (pc, undecided), &mut left, |pc, flags| ways.push((pc, flags, of))) {
+            if known
+                || along(&mut self.reader, regions, (pc, undecided), &mut left, |pc, flags| {
+                    ways.push((pc, flags, of));
+                })
+            {
                 matter = true;
                 // A place that was given less than a question of its own would get may do better then.
                 if left > 0 || before == MOST_INSTRUCTIONS {
@@ -147,16 +152,16 @@ impl Liveness {
 /// Follows the code from `pc` on to its next branch, whose ways are given to `way`. True where it reads one of the flags
 /// that are `undecided`, or where that is unknown.
 fn along(
+    reader: &mut Reader,
     regions: &Regions,
     (pc, mut undecided): (u64, u32),
     left: &mut usize,
     mut way: impl FnMut(u64, u32),
 ) -> bool {
-    let Some(code) = source::original(regions, pc) else {
+    let Some(decoder) = reader.at(regions, pc) else {
         // Functions of the embedder are compiled, and read no flags of their callers.
         return !regions.is_excluded(pc);
     };
-    let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);
     let mut instruction = Instruction::default();
     while *left > 0 {
         *left -= 1;

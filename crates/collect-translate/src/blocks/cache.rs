@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     analyse::liveness::Liveness,
-    decode::source::Source,
+    decode::{reader::Reader, source::Source},
     encode::marks::Mark,
     lane::exit::{Exit, Reason},
     memory::{Lanes, MemoryError},
@@ -26,6 +26,8 @@ pub struct Cache {
     pub(super) filter: IpSet,
     /// The program's code.
     pub source: Source,
+    /// Decodes it.
+    pub reader: Reader,
     /// What instructions access.
     pub accesses: Accesses,
     pub lanes: Lanes,
@@ -56,6 +58,7 @@ impl Cache {
             mode,
             filter: IpSet::everything(),
             source: Source::new(native)?,
+            reader: Reader::default(),
             accesses: Accesses::new(),
             lanes: Lanes::reserve()?,
             arenas: Arenas::new(),

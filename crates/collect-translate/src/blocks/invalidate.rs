@@ -86,6 +86,7 @@ impl Cache {
             return;
         }
         self.liveness.forget();
+        self.reader.forget();
         let mut dead = Vec::new();
         for code in self.arenas.iter_mut() {
             dead.extend(changed.iter().flat_map(|range| code.disown(range)));

@@ -131,19 +131,18 @@ impl Block {
     /// Decodes the block that begins at `pc` with the first byte of `code`. `None` where there is no valid
     /// instruction.
     pub fn decode(pc: u64, code: &[u8], accesses: &mut Accesses) -> Option<Self> {
-        Self::decode_into(Vec::with_capacity(TYPICAL_INSTRUCTIONS), pc, code, accesses)
+        let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);
+        Self::decode_into(Vec::with_capacity(TYPICAL_INSTRUCTIONS), &mut decoder, accesses)
     }
 
-    /// The same, in the memory of an earlier block.
+    /// The same, of the code in front of which `decoder` is, in the memory of an earlier block.
     pub fn decode_into(
         mut instructions: Vec<Decoded>,
-        pc: u64,
-        code: &[u8],
+        decoder: &mut Decoder<'_>,
         accesses: &mut Accesses,
     ) -> Option<Self> {
         instructions.clear();
-        let mut block = Self { pc, instructions, sums: Sums::default() };
-        let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);
+        let mut block = Self { pc: decoder.ip(), instructions, sums: Sums::default() };
         while block.instructions.len() < MOST_INSTRUCTIONS && decoder.can_decode() {
             let instruction = decoder.decode();
             if instruction.is_invalid() {

@@ -3,5 +3,6 @@
 pub mod block;
 pub mod linkage;
 pub mod operand;
+pub mod reader;
 pub mod restartable;
 pub mod source;

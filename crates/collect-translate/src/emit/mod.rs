@@ -189,9 +189,9 @@ impl<'c> Builder<'c> {
     }
 
     fn decode(&mut self, pc: u64) -> Option<Block> {
-        let code = self.cache.source.code_after(pc)?;
+        let decoder = self.cache.reader.at(self.cache.source.regions(), pc)?;
         let spare = std::mem::take(&mut self.cache.spare.instructions);
-        let mut block = Block::decode_into(spare, pc, code, &mut self.cache.accesses)?;
+        let mut block = Block::decode_into(spare, decoder, &mut self.cache.accesses)?;
         let instructions = block.instructions.iter().map(|decoded| &decoded.instruction);
         self.cache.source.find_sequences(instructions);
         if self.cache.source.sequences().contains(pc) {
