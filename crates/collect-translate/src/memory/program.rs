@@ -35,7 +35,9 @@ fn last_word<T>(place: u64) -> u64 {
 /// Reads the program's value at `place`; `None` where it cannot be read.
 pub fn read<T: Plain>(place: u64) -> Option<T> {
     let last = last_word::<T>(place);
-    let readable = place != 0 && is_readable(place) && (last == place || is_readable(last));
+    // One answer holds for a whole page, but not for a word that reaches into the next one.
+    let ends_here = last.wrapping_add(WORD - 1) / PAGE_BYTES == place / PAGE_BYTES;
+    let readable = place != 0 && is_readable(place) && (ends_here || last == place || is_readable(last));
     // SAFETY: readable a moment ago, and any bytes are a `T`.
     readable.then(|| unsafe { std::ptr::with_exposed_provenance::<T>(place as usize).read_unaligned() })
 }
