@@ -138,7 +138,7 @@ fn rank() -> Option<u32> {
 /// Fills in everything known at the end.
 pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results: Results) {
     let settings = &request.settings;
-    let garbage = drain.nonsense();
+    let (garbage, found_sharing) = (drain.nonsense(), drain.found_sharing);
     let Drain { table, .. } = drain;
     let ended: Vec<bool> = table.processes.iter().map(|process| table.is_over(process.id)).collect();
     manifest.processes = table.processes;
@@ -170,8 +170,9 @@ pub fn finish(manifest: &mut Manifest, request: &Request, drain: Drain, results:
         step: results.step_ns,
         trap: results.trap_ns,
         modify: results.modify_ns,
-        // Measured now, so that it delays no program. Only samples of accesses give a rate to compare it with.
-        transfer: if request.time_memory || samples_accesses(&manifest.engine) {
+        // Measured now, so that it delays no program, and only where lines were transferred. Only samples of accesses give a
+        // rate to compare it with.
+        transfer: if request.time_memory || found_sharing && samples_accesses(&manifest.engine) {
             transfer_ns(&manifest.machine.cpus).unwrap_or(0)
         } else {
             0

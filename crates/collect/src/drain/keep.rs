@@ -61,6 +61,7 @@ impl Drain {
         event.earlier.thread = earlier;
         event.stack = self.known(process, event.stack);
         event.earlier.stack = self.known(of_earlier, event.earlier.stack);
+        self.found_sharing = true;
         writer.push(&[event]);
     }
 

@@ -41,6 +41,8 @@ pub struct Drain {
     waiting: Vec<(ProcessId, SharingEvent)>,
     /// Call paths that the store has.
     stacks: HashSet<(ProcessId, StackId)>,
+    /// Whether threads have shared a line.
+    pub found_sharing: bool,
 }
 
 impl Drain {
@@ -56,6 +58,7 @@ impl Drain {
             garbage: 0,
             waiting: Vec::new(),
             stacks: HashSet::new(),
+            found_sharing: false,
         }
     }
 
