@@ -350,6 +350,18 @@ fn a_kernel_from_before_sigtrap() {
     assert_eq!(tried.slots.stopped.unwrap().errno, libc::ENOSPC);
 }
 
+/// What is left out to choose an engine changes no choice, neither here nor where every call is denied.
+#[test]
+fn a_choice_needs_no_more_than_what_is_tried_for_it() {
+    let chosen = |tried: Tried| {
+        let probes = Probes::judge(&Facts { machine: Machine::here(), tried });
+        (choose_burst_delivery(&probes), why_no_watchpoints(&probes), probes.translate)
+    };
+    assert_eq!(chosen(Tried::until_one_works()), chosen(Tried::here()));
+    let denied = |tried: fn() -> Tried| chosen(with_fake(|_| Some(Err(libc::EPERM)), tried));
+    assert_eq!(denied(Tried::until_one_works), denied(Tried::here));
+}
+
 #[test]
 fn slots_are_counted_until_the_kernel_says_full() {
     /// A descriptor that cannot exist, so that nothing real is touched or closed.

@@ -60,46 +60,74 @@ impl Slots {
     pub const MOST: u32 = 4;
 }
 
+/// How much is tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// All, for whoever wants to know it.
+    Everything,
+    /// What decides on an engine: each trial takes a process, and a good part of a millisecond.
+    Decisive,
+}
+
+/// What was not tried.
+const UNTRIED: SysError = SysError { call: "trial", errno: libc::ECANCELED };
+
 impl Tried {
     /// Tries everything. Takes some milliseconds; leaves nothing behind.
     pub fn here() -> Self {
-        Self::with_timers(DeliveryKind::ALL.map(|kind| attempt(Trial::Timer(kind))))
+        Self::with_timers(DeliveryKind::ALL.map(|kind| attempt(Trial::Timer(kind))), Extent::Everything)
     }
 
-    /// The same without the timers behind the first one that works: enough to choose, in a fraction of the time.
+    /// The same without the timers behind the first one that works, without what follows from a trial that worked, and
+    /// without what no engine needs: enough to choose, in a fraction of the time.
     pub fn until_one_works() -> Self {
-        let untried = SysError { call: "trial", errno: libc::ECANCELED };
         let mut found = false;
-        Self::with_timers(DeliveryKind::ALL.map(|kind| {
+        let timers = DeliveryKind::ALL.map(|kind| {
             if found {
-                return Err(untried);
+                return Err(UNTRIED);
             }
             let outcome = attempt(Trial::Timer(kind));
             found = outcome == Ok(Outcome::Worked);
             outcome
-        }))
+        });
+        Self::with_timers(timers, Extent::Decisive)
     }
 
-    fn with_timers(timers: [Result<Outcome, SysError>; 3]) -> Self {
-        let reach = attempt(Trial::Reach);
+    fn with_timers(timers: [Result<Outcome, SysError>; 3], extent: Extent) -> Self {
+        let decisive = extent == Extent::Decisive;
+        let worked = |trial: Result<Outcome, SysError>| trial == Ok(Outcome::Worked);
+        let [sigtrap, setsig, _] = timers;
+        let reach = if decisive && (worked(sigtrap) || worked(setsig)) {
+            Ok(Outcome::Refused(libc::EFAULT))
+        } else {
+            attempt(Trial::Reach)
+        };
         // A filter that kills would kill this process too.
         let deadly = matches!(reach, Ok(Outcome::Killed(_)));
-        let watch_by = match timers[0] {
-            Ok(Outcome::Worked) => DeliveryKind::Sigtrap,
-            _ => DeliveryKind::Setsig,
-        };
+        let watch_by = if worked(sigtrap) { DeliveryKind::Sigtrap } else { DeliveryKind::Setsig };
         let denied = SysError { call: "perf_event_open", errno: libc::EPERM };
+        let executable_memory = attempt(Trial::ExecutableMemory);
+        let memory_file = if decisive && worked(executable_memory) {
+            executable_memory
+        } else {
+            attempt(Trial::MemoryFile)
+        };
+        let needless = |trial| if decisive { Err(UNTRIED) } else { attempt(trial) };
         Self {
             reach,
             timers,
             watchpoint: attempt(Trial::Watchpoint(watch_by)),
             slots: if deadly { Slots { opened: 0, stopped: Some(denied) } } else { slots(watch_by) },
-            cycles: if deadly { Err(denied) } else { cycles() },
-            ptrace: attempt(Trial::Ptrace),
-            own_memory: attempt(Trial::OwnMemory),
+            cycles: match extent {
+                Extent::Decisive => Err(UNTRIED),
+                Extent::Everything if deadly => Err(denied),
+                Extent::Everything => cycles(),
+            },
+            ptrace: needless(Trial::Ptrace),
+            own_memory: needless(Trial::OwnMemory),
             address_space: attempt(Trial::AddressSpace),
-            memory_file: attempt(Trial::MemoryFile),
-            executable_memory: attempt(Trial::ExecutableMemory),
+            memory_file,
+            executable_memory,
             limits: Limits::here(),
             directory: Space::of(Path::new(".")),
             shared_memory: Space::of(Path::new("/dev/shm")),
