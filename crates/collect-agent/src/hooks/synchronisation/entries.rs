@@ -40,15 +40,20 @@ pub unsafe extern "C" fn before<const INDEX: usize, const WHAT: u32>() {
     )
 }
 
-/// Notes once the function has returned.
+/// Notes once the function has returned. One that jumps back to its own begin, as the C library's does to wait for a spin lock,
+/// returns to here already: it goes on.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_led_on")]
 pub unsafe extern "C" fn after<const INDEX: usize, const WHAT: u32>() {
     naked_asm!(
         ".cfi_startproc",
+        "lea rax, [rip + 2f]",
+        "cmp [rsp], rax",
+        "je {way}",
         "push rdi",
         ".cfi_adjust_cfa_offset 8",
         "call {way}",
+        "2:",
         "pop rdi",
         ".cfi_adjust_cfa_offset -8",
         "push rax",
