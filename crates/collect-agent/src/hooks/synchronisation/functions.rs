@@ -46,6 +46,10 @@ const fn unnamed(act: Act) -> u32 {
     What::unnamed(act)
 }
 
+const fn atomic(act: Act) -> u32 {
+    What::atomic(act)
+}
+
 functions! {
     0 c"pthread_join" after(if_zero(Join));
     1 c"pthread_tryjoin_np" after(if_zero(Join));
@@ -101,8 +105,11 @@ functions! {
     51 c"GOMP_critical_end" before(unnamed(Unlock));
     52 c"GOMP_critical_name_start" after(always(Lock));
     53 c"GOMP_critical_name_end" before(always(Unlock));
-    54 c"GOMP_atomic_start" after(unnamed(Lock));
-    55 c"GOMP_atomic_end" before(unnamed(Unlock));
+    54 c"GOMP_atomic_start" after(atomic(Lock));
+    55 c"GOMP_atomic_end" before(atomic(Unlock));
+    56 c"omp_set_nest_lock" after(always(Lock));
+    57 c"omp_test_nest_lock" after(if_not_zero(Lock));
+    58 c"omp_unset_nest_lock" before(always(Unlock));
 }
 
 #[cfg(test)]

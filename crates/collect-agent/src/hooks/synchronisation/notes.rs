@@ -20,6 +20,7 @@ impl What {
     const IF_NOT_ZERO: u32 = 2 << 8;
     const OF_TEAM: u32 = 4 << 8;
     const UNNAMED: u32 = 8 << 8;
+    const ATOMIC: u32 = 16 << 8;
 
     /// With the object in the first argument; once the function has returned, if that is when, whatever it returns.
     pub const fn always(act: Act) -> u32 {
@@ -41,9 +42,14 @@ impl What {
         act as u32 | Self::OF_TEAM
     }
 
-    /// With an object that has no name, of which there is one.
+    /// With the critical section that has no name.
     pub const fn unnamed(act: Act) -> u32 {
         act as u32 | Self::UNNAMED
+    }
+
+    /// With the lock of atomic updates that no instruction can make.
+    pub const fn atomic(act: Act) -> u32 {
+        act as u32 | Self::ATOMIC
     }
 
     const fn has(self, flag: u32) -> bool {
@@ -57,6 +63,9 @@ impl What {
 
 /// What stands for the critical section without a name.
 static UNNAMED: u8 = 0;
+
+/// What stands for the lock of atomic updates: a thread may have it while another one has the section's.
+static ATOMIC: u8 = 1;
 
 /// Before a function: notes `what` about the `object`.
 pub extern "C" fn before(object: u64, what: u32) {
@@ -108,6 +117,8 @@ pub fn tell(act: Act, object: u64) {
 fn about(object: u64, what: What) -> Option<(Act, u64)> {
     let object = if what.has(What::UNNAMED) {
         (&raw const UNNAMED).addr() as u64
+    } else if what.has(What::ATOMIC) {
+        (&raw const ATOMIC).addr() as u64
     } else if what.has(What::OF_TEAM) {
         registry::current()?.visit(|state| state.of.region)?
     } else {
