@@ -135,6 +135,22 @@ fn nobody_leaves_a_barrier_before_all_have_come() {
     assert_eq!(of_text(&text.concat()), (expected.into(), 0));
 }
 
+/// Where a function that is a barrier calls one that is, too, each has its marks.
+#[test]
+fn a_barrier_within_a_barrier_is_the_same() {
+    let text = [
+        "0 create @1\n1 start @1\n",
+        "0 arrive @64\n0 arrive @64\n1 arrive @64\n1 arrive @64\n",
+        "1 depart @64\n0 depart @64\n0 depart @64\n",
+        // The next round begins before the last one is over.
+        "0 arrive @64\n0 arrive @64\n1 depart @64\n1 arrive @64\n1 arrive @64\n",
+        "1 depart @64\n1 depart @64\n0 depart @64\n0 depart @64\n",
+        &accesses(0, 1),
+    ];
+    let (_, unmatched) = of_text(&text.concat());
+    assert_eq!(unmatched, 0);
+}
+
 /// A region of two, whose maker does its own part; then the next one, which is of the same name.
 #[test]
 fn a_region_ends_when_all_parts_have() {

@@ -182,7 +182,10 @@ impl Object {
         let Some(index) = self.rounds.iter().rposition(of_lane) else { return Waits::Unmatched };
         let Some(round) = self.rounds.get_mut(index) else { return Waits::Unmatched };
         round.is_full = true;
-        round.inside.retain(|lane| *lane != here.lane);
+        // Once: a runtime's barrier may be made of another one of the same object, and each is arrived at.
+        if let Some(place) = round.inside.iter().position(|lane| *lane == here.lane) {
+            round.inside.swap_remove(place);
+        }
         let arrived = round.arrived.clone();
         if round.inside.is_empty() {
             self.rounds.remove(index);
