@@ -169,6 +169,25 @@ fn what_openmp_threads_wait_for_is_in_the_trace() {
     all_match(&traced.simulated());
 }
 
+/// The LLVM runtime, which is no part of a C compiler.
+fn llvm_regions(flags: &[&str]) -> Option<PathBuf> {
+    const RUNTIME: &str = "-l:libomp.so.5";
+    let there = Command::new("cc").args(["-shared", "-o", "/dev/null", RUNTIME]).output();
+    if !there.is_ok_and(|done| done.status.success()) {
+        println!("skipped: tool: libomp.so.5");
+        return None;
+    }
+    Some(compile("robust/wait_in_llvm_regions.c", &[flags, &[RUNTIME]].concat()))
+}
+
+#[test]
+fn what_threads_of_the_llvm_runtime_wait_for_is_in_the_trace() {
+    let Some(program) = llvm_regions(&[]) else { return };
+    let traced = Traced::of(&program, &["30"], &[]);
+    traced.is_complete();
+    all_match(&traced.simulated());
+}
+
 /// A trace that ends in the middle says how many have no counterpart, if any; it is simulated all the same.
 #[test]
 fn a_trace_that_ends_early_is_simulated() {

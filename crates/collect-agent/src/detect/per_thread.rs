@@ -11,4 +11,6 @@ pub struct PerThread {
     pub reuse: Option<ThreadIndex>,
     /// The parallel region that it does a part of; 0: none.
     pub region: u64,
+    /// The critical section of the LLVM runtime that it has entered last, unless it has left one since; 0: none.
+    pub section: u64,
 }

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use carom_base_stream::Act::{self, *};
 
-use super::{entries::*, notes::What};
+use super::{entries::*, llvm::fork, notes::What};
 
 /// A function of a library, what runs in its place, and the way on to it.
 pub struct Function {
@@ -48,6 +48,14 @@ const fn unnamed(act: Act) -> u32 {
 
 const fn atomic(act: Act) -> u32 {
     What::atomic(act)
+}
+
+const fn third(act: Act) -> u32 {
+    What::third(act)
+}
+
+const fn if_one(act: Act) -> u32 {
+    What::if_one(act)
 }
 
 functions! {
@@ -110,6 +118,19 @@ functions! {
     56 c"omp_set_nest_lock" after(always(Lock));
     57 c"omp_test_nest_lock" after(if_not_zero(Lock));
     58 c"omp_unset_nest_lock" before(always(Unlock));
+    59 c"__kmpc_fork_call" fork;
+    60 c"__kmpc_barrier" around(of_team(Arrive), of_team(Depart));
+    61 c"__kmpc_cancel_barrier" around(of_team(Arrive), of_team(Depart));
+    62 c"__kmpc_copyprivate" around(of_team(Arrive), of_team(Depart));
+    63 c"__kmpc_critical" after(third(Lock));
+    64 c"__kmpc_critical_with_hint" after(third(Lock));
+    65 c"__kmpc_end_critical" before(third(Unlock));
+    66 c"__kmpc_atomic_start" after(atomic(Lock));
+    67 c"__kmpc_atomic_end" before(atomic(Unlock));
+    68 c"__kmpc_reduce" after_seventh(if_one(Lock));
+    69 c"__kmpc_reduce_nowait" after_seventh(if_one(Lock));
+    70 c"__kmpc_end_reduce" before(third(Unlock));
+    71 c"__kmpc_end_reduce_nowait" before(third(Unlock));
 }
 
 #[cfg(test)]

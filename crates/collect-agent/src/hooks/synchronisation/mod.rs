@@ -15,6 +15,8 @@
 mod entries;
 #[cfg(not(feature = "static-link"))]
 mod functions;
+#[cfg(not(feature = "static-link"))]
+mod llvm;
 mod notes;
 
 #[cfg(not(feature = "static-link"))]

@@ -6,7 +6,7 @@ use carom_base_stream::Act;
 use carom_base_sys::signal;
 use carom_collect_translate as engine;
 
-use crate::{registry, translated};
+use crate::{registry, thread::State, translated};
 
 /// What an entry notes, in one word: an [`Act`], and where its object is found and when it is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ impl What {
     const OF_TEAM: u32 = 4 << 8;
     const UNNAMED: u32 = 8 << 8;
     const ATOMIC: u32 = 16 << 8;
+    const THIRD: u32 = 32 << 8;
+    const IF_ONE: u32 = 64 << 8;
 
     /// With the object in the first argument; once the function has returned, if that is when, whatever it returns.
     pub const fn always(act: Act) -> u32 {
@@ -52,6 +54,16 @@ impl What {
         act as u32 | Self::ATOMIC
     }
 
+    /// With the object in the third argument.
+    pub const fn third(act: Act) -> u32 {
+        act as u32 | Self::THIRD
+    }
+
+    /// Where the function returns 1.
+    pub const fn if_one(act: Act) -> u32 {
+        act as u32 | Self::IF_ONE
+    }
+
     const fn has(self, flag: u32) -> bool {
         self.0 & flag != 0
     }
@@ -67,21 +79,27 @@ static UNNAMED: u8 = 0;
 /// What stands for the lock of atomic updates: a thread may have it while another one has the section's.
 static ATOMIC: u8 = 1;
 
-/// Before a function: notes `what` about the `object`.
-pub extern "C" fn before(object: u64, what: u32) {
-    note_all([about(object, What(what))]);
+/// Before a function with these arguments: notes `what`.
+pub extern "C" fn before(first: u64, what: u32, third: u64) {
+    let what = What(what);
+    if what.has(What::THIRD) {
+        change_section(0);
+    }
+    note_all([about(first, third, what)]);
 }
 
 /// After a function that has returned `result`.
-pub extern "C" fn after(object: u64, what: u32, result: i32) {
+pub extern "C" fn after(first: u64, what: u32, result: i32, third: u64) {
     let what = What(what);
     let counts = match result {
         _ if what.has(What::IF_NOT_ZERO) => result != 0,
+        _ if what.has(What::IF_ONE) => result == 1,
         _ if what.has(What::IF_ZERO) => result == 0 || result == OWNER_DIED,
         _ => true,
     };
-    if counts {
-        note_all([about(object, what)]);
+    // One function that enters a section may be made of the other one: then the section has been entered already.
+    if counts && !(what.has(What::THIRD) && change_section(third) == third) {
+        note_all([about(first, third, what)]);
     }
 }
 
@@ -114,22 +132,31 @@ pub fn tell(act: Act, object: u64) {
     note_all([Some((act, object))]);
 }
 
-fn about(object: u64, what: What) -> Option<(Act, u64)> {
+fn about(first: u64, third: u64, what: What) -> Option<(Act, u64)> {
     let object = if what.has(What::UNNAMED) {
         (&raw const UNNAMED).addr() as u64
     } else if what.has(What::ATOMIC) {
         (&raw const ATOMIC).addr() as u64
+    } else if what.has(What::THIRD) {
+        third
     } else if what.has(What::OF_TEAM) {
         registry::current()?.visit(|state| state.of.region)?
     } else {
-        object
+        first
     };
     what.act().map(|act| (act, object))
 }
 
 fn change_region(region: u64) -> u64 {
-    let change = |state: &mut crate::thread::State| std::mem::replace(&mut state.of.region, region);
-    registry::current().and_then(|thread| thread.visit(change)).unwrap_or(0)
+    change(|state| std::mem::replace(&mut state.of.region, region))
+}
+
+fn change_section(section: u64) -> u64 {
+    change(|state| std::mem::replace(&mut state.of.section, section))
+}
+
+fn change(how: impl FnOnce(&mut State) -> u64) -> u64 {
+    registry::current().and_then(|thread| thread.visit(how)).unwrap_or(0)
 }
 
 fn note_all<const N: usize>(notes: [Option<(Act, u64)>; N]) {
