@@ -188,6 +188,17 @@ fn what_threads_of_the_llvm_runtime_wait_for_is_in_the_trace() {
     all_match(&traced.simulated());
 }
 
+#[test]
+fn runtimes_that_come_with_a_library_are_in_the_trace() {
+    let program = compile("robust/run_library.c", &["-ldl"]);
+    let gnu = compile("robust/wait_in_regions.c", &["-fopenmp", "-shared", "-fPIC"]);
+    for library in [Some(gnu), llvm_regions(&["-shared", "-fPIC"])].into_iter().flatten() {
+        let traced = Traced::of(&program, &[&library.to_string_lossy(), "30"], &[]);
+        traced.is_complete();
+        all_match(&traced.simulated());
+    }
+}
+
 /// A trace that ends in the middle says how many have no counterpart, if any; it is simulated all the same.
 #[test]
 fn a_trace_that_ends_early_is_simulated() {

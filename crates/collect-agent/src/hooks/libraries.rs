@@ -2,10 +2,11 @@
 
 use std::{
     arch::naked_asm,
-    ffi::{c_char, c_int, c_void},
+    ffi::{CStr, c_char, c_int, c_void},
+    ptr::NonNull,
 };
 
-use super::next::next;
+use super::{next::next, synchronisation};
 use crate::{detect, modules, session, translated};
 
 next!(DLOPEN, c"dlopen", __real_dlopen,
@@ -35,7 +36,7 @@ pub unsafe extern "C" fn dlopen(_path: *const c_char, _flags: c_int) -> *mut c_v
 /// Which function is to open `path`.
 unsafe extern "C" fn choose_dlopen(path: *const c_char, _flags: c_int) -> *const c_void {
     // SAFETY: the program's argument is null or a string.
-    let bytes = (!path.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(path) }.to_bytes());
+    let bytes = (!path.is_null()).then(|| unsafe { CStr::from_ptr(path) }.to_bytes());
     let plain = bytes.is_some_and(|bytes| bytes.contains(&b'/') && !bytes.contains(&b'$'));
     if plain && session::current().is_some() { open_plain as *const c_void } else { DLOPEN.address() }
 }
@@ -46,8 +47,20 @@ unsafe extern "C" fn open_plain(path: *const c_char, flags: c_int) -> *mut c_voi
     if let Some(session) = session::current() {
         modules::refresh(session);
         code_changed();
+        if let Some(handle) = NonNull::new(handle).filter(|_| synchronisation::is_wanted(session)) {
+            // SAFETY: it was loaded just now, and the program does not know it yet.
+            let ways: Vec<_> = unsafe { synchronisation::ways_on_in(handle, keep) }.collect();
+            translated::lead_on(&ways);
+        }
     }
     handle
+}
+
+/// Makes a library that is loaded stay: threads run its functions by their addresses. Returns whether it does.
+fn keep(path: &CStr) -> bool {
+    const ONLY_KEEP: c_int = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
+    // SAFETY: a valid path; nothing is loaded, so nothing of the library runs.
+    !unsafe { next_dlopen(path.as_ptr(), ONLY_KEEP) }.is_null()
 }
 
 /// # Safety

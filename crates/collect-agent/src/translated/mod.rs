@@ -7,6 +7,8 @@ mod by_instruction;
 pub mod life;
 pub mod observer;
 
+#[cfg(not(feature = "static-link"))]
+use std::ffi::c_void;
 use std::sync::atomic::Ordering::Relaxed;
 
 use carom_base_sys::signal;
@@ -60,6 +62,16 @@ pub fn code_changed(then: impl FnOnce()) {
         undisturbed(|| {
             engine::mappings_changed();
             then();
+        });
+    }
+}
+
+/// Has translated code that calls the first function of each pair run the second one instead.
+#[cfg(not(feature = "static-link"))]
+pub fn lead_on(ways: &[(*const c_void, *const c_void)]) {
+    if is_on() && !ways.is_empty() {
+        undisturbed(|| {
+            ways.iter().for_each(|(from, to)| engine::lead_on(from.addr() as u64, to.addr() as u64));
         });
     }
 }

@@ -21,7 +21,8 @@ mod notes;
 
 #[cfg(not(feature = "static-link"))]
 use std::{
-    ffi::c_void,
+    ffi::{CStr, c_void},
+    ptr::NonNull,
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
@@ -53,17 +54,43 @@ pub fn is_wanted(session: &Session) -> bool {
 /// ways on to these.
 #[cfg(not(feature = "static-link"))]
 pub fn ways_on() -> impl Iterator<Item = (*const c_void, *const c_void)> {
-    FUNCTIONS.iter().zip(&LIBRARY).flat_map(|(function, place)| {
-        let found = loader::function(function.name);
-        if let Some(found) = found {
-            place.store(found.as_ptr(), Relaxed);
-        }
-        let both = found.map(|found| {
-            let library = found.as_ptr().cast_const();
-            [(library, function.entry as *const c_void), (function.way as *const c_void, library)]
-        });
-        both.into_iter().flatten()
-    })
+    ways_to(loader::function)
+}
+
+/// The same for an OpenMP runtime that has come with a library, if one has: all else that the list has, the program has begun with.
+/// `keep`: makes the runtime, by its path, stay from now on, and says whether it does.
+///
+/// # Safety
+/// `handle` is that of a library that is loaded.
+#[cfg(not(feature = "static-link"))]
+pub unsafe fn ways_on_in(
+    handle: NonNull<c_void>,
+    keep: impl FnOnce(&CStr) -> bool,
+) -> impl Iterator<Item = (*const c_void, *const c_void)> {
+    // SAFETY: as above.
+    let find = move |name: &CStr| unsafe { loader::function_in(handle, name) };
+    let runtime = find(c"omp_get_thread_num").and_then(loader::path_of);
+    runtime.is_some_and(keep).then(|| ways_to(find)).into_iter().flatten()
+}
+
+/// The functions that `find` finds, and those alone that none was found for before.
+#[cfg(not(feature = "static-link"))]
+fn ways_to(
+    find: impl Fn(&CStr) -> Option<NonNull<c_void>>,
+) -> impl Iterator<Item = (*const c_void, *const c_void)> {
+    FUNCTIONS.iter().zip(&LIBRARY).filter(|(_, place)| place.load(Relaxed).is_null()).flat_map(
+        move |(function, place)| {
+            let found = find(function.name);
+            if let Some(found) = found {
+                place.store(found.as_ptr(), Relaxed);
+            }
+            let both = found.map(|found| {
+                let library = found.as_ptr().cast_const();
+                [(library, function.entry as *const c_void), (function.way as *const c_void, library)]
+            });
+            both.into_iter().flatten()
+        },
+    )
 }
 
 /// A new thread is made, which knows itself by this number.
