@@ -32,6 +32,13 @@ impl Input {
         Self::new(access.addr, access.width, access.kind, reference)
     }
 
+    /// The same place, only read.
+    #[must_use]
+    pub const fn as_load(self) -> Self {
+        let width = self.width_and_kind >> KIND_BITS;
+        Self { width_and_kind: width << KIND_BITS | AccessKind::Load as u32, ..self }
+    }
+
     /// The first byte touched.
     pub const fn addr(self) -> u64 {
         self.addr

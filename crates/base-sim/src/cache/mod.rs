@@ -90,10 +90,10 @@ impl Cache {
         self.lines[slot]
     }
 
-    /// This slot is used.
+    /// The line is used, which is in this slot.
     #[inline]
-    pub fn used(&mut self, slot: Slot) {
-        let set = slot / self.ways;
+    pub fn used(&mut self, line: u64, slot: Slot) {
+        let set = self.set(line);
         let way = slot - set * self.ways;
         self.recent[set] = way as u8;
         self.order.used(set, way, slot);
@@ -111,7 +111,7 @@ impl Cache {
     /// Puts a line into a slot from [`Cache::room`], and uses it.
     pub fn put(&mut self, slot: Slot, line: u64) {
         self.lines[slot] = line;
-        self.used(slot);
+        self.used(line, slot);
     }
 
     /// Empties a slot.
@@ -149,8 +149,8 @@ mod tests {
     fn the_least_recently_used_line_makes_room() {
         let mut cache = full(Replacement::Lru);
         //                       a b c d
-        cache.used(0); //        b c d a
-        cache.used(2); //        b d a c
+        cache.used(10, 0); //        b c d a
+        cache.used(12, 2); //        b d a c
         assert_eq!(cache.room(20), 1);
         cache.put(1, 20); //       d a c 20
         assert_eq!(cache.room(21), 3);
@@ -162,7 +162,7 @@ mod tests {
         let mut cache = full(Replacement::Plru);
         // Used last: d, in the right half, so room is in the left one; there b, so a makes room.
         assert_eq!(cache.room(20), 0);
-        cache.used(0);
+        cache.used(10, 0);
         // The left half was used last; in the right one d.
         assert_eq!(cache.room(20), 2);
     }

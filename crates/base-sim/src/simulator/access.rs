@@ -61,7 +61,7 @@ impl Simulator {
                 return false;
             }
             if recent.is_none() {
-                l1.cache.used(slot);
+                l1.cache.used(line, slot);
             }
             l1.masks[slot] |= grain.mask(first, last);
             counts[input.kind_code()] += 1;
@@ -112,7 +112,7 @@ impl Simulator {
     fn touch_other(&mut self, touch: Touch, shadowed: bool) {
         let l1 = &mut self.cores[touch.core].l1;
         if let Some(slot) = l1.cache.find(touch.line) {
-            l1.cache.used(slot);
+            l1.cache.used(touch.line, slot);
             l1.masks[slot] |= touch.mask;
             let state = l1.states[slot];
             if !touch.input.writes() || state == State::Modified {

@@ -51,7 +51,7 @@ impl Core {
         if *inclusion == Inclusion::Exclusive {
             l2.cache.remove(slot);
         } else {
-            l2.cache.used(slot);
+            l2.cache.used(line, slot);
         }
         held
     }

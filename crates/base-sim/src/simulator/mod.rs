@@ -96,7 +96,8 @@ impl Simulator {
 
     /// The core makes these accesses, before those of later calls. A core that the machine lacks makes none.
     ///
-    /// Of several parts, each is given all accesses.
+    /// Of several parts, each has to be given the accesses that touch its lines. What it is given beside these changes only the positions
+    /// in histories.
     pub fn accesses(&mut self, core: usize, inputs: &[Input]) {
         if core < self.cores.len() {
             self.make(core, inputs);

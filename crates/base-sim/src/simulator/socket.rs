@@ -35,7 +35,7 @@ impl Socket {
             self.cache.remove(slot);
             return Some(self.lines[slot].1);
         }
-        self.cache.used(slot);
+        self.cache.used(line, slot);
         None
     }
 

@@ -1,6 +1,6 @@
 use carom_base::{
     Access, Addr, Domain, Ip, MAX_VARINT_BYTES, Nanos, ThreadId, VarintError, at_difference, put_varint,
-    take_varint,
+    skip_varints, take_varint,
 };
 
 use super::{
@@ -176,12 +176,17 @@ fn take_accesses(rest: &mut &[u8], sites: &[Site]) -> Result<Vec<Streamed>, Fram
     let count = take_count(rest, 2, "accesses")?;
     // The addresses follow the sites of all accesses, which end after that many numbers.
     let mut addresses = *rest;
-    for _ in 0..count {
-        take_varint(&mut addresses)?;
-    }
+    skip_varints(&mut addresses, count)?;
     let mut expected = Expected::default();
     sites.iter().for_each(|_| expected.add_site());
-    let access = |_| {
+    // What all accesses of a site have in common.
+    let common = |site: &Site| {
+        let (kind, atomic) = site.kind().ok_or(FrameError::OutOfRange("a kind"))?;
+        Ok(Streamed { access: Access { ip: site.ip, addr: Addr(0), width: site.width, kind }, atomic })
+    };
+    let sites: Vec<Streamed> = sites.iter().map(common).collect::<Result<_, FrameError>>()?;
+    let mut accesses = Vec::with_capacity(count);
+    for _ in 0..count {
         let number = match take_varint(rest)? {
             0 => expected.site().into(),
             code => code - 1,
@@ -191,15 +196,13 @@ fn take_accesses(rest: &mut &[u8], sites: &[Site]) -> Result<Vec<Streamed>, Fram
         let (number, site, before) = known.ok_or(FrameError::UnknownSite(number))?;
         let addr = Addr(at_difference(before.0, take_varint(&mut addresses)?));
         expected.note(number, addr);
-        if addr.0.checked_add(site.width.into()).is_none() {
+        if addr.0.checked_add(site.access.width.into()).is_none() {
             return Err(FrameError::AddressWraps);
         }
-        let (kind, atomic) = site.kind().ok_or(FrameError::OutOfRange("a kind"))?;
-        Ok(Streamed { access: Access { ip: site.ip, addr, width: site.width, kind }, atomic })
-    };
-    let accesses = (0..count).map(access).collect();
+        accesses.push(Streamed { access: Access { addr, ..site.access }, ..*site });
+    }
     *rest = addresses;
-    accesses
+    Ok(accesses)
 }
 
 /// A number of things that take at least `bytes` bytes each.

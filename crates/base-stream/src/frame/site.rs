@@ -83,7 +83,9 @@ impl Expected {
     /// Notes that the next access was of this site, to this address.
     #[inline]
     pub fn note(&mut self, site: u32, addr: Addr) {
-        if let Some(before) = self.last.and_then(|last| self.sites.get_mut(last as usize)) {
+        if site != self.next
+            && let Some(before) = self.last.and_then(|last| self.sites.get_mut(last as usize))
+        {
             before.followed_by = site;
         }
         if let Some(last) = self.sites.get_mut(site as usize) {

@@ -1,6 +1,6 @@
 //! From kept accesses to the simulator.
 
-use carom_base::{Addr, Domain, Ip, Nanos, ProcessId, ThreadId};
+use carom_base::{Access, Addr, Domain, Ip, Nanos, ProcessId, ThreadId};
 use carom_base_sim::{Input, Machine, MachineError, Placement, Reference, Results};
 use carom_base_stream::{Matched, Sink, Streamed};
 
@@ -64,7 +64,6 @@ pub(super) struct Feed {
     lanes: Vec<Lane>,
     instructions: Vec<Instruction>,
     numbers: Numbers<(ProcessId, Ip)>,
-    inputs: Vec<Input>,
     cores: Vec<Vec<ThreadId>>,
     /// Whose accesses came last.
     last: Option<ThreadId>,
@@ -105,7 +104,6 @@ impl Feed {
             lanes: threads.iter().enumerate().map(lane).collect::<Result<_, _>>()?,
             instructions: Vec::new(),
             numbers: Numbers::new(),
-            inputs: Vec::new(),
             cores: vec![Vec::new(); machine.cores()],
             last: None,
             moved,
@@ -138,14 +136,21 @@ impl Feed {
         // The second longest: one thread alone takes no turns.
         turns.iter().rev().nth(1).copied()
     }
+}
 
-    fn number(&mut self, process: ProcessId, ip: Ip) -> u32 {
-        let (number, is_new) = self.numbers.of((process, ip), ip.0 ^ u64::from(process.0));
-        if is_new {
-            self.instructions.push(Instruction { process, ip, data: Vec::new(), until: 0 });
-        }
-        number
+/// The number of an instruction; a new one is added.
+#[inline]
+fn number(
+    numbers: &mut Numbers<(ProcessId, Ip)>,
+    instructions: &mut Vec<Instruction>,
+    process: ProcessId,
+    ip: Ip,
+) -> u32 {
+    let (number, is_new) = numbers.of((process, ip), ip.0 ^ u64::from(process.0));
+    if is_new {
+        instructions.push(Instruction { process, ip, data: Vec::new(), until: 0 });
     }
+    number
 }
 
 impl Instruction {
@@ -176,28 +181,31 @@ impl Sink<Streamed> for Feed {
         lane.accesses += accesses.len() as u64;
         lane.turns += u64::from(self.last.replace(thread) != Some(thread));
         let Lane { process, core, .. } = *lane;
-        let mut inputs = std::mem::take(&mut self.inputs);
-        inputs.clear();
-        for Streamed { access, .. } in accesses {
-            let number = self.number(process, access.ip);
-            if let Some(instruction) = self.instructions.get_mut(number as usize) {
+        let Self { parts, numbers, instructions, moved, cut, .. } = self;
+        let mut reference = |access: &Access| {
+            let number = number(numbers, instructions, process, access.ip);
+            if let Some(instruction) = instructions.get_mut(number as usize) {
                 instruction.note(access.addr);
             }
-            let (mut addr, mut width) = (tagged(process, access.addr), access.width);
-            if let Some(moved) = &self.moved {
-                let (mut to, mut together) = moved.first(addr, width);
-                self.cut += u64::from(together < width);
-                while together < width {
-                    inputs.push(Input::new(to, together, access.kind, Reference(number)));
-                    (addr, width) = (Addr(addr.0 + u64::from(together)), width - together);
-                    (to, together) = moved.first(addr, width);
-                }
-                addr = to;
-            }
-            inputs.push(Input::new(addr, width, access.kind, Reference(number)));
-        }
-        self.parts.accesses(core, &inputs);
-        self.inputs = inputs;
+            Reference(number)
+        };
+        let accesses = accesses.iter().map(|Streamed { access, .. }| access);
+        let Some(moved) = moved else {
+            let input = |access: &Access| {
+                let reference = reference(access);
+                Input::new(tagged(process, access.addr), access.width, access.kind, reference)
+            };
+            return parts.turn(core, accesses.map(input));
+        };
+        parts.turn(
+            core,
+            accesses.flat_map(|access| {
+                let (reference, addr) = (reference(access), tagged(process, access.addr));
+                *cut += u64::from(moved.first(addr, access.width).1 < access.width);
+                let pieces = moved.pieces(addr, access.width);
+                pieces.map(move |(to, width)| Input::new(to, width, access.kind, reference))
+            }),
+        );
     }
 
     fn ended(&mut self, _: ThreadId) {}

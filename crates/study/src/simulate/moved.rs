@@ -1,5 +1,7 @@
 //! Where bytes of memory lie: those of different processes apart, and elsewhere after a change of the layout.
 
+use std::iter;
+
 use carom_base::{Addr, ProcessId};
 
 /// Processes have addresses of their own: the lowest bits of the process's number become the highest ones of an address, which
@@ -118,6 +120,17 @@ impl Moved {
         };
         (Addr(to), u64::from(width).min(end - addr.0) as u32)
     }
+
+    /// Where all `width` bytes from `addr` on lie: the first of each piece, and how many lie together there. One piece at least.
+    pub fn pieces(&self, addr: Addr, width: u32) -> impl Iterator<Item = (Addr, u32)> {
+        let mut left = Some((addr, width));
+        iter::from_fn(move || {
+            let (addr, width) = left?;
+            let (to, together) = self.first(addr, width);
+            left = (together < width).then(|| (Addr(addr.0 + u64::from(together)), width - together));
+            Some((to, together))
+        })
+    }
 }
 
 impl Run {
@@ -130,7 +143,7 @@ impl Run {
 
 /// The parts of an object between these offsets, each at the next multiple of the alignment.
 fn cut(start: u64, size: u64, alignment: u64, mut to: u64, offsets: &[u64]) -> Vec<Run> {
-    let begins = std::iter::once(0).chain(offsets.iter().copied().filter(|at| (1..size).contains(at)));
+    let begins = iter::once(0).chain(offsets.iter().copied().filter(|at| (1..size).contains(at)));
     let begins: Vec<u64> = begins.collect();
     let ends = begins.iter().copied().skip(1).chain([size]);
     let each = begins.iter().zip(ends).map(|(begin, end)| {

@@ -1,9 +1,9 @@
 //! A simulation by several threads, each of a part of all lines.
 //!
 //! ```text
-//!   reading   | block 0 | block 1 | block 2 | ...
-//!   part 0              | block 0 | block 1 | ...      lines 0, 2, 4, ...
-//!   part 1              | block 0 | block 1 | ...      lines 1, 3, 5, ...
+//!   reading   | ................................. | ...
+//!   part 0             | block | block | ...            lines 0, 2, 4, ...
+//!   part 1             | block | block | ...            lines 1, 3, 5, ...
 //! ```
 //!
 //! No part needs to know of another ([`Part`]), so their counts add up to those of one simulator for all lines.
@@ -12,27 +12,31 @@ use std::{
     mem,
     num::NonZero,
     panic,
-    sync::{
-        Arc,
-        mpsc::{Receiver, SyncSender, sync_channel},
-    },
+    sync::mpsc::{Receiver, SyncSender, sync_channel},
     thread::{self, JoinHandle},
 };
 
 use carom_base_sim::{Input, Machine, MachineError, Part, Results, Settings, Simulator};
 
-/// Accesses that are handed over together: 1 MiB of them.
-const BLOCK: usize = 1 << 16;
+/// Accesses that are handed over together: 128 KiB of them.
+const BLOCK: usize = 1 << 13;
 
 /// Blocks that wait for a part, while others are ahead of it.
 const WAITING: usize = 8;
 
-/// The most parts: every part looks at all accesses, and the thread that reads them is slower than so many parts.
+/// The most parts: the thread that reads the accesses is slower than so many.
 const MOST_PARTS: usize = 8;
 
-/// Simulators in threads of their own, which see the same accesses.
+/// Simulators in threads of their own, each of which gets the accesses to its lines.
 pub(crate) struct Parts {
-    parts: Vec<(SyncSender<Arc<Block>>, JoinHandle<Results>)>,
+    parts: Vec<Lane>,
+    line_shift: u32,
+}
+
+/// What goes to one part.
+struct Lane {
+    blocks: SyncSender<Block>,
+    part: JoinHandle<Results>,
     block: Block,
 }
 
@@ -42,6 +46,8 @@ struct Block {
     inputs: Vec<Input>,
     /// Core, and the number of its accesses in a row.
     turns: Vec<(usize, usize)>,
+    /// Accesses of earlier turns.
+    before: usize,
 }
 
 impl Parts {
@@ -58,25 +64,41 @@ impl Parts {
         let part = |index| Simulator::new(machine, Settings { part: Part { index, of }, ..settings });
         let simulators = (0..of).map(part).collect::<Result<Vec<_>, _>>()?;
         let started = simulators.into_iter().map(|simulator| {
-            let (sender, blocks) = sync_channel(WAITING);
-            (sender, thread::spawn(move || simulate(simulator, &blocks)))
+            let (blocks, received) = sync_channel(WAITING);
+            let part = thread::spawn(move || simulate(simulator, &received));
+            Lane { blocks, part, block: Block::empty() }
         });
-        Ok(Self { parts: started.collect(), block: Block::default() })
+        Ok(Self { parts: started.collect(), line_shift: machine.line_bytes.trailing_zeros() })
     }
 
     /// The core makes these accesses, after all earlier ones.
-    pub fn accesses(&mut self, core: usize, inputs: &[Input]) {
-        self.block.turns.push((core, inputs.len()));
-        self.block.inputs.extend_from_slice(inputs);
-        if self.block.inputs.len() >= BLOCK {
-            self.hand_over();
+    pub fn turn(&mut self, core: usize, accesses: impl Iterator<Item = Input>) {
+        if let [lane] = self.parts.as_mut_slice() {
+            lane.block.inputs.extend(accesses);
+        } else {
+            accesses.for_each(|access| self.divide(access));
+        }
+        self.parts.iter_mut().for_each(|lane| lane.end_turn(core));
+    }
+
+    /// Gives an access to the parts that have its lines: mostly one.
+    #[inline]
+    fn divide(&mut self, access: Input) {
+        let (first, last) = (access.addr() >> self.line_shift, access.last() >> self.line_shift);
+        let of = self.parts.len() as u64;
+        for line in first..=last.min(first + of - 1) {
+            // Parts are the residues of lines, and as many as a power of two.
+            if let Some(lane) = self.parts.get_mut((line & (of - 1)) as usize) {
+                lane.block.inputs.push(access);
+            }
         }
     }
 
     /// The counts of all parts.
-    pub fn results(mut self) -> Results {
-        self.hand_over();
-        let each = self.parts.into_iter().map(|(blocks, part)| {
+    pub fn results(self) -> Results {
+        let each = self.parts.into_iter().map(|mut lane| {
+            lane.hand_over();
+            let Lane { blocks, part, .. } = lane;
             drop(blocks);
             part.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
         });
@@ -86,17 +108,35 @@ impl Parts {
         })
         .unwrap_or_default()
     }
+}
+
+impl Lane {
+    fn end_turn(&mut self, core: usize) {
+        let Block { inputs, turns, before } = &mut self.block;
+        let count = inputs.len() - *before;
+        if count > 0 {
+            turns.push((core, count));
+            *before = inputs.len();
+        }
+        if inputs.len() >= BLOCK {
+            self.hand_over();
+        }
+    }
 
     fn hand_over(&mut self) {
-        let block = Arc::new(mem::take(&mut self.block));
-        for (blocks, _) in &self.parts {
-            // A part that takes nothing any more has panicked: told at the end.
-            let _ = blocks.send(Arc::clone(&block));
-        }
+        // A part that takes nothing any more has panicked: told at the end.
+        let _ = self.blocks.send(mem::replace(&mut self.block, Block::empty()));
     }
 }
 
-fn simulate(mut simulator: Simulator, blocks: &Receiver<Arc<Block>>) -> Results {
+impl Block {
+    /// With room for what a last turn has beyond a block.
+    fn empty() -> Self {
+        Self { inputs: Vec::with_capacity(BLOCK + BLOCK / 4), ..Self::default() }
+    }
+}
+
+fn simulate(mut simulator: Simulator, blocks: &Receiver<Block>) -> Results {
     for block in blocks {
         let mut rest = block.inputs.as_slice();
         for &(core, length) in &block.turns {
@@ -125,13 +165,20 @@ mod tests {
             state % below
         };
         let kinds = [AccessKind::Load, AccessKind::Store, AccessKind::ReadModifyWrite];
+        // Within a line, across two, and across more than there are parts.
+        let widths = [8, 8, 64, 640];
         let mut turns = Vec::new();
         for _ in 0..5 * BLOCK / 64 {
             let core = next(cores as u64) as usize;
             let mut input = || {
                 let bytes = if next(2) == 0 { 4 << 10 } else { 8 << 20 };
                 let addr = Addr(next(bytes));
-                Input::new(addr, 8, kinds[next(3) as usize], Reference(next(100) as u32))
+                Input::new(
+                    addr,
+                    widths[next(4) as usize],
+                    kinds[next(3) as usize],
+                    Reference(next(100) as u32),
+                )
             };
             let turn: Vec<Input> = (0..1 + turns.len() % 64).map(|_| input()).collect();
             turns.push((core, turn));
@@ -149,7 +196,7 @@ mod tests {
         assert!(expected.total().caused.total() > 0 && expected.total().sources.remote > 0);
         for threads in [0, 1, 2, 3, 8, 100] {
             let mut parts = Parts::new(&machine, Settings::default(), NonZero::new(threads)).unwrap();
-            turns.iter().for_each(|(core, inputs)| parts.accesses(*core, inputs));
+            turns.iter().for_each(|(core, inputs)| parts.turn(*core, inputs.iter().copied()));
             assert!(parts.results() == expected, "{threads} threads");
         }
     }

@@ -8,9 +8,9 @@ mod reference;
 mod tests;
 mod tlb;
 
-use std::{array, num::NonZero};
+use std::num::NonZero;
 
-use carom_base::{AccessKind, Domain, Nanos, ProcessId, ThreadId};
+use carom_base::{Domain, Nanos, ProcessId, ThreadId};
 use carom_base_sim::{Counts, Input, Level, Machine, MachineError, Placement, Reference, Settings, Sources};
 use carom_base_stream::{Sink, Streamed};
 use carom_store::{PlaceCounts, SimulatedCache, SimulatedCounts, SimulatedInfo};
@@ -58,7 +58,7 @@ pub fn simulate_caches(
             .map(|thread| Ok(Lane { process: all[thread].process, core: core(thread)? }))
             .collect::<Result<_, MachineError>>()?,
         references: References::new(),
-        inputs: array::from_fn(|_| Vec::new()),
+        inputs: Vec::new(),
     };
     let damage = recordings.streams(&mut feed).map(|error| error.to_string());
     let Feed { caches: of_caches, tlb: of_tlb, references, lanes, .. } = feed;
@@ -141,8 +141,8 @@ struct Feed {
     /// By number of the thread.
     lanes: Vec<Lane>,
     references: References,
-    /// Those of the caches and of the TLB.
-    inputs: [Vec<Input>; 2],
+    /// Of the present turn.
+    inputs: Vec<Input>,
 }
 
 #[derive(Clone, Copy)]
@@ -154,18 +154,15 @@ struct Lane {
 impl Sink<Streamed> for Feed {
     fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Streamed], _: Nanos) {
         let Some(&Lane { process, core }) = self.lanes.get(thread.0 as usize) else { return };
-        let [caches, tlb] = &mut self.inputs;
-        caches.clear();
-        tlb.clear();
-        for Streamed { access, .. } in accesses {
-            let reference = Reference(self.references.of(thread, access));
-            let addr = tagged(process, access.addr);
-            caches.push(Input::new(addr, access.width, access.kind, reference));
-            // What is stored to a page takes it from no other core's TLB.
-            tlb.push(Input::new(addr, access.width, AccessKind::Load, reference));
-        }
-        self.caches.accesses(core, caches);
-        self.tlb.accesses(core, tlb);
+        let Self { caches, tlb, references, inputs, .. } = self;
+        inputs.clear();
+        inputs.extend(accesses.iter().map(|Streamed { access, .. }| {
+            let reference = Reference(references.of(thread, access));
+            Input::new(tagged(process, access.addr), access.width, access.kind, reference)
+        }));
+        caches.turn(core, inputs.iter().copied());
+        // What is stored to a page takes it from no other core's TLB.
+        tlb.turn(core, inputs.iter().map(|input| input.as_load()));
     }
 
     fn ended(&mut self, _: ThreadId) {}
