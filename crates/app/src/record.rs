@@ -98,6 +98,7 @@ pub fn run(job: Job<'_>) -> Result<End, Failure> {
             streams: Streams::Own,
             targets: Vec::new(),
             series: None,
+            accesses: None,
         });
         let outcome = match recorded {
             Ok(outcome) => outcome,

@@ -40,7 +40,7 @@ pub use launch::Streams;
 pub use link::{HOOKS, find_archive, link_flags};
 pub use manifest::machine_here;
 pub use native::{KernelEvents, record_natively, run_natively};
-pub use record::{Outcome, Request, record};
+pub use record::{HandedOn, Outcome, Request, record};
 pub use refusal::{Absence, Obstacle, Refusal};
 pub use target::{Target, examine};
 pub use trace::CodeAddress;

@@ -4,12 +4,16 @@ use std::{
     io,
     path::PathBuf,
     process::Child,
+    sync::mpsc::SyncSender,
     time::{Duration, Instant},
 };
 
+use carom_base::ProcessId;
 use carom_base_sys::child::{self, ExitWatch};
 use carom_base_wire::{Engine, Settings};
-use carom_store::{Exit, Manifest, SeriesInfo, StoreError, Writer, fresh_dir, store_instructions};
+use carom_store::{
+    Exit, Manifest, SeriesInfo, StoreError, StreamFrame, Writer, fresh_dir, store_instructions,
+};
 
 use crate::{
     drain::Drain,
@@ -50,6 +54,18 @@ pub struct Request {
     pub targets: Vec<CodeAddress>,
     /// Its place in a series of runs, where it is one of several.
     pub series: Option<SeriesInfo>,
+    /// Where accesses go that would be kept in the profile otherwise. A receiver that is slow holds the program up; one that is gone
+    /// loses them.
+    pub accesses: Option<SyncSender<HandedOn>>,
+}
+
+/// Accesses that are handed on instead of kept.
+#[derive(Clone, Debug)]
+pub struct HandedOn {
+    /// The process that made them. Frames of one process are in the order in which it handed them over.
+    pub process: ProcessId,
+    /// The accesses. Its thread has its number in the manifest.
+    pub frame: StreamFrame,
 }
 
 impl Request {
@@ -125,7 +141,7 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
             return Err(CollectError::NotExecutable { program, source });
         }
     };
-    let mut drain = Drain::new(session.dir());
+    let mut drain = Drain::new(session.dir(), request.accesses.clone());
     let settings = &request.settings;
     let many = settings.reuse.is_some() || settings.engine == Engine::Translate && settings.share.is_some();
     let longest = if many { SHORT_TICK } else { TICK };

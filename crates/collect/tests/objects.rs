@@ -85,6 +85,7 @@ fn follow(name: &str, script: &str, least: u64) -> Followed {
         streams: carom_collect::Streams::Own,
         targets: Vec::new(),
         series: None,
+        accesses: None,
     };
     // The host's signal handlers are one per process, and processors are few.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());

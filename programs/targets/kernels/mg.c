@@ -101,5 +101,5 @@ int main(int argc, char **argv)
     for (int round = 0; round < rounds; round++)
         cycle(0, h2);
     /* Each cycle makes the residual smaller at least by half. */
-    return verified("mg", largest_residual(h2) / begin, pow(0.5, rounds));
+    return verified("mg", largest_residual(h2) / begin, fmax(pow(0.5, rounds), 1e-12));
 }

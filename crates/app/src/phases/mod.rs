@@ -56,6 +56,7 @@ impl PhasesArgs {
             streams: Streams::Own,
             targets: Vec::new(),
             series: None,
+            accesses: None,
         }
     }
 }

@@ -115,7 +115,8 @@ impl SimulateLayout {
     }
 }
 
-fn machine(name: &str) -> Result<MachineChoice, String> {
+/// A machine by its name.
+pub fn machine(name: &str) -> Result<MachineChoice, String> {
     if name == "host" {
         return Ok(MachineChoice::Recorded);
     }

@@ -11,7 +11,7 @@ use carom_store::Recording;
 use carom_study::{recording::Recordings, simulate::SimulateStudy};
 use carom_view::model::Report;
 
-pub use args::{SimulateArgs, SimulateLayout};
+pub use args::{SimulateArgs, SimulateLayout, machine};
 pub use recorded::settings;
 
 use crate::{

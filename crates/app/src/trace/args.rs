@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
+use carom_study::simulate::MachineChoice;
 use clap::{Args, ValueEnum};
 
-use crate::options::{ObjectArgs, ProgramArgs};
+use crate::{
+    options::{ObjectArgs, OutputArgs, ProgramArgs},
+    simulate::machine,
+};
 
 const EXAMPLES: &str = "Examples:
   carom trace ./app
@@ -12,6 +16,7 @@ const EXAMPLES: &str = "Examples:
   carom trace --mode lossy --sample 4 ./app      loads that miss, and stores, one in four
   carom trace --mode targeted --stores 0.1 ./app runs it twice; see docs/simulating.md
   carom trace --limit 1G ./app                   more than the first 250 million accesses
+  carom trace --simulate ./app                   keeps nothing, and reports as carom simulate does
   carom simulate trace.carom
   carom trace --check trace.carom
   carom trace --print trace.carom > accesses.txt
@@ -75,12 +80,17 @@ pub struct TraceArgs {
     #[arg(long, conflicts_with_all = ["after", "during", "every"])]
     pub marked: bool,
     /// End the recording with this number of accesses, and let the program run on: a number, also with k, M or G, or none for no
-    /// limit
-    #[arg(long, value_name = "N", default_value = "250M", value_parser = limit)]
-    pub limit: Limit,
-    /// Say nothing of what was kept
-    #[arg(short, long)]
-    pub quiet: bool,
+    /// limit [default: 250M; none with --simulate]
+    #[arg(long, value_name = "N", value_parser = limit)]
+    pub limit: Option<Limit>,
+    /// Keep nothing: simulate all accesses while they are made, and report as carom simulate does. MACHINE is host, a machine file, or one
+    /// of those that carom simulate includes [default: host]
+    #[arg(long, value_name = "MACHINE", num_args = 0..=1, require_equals = true, default_missing_value = "host",
+          value_parser = machine, conflicts_with_all = ["check", "print", "parquet", "mode", "output"])]
+    pub simulate: Option<MachineChoice>,
+    /// Where the report of --simulate goes; without it, -q says nothing of what was kept.
+    #[command(flatten)]
+    pub report: OutputArgs,
     /// Which heap objects are named.
     #[command(flatten)]
     pub objects: ObjectArgs,
@@ -92,6 +102,19 @@ pub struct TraceArgs {
 /// The most accesses that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit(pub Option<u64>);
+
+/// Without `--limit`.
+const USUAL_LIMIT: u64 = 250_000_000;
+
+impl TraceArgs {
+    /// The most accesses that are kept or simulated.
+    pub fn most(&self) -> Option<u64> {
+        match self.limit {
+            Some(Limit(most)) => most,
+            None => self.simulate.is_none().then_some(USUAL_LIMIT),
+        }
+    }
+}
 
 /// `1000000`, `50M`, `none`.
 pub fn limit(text: &str) -> Result<Limit, String> {

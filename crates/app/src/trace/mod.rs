@@ -1,7 +1,9 @@
-//! `carom trace`: keeps every load and store of a program, or those that matter for coherence; checks and exports them.
+//! `carom trace`: keeps every load and store of a program, or those that matter for coherence; checks and exports them. Or simulates
+//! them at once.
 
 mod args;
 mod kept;
+mod online;
 mod parquet;
 mod reduced;
 
@@ -41,6 +43,9 @@ pub fn run(args: &TraceArgs) -> Result<End, Failure> {
         return Err(Failure::new("a trace is of one run: leave out --runs"));
     }
     args.check_mode()?;
+    if let Some(machine) = &args.simulate {
+        return online::run(args, machine);
+    }
     let reduction = args.reduction();
     let targets = match (reduction, &args.targets) {
         (Some(Reduction { keep: Keep::Targeted { .. }, .. }), Some(dir)) => reduced::targets(dir)?,
@@ -84,7 +89,7 @@ pub fn first(
 fn request(args: &TraceArgs, reduction: Option<Reduction>) -> Result<Request, Failure> {
     let mut request = full(&args.program, &args.objects)?;
     request.settings.window.marked = args.marked;
-    request.settings.most_kept = args.limit.0;
+    request.settings.most_kept = args.most();
     if let (Some(reduction), Some(reuse)) = (reduction, &mut request.settings.reuse) {
         reuse.method = ReuseMethod::Reduced(reduction);
     }
@@ -105,6 +110,7 @@ fn full(program: &ProgramArgs, objects: &ObjectArgs) -> Result<Request, Failure>
         streams: Streams::Own,
         targets: Vec::new(),
         series: None,
+        accesses: None,
     })
 }
 
@@ -131,13 +137,13 @@ fn find(args: &TraceArgs, latency: u32) -> Result<Found, Failure> {
         return Err(Failure::new(format!("the first run was not recorded: {trouble}")));
     }
     let targets = reduced::targets(&profile)?;
-    if !args.quiet {
+    if !args.report.quiet {
         let plural = if targets.len() == 1 { "" } else { "s" };
         eprintln!(
             "carom: in a first run, without output, loads of {} instruction{plural} took longer than {latency} cycles; \
              now the run that is recorded{}",
             targets.len(),
-            args.limit.0.map_or_else(String::new, |most| format!(", up to {} accesses", thousands(most))),
+            args.most().map_or_else(String::new, |most| format!(", up to {} accesses", thousands(most))),
         );
     }
     Ok(Found::Targets(targets))
@@ -152,14 +158,14 @@ fn told(args: &TraceArgs, dir: &Path) -> Result<(), Failure> {
         let mut recordings = Recordings::new(all);
         let study = SimulateStudy {
             threads: thread::available_parallelism().ok(),
-            progress: (!args.quiet).then_some(progress::simulated),
+            progress: (!args.report.quiet).then_some(progress::simulated),
             ..SimulateStudy::default()
         };
         let _ = study.study(&mut recordings);
         progress::clear();
         recordings.store_names().map_err(Failure::new)?;
     }
-    if !args.quiet {
+    if !args.report.quiet {
         eprintln!("{}", Kept::of(&recording).map_err(Failure::new)?.text());
         eprintln!("Profile: {0} (next: carom simulate {0})", dir.display());
     }

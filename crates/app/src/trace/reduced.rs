@@ -12,7 +12,7 @@ use carom_collect::CodeAddress;
 use carom_store::{Recording, StreamFrame};
 
 use super::args::{LossyModel, Mode, TraceArgs};
-use crate::failure::Failure;
+use crate::{failure::Failure, options::OutputArgs};
 
 /// A buffer that fits into the second level, and not into the first: half of it.
 const PART_OF_SECOND: u64 = 2;
@@ -47,7 +47,14 @@ impl TraceArgs {
     /// One sentence, with the option.
     pub fn check_mode(&self) -> Result<(), Failure> {
         let (lossy, targeted) = (self.mode == Mode::Lossy, self.mode == Mode::Targeted);
+        let OutputArgs { json, html, sarif, csv, verbose, .. } = &self.report;
+        let reports = json.is_some() || html.is_some() || sarif.is_some() || csv.is_some() || *verbose;
         let wrong = [
+            (
+                "a report",
+                reports && self.simulate.is_none(),
+                "--simulate; carom simulate PROFILE reports on a trace",
+            ),
             ("--latency", self.latency.is_some() && self.mode == Mode::Full, "--mode lossy or targeted"),
             ("--sample", self.sample.is_some() && !lossy, "--mode lossy"),
             ("--lossy-model", self.lossy_model.is_some() && !lossy, "--mode lossy"),
@@ -91,7 +98,7 @@ impl TraceArgs {
         };
         // Where the counter ticks in long steps, a hit of the first level may seem to take one, which may be one longer.
         let (latency, doubt) = level.judge(hit_ticks(bytes), tick_step() + 1);
-        if let Some(doubt) = doubt.filter(|_| !self.quiet) {
+        if let Some(doubt) = doubt.filter(|_| !self.report.quiet) {
             eprintln!("carom: {doubt}");
         }
         latency

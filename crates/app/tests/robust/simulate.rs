@@ -71,6 +71,32 @@ fn a_trace_and_its_text_tell_the_same() {
     assert!(number(&kept["simulate"]["total"], "accesses") > 4000);
 }
 
+/// Simulated while it runs, a program of one thread has the accesses and misses that its trace has, and no profile is left.
+#[test]
+fn a_trace_may_be_simulated_instead_of_kept() {
+    let program = compile("widths.c", &["-O2", "-g"]);
+    let place = scratch();
+    let (profile, json) = (place.path().join("profile"), place.path().join("report.json"));
+    let traced =
+        run(Command::new(carom()).args(["trace", "-q", "-o"]).arg(&profile).arg(&program).arg("20000"));
+    assert_eq!(traced.code(), Some(0), "{}", traced.complaint());
+    let mut command = Command::new(carom());
+    command.args(["trace", "--simulate=two-cores", "-q", "--json"]).arg(&json).arg(&program).arg("20000");
+    let online = run(command.current_dir(place.path()));
+    assert_eq!((online.code(), &*online.stdout), (Some(0), &b"20000 rounds\n"[..]), "{}", online.complaint());
+    let left: Vec<_> =
+        fs::read_dir(place.path()).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    let online: Value = serde_json::from_slice(&fs::read(json).expect("a report")).expect("JSON");
+    let kept = simulated(&["--machine", "two-cores"], &profile);
+    let total = |report: &Value, key: &str| number(&report["simulate"]["total"], key);
+    // 80,000 accesses are the loop's. The rest begins and ends the program: that depends a little on its environment.
+    for key in ["loads", "stores", "accesses"] {
+        let (online, kept) = (total(&online, key), total(&kept, key));
+        assert!(online.abs_diff(kept) < 200 && kept > 20_000, "{key}: {online} and {kept}");
+    }
+}
+
 /// The table has what the text has, in the same order.
 #[test]
 fn a_trace_is_exported_as_a_table() {

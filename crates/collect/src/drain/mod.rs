@@ -14,6 +14,7 @@ mod tests;
 use std::{
     collections::{HashMap, HashSet},
     path::{Path, PathBuf},
+    sync::mpsc::SyncSender,
 };
 
 use carom_base::{ProcessId, SharingEvent, StackId, ThreadId};
@@ -23,7 +24,7 @@ use carom_store::{InstructionCounts, Writer};
 use self::{
     accesses::AccessFile, cells::CellFile, instructions::Instructions, journal::Journal, segment::Segment,
 };
-use crate::processes::ProcessTable;
+use crate::{processes::ProcessTable, record::HandedOn};
 
 /// The files of one session, and the state of reading them.
 pub struct Drain {
@@ -33,6 +34,8 @@ pub struct Drain {
     segments: HashMap<PathBuf, (ProcessId, Segment)>,
     cells: HashMap<PathBuf, (ProcessId, CellFile)>,
     accesses: HashMap<PathBuf, (ProcessId, AccessFile)>,
+    /// Where accesses go instead of the store.
+    elsewhere: Option<SyncSender<HandedOn>>,
     /// Files of counts by instruction.
     counts: HashMap<PathBuf, ProcessId>,
     /// Words in session memory that were no record.
@@ -46,7 +49,8 @@ pub struct Drain {
 }
 
 impl Drain {
-    pub fn new(dir: &Path) -> Self {
+    /// `elsewhere`: where accesses go instead of the store.
+    pub fn new(dir: &Path, elsewhere: Option<SyncSender<HandedOn>>) -> Self {
         Self {
             dir: dir.to_owned(),
             table: ProcessTable::default(),
@@ -54,6 +58,7 @@ impl Drain {
             segments: HashMap::new(),
             cells: HashMap::new(),
             accesses: HashMap::new(),
+            elsewhere,
             counts: HashMap::new(),
             garbage: 0,
             waiting: Vec::new(),
@@ -198,7 +203,13 @@ impl Drain {
             let table = &mut self.table;
             let frames = file.read(path, |serial| table.thread(*process, serial), &mut self.garbage);
             found |= !frames.is_empty();
-            writer.push(&frames);
+            match &self.elsewhere {
+                None => writer.push(&frames),
+                // A receiver that is gone wants no more.
+                Some(elsewhere) => frames.into_iter().for_each(|frame| {
+                    let _ = elsewhere.send(HandedOn { process: *process, frame });
+                }),
+            }
         }
         found
     }

@@ -59,7 +59,7 @@ fn children_write_into_their_parents_journal() {
     std::fs::write(&path, text).unwrap();
     let profile = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(profile.path(), Manifest::default()).unwrap();
-    let mut drain = Drain::new(agent.dir.path());
+    let mut drain = Drain::new(agent.dir.path(), None);
     drain.once(&mut writer);
     let programs: Vec<_> = drain.table.processes.iter().map(|process| process.argv.join(" ")).collect();
     assert_eq!(programs, ["parent", "child"]);
@@ -102,7 +102,7 @@ fn all_counts_of_a_process_that_ends_are_read() {
     std::fs::write(agent.dir.path().join("7.1.cells"), all).unwrap();
     let profile = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(profile.path(), Manifest::default()).unwrap();
-    Drain::new(agent.dir.path()).last(&mut writer);
+    Drain::new(agent.dir.path(), None).last(&mut writer);
     writer.finish(Manifest::default()).unwrap();
     let recording = carom_store::Recording::open(profile.path()).unwrap();
     assert_eq!(recording.rows::<ReuseCell>().flatten().map(|cell| cell.count).sum::<u64>(), CELLS as u64);
@@ -134,7 +134,7 @@ fn events_wait_for_the_other_process() {
     };
     let profile = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(profile.path(), Manifest::default()).unwrap();
-    let mut drain = Drain::new(profile.path());
+    let mut drain = Drain::new(profile.path(), None);
     let (one, other) = (drain.table.process("7.1"), drain.table.process("8.1"));
     let thread = drain.table.thread(one, 0);
     drain.keep(one, thread, Record::Event(event), &mut writer);
@@ -167,7 +167,7 @@ fn the_last_counts_of_a_thread_stay() {
     agent.state(SlotState::Live);
     let profile = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(profile.path(), Manifest::default()).unwrap();
-    let mut drain = Drain::new(agent.dir.path());
+    let mut drain = Drain::new(agent.dir.path(), None);
     drain.once(&mut writer);
     let counts = drain.table.threads[0].counts.unwrap();
     assert_eq!((counts.instructions, counts.loads, counts.stores), (Some(100), Some(40), Some(0)));

@@ -95,6 +95,7 @@ impl Folder {
             streams: carom_collect::Streams::Own,
             targets: Vec::new(),
             series: None,
+            accesses: None,
         })
         .unwrap();
         let violations = carom_store::check(&outcome.dir).unwrap();

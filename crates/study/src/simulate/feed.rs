@@ -43,6 +43,7 @@ const BUSY: u64 = 20;
 const FEWEST_TURNS: u64 = 3;
 
 /// What a simulation came to.
+#[derive(Clone, Debug)]
 pub(super) struct Fed {
     pub results: Results,
     /// By reference.
@@ -112,6 +113,16 @@ impl Feed {
             progress: None,
             matched: None,
         })
+    }
+
+    /// Says where a thread runs that was not known before.
+    pub fn place(&mut self, thread: ThreadId, process: ProcessId, core: usize) {
+        let number = thread.0 as usize;
+        let lane = Lane { process, core, accesses: 0, turns: 0 };
+        if self.lanes.len() <= number {
+            self.lanes.resize(number + 1, lane);
+        }
+        self.lanes[number] = lane;
     }
 
     /// The outcome.

@@ -23,12 +23,15 @@ const MOST_CORES: usize = 64;
 impl MachineChoice {
     /// Its name, and the machine.
     pub(crate) fn of(&self, recordings: &Recordings<'_>) -> (String, Machine) {
-        if let Self::Given(name, machine) = self {
-            return (name.clone(), machine.clone());
+        self.on(recordings.manifests().first().map(|(manifest, _)| &manifest.machine))
+    }
+
+    /// The same, where `info` describes the machine of the recording.
+    pub(super) fn on(&self, info: Option<&MachineInfo>) -> (String, Machine) {
+        match self {
+            Self::Given(name, machine) => (name.clone(), machine.clone()),
+            Self::Recorded => info.and_then(recorded).unwrap_or_else(|| (UNKNOWN.into(), unknown())),
         }
-        let manifests = recordings.manifests();
-        let known = manifests.first().and_then(|(manifest, _)| recorded(&manifest.machine));
-        known.unwrap_or_else(|| (UNKNOWN.into(), unknown()))
     }
 }
 

@@ -13,6 +13,7 @@ mod lines;
 mod machine;
 mod moved;
 mod numbers;
+mod online;
 mod order;
 mod parts;
 mod sites;
@@ -39,6 +40,7 @@ pub use compare::{
 };
 pub use findings::{LineFinding, Pair, Part, SimulateFindings, Site, Taken};
 pub use machine::MachineChoice;
+pub use online::Online;
 pub use order::Order;
 pub use tried::{Outcome, Tried};
 pub use what_if::{Change, ChangeError, Changed, How, Target, WhatIf};
@@ -100,14 +102,44 @@ impl Study for SimulateStudy {
         let threads = threads(recordings);
         let (name, machine) = self.machine.of(recordings);
         let machine = with_cores(machine, self.cores, threads.len());
-        let losses = recordings.merged(Combine::Ranks).0.losses();
         let mut implied = Implied::of(recordings, &threads);
-        let (Fed { results, instructions, cores, turn, matched, .. }, damage) =
-            match self.simulate(recordings, &mut implied, &machine, &threads, None) {
-                Ok(simulated) => simulated,
-                Err(error) => return SimulateFindings::none(name, machine, losses, error.to_string()),
-            };
+        match self.simulate(recordings, &mut implied, &machine, &threads, None) {
+            Ok((fed, damage)) => {
+                let damage = damage.map(|error| error.to_string());
+                self.found(recordings, Simulated { name, machine, fed, damage }, &mut implied, &threads)
+            }
+            Err(error) => {
+                let losses = recordings.merged(Combine::Ranks).0.losses();
+                SimulateFindings::none(name, machine, losses, error.to_string())
+            }
+        }
+    }
+}
+
+/// A simulation that has come to its end.
+#[derive(Clone, Debug)]
+struct Simulated {
+    /// The machine's.
+    name: String,
+    machine: Machine,
+    fed: Fed,
+    /// The first problem, where not all accesses could be read.
+    damage: Option<String>,
+}
+
+impl SimulateStudy {
+    /// What a simulation has found, with the names of code and data.
+    fn found(
+        &self,
+        recordings: &mut Recordings<'_>,
+        simulated: Simulated,
+        implied: &mut Implied,
+        threads: &[ThreadEntry],
+    ) -> SimulateFindings {
+        let Simulated { name, machine, fed, damage } = simulated;
+        let Fed { results, instructions, cores, turn, matched, .. } = fed;
         let put_in = implied.count;
+        let losses = recordings.merged(Combine::Ranks).0.losses();
         let (_, mut names) = recordings.merged(Combine::Ranks);
         let (sites, members) = sites(&results, &instructions, &mut names);
         let grain = lines::Grain {
@@ -123,7 +155,7 @@ impl Study for SimulateStudy {
             .map(|against| Comparison::new(against, &References::new(&results, &instructions, &mut names)));
         let what_if = plan.map(|plan| {
             let plan = plan?;
-            let again = self.simulate(recordings, &mut implied, &machine, &threads, Some(plan.moved.clone()));
+            let again = self.simulate(recordings, implied, &machine, threads, Some(plan.moved.clone()));
             let (fed, _) = again.map_err(|error| error.to_string())?;
             Ok(plan.outcome(&fed.results, grain, fed.cut, &members))
         });
@@ -147,13 +179,11 @@ impl Study for SimulateStudy {
             transfers: results.transfers,
             what_if,
             comparison,
-            damage: damage.map(|error| error.to_string()),
+            damage,
             losses,
         }
     }
-}
 
-impl SimulateStudy {
     /// What coherence does at each reference of a trace, to compare others with.
     ///
     /// # Errors

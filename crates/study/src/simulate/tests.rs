@@ -5,9 +5,11 @@ use std::{num::NonZero, sync::Arc};
 use carom_base::{Addr, ThreadId};
 use carom_base_sim::{Machine, Placement, Sharing};
 use carom_base_stream::text;
-use carom_store::{CacheInfo, Importer, MachineInfo, Manifest, Recording};
+use carom_store::{CacheInfo, Importer, MachineInfo, Manifest, Recording, StreamFrame};
 
-use super::{Against, MachineChoice, Matched, Order, Outcome, Place, SimulateFindings, SimulateStudy};
+use super::{
+    Against, MachineChoice, Matched, Online, Order, Outcome, Place, SimulateFindings, SimulateStudy,
+};
 use crate::{Study, recording::Recordings};
 
 /// Two cores with one line of 64 bytes in each of two sets.
@@ -81,6 +83,34 @@ fn processes_do_not_share_addresses() {
         MachineInfo::default(),
     );
     assert_eq!((found.total.caused.total(), found.sites.len(), found.lines.len()), (0, 2, 0));
+}
+
+/// Fed with a recording's frames, one by one, a simulation has found what one of the whole recording finds. Two processes, whose
+/// threads begin as the accesses come.
+#[test]
+fn what_is_simulated_meanwhile_is_what_is_simulated_afterwards() {
+    let turn = |process: u32, thread: u32, kind: &str| {
+        format!("{process}.{thread} {kind} 8 @{:#x} {:#x}\n", 0x1000 + 8 * thread, 0x10 * (thread + 1))
+    };
+    let round = turn(0, 0, "store") + &turn(0, 1, "load") + &turn(1, 2, "rmw") + &turn(0, 3, "store");
+    with_recordings(&round.repeat(50), MachineInfo::default(), |recordings| {
+        let whole = recordings.manifests()[0].0.clone();
+        let frames: Vec<StreamFrame> = recordings.rows().collect();
+        let process = |frame: &StreamFrame| {
+            let thread = frame.decode().unwrap().thread;
+            whole.threads[thread.0 as usize].process
+        };
+        let frames = frames.into_iter().map(|frame| (process(&frame), frame));
+        let online = Online::new(study(), &whole.machine, frames).unwrap().study(recordings);
+        let offline = SimulateStudy { cores: Some(16), ..study() }.study(recordings);
+        assert_eq!((online.total, online.cores.clone()), (offline.total, offline.cores.clone()));
+        assert!(online.invalidations == offline.invalidations && online.total.caused.total() > 50);
+        let sites = |found: &SimulateFindings| {
+            let sites = found.sites.iter().map(|site| (site.path[0].address, site.counts));
+            sites.collect::<Vec<_>>()
+        };
+        assert_eq!(sites(&online), sites(&offline));
+    });
 }
 
 /// Three threads need three cores; `--cores` decides otherwise.

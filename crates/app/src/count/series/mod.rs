@@ -232,6 +232,7 @@ fn record_all(
             streams: Streams::Equal,
             targets: Vec::new(),
             series: Some(SeriesInfo { events: events.clone(), ..subject.info.clone() }),
+            accesses: None,
         };
         let outcome = match kind {
             Kind::Counted | Kind::Simulated => carom_collect::record(&request)?,
