@@ -21,10 +21,10 @@ SIDES = {
     "online": ("trace", ["--simulate"]),
 }
 ALLOWED = {"trace": 9, "online": 20}
-# Rounds of each kernel: some hundredths of a second natively, and hundreds of millions of accesses.
-ROUNDS = {"bt": 40, "cg": 40, "ft": 80, "lu": 20, "smg": 250, "sp": 60, "sppm": 110, "mg": 100, "is": 25, "ep": 20}
+# Rounds of each kernel: some hundredths of a second natively, and a hundred million accesses or more.
+ROUNDS = {"bt": 20, "cg": 20, "ft": 40, "lu": 10, "smg": 120, "sp": 30, "sppm": 55, "mg": 50, "is": 12, "ep": 10}
 REAL = ["zstd", "pigz", "lbzip2", "carom-rayon"]
-PART = 10
+PART = 40
 TIMEOUT_S = 600
 
 

@@ -27,6 +27,11 @@ impl ColumnWriter {
         self.column(BYTES, |out| out.extend(values));
     }
 
+    /// Several pieces of such a column, one after another.
+    pub fn byte_pieces<'a>(&mut self, pieces: impl IntoIterator<Item = &'a [u8]>) {
+        self.column(BYTES, |out| pieces.into_iter().for_each(|piece| out.extend_from_slice(piece)));
+    }
+
     /// Numbers near their predecessors: differences (modulo 2^64, from 0), zigzag, seven bits to the byte,
     /// low first.
     pub fn integers(&mut self, values: impl IntoIterator<Item = u64>) {

@@ -39,7 +39,7 @@ impl Row for StreamFrame {
 
     fn encode(rows: &[Self], columns: &mut ColumnWriter) {
         columns.integers(rows.iter().map(|row| row.bytes.len() as u64));
-        columns.bytes(rows.iter().flat_map(|row| row.bytes.iter().copied()));
+        columns.byte_pieces(rows.iter().map(|row| row.bytes.as_slice()));
     }
 
     fn decode(rows: u32, columns: &mut ColumnReader<'_>) -> Result<Vec<Self>, Damage> {
