@@ -18,6 +18,9 @@ ACCURACY = [
     ("Miss ratios, exact, against a cache simulator", "reuse-04-curves", "exact mode", ""),
     ("Miss ratios of private caches, sampled against exact", "reuse-04-curves", "sampled, StatStack", ""),
     ("Miss ratios of shared caches, sampled against exact", "reuse-08-shared", "sampled within 0.03", ""),
+    ("Coherence misses that a targeted trace with all stores covers, eight kernels", "simulate-01-reduced", "SMPL-1: average coverage",
+     "Marathe and others 0.95, of invalidations 0.995"),
+    ("Simulated misses of the first level, against cachegrind on the same accesses", "simulate-02-simulator", "misses of D1", ""),
     ("Invalidations, exact, against the workload's own count", "reuse-09-alternation", "exact, apart", ""),
 ]
 
@@ -30,6 +33,9 @@ COST = [
     ("`carom profile`, times the dearest of its commands alone", "profile-01-findings", "time of the dearest", ""),
     ("`carom reuse --exact`, geometric mean of time", "reuse-05-overhead", "exact: geometric mean of time", "Loca 49, for private caches"),
     ("The exact analysis by itself: times as fast as DynamoRIO's", "reuse-03-throughput", "DynamoRIO", ""),
+    ("`carom trace`: every access kept, median", "simulate-03-cost", "trace: median", ""),
+    ("`carom trace --simulate`, median", "simulate-03-cost", "online: median", ""),
+    ("`carom simulate`, accesses per second on one processor", "simulate-02-simulator", "at least 80 million", ""),
     ("Interpreters, one sample in 100,000 accesses", "translate-04-speed", "samples 100K: interpreters", ""),
     ("Added to `true`, by `carom count`", "translate-08-start", "count: true", ""),
     ("Added to `python3 -c pass`, by `carom count`", "translate-08-start", "count: python3", ""),
