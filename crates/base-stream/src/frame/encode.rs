@@ -33,6 +33,7 @@ pub struct Encoder {
     expected: Expected,
     site_column: Vec<u8>,
     address_column: Vec<u8>,
+    count: u64,
     frame: Vec<u8>,
 }
 
@@ -56,16 +57,26 @@ impl Encoder {
         accesses: impl IntoIterator<Item = Streamed>,
         out: &mut Vec<u8>,
     ) {
+        self.accesses(accesses);
+        self.encoded(head, out);
+    }
+
+    /// Encodes the accesses of a batch: almost all the work, for which the rest of it need not be known.
+    pub fn accesses(&mut self, accesses: impl IntoIterator<Item = Streamed>) {
         self.sites.clear();
         self.numbers.clear();
         self.expected.clear();
         self.site_column.clear();
         self.address_column.clear();
-        let mut count = 0;
+        self.count = 0;
         for streamed in accesses {
             self.access(&streamed);
-            count += 1;
+            self.count += 1;
         }
+    }
+
+    /// Appends a batch of the accesses that were encoded last. With up to 64 Ki of them a frame never exceeds its largest size.
+    pub fn encoded(&mut self, head: &BatchHead<'_>, out: &mut Vec<u8>) {
         let what = if head.marks.is_empty() { codes::BATCH } else { codes::BATCH_WITH_MARKS };
         self.head(head.thread, head.at, what);
         put_varint(&mut self.frame, head.domain.0.into());
@@ -73,7 +84,7 @@ impl Encoder {
         self.put_stamps(head);
         self.put_marks(head);
         self.put_sites();
-        put_varint(&mut self.frame, count);
+        put_varint(&mut self.frame, self.count);
         self.frame.append(&mut self.site_column);
         self.frame.append(&mut self.address_column);
         self.put_frame(out);

@@ -25,14 +25,12 @@ impl Kept {
         self.encoder.begin(thread, at, &mut self.frames);
     }
 
-    /// A thread hands accesses over.
-    pub fn batch(&mut self, head: &BatchHead<'_>, accesses: &[Access]) {
+    /// A thread hands accesses over, which it has [encoded](encode).
+    pub fn batch(&mut self, head: &BatchHead<'_>, encoded: &mut Encoder) {
         if self.failed {
             return;
         }
-        // Streams do not mark locked instructions.
-        let streamed = accesses.iter().map(|access| Streamed { access: *access, atomic: false });
-        self.encoder.batch(head, streamed, &mut self.frames);
+        encoded.encoded(head, &mut self.frames);
         if self.frames.len() >= WRITE_BYTES {
             self.write();
         }
@@ -52,4 +50,10 @@ impl Kept {
             self.frames.clear();
         }
     }
+}
+
+/// Encodes accesses, before other threads have to wait for this one.
+pub fn encode(encoder: &mut Encoder, accesses: &[Access]) {
+    // Streams do not mark locked instructions.
+    encoder.accesses(accesses.iter().map(|access| Streamed { access: *access, atomic: false }));
 }

@@ -1,10 +1,16 @@
 //! Puts accesses in the order of time, and passes them on.
 
-use std::mem;
+use std::{
+    mem,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use carom_base::{Nanos, ThreadId};
 use carom_base_reuse::exact::Router;
-use carom_base_stream::{Batch, Interleaver, Limits, frame::BatchHead};
+use carom_base_stream::{
+    Batch, Interleaver, Limits,
+    frame::{BatchHead, Encoder},
+};
 use carom_base_sys::clock;
 use carom_base_wire::Domains;
 
@@ -44,6 +50,7 @@ static FRONT: Lock<Option<Front>> = Lock::new(Rank::Order, None);
 /// Begins with nothing.
 pub fn start(domains: Domains, keep: bool, analyse: bool) {
     let now = clock::now();
+    KEEPS.store(keep, Relaxed);
     *FRONT.lock() = Some(Front {
         interleaver: Interleaver::new(now, Limits::default()),
         router: Router::default(),
@@ -55,6 +62,15 @@ pub fn start(domains: Domains, keep: bool, analyse: bool) {
         taken: 0,
         told: false,
     });
+}
+
+/// Whether accesses are kept.
+static KEEPS: AtomicBool = AtomicBool::new(false);
+
+/// Whether accesses that are handed over must be encoded first.
+pub fn keeps() -> bool {
+    // ATOMICS: written once, before there are accesses.
+    KEEPS.load(Relaxed)
 }
 
 /// Works with the interleaver. `None` where nothing is analysed.
@@ -91,14 +107,14 @@ impl Front {
         }
     }
 
-    /// A thread hands accesses over.
-    pub fn take(&mut self, batch: Batch<'_>) {
+    /// A thread hands accesses over, [encoded](keeps) where they are kept.
+    pub fn take(&mut self, batch: Batch<'_>, encoded: Option<&mut Encoder>) {
         self.taken += batch.accesses.len() as u64;
-        if let Some(kept) = &mut self.kept
+        if let (Some(kept), Some(encoded)) = (&mut self.kept, encoded)
             && quota::take(batch.accesses.len())
         {
             let Batch { thread, domain, at, pauses, stamps, marks, .. } = batch;
-            kept.batch(&BatchHead { thread, domain, at, pauses, stamps, marks }, batch.accesses);
+            kept.batch(&BatchHead { thread, domain, at, pauses, stamps, marks }, encoded);
         }
         if self.analyse {
             self.interleaver.take(batch, &mut self.router);

@@ -9,6 +9,7 @@ use std::{collections::VecDeque, mem, sync::Arc};
 
 use carom_base::Access;
 use carom_base_reuse::exact::{Exact, Sequence, Stage, Task, Tasks};
+use carom_base_stream::frame::Encoder;
 
 use super::{cells::put_down, wide};
 use crate::lock::{Lock, Rank};
@@ -33,9 +34,14 @@ static SHARED: StageQueue = StageQueue::new(Rank::SharedStage);
 struct Spare {
     batches: Vec<Vec<Access>>,
     sequences: Vec<Sequence>,
+    encoders: Vec<Encoder>,
 }
 
-static SPARE: Lock<Spare> = Lock::new(Rank::Spare, Spare { batches: Vec::new(), sequences: Vec::new() });
+impl Spare {
+    const NONE: Self = Self { batches: Vec::new(), sequences: Vec::new(), encoders: Vec::new() };
+}
+
+static SPARE: Lock<Spare> = Lock::new(Rank::Spare, Spare::NONE);
 
 /// The stages begin; `exact` is to count private caches.
 pub fn start(exact: Exact) {
@@ -91,6 +97,17 @@ pub fn give_back(mut batch: Vec<Access>) {
     SPARE.lock().batches.push(batch);
 }
 
+/// An encoder for a batch that is to be kept.
+pub fn spare_encoder() -> Encoder {
+    let spare = SPARE.lock().encoders.pop();
+    spare.unwrap_or_default()
+}
+
+/// Takes back an encoder.
+pub fn give_back_encoder(encoder: Encoder) {
+    SPARE.lock().encoders.push(encoder);
+}
+
 /// Sequences that are no longer needed.
 pub fn spare_sequences(mut take: impl FnMut(Sequence)) {
     while let Some(sequence) = { SPARE.lock().sequences.pop() } {
@@ -110,7 +127,7 @@ pub fn forget() {
         renew(&queue.stage, Stage::shared());
         renew(&queue.tasks, VecDeque::new());
     }
-    renew(&SPARE, Spare { batches: Vec::new(), sequences: Vec::new() });
+    renew(&SPARE, Spare::NONE);
 }
 
 impl StageQueue {

@@ -10,6 +10,7 @@ use carom_base_wire::SlotHeader;
 use carom_collect_translate::{Batch, Event, flush_streams};
 
 use super::{
+    super::kept,
     clock::Clock,
     front::{self, Front},
     pipeline, quota, reduced, thread,
@@ -118,13 +119,18 @@ fn hand_over(header: &SlotHeader, handed: &Handed<'_>, accesses: &mut Vec<Access
     let Handed { at, pauses, is_own, stamps, marks } = *handed;
     let thread = thread(header);
     report_blocks(accesses, at);
+    let mut encoder = front::keeps().then(pipeline::spare_encoder);
+    if let Some(encoder) = &mut encoder {
+        kept::encode(encoder, accesses);
+    }
+    let encoded = encoder.as_mut();
     let take = |front: &mut Front| {
         // Another thread that hands them over may run elsewhere.
         let known = header.domain.load(Relaxed).checked_sub(1).filter(|_| !is_own);
         let domain = known.unwrap_or_else(|| front.domains.domain(thread, Cpu(system::current_cpu())).into());
         header.domain.store(domain + 1, Relaxed);
         let domain = Domain(domain as u32);
-        front.take(stream::Batch { thread, domain, at, pauses, stamps, marks, accesses });
+        front.take(stream::Batch { thread, domain, at, pauses, stamps, marks, accesses }, encoded);
         let due = is_own && at.0.saturating_sub(front.written.0) >= WRITE_EVERY_NS;
         if due {
             front.written = at;
@@ -132,12 +138,14 @@ fn hand_over(header: &SlotHeader, handed: &Handed<'_>, accesses: &mut Vec<Access
         }
         due
     };
+    // A thread that takes another's accesses hands over its own next.
+    let due = if is_own { front::in_order(take) } else { front::with(take) };
+    if let Some(encoder) = encoder {
+        pipeline::give_back_encoder(encoder);
+    }
     if !is_own {
-        // A thread that takes another's accesses hands over its own next.
-        front::with(take);
         return;
     }
-    let due = front::in_order(take);
     pipeline::work();
     if due == Some(true) {
         pipeline::write();
