@@ -2,7 +2,7 @@
 //! written and read again.
 #![no_main]
 
-use carom_base_stream::frame::{BatchHead, Content, Encoder, Frame, split};
+use carom_base_stream::frame::{BatchHead, Content, Encoder, Frame, Head, split};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let _ = Frame::decode(bytes);
@@ -11,9 +11,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         if let Ok(Frame { thread, at, content: Content::Batch { domain, pauses, stamps, marks, accesses } }) =
             Frame::decode(frame)
         {
-            let mut out = Vec::new();
+            let (mut encoder, mut out) = (Encoder::default(), Vec::new());
             let head = BatchHead { thread, domain, at, pauses, stamps: &stamps, marks: &marks };
-            Encoder::default().batch(&head, accesses.iter().copied(), &mut out);
+            accesses.iter().for_each(|access| encoder.accesses().push(access));
+            encoder.batch(&head, &mut out);
+            assert_eq!(Head::decode(frame).expect("a head").accesses, Some(accesses.len()));
             let (again, _) = split(&out).expect("a frame").expect("whole");
             let content = Content::Batch { domain, pauses, stamps: stamps.clone(), marks: marks.clone(), accesses };
             assert_eq!(Frame::decode(again), Ok(Frame { thread, at, content }));

@@ -49,7 +49,8 @@ fn frames(stream: &[Record], every: usize) -> Vec<u8> {
             (1..).zip(&*accesses).map(|(n, (at, _))| Stamp { accesses: n, at: *at }).collect();
         let Some(at) = stamps.last().map(|stamp| stamp.at) else { return };
         let head = BatchHead { thread, domain: Domain(0), at, pauses: false, stamps: &stamps, marks: &[] };
-        encoder.batch(&head, accesses.drain(..).map(|(_, streamed)| streamed), out);
+        accesses.drain(..).for_each(|(_, streamed)| encoder.accesses().push(&streamed));
+        encoder.batch(&head, out);
     };
     for record in stream {
         let Event::Access(streamed) = record.event else { continue };

@@ -4,7 +4,10 @@
 use carom_base::{Access, AccessKind, Addr, Domain, Ip, MAX_VARINT_BYTES, Nanos, ThreadId};
 use carom_base_stream::{
     Act, Mark, Stamp, Streamed, Synchronisation,
-    frame::{BatchHead, Content, Encoder, Frame, FrameError, MAX_FRAME_BYTES, split, with_thread},
+    frame::{
+        BatchHead, Content, Encoder, Frame, FrameError, Head, MAX_FRAME_BYTES, MOST_ACCESSES, split,
+        with_thread,
+    },
 };
 use proptest::prelude::*;
 
@@ -17,7 +20,8 @@ fn encode(frame: &Frame) -> Vec<u8> {
         Content::Batch { domain, pauses, stamps, marks, accesses } => {
             let head =
                 BatchHead { thread: *thread, domain: *domain, at: *at, pauses: *pauses, stamps, marks };
-            encoder.batch(&head, accesses.iter().copied(), &mut out);
+            accesses.iter().for_each(|access| encoder.accesses().push(access));
+            encoder.batch(&head, &mut out);
         }
     }
     out
@@ -34,29 +38,68 @@ fn streamed(ip: u64, addr: u64, kind: AccessKind) -> Streamed {
     Streamed { access: Access { ip: Ip(ip), addr: Addr(addr), width: 8, kind }, atomic: false }
 }
 
-/// Two rounds of a loop that loads from a row and stores at one place.
+/// Three rounds of a loop that loads from a row and stores at one place.
 #[test]
 fn bytes_are_as_documented() {
     let (load, store) = (AccessKind::Load, AccessKind::Store);
-    let accesses =
-        vec![streamed(16, 3, load), streamed(20, 9, store), streamed(16, 11, load), streamed(20, 9, store)];
+    let round = |n: u64| [streamed(16, 3 + 8 * n, load), streamed(20, 9, store)];
+    let accesses: Vec<_> = (0..3).flat_map(round).collect();
     let stamps = vec![Stamp { accesses: 2, at: Nanos(99) }];
     let content = Content::Batch { domain: Domain(5), pauses: true, stamps, marks: Vec::new(), accesses };
     let frame = Frame { thread: ThreadId(7), at: Nanos(100), content };
     let bytes = encode(&frame);
     let expected = [
-        24, // bytes
-        7, 100, 1, // a batch of thread 7, handed over at 100
+        28, // bytes
+        7, 100, 4, // a batch of thread 7, handed over at 100
+        6, // accesses
         5, 1, // in domain 5; it pauses
         1, 2, 1, // a stamp: two accesses; difference -1
-        2, 32, 8, 0, 8, 8, 1, // two sites: +16, 8 bytes, loads; +4, 8 bytes, stores
-        4, // accesses
-        0, 0, 1,
-        0, // behind the first site the second, as numbered; then site 0, where 2 was expected; then as before
-        6, 18, 16, 0, // +3, +9, +8, 0
+        2, 1, 1, // two blocks of one site
+        32, 8, 0, 6, 8, 8, 1, 12, // +16, 8 bytes, loads, first at 3; +4, 8 bytes, stores, first at +6
+        3,  // bytes of executions
+        9, 0,  // two blocks as expected, then block 0, where 2 was
+        12, // three as expected
+        2, 16, 1,
+        16, // after two accesses, and after one more, one that is +8 from the last of its site
     ];
     assert_eq!(bytes, expected);
     assert_eq!(Frame::decode(only(&bytes)), Ok(frame));
+}
+
+/// The same loop as a block of two sites: there is nothing to tell but how often it was executed, and where it begins.
+#[test]
+fn a_block_is_executed_as_one() {
+    let mut encoder = Encoder::default();
+    let round = |n: u64| [streamed(16, 3 + 8 * n, AccessKind::Load), streamed(20, 9, AccessKind::Store)];
+    for n in 0..100 {
+        let all = round(n);
+        let addresses = all.map(|each| each.access.addr.0);
+        encoder.accesses().block(7, [&addresses[..]].into_iter(), all.into_iter());
+    }
+    assert_eq!(encoder.accesses().len(), 200);
+    let head = BatchHead {
+        thread: ThreadId(7),
+        domain: Domain(5),
+        at: Nanos(100),
+        pauses: false,
+        stamps: &[],
+        marks: &[],
+    };
+    let mut bytes = Vec::new();
+    encoder.batch(&head, &mut bytes);
+    let expected = [
+        25, 7, 100, 4, 0xc8, 1, 5, 0, 0, // a batch of 200 accesses
+        1, 2, 32, 8, 0, 6, 8, 8, 1, 12, // one block of two sites
+        2,  // bytes of executions
+        2, 100, // the block as expected, but 100 times instead of once
+        2, 16, 1, 16, // after two accesses, and after one more, +8: from then on that is expected
+    ];
+    assert_eq!(bytes, expected);
+    let frame = Frame::decode(only(&bytes)).unwrap();
+    let Content::Batch { accesses, .. } = frame.content else { panic!("a batch") };
+    assert_eq!(accesses, (0..100).flat_map(round).collect::<Vec<_>>());
+    let head = Head { thread: ThreadId(7), at: Nanos(100), accesses: Some(200) };
+    assert_eq!(Head::decode(only(&bytes)), Ok(head));
 }
 
 /// A lock is taken before the only access, and given back behind it.
@@ -77,12 +120,13 @@ fn marks_are_as_documented() {
     let frame = Frame { thread: ThreadId(7), at: Nanos(100), content };
     let bytes = encode(&frame);
     let expected = [
-        23, // bytes
-        7, 100, 3, // a batch with marks
-        0, 0, 0, // no stamps
+        25, // bytes
+        7, 100, 5, // a batch with marks
+        1, 0, 0, 0, // one access; no stamps
         2, 0, 5, 8, 0x80, 1, // two marks: before the first access, -3, a lock, +64;
         1, 4, 10, 0, // one access later, +2, an unlock, of the same
-        1, 0, 8, 0, 1, 0, 2, // one site, one access
+        1, 1, 0, 8, 0, 2, // one block of one site, first accessed at 1
+        1, 4, // one execution, as expected
     ];
     assert_eq!(bytes, expected);
     assert_eq!(Frame::decode(only(&bytes)), Ok(frame));
@@ -100,37 +144,54 @@ fn beginnings_and_ends_are_short() {
 #[test]
 fn every_mistake_is_named() {
     use FrameError::*;
-    // One access of one site, with a stamp behind it.
-    let good = [1, 9, 1, 0, 0, 1, 1, 0, 1, 2, 8, 0, 1, 0, 2];
+    // Two accesses of one site, with a stamp behind them.
+    // Block 0 as expected, but twice.
+    let good = [1, 9, 4, 2, 0, 0, 1, 2, 0, 1, 1, 2, 8, 0, 2, 2, 2, 2];
     assert!(Frame::decode(&good).is_ok());
+    let missed = [&good[..], &[5, 2]].concat();
+    assert_eq!(Frame::decode(&missed), Err(MissBehindEnd));
     for (at, byte, error) in [
-        (2, 4, UnknownFrame(4)),
-        (4, 2, OutOfRange("whether the thread pauses")),
-        (6, 2, StampBehindEnd),
-        (10, 0, OutOfRange("a width")),
-        (11, 4, OutOfRange("a kind")),
-        (12, 9, TooMany("accesses")),
-        (13, 2, UnknownSite(1)),
+        (2, 1, Earlier),
+        (2, 6, UnknownFrame(6)),
+        (3, 1, StampBehindEnd),
+        (3, 3, TooFew(1)),
+        (5, 2, OutOfRange("whether the thread pauses")),
+        (7, 3, StampBehindEnd),
+        (9, 9, TooMany("blocks")),
+        (10, 0, OutOfRange("a number of sites")),
+        (10, 65, OutOfRange("a number of sites")),
+        (10, 3, TooMany("sites")),
+        (12, 0, OutOfRange("a width")),
+        (13, 4, OutOfRange("a kind")),
         // -1, of 8 bytes.
         (14, 1, AddressWraps),
+        (15, 9, TooMany("executions")),
+        // Block 2; two as expected, of which the second is 1.
+        (16, 1, UnknownBlock(2)),
+        (16, 9, UnknownBlock(1)),
+        (17, 0, OutOfRange("a number of executions")),
+        (17, 3, TooMany("accesses")),
     ] {
         let mut bytes = good;
         bytes[at] = byte;
         assert_eq!(Frame::decode(&bytes), Err(error), "{byte} at {at}");
     }
-    // The same with a mark behind it.
-    let good = [1, 9, 3, 0, 0, 0, 1, 1, 0, 8, 0, 1, 0, 8, 0, 1, 0, 2];
+    // One access with a mark behind it.
+    let good = [1, 9, 5, 1, 0, 0, 0, 1, 1, 0, 8, 0, 1, 1, 0, 8, 0, 2, 1, 4];
     assert!(Frame::decode(&good).is_ok());
     for (at, byte, error) in [
-        (6, 0, OutOfRange("a number of marks")),
-        (6, 9, TooMany("marks")),
-        (7, 2, MarkBehindEnd),
-        (9, 19, OutOfRange("a synchronisation")),
+        (2, 3, Earlier),
+        (7, 0, OutOfRange("a number of marks")),
+        (7, 9, TooMany("marks")),
+        (8, 2, MarkBehindEnd),
+        (10, 19, OutOfRange("a synchronisation")),
     ] {
         let mut bytes = good;
         bytes[at] = byte;
         assert_eq!(Frame::decode(&bytes), Err(error), "{byte} at {at}");
     }
+    let most = [1, 9, 4, 0x81, 0x80, 4];
+    assert_eq!((MOST_ACCESSES, Frame::decode(&most)), (0x1_0000, Err(TooMany("accesses"))));
     assert_eq!(Frame::decode(&[1, 9, 2, 0]), Err(LeftOver(1)));
     assert_eq!(split(&[0xff, 0xff, 0xff, 0xff, 1]), Err(TooLong(0x1fff_ffff)));
 }
@@ -139,7 +200,8 @@ fn every_mistake_is_named() {
 #[test]
 fn the_largest_batch_fits() {
     let far = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1;
-    let accesses: Vec<_> = (0..64 << 10).map(|n| streamed(far(n), far(n + 1), AccessKind::Load)).collect();
+    let accesses: Vec<_> =
+        (0..MOST_ACCESSES as u64).map(|n| streamed(far(n), far(n + 1), AccessKind::Load)).collect();
     let stamps =
         (1..=accesses.len()).map(|accesses| Stamp { accesses, at: Nanos(far(accesses as u64)) }).collect();
     let content = Content::Batch { domain: Domain(0), pauses: false, stamps, marks: Vec::new(), accesses };
@@ -196,7 +258,45 @@ fn frame() -> impl Strategy<Value = Frame> {
     })
 }
 
+/// Blocks of one to five accesses, again and again: some rounds with a stride, some anywhere.
+fn executions() -> impl Strategy<Value = Vec<(u32, Vec<u64>)>> {
+    let execution = (0..4u32, prop::collection::vec(prop_oneof![3 => 0..64u64, 1 => any::<u64>()], 5));
+    prop::collection::vec((execution, 1..20u64), 0..60).prop_map(|rounds| {
+        let round = |((key, at), times): ((u32, Vec<u64>), u64)| {
+            let at = move |n| at.iter().take(key as usize + 1).map(|at| (at >> 1) + 8 * n).collect();
+            (0..times).map(move |n| (key, at(n))).collect::<Vec<_>>()
+        };
+        rounds.into_iter().flat_map(round).collect()
+    })
+}
+
 proptest! {
+    /// Whole blocks, with single accesses among them.
+    #[test]
+    fn executions_survive_the_way_through_bytes(executions in executions(), single: u64) {
+        let access = |key: u32, nth: usize, addr| streamed(u64::from(key * 100) + nth as u64, addr, AccessKind::Load);
+        let (mut encoder, mut expected) = (Encoder::default(), Vec::new());
+        for (n, (key, addresses)) in executions.iter().enumerate() {
+            let all: Vec<_> = addresses.iter().enumerate().map(|(nth, &addr)| access(*key, nth, addr)).collect();
+            encoder.accesses().block(*key, [&addresses[..]].into_iter(), all.iter().copied());
+            expected.extend(all);
+            if n % 7 == 0 {
+                let single = streamed(1, single >> (n % 40 + 1), AccessKind::Store);
+                encoder.accesses().push(&single);
+                expected.push(single);
+            }
+        }
+        let head = BatchHead {
+            thread: ThreadId(1), domain: Domain(0), at: Nanos(1), pauses: false, stamps: &[], marks: &[],
+        };
+        for _ in 0..2 {
+            let mut bytes = Vec::new();
+            encoder.batch(&head, &mut bytes);
+            let Content::Batch { accesses, .. } = Frame::decode(only(&bytes)).unwrap().content else { panic!("a batch") };
+            prop_assert_eq!(accesses, std::mem::take(&mut expected));
+        }
+    }
+
     #[test]
     fn frames_survive_the_way_through_bytes(frames in prop::collection::vec(frame(), 0..6), other: u32) {
         let bytes: Vec<u8> = frames.iter().flat_map(encode).collect();

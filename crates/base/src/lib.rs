@@ -30,6 +30,4 @@ pub use reuse::{
 };
 pub use shared::SegmentId;
 pub use skip::Skip;
-pub use varint::{
-    MAX_VARINT_BYTES, VarintError, at_difference, difference, put_varint, skip_varints, take_varint,
-};
+pub use varint::{MAX_VARINT_BYTES, VarintError, at_difference, difference, put_varint, take_varint};

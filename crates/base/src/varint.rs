@@ -12,9 +12,6 @@ const MORE: u8 = 1 << BITS;
 /// The largest length of a number in bytes.
 pub const MAX_VARINT_BYTES: usize = u64::BITS.div_ceil(BITS) as usize;
 
-/// Bytes that are skipped at once.
-const SKIPPED: usize = 64;
-
 /// Why some bytes do not begin with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VarintError {
@@ -78,28 +75,6 @@ fn take_long(rest: &mut &[u8]) -> Result<u64, VarintError> {
     Err(VarintError::TooLarge)
 }
 
-/// Skips as many numbers at the front of `rest`, without regard to how large they are.
-///
-/// # Errors
-/// `rest` does not have so many. What is left of it then is unspecified.
-pub fn skip_varints(rest: &mut &[u8], count: usize) -> Result<(), VarintError> {
-    let mut left = count;
-    let ends = |bytes: &[u8]| bytes.iter().filter(|byte| **byte & MORE == 0).count();
-    // Whole chunks as long as they have fewer ends than are left, and then the last numbers one by one.
-    while let Some((chunk, behind)) = rest.split_first_chunk::<SKIPPED>() {
-        let ends = ends(chunk);
-        if ends >= left {
-            break;
-        }
-        (left, *rest) = (left - ends, behind);
-    }
-    while left > 0 {
-        let (&byte, behind) = rest.split_first().ok_or(VarintError::Incomplete)?;
-        (left, *rest) = (left - usize::from(byte & MORE == 0), behind);
-    }
-    Ok(())
-}
-
 /// A number for `to - from`, modulo 2^64: small where they are near each other.
 #[inline]
 pub const fn difference(from: u64, to: u64) -> u64 {
@@ -128,22 +103,6 @@ mod tests {
         most[9] = 0x81;
         assert_eq!(take_varint(&mut &most[..]), Err(VarintError::TooLarge));
         assert_eq!(take_varint(&mut &most[..9]), Err(VarintError::Incomplete));
-    }
-
-    /// After every number of a few hundred, and past the last one.
-    #[test]
-    fn skipping_ends_where_taking_does() {
-        extern crate std;
-        let mut bytes = std::vec::Vec::new();
-        (0..300u64).for_each(|at| put_varint(&mut bytes, (1 << (at * 7 % 64)) - at % 2));
-        let mut taken = bytes.as_slice();
-        for count in 0..=300 {
-            let mut skipped = bytes.as_slice();
-            assert_eq!(skip_varints(&mut skipped, count), Ok(()));
-            assert_eq!(skipped.len(), taken.len(), "{count} numbers");
-            let _ = take_varint(&mut taken);
-        }
-        assert_eq!(skip_varints(&mut bytes.as_slice(), 301), Err(VarintError::Incomplete));
     }
 
     #[test]

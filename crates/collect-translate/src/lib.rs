@@ -85,7 +85,7 @@ pub use observe::{
     watch::{watches, watches_of},
 };
 pub use probes::{
-    batch::{Batch, Event},
+    batch::{Batch, BatchReader, Block},
     coverage::{Coverage, Leave},
     filter::IpSet,
     mode::Mode,

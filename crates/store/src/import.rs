@@ -144,7 +144,8 @@ impl Importer {
                 stamps: &lane.stamps,
                 marks: &lane.marks,
             };
-            self.encoder.batch(&head, lane.accesses.drain(..), &mut frames);
+            lane.accesses.drain(..).for_each(|access| self.encoder.accesses().push(&access));
+            self.encoder.batch(&head, &mut frames);
             lane.stamps.clear();
             lane.marks.clear();
             if lane.ended {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use carom_base::{Domain, Nanos, ThreadId};
-use carom_base_stream::{Event, Record, Sink, Streamed, Synchronisation, frame::Content, text::Writer};
+use carom_base_stream::{Event, Record, Sink, Streamed, Synchronisation, text::Writer};
 use carom_store::{Recording, Row, StoreError, StreamFrame};
 use carom_view::{size, thousands};
 
@@ -39,18 +39,18 @@ enum End {
 }
 
 impl Kept {
-    /// Reads all of it.
+    /// Counts all of it.
     ///
     /// # Errors
     /// Some of it cannot be read.
     pub fn of(recording: &Recording) -> Result<Self, StoreError> {
         let (mut accesses, mut threads, mut last) = (0, BTreeSet::new(), Nanos(0));
         for row in recording.rows::<StreamFrame>() {
-            let Ok(frame) = row?.decode() else { continue };
-            if let Content::Batch { accesses: made, .. } = frame.content {
-                accesses += made.len() as u64;
-                threads.insert(frame.thread);
-                last = last.max(frame.at);
+            let Ok(head) = row?.head() else { continue };
+            if let Some(made) = head.accesses {
+                accesses += made as u64;
+                threads.insert(head.thread);
+                last = last.max(head.at);
             }
         }
         let file = recording.dir().join(StreamFrame::KIND.file_name());

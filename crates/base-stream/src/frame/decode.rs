@@ -1,12 +1,15 @@
 use carom_base::{
-    Access, Addr, Domain, Ip, MAX_VARINT_BYTES, Nanos, ThreadId, VarintError, at_difference, put_varint,
-    skip_varints, take_varint,
+    Access, AccessKind, Addr, Domain, Ip, Nanos, ThreadId, VarintError, at_difference, take_varint,
 };
 
 use super::{
-    MAX_FRAME_BYTES, codes,
+    MOST_SITES,
+    blocks::Blocks,
+    codes,
     error::FrameError,
-    site::{Expected, Site},
+    form::{AsRecorded, Form},
+    head::{Head, take_byte, take_u32},
+    stride::Stride,
 };
 use crate::{
     interleave::Stamp,
@@ -16,18 +19,18 @@ use crate::{
 
 /// What a thread has handed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct Frame<A = Streamed> {
     /// The thread.
     pub thread: ThreadId,
     /// When.
     pub at: Nanos,
     /// The content.
-    pub content: Content,
+    pub content: Content<A>,
 }
 
 /// The content of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum Content<A = Streamed> {
     /// The thread begins to access memory.
     Begin,
     /// The thread has made these accesses. See [`Batch`](crate::Batch).
@@ -41,43 +44,10 @@ pub enum Content {
         /// In the order of the program.
         marks: Vec<Mark>,
         /// In the order of the program.
-        accesses: Vec<Streamed>,
+        accesses: Vec<A>,
     },
     /// The thread makes no more accesses.
     End,
-}
-
-/// The bytes of a frame, without its length, and those that follow it.
-pub type FrameAndRest<'a> = (&'a [u8], &'a [u8]);
-
-/// Cuts off the first frame. `None` where it is incomplete.
-///
-/// # Errors
-/// No frame begins here. Then the start of the next one is unknown, too.
-pub fn split(bytes: &[u8]) -> Result<Option<FrameAndRest<'_>>, FrameError> {
-    let mut rest = bytes;
-    let length = match take_varint(&mut rest) {
-        Ok(length) => length,
-        Err(VarintError::Incomplete) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    match usize::try_from(length).ok().filter(|length| *length <= MAX_FRAME_BYTES) {
-        Some(length) => Ok(rest.split_at_checked(length)),
-        None => Err(FrameError::TooLong(length)),
-    }
-}
-
-/// The same frame for another thread, for readers that number threads differently. Both are without their length.
-///
-/// # Errors
-/// The frame does not begin with a thread.
-pub fn with_thread(frame: &[u8], other: impl FnOnce(ThreadId) -> ThreadId) -> Result<Vec<u8>, FrameError> {
-    let mut rest = frame;
-    let thread = other(take_thread(&mut rest)?);
-    let mut renumbered = Vec::with_capacity(rest.len() + MAX_VARINT_BYTES);
-    put_varint(&mut renumbered, thread.0.into());
-    renumbered.extend_from_slice(rest);
-    Ok(renumbered)
 }
 
 impl Frame {
@@ -86,41 +56,59 @@ impl Frame {
     /// # Errors
     /// The bytes are not what an [`Encoder`](super::Encoder) writes.
     pub fn decode(bytes: &[u8]) -> Result<Self, FrameError> {
+        Self::decode_as(bytes, &mut AsRecorded)
+    }
+}
+
+impl<A: Copy> Frame<A> {
+    /// The same, with accesses in another form.
+    ///
+    /// # Errors
+    /// As [`Frame::decode`].
+    pub fn decode_as<F: Form<Access = A>>(bytes: &[u8], form: &mut F) -> Result<Self, FrameError> {
         let mut rest = bytes;
-        let thread = take_thread(&mut rest)?;
-        let at = Nanos(take_varint(&mut rest)?);
-        let content = match take_byte(&mut rest)? {
-            codes::BEGIN => Content::Begin,
-            codes::BATCH => take_batch(&mut rest, at, |_| Ok(Vec::new()))?,
-            codes::BATCH_WITH_MARKS => take_batch(&mut rest, at, |rest| take_marks(rest, at))?,
-            codes::END => Content::End,
-            other => return Err(FrameError::UnknownFrame(other)),
+        let (Head { thread, at, accesses }, what) = Head::take(&mut rest)?;
+        let content = match accesses {
+            Some(count) => {
+                let has_marks = what == codes::BATCH_WITH_MARKS;
+                take_batch(&mut rest, at, count, has_marks, |first| form.site(thread, first), F::at)?
+            }
+            None if what == codes::BEGIN => Content::Begin,
+            None => Content::End,
         };
         if rest.is_empty() { Ok(Self { thread, at, content }) } else { Err(FrameError::LeftOver(rest.len())) }
     }
 }
 
-fn take_batch(
+fn take_batch<A: Copy>(
     rest: &mut &[u8],
     at: Nanos,
-    take_marks: impl FnOnce(&mut &[u8]) -> Result<Vec<Mark>, FrameError>,
-) -> Result<Content, FrameError> {
+    count: usize,
+    has_marks: bool,
+    form: impl FnMut(&Streamed) -> A,
+    place: impl Fn(A, Addr) -> A,
+) -> Result<Content<A>, FrameError> {
     let domain = Domain(take_u32(rest, "a domain")?);
     let pauses = match take_byte(rest)? {
         byte @ 0..=1 => byte == 1,
         _ => return Err(FrameError::OutOfRange("whether the thread pauses")),
     };
     let stamps = take_stamps(rest, at)?;
-    let marks = take_marks(rest)?;
-    let sites = take_sites(rest)?;
-    let accesses = take_accesses(rest, &sites)?;
-    if stamps.last().is_some_and(|last| last.accesses > accesses.len()) {
+    let marks = if has_marks { take_marks(rest, at)? } else { Vec::new() };
+    if stamps.last().is_some_and(|last| last.accesses > count) {
         return Err(FrameError::StampBehindEnd);
     }
-    if marks.last().is_some_and(|last| last.accesses > accesses.len()) {
+    if marks.last().is_some_and(|last| last.accesses > count) {
         return Err(FrameError::MarkBehindEnd);
     }
-    Ok(Content::Batch { domain, pauses, stamps, marks, accesses })
+    let (blocks, sites) = take_sites(rest, form)?;
+    let length = take_count(rest, 1, "executions")?;
+    let (mut executions, misses) = rest.split_at_checked(length).ok_or(VarintError::Incomplete)?;
+    *rest = misses;
+    let accesses = Vec::with_capacity(count);
+    let mut reader = Executions { blocks, sites, count, accesses, next_miss: NONE, wraps: false, place };
+    reader.take(&mut executions, rest)?;
+    Ok(Content::Batch { domain, pauses, stamps, marks, accesses: reader.accesses })
 }
 
 fn take_stamps(rest: &mut &[u8], at: Nanos) -> Result<Vec<Stamp>, FrameError> {
@@ -157,70 +145,146 @@ fn take_stamp(rest: &mut &[u8], before: Stamp) -> Result<Option<Stamp>, FrameErr
     Ok(accesses.map(|accesses| Stamp { accesses, at }))
 }
 
-fn take_sites(rest: &mut &[u8]) -> Result<Vec<Site>, FrameError> {
-    let mut ip = 0;
-    let count = take_count(rest, 3, "sites")?;
+/// A site of which accesses are read.
+struct Site<A> {
+    stride: Stride,
+    width: u64,
+    form: A,
+}
+
+fn take_sites<A>(
+    rest: &mut &[u8],
+    mut form: impl FnMut(&Streamed) -> A,
+) -> Result<(Blocks, Vec<Site<A>>), FrameError> {
+    let mut blocks = Blocks::default();
+    let mut all = 0;
+    // Each has a byte for its size, and a site of four.
+    for _ in 0..take_count(rest, 5, "blocks")? {
+        let sites = take_varint(rest)? as usize;
+        if !(1..=MOST_SITES).contains(&sites) {
+            return Err(FrameError::OutOfRange("a number of sites"));
+        }
+        all += sites;
+        blocks.add(sites, 0);
+    }
+    if all > rest.len() / 4 {
+        return Err(FrameError::TooMany("sites"));
+    }
+    let (mut ip, mut addr) = (0, 0);
     let site = |_| {
         ip = at_difference(ip, take_varint(rest)?);
         let width = take_u32(rest, "a width")?;
-        let site = Site { ip: Ip(ip), width, kind: take_byte(rest)? };
+        let kind = take_byte(rest)?;
+        addr = at_difference(addr, take_varint(rest)?);
         if width == 0 {
             return Err(FrameError::OutOfRange("a width"));
         }
-        site.kind().map(|_| site).ok_or(FrameError::OutOfRange("a kind"))
+        let (kind, atomic) = self::kind(kind).ok_or(FrameError::OutOfRange("a kind"))?;
+        let first = Streamed { access: Access { ip: Ip(ip), addr: Addr(addr), width, kind }, atomic };
+        Ok(Site { stride: Stride::new(Addr(addr)), width: width.into(), form: form(&first) })
     };
-    (0..count).map(site).collect()
+    let sites = (0..all).map(site).collect::<Result<_, FrameError>>()?;
+    Ok((blocks, sites))
 }
 
-fn take_accesses(rest: &mut &[u8], sites: &[Site]) -> Result<Vec<Streamed>, FrameError> {
-    let count = take_count(rest, 2, "accesses")?;
-    // The addresses follow the sites of all accesses, which end after that many numbers.
-    let mut addresses = *rest;
-    skip_varints(&mut addresses, count)?;
-    let mut expected = Expected::default();
-    sites.iter().for_each(|_| expected.add_site());
-    // What all accesses of a site have in common.
-    let common = |site: &Site| {
-        let (kind, atomic) = site.kind().ok_or(FrameError::OutOfRange("a kind"))?;
-        Ok(Streamed { access: Access { ip: site.ip, addr: Addr(0), width: site.width, kind }, atomic })
-    };
-    let sites: Vec<Streamed> = sites.iter().map(common).collect::<Result<_, FrameError>>()?;
-    let mut accesses = Vec::with_capacity(count);
-    for _ in 0..count {
-        let number = match take_varint(rest)? {
-            0 => expected.site().into(),
-            code => code - 1,
-        };
-        let known =
-            u32::try_from(number).ok().and_then(|n| Some((n, sites.get(n as usize)?, expected.address(n)?)));
-        let (number, site, before) = known.ok_or(FrameError::UnknownSite(number))?;
-        let addr = Addr(at_difference(before.0, take_varint(&mut addresses)?));
-        expected.note(number, addr);
-        if addr.0.checked_add(site.access.width.into()).is_none() {
+/// The kind of access that a byte stands for, and whether its instruction is locked.
+const fn kind(code: u8) -> Option<(AccessKind, bool)> {
+    if code == codes::ATOMIC {
+        return Some((AccessKind::ReadModifyWrite, true));
+    }
+    match AccessKind::from_u8(code) {
+        Some(kind) => Some((kind, false)),
+        None => None,
+    }
+}
+
+/// Reads accesses.
+struct Executions<A, P> {
+    blocks: Blocks,
+    sites: Vec<Site<A>>,
+    /// How many there are to be.
+    count: usize,
+    accesses: Vec<A>,
+    /// The number of the next access that was missed.
+    next_miss: usize,
+    /// An access goes past the end of the address space.
+    wraps: bool,
+    place: P,
+}
+
+impl<A: Copy, P: Fn(A, Addr) -> A> Executions<A, P> {
+    fn take(&mut self, executions: &mut &[u8], misses: &mut &[u8]) -> Result<(), FrameError> {
+        self.next_miss = next_miss(misses, 0)?;
+        while !executions.is_empty() {
+            let code = take_varint(executions)?;
+            for _ in 0..code >> codes::FLAG_BITS {
+                let number = self.blocks.expected();
+                self.execute(number, self.blocks.times(number), misses)?;
+            }
+            let (other, differs) = (code & codes::OTHER_BLOCK != 0, code & codes::OTHER_TIMES != 0);
+            if other || differs {
+                let number = if other { take_u32(executions, "a block")? } else { self.blocks.expected() };
+                let times = if differs {
+                    take_u32(executions, "a number of executions")?
+                } else {
+                    self.blocks.times(number)
+                };
+                self.execute(number, times, misses)?;
+            }
+        }
+        if self.wraps {
             return Err(FrameError::AddressWraps);
         }
-        accesses.push(Streamed { access: Access { addr, ..site.access }, ..*site });
+        match self.count - self.accesses.len() {
+            0 if self.next_miss == NONE => Ok(()),
+            0 => Err(FrameError::MissBehindEnd),
+            left => Err(FrameError::TooFew(left)),
+        }
     }
-    *rest = addresses;
-    Ok(accesses)
+
+    /// A block, executed so often in a row.
+    fn execute(&mut self, number: u32, times: u32, misses: &mut &[u8]) -> Result<(), FrameError> {
+        let sites = self.blocks.get(number).and_then(|block| self.sites.get_mut(block.sites()));
+        let sites = sites.ok_or(FrameError::UnknownBlock(number))?;
+        if times == 0 {
+            return Err(FrameError::OutOfRange("a number of executions"));
+        }
+        if times as usize > (self.count - self.accesses.len()) / sites.len() {
+            return Err(FrameError::TooMany("accesses"));
+        }
+        for time in 0..times {
+            let repeats = time > 0;
+            for (site, number) in sites.iter_mut().zip(self.accesses.len()..) {
+                let addr = if number == self.next_miss {
+                    let addr = site.stride.at(repeats, at_difference(0, take_varint(misses)?));
+                    self.next_miss = next_miss(misses, number + 1)?;
+                    addr
+                } else {
+                    site.stride.hit(repeats)
+                };
+                self.wraps |= addr.0.checked_add(site.width).is_none();
+                self.accesses.push((self.place)(site.form, addr));
+            }
+        }
+        self.blocks.executed(number, times);
+        Ok(())
+    }
+}
+
+/// In place of the number of the next access that was missed: there is none.
+const NONE: usize = usize::MAX;
+
+/// Takes the number of the next access that was missed, from the access with the number `from` on.
+fn next_miss(misses: &mut &[u8], from: usize) -> Result<usize, FrameError> {
+    if misses.is_empty() {
+        return Ok(NONE);
+    }
+    let until = usize::try_from(take_varint(misses)?).ok();
+    until.and_then(|until| from.checked_add(until)).ok_or(FrameError::OutOfRange("a number of accesses"))
 }
 
 /// A number of things that take at least `bytes` bytes each.
 fn take_count(rest: &mut &[u8], bytes: usize, what: &'static str) -> Result<usize, FrameError> {
     let count = usize::try_from(take_varint(rest)?).ok();
     count.filter(|count| *count <= rest.len() / bytes).ok_or(FrameError::TooMany(what))
-}
-
-fn take_thread(rest: &mut &[u8]) -> Result<ThreadId, FrameError> {
-    take_u32(rest, "a thread").map(ThreadId)
-}
-
-fn take_u32(rest: &mut &[u8], what: &'static str) -> Result<u32, FrameError> {
-    u32::try_from(take_varint(rest)?).map_err(|_| FrameError::OutOfRange(what))
-}
-
-fn take_byte(rest: &mut &[u8]) -> Result<u8, FrameError> {
-    let (&byte, behind) = rest.split_first().ok_or(VarintError::Incomplete)?;
-    *rest = behind;
-    Ok(byte)
 }

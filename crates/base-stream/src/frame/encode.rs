@@ -1,9 +1,13 @@
-use carom_base::{Domain, Nanos, ThreadId, difference, put_varint};
+use std::hash::Hash;
+
+use carom_base::{Addr, Domain, Nanos, ThreadId, difference, put_varint};
 use rustc_hash::FxHashMap;
 
 use super::{
+    MOST_SITES,
+    blocks::{Block, Blocks},
     codes,
-    site::{Expected, Site},
+    stride::Stride,
 };
 use crate::{interleave::Stamp, record::Streamed, synchronisation::Mark};
 
@@ -20,7 +24,7 @@ pub struct BatchHead<'a> {
     pub pauses: bool,
     /// In program order. At most as many as accesses, and none after the last access.
     pub stamps: &'a [Stamp],
-    /// In program order, and none after the last access. A frame without any is as it was before there were marks.
+    /// In program order, and none after the last access.
     pub marks: &'a [Mark],
 }
 
@@ -28,12 +32,7 @@ pub struct BatchHead<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Encoder {
     /// State of the current batch.
-    sites: Vec<Site>,
-    numbers: FxHashMap<Site, u32>,
-    expected: Expected,
-    site_column: Vec<u8>,
-    address_column: Vec<u8>,
-    count: u64,
+    accesses: Accesses,
     frame: Vec<u8>,
 }
 
@@ -50,69 +49,22 @@ impl Encoder {
         self.put_frame(out);
     }
 
-    /// Appends a batch. With up to 64 Ki accesses a frame never exceeds its largest size.
-    pub fn batch(
-        &mut self,
-        head: &BatchHead<'_>,
-        accesses: impl IntoIterator<Item = Streamed>,
-        out: &mut Vec<u8>,
-    ) {
-        self.accesses(accesses);
-        self.encoded(head, out);
+    /// The accesses of the batch that is next.
+    pub const fn accesses(&mut self) -> &mut Accesses {
+        &mut self.accesses
     }
 
-    /// Encodes the accesses of a batch: almost all the work, for which the rest of it need not be known.
-    pub fn accesses(&mut self, accesses: impl IntoIterator<Item = Streamed>) {
-        self.sites.clear();
-        self.numbers.clear();
-        self.expected.clear();
-        self.site_column.clear();
-        self.address_column.clear();
-        self.count = 0;
-        for streamed in accesses {
-            self.access(&streamed);
-            self.count += 1;
-        }
-    }
-
-    /// Appends a batch of the accesses that were encoded last. With up to 64 Ki of them a frame never exceeds its largest size.
-    pub fn encoded(&mut self, head: &BatchHead<'_>, out: &mut Vec<u8>) {
+    /// Appends a batch of the [accesses](Self::accesses) that were put in since the last one.
+    pub fn batch(&mut self, head: &BatchHead<'_>, out: &mut Vec<u8>) {
         let what = if head.marks.is_empty() { codes::BATCH } else { codes::BATCH_WITH_MARKS };
         self.head(head.thread, head.at, what);
+        put_varint(&mut self.frame, self.accesses.count as u64);
         put_varint(&mut self.frame, head.domain.0.into());
         self.frame.push(head.pauses.into());
         self.put_stamps(head);
         self.put_marks(head);
-        self.put_sites();
-        put_varint(&mut self.frame, self.count);
-        self.frame.append(&mut self.site_column);
-        self.frame.append(&mut self.address_column);
+        self.accesses.take(&mut self.frame);
         self.put_frame(out);
-    }
-
-    #[inline]
-    fn access(&mut self, streamed: &Streamed) {
-        let site = Site::of(streamed);
-        let expected = self.expected.site();
-        let number =
-            if self.sites.get(expected as usize) == Some(&site) { expected } else { self.number(site) };
-        let code = if number == expected { 0 } else { u64::from(number) + 1 };
-        put_varint(&mut self.site_column, code);
-        let addr = streamed.access.addr;
-        let before = self.expected.address(number).unwrap_or_default();
-        put_varint(&mut self.address_column, difference(before.0, addr.0));
-        self.expected.note(number, addr);
-    }
-
-    /// The number of a site; a new site gets a new number.
-    fn number(&mut self, site: Site) -> u32 {
-        let next = self.sites.len() as u32;
-        let number = *self.numbers.entry(site).or_insert(next);
-        if number == next {
-            self.sites.push(site);
-            self.expected.add_site();
-        }
-        number
     }
 
     fn head(&mut self, thread: ThreadId, at: Nanos, what: u8) {
@@ -147,19 +99,219 @@ impl Encoder {
         }
     }
 
-    fn put_sites(&mut self) {
-        put_varint(&mut self.frame, self.sites.len() as u64);
-        let mut before = 0;
-        for site in &self.sites {
-            put_varint(&mut self.frame, difference(before, site.ip.0));
-            put_varint(&mut self.frame, site.width.into());
-            self.frame.push(site.kind);
-            before = site.ip.0;
-        }
-    }
-
     fn put_frame(&self, out: &mut Vec<u8>) {
         put_varint(out, self.frame.len() as u64);
         out.extend_from_slice(&self.frame);
+    }
+}
+
+/// The accesses of a batch, encoded one after the other: at most [`MOST_ACCESSES`](super::MOST_ACCESSES).
+#[derive(Clone, Debug, Default)]
+pub struct Accesses {
+    count: usize,
+    /// Of all blocks, by their first accesses.
+    sites: Vec<Streamed>,
+    strides: Vec<Stride>,
+    blocks: Blocks,
+    by_key: FxHashMap<u32, u32>,
+    /// Blocks of single accesses.
+    by_site: FxHashMap<Site, u32>,
+    /// The block that is being executed, and how often it was.
+    current: Option<u32>,
+    times: u32,
+    /// Blocks in a row of which all was expected.
+    run: u64,
+    executions: Vec<u8>,
+    /// Accesses up to the last one that was missed.
+    until_miss: usize,
+    misses: Vec<u8>,
+}
+
+/// In place of a block's key: it is a single access.
+const SINGLE: u32 = u32::MAX;
+
+/// A site as a key.
+type Site = (u64, u32, u8);
+
+impl Accesses {
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Appends one access.
+    #[inline]
+    pub fn push(&mut self, access: &Streamed) {
+        let site = site(access);
+        let is_it = |block: &Block| {
+            block.key == SINGLE && self.sites.get(block.sites().start).map(self::site) == Some(site)
+        };
+        let number = match self.guess(is_it) {
+            Some(number) => number,
+            None => self.by_site.get(&site).copied().unwrap_or_else(|| {
+                let number = self.add(SINGLE, [*access].into_iter());
+                self.by_site.insert(site, number);
+                number
+            }),
+        };
+        self.execute(number, [&[access.access.addr.0][..]].into_iter());
+    }
+
+    /// Appends the accesses of a block that was executed, once or several times in a row: the addresses of each time, at least one and at
+    /// most [`MOST_SITES`]. `key` stands for the block and all that its accesses have in common, in this batch; it is not the largest
+    /// number. `first`: the accesses of the first time in full, which a new block is known by.
+    #[inline]
+    pub fn block<'a>(
+        &mut self,
+        key: u32,
+        executions: impl Iterator<Item = &'a [u64]>,
+        first: impl Iterator<Item = Streamed>,
+    ) {
+        let number = match self.guess(|block| block.key == key) {
+            Some(number) => number,
+            None => self.by_key.get(&key).copied().unwrap_or_else(|| {
+                let number = self.add(key, first);
+                self.by_key.insert(key, number);
+                number
+            }),
+        };
+        self.execute(number, executions);
+    }
+
+    /// The current block or the one that is expected after it, if it is the one that is looked for.
+    #[inline]
+    fn guess(&self, is_it: impl Fn(&Block) -> bool) -> Option<u32> {
+        let is_it = |number: &u32| self.blocks.get(*number).is_some_and(&is_it);
+        self.current.filter(is_it).or_else(|| Some(self.blocks.expected()).filter(is_it))
+    }
+
+    fn add(&mut self, key: u32, all: impl Iterator<Item = Streamed>) -> u32 {
+        let first = self.sites.len();
+        self.sites.extend(all.take(MOST_SITES));
+        let new = self.sites.get(first..).unwrap_or_default();
+        self.strides.extend(new.iter().map(|streamed| Stride::new(streamed.access.addr)));
+        self.blocks.add(new.len(), key)
+    }
+
+    #[inline]
+    fn execute<'a>(&mut self, number: u32, executions: impl Iterator<Item = &'a [u64]>) {
+        let mut repeats = self.current == Some(number);
+        if !repeats {
+            self.end_block();
+            self.current = Some(number);
+        }
+        let Some(block) = self.blocks.get(number) else { return };
+        let Some(strides) = self.strides.get_mut(block.sites()) else { return };
+        let (mut count, mut times) = (self.count, self.times);
+        for addresses in executions {
+            debug_assert_eq!(strides.len(), addresses.len(), "a block has as many accesses each time");
+            for (nth, (stride, &addr)) in strides.iter_mut().zip(addresses).enumerate() {
+                if let Some(from_last) = stride.miss(repeats, addr) {
+                    let missed = count + nth;
+                    put_varint(&mut self.misses, (missed - self.until_miss) as u64);
+                    put_varint(&mut self.misses, difference(0, from_last));
+                    self.until_miss = missed + 1;
+                }
+            }
+            count += strides.len();
+            times += 1;
+            repeats = true;
+        }
+        (self.count, self.times) = (count, times);
+    }
+
+    /// Another block follows the current one, or none.
+    #[inline]
+    fn end_block(&mut self) {
+        let Some(number) = self.current.take() else { return };
+        let (times, expected) = (self.times, self.blocks.expected());
+        self.times = 0;
+        if number == expected && times == self.blocks.times(number) {
+            self.run += 1;
+        } else {
+            self.tell(number, times);
+        }
+        self.blocks.executed(number, times);
+    }
+
+    /// Tells of a block of which not all was as expected.
+    #[inline(never)]
+    fn tell(&mut self, number: u32, times: u32) {
+        let other = if number == self.blocks.expected() { 0 } else { codes::OTHER_BLOCK };
+        let differs = if times == self.blocks.times(number) { 0 } else { codes::OTHER_TIMES };
+        put_varint(&mut self.executions, self.run << codes::FLAG_BITS | other | differs);
+        self.run = 0;
+        if other != 0 {
+            put_varint(&mut self.executions, number.into());
+        }
+        if differs != 0 {
+            put_varint(&mut self.executions, times.into());
+        }
+    }
+
+    /// Appends them to a frame, and begins anew.
+    fn take(&mut self, frame: &mut Vec<u8>) {
+        self.end_block();
+        if self.run > 0 {
+            put_varint(&mut self.executions, self.run << codes::FLAG_BITS);
+        }
+        put_varint(frame, self.blocks.len() as u64);
+        self.blocks.sizes().for_each(|sites| put_varint(frame, sites.into()));
+        let (mut ip, mut addr) = (0, 0);
+        for streamed in &self.sites {
+            let (at, width, kind) = site(streamed);
+            let Addr(first) = streamed.access.addr;
+            put_varint(frame, difference(ip, at));
+            put_varint(frame, width.into());
+            frame.push(kind);
+            put_varint(frame, difference(addr, first));
+            (ip, addr) = (at, first);
+        }
+        put_varint(frame, self.executions.len() as u64);
+        frame.extend_from_slice(&self.executions);
+        frame.extend_from_slice(&self.misses);
+        self.clear();
+    }
+
+    /// Drops what there is.
+    pub fn clear(&mut self) {
+        if self.is_empty() {
+            return;
+        }
+        (self.count, self.current, self.times, self.run, self.until_miss) = (0, None, 0, 0, 0);
+        self.executions.clear();
+        self.misses.clear();
+        self.sites.clear();
+        self.strides.clear();
+        self.blocks.clear();
+        clear(&mut self.by_key);
+        clear(&mut self.by_site);
+    }
+}
+
+/// What all accesses of a site have in common, with the kind as in a frame.
+#[inline]
+const fn site(streamed: &Streamed) -> Site {
+    let access = &streamed.access;
+    let kind = if streamed.atomic && matches!(access.kind, carom_base::AccessKind::ReadModifyWrite) {
+        codes::ATOMIC
+    } else {
+        access.kind as u8
+    };
+    (access.ip.0, access.width, kind)
+}
+
+/// Empties a map: one that was large once is not swept at each batch.
+fn clear<K: Eq + Hash>(map: &mut FxHashMap<K, u32>) {
+    const KEPT: usize = 1 << 12;
+    if map.capacity() > KEPT {
+        *map = FxHashMap::default();
+    } else {
+        map.clear();
     }
 }

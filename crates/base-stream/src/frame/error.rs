@@ -18,12 +18,18 @@ pub enum FrameError {
     /// A number has no meaning in its place.
     #[error("{0} is out of range")]
     OutOfRange(&'static str),
-    /// It announces more items than it has bytes for.
-    #[error("more {0} than bytes")]
+    /// It announces more items than it may have, or has bytes for.
+    #[error("more {0} than there may be")]
     TooMany(&'static str),
-    /// An access names a site that is not in it.
-    #[error("there is no site {0}")]
-    UnknownSite(u64),
+    /// A batch in a form that is no longer read.
+    #[error("these accesses are of an earlier version of carom: record them again")]
+    Earlier,
+    /// An execution of a block that is not in it.
+    #[error("there is no block {0}")]
+    UnknownBlock(u32),
+    /// It ends before all accesses that it announces.
+    #[error("{0} accesses are missing")]
+    TooFew(usize),
     /// An access that is not within memory.
     #[error("an access goes past the end of the address space")]
     AddressWraps,
@@ -33,6 +39,9 @@ pub enum FrameError {
     /// A mark behind the last access.
     #[error("a mark lies behind the last access")]
     MarkBehindEnd,
+    /// A missed address behind the last access.
+    #[error("a miss lies behind the last access")]
+    MissBehindEnd,
     /// It continues after its end.
     #[error("{0} bytes are left over")]
     LeftOver(usize),

@@ -1,14 +1,11 @@
 use super::{Content, Frame};
-use crate::{
-    interleave::{Batch, Interleaver, Sink},
-    record::Streamed,
-};
+use crate::interleave::{Batch, Interleaver, Sink};
 
-impl Interleaver<Streamed> {
+impl<A> Interleaver<A> {
     /// Takes a frame in as the batch, beginning or end from which it was made. Given all frames of a process in
     /// order, this interleaver produces the same output as the one to which the process's threads handed their
     /// batches.
-    pub fn take_frame(&mut self, frame: Frame, sink: &mut impl Sink<Streamed>) {
+    pub fn take_frame(&mut self, frame: Frame<A>, sink: &mut impl Sink<A>) {
         let Frame { thread, at, content } = frame;
         match content {
             Content::Begin => self.begin(thread, at),

@@ -33,12 +33,12 @@ const TURN: usize = 16;
 const MOST_WAITING: usize = 4 << 20;
 
 /// Gives accesses on in turns: a [`Sink`] in front of another one, for accesses in the recorded order.
-pub struct Turns<'a, S, P> {
+pub struct Turns<'a, S, P, A = Streamed> {
     sink: &'a mut S,
     /// The process of a thread: objects of different processes are different.
     process: P,
     objects: Objects,
-    lanes: Vec<Lane>,
+    lanes: Vec<Lane<A>>,
     /// The number of a thread's lane.
     numbers: FxHashMap<ThreadId, usize>,
     /// Lanes in which something waits.
@@ -60,10 +60,10 @@ pub struct Matched {
 
 /// A thread.
 #[derive(Debug)]
-struct Lane {
+struct Lane<A> {
     thread: ThreadId,
     process: ProcessId,
-    accesses: VecDeque<Streamed>,
+    accesses: VecDeque<A>,
     marks: VecDeque<Waiting>,
     /// What it waits for before its first access; empty once that has come.
     begins_after: Vec<Place>,
@@ -99,7 +99,7 @@ struct Place {
     done: Done,
 }
 
-impl<'a, S: Sink<Streamed>, P: Fn(ThreadId) -> ProcessId> Turns<'a, S, P> {
+impl<'a, A: Copy, S: Sink<A>, P: Fn(ThreadId) -> ProcessId> Turns<'a, S, P, A> {
     /// Gives them on to `sink`. `process`: that of each thread.
     pub fn new(sink: &'a mut S, process: P) -> Self {
         Self {
@@ -149,7 +149,7 @@ impl<'a, S: Sink<Streamed>, P: Fn(ThreadId) -> ProcessId> Turns<'a, S, P> {
             lane.begins_after.clear();
             match next {
                 Next::Accesses(count) => {
-                    let turn: Vec<Streamed> = lane.accesses.drain(..count).collect();
+                    let turn: Vec<A> = lane.accesses.drain(..count).collect();
                     lane.given.accesses += count as u64;
                     self.waiting -= count;
                     left -= count;
@@ -188,7 +188,7 @@ impl<'a, S: Sink<Streamed>, P: Fn(ThreadId) -> ProcessId> Turns<'a, S, P> {
 
     /// Behind everything that is known.
     fn everywhere(&self) -> Vec<Place> {
-        let behind = |(lane, known): (usize, &Lane)| Place { lane, done: known.known };
+        let behind = |(lane, known): (usize, &Lane<A>)| Place { lane, done: known.known };
         self.lanes.iter().enumerate().filter(|(_, lane)| lane.is_busy()).map(behind).collect()
     }
 
@@ -232,14 +232,14 @@ enum Next {
     Mark,
 }
 
-impl Lane {
+impl<A> Lane<A> {
     fn is_busy(&self) -> bool {
         !self.accesses.is_empty() || !self.marks.is_empty()
     }
 }
 
-impl<S: Sink<Streamed>, P: Fn(ThreadId) -> ProcessId> Sink<Streamed> for Turns<'_, S, P> {
-    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Streamed], until: Nanos) {
+impl<A: Copy, S: Sink<A>, P: Fn(ThreadId) -> ProcessId> Sink<A> for Turns<'_, S, P, A> {
+    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[A], until: Nanos) {
         let number = self.lane(thread, false);
         let Some(lane) = self.lanes.get_mut(number) else { return };
         let was_busy = lane.is_busy();

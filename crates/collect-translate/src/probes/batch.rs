@@ -2,7 +2,10 @@
 
 use carom_base::{Access, AccessKind, Addr, Ip};
 
-use super::{templates, timed::Timed};
+use super::{
+    templates::{self, Template},
+    timed::Timed,
+};
 use crate::lane::records::{EXPLICIT_ACCESS_WORDS, EXPLICIT_WORDS, KIND_SHIFT, TIMED_WORDS, Token};
 
 /// Accesses of one thread, in program order, from up to 64 KiB of buffer: some 8000 accesses, and more where repeated
@@ -13,22 +16,72 @@ pub struct Batch<'a> {
     until: u64,
 }
 
-/// One item of a batch.
-#[derive(Clone, Copy, Debug)]
-pub enum Event<'a> {
-    /// An access. A read-modify-write is one.
-    Access(&'a Access),
-    /// A reading of the time-stamp counter, after everything before it was accessed and before anything after it was.
-    Stamp(u64),
+/// What reads a batch, item by item.
+pub trait BatchReader {
+    /// A block that was executed, once or several times in a row: all its accesses.
+    #[inline]
+    fn block(&mut self, block: &Block<'_>) {
+        block.accesses().for_each(|access| self.access(&access));
+    }
+
+    /// Another access. A read-modify-write is one.
+    fn access(&mut self, access: &Access);
+
     /// A timed load.
-    Timed(&'a Timed),
-    /// A note ([`note`](crate::note)), and a reading of the time-stamp counter, as of a stamp.
-    Note {
-        /// The time.
-        ticks: u64,
-        /// What was noted.
-        words: [u64; 2],
-    },
+    fn timed(&mut self, _load: &Timed) {}
+
+    /// A reading of the time-stamp counter, after everything before it was accessed and before anything after it was.
+    fn stamp(&mut self, _ticks: u64) {}
+
+    /// A note ([`note`](crate::note)), what was noted, and a reading of the time-stamp counter, as of a stamp.
+    fn note(&mut self, _ticks: u64, _words: [u64; 2]) {}
+}
+
+/// A block that was executed, once or several times in a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    number: u32,
+    templates: &'static [Template],
+    times: usize,
+    /// Of each time its token, and an address for each template.
+    words: &'a [u64],
+}
+
+impl<'a> Block<'a> {
+    /// Stands for all that the executions of the block have in common, everywhere in the process.
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// How many accesses there are each time.
+    pub const fn sites(&self) -> usize {
+        self.templates.len()
+    }
+
+    /// How many accesses there are, of all times.
+    pub const fn count(&self) -> usize {
+        self.times * self.templates.len()
+    }
+
+    /// The addresses of each time, in program order.
+    #[inline]
+    pub fn executions(&self) -> impl Iterator<Item = &'a [u64]> + use<'a> {
+        // No chunks: to count them beforehand takes a division, longer than all the rest of a short block.
+        let (mut words, each) = (self.words, self.templates.len() + 1);
+        std::iter::from_fn(move || {
+            let (first, behind) = words.split_at_checked(each)?;
+            words = behind;
+            first.get(1..)
+        })
+    }
+
+    /// The accesses of all times, in program order. A read-modify-write is one.
+    #[inline]
+    pub fn accesses(&self) -> impl Iterator<Item = Access> + use<'a> {
+        let templates = self.templates;
+        let at = |(template, &address): (&Template, &u64)| template.at(address);
+        self.executions().flat_map(move |addresses| templates.iter().zip(addresses).map(at))
+    }
 }
 
 impl<'a> Batch<'a> {
@@ -54,51 +107,74 @@ impl<'a> Batch<'a> {
 
     /// Calls `each` for every access except timed loads. A read-modify-write is one access.
     #[inline]
-    pub fn for_each(&self, mut each: impl FnMut(&Access)) {
-        self.for_each_event(|event| {
-            if let Event::Access(access) = event {
-                each(access);
-            }
-        });
+    pub fn for_each(&self, each: impl FnMut(&Access)) {
+        self.read(&mut Accesses(each));
     }
 
     /// Calls `each` for every timed load.
-    pub fn for_each_timed(&self, mut each: impl FnMut(&Timed)) {
-        self.for_each_event(|event| {
-            if let Event::Timed(load) = event {
-                each(load);
-            }
-        });
+    pub fn for_each_timed(&self, each: impl FnMut(&Timed)) {
+        self.read(&mut TimedLoads(each));
     }
 
-    /// Calls `each` for all items, in order.
+    /// Gives all items to `reader`, in order.
     #[inline]
-    pub fn for_each_event(&self, mut each: impl FnMut(Event<'_>)) {
+    pub fn read(&self, reader: &mut impl BatchReader) {
+        // All that the batch has recorded is there already.
+        let known = templates::all();
         let mut words = self.words;
         while let Some((&token, rest)) = words.split_first() {
-            let token = Token(token);
-            let behind = if token.is_timed() {
-                timed(token, rest, &mut |load| each(Event::Timed(load)))
-            } else if token.template() == Token::EXPLICIT {
-                Some(explicit(token, rest, &mut |access| each(Event::Access(access))))
-            } else if token.template() == Token::STAMP {
-                rest.split_first().map(|(&time, behind)| {
-                    each(Event::Stamp(time));
-                    behind
-                })
-            } else if token.template() == Token::NOTE {
-                rest.split_first_chunk().map(|(&[ticks, first, second], behind)| {
-                    each(Event::Note { ticks, words: [first, second] });
-                    behind
-                })
-            } else {
-                block(token, rest, &mut |access| each(Event::Access(access)))
-            };
-            match behind {
+            if let Some((block, behind)) = whole(words, known) {
+                reader.block(&block);
+                words = behind;
+                continue;
+            }
+            match other(Token(token), rest, reader) {
                 Some(behind) => words = behind,
                 None => return,
             }
         }
+    }
+}
+
+/// Reads accesses, one by one.
+struct Accesses<F>(F);
+
+impl<F: FnMut(&Access)> BatchReader for Accesses<F> {
+    #[inline]
+    fn access(&mut self, access: &Access) {
+        (self.0)(access);
+    }
+}
+
+/// Reads timed loads.
+struct TimedLoads<F>(F);
+
+impl<F: FnMut(&Timed)> BatchReader for TimedLoads<F> {
+    fn block(&mut self, _: &Block<'_>) {}
+
+    fn access(&mut self, _: &Access) {}
+
+    fn timed(&mut self, load: &Timed) {
+        (self.0)(load);
+    }
+}
+
+/// Parses an item that is no whole block; returns the words after it. `None` where there is no such item.
+fn other<'a>(token: Token, rest: &'a [u64], reader: &mut impl BatchReader) -> Option<&'a [u64]> {
+    if token.is_timed() {
+        return timed(token, rest, &mut |load| reader.timed(load));
+    }
+    match token.template() {
+        Token::EXPLICIT => Some(explicit(token, rest, &mut |access| reader.access(access))),
+        Token::STAMP => rest.split_first().map(|(&time, behind)| {
+            reader.stamp(time);
+            behind
+        }),
+        Token::NOTE => rest.split_first_chunk().map(|(&[ticks, first, second], behind)| {
+            reader.note(ticks, [first, second]);
+            behind
+        }),
+        _ => part(token, rest, &mut |access| reader.access(access)),
     }
 }
 
@@ -110,28 +186,36 @@ fn timed<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Timed)) -> Op
     Some(behind)
 }
 
-/// Parses the accesses of a block; returns the words after them. `None` where there is no such block.
+/// Parses a block of which all accesses are there, as often as it was executed in a row; also the words after it. `known`: all templates.
 #[inline]
-fn block<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Access)) -> Option<&'a [u64]> {
-    let most = if token.accesses() == 0 { u32::MAX } else { token.accesses() };
-    let known = templates::from(token.template());
-    if known.is_empty() {
-        return None;
+fn whole<'a>(words: &'a [u64], known: &'static [Template]) -> Option<(Block<'a>, &'a [u64])> {
+    let &token = words.first()?;
+    let templates = known.get(token as usize..)?;
+    let first = templates.first().filter(|first| !first.has_mask())?;
+    let each = first.left() + 1;
+    let (mut end, mut times) = (each, 1);
+    while end + each <= words.len() && words.get(end) == Some(&token) {
+        end += each;
+        times += 1;
     }
-    if let Some(lanes) = known.first().filter(|template| template.has_mask()) {
+    let (words, behind) = words.split_at_checked(end)?;
+    Some((Block { number: token as u32, templates: templates.get(..each - 1)?, times, words }, behind))
+}
+
+/// Parses lanes, or a block that was cut off; returns the words after it. `None` where there is none.
+fn part<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Access)) -> Option<&'a [u64]> {
+    let known = templates::from(token.template());
+    let first = known.first()?;
+    if first.has_mask() {
         let (&[address, mask], behind) = rest.split_first_chunk()?;
-        lanes.each_lane(address, mask, each);
+        first.each_lane(address, mask, each);
         return Some(behind);
     }
-    let mut done = 0;
-    for (template, &address) in known.iter().zip(rest) {
+    let most = if token.accesses() == 0 { first.left() } else { first.left().min(token.accesses() as usize) };
+    for (template, &address) in known.iter().zip(rest).take(most) {
         each(&template.at(address));
-        done += 1;
-        if template.is_last() || done == most {
-            break;
-        }
     }
-    Some(rest.get(done as usize..).unwrap_or_default())
+    Some(rest.get(most..).unwrap_or_default())
 }
 
 /// Parses the accesses of an explicit record; returns the words after it.
@@ -173,6 +257,28 @@ mod tests {
         found
     }
 
+    /// Addresses of blocks, stamps behind a 0, and notes around their times.
+    #[derive(Default)]
+    struct Seen(Vec<[u64; 3]>);
+
+    impl BatchReader for Seen {
+        fn block(&mut self, block: &Block<'_>) {
+            self.0.extend(block.accesses().map(|access| [access.addr.0, 0, 0]));
+        }
+
+        fn access(&mut self, access: &Access) {
+            panic!("{access:?} is of no block");
+        }
+
+        fn stamp(&mut self, ticks: u64) {
+            self.0.push([0, ticks, 0]);
+        }
+
+        fn note(&mut self, ticks: u64, [first, second]: [u64; 2]) {
+            self.0.push([first, ticks, second]);
+        }
+    }
+
     /// A timed load between two blocks: its counter passed 2^32 meanwhile.
     #[test]
     fn timed_loads_lie_among_accesses() {
@@ -205,12 +311,11 @@ mod tests {
         let stamp = u64::from(Token::STAMP);
         let words =
             [stamp, 1000, block, 0x100, block, 0x200, stamp, 1 << 40, block, 0x300, stamp, 1 << 41, stamp];
-        let mut found = Vec::new();
-        Batch::new(&words, 0).for_each_event(|event| match event {
-            Event::Access(access) => found.push((false, access.addr.0)),
-            Event::Stamp(time) => found.push((true, time)),
-            Event::Timed(_) | Event::Note { .. } => panic!("none was timed or noted"),
-        });
+        let mut seen = Seen::default();
+        Batch::new(&words, 0).read(&mut seen);
+        let found =
+            seen.0.into_iter().map(|[addr, time, _]| if time == 0 { (false, addr) } else { (true, time) });
+        let found: Vec<_> = found.collect();
         let [at, stamped] = [false, true];
         let expected =
             [(stamped, 1000), (at, 0x100), (at, 0x200), (stamped, 1 << 40), (at, 0x300), (stamped, 1 << 41)];
@@ -225,13 +330,9 @@ mod tests {
         let block = u64::from(templates.add(&[Template::new(70, 8, AccessKind::Load)]).unwrap());
         let note = u64::from(Token::NOTE);
         let words = [block, 0x100, note, 1000, 7, 8, block, 0x200, note, 2000, 9];
-        let mut found = Vec::new();
-        Batch::new(&words, 0).for_each_event(|event| match event {
-            Event::Access(access) => found.push([access.addr.0; 3]),
-            Event::Note { ticks, words: [first, second] } => found.push([ticks, first, second]),
-            Event::Stamp(_) | Event::Timed(_) => panic!("none is there"),
-        });
-        assert_eq!(found, [[0x100; 3], [1000, 7, 8], [0x200; 3]]);
+        let mut seen = Seen::default();
+        Batch::new(&words, 0).read(&mut seen);
+        assert_eq!(seen.0, [[0x100, 0, 0], [7, 1000, 8], [0x200, 0, 0]]);
     }
 
     /// Four lanes of 4 bytes, of which the second and the fourth are active, in their places and packed; and a mask with bits

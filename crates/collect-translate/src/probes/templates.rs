@@ -20,33 +20,34 @@ use crate::{
 pub struct Template {
     ip: u64,
     width: u32,
-    /// Its kind, with `LAST` for the block's last one. For lanes: how many there are, active or not, and whether they
-    /// are `PACKED`.
-    code: u32,
+    /// [`AccessKind`] as a number.
+    kind: u8,
+    /// How many lanes there are, active or not, and whether they are `PACKED`; 0 for a single access.
+    lanes: u8,
+    /// How many templates its block has from this one on; 0 in one that is not stored yet.
+    left: u16,
 }
 
 impl Template {
-    const LAST: u32 = 1 << 8;
-    const PACKED: u32 = 1 << 9;
-    const LANES_SHIFT: u32 = 16;
+    const PACKED: u8 = 1 << 7;
 
     /// An access of the instruction at `ip`.
     pub const fn new(ip: u64, width: u32, kind: AccessKind) -> Self {
-        Self { ip, width, code: kind as u32 }
+        Self { ip, width, kind: kind as u8, lanes: 0, left: 0 }
     }
 
     /// The accesses of an instruction with one for each active lane: after the first one's address, a word has a bit
     /// for each lane. The instruction is a block by itself.
     pub fn lanes(ip: u64, lanes: &Lanes) -> Self {
         let packed = if lanes.is_packed() { Self::PACKED } else { 0 };
-        let code = lanes.kind as u32 | packed | (lanes.count as u32) << Self::LANES_SHIFT;
-        Self { ip, width: lanes.lane_bytes, code }
+        let count = lanes.count as u8 & !Self::PACKED;
+        Self { ip, width: lanes.lane_bytes, kind: lanes.kind as u8, lanes: packed | count, left: 0 }
     }
 
     /// The number of lanes; 0 for a single access.
     #[inline]
     const fn lane_count(self) -> u32 {
-        self.code >> Self::LANES_SHIFT
+        (self.lanes & !Self::PACKED) as u32
     }
 
     /// Whether a mask follows its address.
@@ -59,7 +60,7 @@ impl Template {
     pub fn each_lane(self, address: u64, mask: u64, mut each: impl FnMut(&Access)) {
         let active = (0..self.lane_count().min(u64::BITS)).filter(|lane| mask >> lane & 1 == 1);
         for (nth, lane) in (0..).zip(active) {
-            let place = if self.code & Self::PACKED != 0 { nth } else { lane };
+            let place = if self.lanes & Self::PACKED != 0 { nth } else { lane };
             each(&self.at(address.wrapping_add(u64::from(place * self.width))));
         }
     }
@@ -72,7 +73,7 @@ impl Template {
     /// The access, at this address.
     #[inline]
     pub const fn at(self, address: u64) -> Access {
-        let kind = match self.code as u8 {
+        let kind = match self.kind {
             0 => AccessKind::Load,
             1 => AccessKind::Store,
             _ => AccessKind::ReadModifyWrite,
@@ -80,10 +81,10 @@ impl Template {
         Access { ip: Ip(self.ip), addr: Addr(address), width: self.width, kind }
     }
 
-    /// Whether it is the last one of its block.
+    /// How many templates its block has from this one on.
     #[inline]
-    pub const fn is_last(self) -> bool {
-        self.code & Self::LAST != 0
+    pub const fn left(self) -> usize {
+        self.left as usize
     }
 }
 
@@ -129,18 +130,18 @@ impl Templates {
             return Some(known);
         }
         let first = LENGTH.load(Relaxed);
-        let end = first.checked_add(u32::try_from(block.len()).ok()?)?;
+        let length = u16::try_from(block.len()).ok()?;
+        let end = first.checked_add(length.into())?;
         if end > MOST || end > Token::NOTE {
             return None;
         }
         while self.opened < end {
             self.grow().ok()?;
         }
-        for (number, template) in (first..).zip(block) {
-            let last = number + 1 == end;
-            let code = template.code | if last { Template::LAST } else { 0 };
+        for (nth, template) in (0..length).zip(block) {
+            let place = place(first + u32::from(nth))?;
             // SAFETY: open, and nobody's yet.
-            unsafe { place(number)?.write(Template { code, ..*template }) };
+            unsafe { place.write(Template { left: length - nth, ..*template }) };
         }
         LENGTH.store(end, Release);
         self.known.insert(begin, first);
@@ -165,36 +166,33 @@ impl Templates {
 /// Whether these are the templates from `first` on.
 fn is_same(first: u32, block: &[Template]) -> bool {
     let kept = from(first);
-    let same = |(kept, template): (&Template, &Template)| {
-        Template { code: kept.code & !Template::LAST, ..*kept } == *template
-    };
-    kept.len() >= block.len()
-        && kept.iter().zip(block).all(same)
-        && block.len().checked_sub(1).and_then(|last| kept.get(last)).is_some_and(|last| last.is_last())
-        && !kept.iter().take(block.len() - 1).any(|template| template.is_last())
+    let same = |(kept, template): (&Template, &Template)| Template { left: 0, ..*kept } == *template;
+    kept.first().is_some_and(|kept| kept.left() == block.len()) && kept.iter().zip(block).all(same)
 }
 
 /// The templates from `first` on: the block's, and others after them. Empty for a number that no block has.
 #[inline]
 pub fn from(first: u32) -> &'static [Template] {
+    all().get(first as usize..).unwrap_or_default()
+}
+
+/// All templates that there are.
+#[inline]
+pub fn all() -> &'static [Template] {
     let length = LENGTH.load(Acquire);
-    let Some(place) = place(first).filter(|_| first < length) else { return &[] };
+    let Some(first) = place(0) else { return &[] };
     // SAFETY: written before the length was, and never changed.
-    unsafe { std::slice::from_raw_parts(place, (length - first) as usize) }
+    unsafe { std::slice::from_raw_parts(first, length as usize) }
 }
 
 /// The number of words for the accesses of the block with this first template: for all of them, and for those in
 /// front of the instruction at `pc`.
 pub fn count(first: u32, pc: u64) -> [u32; 2] {
-    let mut counts = [0; 2];
-    for template in from(first) {
-        counts[0] += template.words();
-        counts[1] += if template.ip < pc { template.words() } else { 0 };
-        if template.is_last() {
-            break;
-        }
-    }
-    counts
+    let known = from(first);
+    let block = known.iter().take(known.first().map_or(0, |first| first.left()));
+    block.fold([0; 2], |[all, before], template| {
+        [all + template.words(), before + if template.ip < pc { template.words() } else { 0 }]
+    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 use carom_base::Access;
 use carom_base_insn::Registers;
-use carom_collect_translate::{Batch, DrawnAs, Event, Mode, Observer, Totals};
+use carom_collect_translate::{Batch, BatchReader, DrawnAs, Mode, Observer, Totals};
 
 use crate::support::{self, Function, heap};
 
@@ -32,6 +32,34 @@ static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 struct Recorder;
 
+/// What writes a batch into a record.
+struct Writing<'a> {
+    record: *mut Record,
+    length: &'a AtomicU64,
+    stamped: &'a AtomicU64,
+}
+
+impl BatchReader for Writing<'_> {
+    fn access(&mut self, access: &Access) {
+        let index = self.length.fetch_add(1, Relaxed) as usize;
+        assert!(index < ROOM);
+        // SAFETY: as in `streamed`, and in its bounds.
+        let accesses = unsafe { &raw mut (*self.record).accesses };
+        // SAFETY: as above.
+        unsafe { accesses.cast::<Access>().wrapping_add(index).write(*access) };
+    }
+
+    fn stamp(&mut self, time: u64) {
+        let index = self.stamped.fetch_add(1, Relaxed) as usize;
+        assert!(index < ROOM);
+        // SAFETY: as in `streamed`, and in its bounds.
+        let stamps = unsafe { &raw mut (*self.record).stamps };
+        let stamp = (self.length.load(Relaxed) as usize, time);
+        // SAFETY: as above.
+        unsafe { stamps.cast::<Stamp>().wrapping_add(index).write(stamp) };
+    }
+}
+
 impl Observer for Recorder {
     fn sampled(&self, _: &Registers<'_>, _: &Access, _: DrawnAs, _: f32) {}
 
@@ -42,26 +70,7 @@ impl Observer for Recorder {
         let length = unsafe { &(*record).length };
         // SAFETY: as above.
         let stamped = unsafe { &(*record).stamped };
-        batch.for_each_event(|event| match event {
-            Event::Access(access) => {
-                let index = length.fetch_add(1, Relaxed) as usize;
-                assert!(index < ROOM);
-                // SAFETY: as above, and in its bounds.
-                let accesses = unsafe { &raw mut (*record).accesses };
-                // SAFETY: as above.
-                unsafe { accesses.cast::<Access>().wrapping_add(index).write(*access) };
-            }
-            Event::Stamp(time) => {
-                let index = stamped.fetch_add(1, Relaxed) as usize;
-                assert!(index < ROOM);
-                // SAFETY: as above, and in its bounds.
-                let stamps = unsafe { &raw mut (*record).stamps };
-                let stamp = (length.load(Relaxed) as usize, time);
-                // SAFETY: as above.
-                unsafe { stamps.cast::<Stamp>().wrapping_add(index).write(stamp) };
-            }
-            Event::Timed(_) | Event::Note { .. } => {}
-        });
+        batch.read(&mut Writing { record, length, stamped });
     }
 
     fn ending(&self, _: &mut dyn Iterator<Item = (u64, Totals)>) {}

@@ -1,7 +1,10 @@
 use std::collections::BTreeMap;
 
 use carom_base::ProcessId;
-use carom_base_stream::{Interleaver, Limits, Sink, Streamed};
+use carom_base_stream::{
+    Interleaver, Limits, Sink, Streamed,
+    frame::{AsRecorded, Form},
+};
 
 use super::Recording;
 use crate::error::StoreError;
@@ -16,12 +19,24 @@ impl Recording {
     /// # Errors
     /// Frames could not be read, of which this is the first. All others were given on.
     pub fn stream(&self, sink: &mut impl Sink<Streamed>) -> Result<(), StoreError> {
-        let mut processes: BTreeMap<Option<ProcessId>, Interleaver<Streamed>> = BTreeMap::new();
+        self.stream_as(&mut AsRecorded, sink)
+    }
+
+    /// The same, with accesses in another form.
+    ///
+    /// # Errors
+    /// As [`Recording::stream`].
+    pub fn stream_as<F: Form>(
+        &self,
+        form: &mut F,
+        sink: &mut impl Sink<F::Access>,
+    ) -> Result<(), StoreError> {
+        let mut processes: BTreeMap<Option<ProcessId>, Interleaver<F::Access>> = BTreeMap::new();
         let mut trouble = None;
         for (row, frame) in (0..).zip(self.rows::<StreamFrame>()) {
             let decoded = frame.and_then(|frame| {
                 let path = || self.dir().join(StreamFrame::KIND.file_name());
-                frame.decode().map_err(|error| StoreError::Frame { path: path(), row, error })
+                frame.decode_as(form).map_err(|error| StoreError::Frame { path: path(), row, error })
             });
             match decoded {
                 Ok(frame) => {

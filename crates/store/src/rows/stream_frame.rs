@@ -1,5 +1,5 @@
 use carom_base::StackId;
-use carom_base_stream::frame::{Frame, FrameError};
+use carom_base_stream::frame::{Form, Frame, FrameError, Head};
 
 use super::{Row, collect};
 use crate::chunk::{ColumnReader, ColumnWriter, Kind};
@@ -26,6 +26,22 @@ impl StreamFrame {
     /// It is no frame.
     pub fn decode(&self) -> Result<Frame, FrameError> {
         Frame::decode(&self.bytes)
+    }
+
+    /// The same, with accesses in another form.
+    ///
+    /// # Errors
+    /// It is no frame.
+    pub fn decode_as<F: Form>(&self, form: &mut F) -> Result<Frame<F::Access>, FrameError> {
+        Frame::decode_as(&self.bytes, form)
+    }
+
+    /// What it begins with.
+    ///
+    /// # Errors
+    /// It is no frame.
+    pub fn head(&self) -> Result<Head, FrameError> {
+        Head::decode(&self.bytes)
     }
 }
 

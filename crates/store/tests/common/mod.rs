@@ -279,7 +279,10 @@ pub fn batch(
 ) -> StreamFrame {
     let (thread, at, domain) = (ThreadId(thread), Nanos(at), Domain(0));
     let head = BatchHead { thread, domain, at, pauses: false, stamps, marks: &[] };
-    written(|encoder, out| encoder.batch(&head, accesses, out))
+    written(|encoder, out| {
+        accesses.into_iter().for_each(|access| encoder.accesses().push(&access));
+        encoder.batch(&head, out);
+    })
 }
 
 /// Changes one byte of a file.

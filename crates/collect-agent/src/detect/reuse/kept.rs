@@ -1,10 +1,7 @@
 //! Writes every access that the exact analysis takes in to a file for the host.
 
-use carom_base::{Access, Nanos, ThreadId};
-use carom_base_stream::{
-    Streamed,
-    frame::{BatchHead, Encoder},
-};
+use carom_base::{Nanos, ThreadId};
+use carom_base_stream::frame::{BatchHead, Encoder};
 
 use crate::session;
 
@@ -25,12 +22,12 @@ impl Kept {
         self.encoder.begin(thread, at, &mut self.frames);
     }
 
-    /// A thread hands accesses over, which it has [encoded](encode).
+    /// A thread hands accesses over, which it has put into an encoder of its own, before other threads had to wait for it.
     pub fn batch(&mut self, head: &BatchHead<'_>, encoded: &mut Encoder) {
         if self.failed {
             return;
         }
-        encoded.encoded(head, &mut self.frames);
+        encoded.batch(head, &mut self.frames);
         if self.frames.len() >= WRITE_BYTES {
             self.write();
         }
@@ -50,10 +47,4 @@ impl Kept {
             self.frames.clear();
         }
     }
-}
-
-/// Encodes accesses, before other threads have to wait for this one.
-pub fn encode(encoder: &mut Encoder, accesses: &[Access]) {
-    // Streams do not mark locked instructions.
-    encoder.accesses(accesses.iter().map(|access| Streamed { access: *access, atomic: false }));
 }

@@ -51,6 +51,7 @@ static FRONT: Lock<Option<Front>> = Lock::new(Rank::Order, None);
 pub fn start(domains: Domains, keep: bool, analyse: bool) {
     let now = clock::now();
     KEEPS.store(keep, Relaxed);
+    ANALYSES.store(analyse, Relaxed);
     *FRONT.lock() = Some(Front {
         interleaver: Interleaver::new(now, Limits::default()),
         router: Router::default(),
@@ -64,13 +65,24 @@ pub fn start(domains: Domains, keep: bool, analyse: bool) {
     });
 }
 
-/// Whether accesses are kept.
+/// Whether accesses are kept, and whether they are analysed.
+///
+/// ATOMICS: written once, before there are accesses.
 static KEEPS: AtomicBool = AtomicBool::new(false);
+static ANALYSES: AtomicBool = AtomicBool::new(false);
 
-/// Whether accesses that are handed over must be encoded first.
-pub fn keeps() -> bool {
-    // ATOMICS: written once, before there are accesses.
-    KEEPS.load(Relaxed)
+/// What becomes of accesses that are handed over.
+#[derive(Clone, Copy, Debug)]
+pub struct Purpose {
+    /// They are kept: they must be encoded.
+    pub keep: bool,
+    /// They are analysed: they must be there in full.
+    pub analyse: bool,
+}
+
+/// What accesses are handed over for.
+pub fn purpose() -> Purpose {
+    Purpose { keep: KEEPS.load(Relaxed), analyse: ANALYSES.load(Relaxed) }
 }
 
 /// Works with the interleaver. `None` where nothing is analysed.
@@ -107,11 +119,11 @@ impl Front {
         }
     }
 
-    /// A thread hands accesses over, [encoded](keeps) where they are kept.
-    pub fn take(&mut self, batch: Batch<'_>, encoded: Option<&mut Encoder>) {
-        self.taken += batch.accesses.len() as u64;
+    /// A thread hands over `count` accesses, in the forms that their [purpose] needs.
+    pub fn take(&mut self, count: usize, batch: Batch<'_>, encoded: Option<&mut Encoder>) {
+        self.taken += count as u64;
         if let (Some(kept), Some(encoded)) = (&mut self.kept, encoded)
-            && quota::take(batch.accesses.len())
+            && quota::take(count)
         {
             let Batch { thread, domain, at, pauses, stamps, marks, .. } = batch;
             kept.batch(&BatchHead { thread, domain, at, pauses, stamps, marks }, encoded);

@@ -14,6 +14,7 @@ mod front;
 mod pipeline;
 mod quota;
 mod reduced;
+mod taken;
 mod taking;
 mod wide;
 

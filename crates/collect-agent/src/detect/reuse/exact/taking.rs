@@ -4,28 +4,22 @@ use std::{ptr, sync::atomic::Ordering::Relaxed};
 
 use carom_base::{Access, Addr, Cpu, Nanos, Reduction};
 use carom_base_reuse::Domain;
-use carom_base_stream::{self as stream, Act, Mark, Stamp, Synchronisation};
+use carom_base_stream::{self as stream, Act, Mark, Sieve, Stamp, Synchronisation};
 use carom_base_sys::clock as system;
 use carom_base_wire::SlotHeader;
-use carom_collect_translate::{Batch, Event, flush_streams};
+use carom_collect_translate::{Batch, BatchReader, Block, Timed, flush_streams};
 
 use super::{
-    super::kept,
     clock::Clock,
     front::{self, Front},
-    pipeline, quota, reduced, thread,
+    pipeline, quota, reduced,
+    taken::Taken,
+    thread,
 };
 use crate::{objects, registry, thread::Thread};
 
 /// How often counts are written, in case the process is killed.
 const WRITE_EVERY_NS: u64 = 1_000_000_000;
-
-/// The heap block of one access in this number is looked up while it is live; blocks that matter are accessed more
-/// often than that. A prime, so that loops do not keep step with it.
-const LOOKED_UP_EVERY: usize = 251;
-
-/// The most accesses that are handed over at once: a single repeated instruction may make a billion.
-const MOST_AT_ONCE: usize = 64 << 10;
 
 /// Takes the accesses of the thread that writes into the slot of `header`, or those that remain of a `reduction`.
 pub fn take(header: &SlotHeader, batch: &Batch<'_>, reduction: Option<Reduction>) {
@@ -35,77 +29,101 @@ pub fn take(header: &SlotHeader, batch: &Batch<'_>, reduction: Option<Reduction>
     if is_own {
         flush_streams();
     }
-    let mut accesses = pipeline::spare_batch();
-    let mut stamps: Vec<Stamp> = Vec::new();
-    let mut marks: Vec<Mark> = Vec::new();
-    let mut sieve =
+    let sieve =
         reduction.and_then(|reduction| front::with(|front| front.sieves.take(thread(header), reduction)));
-    if sieve.is_none() {
-        // One per word at most, but for iterations.
-        accesses.reserve(batch.words().len());
-    }
-    let mut looked_at = 0;
-    batch.for_each_event(|event| {
-        looked_at += 1;
-        let (access, kept) = match (event, &mut sieve, clock) {
-            (Event::Access(access), None, _) => (access, true),
-            (Event::Access(access), Some(sieve), _) => (access, reduced::keeps(sieve, access)),
-            (Event::Timed(load), Some(sieve), _) => (&load.access, reduced::keeps_load(sieve, load)),
-            (Event::Stamp(ticks), _, Some(clock)) => {
-                let stamp = Stamp { accesses: accesses.len(), at: clock.at(ticks) };
-                // Between two accesses that are kept, the first and the last stamp tell all.
-                match stamps.as_mut_slice() {
-                    [.., first, last] if first.accesses == stamp.accesses => *last = stamp,
-                    _ => stamps.push(stamp),
-                }
-                return;
-            }
-            (Event::Note { ticks, words }, _, Some(clock)) => {
-                marks.extend(synchronisation(words).map(|synchronisation| Mark {
-                    accesses: accesses.len(),
-                    at: clock.at(ticks),
-                    synchronisation,
-                }));
-                return;
-            }
-            (Event::Stamp(_) | Event::Note { .. }, _, None) | (Event::Timed(_), None, _) => return,
-        };
-        if kept {
-            if accesses.len() >= MOST_AT_ONCE {
-                // The rest is made up to the next stamp.
-                let at = stamps.last().map_or(Nanos(0), |stamp| stamp.at);
-                let handed = Handed { at, pauses: false, is_own, stamps: &stamps, marks: &marks };
-                hand_over(header, &handed, &mut accesses);
-                accesses.clear();
-                stamps.clear();
-                marks.clear();
-                stamps.push(Stamp { accesses: 0, at });
-            }
-            accesses.push(*access);
-        }
-    });
+    let taken = Taken::new(front::purpose());
+    let mut taking = Taking { header, is_own, clock, sieve, taken, looked_at: 0 };
+    batch.read(&mut taking);
+    let Taking { sieve, mut taken, looked_at, .. } = taking;
     quota::looked_at(looked_at, reduction);
     if let Some(sieve) = sieve {
         front::with(|front| front.sieves.give_back(thread(header), sieve));
     }
-    let handed = Handed { at, pauses: is_own, is_own, stamps: &stamps, marks: &marks };
-    hand_over(header, &handed, &mut accesses);
-    if accesses.capacity() <= MOST_AT_ONCE {
-        pipeline::give_back(accesses);
-    }
+    hand_over(header, &Handed { at, pauses: is_own, is_own }, &mut taken);
+    taken.give_back();
     if is_own {
         super::begin_thread(header);
     }
 }
 
+/// The reader of a batch.
+struct Taking<'a> {
+    header: &'a SlotHeader,
+    /// The calling thread has made the accesses.
+    is_own: bool,
+    clock: Option<Clock>,
+    /// What remains of a reduced trace.
+    sieve: Option<Sieve>,
+    taken: Taken,
+    /// Accesses that the sieve was asked about.
+    looked_at: usize,
+}
+
+impl BatchReader for Taking<'_> {
+    #[inline]
+    fn block(&mut self, block: &Block<'_>) {
+        if self.sieve.is_some() {
+            return block.accesses().for_each(|access| self.access(&access));
+        }
+        self.make_room(block.count());
+        self.taken.block(block);
+    }
+
+    fn access(&mut self, access: &Access) {
+        self.looked_at += 1;
+        if self.sieve.as_mut().is_none_or(|sieve| reduced::keeps(sieve, access)) {
+            self.make_room(1);
+            self.taken.access(access);
+        }
+    }
+
+    fn timed(&mut self, load: &Timed) {
+        self.looked_at += 1;
+        if self.sieve.as_mut().is_some_and(|sieve| reduced::keeps_load(sieve, load)) {
+            self.make_room(1);
+            self.taken.access(&load.access);
+        }
+    }
+
+    fn stamp(&mut self, ticks: u64) {
+        let Some(clock) = self.clock else { return };
+        let stamp = Stamp { accesses: self.taken.len(), at: clock.at(ticks) };
+        // Between two accesses that are kept, the first and the last stamp tell all.
+        match self.taken.stamps.as_mut_slice() {
+            [.., first, last] if first.accesses == stamp.accesses => *last = stamp,
+            _ => self.taken.stamps.push(stamp),
+        }
+    }
+
+    fn note(&mut self, ticks: u64, words: [u64; 2]) {
+        let Some(clock) = self.clock else { return };
+        let (accesses, at) = (self.taken.len(), clock.at(ticks));
+        let mark = |synchronisation| Mark { accesses, at, synchronisation };
+        self.taken.marks.extend(synchronisation(words).map(mark));
+    }
+}
+
+impl Taking<'_> {
+    /// Hands accesses over where so many more would be too many at once: a single repeated instruction may make a billion.
+    #[inline]
+    fn make_room(&mut self, more: usize) {
+        if !self.taken.has_room(more) {
+            // The rest is made up to the next stamp.
+            let at = self.taken.stamps.last().map_or(Nanos(0), |stamp| stamp.at);
+            let handed = Handed { at, pauses: false, is_own: self.is_own };
+            hand_over(self.header, &handed, &mut self.taken);
+            self.taken.clear();
+            self.taken.stamps.push(Stamp { accesses: 0, at });
+        }
+    }
+}
+
 /// A batch without its accesses: see [`stream::Batch`].
-struct Handed<'a> {
+struct Handed {
     at: Nanos,
     pauses: bool,
     /// They are handed over by the thread that has made them.
     is_own: bool,
-    stamps: &'a [Stamp],
-    marks: &'a [Mark],
 }
 
 /// What a hook has noted.
@@ -114,23 +132,20 @@ fn synchronisation([what, object]: [u64; 2]) -> Option<Synchronisation> {
     Some(Synchronisation { what, object: Addr(object) })
 }
 
-/// Has accesses put in order. The thread that has made them does some of the analysis, too. The vector may be exchanged.
-fn hand_over(header: &SlotHeader, handed: &Handed<'_>, accesses: &mut Vec<Access>) {
-    let Handed { at, pauses, is_own, stamps, marks } = *handed;
-    let thread = thread(header);
-    report_blocks(accesses, at);
-    let mut encoder = front::keeps().then(pipeline::spare_encoder);
-    if let Some(encoder) = &mut encoder {
-        kept::encode(encoder, accesses);
-    }
-    let encoded = encoder.as_mut();
+/// Has accesses put in order. The thread that has made them does some of the analysis, too. Their vector may be exchanged.
+fn hand_over(header: &SlotHeader, handed: &Handed, taken: &mut Taken) {
+    let Handed { at, pauses, is_own } = *handed;
+    let (thread, count) = (thread(header), taken.len());
+    let Taken { accesses, encoder, stamps, marks, looked_up, .. } = taken;
+    report_blocks(looked_up, at);
     let take = |front: &mut Front| {
         // Another thread that hands them over may run elsewhere.
         let known = header.domain.load(Relaxed).checked_sub(1).filter(|_| !is_own);
         let domain = known.unwrap_or_else(|| front.domains.domain(thread, Cpu(system::current_cpu())).into());
         header.domain.store(domain + 1, Relaxed);
         let domain = Domain(domain as u32);
-        front.take(stream::Batch { thread, domain, at, pauses, stamps, marks, accesses }, encoded);
+        let batch = stream::Batch { thread, domain, at, pauses, stamps, marks, accesses };
+        front.take(count, batch, encoder.as_mut());
         let due = is_own && at.0.saturating_sub(front.written.0) >= WRITE_EVERY_NS;
         if due {
             front.written = at;
@@ -140,9 +155,6 @@ fn hand_over(header: &SlotHeader, handed: &Handed<'_>, accesses: &mut Vec<Access
     };
     // A thread that takes another's accesses hands over its own next.
     let due = if is_own { front::in_order(take) } else { front::with(take) };
-    if let Some(encoder) = encoder {
-        pipeline::give_back_encoder(encoder);
-    }
     if !is_own {
         return;
     }
@@ -161,10 +173,6 @@ fn is_of_caller(header: &SlotHeader) -> bool {
 /// Tells the host which heap blocks these are in, so that the addresses of pairs have a name.
 fn report_blocks(accesses: &[Access], at: Nanos) {
     if let Some(thread) = registry::current() {
-        thread.visit(|state| {
-            for access in accesses.iter().step_by(LOOKED_UP_EVERY) {
-                objects::report_access(state, access, at);
-            }
-        });
+        thread.visit(|state| accesses.iter().for_each(|access| objects::report_access(state, access, at)));
     }
 }
