@@ -32,11 +32,29 @@ impl Input {
         Self::new(access.addr, access.width, access.kind, reference)
     }
 
+    /// The same access to another place.
+    #[must_use]
+    #[inline]
+    pub const fn at(self, addr: Addr) -> Self {
+        Self { addr: addr.0, ..self }
+    }
+
+    /// The same to as many bytes.
+    #[must_use]
+    pub const fn of_width(self, width: u32) -> Self {
+        let width_and_kind = Self::new(Addr(0), width, AccessKind::Load, self.reference()).width_and_kind;
+        Self { width_and_kind: width_and_kind | self.kind_code() as u32, ..self }
+    }
+
+    /// The bytes that are touched.
+    pub const fn width(self) -> u32 {
+        self.width_and_kind >> KIND_BITS
+    }
+
     /// The same place, only read.
     #[must_use]
     pub const fn as_load(self) -> Self {
-        let width = self.width_and_kind >> KIND_BITS;
-        Self { width_and_kind: width << KIND_BITS | AccessKind::Load as u32, ..self }
+        Self { width_and_kind: self.width() << KIND_BITS | AccessKind::Load as u32, ..self }
     }
 
     /// The first byte touched.
@@ -46,7 +64,7 @@ impl Input {
 
     /// The last byte touched. An access that would go around the end of the address space ends there.
     pub const fn last(self) -> u64 {
-        self.addr.saturating_add((self.width_and_kind >> KIND_BITS) as u64 - 1)
+        self.addr.saturating_add(self.width() as u64 - 1)
     }
 
     /// What the counts belong to.

@@ -1,5 +1,5 @@
-use carom_base::{Domain, Nanos, ThreadId};
-use carom_base_stream::{Sink, Streamed, Synchronisation};
+use carom_base::{Addr, Domain, Nanos, ThreadId};
+use carom_base_stream::{Sink, Streamed, Synchronisation, frame::Form};
 use carom_store::{Manifest, Recording, Row, StoreError};
 
 use super::{CachedNames, Combine, Merged, MergedNames, Names, Offsets, Recorded};
@@ -17,8 +17,27 @@ struct Renumbered<'a, S> {
     offsets: Offsets,
 }
 
-impl<S: Sink<Streamed>> Sink<Streamed> for Renumbered<'_, S> {
-    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Streamed], until: Nanos) {
+/// The same before that.
+struct RenumberedForm<'a, F> {
+    form: &'a mut F,
+    offsets: Offsets,
+}
+
+impl<F: Form> Form for RenumberedForm<'_, F> {
+    type Access = F::Access;
+
+    fn site(&mut self, thread: ThreadId, first: &Streamed) -> F::Access {
+        self.form.site(self.offsets.thread(thread), first)
+    }
+
+    #[inline]
+    fn at(access: F::Access, addr: Addr) -> F::Access {
+        F::at(access, addr)
+    }
+}
+
+impl<A, S: Sink<A>> Sink<A> for Renumbered<'_, S> {
+    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[A], until: Nanos) {
         self.sink.accesses(self.offsets.thread(thread), domain, accesses, until);
     }
 
@@ -54,14 +73,16 @@ impl<'a> Recordings<'a> {
     }
 
     /// Gives the accesses that recordings keep to `sink`, one recording after the other, with the numbers that threads have among
-    /// all. Those of each process are in the order of time.
+    /// all, in the form that is asked for. Those of each process are in the order of time.
     ///
     /// Returns the first problem, where not all could be read.
-    pub fn streams(&self, sink: &mut impl Sink<Streamed>) -> Option<StoreError> {
+    pub fn streams_as<F: Form>(&self, form: &mut F, sink: &mut impl Sink<F::Access>) -> Option<StoreError> {
         let offsets = Merged::new(&self.recorded, Combine::Ranks).offsets();
         let mut problem = None;
         for (recorded, offsets) in self.recorded.iter().zip(offsets) {
-            let done = recorded.recording().stream(&mut Renumbered { sink: &mut *sink, offsets });
+            let mut form = RenumberedForm { form: &mut *form, offsets };
+            let done =
+                recorded.recording().stream_as(&mut form, &mut Renumbered { sink: &mut *sink, offsets });
             problem = problem.or(done.err());
         }
         problem

@@ -1,35 +1,18 @@
 //! From kept accesses to the simulator.
 
-use carom_base::{Access, Addr, Domain, Ip, Nanos, ProcessId, ThreadId};
-use carom_base_sim::{Input, Machine, MachineError, Placement, Reference, Results};
-use carom_base_stream::{Matched, Sink, Streamed};
+use carom_base::{Addr, Domain, Nanos, ProcessId, ThreadId};
+use carom_base_sim::{Input, Machine, MachineError, Placement, Results};
+use carom_base_stream::{Matched, Sink};
 
 use super::{
+    instructions::Instruction,
     moved::{Moved, tagged},
-    numbers::Numbers,
     parts::Parts,
 };
 use crate::recording::{Input as _, Recordings, ThreadEntry};
 
-/// An access in this number tells what data its instruction uses. A prime, so that loops do not keep step with it.
-const LOOKED_AT_EVERY: u32 = 251;
-
-/// Lines that are remembered of each instruction's data.
-const LINES_LOOKED_AT: usize = 8;
-
 /// Accesses of about a tenth of a second.
 const TOLD_EVERY: u64 = 1 << 22;
-
-/// What a [`Reference`] stands for.
-#[derive(Clone, Debug)]
-pub(super) struct Instruction {
-    pub process: ProcessId,
-    pub ip: Ip,
-    /// Some of the data that it accesses: a byte of each line.
-    pub data: Vec<Addr>,
-    /// Accesses until the next one that is looked at.
-    until: u32,
-}
 
 /// The threads that have kept accesses, in the order of their first ones, and then all others.
 pub(crate) fn threads(recordings: &mut Recordings<'_>) -> Vec<ThreadEntry> {
@@ -63,8 +46,6 @@ pub(super) struct Feed {
     parts: Parts,
     /// By number of the thread.
     lanes: Vec<Lane>,
-    instructions: Vec<Instruction>,
-    numbers: Numbers<(ProcessId, Ip)>,
     cores: Vec<Vec<ThreadId>>,
     /// Whose accesses came last.
     last: Option<ThreadId>,
@@ -103,8 +84,6 @@ impl Feed {
         Ok(Self {
             parts,
             lanes: threads.iter().enumerate().map(lane).collect::<Result<_, _>>()?,
-            instructions: Vec::new(),
-            numbers: Numbers::new(),
             cores: vec![Vec::new(); machine.cores()],
             last: None,
             moved,
@@ -125,10 +104,10 @@ impl Feed {
         self.lanes[number] = lane;
     }
 
-    /// The outcome.
-    pub fn end(self) -> Fed {
+    /// The outcome. `instructions`: those of the references that accesses had.
+    pub fn end(self, instructions: Vec<Instruction>) -> Fed {
         let turn = self.turn();
-        let Self { parts, instructions, lanes, mut cores, cut, matched, .. } = self;
+        let Self { parts, lanes, mut cores, cut, matched, .. } = self;
         for (number, lane) in (0..).zip(lanes).filter(|(_, lane)| lane.accesses > 0) {
             if let Some(threads) = cores.get_mut(lane.core) {
                 threads.push(ThreadId(number));
@@ -149,38 +128,8 @@ impl Feed {
     }
 }
 
-/// The number of an instruction; a new one is added.
-#[inline]
-fn number(
-    numbers: &mut Numbers<(ProcessId, Ip)>,
-    instructions: &mut Vec<Instruction>,
-    process: ProcessId,
-    ip: Ip,
-) -> u32 {
-    let (number, is_new) = numbers.of((process, ip), ip.0 ^ u64::from(process.0));
-    if is_new {
-        instructions.push(Instruction { process, ip, data: Vec::new(), until: 0 });
-    }
-    number
-}
-
-impl Instruction {
-    #[inline]
-    fn note(&mut self, addr: Addr) {
-        if self.until > 0 {
-            self.until -= 1;
-            return;
-        }
-        self.until = LOOKED_AT_EVERY - 1;
-        let line = addr.line();
-        if self.data.len() < LINES_LOOKED_AT && self.data.iter().all(|known| known.line() != line) {
-            self.data.push(addr);
-        }
-    }
-}
-
-impl Sink<Streamed> for Feed {
-    fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Streamed], _: Nanos) {
+impl Sink<Input> for Feed {
+    fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Input], _: Nanos) {
         let Some(lane) = self.lanes.get_mut(thread.0 as usize).filter(|_| !accesses.is_empty()) else {
             return;
         };
@@ -192,29 +141,16 @@ impl Sink<Streamed> for Feed {
         lane.accesses += accesses.len() as u64;
         lane.turns += u64::from(self.last.replace(thread) != Some(thread));
         let Lane { process, core, .. } = *lane;
-        let Self { parts, numbers, instructions, moved, cut, .. } = self;
-        let mut reference = |access: &Access| {
-            let number = number(numbers, instructions, process, access.ip);
-            if let Some(instruction) = instructions.get_mut(number as usize) {
-                instruction.note(access.addr);
-            }
-            Reference(number)
-        };
-        let accesses = accesses.iter().map(|Streamed { access, .. }| access);
-        let Some(moved) = moved else {
-            let input = |access: &Access| {
-                let reference = reference(access);
-                Input::new(tagged(process, access.addr), access.width, access.kind, reference)
-            };
-            return parts.turn(core, accesses.map(input));
-        };
+        let Self { parts, moved, cut, .. } = self;
+        let tagged = |access: &Input| access.at(tagged(process, Addr(access.addr())));
+        let accesses = accesses.iter().map(tagged);
+        let Some(moved) = moved else { return parts.turn(core, accesses) };
         parts.turn(
             core,
             accesses.flat_map(|access| {
-                let (reference, addr) = (reference(access), tagged(process, access.addr));
-                *cut += u64::from(moved.first(addr, access.width).1 < access.width);
-                let pieces = moved.pieces(addr, access.width);
-                pieces.map(move |(to, width)| Input::new(to, width, access.kind, reference))
+                let (addr, width) = (Addr(access.addr()), access.width());
+                *cut += u64::from(moved.first(addr, width).1 < width);
+                moved.pieces(addr, width).map(move |(to, width)| access.at(to).of_width(width))
             }),
         );
     }

@@ -5,7 +5,7 @@ use std::{cmp::Reverse, collections::HashMap};
 use carom_base::{Addr, ProcessId, StackId};
 use carom_base_sim::{Invalidated, Reference, Results, Sharing};
 
-use super::{LineFinding, MOST_LINES, Pair, Part, Taken, feed::Instruction, moved::tagged};
+use super::{LineFinding, MOST_LINES, Pair, Part, Taken, instructions::Instruction, moved::tagged};
 use crate::{
     recording::Names,
     symbols::{DataObject, Frame},

@@ -9,10 +9,10 @@ mod cost;
 mod feed;
 mod findings;
 mod implied;
+mod instructions;
 mod lines;
 mod machine;
 mod moved;
-mod numbers;
 mod online;
 mod order;
 mod parts;
@@ -22,7 +22,7 @@ mod tests;
 mod tried;
 mod what_if;
 
-use std::num::NonZero;
+use std::{cell::RefCell, num::NonZero};
 
 use carom_base::ThreadId;
 use carom_base_sim::Settings;
@@ -45,11 +45,12 @@ pub use order::Order;
 pub use tried::{Outcome, Tried};
 pub use what_if::{Change, ChangeError, Changed, How, Target, WhatIf};
 
-pub(crate) use self::{feed::threads, machine::with_cores, moved::tagged, numbers::Numbers, parts::Parts};
+pub(crate) use self::{feed::threads, machine::with_cores, moved::tagged, parts::Parts};
 
 use self::{
     feed::{Fed, Feed},
     implied::Implied,
+    instructions::{Instructions, Numbered},
     lines::lines,
     moved::Moved,
     order::Even,
@@ -216,23 +217,26 @@ impl SimulateStudy {
         let parts = Parts::new(machine, self.settings(machine), self.threads)?;
         let mut feed = Feed::new(parts, machine, &self.placement, threads, moved)?;
         feed.progress = self.progress;
+        let instructions = Instructions::new(threads.iter().map(|thread| thread.process).collect());
+        let instructions = RefCell::new(instructions);
+        let form = &mut Numbered(&instructions);
         let damage = match self.order {
-            Order::Recorded => recordings.streams(&mut implied.complete(&mut feed)),
+            Order::Recorded => recordings.streams_as(form, &mut implied.complete(&instructions, &mut feed)),
             Order::Even => {
                 let mut even = Even::new(&mut feed);
-                let damage = recordings.streams(&mut implied.complete(&mut even));
+                let damage = recordings.streams_as(form, &mut implied.complete(&instructions, &mut even));
                 even.give_on(0);
                 damage
             }
             Order::Synchronised => {
                 let process = |thread: ThreadId| threads.get(thread.0 as usize).map(|thread| thread.process);
                 let mut turns = Turns::new(&mut feed, |thread| process(thread).unwrap_or_default());
-                let damage = recordings.streams(&mut implied.complete(&mut turns));
+                let damage = recordings.streams_as(form, &mut implied.complete(&instructions, &mut turns));
                 let matched = turns.finish();
                 feed.matched = Some(matched);
                 damage
             }
         };
-        Ok((feed.end(), damage))
+        Ok((feed.end(instructions.into_inner().into_all()), damage))
     }
 }

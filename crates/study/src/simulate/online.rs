@@ -1,13 +1,16 @@
 //! A simulation of accesses while they are recorded, which keeps none of them.
 
-use std::collections::BTreeMap;
+use std::{cell::RefCell, collections::BTreeMap};
 
 use carom_base::ProcessId;
 use carom_base_sim::MachineError;
-use carom_base_stream::{Interleaver, Limits};
+use carom_base_stream::{Interleaver, Limits, frame::Head};
 use carom_store::{MachineInfo, StreamFrame};
 
-use super::{Implied, Parts, SimulateFindings, SimulateStudy, Simulated, feed::Feed, threads, with_cores};
+use super::{
+    Implied, Instructions, Numbered, Parts, SimulateFindings, SimulateStudy, Simulated, feed::Feed, threads,
+    with_cores,
+};
 use crate::{Study, recording::Recordings};
 
 /// Cores that are simulated at least, since it is not known how many threads there will be: threads that share a core never take
@@ -37,29 +40,41 @@ impl Online {
         let parts = Parts::new(&machine, study.settings(&machine), study.threads)?;
         let mut feed = Feed::new(parts, &machine, &study.placement, &[], None)?;
         feed.progress = study.progress;
+        let instructions = RefCell::new(Instructions::default());
         let mut interleavers = BTreeMap::new();
         let mut placed = Vec::new();
         let mut damage = None;
         for (process, frame) in frames {
-            let frame = match frame.decode() {
+            if let Ok(Head { thread, .. }) = frame.head() {
+                let number = thread.0 as usize;
+                if placed.get(number) != Some(&Some(process)) {
+                    placed.resize(placed.len().max(number + 1), None);
+                    placed[number] = Some(process);
+                    instructions.borrow_mut().place(thread, process);
+                    feed.place(thread, process, study.placement.core(number, &machine)?);
+                }
+            }
+            let frame = match frame.decode_as(&mut Numbered(&instructions)) {
                 Ok(frame) => frame,
                 Err(error) => {
                     damage.get_or_insert_with(|| error.to_string());
                     continue;
                 }
             };
-            let number = frame.thread.0 as usize;
-            if placed.get(number) != Some(&Some(process)) {
-                placed.resize(placed.len().max(number + 1), None);
-                placed[number] = Some(process);
-                feed.place(frame.thread, process, study.placement.core(number, &machine)?);
-            }
             let interleaver =
                 interleavers.entry(process).or_insert_with(|| Interleaver::new(frame.at, Limits::default()));
             interleaver.take_frame(frame, &mut feed);
         }
         interleavers.values_mut().for_each(|interleaver| interleaver.flush(&mut feed));
-        Ok(Self { study, simulated: Simulated { name, machine, fed: feed.end(), damage } })
+        Ok(Self {
+            study,
+            simulated: Simulated {
+                name,
+                machine,
+                fed: feed.end(instructions.into_inner().into_all()),
+                damage,
+            },
+        })
     }
 }
 

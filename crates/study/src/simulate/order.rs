@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use carom_base::{Domain, Nanos, ThreadId};
-use carom_base_stream::{Sink, Streamed};
+use carom_base_stream::Sink;
 
 /// How accesses of different threads follow each other. Those of one thread keep their order always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,21 +39,21 @@ const TURN: usize = 16;
 const MOST_WAITING: usize = 4 << 20;
 
 /// Gives accesses on in an even order.
-pub(super) struct Even<'a, S> {
+pub(super) struct Even<'a, S, A> {
     sink: &'a mut S,
-    lanes: Vec<Lane>,
+    lanes: Vec<Lane<A>>,
     waiting: usize,
 }
 
-struct Lane {
+struct Lane<A> {
     thread: ThreadId,
-    accesses: VecDeque<Streamed>,
+    accesses: VecDeque<A>,
     /// Of the last accesses.
     domain: Domain,
     until: Nanos,
 }
 
-impl<'a, S: Sink<Streamed>> Even<'a, S> {
+impl<'a, A: Copy, S: Sink<A>> Even<'a, S, A> {
     /// Gives them on to `sink`.
     pub fn new(sink: &'a mut S) -> Self {
         Self { sink, lanes: Vec::new(), waiting: 0 }
@@ -63,7 +63,7 @@ impl<'a, S: Sink<Streamed>> Even<'a, S> {
     pub fn give_on(&mut self, left: usize) {
         while self.waiting > left {
             for lane in &mut self.lanes {
-                let turn: Vec<Streamed> = lane.accesses.drain(..TURN.min(lane.accesses.len())).collect();
+                let turn: Vec<A> = lane.accesses.drain(..TURN.min(lane.accesses.len())).collect();
                 self.waiting -= turn.len();
                 if !turn.is_empty() {
                     self.sink.accesses(lane.thread, lane.domain, &turn, lane.until);
@@ -73,8 +73,8 @@ impl<'a, S: Sink<Streamed>> Even<'a, S> {
     }
 }
 
-impl<S: Sink<Streamed>> Sink<Streamed> for Even<'_, S> {
-    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[Streamed], until: Nanos) {
+impl<A: Copy, S: Sink<A>> Sink<A> for Even<'_, S, A> {
+    fn accesses(&mut self, thread: ThreadId, domain: Domain, accesses: &[A], until: Nanos) {
         if self.lanes.iter().all(|lane| lane.thread != thread) {
             self.give_on(0);
             self.lanes.push(Lane { thread, accesses: VecDeque::new(), domain, until });
@@ -98,27 +98,20 @@ impl<S: Sink<Streamed>> Sink<Streamed> for Even<'_, S> {
 
 #[cfg(test)]
 mod tests {
-    use carom_base::{Access, AccessKind, Addr, Ip};
-
     use super::*;
 
     /// The threads in the order in which their accesses come.
     #[derive(Default)]
     struct Seen(Vec<(u32, usize)>);
 
-    impl Sink<Streamed> for Seen {
-        fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Streamed], _: Nanos) {
+    impl Sink<()> for Seen {
+        fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[()], _: Nanos) {
             self.0.push((thread.0, accesses.len()));
         }
 
         fn ended(&mut self, thread: ThreadId) {
             self.0.push((thread.0, 0));
         }
-    }
-
-    fn made(count: usize) -> Vec<Streamed> {
-        let access = Access { ip: Ip(1), addr: Addr(1), width: 8, kind: AccessKind::Load };
-        vec![Streamed { access, atomic: false }; count]
     }
 
     /// ```text
@@ -129,8 +122,8 @@ mod tests {
     fn threads_take_short_turns_while_both_live() {
         let mut seen = Seen::default();
         let mut even = Even::new(&mut seen);
-        let make = |even: &mut Even<'_, Seen>, thread, count| {
-            even.accesses(ThreadId(thread), Domain(0), &made(count), Nanos(0));
+        let make = |even: &mut Even<'_, Seen, ()>, thread, count| {
+            even.accesses(ThreadId(thread), Domain(0), &vec![(); count], Nanos(0));
         };
         make(&mut even, 0, 20);
         make(&mut even, 1, 40);

@@ -45,7 +45,7 @@ struct Lane {
 struct Block {
     inputs: Vec<Input>,
     /// Core, and the number of its accesses in a row.
-    turns: Vec<(usize, usize)>,
+    turns: Vec<(u32, u32)>,
     /// Accesses of earlier turns.
     before: usize,
 }
@@ -115,7 +115,7 @@ impl Lane {
         let Block { inputs, turns, before } = &mut self.block;
         let count = inputs.len() - *before;
         if count > 0 {
-            turns.push((core, count));
+            turns.push((core as u32, count as u32));
             *before = inputs.len();
         }
         if inputs.len() >= BLOCK {
@@ -140,8 +140,8 @@ fn simulate(mut simulator: Simulator, blocks: &Receiver<Block>) -> Results {
     for block in blocks {
         let mut rest = block.inputs.as_slice();
         for &(core, length) in &block.turns {
-            let (turn, behind) = rest.split_at(length);
-            simulator.accesses(core, turn);
+            let (turn, behind) = rest.split_at(length as usize);
+            simulator.accesses(core as usize, turn);
             rest = behind;
         }
     }

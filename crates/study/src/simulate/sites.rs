@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use carom_base::{ProcessId, StackId};
 use carom_base_sim::{Counts, Results};
 
-use super::{MOST_SITES, Site, cost::cycles, feed::Instruction};
+use super::{MOST_SITES, Site, cost::cycles, instructions::Instruction};
 use crate::{
     recording::Names,
     symbols::{DataObject, Frame},

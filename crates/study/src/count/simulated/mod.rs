@@ -10,9 +10,9 @@ mod tlb;
 
 use std::num::NonZero;
 
-use carom_base::{Domain, Nanos, ProcessId, ThreadId};
-use carom_base_sim::{Counts, Input, Level, Machine, MachineError, Placement, Reference, Settings, Sources};
-use carom_base_stream::{Sink, Streamed};
+use carom_base::{Addr, Domain, Nanos, ProcessId, ThreadId};
+use carom_base_sim::{Counts, Input, Level, Machine, MachineError, Placement, Settings, Sources};
+use carom_base_stream::Sink;
 use carom_store::{PlaceCounts, SimulatedCache, SimulatedCounts, SimulatedInfo};
 
 pub use event::CacheEvent;
@@ -57,11 +57,11 @@ pub fn simulate_caches(
         lanes: (0..all.len())
             .map(|thread| Ok(Lane { process: all[thread].process, core: core(thread)? }))
             .collect::<Result<_, MachineError>>()?,
-        references: References::new(),
         inputs: Vec::new(),
     };
-    let damage = recordings.streams(&mut feed).map(|error| error.to_string());
-    let Feed { caches: of_caches, tlb: of_tlb, references, lanes, .. } = feed;
+    let mut references = References::default();
+    let damage = recordings.streams_as(&mut references, &mut feed).map(|error| error.to_string());
+    let Feed { caches: of_caches, tlb: of_tlb, lanes, .. } = feed;
     let (of_caches, of_tlb) = (of_caches.results().references, of_tlb.results().references);
     let mut by_thread = vec![[[Counts::default(); KINDS]; 2]; all.len()];
     for (number, Key { thread, kind, .. }) in references.keys().enumerate() {
@@ -140,7 +140,6 @@ struct Feed {
     tlb: Parts,
     /// By number of the thread.
     lanes: Vec<Lane>,
-    references: References,
     /// Of the present turn.
     inputs: Vec<Input>,
 }
@@ -151,15 +150,12 @@ struct Lane {
     core: usize,
 }
 
-impl Sink<Streamed> for Feed {
-    fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Streamed], _: Nanos) {
+impl Sink<Input> for Feed {
+    fn accesses(&mut self, thread: ThreadId, _: Domain, accesses: &[Input], _: Nanos) {
         let Some(&Lane { process, core }) = self.lanes.get(thread.0 as usize) else { return };
-        let Self { caches, tlb, references, inputs, .. } = self;
+        let Self { caches, tlb, inputs, .. } = self;
         inputs.clear();
-        inputs.extend(accesses.iter().map(|Streamed { access, .. }| {
-            let reference = Reference(references.of(thread, access));
-            Input::new(tagged(process, access.addr), access.width, access.kind, reference)
-        }));
+        inputs.extend(accesses.iter().map(|access| access.at(tagged(process, Addr(access.addr())))));
         caches.turn(core, inputs.iter().copied());
         // What is stored to a page takes it from no other core's TLB.
         tlb.turn(core, inputs.iter().map(|input| input.as_load()));

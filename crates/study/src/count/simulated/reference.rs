@@ -1,64 +1,62 @@
 //! What the simulation's counts belong to: instructions in threads, by their kind of access.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use carom_base::{Access, AccessKind, Ip, ProcessId, ThreadId};
-use carom_base_sim::Counts;
+use carom_base::{AccessKind, Addr, Ip, ProcessId, ThreadId};
+use carom_base_sim::{Counts, Input, Reference};
+use carom_base_stream::{Streamed, frame::Form};
 use carom_store::PlaceCounts;
 
-use crate::simulate::Numbers;
-
-/// An instruction in a thread, with a kind of access.
+/// An instruction in a thread, with a kind and width of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     pub thread: ThreadId,
     pub ip: Ip,
     pub kind: AccessKind,
+    pub width: u32,
 }
 
-/// The references that accesses had, with what they accessed.
+/// The references that accesses have.
+#[derive(Default)]
 pub struct References {
-    numbers: Numbers<Key>,
+    numbers: HashMap<Key, u32>,
     /// By number.
-    all: Vec<Accessed>,
+    all: Vec<Key>,
 }
 
-struct Accessed {
-    key: Key,
-    times: u64,
-    bytes: u64,
+impl Form for References {
+    type Access = Input;
+
+    fn site(&mut self, thread: ThreadId, first: &Streamed) -> Input {
+        let access = first.access;
+        let key = Key { thread, ip: access.ip, kind: access.kind, width: access.width };
+        let next = self.all.len() as u32;
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number == next {
+            self.all.push(key);
+        }
+        Input::of(access, Reference(number))
+    }
+
+    #[inline]
+    fn at(access: Input, addr: Addr) -> Input {
+        access.at(addr)
+    }
 }
 
 impl References {
-    pub fn new() -> Self {
-        Self { numbers: Numbers::new(), all: Vec::new() }
-    }
-
-    /// The number of the access's reference.
-    #[inline]
-    pub fn of(&mut self, thread: ThreadId, access: &Access) -> u32 {
-        let key = Key { thread, ip: access.ip, kind: access.kind };
-        let mark = access.ip.0 << 2 ^ access.kind as u64 ^ u64::from(thread.0) << 48;
-        let (number, is_new) = self.numbers.of(key, mark);
-        if is_new {
-            self.all.push(Accessed { key, times: 0, bytes: 0 });
-        }
-        if let Some(accessed) = self.all.get_mut(number as usize) {
-            accessed.times += 1;
-            accessed.bytes += u64::from(access.width);
-        }
-        number
-    }
-
     /// By number.
     pub fn keys(&self) -> impl Iterator<Item = Key> + '_ {
-        self.all.iter().map(|accessed| accessed.key)
+        self.all.iter().copied()
     }
 
     /// By instruction: what it accessed in all threads of its process, and the simulation's counts of that.
     pub fn places(&self, counts: &[Counts], process: impl Fn(ThreadId) -> ProcessId) -> Vec<PlaceCounts> {
         let mut all: BTreeMap<(ProcessId, Ip), PlaceCounts> = BTreeMap::new();
-        for (number, Accessed { key, times, bytes }) in self.all.iter().enumerate() {
+        for (number, key) in self.all.iter().enumerate() {
+            let counts = counts.get(number).copied().unwrap_or_default();
+            let times = counts.accesses();
+            let bytes = times * u64::from(key.width);
             let (process, ip) = (process(key.thread), key.ip);
             let place =
                 all.entry((process, ip)).or_insert(PlaceCounts { process, ip, ..PlaceCounts::default() });
@@ -70,7 +68,6 @@ impl References {
                 place.stores += times;
                 place.stored_bytes += bytes;
             }
-            let counts = counts.get(number).copied().unwrap_or_default();
             place.l1_misses += counts.l1.total();
             place.l2_misses += counts.l2.total();
             place.llc_misses += counts.socket.total();

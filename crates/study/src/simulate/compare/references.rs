@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use carom_base::StackId;
 use carom_base_sim::{Counts, Results};
 
-use crate::{recording::Names, simulate::feed::Instruction, symbols::Frame};
+use crate::{recording::Names, simulate::instructions::Instruction, symbols::Frame};
 
 /// What coherence did at each reference of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

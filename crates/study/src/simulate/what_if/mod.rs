@@ -11,7 +11,7 @@ use carom_base_sim::{Counts, Results, Sharing};
 pub use change::{Change, ChangeError, How, Target};
 
 use super::{
-    feed::Instruction,
+    instructions::Instruction,
     lines::Grain,
     moved::{self, Moved},
 };

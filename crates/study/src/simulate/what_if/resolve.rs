@@ -9,7 +9,7 @@ use super::{Change, How, Target};
 use crate::{
     recording::Names,
     simulate::{
-        feed::Instruction,
+        instructions::Instruction,
         lines::Grain,
         moved::{Object, Parts, tagged},
     },
