@@ -62,9 +62,15 @@ pub(super) struct Held<A> {
     slices: Vec<Slice>,
     marks: VecDeque<HeldMark>,
     given: usize,
-    /// The number of the slice with the next access, and how many accesses are before it.
-    current: usize,
-    before: usize,
+    /// The number of the slice after the present one.
+    ahead: usize,
+    /// Of the present slice: its end, and the time between accesses.
+    end: usize,
+    step: u64,
+    /// The time of its next access.
+    time: u64,
+    /// A mark is before that.
+    marked: bool,
 }
 
 impl<A> Held<A> {
@@ -74,7 +80,11 @@ impl<A> Held<A> {
         slices: Vec<Slice>,
         marks: impl Iterator<Item = HeldMark>,
     ) -> Self {
-        Self { domain, accesses, slices, marks: marks.collect(), given: 0, current: 0, before: 0 }
+        let marks = marks.collect();
+        let (given, ahead, end, step, time, marked) = (0, 0, 0, 0, 0, false);
+        let mut held = Self { domain, accesses, slices, marks, given, ahead, end, step, time, marked };
+        held.go_on();
+        held
     }
 
     /// Its vectors, for reuse.
@@ -86,62 +96,63 @@ impl<A> Held<A> {
     }
 
     /// The time of the next access or mark; the end of time without one.
+    #[inline]
     pub fn next(&self) -> u64 {
-        if let Some(mark) = self.mark() {
-            return mark.time;
-        }
-        self.slices.get(self.current).map_or(u64::MAX, |slice| self.time(slice, 1))
+        if self.marked { self.marks.front().map_or(u64::MAX, |mark| mark.time) } else { self.time }
     }
 
     pub fn is_over(&self) -> bool {
         self.given == self.accesses.len() && self.marks.is_empty()
     }
 
-    /// The mark before the next access.
-    fn mark(&self) -> Option<&HeldMark> {
-        self.marks.front().filter(|mark| mark.accesses.min(self.accesses.len()) <= self.given)
-    }
-
     /// The next one, if it is a mark up to `until`.
+    #[inline]
     pub fn take_mark(&mut self, until: u64) -> Option<HeldMark> {
-        self.mark().filter(|mark| mark.time <= until)?;
-        self.marks.pop_front()
+        if !self.marked || self.next() > until {
+            return None;
+        }
+        let mark = self.marks.pop_front();
+        self.go_on();
+        mark
     }
 
     /// The accesses that were made up to `until` or the next mark, and when the last of them was.
+    #[inline]
     pub fn take(&mut self, until: u64) -> (&[A], u64) {
         let begin = self.given;
         let mut last = 0;
-        while self.mark().is_none()
-            && let Some(&slice) = self.slices.get(self.current)
-        {
-            self.given = self.made(&slice, until);
-            if self.given > self.before {
-                last = self.time(&slice, 0);
+        while !self.marked && self.given < self.end && self.time <= until {
+            // Where threads alternate it is just the next one, and a division would take longer than everything else.
+            let (left, passed) = (self.end - self.given, until - self.time);
+            let count = if passed < self.step {
+                1
+            } else {
+                let more = passed.checked_div(self.step).and_then(|more| usize::try_from(more).ok());
+                more.map_or(left, |more| left.min(more.saturating_add(1)))
+            };
+            last = self.time + self.step * (count as u64 - 1);
+            self.given += count;
+            self.time = last.saturating_add(self.step);
+            if count == left {
+                self.go_on();
             }
-            if self.given < slice.end {
-                break;
-            }
-            self.before = slice.end;
-            self.current += 1;
         }
         (self.accesses.get(begin..self.given).unwrap_or_default(), last)
     }
 
-    /// The time of the access `ahead` places after the last that was given on; it lies in this slice.
-    fn time(&self, slice: &Slice, ahead: usize) -> u64 {
-        slice.begin + slice.step * (self.given - self.before + ahead) as u64
-    }
-
-    /// The number of accesses up to `until`, within this slice.
-    fn made(&self, slice: &Slice, until: u64) -> usize {
-        // Where threads alternate it is just the next one, and a division would take longer than everything else.
-        if self.given + 1 < slice.end && self.time(slice, 1) <= until && until < self.time(slice, 2) {
-            return self.given + 1;
+    /// At the end of a slice, or behind a mark: what comes next.
+    fn go_on(&mut self) {
+        let mark = self.marks.front();
+        self.marked = mark.is_some_and(|mark| mark.accesses.min(self.accesses.len()) <= self.given);
+        // A slice has an access at least.
+        if self.given == self.end && !self.marked {
+            let next = self.slices.get(self.ahead);
+            self.time = next.map_or(u64::MAX, |slice| slice.begin + slice.step);
+            if let Some(slice) = next {
+                (self.end, self.step) = (slice.end, slice.step);
+                self.ahead += 1;
+            }
         }
-        let Some(passed) = until.checked_sub(slice.begin) else { return self.given };
-        let made = passed.checked_div(slice.step).and_then(|made| usize::try_from(made).ok());
-        made.map_or(slice.end, |made| slice.end.min(self.before.saturating_add(made))).max(self.given)
     }
 }
 
