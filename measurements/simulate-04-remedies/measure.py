@@ -33,6 +33,8 @@ PLANTED = ["per_thread.c", "tallies.cpp", "settings.c", "stack_array.c", "free_l
 WITHIN, OFF_WANTED = 2, 0.05
 SIGNS_WANTED, NEAR_WANTED = 10, 8
 ACCESSES = "20M"
+# Between changes: names of objects have spaces and commas.
+SEPARATOR = "; "
 TIMEOUT_S = 600
 
 
@@ -75,7 +77,7 @@ def check(program):
     worst = shared.share["findings"][0] if shared.share["findings"] else {}
     found = (worst.get("remedy") or {}).get("check") or {}
     simulated = found.get("simulated") or {}
-    return {"outcome": found.get("outcome"), "changes": " ".join(simulated.get("changes", [])), "simulated": simulated.get("accesses"),
+    return {"outcome": found.get("outcome"), "changes": SEPARATOR.join(simulated.get("changes", [])), "simulated": simulated.get("accesses"),
             "transfers_before": simulated.get("transfers_before"), "transfers_after": simulated.get("transfers_after"),
             "transfer_ns": simulated.get("transfer_ns"), "worth_s": simulated.get("worth_s"), "accesses": accesses(program.before)}
 
@@ -89,10 +91,10 @@ def accesses(argv):
 
 def invalidations(program, checked):
     """Those that `--what-if` leaves, and those of the changed program."""
-    changes = [word for change in checked["changes"].split() for word in ("--what-if", change)]
+    changes = [word for change in filter(None, checked["changes"].split(SEPARATOR)) for word in ("--what-if", change)]
     predicted = simulated(program.before, changes)
     real = simulated(program.after, [])
-    return {"invalidations": caused(predicted), "predicted_left": caused(predicted["what_if"]) if changes else None,
+    return {"invalidations": caused(predicted), "predicted_left": caused(predicted["what_if"]) if predicted.get("what_if") else None,
             "really_left": caused(real)}
 
 
