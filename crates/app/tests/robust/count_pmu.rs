@@ -115,7 +115,8 @@ fn all_is_what_this_machine_can_count() {
     let (asked, _) = count(&place, &["-e", TICKS, "--", &program, "100"]);
     if has_ticks(&asked) {
         assert!(event(&json, TICKS).is_some(), "{json}");
-        assert!(said.contains("events of PMUs"), "{said}");
+        // Processors of AMD list one event of `msr`, those of Intel two.
+        assert!(said.contains("one event of a PMU") || said.contains("events of PMUs"), "{said}");
     }
 }
 
@@ -145,7 +146,7 @@ fn what_is_not_counted_is_refused_before_the_program_runs() {
 #[test]
 fn events_that_take_turns_say_for_how_long_they_were_counted() {
     let (place, program) = (scratch(), known_counts());
-    let options = ["--multiplex", "-e", &format!("{TICKS},msr/smi/"), "--", &program, "1000"];
+    let options = ["--multiplex", "-e", &format!("{TICKS},msr/event=0/"), "--", &program, "1000"];
     let (done, json) = count(&place, &options);
     if !has_ticks(&done) {
         return;
