@@ -151,6 +151,9 @@ fn parted(line: &LineFinding, padding: &Padding, names: &mut dyn Names) -> Optio
     let cuts = padding.at_line_offsets.iter().copied();
     let changes: Vec<Change> = match &padding.of {
         Parts::Elements(array) => vec![change(&at(array.base)?, How::Align(Some(array.element_bytes)))],
+        Parts::Repeated(bytes) => {
+            vec![change(&object(*padding.at_line_offsets.first()?)?, How::Align(Some(*bytes)))]
+        }
         Parts::Fields => {
             let cut = |offset: u32| {
                 let object = object(offset)?;

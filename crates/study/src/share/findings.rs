@@ -305,6 +305,8 @@ pub enum Parts {
     Fields,
     /// The elements of an array.
     Elements(ArrayObject),
+    /// Parts of one object that have this many bytes each, all along it. No type tells so.
+    Repeated(u64),
     /// Variables that only lie side by side.
     Variables,
     /// Heap blocks that the allocator has put side by side.

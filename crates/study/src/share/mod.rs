@@ -37,6 +37,7 @@ mod protected;
 mod ranges;
 mod recording;
 mod remedy;
+mod repeated;
 mod scale;
 mod tally;
 #[cfg(test)]

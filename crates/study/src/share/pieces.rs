@@ -25,7 +25,7 @@ pub(super) fn are_too_small(padding: &Padding, lines: &[&LineTally]) -> bool {
     let parts = match &padding.of {
         Parts::Elements(array) => !array.is_of_records(),
         Parts::Fields => padding.fields.iter().all(String::is_empty),
-        Parts::Variables | Parts::Blocks | Parts::Pieces => false,
+        Parts::Repeated(_) | Parts::Variables | Parts::Blocks | Parts::Pieces => false,
     };
     parts && lines.len() >= LINES && is_all_false(lines) && most_have_several(lines)
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::tally::LineTally;
-use super::{Contended, LineFinding, Padding, Parts, Remedy, pieces};
+use super::{Contended, LineFinding, Padding, Parts, Remedy, pieces, repeated};
 use crate::symbols::ObjectKind;
 
 /// A few lines may be the fields of one large struct.
@@ -19,6 +19,10 @@ pub(super) fn remedy<'a>(
         Remedy::Pad(padding) if pieces::are_too_small(padding, tallies) => {
             let (at_line_offsets, fields) = (Vec::new(), Vec::new());
             Remedy::Pad(Padding { at_line_offsets, fields, of: Parts::Pieces })
+        }
+        Remedy::Pad(padding) => {
+            let of = repeated::part_bytes(padding, one, listed).map_or(padding.of.clone(), Parts::Repeated);
+            Remedy::Pad(Padding { of, ..padding.clone() })
         }
         Remedy::ShareLess { offset, width, handed: None, .. } => {
             let listed: Vec<&LineFinding> = listed.collect();

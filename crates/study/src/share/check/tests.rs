@@ -26,7 +26,8 @@ impl Names for SideBySide {
         let Some((start, size, name)) = of else { return NoNames.object(process, at) };
         let allocation = NoNames.call_path(process, Ip(1), StackId(0));
         let (name, size) = ((*name).to_owned(), Some(*size));
-        DataObject { kind: self.0, name, offset: -(*start as i64), size, declared: None, allocation }
+        let offset = at.line().start().0 as i64 - *start as i64;
+        DataObject { kind: self.0, name, offset, size, declared: None, allocation }
     }
 
     fn field(&mut self, _: ProcessId, _: Addr, _: u32) -> Option<String> {
@@ -80,6 +81,18 @@ fn elements_are_aligned() {
     found.objects[0].remedy = Remedy::Pad(padding);
     let changes = asked(&found.objects[0], &found.lines, names).unwrap();
     assert_eq!(changes.iter().map(Change::to_string).collect::<Vec<_>>(), ["align:counts/8:64"]);
+}
+
+#[test]
+fn parts_of_one_size_are_aligned_all_along() {
+    let names = &mut SideBySide(ObjectKind::Global, &[(0, 256, "buckets")]);
+    let mut input = Synthetic::new(2);
+    for line in [0, 64, 128] {
+        input.events.extend(two_words(line, line + 32).events);
+    }
+    let found = analyse(&input, names);
+    let changes = asked(&found.objects[0], &found.lines, names).unwrap();
+    assert_eq!(changes.iter().map(Change::to_string).collect::<Vec<_>>(), ["align:buckets/32:64"]);
 }
 
 #[test]

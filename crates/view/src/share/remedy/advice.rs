@@ -26,6 +26,7 @@ pub fn part(finding: &LineFinding, object: &DataObject, padding: &Padding) -> St
             "Start each thread's part on its own cache line. Which allocation this is was not recorded."
                 .into()
         }
+        Parts::Repeated(bytes) => repeated(finding, object, *bytes),
         Parts::Fields if object.kind == ObjectKind::Heap && padding.fields.iter().all(String::is_empty) => {
             format!(
                 "Different threads use neighbouring parts of `{}`. Let each thread work on a variable of its own and store it once \
@@ -150,6 +151,17 @@ fn elements(finding: &LineFinding, array: &ArrayObject) -> String {
             language.spread_elements()
         ),
     }
+}
+
+/// False sharing between parts of an object that are elements, though no type tells so.
+fn repeated(finding: &LineFinding, object: &DataObject, bytes: u64) -> String {
+    let language = Language::of(finding);
+    format!(
+        "Different threads use neighbouring parts of `{}`, {bytes} bytes each. Start each of them on its own cache line: {}; or let each \
+         thread work on a variable of its own and store it once at the end.",
+        object.name,
+        language.align_type()
+    )
 }
 
 /// False sharing of an array all along.
@@ -311,6 +323,17 @@ mod tests {
             "or give each element a cache line (an array of structs that are aligned to 64 bytes).",
         );
         assert_eq!(advice("struct AtomicU64").replace("struct AtomicU64", "long int"), advice("long int"));
+    }
+
+    #[test]
+    fn parts_of_one_size_begin_lines_all_along() {
+        let line = sample::two().1.lines.remove(0);
+        let padding =
+            Padding { at_line_offsets: vec![16, 32, 48], fields: Vec::new(), of: Parts::Repeated(16) };
+        let text = part(&line, &line.object, &padding);
+        let begin =
+            format!("Different threads use neighbouring parts of `{}`, 16 bytes each.", line.object.name);
+        assert!(text.starts_with(&begin), "{text}");
     }
 
     /// Fields of `std::vector` and its like.

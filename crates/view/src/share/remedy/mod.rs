@@ -51,7 +51,7 @@ pub fn remedy_for(
         Advice::Pad(padding) => {
             let kind = match padding.of {
                 Parts::Fields | Parts::Variables => RemedyKind::Pad,
-                Parts::Elements(_) => RemedyKind::PadElements,
+                Parts::Elements(_) | Parts::Repeated(_) => RemedyKind::PadElements,
                 Parts::Blocks => RemedyKind::AlignBlocks,
                 Parts::Pieces => RemedyKind::LargerPieces,
             };
