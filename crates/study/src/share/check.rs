@@ -135,11 +135,18 @@ fn asked(finding: &ObjectFinding, lines: &[LineFinding], names: &mut dyn Names) 
             "the memory is that of several processes, each of which is simulated by itself",
         ));
     }
-    parted(line, padding, names).ok_or_else(|| unchecked("nothing tells which object lies there"))
+    let others = finding.lines.iter().skip(1).filter_map(|number| lines.get(*number));
+    parted(line, others, padding, names).ok_or_else(|| unchecked("nothing tells which object lies there"))
 }
 
-/// The changes that part a line so. `None` where an object has no name by which another run could find it.
-fn parted(line: &LineFinding, padding: &Padding, names: &mut dyn Names) -> Option<Vec<Change>> {
+/// The changes that part a line so, and `others` with it where they are asked for as a whole. `None` where an object has no name by
+/// which another run could find it.
+fn parted<'a>(
+    line: &LineFinding,
+    others: impl Iterator<Item = &'a LineFinding>,
+    padding: &Padding,
+    names: &mut dyn Names,
+) -> Option<Vec<Change>> {
     // Memory of which nothing is known has no size.
     let mut at = |at: Addr| Some(names.object(line.process, at)).filter(|found| found.size.is_some());
     let change = |object: &DataObject, how| Change {
@@ -147,27 +154,34 @@ fn parted(line: &LineFinding, padding: &Padding, names: &mut dyn Names) -> Optio
         how,
         alignment: LINE_BYTES,
     };
-    let mut object = |offset: u32| at(Addr(line.address.0 + u64::from(offset)));
+    let mut object_on =
+        |line: &LineFinding, offset: u32| at(Addr(line.address.0.checked_add(u64::from(offset))?));
     let cuts = padding.at_line_offsets.iter().copied();
     let changes: Vec<Change> = match &padding.of {
         Parts::Elements(array) => vec![change(&at(array.base)?, How::Align(Some(array.element_bytes)))],
         Parts::Repeated(bytes) => {
-            vec![change(&object(*padding.at_line_offsets.first()?)?, How::Align(Some(*bytes)))]
+            vec![change(&object_on(line, *padding.at_line_offsets.first()?)?, How::Align(Some(*bytes)))]
         }
         Parts::Fields => {
-            let cut = |offset: u32| {
-                let object = object(offset)?;
+            let mut cut = |line: &LineFinding, offset: u32| {
+                let object = object_on(line, offset)?;
                 let at = u64::try_from(object.offset + i64::from(offset)).ok()?;
                 Some(change(&object, How::Pad(at)))
             };
-            cuts.map(cut).collect::<Option<_>>()?
+            let mut all = cuts.map(|offset| cut(line, offset)).collect::<Option<Vec<_>>>()?;
+            if padding.fields.iter().all(String::is_empty) {
+                // Parts without names are spoken of together.
+                let of_others = others.flat_map(|line| of_fields(line).map(move |offset| (line, offset)));
+                all.extend(of_others.filter_map(|(line, offset)| cut(line, offset)));
+            }
+            all
         }
         // Each begins a line as a whole, also the first.
         Parts::Variables | Parts::Blocks => {
             let used = |range: &&ByteRange| !range.readers.is_empty() || !range.writers.is_empty();
             let first = line.layout.iter().find(used).map(|range| range.offset);
             let all = first.into_iter().chain(cuts);
-            all.map(|offset| Some(change(&object(offset)?, How::Pad(0)))).collect::<Option<_>>()?
+            all.map(|offset| Some(change(&object_on(line, offset)?, How::Pad(0)))).collect::<Option<_>>()?
         }
         Parts::Pieces => Vec::new(),
     };
@@ -179,6 +193,15 @@ fn parted(line: &LineFinding, padding: &Padding, names: &mut dyn Names) -> Optio
         }
     }
     (!distinct.is_empty()).then_some(distinct)
+}
+
+/// Where parts of one object begin on this line, if its remedy is to part them.
+fn of_fields(line: &LineFinding) -> impl Iterator<Item = u32> {
+    let cuts = match &line.remedy {
+        Remedy::Pad(Padding { of: Parts::Fields, at_line_offsets, .. }) => at_line_offsets.as_slice(),
+        _ => &[],
+    };
+    cuts.iter().copied()
 }
 
 #[cfg(test)]
