@@ -21,8 +21,7 @@ pub(super) fn remedy<'a>(
             Remedy::Pad(Padding { at_line_offsets, fields, of: Parts::Pieces })
         }
         Remedy::Pad(padding) => {
-            let of = repeated::part_bytes(padding, one, listed).map_or(padding.of.clone(), Parts::Repeated);
-            Remedy::Pad(Padding { of, ..padding.clone() })
+            Remedy::Pad(repeated::parting(padding, one, listed).unwrap_or_else(|| padding.clone()))
         }
         Remedy::ShareLess { offset, width, handed: None, .. } => {
             let listed: Vec<&LineFinding> = listed.collect();

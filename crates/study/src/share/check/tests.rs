@@ -95,12 +95,12 @@ fn parts_of_one_size_are_aligned_all_along() {
     assert_eq!(changes.iter().map(Change::to_string).collect::<Vec<_>>(), ["align:buckets/32:64"]);
 }
 
-/// They are 24 and 32 bytes long, so that no size parts both lines.
+/// No size parts both lines.
 #[test]
 fn parts_without_names_are_padded_on_all_lines() {
     let names = &mut SideBySide(ObjectKind::Heap, &[(0, 256, "block")]);
-    let mut input = two_words(0, 24);
-    input.events.extend(two_words(64, 96).events);
+    let mut input = two_words(16, 24);
+    input.events.extend(two_words(88, 96).events);
     let found = analyse(&input, names);
     let mut changes = asked(&found.objects[0], &found.lines, names).unwrap();
     changes.sort_by_key(Change::to_string);
