@@ -68,11 +68,8 @@ impl Borders {
     fn are_all(&self, bytes: i64) -> bool {
         let places = (1..LINE_BYTES as i64).map(|at| self.line + at);
         let mut begins = places.filter(|at| *at > 0 && at % bytes == 0);
-        let mut borders = self.in_object();
-        let each = borders
-            .by_ref()
-            .all(|(before, behind)| begins.next().is_some_and(|begin| (before..=behind).contains(&begin)));
-        each && begins.next().is_none()
+        let within = |(before, behind)| begins.next().is_some_and(|begin| (before..=behind).contains(&begin));
+        self.in_object().all(within) && begins.next().is_none()
     }
 }
 
