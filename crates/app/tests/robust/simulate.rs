@@ -232,11 +232,9 @@ fn a_change_of_the_layout_does_what_was_predicted() {
         assert!(2 * before > 3 * remaining && remaining > 1000, "{before} before, {remaining} with {change}");
         let error = predicted.abs_diff(remaining);
         assert!(20 * error <= remaining, "{predicted} predicted, {remaining} remain with {change}");
-        assert!(
-            found["verdict"].as_str().is_some_and(|verdict| verdict.starts_with(change)),
-            "{}",
-            found["verdict"]
-        );
+        // On a busy machine, it may first say how much of the threads' time was observed.
+        let verdict = found["verdict"].as_str().expect("a verdict");
+        assert!(verdict.contains(&format!("{change} would help (simulated)")), "{verdict}");
     }
     let refused = run(Command::new(carom()).args(["simulate", "--what-if", "pad:status+8:64"]).arg(&plain));
     assert_eq!(refused.code(), Some(125), "{}", refused.complaint());
