@@ -8,7 +8,8 @@
 //!
 //! A batch has *stamps*: times at which a given number of its accesses had been made. The pace between two stamps is
 //! assumed to be even; after the last one it stays the same. A batch without stamps is assumed to have an even pace
-//! since the thread's last known time.
+//! since the thread's last known time. Between stamps threads take short turns ([`Limits::turn`]); the access before a stamp is
+//! in the order of its time.
 //!
 //! *Marks* say what threads did to wait for each other, and are stamps as well: they are given on in the order of time among the
 //! accesses, and stay where they are among those of their thread.
@@ -23,7 +24,7 @@ use std::{collections::VecDeque, mem};
 use carom_base::{Access, Domain, Nanos, ThreadId};
 
 use crate::{
-    slices::{Held, HeldMark, Slice, slice},
+    slices::{Ahead, Held, HeldMark, Slice, slice},
     synchronisation::{Mark, Synchronisation},
 };
 
@@ -72,20 +73,23 @@ pub struct Stamp {
     pub at: Nanos,
 }
 
-/// The largest numbers of accesses that are held back, of 24 bytes each if they are [`Access`]es.
+/// How much is held back, and how finely it is put in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Of one thread.
+    /// The largest number of accesses of one thread that are held back, of 24 bytes each if they are [`Access`]es.
     pub of_thread: usize,
     /// Of all threads.
     pub of_all: usize,
+    /// Accesses that a thread may make in a row between two of its stamps before another thread's turn. Nothing tells their order better:
+    /// a core keeps a line for as long as its transfer takes, in which it makes more accesses than these.
+    pub turn: usize,
 }
 
 impl Default for Limits {
     /// 24 MiB and 72 MiB. A thread may hand over a hundred batches of 8 Ki while another one, which is about to hand
-    /// its own over, waits for a processor.
+    /// its own over, waits for a processor. Turns are a quarter of what lies between two stamps.
     fn default() -> Self {
-        Self { of_thread: 1 << 20, of_all: 3 << 20 }
+        Self { of_thread: 1 << 20, of_all: 3 << 20, turn: 16 }
     }
 }
 
@@ -280,12 +284,13 @@ impl<A> Interleaver<A> {
             let Some(lane) = self.lanes.get_mut(index) else { continue };
             let Some(batch) = lane.batches.front_mut() else { continue };
             let domain = batch.domain;
-            let (accesses, last) = batch.take(until);
+            let ahead = Ahead { turn: self.limits.turn, time: TOLERANCE, until: known };
+            let (accesses, last) = batch.take(until, ahead);
+            self.given = self.given.max(last);
             let mut count = accesses.len();
             if count > 0 {
-                sink.accesses(lane.thread, domain, accesses, nanos(self.origin, last));
+                sink.accesses(lane.thread, domain, accesses, nanos(self.origin, self.given));
             }
-            self.given = self.given.max(last);
             while let Some(mark) = batch.take_mark(until) {
                 sink.synchronises(lane.thread, mark.synchronisation, nanos(self.origin, mark.time));
                 self.given = self.given.max(mark.time);

@@ -45,6 +45,17 @@ pub(super) fn slice(
     pace
 }
 
+/// What a thread may make before what others have made earlier: between two stamps, times of accesses are guessed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ahead {
+    /// So many accesses in a row.
+    pub turn: usize,
+    /// Within so long a time.
+    pub time: u64,
+    /// Up to this time.
+    pub until: u64,
+}
+
 /// A mark of a batch that is held back.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeldMark {
@@ -63,7 +74,7 @@ pub(super) struct Held<A> {
     marks: VecDeque<HeldMark>,
     given: usize,
     /// The number of the slice after the present one.
-    ahead: usize,
+    next: usize,
     /// Of the present slice: its end, and the time between accesses.
     end: usize,
     step: u64,
@@ -81,8 +92,8 @@ impl<A> Held<A> {
         marks: impl Iterator<Item = HeldMark>,
     ) -> Self {
         let marks = marks.collect();
-        let (given, ahead, end, step, time, marked) = (0, 0, 0, 0, 0, false);
-        let mut held = Self { domain, accesses, slices, marks, given, ahead, end, step, time, marked };
+        let (given, next, end, step, time, marked) = (0, 0, 0, 0, 0, false);
+        let mut held = Self { domain, accesses, slices, marks, given, next, end, step, time, marked };
         held.go_on();
         held
     }
@@ -116,9 +127,10 @@ impl<A> Held<A> {
         mark
     }
 
-    /// The accesses that were made up to `until` or the next mark, and when the last of them was.
+    /// The accesses that were made up to `until` or the next mark, and when the last of them was. Where the order is not known to the
+    /// single access, they are as many as `ahead` allows.
     #[inline]
-    pub fn take(&mut self, until: u64) -> (&[A], u64) {
+    pub fn take(&mut self, until: u64, ahead: Ahead) -> (&[A], u64) {
         let begin = self.given;
         let mut last = 0;
         while !self.marked && self.given < self.end && self.time <= until {
@@ -130,6 +142,7 @@ impl<A> Held<A> {
                 let more = passed.checked_div(self.step).and_then(|more| usize::try_from(more).ok());
                 more.map_or(left, |more| left.min(more.saturating_add(1)))
             };
+            let count = count.max(self.ahead(ahead));
             last = self.time + self.step * (count as u64 - 1);
             self.given += count;
             self.time = last.saturating_add(self.step);
@@ -140,17 +153,25 @@ impl<A> Held<A> {
         (self.accesses.get(begin..self.given).unwrap_or_default(), last)
     }
 
+    /// How many accesses may be given on whatever other threads did meanwhile. The last one of a slice is not among them: its time is known.
+    #[inline]
+    fn ahead(&self, Ahead { turn, time, until }: Ahead) -> usize {
+        let turn = turn.min(self.end - self.given - 1);
+        let during = self.step.saturating_mul(turn as u64);
+        if during <= time && self.time.saturating_add(during) <= until { turn } else { 0 }
+    }
+
     /// At the end of a slice, or behind a mark: what comes next.
     fn go_on(&mut self) {
         let mark = self.marks.front();
         self.marked = mark.is_some_and(|mark| mark.accesses.min(self.accesses.len()) <= self.given);
         // A slice has an access at least.
         if self.given == self.end && !self.marked {
-            let next = self.slices.get(self.ahead);
+            let next = self.slices.get(self.next);
             self.time = next.map_or(u64::MAX, |slice| slice.begin + slice.step);
             if let Some(slice) = next {
                 (self.end, self.step) = (slice.end, slice.step);
-                self.ahead += 1;
+                self.next += 1;
             }
         }
     }
@@ -162,6 +183,9 @@ mod tests {
 
     use super::*;
 
+    /// No turns.
+    const NONE: Ahead = Ahead { turn: 1, time: 0, until: 0 };
+
     fn cut(stamps: &[(usize, u64)], count: usize, during: Range<u64>, pace: u64) -> (Vec<u64>, u64) {
         let mut slices = Vec::new();
         let pace = slice(&mut slices, stamps.iter().copied(), count, during, pace);
@@ -170,7 +194,7 @@ mod tests {
         let mut times = Vec::new();
         while !held.is_over() {
             let next = held.next();
-            let (accesses, last) = held.take(next);
+            let (accesses, last) = held.take(next, NONE);
             assert!(last == next && !accesses.is_empty());
             times.extend(accesses.iter().map(|_| next));
         }
@@ -208,7 +232,7 @@ mod tests {
         let access = Access { ip: Ip(1), addr: Addr(0), width: 8, kind: AccessKind::Load };
         let mut held = Held::new(Domain(0), vec![access; 5], slices, std::iter::empty());
         let mut taken = |until| {
-            let (accesses, last) = held.take(until);
+            let (accesses, last) = held.take(until, NONE);
             (accesses.len(), last)
         };
         assert_eq!(taken(109).0, 0);
@@ -216,5 +240,24 @@ mod tests {
         assert_eq!(taken(150), (2, 150));
         assert_eq!(taken(u64::MAX), (1, 170));
         assert_eq!(taken(u64::MAX).0, 0);
+    }
+
+    /// Eight accesses, at 110, 120 and so on, of which the last one is stamped: up to 110, and as many as a turn allows, the time of a turn,
+    /// and what is known; but never the last one before its time.
+    #[test]
+    fn turns_end_before_stamps() {
+        let access = Access { ip: Ip(1), addr: Addr(0), width: 8, kind: AccessKind::Load };
+        let taken = |turn, time, known| {
+            let mut slices = Vec::new();
+            slice(&mut slices, [(8, 180)].into_iter(), 8, 100..180, 1);
+            let mut held = Held::new(Domain(0), vec![access; 8], slices, std::iter::empty());
+            let (accesses, last) = held.take(110, Ahead { turn, time, until: known });
+            (accesses.len(), last)
+        };
+        assert_eq!(taken(1, 1000, 1000), (1, 110));
+        assert_eq!(taken(4, 1000, 1000), (4, 140));
+        assert_eq!(taken(100, 1000, 1000), (7, 170));
+        assert_eq!(taken(4, 39, 1000), (1, 110));
+        assert_eq!(taken(4, 1000, 149), (1, 110));
     }
 }

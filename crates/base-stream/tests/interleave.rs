@@ -46,6 +46,9 @@ fn take(
         .take(Batch { thread, domain, at, pauses, stamps: &[], marks: &[], accesses: &mut accesses }, sink);
 }
 
+/// Single accesses in the order of time.
+const FINE: Limits = Limits { of_thread: 1 << 20, of_all: 3 << 20, turn: 1 };
+
 fn begun(threads: u32, limits: Limits) -> Interleaver {
     let mut interleaver = Interleaver::new(Nanos(0), limits);
     (0..threads).for_each(|thread| interleaver.begin(ThreadId(thread), Nanos(0)));
@@ -59,7 +62,7 @@ fn begun(threads: u32, limits: Limits) -> Interleaver {
 /// ```
 #[test]
 fn accesses_are_in_the_order_of_time() {
-    let (mut interleaver, mut out) = (begun(2, Limits::default()), Recorder::default());
+    let (mut interleaver, mut out) = (begun(2, FINE), Recorder::default());
     take(&mut interleaver, &mut out, 0, 400, false, 0..4);
     // Nothing is known about thread 1.
     assert_eq!((out.accesses.as_slice(), interleaver.held()), (&[][..], 4));
@@ -97,8 +100,8 @@ impl Stamped {
 }
 
 /// The output for the batches of several threads, which are handed over in the order of time.
-fn merged(threads: &[Stamped]) -> (Vec<(u32, u64)>, u64) {
-    let (mut interleaver, mut out) = (begun(threads.len() as u32, Limits::default()), Recorder::default());
+fn merged(threads: &[Stamped], limits: Limits) -> (Vec<(u32, u64)>, u64) {
+    let (mut interleaver, mut out) = (begun(threads.len() as u32, limits), Recorder::default());
     let of = |(thread, stamped): (u32, &Stamped)| {
         stamped
             .batches()
@@ -129,14 +132,14 @@ fn stamps_tell_the_order() {
     let one = Stamped { times: vec![10, 20, 30, 400], batch: 4, every: 1 };
     let other = Stamped { times: vec![200, 210, 220, 230], batch: 4, every: 1 };
     let expected = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (1, 3), (0, 3)];
-    assert_eq!(merged(&[one, other]), (expected.to_vec(), 0));
+    assert_eq!(merged(&[one, other], FINE), (expected.to_vec(), 0));
 }
 
 /// Accesses that are handed over after later ones were given on come after them, and are counted if the difference is
 /// more than clocks may differ.
 #[test]
 fn what_comes_late_is_counted() {
-    let (mut interleaver, mut out) = (begun(2, Limits::default()), Recorder::default());
+    let (mut interleaver, mut out) = (begun(2, FINE), Recorder::default());
     take(&mut interleaver, &mut out, 0, 0, true, []);
     take(&mut interleaver, &mut out, 1, 10_000, false, 0..4);
     let stamps = [(1, 8000), (2, 8500), (3, 9500), (4, 10_500)]
@@ -154,7 +157,7 @@ fn what_comes_late_is_counted() {
 /// The batches of a thread that runs alone are analysed in place.
 #[test]
 fn what_one_thread_hands_over_is_given_on_at_once() {
-    let (mut interleaver, mut out) = (begun(2, Limits::default()), Recorder::default());
+    let (mut interleaver, mut out) = (begun(2, FINE), Recorder::default());
     take(&mut interleaver, &mut out, 0, 10, true, [1]);
     take(&mut interleaver, &mut out, 1, 20, false, [2]);
     assert_eq!(out.accesses, [(0, 1), (1, 2)]);
@@ -175,7 +178,7 @@ fn what_one_thread_hands_over_is_given_on_at_once() {
 /// Two threads take turns, and each waits for the other. The time at which a thread continues is unknown.
 #[test]
 fn who_waits_goes_on_behind_the_others() {
-    let (mut interleaver, mut out) = (begun(2, Limits::default()), Recorder::default());
+    let (mut interleaver, mut out) = (begun(2, FINE), Recorder::default());
     let mut expected = Vec::new();
     take(&mut interleaver, &mut out, 1, 0, true, []);
     for turn in 0..10 {
@@ -190,7 +193,7 @@ fn who_waits_goes_on_behind_the_others() {
 /// thread 1 hands over then waits for no thread. When thread 0 hands something over again, it is waited for again.
 #[test]
 fn who_is_not_heard_of_is_left_behind() {
-    let limits = Limits { of_thread: 31, of_all: 1000 };
+    let limits = Limits { of_thread: 31, of_all: 1000, ..FINE };
     let (mut interleaver, mut out) = (begun(2, limits), Recorder::default());
     for batch in 1..=3 {
         take(&mut interleaver, &mut out, 1, batch * 100, false, 0..10);
@@ -211,7 +214,7 @@ fn who_is_not_heard_of_is_left_behind() {
 /// The sum of all that is held back is limited, too: with three threads of which one hands over nothing, 8 and 8.
 #[test]
 fn what_all_hold_back_is_limited() {
-    let limits = Limits { of_thread: 1000, of_all: 15 };
+    let limits = Limits { of_thread: 1000, of_all: 15, ..FINE };
     let (mut interleaver, mut out) = (begun(3, limits), Recorder::default());
     take(&mut interleaver, &mut out, 1, 80, false, 0..8);
     assert_eq!(interleaver.held(), 8);
@@ -250,27 +253,34 @@ fn event() -> impl Strategy<Value = Event> {
 
 proptest! {
     /// With a stamp at each access, the output is sorted by time. With fewer stamps, accesses are sorted that are
-    /// further apart than the time between two stamps.
+    /// further apart than the time between two stamps, and so are all that are before a stamp.
     #[test]
     fn what_is_merged_is_sorted_by_time(
         exact in prop::collection::vec(stamped(Just(1)), 1..4),
         rough in prop::collection::vec(stamped(1..8usize), 1..4),
+        turn in 1..20usize,
     ) {
         let mut expected: Vec<_> = (0..).zip(&exact)
             .flat_map(|(thread, of): (u32, _)| (0..).zip(&of.times).map(move |(number, at)| (*at, thread, number)))
             .collect();
         expected.sort_unstable();
         let expected: Vec<_> = expected.into_iter().map(|(_, thread, number)| (thread, number)).collect();
-        prop_assert_eq!(merged(&exact), (expected, 0));
+        let limits = Limits { turn, ..FINE };
+        prop_assert_eq!(merged(&exact, limits), (expected, 0));
 
-        let (order, late) = merged(&rough);
+        let (order, late) = merged(&rough, limits);
         prop_assert_eq!(late, 0);
-        // Between two stamps lie 7 accesses at most, 300 ns apart at most.
-        let mut latest = 0;
+        // Between two stamps lie 7 accesses at most, 300 ns apart at most, which may be in one turn.
+        let (mut latest, mut latest_stamped) = (0, 0);
         for (thread, number) in order {
-            let at = rough[thread as usize].times[number as usize];
-            prop_assert!(at + 2 * 8 * 300 > latest);
+            let Stamped { times, batch, every } = &rough[thread as usize];
+            let at = times[number as usize];
+            prop_assert!(at + 3 * 8 * 300 > latest);
             latest = latest.max(at);
+            if (number as usize % batch + 1).is_multiple_of(*every) {
+                prop_assert!(at >= latest_stamped, "{} of thread {} after {}", at, thread, latest_stamped);
+                latest_stamped = at;
+            }
         }
     }
 }
@@ -280,7 +290,7 @@ proptest! {
     /// than allowed.
     #[test]
     fn nothing_is_lost(events in prop::collection::vec((event(), 0..100u64), 1..100), of_thread in 1..200usize) {
-        let limits = Limits { of_thread, of_all: 2 * of_thread };
+        let limits = Limits { of_thread, of_all: 2 * of_thread, turn: 16 };
         let mut interleaver = Interleaver::new(Nanos(1000), limits);
         let mut out = Recorder::default();
         let mut told: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
