@@ -2,8 +2,8 @@
 """Whether a remedy is worth what `carom share --check-remedy` says, and leaves the invalidations that `--what-if` says.
 
 Each program has a layout that makes cores take lines from each other, and a changed source in which just that layout is mended. The
-modelled gain is a part of the program's CPU time: what the transfers that go away take, by the accesses that were simulated. The
-measured gain is what the changed program takes less. Invalidations are of equal numbers of first accesses, threads in the order `even`.
+modelled gain is a part of the program's CPU time: what the check says that the change is worth, in the time that as many accesses take
+natively. The measured gain is what the changed program takes less. Invalidations are of equal numbers of first accesses, threads in the order `even`.
 """
 
 import importlib.util
@@ -94,7 +94,8 @@ def invalidations(program, checked):
     changes = [word for change in filter(None, checked["changes"].split(SEPARATOR)) for word in ("--what-if", change)]
     predicted = simulated(program.before, changes)
     real = simulated(program.after, [])
-    return {"invalidations": caused(predicted), "predicted_left": caused(predicted["what_if"]) if predicted.get("what_if") else None,
+    total = predicted["total"]
+    return {"read_modify_writes": total["read_modify_writes"] / total["accesses"], "invalidations": caused(predicted), "predicted_left": caused(predicted["what_if"]) if predicted.get("what_if") else None,
             "really_left": caused(real)}
 
 
@@ -120,8 +121,9 @@ def gains(group):
     row = group[0]
     if row["worth_s"] is None:
         return None, 1 - after / before
-    # The simulated accesses take their part of the time.
-    return row["worth_s"] / (before * row["simulated"] / row["accesses"]), 1 - after / before
+    # The simulated accesses take their part of the time. Among all, a read-modify-write is a load and a store.
+    part = row["simulated"] * (1 + row["read_modify_writes"]) / row["accesses"]
+    return row["worth_s"] / (before * part), 1 - after / before
 
 
 def summarise(rows):

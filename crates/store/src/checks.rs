@@ -28,7 +28,12 @@ mod tests {
         let simulated =
             RemedyCheck { changes: vec!["pad:stats+8:64".into()], before: 9, ..RemedyCheck::default() };
         let refused = RemedyCheck { problem: Some("no such object".into()), ..RemedyCheck::default() };
-        let checks = RemedyChecks { machine: "tiny".into(), accesses: 40, checks: vec![simulated, refused] };
+        let checks = RemedyChecks {
+            machine: "tiny".into(),
+            accesses: 40,
+            loads_and_stores: 42,
+            checks: vec![simulated, refused],
+        };
         store_checks(dir.path(), checks.clone()).unwrap();
         assert_eq!(Recording::open(dir.path()).unwrap().manifest().checks, Some(checks));
         assert_eq!(check(dir.path()).unwrap(), []);

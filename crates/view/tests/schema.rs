@@ -9,7 +9,7 @@ use std::{env, fs, path::PathBuf};
 use carom_store::SampleMeans;
 use carom_study::{
     phases::{Phase, PhasesFindings},
-    share::{Check, Simulated},
+    share::{Check, Simulated, Waiting},
 };
 use carom_view::{count, diff, model, per_phase, phases, reuse, share};
 use schemars::Schema;
@@ -65,7 +65,8 @@ fn reports_keep_to_the_schema() {
         accesses: 40_000,
         before: 9_000,
         after: 12,
-        transfer_ns: None,
+        transfer_ns: Some(50.0),
+        waiting: Some(Waiting { cpu_s: 0.002, threads: 2 }),
     };
     for checked in [Check::NotOfLayout, Check::Unchecked("it is too hot".into()), Check::Simulated(simulated)]
     {

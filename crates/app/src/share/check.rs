@@ -28,7 +28,7 @@ pub fn check(args: &ShareArgs, most: Limit, profile: &Path) -> Result<(), Failur
         Ok(tried) => stored(&layouts, tried),
         Err(failure) => {
             let outcomes = layouts.iter().map(|_| Err(failure.to_string())).collect();
-            stored(&layouts, Tried { machine: String::new(), accesses: 0, outcomes })
+            stored(&layouts, Tried { outcomes, ..Tried::default() })
         }
     };
     store_checks(profile, checks).map_err(Failure::new)
@@ -37,7 +37,7 @@ pub fn check(args: &ShareArgs, most: Limit, profile: &Path) -> Result<(), Failur
 /// Records and simulates, if there is anything to simulate.
 fn try_each(args: &ShareArgs, most: Limit, layouts: &[Vec<Change>]) -> Result<Tried, Failure> {
     if layouts.is_empty() {
-        return Ok(Tried { machine: String::new(), accesses: 0, outcomes: Vec::new() });
+        return Ok(Tried::default());
     }
     if !args.report.quiet {
         let program = args.program.program.first().map_or("", String::as_str);
@@ -70,6 +70,7 @@ fn stored(layouts: &[Vec<Change>], tried: Tried) -> RemedyChecks {
             Err(problem) => RemedyCheck { changes, problem: Some(problem), ..RemedyCheck::default() },
         }
     };
-    let Tried { machine, accesses, outcomes } = tried;
-    RemedyChecks { machine, accesses, checks: layouts.iter().zip(outcomes).map(check).collect() }
+    let Tried { machine, accesses, loads_and_stores, outcomes } = tried;
+    let checks = layouts.iter().zip(outcomes).map(check).collect();
+    RemedyChecks { machine, accesses, loads_and_stores, checks }
 }

@@ -8,6 +8,8 @@ pub struct RemedyChecks {
     pub machine: String,
     /// Accesses that were simulated.
     pub accesses: u64,
+    /// The same, with a read-modify-write as a load and a store.
+    pub loads_and_stores: u64,
     /// Each layout that a remedy asks for.
     pub checks: Vec<RemedyCheck>,
 }

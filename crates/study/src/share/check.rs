@@ -1,6 +1,8 @@
 //! The changes of the layout that remedies ask for, and what a simulation said of them.
 
-use carom_base::{Addr, LINE_BYTES};
+use std::collections::BTreeSet;
+
+use carom_base::{Addr, LINE_BYTES, ThreadId};
 use carom_store::{Manifest, RemedyChecks};
 
 use super::{ByteRange, LineFinding, ObjectFinding, Padding, Parts, Remedy, ShareFindings, ShareStudy};
@@ -47,6 +49,8 @@ pub struct Simulated {
     pub after: u64,
     /// Nanoseconds that a line takes from one core to another, where measured.
     pub transfer_ns: Option<f64>,
+    /// How long threads can wait for the lines, where the recorded run tells.
+    pub waiting: Option<Waiting>,
 }
 
 impl Simulated {
@@ -55,9 +59,34 @@ impl Simulated {
         self.after as f64 <= LEFT * self.before as f64
     }
 
-    /// Seconds that the transfers which go away take; `None` where the time of one was not measured.
+    /// Seconds of CPU time that the transfers which go away take; `None` where the time of one was not measured.
     pub fn worth_s(&self) -> Option<f64> {
-        Some(self.before.saturating_sub(self.after) as f64 * self.transfer_ns? / 1e9)
+        let worth = self.before.saturating_sub(self.after) as f64 * self.transfer_ns? / 1e9;
+        Some(self.waiting.map_or(worth, |waiting| worth.min(waiting.most_s())))
+    }
+
+    /// Whether the transfers are too many for threads that wait for each.
+    pub fn is_bounded(&self) -> bool {
+        self.waiting.is_some_and(|waiting| self.worth_s() == Some(waiting.most_s()))
+    }
+}
+
+/// How long threads can wait for lines that they take from each other.
+///
+/// In the simulation they wait for nothing and make the next access at once. In the program, one has the line and goes on while the
+/// others wait, so that the line is taken the less often the longer it takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Waiting {
+    /// Seconds of CPU time that as many accesses as were simulated took in the recorded run.
+    pub cpu_s: f64,
+    /// Threads that use the lines and can run at the same time.
+    pub threads: usize,
+}
+
+impl Waiting {
+    /// Seconds of CPU time: all but one of the threads wait all the time.
+    pub fn most_s(self) -> f64 {
+        self.cpu_s * (1.0 - 1.0 / self.threads.max(1) as f64)
     }
 }
 
@@ -81,25 +110,23 @@ pub(super) fn add_checks(
     manifests: &[(&Manifest, Offsets)],
     names: &mut dyn Names,
 ) {
-    let stored: Vec<(&RemedyChecks, u64)> = manifests
-        .iter()
-        .filter_map(|(manifest, _)| Some((manifest.checks.as_ref()?, manifest.engine.costs_ns.transfer)))
-        .collect();
+    let stored: Vec<(&Manifest, &RemedyChecks)> =
+        manifests.iter().filter_map(|(manifest, _)| Some((*manifest, manifest.checks.as_ref()?))).collect();
     if stored.is_empty() {
         return;
     }
     for object in found.objects.iter_mut().take(CHECKED) {
         object.check = match asked(object, &found.lines, names) {
-            Ok(changes) => outcome(&changes, &stored),
+            Ok(changes) => outcome(&changes, &stored, users(object, &found.lines)),
             Err(check) => Some(check),
         };
     }
 }
 
 /// `None` where no recording has simulated these changes.
-fn outcome(changes: &[Change], stored: &[(&RemedyChecks, u64)]) -> Option<Check> {
+fn outcome(changes: &[Change], stored: &[(&Manifest, &RemedyChecks)], users: usize) -> Option<Check> {
     let changes: Vec<String> = changes.iter().map(Change::to_string).collect();
-    stored.iter().find_map(|(all, transfer_ns)| {
+    stored.iter().find_map(|(manifest, all)| {
         let check = all.checks.iter().find(|check| check.changes == changes)?;
         Some(match &check.problem {
             Some(problem) => Check::Unchecked(problem.clone()),
@@ -113,10 +140,31 @@ fn outcome(changes: &[Change], stored: &[(&RemedyChecks, u64)]) -> Option<Check>
                 accesses: all.accesses,
                 before: check.before,
                 after: check.after,
-                transfer_ns: (*transfer_ns > 0).then_some(*transfer_ns as f64),
+                transfer_ns: Some(manifest.engine.costs_ns.transfer as f64).filter(|ns| *ns > 0.0),
+                waiting: waiting(manifest, all.loads_and_stores, users),
             }),
         })
     })
+}
+
+/// How many threads use the lines of a finding.
+fn users(finding: &ObjectFinding, lines: &[LineFinding]) -> usize {
+    let lines = finding.lines.iter().filter_map(|number| lines.get(*number));
+    let ranges = lines.flat_map(|line| &line.layout);
+    let users: BTreeSet<ThreadId> =
+        ranges.flat_map(|range| range.readers.iter().chain(&range.writers)).copied().collect();
+    users.len()
+}
+
+/// How long so many threads can wait during so many loads and stores, by the time that those of the recording took.
+fn waiting(manifest: &Manifest, loads_and_stores: u64, users: usize) -> Option<Waiting> {
+    let counts = || manifest.threads.iter().filter_map(|thread| thread.counts.as_ref());
+    let accesses: u64 = counts().map(|counts| counts.loads.unwrap_or(0) + counts.stores.unwrap_or(0)).sum();
+    let nanos: u64 = counts().map(|counts| counts.translated_ns).sum();
+    let processors = Some(manifest.machine.cpus.len()).filter(|cpus| *cpus > 0);
+    let threads = processors.map_or(users, |processors| users.min(processors));
+    let cpu_s = nanos as f64 / 1e9 * loads_and_stores as f64 / accesses as f64;
+    (threads > 1 && cpu_s > 0.0 && cpu_s.is_finite()).then_some(Waiting { cpu_s, threads })
 }
 
 /// The changes that the remedy of a finding asks for; otherwise, why it cannot be checked.

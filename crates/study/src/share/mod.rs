@@ -48,7 +48,7 @@ mod volumes;
 mod whole;
 
 pub use analyse::analyse;
-pub use check::{Check, Simulated};
+pub use check::{Check, Simulated, Waiting};
 pub use findings::*;
 pub use input::ShareInput;
 pub use periods::Periods;

@@ -6,12 +6,14 @@ use super::{Change, Fed, Implied, Plan, SimulateStudy, lines::Grain, threads, wi
 use crate::recording::{Combine, Recordings};
 
 /// What became of several layouts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
     /// The machine's name.
     pub machine: String,
     /// Accesses that were simulated.
     pub accesses: u64,
+    /// The same, with a read-modify-write as a load and a store.
+    pub loads_and_stores: u64,
     /// In the order of the layouts. Where one could not be simulated, the reason.
     pub outcomes: Vec<Result<Outcome, String>>,
 }
@@ -55,7 +57,9 @@ impl SimulateStudy {
             Ok(Outcome { before, after: (before + taken(&fed.results)).saturating_sub(taken(&results)) })
         };
         let outcomes = layouts.iter().map(&mut try_one).collect();
-        Ok(Tried { machine: name, accesses: results.total().accesses(), outcomes })
+        let total = results.total();
+        let (accesses, twice) = (total.accesses(), total.read_modify_writes);
+        Ok(Tried { machine: name, accesses, loads_and_stores: accesses + twice, outcomes })
     }
 }
 

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use carom_base::{AccessKind::Store, Ip, Line, ProcessId, StackId};
-use carom_store::{EngineInfo, RemedyCheck};
+use carom_store::{EngineInfo, RemedyCheck, ThreadCounts, ThreadInfo};
 
 use super::*;
 use crate::{
@@ -127,14 +127,20 @@ fn what_has_no_name_cannot_be_checked() {
 
 /// What a recording with this outcome of `pad:stats+24:64` says of the remedy.
 fn check(before: u64, after: u64, problem: Option<&str>) -> Option<Check> {
+    checked_of(Vec::new(), before, after, problem)
+}
+
+/// The same of one with these threads.
+fn checked_of(counted: Vec<ThreadInfo>, before: u64, after: u64, problem: Option<&str>) -> Option<Check> {
     let mut stats = SideBySide(ObjectKind::Global, &[(16, 48, "stats")]);
     let mut found = analyse(&two_words(16, 40), &mut stats);
     let changes = vec!["pad:stats+24:64".to_owned()];
     let check = RemedyCheck { changes, before, after, problem: problem.map(str::to_owned) };
-    let checks = RemedyChecks { machine: "tiny".into(), accesses: 1000, checks: vec![check] };
+    let checks =
+        RemedyChecks { machine: "tiny".into(), accesses: 800, loads_and_stores: 1000, checks: vec![check] };
     let mut engine = EngineInfo::default();
     engine.costs_ns.transfer = 50;
-    let manifest = Manifest { checks: Some(checks), engine, ..Manifest::default() };
+    let manifest = Manifest { checks: Some(checks), engine, threads: counted, ..Manifest::default() };
     add_checks(&mut found, &[(&manifest, Offsets::default())], &mut stats);
     found.objects[0].check.clone()
 }
@@ -151,6 +157,32 @@ fn a_layout_helps_where_it_lowers_the_transfers() {
     assert_eq!(good.worth_s(), Some(0.04));
     assert!(simulated(100, 95).helps() && !simulated(100, 96).helps() && !simulated(100, 130).helps());
     assert_eq!(simulated(100, 130).worth_s(), Some(0.0));
+}
+
+/// 5,000 loads and stores took 500 ms: 1,000 of them took 100 ms, of which one of two threads could wait 50 ms, as 1,000,000 transfers
+/// take.
+#[test]
+fn threads_wait_no_longer_than_others_use_the_line() {
+    let threads = || {
+        [(3000, 300), (2000, 200)]
+            .map(|(loads, ms)| {
+                let counts = ThreadCounts {
+                    loads: Some(loads),
+                    translated_ns: ms * 1_000_000,
+                    ..ThreadCounts::default()
+                };
+                ThreadInfo { counts: Some(counts), ..ThreadInfo::default() }
+            })
+            .to_vec()
+    };
+    let simulated = |before| match checked_of(threads(), before, 0, None) {
+        Some(Check::Simulated(simulated)) => simulated,
+        other => panic!("{other:?}"),
+    };
+    let (some, too_many) = (simulated(900_000), simulated(10_000_000));
+    assert_eq!(some.waiting, Some(Waiting { cpu_s: 0.1, threads: 2 }));
+    assert_eq!((some.worth_s(), some.is_bounded()), (Some(0.045), false));
+    assert_eq!((too_many.worth_s(), too_many.is_bounded()), (Some(0.05), true));
 }
 
 #[test]

@@ -1,7 +1,7 @@
-use carom_study::share::{Check, Remedy as Advice, Simulated};
+use carom_study::share::{Check, Remedy as Advice, Simulated, Waiting};
 
 use crate::{
-    model::{CheckOutcome, EstimateBasis, Remedy},
+    model::{CheckOutcome, EstimateBasis, Real, Remedy},
     sample, share,
     text::{Options, render},
 };
@@ -231,6 +231,7 @@ fn simulated(before: u64, after: u64, transfer_ns: Option<f64>) -> Check {
         before,
         after,
         transfer_ns,
+        waiting: None,
     })
 }
 
@@ -252,6 +253,28 @@ fn what_a_remedy_is_worth_is_told_as_modelled() {
     let (text, remedy) = checked(simulated(9_000, 12, None));
     assert!(text.contains("another run (model). What that is worth was not measured here."), "{text}");
     assert!(remedy.check.unwrap().simulated.unwrap().worth_s.is_none());
+}
+
+/// 449 us of 2 ms, and of 120 us, of which one of three threads waits for no other one.
+#[test]
+fn what_a_remedy_is_worth_is_a_part_of_the_time() {
+    let waiting = |cpu_s| match simulated(9_000, 12, Some(50.0)) {
+        Check::Simulated(found) => {
+            let waiting = Some(Waiting { cpu_s, threads: 3 });
+            checked(Check::Simulated(Simulated { waiting, ..found }))
+        }
+        other => panic!("{other:?}"),
+    };
+    let (text, remedy) = waiting(0.002);
+    let part = "that is worth 449 us, of 2.0 ms of CPU time that as many accesses took when recorded.";
+    assert!(text.contains(part), "{text}");
+    let numbers = remedy.check.unwrap().simulated.unwrap();
+    assert_eq!((numbers.worth_s, numbers.cpu_s), (Some(Real(0.0004494)), Some(Real(0.002))));
+    let (text, remedy) = waiting(120e-6);
+    let most =
+        "that is more than 3 threads can wait for each other: it is worth 80 us at most, of 120 us of CPU";
+    assert!(text.contains(most), "{text}");
+    assert!(remedy.check.unwrap().simulated.unwrap().worth_s.unwrap().0 < 81e-6);
 }
 
 #[test]
