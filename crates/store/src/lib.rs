@@ -61,7 +61,7 @@ pub use manifest::{
     SimulatedCache, SimulatedCounts, SimulatedInfo, ThreadCounters, ThreadCounts, ThreadInfo, TraceInfo,
     TraceMode, UsageInfo, Warning, Watch,
 };
-pub use read::{Recording, Rows};
+pub use read::{Recording, Rows, Spread};
 pub use remove::remove;
 pub use rows::{
     About, CounterRow, FootprintRow, HeapObject, InstructionCounts, MAX_FRAMES, Name, PlaceCounts, Question,

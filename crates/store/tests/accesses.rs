@@ -6,8 +6,10 @@ mod common;
 use std::fs::OpenOptions;
 
 use carom_base::{Access, AccessKind, Addr, Domain, Ip, Nanos, ProcessId, ThreadId};
-use carom_base_stream::{Sink, Stamp, Streamed};
-use carom_store::{Manifest, ProcessInfo, Recording, Row, StoreError, StreamFrame, ThreadInfo, Writer};
+use carom_base_stream::{Sink, Stamp, Streamed, frame::AsRecorded};
+use carom_store::{
+    Manifest, ProcessInfo, Recording, Row, Spread, StoreError, StreamFrame, ThreadInfo, Writer,
+};
 use common::{batch, frame};
 use proptest::{collection::vec, prelude::*};
 use tempfile::TempDir;
@@ -90,6 +92,22 @@ fn accesses_come_in_the_order_of_time() {
     let (other, own): (Vec<_>, Vec<_>) = found.into_iter().partition(|(thread, ..)| *thread == 2);
     assert_eq!(own, [(0, 0xa0, 10), (1, 0xb0, 15), (0, 0xa1, 20), (1, 0xb1, 30), (0, 0xa2, 40)]);
     assert_eq!(other, [(2, 0xc0, 30)]);
+}
+
+/// 2,048 batches of an access each, of which 512 are wanted: two rows of 256, each at the beginning of a half. As many as there are
+/// are all.
+#[test]
+fn a_part_is_spread_over_all() {
+    let batch = |number: u64| stamped(0, &[(number, number)]);
+    let (_dir, recording) = recorded(&(0..2048).map(batch).collect::<Vec<_>>());
+    let of = |most| {
+        let mut recorder = Recorder::default();
+        recording.stream_as(Spread::about(most, 2048), &mut AsRecorded, &mut recorder).unwrap();
+        recorder.0.into_iter().map(|(_, addr, _)| addr).collect::<Vec<u64>>()
+    };
+    assert_eq!(of(2048), (0..2048).collect::<Vec<u64>>());
+    assert_eq!(of(512), (0..256).chain(1024..1280).collect::<Vec<u64>>());
+    assert_eq!(of(0).len(), 256);
 }
 
 /// Each frame is in a chunk of its own here: a cut in the second leaves the first.

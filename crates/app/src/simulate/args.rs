@@ -5,6 +5,7 @@ use std::{
     thread,
 };
 
+use carom_store::Spread;
 use carom_study::simulate::{
     Change, INCLUDED, Machine, MachineChoice, Order, Placement, SimulateStudy, included,
 };
@@ -109,6 +110,7 @@ impl SimulateLayout {
             conflicts: self.conflicts,
             changes: self.what_if.clone(),
             against: None,
+            spread: Spread::ALL,
             threads: thread::available_parallelism().ok(),
             progress: Some(progress::simulated),
         }

@@ -68,6 +68,11 @@ impl Kept {
         })
     }
 
+    /// How many accesses.
+    pub const fn accesses(&self) -> u64 {
+        self.accesses
+    }
+
     /// `12,000,000 accesses of 3 threads, in 4.1 MiB: 0.36 bytes each.`
     pub fn text(&self) -> String {
         let Self { accesses, threads, bytes, cut_short, ended } = self;

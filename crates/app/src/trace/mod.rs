@@ -11,7 +11,7 @@ use std::{path::Path, slice, thread};
 
 use carom_base::{Keep, Reduction};
 use carom_collect::{CodeAddress, Outcome, Request, ReuseMethod, Streams};
-use carom_store::{Exit, Recording};
+use carom_store::{Exit, Recording, Spread};
 use carom_study::{Study, recording::Recordings, simulate::SimulateStudy};
 use carom_view::thousands;
 
@@ -24,6 +24,9 @@ use crate::{
     output, progress,
     simulate::{REASON, settings},
 };
+
+/// Accesses that are simulated for the sake of names: one or two seconds.
+const SIMULATED: u64 = 32_000_000;
 
 /// Records, checks or prints.
 ///
@@ -152,11 +155,13 @@ fn find(args: &TraceArgs, latency: u32) -> Result<Found, Failure> {
 /// Tells what was kept, and stores the names of the code with it.
 fn told(args: &TraceArgs, dir: &Path) -> Result<(), Failure> {
     let recording = Recording::open(dir).map_err(Failure::new)?;
+    let kept = Kept::of(&recording).map_err(Failure::new)?;
     if !args.program.no_symbols {
-        // The simulation asks for the names of what it ranks first.
+        // The simulation asks for the names of what it ranks first. It ranks much the same first in a part of a long trace.
         let all = slice::from_ref(&recording);
         let mut recordings = Recordings::new(all);
         let study = SimulateStudy {
+            spread: Spread::about(SIMULATED, kept.accesses()),
             threads: thread::available_parallelism().ok(),
             progress: (!args.report.quiet).then_some(progress::simulated),
             ..SimulateStudy::default()
@@ -166,7 +171,7 @@ fn told(args: &TraceArgs, dir: &Path) -> Result<(), Failure> {
         recordings.store_names().map_err(Failure::new)?;
     }
     if !args.report.quiet {
-        eprintln!("{}", Kept::of(&recording).map_err(Failure::new)?.text());
+        eprintln!("{}", kept.text());
         eprintln!("Profile: {0} (next: carom simulate {0})", dir.display());
     }
     Ok(())

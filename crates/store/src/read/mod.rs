@@ -10,6 +10,7 @@ use crate::error::StoreError;
 use crate::manifest::{self, Manifest};
 use crate::rows::Row;
 pub use rows::Rows;
+pub use stream::Spread;
 
 /// A recording on disk.
 #[derive(Clone, Debug)]

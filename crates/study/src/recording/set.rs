@@ -1,6 +1,6 @@
 use carom_base::{Addr, Domain, Nanos, ThreadId};
 use carom_base_stream::{Sink, Streamed, Synchronisation, frame::Form};
-use carom_store::{Manifest, Recording, Row, StoreError};
+use carom_store::{Manifest, Recording, Row, Spread, StoreError};
 
 use super::{CachedNames, Combine, Merged, MergedNames, Names, Offsets, Recorded};
 use crate::symbols::Note;
@@ -76,13 +76,18 @@ impl<'a> Recordings<'a> {
     /// all, in the form that is asked for. Those of each process are in the order of time.
     ///
     /// Returns the first problem, where not all could be read.
-    pub fn streams_as<F: Form>(&self, form: &mut F, sink: &mut impl Sink<F::Access>) -> Option<StoreError> {
+    pub fn streams_as<F: Form>(
+        &self,
+        spread: Spread,
+        form: &mut F,
+        sink: &mut impl Sink<F::Access>,
+    ) -> Option<StoreError> {
         let offsets = Merged::new(&self.recorded, Combine::Ranks).offsets();
         let mut problem = None;
         for (recorded, offsets) in self.recorded.iter().zip(offsets) {
             let mut form = RenumberedForm { form: &mut *form, offsets };
-            let done =
-                recorded.recording().stream_as(&mut form, &mut Renumbered { sink: &mut *sink, offsets });
+            let mut sink = Renumbered { sink: &mut *sink, offsets };
+            let done = recorded.recording().stream_as(spread, &mut form, &mut sink);
             problem = problem.or(done.err());
         }
         problem

@@ -12,6 +12,7 @@ use std::{
 use carom_base::{Addr, Domain, Ip, Nanos, ProcessId, ThreadId};
 use carom_base_sim::Input;
 use carom_base_stream::{Sink, Streamed, Synchronisation, frame::Form};
+use carom_store::Spread;
 
 use super::instructions::Instructions;
 use crate::{
@@ -36,7 +37,7 @@ impl Implied {
         let processes = threads.iter().map(|thread| thread.process).collect();
         let mut seen = Seen { processes, instructions: HashSet::new() };
         // What cannot be read is told when it is simulated.
-        let _ = recordings.streams_as(&mut seen, &mut Nowhere);
+        let _ = recordings.streams_as(Spread::ALL, &mut seen, &mut Nowhere);
         let mut instructions: Vec<_> = seen.instructions.into_iter().collect();
         instructions.sort_unstable();
         let (_, mut names) = recordings.merged(Combine::Ranks);

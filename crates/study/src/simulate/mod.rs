@@ -16,18 +16,17 @@ mod moved;
 mod online;
 mod order;
 mod parts;
+mod run;
 mod sites;
 #[cfg(test)]
 mod tests;
 mod tried;
 mod what_if;
 
-use std::{cell::RefCell, num::NonZero};
+use std::num::NonZero;
 
-use carom_base::ThreadId;
 use carom_base_sim::Settings;
-use carom_base_stream::Turns;
-use carom_store::StoreError;
+use carom_store::Spread;
 
 pub use carom_base_sim::{
     Counts, INCLUDED, Inclusion, Level, Machine, MachineError, Matrix, Misses, Placement, Protocol,
@@ -48,12 +47,10 @@ pub use what_if::{Change, ChangeError, Changed, How, Target, WhatIf};
 pub(crate) use self::{feed::threads, machine::with_cores, moved::tagged, parts::Parts};
 
 use self::{
-    feed::{Fed, Feed},
+    feed::Fed,
     implied::Implied,
     instructions::{Instructions, Numbered},
     lines::lines,
-    moved::Moved,
-    order::Even,
     sites::sites,
     what_if::Plan,
 };
@@ -90,6 +87,8 @@ pub struct SimulateStudy {
     pub changes: Vec<Change>,
     /// The full trace of the program, where that of the recordings is a reduced one.
     pub against: Option<Against>,
+    /// Which of the kept batches are simulated.
+    pub spread: Spread,
     /// Threads that simulate; `None`: one. The findings are the same with any number.
     pub threads: Option<NonZero<usize>>,
     /// Called again and again with the number of accesses that were simulated: a trace may take minutes.
@@ -202,41 +201,5 @@ impl SimulateStudy {
     fn settings(&self, machine: &Machine) -> Settings {
         let mask_bytes = self.mask_bytes.unwrap_or(machine.line_bytes / MOST_PARTS).max(1);
         Settings { mask_bytes, conflicts: self.conflicts, ..Settings::default() }
-    }
-
-    /// All accesses, with those that they imply, and with data where it was or moved. Also the first problem, where not all could
-    /// be read.
-    fn simulate(
-        &self,
-        recordings: &Recordings<'_>,
-        implied: &mut Implied,
-        machine: &Machine,
-        threads: &[ThreadEntry],
-        moved: Option<Moved>,
-    ) -> Result<(Fed, Option<StoreError>), MachineError> {
-        let parts = Parts::new(machine, self.settings(machine), self.threads)?;
-        let mut feed = Feed::new(parts, machine, &self.placement, threads, moved)?;
-        feed.progress = self.progress;
-        let instructions = Instructions::new(threads.iter().map(|thread| thread.process).collect());
-        let instructions = RefCell::new(instructions);
-        let form = &mut Numbered(&instructions);
-        let damage = match self.order {
-            Order::Recorded => recordings.streams_as(form, &mut implied.complete(&instructions, &mut feed)),
-            Order::Even => {
-                let mut even = Even::new(&mut feed);
-                let damage = recordings.streams_as(form, &mut implied.complete(&instructions, &mut even));
-                even.give_on(0);
-                damage
-            }
-            Order::Synchronised => {
-                let process = |thread: ThreadId| threads.get(thread.0 as usize).map(|thread| thread.process);
-                let mut turns = Turns::new(&mut feed, |thread| process(thread).unwrap_or_default());
-                let damage = recordings.streams_as(form, &mut implied.complete(&instructions, &mut turns));
-                let matched = turns.finish();
-                feed.matched = Some(matched);
-                damage
-            }
-        };
-        Ok((feed.end(instructions.into_inner().into_all()), damage))
     }
 }

@@ -43,6 +43,8 @@ pub(super) struct Even<'a, S, A> {
     sink: &'a mut S,
     lanes: Vec<Lane<A>>,
     waiting: usize,
+    /// The accesses of a turn.
+    turn: Vec<A>,
 }
 
 struct Lane<A> {
@@ -56,17 +58,18 @@ struct Lane<A> {
 impl<'a, A: Copy, S: Sink<A>> Even<'a, S, A> {
     /// Gives them on to `sink`.
     pub fn new(sink: &'a mut S) -> Self {
-        Self { sink, lanes: Vec::new(), waiting: 0 }
+        Self { sink, lanes: Vec::new(), waiting: 0, turn: Vec::with_capacity(TURN) }
     }
 
     /// Gives on, turn by turn, until at most so many are left.
     pub fn give_on(&mut self, left: usize) {
         while self.waiting > left {
             for lane in &mut self.lanes {
-                let turn: Vec<A> = lane.accesses.drain(..TURN.min(lane.accesses.len())).collect();
-                self.waiting -= turn.len();
-                if !turn.is_empty() {
-                    self.sink.accesses(lane.thread, lane.domain, &turn, lane.until);
+                self.turn.clear();
+                self.turn.extend(lane.accesses.drain(..TURN.min(lane.accesses.len())));
+                self.waiting -= self.turn.len();
+                if !self.turn.is_empty() {
+                    self.sink.accesses(lane.thread, lane.domain, &self.turn, lane.until);
                 }
             }
         }

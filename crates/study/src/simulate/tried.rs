@@ -48,15 +48,17 @@ impl SimulateStudy {
             line_bytes: u64::from(machine.line_bytes),
             mask_bytes: self.settings(&machine).mask_bytes,
         };
-        let mut try_one = |layout: &Vec<Change>| {
-            let (_, mut names) = recordings.merged(Combine::Ranks);
-            let plan = Plan::new(layout, &results, &instructions, grain, &mut names)?;
-            let again = self.simulate(recordings, &mut implied, &machine, &threads, Some(plan.moved.clone()));
-            let (fed, _) = again.map_err(|error| error.to_string())?;
-            let before = plan.taken(&results, grain);
-            Ok(Outcome { before, after: (before + taken(&fed.results)).saturating_sub(taken(&results)) })
+        let (_, mut names) = recordings.merged(Combine::Ranks);
+        let plan = |layout: &Vec<Change>| Plan::new(layout, &results, &instructions, grain, &mut names);
+        let plans: Vec<Result<Plan, String>> = layouts.iter().map(plan).collect();
+        let moved = plans.iter().flatten().map(|plan| plan.moved.clone()).collect();
+        let mut again = self.simulate_each(recordings, &mut implied, &machine, &threads, moved)?.into_iter();
+        let outcome = |plan: Result<Plan, String>| {
+            let before = plan?.taken(&results, grain);
+            let changed = again.next().as_ref().map_or(0, taken);
+            Ok(Outcome { before, after: (before + changed).saturating_sub(taken(&results)) })
         };
-        let outcomes = layouts.iter().map(&mut try_one).collect();
+        let outcomes = plans.into_iter().map(outcome).collect();
         let total = results.total();
         let (accesses, twice) = (total.accesses(), total.read_modify_writes);
         Ok(Tried { machine: name, accesses, loads_and_stores: accesses + twice, outcomes })

@@ -13,7 +13,7 @@ use std::num::NonZero;
 use carom_base::{Addr, Domain, Nanos, ProcessId, ThreadId};
 use carom_base_sim::{Counts, Input, Level, Machine, MachineError, Placement, Settings, Sources};
 use carom_base_stream::Sink;
-use carom_store::{PlaceCounts, SimulatedCache, SimulatedCounts, SimulatedInfo};
+use carom_store::{PlaceCounts, SimulatedCache, SimulatedCounts, SimulatedInfo, Spread};
 
 pub use event::CacheEvent;
 
@@ -60,7 +60,8 @@ pub fn simulate_caches(
         inputs: Vec::new(),
     };
     let mut references = References::default();
-    let damage = recordings.streams_as(&mut references, &mut feed).map(|error| error.to_string());
+    let damage =
+        recordings.streams_as(Spread::ALL, &mut references, &mut feed).map(|error| error.to_string());
     let Feed { caches: of_caches, tlb: of_tlb, lanes, .. } = feed;
     let (of_caches, of_tlb) = (of_caches.results().references, of_tlb.results().references);
     let mut by_thread = vec![[[Counts::default(); KINDS]; 2]; all.len()];
