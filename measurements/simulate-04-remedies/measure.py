@@ -2,8 +2,8 @@
 """Whether a remedy is worth what `carom share --check-remedy` says, and leaves the invalidations that `--what-if` says.
 
 Each program has a layout that makes cores take lines from each other, and a changed source in which just that layout is mended. The
-modelled gain is a part of the program's CPU time: what the check says that the change is worth, in the time that as many accesses take
-natively. The measured gain is what the changed program takes less. Invalidations are of equal numbers of first accesses, threads in the order `even`.
+modelled gain is a part of the program's CPU time: what the check says that the change is worth, of the time that it says for as many accesses.
+The measured gain is what the changed program takes less. Invalidations are of equal numbers of first accesses, threads in the order `even`.
 """
 
 import importlib.util
@@ -79,14 +79,7 @@ def check(program):
     simulated = found.get("simulated") or {}
     return {"outcome": found.get("outcome"), "changes": SEPARATOR.join(simulated.get("changes", [])), "simulated": simulated.get("accesses"),
             "transfers_before": simulated.get("transfers_before"), "transfers_after": simulated.get("transfers_after"),
-            "transfer_ns": simulated.get("transfer_ns"), "worth_s": simulated.get("worth_s"), "accesses": accesses(program.before)}
-
-
-def accesses(argv):
-    out = scratch("simulate") / "count.json"
-    run([CAROM, "count", "-q", "--json", out, "--", *argv])
-    events = json.loads(out.read_text(encoding="utf-8"))["count"]["events"]
-    return sum(event["total"] for event in events if event["name"] in ("loads", "stores"))
+            "transfer_ns": simulated.get("transfer_ns"), "worth_s": simulated.get("worth_s"), "cpu_s": simulated.get("cpu_s")}
 
 
 def invalidations(program, checked):
@@ -94,8 +87,7 @@ def invalidations(program, checked):
     changes = [word for change in filter(None, checked["changes"].split(SEPARATOR)) for word in ("--what-if", change)]
     predicted = simulated(program.before, changes)
     real = simulated(program.after, [])
-    total = predicted["total"]
-    return {"read_modify_writes": total["read_modify_writes"] / total["accesses"], "invalidations": caused(predicted), "predicted_left": caused(predicted["what_if"]) if predicted.get("what_if") else None,
+    return {"invalidations": caused(predicted), "predicted_left": caused(predicted["what_if"]) if predicted.get("what_if") else None,
             "really_left": caused(real)}
 
 
@@ -119,11 +111,7 @@ def gains(group):
     """(modelled, measured): parts of the program's CPU time, or None for the first where nothing was modelled."""
     before, after = (stats.median(row[f"{side}_cpu_s"] for row in group) for side in ("before", "after"))
     row = group[0]
-    if row["worth_s"] is None:
-        return None, 1 - after / before
-    # The simulated accesses take their part of the time. Among all, a read-modify-write is a load and a store.
-    part = row["simulated"] * (1 + row["read_modify_writes"]) / row["accesses"]
-    return row["worth_s"] / (before * part), 1 - after / before
+    return row["worth_s"] / row["cpu_s"] if row["worth_s"] and row["cpu_s"] else None, 1 - after / before
 
 
 def summarise(rows):

@@ -155,13 +155,13 @@ fn find(args: &TraceArgs, latency: u32) -> Result<Found, Failure> {
 /// Tells what was kept, and stores the names of the code with it.
 fn told(args: &TraceArgs, dir: &Path) -> Result<(), Failure> {
     let recording = Recording::open(dir).map_err(Failure::new)?;
-    let kept = Kept::of(&recording).map_err(Failure::new)?;
+    let kept = Kept::of(&recording);
     if !args.program.no_symbols {
         // The simulation asks for the names of what it ranks first. It ranks much the same first in a part of a long trace.
         let all = slice::from_ref(&recording);
         let mut recordings = Recordings::new(all);
         let study = SimulateStudy {
-            spread: Spread::about(SIMULATED, kept.accesses()),
+            spread: kept.as_ref().map_or(Spread::ALL, |kept| Spread::about(SIMULATED, kept.accesses())),
             threads: thread::available_parallelism().ok(),
             progress: (!args.report.quiet).then_some(progress::simulated),
             ..SimulateStudy::default()
@@ -171,7 +171,7 @@ fn told(args: &TraceArgs, dir: &Path) -> Result<(), Failure> {
         recordings.store_names().map_err(Failure::new)?;
     }
     if !args.report.quiet {
-        eprintln!("{}", kept.text());
+        eprintln!("{}", kept.map_err(Failure::new)?.text());
         eprintln!("Profile: {0} (next: carom simulate {0})", dir.display());
     }
     Ok(())
