@@ -159,11 +159,12 @@ fn users(finding: &ObjectFinding, lines: &[LineFinding]) -> usize {
 /// How long so many threads can wait during so many loads and stores, by the time that those of the recording took.
 fn waiting(manifest: &Manifest, loads_and_stores: u64, users: usize) -> Option<Waiting> {
     let counts = || manifest.threads.iter().filter_map(|thread| thread.counts.as_ref());
-    let accesses: u64 = counts().map(|counts| counts.loads.unwrap_or(0) + counts.stores.unwrap_or(0)).sum();
-    let nanos: u64 = counts().map(|counts| counts.translated_ns).sum();
+    let accesses: f64 =
+        counts().flat_map(|counts| [counts.loads, counts.stores]).flatten().map(|count| count as f64).sum();
+    let nanos: f64 = counts().map(|counts| counts.translated_ns as f64).sum();
     let processors = Some(manifest.machine.cpus.len()).filter(|cpus| *cpus > 0);
     let threads = processors.map_or(users, |processors| users.min(processors));
-    let cpu_s = nanos as f64 / 1e9 * loads_and_stores as f64 / accesses as f64;
+    let cpu_s = nanos / 1e9 * loads_and_stores as f64 / accesses;
     (threads > 1 && cpu_s > 0.0 && cpu_s.is_finite()).then_some(Waiting { cpu_s, threads })
 }
 
