@@ -50,8 +50,9 @@ struct Trace {
     batch: usize,
 }
 
-/// The counts in the true order, in that of batches as they come, and in that of an [`Interleaver`].
-fn three_ways(traces: &[Trace]) -> [Counts; 3] {
+/// The counts in the true order, in that of batches as they come, and in that of an [`Interleaver`] whose threads take turns of so many
+/// accesses.
+fn three_ways(traces: &[Trace], turn: usize) -> [Counts; 3] {
     let exact = || Exact::new(&Config::default()).expect("a valid configuration");
     let mut all: Vec<_> = traces
         .iter()
@@ -69,7 +70,7 @@ fn three_ways(traces: &[Trace]) -> [Counts; 3] {
     batches.sort_by_key(|(_, batch)| batch.last().map(|(time, _)| *time));
     let mut as_they_come = exact();
     let mut sink = Analysed(exact());
-    let mut interleaver = Interleaver::new(Nanos(0), Limits::default());
+    let mut interleaver = Interleaver::new(Nanos(0), Limits { turn, ..Limits::default() });
     (0..traces.len()).for_each(|thread| interleaver.begin(ThreadId(thread as u32), Nanos(0)));
     for (thread, batch) in batches {
         let at = Nanos(batch.last().map_or(0, |(time, _)| *time));
@@ -87,14 +88,16 @@ fn three_ways(traces: &[Trace]) -> [Counts; 3] {
 
 /// Two threads write words of the same line in turn, every 20 ns, and hand over at different times. Except for the
 /// first, each write takes the line from the other thread: of 2 x 40,000 touches 2 are first ones, the others are
-/// invalidated. In the order of batches, only the first write of each of the 5 and 6 batches is.
+/// invalidated. In the order of batches, only the first write of each of the 5 and 6 batches is; in turns, the first
+/// write of each turn.
 #[test]
 fn threads_that_alternate_do_so_again() {
     let alternating = |thread: u64, batch| Trace {
         accesses: (1..=40_000).map(|nth| (20 * nth + 10 * thread, store(0x1000 + 8 * thread))).collect(),
         batch,
     };
-    let [truth, as_they_come, interleaved] = three_ways(&[alternating(0, 8000), alternating(1, 7000)]);
+    let traces = [alternating(0, 8000), alternating(1, 7000)];
+    let [truth, as_they_come, interleaved] = three_ways(&traces, 1);
     let invalidated = |counts: &Counts| -> u64 {
         let of = |(_, class, distance, _): &&(u32, CellClass, DistanceKind, u64)| {
             (*class, *distance) == (CellClass::Invalidated, DistanceKind::Time)
@@ -105,6 +108,8 @@ fn threads_that_alternate_do_so_again() {
     assert!(invalidated(&as_they_come) <= 11, "{}", invalidated(&as_they_come));
     // Where the even pace is rounded, and in the first batch, which begins before the first access.
     assert!(invalidated(&interleaved) > 79_998 * 99 / 100, "{}", invalidated(&interleaved));
+    let [_, _, in_turns] = three_ways(&traces, 16);
+    assert!((4_950..=5_050).contains(&invalidated(&in_turns)), "{}", invalidated(&in_turns));
 }
 
 /// Accesses per batch, hundredths of nanoseconds between accesses for each batch, and the seed.
@@ -145,7 +150,7 @@ proptest! {
     #[test]
     fn counts_are_those_of_the_true_order(one in pace(), two in pace(), three in pace()) {
         let traces = [trace(0, one), trace(1, two), trace(2, three)];
-        let [truth, as_they_come, interleaved] = three_ways(&traces);
+        let [truth, as_they_come, interleaved] = three_ways(&traces, 1);
         let (before, now) = (difference(&truth, &as_they_come), difference(&truth, &interleaved));
         prop_assert!(now < 0.01, "{now}");
         prop_assert!(before > 0.05, "{before}");
