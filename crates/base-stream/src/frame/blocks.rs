@@ -13,8 +13,9 @@ pub struct Blocks {
     next: u32,
     /// The last one.
     last: Option<u32>,
-    /// Sites of all blocks.
-    sites: usize,
+    /// Sites of all blocks, and addresses that are told of them.
+    sites: u32,
+    addresses: u32,
 }
 
 /// Histories that are told apart: the table has 8 KiB.
@@ -29,8 +30,10 @@ const SPREAD: u32 = 0x9E5;
 /// A block.
 #[derive(Clone, Copy, Debug)]
 pub struct Block {
-    first: u32,
+    first_site: u32,
     sites: u32,
+    first_address: u32,
+    addresses: u32,
     /// The block that came after it the last time.
     followed_by: u32,
     /// How often it was executed in a row the last time.
@@ -43,7 +46,13 @@ impl Block {
     /// Its sites, among those of all blocks.
     #[inline]
     pub const fn sites(&self) -> Range<usize> {
-        self.first as usize..self.first as usize + self.sites as usize
+        self.first_site as usize..self.first_site as usize + self.sites as usize
+    }
+
+    /// The addresses that are told of each execution, among those of all blocks.
+    #[inline]
+    pub const fn addresses(&self) -> Range<usize> {
+        self.first_address as usize..self.first_address as usize + self.addresses as usize
     }
 }
 
@@ -51,15 +60,18 @@ impl Blocks {
     pub fn clear(&mut self) {
         self.blocks.clear();
         self.followers.fill(0);
-        (self.history, self.next, self.last, self.sites) = (0, 0, None, 0);
+        (self.history, self.next, self.last, self.sites, self.addresses) = (0, 0, None, 0, 0);
     }
 
-    /// Adds a block of so many sites, about which nothing is known: after it the next new block is expected. Its number.
-    pub fn add(&mut self, sites: usize, key: u32) -> u32 {
+    /// Adds a block of so many sites, for which so many addresses are told. Nothing is known about it: after it the next new block is
+    /// expected. Its number.
+    pub fn add(&mut self, sites: u32, addresses: u32, key: u32) -> u32 {
         let number = self.blocks.len() as u32;
-        let first = self.sites as u32;
+        let (first_site, first_address) = (self.sites, self.addresses);
         self.sites += sites;
-        self.blocks.push(Block { first, sites: sites as u32, followed_by: number + 1, times: 1, key });
+        self.addresses += addresses;
+        let (followed_by, times) = (number + 1, 1);
+        self.blocks.push(Block { first_site, sites, first_address, addresses, followed_by, times, key });
         number
     }
 
@@ -127,7 +139,7 @@ mod tests {
         for missed in &mut missed {
             for number in round {
                 if blocks.len() <= number as usize {
-                    blocks.add(1, 0);
+                    blocks.add(1, 1, 0);
                 }
                 *missed += u32::from(blocks.expected() != number);
                 blocks.executed(number, 1);

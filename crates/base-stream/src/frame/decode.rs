@@ -101,12 +101,13 @@ fn take_batch<A: Copy>(
     if marks.last().is_some_and(|last| last.accesses > count) {
         return Err(FrameError::MarkBehindEnd);
     }
-    let (blocks, sites) = take_sites(rest, form)?;
+    let (blocks, sites, strides) = take_sites(rest, form)?;
     let length = take_count(rest, 1, "executions")?;
     let (mut executions, misses) = rest.split_at_checked(length).ok_or(VarintError::Incomplete)?;
     *rest = misses;
     let accesses = Vec::with_capacity(count);
-    let mut reader = Executions { blocks, sites, count, accesses, next_miss: NONE, wraps: false, place };
+    let (told, next_miss, wraps) = (0, NONE, false);
+    let mut reader = Executions { blocks, sites, strides, count, accesses, told, next_miss, wraps, place };
     reader.take(&mut executions, rest)?;
     Ok(Content::Batch { domain, pauses, stamps, marks, accesses: reader.accesses })
 }
@@ -147,44 +148,63 @@ fn take_stamp(rest: &mut &[u8], before: Stamp) -> Result<Option<Stamp>, FrameErr
 
 /// A site of which accesses are read.
 struct Site<A> {
-    stride: Stride,
-    width: u64,
     form: A,
+    width: u32,
+    /// The number of the address that its own follows from, among those of its block, and the distance from it.
+    of: u32,
+    offset: u64,
 }
 
-fn take_sites<A>(
-    rest: &mut &[u8],
-    mut form: impl FnMut(&Streamed) -> A,
-) -> Result<(Blocks, Vec<Site<A>>), FrameError> {
-    let mut blocks = Blocks::default();
-    let mut all = 0;
+/// Blocks, their sites, and their addresses.
+type Sites<A> = (Blocks, Vec<Site<A>>, Vec<Stride>);
+
+fn take_sites<A>(rest: &mut &[u8], mut form: impl FnMut(&Streamed) -> A) -> Result<Sites<A>, FrameError> {
+    let mut sizes = Vec::new();
     // Each has a byte for its size, and a site of four.
     for _ in 0..take_count(rest, 5, "blocks")? {
         let sites = take_varint(rest)? as usize;
         if !(1..=MOST_SITES).contains(&sites) {
             return Err(FrameError::OutOfRange("a number of sites"));
         }
-        all += sites;
-        blocks.add(sites, 0);
+        sizes.push(sites);
     }
+    let all: usize = sizes.iter().sum();
     if all > rest.len() / 4 {
         return Err(FrameError::TooMany("sites"));
     }
-    let (mut ip, mut addr) = (0, 0);
-    let site = |_| {
-        ip = at_difference(ip, take_varint(rest)?);
-        let width = take_u32(rest, "a width")?;
-        let kind = take_byte(rest)?;
-        addr = at_difference(addr, take_varint(rest)?);
-        if width == 0 {
-            return Err(FrameError::OutOfRange("a width"));
+    let (mut blocks, mut sites, mut strides) = (Blocks::default(), Vec::with_capacity(all), Vec::new());
+    let (mut ip, mut told) = (0, 0);
+    // Of the block.
+    let mut addresses: Vec<u64> = Vec::new();
+    for size in sizes {
+        addresses.clear();
+        for _ in 0..size {
+            ip = at_difference(ip, take_varint(rest)?);
+            let width = take_u32(rest, "a width")?;
+            let kind = take_byte(rest)?;
+            let follows = kind & codes::FOLLOWS != 0;
+            let (of, from) = if follows {
+                let of = take_u32(rest, "an address")?;
+                let from = addresses.get(of as usize).ok_or(FrameError::OutOfRange("an address"))?;
+                (of, *from)
+            } else {
+                told = at_difference(told, take_varint(rest)?);
+                addresses.push(told);
+                strides.push(Stride::new(Addr(told)));
+                (addresses.len() as u32 - 1, told)
+            };
+            let addr = if follows { at_difference(from, take_varint(rest)?) } else { told };
+            if width == 0 {
+                return Err(FrameError::OutOfRange("a width"));
+            }
+            let (kind, atomic) =
+                self::kind(kind & !codes::FOLLOWS).ok_or(FrameError::OutOfRange("a kind"))?;
+            let first = Streamed { access: Access { ip: Ip(ip), addr: Addr(addr), width, kind }, atomic };
+            sites.push(Site { form: form(&first), width, of, offset: addr.wrapping_sub(from) });
         }
-        let (kind, atomic) = self::kind(kind).ok_or(FrameError::OutOfRange("a kind"))?;
-        let first = Streamed { access: Access { ip: Ip(ip), addr: Addr(addr), width, kind }, atomic };
-        Ok(Site { stride: Stride::new(Addr(addr)), width: width.into(), form: form(&first) })
-    };
-    let sites = (0..all).map(site).collect::<Result<_, FrameError>>()?;
-    Ok((blocks, sites))
+        blocks.add(size as u32, addresses.len() as u32, 0);
+    }
+    Ok((blocks, sites, strides))
 }
 
 /// The kind of access that a byte stands for, and whether its instruction is locked.
@@ -202,10 +222,13 @@ const fn kind(code: u8) -> Option<(AccessKind, bool)> {
 struct Executions<A, P> {
     blocks: Blocks,
     sites: Vec<Site<A>>,
+    strides: Vec<Stride>,
     /// How many there are to be.
     count: usize,
     accesses: Vec<A>,
-    /// The number of the next access that was missed.
+    /// Addresses so far.
+    told: usize,
+    /// The number of the next address that was missed.
     next_miss: usize,
     /// An access goes past the end of the address space.
     wraps: bool,
@@ -244,8 +267,11 @@ impl<A: Copy, P: Fn(A, Addr) -> A> Executions<A, P> {
 
     /// A block, executed so often in a row.
     fn execute(&mut self, number: u32, times: u32, misses: &mut &[u8]) -> Result<(), FrameError> {
-        let sites = self.blocks.get(number).and_then(|block| self.sites.get_mut(block.sites()));
-        let sites = sites.ok_or(FrameError::UnknownBlock(number))?;
+        let block = self.blocks.get(number).ok_or(FrameError::UnknownBlock(number))?;
+        let (sites, strides) = (self.sites.get(block.sites()), self.strides.get_mut(block.addresses()));
+        let (Some(sites), Some(strides)) = (sites, strides) else {
+            return Err(FrameError::UnknownBlock(number));
+        };
         if times == 0 {
             return Err(FrameError::OutOfRange("a number of executions"));
         }
@@ -254,16 +280,20 @@ impl<A: Copy, P: Fn(A, Addr) -> A> Executions<A, P> {
         }
         for time in 0..times {
             let repeats = time > 0;
-            for (site, number) in sites.iter_mut().zip(self.accesses.len()..) {
-                let addr = if number == self.next_miss {
-                    let addr = site.stride.at(repeats, at_difference(0, take_varint(misses)?));
+            for (stride, number) in strides.iter_mut().zip(self.told..) {
+                if number == self.next_miss {
+                    stride.at(repeats, at_difference(0, take_varint(misses)?));
                     self.next_miss = next_miss(misses, number + 1)?;
-                    addr
                 } else {
-                    site.stride.hit(repeats)
-                };
-                self.wraps |= addr.0.checked_add(site.width).is_none();
-                self.accesses.push((self.place)(site.form, addr));
+                    stride.hit(repeats);
+                }
+            }
+            self.told += strides.len();
+            for site in sites {
+                let from = strides.get(site.of as usize).map_or(0, Stride::last);
+                let addr = from.wrapping_add(site.offset);
+                self.wraps |= addr.checked_add(site.width.into()).is_none();
+                self.accesses.push((self.place)(site.form, Addr(addr)));
             }
         }
         self.blocks.executed(number, times);
@@ -271,16 +301,16 @@ impl<A: Copy, P: Fn(A, Addr) -> A> Executions<A, P> {
     }
 }
 
-/// In place of the number of the next access that was missed: there is none.
+/// In place of the number of the next address that was missed: there is none.
 const NONE: usize = usize::MAX;
 
-/// Takes the number of the next access that was missed, from the access with the number `from` on.
+/// Takes the number of the next address that was missed, from the one with the number `from` on.
 fn next_miss(misses: &mut &[u8], from: usize) -> Result<usize, FrameError> {
     if misses.is_empty() {
         return Ok(NONE);
     }
     let until = usize::try_from(take_varint(misses)?).ok();
-    until.and_then(|until| from.checked_add(until)).ok_or(FrameError::OutOfRange("a number of accesses"))
+    until.and_then(|until| from.checked_add(until)).ok_or(FrameError::OutOfRange("a number of addresses"))
 }
 
 /// A number of things that take at least `bytes` bytes each.

@@ -3,12 +3,7 @@ use std::hash::Hash;
 use carom_base::{Addr, Domain, Nanos, ThreadId, difference, put_varint};
 use rustc_hash::FxHashMap;
 
-use super::{
-    MOST_SITES,
-    blocks::{Block, Blocks},
-    codes,
-    stride::Stride,
-};
+use super::{MOST_SITES, blocks::Blocks, codes, stride::Stride};
 use crate::{interleave::Stamp, record::Streamed, synchronisation::Mark};
 
 /// The parts of a batch beside its accesses. See [`Batch`](crate::Batch).
@@ -109,29 +104,67 @@ impl Encoder {
 #[derive(Clone, Debug, Default)]
 pub struct Accesses {
     count: usize,
-    /// Of all blocks, by their first accesses.
-    sites: Vec<Streamed>,
+    /// Of all blocks.
+    sites: Vec<Site>,
+    /// Of all addresses.
     strides: Vec<Stride>,
     blocks: Blocks,
-    by_key: FxHashMap<u32, u32>,
+    /// Of each key, the number of a block. It is that of the key if the block has the key: so nothing is to be emptied.
+    by_key: Vec<u32>,
     /// Blocks of single accesses.
-    by_site: FxHashMap<Site, u32>,
+    by_site: FxHashMap<Kind, u32>,
     /// The block that is being executed, and how often it was.
     current: Option<u32>,
     times: u32,
     /// Blocks in a row of which all was expected.
     run: u64,
     executions: Vec<u8>,
-    /// Accesses up to the last one that was missed.
-    until_miss: usize,
+    addresses: Addresses,
+}
+
+/// The addresses that are told.
+#[derive(Clone, Debug, Default)]
+struct Addresses {
+    /// How many there are since the last one that was missed.
+    since_miss: usize,
     misses: Vec<u8>,
+}
+
+impl Addresses {
+    /// Those of one execution of a block, with the strides of each.
+    #[inline(always)]
+    fn tell(&mut self, strides: &mut [Stride], repeats: bool, addresses: &[u64]) {
+        debug_assert_eq!(strides.len(), addresses.len(), "a block has as many addresses each time");
+        let mut since = self.since_miss;
+        for (stride, &addr) in strides.iter_mut().zip(addresses) {
+            if let Some(from_last) = stride.miss(repeats, addr) {
+                put_varint(&mut self.misses, since as u64);
+                put_varint(&mut self.misses, difference(0, from_last));
+                since = 0;
+            } else {
+                since += 1;
+            }
+        }
+        self.since_miss = since;
+    }
 }
 
 /// In place of a block's key: it is a single access.
 const SINGLE: u32 = u32::MAX;
 
-/// A site as a key.
-type Site = (u64, u32, u8);
+/// A site.
+#[derive(Clone, Copy, Debug)]
+struct Site {
+    /// Its first access.
+    first: Streamed,
+    /// The number of the address that its own follows from, among those of its block.
+    of: u32,
+    /// It is the first one with that.
+    is_told: bool,
+}
+
+/// What all accesses of a site have in common, as a key: instruction, width, and the kind as in a frame.
+type Kind = (u64, u32, u8);
 
 impl Accesses {
     /// How many there are.
@@ -147,82 +180,90 @@ impl Accesses {
     /// Appends one access.
     #[inline]
     pub fn push(&mut self, access: &Streamed) {
-        let site = site(access);
-        let is_it = |block: &Block| {
-            block.key == SINGLE && self.sites.get(block.sites().start).map(self::site) == Some(site)
+        let kind = kind(access);
+        let is_it = |number: &u32| {
+            self.blocks.get(*number).is_some_and(|block| {
+                let site = self.sites.get(block.sites().start);
+                block.key == SINGLE && site.map(|site| self::kind(&site.first)) == Some(kind)
+            })
         };
-        let number = match self.guess(is_it) {
-            Some(number) => number,
-            None => self.by_site.get(&site).copied().unwrap_or_else(|| {
-                let number = self.add(SINGLE, [*access].into_iter());
-                self.by_site.insert(site, number);
-                number
-            }),
-        };
+        // Mostly the same again, or the one that is expected.
+        let guess = self.current.filter(is_it).or_else(|| Some(self.blocks.expected()).filter(is_it));
+        let number = guess.or_else(|| self.by_site.get(&kind).copied()).unwrap_or_else(|| {
+            let number = self.add(SINGLE, [(*access, 0)].into_iter());
+            self.by_site.insert(kind, number);
+            number
+        });
         self.execute(number, [&[access.access.addr.0][..]].into_iter());
     }
 
-    /// Appends the accesses of a block that was executed, once or several times in a row: the addresses of each time, at least one and at
-    /// most [`MOST_SITES`]. `key` stands for the block and all that its accesses have in common, in this batch; it is not the largest
-    /// number. `first`: the accesses of the first time in full, which a new block is known by.
+    /// Appends the accesses of a block that was executed, once or several times in a row: of each time, the addresses that are told, at least
+    /// one. Returns how often it was.
+    ///
+    /// `key` stands for the block and all that its accesses have in common, in this batch; four bytes are kept for each number up to the
+    /// largest key. `first`: the accesses of the first time in full, at most [`MOST_SITES`](super::MOST_SITES), which a new block is known by;
+    /// each with the number of the address from which its own always differs by the same. The first one with a number is at that address,
+    /// and the numbers are in the order of these.
     #[inline]
-    pub fn block<'a>(
+    pub fn block<'a, I: Iterator<Item = (Streamed, usize)>>(
         &mut self,
         key: u32,
         executions: impl Iterator<Item = &'a [u64]>,
-        first: impl Iterator<Item = Streamed>,
-    ) {
-        let number = match self.guess(|block| block.key == key) {
-            Some(number) => number,
-            None => self.by_key.get(&key).copied().unwrap_or_else(|| {
-                let number = self.add(key, first);
-                self.by_key.insert(key, number);
-                number
-            }),
-        };
-        self.execute(number, executions);
+        first: impl FnOnce() -> I,
+    ) -> usize {
+        let known = self.by_key.get(key as usize).copied();
+        let is_it = |number: &u32| self.blocks.get(*number).is_some_and(|block| block.key == key);
+        let number = known.filter(is_it).unwrap_or_else(|| self.add_keyed(key, first()));
+        self.execute(number, executions)
     }
 
-    /// The current block or the one that is expected after it, if it is the one that is looked for.
+    #[inline(never)]
+    fn add_keyed(&mut self, key: u32, first: impl Iterator<Item = (Streamed, usize)>) -> u32 {
+        let number = self.add(key, first);
+        let length = self.by_key.len().max(key as usize + 1);
+        self.by_key.resize(length, 0);
+        if let Some(place) = self.by_key.get_mut(key as usize) {
+            *place = number;
+        }
+        number
+    }
+
+    fn add(&mut self, key: u32, all: impl Iterator<Item = (Streamed, usize)>) -> u32 {
+        let (mut sites, mut addresses) = (0, 0);
+        for (first, of) in all.take(MOST_SITES) {
+            let of = of as u32;
+            let is_told = of == addresses;
+            if is_told {
+                self.strides.push(Stride::new(first.access.addr));
+                addresses += 1;
+            }
+            self.sites.push(Site { first, of, is_told });
+            sites += 1;
+        }
+        self.blocks.add(sites, addresses, key)
+    }
+
     #[inline]
-    fn guess(&self, is_it: impl Fn(&Block) -> bool) -> Option<u32> {
-        let is_it = |number: &u32| self.blocks.get(*number).is_some_and(&is_it);
-        self.current.filter(is_it).or_else(|| Some(self.blocks.expected()).filter(is_it))
-    }
-
-    fn add(&mut self, key: u32, all: impl Iterator<Item = Streamed>) -> u32 {
-        let first = self.sites.len();
-        self.sites.extend(all.take(MOST_SITES));
-        let new = self.sites.get(first..).unwrap_or_default();
-        self.strides.extend(new.iter().map(|streamed| Stride::new(streamed.access.addr)));
-        self.blocks.add(new.len(), key)
-    }
-
-    #[inline]
-    fn execute<'a>(&mut self, number: u32, executions: impl Iterator<Item = &'a [u64]>) {
-        let mut repeats = self.current == Some(number);
+    fn execute<'a>(&mut self, number: u32, mut executions: impl Iterator<Item = &'a [u64]>) -> usize {
+        let repeats = self.current == Some(number);
         if !repeats {
             self.end_block();
             self.current = Some(number);
         }
-        let Some(block) = self.blocks.get(number) else { return };
-        let Some(strides) = self.strides.get_mut(block.sites()) else { return };
-        let (mut count, mut times) = (self.count, self.times);
-        for addresses in executions {
-            debug_assert_eq!(strides.len(), addresses.len(), "a block has as many accesses each time");
-            for (nth, (stride, &addr)) in strides.iter_mut().zip(addresses).enumerate() {
-                if let Some(from_last) = stride.miss(repeats, addr) {
-                    let missed = count + nth;
-                    put_varint(&mut self.misses, (missed - self.until_miss) as u64);
-                    put_varint(&mut self.misses, difference(0, from_last));
-                    self.until_miss = missed + 1;
-                }
-            }
-            count += strides.len();
-            times += 1;
-            repeats = true;
+        let Some(block) = self.blocks.get(number) else { return 0 };
+        let Some(strides) = self.strides.get_mut(block.addresses()) else { return 0 };
+        let mut times = 0;
+        if let Some(addresses) = executions.next() {
+            self.addresses.tell(strides, repeats, addresses);
+            times = 1;
         }
-        (self.count, self.times) = (count, times);
+        for addresses in executions {
+            self.addresses.tell(strides, true, addresses);
+            times += 1;
+        }
+        self.count += times * block.sites().len();
+        self.times += times as u32;
+        times
     }
 
     /// Another block follows the current one, or none.
@@ -262,20 +303,36 @@ impl Accesses {
         }
         put_varint(frame, self.blocks.len() as u64);
         self.blocks.sizes().for_each(|sites| put_varint(frame, sites.into()));
-        let (mut ip, mut addr) = (0, 0);
-        for streamed in &self.sites {
-            let (at, width, kind) = site(streamed);
-            let Addr(first) = streamed.access.addr;
-            put_varint(frame, difference(ip, at));
-            put_varint(frame, width.into());
-            frame.push(kind);
-            put_varint(frame, difference(addr, first));
-            (ip, addr) = (at, first);
-        }
+        self.put_sites(frame);
         put_varint(frame, self.executions.len() as u64);
         frame.extend_from_slice(&self.executions);
-        frame.extend_from_slice(&self.misses);
+        frame.extend_from_slice(&self.addresses.misses);
         self.clear();
+    }
+
+    fn put_sites(&self, frame: &mut Vec<u8>) {
+        let (mut ip, mut told) = (0, 0);
+        let mut addresses: Vec<u64> = Vec::new();
+        for Site { first, of, is_told } in &self.sites {
+            let ((at, width, code), Addr(addr)) = (kind(first), first.access.addr);
+            put_varint(frame, difference(ip, at));
+            put_varint(frame, width.into());
+            ip = at;
+            if *is_told {
+                if *of == 0 {
+                    addresses.clear();
+                }
+                addresses.push(addr);
+                frame.push(code);
+                put_varint(frame, difference(told, addr));
+                told = addr;
+            } else {
+                let from = addresses.get(*of as usize).copied().unwrap_or(0);
+                frame.push(code + codes::FOLLOWS);
+                put_varint(frame, (*of).into());
+                put_varint(frame, difference(from, addr));
+            }
+        }
     }
 
     /// Drops what there is.
@@ -283,20 +340,18 @@ impl Accesses {
         if self.is_empty() {
             return;
         }
-        (self.count, self.current, self.times, self.run, self.until_miss) = (0, None, 0, 0, 0);
+        (self.count, self.current, self.times, self.run, self.addresses.since_miss) = (0, None, 0, 0, 0);
         self.executions.clear();
-        self.misses.clear();
+        self.addresses.misses.clear();
         self.sites.clear();
         self.strides.clear();
         self.blocks.clear();
-        clear(&mut self.by_key);
         clear(&mut self.by_site);
     }
 }
 
-/// What all accesses of a site have in common, with the kind as in a frame.
 #[inline]
-const fn site(streamed: &Streamed) -> Site {
+const fn kind(streamed: &Streamed) -> Kind {
     let access = &streamed.access;
     let kind = if streamed.atomic && matches!(access.kind, carom_base::AccessKind::ReadModifyWrite) {
         codes::ATOMIC

@@ -9,7 +9,7 @@
 //! | bytes | of all that follows in the frame |
 //! | thread | its number |
 //! | at | when it was handed over, in nanoseconds: later accesses are not in it |
-//! | what | a byte: 0 the thread accesses from now on, 2 the thread makes no more accesses, 4 a batch, 5 a batch with marks (1 and 3 were batches of an earlier form) |
+//! | what | a byte: 0 the thread accesses from now on, 2 the thread makes no more accesses, 6 a batch, 7 a batch with marks (1, 3, 4 and 5 were batches of earlier forms) |
 //!
 //! A batch continues with:
 //!
@@ -20,13 +20,16 @@
 //! | pauses | a byte: 1 where the thread accesses nothing until it begins again |
 //! | stamps | how many; of each, accesses since the one before, and difference of its time from that of the one before (of the first: from *at*) |
 //! | marks | only in a batch with marks: how many; of each, accesses since the one before, difference of its time (as of stamps), a byte for what the thread did ([`Act`](crate::Act)), and difference of its object from that of the one before (from 0 at first) |
-//! | blocks | how many; of each, how many sites it has, 1 to 64 |
-//! | sites | of all blocks, in their order: difference of its instruction's address from that of the one before (from 0 at first), its width, a byte for its kind (0 load, 1 store, 2 read-modify-write, 3 the same by a locked instruction), and difference of the address of its first access from that of the one before (from 0 at first) |
+//! | blocks | how many; of each, how many sites it has, 1 to [`MOST_SITES`] |
+//! | sites | of all blocks, in their order: difference of its instruction's address from that of the one before (from 0 at first), its width, a byte for its kind (0 load, 1 store, 2 read-modify-write, 3 the same by a locked instruction), and where it is, as below |
 //! | executions | how many bytes, and then the executions of blocks, as below |
-//! | misses | to the end of the frame: of each access that was not to the expected address, accesses since the one before that was not (at first: before it), and its difference from the last address of its site |
+//! | misses | to the end of the frame: of each address that was not the expected one, addresses since the one before that was not (at first: before it), and its difference from the last address of the same site |
 //!
 //! A *site* has the common properties of all accesses of one operand of an instruction, and a *block* the sites that are accessed one
-//! after the other, mostly those of a basic block. Blocks are numbered in the order of their first executions.
+//! after the other, mostly those of a basic block. Blocks are numbered in the order of their first executions. Addresses in a block that
+//! always differ by the same are told once: a site whose kind is 4 more than above has, instead of an address of its own, the number of another's
+//! among those of its block, and the difference from it. Each of the others has the difference of its first address from that of the one before
+//! that has one (from 0 at first).
 //!
 //! The *block* that is expected is the one that followed when the last six blocks were the same; where none has, the one that followed
 //! the last block the last time; where that is new, the next in number. It is expected to be executed as often in a row as the last time, at
@@ -65,19 +68,22 @@ pub const MAX_FRAME_BYTES: usize = 4 << 20;
 pub const MOST_ACCESSES: usize = 64 << 10;
 
 /// The most sites of a block.
-pub const MOST_SITES: usize = 64;
+pub const MOST_SITES: usize = 128;
 
 /// The codes of the contents of a frame.
 mod codes {
     pub const BEGIN: u8 = 0;
     pub const END: u8 = 2;
-    pub const BATCH: u8 = 4;
-    pub const BATCH_WITH_MARKS: u8 = 5;
-    /// Batches of an earlier form.
-    pub const EARLIER: [u8; 2] = [1, 3];
+    pub const BATCH: u8 = 6;
+    pub const BATCH_WITH_MARKS: u8 = 7;
+    /// Batches of earlier forms.
+    pub const EARLIER: [u8; 4] = [1, 3, 4, 5];
 
     /// The kind of a locked instruction's access; other kinds are those of [`carom_base::AccessKind`].
     pub const ATOMIC: u8 = 3;
+
+    /// Added to the kind of a site whose address follows from another one of its block.
+    pub const FOLLOWS: u8 = 4;
 
     /// Bits of the code of executions below their number.
     pub const FLAG_BITS: u32 = 2;

@@ -1,22 +1,28 @@
 use carom_base::Addr;
 
-/// The addresses of a site: what the next one is expected to be. The same for encoder and decoder.
+/// The addresses that are told at a site: what the next one is expected to be. The same for encoder and decoder.
 ///
 /// It has a stride for executions that follow one of the same block, as within a loop of one block, and a stride for all others, as where
 /// that loop begins again: so steps to the next row are expected, too.
 #[derive(Clone, Copy, Debug)]
 pub struct Stride {
     last: u64,
-    /// From one address to the next, as expected: where another block was executed before, and where the same was.
-    strides: [u64; 2],
-    /// The differences that were seen last.
-    before: [u64; 2],
+    /// Where another block was executed before, and where the same was.
+    ways: [Way; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// From one address to the next, as expected.
+    expected: u64,
+    /// The difference that was seen last.
+    before: u64,
 }
 
 impl Stride {
     /// Of a site whose first access is about to come.
     pub const fn new(first: Addr) -> Self {
-        Self { last: first.0, strides: [0; 2], before: [0; 2] }
+        Self { last: first.0, ways: [Way { expected: 0, before: 0 }; 2] }
     }
 
     /// The next access is to this address: its difference from the last one, if it was not expected. `repeats`: the same block was
@@ -25,33 +31,37 @@ impl Stride {
     pub const fn miss(&mut self, repeats: bool, addr: u64) -> Option<u64> {
         let difference = addr.wrapping_sub(self.last);
         self.last = addr;
-        let is_expected = difference == self.strides[repeats as usize];
+        let is_expected = difference == self.ways[repeats as usize].expected;
         self.learn(repeats, difference);
         if is_expected { None } else { Some(difference) }
     }
 
-    /// The next address, which is as expected.
+    /// The next address is as expected.
     #[inline]
-    pub const fn hit(&mut self, repeats: bool) -> Addr {
-        self.at(repeats, self.strides[repeats as usize])
+    pub const fn hit(&mut self, repeats: bool) {
+        self.at(repeats, self.ways[repeats as usize].expected);
     }
 
-    /// The next address, which is so far from the last one.
+    /// The next address is so far from the last one.
     #[inline]
-    pub const fn at(&mut self, repeats: bool, difference: u64) -> Addr {
+    pub const fn at(&mut self, repeats: bool, difference: u64) {
         self.last = self.last.wrapping_add(difference);
         self.learn(repeats, difference);
-        Addr(self.last)
+    }
+
+    /// The last address.
+    #[inline]
+    pub const fn last(&self) -> u64 {
+        self.last
     }
 
     /// A difference that comes twice in a row is the stride: so one that comes once is not.
     #[inline]
     const fn learn(&mut self, repeats: bool, difference: u64) {
-        let which = repeats as usize;
-        if difference == self.before[which] {
-            self.strides[which] = difference;
-        }
-        self.before[which] = difference;
+        let Way { expected, before } = self.ways[repeats as usize];
+        // Without a branch, which nothing would predict.
+        let expected = if difference == before { difference } else { expected };
+        self.ways[repeats as usize] = Way { expected, before: difference };
     }
 }
 
@@ -70,11 +80,11 @@ mod tests {
         assert_eq!(misses, [first, row, row, known, known].concat());
         let mut stride = Stride::new(Addr(1000));
         for ((repeats, addr), miss) in all().zip(misses) {
-            let back = match miss {
+            match miss {
                 Some(difference) => stride.at(repeats, difference),
                 None => stride.hit(repeats),
-            };
-            assert_eq!(back.0, addr);
+            }
+            assert_eq!(stride.last(), addr);
         }
     }
 }

@@ -295,10 +295,7 @@ impl<'c> Builder<'c> {
             let Decoded { instruction, statics, .. } = decoded;
             let pc = instruction.ip();
             self.mark(pc, if index == 0 { first } else { Undo::Nothing });
-            for operand in plan.operands.get(index).into_iter().flatten() {
-                self.write_address(plan, written, operand);
-                written += 1;
-            }
+            written = self.write_addresses(plan, index, written);
             self.write_mask(plan);
             self.look_up_at(block, &groups, index);
             if plan.otherwise {

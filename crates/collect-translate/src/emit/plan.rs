@@ -4,7 +4,10 @@ use carom_base_insn::Lanes;
 
 use super::Builder;
 use crate::{
-    analyse::group::Group,
+    analyse::{
+        group::Group,
+        relative::{Relative, relatives},
+    },
     decode::{
         block::{Block, Decoded},
         operand::{Addressed, Operand},
@@ -20,6 +23,10 @@ pub struct Plan {
     pub spilled: Spilled,
     /// By instruction.
     pub operands: Vec<Vec<Operand>>,
+    /// The same, from the addresses that are recorded; empty if the block is not streamed.
+    pub relatives: Vec<Vec<Relative>>,
+    /// How many addresses are recorded.
+    pub addresses: u16,
     /// The first of the block's templates, where it is streamed.
     pub template: Option<u32>,
     /// The block is one instruction whose accesses depend on all registers.
@@ -52,8 +59,7 @@ const CANDIDATES: [Gpr; 14] = {
 impl Plan {
     /// Bytes of the block's record in the thread's buffer.
     pub fn streamed_bytes(&self) -> u32 {
-        let accesses: usize = self.operands.iter().map(Vec::len).sum();
-        (accesses as u32 + 1 + u32::from(self.mask.is_some())) * size_of::<u64>() as u32
+        (u32::from(self.addresses) + 1 + u32::from(self.mask.is_some())) * size_of::<u64>() as u32
     }
 }
 
@@ -128,16 +134,22 @@ impl Builder<'_> {
             _ => Spilled::None,
         };
         if matches!(plan.spilled, Spilled::Two(..)) {
-            let of = |(decoded, operands): (&Decoded, &Vec<Operand>)| {
-                let ip = decoded.instruction.ip();
-                operands.iter().map(|o| Template::new(ip, o.width, o.kind)).collect::<Vec<_>>()
-            };
-            let templates: Vec<_> = block.instructions.iter().zip(&plan.operands).flat_map(of).collect();
-            plan.template = self.cache.templates.add(&templates);
+            (plan.relatives, plan.addresses) = relatives(&mut self.finder, block, &plan.operands);
+            plan.template = self.cache.templates.add(&templates(block, &plan));
             plan.failed = plan.template.is_none();
         }
         plan
     }
+}
+
+/// What is known about the block's accesses before they happen.
+fn templates(block: &Block, plan: &Plan) -> Vec<Template> {
+    let of = |(decoded, (operands, relatives)): (&Decoded, (&Vec<Operand>, &Vec<Relative>))| {
+        let ip = decoded.instruction.ip();
+        let all = operands.iter().zip(relatives);
+        all.map(|(it, &relative)| Template::new(ip, it.width, it.kind).relative(relative)).collect::<Vec<_>>()
+    };
+    block.instructions.iter().zip(plan.operands.iter().zip(&plan.relatives)).flat_map(of).collect()
 }
 
 /// The registers that may be borrowed if these are in use.

@@ -8,6 +8,7 @@ use super::{
     units::is_told,
 };
 use crate::{
+    analyse::relative::Relative,
     decode::{block::Decoded, operand::Operand},
     encode::marks::{Spilled, Undo},
     lane::{
@@ -51,10 +52,22 @@ impl Builder<'_> {
         }
     }
 
-    /// The address of one access, the `nth` of the block.
-    pub(super) fn write_address(&mut self, plan: &Plan, nth: u32, operand: &Operand) {
+    /// Those addresses of the instruction with this index that are recorded, the first as the one with the number `next`. Returns the
+    /// number of the next one.
+    pub(super) fn write_addresses(&mut self, plan: &Plan, index: usize, mut next: u16) -> u16 {
+        let of = plan.operands.get(index).into_iter().flatten();
+        for (operand, relative) in of.zip(plan.relatives.get(index).into_iter().flatten()) {
+            if relative.of == next {
+                self.write_address(plan, next, operand);
+                next += 1;
+            }
+        }
+        next
+    }
+
+    fn write_address(&mut self, plan: &Plan, nth: u16, operand: &Operand) {
         let Spilled::Two(position, address) = plan.spilled else { return };
-        let at = word(plan.streamed_bytes(), nth + 1);
+        let at = word(plan.streamed_bytes(), u32::from(nth) + 1);
         let register = match plain_register(operand) {
             Some(base) => base,
             None => {
@@ -75,7 +88,17 @@ impl Builder<'_> {
         let spilled = Spilled::Two(free.next()?, free.next()?);
         let template = self.cache.templates.add(&[Template::lanes(instruction.ip(), &lanes)]);
         let (operands, failed) = (vec![vec![first]], template.is_none());
-        Some(Plan { spilled, operands, template, mask: Some(lanes), failed, ..Plan::default() })
+        let (relatives, addresses) = (vec![vec![Relative { of: 0, offset: 0 }]], 1);
+        Some(Plan {
+            spilled,
+            operands,
+            relatives,
+            addresses,
+            template,
+            mask: Some(lanes),
+            failed,
+            ..Plan::default()
+        })
     }
 
     /// Which lanes are active, behind the address of the first.

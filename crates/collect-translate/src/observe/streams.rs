@@ -5,8 +5,8 @@
 //!                         block of two accesses     block of one                                 ^ position
 //! ```
 //!
-//! A block's code writes the block's *token* and the address of each of its accesses; the token leads to a table with
-//! everything else (`templates`). The position moves on when the block's last instruction is about to run. So when a
+//! A block's code writes the block's *token* and the addresses of its accesses, of those that differ by constants only one; the token leads to
+//! a table with everything else (`templates`). The position moves on when the block's last instruction is about to run. So when a
 //! signal interrupts a block, the accesses made so far can be recorded (`signal::streamed`). A masked move is a block
 //! by itself: its code writes the mask after the first lane's address. Instructions for which all registers are
 //! needed, such as iterations and gathered lanes, are recorded in full by the dispatcher (`explicit`).

@@ -18,10 +18,13 @@ pub struct Batch<'a> {
 
 /// What reads a batch, item by item.
 pub trait BatchReader {
-    /// A block that was executed, once or several times in a row: all its accesses.
+    /// A block that was executed, once or several times in a row. It comes again with the executions that were not gone through; one at
+    /// least must be.
     #[inline]
-    fn block(&mut self, block: &Block<'_>) {
-        block.accesses().for_each(|access| self.access(&access));
+    fn block(&mut self, block: &mut Block<'_>) {
+        let begin = block.clone();
+        block.executions().for_each(drop);
+        begin.accesses().for_each(|access| self.access(&access));
     }
 
     /// Another access. A read-modify-write is one.
@@ -38,19 +41,30 @@ pub trait BatchReader {
 }
 
 /// A block that was executed, once or several times in a row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Block<'a> {
-    number: u32,
+    token: u64,
     templates: &'static [Template],
-    times: usize,
-    /// Of each time its token, and an address for each template.
+    /// The words of its record behind the token.
+    each: usize,
+    /// All that is left of the batch: of each time its token, and these words.
     words: &'a [u64],
 }
 
 impl<'a> Block<'a> {
+    /// Parses the first of `words`: a block of which all accesses are there. `known`: all templates.
+    #[inline]
+    fn whole(words: &'a [u64], known: &'static [Template]) -> Option<Self> {
+        let &token = words.first()?;
+        let templates = known.get(token as usize..)?;
+        let first = templates.first().filter(|first| !first.has_mask() && first.words() < words.len())?;
+        let (templates, each) = (templates.get(..first.left())?, first.words());
+        Some(Self { token, templates, each, words })
+    }
+
     /// Stands for all that the executions of the block have in common, everywhere in the process.
     pub const fn number(&self) -> u32 {
-        self.number
+        self.token as u32
     }
 
     /// How many accesses there are each time.
@@ -58,29 +72,42 @@ impl<'a> Block<'a> {
         self.templates.len()
     }
 
-    /// How many accesses there are, of all times.
-    pub const fn count(&self) -> usize {
-        self.times * self.templates.len()
+    /// More executions than there are.
+    pub const fn most_executions(&self) -> usize {
+        self.words.len()
     }
 
-    /// The addresses of each time, in program order.
+    /// Goes through the executions: the addresses of each that are recorded, from which the others follow.
     #[inline]
-    pub fn executions(&self) -> impl Iterator<Item = &'a [u64]> + use<'a> {
-        // No chunks: to count them beforehand takes a division, longer than all the rest of a short block.
-        let (mut words, each) = (self.words, self.templates.len() + 1);
-        std::iter::from_fn(move || {
-            let (first, behind) = words.split_at_checked(each)?;
-            words = behind;
-            first.get(1..)
-        })
+    pub fn executions<'b>(&'b mut self) -> impl Iterator<Item = &'a [u64]> + use<'a, 'b> {
+        std::iter::from_fn(|| self.next())
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u64]> {
+        let (&token, behind) = self.words.split_first()?;
+        if token != self.token {
+            return None;
+        }
+        let (execution, behind) = behind.split_at_checked(self.each)?;
+        self.words = behind;
+        Some(execution)
     }
 
     /// The accesses of all times, in program order. A read-modify-write is one.
     #[inline]
-    pub fn accesses(&self) -> impl Iterator<Item = Access> + use<'a> {
+    pub fn accesses(self) -> impl Iterator<Item = Access> + use<'a> {
         let templates = self.templates;
-        let at = |(template, &address): (&Template, &u64)| template.at(address);
-        self.executions().flat_map(move |addresses| templates.iter().zip(addresses).map(at))
+        let mut block = self;
+        std::iter::from_fn(move || block.next())
+            .flat_map(move |words| templates.iter().filter_map(move |template| template.among(words)))
+    }
+
+    /// The accesses of the first time, each with the number of the recorded address that it follows from. The first one that does is at
+    /// that address.
+    pub fn first(mut self) -> impl Iterator<Item = (Access, usize)> + use<'a> {
+        let (templates, words) = (self.templates, self.next().unwrap_or_default());
+        templates.iter().filter_map(move |template| Some((template.among(words)?, template.of())))
     }
 }
 
@@ -123,9 +150,9 @@ impl<'a> Batch<'a> {
         let known = templates::all();
         let mut words = self.words;
         while let Some((&token, rest)) = words.split_first() {
-            if let Some((block, behind)) = whole(words, known) {
-                reader.block(&block);
-                words = behind;
+            if let Some(mut block) = Block::whole(words, known) {
+                reader.block(&mut block);
+                words = block.words;
                 continue;
             }
             match other(Token(token), rest, reader) {
@@ -150,7 +177,9 @@ impl<F: FnMut(&Access)> BatchReader for Accesses<F> {
 struct TimedLoads<F>(F);
 
 impl<F: FnMut(&Timed)> BatchReader for TimedLoads<F> {
-    fn block(&mut self, _: &Block<'_>) {}
+    fn block(&mut self, block: &mut Block<'_>) {
+        block.executions().for_each(drop);
+    }
 
     fn access(&mut self, _: &Access) {}
 
@@ -186,36 +215,23 @@ fn timed<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Timed)) -> Op
     Some(behind)
 }
 
-/// Parses a block of which all accesses are there, as often as it was executed in a row; also the words after it. `known`: all templates.
-#[inline]
-fn whole<'a>(words: &'a [u64], known: &'static [Template]) -> Option<(Block<'a>, &'a [u64])> {
-    let &token = words.first()?;
-    let templates = known.get(token as usize..)?;
-    let first = templates.first().filter(|first| !first.has_mask())?;
-    let each = first.left() + 1;
-    let (mut end, mut times) = (each, 1);
-    while end + each <= words.len() && words.get(end) == Some(&token) {
-        end += each;
-        times += 1;
-    }
-    let (words, behind) = words.split_at_checked(end)?;
-    Some((Block { number: token as u32, templates: templates.get(..each - 1)?, times, words }, behind))
-}
-
 /// Parses lanes, or a block that was cut off; returns the words after it. `None` where there is none.
 fn part<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Access)) -> Option<&'a [u64]> {
-    let known = templates::from(token.template());
-    let first = known.first()?;
+    let block = templates::block(token.template());
+    let first = block.first()?;
     if first.has_mask() {
         let (&[address, mask], behind) = rest.split_first_chunk()?;
         first.each_lane(address, mask, each);
         return Some(behind);
     }
-    let most = if token.accesses() == 0 { first.left() } else { first.left().min(token.accesses() as usize) };
-    for (template, &address) in known.iter().zip(rest).take(most) {
-        each(&template.at(address));
+    let done = match token.accesses() {
+        0 => block,
+        accesses => block.get(..accesses as usize)?,
+    };
+    for template in done {
+        each(&template.among(rest)?);
     }
-    Some(rest.get(most..).unwrap_or_default())
+    Some(rest.get(templates::words(done)..).unwrap_or_default())
 }
 
 /// Parses the accesses of an explicit record; returns the words after it.
@@ -247,6 +263,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        analyse::relative::Relative,
         probes::templates::{Template, Templates},
         threads::explicit::Explicit,
     };
@@ -262,8 +279,9 @@ mod tests {
     struct Seen(Vec<[u64; 3]>);
 
     impl BatchReader for Seen {
-        fn block(&mut self, block: &Block<'_>) {
-            self.0.extend(block.accesses().map(|access| [access.addr.0, 0, 0]));
+        fn block(&mut self, block: &mut Block<'_>) {
+            self.0.extend(block.clone().accesses().map(|access| [access.addr.0, 0, 0]));
+            block.executions().for_each(drop);
         }
 
         fn access(&mut self, access: &Access) {
@@ -361,26 +379,35 @@ mod tests {
         assert_eq!(all(&words), expected);
     }
 
-    /// A block of two accesses, all of it and cut behind the first; then three times a copy from the end downwards.
+    /// A block of three accesses, of which the last one follows from the first: all of it, cut behind the first and behind the second; then
+    /// three times a copy from the end downwards.
     #[test]
     fn records_of_all_kinds_are_read() {
         use AccessKind::{Load, Store};
         let _turn = templates::tests::turn();
         let mut templates = Templates::default();
-        let first = templates.add(&[Template::new(10, 8, Load), Template::new(14, 4, Store)]).unwrap();
+        let relative =
+            |ip, width, kind, of, offset| Template::new(ip, width, kind).relative(Relative { of, offset });
+        let block =
+            [relative(10, 8, Load, 0, 0), relative(14, 4, Store, 1, 0), relative(18, 2, Load, 0, -16)];
+        let first = templates.add(&block).unwrap();
         let next = templates.add(&[Template::new(20, 1, Load)]).unwrap();
-        assert_eq!(next, first + 2);
+        assert_eq!(next, first + 3);
         let access = |addr, width, kind| Access { ip: Ip(30), addr: Addr(addr), width, kind };
         let copy = [access(0x500, 2, Load), access(0x600, 2, Store)];
         let mut words =
             vec![u64::from(first), 0x100, 0x200, Token::cut(first, 1).0, 0x300, u64::from(next), 0x400];
+        words.extend([Token::cut(first, 2).0, 0x310, 0x320]);
         Explicit { ip: 30, times: 3, stride: -2, accesses: &copy }.words(|word| words.push(word));
         words.extend([u64::from(next), 0x700]);
         let expected = [
             (10, 0x100, 8, Load),
             (14, 0x200, 4, Store),
+            (18, 0xf0, 2, Load),
             (10, 0x300, 8, Load),
             (20, 0x400, 1, Load),
+            (10, 0x310, 8, Load),
+            (14, 0x320, 4, Store),
             (30, 0x500, 2, Load),
             (30, 0x600, 2, Store),
             (30, 0x4fe, 2, Load),

@@ -10,6 +10,7 @@ use carom_base_insn::Lanes;
 use rustc_hash::FxHashMap;
 
 use crate::{
+    analyse::relative::Relative,
     lane::records::Token,
     memory::{MemoryError, Reservation},
 };
@@ -26,14 +27,24 @@ pub struct Template {
     lanes: u8,
     /// How many templates its block has from this one on; 0 in one that is not stored yet.
     left: u16,
+    /// Its address is the one in this word behind the block's token, and so much more.
+    word: u16,
+    /// The number of words behind the block's token; 0 in one that is not stored yet.
+    words: u16,
+    offset: i32,
 }
 
 impl Template {
     const PACKED: u8 = 1 << 7;
 
-    /// An access of the instruction at `ip`.
+    /// The only access of its block, of the instruction at `ip`.
     pub const fn new(ip: u64, width: u32, kind: AccessKind) -> Self {
-        Self { ip, width, kind: kind as u8, lanes: 0, left: 0 }
+        Self { ip, width, kind: kind as u8, lanes: 0, left: 0, word: 0, words: 0, offset: 0 }
+    }
+
+    /// Among others in its block.
+    pub const fn relative(self, Relative { of, offset }: Relative) -> Self {
+        Self { word: of, offset, ..self }
     }
 
     /// The accesses of an instruction with one for each active lane: after the first one's address, a word has a bit
@@ -41,7 +52,7 @@ impl Template {
     pub fn lanes(ip: u64, lanes: &Lanes) -> Self {
         let packed = if lanes.is_packed() { Self::PACKED } else { 0 };
         let count = lanes.count as u8 & !Self::PACKED;
-        Self { ip, width: lanes.lane_bytes, kind: lanes.kind as u8, lanes: packed | count, left: 0 }
+        Self { lanes: packed | count, ..Self::new(ip, lanes.lane_bytes, lanes.kind) }
     }
 
     /// The number of lanes; 0 for a single access.
@@ -65,14 +76,33 @@ impl Template {
         }
     }
 
-    /// The number of its words behind the block's token.
-    const fn words(self) -> u32 {
-        1 + self.has_mask() as u32
+    /// The number of words up to its last one, behind the block's token.
+    const fn end(self) -> u16 {
+        self.word + 1 + self.has_mask() as u16
     }
 
-    /// The access, at this address.
+    /// The number of all words behind its block's token.
+    #[inline]
+    pub const fn words(self) -> usize {
+        self.words as usize
+    }
+
+    /// The number of the word behind the token that its address follows from.
+    #[inline]
+    pub const fn of(self) -> usize {
+        self.word as usize
+    }
+
+    /// The access, by the words behind the block's token. `None` where they are too few.
+    #[inline]
+    pub fn among(self, words: &[u64]) -> Option<Access> {
+        words.get(usize::from(self.word)).map(|&word| self.at(word))
+    }
+
+    /// The access, by the address that it is told from.
     #[inline]
     pub const fn at(self, address: u64) -> Access {
+        let address = address.wrapping_add_signed(self.offset as i64);
         let kind = match self.kind {
             0 => AccessKind::Load,
             1 => AccessKind::Store,
@@ -88,7 +118,7 @@ impl Template {
     }
 }
 
-/// The largest number of templates: 64 MiB. A program of the size of a compiler has some hundred thousand.
+/// The largest number of templates: 96 MiB. A program of the size of a compiler has some hundred thousand.
 const MOST: u32 = 4 << 20;
 
 const TEMPLATE_BYTES: u64 = size_of::<Template>() as u64;
@@ -138,10 +168,11 @@ impl Templates {
         while self.opened < end {
             self.grow().ok()?;
         }
+        let words = block.iter().map(|template| template.end()).max()?;
         for (nth, template) in (0..length).zip(block) {
             let place = place(first + u32::from(nth))?;
             // SAFETY: open, and nobody's yet.
-            unsafe { place.write(Template { left: length - nth, ..*template }) };
+            unsafe { place.write(Template { left: length - nth, words, ..*template }) };
         }
         LENGTH.store(end, Release);
         self.known.insert(begin, first);
@@ -166,7 +197,8 @@ impl Templates {
 /// Whether these are the templates from `first` on.
 fn is_same(first: u32, block: &[Template]) -> bool {
     let kept = from(first);
-    let same = |(kept, template): (&Template, &Template)| Template { left: 0, ..*kept } == *template;
+    let same =
+        |(kept, template): (&Template, &Template)| Template { left: 0, words: 0, ..*kept } == *template;
     kept.first().is_some_and(|kept| kept.left() == block.len()) && kept.iter().zip(block).all(same)
 }
 
@@ -185,14 +217,40 @@ pub fn all() -> &'static [Template] {
     unsafe { std::slice::from_raw_parts(first, length as usize) }
 }
 
-/// The number of words for the accesses of the block with this first template: for all of them, and for those in
-/// front of the instruction at `pc`.
-pub fn count(first: u32, pc: u64) -> [u32; 2] {
+/// What lies in front of an instruction of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Before {
+    pub accesses: u32,
+    /// Words behind the token that they are told by.
+    pub words: usize,
+    /// These are all words of the block.
+    pub all_words: usize,
+    /// These are all accesses of the block.
+    pub is_all: bool,
+}
+
+/// What lies in front of the instruction at `pc` in the block with this first template.
+pub fn before(first: u32, pc: u64) -> Before {
+    let block = block(first);
+    let before = block.partition_point(|template| template.ip < pc);
+    Before {
+        accesses: before as u32,
+        words: words(block.get(..before).unwrap_or_default()),
+        all_words: words(block),
+        is_all: before == block.len(),
+    }
+}
+
+/// The templates of the block with this first one.
+#[inline]
+pub fn block(first: u32) -> &'static [Template] {
     let known = from(first);
-    let block = known.iter().take(known.first().map_or(0, |first| first.left()));
-    block.fold([0; 2], |[all, before], template| {
-        [all + template.words(), before + if template.ip < pc { template.words() } else { 0 }]
-    })
+    known.first().and_then(|first| known.get(..first.left())).unwrap_or_default()
+}
+
+/// The number of words behind the token by which these first templates of a block are told.
+pub fn words(templates: &[Template]) -> usize {
+    templates.iter().map(|template| usize::from(template.end())).max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -215,10 +273,10 @@ pub mod tests {
         let [load, store] = [AccessKind::Load, AccessKind::Store].map(|kind| Template::new(0x77, 8, kind));
         let both = templates.add(&[load, store]).unwrap();
         assert_eq!(templates.add(&[load, store]), Some(both));
-        assert_eq!(count(both, 0x77), [2, 0]);
+        assert_eq!(before(both, 0x77), Before { accesses: 0, words: 0, all_words: 1, is_all: false },);
         let one = templates.add(&[load]).unwrap();
         assert_ne!(one, both);
-        assert_eq!((count(one, 0x78), templates.add(&[load])), ([1, 1], Some(one)));
+        assert_eq!((before(one, 0x78).accesses, templates.add(&[load])), (1, Some(one)));
         assert_ne!(templates.add(&[load, store]), Some(one));
         assert_eq!(templates.add(&[]), None);
     }

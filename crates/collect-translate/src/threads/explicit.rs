@@ -89,17 +89,17 @@ impl Thread {
     /// The block with these templates is left in front of the instruction at `pc`. `written`: the block is in the
     /// buffer with all its accesses, otherwise with none.
     pub fn stream_until(&mut self, template: u32, pc: u64, written: bool) {
-        let [all, done] = templates::count(template, pc);
-        if all == done && written {
+        let done = templates::before(template, pc);
+        if done.is_all && written {
             return;
         }
         let length = self.streamed().len();
-        let start = if written { length.saturating_sub(all as usize + 1) } else { length };
+        let start = if written { length.saturating_sub(done.all_words + 1) } else { length };
         // The addresses follow the token, as the code has written them.
-        if let Some(token) = self.buffer_mut().get_mut(start).filter(|_| done > 0) {
-            *token = Token::cut(template, done).0;
+        if let Some(token) = self.buffer_mut().get_mut(start).filter(|_| done.accesses > 0) {
+            *token = Token::cut(template, done.accesses).0;
         }
-        self.set_streamed(if done == 0 { start } else { start + 1 + done as usize });
+        self.set_streamed(if done.accesses == 0 { start } else { start + 1 + done.words });
         self.explicit = 0;
     }
 }

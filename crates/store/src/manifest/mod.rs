@@ -39,7 +39,7 @@ pub use trace::{TraceInfo, TraceMode};
 pub use usage::{PmuCount, UsageInfo};
 
 /// The version of the manifest and of what its files mean. Readers refuse higher ones.
-pub const SCHEMA: u32 = 5;
+pub const SCHEMA: u32 = 6;
 
 /// Everything about a recording that is not a row. The default has this carom's versions and is empty
 /// otherwise.

@@ -49,26 +49,34 @@ impl Taken {
         self.count
     }
 
-    /// Whether so many more are not too many.
-    pub fn has_room(&self, more: usize) -> bool {
-        self.count + more <= MOST_ACCESSES
+    /// How many more are not too many.
+    pub fn room(&self) -> usize {
+        MOST_ACCESSES - self.count
     }
 
-    /// Takes the accesses of a block.
+    /// Takes the accesses of a block: as many executions as there is room for, which must be one.
     #[inline]
-    pub fn block(&mut self, block: &Block<'_>) {
-        if self.analyse {
-            self.accesses.extend(block.accesses());
-        }
-        if let Some(encoder) = &mut self.encoder {
-            if block.sites() <= MOST_SITES {
-                let first = block.accesses().map(streamed);
-                encoder.accesses().block(block.number(), block.executions(), first.take(block.sites()));
-            } else {
-                block.accesses().for_each(|access| encoder.accesses().push(&streamed(access)));
+    pub fn block(&mut self, block: &mut Block<'_>) {
+        let (begin, sites, room) = (block.clone(), block.sites(), self.room());
+        // A division would take longer than everything else.
+        let is_near = block.most_executions() * sites > room;
+        let most = if is_near { room / sites } else { usize::MAX };
+        let times = match &mut self.encoder {
+            Some(encoder) if sites <= MOST_SITES => {
+                let first = || begin.clone().first().map(|(access, of)| (streamed(access), of));
+                encoder.accesses().block(block.number(), block.executions().take(most), first)
             }
+            _ => block.executions().take(most).count(),
+        };
+        let count = times * sites;
+        if self.analyse {
+            self.accesses.extend(begin.clone().accesses().take(count));
         }
-        self.more(block.count(), |nth| block.accesses().nth(nth));
+        if let Some(encoder) = self.encoder.as_mut().filter(|_| sites > MOST_SITES) {
+            let all = begin.clone().accesses().take(count);
+            all.for_each(|access| encoder.accesses().push(&streamed(access)));
+        }
+        self.more(count, |nth| begin.clone().accesses().nth(nth));
     }
 
     /// Takes one access.

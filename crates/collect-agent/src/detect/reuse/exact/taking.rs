@@ -61,11 +61,13 @@ struct Taking<'a> {
 
 impl BatchReader for Taking<'_> {
     #[inline]
-    fn block(&mut self, block: &Block<'_>) {
+    fn block(&mut self, block: &mut Block<'_>) {
         if self.sieve.is_some() {
-            return block.accesses().for_each(|access| self.access(&access));
+            let all = block.clone().accesses();
+            all.for_each(|access| self.access(&access));
+            return block.executions().for_each(drop);
         }
-        self.make_room(block.count());
+        self.make_room(block.sites());
         self.taken.block(block);
     }
 
@@ -107,7 +109,7 @@ impl Taking<'_> {
     /// Hands accesses over where so many more would be too many at once: a single repeated instruction may make a billion.
     #[inline]
     fn make_room(&mut self, more: usize) {
-        if !self.taken.has_room(more) {
+        if more > self.taken.room() {
             // The rest is made up to the next stamp.
             let at = self.taken.stamps.last().map_or(Nanos(0), |stamp| stamp.at);
             let handed = Handed { at, pauses: false, is_own: self.is_own };
