@@ -24,10 +24,9 @@ pub fn seconds_since(manifest: &Manifest) -> f64 {
     clock::now().0.saturating_sub(manifest.started.0) as f64 / 1e9
 }
 
-/// The manifest of a recording that begins now.
+/// The manifest of a recording that begins now, without the machine.
 pub fn begin(request: &Request, program: String) -> Manifest {
     let settings = &request.settings;
-    let machine = Machine::here();
     Manifest {
         command: request.command.clone(),
         questions: request.questions.clone(),
@@ -36,7 +35,6 @@ pub fn begin(request: &Request, program: String) -> Manifest {
         started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64()),
         started: clock::now(),
         rank: rank(),
-        machine: machine_info(&machine),
         engine: EngineInfo {
             trace: trace::info(settings, &request.targets),
             ..engine_info(settings, request.reason.clone())
@@ -98,10 +96,7 @@ fn engine_info(settings: &Settings, reason: String) -> EngineInfo {
 
 /// This machine, as manifests have it.
 pub fn machine_here() -> MachineInfo {
-    machine_info(&Machine::here())
-}
-
-fn machine_info(machine: &Machine) -> MachineInfo {
+    let machine = Machine::here();
     MachineInfo {
         kernel: machine.kernel.release.clone(),
         cpu_model: machine.cpu.name.clone(),

@@ -20,7 +20,7 @@ use crate::{
     error::CollectError,
     generated::Generated,
     launch::{self, Streams},
-    manifest::{begin, finish, seconds_since},
+    manifest::{begin, finish, machine_here, seconds_since},
     outside::Outside,
     readings::MemoryReadings,
     room::Room,
@@ -141,6 +141,9 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
             return Err(CollectError::NotExecutable { program, source });
         }
     };
+    // Not before the program starts: it takes tens of milliseconds where there are a hundred processors.
+    manifest.machine = machine_here();
+    writer.checkpoint(&manifest);
     let mut drain = Drain::new(session.dir(), request.accesses.clone());
     let settings = &request.settings;
     let many = settings.reuse.is_some() || settings.engine == Engine::Translate && settings.share.is_some();

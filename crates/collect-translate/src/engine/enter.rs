@@ -27,6 +27,8 @@ pub fn enter(engine: &mut Engine, thread: &mut Thread, pc: u64) {
 /// Handles code that is not in the cache and cannot be: the agent's own, code made at run time, or any code when the
 /// arenas are full.
 pub fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, called: bool) {
+    // It may leave to native code.
+    thread.save_vectors();
     let cache = &mut engine.cache;
     if cache.mode() == Mode::Off {
         thread.clock.pause();

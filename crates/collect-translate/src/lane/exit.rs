@@ -29,6 +29,32 @@ pub enum Reason {
     Full,
 }
 
+impl Reason {
+    /// How many there are.
+    pub const COUNT: usize = Self::Full as usize + 1;
+
+    /// Whether signals are only deferred on the way to the dispatcher, which saves two system calls: where it does nothing that changes
+    /// the mask or that takes long. It blocks them later if it has to ([`block_signals`]).
+    ///
+    /// [`block_signals`]: crate::threads::thread::Thread::block_signals
+    pub const fn defers(self) -> bool {
+        // There is one for each reason.
+        Self::BLOCKS[self as usize] == 0
+    }
+
+    /// By reason: whether they are blocked, 1 or 0.
+    pub const BLOCKS: [u64; Self::COUNT] = {
+        let mut blocks = [1; Self::COUNT];
+        let deferring = [Self::Link, Self::Sample, Self::Hook, Self::Return, Self::Call, Self::Jump];
+        let mut index = 0;
+        while index < deferring.len() {
+            blocks[deferring[index] as usize] = 0;
+            index += 1;
+        }
+        blocks
+    };
+}
+
 /// One exit. Lies in the cold half in front of its code, or in `passages`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -89,6 +89,12 @@ impl Reservation {
             .map_err(|errno| explain(self.what, "mprotect", bytes, errno))
     }
 
+    /// Huge pages are welcome, where the kernel has them: all of it is used.
+    pub fn ask_for_huge_pages(&self) {
+        // SAFETY: ours; the advice changes no contents. Kernels without huge pages say EINVAL.
+        let _ignored = unsafe { sys::madvise(self.start, self.bytes, libc::MADV_HUGEPAGE) };
+    }
+
     /// Unmaps the pages of a shared mapping; their contents stay, and come back on use.
     pub fn unmap_pages(&self) {
         // Where that fails, the pages stay.

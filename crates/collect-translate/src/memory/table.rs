@@ -38,6 +38,10 @@ const WHAT: &str = "look-up tables";
 
 const ALL_BYTES: u64 = TABLE_BYTES * TableKind::ALL.len() as u64;
 
+/// A huge page, in which all of them lie where the kernel has one: it is there sooner than hundreds of small ones, and needs one entry
+/// of the translation look-aside buffer.
+const PAGE_BYTES: u64 = 2 << 20;
+
 /// Within reach of the code of a jump ([`crate::encode::Emitter::jump_through`]), where programs do not need the
 /// room.
 const WITHIN: Range<u64> = REACH..(34 << 30) - TABLE_BYTES;
@@ -63,13 +67,14 @@ impl Tables {
     pub fn new(miss: [u64; TableKind::ALL.len()]) -> Result<Self, MemoryError> {
         let reserve = |within| {
             let prefer = Prefer::High;
-            Reservation::find(&Wish { what: WHAT, bytes: ALL_BYTES, align: TABLE_BYTES, within, prefer })
+            Reservation::find(&Wish { what: WHAT, bytes: PAGE_BYTES, align: PAGE_BYTES, within, prefer })
         };
         let memory = match reserve(WITHIN) {
             Err(MemoryError::NoHole { .. }) => reserve(ELSE_WITHIN)?,
             found => found?,
         };
-        memory.open(0..ALL_BYTES)?;
+        memory.ask_for_huge_pages();
+        memory.open(0..PAGE_BYTES)?;
         // All of them are written now: one call is cheaper than a fault for each page.
         memory.populate(0..ALL_BYTES)?;
         let tables = Self { memory, miss };
@@ -156,9 +161,9 @@ mod tests {
         let address = tables.address(TableKind::Jump) + 8 * 0xffff;
         // SAFETY: the last entry of the last table.
         assert_eq!(unsafe { *(address as *const u64) }, 0xabc0);
-        assert_eq!(address + ENTRY_BYTES, tables.memory.range().end);
+        assert_eq!(address + ENTRY_BYTES, tables.memory.range().start + ALL_BYTES);
         let Range { start, end } = tables.memory.range();
-        assert!(start % TABLE_BYTES == 0 && WITHIN.start <= start && end <= WITHIN.end);
+        assert!(start % PAGE_BYTES == 0 && WITHIN.start <= start && end <= WITHIN.end);
     }
 
     #[test]

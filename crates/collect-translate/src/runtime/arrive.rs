@@ -18,6 +18,9 @@ static CONTROL_OF_OURS: u32 = 0x1f80;
 /// The signal set with everything in it.
 static EVERY_SIGNAL: u64 = u64::MAX;
 
+/// Of which exits signals are blocked.
+static BLOCKS: [u64; Reason::COUNT] = Reason::BLOCKS;
+
 /// Exits arrive here by [`Slots::dispatch`], with RAX's value in scratch word A and the address of the `Exit` in RAX.
 #[unsafe(naked)]
 #[unsafe(link_section = "carom_passages")]
@@ -42,12 +45,11 @@ pub unsafe extern "C" fn dispatch() {
         "mov gs:[{rax} + 112], r14",
         "mov gs:[{rax} + 120], r15",
         "mov qword ptr gs:[{inside}], 1",
-        // Of samples, that signals are deferred is enough, which takes no system call. The flags are still the program's.
+        // Of most exits, that signals are deferred is enough, which takes no system call. The flags are still the program's.
         "mov rcx, gs:[{exit}]",
         "mov rcx, [rcx + {reason}]",
-        "lea rcx, [rcx - {sample}]",
-        "jrcxz 2f",
-        "lea rcx, [rcx - {hook_behind_sample}]",
+        "lea rdx, [rip + {blocks}]",
+        "mov rcx, [rdx + 8 * rcx]",
         "jrcxz 2f",
         "mov edi, 2", // SIG_SETMASK
         "lea rsi, [rip + {every}]",
@@ -84,8 +86,7 @@ pub unsafe extern "C" fn dispatch() {
         "jmp {proceed}",
         exit = const offset_of!(Slots, exit),
         reason = const offset_of!(Exit, reason),
-        sample = const Reason::Sample as u64,
-        hook_behind_sample = const Reason::Hook as u64 - Reason::Sample as u64,
+        blocks = sym BLOCKS,
         blocked = const offset_of!(Slots, blocked),
         defers = const offset_of!(Slots, defers),
         inside = const offset_of!(Slots, inside),

@@ -1,7 +1,7 @@
-//! Signals that arrive while a sample is taken.
+//! Signals that arrive while a sample is taken, or a block is translated and linked.
 //!
 //! To block all signals and to unblock them takes two system calls, longer than the rest of a sample. So they are not
-//! blocked: while [`Slots::defers`] is set, a handler only keeps its frame, and blocks all signals when it returns to
+//! blocked for those ([`Reason::defers`](crate::lane::exit::Reason::defers)): while [`Slots::defers`] is set, a handler only keeps its frame, and blocks all signals when it returns to
 //! the dispatcher. On its way out the dispatcher finds the frame, gives it the state that the program has then, and
 //! calls the handler again, as the kernel would have if the signal had arrived at that moment.
 //!
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn deliver() {
 /// The state of x87 registers (Intel SDM volume 1, 13.1).
 const X87: u32 = 1;
 
-/// Gives the kept frame the state in which the program continues. The registers that samples do not save have had their
+/// Gives the kept frame the state in which the program continues. The registers that are not saved have had their
 /// values when the signal arrived, because signals are blocked before they are saved and used.
 extern "C" fn complete(slots: *mut Slots) {
     // SAFETY: the calling thread's.

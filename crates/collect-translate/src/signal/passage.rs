@@ -122,7 +122,7 @@ impl Machine<'_> {
             OpKind::Memory if instruction.segment_prefix() == Register::GS => *self.slot(instruction)?,
             OpKind::Memory => {
                 let place = self.address(instruction)?;
-                // SAFETY: only exits are read in this way, which are made together with the code that names them.
+                // SAFETY: only exits are read in this way, which are made together with the code that names them, and the table of which block signals.
                 unsafe { std::ptr::with_exposed_provenance::<u64>(place as usize).read_unaligned() }
             }
             OpKind::Register => *self.register(instruction.op1_register())?,

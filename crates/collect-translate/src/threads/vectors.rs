@@ -2,10 +2,10 @@
 //!
 //! Compiled code of the engine and the embedder uses XMM0 to XMM15, which are saved on the way to the dispatcher. The
 //! other vector registers, and the upper parts of these, are the program's until something may use them: they are saved
-//! before that, and only then. Samples are taken without, because saving and restoring all takes 100 ns (an EPYC).
+//! before that, and only then. Samples are taken and blocks are linked without, because saving and restoring all takes 100 ns (an EPYC).
 //!
 //! What may use them is code of other libraries, first of all the memory functions of the C library, which compiled code
-//! calls everywhere. So samples do without only where [`functions`] stands for those. Debug builds check afterwards that
+//! calls everywhere. So exits do without only where [`functions`] stands for those. Debug builds check afterwards that
 //! the registers are what they were.
 
 use std::arch::x86_64::_xsave64;
@@ -25,8 +25,7 @@ impl Thread {
     /// The thread has left the cache for this reason, and nothing but the way to the dispatcher has run: saves the
     /// vector registers that may be used until it is back.
     pub fn save_vectors_for(&mut self, reason: Reason) {
-        let needs_few = matches!(reason, Reason::Sample | Reason::Hook);
-        if !(needs_few && functions::are_ours()) {
+        if !(reason.defers() && functions::are_ours()) {
             self.save_vectors();
         }
     }

@@ -362,18 +362,10 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     }
 }
 
-/// A step in the cache. There must be none in the dispatcher, which begins with a system call: `mov eax, 14;
-/// syscall`.
+/// A step in the cache. There must be none in the dispatcher, which begins where signals are blocked or deferred.
 fn trace(context: &mut libc::ucontext_t) {
-    const BLOCKING: [u8; 5] = [0xb8, 14, 0, 0, 0];
-    const SYSCALL: [u8; 2] = [0x0f, 0x05];
     let rip = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
-    let code = ptr::with_exposed_provenance::<u8>(rip as usize);
-    // SAFETY: the code that the thread is about to run.
-    let next = unsafe { code.cast::<[u8; 2]>().read_unaligned() };
-    // SAFETY: code is never the first of its page but in sequences, in front of which there is memory, too.
-    let before = unsafe { code.wrapping_sub(BLOCKING.len()).cast::<[u8; 5]>().read_unaligned() };
-    if next == SYSCALL && before == BLOCKING {
+    if begins_dispatcher(rip) {
         context.uc_mcontext.gregs[libc::REG_EFL as usize] &= !(TRAP_FLAG as i64);
         return;
     }
@@ -385,4 +377,21 @@ fn trace(context: &mut libc::ucontext_t) {
     {
         visit(rip, &gpr);
     }
+}
+
+/// Whether the thread is about to run `mov eax, 14; syscall`, of which the first has been run, or the second of
+/// `mov qword ptr gs:[A], 0; mov qword ptr gs:[B], 1`.
+fn begins_dispatcher(rip: u64) -> bool {
+    const BLOCKING: [u8; 5] = [0xb8, 14, 0, 0, 0];
+    const SYSCALL: [u8; 2] = [0x0f, 0x05];
+    const SETTING: [u8; 5] = [0x65, 0x48, 0xc7, 0x04, 0x25];
+    const SETTING_BYTES: usize = 13;
+    let code = ptr::with_exposed_provenance::<u8>(rip as usize);
+    // SAFETY: the code that the thread is about to run, and what is in front of it: code is never the first of its page but in
+    // sequences, in front of which there is memory, too; and never the last.
+    let around =
+        unsafe { code.wrapping_sub(SETTING_BYTES).cast::<[u8; 2 * SETTING_BYTES]>().read_unaligned() };
+    let (before, next) = around.split_at(SETTING_BYTES);
+    let sets = |code: &[u8], value: u8| code.starts_with(&SETTING) && code.ends_with(&[value, 0, 0, 0]);
+    next.starts_with(&SYSCALL) && before.ends_with(&BLOCKING) || sets(before, 0) && sets(next, 1)
 }

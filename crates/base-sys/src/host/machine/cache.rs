@@ -43,17 +43,20 @@ pub struct Cache {
 
 /// The caches of these processors, each once, by level and first processor; empty where sysfs has none.
 pub fn caches(root: &Root, cpus: &[CpuInfo]) -> Vec<Cache> {
-    let mut found: Vec<Cache> = Vec::new();
+    // Each by its name. What a processor shares has the same name at the others, where it need not be read again.
+    let mut found: Vec<(String, Cache)> = Vec::new();
     for cpu in cpus {
         let folder = format!("sys/devices/system/cpu/cpu{}/cache", cpu.cpu.0);
-        for name in root.names(&folder).iter().filter(|name| name.starts_with("index")) {
-            if let Some(cache) = read(root, &format!("{folder}/{name}"), cpu.cpu.0)
-                && !found.contains(&cache)
+        for name in root.names(&folder).into_iter().filter(|name| name.starts_with("index")) {
+            let is_it = |(other, cache): &(String, Cache)| *other == name && cache.cpus.contains(&cpu.cpu.0);
+            if !found.iter().any(is_it)
+                && let Some(cache) = read(root, &format!("{folder}/{name}"), cpu.cpu.0)
             {
-                found.push(cache);
+                found.push((name, cache));
             }
         }
     }
+    let mut found: Vec<Cache> = found.into_iter().map(|(_, cache)| cache).collect();
     found.sort_by_key(|cache| (cache.level, cache.kind, cache.cpus.first().copied()));
     found
 }

@@ -43,7 +43,7 @@ impl Facts {
 
     /// Examines just enough for [`choose_burst_delivery`].
     pub fn to_choose() -> Self {
-        Self { machine: Machine::here(), tried: Tried::until_one_works() }
+        Self { machine: Machine::without_caches(), tried: Tried::until_one_works() }
     }
 }
 
