@@ -4,6 +4,8 @@
 //! delivery itself, which opening an event does not, and tells kernels that hold a trap back from those that kill.
 //! Between fork and exit the child makes system calls only: the parent may have other threads.
 
+use std::hint;
+
 use super::cache;
 use crate::{
     SysError,
@@ -77,10 +79,13 @@ pub enum Outcome {
 
 /// Exit code of a child whose trial stayed [`Outcome::Silent`]; error numbers are smaller.
 const SILENT: i32 = 255;
-/// Between two interrupts: short, so that a trial is over in one tick of a POSIX timer.
-const PERIOD_NS: u64 = 1_000_000;
+/// Between two interrupts: short, so that a trial is over soon, with a POSIX timer in one tick.
+const PERIOD_NS: u64 = 100_000;
 /// CPU time after which a timer counts as silent: ten ticks at the lowest common CONFIG_HZ, 100.
 const PATIENCE_NS: u64 = 100_000_000;
+
+/// Pauses between two looks for a signal, some 20 us.
+const PAUSES: u32 = 1000;
 
 /// Carries out a trial in a child.
 ///
@@ -152,13 +157,20 @@ fn timer(kind: DeliveryKind) -> Result<bool, SysError> {
         Some(delivery) => Event::task_clock(0, PERIOD_NS, delivery).map(drop)?,
         None => CpuTimer::start(PERIOD_NS, 0).map(drop)?,
     }
+    Ok(trap_comes())
+}
+
+/// Whether the trap arrives, which is blocked, before patience is over.
+fn trap_comes() -> bool {
     let start = thread_cpu();
     while thread_cpu().wrapping_sub(start) < PATIENCE_NS {
         if trap_pending() {
-            return Ok(true);
+            return true;
         }
+        // The looks are system calls, in which timers of user time do not count.
+        (0..PAUSES).for_each(|_| hint::spin_loop());
     }
-    Ok(false)
+    false
 }
 
 fn watchpoint(kind: DeliveryKind) -> Result<bool, SysError> {
@@ -167,13 +179,7 @@ fn watchpoint(kind: DeliveryKind) -> Result<bool, SysError> {
     let _event = Event::watchpoint(place.watch(0), delivery)?;
     place.touch();
     // F_SETSIG comes by an interrupt of its own, a moment later.
-    let start = thread_cpu();
-    while thread_cpu().wrapping_sub(start) < PATIENCE_NS {
-        if trap_pending() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    Ok(trap_comes())
 }
 
 /// The perf delivery of a kind, to the calling thread.
