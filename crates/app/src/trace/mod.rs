@@ -177,10 +177,16 @@ fn told(args: &TraceArgs, dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Problems of a profile that are printed: more of them mostly have the same cause.
+const MOST_PRINTED: usize = 20;
+
 fn check(dir: &Path) -> Result<End, Failure> {
     let violations = carom_store::check(dir).map_err(Failure::new)?;
-    for violation in &violations {
+    for violation in violations.iter().take(MOST_PRINTED) {
         output::print(&format!("{violation}\n"))?;
+    }
+    if let Some(more) = violations.len().checked_sub(MOST_PRINTED).filter(|more| *more > 0) {
+        output::print(&format!("and {more} more\n"))?;
     }
     if let Some(more) = violations.len().checked_sub(1) {
         let problems = if more == 0 { "1 problem".into() } else { format!("{} problems", more + 1) };

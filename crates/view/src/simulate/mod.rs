@@ -40,7 +40,8 @@ pub fn report(run: &RunInfo, findings: &SimulateFindings) -> Report {
 /// What limits what the simulation can say.
 fn warnings(findings: &SimulateFindings, simulation: &Simulation) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    if let Some(damage) = &findings.damage {
+    // Where nothing could be read, the verdict says so.
+    if let Some(damage) = findings.damage.as_ref().filter(|_| simulation.total.accesses > 0) {
         let text = format!("Some accesses could not be read, and are missing in the simulation: {damage}.");
         warnings.push(Warning { code: "damaged-accesses".into(), text });
     }

@@ -174,6 +174,11 @@ fn where_there_is_nothing_to_tell_the_verdict_says_so() {
     assert_eq!(verdict(&served), "The caches serve the program well: 0.2% of its 12,000 accesses miss L1.");
     let none = SimulateFindings { total: Counts::default(), ..findings() };
     assert!(verdict(&none).starts_with("This profile keeps no accesses: record it with carom trace"));
+    let unread = SimulateFindings { damage: Some("row 1 is of an earlier version".into()), ..none };
+    assert_eq!(
+        verdict(&unread),
+        "None of this profile's accesses can be read: row 1 is of an earlier version."
+    );
     let refused =
         SimulateFindings { problem: Some("core 2 is not one of the machine's 2".into()), ..findings() };
     assert_eq!(verdict(&refused), "Nothing was simulated: core 2 is not one of the machine's 2.");

@@ -24,7 +24,8 @@ pub fn verdict(report: &Report, findings: &SimulateFindings, simulation: &Simula
         return format!("Nothing was simulated: {problem}.");
     }
     if simulation.total.accesses == 0 {
-        return without_accesses(report);
+        let unread = |damage: &String| format!("None of this profile's accesses can be read: {damage}.");
+        return findings.damage.as_ref().map_or_else(|| without_accesses(report), unread);
     }
     if let Some(comparison) = &simulation.compare {
         return compare::verdict(comparison);
