@@ -88,3 +88,9 @@ pub(super) fn take_byte(rest: &mut &[u8]) -> Result<u8, FrameError> {
     *rest = behind;
     Ok(byte)
 }
+
+/// A number of things that take at least `bytes` bytes each.
+pub(super) fn take_count(rest: &mut &[u8], bytes: usize, what: &'static str) -> Result<usize, FrameError> {
+    let count = usize::try_from(take_varint(rest)?).ok();
+    count.filter(|count| *count <= rest.len() / bytes).ok_or(FrameError::TooMany(what))
+}

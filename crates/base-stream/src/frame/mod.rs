@@ -46,6 +46,7 @@
 //!
 //! In loops almost all is expected, and neither bytes nor time are spent on single accesses.
 
+mod accesses;
 mod blocks;
 mod decode;
 mod encode;
@@ -53,6 +54,7 @@ mod error;
 mod form;
 mod head;
 mod merge;
+mod sites;
 mod stride;
 
 pub use decode::{Content, Frame};

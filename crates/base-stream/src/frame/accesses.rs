@@ -1,0 +1,278 @@
+use std::hash::Hash;
+
+use carom_base::{AccessKind, Addr, difference, put_varint};
+use rustc_hash::FxHashMap;
+
+use super::{MOST_SITES, blocks::Blocks, codes, stride::Stride};
+use crate::record::Streamed;
+
+/// The accesses of a batch, encoded one after the other: at most [`MOST_ACCESSES`](super::MOST_ACCESSES).
+#[derive(Clone, Debug, Default)]
+pub struct Accesses {
+    count: usize,
+    /// Of all blocks.
+    sites: Vec<Site>,
+    /// Of all addresses.
+    strides: Vec<Stride>,
+    blocks: Blocks,
+    /// Of each key, the number of a block. It is that of the key if the block has the key: so nothing is to be emptied.
+    by_key: Vec<u32>,
+    /// Blocks of single accesses.
+    by_site: FxHashMap<Kind, u32>,
+    /// The block that is being executed, and how often it was.
+    current: Option<u32>,
+    times: u32,
+    /// Blocks in a row of which all was expected.
+    run: u64,
+    executions: Vec<u8>,
+    addresses: Addresses,
+}
+
+/// The addresses that are told.
+#[derive(Clone, Debug, Default)]
+struct Addresses {
+    /// How many there are since the last one that was missed.
+    since_miss: usize,
+    misses: Vec<u8>,
+}
+
+impl Addresses {
+    /// Those of one execution of a block, with the strides of each.
+    #[inline(always)]
+    fn tell(&mut self, strides: &mut [Stride], repeats: bool, addresses: &[u64]) {
+        debug_assert_eq!(strides.len(), addresses.len(), "a block has as many addresses each time");
+        let mut since = self.since_miss;
+        for (stride, &addr) in strides.iter_mut().zip(addresses) {
+            if let Some(from_last) = stride.miss(repeats, addr) {
+                put_varint(&mut self.misses, since as u64);
+                put_varint(&mut self.misses, difference(0, from_last));
+                since = 0;
+            } else {
+                since += 1;
+            }
+        }
+        self.since_miss = since;
+    }
+}
+
+/// In place of a block's key: it is a single access.
+const SINGLE: u32 = u32::MAX;
+
+/// A site.
+#[derive(Clone, Copy, Debug)]
+struct Site {
+    /// Its first access.
+    first: Streamed,
+    /// The number of the address that its own follows from, among those of its block.
+    of: u32,
+    /// It is the first one with that.
+    is_told: bool,
+}
+
+/// What all accesses of a site have in common, as a key: instruction, width, and the kind as in a frame.
+type Kind = (u64, u32, u8);
+
+impl Accesses {
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Appends one access.
+    #[inline]
+    pub fn push(&mut self, access: &Streamed) {
+        let kind = kind(access);
+        let is_it = |number: &u32| {
+            self.blocks.get(*number).is_some_and(|block| {
+                let site = self.sites.get(block.sites().start);
+                block.key == SINGLE && site.map(|site| self::kind(&site.first)) == Some(kind)
+            })
+        };
+        // Mostly the same again, or the one that is expected.
+        let guess = self.current.filter(is_it).or_else(|| Some(self.blocks.expected()).filter(is_it));
+        let number = guess.or_else(|| self.by_site.get(&kind).copied()).unwrap_or_else(|| {
+            let number = self.add(SINGLE, [(*access, 0)].into_iter());
+            self.by_site.insert(kind, number);
+            number
+        });
+        self.execute(number, [&[access.access.addr.0][..]].into_iter());
+    }
+
+    /// Appends the accesses of a block that was executed, once or several times in a row: of each time, the addresses that are told, at least
+    /// one. Returns how often it was.
+    ///
+    /// `key` stands for the block and all that its accesses have in common, in this batch; four bytes are kept for each number up to the
+    /// largest key. `first`: the accesses of the first time in full, at most [`MOST_SITES`](super::MOST_SITES), which a new block is known by;
+    /// each with the number of the address from which its own always differs by the same. The first one with a number is at that address,
+    /// and the numbers are in the order of these.
+    #[inline]
+    pub fn block<'a, I: Iterator<Item = (Streamed, usize)>>(
+        &mut self,
+        key: u32,
+        executions: impl Iterator<Item = &'a [u64]>,
+        first: impl FnOnce() -> I,
+    ) -> usize {
+        let known = self.by_key.get(key as usize).copied();
+        let is_it = |number: &u32| self.blocks.get(*number).is_some_and(|block| block.key == key);
+        let number = known.filter(is_it).unwrap_or_else(|| self.add_keyed(key, first()));
+        self.execute(number, executions)
+    }
+
+    #[inline(never)]
+    fn add_keyed(&mut self, key: u32, first: impl Iterator<Item = (Streamed, usize)>) -> u32 {
+        let number = self.add(key, first);
+        let length = self.by_key.len().max(key as usize + 1);
+        self.by_key.resize(length, 0);
+        if let Some(place) = self.by_key.get_mut(key as usize) {
+            *place = number;
+        }
+        number
+    }
+
+    fn add(&mut self, key: u32, all: impl Iterator<Item = (Streamed, usize)>) -> u32 {
+        let (mut sites, mut addresses) = (0, 0);
+        for (first, of) in all.take(MOST_SITES) {
+            let of = of as u32;
+            let is_told = of == addresses;
+            if is_told {
+                self.strides.push(Stride::new(first.access.addr));
+                addresses += 1;
+            }
+            self.sites.push(Site { first, of, is_told });
+            sites += 1;
+        }
+        self.blocks.add(sites, addresses, key)
+    }
+
+    #[inline]
+    fn execute<'a>(&mut self, number: u32, mut executions: impl Iterator<Item = &'a [u64]>) -> usize {
+        let repeats = self.current == Some(number);
+        if !repeats {
+            self.end_block();
+            self.current = Some(number);
+        }
+        let Some(block) = self.blocks.get(number) else { return 0 };
+        let Some(strides) = self.strides.get_mut(block.addresses()) else { return 0 };
+        let mut times = 0;
+        if let Some(addresses) = executions.next() {
+            self.addresses.tell(strides, repeats, addresses);
+            times = 1;
+        }
+        for addresses in executions {
+            self.addresses.tell(strides, true, addresses);
+            times += 1;
+        }
+        self.count += times * block.sites().len();
+        self.times += times as u32;
+        times
+    }
+
+    /// Another block follows the current one, or none.
+    #[inline]
+    fn end_block(&mut self) {
+        let Some(number) = self.current.take() else { return };
+        let (times, expected) = (self.times, self.blocks.expected());
+        self.times = 0;
+        if number == expected && times == self.blocks.times(number) {
+            self.run += 1;
+        } else {
+            self.tell(number, times);
+        }
+        self.blocks.executed(number, times);
+    }
+
+    /// Tells of a block of which not all was as expected.
+    #[inline(never)]
+    fn tell(&mut self, number: u32, times: u32) {
+        let other = if number == self.blocks.expected() { 0 } else { codes::OTHER_BLOCK };
+        let differs = if times == self.blocks.times(number) { 0 } else { codes::OTHER_TIMES };
+        put_varint(&mut self.executions, self.run << codes::FLAG_BITS | other | differs);
+        self.run = 0;
+        if other != 0 {
+            put_varint(&mut self.executions, number.into());
+        }
+        if differs != 0 {
+            put_varint(&mut self.executions, times.into());
+        }
+    }
+
+    /// Appends them to a frame, and begins anew.
+    pub(super) fn take(&mut self, frame: &mut Vec<u8>) {
+        self.end_block();
+        if self.run > 0 {
+            put_varint(&mut self.executions, self.run << codes::FLAG_BITS);
+        }
+        put_varint(frame, self.blocks.len() as u64);
+        self.blocks.sizes().for_each(|sites| put_varint(frame, sites.into()));
+        self.put_sites(frame);
+        put_varint(frame, self.executions.len() as u64);
+        frame.extend_from_slice(&self.executions);
+        frame.extend_from_slice(&self.addresses.misses);
+        self.clear();
+    }
+
+    fn put_sites(&self, frame: &mut Vec<u8>) {
+        let (mut ip, mut told) = (0, 0);
+        let mut addresses: Vec<u64> = Vec::new();
+        for Site { first, of, is_told } in &self.sites {
+            let ((at, width, code), Addr(addr)) = (kind(first), first.access.addr);
+            put_varint(frame, difference(ip, at));
+            put_varint(frame, width.into());
+            ip = at;
+            if *is_told {
+                if *of == 0 {
+                    addresses.clear();
+                }
+                addresses.push(addr);
+                frame.push(code);
+                put_varint(frame, difference(told, addr));
+                told = addr;
+            } else {
+                let from = addresses.get(*of as usize).copied().unwrap_or(0);
+                frame.push(code + codes::FOLLOWS);
+                put_varint(frame, (*of).into());
+                put_varint(frame, difference(from, addr));
+            }
+        }
+    }
+
+    /// Drops what there is.
+    pub fn clear(&mut self) {
+        if self.is_empty() {
+            return;
+        }
+        (self.count, self.current, self.times, self.run, self.addresses.since_miss) = (0, None, 0, 0, 0);
+        self.executions.clear();
+        self.addresses.misses.clear();
+        self.sites.clear();
+        self.strides.clear();
+        self.blocks.clear();
+        clear(&mut self.by_site);
+    }
+}
+
+#[inline]
+const fn kind(streamed: &Streamed) -> Kind {
+    let access = &streamed.access;
+    let kind = if streamed.atomic && matches!(access.kind, AccessKind::ReadModifyWrite) {
+        codes::ATOMIC
+    } else {
+        access.kind as u8
+    };
+    (access.ip.0, access.width, kind)
+}
+
+/// Empties a map: one that was large once is not swept at each batch.
+fn clear<K: Eq + Hash>(map: &mut FxHashMap<K, u32>) {
+    const KEPT: usize = 1 << 12;
+    if map.capacity() > KEPT {
+        *map = FxHashMap::default();
+    } else {
+        map.clear();
+    }
+}
