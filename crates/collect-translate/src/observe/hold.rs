@@ -44,7 +44,7 @@ impl Holds {
 static HOLDS: [Holds; LANES] = [const { Holds::none() }; LANES];
 
 /// The time to change the signal mask, which happens outside of the measured time on both ways between the program and the
-/// engine, except for samples.
+/// engine, except where signals are only deferred.
 static PASSAGE: AtomicU64 = AtomicU64::new(0);
 
 /// How long a thread has been held, up to some moment.
