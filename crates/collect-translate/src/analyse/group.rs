@@ -117,10 +117,7 @@ impl Growing {
 
 #[cfg(test)]
 mod tests {
-    use carom_base_insn::Decoder;
-
-    use super::*;
-    use crate::decode::operand::Addressed;
+    use super::{super::testing::plain, *};
 
     const LOAD: u16 = 0x00ff;
     const STORE: u16 = 0xff00;
@@ -129,16 +126,8 @@ mod tests {
     type Found = Vec<(usize, Option<u8>, i64, Vec<(u16, u16)>)>;
 
     fn found(code: &[u8], live: &[bool], apart: bool) -> Found {
-        let (mut finder, mut accesses) = (Finder::new(), Decoder::new());
-        let block = Block::decode(0x1000, code, &mut accesses).unwrap();
-        let operands: Vec<_> = block
-            .instructions
-            .iter()
-            .map(|decoded| match finder.operands(decoded, &mut accesses) {
-                Addressed::Plain(operands) => operands,
-                Addressed::Otherwise => panic!("not plain"),
-            })
-            .collect();
+        let mut finder = Finder::new();
+        let (block, operands) = plain(code, &mut finder);
         let all = groups(&mut finder, &block, &operands, live, apart);
         let shown = |group: Group| {
             let members = group.members.iter().map(|member| (member.offset, member.mask)).collect();

@@ -41,23 +41,12 @@ fn relative(recorded: &mut Vec<(Unknown, i64)>, values: &Values, operand: &Opera
 
 #[cfg(test)]
 mod tests {
-    use carom_base_insn::Decoder;
-
-    use super::*;
-    use crate::decode::operand::Addressed;
+    use super::{super::testing::plain, *};
 
     /// Of each access, by instruction: which recorded address it follows from, and how far from it.
     fn found(code: &[u8]) -> Vec<Vec<(u16, i32)>> {
-        let (mut finder, mut accesses) = (Finder::new(), Decoder::new());
-        let block = Block::decode(0x1000, code, &mut accesses).unwrap();
-        let operands: Vec<_> = block
-            .instructions
-            .iter()
-            .map(|decoded| match finder.operands(decoded, &mut accesses) {
-                Addressed::Plain(operands) => operands,
-                Addressed::Otherwise => panic!("not plain"),
-            })
-            .collect();
+        let mut finder = Finder::new();
+        let (block, operands) = plain(code, &mut finder);
         let (all, recorded) = relatives(&mut finder, &block, &operands);
         let shown: Vec<Vec<_>> =
             all.iter().map(|all| all.iter().map(|it| (it.of, it.offset)).collect()).collect();
