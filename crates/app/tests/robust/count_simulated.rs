@@ -60,11 +60,12 @@ fn a_walk_across_the_lines_misses_more_and_executes_as_much() {
     );
 }
 
-/// A word that two threads pass back and forth: almost every line that a core asks for was the other one's.
+/// A word that two threads pass back and forth: almost every line that a core asks for was the other one's. Who waits sleeps:
+/// a thread that looks until its turn has come makes as many accesses as the machine's load lets it.
 #[test]
 fn cores_that_take_lines_from_each_other_are_a_bottleneck() {
     let program = compile("ping_pong.c", &["-O2", "-g", "-pthread"]);
-    let json = count(&["--preset", "coherence", "--", name(&program), "turns", "2000"]);
+    let json = count(&["--preset", "coherence", "--", name(&program), "asleep", "2000"]);
     let cores = json.pointer("/count/coherence/cores").and_then(Value::as_array).expect("cores");
     let busy = cores.iter().filter(|core| core["bottleneck"] == true).count();
     assert!(busy >= 2, "{cores:?}");
