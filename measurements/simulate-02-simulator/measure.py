@@ -3,9 +3,11 @@
 
 Lackey prints the accesses of the same run that cachegrind simulates, so the streams are equal: misses of the data's first level
 and of the last level have to agree. Callgrind, which simulates as cachegrind does and can begin at `main`, is beside carom's own
-recording of the same program.
+recording of the same program. DynamoRIO's cache simulator (CAROM_DYNAMORIO_SOURCE names a copy of its repository) is fed with the
+text of two threads' accesses that carom simulates too, caches coherent.
 """
 
+import itertools
 import json
 import os
 import re
@@ -16,6 +18,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import drcachesim
 from lib import campaign, stats
 from lib.campaign import Criterion, Summary
 from lib.carom import fresh_profile
@@ -33,8 +36,12 @@ cores_per_socket = 1
 l1 = {size = 8192, ways = 4}
 l3 = {size = 262144, ways = 16, inclusion = "non-inclusive"}
 """
-OFF_WANTED = 0.02
-RATE_WANTED, GAIN_WANTED = 80e6, 1.8
+# For two coherent cores: bytes and ways of each one's cache, and of the one that they share. A small one, and one as processors have it.
+COHERENT = {"small": ((8192, 4), (262144, 16)), "usual": ((32768, 8), (8388608, 16))}
+# Accesses that are printed as text.
+PRINTED = 5_000_000
+OFF_WANTED, OFF_DRCACHESIM_WANTED = 0.02, 0.001
+RATE_WANTED, GAIN_WANTED, TIMES_DRCACHESIM_WANTED = 80e6, 1.8, 30
 TIMEOUT_S = 1800
 COUNTED = re.compile(r"(D1|LLd)\s+misses:\s+[\d,]+\s+\(\s*([\d,]+) rd\s+\+\s+([\d,]+) wr\)")
 
@@ -42,6 +49,7 @@ COUNTED = re.compile(r"(D1|LLd)\s+misses:\s+[\d,]+\s+\(\s*([\d,]+) rd\s+\+\s+([\
 def measure(options):
     machine = scratch("simulate") / "cachegrind.toml"
     machine.write_text(MACHINE, encoding="utf-8")
+    peer = drcachesim.build()
     names = [name for name in [*ANALYSED, *CONTROLS] if not options.only or name in options.only]
     for name in names[:2] if options.quick else names:
         program = kernel(name)
@@ -51,6 +59,8 @@ def measure(options):
         program = kernel(name)
         profile = fresh_profile("simulator")
         run([CAROM, "trace", "-q", "--limit", "none", "-o", profile, "--", program], threads=2)
+        if peer:
+            yield from beside_drcachesim(peer, profile, name, 1 if options.quick else options.runs)
         for turn in range(options.runs):
             for cores in (1, 2) if turn % 2 == 0 else (2, 1):
                 yield rate(name, profile, turn, cores)
@@ -85,7 +95,8 @@ def simulated(what, *flags, machine=None):
 
 
 def row(kind, name, turn=0, **values):
-    columns = dict.fromkeys(["l1", "ll", "their_l1", "their_ll", "accesses", "cores", "seconds"])
+    columns = dict.fromkeys(["l1", "ll", "invalidations", "writebacks", "their_l1", "their_ll", "their_invalidations",
+                             "their_writebacks", "accesses", "cores", "seconds"])
     return {"kind": kind, "kernel": name, "turn": turn, **columns, **values}
 
 
@@ -111,6 +122,28 @@ def beside_callgrind(program, name, machine):
                accesses=total["accesses"])
 
 
+def beside_drcachesim(peer, profile, name, runs):
+    """Its seconds are those of the simulation alone: the accesses are in memory."""
+    text = scratch("simulate") / "accesses.txt"
+    with open(text, "w", encoding="utf-8") as file, subprocess.Popen([CAROM, "trace", "--print", profile], text=True,
+                                                                     stdout=subprocess.PIPE) as printing:
+        file.writelines(itertools.islice(printing.stdout, PRINTED))
+        printing.kill()
+    machine = scratch("simulate") / "coherent.toml"
+    for geometry, (private, shared) in COHERENT.items():
+        levels = [f"{level} = {{size = {size}, ways = {ways}{more}}}" for level, (size, ways), more in (
+            ("l1", private, ""), ("l3", shared, ', inclusion = "non-inclusive"'))]
+        machine.write_text("\n".join(["cores_per_socket = 2", *levels, ""]), encoding="utf-8")
+        total, _ = simulated(text, machine=machine)
+        for turn in range(runs):
+            theirs = drcachesim.simulate(peer, text, 2, private, shared)
+            yield row(f"drcachesim {geometry}", name, turn, l1=total["l1"]["total"], ll=total["socket"]["total"],
+                      invalidations=sum(total["caused"].values()), writebacks=total["writebacks"], cores=1,
+                      their_l1=theirs["l1"], their_ll=theirs["ll"], their_invalidations=theirs["invalidations"],
+                      their_writebacks=theirs["writebacks"], accesses=theirs["accesses"], seconds=theirs["seconds"])
+    text.unlink()
+
+
 def rate(name, profile, turn, cores):
     """Reading and start included."""
     total, seconds = simulated(profile, "taskset", "-c", ",".join(map(str, range(cores))))
@@ -134,25 +167,58 @@ def summarise(rows):
                 worst = max(off[level], key=lambda each: abs(each[0]))
                 criteria.append(Criterion(f"misses of {name} are within {100 * OFF_WANTED:.0f}% of cachegrind's on the same accesses",
                                           f"{100 * worst[0]:+.3f}% in {worst[1]}, which is off most", abs(worst[0]) <= OFF_WANTED))
-    rates(body, criteria, [row for row in rows if row["kind"] == "rate"])
+    coherent(body, criteria, [row for row in rows if row["kind"].startswith("drcachesim")])
+    rates(body, criteria, rows)
     return Summary(body, criteria)
 
 
-def rates(body, criteria, rows):
+def coherent(body, criteria, rows):
+    """Counts are the same in all turns."""
     if not rows:
         return
-    table, gains, slow = [], [], []
+    counts, table = ("l1", "ll", "invalidations", "writebacks"), []
+    off = dict.fromkeys(counts, (0, "all of them"))
+    for row in (row for row in rows if row["turn"] == 0):
+        geometry = row["kind"].split()[-1]
+        cells = []
+        for count in counts:
+            by = row[count] / max(row[f"their_{count}"], 1) - 1
+            off[count] = max(off[count], (by, f"{row['kernel']}, {geometry} caches"), key=lambda each: abs(each[0]))
+            cells += [f"{row[count]:,}", f"{100 * by:+.3f}%"]
+        table.append([row["kernel"], geometry, *cells])
+    body.append("Beside drcachesim, on equal accesses of two threads, each with a core of its own (off by):\n\n" + markdown(
+        ["kernel", "caches", "misses of L1", "off", "misses of LL", "off", "invalidations", "off", "writebacks", "off"], table))
+    for count, name in zip(counts, ("misses of L1", "misses of LL", "invalidations", "writebacks")):
+        by, where = off[count]
+        criteria.append(Criterion(f"{name} are within {100 * OFF_DRCACHESIM_WANTED:.1f}% of drcachesim's on the same accesses",
+                                  f"{100 * by:+.3f}% in {where}" + (", which is off most" if by else ""), abs(by) <= OFF_DRCACHESIM_WANTED))
+
+
+def rates(body, criteria, rows):
+    speed = lambda group: stats.median(row["accesses"] / row["seconds"] for row in group)
+    peers = {name: speed(group) for (name,), group in group_by(
+        [row for row in rows if row["kind"] == "drcachesim usual"], "kernel").items()}
+    rows = [row for row in rows if row["kind"] == "rate"]
+    if not rows:
+        return
+    table, gains, slow, times = [], [], [], []
     for (name,), group in group_by(rows, "kernel").items():
-        one, two = (stats.median(row["accesses"] / row["seconds"] for row in group if row["cores"] == cores) for cores in (1, 2))
+        one, two = (speed([row for row in group if row["cores"] == cores]) for cores in (1, 2))
         gains.append(two / one)
         slow.append(one)
-        table.append([name, f"{group[0]['accesses'] / 1e6:.1f}", number(one / 1e6, 1), number(two / 1e6, 1), number(two / one)])
-    body.append("Million accesses per second, with names of no symbols; start, reading and decompression included:\n\n"
-                + markdown(["kernel", "million accesses", "one core", "two cores", "gain"], table))
+        times += [one / peers[name]] if name in peers else []
+        table.append([name, f"{group[0]['accesses'] / 1e6:.1f}", number(one / 1e6, 1), number(two / 1e6, 1), number(two / one),
+                      number(peers[name] / 1e6, 1) if name in peers else ""])
+    body.append("Million accesses per second, with names of no symbols; start, reading and decompression included. Of drcachesim it is "
+                f"the simulation alone of at most {PRINTED:,} accesses that are in memory, on one core:\n\n"
+                + markdown(["kernel", "million accesses", "one core", "two cores", "gain", "drcachesim"], table))
     middle = stats.geometric_mean(slow)
     criteria.append(Criterion(f"at least {RATE_WANTED / 1e6:.0f} million accesses per second on one core (geometric mean)",
                               f"{middle / 1e6:.1f} million", middle >= RATE_WANTED))
     gain = stats.geometric_mean(gains)
+    if times:
+        criteria.append(Criterion(f"at least {TIMES_DRCACHESIM_WANTED} times as fast as drcachesim (geometric mean)",
+                                  number(stats.geometric_mean(times), 2), stats.geometric_mean(times) >= TIMES_DRCACHESIM_WANTED))
     criteria.append(Criterion(f"two cores are at least {GAIN_WANTED} times as fast (geometric mean)", number(gain, 2), gain >= GAIN_WANTED))
 
 
