@@ -215,12 +215,13 @@ impl<A: Copy, P: Fn(A, Addr) -> A> Executions<A, P> {
                 }
             }
             self.told += strides.len();
-            for site in sites {
+            let Self { place, wraps, .. } = self;
+            self.accesses.extend(sites.iter().map(|site| {
                 let from = strides.get(site.of as usize).map_or(0, Stride::last);
                 let addr = from.wrapping_add(site.offset);
-                self.wraps |= addr.checked_add(site.width.into()).is_none();
-                self.accesses.push((self.place)(site.form, Addr(addr)));
-            }
+                *wraps |= addr.checked_add(site.width.into()).is_none();
+                place(site.form, Addr(addr))
+            }));
         }
         self.blocks.executed(number, times);
         Ok(())

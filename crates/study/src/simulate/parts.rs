@@ -12,7 +12,7 @@ use std::{
     mem,
     num::NonZero,
     panic,
-    sync::mpsc::{Receiver, SyncSender, sync_channel},
+    sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
     thread::{self, JoinHandle},
 };
 
@@ -36,6 +36,8 @@ pub(crate) struct Parts {
 /// What goes to one part.
 struct Lane {
     blocks: SyncSender<Block>,
+    /// Blocks that the part has done with: new ones would be new memory for the kernel to clear.
+    spare: Receiver<Block>,
     part: JoinHandle<Results>,
     block: Block,
 }
@@ -64,9 +66,9 @@ impl Parts {
         let part = |index| Simulator::new(machine, Settings { part: Part { index, of }, ..settings });
         let simulators = (0..of).map(part).collect::<Result<Vec<_>, _>>()?;
         let started = simulators.into_iter().map(|simulator| {
-            let (blocks, received) = sync_channel(WAITING);
-            let part = thread::spawn(move || simulate(simulator, &received));
-            Lane { blocks, part, block: Block::empty() }
+            let ((blocks, received), (done, spare)) = (sync_channel(WAITING), channel());
+            let part = thread::spawn(move || simulate(simulator, &received, &done));
+            Lane { blocks, spare, part, block: Block::empty() }
         });
         Ok(Self { parts: started.collect(), line_shift: machine.line_bytes.trailing_zeros() })
     }
@@ -124,8 +126,9 @@ impl Lane {
     }
 
     fn hand_over(&mut self) {
+        let next = self.spare.try_recv().unwrap_or_else(|_| Block::empty());
         // A part that takes nothing any more has panicked: told at the end.
-        let _ = self.blocks.send(mem::replace(&mut self.block, Block::empty()));
+        let _ = self.blocks.send(mem::replace(&mut self.block, next));
     }
 }
 
@@ -134,16 +137,25 @@ impl Block {
     fn empty() -> Self {
         Self { inputs: Vec::with_capacity(BLOCK + BLOCK / 4), ..Self::default() }
     }
+
+    fn clear(&mut self) {
+        self.inputs.clear();
+        self.turns.clear();
+        self.before = 0;
+    }
 }
 
-fn simulate(mut simulator: Simulator, blocks: &Receiver<Block>) -> Results {
-    for block in blocks {
+fn simulate(mut simulator: Simulator, blocks: &Receiver<Block>, done: &Sender<Block>) -> Results {
+    for mut block in blocks {
         let mut rest = block.inputs.as_slice();
         for &(core, length) in &block.turns {
             let (turn, behind) = rest.split_at(length as usize);
             simulator.accesses(core as usize, turn);
             rest = behind;
         }
+        block.clear();
+        // Nobody takes it once there are no more accesses.
+        let _ = done.send(block);
     }
     simulator.results()
 }
