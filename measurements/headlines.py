@@ -21,6 +21,7 @@ ACCURACY = [
     ("Coherence misses that a targeted trace with all stores covers, eight kernels", "simulate-01-reduced", "SMPL-1: average coverage",
      "Marathe and others 0.95, of invalidations 0.995"),
     ("Simulated misses of the first level, against cachegrind on the same accesses", "simulate-02-simulator", "misses of D1", ""),
+    ("Copies that two simulated cores invalidate, against DynamoRIO's simulator on the same accesses", "simulate-02-simulator", "invalidations", ""),
     ("Invalidations, exact, against the workload's own count", "reuse-09-alternation", "exact, apart", ""),
 ]
 
