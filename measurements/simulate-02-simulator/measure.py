@@ -60,7 +60,7 @@ def measure(options):
         profile = fresh_profile("simulator")
         run([CAROM, "trace", "-q", "--limit", "none", "-o", profile, "--", program], threads=2)
         if peer:
-            yield from beside_drcachesim(peer, profile, name, 1 if options.quick else options.runs)
+            yield from beside_drcachesim(peer, profile, name, options.runs)
         for turn in range(options.runs):
             for cores in (1, 2) if turn % 2 == 0 else (2, 1):
                 yield rate(name, profile, turn, cores)
