@@ -2,10 +2,14 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#ifndef TIMES
+#define TIMES 1
+#endif
+
 static FILE *report;
 
 static void *work(void *number) {
-    for (int i = 0; i < 1500000; i++) fprintf(report, "%ld %d\n", (long)number, i);
+    for (int i = 0; i < TIMES * 1500000; i++) fprintf(report, "%ld %d\n", (long)number, i);
     return NULL;
 }
 

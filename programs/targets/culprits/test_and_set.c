@@ -3,6 +3,10 @@
 #include <sched.h>
 #include <stdio.h>
 
+#ifndef TIMES
+#define TIMES 1
+#endif
+
 static int locked;
 static long balance __attribute__((aligned(64)));
 
@@ -19,7 +23,7 @@ static void *pay(void *unused) {
     for (int i = 0; i < 200000000; i++) sum += i % 5;
     deposit(sum);
 #else
-    for (int i = 0; i < 20000000; i++) deposit(i % 5);
+    for (int i = 0; i < TIMES * 20000000; i++) deposit(i % 5);
 #endif
     return NULL;
 }

@@ -28,10 +28,14 @@ fn a_mutex_is_contended_and_never_taken_apart() {
     assert!(text.contains("the mutex `lock`, taken in `deposit` (mutex.c:"), "{text}");
 }
 
+/// Lasts long enough for a verdict also where other programs leave its threads no time together: then who has the lock keeps it until
+/// its time is over, and lines move only at these times.
+const LONG: &str = "-DTIMES=4";
+
 /// An int that is exchanged for 1 until it was 0, by threads that call it `locked`.
 #[test]
 fn a_lock_of_the_programs_own_is_one() {
-    let finding = worst("test_and_set.c", &["-O2", "-pthread"]);
+    let finding = worst("test_and_set.c", &["-O2", "-pthread", LONG]);
     let (kind, text) = remedy_of(&finding);
     assert_eq!(kind, "contend", "{finding}");
     assert_eq!(finding["remedy"]["of"]["primitive"], "own-lock", "{finding}");
@@ -74,7 +78,7 @@ fn what_libraries_lock_is_contended() {
         ("arena.c", "allocator", "Allocate less often"),
         ("intrusive.cpp", "reference-count", "by reference"),
     ] {
-        let findings = findings(source, &["-O2", "-pthread"]);
+        let findings = findings(source, &["-O2", "-pthread", LONG]);
         let is = |finding: &&serde_json::Value| finding["remedy"]["of"]["primitive"] == primitive;
         let finding = findings.as_array().into_iter().flatten().find(is);
         assert!(finding.is_some_and(|finding| remedy_of(finding).1.contains(advice)), "{source}: {findings}");
