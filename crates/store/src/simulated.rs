@@ -59,7 +59,9 @@ mod tests {
             started: Nanos(0),
             ..Manifest::default()
         };
-        Writer::create(dir.path(), manifest.clone()).unwrap().finish(manifest).unwrap();
+        let mut writer = Writer::create(dir.path(), manifest.clone()).unwrap();
+        writer.push(&[StreamFrame::new(vec![0, 0, 0])]);
+        writer.finish(manifest).unwrap();
         assert!(dir.path().join(StreamFrame::KIND.file_name()).exists());
         let counts = SimulatedCounts { l1_load_misses: 7, ..SimulatedCounts::default() };
         let info = SimulatedInfo { machine: "tiny".into(), ..SimulatedInfo::default() };

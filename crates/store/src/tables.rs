@@ -13,7 +13,7 @@ use crate::rows::{
     CounterRow, FootprintRow, HeapObject, InstructionCounts, Name, PlaceCounts, Row, Stack, StreamFrame,
 };
 use crate::rules::{Findings, RowContext};
-use crate::write::{AnyTable, create_table};
+use crate::write::{AnyTable, begin_table};
 
 /// Every table that a writer fills, one line each. Rows are written and checked in this order: what others refer to comes
 /// first.
@@ -52,8 +52,8 @@ pub const fn index_of<R: Row>() -> usize {
 pub struct Table {
     /// The code in chunks, and the file.
     pub kind: Kind,
-    /// Begins the file in a recording's directory.
-    pub create: fn(&Path) -> Result<Box<dyn AnyTable>, StoreError>,
+    /// Begins it in a recording's directory.
+    pub begin: fn(&Path) -> Result<Box<dyn AnyTable>, StoreError>,
     /// Checks every row of a recording.
     pub check: fn(&Recording, &mut RowContext<'_>, &mut Findings),
     /// Decodes bytes from anywhere.
@@ -62,7 +62,7 @@ pub struct Table {
 
 impl Table {
     const fn of<R: Row>() -> Self {
-        Self { kind: R::KIND, create: create_table::<R>, check: check_rows::<R>, decode: decode_rows::<R> }
+        Self { kind: R::KIND, begin: begin_table::<R>, check: check_rows::<R>, decode: decode_rows::<R> }
     }
 }
 

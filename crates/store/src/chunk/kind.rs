@@ -5,18 +5,12 @@
 pub struct Kind {
     code: u8,
     file_name: &'static str,
-    may_be_missing: bool,
 }
 
 impl Kind {
-    /// A kind that recordings of earlier versions do not have: where its file is missing, there are no rows.
+    /// A kind of its own. Where its file is missing, there are no rows.
     pub(crate) const fn new(code: u8, file_name: &'static str) -> Self {
-        Self { code, file_name, may_be_missing: true }
-    }
-
-    /// A kind that every recording has had since the first version.
-    pub(crate) const fn original(code: u8, file_name: &'static str) -> Self {
-        Self { code, file_name, may_be_missing: false }
+        Self { code, file_name }
     }
 
     /// The code in the headers of its chunks.
@@ -27,10 +21,5 @@ impl Kind {
     /// The name of its file in the recording's directory.
     pub const fn file_name(self) -> &'static str {
         self.file_name
-    }
-
-    /// Whether a recording without its file is in order.
-    pub const fn may_be_missing(self) -> bool {
-        self.may_be_missing
     }
 }

@@ -10,8 +10,8 @@ use crate::manifest::open_regular;
 /// Where the bytes of a chunk stream come from.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// A file that is opened at the first read.
-    Path,
+    /// A file that is opened when it is read first. Where it `may_be_missing`, it holds nothing until it is there.
+    Path { may_be_missing: bool },
     /// An open file.
     File(File),
     /// Memory.
@@ -100,8 +100,11 @@ impl Chunks {
     }
 
     fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        if let Source::Path = self.source {
-            self.source = Source::File(open_regular(&self.path)?);
+        if let Source::Path { may_be_missing } = self.source {
+            match open_regular(&self.path) {
+                Err(error) if may_be_missing && error.kind() == io::ErrorKind::NotFound => return Ok(0),
+                opened => self.source = Source::File(opened?),
+            }
         }
         match &self.source {
             Source::File(file) => file.read_at(buffer, offset),
@@ -109,7 +112,7 @@ impl Chunks {
                 let from = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..));
                 io::Read::read(&mut from.unwrap_or_default(), buffer)
             }
-            Source::Path => Ok(0),
+            Source::Path { .. } => Ok(0),
         }
     }
 

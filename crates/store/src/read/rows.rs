@@ -20,8 +20,9 @@ pub struct Rows<R> {
 }
 
 impl<R: Row> Rows<R> {
-    pub(super) fn new(path: &Path) -> Self {
-        Self::from_source(path, Source::Path)
+    /// Of a file; `may_be_missing`: without it there are no rows yet.
+    pub(super) fn new(path: &Path, may_be_missing: bool) -> Self {
+        Self::from_source(path, Source::Path { may_be_missing })
     }
 
     pub(crate) fn from_memory(bytes: &[u8]) -> Self {

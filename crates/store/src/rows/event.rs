@@ -6,7 +6,7 @@ use crate::error::Damage;
 use crate::rules::{Report, RowContext, Rule};
 
 impl Row for SharingEvent {
-    const KIND: Kind = Kind::original(2, "events.chunks");
+    const KIND: Kind = Kind::new(2, "events.chunks");
     const HAS_STACKS: bool = true;
 
     fn encode(rows: &[Self], columns: &mut ColumnWriter) {

@@ -21,7 +21,7 @@ pub struct HeapObject {
 }
 
 impl Row for HeapObject {
-    const KIND: Kind = Kind::original(4, "objects.chunks");
+    const KIND: Kind = Kind::new(4, "objects.chunks");
     const HAS_STACKS: bool = true;
 
     fn encode(rows: &[Self], columns: &mut ColumnWriter) {

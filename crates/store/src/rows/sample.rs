@@ -11,7 +11,7 @@ use crate::rules::{Report, RowContext};
 const SKIPPED: u8 = 0x80;
 
 impl Row for Sample {
-    const KIND: Kind = Kind::original(1, "samples.chunks");
+    const KIND: Kind = Kind::new(1, "samples.chunks");
     const HAS_STACKS: bool = true;
 
     fn encode(rows: &[Self], columns: &mut ColumnWriter) {

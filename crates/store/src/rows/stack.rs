@@ -22,7 +22,7 @@ pub struct Stack {
 }
 
 impl Row for Stack {
-    const KIND: Kind = Kind::original(3, "stacks.chunks");
+    const KIND: Kind = Kind::new(3, "stacks.chunks");
     const HAS_STACKS: bool = false;
 
     fn bytes(&self) -> usize {

@@ -16,7 +16,7 @@ use crate::rows::{Row, Stack};
 use crate::tables::{TABLES, index_of};
 pub use later::{store_instructions, store_names, store_places};
 use table::Table;
-pub use table::{AnyTable, create_table};
+pub use table::{AnyTable, begin_table};
 
 /// Writes one recording. Rows are buffered and written in chunks of about 64 KiB.
 ///
@@ -61,7 +61,7 @@ impl Writer {
         if dir.join(MANIFEST_NAME).symlink_metadata().is_ok() {
             return Err(StoreError::Exists(dir.to_owned()));
         }
-        let tables = TABLES.iter().map(|table| (table.create)(dir)).collect::<Result<_, _>>()?;
+        let tables = TABLES.iter().map(|table| (table.begin)(dir)).collect::<Result<_, _>>()?;
         let writer = Self { dir: dir.to_owned(), tables, full: None };
         manifest::write(dir, &manifest).map_err(|error| StoreError::io(&dir.join(MANIFEST_NAME), error))?;
         Ok(writer)
@@ -121,7 +121,7 @@ impl Writer {
         self.flush();
         // In the order of their codes, as ever.
         self.tables.sort_by_key(|table| table.kind().code());
-        manifest.files = self.tables.iter().map(|table| table.info()).collect();
+        manifest.files = self.tables.iter().filter_map(|table| table.info()).collect();
         if let Some(full) = &self.full {
             manifest.complete = false;
             let text = format!("{}; {} rows were dropped", full.reason, full.dropped_rows);
@@ -184,7 +184,7 @@ mod tests {
         writer.push(&[Stack::default(), Stack::default()]);
         writer.flush();
         assert_eq!(writer.full().unwrap().dropped_rows, 5);
-        assert!(TABLES.iter().all(|table| dir.path().join(table.kind.file_name()).exists()));
+        assert!(!dir.path().join(Stack::KIND.file_name()).exists());
 
         let last = Manifest { complete: true, cut_short: Some("killed".to_owned()), ..Manifest::default() };
         writer.finish(last).unwrap();

@@ -3,7 +3,7 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::chunk::{self, ColumnWriter, Kind};
 use crate::error::StoreError;
@@ -29,17 +29,18 @@ pub trait AnyTable: Any + fmt::Debug + Send {
     /// What went wrong, and how many rows were lost with it. The file is cut back to its last good chunk.
     fn write(&mut self) -> Result<(), (String, u64)>;
 
-    /// The file as the manifest describes it.
-    fn info(&self) -> FileInfo;
+    /// The file as the manifest describes it; `None` where no row has been written.
+    fn info(&self) -> Option<FileInfo>;
 
     /// Lets a test write elsewhere.
     #[cfg(test)]
     fn replace_file(&mut self, file: File);
 }
 
-/// Makes the file of a table, which must not exist.
-pub fn create_table<R: Row>(dir: &Path) -> Result<Box<dyn AnyTable>, StoreError> {
-    Ok(Box::new(Table::<R>::create(dir)?))
+/// A table without rows. Its file must not exist, and is made with the first ones: making a file takes as long as all else about a short
+/// recording, in a directory from which files have just been removed (ext4).
+pub fn begin_table<R: Row>(dir: &Path) -> Result<Box<dyn AnyTable>, StoreError> {
+    Ok(Box::new(Table::<R>::begin(dir)?))
 }
 
 /// One kind of row: the file, and what has not reached it yet.
@@ -48,7 +49,9 @@ pub(super) struct Table<R> {
     rows: Vec<R>,
     /// Memory that the rows take.
     buffered: usize,
-    file: File,
+    path: PathBuf,
+    /// `None`: nothing has been written.
+    file: Option<File>,
     /// Bytes of good chunks in the file.
     written: u64,
     /// Checksum of those.
@@ -56,16 +59,31 @@ pub(super) struct Table<R> {
 }
 
 impl<R: Row> Table<R> {
-    /// Makes the file, which must not exist.
-    fn create(dir: &Path) -> Result<Self, StoreError> {
+    fn begin(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join(R::KIND.file_name());
-        let file = OpenOptions::new().append(true).create_new(true).mode(FILE_MODE).open(&path).map_err(
-            |error| match error.kind() {
-                io::ErrorKind::AlreadyExists => StoreError::Exists(dir.to_owned()),
-                _ => StoreError::io(&path, error),
-            },
-        )?;
-        Ok(Self { rows: Vec::new(), buffered: 0, file, written: 0, checksum: crc32fast::Hasher::new() })
+        if path.symlink_metadata().is_ok() {
+            return Err(StoreError::Exists(dir.to_owned()));
+        }
+        let checksum = crc32fast::Hasher::new();
+        Ok(Self { rows: Vec::new(), buffered: 0, path, file: None, written: 0, checksum })
+    }
+
+    /// Appends a chunk to the file.
+    fn append(&mut self, chunk: &[u8]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                let made = OpenOptions::new().append(true).create_new(true).mode(FILE_MODE).open(&self.path);
+                self.file.insert(made?)
+            }
+        };
+        // One call, so that a reader rarely meets half a chunk.
+        let appended = file.write_all(chunk);
+        if appended.is_err() {
+            // If even this fails the tail stays torn, and readers say so.
+            let _ = file.set_len(self.written);
+        }
+        appended
     }
 
     /// Buffers a row.
@@ -101,10 +119,7 @@ impl<R: Row> AnyTable for Table<R> {
         let chunk = chunk::encode(R::KIND, self.rows.len(), &columns.into_payload());
         let rows = self.discard();
         let chunk = chunk.map_err(|damage| (damage.to_string(), rows))?;
-        // One call, so that a reader rarely meets half a chunk.
-        if let Err(error) = self.file.write_all(&chunk) {
-            // If even this fails the tail stays torn, and readers say so.
-            let _ = self.file.set_len(self.written);
+        if let Err(error) = self.append(&chunk) {
             return Err((error.to_string(), rows));
         }
         self.written += chunk.len() as u64;
@@ -114,14 +129,14 @@ impl<R: Row> AnyTable for Table<R> {
 
     #[cfg(test)]
     fn replace_file(&mut self, file: File) {
-        self.file = file;
+        self.file = Some(file);
     }
 
-    fn info(&self) -> FileInfo {
-        FileInfo {
+    fn info(&self) -> Option<FileInfo> {
+        self.file.as_ref().map(|_| FileInfo {
             name: R::KIND.file_name().to_owned(),
             bytes: self.written,
             crc32: self.checksum.clone().finalize(),
-        }
+        })
     }
 }
