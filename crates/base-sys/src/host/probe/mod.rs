@@ -9,6 +9,7 @@ mod choice;
 mod denial;
 mod pmu;
 mod process;
+mod remembered;
 mod support;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use trial::{DeliveryKind, Outcome, Trial, attempt};
 pub use tried::{Slots, Tried};
 
 use crate::host::machine::Machine;
+use remembered::Remembered;
 
 /// Everything that the decisions rest on.
 #[derive(Clone, Debug)]
@@ -41,9 +43,16 @@ impl Facts {
         Self { machine: Machine::here(), tried: Tried::here() }
     }
 
-    /// Examines just enough for [`choose_burst_delivery`].
+    /// Examines just enough for [`choose_burst_delivery`]. What worked since the machine was started is not tried again.
     pub fn to_choose() -> Self {
-        Self { machine: Machine::without_caches(), tried: Tried::until_one_works() }
+        let machine = Machine::without_caches();
+        let remembered = Remembered::here(&machine);
+        let tried = remembered.as_ref().and_then(Remembered::recall).unwrap_or_else(|| {
+            let tried = Tried::until_one_works();
+            remembered.iter().for_each(|remembered| remembered.note(&tried));
+            tried
+        });
+        Self { machine, tried }
     }
 }
 

@@ -93,6 +93,33 @@ impl Tried {
         Self::with_timers(timers, Extent::Decisive)
     }
 
+    /// What [`until_one_works`](Self::until_one_works) finds where all works.
+    pub(super) fn all_worked() -> Self {
+        let worked = Ok(Outcome::Worked);
+        Self {
+            reach: Ok(Outcome::Refused(libc::EFAULT)),
+            timers: [worked, Err(UNTRIED), Err(UNTRIED)],
+            watchpoint: worked,
+            slots: Slots { opened: Slots::MOST, stopped: None },
+            cycles: Err(UNTRIED),
+            ptrace: Err(UNTRIED),
+            own_memory: Err(UNTRIED),
+            address_space: worked,
+            memory_file: worked,
+            executable_memory: worked,
+            limits: Limits::here(),
+            directory: Space::of(Path::new(".")),
+            shared_memory: Space::of(Path::new("/dev/shm")),
+        }
+    }
+
+    /// Whether all that decides on an engine works, in the best way.
+    pub(super) fn worked(&self) -> bool {
+        let [first, ..] = self.timers;
+        let trials = [first, self.watchpoint, self.address_space, self.memory_file, self.executable_memory];
+        trials.iter().all(|trial| *trial == Ok(Outcome::Worked)) && self.slots.opened == Slots::MOST
+    }
+
     fn with_timers(timers: [Result<Outcome, SysError>; 3], extent: Extent) -> Self {
         let decisive = extent == Extent::Decisive;
         let worked = |trial: Result<Outcome, SysError>| trial == Ok(Outcome::Worked);

@@ -1,0 +1,161 @@
+//! Trials that all worked need not be made again until the machine is started anew, unless something changes that they depend on.
+//!
+//! Only success is remembered: whoever mends what was refused is believed at once. Behind a filter on system calls nothing is, since
+//! nothing tells one filter from another.
+
+use std::{
+    env, fs,
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::PathBuf,
+};
+
+use super::{Limits, Tried};
+use crate::host::machine::{Machine, Root, Seccomp, Settings};
+
+/// Changes with the trials.
+const VERSION: u32 = 1;
+
+/// The file that has what the trials depended on.
+const NAME: &str = "trials";
+
+/// Where the file is, and what it must say.
+#[derive(Clone, Debug)]
+pub struct Remembered {
+    dir: PathBuf,
+    circumstances: String,
+}
+
+impl Remembered {
+    /// For this process. `None` where nothing can be remembered.
+    pub fn here(machine: &Machine) -> Option<Self> {
+        let dir = directory(|name| env::var_os(name).map(PathBuf::from))?;
+        Some(Self { dir, circumstances: circumstances(&Root::system(), machine, Limits::here())? })
+    }
+
+    /// The trials, if they are known to work.
+    pub fn recall(&self) -> Option<Tried> {
+        let said = fs::read_to_string(self.dir.join(NAME)).ok()?;
+        (said == self.circumstances).then(Tried::all_worked)
+    }
+
+    /// Notes that the trials worked, if they did. Not being able to is no loss but of time.
+    pub fn note(&self, tried: &Tried) {
+        if tried.worked() {
+            let _ = self.write();
+        }
+    }
+
+    fn write(&self) -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+        // Others may write it at the same time.
+        let next = self.dir.join(format!("{NAME}.{}", std::process::id()));
+        let mut file =
+            fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
+        file.write_all(self.circumstances.as_bytes())?;
+        fs::rename(next, self.dir.join(NAME))
+    }
+}
+
+/// The directory of files that may be lost: where the user's session has one, that one, which ends with it (XDG Base Directory
+/// Specification).
+fn directory(of: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let absolute = |name| of(name).filter(|path: &PathBuf| path.is_absolute());
+    let session = absolute("XDG_RUNTIME_DIR").or_else(|| absolute("XDG_CACHE_HOME"));
+    Some(session.or_else(|| Some(absolute("HOME")?.join(".cache")))?.join("carom"))
+}
+
+/// All that the outcomes depend on, in words.
+fn circumstances(root: &Root, machine: &Machine, limits: Limits) -> Option<String> {
+    let Machine { kernel, privilege, settings, container, .. } = machine;
+    if privilege.seccomp != Seccomp::Off || privilege.tracer != 0 {
+        return None;
+    }
+    let boot = root.line("proc/sys/kernel/random/boot_id")?;
+    let spaces = ["user", "pid", "mnt"].map(|space| namespace(root, space));
+    // The kernel lowers it under load.
+    let settings = Settings { max_sample_rate: None, ..settings.clone() };
+    let label = root.line("proc/self/attr/current");
+    Some(format!(
+        "carom {VERSION}\n{boot}\n{kernel:?}\n{privilege:?}\n{settings:?}\n{container:?}\n{spaces:?}\n{label:?}\n{limits:?}\n"
+    ))
+}
+
+fn namespace(root: &Root, name: &str) -> Option<PathBuf> {
+    fs::read_link(root.path(&format!("proc/self/ns/{name}"))).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{super::Slots, *};
+    use crate::host::machine::Privilege;
+
+    /// A tree with a boot of this number, and a namespace.
+    fn root(dir: &Path, boot: &str) -> Root {
+        let random = dir.join("proc/sys/kernel/random");
+        fs::create_dir_all(&random).unwrap();
+        fs::create_dir_all(dir.join("proc/self/ns")).unwrap();
+        fs::write(random.join("boot_id"), boot).unwrap();
+        let link = dir.join("proc/self/ns/pid");
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink("pid:[4026531836]", link).unwrap();
+        Root::at(dir)
+    }
+
+    #[test]
+    fn what_worked_is_remembered_until_something_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let of = |boot: &str, machine: &Machine, limits| Remembered {
+            dir: dir.path().join("made/carom"),
+            circumstances: circumstances(&root(dir.path(), boot), machine, limits).unwrap(),
+        };
+        let (machine, limits) = (Machine::default(), Limits::default());
+        let here = of("first", &machine, limits);
+        assert!(here.recall().is_none());
+        // What did not work is tried again.
+        here.note(&Tried { slots: Slots { opened: 3, stopped: None }, ..Tried::all_worked() });
+        assert!(here.recall().is_none());
+        here.note(&Tried::all_worked());
+        assert!(here.recall().unwrap().worked());
+        // Another load is no other machine.
+        let loaded = Settings { max_sample_rate: Some(1), ..Settings::default() };
+        assert!(of("first", &Machine { settings: loaded, ..machine.clone() }, limits).recall().is_some());
+        let strict = Settings { perf_event_paranoid: Some(4), ..Settings::default() };
+        let poor = Privilege { uid: 1000, ..Privilege::default() };
+        for (boot, machine, limits) in [
+            ("second", machine.clone(), limits),
+            ("first", Machine { settings: strict, ..machine.clone() }, limits),
+            ("first", Machine { privilege: poor, ..machine.clone() }, limits),
+            ("first", machine, Limits { address_space: Some(1 << 30), ..limits }),
+        ] {
+            assert!(of(boot, &machine, limits).recall().is_none());
+        }
+        fs::write(here.dir.join(NAME), "carom").unwrap();
+        assert!(here.recall().is_none());
+    }
+
+    #[test]
+    fn behind_filters_nothing_is_remembered() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = root(dir.path(), "first");
+        let with =
+            |privilege| circumstances(&root, &Machine { privilege, ..Machine::default() }, Limits::default());
+        assert!(with(Privilege::default()).is_some());
+        assert_eq!(with(Privilege { seccomp: Seccomp::Filter, ..Privilege::default() }), None);
+        assert_eq!(with(Privilege { tracer: 7, ..Privilege::default() }), None);
+    }
+
+    #[test]
+    fn the_sessions_directory_comes_first() {
+        let of = |set: &[(&str, &str)]| {
+            directory(|name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| PathBuf::from(value)))
+        };
+        let [home, cache, session] = [("HOME", "/h"), ("XDG_CACHE_HOME", "/c"), ("XDG_RUNTIME_DIR", "/r")];
+        assert_eq!(of(&[home, cache, session]), Some("/r/carom".into()));
+        assert_eq!(of(&[home, cache]), Some("/c/carom".into()));
+        assert_eq!(of(&[home, ("XDG_CACHE_HOME", "relative")]), Some("/h/.cache/carom".into()));
+        assert_eq!(of(&[("HOME", "")]), None);
+    }
+}
