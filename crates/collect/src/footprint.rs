@@ -10,7 +10,7 @@ use carom_base_sys::{
     clock,
     host::{timed_counters::TimedCounters, tracepoints::TracepointError},
 };
-use carom_store::{CounterRow, EngineInfo, Exit, FootprintRow, SampleMeans, Warning, Writer};
+use carom_store::{CounterRow, EngineInfo, Exit, FootprintRow, FrameTotals, SampleMeans, Warning, Writer};
 
 use crate::{
     error::CollectError,
@@ -76,7 +76,7 @@ pub fn record_footprint(
     manifest.wall_s = seconds_since(&manifest);
     manifest.complete = true;
     let trouble = writer.finish(manifest).err();
-    Ok(Outcome { dir, exit, trouble })
+    Ok(Outcome { dir, exit, kept: FrameTotals::default(), trouble })
 }
 
 /// Counters, and what they had counted when they were read last.

@@ -10,7 +10,7 @@ use carom_base_sys::{
         tracepoints::Tracepoints,
     },
 };
-use carom_store::{EngineInfo, Exit, PmuCount, SampleMeans, StoreError, UsageInfo, Writer};
+use carom_store::{EngineInfo, Exit, FrameTotals, PmuCount, SampleMeans, StoreError, UsageInfo, Writer};
 
 use crate::{
     error::CollectError,
@@ -90,7 +90,7 @@ pub fn record_natively(request: &Request, events: &KernelEvents) -> Result<Outco
     manifest.wall_s = seconds_since(&manifest);
     manifest.complete = true;
     let trouble: Option<StoreError> = writer.finish(manifest).err();
-    Ok(Outcome { dir, exit, trouble })
+    Ok(Outcome { dir, exit, kept: FrameTotals::default(), trouble })
 }
 
 fn used(argv: &[String], streams: Streams, mut opened: Opened) -> Result<(Exit, UsageInfo), CollectError> {

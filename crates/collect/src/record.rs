@@ -12,7 +12,7 @@ use carom_base::ProcessId;
 use carom_base_sys::child::{self, ExitWatch};
 use carom_base_wire::{Engine, Settings};
 use carom_store::{
-    Exit, Manifest, SeriesInfo, StoreError, StreamFrame, Writer, fresh_dir, store_instructions,
+    Exit, FrameTotals, Manifest, SeriesInfo, StoreError, StreamFrame, Writer, fresh_dir, store_instructions,
 };
 
 use crate::{
@@ -89,6 +89,8 @@ pub struct Outcome {
     pub dir: PathBuf,
     /// How the program ended.
     pub exit: Exit,
+    /// The accesses that were to be kept.
+    pub kept: FrameTotals,
     /// Why the profile could not be finished, where it could not. The program has run all the same.
     pub trouble: Option<StoreError>,
 }
@@ -163,6 +165,7 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     manifest.warnings.extend(others.room.warning());
     manifest.exit = exit;
     let results = Results { cpu_ns: child::children_cpu().saturating_sub(children_ns), ..session.results() };
+    let kept = std::mem::take(&mut drain.kept);
     finish(&mut manifest, request, drain, results);
     let started = manifest.started_unix_s;
     for process in &mut manifest.processes {
@@ -172,7 +175,7 @@ pub fn record(request: &Request) -> Result<Outcome, CollectError> {
     let counted = if instructions.is_empty() { Ok(()) } else { store_instructions(&dir, &instructions) };
     let trouble = finished.and(counted).err();
     session.remove();
-    Ok(Outcome { dir, exit, trouble })
+    Ok(Outcome { dir, exit, kept, trouble })
 }
 
 /// What else is looked at while the program runs.

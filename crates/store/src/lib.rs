@@ -64,10 +64,10 @@ pub use manifest::{
 pub use read::{Recording, Rows, Spread};
 pub use remove::remove;
 pub use rows::{
-    About, CounterRow, FootprintRow, HeapObject, InstructionCounts, MAX_FRAMES, Name, PlaceCounts, Question,
-    Row, Stack, StreamFrame,
+    About, CounterRow, FootprintRow, FrameTotals, HeapObject, InstructionCounts, MAX_FRAMES, Name,
+    PlaceCounts, Question, Row, Stack, StreamFrame,
 };
-pub use rules::{Rule, Violation};
+pub use rules::{MAX_VIOLATIONS, Rule, Violation};
 pub use series::{run_dir, runs_of};
 pub use simulated::replace_accesses;
 pub use write::{Full, Writer, store_instructions, store_names, store_places};

@@ -1,14 +1,13 @@
 //! The accesses that a profile keeps: how many, how large, and as text.
 
 use std::{
-    collections::BTreeSet,
     io::{self, BufWriter, Write},
     path::Path,
 };
 
 use carom_base::{Domain, Nanos, ThreadId};
 use carom_base_stream::{Event, Record, Sink, Streamed, Synchronisation, text::Writer};
-use carom_store::{Recording, Row, StoreError, StreamFrame};
+use carom_store::{FrameTotals, Recording, Row, StoreError, StreamFrame};
 use carom_view::{size, thousands};
 
 use crate::failure::Failure;
@@ -44,28 +43,35 @@ impl Kept {
     /// # Errors
     /// Some of it cannot be read.
     pub fn of(recording: &Recording) -> Result<Self, StoreError> {
-        let (mut accesses, mut threads, mut last) = (0, BTreeSet::new(), Nanos(0));
+        let mut totals = FrameTotals::default();
         for row in recording.rows::<StreamFrame>() {
-            let Ok(head) = row?.head() else { continue };
-            if let Some(made) = head.accesses {
-                accesses += made as u64;
-                threads.insert(head.thread);
-                last = last.max(head.at);
-            }
+            totals.add(&row?);
         }
+        Ok(Self::with(recording, &totals))
+    }
+
+    /// The same where all that was recorded is known, and need not be read again.
+    ///
+    /// # Errors
+    /// Some of it cannot be read, where less was kept than recorded.
+    pub fn recorded(recording: &Recording, totals: &FrameTotals) -> Result<Self, StoreError> {
+        if recording.manifest().complete { Ok(Self::with(recording, totals)) } else { Self::of(recording) }
+    }
+
+    fn with(recording: &Recording, totals: &FrameTotals) -> Self {
         let file = recording.dir().join(StreamFrame::KIND.file_name());
         let bytes = file.metadata().map_or(0, |file| file.len());
         let manifest = recording.manifest();
         let warned = |code: &str| manifest.warnings.iter().any(|warning| warning.code == code);
         let by = [("limit", End::Limit), ("low-disk", End::Room)].into_iter().find(|(code, _)| warned(code));
-        let after_s = last.0.saturating_sub(manifest.started.0) as f64 / 1e9;
-        Ok(Self {
-            accesses,
-            threads: threads.len(),
+        let after_s = totals.last.0.saturating_sub(manifest.started.0) as f64 / 1e9;
+        Self {
+            accesses: totals.accesses,
+            threads: totals.threads.len(),
             bytes,
             cut_short: manifest.cut_short.clone(),
             ended: by.map(|(_, by)| Ended { after_s, by }),
-        })
+        }
     }
 
     /// How many accesses.

@@ -11,7 +11,7 @@ use std::{path::Path, slice, thread};
 
 use carom_base::{Keep, Reduction};
 use carom_collect::{CodeAddress, Outcome, Request, ReuseMethod, Streams};
-use carom_store::{Exit, Recording, Spread};
+use carom_store::{Exit, MAX_VIOLATIONS, Recording, Spread};
 use carom_study::{Study, recording::Recordings, simulate::SimulateStudy};
 use carom_view::thousands;
 
@@ -66,7 +66,7 @@ pub fn run(args: &TraceArgs) -> Result<End, Failure> {
     if let Some(trouble) = &outcome.trouble {
         eprintln!("carom: the profile is incomplete: {trouble}");
     }
-    if let Err(failure) = told(args, &outcome.dir) {
+    if let Err(failure) = told(args, &outcome) {
         eprintln!("carom: {failure}; the profile is in {}", outcome.dir.display());
     }
     Ok(End::Program(outcome.exit))
@@ -153,9 +153,9 @@ fn find(args: &TraceArgs, latency: u32) -> Result<Found, Failure> {
 }
 
 /// Tells what was kept, and stores the names of the code with it.
-fn told(args: &TraceArgs, dir: &Path) -> Result<(), Failure> {
+fn told(args: &TraceArgs, Outcome { dir, kept, .. }: &Outcome) -> Result<(), Failure> {
     let recording = Recording::open(dir).map_err(Failure::new)?;
-    let kept = Kept::of(&recording);
+    let kept = Kept::recorded(&recording, kept);
     if !args.program.no_symbols {
         // The simulation asks for the names of what it ranks first. It ranks much the same first in a part of a long trace.
         let all = slice::from_ref(&recording);
@@ -185,12 +185,14 @@ fn check(dir: &Path) -> Result<End, Failure> {
     for violation in violations.iter().take(MOST_PRINTED) {
         output::print(&format!("{violation}\n"))?;
     }
+    let at_least = if violations.len() == MAX_VIOLATIONS { "at least " } else { "" };
     if let Some(more) = violations.len().checked_sub(MOST_PRINTED).filter(|more| *more > 0) {
-        output::print(&format!("and {more} more\n"))?;
+        output::print(&format!("and {at_least}{more} more\n"))?;
     }
-    if let Some(more) = violations.len().checked_sub(1) {
-        let problems = if more == 0 { "1 problem".into() } else { format!("{} problems", more + 1) };
-        return Err(Failure::new(format!("{}: {problems}", dir.display())));
+    match violations.len() {
+        0 => {}
+        1 => return Err(Failure::new(format!("{}: 1 problem", dir.display()))),
+        all => return Err(Failure::new(format!("{}: {at_least}{all} problems", dir.display()))),
     }
     let kept = Kept::of(&Recording::open(dir).map_err(Failure::new)?).map_err(Failure::new)?;
     output::print(&format!("{}: all of it can be read. {}\n", dir.display(), kept.text()))?;

@@ -22,9 +22,10 @@ pub fn create_shared(path: &CStr, bytes: usize) -> Result<NonNull<u8>, SysError>
     match mapped {
         // It is written to in a few places. ext4 would clear a folio of some hundred pages at the first (Linux 6.16), and have as much to
         // give back in the end.
-        // SAFETY: advice about a mapping made just now.
         Ok(place) => {
-            _ = unsafe { raw::madvise(place.as_ptr().addr() as u64, bytes as u64, libc::MADV_RANDOM) }
+            let start = place.as_ptr().addr() as u64;
+            // SAFETY: advice about a mapping made just now.
+            let _ = unsafe { raw::madvise(start, bytes as u64, libc::MADV_RANDOM) };
         }
         Err(_) => file::remove(path),
     }

@@ -19,7 +19,7 @@ use std::{
 
 use carom_base::{ProcessId, SharingEvent, StackId, ThreadId};
 use carom_base_wire::Record;
-use carom_store::{InstructionCounts, Writer};
+use carom_store::{FrameTotals, InstructionCounts, Writer};
 
 use self::{
     accesses::AccessFile, cells::CellFile, instructions::Instructions, journal::Journal, segment::Segment,
@@ -36,6 +36,8 @@ pub struct Drain {
     accesses: HashMap<PathBuf, (ProcessId, AccessFile)>,
     /// Where accesses go instead of the store.
     elsewhere: Option<SyncSender<HandedOn>>,
+    /// The accesses that went to the store.
+    pub kept: FrameTotals,
     /// Files of counts by instruction.
     counts: HashMap<PathBuf, ProcessId>,
     /// Words in session memory that were no record.
@@ -59,6 +61,7 @@ impl Drain {
             cells: HashMap::new(),
             accesses: HashMap::new(),
             elsewhere,
+            kept: FrameTotals::default(),
             counts: HashMap::new(),
             garbage: 0,
             waiting: Vec::new(),
@@ -204,7 +207,10 @@ impl Drain {
             let frames = file.read(path, |serial| table.thread(*process, serial), &mut self.garbage);
             found |= !frames.is_empty();
             match &self.elsewhere {
-                None => writer.push(&frames),
+                None => {
+                    frames.iter().for_each(|frame| self.kept.add(frame));
+                    writer.push(&frames);
+                }
                 // A receiver that is gone wants no more.
                 Some(elsewhere) => frames.into_iter().for_each(|frame| {
                     let _ = elsewhere.send(HandedOn { process: *process, frame });

@@ -24,7 +24,7 @@ pub use name::{About, Name, Question};
 pub use object::HeapObject;
 pub use place::PlaceCounts;
 pub use stack::{MAX_FRAMES, Stack};
-pub use stream_frame::StreamFrame;
+pub use stream_frame::{FrameTotals, StreamFrame};
 
 use crate::chunk::{ColumnReader, ColumnWriter, Kind};
 use crate::error::Damage;

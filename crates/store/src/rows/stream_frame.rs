@@ -1,4 +1,6 @@
-use carom_base::StackId;
+use std::collections::BTreeSet;
+
+use carom_base::{Nanos, StackId, ThreadId};
 use carom_base_stream::frame::{Form, Frame, FrameError, Head};
 
 use super::{Row, collect};
@@ -42,6 +44,27 @@ impl StreamFrame {
     /// It is no frame.
     pub fn head(&self) -> Result<Head, FrameError> {
         Head::decode(&self.bytes)
+    }
+}
+
+/// What frames have in all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FrameTotals {
+    /// Accesses.
+    pub accesses: u64,
+    /// The threads that made them.
+    pub threads: BTreeSet<ThreadId>,
+    /// When the last of them had been made.
+    pub last: Nanos,
+}
+
+impl FrameTotals {
+    /// Adds a frame, of which only the beginning is read. One that is none adds nothing.
+    pub fn add(&mut self, frame: &StreamFrame) {
+        let Ok(Head { thread, at, accesses: Some(accesses) }) = frame.head() else { return };
+        self.accesses += accesses as u64;
+        self.threads.insert(thread);
+        self.last = self.last.max(at);
     }
 }
 

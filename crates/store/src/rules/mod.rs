@@ -9,8 +9,8 @@ use crate::manifest::{Manifest, ThreadInfo};
 pub use context::{Report, RowContext};
 pub use violation::{Rule, Violation};
 
-/// A hostile recording could break a rule in every row. More than these tell nobody more.
-const MAX_VIOLATIONS: usize = 1000;
+/// The most violations that are told: a hostile recording could break a rule in every row, and more than these tell nobody more.
+pub const MAX_VIOLATIONS: usize = 1000;
 /// `wall_s` is a rounded number, and the host reads the clock a little after the last thread did.
 const CLOCK_SLACK_NS: u64 = 1_000_000;
 const NANOS_PER_SECOND: f64 = 1e9;
