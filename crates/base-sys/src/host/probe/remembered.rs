@@ -35,7 +35,12 @@ impl Remembered {
 
     /// The trials, if they are known to work.
     pub fn recall(&self) -> Option<Tried> {
-        let said = fs::read_to_string(self.dir.join(NAME)).ok()?;
+        // Whatever lies there, reading it must not block.
+        let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
+        let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(self.dir.join(NAME)).ok()?;
+        let is_it =
+            file.metadata().is_ok_and(|it| it.is_file() && it.len() == self.circumstances.len() as u64);
+        let said = is_it.then(|| io::read_to_string(file).ok())??;
         (said == self.circumstances).then(Tried::all_worked)
     }
 
@@ -47,13 +52,23 @@ impl Remembered {
     }
 
     fn write(&self) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+        // Not the home directory, which some users lack.
+        for dir in [self.dir.parent(), Some(&self.dir)].into_iter().flatten() {
+            match fs::DirBuilder::new().mode(0o700).create(dir) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
         // Others may write it at the same time.
         let next = self.dir.join(format!("{NAME}.{}", std::process::id()));
-        let mut file =
-            fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
-        file.write_all(self.circumstances.as_bytes())?;
-        fs::rename(next, self.dir.join(NAME))
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&next)?;
+        let written = file
+            .write_all(self.circumstances.as_bytes())
+            .and_then(|()| fs::rename(&next, self.dir.join(NAME)));
+        if written.is_err() {
+            let _ = fs::remove_file(&next);
+        }
+        written
     }
 }
 
@@ -75,9 +90,9 @@ fn circumstances(root: &Root, machine: &Machine, limits: Limits) -> Option<Strin
     let spaces = ["user", "pid", "mnt"].map(|space| namespace(root, space));
     // The kernel lowers it under load.
     let settings = Settings { max_sample_rate: None, ..settings.clone() };
-    let label = root.line("proc/self/attr/current");
+    let (label, all_limits) = (root.line("proc/self/attr/current"), root.text("proc/self/limits"));
     Some(format!(
-        "carom {VERSION}\n{boot}\n{kernel:?}\n{privilege:?}\n{settings:?}\n{container:?}\n{spaces:?}\n{label:?}\n{limits:?}\n"
+        "carom {VERSION}\n{boot}\n{kernel:?}\n{privilege:?}\n{settings:?}\n{container:?}\n{spaces:?}\n{label:?}\n{limits:?}\n{all_limits:?}\n"
     ))
 }
 
@@ -134,6 +149,20 @@ mod tests {
         }
         fs::write(here.dir.join(NAME), "carom").unwrap();
         assert!(here.recall().is_none());
+        // Something else is in the way, and nothing is left beside it.
+        fs::remove_file(here.dir.join(NAME)).unwrap();
+        fs::create_dir(here.dir.join(NAME)).unwrap();
+        here.note(&Tried::all_worked());
+        assert!(here.recall().is_none());
+        assert_eq!(fs::read_dir(&here.dir).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn who_has_no_home_gets_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let nobody = Remembered { dir: dir.path().join("home/.cache/carom"), circumstances: "none".into() };
+        nobody.note(&Tried::all_worked());
+        assert!(nobody.recall().is_none() && !dir.path().join("home").exists());
     }
 
     #[test]
