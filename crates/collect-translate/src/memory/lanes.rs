@@ -1,7 +1,7 @@
 //! Lanes: the state, the stack and the counters of each translated thread.
 //!
 //! ```text
-//!   lane (1 MiB)   | slots, xsave: 16 KiB | watches: 136 KiB | buffer: 64 KiB | nothing ...   | engine's stack: 256 KiB |
+//!   lane (1 MiB)   | slots, xsave: 16 KiB | watches: 136 KiB | buffer: 128 KiB | nothing ...  | engine's stack: 256 KiB |
 //!                  ^ X = GS base                                                      the stack grows down <-- ^
 //!   window (1 MiB) | counter 0, 1, 2, ...  (8 bytes each)                                              |
 //!                  ^ X + V, V being the same for all threads of one arena
@@ -36,10 +36,10 @@ const SLOTS_BYTES: u64 = 16 << 10;
 pub const WATCHED_OFFSET: u64 = SLOTS_BYTES;
 pub const WATCHED_BYTES: u64 = 136 << 10;
 
-/// The buffer of accesses, behind these tables, and its size: half of it fits into a first-level cache, all of it
-/// into the second.
+/// The buffer of accesses, behind these tables, and its size: it fits into a second-level cache, and what is done once for
+/// each full buffer takes little of the time.
 pub const BUFFER_OFFSET: u64 = WATCHED_OFFSET + WATCHED_BYTES;
-pub const BUFFER_BYTES: u64 = 64 << 10;
+pub const BUFFER_BYTES: u64 = 128 << 10;
 
 /// The sum of these. Unused parts take no memory.
 pub const STATE_BYTES: u64 = BUFFER_OFFSET + BUFFER_BYTES;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::lane::records::{EXPLICIT_ACCESS_WORDS, EXPLICIT_WORDS, KIND_SHIFT, TIMED_WORDS, Token};
 
-/// Accesses of one thread, in program order, from up to 64 KiB of buffer: some 8000 accesses, and more where repeated
+/// Accesses of one thread, in program order, from up to 128 KiB of buffer: some 16,000 accesses, and more where repeated
 /// instructions are among them.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
