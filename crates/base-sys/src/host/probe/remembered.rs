@@ -119,6 +119,10 @@ mod tests {
         Root::at(dir)
     }
 
+    fn with_slots(opened: u32) -> Tried {
+        Tried { slots: Slots { opened, stopped: None }, ..Tried::all_worked() }
+    }
+
     #[test]
     fn what_worked_is_remembered_until_something_changes() {
         let dir = tempfile::tempdir().unwrap();
@@ -130,10 +134,10 @@ mod tests {
         let here = of("first", &machine, limits);
         assert!(here.recall().is_none());
         // What did not work is tried again.
-        here.note(&Tried { slots: Slots { opened: 3, stopped: None }, ..Tried::all_worked() });
+        here.note(&with_slots(3));
         assert!(here.recall().is_none());
-        here.note(&Tried::all_worked());
-        assert!(here.recall().unwrap().worked());
+        here.note(&with_slots(4));
+        assert!(here.recall().is_some());
         // Another load is no other machine.
         let loaded = Settings { max_sample_rate: Some(1), ..Settings::default() };
         assert!(of("first", &Machine { settings: loaded, ..machine.clone() }, limits).recall().is_some());
@@ -152,7 +156,7 @@ mod tests {
         // Something else is in the way, and nothing is left beside it.
         fs::remove_file(here.dir.join(NAME)).unwrap();
         fs::create_dir(here.dir.join(NAME)).unwrap();
-        here.note(&Tried::all_worked());
+        here.note(&with_slots(4));
         assert!(here.recall().is_none());
         assert_eq!(fs::read_dir(&here.dir).unwrap().count(), 1);
     }
@@ -161,7 +165,7 @@ mod tests {
     fn who_has_no_home_gets_none() {
         let dir = tempfile::tempdir().unwrap();
         let nobody = Remembered { dir: dir.path().join("home/.cache/carom"), circumstances: "none".into() };
-        nobody.note(&Tried::all_worked());
+        nobody.note(&with_slots(4));
         assert!(nobody.recall().is_none() && !dir.path().join("home").exists());
     }
 

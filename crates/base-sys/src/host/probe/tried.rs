@@ -93,14 +93,15 @@ impl Tried {
         Self::with_timers(timers, Extent::Decisive)
     }
 
-    /// What [`until_one_works`](Self::until_one_works) finds where all works.
+    /// What [`until_one_works`](Self::until_one_works) finds where all trials work. Only the debug registers are looked at: whether they are taken
+    /// is another question each time, and takes no process.
     pub(super) fn all_worked() -> Self {
         let worked = Ok(Outcome::Worked);
         Self {
             reach: Ok(Outcome::Refused(libc::EFAULT)),
             timers: [worked, Err(UNTRIED), Err(UNTRIED)],
             watchpoint: worked,
-            slots: Slots { opened: Slots::MOST, stopped: None },
+            slots: slots(DeliveryKind::Sigtrap),
             cycles: Err(UNTRIED),
             ptrace: Err(UNTRIED),
             own_memory: Err(UNTRIED),
