@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use carom_store::{MANIFEST_NAME, Manifest, Recording, Row, Stack, StoreError, run_dir, runs_of};
+use carom_store::{Kind, MANIFEST_NAME, Manifest, Recording, StoreError, run_dir, runs_of};
 
 use super::series::{self, Commands};
 use crate::failure::Failure;
@@ -88,10 +88,11 @@ pub fn find(places: &[PathBuf]) -> Result<Vec<Profile>, Failure> {
     Ok(profiles)
 }
 
-/// Other tools have manifests too: a profile also has stacks, whichever question it answers.
+/// Other tools have manifests too: that of a profile can be read, or lies beside tables.
 fn is_profile(dir: &Path) -> bool {
+    let has_tables = |dir: &Path| Kind::all().any(|kind| dir.join(kind.file_name()).is_file());
     let is_recording =
-        |dir: &Path| [MANIFEST_NAME, Stack::KIND.file_name()].iter().all(|name| dir.join(name).is_file());
+        |dir: &Path| dir.join(MANIFEST_NAME).is_file() && (has_tables(dir) || Recording::open(dir).is_ok());
     is_recording(dir) || is_recording(&run_dir(dir, 1))
 }
 

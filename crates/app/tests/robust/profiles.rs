@@ -43,13 +43,19 @@ fn profiles_are_listed_and_removed() {
     assert_eq!(refused.complaint(), "carom: mine: not a profile of carom: it has no manifest.json\n");
     assert_eq!(list(&[]).len(), 3);
 
+    // Another tool's.
+    fs::create_dir(dir.join("web")).expect("a directory");
+    fs::write(dir.join("web/manifest.json"), r#"{"schema": 1, "name": "web", "version": "1"}"#)
+        .expect("a file");
+    assert_eq!(list(&[]).len(), 3);
+
     // A report beside the profile's files stays.
     fs::write(dir.join(name(1)).join("report.html"), "mine").expect("a file");
     assert!(stdout(&carom_in(dir, &["rm", &name(1), &name(2)])).contains("Removed 2 profiles, "));
     assert_eq!(list(&[]), [name(3)]);
     assert!(dir.join(name(1)).join("report.html").exists() && !dir.join(name(2)).exists());
     assert!(stdout(&carom_in(dir, &["rm", "--all"])).contains("Removed 1 profile, "));
-    assert!(dir.join("mine").exists());
+    assert!(dir.join("mine").exists() && dir.join("web/manifest.json").exists());
     assert_eq!(stdout(&carom_in(dir, &["rm", "--all"])), "No profiles.\n");
 }
 

@@ -20,8 +20,8 @@ pub fn create_shared(path: &CStr, bytes: usize) -> Result<NonNull<u8>, SysError>
     let file = open(path, flags)?;
     let mapped = allocate(&file, bytes).and_then(|()| map_file(&file, bytes));
     match mapped {
-        // It is written to in a few places. ext4 would clear a folio of some hundred pages at the first (Linux 6.16), and have as much to
-        // give back in the end.
+        // It is written to in a few places. ext4 would bring in and clear all pages of a MiB at the first (seen with Linux 6.18), and have
+        // as much to give back in the end.
         Ok(place) => {
             let start = place.as_ptr().addr() as u64;
             // SAFETY: advice about a mapping made just now.
