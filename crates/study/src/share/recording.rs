@@ -246,7 +246,10 @@ mod tests {
     #[test]
     fn a_missing_file_is_counted() {
         let dir = tempfile::tempdir().unwrap();
-        Writer::create(dir.path(), manifest()).unwrap().finish(manifest()).unwrap();
+        let mut writer = Writer::create(dir.path(), manifest()).unwrap();
+        writer.push(&[TestSample::new(1, AccessKind::Load, 0, 8).build()]);
+        writer.push(&[Event::new(0, 1).build()]);
+        writer.finish(manifest()).unwrap();
         let recording = Recording::open(dir.path()).unwrap();
         std::fs::read_dir(dir.path())
             .unwrap()
