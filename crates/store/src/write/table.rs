@@ -37,8 +37,8 @@ pub trait AnyTable: Any + fmt::Debug + Send {
     fn replace_file(&mut self, file: File);
 }
 
-/// A table without rows. Its file must not exist, and is made with the first ones: making a file takes as long as all else about a short
-/// recording, in a directory from which files have just been removed (ext4).
+/// A table without rows. Its file must not exist, and is made with the first ones: short recordings have few tables, and where files
+/// have just been removed ext4 takes its time to make another.
 pub fn begin_table<R: Row>(dir: &Path) -> Result<Box<dyn AnyTable>, StoreError> {
     Ok(Box::new(Table::<R>::begin(dir)?))
 }
