@@ -1,7 +1,7 @@
-use carom_study::share::{Check, Remedy as Advice, Simulated, Waiting};
+use carom_study::share::{Check, NotEnough, Remedy as Advice, Simulated, Waiting};
 
 use crate::{
-    model::{CheckOutcome, EstimateBasis, Real, Remedy},
+    model::{CheckOutcome, EstimateBasis, Real, Remedy, RemedyKind},
     sample, share,
     text::{Options, render},
 };
@@ -301,6 +301,29 @@ fn only_the_layout_is_withdrawn() {
     findings.objects[0].check = Some(simulated(9_000, 9_000, None));
     let remedy = share::report(&run, &findings).share.unwrap().findings[0].remedy.clone();
     assert!(remedy.text.ends_with("(model). Some fields really are shared."), "{}", remedy.text);
+}
+
+/// A simulation needs no events: what it supports is offered after a few of them, unless it does not matter.
+#[test]
+fn few_events_withhold_what_no_simulation_supports() {
+    let remedy = |check: Option<Check>, moving| {
+        let (run, mut findings) = sample::two();
+        findings.not_enough = Some(NotEnough { events: 12, run_seconds: None, moving });
+        findings.objects[0].events = 12;
+        findings.objects[0].check = check;
+        let share = share::report(&run, &findings).share.unwrap();
+        assert_eq!(share.lines[0].remedy.text, share.findings[0].remedy.text);
+        let Remedy { kind, text, .. } = share.findings[0].remedy.clone();
+        (kind, text)
+    };
+    let (kind, text) = remedy(Some(simulated(9_000, 12, None)), None);
+    assert_eq!((kind, text.starts_with("Start `stats.misses`")), (RemedyKind::Pad, true), "{text}");
+    for check in [None, Some(Check::Unchecked("it is too hot".into()))] {
+        let (kind, text) = remedy(check, None);
+        assert_eq!((kind, text.starts_with("Run longer first")), (RemedyKind::None, true), "{text}");
+    }
+    let (kind, text) = remedy(Some(simulated(9_000, 12, None)), Some(0.001));
+    assert_eq!((kind, text.starts_with("Leave it")), (RemedyKind::None, true), "{text}");
 }
 
 #[test]
