@@ -65,6 +65,8 @@ pub use blocks::passages::enter;
 pub use engine::calling::lose_thread;
 #[doc(hidden)]
 pub use engine::room::bound_cache;
+#[doc(hidden)]
+pub use engine::superblocks::{assume_superblocks, biased_branches, look_at_branches_always};
 pub use engine::{
     calling::{
         aside, goes_back_to, is_attached, is_called_from_cache, is_on_engine_stack, runs_in_cache, set_name,

@@ -5,8 +5,8 @@ use std::ops::Range;
 use carom_base_insn::Decoder as Accesses;
 
 use super::{
-    ahead::Ahead, arenas::Arenas, hooks::Hooks, landings::Landings, links::Waiting, spare::Spare,
-    translations::Translations,
+    ahead::Ahead, arenas::Arenas, hooks::Hooks, landings::Landings, likely::Likely, links::Waiting,
+    spare::Spare, translations::Translations,
 };
 use crate::{
     analyse::liveness::Liveness,
@@ -46,6 +46,8 @@ pub struct Cache {
     pub counts_in_registers: bool,
     /// Where the program's flags matter.
     pub liveness: Liveness,
+    /// Which branches fall through.
+    pub likely: Likely,
 }
 
 impl Cache {
@@ -71,6 +73,7 @@ impl Cache {
             spare: Spare::default(),
             counts_in_registers: true,
             liveness: Liveness::default(),
+            likely: Likely::default(),
         })
     }
 

@@ -1,5 +1,6 @@
 //! One arena of the cache, with all that is known about the code in it.
 
+pub mod counters;
 pub mod fragments;
 pub mod jumps;
 pub mod stubs;
@@ -11,9 +12,10 @@ use std::ops::Range;
 use super::gate;
 use crate::{
     encode::Emitter,
-    memory::{Arena, COUNTERS_PER_ARENA, LaneId, TableKind, Windows},
+    memory::{Arena, COUNTERS_PER_ARENA, TableKind, Windows},
     probes::counter::Counter,
 };
+use counters::Edge;
 use fragments::Fragments;
 use jumps::Jumps;
 use stubs::Stubs;
@@ -29,8 +31,10 @@ pub struct Code {
     counters: Vec<Counter>,
     /// How many accesses one unit of each counter stands for.
     weights: Vec<i32>,
-    /// Where branches fall through to that have counters of their own for it: the last counters of a window, from its end on.
-    edges: Vec<u64>,
+    /// Where superblocks are left, with the counter of each such branch, by address (`emit::superblocks`).
+    sides: Vec<(u64, u64)>,
+    /// Branches that fall through with counters of their own: the last counters of a window, from its end on.
+    edges: Vec<Edge>,
     fragments: Fragments,
     jumps: Jumps,
     stubs: Stubs,
@@ -75,6 +79,7 @@ impl Code {
             counters: Vec::with_capacity(COUNTERS_PER_ARENA),
             weights: Vec::with_capacity(COUNTERS_PER_ARENA),
             edges: Vec::with_capacity(COUNTERS_PER_ARENA),
+            sides: Vec::new(),
             fragments: Fragments::new(),
             jumps: Jumps::new(),
             stubs: Stubs::new(),
@@ -121,6 +126,7 @@ impl Code {
         self.counters.clear();
         self.weights.clear();
         self.edges.clear();
+        self.sides.clear();
         self.fragments.clear();
         self.jumps.clear();
         self.stubs.clear();
@@ -182,47 +188,6 @@ impl Code {
     /// Whether `address` lies in it.
     pub fn contains(&self, address: u64) -> bool {
         self.memory.contains(address)
-    }
-
-    /// The counters by their numbers.
-    pub fn counters(&self) -> &[Counter] {
-        &self.counters
-    }
-
-    /// Adds a counter: returns its number, and its place relative to GS.
-    pub fn add_counter(&mut self, counter: Counter) -> (u64, u64) {
-        let id = self.counters.len() as u64;
-        self.counters.push(counter);
-        self.weights.push(-(counter.sums().accesses() as i32));
-        (id, self.windows().v.wrapping_add(8 * id))
-    }
-
-    /// Adds a counter for a branch that falls through to `behind`, which counts down there: returns its place relative to GS.
-    pub fn add_edge(&mut self, behind: u64) -> u64 {
-        self.edges.push(behind);
-        self.windows().v.wrapping_add(8 * (COUNTERS_PER_ARENA - self.edges.len()) as u64)
-    }
-
-    /// Where branches fall through to, of those with counters of their own.
-    pub fn edges(&self) -> &[u64] {
-        &self.edges
-    }
-
-    /// How often each of these branches of a lane fell through.
-    pub fn falls(&self, lane: LaneId) -> impl Iterator<Item = i64> {
-        let windows = self.windows();
-        (1..=self.edges.len()).map(move |edge| -windows.value(lane, COUNTERS_PER_ARENA - edge))
-    }
-
-    /// Loads and stores by a lane's counters, without the units that were loaded into them.
-    pub fn accesses(&self, lane: LaneId) -> i64 {
-        self.windows().weighted(lane, &self.weights)
-    }
-
-    /// Adds to a counter of a thread that is not counting meanwhile.
-    pub fn count(&self, lane: LaneId, id: u64, difference: i64) {
-        let windows = self.windows();
-        windows.set(lane, id as usize, windows.value(lane, id as usize).wrapping_add(difference));
     }
 
     /// Where the next piece of cold code begins.

@@ -24,6 +24,7 @@ pub mod gate;
 pub mod hooks;
 pub mod invalidate;
 pub mod landings;
+pub mod likely;
 pub mod links;
 pub mod passages;
 pub mod place;

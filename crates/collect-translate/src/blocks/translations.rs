@@ -76,6 +76,11 @@ impl Translations {
         self.blocks.contains_key(&pc) || self.followers.contains_key(&pc)
     }
 
+    /// Whether the block at `pc` is counted at two places.
+    pub fn is_twice(&self, pc: u64) -> bool {
+        self.blocks.contains_key(&pc) && self.followers.contains_key(&pc)
+    }
+
     /// Where the block at `pc` is counted, if it is translated.
     pub fn counted_at(&self, pc: u64) -> Option<u64> {
         self.get(pc).or_else(|| self.follower(pc).map(|follower| follower.entry))

@@ -21,9 +21,14 @@ impl Builder<'_> {
     /// Counts the block at its entry, and checks whether a sample is due. `fallen`: also counts that the branch
     /// before has fallen through.
     pub(super) fn count_block(&mut self, block: &Block, plan: &Plan, entry: u64, fallen: bool) {
-        let Some(arena) = self.cache.arenas.get_mut(self.index) else { return };
         let counter = Counter { template: plan.template, fallen, ..Counter::block(block, entry) };
+        self.counted = self.count_in_superblock(counter);
+        if self.counted.is_some() {
+            return;
+        }
+        let Some(arena) = self.cache.arenas.get_mut(self.index) else { return };
         let (id, place) = arena.add_counter(counter);
+        self.counted = Some(id);
         let mut body = 0;
         let sampled = self.is_sampled(block);
         if sampled || self.times_in_copies() && !plan.timed.is_empty() {

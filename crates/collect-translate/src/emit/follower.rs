@@ -8,14 +8,23 @@
 
 use super::Builder;
 use crate::{
-    blocks::{cache::Cache, translations::Follower},
+    blocks::{cache::Cache, code::counters::Edge, translations::Follower},
     encode::marks::Undo,
     lane::{registers::Gpr, slots::Scratch},
-    probes::mode::Mode,
+    probes::{
+        counter::{Counter, Unit},
+        mode::Mode,
+    },
 };
 
-/// Makes a side entry to the follower at `pc`, and returns its address. `None` where there is no room nearby.
+/// Makes a side entry to the follower at `pc`, and returns its address. `None` where there is no room nearby, or where the
+/// follower counts for others.
 pub fn side_entry(cache: &mut Cache, pc: u64, follower: Follower) -> Option<u64> {
+    let (_, code) = cache.arenas.at(follower.entry)?;
+    let (id, _) = code.last_counter(follower.entry, Unit::Execution)?;
+    if code.follower_of(id).is_some() {
+        return None;
+    }
     let mut builder = Builder::begin(cache, pc)?;
     let arena = builder.cache.arenas.get(builder.index)?;
     // The side entry must be forgotten together with its target.
@@ -42,10 +51,15 @@ impl Builder<'_> {
 
     /// Counts that a branch has fallen through, on the way to `pc`.
     pub(super) fn count_fall(&mut self, pc: u64) {
-        if self.mode == Mode::Bare {
+        if self.count_in_superblock(Counter::no_block(pc, self.code.here())).is_some()
+            || self.mode == Mode::Bare
+        {
             return;
         }
-        let Some(place) = self.cache.arenas.get_mut(self.index).map(|code| code.add_edge(pc)) else { return };
+        let edge = Edge { behind: pc, block: self.counted.map(|id| id as u32) };
+        let Some(place) = self.cache.arenas.get_mut(self.index).map(|code| code.add_edge(edge)) else {
+            return;
+        };
         self.mark(pc, Undo::Fallen);
         if self.flags_matter(pc) {
             self.code.spill(Gpr::RAX, Scratch::C);

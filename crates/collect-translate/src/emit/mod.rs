@@ -14,6 +14,7 @@ pub mod relocate;
 mod singly;
 mod stamp;
 mod stream;
+mod superblocks;
 mod timed;
 mod transfer;
 mod units;
@@ -43,6 +44,7 @@ use crate::{
 };
 use loops::Looping;
 use plan::Plan;
+use superblocks::{Leaving, Side};
 use timed::{Pending, ToCopy};
 
 /// Longer fragments gain nothing; single blocks cost jumps.
@@ -103,6 +105,11 @@ struct Builder<'c> {
     found: Vec<Addressed>,
     /// The registers that added code has spilled at this point.
     spilled: Spilled,
+    /// The counter of the block that was counted last, if that is in memory.
+    counted: Option<u64>,
+    /// The branch that was translated last, if it leaves a superblock, and the ways out of those before it.
+    leaving: Option<Leaving>,
+    sides: Vec<Side>,
     /// The loop that counts in a register at this point.
     looping: Option<Looping>,
     /// The jump to a copy with timed loads of the current block, and the blocks whose copies are still to be made.
@@ -182,6 +189,9 @@ impl<'c> Builder<'c> {
             mode,
             found,
             spilled,
+            counted: None,
+            leaving: None,
+            sides: Vec::new(),
             looping,
             to_copy,
             pending,
@@ -223,11 +233,15 @@ impl<'c> Builder<'c> {
     }
 
     fn finish(mut self) -> bool {
+        let sides = self.leave_superblocks();
         self.copies();
         let Self { cache, index, code, marks, original, finder, .. } = self;
         let (marks, spare) = marks.finish();
-        let arena = cache.arenas.get_mut(index);
-        let made = arena.is_some_and(|arena| arena.add_fragment(&code, marks, original));
+        let mut arena = cache.arenas.get_mut(index);
+        let made = arena.as_mut().is_some_and(|arena| arena.add_fragment(&code, marks, original));
+        if let Some(arena) = arena.filter(|_| made) {
+            arena.add_sides(sides.into_iter());
+        }
         let instructions = std::mem::take(&mut cache.spare.instructions);
         cache.spare = Spare { code: code.into_bytes(), marks: spare, instructions, finder: Some(finder) };
         if made {
@@ -248,11 +262,15 @@ impl<'c> Builder<'c> {
         self.original = self.original.start.min(block.pc)..self.original.end.max(block.end());
         let plan = self.plan(block);
         let register = if way == Way::Copied { None } else { self.register_for_loop(block) };
-        let follows =
-            way == Way::Fallen && !plan.failed && register.is_none() && self.counts_falls_in_followers();
+        let follows = way == Way::Fallen
+            && !plan.failed
+            && register.is_none()
+            && self.counts_falls_in_followers()
+            && !(self.leaving.is_some() && self.is_sampled(block));
         if way == Way::Fallen && !follows {
             self.count_fall(block.pc);
         }
+        self.counted = None;
         if plan.failed {
             self.leave_at(block.pc);
             return None;

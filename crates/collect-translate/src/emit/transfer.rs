@@ -19,9 +19,13 @@ impl Builder<'_> {
                 Some(last.near_branch_target())
             }
             FlowControl::ConditionalBranch => {
-                if !self.loops_back(last) {
-                    self.conditional(last);
+                if self.loops_back(last) {
+                    return Some(last.next_ip());
                 }
+                if let Some(inside) = self.branch_in_superblock(last) {
+                    return Some(inside);
+                }
+                self.conditional(last);
                 Some(last.next_ip())
             }
             FlowControl::Call if last.is_call_near() => {

@@ -69,6 +69,10 @@ pub enum Undo {
     Stamp,
     /// `Stamp`; then RAX is in C, the arithmetic flags in AX.
     StampFlags,
+    /// A branch has left its superblock for `pc`, which is still to be counted.
+    Left,
+    /// `Left` and `Rax`.
+    LeftRax,
 }
 
 /// General registers that added code has borrowed across several instructions of the program.
@@ -102,7 +106,7 @@ impl Spilled {
 }
 
 impl Undo {
-    const ALL: [Self; 27] = [
+    const ALL: [Self; 29] = [
         Self::Nothing,
         Self::Rax,
         Self::Flags,
@@ -130,6 +134,8 @@ impl Undo {
         Self::Streamed,
         Self::Stamp,
         Self::StampFlags,
+        Self::Left,
+        Self::LeftRax,
     ];
 
     /// In an encoded mark: the spilled registers follow.
@@ -156,6 +162,11 @@ impl Undo {
             Self::Fallen | Self::FallenRax | Self::FallenFlags => -1,
             _ => 0,
         }
+    }
+
+    /// Whether it is still to be counted that a superblock was left.
+    pub const fn leaves_superblock(self) -> bool {
+        matches!(self, Self::Left | Self::LeftRax)
     }
 
     /// Whether the lanes of an instruction were counted that has still to run.

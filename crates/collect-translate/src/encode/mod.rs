@@ -199,6 +199,21 @@ impl Emitter {
         self.patchable(to)
     }
 
+    /// `jcc` to a place that [`lead_here`](Self::lead_here) tells. Returns the address of the displacement.
+    pub fn jump_if_later(&mut self, condition: u8) -> u64 {
+        self.raw(&[0x0f, 0x80 | condition]);
+        self.patchable(|patch| patch + REL32)
+    }
+
+    /// Makes the jump with the displacement at `patch` lead to the next byte.
+    pub fn lead_here(&mut self, patch: u64) {
+        let displacement = self.here().wrapping_sub(patch + REL32) as u32;
+        let at = patch.wrapping_sub(self.start) as usize;
+        if let Some(place) = self.bytes.get_mut(at..at + REL32 as usize) {
+            place.copy_from_slice(&displacement.to_le_bytes());
+        }
+    }
+
     /// `js to`, never patched.
     pub fn jump_if_negative(&mut self, to: u64) {
         self.raw(&[0x0f, 0x88]);

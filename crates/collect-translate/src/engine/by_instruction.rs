@@ -115,8 +115,8 @@ impl Engine {
             let mut new = now.clone();
             new.subtract(divided.seen(arena));
             *divided.seen(arena) = now;
-            for (behind, falls) in code.edges().iter().zip(&new.falls) {
-                divided.counts.fall(*behind, *falls);
+            for (edge, falls) in code.edges().iter().zip(&new.falls) {
+                divided.counts.fall(edge.behind, *falls);
             }
             let counted = code.counters().iter().copied().zip(new.units).filter(|(_, units)| *units != 0);
             for (counter, units) in counted.collect::<Vec<_>>() {

@@ -6,6 +6,7 @@ pub mod enter;
 pub mod observer;
 pub mod process;
 pub mod room;
+pub mod superblocks;
 
 use std::{ops::Range, ptr::NonNull};
 
@@ -18,6 +19,7 @@ use crate::{
 };
 use by_instruction::Divided;
 use observer::Observer;
+use superblocks::Turns;
 
 /// The engine.
 pub struct Engine {
@@ -27,6 +29,8 @@ pub struct Engine {
     /// `None` where nobody asks for counts by instruction.
     by_instruction: Option<Divided>,
     threads: Vec<Attached>,
+    /// When superblocks are made next.
+    pub turns: Turns,
 }
 
 /// What is known about the thread that is in the dispatcher.
@@ -55,8 +59,14 @@ unsafe impl Send for Engine {}
 
 /// Makes the engine available.
 pub fn install(cache: Cache, observer: &'static dyn Observer) {
-    *ENGINE.lock() =
-        Some(Engine { cache, visit: Visit::default(), observer, by_instruction: None, threads: Vec::new() });
+    *ENGINE.lock() = Some(Engine {
+        cache,
+        visit: Visit::default(),
+        observer,
+        by_instruction: None,
+        threads: Vec::new(),
+        turns: Turns::default(),
+    });
     observer::tell_it_to(observer);
 }
 

@@ -58,12 +58,16 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     }
     // The thread does not go back: the arena may be emptied for the copy.
     engine.visit.pinned = 0;
+    if let Some((_, code)) = engine.cache.arenas.at(record) {
+        thread.leave_superblock(code, exit.detail, 1);
+    }
     let cache = sampled_copy(&mut engine.cache, exit.pc, &due, counted as usize);
     match cache {
         Some(cache) => go_on(thread, cache, exit.pc),
         None => {
             // It was counted, and will be counted again.
             if let Some((_, code)) = engine.cache.arenas.at(record) {
+                thread.leave_superblock(code, exit.detail, -1);
                 thread.uncount(code, exit.detail);
             }
             cannot_translate(engine, thread, exit.pc, false);

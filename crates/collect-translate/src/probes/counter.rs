@@ -32,13 +32,30 @@ pub struct Counter {
     /// The counter counts only executions of the block to which a branch fell through; that branch's block has
     /// counted the branch as taken.
     pub fallen: bool,
+    /// The block is part of a superblock (`emit::superblocks`), and this is the number of the counter of the block before it. The
+    /// block is executed as often as that one, less what this counter counts: how often the branch between them led elsewhere.
+    pub rest_of: Option<u32>,
 }
 
 impl Counter {
     /// Executions of a block whose code begins at `cache`.
     pub fn block(block: &Block, cache: u64) -> Self {
         let sums = Packed::of(&block.sums);
-        Self { pc: block.pc, cache, unit: Unit::Execution, sums, template: None, fallen: false }
+        Self {
+            pc: block.pc,
+            cache,
+            unit: Unit::Execution,
+            sums,
+            template: None,
+            fallen: false,
+            rest_of: None,
+        }
+    }
+
+    /// Passes of a place that leads to the block at `pc`, which is counted elsewhere.
+    pub fn no_block(pc: u64, cache: u64) -> Self {
+        let sums = Packed::of(&Sums::default());
+        Self { pc, cache, unit: Unit::Execution, sums, template: None, fallen: false, rest_of: None }
     }
 
     /// The counts that one unit stands for.
@@ -62,7 +79,15 @@ impl Counter {
         let [loads, stores] = [lane.kind.reads(), lane.kind.writes()].map(u32::from);
         let (loaded_bytes, stored_bytes) = (loads * lane.width, stores * lane.width);
         let sums = Sums { loads, stores, loaded_bytes, stored_bytes, ..Sums::default() };
-        Self { pc, cache, unit: Unit::Lane, sums: Packed::of(&sums), template: None, fallen: false }
+        Self {
+            pc,
+            cache,
+            unit: Unit::Lane,
+            sums: Packed::of(&sums),
+            template: None,
+            fallen: false,
+            rest_of: None,
+        }
     }
 
     /// Iterations of the repeated instruction at `pc`, whose code begins at `cache`.
@@ -74,6 +99,7 @@ impl Counter {
             stored_bytes: iteration.stored_bytes,
             ..Sums::default()
         };
-        Self { pc, cache, unit: Unit::Iteration, sums: Packed::of(&sums), template: None, fallen: false }
+        let (unit, sums) = (Unit::Iteration, Packed::of(&sums));
+        Self { pc, cache, unit, sums, template: None, fallen: false, rest_of: None }
     }
 }

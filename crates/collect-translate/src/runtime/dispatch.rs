@@ -120,6 +120,7 @@ fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     thread.clock.come_back();
     signal::hide_mask(thread);
     engine.visit.pinned = exit.back;
+    engine.make_superblocks();
     if thread.restarts != 0 {
         engine.cache.note_published(thread.restarts);
     }

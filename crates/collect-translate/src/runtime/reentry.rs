@@ -2,6 +2,7 @@
 
 use crate::{
     blocks::passages,
+    encode::marks::{Spilled, Undo},
     engine::{self, Engine, calling},
     lane::slots::Scratch,
     probes::{coverage::Leave, mode::Mode},
@@ -23,7 +24,7 @@ enum Found {
 
 /// A timer of the embedder has interrupted the calling thread at `context`, as it does every `tick_ns` of the
 /// thread's CPU time. If it finds the thread outside although the books have it inside, that time counts as outside.
-/// A thread that runs natively continues in the cache if possible. All signals must be blocked. Returns whether the
+/// A thread that runs natively continues in the cache if possible; one in the cache may visit the dispatcher. All signals must be blocked. Returns whether the
 /// thread will continue in the cache.
 ///
 /// The embedder must know that the thread was not interrupted in code of the embedder that holds a lock, nor in a
@@ -38,7 +39,7 @@ pub fn witness(context: &mut libc::ucontext_t, tick_ns: u64) -> bool {
         return false;
     };
     let (pc, sp) = (pc as u64, sp as u64);
-    let mut back = false;
+    let (mut back, mut visits) = (false, None);
     engine::with(|engine| {
         let booked = thread.clock.outside();
         let found = find(engine, thread, pc, sp);
@@ -54,8 +55,12 @@ pub fn witness(context: &mut libc::ucontext_t, tick_ns: u64) -> bool {
             Found::Outside if back => tick_ns / 2,
             Found::Called | Found::Outside => tick_ns,
         });
+        engine.turns.tick();
+        if engine.turns.pending && !steps {
+            visits = begins(engine, pc);
+        }
     });
-    if back {
+    if let Some(pc) = visits.or(back.then_some(pc)) {
         lead_back(thread, context, pc);
     }
     back
@@ -71,6 +76,16 @@ fn find(engine: &Engine, thread: &Thread, pc: u64, sp: u64) -> Found {
     }
     // Calls with lower addresses were left by a jump.
     if thread.native_calls.iter().any(|call| call.at >= sp) { Found::Called } else { Found::Outside }
+}
+
+/// The block at whose very beginning in the cache a thread is, at `at`: its registers are the program's, and nothing of it was counted.
+fn begins(engine: &Engine, at: u64) -> Option<u64> {
+    let mark = engine.cache.mark(at)?;
+    let begins = mark.undo == Undo::Nothing
+        && mark.spilled == Spilled::None
+        && mark.counting.is_none()
+        && engine.cache.translations.get(mark.pc) == Some(at);
+    begins.then_some(mark.pc)
 }
 
 /// The thread continues at `pc` by way of the dispatcher.

@@ -7,10 +7,7 @@ use libc::{
     REG_RCX, REG_RDI, REG_RDX, REG_RIP, REG_RSI, REG_RSP, mcontext_t, ucontext_t,
 };
 
-use super::{
-    counts::last_counter,
-    passage::{self, End},
-};
+use super::passage::{self, End};
 use crate::{
     blocks::{cache::Cache, passages},
     emit::HOOK_BYTES,
@@ -142,7 +139,7 @@ fn write_counter(cache: &Cache, thread: &Thread, registers: &Original, mark: Mar
     if let Some(counting) = mark.counting
         && let Some(&value) = registers.gpr.get(usize::from(counting.0))
         && let Some((_, code)) = cache.arenas.at(registers.rip)
-        && let Some((id, _)) = last_counter(code, registers.rip, Unit::Execution)
+        && let Some((id, _)) = code.last_counter(registers.rip, Unit::Execution)
     {
         code.windows().set(thread.lane, id as usize, value as i64);
     }
@@ -162,9 +159,11 @@ fn in_fragment(slots: &Slots, registers: Original, mark: Mark) -> Option<Found> 
         | Undo::Spared
         | Undo::Lanes
         | Undo::Fallen
+        | Undo::Left
         | Undo::Streamed
         | Undo::Stamp => {}
         Undo::FallenRax
+        | Undo::LeftRax
         | Undo::Rax
         | Undo::CountedRax
         | Undo::RepeatRax

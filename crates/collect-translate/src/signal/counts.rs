@@ -22,12 +22,7 @@ use crate::{
     engine::Engine,
     lane::registers::number::RCX,
     observe::{operands, repeat},
-    probes::{
-        counter::{Counter, Unit},
-        hook::Hook,
-        totals::Counts,
-        units::Units,
-    },
+    probes::{counter::Unit, hook::Hook, totals::Counts, units::Units},
     threads::thread::{Thread, loads_and_stores},
 };
 
@@ -44,6 +39,15 @@ pub fn take_back(engine: &mut Engine, thread: &mut Thread, found: &Found, contex
             let mark = engine.cache.mark(address);
             if let Some(mark) = mark {
                 thread.fall(mark.pc, -mark.undo.branches_to_count());
+                if mark.undo.leaves_superblock()
+                    && let Some((_, code)) = engine.cache.arenas.at(address)
+                    && let Some(side) = code.side(address)
+                {
+                    code.count(thread.lane, side, -1);
+                    // Where the superblock goes on behind the jump, the branch has fallen through.
+                    let falls = code.counters().get(side as usize).is_some_and(|counter| !counter.fallen);
+                    thread.fall(mark.pc, falls.into());
+                }
             }
             let left = iterations(&mut engine.cache, thread, address, &found.original);
             let rest = Rest::at(&mut engine.cache, address);
@@ -63,15 +67,25 @@ pub fn ahead(engine: &mut Engine, found: &Found, context: &ucontext_t) -> i64 {
     let cache = &mut engine.cache;
     match found.place {
         Place::Native | Place::Between => 0,
-        Place::Counted(id, address) => cache.arenas.at(address).map_or(0, |(_, code)| accesses_of(code, id)),
+        Place::Counted(id, address) => {
+            cache.arenas.at(address).map_or(0, |(_, code)| accesses_from(code, id))
+        }
         Place::Fragment(address) => {
             let left = cache.arenas.at(address).and_then(|(_, code)| {
                 let mark = code.mark(address).filter(|mark| mark.undo.counts_iterations())?;
-                let (_, counter) = last_counter(code, mark.cache, Unit::Iteration)?;
+                let (_, counter) = code.last_counter(mark.cache, Unit::Iteration)?;
                 Some(counter.sums().accesses().wrapping_mul(found.original.gpr[RCX] as i64))
             });
-            let Some(rest) = Rest::at(cache, address) else { return left.unwrap_or_default() };
+            let side = cache.arenas.at(address).and_then(|(_, code)| {
+                let leaves = code.mark(address)?.undo.leaves_superblock();
+                code.side(address).filter(|_| leaves).map(|id| accesses_from(code, id))
+            });
+            let Some(rest) = Rest::at(cache, address) else { return left.or(side).unwrap_or_default() };
             let (counter_at, id) = rest.counter;
+            let behind = match cache.arenas.at(counter_at) {
+                Some((_, code)) if !rest.is_copy => accesses_behind(code, id),
+                _ => 0,
+            };
             let rest_of_block = match (&rest.part, cache.arenas.at(counter_at)) {
                 (Some(part), _) => part.iter().map(|(_, sums)| sums.accesses()).sum(),
                 (None, Some((_, code))) => accesses_of(code, id),
@@ -82,13 +96,22 @@ pub fn ahead(engine: &mut Engine, found: &Found, context: &ucontext_t) -> i64 {
             } else {
                 0
             };
-            left.unwrap_or_default().wrapping_add(rest_of_block).wrapping_add(lanes)
+            left.unwrap_or_default().wrapping_add(rest_of_block + behind).wrapping_add(lanes)
         }
     }
 }
 
 fn accesses_of(code: &Code, id: u64) -> i64 {
     code.counters().get(id as usize).map_or(0, |counter| counter.sums().accesses())
+}
+
+/// The accesses of a block and of those behind it in its superblock.
+fn accesses_from(code: &Code, id: u64) -> i64 {
+    accesses_of(code, id) + accesses_behind(code, id)
+}
+
+fn accesses_behind(code: &Code, id: u64) -> i64 {
+    code.follower_of(id).map_or(0, |(follower, _)| accesses_from(code, follower))
 }
 
 /// Takes back only the instruction at `pc`, which was counted with its block and has faulted.
@@ -111,7 +134,7 @@ fn iterations(cache: &mut Cache, thread: &mut Thread, address: u64, original: &O
     let Some((arena, code)) = cache.arenas.at(address) else { return 0 };
     let Some(mark) = code.mark(address) else { return 0 };
     if mark.undo.counts_iterations()
-        && let Some((id, counter)) = last_counter(code, address, Unit::Iteration)
+        && let Some((id, counter)) = code.last_counter(address, Unit::Iteration)
     {
         let left = original.gpr[RCX];
         add(code, thread, id, left as i64);
@@ -126,21 +149,14 @@ fn iterations(cache: &mut Cache, thread: &mut Thread, address: u64, original: &O
     0
 }
 
-/// The last counter of this kind of unit with code at or before `address`.
-pub fn last_counter(code: &Code, address: u64, unit: Unit) -> Option<(u64, Counter)> {
-    let counters = code.counters();
-    let after = counters.partition_point(|counter| counter.cache <= address);
-    let before = counters.get(..after)?;
-    let id = before.iter().rposition(|counter| counter.unit == unit)?;
-    Some((id as u64, *before.get(id)?))
-}
-
 /// The rest of a block that was counted.
 pub struct Rest {
     /// An address in the counter's arena, and the counter's number.
     counter: (u64, u64),
-    /// The end of the block, by instruction; `None` for the whole block.
+    /// The end of the block, by instruction; `None` for the whole block, to be taken back from its counter.
     part: Option<Vec<(u64, Sums)>>,
+    /// It is a copy's: the superblock was left for it.
+    is_copy: bool,
     /// The lanes of its first instruction were counted.
     pub lanes_counted: bool,
     /// The hook of its first instruction, if it was reached.
@@ -153,14 +169,14 @@ impl Rest {
         let (_, code) = cache.arenas.at(address)?;
         let (start, marks) = code.marks_until(address)?;
         let behind = hook_before(code, address).and_then(|id| cache.hooks.get(id));
-        let own = last_counter(code, address, Unit::Execution).filter(|(_, counter)| counter.cache >= start);
+        let own = code.last_counter(address, Unit::Execution).filter(|(_, counter)| counter.cache >= start);
         // A sampled copy has no counter; the block that was copied was counted.
         let is_copy = own.is_none() && cache.translations.is_variant(start);
         let (at, (id, counter)) = match own {
             Some(own) => (address, own),
             None if is_copy => {
                 let counted = cache.translations.counted_at(code.mark(start)?.pc)?;
-                (counted, last_counter(cache.arenas.at(counted)?.1, counted, Unit::Execution)?)
+                (counted, cache.arenas.at(counted)?.1.last_counter(counted, Unit::Execution)?)
             }
             None => return None,
         };
@@ -176,7 +192,7 @@ impl Rest {
         for mark in marks {
             match mark.undo {
                 Undo::Counted | Undo::CountedRax | Undo::CountedFlags => inside = true,
-                Undo::Return | Undo::Jump => inside = false,
+                Undo::Return | Undo::Jump | Undo::Left | Undo::LeftRax => inside = false,
                 // After the block's end, or on the way to its successor.
                 _ if mark.pc < pc || mark.pc > last => inside = false,
                 _ => {}
@@ -186,9 +202,12 @@ impl Rest {
         let to_come = |decoded: &&Decoded| decoded.instruction.ip() >= pc;
         let of_one = |decoded: &Decoded| (decoded.instruction.ip(), decoded.sums());
         let first = block.instructions.iter().find(to_come);
+        // Which of two counters has counted a copied block is not known.
+        let by_instruction = pc != counter.pc || is_copy && cache.translations.is_twice(counter.pc);
         inside.then_some(Self {
             counter: (at, id),
-            part: (pc != counter.pc).then(|| block.instructions.iter().filter(to_come).map(of_one).collect()),
+            is_copy,
+            part: by_instruction.then(|| block.instructions.iter().filter(to_come).map(of_one).collect()),
             lanes_counted: first.is_some_and(|decoded| decoded.statics.lanes)
                 && (lanes_added || matches!(behind, Some(Hook::Lanes { .. }))),
             behind,
@@ -197,13 +216,17 @@ impl Rest {
 
     fn take_back(&self, cache: &Cache, thread: &mut Thread) {
         let (address, id) = self.counter;
-        match (&self.part, cache.arenas.at(address)) {
-            (Some(part), _) => {
+        let Some((_, code)) = cache.arenas.at(address) else { return };
+        match &self.part {
+            Some(part) => {
                 part.iter().for_each(|(ip, sums)| thread.correct(*ip, &Counts::of(-1, sums)));
+                thread.leave_superblock(code, id, if self.is_copy { 0 } else { 1 });
             }
             // As if it had never begun, so that its samples stay the same, too.
-            (None, Some((_, code))) => thread.uncount(code, id),
-            (None, None) => {}
+            None => {
+                thread.leave_superblock(code, id, if self.is_copy { -1 } else { 0 });
+                thread.uncount(code, id);
+            }
         }
     }
 }

@@ -1,9 +1,6 @@
 //! The stream of a block that a signal has interrupted, up to the interruption.
 
-use super::{
-    context::Original,
-    counts::{Rest, last_counter},
-};
+use super::{context::Original, counts::Rest};
 use crate::{
     blocks::cache::Cache,
     encode::marks::{Spilled, Undo},
@@ -28,7 +25,7 @@ pub fn take_back(
         // Its iterations are known now, and it will not reach the hook after it.
         return repeat::end_comparison(cache, thread, At { gpr: original.gpr, flags: original.rflags });
     }
-    let counter = last_counter(code, address, Unit::Execution).map(|(_, counter)| counter);
+    let counter = code.last_counter(address, Unit::Execution).map(|(_, counter)| counter);
     if counter.is_some_and(|counter| !cache.mode_at(counter.pc).streams()) {
         return;
     }

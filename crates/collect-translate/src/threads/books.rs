@@ -150,8 +150,17 @@ impl Books {
         }
     }
 
-    /// The number of units that a counter has counted.
+    /// The number of units that a counter stands for.
     pub fn units(&self, place: Place<'_>) -> i64 {
+        let counter = place.code.counters().get(place.id as usize);
+        match counter.and_then(|counter| counter.rest_of) {
+            Some(of) => self.units(Place { id: of.into(), ..place }).wrapping_sub(self.counted(place)),
+            None => self.counted(place),
+        }
+    }
+
+    /// The number of units that a counter has counted.
+    pub fn counted(&self, place: Place<'_>) -> i64 {
         let countdown = self.countdowns.get(place.arena).and_then(|countdowns| countdowns.get(place.id));
         let loaded = countdown.map_or(0, |countdown| countdown.loaded as i64);
         loaded.wrapping_sub(place.code.windows().value(self.lane, place.id as usize))

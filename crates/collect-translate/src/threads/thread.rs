@@ -212,9 +212,17 @@ impl Thread {
     /// Takes back one execution of a block that was counted and has not begun, without moving any samples. The branch
     /// in front of it has been executed.
     pub fn uncount(&mut self, code: &Code, id: u64) {
-        code.count(self.lane, id, 1);
-        if let Some(counter) = code.counters().get(id as usize) {
-            self.fall(counter.pc, counter.falls(1));
+        let Some(counter) = code.counters().get(id as usize) else { return };
+        // In a superblock, as if the branch in front of it had been taken.
+        code.count(self.lane, id, if counter.rest_of.is_some() { -1 } else { 1 });
+        self.fall(counter.pc, counter.falls(1));
+    }
+
+    /// The thread leaves a superblock so often within the block of the counter `id`: those behind it were counted with it, and are not
+    /// executed.
+    pub fn leave_superblock(&mut self, code: &Code, id: u64, times: i64) {
+        if let Some((follower, _)) = code.follower_of(id) {
+            code.count(self.lane, follower, -times);
         }
     }
 

@@ -12,8 +12,8 @@ use std::{
 use carom_base::{Access, LINE_BYTES};
 use carom_base_insn::Registers;
 use carom_collect_translate::{
-    Batch, Coverage, DrawnAs, Mode, Observer, Totals, attach, detach, reserve_signals, set_mode, start,
-    watches,
+    Batch, Coverage, DrawnAs, Mode, Observer, Totals, assume_superblocks, attach, detach, reserve_signals,
+    set_mode, start, watches,
 };
 use iced_x86::Code;
 
@@ -260,6 +260,9 @@ pub fn obey(order: &Order) -> ! {
         reserve_signals(1 << (libc::SIGTRAP - 1));
     }
     start(mode, vec![machine::native_code()], &Counts).expect("an engine");
+    if order.seed & 1 == 0 {
+        assume_superblocks();
+    }
     assert!(attach(NAME));
     if order.pass == Pass::Watch {
         watch_half();

@@ -63,6 +63,54 @@ pub unsafe extern "C" fn followers(_a: u64, _b: u64) -> u64 {
     naked_asm!("xor eax, eax", "test rdi, rdi", "jz 3f", "2:", "inc rax", "dec rdi", "jnz 2b", "3:", "ret")
 }
 
+/// `a` rounds, in each of which one branch depends on the round's number and `b`: without common bits it falls through to two
+/// instructions, otherwise it jumps to one.
+#[unsafe(naked)]
+pub unsafe extern "C" fn leans(_a: u64, _b: u64) -> u64 {
+    naked_asm!(
+        "xor eax, eax",
+        "xor ecx, ecx",
+        "2:",
+        "test rcx, rsi",
+        "jnz 3f",
+        "add rax, 2",
+        "jmp 4f",
+        "3:",
+        "add rax, 1",
+        "4:",
+        "inc rcx",
+        "cmp rcx, rdi",
+        "jne 2b",
+        "ret",
+    )
+}
+
+/// [`leans`] with the first two words at `a`, as often as the third one says, and a system call that leaves the cache after each time.
+#[unsafe(naked)]
+pub unsafe extern "C" fn leans_often(_a: u64, _b: u64) -> u64 {
+    naked_asm!(
+        "push rbx",
+        "push r12",
+        "mov rbx, rdi",
+        "mov r12, [rbx + 16]",
+        "2:",
+        "mov rdi, [rbx]",
+        "mov rsi, [rbx + 8]",
+        "call {leans}",
+        "mov eax, {munmap}",
+        "xor edi, edi",
+        "xor esi, esi",
+        "syscall",
+        "dec r12",
+        "jnz 2b",
+        "pop r12",
+        "pop rbx",
+        "ret",
+        leans = sym leans,
+        munmap = const libc::SYS_munmap,
+    )
+}
+
 /// Writes `b` times 'x' at `a`.
 #[unsafe(naked)]
 pub unsafe extern "C" fn fill(_a: u64, _b: u64) -> u64 {

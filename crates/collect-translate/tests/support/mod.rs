@@ -17,7 +17,8 @@ use std::{
 use carom_base::Access;
 use carom_base_insn::Registers;
 use carom_collect_translate::{
-    Counts, DrawnAs, Mode, Observer, Totals, attach, count_by_instruction, detach, enter, start, tell_totals,
+    Counts, DrawnAs, Mode, Observer, Totals, assume_superblocks, attach, count_by_instruction, detach, enter,
+    start, tell_totals,
 };
 
 pub type Function = unsafe extern "C" fn(u64, u64) -> u64;
@@ -111,6 +112,9 @@ pub fn begin(mode: Mode, observer: &'static dyn Observer) {
         let native = back as *const () as u64;
         start(mode, iter::once(native..native + 64).collect(), observer).expect("an engine");
         unsignalled(count_by_instruction);
+        if env!("CARGO_CRATE_NAME").ends_with("superblocks") {
+            unsignalled(assume_superblocks);
+        }
     });
 }
 

@@ -1,0 +1,21 @@
+//! Signals of a program in the cache, of which all branches are taken for such that go one way mostly.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
+
+#[path = "signals/basics.rs"]
+mod basics;
+#[path = "signals/faults.rs"]
+mod faults;
+#[path = "signals/mix.rs"]
+mod mix;
+#[path = "signals/steps.rs"]
+mod steps;
+#[path = "signals/storm.rs"]
+mod storm;
+mod support;
+#[path = "signals/ways_out.rs"]
+mod ways_out;
+
+const MODE: carom_collect_translate::Mode = carom_collect_translate::Mode::Count;
+
+/// A cache of the usual size.
+const BOUND: Option<(usize, usize)> = None;

@@ -1,0 +1,5 @@
+//! As `translated`, where all branches are taken for such that go one way mostly.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
+
+#[path = "translated.rs"]
+mod translated;
