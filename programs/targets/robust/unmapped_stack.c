@@ -13,7 +13,8 @@ static void *end(void *stack)
     /* The kernel would write into the control block. */
     char *block = __builtin_thread_pointer();
     syscall(SYS_rseq, block + __rseq_offset, 32, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
-    asm volatile("syscall; mov %[exit], %%eax; xor %%edi, %%edi; syscall"
+    /* For a while it has neither: whatever interrupts it must need neither. */
+    asm volatile("syscall; mov $5000000, %%ecx; 1: dec %%ecx; jnz 1b; mov %[exit], %%eax; xor %%edi, %%edi; syscall"
                  :
                  : "a"(SYS_munmap), "D"(stack), "S"(BYTES), [exit] "i"(SYS_exit)
                  : "memory", "rcx", "r11");

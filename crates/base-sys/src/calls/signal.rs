@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
+use super::raw;
 use crate::SysError;
 
 /// `si_code` of a trap by a perf event (`asm-generic/siginfo.h`).
@@ -169,6 +170,16 @@ pub fn thread_pointer() -> u64 {
         }
     }
     pointer
+}
+
+/// Whether the calling thread's control block is there, and with that its errno. Signal-safe.
+pub fn has_control_block() -> bool {
+    /// The kernel reads the set before it finds that there is no such change (Linux, kernel/signal.c).
+    const NO_CHANGE: u64 = u64::MAX;
+    let arguments = [NO_CHANGE, thread_pointer(), 0, size_of::<Mask>() as u64, 0, 0];
+    // SAFETY: the mask stays as it is.
+    let answer = unsafe { raw::call(libc::SYS_rt_sigprocmask, arguments) };
+    answer != Err(libc::EFAULT)
 }
 
 /// Whether the kernel lets us use the FSGSBASE instructions.

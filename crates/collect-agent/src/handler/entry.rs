@@ -75,8 +75,8 @@ struct Arguments {
 extern "C" fn take(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) -> bool {
     access_words_anywhere();
     let thread = registry::current();
-    // It was on its way while the thread unmapped what it would need.
-    if thread.is_some_and(Thread::is_bare) {
+    // It was on its way while the thread unmapped what it would need, whether we know of that or not.
+    if thread.is_some_and(Thread::is_bare) || !signal::has_control_block() {
         return true;
     }
     if carom_collect_translate::defer_signal(libc::SIGTRAP, ucontext.cast(), handler_address() as u64) {
