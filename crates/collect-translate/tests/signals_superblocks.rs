@@ -1,4 +1,4 @@
-//! Signals of a program in the cache, of which all branches are taken for such that go one way mostly.
+//! As `signals`, where all branches are taken for such that go one way mostly.
 #![allow(clippy::unwrap_used)] // What a test cannot have fails it.
 
 #[path = "signals/basics.rs"]
