@@ -46,7 +46,7 @@ pub struct Cache {
     pub counts_in_registers: bool,
     /// Where the program's flags matter.
     pub liveness: Liveness,
-    /// Which branches fall through.
+    /// Which way branches go mostly.
     pub likely: Likely,
 }
 

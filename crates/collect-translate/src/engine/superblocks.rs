@@ -11,9 +11,9 @@ use crate::{
     },
 };
 
-/// A branch is worth it that was executed so often, and so often for each tick of 10 ms: to translate its fragment anew takes some
-/// ten microseconds, to find the landings again some thousands, and each time that a block is not counted saves a third of a
-/// nanosecond.
+/// A branch is worth it that was executed so often, and so often for each tick of 10 ms. By estimate, to translate its fragment anew
+/// takes tens of microseconds, to enter all landings into their tables again some milliseconds, and each time that a block is not
+/// counted saves a third of a nanosecond.
 const OFTEN: i64 = 200_000;
 const OFTEN_IN_A_TICK: i64 = 5_000;
 

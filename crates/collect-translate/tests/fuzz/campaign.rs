@@ -75,15 +75,25 @@ pub struct Done {
     pub samples: u64,
 }
 
+/// How many sequences a process runs.
+const fn batch(pass: Pass) -> u64 {
+    match pass {
+        _ if pass.is_stepped() => BATCH_OF_TOTALS,
+        Pass::Sampled => BATCH_OF_MODES,
+        _ => BATCH,
+    }
+}
+
+/// Whether all branches are taken for such that go one way mostly: in every other process, and in those that look for the cause.
+pub fn assumes_superblocks(order: &Order) -> bool {
+    (order.first / batch(order.pass)).is_multiple_of(2)
+}
+
 /// Runs sequences until the extent is reached. Panics with the smallest sequence that shows a difference.
 pub fn run(pass: Pass, extent: Extent) -> Done {
     let begin = Instant::now();
     let mut all = Done::default();
-    let batch = match pass {
-        _ if pass.is_stepped() => BATCH_OF_TOTALS,
-        Pass::Sampled => BATCH_OF_MODES,
-        _ => BATCH,
-    };
+    let batch = batch(pass);
     while all.sequences < extent.sequences && (all.sequences == 0 || begin.elapsed() < extent.time) {
         let count = batch.min(extent.sequences - all.sequences);
         let order = Order { pass, seed: extent.seed, first: all.sequences, count, path: Vec::new() };

@@ -260,7 +260,7 @@ pub fn obey(order: &Order) -> ! {
         reserve_signals(1 << (libc::SIGTRAP - 1));
     }
     start(mode, vec![machine::native_code()], &Counts).expect("an engine");
-    if order.seed & 1 == 0 {
+    if crate::campaign::assumes_superblocks(order) {
         assume_superblocks();
     }
     assert!(attach(NAME));
