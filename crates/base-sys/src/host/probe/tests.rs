@@ -2,6 +2,8 @@
 
 mod code_cache;
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use super::*;
 use crate::{
     SysError,
@@ -387,4 +389,23 @@ fn a_timer_that_opens_but_never_fires_is_silent() {
     };
     let outcome = with_fake(kernel, || attempt(Trial::Timer(DeliveryKind::Sigtrap)));
     assert_eq!(outcome, Ok(Outcome::Silent));
+}
+
+/// Beside four busy threads for each processor a thread has one turn in five, and its tick comes with the turn.
+#[test]
+fn a_timer_works_beside_others() {
+    let processors = std::thread::available_parallelism().map_or(2, usize::from);
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..4 * processors {
+            scope.spawn(|| {
+                while !over.load(Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let outcomes: Vec<_> = (0..10).map(|_| attempt(Trial::Timer(DeliveryKind::PosixTimer))).collect();
+        over.store(true, Relaxed);
+        assert_eq!(outcomes, [Ok(Outcome::Worked); 10]);
+    });
 }

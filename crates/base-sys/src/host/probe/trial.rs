@@ -10,7 +10,7 @@ use super::cache;
 use crate::{
     SysError,
     calls::{
-        clock::thread_cpu,
+        clock,
         door::{Call, call},
         perf::{Delivery, Event, Watch},
         signal::{self, Mask},
@@ -162,15 +162,36 @@ fn timer(kind: DeliveryKind) -> Result<bool, SysError> {
 
 /// Whether the trap arrives, which is blocked, before patience is over.
 fn trap_comes() -> bool {
-    let start = thread_cpu();
-    while thread_cpu().wrapping_sub(start) < PATIENCE_NS {
-        if trap_pending() {
-            return true;
+    comes(
+        || clock::now().0,
+        clock::thread_cpu,
+        || {
+            // The looks are system calls, in which timers of user time do not count.
+            (0..PAUSES).for_each(|_| hint::spin_loop());
+            trap_pending()
+        },
+    )
+}
+
+/// Whether one of the looks sees it, before this thread has run for [`PATIENCE_NS`].
+///
+/// Asking how long it has run makes the kernel take stock, and leave a thread whose turn is over (since Linux 6.6) before the
+/// tick that would have found it running: who asks all the time, beside others on the processor, meets no tick for a hundred
+/// turns. So time passes by the wall first.
+fn comes(wall: impl Fn() -> u64, ran: impl Fn() -> u64, look: impl Fn() -> bool) -> bool {
+    let begin = ran();
+    loop {
+        let before = wall();
+        while wall().wrapping_sub(before) < PATIENCE_NS {
+            if look() {
+                return true;
+            }
         }
-        // The looks are system calls, in which timers of user time do not count.
-        (0..PAUSES).for_each(|_| hint::spin_loop());
+        if ran().wrapping_sub(begin) >= PATIENCE_NS {
+            // A processor that stood still in the last look brings all that was due at once.
+            return look();
+        }
     }
-    false
 }
 
 fn watchpoint(kind: DeliveryKind) -> Result<bool, SysError> {
@@ -245,5 +266,38 @@ fn wait(child: libc::pid_t) -> Result<i32, SysError> {
         if error.errno != libc::EINTR {
             return Err(error);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::{PATIENCE_NS, comes};
+
+    /// Looks of 20 us, in a thread that has one of so many turns on its processor. Returns whether the `nth` look counts, and how
+    /// often the thread asked for how long it has run.
+    fn seen(nth: u64, turns: u64) -> (bool, u32) {
+        let (looks, asked) = (Cell::new(0), Cell::new(0));
+        let look = || {
+            looks.set(looks.get() + 1);
+            looks.get() == nth
+        };
+        let ran = || {
+            asked.set(asked.get() + 1);
+            looks.get() * 20_000 / turns
+        };
+        (comes(|| looks.get() * 20_000, ran, look), asked.get())
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_its_turn_keeps_its_patience() {
+        let looks = PATIENCE_NS / 20_000;
+        assert_eq!(seen(1, 1), (true, 1));
+        assert_eq!(seen(looks + 1, 1), (true, 2));
+        assert_eq!(seen(looks + 2, 1), (false, 2));
+        // It asks once in all the time in which nobody else would have run.
+        assert_eq!(seen(7 * looks, 7), (true, 7));
+        assert_eq!(seen(7 * looks + 2, 7), (false, 8));
     }
 }
