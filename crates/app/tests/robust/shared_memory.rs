@@ -67,10 +67,13 @@ fn check(engine: &str, way: &str, fields: &str, processes: usize, how: &[&str]) 
         assert_eq!(u64::from_str_radix(&address[2..], 16).expect("hexadecimal") % 4096, LINE_AT % 4096);
     }
     let [falsely, truly] = ["false", "true"].map(|kind| line[kind].as_f64().expect("a volume"));
-    // At the end the first process reads each word once, and may meet it watched.
-    const CHECKED: f64 = 0.01;
+    // At the end the first process reads the word of each other one once, and may meet it in all watchpoints.
+    // That is little of what a quiet machine sees; on a busy one the processes hardly run at the same time.
+    const WATCHPOINTS: f64 = 4.0;
+    let event = (falsely + truly) / line["events"].as_f64().expect("events");
+    let checked = WATCHPOINTS * (processes - 1) as f64 * event;
     let (own, right) = match fields {
-        "neighbours" => (8, falsely > 0.0 && truly <= CHECKED * falsely),
+        "neighbours" => (8, falsely > truly && truly <= checked),
         _ => (0, truly > 0.0 && falsely == 0.0),
     };
     assert!(right, "{engine} {way} {fields}: {falsely} false, {truly} true; {line:#}");
