@@ -13,7 +13,12 @@ use carom_base::Nanos;
 use carom_base_sys::clock;
 use carom_collect_translate as engine;
 
-use crate::{budget::Budget, pace::Pace, session::Session, thread::State};
+use crate::{
+    budget::Budget,
+    pace::{Clocks, Pace},
+    session::Session,
+    thread::State,
+};
 
 /// The time to leave translated code and to come back, which cannot be measured from here: saving and restoring registers,
 /// and finding the operands. What a sample without a call path takes (docs/techniques.md).
@@ -73,37 +78,30 @@ pub fn adopt_period(session: &Session) {
 
 /// The pace of the calling thread, which begins to be observed.
 pub fn pace(session: &Session) -> Pace {
-    if follows_program(session) { Pace::begin(clock::now().0, clock::thread_cpu()) } else { Pace::default() }
+    if follows_program(session) { Pace::begin(clocks(clock::now().0)) } else { Pace::default() }
+}
+
+/// What the calling thread's reports go by.
+fn clocks(now: u64) -> Clocks {
+    Clocks { now, ticks: engine::ticks(), cpu: clock::thread_cpu(), spent: engine::spent() }
 }
 
 /// The calling thread ends: what it spent since its last report counts, too.
 pub fn close(state: &mut State) {
     if follows_program(state.session) {
-        let (now, cpu) = (clock::now().0, clock::thread_cpu());
-        state.pace.tell(now, cpu, state.session.control(), &state.session.settings);
+        tell(state, clock::now());
     }
 }
 
-/// The present, where the session's period follows the program.
-pub fn begin(state: &State) -> Option<Nanos> {
-    follows_program(state.session).then(clock::now)
-}
-
-/// Tells what a sample whose period was doubled this often took, since [`begin`].
-pub fn pay_sample(state: &mut State, begin: Option<Nanos>, doublings: u8) {
-    report(state, begin, |pace, cost| pace.add_sample(cost, doublings));
-}
-
-/// Tells what a touch of what is watched took, since [`begin`].
-pub fn pay_touch(state: &mut State, begin: Option<Nanos>) {
-    report(state, begin, Pace::add_touch);
-}
-
-fn report(state: &mut State, begin: Option<Nanos>, add: impl FnOnce(&mut Pace, u64)) {
-    let Some(begin) = begin else { return };
-    let (now, session) = (clock::now().0, state.session);
-    add(&mut state.pace, now.saturating_sub(begin.0).saturating_add(EXIT_NS));
-    if state.pace.report(now, clock::thread_cpu, session.control(), &session.settings) {
-        adopt_period(session);
+/// The calling thread was observed `now`: from time to time it tells what that takes.
+pub fn report(state: &mut State, now: Nanos) {
+    if follows_program(state.session) && state.pace.is_due(now.0) {
+        tell(state, now);
+        adopt_period(state.session);
     }
+}
+
+fn tell(state: &mut State, now: Nanos) {
+    let session = state.session;
+    state.pace.tell(clocks(now.0), session.control(), &session.settings);
 }

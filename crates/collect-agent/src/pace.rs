@@ -8,11 +8,13 @@
 //! A sequence of accesses keeps its period until the next sample, so that a change has its full effect only later. Therefore
 //! what a sample takes is multiplied by what it stands for: the sum is what all samples would take at the shortest period,
 //! whatever their periods were.
+//!
+//! All of it counts: exits from translated code as a whole ([`Spent`]), traps, and the host, which reads the rings.
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use carom_base::Sample;
 use carom_base_wire::{Control, Settings};
+use carom_collect_translate::Spent;
 
 /// The least time between two reports of a thread, in nanoseconds: each reads the thread's CPU time by a system call.
 const REPORT_EVERY_NS: u64 = 500_000;
@@ -28,78 +30,85 @@ const CREDIT_NS: u64 = 10_000_000;
 /// at once.
 const PART_TO_HALVE: f64 = 2.0 / 3.0;
 
-/// The most that is charged for a sample, in nanoseconds. What seems to take longer was mostly preempted: on a busy machine
-/// one such sample would outweigh all others.
-const LONGEST_NS: u64 = 20_000;
-
 /// What observation took of one thread, since it last reported that to the session.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {
+    /// The state of its clocks at the last report.
+    reported: Clocks,
+    /// What traps took since, in nanoseconds.
+    traps: u64,
+}
+
+/// What a report goes by.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clocks {
+    /// Nanoseconds of any clock.
+    pub now: u64,
+    /// The time-stamp counter.
+    pub ticks: u64,
+    /// The thread's CPU time, in nanoseconds.
+    pub cpu: u64,
+    /// What observation has taken of the thread, in ticks.
+    pub spent: Spent,
+}
+
+impl Pace {
+    /// Of a thread that begins to be observed.
+    pub fn begin(clocks: Clocks) -> Self {
+        Self { reported: clocks, traps: 0 }
+    }
+
+    /// Adds the cost of a trap, in nanoseconds.
+    pub fn add_trap(&mut self, cost: u64) {
+        self.traps += cost;
+    }
+
+    /// Whether a report is due, at this time in nanoseconds.
+    pub fn is_due(&self, now: u64) -> bool {
+        now.saturating_sub(self.reported.now) >= REPORT_EVERY_NS
+    }
+
+    /// Tells the session what was spent.
+    pub fn tell(&mut self, clocks: Clocks, control: &Control, settings: &Settings) {
+        let Self { reported: before, traps } = std::mem::replace(self, Self::begin(clocks));
+        let (ns, ticks) = (clocks.now.saturating_sub(before.now), clocks.ticks.saturating_sub(before.ticks));
+        let ns_per_tick = ns as f64 / ticks.max(1) as f64;
+        let spent = clocks.spent.since(before.spent);
+        let [sampling, watching] =
+            [spent.sampling, spent.watching].map(|ticks| (ticks as f64 * ns_per_tick) as u64);
+        let part = Part { ran: clocks.cpu.saturating_sub(before.cpu), sampling, watching: watching + traps };
+        decide(control, settings, &part);
+    }
+}
+
+/// A thread's part of what [`Control`] adds up, in nanoseconds.
+struct Part {
+    /// Its CPU time.
+    ran: u64,
     /// As [`Control::sampling_ns`].
     sampling: u64,
     /// As [`Control::watching_ns`].
     watching: u64,
-    /// The thread's CPU time at the last report.
-    cpu: u64,
-    /// When that was.
-    reported: u64,
 }
 
-impl Pace {
-    /// Of a thread that has run for `cpu` nanoseconds when it begins to be observed, `now`.
-    pub fn begin(now: u64, cpu: u64) -> Self {
-        Self { cpu, reported: now, ..Self::default() }
-    }
-
-    /// Adds the cost of a sample whose period was doubled this often, in nanoseconds.
-    pub fn add_sample(&mut self, cost: u64, doublings: u8) {
-        self.sampling += cost.min(LONGEST_NS) << doublings.min(Sample::MOST_DOUBLINGS);
-    }
-
-    /// Adds the cost of a touch of what is watched, in nanoseconds.
-    pub fn add_touch(&mut self, cost: u64) {
-        self.watching += cost.min(LONGEST_NS);
-    }
-
-    /// Tells the session what was spent, from time to time: true where the period may have changed. `now`: nanoseconds of any
-    /// clock; `cpu`: those of the thread's CPU time.
-    pub fn report(
-        &mut self,
-        now: u64,
-        cpu: impl FnOnce() -> u64,
-        control: &Control,
-        settings: &Settings,
-    ) -> bool {
-        let is_due = now.saturating_sub(self.reported) >= REPORT_EVERY_NS;
-        if is_due {
-            self.tell(now, cpu(), control, settings);
-        }
-        is_due
-    }
-
-    /// Tells the session at once: the thread ends. Many may be too short for another report.
-    pub fn tell(&mut self, now: u64, cpu: u64, control: &Control, settings: &Settings) {
-        let spent = std::mem::replace(self, Self::begin(now, cpu));
-        decide(control, settings, cpu.saturating_sub(spent.cpu), &spent);
-    }
-}
-
-/// Adds what one thread spent while it `ran`, and decides if that is enough to go by.
-fn decide(control: &Control, settings: &Settings, ran: u64, spent: &Pace) {
+/// Adds what one thread spent, and decides if that is enough to go by.
+fn decide(control: &Control, settings: &Settings, part: &Part) {
     // ATOMICS: sums and a number, none of which protects anything else. Any process of the session can write them.
-    control.sampling_ns.fetch_add(spent.sampling, Relaxed);
-    control.watching_ns.fetch_add(spent.watching, Relaxed);
-    let ran = control.ran_ns.fetch_add(ran, Relaxed).saturating_add(ran);
+    control.sampling_ns.fetch_add(part.sampling, Relaxed);
+    control.watching_ns.fetch_add(part.watching, Relaxed);
+    let ran = control.ran_ns.fetch_add(part.ran, Relaxed).saturating_add(part.ran);
     // One thread decides.
     if ran < DECIDE_EVERY_NS || control.ran_ns.compare_exchange(ran, 0, Relaxed, Relaxed).is_err() {
         return;
     }
+    let now = control.doublings.load(Relaxed).min(settings.doublings);
+    let read = control.reading_ns.load(Relaxed);
+    let reading = read.saturating_sub(control.charged_ns.swap(read, Relaxed)) << now;
     let budget = Budget {
         allowed: ran as f64 * f64::from(settings.budget_ppm) / 1e6,
-        sampling: control.sampling_ns.swap(0, Relaxed) as f64,
+        sampling: control.sampling_ns.swap(0, Relaxed).saturating_add(reading) as f64,
         watching: control.watching_ns.swap(0, Relaxed) as f64,
     };
-    let now = control.doublings.load(Relaxed).min(settings.doublings);
     let owed = control.owed_ns.load(Relaxed) as f64 + budget.spent(now) - budget.allowed;
     // A negative number becomes 0.
     control.owed_ns.store(owed.min(2.0 * CREDIT_NS as f64) as u64, Relaxed);
@@ -138,11 +147,14 @@ mod tests {
 
     use super::*;
 
+    fn settings() -> Settings {
+        Settings { budget_ppm: 50_000, doublings: 8, ..Settings::of(Engine::Translate) }
+    }
+
     /// Runs for some milliseconds. `sampling`: the part of the time that samples take at the shortest period.
     fn run(control: &Control, sampling: f64, ms: u64) -> u32 {
-        let settings = Settings { budget_ppm: 50_000, doublings: 8, ..Settings::of(Engine::Translate) };
-        let spent = Pace { sampling: (1e6 * sampling) as u64, ..Pace::default() };
-        (0..ms).for_each(|_| decide(control, &settings, 1_000_000, &spent));
+        let part = Part { ran: 1_000_000, sampling: (1e6 * sampling) as u64, watching: 0 };
+        (0..ms).for_each(|_| decide(control, &settings(), &part));
         control.doublings.load(Relaxed)
     }
 
@@ -160,18 +172,34 @@ mod tests {
         assert_eq!(run(&control, 1e3, 100), 8, "not more often than is allowed");
     }
 
-    /// Each thread runs for 0.1 ms and spends half of that on samples, of which four doublings leave 3%.
+    /// Each thread runs for 0.1 ms and spends half of that on samples, of which four doublings leave 3%. A tick is a third of a
+    /// nanosecond.
     #[test]
     fn short_threads_count() {
         let control = Control::default();
-        let settings = Settings { budget_ppm: 50_000, doublings: 8, ..Settings::of(Engine::Translate) };
         for _ in 0..1000 {
-            let mut pace = Pace::begin(1_000_000, 20_000);
-            (0..5).for_each(|_| pace.add_sample(10_000, 0));
-            assert!(!pace.report(1_100_000, || unreachable!("too early"), &control, &settings));
-            pace.tell(1_100_000, 120_000, &control, &settings);
+            let begin = Clocks { now: 1_000_000, ticks: 5_000_000, cpu: 20_000, spent: Spent::default() };
+            let mut pace = Pace::begin(begin);
+            assert!(!pace.is_due(1_100_000) && pace.is_due(1_500_000));
+            let spent = Spent { sampling: 150_000, watching: 0 };
+            let end = Clocks { now: 1_100_000, ticks: 5_300_000, cpu: 120_000, spent };
+            pace.tell(end, &control, &settings());
         }
         assert_eq!(control.doublings.load(Relaxed), 4);
+    }
+
+    /// What the host takes to read samples counts as they do: 16% of the time at the shortest period, and as little as 4% with
+    /// two doublings.
+    #[test]
+    fn reading_is_paid_for() {
+        let control = Control::default();
+        let part = Part { ran: 4_000_000, sampling: 0, watching: 0 };
+        for _ in 0..1000 {
+            let doublings = control.doublings.load(Relaxed);
+            control.reading_ns.fetch_add(640_000 >> doublings, Relaxed);
+            decide(&control, &settings(), &part);
+        }
+        assert_eq!(control.doublings.load(Relaxed), 2);
     }
 
     #[test]

@@ -44,8 +44,13 @@ pub fn memory<'a>(context: &Context<'_>, modules: Option<&'a Modules>, stack: &R
     OwnMemory::new(modules, if stack.contains(&sp) { sp..stack.end } else { 0..0 })
 }
 
-/// Runs `work` just before an access of translated code, unless the host has asked to stop.
-pub fn with_scene(state: &mut State, registers: &Registers<'_>, work: impl FnOnce(&mut Scene<'_>)) {
+/// Runs `work` just before an access of translated code, at this `time`, unless the host has asked to stop.
+pub fn with_scene(
+    state: &mut State,
+    registers: &Registers<'_>,
+    time: Nanos,
+    work: impl FnOnce(&mut Scene<'_>),
+) {
     if state.session.control().stop.load(Relaxed) != 0 {
         return;
     }
@@ -55,7 +60,7 @@ pub fn with_scene(state: &mut State, registers: &Registers<'_>, work: impl FnOnc
         // SAFETY: our own.
         let mut context = unsafe { Context::new((&raw mut machine).cast()) };
         context.put(&registers.gpr, registers.rip, registers.rflags);
-        let (time, cpu) = (clock::now(), Cpu(clock::current_cpu()));
+        let cpu = Cpu(clock::current_cpu());
         work(&mut Scene { state, context, modules, fs_base: registers.fs_base, time, cpu, weight: 1.0 });
     });
 }

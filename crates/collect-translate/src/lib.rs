@@ -70,7 +70,7 @@ pub use engine::superblocks::{assume_superblocks, biased_branches, look_at_branc
 pub use engine::{
     calling::{
         aside, goes_back_to, is_attached, is_called_from_cache, is_on_engine_stack, runs_in_cache, set_name,
-        totals,
+        spent, totals,
     },
     count_by_instruction, count_in_memory, lead_on, leave_uncounted, mappings_changed,
     observer::Observer,
@@ -117,5 +117,6 @@ pub use signal::{
 pub use system::aside::{may_end_here, step_aside};
 pub use threads::{
     calls::Obstacle,
+    spent::Spent,
     stamp::{is_invariant as stamps_are_invariant, now as stamp_now},
 };

@@ -13,7 +13,7 @@ mod trial;
 
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 
-use carom_base::{Access, AccessKind, Population, Skip};
+use carom_base::{Access, AccessKind, Nanos, Population, Skip};
 use carom_base_insn::Registers;
 use carom_base_sys::clock;
 use carom_base_wire::{Counter, SlotHeader};
@@ -35,6 +35,8 @@ const DETECTORS: [Make; 4] =
 pub struct Sample {
     /// The access.
     pub access: Access,
+    /// When it was sampled.
+    pub time: Nanos,
     /// The kind as which it was drawn: a read-modify-write may be a load or a store.
     pub kind: AccessKind,
     /// The factor by which it weighs more because it is followed: the engine's `weight`, and `Input::watch` of the
@@ -210,23 +212,22 @@ impl Detectors {
         drawn: DrawnAs,
         weight: f32,
     ) {
-        let begin = account::begin(state);
+        let now = clock::now();
         let followed = if self.needs.samples_can_be_left_out || !self.needs.budget {
             Some(weight)
         } else {
-            account::follows(state, begin.unwrap_or_else(clock::now))
+            account::follows(state, now)
         };
         let DrawnAs { kind, doublings } = drawn;
-        let sample = Sample { access, kind, followed, doublings };
+        let sample = Sample { access, time: now, kind, followed, doublings };
         self.iter().for_each(|detector| detector.sampled(state, registers, &sample));
-        account::pay_sample(state, begin, doublings);
+        account::report(state, now);
         let slot = state.slot;
         slot.make_room(&mut state.paused, lock::sleep);
     }
 
     /// Translated code is about to make an access to data that may be watched.
     pub fn touched(&'static self, state: &mut State, registers: &Registers<'_>, access: &Access) {
-        let begin = account::begin(state);
         let mut concerned = false;
         for detector in self.iter() {
             if detector.concerns(state, access) {
@@ -237,7 +238,6 @@ impl Detectors {
         if !concerned {
             self.iter().for_each(|detector| detector.touched_for_nothing(state, access));
         }
-        account::pay_touch(state, begin);
     }
 
     /// A debug register of the thread has trapped.

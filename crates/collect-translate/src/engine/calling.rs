@@ -8,7 +8,7 @@ use crate::{
     lane::slots::Slots,
     memory::{LaneId, opened},
     probes::totals::Totals,
-    threads::{books::Books, thread::Thread},
+    threads::{books::Books, spent::Spent, thread::Thread},
 };
 
 /// No thread uses the lane any more. Its memory goes back to the kernel without the engine's lock, because that takes
@@ -70,6 +70,12 @@ pub fn totals() -> Option<Totals> {
         totals = Some(unsafe { books.as_ref() }.totals(engine.cache.arenas.all()));
     });
     totals
+}
+
+/// What observation took of the calling thread so far, the exit that is being handled excluded.
+pub fn spent() -> Spent {
+    // SAFETY: the calling thread's, which alone writes this.
+    current_books().map(|books| unsafe { books.as_ref() }.spending.so_far()).unwrap_or_default()
 }
 
 /// Gives the calling thread another name for the observer. Signals must be blocked.

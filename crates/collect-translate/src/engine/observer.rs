@@ -124,21 +124,26 @@ pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<Obstacle> {
 pub fn tell_noticed(thread: &mut Thread) {
     let Some(observer) = OBSERVER.get() else { return };
     let mut noticed = std::mem::take(&mut thread.noticed);
+    let mut purpose = std::mem::take(&mut thread.purpose);
     for Noticed { access, drawn_as, weight, ahead, sp } in noticed.drain(..) {
         thread.ahead.store(ahead, Relaxed);
         let mut registers = thread.registers(access.ip.0);
         registers.gpr[RSP] = registers.gpr[RSP].wrapping_add(sp);
         match drawn_as {
             Some(drawn) => {
+                purpose.samples(drawn.doublings);
                 if let Some(weight) = weight.or_else(|| observer.weighs(1)) {
                     observer.sampled(&registers, &access, drawn, weight);
                 }
             }
-            None => observer.touched(&registers, &access),
+            None => {
+                purpose.touches();
+                observer.touched(&registers, &access);
+            }
         }
     }
     thread.ahead.store(0, Relaxed);
-    thread.noticed = noticed;
+    (thread.noticed, thread.purpose) = (noticed, purpose);
 }
 
 /// Reports what a thread has streamed.

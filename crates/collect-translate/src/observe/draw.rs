@@ -43,6 +43,7 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     thread.draw(Place { arena, code, id: exit.detail }, periods, |drawn| {
         due.push(drawn.nth, drawn.store, drawn.doublings);
     });
+    due.doublings().for_each(|doublings| thread.purpose.samples(doublings));
     let counted = code.counters().get(exit.detail as usize).map_or(0, |counter| counter.sums().instructions);
     if due.count() > 0 {
         match engine.observer.weighs(due.count()) {

@@ -130,9 +130,16 @@ pub(crate) fn begin(lane: Option<LaneId>, defers: bool) -> Hold {
     Hold { lane, passage }
 }
 
-impl Drop for Hold {
-    fn drop(&mut self) {
-        let Some(holds) = self.lane.and_then(|lane| HOLDS.get(lane.index())) else { return };
+impl Hold {
+    /// Ends it. Returns how long it was, in ticks.
+    pub(crate) fn end(self) -> u64 {
+        let held = self.note();
+        std::mem::forget(self);
+        held
+    }
+
+    fn note(&self) -> u64 {
+        let Some(holds) = self.lane.and_then(|lane| HOLDS.get(lane.index())) else { return 0 };
         let until = ticks().saturating_add(self.passage);
         let since = holds.since.load(Relaxed);
         let over = holds.over.load(Relaxed);
@@ -144,6 +151,13 @@ impl Drop for Hold {
         let held = until.saturating_sub(since);
         holds.total.store(holds.total.load(Relaxed).saturating_add(held), Relaxed);
         holds.since.store(0, Relaxed);
+        held
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.note();
     }
 }
 

@@ -42,7 +42,7 @@ pub extern "C" fn dispatch_exit(thread: *mut Thread, exit: *const Exit) {
 fn handle(thread: &mut Thread, mut exit: Exit) {
     // The program's system calls are running time.
     let defers = thread.defers();
-    let _held = hold::begin((exit.reason != Reason::SystemCall).then_some(thread.lane), defers);
+    let held = hold::begin((exit.reason != Reason::SystemCall).then_some(thread.lane), defers);
     hand_over_before(thread, &exit);
     if exit.reason == Reason::SystemCall {
         aside::prepare(thread);
@@ -80,6 +80,8 @@ fn handle(thread: &mut Thread, mut exit: Exit) {
     // Without the lock: processing a sample takes longer than taking it, and other threads have samples too.
     observer::tell_noticed(thread);
     timing::tell(thread);
+    let purpose = std::mem::take(&mut thread.purpose);
+    thread.spending.book(held.end(), purpose);
 }
 
 /// How often, and for how long each time, a thread waits for others to leave an arena before it runs natively.

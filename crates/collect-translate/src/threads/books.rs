@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use super::turn::Turn;
+use super::{spent::Spending, turn::Turn};
 use crate::{
     blocks::{code::Code, passages, place::Place},
     lane::slots::Slots,
@@ -56,6 +56,8 @@ pub struct Books {
     pub turn: Arc<Turn>,
     /// Its time in the cache and outside.
     pub clock: Clock,
+    /// What observation takes of it.
+    pub spending: Spending,
 }
 
 impl Books {
@@ -73,6 +75,7 @@ impl Books {
             ahead: AtomicI64::new(0),
             turn: Arc::default(),
             clock: Clock::start(),
+            spending: Spending::default(),
         }
     }
 

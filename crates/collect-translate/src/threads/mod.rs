@@ -12,6 +12,7 @@ pub mod next;
 pub mod note;
 pub mod pending;
 pub mod signals;
+pub mod spent;
 pub mod stamp;
 pub mod thread;
 pub mod turn;

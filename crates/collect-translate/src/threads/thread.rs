@@ -14,6 +14,7 @@ use super::{
     books::{Books, NativeCall},
     calls::{Obstacle, Wait},
     pending::Pending,
+    spent::Purpose,
 };
 use crate::{
     blocks::{code::Code, exact, passages},
@@ -52,6 +53,8 @@ pub struct Thread {
     pub noticed: Vec<Noticed>,
     /// Samples of blocks that have begun.
     pub pending: Pending,
+    /// What the exit that is being handled observes.
+    pub purpose: Purpose,
     /// Words of the last record in its buffer, if that is explicit; 0 otherwise.
     pub explicit: usize,
     /// A repeated comparison whose accesses are all observed.
@@ -106,6 +109,7 @@ impl Thread {
             random: name,
             noticed: Vec::new(),
             pending: Pending::default(),
+            purpose: Purpose::default(),
             explicit: 0,
             comparison: None,
             has_timed: false,

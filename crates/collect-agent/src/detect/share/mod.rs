@@ -11,6 +11,7 @@ mod watch;
 use carom_base::{Access, Population, Skip};
 use carom_base_detect::{Board, Config, MAX_WATCHPOINTS, Publisher, Slot as BoardSlot, Watch};
 use carom_base_insn::Registers;
+use carom_base_sys::clock;
 use carom_base_wire::{Counter, ShareSettings, WatchChoice};
 
 use self::thread_detectors::ThreadDetectors;
@@ -111,7 +112,7 @@ impl Detector for Share {
     fn sampled(&self, state: &mut State, registers: &Registers<'_>, sample: &Sample) {
         let (loads, stores) = self.periods;
         let period = if sample.kind.writes() { stores } else { loads };
-        with_scene(state, registers, |scene| {
+        with_scene(state, registers, sample.time, |scene| {
             scene.weight = relative_weight(period as f64, loads, stores) * sample.periods();
             self.sampled_as(scene, sample);
         });
@@ -123,7 +124,7 @@ impl Detector for Share {
 
     fn touched(&self, state: &mut State, registers: &Registers<'_>, access: &Access) {
         state.sampler.disarm();
-        with_scene(state, registers, |scene| {
+        with_scene(state, registers, clock::now(), |scene| {
             self.on_touch(scene, *access);
             account::pay(scene.state, scene.time, account::EXITS_OF_A_TOUCH);
         });

@@ -2,6 +2,7 @@
 
 use carom_base::{Access, Population, Skip};
 use carom_base_insn::Registers;
+use carom_base_sys::clock;
 use carom_base_wire::{Counter, ReuseMethod, WatchChoice};
 
 use super::{
@@ -87,7 +88,7 @@ impl Detector for Sampled {
         };
         let (loads, stores) = self.periods;
         let weight = relative_weight(period_of(sample.access, loads, stores), loads, stores);
-        with_scene(state, registers, |scene| {
+        with_scene(state, registers, sample.time, |scene| {
             self.on_sample(scene, sample.access, weight * followed * sample.periods());
         });
     }
@@ -97,7 +98,7 @@ impl Detector for Sampled {
     }
 
     fn touched(&self, state: &mut State, registers: &Registers<'_>, access: &Access) {
-        with_scene(state, registers, |scene| self.on_touches(scene, *access));
+        with_scene(state, registers, clock::now(), |scene| self.on_touches(scene, *access));
     }
 
     fn touched_for_nothing(&self, state: &mut State, access: &Access) {
