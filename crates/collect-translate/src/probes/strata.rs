@@ -10,9 +10,8 @@
 //! The period may be doubled and halved while the program runs ([`double_periods`]). A stratum has a period's length from
 //! its beginning to its end, and which one is decided before it begins: so every access of a stratum still has the
 //! probability 1 / its period, and a sample that weighs as much as its own period makes every sum unbiased (Horvitz and
-//! Thompson, J. Am. Stat. Assoc. 47, 1952). Strata begin at multiples of their length, so that it follows from one number.
-//! The first one is never doubled, and no later one is longer than all before it together: each sequence begins with a
-//! short period, and does not wait for a sample much longer than it has run.
+//! Thompson, J. Am. Stat. Assoc. 47, 1952). Strata begin at multiples of their length, so that it follows from one number:
+//! no later one is longer than all before it together.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -82,9 +81,9 @@ impl Stream {
         self.doublings
     }
 
-    /// The first sample. `random(n)`: uniform in 0..n. `period` 0: no samples.
-    pub fn begin(period: u64, random: &mut impl FnMut(u64) -> u64) -> Self {
-        Self::at(if period == 0 { NEVER } else { random(period) }, 0)
+    /// The first sample. `random(n)`: uniform in 0..n. A period of 0: no samples.
+    pub fn begin(wanted: Length, random: &mut impl FnMut(u64) -> u64) -> Self {
+        if wanted.period == 0 { Self::at(NEVER, 0) } else { Self::in_stratum(0, wanted, random) }
     }
 
     /// Draws the next sample from the stratum that begins at this access, which is the longest that may begin there and is
@@ -222,7 +221,7 @@ mod tests {
         fn one_sample_per_period(period in 100u64..5000, accesses in 1u32..64, executions in 1u64..20000, seed: u64) {
             let mut random = generator(seed);
             let length = Length::fixed(period);
-            let mut stream = Stream::begin(period, &mut random);
+            let mut stream = Stream::begin(length, &mut random);
             let mut samples = 0;
             for execution in 0..executions {
                 while let Some((unit, access, _)) = stream.take(execution + 1, accesses, length, &mut random) {
@@ -239,7 +238,7 @@ mod tests {
     #[test]
     fn a_period_of_zero_ends_the_samples() {
         let mut random = generator(1);
-        let begun = Stream::begin(100, &mut random);
+        let begun = Stream::begin(Length::fixed(100), &mut random);
         let (mut taken, mut skipped) = (begun, begun);
         assert_eq!(taken.take(1000, 1, Length::fixed(0), &mut random), None);
         skipped.skip(1000, 1, Length::fixed(0), &mut random);
@@ -253,7 +252,7 @@ mod tests {
         let (period, accesses) = (600, 6);
         let mut random = generator(1);
         let length = Length::fixed(period);
-        let mut stream = Stream::begin(period, &mut random);
+        let mut stream = Stream::begin(length, &mut random);
         let mut seen = [0f64; 6];
         for execution in 0..6_000_000 {
             while let Some((_, access, _)) = stream.take(execution + 1, accesses, length, &mut random) {
@@ -271,7 +270,7 @@ mod tests {
         let (period, accesses, units) = (100, 2, 100_000);
         let drawn = |length: u64| {
             let mut random = generator(3);
-            let mut stream = Stream::begin(period, &mut random);
+            let mut stream = Stream::begin(Length::fixed(period), &mut random);
             let mut drawn = Vec::new();
             for end in (0..=units).step_by(length as usize) {
                 while let Some(found) = stream.take(end, accesses, Length::fixed(period), &mut random) {
@@ -296,7 +295,7 @@ mod tests {
         let mut random = generator(5);
         let mut wish = generator(6);
         let mut wanted = Length { period, doublings: 2 };
-        let mut stream = Stream::begin(period, &mut random);
+        let mut stream = Stream::begin(wanted, &mut random);
         let (mut end, mut lengths) = (0, [0u32; 5]);
         for execution in 0..1_000_000 {
             while let Some((unit, access, doublings)) = stream.take(execution + 1, 3, wanted, &mut random) {
@@ -319,7 +318,7 @@ mod tests {
         let (period, accesses) = (100u64, 2);
         let mut random = generator(7);
         let mut wanted = Length { period, doublings: 0 };
-        let mut stream = Stream::begin(period, &mut random);
+        let mut stream = Stream::begin(wanted, &mut random);
         let (executions, mut weights) = (3_000_000u64, [0f64; 2]);
         for execution in 0..executions {
             while let Some((_, access, doublings)) = stream.take(execution + 1, accesses, wanted, &mut random)
@@ -340,8 +339,8 @@ mod tests {
     #[test]
     fn no_period_no_samples() {
         let mut random = generator(2);
-        let mut none = Stream::begin(0, &mut random);
+        let mut none = Stream::begin(Length::fixed(0), &mut random);
         assert_eq!((none.unit(3), none.take(NEVER, 3, Length::fixed(0), &mut random)), (NEVER, None));
-        assert_eq!(Stream::begin(10, &mut random).unit(0), NEVER);
+        assert_eq!(Stream::begin(Length::fixed(10), &mut random).unit(0), NEVER);
     }
 }

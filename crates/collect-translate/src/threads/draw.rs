@@ -56,9 +56,11 @@ impl Thread {
             self.countdowns.resize_with(place.arena + 1, Countdowns::default);
         }
         let known = self.countdowns.get(place.arena).and_then(|countdowns| countdowns.get(place.id));
+        let doublings = strata::doublings();
         known.unwrap_or_else(|| Countdown {
             loaded: 0,
-            streams: periods.map(|period| Stream::begin(period, &mut |n| self.random(n))),
+            streams: periods
+                .map(|period| Stream::begin(Length { period, doublings }, &mut |n| self.random(n))),
         })
     }
 
