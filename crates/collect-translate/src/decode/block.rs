@@ -4,7 +4,7 @@ use carom_base_insn::{Decoder as Accesses, Statics};
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, MemorySize};
 
 /// The largest number of instructions in a block.
-const MOST_INSTRUCTIONS: usize = 64;
+pub const MOST_INSTRUCTIONS: usize = 64;
 
 /// Room for what most blocks have.
 const TYPICAL_INSTRUCTIONS: usize = 12;
@@ -111,6 +111,27 @@ pub struct Decoded {
 }
 
 impl Decoded {
+    /// The next instruction, if it is valid.
+    pub fn next(decoder: &mut Decoder<'_>, accesses: &mut Accesses) -> Option<Self> {
+        if !decoder.can_decode() {
+            return None;
+        }
+        let instruction = decoder.decode();
+        if instruction.is_invalid() {
+            return None;
+        }
+        let statics = when_it_runs(&instruction, accesses.statics(&instruction));
+        let relative = instruction.is_ip_rel_memory_operand();
+        let displacement =
+            if relative { decoder.get_constant_offsets(&instruction).displacement_offset() } else { 0 };
+        Some(Self { instruction, statics, displacement })
+    }
+
+    /// Whether a block ends behind it: at transfers of control, and at system calls, which may never return.
+    pub fn ends_block(&self) -> bool {
+        self.instruction.flow_control() != FlowControl::Next || self.instruction.code() == Code::Syscall
+    }
+
     /// The effects of one execution, without its repetitions.
     pub fn sums(&self) -> Sums {
         let mut sums = Sums::default();
@@ -143,25 +164,18 @@ impl Block {
     ) -> Option<Self> {
         instructions.clear();
         let mut block = Self { pc: decoder.ip(), instructions, sums: Sums::default() };
-        while block.instructions.len() < MOST_INSTRUCTIONS && decoder.can_decode() {
-            let instruction = decoder.decode();
-            if instruction.is_invalid() {
-                break;
-            }
-            let statics = when_it_runs(&instruction, accesses.statics(&instruction));
-            let relative = instruction.is_ip_rel_memory_operand();
-            let displacement =
-                if relative { decoder.get_constant_offsets(&instruction).displacement_offset() } else { 0 };
-            let decoded = Decoded { instruction, statics, displacement };
+        while block.instructions.len() < MOST_INSTRUCTIONS {
+            let Some(decoded) = Decoded::next(decoder, accesses) else { break };
             let mut sums = block.sums;
             sums.add(&decoded);
             let crowded = sums.loads > MOST_ACCESSES || sums.stores > MOST_ACCESSES;
             if crowded && !block.instructions.is_empty() {
                 break;
             }
+            let is_last = decoded.ends_block();
             block.sums = sums;
             block.instructions.push(decoded);
-            if ends_block(&instruction) {
+            if is_last {
                 break;
             }
         }
@@ -208,12 +222,6 @@ pub fn may_fall_through(branch: &Instruction) -> bool {
     branch.flow_control() == FlowControl::ConditionalBranch && counts_as_taken(branch)
 }
 
-/// Whether a block ends behind this instruction: at transfers of control, and at system calls, which may never
-/// return.
-fn ends_block(instruction: &Instruction) -> bool {
-    instruction.flow_control() != FlowControl::Next || instruction.code() == Code::Syscall
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -227,10 +235,10 @@ mod tests {
         assert!((1..=MOST_INSTRUCTIONS).contains(&block.instructions.len()));
         assert!(block.end() <= PC + code.len() as u64, "no byte beyond the code was decoded");
         let mut next = PC;
-        for (index, Decoded { instruction, .. }) in block.instructions.iter().enumerate() {
-            assert_eq!(instruction.ip(), next);
-            next = instruction.next_ip();
-            assert!(index + 1 == block.instructions.len() || !ends_block(instruction));
+        for (index, decoded) in block.instructions.iter().enumerate() {
+            assert_eq!(decoded.instruction.ip(), next);
+            next = decoded.instruction.next_ip();
+            assert!(index + 1 == block.instructions.len() || !decoded.ends_block());
         }
         assert_eq!(Packed::of(&block.sums).sums(), block.sums);
         let crowded = block.sums.loads > MOST_ACCESSES || block.sums.stores > MOST_ACCESSES;

@@ -1,16 +1,18 @@
 //! A block's countdown is over: which of its accesses are sampled, and where.
 
-use super::early;
+use super::{
+    early,
+    sites::{self, Sites},
+};
 use crate::{
     blocks::{cache::Cache, place::Place},
-    decode::block::Block,
-    emit::{self, Hooked},
+    emit,
     engine::{
         Engine,
         enter::{cannot_translate, enter},
     },
     lane::exit::Exit,
-    probes::strata,
+    probes::{split::Split, strata},
     threads::{next::go_on, thread::Thread},
 };
 
@@ -44,11 +46,16 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         due.push(drawn.nth, drawn.store, drawn.doublings);
     });
     due.doublings().for_each(|doublings| thread.purpose.samples(doublings));
-    let counted = code.counters().get(exit.detail as usize).map_or(0, |counter| counter.sums().instructions);
+    let counted = code.counters().get(exit.detail as usize).map_or(0, |counter| counter.sums().accesses());
+    let mut sites = None;
     if due.count() > 0 {
         match engine.observer.weighs(due.count()) {
             Some(weight) => {
-                due = early::tell(engine, thread, exit.pc, due, weight, counted as usize);
+                if early::is_allowed(engine)
+                    && let Some(split) = split(&mut engine.cache, exit.pc, &due, counted, &mut sites)
+                {
+                    due = early::tell(thread, &due, &split, weight);
+                }
                 thread.pending.add(exit.pc, &due, weight);
             }
             None => due = strata::Due::default(),
@@ -62,7 +69,7 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     if let Some((_, code)) = engine.cache.arenas.at(record) {
         thread.leave_superblock(code, exit.detail, 1);
     }
-    let cache = sampled_copy(&mut engine.cache, exit.pc, &due, counted as usize);
+    let cache = sampled_copy(&mut engine.cache, exit.pc, &due, counted, sites);
     match cache {
         Some(cache) => go_on(thread, cache, exit.pc),
         None => {
@@ -76,19 +83,40 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     }
 }
 
-/// The copy of the block at `pc`, of `counted` instructions, in which these accesses are sampled.
-pub fn sampled_copy(cache: &mut Cache, pc: u64, due: &strata::Due, counted: usize) -> Option<u64> {
+/// Which of the accesses that are due are reported when the block at `pc` begins. If that must be found out, they are in `sites`
+/// then.
+fn split(
+    cache: &mut Cache,
+    pc: u64,
+    due: &strata::Due,
+    counted: i64,
+    sites: &mut Option<Sites>,
+) -> Option<Split> {
+    if let Some(known) = cache.translations.split(pc, due) {
+        return Some(known);
+    }
+    let split = sites.insert(sites::find(cache, pc, due, counted)?).split();
+    cache.translations.add_split(pc, due, split);
+    Some(split)
+}
+
+/// The copy of the block at `pc` in which these accesses are sampled. `counted`: the block's loads and stores that count;
+/// `sites`: where the accesses are, if that is known.
+pub fn sampled_copy(
+    cache: &mut Cache,
+    pc: u64,
+    due: &strata::Due,
+    counted: i64,
+    sites: Option<Sites>,
+) -> Option<u64> {
     if let Some(known) = cache.translations.variant(pc, due) {
         return Some(known);
     }
-    let code = cache.source.code_after(pc)?;
-    let block = Block::decode(pc, code, &mut cache.accesses)?;
-    let mut hooked: Vec<Hooked> = Vec::new();
-    for (wanted, store) in due.accesses() {
-        if let Some((instruction, hook)) = block.sampled(wanted, store, counted) {
-            hooked.push(Hooked { instruction, hook: cache.hooks.add(hook) });
-        }
-    }
+    let sites = match sites {
+        Some(sites) => sites,
+        None => sites::find(cache, pc, due, counted)?,
+    };
+    let hooked = sites.hooked(due, cache);
     let copy = emit::variant(cache, pc, &hooked)?;
     cache.translations.add_variant(pc, due, copy);
     Some(copy)

@@ -51,7 +51,7 @@ fn notice_sample(engine: &mut Engine, thread: &mut Thread, hook: Hook) {
 /// access in front of its instruction.
 pub fn watching_copy(cache: &mut Cache, exit: Exit) -> Option<u64> {
     let Some(Hook::Near { block }) = cache.hooks.get(exit.detail) else { return None };
-    let copy = sampled_copy(cache, block, &strata::Due::default(), 0)?;
+    let copy = sampled_copy(cache, block, &strata::Due::default(), 0, None)?;
     let (_, code) = cache.arenas.at(copy)?;
     code.place_of(copy, exit.pc)
 }

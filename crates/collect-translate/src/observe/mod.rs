@@ -1,6 +1,6 @@
 //! What the engine does for its observer at exits.
 //!
-//! - **Samples** ([`draw`], [`early`], [`repeat`], [`vector`], [`units`]). Where the registers at the head of a block
+//! - **Samples** ([`draw`], [`sites`], [`early`], [`repeat`], [`vector`], [`units`]). Where the registers at the head of a block
 //!   determine the address, the sample is reported there, at one exit. Otherwise this execution runs in a copy of the
 //!   block with a hook in front of the access. - **Streams** ([`streams`]): buffers of records are handed over. -
 //!   **Watches** ([`watch`], [`hooks`]): accesses that both look-ups found are reported. - **Times** ([`timing`]):
@@ -14,6 +14,7 @@ pub mod hooks;
 pub mod notes;
 pub mod operands;
 pub mod repeat;
+pub mod sites;
 pub mod streams;
 pub mod timing;
 pub mod units;
