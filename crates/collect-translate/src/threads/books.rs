@@ -130,7 +130,11 @@ impl Books {
         let mut counts = self.extra;
         for (arena, code) in codes.iter().enumerate() {
             for (id, counter) in (0..).zip(code.counters()) {
-                counter.add(self.units(Place { arena, code, id }), &mut counts);
+                // A thread executes few of a program's blocks.
+                match self.units(Place { arena, code, id }) {
+                    0 => {}
+                    units => counter.add(units, &mut counts),
+                }
             }
             counts.branches_taken -= code.falls(self.lane).sum::<i64>();
         }
