@@ -19,8 +19,9 @@ use carom_collect_translate::Spent;
 /// The least time between two reports of a thread, in nanoseconds: each reads the thread's CPU time by a system call.
 const REPORT_EVERY_NS: u64 = 500_000;
 
-/// The CPU time of all threads after which the period may change, in nanoseconds. 5% of it pay for some 100 samples.
-const DECIDE_EVERY_NS: u64 = 4_000_000;
+/// The CPU time of all threads after which the period may change, in nanoseconds. 5% of it pay for 50 samples of 20 us, as
+/// large programs have them, and for some 300 otherwise: with fewer, chance decides.
+const DECIDE_EVERY_NS: u64 = 20_000_000;
 
 /// What observation may take beyond the budget before the period is doubled, in nanoseconds: the first samples are the most
 /// expensive ones, and those of short programs are to be many. Not more than this is saved up for later.
@@ -161,14 +162,14 @@ mod tests {
     #[test]
     fn the_period_is_what_the_budget_allows() {
         let control = Control::default();
-        // 35% too much: the credit of 10 ms lasts for 28.6 ms, which is noticed after 32.
-        assert_eq!(run(&control, 0.4, 28), 0);
-        assert_eq!(run(&control, 0.4, 4), 3);
+        // 35% too much: the credit of 10 ms lasts for 28.6 ms, which is noticed after 40.
+        assert_eq!(run(&control, 0.4, 39), 0);
+        assert_eq!(run(&control, 0.4, 1), 3);
         assert_eq!(run(&control, 0.4, 100), 3);
         // 3.75% with three doublings, and 7.5% with two.
         assert_eq!(run(&control, 0.3, 100), 3);
-        assert_eq!(run(&control, 0.05, 4), 1);
-        assert_eq!(run(&control, 0.01, 4), 0);
+        assert_eq!(run(&control, 0.05, 20), 1);
+        assert_eq!(run(&control, 0.01, 20), 0);
         assert_eq!(run(&control, 1e3, 100), 8, "not more often than is allowed");
     }
 
