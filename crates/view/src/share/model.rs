@@ -16,8 +16,8 @@ pub struct Share {
     pub contended_share: Interval,
     /// Present where too little was seen for fractions and matrices.
     pub not_enough: Option<NotEnoughData>,
-    /// What is contended, the one with the largest share first: variables, allocation sites, memory by the function that
-    /// uses it. Their shares add up to `contended_share`, but for lines that are not listed.
+    /// What is contended: variables, allocation sites, memory by the function that uses it. The largest `following` comes first,
+    /// or, where samples stand for thread time, the largest share. Their shares add up to `contended_share`, but for lines that are not listed.
     pub findings: Vec<SharingFinding>,
     /// How much is communicated in numbers; null where samples stand for thread time, and where nothing was seen.
     pub communication: Option<Communication>,
