@@ -17,7 +17,7 @@ from lib.table import group_by, markdown, number
 from more import more_programs
 from unseen import unseen
 
-BUDGET, CREDIT_S = 0.05, 0.010
+BUDGET, CREDIT_S = 0.05, 0.050
 # With a period that no program reaches.
 SIDES = {"none": ["--period", 2_000_000_000], "default": []}
 # Samples a second. The kernel's tick is what limits it.
@@ -96,7 +96,7 @@ def summarise(rows):
     worst = max(parts, key=parts.get)
     failed = sum(row[f"{side}_status"] != 0 for row in rows for side in SIDES)
     criteria = [
-        Criterion("median over the programs, without the first 10 ms, at most 5% of CPU time", f"{stats.median(parts.values()):.1%}",
+        Criterion("median over the programs, without what may be spent at once (5% of a second), at most 5% of CPU time", f"{stats.median(parts.values()):.1%}",
                   stats.median(parts.values()) <= BUDGET),
         Criterion("the same for each program, at most 7%", f"{parts[worst]:.1%} ({worst})", parts[worst] <= 0.07),
         Criterion("every run succeeded", f"{failed} failed", failed == 0),

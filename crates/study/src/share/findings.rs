@@ -35,8 +35,8 @@ pub struct ShareFindings {
     pub last_writer: Matrix<ThreadId>,
     /// The pattern of the thread matrix, where there is one.
     pub pattern: Option<Pattern>,
-    /// What is contended, the one with most accesses that follow another thread's write first, or, in [`Unit::Samples`], with the
-    /// largest share.
+    /// What is contended, the one with the largest share first; where the sharing is spread, [`ObjectFinding::following`] counts
+    /// instead.
     pub objects: Vec<ObjectFinding>,
     /// Contended lines, the one with the largest share first, at most [`crate::share::MAX_LINES`]. Each has at least
     /// [`crate::share::MIN_LINE_EVENTS`] events, or its object has many lines with fewer.

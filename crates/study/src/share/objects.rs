@@ -227,11 +227,11 @@ fn telling_first(listed: &mut [usize], lines: &[LineFinding]) {
     }
 }
 
-/// The part of the accesses that a finding concerns: those that follow another thread's write, since others cost nothing. In a hash
-/// table whose buckets have locks, twice as many accesses go to the nodes, but the locks move four times as often. Where samples
-/// stand for thread time, the time.
+/// The part of the accesses that a finding concerns. Where the sharing is spread over many lines, which of these were seen to be
+/// shared is chance, and so is their share: of a hash table whose buckets have locks, twice as many accesses go to such nodes, but
+/// the locks move four times as often.
 fn concerned(finding: &ObjectFinding) -> f64 {
-    finding.following.unwrap_or(finding.share.value)
+    finding.following.filter(|_| finding.spread).unwrap_or(finding.share.value)
 }
 
 /// The primitive whose code made at least half of the writes that other threads met.

@@ -16,8 +16,8 @@ pub struct Share {
     pub contended_share: Interval,
     /// Present where too little was seen for fractions and matrices.
     pub not_enough: Option<NotEnoughData>,
-    /// What is contended: variables, allocation sites, memory by the function that uses it. The largest `following` comes first,
-    /// or, where samples stand for thread time, the largest share. Their shares add up to `contended_share`, but for lines that are not listed.
+    /// What is contended: variables, allocation sites, memory by the function that uses it. The largest share comes
+    /// first, or, where the sharing is spread, the largest `following`. Their shares add up to `contended_share`, but for lines that are not listed.
     pub findings: Vec<SharingFinding>,
     /// How much is communicated in numbers; null where samples stand for thread time, and where nothing was seen.
     pub communication: Option<Communication>,
