@@ -44,10 +44,6 @@ pub struct Control {
     pub watching_ns: AtomicU64,
     /// What observation took beyond the budget before, less what it left of it, in nanoseconds.
     pub owed_ns: AtomicU64,
-    /// CPU time that the host took to read what agents have written, in nanoseconds.
-    pub reading_ns: AtomicU64,
-    /// What of that has been charged to the budget.
-    pub charged_ns: AtomicU64,
     /// Accesses that were kept, of all processes, and those beyond [`Settings::most_kept`](crate::Settings::most_kept).
     pub kept: AtomicU64,
 }
@@ -74,11 +70,6 @@ impl Control {
     /// Where [`Control::kept`] lies in the file, in bytes.
     pub const fn kept_offset() -> u64 {
         std::mem::offset_of!(Self, kept) as u64
-    }
-
-    /// Where [`Control::reading_ns`] lies in the file, in bytes.
-    pub const fn reading_offset() -> u64 {
-        std::mem::offset_of!(Self, reading_ns) as u64
     }
 
     /// Where the four costs and the count of unprofiled threads lie in the file, in bytes:

@@ -54,7 +54,7 @@ pub use settings::{
 };
 
 /// The version of everything in this crate.
-pub const VERSION: u32 = 17;
+pub const VERSION: u32 = 16;
 
 /// A file whose inode names the calling process's PID namespace.
 pub const PID_NAMESPACE: &std::ffi::CStr = c"/proc/self/ns/pid";

@@ -93,11 +93,24 @@ pub fn close(state: &mut State) {
     }
 }
 
-/// The calling thread was observed `now`: from time to time it tells what that takes.
-pub fn report(state: &mut State, now: Nanos) {
-    if follows_program(state.session) && state.pace.is_due(now.0) {
+/// The calling thread has had a sample whose period was doubled this often. From time to time it tells what samples take.
+pub fn sampled(state: &mut State, now: Nanos, doublings: u8) {
+    if !follows_program(state.session) {
+        return;
+    }
+    state.pace.add_sample(doublings);
+    if state.pace.is_due(now.0) {
         tell(state, now);
         adopt_period(state.session);
+    }
+}
+
+/// What was watched because of a sample has trapped, at `begin`.
+pub fn trapped(state: &mut State, begin: Nanos) {
+    if follows_program(state.session) {
+        let delivery = state.session.control().trap_ns.load(Relaxed);
+        let own = clock::now().0.saturating_sub(begin.0);
+        state.pace.add_trap(delivery.saturating_add(own), engine::doublings());
     }
 }
 

@@ -91,7 +91,7 @@ pub use probes::{
     coverage::{Coverage, Leave},
     filter::IpSet,
     mode::Mode,
-    strata::{DrawnAs, double_periods},
+    strata::{DrawnAs, double_periods, doublings},
     timed::Timed,
     totals::{Counts, Totals},
 };

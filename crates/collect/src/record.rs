@@ -9,10 +9,7 @@ use std::{
 };
 
 use carom_base::ProcessId;
-use carom_base_sys::{
-    child::{self, ExitWatch},
-    clock,
-};
+use carom_base_sys::child::{self, ExitWatch};
 use carom_base_wire::{Engine, Settings};
 use carom_store::{
     Exit, FrameTotals, Manifest, SeriesInfo, StoreError, StreamFrame, Writer, fresh_dir, store_instructions,
@@ -200,10 +197,8 @@ fn follow(
     let end = ExitWatch::new(child.id());
     let mut last = Instant::now();
     let mut tick = longest;
-    let begin = clock::thread_cpu();
     loop {
         tick = next_tick(tick, longest, drain.once(writer));
-        session.tell_reading(clock::thread_cpu() - begin);
         // Before it is waited for, which ends its entry in the kernel.
         drain.table.update_aside();
         match child.try_wait() {

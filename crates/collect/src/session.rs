@@ -76,12 +76,6 @@ impl Session {
         let _ = self.control.write_all_at(&1u32.to_le_bytes(), Control::stop_offset());
     }
 
-    /// Says what reading has taken so far, in nanoseconds: it is charged to the budget.
-    pub fn tell_reading(&self, ns: u64) {
-        // A failure leaves a little to be paid.
-        let _ = self.control.write_all_at(&ns.to_le_bytes(), Control::reading_offset());
-    }
-
     pub fn results(&self) -> Results {
         let mut bytes = [0; 64];
         if self.control.read_exact_at(&mut bytes, Control::results_offset()).is_err() {

@@ -221,7 +221,7 @@ impl Detectors {
         let DrawnAs { kind, doublings } = drawn;
         let sample = Sample { access, time: now, kind, followed, doublings };
         self.iter().for_each(|detector| detector.sampled(state, registers, &sample));
-        account::report(state, now);
+        account::sampled(state, now, doublings);
         let slot = state.slot;
         slot.make_room(&mut state.paused, lock::sleep);
     }

@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use carom_base::{Cpu, Nanos};
-use carom_base_sys::clock;
 
 use crate::{
     context::Context,
@@ -54,8 +53,6 @@ pub fn on_signal(
             let mut scene = Scene { state, context: original, modules, fs_base, time, cpu, weight: 1.0 };
             let trap = scene.state.session.control().trap_ns.load(Relaxed);
             super::trapped(&mut scene, index, accesses, late);
-            let own = clock::now().0.saturating_sub(time.0).min(super::LONGEST_RUN_NS);
-            scene.state.pace.add_trap(trap.saturating_add(own));
             return Some(trap);
         }
         None if origin == Origin::Step => return None,

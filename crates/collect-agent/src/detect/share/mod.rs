@@ -150,6 +150,7 @@ impl Detector for Share {
 
     fn trapped(&self, scene: &mut Scene<'_>, index: usize, _accesses: Option<u64>, late: bool) {
         self.on_trap(scene, index, late);
+        account::trapped(scene.state, scene.time);
     }
 
     fn window_is_closed(&self, state: &mut State) {
