@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use carom_base::Sample;
 
-/// The most that is booked for an exit, some 10 microseconds. What seems to take longer was mostly preempted: on a busy
+/// The most that is booked for an exit, some 15 microseconds. What seems to take longer was mostly preempted: on a busy
 /// machine one such exit would outweigh all others.
-const LONGEST: u64 = 30_000;
+const LONGEST: u64 = 45_000;
 
 /// What is not seen from within: to save and to restore registers, and the exit stub. Some 100 nanoseconds
 /// (docs/techniques.md).
