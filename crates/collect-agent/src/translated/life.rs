@@ -7,6 +7,7 @@ use carom_collect_translate::Totals;
 
 use super::{header, is_on, name, undisturbed, write};
 use crate::{
+    account,
     detect::{self, Detector, Detectors},
     registry,
     ring::Slot,
@@ -32,6 +33,7 @@ pub fn end_thread(slot: &Slot) {
             // Another thread may have its tables as soon as it is detached.
             with_detectors(|detectors, state| {
                 detectors.iter().for_each(|detector| detector.thread_leaves_cache(state));
+                account::close(state);
             });
             if let Some(totals) = engine::detach() {
                 end_counts(name(slot), &totals);

@@ -73,11 +73,11 @@ impl Spending {
 }
 
 impl Spent {
-    /// What came since `earlier`.
+    /// What came since `earlier`; nothing where the thread has been detached since.
     pub const fn since(self, earlier: Self) -> Self {
         Self {
-            sampling: self.sampling.wrapping_sub(earlier.sampling),
-            watching: self.watching.wrapping_sub(earlier.watching),
+            sampling: self.sampling.saturating_sub(earlier.sampling),
+            watching: self.watching.saturating_sub(earlier.watching),
         }
     }
 }
@@ -103,5 +103,6 @@ mod tests {
         let later = spending.so_far().since(before);
         assert_eq!(later.sampling, (1000 + PASSAGES) * 8);
         assert_eq!(later.watching, 500 + LONGEST + 2 * PASSAGES);
+        assert_eq!(Spent::default().since(before), Spent::default());
     }
 }
