@@ -27,8 +27,7 @@ const DECIDE_EVERY_NS: u64 = 100_000_000;
 
 /// What observation may take beyond the budget before the period is doubled: as much as the budget allows in this time, in
 /// nanoseconds of CPU time. The first samples are the most expensive ones, and those of short programs are to be many; 5% of a
-/// second nobody notices. Not more than this is saved up for later. (With a fifth of it, a third of a second of the programs of
-/// `measurements/share-10-verdicts` was too short for a verdict.)
+/// second nobody notices. Not more than this is saved up for later.
 const CREDIT_OF_NS: f64 = 1e9;
 
 /// What the host takes to read a sample and to store it, in nanoseconds: by measure 1 to 1.5 us. It looks for samples a hundred

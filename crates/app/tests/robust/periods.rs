@@ -8,7 +8,7 @@ use carom_store::Recording;
 use crate::support::{Recorded, compile};
 
 /// Loads and stores of the program: 600 million of each word. At the shortest period it would have 90,000 samples, of which
-/// each is charged with 0.4 us at least: a budget of 0.1% and the credit of 10 ms do not pay for them.
+/// each is charged with a microsecond at least: a budget of 0.1% and what it allows in a second, one millisecond, do not pay for them.
 const EACH: u64 = 600_000_000;
 
 /// The periods by default.

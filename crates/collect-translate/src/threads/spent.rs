@@ -11,8 +11,8 @@ use carom_base::Sample;
 /// machine one such exit would outweigh all others.
 const LONGEST: u64 = 45_000;
 
-/// What is not seen from within: to save and to restore registers, and the exit stub. Some 100 nanoseconds
-/// (docs/techniques.md).
+/// What is not seen from within: to save and to restore registers, and the exit stub. By estimate, some 100
+/// nanoseconds.
 const PASSAGES: u64 = 300;
 
 /// What exits took, in ticks of the time-stamp counter.
