@@ -68,11 +68,12 @@ pub use engine::room::bound_cache;
 #[doc(hidden)]
 pub use engine::superblocks::{assume_superblocks, biased_branches, look_at_branches_always};
 pub use engine::{
+    begin_episode,
     calling::{
         aside, goes_back_to, is_attached, is_called_from_cache, is_on_engine_stack, runs_in_cache, set_name,
         spent, totals,
     },
-    count_by_instruction, count_in_memory, lead_on, leave_uncounted, mappings_changed,
+    count_by_instruction, count_in_memory, end_episode, lead_on, leave_uncounted, mappings_changed,
     observer::Observer,
     process::is_started,
     set_filter, set_mode, tell_totals,

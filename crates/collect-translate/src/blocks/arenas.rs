@@ -6,9 +6,12 @@ use super::{
     code::{self, Code},
     passages::misses,
 };
-use crate::memory::{Arena, COUNTERS_PER_ARENA, Lanes, MemoryError};
+use crate::{
+    memory::{Arena, COUNTERS_PER_ARENA, Lanes, MemoryError},
+    probes::mode::Version,
+};
 
-/// The largest number of arenas, unless code to be translated is beyond the reach of all of them.
+/// The largest number of arenas for each version of code, unless code to be translated is beyond the reach of all of them.
 ///
 /// An arena holds 128 Ki blocks. With all metadata that is 25 to 45 MiB, and 1 MiB for each thread.
 const MOST_ARENAS: usize = 6;
@@ -79,12 +82,13 @@ impl Arenas {
         code.has_room(self.most_blocks)
     }
 
-    /// An arena for code that may name `reach`, with room for one more fragment.
-    pub fn room(&mut self, reach: &Range<u64>, lanes: &mut Lanes) -> Option<usize> {
-        let found = self.codes.iter().position(|code| self.has_room(code) && code.reaches(reach));
+    /// An arena for code of this version that may name `reach`, with room for one more fragment.
+    pub fn room(&mut self, reach: &Range<u64>, version: Version, lanes: &mut Lanes) -> Option<usize> {
+        let fits = |code: &Code| code.version == version && code.reaches(reach);
+        let found = self.codes.iter().position(|code| self.has_room(code) && fits(code));
         self.give_pages_back(found);
-        let full = self.codes.len() >= self.most;
-        if found.is_some() || full && self.codes.iter().any(|code| code.reaches(reach)) {
+        let full = self.codes.iter().filter(|code| code.version == version).count() >= self.most;
+        if found.is_some() || full && self.codes.iter().any(fits) {
             return found;
         }
         let arena = match Arena::new(reach.clone(), lanes) {
@@ -96,7 +100,7 @@ impl Arenas {
         };
         let arena = arena.ok()?;
         self.began += 1;
-        self.codes.push(Code::new(arena, self.began, misses())?);
+        self.codes.push(Code::new(arena, (self.began, version), misses())?);
         Some(self.codes.len() - 1)
     }
 
@@ -130,10 +134,17 @@ impl Arenas {
         self.retirements
     }
 
-    /// The oldest full arena to which code with this `reach` could be translated, and which is not to be left alone.
-    pub fn oldest(&self, reach: &Range<u64>, left_alone: impl Fn(usize) -> bool) -> Option<usize> {
+    /// The oldest full arena to which this version of code with this `reach` could be translated, and which is not to be left
+    /// alone.
+    pub fn oldest(
+        &self,
+        reach: &Range<u64>,
+        version: Version,
+        left_alone: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
         let full = self.codes.iter().enumerate().filter(|(index, code)| {
-            let can = code.retired().is_none() && code.reaches(reach) && !self.has_room(code);
+            let fits = code.version == version && code.reaches(reach);
+            let can = code.retired().is_none() && fits && !self.has_room(code);
             can && !left_alone(*index)
         });
         full.min_by_key(|(_, code)| code.began).map(|(index, _)| index)

@@ -6,7 +6,7 @@ use carom_base_insn::Decoder as Accesses;
 
 use super::{
     ahead::Ahead, arenas::Arenas, hooks::Hooks, landings::Landings, likely::Likely, links::Waiting,
-    spare::Spare, translations::Translations,
+    spare::Spare, switches::Switches, translations::Translations,
 };
 use crate::{
     analyse::liveness::Liveness,
@@ -14,7 +14,11 @@ use crate::{
     encode::marks::Mark,
     lane::exit::{Exit, Reason},
     memory::{Lanes, MemoryError},
-    probes::{filter::IpSet, mode::Mode, templates::Templates},
+    probes::{
+        filter::IpSet,
+        mode::{Mode, Version},
+        templates::Templates,
+    },
 };
 
 /// All translations of the process, used under a lock.
@@ -48,6 +52,8 @@ pub struct Cache {
     pub liveness: Liveness,
     /// Which way branches go mostly.
     pub likely: Likely,
+    /// The ways to the watching versions of blocks.
+    pub(super) switches: Switches,
 }
 
 impl Cache {
@@ -74,6 +80,7 @@ impl Cache {
             counts_in_registers: true,
             liveness: Liveness::default(),
             likely: Likely::default(),
+            switches: Switches::default(),
         })
     }
 
@@ -104,6 +111,8 @@ impl Cache {
             }
         });
         landings.publish(arenas);
+        let watching = self.translations.publish_watching();
+        self.aim_switches(watching);
     }
 
     /// The fragment could not be made.
@@ -129,10 +138,10 @@ impl Cache {
         }
     }
 
-    /// An arena for the code at `pc`, with room for one more fragment.
-    pub fn room_near(&mut self, pc: u64) -> Option<usize> {
+    /// An arena for this version of the code at `pc`, with room for one more fragment.
+    pub fn room_near(&mut self, pc: u64, version: Version) -> Option<usize> {
         let reach = self.source.reach(pc)?;
-        self.arenas.room(&reach, &mut self.lanes)
+        self.arenas.room(&reach, version, &mut self.lanes)
     }
 
     /// The mark for a cache address inside a fragment.

@@ -13,7 +13,7 @@ use super::gate;
 use crate::{
     encode::Emitter,
     memory::{Arena, COUNTERS_PER_ARENA, TableKind, Windows},
-    probes::counter::Counter,
+    probes::{counter::Counter, mode::Version},
 };
 use counters::Edge;
 use fragments::Fragments;
@@ -26,6 +26,8 @@ pub struct Code {
     memory: Arena,
     /// Its number in the order in which arenas were begun.
     pub began: u64,
+    /// The version of its code.
+    pub version: Version,
     /// Its number among the retired arenas, once its code is forgotten.
     retired: Option<u64>,
     counters: Vec<Counter>,
@@ -69,11 +71,12 @@ fn jump_to_literal(code: &mut Emitter, literal: u64) {
 }
 
 impl Code {
-    /// An empty arena. `misses`: where landings lead in the end, by [`TableKind`].
-    pub fn new(memory: Arena, began: u64, misses: [u64; 3]) -> Option<Self> {
+    /// An empty arena, its number and the version of its code. `misses`: where landings lead in the end, by [`TableKind`].
+    pub fn new(memory: Arena, (began, version): (u64, Version), misses: [u64; 3]) -> Option<Self> {
         let mut code = Self {
             memory,
             began,
+            version,
             retired: None,
             // Only address space, until it is used: growing would copy.
             counters: Vec::with_capacity(COUNTERS_PER_ARENA),

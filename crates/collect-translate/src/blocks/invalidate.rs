@@ -36,6 +36,7 @@ impl Cache {
 
     /// Forgets all translations; code is translated anew, in another mode.
     pub fn set_mode(&mut self, mode: Mode) {
+        self.switch(false);
         let was_off = std::mem::replace(&mut self.mode, mode) == Mode::Off;
         if was_off {
             // Threads that ran natively may have mapped code.
@@ -105,6 +106,9 @@ impl Cache {
             before.checked_sub(1).and_then(|last| dead.get(last)).is_some_and(|range| address < range.end)
         };
         let gone = self.translations.forget(is_dead);
+        self.switches.forget(is_dead);
+        let unwatched = self.translations.forget_watching(is_dead);
+        self.aim_switches(unwatched);
         self.landings.forget(&gone, is_dead);
         // A landing that is gone may be anywhere in a chain.
         self.landings.empty_tables();

@@ -1,17 +1,18 @@
 //! Full arenas are retired and emptied (`engine::room` decides when).
 
 use super::cache::Cache;
+use crate::probes::mode::Version;
 
 impl Cache {
-    /// The oldest full arena to which code at `pc` could be translated, and which is not to be left alone. An arena
+    /// The oldest full arena to which this version of the code at `pc` could be translated, and which is not to be left alone. An arena
     /// with code that creates threads stays, because a new thread is not known before it has left that code.
-    pub fn oldest(&self, pc: u64, left_alone: impl Fn(usize) -> bool) -> Option<usize> {
+    pub fn oldest(&self, pc: u64, version: Version, left_alone: impl Fn(usize) -> bool) -> Option<usize> {
         let reach = self.source.reach(pc)?;
         let spawns = |index: usize| {
             let code = self.arenas.get(index);
             self.translations.spawns().any(|spawn| code.is_some_and(|code| code.contains(spawn)))
         };
-        self.arenas.oldest(&reach, |index| spawns(index) || left_alone(index))
+        self.arenas.oldest(&reach, version, |index| spawns(index) || left_alone(index))
     }
 
     /// Forgets the code in an arena.

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     encode::Emitter,
-    probes::{split::Split, strata::Due},
+    probes::{mode::Version, split::Split, strata::Due},
 };
 
 /// Enough for a program that starts and does little, so that its table seldom grows. Every fork copies the spare part
@@ -33,10 +33,12 @@ pub struct Translations {
     blocks: FxHashMap<u64, u64>,
     /// Blocks to which no other code may lead, because they follow a branch that counts on them (`emit::follower`).
     followers: FxHashMap<u64, Follower>,
-    /// What the fragment in the making adds to both; it may not run yet.
-    fresh: (Vec<(u64, u64)>, Vec<u64>),
+    /// Watching versions of blocks by original address.
+    watching: FxHashMap<u64, u64>,
+    /// What the fragment in the making adds to these; it may not run yet.
+    fresh: (Vec<(u64, u64)>, Vec<u64>, Vec<u64>),
     /// Copies of blocks in which accesses are sampled.
-    variants: FxHashMap<Sampled, u64>,
+    variants: FxHashMap<(Sampled, Version), u64>,
     /// Which of such accesses are reported at the block's beginning.
     splits: FxHashMap<Sampled, Split>,
     /// Code for system calls that make threads, by the cache address of the call.
@@ -49,6 +51,7 @@ impl Translations {
         Self {
             blocks: FxHashMap::with_capacity_and_hasher(TYPICAL_BLOCKS, Default::default()),
             followers: FxHashMap::default(),
+            watching: FxHashMap::default(),
             fresh: Default::default(),
             variants: FxHashMap::default(),
             splits: FxHashMap::default(),
@@ -81,9 +84,17 @@ impl Translations {
         self.blocks.contains_key(&pc) && self.followers.contains_key(&pc)
     }
 
-    /// Where the block at `pc` is counted, if it is translated.
-    pub fn counted_at(&self, pc: u64) -> Option<u64> {
-        self.get(pc).or_else(|| self.follower(pc).map(|follower| follower.entry))
+    /// The watching version of the block at `pc`.
+    pub fn watching(&self, pc: u64) -> Option<u64> {
+        self.watching.get(&pc).copied()
+    }
+
+    /// Where this version of the block at `pc` is counted, if it is translated.
+    pub fn counted_at(&self, pc: u64, version: Version) -> Option<u64> {
+        match version {
+            Version::Plain => self.get(pc).or_else(|| self.follower(pc).map(|follower| follower.entry)),
+            Version::Watching => self.watching(pc),
+        }
     }
 
     /// Notes the block at `pc` of the fragment in the making.
@@ -98,16 +109,30 @@ impl Translations {
         self.fresh.1.push(pc);
     }
 
+    /// Notes the block at `pc` of the fragment in the making, a watching version.
+    pub fn watches(&mut self, pc: u64, cache: u64) {
+        self.watching.insert(pc, cache);
+        self.fresh.2.push(pc);
+    }
+
     /// The fragment is complete: calls `each` for its blocks and their cache addresses.
     pub fn publish(&mut self, each: impl FnMut((u64, u64))) {
-        let (blocks, followers) = &mut self.fresh;
+        let (blocks, followers, _) = &mut self.fresh;
         blocks.drain(..).for_each(each);
         followers.clear();
     }
 
+    /// The same for a fragment of watching versions. Returns its blocks.
+    pub fn publish_watching(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.fresh.2)
+    }
+
     /// The fragment could not be made.
     pub fn retract(&mut self) {
-        let (blocks, followers) = &mut self.fresh;
+        let (blocks, followers, watching) = &mut self.fresh;
+        for pc in watching.drain(..) {
+            self.watching.remove(&pc);
+        }
         for (pc, _) in blocks.drain(..) {
             self.blocks.remove(&pc);
         }
@@ -117,18 +142,18 @@ impl Translations {
     }
 
     /// The copy of the block at `pc` in which these accesses are sampled.
-    pub fn variant(&self, pc: u64, due: &Due) -> Option<u64> {
-        self.variants.get(&(pc, due.key())).copied()
+    pub fn variant(&self, (pc, version): (u64, Version), due: &Due) -> Option<u64> {
+        self.variants.get(&((pc, due.key()), version)).copied()
     }
 
     /// That copy was made.
-    pub fn add_variant(&mut self, pc: u64, due: &Due, copy: u64) {
-        self.variants.insert((pc, due.key()), copy);
+    pub fn add_variant(&mut self, (pc, version): (u64, Version), due: &Due, copy: u64) {
+        self.variants.insert(((pc, due.key()), version), copy);
     }
 
-    /// Whether such a copy begins there.
-    pub fn is_variant(&self, start: u64) -> bool {
-        self.variants.values().any(|&copy| copy == start)
+    /// The version that was copied where such a copy begins there.
+    pub fn copied_at(&self, start: u64) -> Option<Version> {
+        self.variants.iter().find(|&(_, copy)| *copy == start).map(|(((..), version), _)| *version)
     }
 
     /// Which of these accesses of the block at `pc` are reported at its beginning.
@@ -159,7 +184,12 @@ impl Translations {
         self.spawns.values().copied()
     }
 
-    /// Forgets what lies in the cache where `is_dead` holds. Returns the blocks that were there.
+    /// Forgets the watching versions that lie in the cache where `is_dead` holds. Returns the blocks that had them there.
+    pub fn forget_watching(&mut self, is_dead: impl Fn(u64) -> bool) -> Vec<u64> {
+        self.watching.extract_if(|_, cache| is_dead(*cache)).map(|(pc, _)| pc).collect()
+    }
+
+    /// Forgets what else lies in the cache where `is_dead` holds. Returns the blocks that were there.
     pub fn forget(&mut self, is_dead: impl Fn(u64) -> bool) -> FxHashSet<u64> {
         self.followers.retain(|_, follower| !is_dead(follower.entry));
         self.variants.retain(|_, cache| !is_dead(*cache));

@@ -21,7 +21,12 @@ impl Builder<'_> {
     /// Counts the block at its entry, and checks whether a sample is due. `fallen`: also counts that the branch
     /// before has fallen through.
     pub(super) fn count_block(&mut self, block: &Block, plan: &Plan, entry: u64, fallen: bool) {
-        let counter = Counter { template: plan.template, fallen, ..Counter::block(block, entry) };
+        let counter = Counter {
+            template: plan.template,
+            fallen,
+            version: self.version,
+            ..Counter::block(block, entry)
+        };
         self.counted = self.count_in_superblock(counter);
         if self.counted.is_some() {
             return;
@@ -63,7 +68,7 @@ impl Builder<'_> {
         if sampled {
             let restored = if live { FLAGS_BYTES + RELOAD_BYTES } else { 0 };
             body = self.code.here() + JUMP_BYTES + restored;
-            let back = if matches!(self.mode, Mode::Sample { .. }) { body } else { 0 };
+            let back = if matches!(self.mode, Mode::Sample { .. } | Mode::Watch { .. }) { body } else { 0 };
             let stub = self.stub(Exit { reason: Reason::Sample, detail: id, pc, back }, live);
             self.code.jump_if_negative(stub);
         }

@@ -13,7 +13,7 @@ use crate::{
     lane::{registers::Gpr, slots::Scratch},
     probes::{
         counter::{Counter, Unit},
-        mode::Mode,
+        mode::{Mode, Version},
     },
 };
 
@@ -25,15 +25,16 @@ pub fn side_entry(cache: &mut Cache, pc: u64, follower: Follower) -> Option<u64>
     if code.follower_of(id).is_some() {
         return None;
     }
-    let mut builder = Builder::begin(cache, pc)?;
+    let mut builder = Builder::begin(cache, pc, Version::Plain)?;
     let arena = builder.cache.arenas.get(builder.index)?;
     // The side entry must be forgotten together with its target.
     builder.original = arena.original(follower.body)?;
     let block = builder.decode(pc)?;
-    let (plan, entry) = (builder.plan(&block), builder.code.here());
+    let plan = builder.plan(&block);
     if plan.failed {
         return None;
     }
+    let entry = builder.switch(pc).unwrap_or(builder.code.here());
     builder.cache.translations.begins(pc, entry);
     builder.count_block(&block, &plan, entry, false);
     builder.mark(pc, Undo::Counted);

@@ -15,6 +15,7 @@ mod singly;
 mod stamp;
 mod stream;
 mod superblocks;
+mod switches;
 mod timed;
 mod transfer;
 mod units;
@@ -28,8 +29,8 @@ use crate::{
     blocks::{
         cache::Cache,
         code::{MOST_COLD, MOST_HOT},
-        landings::{Landed, Landing},
         spare::Spare,
+        switches::Switch,
         translations::Follower,
     },
     decode::{
@@ -40,12 +41,13 @@ use crate::{
         Emitter,
         marks::{Mark, Marks, Spilled, Undo},
     },
-    probes::mode::Mode,
+    probes::mode::{Mode, Version},
 };
 use loops::Looping;
 use plan::Plan;
 use superblocks::{Leaving, Side};
 use timed::{Pending, ToCopy};
+pub use transfer::landing;
 
 /// Longer fragments gain nothing; single blocks cost jumps.
 const MOST_BLOCKS: usize = 16;
@@ -99,6 +101,10 @@ struct Builder<'c> {
     /// The start of its cold code.
     cold: u64,
     finder: Finder,
+    /// Which version of the code this is.
+    version: Version,
+    /// The switches of its blocks.
+    switches: Vec<(u64, Switch)>,
     /// How the block that was decoded last is observed.
     mode: Mode,
     /// The accesses of the block that was decoded last.
@@ -119,14 +125,14 @@ struct Builder<'c> {
 
 /// Translates the code at `pc` for all threads. Returns the cache address, or `None` where it cannot be translated.
 pub fn translate(cache: &mut Cache, pc: u64) -> Option<u64> {
-    let start = fragment(cache, pc)?;
+    let start = fragment(cache, pc, Version::Plain)?;
     // A loop begins behind padding.
     Some(cache.translations.get(pc).unwrap_or(start))
 }
 
 /// The same. Returns where the fragment starts.
-fn fragment(cache: &mut Cache, pc: u64) -> Option<u64> {
-    let mut builder = Builder::begin(cache, pc)?;
+fn fragment(cache: &mut Cache, pc: u64, version: Version) -> Option<u64> {
+    let mut builder = Builder::begin(cache, pc, version)?;
     let entry = builder.code.here();
     let (mut next, mut fallen) = (pc, false);
     for blocks in 0..MOST_BLOCKS {
@@ -154,9 +160,9 @@ fn fragment(cache: &mut Cache, pc: u64) -> Option<u64> {
     builder.finish().then_some(entry)
 }
 
-/// Translates the block at `pc` once more, uncounted, with hooks in front of some of its instructions.
-pub fn variant(cache: &mut Cache, pc: u64, hooks: &[Hooked]) -> Option<u64> {
-    let mut builder = Builder::begin(cache, pc)?;
+/// Translates this version of the block at `pc` once more, uncounted, with hooks in front of some of its instructions.
+pub fn variant(cache: &mut Cache, (pc, version): (u64, Version), hooks: &[Hooked]) -> Option<u64> {
+    let mut builder = Builder::begin(cache, pc, version)?;
     let entry = builder.code.here();
     let block = builder.decode(pc)?;
     if let Some(after) = builder.block(&block, hooks, Way::Copied) {
@@ -166,8 +172,8 @@ pub fn variant(cache: &mut Cache, pc: u64, hooks: &[Hooked]) -> Option<u64> {
 }
 
 impl<'c> Builder<'c> {
-    fn begin(cache: &'c mut Cache, pc: u64) -> Option<Self> {
-        let index = cache.room_near(pc)?;
+    fn begin(cache: &'c mut Cache, pc: u64, version: Version) -> Option<Self> {
+        let index = cache.room_near(pc, version)?;
         let arena = cache.arenas.get_mut(index)?;
         // Now: entries that the fragment makes while it is built are not taken back.
         arena.make_ready()?;
@@ -176,8 +182,8 @@ impl<'c> Builder<'c> {
         let code = Emitter::reusing(start, std::mem::take(code));
         let marks = Marks::reusing(start, pc, std::mem::take(marks));
         let (finder, spilled, looping) = (finder.take().unwrap_or_else(Finder::new), Spilled::None, None);
-        let (mode, found, original) = (cache.mode(), Vec::new(), pc..pc + 1);
-        let (to_copy, pending) = (None, Vec::new());
+        let (mode, found, original) = (cache.mode().of(version), Vec::new(), pc..pc + 1);
+        let (to_copy, pending, switches) = (None, Vec::new(), Vec::new());
         Some(Self {
             cache,
             index,
@@ -186,6 +192,8 @@ impl<'c> Builder<'c> {
             original,
             cold,
             finder,
+            version,
+            switches,
             mode,
             found,
             spilled,
@@ -209,7 +217,7 @@ impl<'c> Builder<'c> {
             return None;
         }
         let uncounted = self.cache.source.is_uncounted(pc);
-        self.mode = if uncounted { Mode::Bare } else { self.cache.mode_at(pc) };
+        self.mode = if uncounted { Mode::Bare } else { self.cache.mode_at(pc).of(self.version) };
         let end = self.cache.filter().changes_behind(pc).min(self.cache.source.sequences().next_behind(pc));
         if end < block.end() {
             block.truncate(block.instructions.partition_point(|decoded| decoded.instruction.ip() < end));
@@ -227,7 +235,7 @@ impl<'c> Builder<'c> {
         let copies: usize = self.pending.iter().map(Pending::bytes).sum();
         let room = self.code.bytes().len() + copies < MOST_HOT / 2 && cold < MOST_COLD as u64 / 2;
         (room || !self.cache.mode().adds_much())
-            && !self.cache.translations.contains(next)
+            && !self.is_translated(next)
             && self.cache.source.stands_for(next) == next
             && self.cache.source.regions().contains(first) == self.cache.source.regions().contains(next)
     }
@@ -235,7 +243,7 @@ impl<'c> Builder<'c> {
     fn finish(mut self) -> bool {
         let sides = self.leave_superblocks();
         self.copies();
-        let Self { cache, index, code, marks, original, finder, .. } = self;
+        let Self { cache, index, code, marks, original, finder, switches, .. } = self;
         let (marks, spare) = marks.finish();
         let mut arena = cache.arenas.get_mut(index);
         let made = arena.as_mut().is_some_and(|arena| arena.add_fragment(&code, marks, original));
@@ -246,6 +254,7 @@ impl<'c> Builder<'c> {
         cache.spare = Spare { code: code.into_bytes(), marks: spare, instructions, finder: Some(finder) };
         if made {
             cache.publish();
+            cache.add_switches(switches.into_iter());
         } else {
             cache.retract();
         }
@@ -277,12 +286,15 @@ impl<'c> Builder<'c> {
         }
         let (mut first, shared) = (Undo::Nothing, way != Way::Copied);
         if shared {
+            let begins = if follows { None } else { self.switch(block.pc) };
             if register.is_some() {
                 self.align_loop(block);
             }
-            let entry = self.code.here();
-            if !follows {
-                self.cache.translations.begins(block.pc, entry);
+            let entry = begins.unwrap_or(self.code.here());
+            match self.version {
+                Version::Plain if !follows => self.cache.translations.begins(block.pc, entry),
+                Version::Plain => {}
+                Version::Watching => self.cache.translations.watches(block.pc, entry),
             }
             if let Some(register) = register {
                 self.count_loop(block, entry, register);
@@ -369,19 +381,6 @@ impl<'c> Builder<'c> {
         }
         copied
     }
-}
-
-/// A separate landing for `pc`, in front of its translation at `body`.
-pub fn landing(cache: &mut Cache, landing: Landing, pc: u64, body: u64) -> Option<Landed> {
-    let code = cache.source.stands_for(pc);
-    let mut builder = Builder::begin(cache, code)?;
-    let landed = builder.landing(landing, pc)?;
-    if builder.code.reaches(body) {
-        builder.code.jump(|_| body);
-    } else {
-        builder.link(pc);
-    }
-    builder.finish().then_some(landed)
 }
 
 fn may_set_trap_flag(instruction: &Instruction) -> bool {

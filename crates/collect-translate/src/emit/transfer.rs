@@ -4,11 +4,14 @@ use iced_x86::{Code as Opcode, FlowControl, Instruction};
 
 use super::{Builder, relocate};
 use crate::{
-    blocks::landings::{Landed, Landing},
+    blocks::{
+        cache::Cache,
+        landings::{Landed, Landing},
+    },
     encode::marks::Undo,
     lane::{registers::Gpr, slots::Scratch},
     memory::TableKind,
-    probes::mode::Mode,
+    probes::mode::{Mode, Version},
 };
 
 impl Builder<'_> {
@@ -174,4 +177,17 @@ impl Builder<'_> {
 pub fn condition(branch: &Instruction) -> u8 {
     // iced numbers conditions from 1 in the order of the opcodes.
     branch.condition_code() as u8 - 1
+}
+
+/// A separate landing for `pc`, in front of its translation at `body`.
+pub fn landing(cache: &mut Cache, landing: Landing, pc: u64, body: u64) -> Option<Landed> {
+    let code = cache.source.stands_for(pc);
+    let mut builder = Builder::begin(cache, code, Version::Plain)?;
+    let landed = builder.landing(landing, pc)?;
+    if builder.code.reaches(body) {
+        builder.code.jump(|_| body);
+    } else {
+        builder.link(pc);
+    }
+    builder.finish().then_some(landed)
 }

@@ -125,6 +125,7 @@ impl Builder<'_> {
 
     /// Adds a counter: returns it with its place relative to GS.
     fn counter(&mut self, counter: Counter, ahead: u32) -> Option<(Units, u64)> {
+        let counter = Counter { version: self.version, ..counter };
         let (pc, arena) = (counter.pc, self.index);
         let (id, place) = self.cache.arenas.get_mut(arena)?.add_counter(counter);
         if self.mode.samples() {

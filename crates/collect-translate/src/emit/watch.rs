@@ -65,7 +65,7 @@ impl Builder<'_> {
         let Some(at) = block.instructions.get(index).map(|decoded| decoded.instruction.ip()) else { return };
         for group in groups.iter().filter(|group| group.at == index) {
             let hook = match group.alone.and_then(|alone| Some((alone, block.instructions.get(alone)?))) {
-                None => Hook::Near { block: block.pc },
+                None => Hook::Near { block: block.pc, version: self.version },
                 Some((alone, decoded)) => {
                     let rest = block.instructions.iter().skip(alone);
                     let ahead = rest.map(|decoded| decoded.statics.loads + decoded.statics.stores).sum();

@@ -43,7 +43,7 @@ impl Emitter {
     }
 
     /// `nop`, this many bytes (Intel SDM volume 2, NOP).
-    fn pad(&mut self, mut bytes: u64) {
+    pub(super) fn pad(&mut self, mut bytes: u64) {
         const LONGEST: [u8; 8] = [0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];
         while bytes >= LONGEST.len() as u64 {
             self.raw(&LONGEST);

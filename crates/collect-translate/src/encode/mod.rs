@@ -96,6 +96,14 @@ impl Emitter {
         self.raw(NOPS.get(missing as usize).copied().unwrap_or_default());
     }
 
+    /// Pads with nops until this many bytes, at most 8, lie within an aligned quadword.
+    pub fn align_within_word(&mut self, bytes: u64) {
+        let offset = self.here() % ATOMIC;
+        if offset + bytes > ATOMIC {
+            self.pad(ATOMIC - offset);
+        }
+    }
+
     /// `mov gs:[scratch], register`
     pub fn spill(&mut self, register: Gpr, scratch: Scratch) {
         self.gs_move(0x89, register, scratch.offset());

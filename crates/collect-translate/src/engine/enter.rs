@@ -3,7 +3,10 @@
 use super::{Engine, room::Room};
 use crate::{
     blocks::passages,
-    probes::{coverage::Leave, mode::Mode},
+    probes::{
+        coverage::Leave,
+        mode::{Mode, Version},
+    },
     threads::{
         next::{go_on, leave},
         thread::Thread,
@@ -56,7 +59,7 @@ pub fn cannot_translate(engine: &mut Engine, thread: &mut Thread, pc: u64, calle
     if !cache.source.has(pc) {
         return leave(thread, pc, Leave::ForeignCode);
     }
-    match engine.make_room(pc) {
+    match engine.make_room(pc, Version::Plain) {
         Room::Soon if engine.visit.may_wait => return go_on(thread, LATER, pc),
         _ => {}
     }

@@ -77,6 +77,17 @@ pub fn set_mode(mode: Mode) {
     with(|engine| engine.cache.set_mode(mode));
 }
 
+/// In [`Mode::Episodes`]: accesses are looked up from now on. A thread notices within some instructions. Signals must be blocked. Does
+/// not allocate.
+pub fn begin_episode() {
+    with(|engine| engine.cache.switch(true));
+}
+
+/// In [`Mode::Episodes`]: accesses are looked up no longer. Signals must be blocked.
+pub fn end_episode() {
+    with(|engine| engine.cache.switch(false));
+}
+
 /// Samples, streams and times only these instructions from now on; `None`: all. Counts still include all
 /// instructions, and watched places are still looked up everywhere. Code with an instruction that is added or removed
 /// is translated anew: a thread inside notices at the end of its block. Signals must be blocked.

@@ -40,6 +40,10 @@ pub trait Observer: Sync {
         Some(1.0)
     }
 
+    /// Accesses of the calling thread were drawn that stand for this many, whether they are to be [`sampled`](Self::sampled) or not.
+    /// Called without the engine's lock.
+    fn drawn(&self, _accesses: u64) {}
+
     /// Whether [`sampled`](Self::sampled) may be called when the block of the access begins, some instructions ahead,
     /// where the address is known there. The registers are then those of that moment, except those that locate the
     /// frame, which have their later values. If an instruction in between faults, the access does not happen. Takes
@@ -143,6 +147,10 @@ pub fn tell_noticed(thread: &mut Thread) {
         }
     }
     thread.ahead.store(0, Relaxed);
+    let drawn = purpose.take_drawn();
+    if drawn > 0 {
+        observer.drawn(drawn);
+    }
     (thread.noticed, thread.purpose) = (noticed, purpose);
 }
 

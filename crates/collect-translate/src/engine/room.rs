@@ -9,7 +9,7 @@
 use std::ptr::NonNull;
 
 use super::{Engine, calling};
-use crate::{engine, memory, threads::books::Books};
+use crate::{engine, memory, probes::mode::Version, threads::books::Books};
 
 /// The result of [`Engine::make_room`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +35,10 @@ pub fn bound_cache(arenas: usize, blocks: usize) -> u64 {
 }
 
 impl Engine {
-    /// Makes room for the translation of the code at `pc` when the arenas are full.
-    pub fn make_room(&mut self, pc: u64) -> Room {
-        let retired: Vec<usize> = self.cache.arenas.retired().collect();
+    /// Makes room for the translation of this version of the code at `pc` when its arenas are full.
+    pub fn make_room(&mut self, pc: u64, version: Version) -> Room {
+        let is_of = |index: &usize| self.cache.arenas.get(*index).is_some_and(|code| code.version == version);
+        let retired: Vec<usize> = self.cache.arenas.retired().filter(is_of).collect();
         let left = |index: &&usize| self.is_left(**index);
         if let Some(&index) = retired.iter().find(left) {
             return self.reuse(index);
@@ -51,7 +52,7 @@ impl Engine {
         if retired.iter().any(|&index| !waited_in(index)) {
             return Room::Soon;
         }
-        let Some(index) = self.cache.oldest(pc, waited_in) else { return Room::None };
+        let Some(index) = self.cache.oldest(pc, version, waited_in) else { return Room::None };
         self.cache.retire(index);
         if self.is_left(index) {
             return self.reuse(index);

@@ -7,7 +7,7 @@ use crate::{
     decode::block::Block,
     probes::{
         counter::{Counter, Unit},
-        mode::Mode,
+        mode::{Mode, Version},
     },
 };
 
@@ -78,7 +78,7 @@ impl Engine {
     /// Makes superblocks, if their turn has come.
     pub fn make_superblocks(&mut self) {
         let due = std::mem::take(&mut self.turns.pending) || self.turns.always;
-        if !due || !matches!(self.cache.mode(), Mode::Count | Mode::Sample { .. }) {
+        if !due || !matches!(self.cache.mode(), Mode::Count | Mode::Sample { .. } | Mode::Episodes { .. }) {
             return;
         }
         let mut forgotten = Vec::new();
@@ -109,6 +109,7 @@ impl Engine {
                     let all = units(block);
                     if all >= often
                         && let Some(&block) = counters.get(block as usize)
+                        && block.version == Version::Plain
                         && let Some(bias) = judge(all, falls())
                     {
                         found.push(Found { block, bias });
@@ -121,7 +122,7 @@ impl Engine {
                     Some(block) => add(block.into(), &|| units(id), &is_given_up),
                     // Blocks with samples are counted one by one.
                     None if counter.fallen
-                        && self.cache.mode().samples()
+                        && self.cache.mode().of(Version::Plain).samples()
                         && counter.sums().accesses() > 0 => {}
                     None if counter.fallen => add(block, &|| units(id), &bias),
                     None => {}

@@ -27,11 +27,13 @@ pub enum Reason {
     Back,
     /// The thread's buffer has no room for the block at `pc`, at `back` in the cache, which was not counted yet.
     Full,
+    /// The block at `pc` is to be watched, and has no translation for that yet. `back`: the block itself.
+    Switch,
 }
 
 impl Reason {
     /// How many there are.
-    pub const COUNT: usize = Self::Full as usize + 1;
+    pub const COUNT: usize = Self::Switch as usize + 1;
 
     /// Whether signals are only deferred on the way to the dispatcher, which saves two system calls: where it does nothing that changes
     /// the mask or that takes long. It blocks them later if it has to ([`block_signals`]).
@@ -45,7 +47,8 @@ impl Reason {
     /// By reason: whether they are blocked, 1 or 0.
     pub const BLOCKS: [u64; Self::COUNT] = {
         let mut blocks = [1; Self::COUNT];
-        let deferring = [Self::Link, Self::Sample, Self::Hook, Self::Return, Self::Call, Self::Jump];
+        let deferring =
+            [Self::Link, Self::Sample, Self::Hook, Self::Return, Self::Call, Self::Jump, Self::Switch];
         let mut index = 0;
         while index < deferring.len() {
             blocks[deferring[index] as usize] = 0;

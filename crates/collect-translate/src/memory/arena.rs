@@ -223,6 +223,26 @@ impl Arena {
         Ok(())
     }
 
+    /// Replaces whole instructions, which other threads may be executing, by others of the same lengths. They see the old or the
+    /// new bytes, as in [`patch_u32`](Self::patch_u32).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn patch_within_word(&mut self, at: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        self.patch_place(at, bytes.len())?;
+        let start = at - at % 8;
+        let mut word = [0; 8];
+        word.copy_from_slice(self.read(start, 8)?);
+        word.iter_mut().skip((at - start) as usize).zip(bytes).for_each(|(old, new)| *old = *new);
+        let (place, word) = (self.patch_place(start, 8)?, u64::from_le_bytes(word));
+        // SAFETY: as in `patch_u32`; an aligned quadword, the rest of which is written as it was read. `&mut self` excludes other
+        // writers.
+        unsafe {
+            asm!("mov qword ptr [{}], {}", in(reg) place, in(reg) word, options(nostack, preserves_flags));
+        };
+        Ok(())
+    }
+
     /// Replaces one byte of code that other threads may be executing.
     ///
     /// # Errors

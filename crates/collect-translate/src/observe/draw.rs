@@ -12,7 +12,7 @@ use crate::{
         enter::{cannot_translate, enter},
     },
     lane::exit::Exit,
-    probes::{split::Split, strata},
+    probes::{mode::Version, split::Split, strata},
     threads::{next::go_on, thread::Thread},
 };
 
@@ -46,7 +46,10 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         due.push(drawn.nth, drawn.store, drawn.doublings);
     });
     due.doublings().for_each(|doublings| thread.purpose.samples(doublings));
-    let counted = code.counters().get(exit.detail as usize).map_or(0, |counter| counter.sums().accesses());
+    let (counted, version) = code
+        .counters()
+        .get(exit.detail as usize)
+        .map_or((0, Version::Plain), |counter| (counter.sums().accesses(), counter.version));
     let mut sites = None;
     if due.count() > 0 {
         match engine.observer.weighs(due.count()) {
@@ -69,7 +72,7 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     if let Some((_, code)) = engine.cache.arenas.at(record) {
         thread.leave_superblock(code, exit.detail, 1);
     }
-    let cache = sampled_copy(&mut engine.cache, exit.pc, &due, counted, sites);
+    let cache = sampled_copy(&mut engine.cache, (exit.pc, version), &due, counted, sites);
     match cache {
         Some(cache) => go_on(thread, cache, exit.pc),
         None => {
@@ -100,16 +103,16 @@ fn split(
     Some(split)
 }
 
-/// The copy of the block at `pc` in which these accesses are sampled. `counted`: the block's loads and stores that count;
+/// The copy of this version of the block at `pc` in which these accesses are sampled. `counted`: the block's loads and stores that count;
 /// `sites`: where the accesses are, if that is known.
 pub fn sampled_copy(
     cache: &mut Cache,
-    pc: u64,
+    (pc, version): (u64, Version),
     due: &strata::Due,
     counted: i64,
     sites: Option<Sites>,
 ) -> Option<u64> {
-    if let Some(known) = cache.translations.variant(pc, due) {
+    if let Some(known) = cache.translations.variant((pc, version), due) {
         return Some(known);
     }
     let sites = match sites {
@@ -117,7 +120,7 @@ pub fn sampled_copy(
         None => sites::find(cache, pc, due, counted)?,
     };
     let hooked = sites.hooked(due, cache);
-    let copy = emit::variant(cache, pc, &hooked)?;
-    cache.translations.add_variant(pc, due, copy);
+    let copy = emit::variant(cache, (pc, version), &hooked)?;
+    cache.translations.add_variant((pc, version), due, copy);
     Some(copy)
 }

@@ -50,8 +50,8 @@ fn notice_sample(engine: &mut Engine, thread: &mut Thread, hook: Hook) {
 /// Where a block that is about to touch a watched place continues, if not where it left: in a copy that looks up each
 /// access in front of its instruction.
 pub fn watching_copy(cache: &mut Cache, exit: Exit) -> Option<u64> {
-    let Some(Hook::Near { block }) = cache.hooks.get(exit.detail) else { return None };
-    let copy = sampled_copy(cache, block, &strata::Due::default(), 0, None)?;
+    let Some(Hook::Near { block, version }) = cache.hooks.get(exit.detail) else { return None };
+    let copy = sampled_copy(cache, (block, version), &strata::Due::default(), 0, None)?;
     let (_, code) = cache.arenas.at(copy)?;
     code.place_of(copy, exit.pc)
 }
@@ -63,7 +63,7 @@ fn every_access(engine: &mut Engine, thread: &mut Thread, pc: u64, ahead: i64) {
         Mode::Stream | Mode::Trace { .. } => {
             thread.stream(&Explicit { ip: pc, times: 1, stride: 0, accesses: &found });
         }
-        Mode::Watch { .. } => {
+        Mode::Watch { .. } | Mode::Episodes { .. } => {
             let watches = Watches::of(thread.lane);
             for (index, access) in found.iter().enumerate() {
                 let (address, kind) = (access.addr.0, access.kind);

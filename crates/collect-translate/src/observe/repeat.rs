@@ -113,7 +113,7 @@ fn see(cache: &Cache, thread: &mut Thread, seen: &Seen<'_>, from: u64, times: u6
             let first: Vec<_> = (0..accesses.len()).filter_map(|index| seen.access(from, index)).collect();
             thread.stream(&Explicit { ip: seen.what.pc, times, stride, accesses: &first });
         }
-        (Mode::Watch { .. }, Pattern::Iterations(accesses, stride)) => {
+        (Mode::Watch { .. } | Mode::Episodes { .. }, Pattern::Iterations(accesses, stride)) => {
             touch(thread, seen, accesses.len(), stride < 0, from..from.saturating_add(times));
         }
         _ => {}

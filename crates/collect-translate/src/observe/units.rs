@@ -7,7 +7,7 @@ use carom_base::{Access, AccessKind, Addr, LINE_BYTES};
 
 use crate::{
     blocks::{cache::Cache, place::Place},
-    probes::{countdown::Drawn, mode::Mode, strata::DrawnAs, units::Units},
+    probes::{countdown::Drawn, strata::DrawnAs, units::Units},
     threads::thread::{Noticed, Thread, loads_and_stores},
 };
 
@@ -25,9 +25,12 @@ impl Units {
 
     /// Whether a unit that was counted is to be sampled.
     pub fn is_due(&self, cache: &Cache, thread: &Thread) -> bool {
-        let value = |place: Place<'_>| place.code.windows().value(thread.lane, place.id as usize);
-        let observed = cache.mode().samples() && cache.filter().contains(self.pc);
-        observed && self.place(cache).is_some_and(|place| value(place) < 0)
+        let Some(place) = self.place(cache).filter(|_| cache.filter().contains(self.pc)) else {
+            return false;
+        };
+        let counter = place.code.counters().get(self.id as usize);
+        let is_sampled = counter.is_some_and(|counter| cache.mode().of(counter.version).samples());
+        is_sampled && place.code.windows().value(thread.lane, place.id as usize) < 0
     }
 }
 
@@ -94,7 +97,7 @@ impl Seen<'_> {
         let mut drawn: Vec<Drawn> = Vec::new();
         thread.draw(place, periods, |access| drawn.push(access));
         let mut noticed: Vec<_> = drawn.iter().filter_map(|drawn| self.drawn(drawn)).collect();
-        if matches!(cache.mode(), Mode::Watch { .. }) {
+        if cache.mode().looks_up() {
             let behind: Vec<_> =
                 noticed.iter().flat_map(|(unit, index, _)| self.behind(*unit, *index)).collect();
             noticed.extend(behind);

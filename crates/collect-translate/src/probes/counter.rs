@@ -2,7 +2,7 @@
 
 use carom_base_insn::{Iteration, StaticAccess};
 
-use super::totals::Counts;
+use super::{mode::Version, totals::Counts};
 use crate::decode::block::{Block, Packed, Sums};
 
 /// What a counter's units are.
@@ -35,6 +35,8 @@ pub struct Counter {
     /// The block is part of a superblock (`emit::superblocks`), and this is the number of the counter of the block before it. The
     /// block is executed as often as that one, less what this counter counts: how often the branch between them led elsewhere.
     pub rest_of: Option<u32>,
+    /// The version of the code that counts.
+    pub version: Version,
 }
 
 impl Counter {
@@ -49,13 +51,23 @@ impl Counter {
             template: None,
             fallen: false,
             rest_of: None,
+            version: Version::Plain,
         }
     }
 
     /// Passes of a place that leads to the block at `pc`, which is counted elsewhere.
     pub fn no_block(pc: u64, cache: u64) -> Self {
         let sums = Packed::of(&Sums::default());
-        Self { pc, cache, unit: Unit::Execution, sums, template: None, fallen: false, rest_of: None }
+        Self {
+            pc,
+            cache,
+            unit: Unit::Execution,
+            sums,
+            template: None,
+            fallen: false,
+            rest_of: None,
+            version: Version::Plain,
+        }
     }
 
     /// The counts that one unit stands for.
@@ -87,6 +99,7 @@ impl Counter {
             template: None,
             fallen: false,
             rest_of: None,
+            version: Version::Plain,
         }
     }
 
@@ -100,6 +113,6 @@ impl Counter {
             ..Sums::default()
         };
         let (unit, sums) = (Unit::Iteration, Packed::of(&sums));
-        Self { pc, cache, unit, sums, template: None, fallen: false, rest_of: None }
+        Self { pc, cache, unit, sums, template: None, fallen: false, rest_of: None, version: Version::Plain }
     }
 }

@@ -1,6 +1,6 @@
 //! Hooks: what exits are for that come back.
 
-use super::units::Units;
+use super::{mode::Version, units::Units};
 
 /// What to do in front of an instruction.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub enum Hook {
     /// The nth access of the instruction at `pc` is to a watched line. `ahead`: as above.
     Touch { pc: u64, nth: u32, ahead: u32 },
     /// An access in the rest of this block is to a watched place.
-    Near { block: u64 },
+    Near { block: u64, version: Version },
     /// A copy of the block with this counter has timed its loads.
     Timed { arena: usize, id: u64 },
     /// Record, or look up, all accesses of the instruction at `pc`.

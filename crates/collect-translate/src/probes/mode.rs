@@ -28,6 +28,14 @@ pub enum Mode {
         /// Stores between two samples of stores, on average; 0: none.
         stores: u64,
     },
+    /// As `Watch` during an episode ([`begin_episode`](crate::begin_episode)), otherwise as `Count`. Blocks have a translation
+    /// for each ([`Version`]).
+    Episodes {
+        /// Loads between two samples of loads, on average; 0: none.
+        loads: u64,
+        /// Stores between two samples of stores, on average; 0: none.
+        stores: u64,
+    },
     /// Exact counts, and loads are timed individually, each with nothing overlapping it
     /// ([`Observer::timed`](crate::Observer::timed)). This includes only instructions that make one access, a load,
     /// and do not transfer control: not string instructions, gathers and masked moves, returns, pushes from memory.
@@ -44,11 +52,23 @@ pub enum Mode {
     },
 }
 
+/// Which translation of a block: in [`Mode::Episodes`] there are two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Version {
+    /// The one to which jumps lead.
+    #[default]
+    Plain,
+    /// The one that looks accesses up in [`Mode::Episodes`], to which the other one leads during an episode.
+    Watching,
+}
+
 impl Mode {
     /// The sampling periods of loads and stores, where samples are taken.
     pub const fn periods(self) -> Option<[u64; 2]> {
         match self {
-            Self::Sample { loads, stores } | Self::Watch { loads, stores } => Some([loads, stores]),
+            Self::Sample { loads, stores }
+            | Self::Watch { loads, stores }
+            | Self::Episodes { loads, stores } => Some([loads, stores]),
             Self::Off | Self::Bare | Self::Count | Self::Stream | Self::Time { .. } | Self::Trace { .. } => {
                 None
             }
@@ -74,6 +94,7 @@ impl Mode {
         match self {
             Self::Sample { .. } | Self::Stream | Self::Time { .. } => Self::Count,
             Self::Watch { .. } => Self::Watch { loads: 0, stores: 0 },
+            Self::Episodes { .. } => Self::Episodes { loads: 0, stores: 0 },
             Self::Trace { .. } => Self::Trace { loads: false },
             Self::Off | Self::Bare | Self::Count => self,
         }
@@ -81,7 +102,21 @@ impl Mode {
 
     /// Whether added code may be many times as long as the program's.
     pub(crate) const fn adds_much(self) -> bool {
-        self.sees_every_access() || matches!(self, Self::Time { .. })
+        self.sees_every_access() || matches!(self, Self::Time { .. } | Self::Episodes { .. })
+    }
+
+    /// The mode of this version of a block.
+    pub(crate) const fn of(self, version: Version) -> Self {
+        match (self, version) {
+            (Self::Episodes { .. }, Version::Plain) => Self::Count,
+            (Self::Episodes { loads, stores }, Version::Watching) => Self::Watch { loads, stores },
+            _ => self,
+        }
+    }
+
+    /// Whether accesses are looked up in tables, at all times or at some.
+    pub const fn looks_up(self) -> bool {
+        matches!(self, Self::Watch { .. } | Self::Episodes { .. })
     }
 
     /// Whether each access has code of its own in front of it.

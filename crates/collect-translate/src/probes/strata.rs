@@ -48,7 +48,8 @@ impl Length {
         Self { period, doublings: 0 }
     }
 
-    fn accesses(self) -> u64 {
+    /// The accesses of one of its strata.
+    pub fn accesses(self) -> u64 {
         self.period.saturating_mul(1 << self.doublings)
     }
 }

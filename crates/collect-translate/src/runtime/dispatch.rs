@@ -18,6 +18,7 @@ use crate::{
         draw::{begin_countdowns, take_samples},
         hold, hooks, streams, timing,
     },
+    probes::mode::Version,
     signal,
     system::{self, aside, ending, mapping, segment},
     threads::{calls, next::go_on, thread::Thread},
@@ -126,6 +127,17 @@ fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     if thread.restarts != 0 {
         engine.cache.note_published(thread.restarts);
     }
+    let episode = engine.cache.episode();
+    if episode != 0
+        && matches!(exit.reason, Reason::Sample | Reason::Hook)
+        && engine
+            .cache
+            .arenas
+            .at(thread.slots().exit)
+            .is_some_and(|(_, code)| code.version == Version::Watching)
+    {
+        thread.note_episode(engine.cache.arenas.all(), episode);
+    }
     match exit.reason {
         Reason::Link => link(engine, thread, exit),
         Reason::Sample => take_samples(engine, thread, exit),
@@ -147,6 +159,13 @@ fn dispatch(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
             if let Some(target) = thread.returned() {
                 enter(engine, thread, target);
             }
+        }
+        Reason::Switch => {
+            let watching = watching(engine, exit.pc);
+            if watching.is_none() {
+                thread.forget_plain();
+            }
+            go_on(thread, watching.unwrap_or(exit.back), exit.pc);
         }
         // Now there is room.
         Reason::Full => go_on(thread, exit.back, exit.pc),
@@ -181,6 +200,18 @@ fn link(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     }
     engine.cache.ahead.note(None, exit.pc);
     go_on(thread, cache, exit.pc);
+}
+
+/// The watching version of the block at `pc`, during an episode.
+fn watching(engine: &mut Engine, pc: u64) -> Option<u64> {
+    if engine.cache.episode() == 0 {
+        return None;
+    }
+    if let Some(known) = engine.cache.watching(pc) {
+        return Some(known);
+    }
+    engine.make_room(pc, Version::Watching);
+    engine.cache.watching(pc)
 }
 
 fn arrive(engine: &mut Engine, thread: &mut Thread, landing: Landing) {

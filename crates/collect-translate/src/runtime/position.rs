@@ -17,7 +17,7 @@ pub fn accesses() -> Option<u64> {
     let mut accesses = None;
     with(|engine| {
         // SAFETY: the calling thread's; the dispatcher waits for the observer, or does not run.
-        accesses = Some(unsafe { (*pointer).accesses(engine.cache.arenas.all()) });
+        accesses = Some(unsafe { (*pointer).accesses(engine.cache.arenas.all(), engine.cache.episode()) });
     });
     accesses
 }
@@ -27,7 +27,8 @@ pub fn accesses() -> Option<u64> {
 pub fn accesses_of(name: u64) -> Option<u64> {
     let mut accesses = None;
     with(|engine| {
-        accesses = engine.named(name).map(|books| books.accesses(engine.cache.arenas.all()));
+        accesses =
+            engine.named(name).map(|books| books.accesses(engine.cache.arenas.all(), engine.cache.episode()));
     });
     accesses
 }
@@ -41,8 +42,11 @@ pub fn accesses_at(context: &ucontext_t) -> Option<u64> {
     let mut accesses = None;
     with(|engine| {
         let ahead = signal::ahead(engine, thread, context);
-        accesses =
-            Some((thread.accesses(engine.cache.arenas.all()) as i64).saturating_sub(ahead).max(0) as u64);
+        accesses = Some(
+            (thread.accesses(engine.cache.arenas.all(), engine.cache.episode()) as i64)
+                .saturating_sub(ahead)
+                .max(0) as u64,
+        );
     });
     accesses
 }

@@ -266,7 +266,7 @@ fn left_at(slots: &Slots) -> Place {
 fn at_exit(thread: &Thread, slots: &Slots, registers: Original) -> Option<Found> {
     let exit = exit_at(slots.exit);
     let (pc, place) = match exit.reason {
-        Reason::Link | Reason::Full => (exit.pc, Place::Between),
+        Reason::Link | Reason::Full | Reason::Switch => (exit.pc, Place::Between),
         Reason::Sample => (exit.pc, Place::Counted(exit.detail, slots.exit)),
         Reason::Hook => (exit.pc, Place::Fragment(exit.back - HOOK_BYTES)),
         Reason::SystemCall => (exit.pc, Place::Fragment(exit.back)),

@@ -171,14 +171,14 @@ impl Rest {
         let behind = hook_before(code, address).and_then(|id| cache.hooks.get(id));
         let own = code.last_counter(address, Unit::Execution).filter(|(_, counter)| counter.cache >= start);
         // A sampled copy has no counter; the block that was copied was counted.
-        let is_copy = own.is_none() && cache.translations.is_variant(start);
+        let copied = cache.translations.copied_at(start).filter(|_| own.is_none());
+        let is_copy = copied.is_some();
         let (at, (id, counter)) = match own {
             Some(own) => (address, own),
-            None if is_copy => {
-                let counted = cache.translations.counted_at(code.mark(start)?.pc)?;
+            None => {
+                let counted = cache.translations.counted_at(code.mark(start)?.pc, copied?)?;
                 (counted, cache.arenas.at(counted)?.1.last_counter(counted, Unit::Execution)?)
             }
-            None => return None,
         };
         let from = if is_copy { start } else { counter.cache };
         let code = cache.source.code_after(counter.pc)?;

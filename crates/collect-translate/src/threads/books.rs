@@ -4,6 +4,7 @@
 //! using its own [`Thread`](crate::threads::thread::Thread), while another one holds the lock.
 
 use std::{
+    cell::Cell,
     ptr::NonNull,
     sync::{
         Arc,
@@ -20,6 +21,7 @@ use crate::{
         by_instruction::ByInstruction,
         countdown::Countdowns,
         coverage::Clock,
+        mode::Version,
         totals::{Counts, Totals},
     },
 };
@@ -58,6 +60,8 @@ pub struct Books {
     pub clock: Clock,
     /// What observation takes of it.
     pub spending: Spending,
+    /// The number of an episode, and the accesses that plain code has counted until it.
+    plain: Cell<(u64, i64)>,
 }
 
 impl Books {
@@ -76,6 +80,7 @@ impl Books {
             turn: Arc::default(),
             clock: Clock::start(),
             spending: Spending::default(),
+            plain: Cell::default(),
         }
     }
 
@@ -118,11 +123,35 @@ impl Books {
     }
 
     /// Loads and stores, without those that are counted and still to come.
-    pub fn accesses(&self, codes: &[Code]) -> u64 {
+    ///
+    /// During the `episode` with that number, only watching versions of code are added up, as soon as the thread
+    /// [executes nothing else](Self::note_episode).
+    pub fn accesses(&self, codes: &[Code], episode: u64) -> u64 {
         let loaded = self.countdowns.iter().map(Countdowns::loaded_accesses);
-        let counted = codes.iter().map(|code| code.accesses(self.lane));
+        let (of, known) = self.plain.get();
+        let is_known = episode != 0 && of == episode;
+        let plain = if is_known { known } else { self.accesses_in(codes, Version::Plain) };
+        let counted = [plain, self.accesses_in(codes, Version::Watching)];
         let known = self.extra.loads.wrapping_add(self.extra.stores).wrapping_sub(self.ahead.load(Relaxed));
         loaded.chain(counted).fold(known, i64::wrapping_add).max(0) as u64
+    }
+
+    /// Accesses by the counters of this version of code.
+    fn accesses_in(&self, codes: &[Code], version: Version) -> i64 {
+        let codes = codes.iter().filter(|code| code.version == version);
+        codes.map(|code| code.accesses(self.lane)).fold(0, i64::wrapping_add)
+    }
+
+    /// The thread has left a watching version during the `episode` with that number, and executes such alone until it ends.
+    pub fn note_episode(&self, codes: &[Code], episode: u64) {
+        if self.plain.get().0 != episode {
+            self.plain.set((episode, self.accesses_in(codes, Version::Plain)));
+        }
+    }
+
+    /// The thread executes plain code in spite of the episode.
+    pub fn forget_plain(&self) {
+        self.plain.set((0, 0));
     }
 
     /// What the thread has executed.
@@ -182,6 +211,7 @@ impl Books {
         if let Some(countdowns) = self.countdowns.get_mut(arena) {
             *countdowns = Countdowns::default();
         }
+        self.forget_plain();
     }
 }
 

@@ -31,6 +31,7 @@ impl Thread {
         let doublings = strata::doublings();
         let value = place.code.windows().value(self.lane, place.id as usize);
         let end = countdown.loaded.wrapping_add_signed(value.wrapping_neg());
+        let mut stand_for = 0_u64;
         for (store, accesses) in [(false, sums.loads), (true, sums.stores)] {
             let kind = usize::from(store);
             let (Some(stream), Some(&period)) = (countdown.streams.get_mut(kind), periods.get(kind)) else {
@@ -42,11 +43,13 @@ impl Thread {
                 let Some((unit, nth, doublings)) = stream.take(end, accesses, wanted, &mut random) else {
                     break;
                 };
+                stand_for = stand_for.saturating_add(Length { period, doublings }.accesses());
                 each(Drawn { unit, nth, store, doublings });
             }
             stream.skip(end, accesses, wanted, &mut random);
         }
         self.load(place, &sums, countdown, end);
+        self.purpose.draws(stand_for);
         end
     }
 

@@ -31,12 +31,24 @@ pub struct Purpose {
     sampled: Option<u8>,
     /// It touches watched data.
     touched: bool,
+    /// Accesses that those stand for which were drawn.
+    drawn: u64,
 }
 
 impl Purpose {
     /// It takes a sample, or draws one that will be taken, whose period was doubled this often.
     pub fn samples(&mut self, doublings: u8) {
         self.sampled = self.sampled.max(Some(doublings));
+    }
+
+    /// An access was drawn that stands for this many.
+    pub fn draws(&mut self, accesses: u64) {
+        self.drawn = self.drawn.saturating_add(accesses);
+    }
+
+    /// The sum over those that were drawn since the last call.
+    pub fn take_drawn(&mut self) -> u64 {
+        std::mem::take(&mut self.drawn)
     }
 
     /// It touches watched data.

@@ -12,8 +12,8 @@ use std::{
 use carom_base::{Access, LINE_BYTES};
 use carom_base_insn::Registers;
 use carom_collect_translate::{
-    Batch, Coverage, DrawnAs, Mode, Observer, Totals, assume_superblocks, attach, detach, reserve_signals,
-    set_mode, start, watches,
+    Batch, Coverage, DrawnAs, Mode, Observer, Totals, assume_superblocks, attach, begin_episode, detach,
+    end_episode, reserve_signals, set_mode, start, watches,
 };
 use iced_x86::Code;
 
@@ -55,6 +55,10 @@ pub enum Pass {
     Faults,
     /// The same, while accesses are sampled.
     FaultsSampled,
+    /// The state afterwards, while some lines are watched in episodes, in every other run.
+    Episodes,
+    /// The counts themselves, with those of single steps, in and between episodes.
+    EpisodeTotals,
     /// The translator's context of a thread at each instruction in the cache, with single steps of a native run.
     Steps,
 }
@@ -62,7 +66,7 @@ pub enum Pass {
 impl Pass {
     /// Whether single steps are the reference.
     pub const fn is_stepped(self) -> bool {
-        matches!(self, Self::Totals | Self::Accesses | Self::Steps)
+        matches!(self, Self::Totals | Self::Accesses | Self::EpisodeTotals | Self::Steps)
     }
 
     /// Whether sequences are to fault.
@@ -106,6 +110,8 @@ impl Order {
             8 => Pass::TimeSampled,
             9 => Pass::Faults,
             10 => Pass::FaultsSampled,
+            11 => Pass::Episodes,
+            12 => Pass::EpisodeTotals,
             _ => Pass::Steps,
         };
         let (seed, first, count) = (word()?, word()?, word()?);
@@ -253,6 +259,7 @@ pub fn obey(order: &Order) -> ! {
         Pass::Count | Pass::Totals | Pass::Faults | Pass::Steps => Mode::Count,
         Pass::Stream | Pass::Accesses | Pass::Sampled => Mode::Stream,
         Pass::Watch => Mode::Watch { loads: PERIOD, stores: PERIOD },
+        Pass::Episodes | Pass::EpisodeTotals => Mode::Episodes { loads: PERIOD, stores: PERIOD },
         Pass::Time => Mode::Time { period: 1 },
         Pass::TimeSampled => Mode::Time { period: TIMED_PERIOD },
     };
@@ -264,7 +271,7 @@ pub fn obey(order: &Order) -> ! {
         assume_superblocks();
     }
     assert!(attach(NAME));
-    if order.pass == Pass::Watch {
+    if matches!(order.pass, Pass::Watch | Pass::Episodes) {
         watch_half();
     }
     let mut instructions = 0;
@@ -319,7 +326,7 @@ fn run_natively(order: &Order, starts: &[u64]) -> (Vec<Case>, u64) {
                 }
                 (_, End::Faulted) => None,
                 (Pass::Steps, End::Left(_)) => steps(entry, &before).map(Expected::Steps),
-                (Pass::Totals | Pass::Accesses, End::Left(_)) => {
+                (Pass::Totals | Pass::Accesses | Pass::EpisodeTotals, End::Left(_)) => {
                     oracle::count(entry, &before).map(|(totals, accesses)| Expected::Totals(totals, accesses))
                 }
                 (_, End::Left(state)) => Some(Expected::State(state)),
@@ -389,12 +396,18 @@ fn compare_ends(order: &Order, case: &Case, expected: Result<&State, &Fault>) {
     }
 }
 
+/// Code with two versions continues in the one that looks accesses up, or in the other one.
+fn change_versions(watching: bool) {
+    if watching { begin_episode() } else { end_episode() }
+}
+
 fn compare_states(order: &Order, case: &Case, expected: &State) {
     // A sequence by itself is repeated until every access was probably sampled.
     const MANY_RUNS: usize = 300;
     let runs = if order.count == 1 && order.pass == Pass::Sample { MANY_RUNS } else { RUNS };
     let before = State::random(&mut case.random.clone());
     for run in 0..runs {
+        change_versions(run % 2 == 0);
         let differences = expected.differences(&machine::translated(case.entry, &before));
         if !differences.is_empty() {
             fail(case.index, &format!("run {run}: {}", differences.join("; ")));
@@ -405,6 +418,7 @@ fn compare_states(order: &Order, case: &Case, expected: &State) {
 /// Checks that a translated run counts what single steps count and, if `streamed`, reports what they see. Returns the
 /// number of instructions.
 fn compare_totals(case: &Case, expected: &Totals, streamed: bool, accesses: &[Seen]) -> i64 {
+    change_versions(case.index.is_multiple_of(2));
     let before = State::random(&mut case.random.clone());
     let counted = count(case, &before, NAME);
     if counted != *expected {

@@ -72,6 +72,16 @@ fn watching_changes_nothing() {
     assert!(done.samples > done.sequences, "hardly anything was touched: {done:?}");
 }
 
+#[test]
+fn episodes_change_nothing() {
+    let done = campaign::run(Pass::Episodes, Extent::from_environment(SECONDS));
+    println!("{done:?}");
+    assert!(done.samples > done.sequences, "hardly anything was touched: {done:?}");
+    let counted = campaign::run(Pass::EpisodeTotals, Extent::from_environment(SECONDS));
+    println!("{counted:?}");
+    assert!(counted.sequences > 10, "{counted:?}");
+}
+
 /// In blocks themselves, and in copies that run every other time.
 #[test]
 fn timing_changes_nothing() {

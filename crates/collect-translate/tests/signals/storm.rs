@@ -109,7 +109,9 @@ fn samples_are_interrupted() {
     assert_eq!(found, result);
     let signals = SIGNALS.load(Relaxed) as i64;
     assert_eq!(numbers(&raised), with_signals(&quiet, signals), "{signals} signals");
-    assert_eq!(signals > 1000, is_sampled(), "{signals} signals");
+    // In episodes alone there are some.
+    let some = matches!(crate::MODE, Mode::Episodes { .. });
+    assert!(some || (signals > 1000) == is_sampled(), "{signals} signals");
 }
 
 fn is_sampled() -> bool {
@@ -121,7 +123,7 @@ fn every_kind_of_code_is_interrupted() {
     // Samples take time, and so do accesses that are added up individually.
     let rounds = match crate::MODE {
         _ if is_sampled() => 6_000,
-        Mode::Stream => 20_000,
+        Mode::Stream | Mode::Episodes { .. } => 20_000,
         _ => 60_000,
     };
     check(mix, rounds, 100);
@@ -187,7 +189,7 @@ unsafe extern "C" fn short_loops(_a: u64, _b: u64) -> u64 {
 fn short_loops_are_interrupted() {
     let rounds = match crate::MODE {
         _ if is_sampled() => 1_500,
-        Mode::Stream => 10_000,
+        Mode::Stream | Mode::Episodes { .. } => 10_000,
         _ => 60_000,
     };
     check(short_loops, rounds, 100);
@@ -195,7 +197,11 @@ fn short_loops_are_interrupted() {
 
 #[test]
 fn masked_moves_are_interrupted() {
-    let rounds = if is_sampled() || crate::MODE == Mode::Stream { 200_000 } else { 2_000_000 };
+    let rounds = match crate::MODE {
+        _ if is_sampled() => 200_000,
+        Mode::Stream | Mode::Episodes { .. } => 200_000,
+        _ => 2_000_000,
+    };
     if std::is_x86_feature_detected!("avx512vl") && std::is_x86_feature_detected!("avx512bw") {
         check(masked, rounds, 100);
     } else {
@@ -209,6 +215,7 @@ fn gathers_are_interrupted() {
     let rounds = match crate::MODE {
         Mode::Sample { .. } => 60_000,
         Mode::Stream | Mode::Watch { .. } => 3000,
+        Mode::Episodes { .. } => 1_000_000,
         _ => 2_000_000,
     };
     if std::is_x86_feature_detected!("avx2") {

@@ -12,13 +12,14 @@ use std::{
         Mutex, Once, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use carom_base::Access;
 use carom_base_insn::Registers;
 use carom_collect_translate::{
-    Counts, DrawnAs, Mode, Observer, Totals, assume_superblocks, attach, count_by_instruction, detach, enter,
-    start, tell_totals,
+    Counts, DrawnAs, Mode, Observer, Totals, assume_superblocks, attach, begin_episode, count_by_instruction,
+    detach, end_episode, enter, start, tell_totals,
 };
 
 pub type Function = unsafe extern "C" fn(u64, u64) -> u64;
@@ -112,10 +113,26 @@ pub fn begin(mode: Mode, observer: &'static dyn Observer) {
         let native = back as *const () as u64;
         start(mode, iter::once(native..native + 64).collect(), observer).expect("an engine");
         unsignalled(count_by_instruction);
-        if env!("CARGO_CRATE_NAME").ends_with("superblocks") {
+        if env!("CARGO_CRATE_NAME").contains("superblocks") {
             unsignalled(assume_superblocks);
         }
+        if env!("CARGO_CRATE_NAME").contains("episodes") {
+            // Natively: the engine does not know this thread.
+            std::thread::spawn(begin_and_end);
+        }
     });
+}
+
+/// Begins and ends episodes, of all lengths that some rounds of a loop may have.
+fn begin_and_end() {
+    for number in 0u64.. {
+        let pause =
+            |shift: u64| std::thread::sleep(Duration::from_micros(number.wrapping_mul(7) >> shift & 0xff));
+        unsignalled(begin_episode);
+        pause(0);
+        unsignalled(end_episode);
+        pause(1);
+    }
 }
 
 /// As [`try_run`], in a thread of this name.

@@ -4,12 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 use carom_base::{Access, AccessKind, Addr, Ip};
 use carom_base_insn::Registers;
-use carom_collect_translate::{DrawnAs, Mode, Observer, Totals, accesses, watches};
+use carom_collect_translate::{DrawnAs, Observer, Totals, accesses, watches};
 
 use crate::support::{self, Function};
-
-/// Sampled and watched: periods as short as can be.
-pub const MODE: Mode = Mode::Watch { loads: 101, stores: 103 };
 
 /// One access that was reported.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +69,8 @@ pub fn told_so_far() -> u64 {
 /// Runs a function in the cache and returns the reports. `prepare` is called in the attached thread.
 pub fn run(prepare: impl FnOnce(), function: Function, a: u64, b: u64) -> (Vec<Told>, Totals) {
     LENGTH.store(0, Release);
-    support::begin(MODE, &Recorder);
+    support::begin(crate::MODE, &Recorder);
+    support::unsignalled(crate::ready);
     let (_, totals) = support::run_prepared(1, prepare, function, a, b);
     let first = (&raw const TOLD).cast::<Told>();
     // SAFETY: written, and the run is over.

@@ -122,6 +122,22 @@ impl Code {
         Some(springboard)
     }
 
+    /// The same to code that is not the plain version of the block, and that leads there as long as the arena lasts.
+    pub fn springboard_to(&mut self, to: u64, pc: u64) -> Option<u64> {
+        self.hop(to, pc, Undo::Nothing)
+    }
+
+    /// Makes every loop that counts in a register leave after its round. It is linked again then.
+    pub fn interrupt_loops(&mut self) {
+        self.cut_loops(|_| true);
+    }
+
+    /// Replaces a switch.
+    pub fn set_switch(&mut self, at: u64, bytes: &[u8]) {
+        // Code that is not there yet is made with the switch as it is to be.
+        let _ = self.memory.patch_within_word(at, bytes);
+    }
+
     /// Code that jumps anywhere, on the way to the code at `pc`.
     fn hop(&mut self, to: u64, pc: u64, undo: Undo) -> Option<u64> {
         let literal = self.cold(&to.to_le_bytes())?;
@@ -151,9 +167,11 @@ impl Code {
 
     /// Makes the jumps back of such loops leave.
     fn cut_loops(&mut self, is_cut: impl Fn(&Loop) -> bool) {
-        let cut: Vec<Loop> = self.jumps.loops.values().filter(|back| is_cut(back)).copied().collect();
-        for Loop { patch, stub, .. } in cut {
-            self.patch(patch, stub);
+        let Self { jumps, memory, .. } = self;
+        for &Loop { patch, stub, .. } in jumps.loops.values().filter(|back| is_cut(back)) {
+            if let Some(near) = displacement(patch, stub) {
+                let _ = memory.patch_u32(patch, near as u32);
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use crate::{
     encode::marks::{Marks, Undo},
     lane::exit::{Exit, Reason},
     memory::{Lanes, testing::low_memory},
+    probes::mode::Version,
 };
 
 const PC: u64 = 0x40_1000;
@@ -14,7 +15,7 @@ fn arenas(lanes: &mut Lanes) -> [Code; 2] {
     let reach = PC..PC + 4096;
     let near = Arena::new(reach.clone(), lanes).expect("an arena near the code");
     let far = Arena::far(None, lanes).expect("an arena anywhere");
-    let codes = [near, far].map(|arena| Code::new(arena, 0, [0; 3]).expect("memory"));
+    let codes = [near, far].map(|arena| Code::new(arena, (0, Version::Plain), [0; 3]).expect("memory"));
     assert!(codes.iter().all(|code| code.reaches(&reach)), "below 2 GiB everything has a name");
     codes
 }

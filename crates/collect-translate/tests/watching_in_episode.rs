@@ -1,0 +1,26 @@
+//! In an episode, accesses to watched lines are reported as in the mode that watches always.
+#![allow(clippy::unwrap_used)] // What a test cannot have fails it.
+
+#[path = "sampling/kernels.rs"]
+#[allow(dead_code)]
+mod kernels;
+#[path = "sampling/lanes.rs"]
+#[allow(dead_code)]
+mod lanes;
+#[path = "watching/recorder.rs"]
+mod recorder;
+mod support;
+#[path = "watching/touches.rs"]
+mod touches;
+#[path = "sampling/zoo.rs"]
+#[allow(dead_code)]
+mod zoo;
+
+/// Periods as short as can be.
+const MODE: carom_collect_translate::Mode =
+    carom_collect_translate::Mode::Episodes { loads: 101, stores: 103 };
+
+/// All that follows is in the episode.
+fn ready() {
+    carom_collect_translate::begin_episode();
+}
