@@ -15,6 +15,7 @@ use carom_collect_translate as engine;
 
 use crate::{
     budget::Budget,
+    detect,
     pace::{Clocks, Pace},
     session::Session,
     thread::State,
@@ -32,6 +33,9 @@ pub const EXITS_OF_A_TOUCH: u64 = 2;
 /// The thread CPU time of a stretch. Credit is kept for some of them (`Budget`).
 const STRETCH_NS: u64 = 1_000_000;
 
+/// The same where uses are sampled in parts of the run: these may spend what the budget allows for the time between them.
+const LONG_STRETCH_NS: u64 = 20_000_000;
+
 /// The least probability; its inverse is the largest weight of a sample.
 const LEAST_CHANCE: f64 = 1.0 / 64.0;
 
@@ -40,7 +44,9 @@ const LONGEST_NS: u64 = 200_000;
 
 /// An account for the calling thread, with full credit.
 pub fn open(session: &Session) -> Budget {
-    Budget::full(session.settings.budget_ppm, STRETCH_NS, clock::thread_cpu())
+    let in_parts = detect::current().is_some_and(|detectors| detectors.needs().episodes);
+    let stretch = if in_parts { LONG_STRETCH_NS } else { STRETCH_NS };
+    Budget::full(session.settings.budget_ppm, stretch, clock::thread_cpu())
 }
 
 /// The factor by which a sample that is followed `now` weighs more; `None` where it is not followed.

@@ -52,7 +52,7 @@ fn engine_info(settings: &Settings, reason: String) -> EngineInfo {
     };
     let watchpoints = match watch {
         WatchChoice::Registers => settings.watchpoints,
-        WatchChoice::Software => SOFTWARE_WATCHPOINTS,
+        WatchChoice::Software | WatchChoice::Episodes => SOFTWARE_WATCHPOINTS,
     };
     let common = EngineInfo {
         name: settings.engine.name().into(),
@@ -60,7 +60,7 @@ fn engine_info(settings: &Settings, reason: String) -> EngineInfo {
         watch: match watch {
             _ if watchpoints == 0 => Watch::Nothing,
             WatchChoice::Registers => Watch::Registers,
-            WatchChoice::Software => Watch::Software,
+            WatchChoice::Software | WatchChoice::Episodes => Watch::Software,
         },
         watchpoints,
         objects: settings.objects.is_some(),

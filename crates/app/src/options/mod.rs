@@ -15,7 +15,7 @@ pub use common::{Colour, OutputArgs, ProgramArgs};
 pub use defaults::{BOARD_SLOTS, MAX_STEPS, REGISTERS, REUSE_SLOTS, SHARE_PERIOD_NS};
 pub use events::{EventList, events};
 pub use limits::LimitArgs;
-pub use named::{AUTO, OrAuto, delivery, engine, trial, watch};
+pub use named::{AUTO, OrAuto, delivery, engine, trial, watch, watch_of_reuse};
 pub use objects::ObjectArgs;
 pub use per_phase::{PerPhaseArgs, one_whole_run};
 pub use period::PeriodArgs;

@@ -49,6 +49,25 @@ pub fn watch() -> impl TypedValueParser<Value = OrAuto<WatchChoice>> {
     parser(&ALL)
 }
 
+/// `--watch` of `carom reuse`.
+pub fn watch_of_reuse() -> impl TypedValueParser<Value = OrAuto<WatchChoice>> {
+    const ALL: [Named<WatchChoice>; 4] = [
+        (None, AUTO, "The better one for this command and machine"),
+        (
+            Some(WatchChoice::Episodes),
+            WatchChoice::Episodes.name(),
+            "Translated code, in a tenth of the run; all of its beginning",
+        ),
+        (Some(WatchChoice::Software), WatchChoice::Software.name(), "Translated code, all the time"),
+        (
+            Some(WatchChoice::Registers),
+            WatchChoice::Registers.name(),
+            "The four debug registers of each thread, by perf events",
+        ),
+    ];
+    parser(&ALL)
+}
+
 /// `--delivery`.
 pub fn delivery() -> impl TypedValueParser<Value = OrAuto<DeliveryKind>> {
     const ALL: [Named<DeliveryKind>; 4] = [

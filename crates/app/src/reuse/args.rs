@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use super::domains::{self, Groups};
 use crate::options::{
     AUTO, ObjectArgs, OrAuto, OutputArgs, PerPhaseArgs, PeriodArgs, ProgramArgs, REUSE_SLOTS, engine,
-    percent, watch,
+    percent, watch_of_reuse,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -44,8 +44,9 @@ pub struct ReuseArgs {
     /// where all would exceed it; none: all are followed [default: 10]
     #[arg(long, value_name = "PERCENT|none", value_parser = budget)]
     pub budget: Option<Budget>,
-    /// How the next access to sampled data is detected; auto: in software where code is translated, else by registers
-    #[arg(long, value_parser = watch(), default_value = AUTO)]
+    /// How the next access to sampled data is detected; auto: in episodes where code is translated, else by registers; in
+    /// software with --period, --budget none, or a part of the run
+    #[arg(long, value_parser = watch_of_reuse(), default_value = AUTO)]
     pub watch: OrAuto<WatchChoice>,
     /// Uses watched in software at a time, for each of the three kinds of watch
     #[arg(long, value_name = "N", default_value_t = REUSE_SLOTS, value_parser = clap::value_parser!(u32).range(1..=64), hide_short_help = true)]

@@ -1,7 +1,7 @@
 //! From options to the settings of the agents.
 
 use carom_base_sys::probe::{BurstChoice, Probes, choose_burst_delivery};
-use carom_collect::{Domains, Engine, ReuseMethod, ReuseSettings, Settings, WatchChoice};
+use carom_collect::{Domains, Engine, ReuseMethod, ReuseSettings, Settings, WatchChoice, Window};
 
 use super::args::{Budget, ReuseArgs};
 use crate::{
@@ -15,6 +15,9 @@ const DEFAULT_PERIOD_NS: u64 = 1_000_000;
 
 /// Mean number of loads, and of stores, between sampled ones by default: that of the ReuseTracker thesis (6.5.1).
 const DEFAULT_ACCESSES: u64 = 100_000;
+
+/// The same in an episode. At the beginning of a process it is doubled four times.
+const EPISODE_ACCESSES: u64 = DEFAULT_ACCESSES / 16;
 
 /// The share of the program's CPU time that following samples may take by default, in percent.
 const BUDGET: Budget = Budget::Percent(10.0);
@@ -123,9 +126,9 @@ pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -
         let method = ReuseMethod::Exact { granularities, sample_rate, pairs, keep };
         return Ok(Plan { settings: Settings { reuse: reuse(method), ..base }, reason });
     }
-    let watch = watch(args.watch, engine, means)?;
+    let watch = watch(args, engine, means)?;
     let slots = match watch {
-        WatchChoice::Software => args.slots,
+        WatchChoice::Software | WatchChoice::Episodes => args.slots,
         WatchChoice::Registers => means.registers(),
     };
     let sampled = Settings {
@@ -136,7 +139,8 @@ pub fn plan(args: &ReuseArgs, method: Method, means: &Means, domains: Domains) -
     let settings = match engine {
         Engine::Burst => Settings { period_ns: args.periods.time()?.unwrap_or(DEFAULT_PERIOD_NS), ..sampled },
         Engine::Translate => {
-            let (load_period, store_period) = args.periods.accesses(DEFAULT_ACCESSES)?;
+            let default = if watch == WatchChoice::Episodes { EPISODE_ACCESSES } else { DEFAULT_ACCESSES };
+            let (load_period, store_period) = args.periods.accesses(default)?;
             Settings { load_period, store_period, ..sampled }
         }
     };
@@ -166,7 +170,8 @@ fn engine(asked: OrAuto<Engine>, method: Method, means: &Means) -> Result<(Engin
     }
 }
 
-fn watch(asked: OrAuto<WatchChoice>, engine: Engine, means: &Means) -> Result<WatchChoice, String> {
+/// What watches. `auto`: translated code in episodes, unless a period or a part of the run is asked for, or everything.
+fn watch(args: &ReuseArgs, engine: Engine, means: &Means) -> Result<WatchChoice, String> {
     let registers = || match (&means.burst, means.registers()) {
         (Err(cause), _) => Err(format!("{cause}; `carom doctor` explains")),
         (Ok(choice), 0) => Err(format!(
@@ -176,11 +181,20 @@ fn watch(asked: OrAuto<WatchChoice>, engine: Engine, means: &Means) -> Result<Wa
         )),
         (Ok(_), _) => Ok(WatchChoice::Registers),
     };
-    match (asked, engine) {
-        (Some(WatchChoice::Software), Engine::Burst) => {
-            Err("--watch software needs the translate engine, whose code does the watching".into())
+    let window = args.program.window.window();
+    match (args.watch, engine) {
+        (Some(choice @ (WatchChoice::Software | WatchChoice::Episodes)), Engine::Burst) => {
+            Err(format!("--watch {} needs the translate engine, whose code does the watching", choice.name()))
         }
-        (None | Some(WatchChoice::Software), Engine::Translate) => Ok(WatchChoice::Software),
+        (Some(WatchChoice::Episodes), Engine::Translate) if window != Window::ALWAYS => {
+            Err("--watch episodes chooses parts of the run itself; with a part of your own, take --watch software".into())
+        }
+        (Some(choice @ (WatchChoice::Software | WatchChoice::Episodes)), Engine::Translate) => Ok(choice),
+        (None, Engine::Translate) => {
+            let everything = args.periods.any() || args.budget == Some(Budget::Unlimited);
+            let all_the_time = everything || window != Window::ALWAYS || args.phases.per_phase;
+            Ok(if all_the_time { WatchChoice::Software } else { WatchChoice::Episodes })
+        }
         (Some(WatchChoice::Registers), _) | (None, Engine::Burst) => registers(),
     }
 }
@@ -213,17 +227,38 @@ mod tests {
         let settings = planned(&[], &everything()).unwrap();
         assert_eq!(
             (settings.engine, settings.load_period, settings.store_period),
-            (Engine::Translate, 100_000, 100_000)
+            (Engine::Translate, 6_250, 6_250)
         );
         let method = settings.reuse.unwrap().method;
         assert!(
-            matches!(method, ReuseMethod::Sampled { watch: WatchChoice::Software, slots: 16 }),
+            matches!(method, ReuseMethod::Sampled { watch: WatchChoice::Episodes, slots: 16 }),
             "{method:?}"
         );
         assert_eq!((settings.watchpoints, settings.budget_ppm), (0, 100_000));
         assert_eq!(planned(&["--budget", "2.5"], &everything()).unwrap().budget_ppm, 25_000);
         assert_eq!(planned(&["--budget", "none"], &everything()).unwrap().budget_ppm, u32::MAX);
         refuses(&["--exact", "--budget", "5"], &everything(), "--exact looks at all");
+    }
+
+    /// Where a period, a part of the run or everything is asked for, accesses are looked up all the time.
+    #[test]
+    fn episodes_are_for_runs_of_which_nothing_is_asked() {
+        let of = |options: &[&str]| {
+            let settings = planned(options, &everything()).unwrap();
+            match settings.reuse.unwrap().method {
+                ReuseMethod::Sampled { watch, .. } => (watch, settings.load_period),
+                method => panic!("{method:?}"),
+            }
+        };
+        assert_eq!(of(&["--budget", "3"]), (WatchChoice::Episodes, 6_250));
+        for all_the_time in
+            [&["--budget", "none"][..], &["--for", "1s"], &["--watch", "software"], &["--per-phase"]]
+        {
+            assert_eq!(of(all_the_time), (WatchChoice::Software, 100_000), "{all_the_time:?}");
+        }
+        assert_eq!(of(&["--period", "5000"]), (WatchChoice::Software, 5_000));
+        assert_eq!(of(&["--period", "5000", "--watch", "episodes"]), (WatchChoice::Episodes, 5_000));
+        refuses(&["--watch", "episodes", "--after", "1s"], &everything(), "chooses parts of the run itself");
     }
 
     #[test]
@@ -246,6 +281,7 @@ mod tests {
         let settings = planned(&["--period", "2ms"], &means).unwrap();
         assert_eq!((settings.engine, settings.period_ns), (Engine::Burst, 2_000_000));
         refuses(&["--watch", "software"], &means, "translate engine");
+        refuses(&["--watch", "episodes"], &means, "translate engine");
         refuses(&["--period", "100000"], &means, "such as 1ms");
         refuses(&["--exact"], &means, "no FSGSBASE");
     }

@@ -109,7 +109,8 @@ impl Found {
     fn by_accesses(self, asked: OrAuto<WatchChoice>, watchpoints: u32, engine: Option<String>) -> Means {
         let reason = engine.unwrap_or_else(|| "asked for".to_owned());
         let (watch, reason) = match asked {
-            Some(WatchChoice::Software) => (WatchChoice::Software, reason),
+            // Its option does not offer episodes.
+            Some(WatchChoice::Software | WatchChoice::Episodes) => (WatchChoice::Software, reason),
             None if watchpoints == 0 => (
                 WatchChoice::Software,
                 format!("{reason}; lines are watched in software, as {}", self.why_no_registers()),

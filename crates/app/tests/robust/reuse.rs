@@ -76,6 +76,37 @@ fn programs_stay_what_they_are_while_code_watches() {
     keeps(&OFTEN, HOSTILE);
 }
 
+/// By a period so short that their first episodes come at once.
+#[test]
+fn programs_stay_what_they_are_while_episodes_come_and_go() {
+    keeps(&["--watch", "episodes", "--period", "100"], HOSTILE);
+}
+
+/// Rounds over two arrays, the second in later accesses alone, or in a child: a sixth of all lines are in an array of 1 MiB, the
+/// others in one of 8.
+#[test]
+fn episodes_find_what_begins_late() {
+    let program = compile("robust/two_arrays.c", &["-O2"]);
+    for arguments in [&[][..], &["fork"]] {
+        let (_, report) = same(&["--watch", "episodes"], &program, arguments);
+        assert_eq!(report.0["reuse"]["quality"]["in_episodes"], true);
+        let curves = report.0["reuse"]["curves"].as_array().unwrap();
+        let is_wanted = |curve: &&serde_json::Value| {
+            (&curve["scope"], &curve["model"], &curve["distance"])
+                == (&"all".into(), &"statstack".into(), &"stack".into())
+        };
+        let points = curves.iter().find(is_wanted).unwrap()["miss_ratio"].as_array().unwrap();
+        let at = |bytes: u64| {
+            let below = points.iter().rfind(|point| point["bytes"].as_u64().unwrap() <= bytes);
+            below.unwrap()["ratio"].as_f64().unwrap()
+        };
+        // Each round comes back to a line after all others of its array. Two or three episodes are in the second part.
+        assert!(at(512 << 10) > 0.9, "{arguments:?}: {}", at(512 << 10));
+        assert!((0.5..0.99).contains(&at(4 << 20)), "{arguments:?}: {}", at(4 << 20));
+        assert!(at(16 << 20) < 0.1, "{arguments:?}: {}", at(16 << 20));
+    }
+}
+
 #[test]
 fn programs_stay_what_they_are_while_every_access_is_looked_at() {
     keeps(&["--exact"], HOSTILE);

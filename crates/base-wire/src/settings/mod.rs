@@ -97,16 +97,19 @@ pub enum WatchChoice {
     Software,
     /// The debug registers of every thread.
     Registers,
+    /// Translated code at the beginning of a process, and in episodes later.
+    Episodes,
 }
 
 impl WatchChoice {
-    const ALL: [Self; 2] = [Self::Software, Self::Registers];
+    const ALL: [Self; 3] = [Self::Software, Self::Registers, Self::Episodes];
 
     /// The name in manifests and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Software => "software",
             Self::Registers => "registers",
+            Self::Episodes => "episodes",
         }
     }
 }

@@ -81,6 +81,20 @@ pub trait Detector: Sync {
     /// The calling thread ends, after this number of accesses where they are counted.
     fn thread_ends(&self, _state: &mut State, _accesses: u64) {}
 
+    /// Whether samples are of any use now, where they [can be left out](Needs::samples_can_be_left_out).
+    fn takes_samples(&self) -> bool {
+        true
+    }
+
+    /// Accesses were drawn that stand for this many, whether they will be sampled or not.
+    fn drawn(&self, _state: &mut State, _accesses: u64) {}
+
+    /// Called after [`drawn`](Self::drawn), where memory may be allocated.
+    fn samples_are_told(&self) {}
+
+    /// The timer has interrupted the calling thread in translated code, or on its way.
+    fn ticked(&self, _state: &mut State) {}
+
     /// The timer (burst) has interrupted the thread at `ip` or before it, in front of these accesses, or of none
     /// because of `skip`.
     fn interrupted(
@@ -192,15 +206,23 @@ impl Detectors {
 
     /// Decides on `drawn` samples whose accesses are still to come. Returns the factor by which they weigh more;
     /// `None`: they are left out.
-    pub fn weighs(&self, state: &mut State, drawn: usize) -> Option<f32> {
+    pub fn weighs(&'static self, state: &mut State, drawn: usize) -> Option<f32> {
         if !self.needs.samples_can_be_left_out {
             return Some(1.0);
+        }
+        if !self.iter().any(Detector::takes_samples) {
+            return None;
         }
         let weight = account::follows(state, clock::now());
         if weight.is_none() {
             state.slot.count(Counter::UsesSkipped, drawn as u64);
         }
         weight
+    }
+
+    /// Accesses were drawn that stand for this many.
+    pub fn drawn(&'static self, state: &mut State, accesses: u64) {
+        self.iter().for_each(|detector| detector.drawn(state, accesses));
     }
 
     /// An access of translated code was sampled. `weight`: the answer of [`Self::weighs`].

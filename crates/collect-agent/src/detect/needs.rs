@@ -17,6 +17,8 @@ pub struct Needs {
     pub registers: bool,
     /// The positions of all threads at any time.
     pub positions: bool,
+    /// The tables are looked up in episodes, which the detector begins and ends.
+    pub episodes: bool,
     /// Every access.
     pub stream: bool,
     /// Of the stream only stores, and loads with the times that they take.
@@ -51,6 +53,7 @@ impl Needs {
             tables: self.tables || other.tables,
             registers: self.registers || other.registers,
             positions: self.positions || other.positions,
+            episodes: self.episodes && other.episodes,
             ..Self::default()
         })
     }
@@ -68,6 +71,7 @@ mod tests {
         samples_can_be_left_out: false,
         tables: false,
         positions: false,
+        episodes: false,
         stream: false,
         times: false,
         nothing_else: false,

@@ -6,6 +6,7 @@ use carom_base::{Cpu, Nanos};
 
 use crate::{
     context::Context,
+    detect,
     modules::Modules,
     sampler::{Cause, Origin},
     scene::Scene,
@@ -36,6 +37,7 @@ pub fn on_signal(
                 translated::write_here(&state.slot);
             }
             super::keep_to_window(state, time);
+            detect::each().for_each(|detector| detector.ticked(state));
             translated::witness(context.raw());
         }
         Some(Cause::Watch(index)) => {

@@ -45,6 +45,11 @@ impl Observer for Agent {
         weight
     }
 
+    fn drawn(&self, accesses: u64) {
+        with_detectors_at_access(|detectors, state| detectors.drawn(state, accesses));
+        detect::each().for_each(Detector::samples_are_told);
+    }
+
     fn takes_samples_early(&self) -> bool {
         detect::current().is_some_and(|detectors| detectors.needs().samples_can_be_early)
     }

@@ -8,7 +8,7 @@ use super::plain;
 pub struct ReuseInfo {
     /// `sampled`: single uses were watched. `exact`: all accesses were looked at. `kept`: all were kept, and none looked at.
     pub mode: String,
-    /// What watched the uses: `software`, `registers`; empty in other modes.
+    /// What watched the uses: `episodes`, `software`, `registers`; empty in other modes.
     pub watch: String,
     /// The unit of time distances: `accesses` or `ns`.
     pub distances: String,
@@ -25,4 +25,11 @@ pub struct ReuseInfo {
     pub domains: Vec<Vec<u32>>,
     /// Whether pairs of instructions were told apart in the exact mode.
     pub pairs: bool,
+}
+
+impl ReuseInfo {
+    /// Whether accesses were looked up in episodes.
+    pub fn in_episodes(&self) -> bool {
+        self.watch == "episodes"
+    }
 }

@@ -46,6 +46,7 @@ pub fn analyse(input: &dyn ReuseInput, names: &mut dyn Names, options: &ReuseOpt
     let quality = Quality {
         exact_accesses: exact.accesses(),
         place_rate: rate,
+        in_episodes: input.in_episodes(),
         losses: input.losses(),
         ..sampled.quality()
     };

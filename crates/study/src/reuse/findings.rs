@@ -81,6 +81,8 @@ pub struct Quality {
     pub exact_accesses: u64,
     /// Share of the places that were followed in exact mode: 1 is all of them.
     pub place_rate: f64,
+    /// Uses were followed in episodes alone, after the beginning of each process.
+    pub in_episodes: bool,
     /// What was lost while recording.
     pub losses: Losses,
 }

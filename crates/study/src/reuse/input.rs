@@ -30,6 +30,11 @@ pub trait ReuseInput: Input {
     /// Share of the places that the exact mode followed: 1, or the rate of SHARDS.
     fn place_rate(&self) -> f64;
 
+    /// Whether accesses were looked up in episodes, after the beginning of each process.
+    fn in_episodes(&self) -> bool {
+        false
+    }
+
     /// Latencies of this machine, where they are known.
     fn latencies(&self) -> Option<Latencies>;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use carom_base::{ReuseCell, ReuseEvent, ThreadId};
-use carom_store::{CacheInfo, CpuInfo};
+use carom_store::{CacheInfo, CpuInfo, ReuseInfo};
 
 use super::{Cache, Latencies, ReuseInput, Unit};
 use crate::recording::{Merged, Recorded, Windowed};
@@ -59,6 +59,10 @@ impl ReuseInput for Recorded<'_> {
         self.manifest().reuse.as_ref().map_or(1.0, |info| info.sample_rate)
     }
 
+    fn in_episodes(&self) -> bool {
+        self.manifest().reuse.as_ref().is_some_and(ReuseInfo::in_episodes)
+    }
+
     /// Where both were measured.
     fn latencies(&self) -> Option<Latencies> {
         let costs = &self.manifest().engine.costs_ns;
@@ -103,6 +107,10 @@ impl<I: ReuseInput + ?Sized> ReuseInput for Merged<'_, I> {
 
     fn place_rate(&self) -> f64 {
         self.inputs.iter().map(|(input, _)| input.place_rate()).fold(1.0, f64::min)
+    }
+
+    fn in_episodes(&self) -> bool {
+        self.inputs.iter().any(|(input, _)| input.in_episodes())
     }
 
     fn latencies(&self) -> Option<Latencies> {
@@ -156,6 +164,10 @@ impl<I: ReuseInput + ?Sized> ReuseInput for Windowed<'_, I> {
 
     fn place_rate(&self) -> f64 {
         self.input.place_rate()
+    }
+
+    fn in_episodes(&self) -> bool {
+        self.input.in_episodes()
     }
 
     fn latencies(&self) -> Option<Latencies> {

@@ -249,6 +249,7 @@ fn quality(quality: &reuse::Quality) -> ReuseQuality {
     ReuseQuality {
         exact_accesses: quality.exact_accesses,
         place_rate: Real(quality.place_rate),
+        in_episodes: quality.in_episodes,
         offered: losses.uses,
         watched: armed,
         reused: quality.reused,

@@ -255,6 +255,9 @@ pub struct ReuseQuality {
     pub exact_accesses: u64,
     /// Share of the places that were followed in exact mode.
     pub place_rate: Real,
+    /// Accesses were looked up at the beginning of each process, and later in episodes, a tenth of the run; false: all the
+    /// time.
+    pub in_episodes: bool,
     /// Sampled uses that were offered to the detector.
     pub offered: u64,
     /// Those that were watched.

@@ -195,6 +195,7 @@ pub fn sampled_reuse() -> (RunInfo, ReuseFindings) {
         ended: 40,
         exact_accesses: 0,
         place_rate: 1.0,
+        in_episodes: true,
         losses: Losses {
             counters: ThreadCounters {
                 uses: 4_000,

@@ -5,11 +5,12 @@
 //! that for a moment. Where it is taken, a new sample is given up, and the watch of a use that is over stays until its next
 //! touch.
 
+mod change;
 mod detector;
 mod life;
 mod traps;
 
-use std::hint;
+use std::{hint, sync::atomic::AtomicBool};
 
 use carom_base::{Access, Cpu, ReuseEvent, StackId, Touch};
 use carom_base_reuse::{
@@ -23,6 +24,7 @@ use carom_collect_translate as engine;
 use super::{
     armed::ArmedWatches,
     detector_set::{DetectorSet, MAX_DETECTORS, SlotIndex},
+    episodes::Episodes,
     positions::{CurrentPositions, Progress},
     thread_table::ThreadTable,
 };
@@ -53,6 +55,12 @@ pub struct Sampled {
     periods: (u64, u64),
     threads: ThreadTable,
     armed: Lock<ArmedWatches>,
+    /// Processors that the process may use.
+    processors: u64,
+    /// Where accesses are not looked up all the time.
+    episodes: Option<Episodes>,
+    /// The beginning of the process is over, and the engine does not know yet.
+    is_over: AtomicBool,
 }
 
 impl Sampled {
@@ -159,8 +167,10 @@ impl Sampled {
 
     /// Translated code is about to make an access that may concern some watches.
     fn on_touches(&self, scene: &mut Scene<'_>, access: Access) {
+        // Once for all of them: to read it takes as long as to decide on one.
+        let position = engine::accesses();
         for watch in self.detectors.candidates(access.addr) {
-            self.on_touch(scene, watch, access, None);
+            self.on_touch(scene, watch, access, position);
         }
         account::pay(scene.state, scene.time, account::EXITS_OF_A_TOUCH);
     }

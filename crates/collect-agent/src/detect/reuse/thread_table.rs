@@ -28,6 +28,8 @@ struct Entry {
     /// What the engine calls it.
     name: AtomicU64,
     pace: Pace,
+    /// Its accesses when they were [noted](ThreadTable::note_accesses) last.
+    accesses: AtomicU64,
 }
 
 /// Accesses of a thread per tick that it ran lately. The thread itself notes them.
@@ -111,6 +113,7 @@ impl ThreadTable {
         entry.watches.store(thread.watches.map_or(0, |watches| u32::from(watches.index()) + 1), Relaxed);
         entry.name.store(thread.name, Relaxed);
         entry.pace.latest.store(0, Relaxed);
+        entry.accesses.store(0, Relaxed);
         entry.pace.begin(0, thread.watches.map_or(0, |watches| watches.held().ran(engine::ticks())));
         self.top.fetch_max(index + 1, Relaxed);
         // ATOMICS: a reader that finds the serial number finds the rest. Sequentially consistent, because the thread that
@@ -152,6 +155,12 @@ impl ThreadTable {
         if let (Some(entry), Some(watches)) = (self.entries.get(index.0), engine::watches()) {
             entry.pace.note(accesses, watches.held().ran(engine::ticks()));
         }
+    }
+
+    /// The calling thread has made this number of accesses. Returns those since the last call.
+    pub fn note_accesses(&self, index: ThreadIndex, accesses: u64) -> u64 {
+        let entry = self.entries.get(index.0);
+        entry.map_or(0, |entry| accesses.saturating_sub(entry.accesses.swap(accesses, Relaxed)))
     }
 
     /// Accesses of a thread per tick that it ran lately.

@@ -77,7 +77,7 @@ function reuseTerms(term) {
   const set = quality.threads_armed + quality.threads_unarmed;
   const lost = [`${plural(report.quality.dropped, "record")} dropped`, quality.window_ns !== null && `${duration(quality.window_ns)} from sample to watch on average`,
     set > 0 && `${thousands(quality.threads_unarmed)} of ${thousands(set)} watches in other threads not set`, quality.early_touches > 0 && `${plural(quality.early_touches, "use")} touched by others only while their thread was held`, quality.cells_lost > 0 && `${plural(quality.cells_lost, "count")} without room`];
-  return [...term("Uses", [followed, watched, leftOut()].filter(Boolean).join("; ") || "none"), ...term("Lost", lost.filter(Boolean).join("; "))];
+  return [...term("Uses", [followed, watched, leftOut(), quality.in_episodes && "accesses looked up at first, later in a tenth of the run"].filter(Boolean).join("; ") || "none"), ...term("Lost", lost.filter(Boolean).join("; "))];
 }
 
 questions.push({ name: "reuse", title: "Reuse", facts: reuseFacts,

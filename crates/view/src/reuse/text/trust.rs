@@ -51,7 +51,10 @@ fn uses(report: &Report, reuse: &Reuse) -> String {
             part(quality.replaced),
         )
     });
-    let parts: Vec<String> = exact.into_iter().chain(watched).chain(left_out(report)).collect();
+    let episodes =
+        quality.in_episodes.then(|| "accesses looked up at first, later in a tenth of the run".into());
+    let parts: Vec<String> =
+        exact.into_iter().chain(watched).chain(left_out(report)).chain(episodes).collect();
     if parts.is_empty() { "none".into() } else { parts.join("; ") }
 }
 

@@ -1,12 +1,14 @@
 //! Sampled reuse as one of a session's detectors.
 
+use std::{sync::atomic::AtomicBool, thread::available_parallelism};
+
 use carom_base::{Access, Population, Skip};
 use carom_base_insn::Registers;
 use carom_base_sys::clock;
 use carom_base_wire::{Counter, ReuseMethod, WatchChoice};
 
 use super::{
-    super::{armed::ArmedWatches, detector_set::DetectorSet, thread_table::ThreadTable},
+    super::{armed::ArmedWatches, detector_set::DetectorSet, episodes::Episodes, thread_table::ThreadTable},
     Sampled,
 };
 use crate::{
@@ -33,6 +35,9 @@ impl Sampled {
             delivery,
             periods: (settings.load_period, settings.store_period),
             threads: ThreadTable::new(),
+            processors: available_parallelism().map_or(1, |all| all.get() as u64),
+            episodes: (watch == WatchChoice::Episodes).then(|| Episodes::begin(settings.load_period.max(1))),
+            is_over: AtomicBool::new(false),
         }))
     }
 }
@@ -47,7 +52,8 @@ impl Detector for Sampled {
             samples_can_be_early: false,
             tables: self.is_in_software(),
             registers: !self.is_in_software(),
-            positions: true,
+            positions: self.episodes.is_none(),
+            episodes: self.episodes.is_some(),
             ..Needs::default()
         }
     }
@@ -82,8 +88,25 @@ impl Detector for Sampled {
         }
     }
 
+    fn takes_samples(&self) -> bool {
+        self.weight().is_some()
+    }
+
+    fn drawn(&self, state: &mut State, accesses: u64) {
+        self.pass(state, accesses);
+    }
+
+    fn samples_are_told(&self) {
+        self.end_beginning();
+    }
+
+    fn ticked(&self, state: &mut State) {
+        self.note_accesses(state);
+    }
+
     fn sampled(&self, state: &mut State, registers: &Registers<'_>, sample: &Sample) {
-        let Some(followed) = sample.followed else {
+        let Some(part) = self.weight() else { return };
+        let Some(followed) = sample.followed.map(|followed| followed * part) else {
             return state.slot.count(Counter::UsesSkipped, 1);
         };
         let (loads, stores) = self.periods;
