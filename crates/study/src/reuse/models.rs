@@ -12,6 +12,9 @@ const FULL_BOOTSTRAPS: u32 = 8;
 /// Resamples at least.
 const LEAST_RESAMPLES: u32 = 10;
 
+/// Observations that are resampled for a curve, at most, unless the least number of resamples has more: some tenths of a second.
+const MOST_RESAMPLED: u32 = 300_000;
+
 /// A smaller change of a miss ratio is none.
 const UNCHANGED: f64 = 1e-6;
 
@@ -45,10 +48,16 @@ impl<'a> Models<'a> {
         Self { question, bootstrap }
     }
 
-    /// One curve, of uses in the order of their times. `None` without any weight.
+    /// One curve, of uses in the order of their times, and in these clusters. `None` without any weight.
     ///
     /// StatStack is applied phase by phase, since it assumes that a program behaves the same all the time.
-    pub fn make(&self, model: Model, observations: &[Observation], accesses: f64) -> Option<Made> {
+    pub fn make(
+        &self,
+        model: Model,
+        observations: &[Observation],
+        clusters: &[usize],
+        accesses: f64,
+    ) -> Option<Made> {
         let accesses = accesses as u64;
         let (estimator, footprint) = match model {
             Model::StatStack => (stats::Model::Phased { accesses }, None),
@@ -56,7 +65,10 @@ impl<'a> Models<'a> {
                 (stats::Model::Footprint { accesses }, Some(Footprint::sampled(observations, accesses)?))
             }
         };
-        let curve = stats::sampled(observations, estimator, LINE_BYTES as u32, self.bootstrap)?;
+        let fits = MOST_RESAMPLED / (observations.len() as u32).max(1);
+        let resamples = self.bootstrap.resamples.min(fits.max(LEAST_RESAMPLES));
+        let bootstrap = Bootstrap { resamples, ..self.bootstrap };
+        let curve = stats::sampled(observations, estimator, LINE_BYTES as u32, bootstrap, clusters)?;
         Some(Made { footprint, miss_ratio: self.points(&curve) })
     }
 

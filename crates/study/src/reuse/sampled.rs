@@ -24,7 +24,12 @@ pub(super) struct Sampled {
     groups: BTreeMap<Key, Vec<usize>>,
     /// Accesses that the curves of each scope stand for.
     accesses: BTreeMap<CurveScope, f64>,
+    in_episodes: bool,
 }
+
+/// Uses that are farther apart were sampled in two episodes. Within one there are thousands in a second; the next one begins a tenth
+/// of a second later or more.
+const APART_NS: u64 = 20_000_000;
 
 impl Sampled {
     /// Reads all events.
@@ -33,7 +38,8 @@ impl Sampled {
         uses.sort_by_key(|each| each.time);
         let (groups, weights) = (groups(&uses), Weights::of(input));
         let accesses = groups.keys().map(|key| (key.0, accesses(key.0, &uses, &weights, input))).collect();
-        let mut sampled = Self { uses, unit: input.unit(), weights, groups, accesses };
+        let (unit, in_episodes) = (input.unit(), input.in_episodes());
+        let mut sampled = Self { uses, unit, weights, groups, accesses, in_episodes };
         if sampled.unit == Unit::Accesses {
             sampled.find_stack_distances();
         }
@@ -61,6 +67,15 @@ impl Sampled {
 
     fn observations(&self, key: Key) -> Vec<Observation> {
         self.uses(key).map(|each| each.observation(key.1)).collect()
+    }
+
+    /// How many of these uses each episode has; none where there are no episodes.
+    fn clusters(&self, key: Key) -> Vec<usize> {
+        if !self.in_episodes {
+            return Vec::new();
+        }
+        let times: Vec<u64> = self.uses(key).map(|each| each.time.0).collect();
+        times.chunk_by(|before, after| after.saturating_sub(*before) < APART_NS).map(<[u64]>::len).collect()
     }
 
     fn accesses_of(&self, scope: CurveScope) -> f64 {
@@ -133,7 +148,7 @@ impl Sampled {
         models: &Models<'_>,
         bins: Bins,
     ) -> Option<Curve> {
-        let made = models.make(model, observations, time.accesses)?;
+        let made = models.make(model, observations, &self.clusters(key), time.accesses)?;
         let incidence = Incidence::of(observations.iter().copied())?;
         let parts = self.parts(key, incidence.distances());
         let stack = |each: &Use| made.places(each.distance).or(each.stack);
