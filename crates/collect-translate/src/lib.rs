@@ -42,6 +42,7 @@
 //! | mark | translation point: how to recreate the program's registers at a cache address |
 //! | lane, slots | thread-local storage of the engine, spill slots |
 //! | hook | clean call |
+//! | version, switch, episode | duplicated code, checks and bursts of bursty tracing |
 //! | retire, forget | flush of an arena, of fragments |
 
 mod analyse;

@@ -111,7 +111,9 @@ fn engine(report: &Report) -> String {
     };
     let budget = engine.budget_percent.map(|budget| format!(", budget {}%", budget.0)).unwrap_or_default();
     if report.share.is_none() {
-        return format!("{who}; a sample stands for {}{period}{budget}", engine.sample_means);
+        let in_episodes = report.reuse.as_ref().is_some_and(|reuse| reuse.quality.in_episodes);
+        let when = if in_episodes { "in an episode " } else { "" };
+        return format!("{who}; {when}a sample stands for {}{period}{budget}", engine.sample_means);
     }
     format!(
         "{who}; a sample stands for {}{period}{budget}; {}; {}, {} of the bulletin board",

@@ -19,7 +19,7 @@ function trustSection() {
   const budget = engine.budget_percent === null ? "" : `; budget ${engine.budget_percent}%`;
   const how = !seenInside() ? ""
     : engine.period === 0 ? "everything is counted, nothing sampled"
-    : !share ? `a sample stands for ${engine.sample_means}${period}${budget}`
+    : !share ? `${report.reuse?.quality.in_episodes ? "in an episode " : ""}a sample stands for ${engine.sample_means}${period}${budget}`
     : `a sample stands for ${engine.sample_means}${period}${budget}; delivery: ${engine.delivery}; ${plural(engine.watchpoints, "watchpoint")}; ${plural(engine.board_slots, "slot")} of the bulletin board`;
   return el("section", { "aria-label": "How this was measured" },
     el("div", { class: "head" }, el("h2", {}, "How this was measured")),
