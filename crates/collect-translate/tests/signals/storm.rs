@@ -123,7 +123,7 @@ fn every_kind_of_code_is_interrupted() {
     // Samples take time, and so do accesses that are added up individually.
     let rounds = match crate::MODE {
         _ if is_sampled() => 6_000,
-        Mode::Stream | Mode::Episodes { .. } => 20_000,
+        Mode::Stream => 20_000,
         _ => 60_000,
     };
     check(mix, rounds, 100);
@@ -189,7 +189,7 @@ unsafe extern "C" fn short_loops(_a: u64, _b: u64) -> u64 {
 fn short_loops_are_interrupted() {
     let rounds = match crate::MODE {
         _ if is_sampled() => 1_500,
-        Mode::Stream | Mode::Episodes { .. } => 10_000,
+        Mode::Stream => 10_000,
         _ => 60_000,
     };
     check(short_loops, rounds, 100);
@@ -199,7 +199,7 @@ fn short_loops_are_interrupted() {
 fn masked_moves_are_interrupted() {
     let rounds = match crate::MODE {
         _ if is_sampled() => 200_000,
-        Mode::Stream | Mode::Episodes { .. } => 200_000,
+        Mode::Stream => 200_000,
         _ => 2_000_000,
     };
     if std::is_x86_feature_detected!("avx512vl") && std::is_x86_feature_detected!("avx512bw") {
@@ -215,7 +215,6 @@ fn gathers_are_interrupted() {
     let rounds = match crate::MODE {
         Mode::Sample { .. } => 60_000,
         Mode::Stream | Mode::Watch { .. } => 3000,
-        Mode::Episodes { .. } => 1_000_000,
         _ => 2_000_000,
     };
     if std::is_x86_feature_detected!("avx2") {
