@@ -33,7 +33,8 @@ pub const EXITS_OF_A_TOUCH: u64 = 2;
 /// The thread CPU time of a stretch. Credit is kept for some of them (`Budget`).
 const STRETCH_NS: u64 = 1_000_000;
 
-/// The same where uses are sampled in parts of the run: these may spend what the budget allows for the time between them.
+/// The same where uses are sampled in parts of the run: these may spend what the budget allows for the time between them. A thread
+/// begins with the credit of the shorter one, since programs may begin thousands of threads.
 const LONG_STRETCH_NS: u64 = 20_000_000;
 
 /// The least probability; its inverse is the largest weight of a sample.
@@ -45,8 +46,8 @@ const LONGEST_NS: u64 = 200_000;
 /// An account for the calling thread, with full credit.
 pub fn open(session: &Session) -> Budget {
     let in_parts = detect::current().is_some_and(|detectors| detectors.needs().episodes);
-    let stretch = if in_parts { LONG_STRETCH_NS } else { STRETCH_NS };
-    Budget::full(session.settings.budget_ppm, stretch, clock::thread_cpu())
+    let begun = Budget::full(session.settings.budget_ppm, STRETCH_NS, clock::thread_cpu());
+    if in_parts { begun.keeping(LONG_STRETCH_NS) } else { begun }
 }
 
 /// The factor by which a sample that is followed `now` weighs more; `None` where it is not followed.

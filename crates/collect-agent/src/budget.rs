@@ -40,6 +40,11 @@ impl Budget {
         Self { credit: empty.most(), earned: cpu, ..empty }
     }
 
+    /// The same, with no more credit than it has, but room for that of longer periods.
+    pub fn keeping(self, period: u64) -> Self {
+        Self { period, ..self }
+    }
+
     /// The thread has run for `cpu` nanoseconds by now.
     pub fn earn_until(&mut self, cpu: u64) {
         self.earn(cpu.saturating_sub(self.earned));

@@ -26,6 +26,9 @@ const EVERY: u64 = 32_000;
 /// million accesses goes through 76 MiB.
 const HALF: u64 = 1600;
 
+/// The number of episodes in which all uses are sampled that fit.
+const FULL: u64 = 16;
+
 /// The part of the run in which a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -115,6 +118,17 @@ impl Episodes {
         Part::ALL.get(usize::from(self.part.load(Acquire))).copied().unwrap_or(Part::Between)
     }
 
+    /// How often the periods of this part are doubled: in later episodes once for each doubling of their number, so that a long run
+    /// has not so many uses that a report on them takes as long as the run.
+    pub fn doublings(&self, part: Part) -> u8 {
+        let episodes = self.begin.load(Relaxed) / EVERY.saturating_mul(self.period);
+        let later = match part {
+            Part::Beginning => 0,
+            _ => (episodes / FULL).checked_ilog2().map_or(0, |doublings| doublings + 1),
+        };
+        part.doublings().saturating_add(later as u8)
+    }
+
     /// `accesses` were made in a process in which this many threads can run at once. Returns the part that ends with them and the
     /// one that begins, which the caller is to bring about.
     pub fn pass(&self, accesses: u64, threads: u64) -> Option<(Part, Part)> {
@@ -169,6 +183,20 @@ mod tests {
         let runs: Vec<f64> = (0..CYCLE).step_by(5_000_000).map(|random| sampled(random, length).0).collect();
         let mean = runs.iter().sum::<f64>() / runs.len() as f64;
         assert!((mean / length as f64 - 1.0).abs() < 0.02, "{mean} of {length}");
+    }
+
+    #[test]
+    fn later_episodes_have_fewer_uses() {
+        let of = |episodes: u64| Episodes::between(PERIOD, 0).at(episodes).doublings(Part::Sampled);
+        assert_eq!([0, 15, 16, 31, 32, 64, 200].map(of), [0, 0, 1, 1, 2, 3, 4]);
+        assert_eq!(Episodes::new(PERIOD, 0).at(100).doublings(Part::Beginning), 4);
+    }
+
+    impl Episodes {
+        fn at(self, episodes: u64) -> Self {
+            self.begin.store(episodes * CYCLE, Relaxed);
+            self
+        }
     }
 
     #[test]

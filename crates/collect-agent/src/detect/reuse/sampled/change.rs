@@ -90,7 +90,9 @@ impl Sampled {
             (_, Part::Between) => engine::end_episode(),
             _ => {}
         }
-        engine::double_periods(to.doublings());
+        if let Some(episodes) = &self.episodes {
+            engine::double_periods(episodes.doublings(to));
+        }
     }
 
     /// Gives up all uses that are watched at the end of this part, if it has any: their distances so far are lower bounds.
