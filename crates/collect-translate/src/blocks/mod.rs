@@ -12,7 +12,7 @@
 //!   share without a lock.
 //! - **Exits** ([`code::stubs`], [`passages`], [`gate`]): code that saves the registers, blocks all signals, changes to
 //!   the engine's stack and calls the dispatcher.
-//! - **Switches** ([`switches`], [`versions`]): jumps at the beginnings of blocks that lead to their other version while a window is open.
+//! - **Switches** ([`switches`], [`versions`]): jumps at the beginnings of blocks that lead to their other version during an episode.
 //! - **Invalidation** ([`invalidate`], [`retire`]): of fragments made from changed pages, or of those in the oldest
 //!   arena when all are full. Links to them become exits again, and table entries are cleared.
 
