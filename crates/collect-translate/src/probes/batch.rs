@@ -103,6 +103,22 @@ impl<'a> Block<'a> {
             .flat_map(move |words| templates.iter().filter_map(move |template| template.among(words)))
     }
 
+    /// Appends the accesses of at most `most` times; returns of how many.
+    #[inline]
+    pub fn append(&mut self, most: usize, to: &mut Vec<Access>) -> usize {
+        let mut times = 0;
+        while times < most
+            && let Some(words) = self.next()
+        {
+            // All words are there. An iterator that may leave some out would be several times slower.
+            let access =
+                |template: &Template| template.at(words.get(template.of()).copied().unwrap_or_default());
+            to.extend(self.templates.iter().map(access));
+            times += 1;
+        }
+        times
+    }
+
     /// The accesses of the first time, each with the number of the recorded address that it follows from. The first one that does is at
     /// that address.
     pub fn first(mut self) -> impl Iterator<Item = (Access, usize)> + use<'a> {

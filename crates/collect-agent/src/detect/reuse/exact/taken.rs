@@ -66,11 +66,12 @@ impl Taken {
                 let first = || begin.clone().first().map(|(access, of)| (streamed(access), of));
                 encoder.accesses().block(block.number(), block.executions().take(most), first)
             }
+            None if self.analyse => block.append(most, &mut self.accesses),
             _ => block.executions().take(most).count(),
         };
         let count = times * sites;
-        if self.analyse {
-            self.accesses.extend(begin.clone().accesses().take(count));
+        if self.analyse && self.encoder.is_some() {
+            begin.clone().append(times, &mut self.accesses);
         }
         if let Some(encoder) = self.encoder.as_mut().filter(|_| sites > MOST_SITES) {
             let all = begin.clone().accesses().take(count);
