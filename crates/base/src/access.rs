@@ -18,6 +18,11 @@ impl AccessKind {
         !matches!(self, Self::Load)
     }
 
+    /// The accesses that it counts for where a clock counts them: a read-modify-write is a load and a store.
+    pub const fn accesses(self) -> u64 {
+        1 + matches!(self, Self::ReadModifyWrite) as u64
+    }
+
     /// True for loads and read-modify-writes.
     pub const fn reads(self) -> bool {
         !matches!(self, Self::Store)

@@ -6,8 +6,11 @@ use super::{
     config::{Config, ConfigError},
     error::SamplingError,
     layer::{Layer, Origin},
-    sequence::Sequence,
+    moves::Moves,
+    sequence::{Sequence, Source},
     sites::Sites,
+    stages::Task,
+    tops::Tops,
 };
 
 /// Exact reuse distances over all accesses of all threads. See the [module](super).
@@ -16,6 +19,10 @@ use super::{
 /// bytes, and for each thread and layer a histogram. It allocates: not for signal handlers.
 #[derive(Clone, Debug)]
 pub struct Exact {
+    tops: Tops,
+    /// What comes from the tops; empty between calls.
+    moves: Moves,
+    /// By scope and granularity, both scopes having the same ones.
     layers: Vec<Layer>,
     /// Their numbers.
     threads: BTreeMap<ThreadId, usize>,
@@ -34,17 +41,17 @@ impl Exact {
     /// A granularity that is no power of two or too large, pairs at a granularity that is not counted, a sampling
     /// rate or number of places out of range.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        config.check()?;
+        let tops = Tops::new(config)?;
         let scopes = [(config.private, Scope::Private), (config.shared, Scope::Shared)];
-        let mut granularities = config.granularities.clone();
-        granularities.sort_unstable();
-        granularities.dedup();
+        let granularities = config.all_granularities();
         let layers = scopes.iter().filter(|(wanted, _)| *wanted).flat_map(|&(_, scope)| {
             granularities
                 .iter()
                 .map(move |&granularity| Layer::new(scope, granularity, config.pairs, config.sampling))
         });
         Ok(Self {
+            moves: tops.no_moves(),
+            tops,
             layers: layers.collect(),
             threads: BTreeMap::new(),
             domains: BTreeMap::new(),
@@ -61,6 +68,9 @@ impl Exact {
 
     /// Takes accesses of one thread, in order, made while it ran in this domain.
     pub fn accesses(&mut self, thread: ThreadId, domain: Domain, batch: &[Access]) {
+        if self.tops.are_used() {
+            return self.through_tops(|tops, moves| tops.accesses((thread, domain), batch, moves));
+        }
         let origin = self.origin(thread, domain);
         for layer in &mut self.layers {
             layer.accesses(origin, batch, self.sites.as_mut());
@@ -73,13 +83,58 @@ impl Exact {
     /// processor: instructions that count bits and find the first one save a tenth of the time.
     #[inline(always)]
     pub fn sequence(&mut self, sequence: &Sequence) {
-        self.origins.clear();
-        for &(thread, domain) in sequence.sources() {
-            let origin = self.origin(thread, domain);
-            self.origins.push(origin);
+        if self.tops.are_used() {
+            return self.through_tops(
+                #[inline(always)]
+                |tops, moves| tops.sequence(sequence, moves),
+            );
         }
+        self.meet(sequence.sources());
         for layer in &mut self.layers {
             layer.sequence(&self.origins, sequence, self.sites.as_mut());
+        }
+    }
+
+    /// Takes what [`Tops`] have made of accesses, its own or another's.
+    #[inline(always)]
+    fn moves(&mut self, moves: &Moves) {
+        self.meet(&moves.sources.0);
+        let threads = &self.threads;
+        for (layer, of_grid) in self.layers.iter_mut().zip(moves.grids.iter().cycle()) {
+            for (thread, hits) in &of_grid.hits {
+                if let Some(&number) = threads.get(thread) {
+                    layer.hits(number, hits);
+                }
+            }
+            layer.moves(&self.origins, of_grid, self.sites.as_mut());
+        }
+    }
+
+    /// Processes a task of a [stage](super::Stage) that has something to analyse. It is inlined, too.
+    #[inline(always)]
+    pub fn work(&mut self, task: &Task) {
+        match task {
+            Task::Accesses(sequence) => self.sequence(sequence),
+            Task::Moves(moves) => self.moves(moves),
+            Task::Ended(_) | Task::Part => {}
+        }
+    }
+
+    #[inline(always)]
+    fn through_tops(&mut self, take: impl FnOnce(&mut Tops, &mut Moves)) {
+        let mut moves = std::mem::take(&mut self.moves);
+        take(&mut self.tops, &mut moves);
+        self.moves(&moves);
+        moves.clear();
+        self.moves = moves;
+    }
+
+    /// The origins of these sources.
+    fn meet(&mut self, sources: &[Source]) {
+        self.origins.clear();
+        for &(thread, domain) in sources {
+            let origin = self.origin(thread, domain);
+            self.origins.push(origin);
         }
     }
 
@@ -98,6 +153,8 @@ impl Exact {
 
     /// What the shared caches have seen, if these are the private ones and there has been at most one thread, in one
     /// domain. Then its cache and the domain's are the same, and only one of them needs to be analysed.
+    ///
+    /// Its own tops must be empty.
     pub fn shared_by_one(&self) -> Self {
         debug_assert!(self.threads.len() <= 1 && self.domains.len() <= 1 && self.vacated.is_empty());
         let mut shared = self.clone();
@@ -107,6 +164,7 @@ impl Exact {
 
     /// The counts of a thread's accesses since the last call. Where places are sampled: estimated for all places.
     pub fn drain(&mut self, thread: ThreadId) -> Vec<ReuseCell> {
+        self.through_tops(Tops::empty);
         let mut cells = Vec::new();
         if let Some(&number) = self.threads.get(&thread) {
             for layer in &mut self.layers {

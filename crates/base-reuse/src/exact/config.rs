@@ -18,6 +18,14 @@ impl Config {
     /// The largest granularity.
     pub const MAX_GRANULARITY: u32 = carom_base::LARGEST_PLACE_BYTES;
 
+    /// The granularities in order, each once.
+    pub(super) fn all_granularities(&self) -> Vec<u32> {
+        let mut granularities = self.granularities.clone();
+        granularities.sort_unstable();
+        granularities.dedup();
+        granularities
+    }
+
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         if let Some(&bytes) = self
             .granularities
@@ -61,6 +69,13 @@ pub struct Pairs {
     /// Stack distances below this (rounded down to a power of two) are added up for all pairs: most reuses are nearer
     /// than the smallest cache is large.
     pub nearest: u64,
+}
+
+impl Pairs {
+    /// `nearest`, rounded down to a power of two.
+    pub(super) fn nearest_power(&self) -> u64 {
+        self.nearest.checked_ilog2().map_or(0, |bit| 1 << bit)
+    }
 }
 
 /// Which places are followed.

@@ -1,7 +1,5 @@
 //! What is remembered about a place.
 
-use carom_base::Ip;
-
 use super::order::SLOT_LIMIT;
 
 /// Bits of [`Stamp`] that identify the thread: beyond half a million threads, some are confused.
@@ -61,19 +59,6 @@ impl Stamp {
     }
 }
 
-/// The last access to a place.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Last {
-    pub stamp: Stamp,
-    /// The instruction.
-    pub ip: Ip,
-}
-
-impl Last {
-    /// The entry of a place that was not accessed.
-    pub const NEVER: Self = Self { stamp: Stamp::NONE, ip: Ip(0) };
-}
-
 /// Everything about a place except its name, in 16 bytes that lie in one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(16))]
@@ -96,7 +81,7 @@ impl Entry {
     /// An entry without a slot.
     pub const EMPTY: Self = Self { stamp: Stamp::NONE, site: 0, slot: NO_SLOT };
 
-    /// Its slot in the [`Order`](super::order::Order). `None`: it is among the few most recent, or was invalidated.
+    /// Its slot in the [`Order`](super::order::Order). `None`: it was taken out, or invalidated.
     #[inline(always)]
     pub fn slot(&self) -> Option<u32> {
         (self.slot != NO_SLOT).then_some(self.slot)
@@ -130,8 +115,13 @@ impl Entry {
         *self = Self { stamp, site, slot };
     }
 
-    pub fn share(&mut self) {
-        self.stamp.set_exclusive(false);
+    #[inline(always)]
+    pub fn set_stamp(&mut self, stamp: Stamp) {
+        self.stamp = stamp;
+    }
+
+    pub fn set_exclusive(&mut self, exclusive: bool) {
+        self.stamp.set_exclusive(exclusive);
     }
 }
 
@@ -148,7 +138,7 @@ mod tests {
         assert_eq!((entry.slot(), entry.take_slot(), entry.slot()), (Some(12), Some(12), None));
         entry.set_slot(0);
         assert!(entry.slot() == Some(0) && entry.stamp().exclusive() && entry.site() == 9);
-        entry.share();
+        entry.set_exclusive(false);
         assert_eq!(entry.stamp(), Stamp::new(1000, 3, true));
     }
 

@@ -8,7 +8,7 @@ pub(super) const UNIT: u64 = 1 << 16;
 /// Kinds of reuse, of own uses and of another thread's.
 pub(super) const COLUMNS: usize = 2 * HALF;
 
-const HALF: usize = ReuseKind::ALL.len();
+pub(super) const HALF: usize = ReuseKind::ALL.len();
 
 /// The kind of a reuse, and whose use it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Column {
     }
 
     #[inline(always)]
-    fn in_half(self) -> usize {
+    pub fn in_half(self) -> usize {
         self.index() % HALF
     }
 
@@ -66,6 +66,17 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
+    pub const EMPTY: Self = Self { counts: Vec::new() };
+
+    /// Adds all counts of own uses to another histogram, each with this weight.
+    pub fn give(&self, to: &mut Self, weight: u64) {
+        let own = self.counts.get(..OF_HALF).unwrap_or(&self.counts);
+        if to.counts.len() < own.len() {
+            to.counts.resize(own.len(), 0);
+        }
+        to.counts.iter_mut().zip(own).for_each(|(sum, count)| *sum += count * weight);
+    }
+
     #[inline(always)]
     pub fn add(&mut self, distance: u64, column: Column, weight: u64) {
         let bin = usize::from(LogBin::of(distance).0);

@@ -4,6 +4,7 @@ use super::{
     grid::{Grid, Key},
     presence::Presence,
     stack::Stack,
+    table::Home,
 };
 
 /// A stack for each *holder*: a thread, or a domain.
@@ -46,16 +47,31 @@ impl Holders {
         }
     }
 
-    /// Applies the effects of a touch to the other stacks; it missed if its stack did not have the place.
+    /// Applies the effects of touches of a place, which is taken out, to the other stacks; they missed if its stack did not
+    /// have it.
     #[inline(always)]
-    pub fn settle(&mut self, holder: usize, stack: &mut Stack, key: Key, missed: bool, writes: bool) {
-        if self.presence.is_some() && (missed || (writes && !stack.owns())) {
-            self.tell_others(holder, stack, key, missed, writes);
+    pub fn settle(
+        &mut self,
+        holder: usize,
+        stack: &mut Stack,
+        place: (Key, Home),
+        missed: bool,
+        writes: bool,
+    ) {
+        if self.presence.is_some() && (missed || (writes && !stack.owns(place.1))) {
+            self.tell_others(holder, stack, place, missed, writes);
         }
     }
 
     #[inline(never)]
-    fn tell_others(&mut self, holder: usize, stack: &mut Stack, key: Key, missed: bool, writes: bool) {
+    fn tell_others(
+        &mut self,
+        holder: usize,
+        stack: &mut Stack,
+        (key, home): (Key, Home),
+        missed: bool,
+        writes: bool,
+    ) {
         if missed {
             self.note(holder, stack, key);
         }
@@ -74,7 +90,7 @@ impl Holders {
             });
         }
         if !shared {
-            stack.own();
+            stack.own(home);
         }
     }
 

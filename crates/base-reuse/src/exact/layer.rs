@@ -6,7 +6,9 @@ use super::{
     config::{Pairs, Sampling},
     error::SamplingError,
     grid::Grid,
+    hits::Hits,
     holders::Holders,
+    moves::OfGrid,
     pairs::PairTable,
     sequence::Sequence,
     sieve::Sieve,
@@ -66,7 +68,7 @@ impl Layer {
 
     /// A thread begins to be counted. `number` is that of an ended thread, or the number of threads so far.
     pub fn begin(&mut self, number: usize) {
-        let pairs = self.pairs.map(|pairs| PairTable::new(pairs.capacity, pairs.nearest));
+        let pairs = self.pairs.map(|pairs| PairTable::new(pairs.capacity, pairs.nearest_power()));
         let tally = Tally::new(pairs, self.sampled);
         match self.tallies.get_mut(number) {
             Some(ended) => *ended = tally,
@@ -104,15 +106,14 @@ impl Layer {
         }
     }
 
-    /// Takes consecutive accesses of one thread.
-    #[inline(always)]
+    /// Takes consecutive accesses of one thread, where places are sampled.
     pub fn accesses(&mut self, origin: Origin, batch: &[Access], sites: Option<&mut Sites>) {
         let mut hand = None;
-        self.walk(&mut hand, origin, batch, sites);
+        self.sample(&mut hand, origin, batch, sites);
         self.put_back(&mut hand);
     }
 
-    /// Takes accesses of several threads. `origins` gives the thread of each source.
+    /// Takes accesses of several threads, where places are sampled. `origins` gives the thread of each source.
     #[inline(always)]
     pub fn sequence(&mut self, origins: &[Origin], sequence: &Sequence, mut sites: Option<&mut Sites>) {
         let mut hand = None;
@@ -120,14 +121,16 @@ impl Layer {
             if !group.is_one_run() {
                 for (source, accesses) in group.runs() {
                     if let Some(origin) = origins.get(source) {
-                        let stack = self.in_hand(&mut hand, self.holder(*origin));
-                        read_ahead(self.grid, stack, accesses);
+                        let grid = self.grid;
+                        let keys =
+                            accesses.iter().filter_map(|access| grid.only(access.addr.0, access.width));
+                        read_ahead(self.in_hand(&mut hand, self.holder(*origin)), keys);
                     }
                 }
             }
             for (source, accesses) in group.runs() {
                 if let Some(origin) = origins.get(source) {
-                    self.walk(&mut hand, *origin, accesses, sites.as_deref_mut());
+                    self.sample(&mut hand, *origin, accesses, sites.as_deref_mut());
                 }
             }
         }
@@ -135,7 +138,7 @@ impl Layer {
     }
 
     #[inline(always)]
-    fn walk(
+    fn sample(
         &mut self,
         hand: &mut Option<InHand>,
         origin: Origin,
@@ -147,11 +150,29 @@ impl Layer {
         let Some(tally) = self.tallies.get_mut(origin.number) else { return };
         let (grid, who, holders) = (self.grid, origin.thread.0, &mut self.holders);
         let sites = sites.filter(|_| self.pairs.is_some());
-        let mut walk = Walk { grid, holder, who, stack, holders, tally, sites };
-        if self.sampled {
-            walk.some(batch, &mut self.sieve);
-        } else {
-            walk.all(batch);
+        Walk { grid, holder, who, stack, holders, tally, sites }.sample(batch, &mut self.sieve);
+    }
+
+    /// Takes what has come from the [top](super::top).
+    #[inline(always)]
+    pub fn moves(&mut self, origins: &[Origin], of_grid: &OfGrid, mut sites: Option<&mut Sites>) {
+        let mut hand = None;
+        for (run, moves) in of_grid.runs() {
+            let Some(&origin) = origins.get(run.source as usize) else { continue };
+            let holder = self.holder(origin);
+            let stack = self.in_hand(&mut hand, holder);
+            let Some(tally) = self.tallies.get_mut(origin.number) else { continue };
+            let (grid, who, holders) = (self.grid, origin.thread.0, &mut self.holders);
+            let sites = sites.as_deref_mut().filter(|_| self.pairs.is_some());
+            Walk { grid, holder, who, stack, holders, tally, sites }.moves(run, moves);
+        }
+        self.put_back(&mut hand);
+    }
+
+    /// Takes counts of the thread's accesses that the top has answered.
+    pub fn hits(&mut self, number: usize, hits: &Hits) {
+        if let Some(tally) = self.tallies.get_mut(number) {
+            tally.hits(hits);
         }
     }
 

@@ -42,7 +42,7 @@
 //! # Order
 //!
 //! The order of calls is the order of accesses. Where threads' accesses come in batches, an [`Interleaver`] orders
-//! them first, where the order is known. After it, a [`Router`] and two [`Stage`]s divide the work between
+//! them first, where the order is known. After it, a [`Router`], a [`TopStage`] and two [`Stage`]s divide the work between
 //! processors.
 //!
 //! # Algorithm
@@ -50,9 +50,10 @@
 //! LRU stack distance as the number of places accessed later than the last access to this one (Bennett and Kruskal,
 //! IBM J. Res. Dev. 19(4), 1975; Olken, LBL-12370, 1981). A hash table has each place with the *slot* of its last
 //! access. A bit per slot says whether it is still some place's last access, so a distance is a count of bits
-//! ([`order`]). The few most recent places are kept apart, in order, and need neither ([`recent`]). A small cache
-//! remembers where the entries of less recent places are ([`entry_cache`]). Invalidation works like the coherence protocol
-//! that it models: a place is exclusive to one stack or not, and only touches that would cause a message on a bus
+//! ([`order`]). The few most recent places of the thread that runs are kept apart, in order, and need neither: most accesses
+//! are answered there, for its own cache and the shared one at once ([`top`]), and the stacks get the others ([`moves`]). A
+//! small cache remembers where the entries of their places are ([`entry_cache`]). Invalidation works like the coherence
+//! protocol that it models: a place is exclusive to one stack or not, and only touches that would cause a message on a bus
 //! look further ([`holders`]).
 //!
 //! With [`Sampling`] only places with a small hash are followed, and distances and counts are scaled up: SHARDS
@@ -70,14 +71,14 @@ mod error;
 mod grid;
 mod hash;
 mod histogram;
+mod hits;
 mod holders;
 mod layer;
-
+mod moves;
 mod order;
 mod pairs;
 mod pool;
 mod presence;
-mod recent;
 mod sequence;
 mod sieve;
 mod sites;
@@ -85,11 +86,15 @@ mod stack;
 mod stages;
 mod table;
 mod tally;
+mod top;
+mod tops;
 mod walk;
 
 pub use analyser::Exact;
 pub use carom_base::Domain;
 pub use config::{Config, ConfigError, Pairs, Sampling};
 pub use error::SamplingError;
+pub use moves::Moves;
 pub use sequence::Sequence;
-pub use stages::{Router, Stage, Task, Tasks};
+pub use stages::{Input, Router, Stage, Task, Tasks, TopStage};
+pub use tops::Tops;

@@ -93,10 +93,9 @@ pub(super) struct PairTable {
 }
 
 impl PairTable {
-    /// `nearest`: see [`Pairs`](super::Pairs).
+    /// `nearest`: see [`Pairs`](super::Pairs); 0 or a power of two.
     pub fn new(capacity: usize, nearest: u64) -> Self {
         let sets = vec![[None; WAYS]; capacity.div_ceil(WAYS).max(1)];
-        let nearest = nearest.checked_ilog2().map_or(0, |bit| 1 << bit);
         Self { sets, rest: Histogram::default(), nearest }
     }
 

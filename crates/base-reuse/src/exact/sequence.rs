@@ -85,6 +85,13 @@ impl Sequence {
         &self.sources
     }
 
+    /// All runs: the source, and its consecutive accesses.
+    #[inline(always)]
+    pub(super) fn runs(&self) -> impl Iterator<Item = (Source, &[Access])> {
+        let all = Group { runs: &self.runs, accesses: &self.accesses };
+        all.runs().filter_map(|(source, accesses)| Some((*self.sources.get(source)?, accesses)))
+    }
+
     /// All runs, in groups that are no longer than needed for this many accesses.
     pub(super) fn groups(&self, least: usize) -> impl Iterator<Item = Group<'_>> {
         let (mut runs, mut accesses) = (self.runs.as_slice(), self.accesses.as_slice());

@@ -1,14 +1,12 @@
 //! One LRU stack: the places that one cache of unlimited size would hold.
 
-use carom_base::{Access, Ip};
+use carom_base::{Addr, Ip};
 
 use super::{
-    entry::{Last, MAX_PLACES, Stamp},
+    entry::{MAX_PLACES, Stamp},
     entry_cache::EntryCache,
     grid::{Grid, Key, VACANT},
     order::Order,
-    recent::{Recent, RecentEntry},
-    sites::Sites,
     table::{EntryTable, Home},
 };
 
@@ -20,54 +18,19 @@ const FAR: u32 = AHEAD as u32 / 4;
 
 /// A touch of a place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Now<'a> {
+pub(super) struct Now {
     /// The clock before the access.
     pub begin: u64,
     /// What its place will remember of it, beside the instruction.
     pub stamp: Stamp,
-    pub access: &'a Access,
+    pub ip: Ip,
+    pub addr: Addr,
 }
 
-impl<'a> Now<'a> {
-    #[inline(always)]
-    pub fn new(begin: u64, end: u64, who: u32, access: &'a Access) -> Self {
-        Self { begin, stamp: Stamp::new(end, who, access.kind.writes()), access }
-    }
-
+impl Now {
     #[inline(always)]
     pub fn writes(self) -> bool {
         self.stamp.wrote()
-    }
-
-    /// What its place will remember of it, beside whether it was exclusive.
-    #[inline(always)]
-    fn last(self, earlier: Stamp) -> Last {
-        Last { stamp: self.stamp.after(earlier), ip: self.access.ip }
-    }
-
-    /// Notes the touch in a place whose last touch was another one.
-    #[inline(always)]
-    fn reuse(self, last: &mut Last, stack: u64) -> Reuse {
-        let Last { stamp: earlier, ip } = std::mem::replace(last, self.last(last.stamp));
-        Reuse { earlier, by: By::Ip(ip), time: earlier.before(self.begin), stack }
-    }
-}
-
-/// The instruction of an earlier touch, which is mostly not needed.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum By {
-    Ip(Ip),
-    /// By its number among [`Sites`].
-    Site(u32),
-}
-
-impl By {
-    #[inline(always)]
-    pub fn ip(self, sites: Option<&Sites>) -> Ip {
-        match self {
-            Self::Ip(ip) => ip,
-            Self::Site(site) => sites.map_or(Ip(0), |sites| sites.ip(site)),
-        }
     }
 }
 
@@ -75,7 +38,8 @@ impl By {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reuse {
     pub earlier: Stamp,
-    pub by: By,
+    /// The number of its instruction among the [sites](super::sites::Sites).
+    pub site: u32,
     /// Accesses in between.
     pub time: u64,
     /// Places in between.
@@ -93,10 +57,8 @@ pub(super) enum Seen {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Stack {
-    recent: Recent,
     entry_cache: EntryCache,
     table: EntryTable,
-    /// The order of the places that are not among the few most recent.
     order: Order,
     /// Look-ups in the table since [`was_far`](Self::was_far) was called.
     far: u32,
@@ -106,9 +68,8 @@ pub(super) struct Stack {
 
 impl Stack {
     pub fn new(grid: Grid) -> Self {
-        let (recent, entry_cache, table, order) =
-            (Recent::new(), EntryCache::new(), EntryTable::new(grid), Order::new(0, 0));
-        Self { recent, entry_cache, table, order, far: 0, clock: 0 }
+        let (entry_cache, table, order) = (EntryCache::new(), EntryTable::new(grid), Order::new(0, 0));
+        Self { entry_cache, table, order, far: 0, clock: 0 }
     }
 
     /// The number of places, including invalidated ones.
@@ -116,63 +77,50 @@ impl Stack {
         self.table.len()
     }
 
-    /// A touch of the place that was touched last, if it is this one. It stays exclusive if it was.
+    /// Takes the place out, if it is here. Returns how it was met at this time, and its entry, which stays in the table and
+    /// says whether the place is exclusive.
     #[inline(always)]
-    pub fn touch_again(&mut self, key: Key, now: Now<'_>) -> Option<Reuse> {
-        self.recent.again(key).map(|last| now.reuse(last, 0))
-    }
-
-    /// Makes the place the most recent one, if it is among the few most recent. It stays exclusive if it was.
-    #[inline(always)]
-    pub fn touch_recent(&mut self, key: Key, now: Now<'_>) -> Option<Reuse> {
-        self.recent.touch(key).map(|(stack, last)| now.reuse(last, stack))
-    }
-
-    /// Makes the place, which is not among these, the most recent one. It stays exclusive if it was.
-    #[inline(always)]
-    pub fn touch_older(&mut self, key: Key, now: Now<'_>, sites: Option<&mut Sites>) -> Seen {
-        let Some(home) = self.home(key) else {
-            self.touch_new(key, now, sites);
-            return Seen::First;
-        };
+    pub fn enter(&mut self, key: Key, begin: u64) -> (Seen, Home) {
+        let Some(home) = self.home(key) else { return (Seen::First, self.insert(key)) };
         let entry = self.table.at(home);
         let (earlier, site) = (entry.stamp(), entry.site());
         let Some(slot) = entry.take_slot() else {
-            self.push(key, home, now.last(Stamp::NONE), sites);
-            return Seen::Invalidated;
+            entry.set_stamp(Stamp::NONE);
+            return (Seen::Invalidated, home);
         };
-        let stack = self.order.take(slot) + self.recent.count();
-        self.push(key, home, now.last(earlier), sites);
-        Seen::Reuse(Reuse { earlier, by: By::Site(site), time: earlier.before(now.begin), stack })
+        let (time, stack) = (earlier.before(begin), self.order.take(slot));
+        (Seen::Reuse(Reuse { earlier, site, time, stack }), home)
     }
 
-    /// Beyond [`MAX_PLACES`] (some 20 GB of memory) all other places are forgotten.
+    /// The entry of a place that was taken out.
+    #[inline(always)]
+    pub fn home_of(&mut self, key: Key) -> Home {
+        self.home(key).unwrap_or_else(|| self.insert(key))
+    }
+
+    /// Puts a place that was taken out on top, with its last touch by this instruction. It stays exclusive if it was.
+    #[inline(always)]
+    pub fn leave(&mut self, home: Home, last: Stamp, site: u32) {
+        let slot = match self.order.push() {
+            Some(slot) => slot,
+            None => self.renumber(),
+        };
+        let entry = self.table.at(home);
+        entry.set(last.after(entry.stamp()), site, slot);
+    }
+
+    /// An entry for a new place. Beyond [`MAX_PLACES`] (some 20 GB of memory) all other places are forgotten.
     #[inline(never)]
-    fn touch_new(&mut self, key: Key, now: Now<'_>, sites: Option<&mut Sites>) {
+    fn insert(&mut self, key: Key) -> Home {
         if self.table.len() >= MAX_PLACES {
             self.retain(|_| false);
         }
         let (home, moved) = self.table.insert(key);
         if let Some(moved) = moved {
-            self.recent.iter_mut().for_each(|(_, place)| moved.follow(&mut place.home));
             self.table.neighbours(key).for_each(|key| self.entry_cache.follow(key, moved));
         }
         self.entry_cache.put(key, home);
-        self.push(key, home, now.last(Stamp::NONE), sites);
-    }
-
-    /// Adds a most recent place; the last of the recent ones takes a slot. Only then is the number of its instruction
-    /// needed, if ever.
-    #[inline(always)]
-    fn push(&mut self, key: Key, home: Home, last: Last, sites: Option<&mut Sites>) {
-        if let Some(fallen) = self.recent.push(key, RecentEntry { home, last }) {
-            let slot = match self.order.push() {
-                Some(slot) => slot,
-                None => self.renumber(),
-            };
-            let site = sites.map_or(0, |sites| sites.number(fallen.last.ip));
-            self.table.at(fallen.home).set(fallen.last.stamp, site, slot);
-        }
+        home
     }
 
     /// Slots have run out: the live ones move together, and one more is used.
@@ -205,34 +153,29 @@ impl Stack {
 
     /// Another stack's place was touched that this one may have too; returns whether it does.
     pub fn share(&mut self, key: Key) -> bool {
-        if let Some(place) = self.recent.get(key) {
-            place.last.stamp.set_exclusive(false);
-            return true;
-        }
         let Some((_, entry)) = self.table.find(key) else { return false };
-        entry.share();
+        entry.set_exclusive(false);
         entry.slot().is_some()
     }
 
     /// Another stack's place was written that this one may have too.
     pub fn invalidate(&mut self, key: Key) {
-        if self.recent.remove(key).is_none()
-            && let Some((_, entry)) = self.table.find(key)
+        if let Some((_, entry)) = self.table.find(key)
             && let Some(slot) = entry.take_slot()
         {
             self.order.take(slot);
         }
     }
 
-    /// The place that was just touched is in no other stack.
-    pub fn own(&mut self) {
-        self.recent.top().last.stamp.set_exclusive(true);
+    /// A place that is taken out is in no other stack.
+    pub fn own(&mut self, home: Home) {
+        self.table.at(home).set_exclusive(true);
     }
 
-    /// Whether the place is exclusive to this stack.
+    /// Whether a place that is taken out is exclusive to this stack.
     #[inline(always)]
-    pub fn owns(&mut self) -> bool {
-        self.recent.top().last.stamp.exclusive()
+    pub fn owns(&mut self, home: Home) -> bool {
+        self.table.at(home).stamp().exclusive()
     }
 
     /// Whether many of the places that were touched since the last call were far away.
@@ -276,7 +219,6 @@ impl Stack {
 
     /// Forgets all other places, as if they had never been touched.
     pub fn retain(&mut self, keep: impl Fn(Key) -> bool) {
-        self.recent.retain(&keep);
         let order = &mut self.order;
         self.table.retain(|key, entry| {
             let kept = keep(key);
@@ -286,10 +228,5 @@ impl Stack {
             kept
         });
         self.entry_cache.clear();
-        for (key, place) in self.recent.iter_mut() {
-            if let Some(home) = self.table.home(key) {
-                place.home = home;
-            }
-        }
     }
 }

@@ -1,14 +1,15 @@
-//! The analyses of private caches and of shared ones, for two processors at once.
+//! The analysis in stages, for several processors at once.
 //!
 //! ```text
-//!                                    tasks
-//!   Interleaver -> Router -----+--------------> private Stage
-//!                              |                     | Part: a copy of it ...
-//!                              |                     v
-//!                              +--------------> shared Stage        ... takes the tasks since then
+//!                         inputs                   tasks
+//!   Interleaver -> Router --------> TopStage -+------------> private Stage
+//!                                             |                   | Part: a copy of it ...
+//!                                             |                   v
+//!                                             +------------> shared Stage     ... takes the tasks since then
 //! ```
 //!
-//! Each [`Stage`] processes its tasks in order, and needs the other one only once: until a second thread accesses
+//! Each of the three processes what comes to it in order. The top answers most accesses, for both kinds of caches; the stages
+//! get the [`Moves`] that it makes of the others. A stage needs the other one only once: until a second thread accesses
 //! something, the private cache of the first is the shared one too, and only the private stage has work to do.
 
 use std::sync::Arc;
@@ -16,17 +17,30 @@ use std::sync::Arc;
 use carom_base::{Access, Domain, Nanos, ReuseCell, Scope, ThreadId};
 use carom_base_stream::Sink;
 
-use super::{analyser::Exact, sequence::Sequence};
+use super::{analyser::Exact, moves::Moves, sequence::Sequence, tops::Tops};
 
-/// The most accesses of a [`Task`], unless one thread hands over more at once. With the other data of the analysis
+/// The most accesses of an [`Input`], unless one thread hands over more at once. With the other data of the analysis
 /// they fit into a core's second-level cache.
 const MOST_ACCESSES: usize = 8 << 10;
+
+/// What the [`TopStage`] takes.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Accesses of threads.
+    Accesses(Sequence),
+    /// This thread makes no more accesses.
+    Ended(ThreadId),
+    /// From here on there are several threads.
+    Part,
+}
 
 /// The next work of a [`Stage`].
 #[derive(Clone, Debug)]
 pub enum Task {
-    /// Analyse these accesses.
+    /// Analyse these accesses, where places are sampled.
     Accesses(Arc<Sequence>),
+    /// Analyse what the top could not answer, where they are not.
+    Moves(Arc<Moves>),
     /// Hand over the counts of this thread, which makes no more accesses.
     Ended(ThreadId),
     /// The private stage gives the shared one the state with which to begin.
@@ -51,21 +65,21 @@ enum Met {
     Several,
 }
 
-/// Makes tasks from the output of an [`Interleaver`](carom_base_stream::Interleaver).
+/// Makes inputs from the output of an [`Interleaver`](carom_base_stream::Interleaver).
 #[derive(Debug, Default)]
 pub struct Router {
     met: Met,
-    /// Accesses that are not in a task yet.
+    /// Accesses that are not in an input yet.
     next: Sequence,
     spare: Vec<Sequence>,
-    tasks: Tasks,
+    inputs: Vec<Input>,
 }
 
 impl Router {
-    /// The tasks since the last call.
-    pub fn tasks(&mut self) -> &mut Tasks {
+    /// The inputs since the last call.
+    pub fn inputs(&mut self) -> &mut Vec<Input> {
         self.close();
-        &mut self.tasks
+        &mut self.inputs
     }
 
     /// A sequence for reuse.
@@ -77,14 +91,7 @@ impl Router {
     fn close(&mut self) {
         if !self.next.is_empty() {
             let sequence = std::mem::replace(&mut self.next, self.spare.pop().unwrap_or_default());
-            self.tell(&Task::Accesses(Arc::new(sequence)));
-        }
-    }
-
-    fn tell(&mut self, task: &Task) {
-        self.tasks.private.push(task.clone());
-        if self.met == Met::Several {
-            self.tasks.shared.push(task.clone());
+            self.inputs.push(Input::Accesses(sequence));
         }
     }
 
@@ -105,7 +112,7 @@ impl Router {
     fn part(&mut self) {
         if self.met != Met::Several {
             self.close();
-            self.tell(&Task::Part);
+            self.inputs.push(Input::Part);
             self.met = Met::Several;
         }
     }
@@ -127,7 +134,85 @@ impl Sink for Router {
         // Its private cache ends, the shared one stays.
         self.part();
         self.close();
-        self.tell(&Task::Ended(thread));
+        self.inputs.push(Input::Ended(thread));
+    }
+}
+
+/// The stage before the two others. See the [module](self).
+#[derive(Debug, Default)]
+pub struct TopStage {
+    /// `None`: nothing is analysed.
+    tops: Option<Tops>,
+    /// Several threads make accesses, and the shared stage has something to do.
+    several: bool,
+    spare: Vec<Moves>,
+    tasks: Tasks,
+}
+
+impl TopStage {
+    /// Before the first access.
+    pub fn new(tops: Tops) -> Self {
+        Self { tops: Some(tops), ..Self::nothing() }
+    }
+
+    /// Analyses nothing.
+    pub const fn nothing() -> Self {
+        let tasks = Tasks { private: Vec::new(), shared: Vec::new() };
+        Self { tops: None, several: false, spare: Vec::new(), tasks }
+    }
+
+    /// The tasks since the last call.
+    pub fn tasks(&mut self) -> &mut Tasks {
+        &mut self.tasks
+    }
+
+    /// Moves for reuse.
+    pub fn give_back(&mut self, mut moves: Moves) {
+        moves.clear();
+        self.spare.push(moves);
+    }
+
+    /// Processes an input: `answer` is [`Tops::sequence`]. Returns the accesses for reuse, where they are not in a task.
+    pub fn take(
+        &mut self,
+        input: Input,
+        answer: impl FnOnce(&mut Tops, &Sequence, &mut Moves),
+    ) -> Option<Sequence> {
+        let tops = self.tops.as_mut()?;
+        match input {
+            Input::Accesses(sequence) if tops.are_used() => {
+                let mut moves = self.spare.pop().unwrap_or_else(|| tops.no_moves());
+                answer(tops, &sequence, &mut moves);
+                self.tell(&Task::Moves(Arc::new(moves)));
+                return Some(sequence);
+            }
+            Input::Accesses(sequence) => self.tell(&Task::Accesses(Arc::new(sequence))),
+            Input::Ended(thread) => {
+                self.empty();
+                self.tell(&Task::Ended(thread));
+            }
+            Input::Part => {
+                self.empty();
+                self.tell(&Task::Part);
+                self.several = true;
+            }
+        }
+        None
+    }
+
+    /// Hands over everything that the top has.
+    pub fn empty(&mut self) {
+        let Some(tops) = &mut self.tops else { return };
+        let mut moves = self.spare.pop().unwrap_or_else(|| tops.no_moves());
+        tops.empty(&mut moves);
+        self.tell(&Task::Moves(Arc::new(moves)));
+    }
+
+    fn tell(&mut self, task: &Task) {
+        self.tasks.private.push(task.clone());
+        if self.several {
+            self.tasks.shared.push(task.clone());
+        }
     }
 }
 
@@ -161,17 +246,17 @@ impl Stage {
         self.exact.is_some()
     }
 
-    /// Processes a task: `analyse` is [`Exact::sequence`], `counted` gets the counts of threads that have ended.
+    /// Processes a task: `analyse` is [`Exact::work`], `counted` gets the counts of threads that have ended.
     /// Returns the state for the other stage, if the task asks for it.
     pub fn take(
         &mut self,
         task: &Task,
-        analyse: impl FnOnce(&mut Exact, &Sequence),
+        analyse: impl FnOnce(&mut Exact, &Task),
         counted: impl FnOnce(&[ReuseCell]),
     ) -> Option<Exact> {
         let exact = self.exact.as_mut()?;
         match task {
-            Task::Accesses(sequence) => analyse(exact, sequence),
+            Task::Accesses(_) | Task::Moves(_) => analyse(exact, task),
             Task::Ended(thread) => counted(&exact.end(*thread)),
             Task::Part => {
                 self.for_both = false;

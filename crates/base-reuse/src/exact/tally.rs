@@ -1,10 +1,11 @@
 //! The counts of one thread in one layer.
 
-use carom_base::{Addr, CellClass, DistanceKind, LogBin, ReuseCell, Scope, ThreadId};
+use carom_base::{Addr, CellClass, DistanceKind, Ip, LogBin, ReuseCell, Scope, ThreadId};
 
 use super::{
     error::{RandomGroups, SamplingError},
-    histogram::{COLUMNS, Column, Histogram, UNIT, take_whole},
+    histogram::{Column, Histogram, UNIT, take_whole},
+    hits::Hits,
     pairs::PairTable,
     sieve::Sieve,
     sites::Sites,
@@ -16,8 +17,6 @@ use super::{
 pub(super) struct Tally {
     time: Histogram,
     stack: Histogram,
-    /// Reuses with nothing in between, which most are.
-    again: [u64; COLUMNS],
     first: u64,
     invalidated: u64,
     pairs: Option<PairTable>,
@@ -43,7 +42,6 @@ impl Tally {
         Self {
             time: Histogram::default(),
             stack: Histogram::default(),
-            again: [0; COLUMNS],
             first: 0,
             invalidated: 0,
             nearest_pair: pairs.as_ref().map_or(u64::MAX, PairTable::nearest),
@@ -61,37 +59,26 @@ impl Tally {
         }
     }
 
-    /// A reuse of the most recent place, where all places are followed.
-    #[inline(always)]
-    pub fn record_again(&mut self, reuse: Reuse, now: Now<'_>) {
-        // Places that were touched in between may have been invalidated.
-        if reuse.time > 0 || self.nearest_pair == 0 {
-            return self.record_reuse(reuse, now, UNIT, None);
-        }
-        self.again[column(reuse, now).index()] += UNIT;
+    /// Accesses that the top has answered: all of them are nearer than the nearest pair.
+    pub fn hits(&mut self, hits: &Hits) {
+        hits.give(&mut self.time, &mut self.stack, UNIT);
     }
 
     #[inline(always)]
-    pub fn record_reuse(&mut self, reuse: Reuse, now: Now<'_>, weight: u64, sites: Option<&Sites>) {
+    pub fn record_reuse(&mut self, reuse: Reuse, now: Now, weight: u64, sites: Option<&Sites>) {
         let column = column(reuse, now);
         self.time.add(reuse.time, column, weight);
         self.stack.add(reuse.stack, column, weight);
         if reuse.stack >= self.nearest_pair
             && let Some(pairs) = &mut self.pairs
         {
-            pairs.add((reuse.by.ip(sites), now.access.ip), column, reuse.stack, now.access.addr, weight);
+            let earlier = sites.map_or(Ip(0), |sites| sites.ip(reuse.site));
+            pairs.add((earlier, now.ip), column, reuse.stack, now.addr, weight);
         }
     }
 
     /// A touch of a place with this hash, which the sieve follows.
-    pub fn record_sampled(
-        &mut self,
-        seen: Seen,
-        now: Now<'_>,
-        hash: u64,
-        sieve: &Sieve,
-        sites: Option<&Sites>,
-    ) {
+    pub fn record_sampled(&mut self, seen: Seen, now: Now, hash: u64, sieve: &Sieve, sites: Option<&Sites>) {
         let (rate, weight) = (sieve.rate(), sieve.weight());
         let scaled = match seen {
             Seen::Reuse(reuse) => Seen::Reuse(Reuse { stack: (reuse.stack as f64 / rate) as u64, ..reuse }),
@@ -151,10 +138,6 @@ impl Tally {
                 }
             }
         }
-        for (column, count) in Column::all().zip(std::mem::take(&mut self.again)) {
-            self.time.add(0, column, count);
-            self.stack.add(0, column, count);
-        }
         let (first, invalidated) = (take_whole(&mut self.first), take_whole(&mut self.invalidated));
         for (histogram, distance) in
             [(&mut self.time, DistanceKind::Time), (&mut self.stack, DistanceKind::Stack)]
@@ -187,7 +170,7 @@ impl Tally {
 }
 
 #[inline(always)]
-fn column(reuse: Reuse, now: Now<'_>) -> Column {
+fn column(reuse: Reuse, now: Now) -> Column {
     let earlier = reuse.earlier;
     Column::new(earlier.wrote(), now.writes(), !earlier.same_thread(now.stamp))
 }

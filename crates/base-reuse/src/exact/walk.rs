@@ -1,14 +1,17 @@
 //! The effects of accesses on one stack, and on the others.
 
-use carom_base::{Access, AccessKind};
+use carom_base::{Access, Ip};
 
 use super::{
+    entry::Stamp,
     grid::{Grid, Key},
     histogram::UNIT,
     holders::Holders,
+    moves::{Enter, Leave, Move, Run},
     sieve::Sieve,
     sites::Sites,
-    stack::{AHEAD, Now, Seen, Stack},
+    stack::{AHEAD, Now, Reuse, Seen, Stack},
+    table::Home,
     tally::Tally,
 };
 
@@ -35,63 +38,70 @@ pub(super) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Every place is followed.
+    /// Every place is followed: moves of one run.
     #[inline(always)]
-    pub fn all(&mut self, batch: &[Access]) {
-        for batch in batch.chunks(AHEAD) {
-            // Shorter ones have been prefetched already.
-            if batch.len() == AHEAD {
-                read_ahead(self.grid, self.stack, batch);
-            }
+    pub fn moves(&mut self, run: Run, moves: &[Move]) {
+        // The top has a clock of its own, which goes as fast while its thread runs.
+        let ahead = self.stack.clock.wrapping_sub(run.begin);
+        for moves in moves.chunks(AHEAD) {
+            let entering = moves.iter().filter_map(|one| match one {
+                Move::Enter(enter) => Some(enter.key),
+                Move::Leave(_) => None,
+            });
+            read_ahead(self.stack, entering);
             // Not by `for_each`, whose function would not be compiled for the caller's processor.
-            for access in batch {
-                self.each(access);
+            for one in moves {
+                match one {
+                    Move::Enter(enter) => self.enter(enter, ahead),
+                    Move::Leave(leave) => self.leave(leave, ahead),
+                }
             }
         }
+        self.stack.clock = run.end.wrapping_add(ahead);
     }
 
     #[inline(always)]
-    fn each(&mut self, access: &Access) {
-        let now = tick(self.stack, self.who, access);
-        match self.grid.only(access.addr.0, access.width) {
-            Some(key) => self.one(key, now),
-            None => self.several(access, now),
-        }
-    }
-
-    #[inline(always)]
-    fn one(&mut self, key: Key, now: Now<'_>) {
-        if let Some(reuse) = self.stack.touch_again(key, now) {
-            self.holders.settle(self.holder, self.stack, key, false, now.writes());
-            return self.tally.record_again(reuse, now);
-        }
-        if let Some(reuse) = self.stack.touch_recent(key, now) {
-            self.holders.settle(self.holder, self.stack, key, false, now.writes());
-            return self.tally.record_reuse(reuse, now, UNIT, None);
-        }
-        match self.stack.touch_older(key, now, self.sites.as_deref_mut()) {
+    fn enter(&mut self, enter: &Enter, ahead: u64) {
+        let Enter { key, begin, ip, addr, writes, above } = *enter;
+        let begin = begin.wrapping_add(ahead);
+        let now = Now { begin, stamp: Stamp::new(begin, self.who, writes), ip, addr };
+        match self.touch(key, now) {
             Seen::Reuse(reuse) => {
-                self.holders.settle(self.holder, self.stack, key, false, now.writes());
+                let reuse = Reuse { stack: reuse.stack + u64::from(above), ..reuse };
                 self.tally.record_reuse(reuse, now, UNIT, self.sites.as_deref());
             }
-            missed => self.missed(missed, key, now),
+            missed => self.tally.miss(missed, UNIT),
         }
     }
 
-    #[inline(never)]
-    fn missed(&mut self, missed: Seen, key: Key, now: Now<'_>) {
-        self.holders.settle(self.holder, self.stack, key, true, now.writes());
-        self.tally.miss(missed, UNIT);
+    #[inline(always)]
+    fn leave(&mut self, leave: &Leave, ahead: u64) {
+        let Leave { key, end, ip, wrote, wrote_since } = *leave;
+        let home = self.stack.home_of(key);
+        if wrote_since {
+            self.holders.settle(self.holder, self.stack, (key, home), false, true);
+        }
+        self.put_back(home, Stamp::new(end.wrapping_add(ahead), self.who, wrote), ip);
     }
 
-    #[cold]
-    #[inline(never)]
-    fn several(&mut self, access: &Access, now: Now<'_>) {
-        self.grid.each(access.addr.0, access.width, |key| self.one(key, now));
+    /// A touch of a place, which is taken out.
+    #[inline(always)]
+    fn touch(&mut self, key: Key, now: Now) -> Seen {
+        let (seen, home) = self.stack.enter(key, now.begin);
+        let missed = !matches!(seen, Seen::Reuse(_));
+        self.holders.settle(self.holder, self.stack, (key, home), missed, now.writes());
+        seen
+    }
+
+    /// Puts a place on top whose last touch was that of this instruction.
+    #[inline(always)]
+    fn put_back(&mut self, home: Home, last: Stamp, ip: Ip) {
+        let site = self.sites.as_deref_mut().map_or(0, |sites| sites.number(ip));
+        self.stack.leave(home, last, site);
     }
 
     /// Only places that pass the sieve are followed.
-    pub fn some(&mut self, batch: &[Access], sieve: &mut Sieve) {
+    pub fn sample(&mut self, batch: &[Access], sieve: &mut Sieve) {
         let (mut touches, mut writes) = (batch.len() as u64, 0);
         let mut rest = batch;
         loop {
@@ -100,8 +110,11 @@ impl Walk<'_> {
             writes += counts.writes();
             let Some((access, after)) = rest.get(skipped..).and_then(<[Access]>::split_first) else { break };
             rest = after;
-            let now = tick(self.stack, self.who, access);
-            let touched = self.followed(access, now, sieve);
+            let begin = self.stack.clock;
+            self.stack.clock += access.kind.accesses();
+            let stamp = Stamp::new(self.stack.clock, self.who, access.kind.writes());
+            let now = Now { begin, stamp, ip: access.ip, addr: access.addr };
+            let touched = self.followed(access.width, now, sieve);
             touches += touched - 1;
             writes += if now.writes() { touched } else { 0 };
         }
@@ -110,18 +123,18 @@ impl Walk<'_> {
 
     /// An access to a place that is followed, or to several that may be. Returns how many there are.
     #[inline(never)]
-    fn followed(&mut self, access: &Access, now: Now<'_>, sieve: &mut Sieve) -> u64 {
+    fn followed(&mut self, width: u32, now: Now, sieve: &mut Sieve) -> u64 {
         let grid = self.grid;
         let mut touches = 0;
-        grid.each(access.addr.0, access.width, |key| {
+        grid.each(now.addr.0, width, |key| {
             touches += 1;
             let hash = Sieve::hash(grid.sampling_unit(key));
             if !sieve.passes(hash) {
                 return;
             }
-            let recent = self.stack.touch_recent(key, now).map(Seen::Reuse);
-            let seen = recent.unwrap_or_else(|| self.stack.touch_older(key, now, self.sites.as_deref_mut()));
-            self.holders.settle(self.holder, self.stack, key, !matches!(seen, Seen::Reuse(_)), now.writes());
+            let seen = self.touch(key, now);
+            let home = self.stack.home_of(key);
+            self.put_back(home, now.stamp, now.ip);
             self.tally.record_sampled(seen, now, hash, sieve, self.sites.as_deref());
             if matches!(seen, Seen::First) {
                 self.make_room(sieve);
@@ -144,22 +157,9 @@ impl Walk<'_> {
 
 /// Prefetches several places at once, if the tables are large.
 #[inline(always)]
-pub(super) fn read_ahead(grid: Grid, stack: &mut Stack, batch: &[Access]) {
+pub(super) fn read_ahead(stack: &mut Stack, keys: impl Iterator<Item = Key>) {
     let was_far = stack.was_far();
     if stack.len() > LARGE || (stack.len() > MIDDLING && was_far) {
-        stack.read_ahead(batch.iter().filter_map(|access| grid.only(access.addr.0, access.width)));
+        stack.read_ahead(keys);
     }
-}
-
-/// The number of accesses that one instruction's access counts for: a read-modify-write is a load and a store.
-#[inline(always)]
-fn duration(kind: AccessKind) -> u64 {
-    1 + u64::from(kind == AccessKind::ReadModifyWrite)
-}
-
-#[inline(always)]
-fn tick<'a>(stack: &mut Stack, who: u32, access: &'a Access) -> Now<'a> {
-    let begin = stack.clock;
-    stack.clock += duration(access.kind);
-    Now::new(begin, stack.clock, who, access)
 }

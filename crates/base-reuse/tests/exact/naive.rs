@@ -35,6 +35,21 @@ impl Counted {
 
 pub type Counts = BTreeMap<Key, Counted>;
 
+/// Counts pairs that are nearer than this, among the rest: 8 to 64 places, where a bin of pairs begins.
+pub fn nearer_together(counts: Counts, nearest: u64) -> Counts {
+    let mut together = Counts::new();
+    for (key, counted) in counts {
+        // Bins are distances there.
+        if key.pair.is_some() && u64::from(key.bin) < nearest {
+            let rest = Key { pair: Some(ReuseCell::REST), ..key };
+            together.entry(rest).or_default().count += counted.count;
+        } else {
+            together.insert(key, counted);
+        }
+    }
+    together
+}
+
 /// Adds cells up, in order.
 pub fn add(counts: &mut Counts, cells: &[ReuseCell]) {
     for cell in cells {

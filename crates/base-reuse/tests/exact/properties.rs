@@ -4,7 +4,7 @@ use carom_base::{Access, AccessKind, Addr, Ip, ReuseCell, Scope, ThreadId};
 use carom_base_reuse::exact::{Config, Domain, Exact, Pairs, Sampling};
 use proptest::prelude::*;
 
-use super::naive::{Counted, Counts, Naive, add};
+use super::naive::{Counted, Counts, Naive, add, nearer_together};
 
 const GRANULARITIES: [u32; 5] = [1, 8, 64, 128, 4096];
 
@@ -43,9 +43,14 @@ fn step(bytes: u64, threads: u32, most: usize) -> impl Strategy<Value = Step> {
 }
 
 /// Runs both and returns their counts.
-fn run(steps: &[Step], granularities: &[u32], sampling: Sampling, capacity: usize) -> (Counts, Counts) {
-    let pairs = Some(Pairs { granularity: 64, capacity, nearest: 0 });
-    let config = Config { granularities: granularities.into(), private: true, shared: true, pairs, sampling };
+fn run(steps: &[Step], granularities: &[u32], sampling: Sampling, pairs: Pairs) -> (Counts, Counts) {
+    let config = Config {
+        granularities: granularities.into(),
+        private: true,
+        shared: true,
+        pairs: Some(pairs),
+        sampling,
+    };
     let mut exact = Exact::new(&config).expect("a valid configuration");
     let mut naive: Vec<Naive> = [Scope::Private, Scope::Shared]
         .into_iter()
@@ -73,7 +78,17 @@ fn run(steps: &[Step], granularities: &[u32], sampling: Sampling, capacity: usiz
     }
     let mut wanted = Counts::new();
     naive.into_iter().for_each(|naive| wanted.extend(naive.counts));
-    (counts, wanted)
+    (counts, nearer_together(wanted, pairs.nearest))
+}
+
+/// Pairs that all fit. Places that are nearer than the nearest pair may be in the top: none, a few, or as many as there is
+/// room for.
+fn pairs() -> impl Strategy<Value = Pairs> {
+    prop::sample::select(vec![0, 8, 64]).prop_map(|nearest| Pairs {
+        granularity: 64,
+        capacity: 1 << 14,
+        nearest,
+    })
 }
 
 proptest! {
@@ -83,15 +98,19 @@ proptest! {
     #[test]
     fn equals_the_naive_one_where_threads_collide(
         steps in prop::collection::vec(step(1500, 5, 12), 1..120),
+        pairs in pairs(),
     ) {
-        let (counts, wanted) = run(&steps, &GRANULARITIES, Sampling::All, 1 << 14);
+        let (counts, wanted) = run(&steps, &GRANULARITIES, Sampling::All, pairs);
         prop_assert_eq!(counts, wanted);
     }
 
     /// SHARDS that follows all places is exact.
     #[test]
-    fn equals_the_naive_one_at_a_rate_of_one(steps in prop::collection::vec(step(3000, 3, 12), 1..60)) {
-        let (counts, wanted) = run(&steps, &GRANULARITIES, Sampling::Rate(1.0), 1 << 14);
+    fn equals_the_naive_one_at_a_rate_of_one(
+        steps in prop::collection::vec(step(3000, 3, 12), 1..60),
+        pairs in pairs(),
+    ) {
+        let (counts, wanted) = run(&steps, &GRANULARITIES, Sampling::Rate(1.0), pairs);
         prop_assert_eq!(counts, wanted);
     }
 }
@@ -103,8 +122,9 @@ proptest! {
     #[test]
     fn equals_the_naive_one_where_there_are_many_places(
         steps in prop::collection::vec(step(1 << 18, 3, 200), 40..120),
+        pairs in pairs(),
     ) {
-        let (counts, wanted) = run(&steps, &[1, 64], Sampling::All, 1 << 14);
+        let (counts, wanted) = run(&steps, &[1, 64], Sampling::All, pairs);
         let whole = |counts: &Counts| -> Counts {
             counts.iter().filter(|(key, _)| key.pair.is_none()).map(|(key, counted)| (*key, *counted)).collect()
         };
@@ -113,8 +133,11 @@ proptest! {
 
     /// More threads than presence distinguishes.
     #[test]
-    fn equals_the_naive_one_with_many_threads(steps in prop::collection::vec(step(600, 100, 6), 1..200)) {
-        let (counts, wanted) = run(&steps, &[1, 64], Sampling::All, 1 << 14);
+    fn equals_the_naive_one_with_many_threads(
+        steps in prop::collection::vec(step(600, 100, 6), 1..200),
+        pairs in pairs(),
+    ) {
+        let (counts, wanted) = run(&steps, &[1, 64], Sampling::All, pairs);
         prop_assert_eq!(counts, wanted);
     }
 
@@ -122,7 +145,8 @@ proptest! {
     /// complete.
     #[test]
     fn pairs_that_do_not_fit_are_counted_together(steps in prop::collection::vec(step(9000, 2, 40), 40..80)) {
-        let (counts, wanted) = run(&steps, &[64], Sampling::All, 16);
+        let pairs = Pairs { granularity: 64, capacity: 16, nearest: 0 };
+        let (counts, wanted) = run(&steps, &[64], Sampling::All, pairs);
         let mut difference = Counts::new();
         for (key, Counted { count, .. }) in &wanted {
             let found = counts.get(key).map_or(0, |found| found.count);

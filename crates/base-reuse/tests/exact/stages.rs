@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 
 use carom_base::{Access, AccessKind, Addr, Ip, Nanos, Scope, ThreadId};
-use carom_base_reuse::exact::{Config, Domain, Exact, Pairs, Router, Sampling, Stage, Task};
+use carom_base_reuse::exact::{
+    Config, Domain, Exact, Input, Pairs, Router, Sampling, Stage, Task, TopStage, Tops,
+};
 use carom_base_stream::Sink;
 use proptest::prelude::*;
 
-use super::naive::{Counts, Naive, add};
+use super::naive::{Counts, Naive, add, nearer_together};
 
 const GRANULARITIES: [u32; 3] = [1, 64, 4096];
 
@@ -52,6 +54,8 @@ fn step(bytes: u64, threads: u32) -> impl Strategy<Value = Step> {
 /// A router and its stages, driven as threads would: each stage at its own time.
 struct Analysis {
     router: Router,
+    inputs: VecDeque<Input>,
+    top: TopStage,
     stages: [Stage; 2],
     tasks: [VecDeque<Task>; 2],
     counts: Counts,
@@ -63,8 +67,10 @@ impl Analysis {
         let granularities = GRANULARITIES.into();
         let config = Config { granularities, private: true, shared: false, pairs, sampling };
         let exact = Exact::new(&config).expect("a valid configuration");
+        let top = TopStage::new(Tops::new(&config).expect("a valid configuration"));
         let stages = [Stage::private(exact), Stage::shared()];
-        Self { router: Router::default(), stages, tasks: Default::default(), counts: Counts::new() }
+        let (router, inputs, tasks) = Default::default();
+        Self { router, inputs, top, stages, tasks, counts: Counts::new() }
     }
 
     /// The stage with this number processes at most this many tasks.
@@ -75,8 +81,7 @@ impl Analysis {
             }
             let Some(task) = self.tasks[number].pop_front() else { return };
             let counts = &mut self.counts;
-            if let Some(exact) = self.stages[number].take(&task, Exact::sequence, |cells| add(counts, cells))
-            {
+            if let Some(exact) = self.stages[number].take(&task, Exact::work, |cells| add(counts, cells)) {
                 assert_eq!(number, 0);
                 self.stages[1].begin(exact);
             }
@@ -94,31 +99,41 @@ impl Analysis {
             Step::End(thread) => self.router.ended(*thread),
             Step::Work(shared, most) => self.work(usize::from(*shared), *most),
             Step::Drain => {
+                self.top.empty();
                 let counts = &mut self.counts;
                 self.stages.iter_mut().for_each(|stage| stage.drain(|cells| add(counts, cells)));
             }
         }
         // Only sometimes, so that sequences contain several threads.
-        if matches!(step, Step::Work(..)) {
-            self.hand_over();
+        if let Step::Work(_, most) = step {
+            self.answer(2 * most);
         }
     }
 
-    fn hand_over(&mut self) {
-        let tasks = self.router.tasks();
+    /// The top processes at most this many inputs.
+    fn answer(&mut self, most: usize) {
+        self.inputs.extend(self.router.inputs().drain(..));
+        for input in self.inputs.drain(..most.min(self.inputs.len())) {
+            if let Some(sequence) = self.top.take(input, Tops::sequence) {
+                self.router.give_back(sequence);
+            }
+        }
+        let tasks = self.top.tasks();
         self.tasks[0].extend(tasks.private.drain(..));
         self.tasks[1].extend(tasks.shared.drain(..));
     }
 
     fn finish(mut self) -> Counts {
-        self.hand_over();
+        self.answer(usize::MAX);
+        self.top.empty();
+        self.answer(0);
         (0..2).for_each(|number| self.work(number, usize::MAX));
         self.step(&Step::Drain);
         self.counts
     }
 }
 
-/// The reference's counts: nearer pairs belong to the rest.
+/// The reference's counts.
 fn naive(steps: &[Step]) -> Counts {
     let mut naive: Vec<Naive> = [Scope::Private, Scope::Shared]
         .into_iter()
@@ -135,17 +150,7 @@ fn naive(steps: &[Step]) -> Counts {
             Step::Work(..) | Step::Drain => {}
         }
     }
-    let mut counts = Counts::new();
-    for (key, counted) in naive.into_iter().flat_map(|naive| naive.counts) {
-        if key.pair.is_some() && u64::from(key.bin) < NEAREST {
-            // Below 32 bins are distances.
-            let rest = super::naive::Key { pair: Some(carom_base::ReuseCell::REST), ..key };
-            counts.entry(rest).or_default().count += counted.count;
-        } else {
-            counts.insert(key, counted);
-        }
-    }
-    counts
+    nearer_together(naive.into_iter().flat_map(|naive| naive.counts).collect(), NEAREST)
 }
 
 fn run(steps: &[Step], sampling: Sampling) -> Counts {

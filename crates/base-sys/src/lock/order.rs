@@ -19,6 +19,8 @@ pub enum Rank {
     Engine,
     /// Which thread watches what.
     Watches,
+    /// Exact reuse: the stage of the top.
+    TopStage,
     /// Exact reuse: the stage of private caches.
     PrivateStage,
     /// Exact reuse: the stage of shared caches.
@@ -193,6 +195,7 @@ mod debug {
                 Self::Grave => "the grave",
                 Self::Engine => "the engine",
                 Self::Watches => "watches",
+                Self::TopStage => "the stage of the top",
                 Self::PrivateStage => "the private stage",
                 Self::SharedStage => "the shared stage",
                 Self::Order => "the order of accesses",

@@ -90,12 +90,12 @@ pub fn with<R>(work: impl FnOnce(&mut Front) -> R) -> Option<R> {
     FRONT.lock().as_mut().map(work)
 }
 
-/// The same, and hands the resulting tasks over to the pipeline.
+/// The same, and hands the result over to the pipeline.
 pub fn in_order<R>(work: impl FnOnce(&mut Front) -> R) -> Option<R> {
     with(|front| {
         pipeline::spare_sequences(|sequence| front.router.give_back(sequence));
         let result = work(front);
-        pipeline::hand_over(front.router.tasks());
+        pipeline::hand_over(front.router.inputs());
         result
     })
 }

@@ -3,7 +3,8 @@
 //!
 //! Threads hand their accesses over in batches with time stamps. A thread that hands over also takes the unfinished
 //! batches of all others: then everything is known up to that moment, and no thread has to be waited for. The batches
-//! are merged in the order of time, and go through a [`pipeline`] of two stages: private caches and shared ones.
+//! are merged in the order of time, and go through a [`pipeline`] of stages: the top of all stacks, private caches, and
+//! shared ones.
 //!
 //! All of this is under locks. They are taken in the engine's dispatcher or in hooks, with all signals blocked, and
 //! never in a signal handler. Code that holds them does not call the engine. A forked child starts over.
@@ -21,7 +22,7 @@ mod wide;
 use std::sync::atomic::Ordering::Relaxed;
 
 use carom_base::{Reduction, ThreadId};
-use carom_base_reuse::exact::{Config, Exact as Analysis, Pairs, Sampling};
+use carom_base_reuse::exact::{Config, Exact as Analysis, Pairs, Sampling, Tops};
 use carom_base_sys::signal::Quiet;
 use carom_base_wire::{Domains, ReuseMethod, SlotHeader};
 use carom_collect_translate::Batch;
@@ -82,8 +83,8 @@ impl Exact {
             sampling: if sample_rate < 1.0 { Sampling::Rate(sample_rate) } else { Sampling::All },
         };
         let _quiet = Quiet::begin();
-        match Analysis::new(&config) {
-            Ok(analysis) => pipeline::start(analysis),
+        match Tops::new(&config).and_then(|tops| Ok((tops, Analysis::new(&config)?))) {
+            Ok((tops, analysis)) => pipeline::start(tops, analysis),
             Err(error) => {
                 session.trouble(NOT_ANALYSED, &error.to_string());
                 return None;

@@ -1,6 +1,6 @@
-//! The two stages of the analysis, and their tasks.
+//! The stages of the analysis, and their tasks.
 //!
-//! There are no threads of ours: each thread that hands accesses over does some of the tasks. Two threads keep both
+//! There are no threads of ours: each thread that hands accesses over does some of the tasks. Several threads keep the
 //! stages busy at the same time; one alone does everything itself.
 //!
 //! The order of its locks is that of their ranks.
@@ -8,7 +8,7 @@
 use std::{collections::VecDeque, mem, sync::Arc};
 
 use carom_base::Access;
-use carom_base_reuse::exact::{Exact, Sequence, Stage, Task, Tasks};
+use carom_base_reuse::exact::{Exact, Input, Moves, Sequence, Stage, Task, Tasks, TopStage, Tops};
 use carom_base_stream::frame::Encoder;
 
 use super::{cells::put_down, wide};
@@ -21,12 +21,22 @@ const MOST_WAITING: usize = 8;
 /// Tasks that a thread does in a row: it must go on with the program soon.
 const AT_ONCE: usize = 4;
 
+/// The stage of the top, and the inputs that wait for it.
+struct TopQueue {
+    stage: Lock<TopStage>,
+    inputs: Lock<VecDeque<Input>>,
+}
+
 /// A stage, and the tasks that wait for it.
 struct StageQueue {
     stage: Lock<Stage>,
     tasks: Lock<VecDeque<Task>>,
 }
 
+static TOP: TopQueue = TopQueue {
+    stage: Lock::new(Rank::TopStage, TopStage::nothing()),
+    inputs: Lock::new(Rank::Tasks, VecDeque::new()),
+};
 static PRIVATE: StageQueue = StageQueue::new(Rank::PrivateStage);
 static SHARED: StageQueue = StageQueue::new(Rank::SharedStage);
 
@@ -34,44 +44,50 @@ static SHARED: StageQueue = StageQueue::new(Rank::SharedStage);
 struct Spare {
     batches: Vec<Vec<Access>>,
     sequences: Vec<Sequence>,
+    moves: Vec<Moves>,
     encoders: Vec<Encoder>,
 }
 
 impl Spare {
-    const NONE: Self = Self { batches: Vec::new(), sequences: Vec::new(), encoders: Vec::new() };
+    const NONE: Self =
+        Self { batches: Vec::new(), sequences: Vec::new(), moves: Vec::new(), encoders: Vec::new() };
 }
 
 static SPARE: Lock<Spare> = Lock::new(Rank::Spare, Spare::NONE);
 
 /// The stages begin; `exact` is to count private caches.
-pub fn start(exact: Exact) {
+pub fn start(tops: Tops, exact: Exact) {
+    *TOP.stage.lock() = TopStage::new(tops);
     *PRIVATE.stage.lock() = Stage::private(exact);
 }
 
-/// Adds tasks for the stages.
-pub fn hand_over(tasks: &mut Tasks) {
-    PRIVATE.add(&mut tasks.private);
-    SHARED.add(&mut tasks.shared);
+/// Adds inputs for the stages.
+pub fn hand_over(inputs: &mut Vec<Input>) {
+    TOP.inputs.lock().extend(inputs.drain(..));
 }
 
 /// Does some of the waiting tasks, and goes on while too many wait.
 pub fn work() {
     loop {
-        let done = [PRIVATE.work(AT_ONCE), SHARED.work(AT_ONCE)];
-        if !PRIVATE.is_crowded() && !SHARED.is_crowded() {
+        let done = [TOP.work(AT_ONCE), PRIVATE.work(AT_ONCE), SHARED.work(AT_ONCE)];
+        if !TOP.is_crowded() && !PRIVATE.is_crowded() && !SHARED.is_crowded() {
             return;
         }
-        if done == [false; 2] {
+        if done == [false; 3] {
             // Other threads are at work.
-            for queue in [&PRIVATE, &SHARED] {
-                drop(queue.stage.lock());
-            }
+            drop(TOP.stage.lock());
+            drop(PRIVATE.stage.lock());
+            drop(SHARED.stage.lock());
         }
     }
 }
 
 /// Does all waiting tasks, and writes the counts.
 pub fn finish() {
+    let mut top = TOP.stage.lock();
+    TOP.go_on(&mut top, usize::MAX);
+    TOP.empty(&mut top);
+    drop(top);
     for queue in [&PRIVATE, &SHARED] {
         let mut stage = queue.stage.lock();
         queue.go_on(&mut stage, usize::MAX);
@@ -81,6 +97,8 @@ pub fn finish() {
 
 /// Writes the counts.
 pub fn write() {
+    // What the top has counted so far is among those of the next time.
+    TOP.empty(&mut TOP.stage.lock());
     for queue in [&PRIVATE, &SHARED] {
         queue.stage.lock().drain(put_down);
     }
@@ -95,6 +113,20 @@ pub fn spare_batch() -> Vec<Access> {
 pub fn give_back(mut batch: Vec<Access>) {
     batch.clear();
     SPARE.lock().batches.push(batch);
+}
+
+/// Takes back what was in a task, if no other stage needs it.
+fn give_back_task(task: Task) {
+    match task {
+        Task::Accesses(sequence) => {
+            if let Some(mut sequence) = Arc::into_inner(sequence) {
+                sequence.clear();
+                SPARE.lock().sequences.push(sequence);
+            }
+        }
+        Task::Moves(moves) => SPARE.lock().moves.extend(Arc::into_inner(moves)),
+        Task::Ended(_) | Task::Part => {}
+    }
 }
 
 /// An encoder for a batch that is to be kept.
@@ -123,11 +155,54 @@ pub fn forget() {
             mem::forget(mem::replace(&mut *value, fresh));
         }
     }
+    renew(&TOP.stage, TopStage::nothing());
+    renew(&TOP.inputs, VecDeque::new());
     for queue in [&PRIVATE, &SHARED] {
         renew(&queue.stage, Stage::shared());
         renew(&queue.tasks, VecDeque::new());
     }
     renew(&SPARE, Spare::NONE);
+}
+
+impl TopQueue {
+    fn is_crowded(&self) -> bool {
+        self.inputs.lock().len() > MOST_WAITING
+    }
+
+    /// Takes at most `most` inputs, unless another thread works on the stage. False where there was none.
+    fn work(&self, most: usize) -> bool {
+        self.stage.try_lock().is_some_and(|mut stage| self.go_on(&mut stage, most))
+    }
+
+    fn go_on(&self, stage: &mut TopStage, most: usize) -> bool {
+        let mut done = 0;
+        while done < most
+            && let Some(input) = { self.inputs.lock().pop_front() }
+        {
+            while let Some(moves) = { SPARE.lock().moves.pop() } {
+                stage.give_back(moves);
+            }
+            if let Some(mut sequence) = stage.take(input, wide::answer) {
+                sequence.clear();
+                SPARE.lock().sequences.push(sequence);
+            }
+            hand_on(stage.tasks());
+            done += 1;
+        }
+        done > 0
+    }
+
+    /// Hands on what the top has.
+    fn empty(&self, stage: &mut TopStage) {
+        stage.empty();
+        hand_on(stage.tasks());
+    }
+}
+
+/// Adds tasks for the stages of the caches. The stage of the top is locked, so that they stay in order.
+fn hand_on(tasks: &mut Tasks) {
+    PRIVATE.add(&mut tasks.private);
+    SHARED.add(&mut tasks.shared);
 }
 
 impl StageQueue {
@@ -158,15 +233,10 @@ impl StageQueue {
             && stage.has_begun()
             && let Some(task) = self.next()
         {
-            if let Some(exact) = stage.take(&task, wide::sequence, put_down) {
+            if let Some(exact) = stage.take(&task, wide::work, put_down) {
                 SHARED.stage.lock().begin(exact);
             }
-            if let Task::Accesses(sequence) = task
-                && let Some(mut sequence) = Arc::into_inner(sequence)
-            {
-                sequence.clear();
-                SPARE.lock().sequences.push(sequence);
-            }
+            give_back_task(task);
             done += 1;
         }
         done > 0
