@@ -82,7 +82,8 @@ def summarise(rows):
     explained = ("Ratios to native are medians over interleaved turns, with their spread; the whole command counts, carom's "
                  "own start and report included. *sampled*: by default, watched by the code; *registers*: by debug registers; "
                  "*exact*: with inputs a tenth as large, or a tenth of the rounds, beside native runs of the same. MiB: "
-                 "the peak resident set of the program's largest process.")
+                 "the peak resident set of the program's largest process.\n\nThe rows of *sampled* and *registers* are of "
+                 "2f99e78 (2026-11-22, AMD EPYC), when accesses were looked up all the time by default.")
     return Summary(body=[markdown(columns, table), explained], criteria=criteria)
 
 
