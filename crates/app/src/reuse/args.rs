@@ -17,7 +17,7 @@ use crate::options::{
 const EXAMPLES: &str = "Examples:
   carom reuse ./app --threads 8
   carom reuse --html report.html ./app          curves for the browser
-  carom reuse --exact ./app                     every access, up to a hundred times slower
+  carom reuse --exact ./app                     every access, 20 to 140 times slower
   carom reuse --exact --sample-rate 0.01 ./app
                                                 every access to one line in a hundred
   carom reuse --cache 256K ./app                what a cache of 256 KiB would miss

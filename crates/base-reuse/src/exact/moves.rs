@@ -86,11 +86,6 @@ impl Moves {
             grid.hits.clear();
         }
     }
-
-    /// Whether there is nothing.
-    pub fn is_empty(&self) -> bool {
-        self.grids.iter().all(|grid| grid.runs.is_empty() && grid.hits.is_empty())
-    }
 }
 
 impl Sources {
