@@ -153,8 +153,6 @@ impl Exact {
 
     /// What the shared caches have seen, if these are the private ones and there has been at most one thread, in one
     /// domain. Then its cache and the domain's are the same, and only one of them needs to be analysed.
-    ///
-    /// Its own tops must be empty.
     pub fn shared_by_one(&self) -> Self {
         debug_assert!(self.threads.len() <= 1 && self.domains.len() <= 1 && self.vacated.is_empty());
         let mut shared = self.clone();

@@ -64,6 +64,7 @@ impl Walk<'_> {
     fn enter(&mut self, enter: &Enter, ahead: u64) {
         let Enter { key, begin, ip, addr, writes, above } = *enter;
         let begin = begin.wrapping_add(ahead);
+        // When the access ended is told by the move with which the place leaves.
         let now = Now { begin, stamp: Stamp::new(begin, self.who, writes), ip, addr };
         match self.touch(key, now) {
             Seen::Reuse(reuse) => {

@@ -8,7 +8,7 @@
 use std::{collections::VecDeque, mem, sync::Arc};
 
 use carom_base::Access;
-use carom_base_reuse::exact::{Exact, Input, Moves, Sequence, Stage, Task, Tasks, TopStage, Tops};
+use carom_base_reuse::exact::{Exact, Input, Moves, Sequence, Stage, Task, TopStage, Tops};
 use carom_base_stream::frame::Encoder;
 
 use super::{cells::put_down, wide};
@@ -21,24 +21,15 @@ const MOST_WAITING: usize = 8;
 /// Tasks that a thread does in a row: it must go on with the program soon.
 const AT_ONCE: usize = 4;
 
-/// The stage of the top, and the inputs that wait for it.
-struct TopQueue {
-    stage: Lock<TopStage>,
-    inputs: Lock<VecDeque<Input>>,
+/// A stage, and what waits for it.
+struct Queue<S, T> {
+    stage: Lock<S>,
+    waiting: Lock<VecDeque<T>>,
 }
 
-/// A stage, and the tasks that wait for it.
-struct StageQueue {
-    stage: Lock<Stage>,
-    tasks: Lock<VecDeque<Task>>,
-}
-
-static TOP: TopQueue = TopQueue {
-    stage: Lock::new(Rank::TopStage, TopStage::nothing()),
-    inputs: Lock::new(Rank::Tasks, VecDeque::new()),
-};
-static PRIVATE: StageQueue = StageQueue::new(Rank::PrivateStage);
-static SHARED: StageQueue = StageQueue::new(Rank::SharedStage);
+static TOP: Queue<TopStage, Input> = Queue::new(Rank::TopStage, TopStage::nothing());
+static PRIVATE: Queue<Stage, Task> = Queue::new(Rank::PrivateStage, Stage::shared());
+static SHARED: Queue<Stage, Task> = Queue::new(Rank::SharedStage, Stage::shared());
 
 /// Vectors to use again.
 struct Spare {
@@ -63,13 +54,13 @@ pub fn start(tops: Tops, exact: Exact) {
 
 /// Adds inputs for the stages.
 pub fn hand_over(inputs: &mut Vec<Input>) {
-    TOP.inputs.lock().extend(inputs.drain(..));
+    TOP.add(inputs);
 }
 
 /// Does some of the waiting tasks, and goes on while too many wait.
 pub fn work() {
     loop {
-        let done = [TOP.work(AT_ONCE), PRIVATE.work(AT_ONCE), SHARED.work(AT_ONCE)];
+        let done = [TOP.work(answer), PRIVATE.work(analyse), SHARED.work(analyse)];
         if !TOP.is_crowded() && !PRIVATE.is_crowded() && !SHARED.is_crowded() {
             return;
         }
@@ -85,12 +76,12 @@ pub fn work() {
 /// Does all waiting tasks, and writes the counts.
 pub fn finish() {
     let mut top = TOP.stage.lock();
-    TOP.go_on(&mut top, usize::MAX);
-    TOP.empty(&mut top);
+    answer(&TOP, &mut top, usize::MAX);
+    empty(&mut top);
     drop(top);
     for queue in [&PRIVATE, &SHARED] {
         let mut stage = queue.stage.lock();
-        queue.go_on(&mut stage, usize::MAX);
+        analyse(queue, &mut stage, usize::MAX);
         stage.drain(put_down);
     }
 }
@@ -98,7 +89,7 @@ pub fn finish() {
 /// Writes the counts.
 pub fn write() {
     // What the top has counted so far is among those of the next time.
-    TOP.empty(&mut TOP.stage.lock());
+    empty(&mut TOP.stage.lock());
     for queue in [&PRIVATE, &SHARED] {
         queue.stage.lock().drain(put_down);
     }
@@ -156,89 +147,81 @@ pub fn forget() {
         }
     }
     renew(&TOP.stage, TopStage::nothing());
-    renew(&TOP.inputs, VecDeque::new());
+    renew(&TOP.waiting, VecDeque::new());
     for queue in [&PRIVATE, &SHARED] {
         renew(&queue.stage, Stage::shared());
-        renew(&queue.tasks, VecDeque::new());
+        renew(&queue.waiting, VecDeque::new());
     }
     renew(&SPARE, Spare::NONE);
 }
 
-impl TopQueue {
+impl<S, T> Queue<S, T> {
+    const fn new(rank: Rank, stage: S) -> Self {
+        Self { stage: Lock::new(rank, stage), waiting: Lock::new(Rank::Tasks, VecDeque::new()) }
+    }
+
+    fn add(&self, tasks: &mut Vec<T>) {
+        self.waiting.lock().extend(tasks.drain(..));
+    }
+
+    fn next(&self) -> Option<T> {
+        self.waiting.lock().pop_front()
+    }
+
     fn is_crowded(&self) -> bool {
-        self.inputs.lock().len() > MOST_WAITING
+        self.waiting.lock().len() > MOST_WAITING
     }
 
-    /// Takes at most `most` inputs, unless another thread works on the stage. False where there was none.
-    fn work(&self, most: usize) -> bool {
-        self.stage.try_lock().is_some_and(|mut stage| self.go_on(&mut stage, most))
-    }
-
-    fn go_on(&self, stage: &mut TopStage, most: usize) -> bool {
-        let mut done = 0;
-        while done < most
-            && let Some(input) = { self.inputs.lock().pop_front() }
-        {
-            while let Some(moves) = { SPARE.lock().moves.pop() } {
-                stage.give_back(moves);
-            }
-            if let Some(mut sequence) = stage.take(input, wide::answer) {
-                sequence.clear();
-                SPARE.lock().sequences.push(sequence);
-            }
-            hand_on(stage.tasks());
-            done += 1;
-        }
-        done > 0
-    }
-
-    /// Hands on what the top has.
-    fn empty(&self, stage: &mut TopStage) {
-        stage.empty();
-        hand_on(stage.tasks());
+    /// Does some of what waits, unless another thread works on the stage. False where nothing was done.
+    fn work(&self, go_on: fn(&Self, &mut S, usize) -> bool) -> bool {
+        self.stage.try_lock().is_some_and(|mut stage| go_on(self, &mut stage, AT_ONCE))
     }
 }
 
+/// Has the top answer at most `most` inputs. False where there was none.
+fn answer(queue: &Queue<TopStage, Input>, stage: &mut TopStage, most: usize) -> bool {
+    let mut done = 0;
+    while done < most
+        && let Some(input) = queue.next()
+    {
+        while let Some(moves) = { SPARE.lock().moves.pop() } {
+            stage.give_back(moves);
+        }
+        if let Some(mut sequence) = stage.take(input, wide::answer) {
+            sequence.clear();
+            SPARE.lock().sequences.push(sequence);
+        }
+        hand_on(stage);
+        done += 1;
+    }
+    done > 0
+}
+
+/// Hands on what the top has.
+fn empty(stage: &mut TopStage) {
+    stage.empty();
+    hand_on(stage);
+}
+
 /// Adds tasks for the stages of the caches. The stage of the top is locked, so that they stay in order.
-fn hand_on(tasks: &mut Tasks) {
+fn hand_on(stage: &mut TopStage) {
+    let tasks = stage.tasks();
     PRIVATE.add(&mut tasks.private);
     SHARED.add(&mut tasks.shared);
 }
 
-impl StageQueue {
-    const fn new(rank: Rank) -> Self {
-        Self { stage: Lock::new(rank, Stage::shared()), tasks: Lock::new(Rank::Tasks, VecDeque::new()) }
-    }
-
-    fn add(&self, tasks: &mut Vec<Task>) {
-        self.tasks.lock().extend(tasks.drain(..));
-    }
-
-    fn next(&self) -> Option<Task> {
-        self.tasks.lock().pop_front()
-    }
-
-    fn is_crowded(&self) -> bool {
-        self.tasks.lock().len() > MOST_WAITING
-    }
-
-    /// Does at most `most` tasks, unless another thread works on the stage. False where no task was done.
-    fn work(&self, most: usize) -> bool {
-        self.stage.try_lock().is_some_and(|mut stage| self.go_on(&mut stage, most))
-    }
-
-    fn go_on(&self, stage: &mut Stage, most: usize) -> bool {
-        let mut done = 0;
-        while done < most
-            && stage.has_begun()
-            && let Some(task) = self.next()
-        {
-            if let Some(exact) = stage.take(&task, wide::work, put_down) {
-                SHARED.stage.lock().begin(exact);
-            }
-            give_back_task(task);
-            done += 1;
+/// Does at most `most` tasks. False where none was done.
+fn analyse(queue: &Queue<Stage, Task>, stage: &mut Stage, most: usize) -> bool {
+    let mut done = 0;
+    while done < most
+        && stage.has_begun()
+        && let Some(task) = queue.next()
+    {
+        if let Some(exact) = stage.take(&task, wide::work, put_down) {
+            SHARED.stage.lock().begin(exact);
         }
-        done > 0
+        give_back_task(task);
+        done += 1;
     }
+    done > 0
 }
