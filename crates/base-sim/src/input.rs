@@ -97,6 +97,9 @@ pub(crate) struct Grain {
 }
 
 impl Grain {
+    /// Lines of 64 bytes, each of which has a bit.
+    pub const USUAL: Self = Self { line_shift: 6, mask_shift: 0 };
+
     /// The parts of a line that an access touches from byte `first` to byte `last`, both in that line.
     #[inline]
     pub fn mask(self, first: u64, last: u64) -> u64 {
@@ -105,6 +108,7 @@ impl Grain {
         u64::MAX >> (63 - (last - first)) << first
     }
 
+    #[inline]
     pub fn line(self, addr: u64) -> u64 {
         addr >> self.line_shift
     }

@@ -49,9 +49,9 @@
 //!
 //! # Speed
 //!
-//! Accesses that end in L1 have a loop of their own. The line of a set that was used last is compared first: a hit there
-//! changes no order, and where the core may write the line no other core is concerned. The directory is asked only where a
-//! core misses, or stores without the right to.
+//! Accesses that end in L1 have a loop of their own, which looks where the line was last and searches nothing: where the core
+//! may write the line, no other core is concerned. The directory is asked only where a core misses, or stores without the
+//! right to. It numbers neighbouring lines together, so that programs which go through memory find them without a search.
 //!
 //! No clock, no threads and no I/O here: equal accesses give equal counts.
 #![forbid(unsafe_code)]

@@ -1,10 +1,12 @@
 //! One cache: which lines it has, and which of them makes room.
 
+mod front;
 mod held;
 mod replacement;
 
-pub use held::{Held, HeldCache};
-use replacement::Order;
+pub use front::Front;
+pub use held::{Copied, Held, HeldCache};
+pub use replacement::Order;
 
 use crate::machine::{Level, Machine};
 
@@ -21,8 +23,6 @@ pub struct Cache {
     ways: usize,
     /// By slot.
     lines: Vec<u64>,
-    /// By set: the way that was used last, where most accesses hit.
-    recent: Vec<u8>,
     order: Order,
 }
 
@@ -46,7 +46,6 @@ impl Cache {
             },
             ways,
             lines: vec![EMPTY; count * ways],
-            recent: vec![0; count],
             order: Order::new(level.replacement, count, ways, machine.seed.wrapping_add(number << 32)),
         }
     }
@@ -54,14 +53,6 @@ impl Cache {
     /// How many lines fit.
     pub fn slots(&self) -> usize {
         self.lines.len()
-    }
-
-    /// The line's slot, if it is the last one of its set that was used: a use again changes no order.
-    #[inline]
-    pub fn recent(&self, line: u64) -> Option<Slot> {
-        let set = self.set(line);
-        let slot = set * self.ways + usize::from(self.recent[set]);
-        (self.lines[slot] == line).then_some(slot)
     }
 
     /// The line's slot.
@@ -90,13 +81,23 @@ impl Cache {
         self.lines[slot]
     }
 
+    /// Whether the slot has this line.
+    #[inline]
+    pub fn has_at(&self, slot: Slot, line: u64) -> bool {
+        self.lines.get(slot) == Some(&line)
+    }
+
     /// The line is used, which is in this slot.
     #[inline]
     pub fn used(&mut self, line: u64, slot: Slot) {
         let set = self.set(line);
-        let way = slot - set * self.ways;
-        self.recent[set] = way as u8;
-        self.order.used(set, way, slot);
+        self.order.used(set, slot - set * self.ways, slot);
+    }
+
+    /// The lines by slot, the ways, and the order in which lines make room.
+    #[inline]
+    pub fn parts(&mut self) -> (&[u64], usize, &mut Order) {
+        (&self.lines, self.ways, &mut self.order)
     }
 
     /// The slot for a line that the cache lacks: the lowest empty one of the set, or else that of the line which has
@@ -104,8 +105,8 @@ impl Cache {
     pub fn room(&mut self, line: u64) -> Slot {
         let set = self.set(line);
         let first = set * self.ways;
-        let empty = self.lines[first..first + self.ways].iter().position(|&other| other == EMPTY);
-        first + empty.unwrap_or_else(|| self.order.victim(set, self.ways))
+        let is_empty = |way: usize| self.lines[first + way] == EMPTY;
+        first + self.order.victim(set, self.ways, is_empty)
     }
 
     /// Puts a line into a slot from [`Cache::room`], and uses it.
@@ -117,6 +118,7 @@ impl Cache {
     /// Empties a slot.
     pub fn remove(&mut self, slot: Slot) {
         self.lines[slot] = EMPTY;
+        self.order.removed(slot);
     }
 
     #[inline]
@@ -154,7 +156,7 @@ mod tests {
         assert_eq!(cache.room(20), 1);
         cache.put(1, 20); //       d a c 20
         assert_eq!(cache.room(21), 3);
-        assert_eq!((cache.recent(20), cache.recent(12), cache.find(12)), (Some(1), None, Some(2)));
+        assert_eq!((cache.find(20), cache.find(12), cache.find(11)), (Some(1), Some(2), None));
     }
 
     #[test]

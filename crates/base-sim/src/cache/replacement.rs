@@ -4,8 +4,8 @@ use crate::machine::Replacement;
 /// What tells which way of a full set makes room.
 #[derive(Debug)]
 pub enum Order {
-    /// By slot: when it was used last. Only times of one set are compared, so a part of the sets has the same order
-    /// as all of them.
+    /// By slot: when it was used last, 0 where it is empty. Only times of one set are compared, so a part of the sets has the
+    /// same order as all of them.
     Lru { uses: Vec<u64>, now: u64 },
     /// By set: the nodes of a binary tree over the ways, the root at bit 1 and the children of node `n` at `2n` and
     /// `2n + 1`. A bit that is set leads to the upper half.
@@ -37,25 +37,36 @@ impl Order {
         }
     }
 
-    /// The way of a full set that makes room.
-    pub fn victim(&mut self, set: usize, ways: usize) -> usize {
+    /// The slot is empty from now on.
+    #[inline]
+    pub fn removed(&mut self, slot: Slot) {
+        if let Self::Lru { uses, .. } = self {
+            uses[slot] = 0;
+        }
+    }
+
+    /// The way that makes room: the lowest empty one, or else that of the line which goes.
+    #[inline]
+    pub fn victim(&mut self, set: usize, ways: usize, is_empty: impl FnMut(usize) -> bool) -> usize {
+        let empty = |is_empty| (0..ways).position(is_empty);
         match self {
+            // An empty one counts as the oldest.
             Self::Lru { uses, .. } => {
                 let uses = &uses[set * ways..(set + 1) * ways];
                 let oldest = uses.iter().enumerate().min_by_key(|(_, used)| **used);
                 oldest.map_or(0, |(way, _)| way)
             }
-            Self::Plru { trees, levels } => {
+            Self::Plru { trees, levels } => empty(is_empty).unwrap_or_else(|| {
                 let tree = trees[set];
                 let leaf = (0..*levels).fold(1, |node, _| 2 * node + (tree >> node & 1) as usize);
                 leaf - ways
-            }
-            Self::Random { states } => {
+            }),
+            Self::Random { states } => empty(is_empty).unwrap_or_else(|| {
                 let state = next(states[set]);
                 states[set] = state;
                 // The upper half of the product: without bias that could matter for at most 256 ways.
                 ((u64::from(state) * ways as u64) >> 32) as usize
-            }
+            }),
         }
     }
 }

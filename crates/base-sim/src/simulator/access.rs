@@ -39,42 +39,25 @@ impl Simulator {
         }
     }
 
-    /// Makes accesses as long as each is to one line, which L1 has in a state that allows it: the way of almost all accesses, with
-    /// nothing else in its loop. Returns their number.
-    #[inline]
-    fn hits(&mut self, core: usize, inputs: &[Input]) -> usize {
-        let Self { cores, accesses, grain, part, shadows, .. } = self;
-        let Some(Core { l1, .. }) = cores.get_mut(core).filter(|_| shadows.is_none()) else { return 0 };
-        let mut hit = |input: &Input| {
-            let (first, last) = (input.addr(), input.last());
-            let line = grain.line(first);
-            if grain.line(last) != line {
-                return false;
-            }
-            if !part.has(line) {
-                return true;
-            }
-            let Some(counts) = accesses.get_mut(input.reference().0 as usize) else { return false };
-            let recent = l1.cache.recent(line);
-            let Some(slot) = recent.or_else(|| l1.cache.find(line)) else { return false };
-            if input.writes() && l1.states[slot] != State::Modified {
-                return false;
-            }
-            if recent.is_none() {
-                l1.cache.used(line, slot);
-            }
-            l1.masks[slot] |= grain.mask(first, last);
-            counts[input.kind_code()] += 1;
-            true
-        };
-        inputs.iter().position(|input| !hit(input)).unwrap_or(inputs.len())
-    }
-
     /// Any access.
+    #[inline(never)]
     fn one(&mut self, core: usize, input: Input, position: u64) {
-        if self.part.has(self.grain.line(input.addr())) {
+        let (grain, part, first, last) = (self.grain, self.part, input.addr(), input.last());
+        let line = grain.line(first);
+        if part.has(line) {
             self.count(input);
         }
+        if grain.line(last) != line {
+            return self.several(core, input, position);
+        }
+        if part.has(line) {
+            self.touch(Touch { core, input, position, line, mask: grain.mask(first, last) });
+        }
+    }
+
+    /// An access to more than one line.
+    #[cold]
+    fn several(&mut self, core: usize, input: Input, position: u64) {
         let part = self.part;
         for (line, mask) in self.grain.pieces(input).filter(|(line, _)| part.has(*line)) {
             // A piece of another part's access may be the first that this part sees of its reference.
@@ -110,11 +93,13 @@ impl Simulator {
 
     /// `shadowed`: the fully associative cache beside L1 has the line.
     fn touch_other(&mut self, touch: Touch, shadowed: bool) {
-        let l1 = &mut self.cores[touch.core].l1;
+        let Core { l1, front, .. } = &mut self.cores[touch.core];
         if let Some(slot) = l1.cache.find(touch.line) {
+            front.note(touch.line, slot);
             l1.cache.used(touch.line, slot);
-            l1.masks[slot] |= touch.mask;
-            let state = l1.states[slot];
+            let copy = l1.copy(slot);
+            copy.mask |= touch.mask;
+            let state = copy.state;
             if !touch.input.writes() || state == State::Modified {
                 return;
             }
@@ -123,7 +108,7 @@ impl Simulator {
             {
                 self.upgrade(touch, held.number);
             }
-            self.cores[touch.core].l1.states[slot] = State::Modified;
+            self.cores[touch.core].l1.copy(slot).state = State::Modified;
         } else {
             self.miss_l1(touch, shadowed);
         }
@@ -149,7 +134,9 @@ impl Simulator {
             held.state = State::Modified;
         }
         held.mask |= touch.mask;
-        self.lose_each(touch, |core, lost| core.fill_l1(held, |out| lost.push(out)));
+        if let Some(lost) = self.cores[touch.core].fill_l1(held) {
+            self.leave(touch, touch.core, lost);
+        }
     }
 
     pub(super) fn counts_of(&mut self, touch: Touch) -> &mut Counts {

@@ -1,5 +1,5 @@
 use crate::{
-    cache::{Held, HeldCache},
+    cache::{Front, Held, HeldCache},
     machine::{Inclusion, Level, Machine},
     protocol::State,
 };
@@ -10,6 +10,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Core {
     pub l1: HeldCache,
+    /// Of L1.
+    pub front: Front,
     l2: Option<(HeldCache, Inclusion)>,
 }
 
@@ -17,7 +19,8 @@ impl Core {
     pub fn new(machine: &Machine, core: usize) -> Self {
         let number = |level: u64| 2 * core as u64 + level;
         let l2 = |level: &Level| (HeldCache::new(machine, level, number(1)), level.inclusion);
-        Self { l1: HeldCache::new(machine, &machine.l1, number(0)), l2: machine.l2.as_ref().map(l2) }
+        let l1 = HeldCache::new(machine, &machine.l1, number(0));
+        Self { front: Front::new(l1.cache.slots()), l1, l2: machine.l2.as_ref().map(l2) }
     }
 
     /// What the core knows of a line.
@@ -53,41 +56,40 @@ impl Core {
         } else {
             l2.cache.used(line, slot);
         }
-        held
+        held.map(|held| Held { home: slot as u32, ..held })
     }
 
-    /// The core gets a line that it lacks. `lost` is called for each line that it has no more.
-    pub fn gain(&mut self, held: Held, mut lost: impl FnMut(Held)) {
+    /// The core gets a line that it lacks. What it has no more, because of L2 and of L1.
+    pub fn gain(&mut self, mut held: Held) -> [Option<Held>; 2] {
+        let mut lost = None;
         if let Some((l2, inclusion)) = &mut self.l2
             && *inclusion != Inclusion::Exclusive
-            && let Some(out) = l2.insert(held)
         {
-            let in_l1 = match inclusion {
-                Inclusion::Inclusive => self.l1.remove(out.line),
-                _ if self.l1.cache.find(out.line).is_some() => return self.fill_l1(held, lost),
-                _ => None,
-            };
-            lost(in_l1.unwrap_or(out));
+            let (slot, out) = l2.insert(held);
+            held.home = slot as u32;
+            lost = out.and_then(|out| match inclusion {
+                Inclusion::Inclusive => Some(self.l1.remove(out.line).unwrap_or(out)),
+                _ => self.l1.cache.find(out.line).is_none().then_some(out),
+            });
         }
-        self.fill_l1(held, lost);
+        [lost, self.fill_l1(held)]
     }
 
-    /// L1 gets a line that it lacks.
-    pub fn fill_l1(&mut self, held: Held, mut lost: impl FnMut(Held)) {
-        let Some(out) = self.l1.insert(held) else { return };
-        let Some((l2, inclusion)) = &mut self.l2 else { return lost(out) };
+    /// L1 gets a line that it lacks. What the core has no more.
+    pub fn fill_l1(&mut self, held: Held) -> Option<Held> {
+        let (slot, out) = self.l1.insert(held);
+        self.front.note(held.line, slot);
+        let out = out?;
+        let Some((l2, inclusion)) = &mut self.l2 else { return Some(out) };
         if *inclusion != Inclusion::Exclusive && l2.update(out) {
-            return;
+            return None;
         }
         // A clean line that L2 lacks too is dropped; a dirty one has to go there.
         if *inclusion == Inclusion::NonInclusive && !out.state.is_dirty() {
-            return lost(out);
+            return Some(out);
         }
-        if let Some(next) = l2.insert(out)
-            && (*inclusion == Inclusion::Exclusive || self.l1.cache.find(next.line).is_none())
-        {
-            lost(next);
-        }
+        let (_, next) = l2.insert(out);
+        next.filter(|next| *inclusion == Inclusion::Exclusive || self.l1.cache.find(next.line).is_none())
     }
 
     /// Whether inclusion or exclusion of L1 and L2 holds for a line.

@@ -8,16 +8,18 @@ use crate::{counts::MissClass, protocol::State};
 /// that most questions need no search.
 #[derive(Debug)]
 pub struct Directory {
-    numbers: FxHashMap<u64, u32>,
+    /// By number of the chunk: the number of its first line.
+    chunks: FxHashMap<u64, u32>,
     lines: Vec<Known>,
-    /// Words of a set of cores.
-    words: usize,
-    /// By line: the three sets of cores, one behind the other.
-    cores: Vec<u64>,
+    /// Words of a set of cores, but for the first.
+    more_words: usize,
+    /// By line: the other words of its three sets of cores, one set behind the other.
+    more: Vec<u64>,
 }
 
-/// What is known of a line, but for its sets of cores.
+/// What is known of a line, in one line of the machine that simulates.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub struct Known {
     /// The core that answers requests, if any: its copy's state is not `Shared`.
     pub owner: Option<u16>,
@@ -27,6 +29,8 @@ pub struct Known {
     had: u64,
     /// Sockets from which a store took it.
     lost: u64,
+    /// The first 64 cores of each set.
+    cores: [u64; SETS],
 }
 
 #[derive(Clone, Copy)]
@@ -38,31 +42,34 @@ enum Set {
 
 const SETS: usize = 3;
 
+/// Lines in a row that are numbered together: one search finds them all, and what is known of them lies together.
+const CHUNK: u64 = 16;
+
 impl Directory {
     pub fn new(cores: usize) -> Self {
         Self {
-            numbers: FxHashMap::default(),
+            chunks: FxHashMap::default(),
             lines: Vec::new(),
-            words: cores.div_ceil(64),
-            cores: Vec::new(),
+            more_words: cores.div_ceil(64).saturating_sub(1),
+            more: Vec::new(),
         }
     }
 
     /// The number of a line, which may be new.
     pub fn number(&mut self, line: u64) -> u32 {
         let next = self.lines.len() as u32;
-        let number = *self.numbers.entry(line).or_insert(next);
-        if number == next {
-            self.lines.push(Known::default());
-            self.cores.resize(self.cores.len() + SETS * self.words, 0);
+        let first = *self.chunks.entry(line / CHUNK).or_insert(next);
+        if first == next {
+            self.lines.resize(self.lines.len() + CHUNK as usize, Known::default());
+            self.more.resize(self.lines.len() * SETS * self.more_words, 0);
         }
-        number
+        first + (line % CHUNK) as u32
     }
 
-    /// The number of a line that was accessed before.
+    /// The number of a line that was accessed before, or is near one.
     #[cfg(debug_assertions)]
     pub fn existing(&self, line: u64) -> Option<u32> {
-        self.numbers.get(&line).copied()
+        self.chunks.get(&(line / CHUNK)).map(|first| first + (line % CHUNK) as u32)
     }
 
     pub fn known(&self, number: u32) -> &Known {
@@ -119,48 +126,54 @@ impl Directory {
 
     /// Whether some core holds the line, other than this one.
     pub fn held_by_others(&self, number: u32, core: usize) -> bool {
-        let holders = self.words_of(number, Set::Holders);
-        holders.iter().enumerate().any(|(word, bits)| {
-            let own = if core / 64 == word { 1 << (core % 64) } else { 0 };
-            bits & !own != 0
-        })
+        match self.holder(number, 0) {
+            Some(holder) if holder == core => self.holder(number, core + 1).is_some(),
+            holder => holder.is_some(),
+        }
     }
 
     /// The next core from `from` on that holds the line.
+    #[inline]
     pub fn holder(&self, number: u32, from: usize) -> Option<usize> {
-        let holders = self.words_of(number, Set::Holders);
-        let mut above = u64::MAX << (from % 64);
-        for (word, bits) in holders.iter().enumerate().skip(from / 64) {
-            let bits = bits & above;
+        let first = from / 64;
+        for word in first..=self.more_words {
+            let above = if word == first { u64::MAX << (from % 64) } else { u64::MAX };
+            let bits = self.word(number, Set::Holders, word) & above;
             if bits != 0 {
                 return Some(word * 64 + bits.trailing_zeros() as usize);
             }
-            above = u64::MAX;
         }
         None
     }
 
+    #[inline]
     fn has(&self, number: u32, set: Set, core: usize) -> bool {
-        self.words_of(number, set)[core / 64] >> (core % 64) & 1 != 0
+        self.word(number, set, core / 64) >> (core % 64) & 1 != 0
     }
 
-    fn set(&mut self, number: u32, set: Set, core: usize, member: bool) {
-        let at = self.first(number, set) + core / 64;
-        let bit = 1 << (core % 64);
-        if member {
-            self.cores[at] |= bit;
-        } else {
-            self.cores[at] &= !bit;
+    #[inline]
+    fn word(&self, number: u32, set: Set, word: usize) -> u64 {
+        match word.checked_sub(1) {
+            None => self.known(number).cores[set as usize],
+            Some(more) => self.more[self.first(number, set) + more],
         }
     }
 
-    fn words_of(&self, number: u32, set: Set) -> &[u64] {
-        let first = self.first(number, set);
-        &self.cores[first..first + self.words]
+    #[inline]
+    fn set(&mut self, number: u32, set: Set, core: usize, member: bool) {
+        let bit = 1 << (core % 64);
+        let word = match (core / 64).checked_sub(1) {
+            None => &mut self.known_mut(number).cores[set as usize],
+            Some(more) => {
+                let first = self.first(number, set);
+                &mut self.more[first + more]
+            }
+        };
+        *word = if member { *word | bit } else { *word & !bit };
     }
 
     fn first(&self, number: u32, set: Set) -> usize {
-        (number as usize * SETS + set as usize) * self.words
+        (number as usize * SETS + set as usize) * self.more_words
     }
 }
 

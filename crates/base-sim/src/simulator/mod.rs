@@ -5,6 +5,7 @@ mod access;
 mod check;
 mod core;
 mod directory;
+mod hits;
 mod leave;
 mod request;
 mod settings;

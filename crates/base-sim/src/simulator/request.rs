@@ -1,6 +1,6 @@
 //! What a core asks of all others: for a line, or for the right to write one.
 
-use super::{Simulator, access::Touch, core::Core};
+use super::{Simulator, access::Touch};
 use crate::{cache::Held, counts::MissClass, input::Reference, machine::Inclusion, protocol::State};
 
 impl Simulator {
@@ -33,8 +33,11 @@ impl Simulator {
             self.protocol.loaded(alone)
         };
         self.directory.gains(number, core, socket, state);
-        let held = Held { line, number, state, mask: touch.mask, getter: touch.input.reference().0 };
-        self.lose_each(touch, |core, lost| core.gain(held, |out| lost.push(out)));
+        let getter = touch.input.reference().0;
+        let held = Held { line, number, state, mask: touch.mask, getter, home: 0 };
+        for lost in self.cores[core].gain(held).into_iter().flatten() {
+            self.leave(touch, core, lost);
+        }
     }
 
     /// The core holds the line, and stores to it without the right to.
@@ -165,29 +168,8 @@ impl Simulator {
         false
     }
 
-    /// Changes the core of an access, and tells all others of the lines that it has no more.
-    pub(super) fn lose_each(&mut self, touch: Touch, change: impl FnOnce(&mut Core, &mut Lost)) {
-        let mut lost = Lost::default();
-        change(&mut self.cores[touch.core], &mut lost);
-        for held in lost.0.into_iter().flatten() {
-            self.leave(touch, touch.core, held);
-        }
-    }
-
     pub(super) fn socket_holds(&self, number: u32, socket: usize) -> bool {
         let first = socket * self.cores_per_socket;
         self.directory.holder(number, first).is_some_and(|core| core < first + self.cores_per_socket)
-    }
-}
-
-/// What a core has no more after it got one line: at most one line each from L2, from L1, and from L2 for that of L1.
-#[derive(Default)]
-pub struct Lost([Option<Held>; 3]);
-
-impl Lost {
-    pub fn push(&mut self, held: Held) {
-        if let Some(free) = self.0.iter_mut().find(|held| held.is_none()) {
-            *free = Some(held);
-        }
     }
 }
