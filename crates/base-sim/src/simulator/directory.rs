@@ -42,8 +42,9 @@ enum Set {
 
 const SETS: usize = 3;
 
-/// Lines in a row that are numbered together: one search finds them all, and what is known of them lies together.
-const CHUNK: u64 = 16;
+/// Lines in a row that are numbered together: one search finds them all, and what is known of them lies together. Where a program
+/// touches one of them alone, the others take memory for nothing.
+const CHUNK: u64 = 4;
 
 impl Directory {
     pub fn new(cores: usize) -> Self {
