@@ -16,7 +16,7 @@ fn inclusion() -> impl Strategy<Value = Inclusion> {
     prop_oneof![Just(Inclusion::Inclusive), Just(Inclusion::Exclusive), Just(Inclusion::NonInclusive)]
 }
 
-/// A level of `sets` sets of 16-byte lines.
+/// A level of `sets` sets, of lines of 16 bytes.
 fn level(sets: impl Strategy<Value = u64>) -> impl Strategy<Value = Level> {
     let replacement = prop_oneof![Just(Replacement::Lru), Just(Replacement::Plru), Just(Replacement::Random)];
     (sets, 1u32..=9, replacement, inclusion()).prop_map(|(sets, ways, replacement, inclusion)| {
@@ -43,38 +43,47 @@ fn machine() -> impl Strategy<Value = Machine> {
         prop::option::weighted(0.8, level(prop_oneof![Just(1u64), Just(2), Just(3), Just(4)])),
         prop::option::weighted(0.8, level(prop_oneof![Just(1u64), Just(2), Just(4), Just(6)])),
     );
-    (topology, protocol, levels, any::<u64>()).prop_map(
-        |((sockets, cores_per_socket), protocol, levels, seed)| {
-            let (l1, l2, l3) = levels;
-            Machine { sockets, cores_per_socket, line_bytes: 16, protocol, l1, l2, l3, seed }
+    // The usual lines have a loop of their own.
+    let line_bytes = prop_oneof![Just(16u32), Just(64)];
+    (topology, protocol, levels, line_bytes, any::<u64>()).prop_map(
+        |((sockets, cores_per_socket), protocol, (l1, l2, l3), line_bytes, seed)| {
+            let of_lines = |level: Level| Level { bytes: level.bytes / 16 * u64::from(line_bytes), ..level };
+            let (l1, l2, l3) = (of_lines(l1), l2.map(of_lines), l3.map(of_lines));
+            Machine { sockets, cores_per_socket, line_bytes, protocol, l1, l2, l3, seed }
         },
     )
 }
 
-/// Few lines, so that cores meet; some accesses span two or three.
-fn steps(cores: usize) -> impl Strategy<Value = Vec<Step>> {
+/// Few lines, so that cores meet; some accesses span two or three. Cores take turns of several accesses.
+fn steps(cores: usize, line_bytes: u32) -> impl Strategy<Value = Vec<Step>> {
     let kind = prop_oneof![
         3 => Just(AccessKind::Load), 2 => Just(AccessKind::Store), 1 => Just(AccessKind::ReadModifyWrite)
     ];
     let width = prop_oneof![8 => 1u32..=8, 1 => 9u32..=40];
-    let step = (0..cores, 0u64..60 * 16, width, kind, 0u32..12);
-    let step =
-        step.prop_map(|(core, addr, width, kind, reference)| Step { core, addr, width, kind, reference });
-    prop::collection::vec(step, 1..400)
+    let access = (0..60 * u64::from(line_bytes), width, kind, 0u32..12);
+    let turn = (0..cores, prop::collection::vec(access, 1..12));
+    prop::collection::vec(turn, 1..70).prop_map(|turns| {
+        let of_core = |(core, accesses): (usize, Vec<_>)| {
+            let step = move |(addr, width, kind, reference)| Step { core, addr, width, kind, reference };
+            accesses.into_iter().map(step)
+        };
+        turns.into_iter().flat_map(of_core).collect()
+    })
 }
 
 fn machine_and_steps() -> impl Strategy<Value = (Machine, Vec<Step>)> {
     machine().prop_flat_map(|machine| {
-        let cores = machine.cores();
-        (Just(machine), steps(cores))
+        let steps = steps(machine.cores(), machine.line_bytes);
+        (Just(machine), steps)
     })
 }
 
 fn simulate(machine: &Machine, settings: Settings, steps: &[Step]) -> Results {
     let mut simulator = Simulator::new(machine, settings).expect("a simulator");
-    for step in steps {
-        let input = Input::new(Addr(step.addr), step.width, step.kind, Reference(step.reference));
-        simulator.accesses(step.core, &[input]);
+    for turn in steps.chunk_by(|one, next| one.core == next.core) {
+        let input =
+            |step: &Step| Input::new(Addr(step.addr), step.width, step.kind, Reference(step.reference));
+        simulator.accesses(turn[0].core, &turn.iter().map(input).collect::<Vec<_>>());
     }
     simulator.results()
 }
