@@ -79,6 +79,11 @@ fn a_filter_that_forbids_what_carom_needs_is_stepped_aside_for() {
 }
 
 #[test]
+fn a_process_of_one_thread_waits_for_nobody_when_it_steps_aside() {
+    assert!(counted("filters.c", &["alone"]).warns("aside-seccomp"));
+}
+
+#[test]
 fn a_filter_that_allows_what_carom_needs_changes_nothing() {
     for how in ["most", "none"] {
         let report = counted("filters.c", &[how]);

@@ -6,8 +6,6 @@
 //! dispatcher: so all links are cut once, and made again one by one. While any thread is not known to be elsewhere,
 //! code for which there is no room runs natively.
 
-use std::ptr::NonNull;
-
 use super::{Engine, calling};
 use crate::{engine, memory, probes::mode::Version, threads::books::Books};
 
@@ -71,10 +69,10 @@ impl Engine {
         self.others().filter_map(|thread| memory::waits_at(thread.clock.tid())).collect()
     }
 
-    /// The attached threads, except the calling one.
+    /// The attached threads, except the calling one, also once the engine has stopped.
     pub fn others(&self) -> impl Iterator<Item = &Books> {
-        let current = calling::current_books();
-        self.threads().filter(move |&books| Some(NonNull::from(books)) != current)
+        let current = calling::slots();
+        self.threads().filter(move |books| Some(books.slots) != current)
     }
 
     /// Whether no thread is in a retired arena, or can get there.
