@@ -5,6 +5,9 @@ use crate::VERSION;
 /// Name of the control file in the session directory.
 pub const CONTROL_FILE: &str = "control";
 
+/// In place of an error number: the program made the child by `clone`, of which its C library does not tell.
+pub const MADE_BY_CLONE: i32 = 1 << 16;
+
 /// `"carom-c\0"`.
 const CONTROL_MAGIC: u64 = u64::from_le_bytes(*b"carom-c\0");
 
@@ -32,7 +35,7 @@ pub struct Control {
     pub unprofiled_children: AtomicU64,
     /// CPU time of those threads and children, in nanoseconds, of those that have ended in an orderly way.
     pub unprofiled_ns: AtomicU64,
-    /// The error number of the latest of them.
+    /// The error number of the latest of them, or [`MADE_BY_CLONE`].
     pub unprofiled_errno: AtomicU64,
     /// How often the periods are doubled now ([`Settings::doublings`](crate::Settings::doublings)).
     pub doublings: AtomicU32,

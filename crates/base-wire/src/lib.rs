@@ -41,7 +41,7 @@ mod settings;
 
 pub use carom_base::{Counter, Leave};
 pub use common::{COMMON_BOARDS, COMMON_FILE, COMMON_PUBLISHERS, CommonHeader, MOST_SEGMENTS};
-pub use control::{CONTROL_FILE, Control};
+pub use control::{CONTROL_FILE, Control, MADE_BY_CLONE};
 pub use counts::{COUNT_WORDS, Count, InstructionRecord, NOT_COUNTED};
 pub use record::{DecodeError, MAX_RECORD_WORDS, MAX_STACK_FRAMES, Record, Stack, decode, encode};
 pub use segment::{

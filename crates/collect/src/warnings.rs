@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use carom_base::{Nanos, ProcessId, SegmentId};
 use carom_base_wire::{
-    Engine, ReuseMethod, Settings, Trial, WatchChoice, Window,
+    Engine, MADE_BY_CLONE, ReuseMethod, Settings, Trial, WatchChoice, Window,
     journal::{NOT_COMPARED, NOT_TRANSLATED},
 };
 use carom_store::{Manifest, ProcessInfo, ThreadCounters, Warning};
@@ -91,6 +91,7 @@ pub fn unprofiled_cause(errno: u64) -> &'static str {
         Ok(libc::ENOENT | libc::ENOTDIR) => {
             "because the program has changed its root directory, from where carom's files cannot be seen"
         }
+        Ok(MADE_BY_CLONE) => "because the program made them by `clone`, not by `fork`",
         Ok(libc::EROFS) => "because carom's files can only be read where the program runs",
         _ => "for want of session memory, debug registers or file descriptors",
     }

@@ -1,6 +1,6 @@
 //! Children and successors.
 
-use crate::support::{keeps, same};
+use crate::support::{DENSE, compile, keeps, same, same_with};
 
 #[test]
 fn five_hundred_children() {
@@ -9,6 +9,17 @@ fn five_hundred_children() {
     // children of vfork run no code of their own but _exit.
     assert_eq!(report.0["processes"].as_array().map(Vec::len), Some(552));
     assert!(!report.warns("cut-short"));
+}
+
+/// They have no session, and write nothing into that of their parent.
+#[test]
+fn children_by_clone_are_told() {
+    for arguments in [&["100"][..], &["100", "files"]] {
+        let program = compile("robust/clones.c", &[]);
+        let report = same_with(&["--engine", "translate", "--period", "1000"], &program, arguments).1;
+        assert!(report.warns("unprofiled-children") && !report.warns("garbage"), "{arguments:?}");
+        same_with(&DENSE, &program, arguments);
+    }
 }
 
 #[test]

@@ -66,6 +66,7 @@ fn threads_come_go_and_are_cancelled() {
 fn processes_fork_and_become_others() {
     keeps("forks.c", &["500"]);
     keeps("clone_tls.c", &[]);
+    keeps("clones.c", &["2000", "files"]);
     keeps("parent_goes_on.c", &[]);
     keeps("execs.c", &["4"]);
 }

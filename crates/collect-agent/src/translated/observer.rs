@@ -1,12 +1,15 @@
 //! Starts the `translate` engine, and passes its calls on to the detectors.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use carom_base::Access;
 use carom_base_insn::Registers;
 use carom_base_sys::{clock, signal};
 use carom_base_wire::{
-    Engine,
+    Engine, MADE_BY_CLONE,
     journal::{Line, NOT_TRANSLATED},
 };
 use carom_collect_translate as engine;
@@ -22,7 +25,7 @@ use crate::{
     detect::{self, Detector, Detectors, Needs},
     ending,
     own_heap::HEAP,
-    session,
+    registry, session,
     session::Session,
     shared, threads, window,
 };
@@ -120,11 +123,28 @@ impl Observer for Agent {
 
     fn forked(&self, child: bool) {
         HEAP.after_fork();
+        let cloned = CLONING.swap(false, Relaxed);
         if child {
             detect::each().for_each(Detector::forked);
         }
+        // Nothing begins a session of its own there, and its parent's is not for two.
+        if child && cloned {
+            registry::clear();
+            session::publish(None);
+        }
+    }
+
+    fn follows_clone(&self) -> bool {
+        if let Some(session) = session::current().filter(|session| session.is_of_this_process()) {
+            session.unprofiled_child(MADE_BY_CLONE);
+        }
+        CLONING.store(true, Relaxed);
+        false
     }
 }
+
+/// The fork that is being made is a system call of the program's own. Under the engine's lock.
+static CLONING: AtomicBool = AtomicBool::new(false);
 
 /// Runs `work` in the middle of the program's code, which may be about to read errno.
 fn keeping_errno(work: impl FnOnce()) {

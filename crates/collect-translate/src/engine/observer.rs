@@ -109,6 +109,13 @@ pub trait Observer: Sync {
     /// The process has forked, or failed to. In the `child` the calling thread is the only one, and has executed
     /// nothing; its name is still the parent's ([`set_name`]).
     fn forked(&self, _child: bool) {}
+
+    /// The process is about to make a child process with memory of its own, by a system call that is not that of the C library's
+    /// `fork`: no function that is registered with `pthread_atfork` is called in it. Whether the engine is to follow it if it can; if not,
+    /// it runs natively. [`forking`](Self::forking) follows.
+    fn follows_clone(&self) -> bool {
+        true
+    }
 }
 
 /// The observer, for callers without the lock.

@@ -2,7 +2,10 @@
 
 use carom_base_sys::user_memory::Reader;
 
-use super::{fork, spawn};
+use super::{
+    fork::{self, Child},
+    spawn,
+};
 use crate::{
     engine::Engine,
     lane::exit::Exit,
@@ -17,7 +20,6 @@ use crate::{
 pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
     let given = arguments(thread);
     match number {
-        libc::SYS_fork => fork::call(engine, thread, exit, number, given, 0),
         libc::SYS_vfork => spawn::call(engine, thread, exit),
         libc::SYS_clone => {
             let [flags, stack, rest @ ..] = given;
@@ -25,16 +27,31 @@ pub fn call(engine: &mut Engine, thread: &mut Thread, exit: Exit, number: i64) {
                 return spawn::call(engine, thread, exit);
             }
             let [ptid, ctid, tls, unused] = rest;
-            fork::call(engine, thread, exit, number, [flags, 0, ptid, ctid, tls, unused], stack);
+            let is_library_fork = flags == LIBRARY_FORK && stack == 0;
+            let child = Child { stack, is_followed: is_library_fork || is_followed(engine, flags) };
+            fork::call(engine, thread, exit, number, [flags, 0, ptid, ctid, tls, unused], child);
         }
-        _ => clone3(engine, thread, exit, given),
+        libc::SYS_clone3 => clone3(engine, thread, exit, given),
+        _ => {
+            let child = Child { stack: 0, is_followed: is_followed(engine, 0) };
+            fork::call(engine, thread, exit, number, given, child);
+        }
     }
 }
 
-/// Whether the child runs natively: it shares its parent's memory, its parent waits for it, or its thread-local
-/// storage will be elsewhere, without anything of the engine.
-fn goes_native(flags: u64) -> bool {
+/// The flags by which the C library's `fork` makes a child (glibc, sysdeps/unix/sysv/linux/arch-fork.h).
+const LIBRARY_FORK: u64 = (libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD) as u64;
+
+/// Whether the child runs natively from its first instruction on: it shares its parent's memory, its parent waits for it, or its
+/// thread-local storage will be elsewhere, without anything of the engine.
+const fn goes_native(flags: u64) -> bool {
     flags & (libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_SETTLS) as u64 != 0
+}
+
+/// Whether a child that the C library's `fork` does not make is followed. One that shares its parent's descriptors is not: a descriptor is
+/// how it would get its copy of the code, and stands for another child's as soon as the parent has closed it and made the next copy.
+fn is_followed(engine: &Engine, flags: u64) -> bool {
+    engine.observer.follows_clone() && flags & libc::CLONE_FILES as u64 == 0
 }
 
 /// The kernel checks the program's own arguments. The exception is a child with a stack of its own: it begins on its
@@ -46,11 +63,12 @@ fn clone3(engine: &mut Engine, thread: &mut Thread, exit: Exit, given: Arguments
     if is_read && goes_native(asked.word(FLAGS)) {
         return spawn::call(engine, thread, exit);
     }
+    let is_followed = is_followed(engine, asked.word(FLAGS));
     let Some(stack) = asked.take_stack().filter(|_| is_read) else {
-        return fork::call(engine, thread, exit, libc::SYS_clone3, given, 0);
+        return fork::call(engine, thread, exit, libc::SYS_clone3, given, Child { stack: 0, is_followed });
     };
     let arguments = [asked.0.as_ptr() as u64, bytes, 0, 0, 0, 0];
-    fork::call(engine, thread, exit, libc::SYS_clone3, arguments, stack);
+    fork::call(engine, thread, exit, libc::SYS_clone3, arguments, Child { stack, is_followed });
 }
 
 /// A copy of `struct clone_args` (Linux, include/uapi/linux/sched.h). The kernel accepts at most a page, in which

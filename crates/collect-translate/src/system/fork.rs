@@ -1,4 +1,4 @@
-//! Forks: processes that the program creates and that share no memory with it. The child continues in its own cache.
+//! Forks: processes that the program creates and that share no memory with it. The child continues in its own cache, if it is followed.
 
 use crate::{
     engine::{Engine, process},
@@ -13,28 +13,39 @@ use crate::{
     },
 };
 
-/// Makes the system call, and continues after it in both processes. `stack`: the child's stack pointer; 0: the
-/// parent's.
+/// The child that is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Child {
+    /// Its stack pointer; 0: the parent's.
+    pub stack: u64,
+    /// It continues in its own cache; otherwise natively.
+    pub is_followed: bool,
+}
+
+/// Makes the system call, and continues after it in both processes.
 pub fn call(
     engine: &mut Engine,
     thread: &mut Thread,
     exit: Exit,
     number: i64,
     arguments: Arguments,
-    stack: u64,
+    child: Child,
 ) {
-    engine.cache.translate_ahead();
+    let Child { stack, is_followed } = child;
     // The copy is what the child sees, because no thread translates before the call has returned.
-    let copies: Option<Vec<ArenaCopy>> =
-        engine.cache.arenas.iter_mut().map(|code| code.memory_mut().copy().ok()).collect();
+    let mut copy = || -> Option<Vec<ArenaCopy>> {
+        engine.cache.translate_ahead();
+        engine.cache.arenas.iter_mut().map(|code| code.memory_mut().copy().ok()).collect()
+    };
+    let copies = if is_followed { copy() } else { None };
     engine.observer.forking();
     // SAFETY: the program asked for it, but for the stack, which the child gets below; both go on from here, each with
     // memory of its own.
     let result = unsafe { memory::call(number, arguments) };
-    let child = result == Ok(0);
-    engine.observer.forked(child);
+    let is_child = result == Ok(0);
+    engine.observer.forked(is_child);
     finish(thread, exit, result);
-    if child {
+    if is_child {
         actions::after_fork();
         if stack != 0 {
             thread.slots().regs[number::RSP] = stack;
