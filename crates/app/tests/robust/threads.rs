@@ -47,3 +47,16 @@ fn a_fixed_limit_of_files_or_memory_only_costs_samples() {
         share.report();
     }
 }
+
+/// Between too little to begin with, and enough, the limit is met by any part of the engine.
+#[test]
+fn little_memory_only_costs_samples() {
+    let program = compile("robust/little_memory.c", &[]);
+    for mib in (40..240).step_by(10) {
+        let mib = mib.to_string();
+        let alone = run(Command::new(&program).arg(&mib));
+        let mut share = Share::new(&["--engine", "translate", "--period", "1000"], &program, &[&mib]);
+        let shared = share.run();
+        compare(&share.command, &alone, &shared);
+    }
+}

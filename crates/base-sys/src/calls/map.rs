@@ -92,10 +92,11 @@ pub fn private(bytes: usize) -> Result<NonNull<u8>, SysError> {
     map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1)
 }
 
-/// A thread takes less than 1 MiB for itself (handler stack, rings, caches); many may begin at the same time.
+/// A thread takes less than 1 MiB for itself (handler stack, rings, caches); many may begin at the same time. An arena of translated code
+/// takes 32 MiB of addresses, and half as much again for what is kept of its blocks.
 const ROOM_BYTES: usize = 64 << 20;
 
-/// Whether there is memory for another profiled thread. Where the program has a limit on its memory, ours counts
+/// Whether there is memory for another profiled thread, or for another arena. Where the program has a limit on its memory, ours counts
 /// against it, and a failed allocation of ours would end the program.
 pub fn has_room() -> bool {
     let limited = |what| raw::limit(what).is_some();

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use carom_base_sys::map;
+
 use super::{
     code::{self, Code},
     passages::misses,
@@ -31,6 +33,8 @@ pub struct Arenas {
     most: usize,
     /// The largest number of blocks in one.
     most_blocks: usize,
+    /// A limit on the process's memory left no room for another one: limits are seldom raised, and to ask takes long.
+    is_limited: bool,
 }
 
 impl Arenas {
@@ -44,6 +48,7 @@ impl Arenas {
             new_counters: Vec::new(),
             most: MOST_ARENAS,
             most_blocks: COUNTERS_PER_ARENA,
+            is_limited: false,
         }
     }
 
@@ -88,8 +93,13 @@ impl Arenas {
         let found = self.codes.iter().position(|code| self.has_room(code) && fits(code));
         self.give_pages_back(found);
         let full = self.codes.iter().filter(|code| code.version == version).count() >= self.most;
-        if found.is_some() || full && self.codes.iter().any(fits) {
+        if found.is_some() || (full || self.is_limited) && self.codes.iter().any(fits) {
             return found;
+        }
+        // What is kept beside an arena is allocated where failure ends the program.
+        self.is_limited |= !map::has_room();
+        if self.is_limited {
+            return None;
         }
         let arena = match Arena::new(reach.clone(), lanes) {
             Err(MemoryError::NoHole { .. }) if code::is_low(reach) => {
