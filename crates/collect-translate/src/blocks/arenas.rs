@@ -97,7 +97,7 @@ impl Arenas {
             return found;
         }
         // What is kept beside an arena is allocated where failure ends the program.
-        self.is_limited |= !map::has_room();
+        self.is_limited = self.is_limited || !map::has_room();
         if self.is_limited {
             return None;
         }
