@@ -91,7 +91,7 @@ pub fn unprofiled_cause(errno: u64) -> &'static str {
         Ok(libc::ENOENT | libc::ENOTDIR) => {
             "because the program has changed its root directory, from where carom's files cannot be seen"
         }
-        Ok(MADE_BY_CLONE) => "because the program made them by `clone`, not by `fork`",
+        Ok(MADE_BY_CLONE) => "because the program made them by `clone`, not by the C library's `fork`",
         Ok(libc::EROFS) => "because carom's files can only be read where the program runs",
         _ => "for want of session memory, debug registers or file descriptors",
     }

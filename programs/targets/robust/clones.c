@@ -1,5 +1,5 @@
 /* clones CHILDREN [files]: children by clone, with memory of their own, made while earlier ones still run; they share their parent's open
- * files, if asked to. Each goes other ways through its code than the others do, and allocates. */
+ * files, if asked to. Each goes other ways through its code than those beside it, and allocates. */
 #include "robust.h"
 #include <sched.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 
 static unsigned steps[8];
 
-/* What comes next depends on the child: no two take the same ways in the same order. */
+/* What comes next depends on the child: those that run at the same time take different ways. */
 __attribute__((noinline)) static unsigned step(unsigned which, unsigned value)
 {
     switch (which % 8) {

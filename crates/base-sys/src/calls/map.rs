@@ -93,7 +93,7 @@ pub fn private(bytes: usize) -> Result<NonNull<u8>, SysError> {
 }
 
 /// A thread takes less than 1 MiB for itself (handler stack, rings, caches); many may begin at the same time. An arena of translated code
-/// takes 32 MiB of addresses, and half as much again for what is kept of its blocks.
+/// takes 25 to 45 MiB with all that is kept of its blocks.
 const ROOM_BYTES: usize = 64 << 20;
 
 /// Whether there is memory for another profiled thread, or for another arena. Where the program has a limit on its memory, ours counts
