@@ -40,6 +40,7 @@ mod own_heap;
 mod own_pages;
 mod pace;
 mod pack;
+mod progress;
 mod registry;
 mod ring;
 mod sampler;

@@ -12,8 +12,8 @@ use carom_collect_translate::OwnSignals;
 
 use crate::{
     budget::Budget, detect::per_thread::PerThread, handler_stack::HandlerStack,
-    objects::thread_heap::ThreadHeap, pace::Pace, ring::Slot, sampler::Sampler, session::Session,
-    stack::Stacks,
+    objects::thread_heap::ThreadHeap, pace::Pace, progress::Progress, ring::Slot, sampler::Sampler,
+    session::Session, stack::Stacks,
 };
 
 /// One profiled thread. Never freed: when the thread ends, the next one takes it over.
@@ -78,6 +78,8 @@ pub struct State {
     pub programmed_ns: u64,
     /// Number of timer samples.
     pub samples: u64,
+    /// At which of them its progress is written (`translate`).
+    pub progress: Progress,
     /// When the handler of the last one was done, in nanoseconds.
     pub left: u64,
     /// The thread's stack when it began; empty where unknown.

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use carom_base::{Cpu, Nanos};
+use carom_base_sys::clock;
 
 use crate::{
     context::Context,
@@ -13,9 +14,6 @@ use crate::{
     thread::State,
     threads, translated,
 };
-
-/// How often, in timer signals, name, CPU time and counts are written, in case the thread is killed.
-const PROGRESS_EVERY: u64 = 10;
 
 /// Handles a timer signal, which here serves threads outside the cache, or a watchpoint's trap. Returns the cost of its
 /// delivery, or `None` for a signal that is not ours.
@@ -31,10 +29,12 @@ pub fn on_signal(
         Some(Cause::Timer) => {
             state.samples = state.samples.wrapping_add(1);
             carom_collect_translate::catch_up(context.raw());
-            // More often at first, so that something is known of a short-lived thread.
-            if state.samples.is_multiple_of(PROGRESS_EVERY) || state.samples.is_power_of_two() {
+            if state.progress.is_due(state.samples) {
+                let begun = clock::thread_cpu();
                 threads::note_progress(&state.slot);
                 translated::write_here(&state.slot);
+                let took = clock::thread_cpu().saturating_sub(begun);
+                state.progress.done(state.samples, took, translated::TIMER_NS);
             }
             super::keep_to_window(state, time);
             detect::each().for_each(|detector| detector.ticked(state));
