@@ -64,6 +64,11 @@ impl Clock {
         self.tid
     }
 
+    /// The thread's CPU time in nanoseconds; 0 where it does not exist any more.
+    pub fn cpu_ns(&self) -> u64 {
+        cpu_ns(self.tid)
+    }
+
     /// The thread is about to continue outside the cache.
     pub fn leave(&mut self, why: Leave) {
         self.note(why);

@@ -27,8 +27,9 @@ pub fn accesses() -> Option<u64> {
 pub fn accesses_of(name: u64) -> Option<u64> {
     let mut accesses = None;
     with(|engine| {
-        accesses =
-            engine.named(name).map(|books| books.accesses(engine.cache.arenas.all(), engine.cache.episode()));
+        accesses = engine
+            .named(name)
+            .map(|books| books.accesses_by_others(engine.cache.arenas.all(), engine.cache.episode()));
     });
     accesses
 }
