@@ -60,7 +60,7 @@ fn padding_is_supported_where_it_ends_false_sharing() {
 /// Small blocks that malloc has put side by side, each of a thread. A window of the run is enough.
 #[test]
 fn blocks_are_found_again_by_their_allocation() {
-    let options = ["--period", "20000", "--for", "1", "--check-remedy=10M"];
+    let options = ["--period", "20000", "--for", "1", "--check-remedy=3M"];
     let (finding, _) = worst(&options, "culprits/heap_pair.c", &[]);
     let remedy = &finding["remedy"];
     assert_eq!(
