@@ -76,22 +76,30 @@ fn kept(profile: &Path) -> Vec<Streamed> {
     batches.flatten().collect()
 }
 
-/// Of 100,000 steps through more memory than most caches hold, more than half miss; of 16 times as many loads from 128 bytes,
-/// few.
-fn has_mostly_the_chain(traced: &Traced) {
+/// How often a trace is recorded until it is as on a quiet machine: on a busy one, many a hit takes as long as a miss.
+const TRIALS: usize = 5;
+
+/// A trace with these options that has mostly the chain: of 100,000 steps through more memory than most caches hold, more than
+/// half miss; of 16 times as many loads from 128 bytes, few.
+fn with_mostly_the_chain(options: &[&str]) -> Traced {
     let steps: usize = STEPS.parse().expect("a number");
-    let Traced { memory, .. } = traced;
-    let far = traced.number(&memory.chain, AccessKind::Load);
-    let near = traced.number(&memory.near, AccessKind::Load);
-    assert!(far >= steps / 2 && far <= steps, "{far} of {steps}");
-    assert!(near <= steps * 16 / 50, "{near} of {}", steps * 16);
-    assert!(traced.loads() - far <= steps / 4, "{} besides {far}", traced.loads() - far);
+    let mut found = Vec::new();
+    for _ in 0..TRIALS {
+        let traced = Traced::with(options);
+        let far = traced.number(&traced.memory.chain, AccessKind::Load);
+        let near = traced.number(&traced.memory.near, AccessKind::Load);
+        let others = traced.loads() - far;
+        if (steps / 2..=steps).contains(&far) && near <= steps * 16 / 50 && others <= steps / 4 {
+            return traced;
+        }
+        found.push((far, near, others));
+    }
+    panic!("of the chain, of the near loads, and of all but the chain: {found:?}");
 }
 
 #[test]
 fn a_lossy_trace_has_long_loads_and_all_stores() {
-    let traced = Traced::with(&["--mode", "lossy", "--latency", "120"]);
-    has_mostly_the_chain(&traced);
+    let traced = with_mostly_the_chain(&["--mode", "lossy", "--latency", "120"]);
     assert_eq!(
         traced.number(&traced.memory.stored, AccessKind::Store),
         STORES.parse::<usize>().expect("a number")
@@ -122,8 +130,7 @@ fn a_lossy_trace_has_its_share() {
 
 #[test]
 fn a_targeted_trace_has_the_loads_of_what_a_first_run_found() {
-    let traced = Traced::with(&["--mode", "targeted", "--latency", "120", "--stores", "0.1"]);
-    has_mostly_the_chain(&traced);
+    let traced = with_mostly_the_chain(&["--mode", "targeted", "--latency", "120", "--stores", "0.1"]);
     assert_eq!((traced.info.mode, traced.info.stores), (TraceMode::Targeted, Some(0.1)));
     assert!(traced.info.instructions.is_some_and(|number| number > 0), "{:?}", traced.info);
     let stores: usize = STORES.parse().expect("a number");
