@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `carom count`, `share` and `reuse` cost where the program is large: a C++ compiler, which executes a hundred thousand blocks,
-and a database server with a dozen threads.
+"""What `carom count`, `share` and `reuse` cost where the program is large: a C++ compiler, of which some hundred thousand blocks
+are translated, and a database server with a dozen threads.
 
 CPU time of the program, the agent's included. Of the server only what it takes for the transactions is told, after others that have warmed
 it up; of the compiler the whole run. `--before FOLDER` measures the build in that folder in the same turns, too.

@@ -11,7 +11,7 @@ impl Progress {
     /// Signals from one to the next. Fewer at first, so that something is known of a short-lived thread.
     const EVERY: u64 = 10;
     /// The part of the thread's time that it takes is one of so many, at most: all counters of the process are read, and a large
-    /// program has a hundred thousand of them.
+    /// program has some hundred thousand of them.
     const PART: u64 = 200;
 
     /// Whether it is due at the signal of this number.

@@ -139,7 +139,8 @@ impl Books {
         loaded.chain(counted).fold(known, i64::wrapping_add).max(0) as u64
     }
 
-    /// The same where another thread asks, as often as it likes: a thread that has not run since has made none.
+    /// The same where another thread asks, as often as it likes: a thread that has not run since has made none. That is told by the
+    /// kernel's clock of the thread, which counts nanoseconds where the scheduler does (x86 with a usable time stamp counter).
     pub fn accesses_by_others(&self, codes: &[Code], episode: u64) -> u64 {
         // Before the counters are read: those of a thread that runs meanwhile are read again the next time.
         let now = self.clock.cpu_ns();
